@@ -1,0 +1,217 @@
+package finding
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// SchemaVersion is the version of the JSON form of a [Finding]. It is raised
+// when a field changes its meaning or goes away, not when one is added.
+const SchemaVersion = 1
+
+// Status says how far a finding has been proven.
+type Status string
+
+const (
+	// Suspected: a static pass reports it; no run has shown it.
+	Suspected Status = "suspected"
+	// Predicted: a run shows an order that could be reversed, but the bug
+	// itself did not happen.
+	Predicted Status = "predicted"
+	// Confirmed: caught in the act. A confirmed finding is never a false alarm.
+	Confirmed Status = "confirmed"
+)
+
+// Mode is the kind of one access to memory.
+type Mode string
+
+const (
+	Read        Mode = "read"
+	Write       Mode = "write" // also read-modify-write such as x++
+	AtomicRead  Mode = "atomic-read"
+	AtomicWrite Mode = "atomic-write"
+)
+
+// Conflicts reports whether two accesses of one location by two goroutines
+// that nothing orders are a data race: at least one writes, not both atomic.
+func Conflicts(a, b Mode) bool {
+	writes := a == Write || a == AtomicWrite || b == Write || b == AtomicWrite
+	return writes && !(a.atomic() && b.atomic())
+}
+
+func (m Mode) atomic() bool { return m == AtomicRead || m == AtomicWrite }
+
+// Finding is one concurrency bug, suspected or proven. It is data: passes and
+// campaigns make findings, and only the report package prints them.
+type Finding struct {
+	Version int    `json:"version"` // SchemaVersion of the writer
+	ID      string `json:"id"`      // see [Finding.ComputeID]
+	Code    Code   `json:"code"`
+	Status  Status `json:"status"`
+	Title   string `json:"title"`             // one line: what is wrong with which variable
+	Message string `json:"message,omitempty"` // a few sentences: why, and what can go wrong
+
+	Variable Variable `json:"variable"`
+	// Accesses holds both sides. The first is the one to look at: the
+	// unprotected side, or the later of two alike.
+	Accesses []Access `json:"accesses"`
+	// Ordinal tells apart findings alike in variable and accesses. From 0.
+	Ordinal int `json:"ordinal,omitempty"`
+
+	Section  *Section  `json:"section,omitempty"`  // IL2xxx
+	Cycle    []Edge    `json:"cycle,omitempty"`    // IL3001
+	Evidence *Evidence `json:"evidence,omitempty"` // what runs have shown
+	Fix      *Fix      `json:"fix,omitempty"`
+	// Notes are further sentences for a reader: the evidence for a guessed
+	// guard, other static findings on the same variable, "unobserved in n runs".
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Variable names what is accessed, the same in every instance: a field
+// (Type and Name), a package variable (Type empty), or a local that closures
+// capture (Function and Name).
+type Variable struct {
+	Package  string `json:"package"`            // import path
+	Type     string `json:"type,omitempty"`     // named type that holds the field, without package
+	Function string `json:"function,omitempty"` // function that declares a captured local
+	Name     string `json:"name"`               // field (path "stats.n" through embedded structs), variable, or local
+	Kind     string `json:"kind,omitempty"`     // "field", "global", "captured", "map", "deref", …
+}
+
+// String gives the variable as a Go programmer would say it: pkg.Type.field.
+func (v Variable) String() string {
+	s := v.Package
+	for _, part := range []string{v.Type, v.Function, v.Name} {
+		if part != "" {
+			s += "." + part
+		}
+	}
+	return s
+}
+
+// Position is a place in a source file. Line and Column are 1-based, columns
+// count bytes, the end is exclusive; a zero EndLine means no end is known.
+type Position struct {
+	File      string `json:"file"` // slash path, relative to the main module's root where it lies below it
+	Line      int    `json:"line"`
+	Column    int    `json:"column,omitempty"`
+	EndLine   int    `json:"end_line,omitempty"`
+	EndColumn int    `json:"end_column,omitempty"`
+}
+
+func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
+// Access is one side of a finding.
+type Access struct {
+	Position
+	Package  string `json:"package"`          // import path of the accessing code
+	Function string `json:"function"`         // "F", "(*T).M", "F.func1"
+	Expr     string `json:"expr"`             // normalised source of the accessing expression
+	Source   string `json:"source,omitempty"` // the source line, trimmed
+	Mode     Mode   `json:"mode"`
+	// Locks are the locks known to be held: access paths such as "c.mu",
+	// with " (read)" where only the read side is held.
+	Locks []string `json:"locks,omitempty"`
+	// Role says in words what runs this code: "goroutine started at …",
+	// "any caller". Empty where nothing is known.
+	Role      string     `json:"role,omitempty"`
+	Goroutine *Goroutine `json:"goroutine,omitempty"` // as seen in a run
+}
+
+// Goroutine is one goroutine as a run saw it.
+type Goroutine struct {
+	ID      int64   `json:"id"`
+	Stack   []Frame `json:"stack"`             // innermost first, the access's own function at 0
+	Created []Frame `json:"created,omitempty"` // the go statement; empty for the main goroutine
+}
+
+// Frame is one frame of a stack.
+type Frame struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+}
+
+// Section is an atomic section (AtomRace 3.2): an entry, an end, and the
+// kinds of remote access that may come between.
+type Section struct {
+	Kind   string   `json:"kind"` // "load-and-store", "test-and-use", "ai", "declared"
+	Entry  Position `json:"entry"`
+	End    Position `json:"end"`
+	Allows []Mode   `json:"allows"` // the A set
+}
+
+// Edge of a lock-order cycle: To was acquired while From was held.
+type Edge struct {
+	From     string   `json:"from"` // lock class
+	To       string   `json:"to"`
+	Position Position `json:"position"`
+	Function string   `json:"function"`
+}
+
+// Evidence is what a campaign of monitored runs has shown.
+type Evidence struct {
+	Engine  string `json:"engine"`            // "watch"
+	Run     int    `json:"run"`               // first run that showed it, from 1
+	Runs    int    `json:"runs"`              // n: runs made
+	Hits    int    `json:"hits"`              // k: runs that showed it
+	Count   int    `json:"count"`             // collisions over all runs
+	Seed    uint64 `json:"seed"`              // seed of that run
+	Test    string `json:"test,omitempty"`    // package whose test binary ran
+	Replay  string `json:"replay,omitempty"`  // one command that runs it again
+	Harmful bool   `json:"harmful,omitempty"` // the run's own oracle failed too
+}
+
+// Fix is a proposed patch, or the reason why there is none.
+type Fix struct {
+	Strategy string `json:"strategy"`       // "guard", "atomic", "reorder", "mutex", "once"
+	Diff     string `json:"diff,omitempty"` // unified, `git apply` takes it at the module's root
+	// Checked lists the checks that the patch passed, in order.
+	Checked []string `json:"checked,omitempty"`
+	// Withheld is the reason why the patch is not offered; empty if it is.
+	Withheld string `json:"withheld,omitempty"`
+}
+
+// Validate reports the first thing that makes f unfit to be handed on.
+func (f *Finding) Validate() error {
+	switch {
+	case f.Version != SchemaVersion:
+		return fmt.Errorf("finding: version %d, want %d", f.Version, SchemaVersion)
+	case !f.Code.Known():
+		return fmt.Errorf("finding: unknown code %q", f.Code)
+	case !slices.Contains([]Status{Suspected, Predicted, Confirmed}, f.Status):
+		return fmt.Errorf("finding: unknown status %q", f.Status)
+	case f.Title == "":
+		return errors.New("finding: no title")
+	case f.Variable.Name == "" && len(f.Cycle) == 0:
+		return errors.New("finding: neither variable nor lock cycle")
+	case len(f.Accesses) == 0 && len(f.Cycle) == 0:
+		return errors.New("finding: no access")
+	case f.Status == Confirmed && f.Evidence == nil:
+		return errors.New("finding: confirmed without evidence")
+	case f.ID != f.ComputeID():
+		return fmt.Errorf("finding: id %q is not that of its contents", f.ID)
+	}
+	for i, a := range f.Accesses {
+		if err := a.validate(); err != nil {
+			return fmt.Errorf("finding: access %d: %w", i, err)
+		}
+	}
+	if fix := f.Fix; fix != nil && (fix.Diff == "") == (fix.Withheld == "") {
+		return errors.New("finding: a fix has either a diff or a reason why it is withheld")
+	}
+	return nil
+}
+
+func (a *Access) validate() error {
+	switch {
+	case a.File == "" || a.Line <= 0:
+		return fmt.Errorf("no position (%q, line %d)", a.File, a.Line)
+	case a.Function == "" || a.Expr == "":
+		return errors.New("no function or expression")
+	case !slices.Contains([]Mode{Read, Write, AtomicRead, AtomicWrite}, a.Mode):
+		return fmt.Errorf("unknown mode %q", a.Mode)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+)
+
+// SchemaVersion is the version of the JSON form of a [Plan].
+const SchemaVersion = 1
+
+// Decision says what the monitor does at a site.
+type Decision string
+
+const (
+	Monitor Decision = "monitor"
+	Skip    Decision = "skip"
+)
+
+// Reason says why a site is skipped. Every skipped site has one; the rewriter
+// may add skips of its own for shapes that it leaves alone.
+type Reason string
+
+const (
+	// Fresh: the object was allocated in this function and no other
+	// goroutine can reach it yet.
+	Fresh Reason = "goroutine-local: not shared yet"
+	// NeverInstrument: a //go:nosplit, linkname or norace function, or a
+	// package of the never-instrument table.
+	NeverInstrument Reason = "function must not be instrumented"
+	// CgoFile: the file imports "C".
+	CgoFile Reason = "cgo file"
+)
+
+// Mode is the kind of access at a site.
+type Mode string
+
+const (
+	Read  Mode = "read"
+	Write Mode = "write" // also read-modify-write such as x++
+)
+
+// Variable names what a site accesses. It has the fields of finding.Variable
+// in the same order, so that one converts to the other.
+type Variable struct {
+	Package  string `json:"package"`
+	Type     string `json:"type,omitempty"`
+	Function string `json:"function,omitempty"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind,omitempty"`
+}
+
+// Kinds of [Variable].
+const (
+	KindField    = "field"    // field of a struct reached through a pointer or another shared variable
+	KindGlobal   = "global"   // package variable
+	KindCaptured = "captured" // local that a closure captures and somebody assigns again
+	KindMap      = "map"      // the map itself: index, assignment, delete, range
+)
+
+// Site is one static access.
+type Site struct {
+	ID       uint32   `json:"id"` // from 1, dense over the plan
+	Package  string   `json:"package"`
+	Function string   `json:"function"` // "F", "(*T).M", "F.func1"
+	Variable Variable `json:"variable"`
+	Mode     Mode     `json:"mode"`
+	File     string   `json:"file"` // slash path, relative to the module's root
+	Line     int      `json:"line"` // as the file on disk has it: //line directives are not followed
+	Column   int      `json:"column"`
+	EndLine  int      `json:"end_line"`
+	EndCol   int      `json:"end_column"`
+	Expr     string   `json:"expr"`   // normalised source
+	Source   string   `json:"source"` // the source line, trimmed
+	Decision Decision `json:"decision"`
+	Reason   Reason   `json:"reason,omitempty"`
+	// Suspicious sites are armed first: a static finding names them.
+	Suspicious bool `json:"suspicious,omitempty"`
+}
+
+// Key identifies a site's place without its id: file, line, column, mode.
+type Key struct {
+	File         string
+	Line, Column int
+	Mode         Mode
+	Map          bool // the access to a map itself and the read of the variable that holds it share a place
+}
+
+// Key of s.
+func (s *Site) Key() Key {
+	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap}
+}
+
+// Pair is two sites that a static finding holds to race.
+type Pair struct {
+	A       uint32 `json:"a"`
+	B       uint32 `json:"b"`
+	Finding string `json:"finding"` // id of the finding
+}
+
+// Section is an atomic section: entry, ends, and for each end the kinds of
+// remote access that may come between (its A set).
+type Section struct {
+	Kind  string `json:"kind"`
+	Entry uint32 `json:"entry"` // site
+	Ends  []End  `json:"ends"`
+}
+
+// End is one end of a section.
+type End struct {
+	Site   uint32 `json:"site"`
+	Allows []Mode `json:"allows"`
+}
+
+// Plan says for every site of a module what the monitor does there.
+type Plan struct {
+	Version  int       `json:"version"`
+	Module   string    `json:"module"`
+	Sites    []Site    `json:"sites"` // ordered by ID
+	Pairs    []Pair    `json:"pairs,omitempty"`
+	Sections []Section `json:"sections,omitempty"`
+}
+
+// Site gives the site with the id, or nil.
+func (p *Plan) Site(id uint32) *Site {
+	if id == 0 || int(id) > len(p.Sites) {
+		return nil
+	}
+	return &p.Sites[id-1]
+}
+
+// Validate reports the first thing that makes p unfit to be run.
+func (p *Plan) Validate() error {
+	if p.Version != SchemaVersion {
+		return fmt.Errorf("plan: version %d, want %d", p.Version, SchemaVersion)
+	}
+	for i := range p.Sites {
+		if err := p.Sites[i].validate(uint32(i + 1)); err != nil {
+			return fmt.Errorf("plan: site %d: %w", i+1, err)
+		}
+	}
+	for _, pair := range p.Pairs {
+		if p.Site(pair.A) == nil || p.Site(pair.B) == nil {
+			return fmt.Errorf("plan: pair (%d, %d) names no site", pair.A, pair.B)
+		}
+	}
+	for _, s := range p.Sections {
+		if p.Site(s.Entry) == nil || len(s.Ends) == 0 {
+			return fmt.Errorf("plan: section at site %d has no entry or no end", s.Entry)
+		}
+	}
+	return nil
+}
+
+func (s *Site) validate(id uint32) error {
+	switch {
+	case s.ID != id:
+		return fmt.Errorf("has id %d: ids are dense and in order", s.ID)
+	case s.File == "" || s.Line <= 0 || s.Variable.Name == "":
+		return errors.New("no position or variable")
+	case s.Mode != Read && s.Mode != Write:
+		return fmt.Errorf("unknown mode %q", s.Mode)
+	case s.Decision == Skip && s.Reason == "":
+		return errors.New("skipped without a reason")
+	case s.Decision != Skip && s.Decision != Monitor:
+		return fmt.Errorf("unknown decision %q", s.Decision)
+	}
+	return nil
+}

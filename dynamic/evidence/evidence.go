@@ -1,0 +1,115 @@
+// Package evidence holds the contract between the injected monitor and the
+// campaign: the records that a monitored process appends, one JSON line and
+// one write each, so that what was written stays whole when the process dies.
+//
+// The monitor (dynamic/rt) writes this format by hand, to stay free of
+// encoding/json; a test there reads its output back through this package.
+// The package imports the standard library only.
+package evidence
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// SchemaVersion is the version of a [Record].
+const SchemaVersion = 1
+
+// Kind of a record.
+type Kind string
+
+const (
+	Start Kind = "start" // a monitored process began
+	Race  Kind = "race"  // two goroutines were at conflicting accesses at the same moment
+	Stats Kind = "stats" // counters so far; the last one of a process counts
+)
+
+// Record is one line of evidence.
+type Record struct {
+	Version int    `json:"v"`
+	Kind    Kind   `json:"kind"`
+	Run     int    `json:"run"`  // run of the campaign, from 1
+	Seed    uint64 `json:"seed"` // seed of that run
+	PID     int    `json:"pid"`
+
+	// Race: A was in its window, B came by.
+	A     *Side  `json:"a,omitempty"`
+	B     *Side  `json:"b,omitempty"`
+	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
+
+	Counters *Counters `json:"counters,omitempty"` // Stats
+	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
+	Armed    []uint32  `json:"armed,omitempty"`    // Stats: sites that held a window
+}
+
+// Side is one side of a collision.
+type Side struct {
+	Site  uint32 `json:"site"`
+	Write bool   `json:"write"`
+	Addr  uint64 `json:"addr"`
+	Size  uint64 `json:"size"`
+	GID   int64  `json:"gid"`
+	// Stack is the text of runtime.Stack for the goroutine, with its
+	// "created by" lines, the monitor's own frames still on top.
+	Stack string `json:"stack"`
+}
+
+// Counters counts what the monitor did and, above all, what it lost.
+type Counters struct {
+	Slow       uint64 `json:"slow"`        // accesses that took the slow path
+	Windows    uint64 `json:"windows"`     // windows held
+	Collisions uint64 `json:"collisions"`  // conflicting accesses caught, repeats included
+	DelayNS    uint64 `json:"delay_ns"`    // noise, in all
+	NoSlot     uint64 `json:"no_slot"`     // windows not held: table full
+	OnStack    uint64 `json:"on_stack"`    // windows not held: address on the goroutine's stack
+	OverBudget uint64 `json:"over_budget"` // windows not held: noise budget used up
+	BadSite    uint64 `json:"bad_site"`    // accesses with a site the table does not know
+	NotWritten uint64 `json:"not_written"` // records that could not be written
+}
+
+// Validate reports the first thing that makes r unfit to be used.
+func (r *Record) Validate() error {
+	switch {
+	case r.Version != SchemaVersion:
+		return fmt.Errorf("evidence: version %d, want %d", r.Version, SchemaVersion)
+	case r.Kind == Race && (r.A == nil || r.B == nil):
+		return errors.New("evidence: race without both sides")
+	case r.Kind == Race && r.A.GID == r.B.GID:
+		return errors.New("evidence: race of a goroutine with itself")
+	case r.Kind == Race && !r.A.Write && !r.B.Write:
+		return errors.New("evidence: race of two reads")
+	case r.Kind == Stats && r.Counters == nil:
+		return errors.New("evidence: stats without counters")
+	case r.Kind != Start && r.Kind != Race && r.Kind != Stats:
+		return fmt.Errorf("evidence: unknown kind %q", r.Kind)
+	}
+	return nil
+}
+
+// Read reads the records of one file. Lines that are no valid record (a last
+// line cut short by a crash, foreign output) are counted in bad, never lost
+// silently; err is that of reading only.
+func Read(r io.Reader) (records []Record, bad int, err error) {
+	br := bufio.NewReader(r)
+	for {
+		line, err := br.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			var rec Record
+			if json.Unmarshal(line, &rec) == nil && rec.Validate() == nil {
+				records = append(records, rec)
+			} else {
+				bad++
+			}
+		}
+		if err == io.EOF {
+			return records, bad, nil
+		}
+		if err != nil {
+			return records, bad, fmt.Errorf("reading evidence: %w", err)
+		}
+	}
+}
