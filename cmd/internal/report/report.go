@@ -1,0 +1,109 @@
+// Package report writes findings for people and for machines: text, JSON
+// Lines, one JSON document, and SARIF 2.1.0.
+//
+// A [Handler] is a format. It gets all that one command has found, as data,
+// and writes it in the order given; it decides nothing and computes no
+// verdict. The same [Report] gives the same bytes every time.
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Report is what one command has found.
+type Report struct {
+	Command  string // "check", "test", "fix"
+	Version  string // of the tool
+	Root     string // absolute path of the main module's root, which the findings' files are relative to
+	Dir      string // absolute path of the folder that text shows files relative to
+	Findings []*finding.Finding
+	Coverage Coverage
+	// Problems are the reasons why the report is incomplete: packages that
+	// could not be analysed, tests that failed without a finding.
+	Problems    []string
+	Interrupted bool
+	// Help explains each code at length, in plain text; a code without an
+	// entry is explained by its title.
+	Help map[finding.Code]string
+}
+
+// Coverage says how much was looked at, so that silence can be judged.
+// A number that a command does not know is 0.
+type Coverage struct {
+	Sites     int `json:"sites,omitempty"`     // accesses in the packages named
+	Monitored int `json:"monitored,omitempty"` // of them, put under the monitor
+	Reached   int `json:"reached,omitempty"`   // of those, executed in some run
+	Watched   int `json:"watched,omitempty"`   // of those, watched at least once
+	Runs      int `json:"runs,omitempty"`      // monitored runs made, all packages together
+	Asked     int `json:"asked,omitempty"`     // runs that were asked for
+	// Unobserved is the number of suspected findings that no run has shown
+	// and that are not among the findings reported.
+	Unobserved int `json:"unobserved,omitempty"`
+	// Lost counts what the monitor had to drop: watches not held because its
+	// table was full, records not written.
+	Lost uint64 `json:"lost,omitempty"`
+}
+
+// Handler writes a report in one format.
+type Handler interface {
+	Write(w io.Writer, r *Report) error
+}
+
+var handlers = []struct {
+	name    string
+	handler Handler
+}{
+	{"text", Text{}},
+	{"jsonl", JSONLines{}},
+	{"json", JSON{}},
+	{"sarif", SARIF{}},
+}
+
+// Formats lists the names of the formats, the one for people first.
+func Formats() []string {
+	var names []string
+	for _, h := range handlers {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// For gives the handler of the named format.
+func For(format string) (Handler, error) {
+	for _, h := range handlers {
+		if h.name == format {
+			return h.handler, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
+}
+
+// Count gives the number of findings with one of the statuses.
+func (r *Report) Count(statuses ...finding.Status) int {
+	n := 0
+	for _, f := range r.Findings {
+		if slices.Contains(statuses, f.Status) {
+			n++
+		}
+	}
+	return n
+}
+
+// shown gives a finding's file as text shows it: relative to Dir if it lies
+// below it, else to the root, else absolute.
+func (r *Report) shown(file string) string {
+	if r.Dir == "" || r.Root == "" || filepath.IsAbs(filepath.FromSlash(file)) {
+		return file
+	}
+	rel, err := filepath.Rel(r.Dir, filepath.Join(r.Root, filepath.FromSlash(file)))
+	if err != nil {
+		return file
+	}
+	return rel
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const bankDiff = `--- a/bank.go
++++ b/bank.go
+@@ -6,4 +6,6 @@
+ 
+ func (a *Account) Add(n int) {
++	a.mu.Lock()
++	defer a.mu.Unlock()
+-	a.balance += n
++	a.balance = a.balance + n
+ }
+`
+
+// sample is a report with a confirmed finding that has all a run can give, a
+// suspected one with locks, and a withheld patch.
+func sample() *Report {
+	confirmed := &finding.Finding{
+		Code: finding.LoadAndStore, Status: finding.Confirmed, Title: "two goroutines lose an update of Account.balance",
+		Message:  "Both read the old balance,\nand the second store overwrites the first.",
+		Variable: finding.Variable{Package: "m/bank", Type: "Account", Name: "balance", Kind: "field"},
+		Accesses: []finding.Access{
+			{
+				Position: finding.Position{File: "bank.go", Line: 8, Column: 2, EndLine: 8, EndColumn: 11}, Package: "m/bank", Function: "(*Account).Add",
+				Expr: "a.balance", Source: "a.balance += n", Mode: finding.Write,
+				Goroutine: &finding.Goroutine{
+					ID:      21,
+					Stack:   []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}, {Function: "bank.TestBank.func1", File: "bank_test.go", Line: 12}},
+					Created: []finding.Frame{{Function: "bank.TestBank", File: "bank_test.go", Line: 11}},
+				},
+			},
+			{
+				Position: finding.Position{File: "bank.go", Line: 8, Column: 2, EndLine: 8, EndColumn: 11}, Package: "m/bank", Function: "(*Account).Add",
+				Expr: "a.balance", Source: "a.balance += n", Mode: finding.Write,
+				Goroutine: &finding.Goroutine{ID: 1, Stack: []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}}},
+			},
+		},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 2, Runs: 20, Hits: 3, Count: 5, Seed: 42, Test: "m/bank", Replay: "interlock test -runs 1 -seed 42 ./bank", Harmful: true},
+		Fix:      &finding.Fix{Strategy: "guard", Diff: bankDiff, Checked: []string{"compiles", "tests pass"}},
+	}
+	suspected := &finding.Finding{
+		Code: finding.Unguarded, Status: finding.Suspected, Title: "Log.n is read without Log.mu",
+		Variable: finding.Variable{Package: "m/bank", Type: "Log", Name: "n", Kind: "field"},
+		Accesses: []finding.Access{
+			{Position: finding.Position{File: "log.go", Line: 3, Column: 29, EndLine: 3, EndColumn: 32}, Package: "m/bank", Function: "(*Log).Len", Expr: "l.n", Source: "return l.n", Mode: finding.Read, Role: "any caller"},
+			{Position: finding.Position{File: "log.go", Line: 5, Column: 5}, Package: "m/bank", Function: "(*Log).Put", Expr: "l.n", Source: "l.n++", Mode: finding.Write, Locks: []string{"l.mu"}},
+		},
+		Fix:   &finding.Fix{Strategy: "guard", Withheld: "it would add the lock cycle A.mu, l.mu"},
+		Notes: []string{"3 of 4 accesses hold l.mu"},
+	}
+	alone := &finding.Finding{
+		Code: finding.CaughtInTheAct, Status: finding.Confirmed, Title: "data race on hits",
+		Variable: finding.Variable{Package: "m/bank", Name: "hits", Kind: "global"},
+		Accesses: []finding.Access{{Position: finding.Position{File: "web/hits.go", Line: 4}, Package: "m/web", Function: "Hit", Expr: "hits", Mode: finding.Write}},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 20, Count: 1, Seed: 1},
+	}
+	list := []*finding.Finding{confirmed, suspected, alone}
+	finding.Sort(list)
+	finding.Seal(list)
+	return &Report{
+		Command: "test", Version: "v0.1.0", Findings: list,
+		Coverage: Coverage{Sites: 12, Monitored: 9, Reached: 7, Watched: 5, Runs: 20, Asked: 20, Unobserved: 1, Lost: 2},
+	}
+}
+
+func render(t *testing.T, h Handler, r *Report) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := h.Write(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s differs (%v); look at the difference, and mend it with: go test ./cmd/internal/report -update\ngot:\n%s", file, err, got)
+	}
+}
+
+func TestSampleIsValid(t *testing.T) {
+	for _, f := range sample().Findings {
+		if err := f.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGolden(t *testing.T) {
+	interrupted := sample()
+	interrupted.Findings, interrupted.Interrupted = interrupted.Findings[:1], true
+	interrupted.Coverage.Runs = 7
+	interrupted.Problems = []string{"m/broken does not compile"}
+	for name, r := range map[string]*Report{
+		"full":        sample(),
+		"empty":       {Command: "check", Version: "v0.1.0"},
+		"interrupted": interrupted,
+	} {
+		for _, format := range Formats() {
+			h, err := For(format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := render(t, h, r)
+			golden(t, name+"."+format, got)
+			if again := render(t, h, r); !bytes.Equal(got, again) {
+				t.Errorf("%s.%s: the same report gives other bytes", name, format)
+			}
+		}
+	}
+}
+
+func TestFor(t *testing.T) {
+	if _, err := For("xml"); err == nil || !strings.Contains(err.Error(), "use one of text, jsonl, json, sarif") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTextShowsFilesFromWhereTheUserStands(t *testing.T) {
+	r := sample()
+	r.Root = t.TempDir()
+	r.Dir = filepath.Join(r.Root, "web")
+	got := string(render(t, Text{}, r))
+	for _, want := range []string{"\nhits.go:4: IL1000", filepath.Join("..", "bank.go") + ":8:2: IL2001"} {
+		if !strings.Contains("\n"+got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestJSONLinesHoldsWholeFindings(t *testing.T) {
+	r := sample()
+	lines := strings.Split(strings.TrimSpace(string(render(t, JSONLines{}, r))), "\n")
+	if len(lines) != len(r.Findings) {
+		t.Fatalf("%d lines for %d findings", len(lines), len(r.Findings))
+	}
+	for i, line := range lines {
+		var f finding.Finding
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Validate(); err != nil {
+			t.Error(err)
+		}
+		if f.ID != r.Findings[i].ID {
+			t.Errorf("line %d is %s, want %s", i, f.ID, r.Findings[i].ID)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// SARIF writes SARIF 2.1.0. A result's first location is the side to look
+// at, the other accesses are related locations, properties.status is the
+// status; a finding that was seen in a run has one thread flow a goroutine,
+// whose execution orders meet at the collision; a patch is one fix.
+type SARIF struct{}
+
+// srcRoot is the uriBaseId of files below the main module's root.
+const srcRoot = "SRCROOT"
+
+// Write implements [Handler].
+func (SARIF) Write(w io.Writer, r *Report) error {
+	c := &converter{r: r, lines: map[string][]string{}}
+	run, err := c.run()
+	if err != nil {
+		return fmt.Errorf("writing SARIF: %w", err)
+	}
+	enc := encoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(sarifLog{
+		Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", Version: "2.1.0",
+		Runs: []sarifRun{run},
+	})
+}
+
+// converter turns one report into a SARIF run.
+type converter struct {
+	r     *Report
+	lines map[string][]string // source lines of files read, see columns.go
+}
+
+func (c *converter) run() (sarifRun, error) {
+	run := sarifRun{
+		Tool:        sarifTool{sarifDriver{Name: "Interlock", Version: strings.TrimPrefix(c.r.Version, "v"), InformationURI: "https://github.com/interlock-go/interlock", Rules: c.rules()}},
+		Automation:  sarifAutomation{"interlock/" + c.r.Command + "/"},
+		Invocations: []sarifInvocation{c.invocation()},
+		ColumnKind:  "utf16CodeUnits",
+		Results:     []sarifResult{},
+	}
+	if c.r.Root != "" {
+		run.BaseIDs = map[string]sarifArtifact{srcRoot: {URI: fileURI(c.r.Root) + "/"}}
+	}
+	for _, f := range c.r.Findings {
+		result, err := c.result(f)
+		if err != nil {
+			return run, fmt.Errorf("finding %s: %w", f.ID, err)
+		}
+		run.Results = append(run.Results, result)
+	}
+	return run, nil
+}
+
+func (c *converter) rules() []sarifRule {
+	var rules []sarifRule
+	for _, code := range finding.Codes() {
+		help := c.r.Help[code]
+		if help == "" {
+			help = code.Title()
+		}
+		precision := "medium" // a static pass may report falsely
+		if code == finding.CaughtInTheAct {
+			precision = "very-high"
+		}
+		rules = append(rules, sarifRule{
+			ID: string(code), Name: pascal(code.Title()), Short: sarifText{sentence(code.Title())},
+			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: "```\n" + strings.TrimRight(help, "\n") + "\n```\n"},
+			Properties: map[string]any{"tags": []string{"concurrency", "correctness"}, "precision": precision, "problem.severity": "error"},
+		})
+	}
+	return rules
+}
+
+func ruleIndex(code finding.Code) int {
+	for i, c := range finding.Codes() {
+		if c == code {
+			return i
+		}
+	}
+	return 0 // not reached: findings are validated before they are reported
+}
+
+func (c *converter) invocation() sarifInvocation {
+	inv := sarifInvocation{Successful: len(c.r.Problems) == 0 && !c.r.Interrupted}
+	problems := c.r.Problems
+	if c.r.Interrupted {
+		problems = append([]string{"interrupted: this is what was found so far"}, problems...)
+	}
+	for _, p := range problems {
+		inv.Notifications = append(inv.Notifications, sarifNotification{Level: "error", Message: sarifText{p}})
+	}
+	return inv
+}
+
+func (c *converter) result(f *finding.Finding) (sarifResult, error) {
+	res := sarifResult{
+		RuleID: string(f.Code), RuleIndex: ruleIndex(f.Code), Level: "warning", Message: sarifText{message(f)},
+		Fingerprints: map[string]string{"interlockId/v1": f.ID},
+		Properties:   map[string]any{"status": f.Status, "variable": f.Variable.String()},
+	}
+	if f.Status == finding.Confirmed {
+		res.Level = "error"
+	}
+	if f.Evidence != nil {
+		res.Properties["evidence"] = f.Evidence
+	}
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		loc := c.location(a.Position, a.Function, accessText(a))
+		if i == 0 {
+			res.Locations = append(res.Locations, loc)
+		} else {
+			loc.ID = i
+			res.Related = append(res.Related, loc)
+		}
+	}
+	for i, e := range f.Cycle {
+		loc := c.location(e.Position, e.Function, fmt.Sprintf("locks %s while holding %s", e.To, e.From))
+		if len(res.Locations) == 0 {
+			res.Locations = append(res.Locations, loc)
+		} else {
+			loc.ID = len(f.Accesses) + i
+			res.Related = append(res.Related, loc)
+		}
+	}
+	res.CodeFlows = c.codeFlows(f)
+	fixes, err := c.fixes(f.Fix)
+	res.Fixes = fixes
+	return res, err
+}
+
+// message is the title and whatever else a viewer should show first.
+func message(f *finding.Finding) string {
+	s := sentence(f.Title)
+	if f.Message != "" {
+		s += " " + sentence(f.Message)
+	}
+	if e := f.Evidence; e != nil && e.Replay != "" {
+		s += fmt.Sprintf(" Seen in %d of %s; replay with: `%s`.", e.Hits, count(e.Runs, "run"), e.Replay)
+	}
+	if f.Fix != nil && f.Fix.Withheld != "" {
+		s += " " + sentence("Patch withheld: "+f.Fix.Withheld)
+	}
+	for _, n := range f.Notes {
+		s += " " + sentence("Note: "+n)
+	}
+	return s
+}
+
+func accessText(a *finding.Access) string {
+	s := fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+	if len(a.Locks) > 0 {
+		s += ", holding " + strings.Join(a.Locks, ", ")
+	}
+	return s
+}
+
+func (c *converter) location(p finding.Position, function, text string) sarifLocation {
+	loc := sarifLocation{Physical: sarifPhysical{Artifact: c.artifact(p.File), Region: c.region(p)}, Message: &sarifText{text}}
+	if function != "" {
+		loc.Logical = []sarifLogical{{Name: function, Kind: "function"}}
+	}
+	return loc
+}
+
+func (c *converter) artifact(file string) sarifArtifact {
+	if filepath.IsAbs(filepath.FromSlash(file)) {
+		return sarifArtifact{URI: fileURI(file)}
+	}
+	a := sarifArtifact{URI: (&url.URL{Path: file}).EscapedPath()}
+	if c.r.Root != "" {
+		a.Base = srcRoot
+	}
+	return a
+}
+
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// codeFlows gives one thread flow for each goroutine that a run saw: from
+// where it was started, down its stack, to the access. The orders of all
+// flows end on the same number: the accesses met.
+func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
+	var flows []sarifThreadFlow
+	longest := 0
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		if a.Goroutine == nil {
+			continue
+		}
+		flow := sarifThreadFlow{ID: fmt.Sprintf("goroutine %d", a.Goroutine.ID), Message: sarifText{accessText(a)}}
+		for j := len(a.Goroutine.Created) - 1; j >= 0; j-- {
+			flow.Locations = append(flow.Locations, c.step(a.Goroutine.Created[j], "starts the goroutine"))
+		}
+		for j := len(a.Goroutine.Stack) - 1; j > 0; j-- {
+			flow.Locations = append(flow.Locations, c.step(a.Goroutine.Stack[j], "calls"))
+		}
+		flow.Locations = append(flow.Locations, sarifStep{Location: c.location(a.Position, a.Function, accessText(a)), Importance: "essential"})
+		longest = max(longest, len(flow.Locations))
+		flows = append(flows, flow)
+	}
+	for _, flow := range flows {
+		for j := range flow.Locations {
+			flow.Locations[j].Order = longest - len(flow.Locations) + j + 1
+		}
+	}
+	if len(flows) == 0 {
+		return nil
+	}
+	return []sarifCodeFlow{{ThreadFlows: flows}}
+}
+
+func (c *converter) step(f finding.Frame, does string) sarifStep {
+	loc := c.location(finding.Position{File: f.File, Line: f.Line}, f.Function, f.Function+" "+does)
+	return sarifStep{Location: loc, Importance: "important"}
+}
+
+// pascal gives a rule its name: "data race caught" becomes "DataRaceCaught".
+func pascal(title string) string {
+	var b strings.Builder
+	for word := range strings.FieldsSeq(strings.NewReplacer("+", "", "-", " ").Replace(title)) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// sentence gives s a capital letter and a full stop, as SARIF asks for.
+func sentence(s string) string {
+	if s = strings.TrimSpace(s); s == "" {
+		return s
+	}
+	if r := s[0]; r >= 'a' && r <= 'z' && !strings.ContainsAny(firstWord(s), "._()") {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "!") {
+		s += "."
+	}
+	return s
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}
+
+func firstParagraph(s string) string {
+	para, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
+	return strings.Join(strings.Fields(para), " ")
+}

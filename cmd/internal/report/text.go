@@ -1,0 +1,211 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Text writes for people: each finding as one line that editors can follow,
+// then both its sides, the evidence and the patch; a summary at the end.
+type Text struct{}
+
+// Write implements [Handler].
+func (Text) Write(w io.Writer, r *Report) error {
+	t := &text{r: r}
+	for _, f := range r.Findings {
+		t.finding(f)
+		t.line("")
+	}
+	t.summary()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// text is a report being written.
+type text struct {
+	r *Report
+	b strings.Builder
+}
+
+func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
+
+func (t *text) finding(f *finding.Finding) {
+	t.line("%s: %s %s: %s [%s]", t.head(f), f.Code, f.Status, f.Title, f.ID)
+	t.indented("    ", f.Message)
+	locks := false // "no lock" says something only where the other side has one
+	for _, a := range f.Accesses {
+		locks = locks || len(a.Locks) > 0
+	}
+	for i := range f.Accesses {
+		t.access(&f.Accesses[i], locks)
+	}
+	if len(f.Accesses) == 1 {
+		t.line("    in two goroutines at once")
+	}
+	for _, e := range f.Cycle {
+		t.line("    %s locks %s while it holds %s, in %s", t.place(e.Position), e.To, e.From, e.Function)
+	}
+	if e := f.Evidence; e != nil {
+		t.evidence(e)
+	}
+	t.fix(f.Fix)
+	for _, n := range f.Notes {
+		t.indented("    note: ", n)
+	}
+}
+
+func (t *text) head(f *finding.Finding) string {
+	switch {
+	case len(f.Accesses) > 0:
+		return t.place(f.Accesses[0].Position)
+	case len(f.Cycle) > 0:
+		return t.place(f.Cycle[0].Position)
+	}
+	return "-"
+}
+
+func (t *text) place(p finding.Position) string {
+	s := fmt.Sprintf("%s:%d", t.r.shown(p.File), p.Line)
+	if p.Column > 0 {
+		s += fmt.Sprintf(":%d", p.Column)
+	}
+	return s
+}
+
+func (t *text) access(a *finding.Access, locks bool) {
+	held := ""
+	if len(a.Locks) > 0 {
+		held = ", holding " + strings.Join(a.Locks, ", ")
+	} else if locks {
+		held = ", holding no known lock"
+	}
+	role := ""
+	if a.Role != "" {
+		role = ", run by " + a.Role
+	}
+	t.line("    %s of %s at %s in %s%s%s", a.Mode, a.Expr, t.place(a.Position), a.Function, held, role)
+	if a.Source != "" {
+		t.line("        | %s", a.Source)
+	}
+	if g := a.Goroutine; g != nil {
+		t.line("        goroutine %d:", g.ID)
+		t.frames(g.Stack)
+		if len(g.Created) > 0 {
+			t.line("        started by:")
+			t.frames(g.Created)
+		}
+	}
+}
+
+func (t *text) frames(frames []finding.Frame) {
+	for _, f := range frames {
+		t.line("            %s  %s:%d", f.Function, t.r.shown(f.File), f.Line)
+	}
+}
+
+func (t *text) evidence(e *finding.Evidence) {
+	s := fmt.Sprintf("    evidence: seen in %d of %s, %s in all; first in run %d with seed %d",
+		e.Hits, count(e.Runs, "run"), count(e.Count, "time"), e.Run, e.Seed)
+	if e.Test != "" {
+		s += ", tests of " + e.Test
+	}
+	if e.Harmful {
+		s += "; that run's tests failed"
+	}
+	t.line("%s", s)
+	if e.Replay != "" {
+		t.line("    replay: %s", e.Replay)
+	}
+}
+
+func (t *text) fix(fix *finding.Fix) {
+	switch {
+	case fix == nil:
+	case fix.Withheld != "":
+		t.indented("    patch withheld: ", fix.Withheld)
+	default:
+		checked := ""
+		if len(fix.Checked) > 0 {
+			checked = "; checked: " + strings.Join(fix.Checked, ", ")
+		}
+		t.line("    patch (%s%s):", fix.Strategy, checked)
+		t.indented("        ", fix.Diff)
+	}
+}
+
+// indented writes each line of s behind the prefix; further lines are set
+// under the first.
+func (t *text) indented(prefix, s string) {
+	if s = strings.TrimRight(s, "\n"); s == "" {
+		return
+	}
+	for line := range strings.SplitSeq(s, "\n") {
+		t.line("%s", strings.TrimRight(prefix+line, " "))
+		prefix = strings.Repeat(" ", len(prefix))
+	}
+}
+
+func (t *text) summary() {
+	c := t.r.Coverage
+	s := t.verdict()
+	if c.Asked > 0 {
+		s += " in " + ofAsked(c)
+	}
+	t.line("%s", s)
+	if c.Sites > 0 {
+		t.line("%s", sites(c))
+	}
+	if c.Unobserved > 0 {
+		t.line("%s not observed in any run: `interlock check` shows them, -suspected adds them here", count(c.Unobserved, "suspected finding"))
+	}
+	if c.Lost > 0 {
+		t.line("the monitor dropped %s: a race there may have gone unseen", count(int(c.Lost), "event"))
+	}
+	if t.r.Interrupted {
+		t.line("interrupted: this is what was found so far")
+	}
+	if n := len(t.r.Problems); n > 0 {
+		t.line("incomplete: %s, told on standard error", count(n, "problem"))
+	}
+}
+
+func ofAsked(c Coverage) string {
+	if c.Runs == c.Asked {
+		return count(c.Runs, "run")
+	}
+	return fmt.Sprintf("%d of %s", c.Runs, count(c.Asked, "run"))
+}
+
+// verdict counts the findings by status.
+func (t *text) verdict() string {
+	var parts []string
+	for _, s := range []finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected} {
+		if n := t.r.Count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	switch n := len(t.r.Findings); n {
+	case 0:
+		return "no findings"
+	default:
+		return fmt.Sprintf("%s: %s", count(n, "finding"), strings.Join(parts, ", "))
+	}
+}
+
+func sites(c Coverage) string {
+	s := fmt.Sprintf("%s: %d monitored", count(c.Sites, "site"), c.Monitored)
+	if c.Runs > 0 {
+		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
+	}
+	return s
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
