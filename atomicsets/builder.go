@@ -1,0 +1,171 @@
+package atomicsets
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// SkipSite is a static decision: the site at the place needs no monitor.
+type SkipSite struct {
+	Key    plan.Key
+	Reason plan.Reason
+}
+
+// Suspicion is a static finding's claim that two accesses race. Both sides
+// are the same access where the code races with itself.
+type Suspicion struct {
+	Finding string // id of the finding
+	A, B    plan.Key
+}
+
+// Suspicions takes the claims out of findings: each pair of accesses that
+// conflict.
+func Suspicions(findings []*finding.Finding) []Suspicion {
+	var all []Suspicion
+	for _, f := range findings {
+		if len(f.Accesses) == 1 {
+			all = append(all, Suspicion{f.ID, key(f.Accesses[0]), key(f.Accesses[0])})
+		}
+		for i, a := range f.Accesses {
+			for _, b := range f.Accesses[i+1:] {
+				if finding.Conflicts(a.Mode, b.Mode) {
+					all = append(all, Suspicion{f.ID, key(a), key(b)})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func key(a finding.Access) plan.Key {
+	mode := plan.Read
+	if a.Mode == finding.Write || a.Mode == finding.AtomicWrite {
+		mode = plan.Write
+	}
+	return plan.Key{File: a.File, Line: a.Line, Column: a.Column, Mode: mode}
+}
+
+// Build makes the plan of a module. Sites get dense ids in an order that only
+// depends on the source; a site that comes twice counts once. Decisions that
+// sites bring along stay, all others are monitored unless skips name them.
+// A site that a suspicion names is armed first, and is never skipped: the
+// passes disagree about it, and a run will tell.
+func Build(module string, sites []plan.Site, skips []SkipSite, suspicions []Suspicion) (*plan.Plan, error) {
+	p := &plan.Plan{Version: plan.SchemaVersion, Module: module, Sites: slices.Clone(sites)}
+	slices.SortStableFunc(p.Sites, order)
+	p.Sites = slices.CompactFunc(p.Sites, func(a, b plan.Site) bool { return order(a, b) == 0 })
+	for i := range p.Sites {
+		p.Sites[i].ID = uint32(i + 1)
+	}
+	decide(p, skips)
+	suspect(p, suspicions)
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("building the plan of %s: %w", module, err)
+	}
+	return p, nil
+}
+
+// order is total on distinct sites. The places come first, so that ids run
+// with the text.
+func order(a, b plan.Site) int {
+	return cmp.Or(
+		cmp.Compare(a.Package, b.Package),
+		cmp.Compare(a.File, b.File),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Column, b.Column),
+		cmp.Compare(a.Mode, b.Mode),
+		cmp.Compare(a.Variable.Kind, b.Variable.Kind),
+		cmp.Compare(a.EndLine, b.EndLine),
+		cmp.Compare(a.EndCol, b.EndCol),
+		cmp.Compare(a.Expr, b.Expr),
+	)
+}
+
+func decide(p *plan.Plan, skips []SkipSite) {
+	reasons := make(map[plan.Key]plan.Reason, len(skips))
+	for _, s := range skips {
+		reasons[s.Key] = s.Reason
+	}
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		if s.Decision == plan.Skip {
+			continue
+		}
+		s.Decision, s.Reason = plan.Monitor, ""
+		if reason := reasons[s.Key()]; reason != "" {
+			s.Decision, s.Reason = plan.Skip, reason
+		}
+	}
+}
+
+func suspect(p *plan.Plan, suspicions []Suspicion) {
+	at := newIndex(p)
+	seen := map[plan.Pair]bool{}
+	for _, s := range suspicions {
+		for _, a := range at.find(s.A) {
+			for _, b := range at.find(s.B) {
+				pair := plan.Pair{A: min(a.ID, b.ID), B: max(a.ID, b.ID), Finding: s.Finding}
+				if a.Variable != b.Variable || seen[pair] {
+					continue
+				}
+				seen[pair] = true
+				p.Pairs = append(p.Pairs, pair)
+				watch(a)
+				watch(b)
+			}
+		}
+	}
+}
+
+// watch marks a site as suspicious. Sites that cannot be rewritten stay as
+// they are.
+func watch(s *plan.Site) {
+	if s.Decision == plan.Skip && s.Reason == plan.Fresh {
+		s.Decision, s.Reason = plan.Monitor, ""
+	}
+	s.Suspicious = s.Decision == plan.Monitor
+}
+
+// line is a place as precisely as a pass that reports another column of the
+// same expression has it.
+type line struct {
+	file string
+	line int
+	mode plan.Mode
+}
+
+type index struct {
+	keys  map[plan.Key]*plan.Site
+	lines map[line][]*plan.Site
+}
+
+func newIndex(p *plan.Plan) index {
+	at := index{map[plan.Key]*plan.Site{}, map[line][]*plan.Site{}}
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		at.keys[s.Key()] = s
+		l := line{s.File, s.Line, s.Mode}
+		at.lines[l] = append(at.lines[l], s)
+	}
+	return at
+}
+
+// find gives the sites that a place may mean: those exactly there, the
+// variable and the map in it alike, or else all of that mode in the line.
+func (at index) find(k plan.Key) []*plan.Site {
+	var found []*plan.Site
+	for _, isMap := range []bool{false, true} {
+		k.Map = isMap
+		if s := at.keys[k]; s != nil {
+			found = append(found, s)
+		}
+	}
+	if found == nil {
+		found = at.lines[line{k.File, k.Line, k.Mode}]
+	}
+	return found
+}

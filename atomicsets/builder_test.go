@@ -1,0 +1,107 @@
+package atomicsets
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+func site(file string, line, col int, mode plan.Mode, name, kind string) plan.Site {
+	return plan.Site{
+		Package: "m", Function: "F", File: file, Line: line, Column: col, EndLine: line, EndCol: col + 3,
+		Mode: mode, Expr: name, Variable: plan.Variable{Package: "m", Name: name, Kind: kind},
+	}
+}
+
+func sites() []plan.Site {
+	return []plan.Site{
+		site("b.go", 3, 2, plan.Write, "n", plan.KindField),
+		site("a.go", 9, 5, plan.Read, "m", plan.KindField),
+		site("a.go", 9, 5, plan.Read, "m", plan.KindMap),
+		site("a.go", 9, 1, plan.Write, "n", plan.KindField),
+		site("a.go", 2, 1, plan.Read, "n", plan.KindField),
+	}
+}
+
+func build(t *testing.T, in []plan.Site, skips []SkipSite, susp []Suspicion) *plan.Plan {
+	t.Helper()
+	p, err := Build("m", in, skips, susp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestIDsFollowTheText(t *testing.T) {
+	want := build(t, sites(), nil, nil)
+	shuffled := append(sites(), sites()[1], sites()[0]) // in another order, and twice
+	slices.Reverse(shuffled)
+	if got := build(t, shuffled, nil, nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("another order of sites gives another plan:\n%v\n%v", got, want)
+	}
+	var lines []int
+	for _, s := range want.Sites {
+		lines = append(lines, s.Line)
+		if s.Decision != plan.Monitor {
+			t.Errorf("site %d: decision %q without anything against it", s.ID, s.Decision)
+		}
+	}
+	if !slices.Equal(lines, []int{2, 9, 9, 9, 3}) {
+		t.Errorf("lines in the order of ids: %v", lines)
+	}
+}
+
+func TestSkipHitsOnlyItsSite(t *testing.T) {
+	p := build(t, sites(), []SkipSite{{plan.Key{File: "a.go", Line: 9, Column: 5, Mode: plan.Read, Map: true}, plan.Fresh}}, nil)
+	for _, s := range p.Sites {
+		if skipped := s.Decision == plan.Skip; skipped != (s.Variable.Kind == plan.KindMap) {
+			t.Errorf("%s at %d:%d: %s %q", s.Variable.Kind, s.Line, s.Column, s.Decision, s.Reason)
+		}
+	}
+	want := Stats{Sites: 5, Monitored: 4, Skipped: []Skipped{{plan.Fresh, 1}}}
+	if got := Count(p); !reflect.DeepEqual(got, want) {
+		t.Errorf("Count: %+v, want %+v", got, want)
+	}
+}
+
+func TestDecisionOfTheSiteStays(t *testing.T) {
+	in := sites()
+	in[0].Decision, in[0].Reason = plan.Skip, plan.NeverInstrument
+	p := build(t, in, nil, []Suspicion{{"il-1", in[0].Key(), in[0].Key()}})
+	s := p.Sites[4]
+	if s.Decision != plan.Skip || s.Reason != plan.NeverInstrument || s.Suspicious {
+		t.Errorf("a suspicion turned a site on that cannot be rewritten: %+v", s)
+	}
+}
+
+func TestSuspicionMarksBothSides(t *testing.T) {
+	access := func(file string, line, col int, mode finding.Mode) finding.Access {
+		return finding.Access{Position: finding.Position{File: file, Line: line, Column: col}, Mode: mode}
+	}
+	findings := []*finding.Finding{{ID: "il-1", Accesses: []finding.Access{
+		access("a.go", 2, 7, finding.Read), // column of the selector's name, not of its start
+		access("b.go", 3, 2, finding.Write),
+		access("a.go", 9, 5, finding.Read), // another variable
+	}}}
+	skip := []SkipSite{{plan.Key{File: "b.go", Line: 3, Column: 2, Mode: plan.Write}, plan.Fresh}}
+	p := build(t, sites(), skip, Suspicions(findings))
+	if want := []plan.Pair{{A: 1, B: 5, Finding: "il-1"}}; !slices.Equal(p.Pairs, want) {
+		t.Errorf("pairs %v, want %v", p.Pairs, want)
+	}
+	for _, s := range p.Sites {
+		if want := s.ID == 1 || s.ID == 5; s.Suspicious != want || s.Decision != plan.Monitor {
+			t.Errorf("site %d: suspicious %v, %s", s.ID, s.Suspicious, s.Decision)
+		}
+	}
+}
+
+func TestBuildRefusesWhatCannotRun(t *testing.T) {
+	in := sites()
+	in[2].Mode = "peek"
+	if _, err := Build("m", in, nil, nil); err == nil {
+		t.Error("a site of unknown mode was accepted")
+	}
+}
