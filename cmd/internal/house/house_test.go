@@ -1,0 +1,323 @@
+package house
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../../.."
+	module = "github.com/interlock-go/interlock"
+)
+
+// topLevel are the files and folders that the design fixes, and those that
+// go with any repository.
+var topLevel = []string{
+	"analyzers", "pointsto", "atomicsets", "dynamic", "patchgen", "cmd", "testdata", "docs",
+	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
+	".ci", ".github", ".gitignore", ".gitattributes",
+	"bin", ".git", // never committed
+}
+
+// rtMayImport is what the injected monitor may import. Each of these is in
+// nearly every Go program already, starts no goroutine, and changes nothing
+// that a program can see by being linked in.
+var rtMayImport = []string{
+	"math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic", "syscall", "time", "unsafe",
+}
+
+// goPackage is one folder with Go files.
+type goPackage struct {
+	imports     map[string]string // path -> a file that imports it
+	testImports map[string]string // the same of _test.go files
+}
+
+// readPackages parses the imports of every Go file that belongs to the module.
+func readPackages(t *testing.T) map[string]*goPackage {
+	t.Helper()
+	pkgs := map[string]*goPackage{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, name)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if base := d.Name(); rel != "." && (base == "testdata" || base[0] == '.' || base[0] == '_' || rel == "bin") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(rel)
+		if pkgs[dir] == nil {
+			pkgs[dir] = &goPackage{map[string]string{}, map[string]string{}}
+		}
+		into := pkgs[dir].imports
+		if strings.HasSuffix(rel, "_test.go") {
+			into = pkgs[dir].testImports
+		}
+		for _, spec := range f.Imports {
+			p, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			into[p] = rel
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pkgs["cmd/interlock"] == nil || pkgs["analyzers/finding"] == nil {
+		t.Fatalf("the walk missed what must be there; it saw %v", slices.Sorted(maps.Keys(pkgs)))
+	}
+	return pkgs
+}
+
+// lattice is the table "The rooms" of docs/architecture.md: folder -> what it
+// may import of this module.
+type lattice map[string][]string
+
+func readLattice(t *testing.T) lattice {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := lattice{}
+	for line := range strings.Lines(string(data)) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 5 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			continue
+		}
+		folder, may := strings.Trim(cells[1], " `"), strings.TrimSpace(cells[3])
+		switch may {
+		case "nothing", "-":
+			l[folder] = []string{}
+			continue
+		case "everything":
+			l[folder] = []string{"..."}
+			continue
+		}
+		for p := range strings.SplitSeq(may, ",") {
+			l[folder] = append(l[folder], strings.Trim(p, " `"))
+		}
+	}
+	if len(l) < 10 {
+		t.Fatalf("docs/architecture.md: read %d rows of the table of rooms, the form must have changed", len(l))
+	}
+	return l
+}
+
+// row gives the row for a folder: its own, or that of the nearest pattern
+// such as analyzers/<check>, or of a room that it is an inner folder of.
+func (l lattice) row(dir string) (may []string, ok bool) {
+	if may, ok = l[dir]; ok {
+		return may, true
+	}
+	for pattern, may := range l {
+		if parent, _, ok := strings.Cut(pattern, "/<"); ok && path.Dir(dir) == parent {
+			return may, true
+		}
+	}
+	if parent := path.Dir(dir); parent != "." {
+		return l.row(parent)
+	}
+	return nil, false
+}
+
+// allows reports whether dir may import the folder imported.
+func (l lattice) allows(dir, imported string) bool {
+	may, _ := l.row(dir)
+	for _, p := range may {
+		if within(imported, p) {
+			return true
+		}
+	}
+	return within(imported, dir+"/internal/...")
+}
+
+// within reports whether folder is meant by p: itself, or a pattern with ...
+func within(folder, p string) bool {
+	if p == "..." {
+		return true
+	}
+	if prefix, ok := strings.CutSuffix(p, "/..."); ok {
+		return folder == prefix || strings.HasPrefix(folder, prefix+"/")
+	}
+	return folder == p
+}
+
+func TestImportOrder(t *testing.T) {
+	l := readLattice(t)
+	for dir, pkg := range readPackages(t) {
+		if _, ok := l.row(dir); !ok {
+			t.Errorf("%s has no row in docs/architecture.md", dir)
+			continue
+		}
+		for imported, file := range pkg.imports {
+			if folder, ok := strings.CutPrefix(imported, module+"/"); ok && !l.allows(dir, folder) {
+				t.Errorf("%s imports %s, which docs/architecture.md does not allow to %s", file, folder, dir)
+			}
+		}
+		for imported, file := range pkg.testImports {
+			if strings.HasPrefix(imported, module+"/cmd") && !within(dir, "cmd/...") {
+				t.Errorf("%s imports %s: only cmd may", file, imported)
+			}
+		}
+	}
+}
+
+// The lattice must be able to refuse, or the test above says nothing.
+func TestLatticeRefuses(t *testing.T) {
+	l := readLattice(t)
+	for _, tt := range []struct {
+		dir, imported string
+		want          bool
+	}{
+		{"analyzers/finding", "atomicsets/plan", false},
+		{"analyzers/guardedby", "analyzers/finding", true},
+		{"analyzers/guardedby", "dynamic/build", false},
+		{"dynamic/rt", "dynamic/evidence", false},
+		{"dynamic/instrument", "analyzers/finding", false},
+		{"dynamic/campaign", "analyzers/finding", true},
+		{"dynamic/campaign", "analyzers/guardedby", false},
+		{"patchgen", "dynamic/campaign", false},
+		{"cmd/interlock", "cmd/internal/cli", true},
+		{"cmd/interlock", "patchgen", false},
+		{"cmd/internal/cli", "patchgen", true},
+	} {
+		if got := l.allows(tt.dir, tt.imported); got != tt.want {
+			t.Errorf("%s -> %s: %v, want %v", tt.dir, tt.imported, got, tt.want)
+		}
+	}
+}
+
+func TestContractsImportTheStandardLibraryOnly(t *testing.T) {
+	pkgs := readPackages(t)
+	for _, dir := range []string{"analyzers/finding", "atomicsets/plan", "dynamic/evidence"} {
+		for imported, file := range pkgs[dir].imports {
+			if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
+				t.Errorf("%s imports %s: a contract imports the standard library only", file, imported)
+			}
+		}
+	}
+}
+
+func TestMonitorImports(t *testing.T) {
+	pkg := readPackages(t)["dynamic/rt"]
+	if pkg == nil {
+		t.Fatal("no dynamic/rt")
+	}
+	for imported, file := range pkg.imports {
+		if !slices.Contains(rtMayImport, imported) {
+			t.Errorf("%s imports %s: the injected monitor may import %s only", file, imported, strings.Join(rtMayImport, ", "))
+		}
+	}
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains(topLevel, e.Name()) {
+			t.Errorf("%s does not belong at the top level", e.Name())
+		}
+	}
+}
+
+// Every check, that is whatever the registry imports beside the contract,
+// says what is wrong and what is right; that text is its help as well.
+func TestChecksExplainThemselves(t *testing.T) {
+	registry := readPackages(t)["analyzers/registry"]
+	if registry == nil {
+		t.Fatal("no analyzers/registry")
+	}
+	checks := 0
+	for imported := range registry.imports {
+		dir, ok := strings.CutPrefix(imported, module+"/")
+		if !ok || dir == "analyzers/finding" {
+			continue
+		}
+		checks++
+		doc, err := os.ReadFile(filepath.Join(root, dir, "doc.go"))
+		if err != nil {
+			t.Errorf("check %s: %v", dir, err)
+			continue
+		}
+		for _, word := range []string{"WRONG", "RIGHT"} {
+			if !bytes.Contains(doc, []byte(word)) {
+				t.Errorf("%s/doc.go shows nothing %s", dir, word)
+			}
+		}
+	}
+	if checks == 0 {
+		t.Error("the registry imports no check")
+	}
+}
+
+// machinePath matches absolute paths of somebody's machine.
+var machinePath = regexp.MustCompile(`(^|[\s"'=(:])(/(root|home/[a-z]\w*|Users/\w+|work)/|[A-Z]:\\Users\\)`)
+
+func TestNoPathOfAMachine(t *testing.T) {
+	for s, want := range map[string]bool{
+		"see /" + "home/anna/x.go": true, `"/` + "work/main/x": true, "file:///" + "x": false,
+		"in /tmp/x": false, "net/work/x": false, "./" + "work/x": false,
+	} {
+		if got := machinePath.MatchString(s); got != want {
+			t.Errorf("%q: %v, want %v", s, got, want)
+		}
+	}
+	files := 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); base == ".git" || base == "bin" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil || bytes.IndexByte(data, 0) >= 0 {
+			return err
+		}
+		files++
+		for i, line := range bytes.Split(data, []byte("\n")) {
+			if machinePath.Match(line) {
+				t.Errorf("%s:%d: path of a machine: %s", name, i+1, line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 50 {
+		t.Errorf("the walk saw %d files only", files)
+	}
+}
