@@ -1,0 +1,57 @@
+package rt
+
+import "unsafe"
+
+// filter is the address filter that every monitored access tests: bit
+// addr>>3&63 says whether an access to addr must take the slow path. It has a
+// cache line of its own, because it is read by every access.
+//
+// The load is plain, and the functions below are norace, because an atomic
+// load does not fit the inliner's budget for maps. Nothing depends on its
+// freshness: a stale one costs a needless slow path, or misses a window.
+// Stores are atomic and need table.mu.
+var filter struct {
+	_    [64]byte
+	bits uint64
+	_    [56]byte
+}
+
+// R stands before a read of *p at the site. It gives p back.
+//
+//go:norace
+func R[T any](p *T, site uint32) *T {
+	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
+		slowRead(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+	}
+	return p
+}
+
+// W stands before a write or read-modify-write of *p at the site. It gives p back.
+//
+//go:norace
+func W[T any](p *T, site uint32) *T {
+	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
+		slowWrite(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+	}
+	return p
+}
+
+// MR stands before an operation that reads the map m. It gives m back.
+//
+//go:norace
+func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M {
+	if filter.bits>>(*(*uintptr)(unsafe.Pointer(&m))>>3&63)&1 != 0 {
+		slowMapRead(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site)
+	}
+	return m
+}
+
+// MW stands before an operation that changes the map m. It gives m back.
+//
+//go:norace
+func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
+	if filter.bits>>(*(*uintptr)(unsafe.Pointer(&m))>>3&63)&1 != 0 {
+		slowMapWrite(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site)
+	}
+	return m
+}

@@ -1,0 +1,84 @@
+package rt
+
+// filterMask gives the filter bits of accesses that may overlap [addr,
+// addr+size), size > 0: one for each 8-byte granule of the range, and some
+// below it, since an access is tested by its first granule only and may begin
+// before the range.
+func filterMask(addr, size uintptr) uint64 {
+	const below = 3 // granules: strings, interfaces, slices
+	first, last := addr>>3, (addr+size-1)>>3
+	n := last - first + 1 + below
+	if n >= 64 {
+		return ^uint64(0)
+	}
+	run := uint64(1)<<n - 1
+	shift := (first - below) & 63
+	return run<<shift | run>>(64-shift)
+}
+
+// overlap reports whether two ranges share a byte. Sizes are not 0.
+func overlap(a, asize, b, bsize uintptr) bool { return a < b+bsize && b < a+asize }
+
+// siteState is what the engine knows of a site, in one word:
+//
+//	bits 0-31  due: when the site may hold its next window, in ticks (see ticks)
+//	bits 32-39 level: how often its windows stayed quiet, more or less
+//	bits 40-   flags
+type siteState uint64
+
+const (
+	siteKnown      siteState = 1 << (40 + iota) // in the site table
+	siteSuspicious                              // a static finding names it
+	siteReached                                 // seen on the slow path
+	siteArmed                                   // held a window
+)
+
+const maxLevel = 20
+
+func (s siteState) due() uint32         { return uint32(s) }
+func (s siteState) level() uint         { return uint(s>>32) & 0xff }
+func (s siteState) is(f siteState) bool { return s&f != 0 }
+
+func (s siteState) withDue(t uint32) siteState { return s&^0xffffffff | siteState(t) }
+
+// withLevel gives s at level n, at most maxLevel.
+func (s siteState) withLevel(n uint) siteState {
+	return s&^(0xff<<32) | siteState(min(n, maxLevel))<<32
+}
+
+// ticks turns nanoseconds since the start into the unit of siteState.due,
+// about a millisecond, never 0: 0 is "at once".
+func ticks(ns int64) uint32 { return uint32(ns>>20) + 1 }
+
+// visit is the last access seen in a granule, in one word: who was it, and
+// did it write. Both parts are shortened, so it is good for hints only.
+//
+//	bit 0      write
+//	bits 1-31  goroutine id, low bits
+//	bits 32-63 granule, low bits
+type visit uint64
+
+func makeVisit(addr uintptr, goid int64, write bool) visit {
+	v := visit(addr>>3)<<32 | visit(uint32(goid)<<1)
+	if write {
+		v |= 1
+	}
+	return v
+}
+
+// conflicts reports whether v and w look like accesses of one granule by two
+// goroutines, one of them a write.
+func (v visit) conflicts(w visit) bool {
+	return v>>32 == w>>32 && v&(1<<32-2) != w&(1<<32-2) && (v|w)&1 != 0
+}
+
+// pairKey names an unordered pair of sites. It is not 0, since ids start at 1.
+func pairKey(a, b uint32) uint64 { return uint64(min(a, b))<<32 | uint64(max(a, b)) }
+
+// mix is the finaliser of splitmix64: a cheap bijection that looks random.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,199 @@
+//go:build (amd64 || arm64) && !plan9
+
+package rt
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// noise is the random heuristic of AtomRace (3.3): at a site that is due, with
+// probability prob/1000, a window of about strength. A variable-based or a
+// location-based heuristic is other data for the same code: it lies in which
+// sites start suspicious, and at which level.
+//
+// Set at start, except spent and since.
+var noise = struct {
+	prob     uint64 // of 1000
+	strength int64  // nanoseconds
+	percent  int64  // of the plain time that windows may take in all
+	floor    int64  // nanoseconds that they may take in any case
+
+	spent atomic.Int64 // union of all windows that ended; stored under table.mu
+	since atomic.Int64 // start of the union that goes on now, or 0; stored under table.mu
+}{prob: 900, strength: 1_000_000, percent: 200, floor: 200_000_000}
+
+// start is when the process began to watch, by nanotime.
+var start int64
+
+// sites is indexed by site id, groups by group number. Only the words change.
+var (
+	sites  []site
+	shared []atomic.Bool // groups that two goroutines were seen to access, one writing
+)
+
+type site struct {
+	state atomic.Uint64 // a siteState
+	group uint32
+}
+
+func (s *site) load() siteState { return siteState(s.state.Load()) }
+
+// update sets the state to f of it.
+func (s *site) update(f func(siteState) siteState) {
+	for {
+		old := s.load()
+		if s.state.CompareAndSwap(uint64(old), uint64(f(old))) {
+			return
+		}
+	}
+}
+
+// visits remembers for some granules who was there last.
+var visits [1024]atomic.Uint64
+
+// consider decides whether a window is held here.
+func consider(g unsafe.Pointer, a *access, random uint64) {
+	if uint64(a.site) >= uint64(len(sites)) || !sites[a.site].load().is(siteKnown) {
+		counters.badSite.Add(1)
+		return
+	}
+	s := &sites[a.site]
+	if !s.load().is(siteReached) {
+		s.update(func(st siteState) siteState { return st | siteReached })
+	}
+	if a.goid != 0 {
+		notice(s, a)
+	}
+	state := s.load()
+	if !state.is(siteSuspicious) && random>>32*1000>>32 >= noise.prob {
+		return
+	}
+	now := nanotime()
+	if state.due() > ticks(now-start) || alone(g) {
+		return
+	}
+	ns := windowLength(uint32(random), state.is(siteSuspicious))
+	if !affordable(now, ns) {
+		counters.overBudget.Add(1)
+		return
+	}
+	// Until it is settled, the site is due to nobody else.
+	claimed := state.withDue(^uint32(0)) | siteArmed
+	if s.state.CompareAndSwap(uint64(state), uint64(claimed)) {
+		hold(g, a, now, ns)
+	}
+}
+
+// notice looks who was at this granule last. Two goroutines, one of them
+// writing, make the variable shared: its sites are worth more windows, and
+// this one is due at once.
+func notice(s *site, a *access) {
+	v := makeVisit(a.addr, a.goid, a.mode == 1)
+	last := &visits[mix(uint64(a.addr>>3))%uint64(len(visits))]
+	old := visit(last.Load())
+	if old == v {
+		return
+	}
+	last.Store(uint64(v))
+	if old.conflicts(v) && !shared[s.group].Load() {
+		shared[s.group].Store(true)
+		s.update(func(st siteState) siteState {
+			if st.due() == ^uint32(0) {
+				return st // in a window now
+			}
+			return st.withLevel(min(st.level(), 2)).withDue(0)
+		})
+	}
+}
+
+// settle says when the site is due again after a window: the more of them
+// stayed quiet the later, and still later if nothing shows that its variable
+// is shared (LiteRace: hot code is sampled less).
+func settle(id uint32, hit bool, now int64) {
+	s := &sites[id]
+	s.update(func(st siteState) siteState {
+		switch {
+		case hit:
+		case shared[s.group].Load() || st.is(siteSuspicious):
+			st = st.withLevel(st.level() + 1)
+		default:
+			st = st.withLevel(st.level() + 2)
+		}
+		gap := uint64(1) << st.level()
+		gap = gap/2 + mix(uint64(now))%gap
+		return st.withDue(ticks(now-start) + uint32(gap))
+	})
+}
+
+// settleKnown makes a site of a pair that was caught rarely due: only another
+// partner would be news.
+func settleKnown(id uint32) {
+	const rarely = 7 // at least 64 ms until the next window
+	sites[id].update(func(st siteState) siteState { return st.withLevel(st.level() + rarely) })
+}
+
+// alone reports whether no other goroutine can come by: there is none, or this
+// is a sequential test, whose main goroutine only waits for it.
+func alone(g unsafe.Pointer) bool {
+	n := runtime.NumGoroutine()
+	return n <= 1 || n == 2 && testBinary && goid(g) != 1
+}
+
+// testBinary is whether this is the binary of a `go test`. Set at start.
+var testBinary bool
+
+// windowLength draws how long a window is held: mostly about the strength,
+// sometimes much shorter or longer, since what comes by may be near or far,
+// and a long window under a lock slows everybody.
+func windowLength(random uint32, suspicious bool) int64 {
+	ns := noise.strength
+	part := int64(random >> 4 & 0xff)
+	switch kind := random & 15; {
+	case suspicious && kind < 8:
+		ns = 2*ns + ns*part/64
+	case suspicious || kind >= 5:
+		ns = ns/2 + ns*part/128
+	case kind >= 2:
+		ns = ns/50 + ns*part/2560
+	default:
+		ns = 2*ns + ns*part/32
+	}
+	return ns
+}
+
+// affordable reports whether ns more of noise keep the union of all windows
+// within the budget.
+func affordable(now, ns int64) bool {
+	spent := noise.spent.Load()
+	if since := noise.since.Load(); since != 0 {
+		spent += now - since
+	}
+	plain := now - start - spent
+	return spent+ns <= noise.floor+plain*noise.percent/100
+}
+
+// delay lets ns nanoseconds pass and others run.
+func delay(ns int64) {
+	// A sleep frees the processor but may take a millisecond more, and the
+	// clock of a testing/synctest bubble does not move while this goroutine
+	// runs. Short delays and those in a bubble spin.
+	const sleepFrom = 500_000
+	if ns >= sleepFrom && !clockFaked() {
+		time.Sleep(time.Duration(ns))
+		return
+	}
+	for end := nanotime() + ns; nanotime() < end; {
+		runtime.Gosched()
+	}
+}
+
+// wallStart is the wall clock at start.
+var wallStart time.Time
+
+// clockFaked reports whether this goroutine runs in a testing/synctest bubble,
+// whose clock starts in the year 2000. A wall clock that was set back looks
+// the same and does no harm: delays spin then.
+func clockFaked() bool { return time.Now().Unix() < wallStart.Unix()-60 }

@@ -1,0 +1,212 @@
+//go:build (amd64 || arm64) && !plan9
+
+package rt
+
+import (
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+)
+
+// out is where records go. The file is opened for each record, which are few:
+// a descriptor kept open could be closed by the program and mean another file
+// later. A record is one write, with its newline in front, so that a line that
+// another process left torn does not spoil it.
+var out struct {
+	path string // set at start
+	head string // what every record begins with; set at start
+
+	mu    spinlock
+	buf   []byte         // the record being made; guarded by mu
+	other [stackMax]byte // stack of the other side; guarded by mu
+	own   [stackMax]byte // guarded by mu
+	told  bool           // whether stderr has heard that records are lost; guarded by mu
+
+	statsDue   atomic.Int64 // when the counters are written next, by nanotime
+	statsCalls uint64       // calls when they were written last; guarded by mu
+}
+
+// pairTable is the set of pairs of sites caught in this process.
+type pairTable struct{ keys [4096]atomic.Uint64 }
+
+var pairs pairTable
+
+// find gives the place of key, or the free one where it belongs, or nil.
+func (t *pairTable) find(key uint64) *atomic.Uint64 {
+	for i, h := 0, mix(key); i < len(t.keys); i, h = i+1, h+1 {
+		p := &t.keys[h%uint64(len(t.keys))]
+		if k := p.Load(); k == key || k == 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+func (t *pairTable) caught(key uint64) bool {
+	p := t.find(key)
+	return p != nil && p.Load() == key
+}
+
+// catch reports whether key is new, and adds it. requires: out.mu.
+func (t *pairTable) catch(key uint64) bool {
+	p := t.find(key)
+	if p == nil {
+		counters.notWritten.Add(1)
+		return false
+	}
+	return p.Swap(key) == 0
+}
+
+// writeRace writes that a came while w was held by a goroutine with the stack
+// given. requires: out.mu.
+func writeRace(w *window, stack []byte, a *access) {
+	b := beginRecord("race")
+	b = append(b, `,"a":`...)
+	b = appendSide(b, &w.access, stack)
+	b = append(b, `,"b":`...)
+	b = appendSide(b, a, out.own[:runtime.Stack(out.own[:], false)])
+	b = append(b, `,"count":1}`...)
+	endRecord(b)
+}
+
+func appendSide(b []byte, a *access, stack []byte) []byte {
+	b = appendField(b, `{"site":`, uint64(a.site))
+	b = append(b, `,"write":`...)
+	b = strconv.AppendBool(b, a.mode == 1)
+	b = appendField(b, `,"addr":`, uint64(a.addr))
+	b = appendField(b, `,"size":`, uint64(a.size))
+	b = appendField(b, `,"gid":`, uint64(a.goid))
+	b = append(b, `,"stack":`...)
+	b = appendString(b, stack)
+	return append(b, '}')
+}
+
+// Flush writes the counters as they are now. A program that is about to exit
+// may call it; without it, those of the last moments are lost.
+func Flush() {
+	if out.path != "" {
+		writeStats(nanotime())
+	}
+}
+
+// writeStats writes the counters if the slow path ran since they were written
+// last, and sets when to do so again: often at first, because a program may
+// last a millisecond only, and never so often that it costs more than a
+// fiftieth of the time.
+func writeStats(now int64) {
+	out.mu.lock()
+	defer out.mu.unlock()
+	const often, seldom = 1_000_000, 1_000_000_000
+	if n := calls(); n != out.statsCalls {
+		out.statsCalls = n
+		endRecord(appendStats(beginRecord("stats")))
+	}
+	end := nanotime()
+	pause := min(max((end-start)/4, often), seldom)
+	out.statsDue.Store(end + max(pause, 50*(end-now)))
+}
+
+// statsAreDue reports whether it is time for writeStats, to one caller.
+func statsAreDue(now int64) bool {
+	due := out.statsDue.Load()
+	return now >= due && out.statsDue.CompareAndSwap(due, now+1_000_000_000)
+}
+
+func appendStats(b []byte) []byte {
+	onStack := uint64(0)
+	for i := range counters.shards {
+		onStack += counters.shards[i].onStack.Load()
+	}
+	b = appendField(b, `,"counters":{"slow":`, out.statsCalls)
+	b = appendField(b, `,"windows":`, counters.windows.Load())
+	b = appendField(b, `,"collisions":`, counters.collisions.Load())
+	b = appendField(b, `,"delay_ns":`, counters.delayNS.Load())
+	b = appendField(b, `,"no_slot":`, counters.noSlot.Load())
+	b = appendField(b, `,"on_stack":`, onStack)
+	b = appendField(b, `,"over_budget":`, counters.overBudget.Load())
+	b = appendField(b, `,"bad_site":`, counters.badSite.Load())
+	b = appendField(b, `,"not_written":`, counters.notWritten.Load())
+	b = append(b, '}')
+	b = appendSites(b, `,"reached":[`, siteReached)
+	b = appendSites(b, `,"armed":[`, siteArmed)
+	return append(b, '}')
+}
+
+// appendSites appends a list of the sites that have the flag.
+func appendSites(b []byte, name string, flag siteState) []byte {
+	b = append(b, name...)
+	for id := range sites {
+		if sites[id].load().is(flag) {
+			b = strconv.AppendUint(b, uint64(id), 10)
+			b = append(b, ',')
+		}
+	}
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return append(b, ']')
+}
+
+// beginRecord begins a record. requires: out.mu.
+func beginRecord(kind string) []byte {
+	b := append(out.buf[:0], out.head...)
+	b = append(b, kind...)
+	return append(b, '"')
+}
+
+// endRecord appends the record to the file. requires: out.mu.
+func endRecord(b []byte) {
+	out.buf = b[:0]
+	if appendToFile(out.path, b) {
+		return
+	}
+	counters.notWritten.Add(1)
+	if !out.told {
+		out.told = true
+		complain("cannot write evidence to " + out.path + "; records are lost")
+	}
+}
+
+// appendToFile appends b to the file by one write.
+func appendToFile(path string, b []byte) bool {
+	const flags = syscall.O_WRONLY | syscall.O_APPEND | syscall.O_CREAT | syscall.O_CLOEXEC
+	fd, err := syscall.Open(path, flags, 0o644)
+	for err == syscall.EINTR {
+		fd, err = syscall.Open(path, flags, 0o644)
+	}
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	n, err := syscall.Write(fd, b)
+	for err == syscall.EINTR {
+		n, err = syscall.Write(fd, b)
+	}
+	return err == nil && n == len(b)
+}
+
+func appendField(b []byte, name string, v uint64) []byte {
+	return strconv.AppendUint(append(b, name...), v, 10)
+}
+
+// appendString appends text as a JSON string.
+func appendString(b, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,158 @@
+//go:build (amd64 || arm64) && !plan9
+
+package rt
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+)
+
+const (
+	slotCount = 32       // windows held at the same time, at most
+	stackMax  = 32 << 10 // bytes of a stack's text; the runtime cuts at 100 frames
+)
+
+// slot is one published window. Its fields are written while seq is even and
+// constant while it is odd, so that who reads the same odd seq before and
+// after has read one window.
+type slot struct {
+	seq  atomic.Uint64
+	addr atomic.Uintptr
+	size atomic.Uintptr
+	site atomic.Uint32
+	mode atomic.Uint32 // 1 if it writes
+	goid atomic.Int64
+	mask uint64      // filter bits; guarded by table.mu
+	hit  atomic.Bool // somebody came by
+
+	_ [8]byte
+}
+
+var slots [slotCount]slot
+
+// texts holds the stack of the goroutine in the window, taken before the
+// window is published, so that a collision can be written even if that
+// goroutine never comes back. Written by the owner of a reserved slot, read
+// under table.mu.
+var texts [slotCount]struct {
+	n   int
+	buf [stackMax]byte
+}
+
+// table guards the slots and the filter.
+var table struct {
+	mu       spinlock
+	reserved uint64 // slots in use; guarded by mu
+	open     bool   // whether the filter is open to all; guarded by mu
+
+	held atomic.Uint64 // slots published
+}
+
+// spinlock guards a few instructions. It knows no bubbles and no race detector.
+type spinlock struct{ taken atomic.Bool }
+
+func (l *spinlock) lock() {
+	for !l.taken.CompareAndSwap(false, true) {
+		runtime.Gosched()
+	}
+}
+
+func (l *spinlock) unlock() { l.taken.Store(false) }
+
+// reserve takes a slot, or gives -1 if all are taken.
+func reserve() int {
+	table.mu.lock()
+	defer table.mu.unlock()
+	i := bits.TrailingZeros64(^table.reserved)
+	if i >= slotCount {
+		return -1
+	}
+	table.reserved |= 1 << i
+	return i
+}
+
+// publish makes a visible in the reserved slot i.
+func publish(i int, a *access, now int64) {
+	s := &slots[i]
+	s.addr.Store(a.addr)
+	s.size.Store(a.size)
+	s.site.Store(a.site)
+	s.mode.Store(a.mode)
+	s.goid.Store(a.goid)
+	s.hit.Store(false)
+
+	table.mu.lock()
+	s.mask = filterMask(a.addr, a.size)
+	if table.held.Load() == 0 {
+		noise.since.Store(now)
+	}
+	s.seq.Add(1)
+	table.held.Store(table.held.Load() | 1<<i)
+	setFilter()
+	table.mu.unlock()
+}
+
+// withdraw ends the window in slot i, gives the slot back, and reports whether
+// somebody came by.
+func withdraw(i int, now int64) (hit bool) {
+	table.mu.lock()
+	defer table.mu.unlock()
+	hit = slots[i].hit.Load()
+	slots[i].seq.Add(1)
+	table.held.Store(table.held.Load() &^ (1 << i))
+	if table.held.Load() == 0 {
+		noise.spent.Add(now - noise.since.Swap(0))
+	}
+	setFilter()
+	table.reserved &^= 1 << i
+	return hit
+}
+
+// setFilter sets the filter to what the table asks for. requires: table.mu.
+func setFilter() {
+	filterBits := uint64(0)
+	if table.open {
+		filterBits = ^uint64(0)
+	}
+	for held := table.held.Load(); held != 0; held &= held - 1 {
+		filterBits |= slots[bits.TrailingZeros64(held)].mask
+	}
+	atomic.StoreUint64(&filter.bits, filterBits)
+}
+
+// setOpen opens the filter to all addresses, or closes it to all but the held ones.
+func setOpen(open bool) {
+	table.mu.lock()
+	table.open = open
+	setFilter()
+	table.mu.unlock()
+}
+
+// window is a consistent copy of a published slot.
+type window struct {
+	access
+	seq uint64
+}
+
+// load gives the window that slot i holds, if it holds one.
+func load(i int) (w window, ok bool) {
+	s := &slots[i]
+	w.seq = s.seq.Load()
+	w.access = access{s.addr.Load(), s.size.Load(), s.site.Load(), s.mode.Load(), s.goid.Load()}
+	return w, w.seq&1 == 1 && s.seq.Load() == w.seq
+}
+
+// copyText copies the stack text of window w, seen in slot i, to buf. It gives
+// -1 if the slot has been used again since.
+func copyText(i int, w *window, buf []byte) int {
+	table.mu.lock()
+	defer table.mu.unlock()
+	// The window may have ended, its text is still there then, but no other
+	// owner may have reserved the slot and be writing.
+	seq := slots[i].seq.Load()
+	if seq != w.seq && (seq != w.seq+1 || table.reserved>>i&1 == 1) {
+		return -1
+	}
+	return copy(buf, texts[i].buf[:texts[i].n])
+}

@@ -1,0 +1,113 @@
+//go:build (amd64 || arm64) && !plan9
+
+package rt
+
+import (
+	"math/bits"
+	"runtime"
+	"unsafe"
+)
+
+// access is one access that is about to happen.
+type access struct {
+	addr, size uintptr
+	site       uint32
+	mode       uint32 // 0 read, 1 write
+	goid       int64
+}
+
+func slowRead(p unsafe.Pointer, size uintptr, site uint32) { before(p, access{size: size, site: site}) }
+func slowWrite(p unsafe.Pointer, size uintptr, site uint32) {
+	before(p, access{size: size, site: site, mode: 1})
+}
+
+// A map is watched as the first word of its header, which no variable shares.
+func slowMapRead(p unsafe.Pointer, site uint32)  { before(p, access{size: 8, site: site}) }
+func slowMapWrite(p unsafe.Pointer, site uint32) { before(p, access{size: 8, site: site, mode: 1}) }
+
+// before is beforeAccess of AtomRace: it looks whether somebody is at a
+// conflicting access, and perhaps waits here for somebody to come. When it
+// returns, the access follows.
+func before(p unsafe.Pointer, a access) {
+	const firstPage = 4096 // nil and fields of nil: the access itself will panic
+	a.addr = uintptr(p)
+	if a.addr < firstPage || a.size == 0 {
+		return
+	}
+	g := getg()
+	random := countCall(g)
+	if onStack(g, a.addr) {
+		counters.shards[shardOf(g)].onStack.Add(1)
+		return
+	}
+	if goidOffset != 0 {
+		a.goid = goid(g)
+	}
+	if table.held.Load() != 0 {
+		meet(g, &a)
+	}
+	consider(g, &a, random)
+	// While p's object is in a slot it must not be freed and its address used
+	// again: that would be a collision on two objects.
+	runtime.KeepAlive(p)
+}
+
+// meet looks for windows of other goroutines that conflict with a.
+func meet(g unsafe.Pointer, a *access) {
+	for held := table.held.Load(); held != 0; held &= held - 1 {
+		i := bits.TrailingZeros64(held)
+		w, ok := load(i)
+		if !ok || w.mode|a.mode == 0 || !overlap(w.addr, w.size, a.addr, a.size) {
+			continue
+		}
+		if a.goid == 0 {
+			a.goid = goid(g)
+		}
+		if w.goid != a.goid {
+			collide(i, &w, a)
+		}
+	}
+}
+
+// collide counts and, once a pair of sites, records that a came while w was
+// held in slot i.
+func collide(i int, w *window, a *access) {
+	slots[i].hit.Store(true)
+	counters.collisions.Add(1)
+	key := pairKey(w.site, a.site)
+	if pairs.caught(key) {
+		return
+	}
+	out.mu.lock()
+	defer out.mu.unlock()
+	n := copyText(i, w, out.other[:])
+	if n < 0 || !pairs.catch(key) {
+		return
+	}
+	writeRace(w, out.other[:n], a)
+	settleKnown(w.site)
+	settleKnown(a.site)
+}
+
+// hold holds a window for ns nanoseconds directly before access a.
+func hold(g unsafe.Pointer, a *access, now, ns int64) {
+	i := reserve()
+	if i < 0 {
+		counters.noSlot.Add(1)
+		return
+	}
+	if a.goid == 0 {
+		a.goid = goid(g)
+	}
+	texts[i].n = runtime.Stack(texts[i].buf[:], false)
+	publish(i, a, now)
+	// Two goroutines that came together have both looked before either was
+	// to be seen, so look again.
+	meet(g, a)
+	delay(ns)
+	end := nanotime()
+	hit := withdraw(i, end)
+	counters.windows.Add(1)
+	counters.delayNS.Add(uint64(end - now))
+	settle(a.site, hit, end)
+}
