@@ -54,6 +54,8 @@ const (
 	KindField    = "field"    // field of a struct reached through a pointer or another shared variable
 	KindGlobal   = "global"   // package variable
 	KindCaptured = "captured" // local that a closure captures and somebody assigns again
+	KindLocal    = "local"    // local whose address is taken
+	KindDeref    = "deref"    // what a pointer points to: *p
 	KindMap      = "map"      // the map itself: index, assignment, delete, range
 )
 
@@ -77,17 +79,26 @@ type Site struct {
 	Suspicious bool `json:"suspicious,omitempty"`
 }
 
-// Key identifies a site's place without its id: file, line, column, mode.
+// Key identifies a site's place without its id. Of the two sites of x.next.n
+// both start at x, so that the end belongs to the key.
 type Key struct {
-	File         string
-	Line, Column int
-	Mode         Mode
-	Map          bool // the access to a map itself and the read of the variable that holds it share a place
+	File            string
+	Line, Column    int
+	Mode            Mode
+	Map             bool // the access to a map itself and the read of the variable that holds it share a place
+	EndLine, EndCol int
 }
 
 // Key of s.
 func (s *Site) Key() Key {
-	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap}
+	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap, s.EndLine, s.EndCol}
+}
+
+// Start is k without its end, for passes that only know where an access
+// starts. Several sites may share it.
+func (k Key) Start() Key {
+	k.EndLine, k.EndCol = 0, 0
+	return k
 }
 
 // Pair is two sites that a static finding holds to race.

@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// local is what we know of a local variable.
+type local struct {
+	captured  bool // used in a closure that does not declare it
+	assigned  bool // assigned after its declaration
+	addressed bool // its address is taken: &x, x[:], or a pointer method
+}
+
+func (l *local) shared() bool { return l.captured && l.assigned || l.addressed }
+
+// localFinder fills the table of locals of one file.
+type localFinder struct {
+	info  *types.Info
+	table map[*types.Var]*local
+	funcs []ast.Node // the functions that enclose the current node
+	// old: the file's language version is below 1.22, where the iterations
+	// of a loop share its variables.
+	old bool
+}
+
+// sharedLocals finds the locals of f that a second goroutine can reach.
+func sharedLocals(p *Package, f *ast.File) map[*types.Var]*local {
+	version := p.Info.FileVersions[f]
+	if version == "" {
+		version = p.Types.GoVersion()
+	}
+	lf := &localFinder{info: p.Info, table: map[*types.Var]*local{}}
+	lf.old = version != "" && versionBelow(version, 22)
+	for _, d := range f.Decls {
+		ast.Inspect(d, lf.visit)
+		lf.funcs = nil
+	}
+	return lf.table
+}
+
+func (lf *localFinder) visit(n ast.Node) bool {
+	for n != nil && len(lf.funcs) > 0 && n.Pos() >= lf.funcs[len(lf.funcs)-1].End() {
+		lf.funcs = lf.funcs[:len(lf.funcs)-1]
+	}
+	switch n := n.(type) {
+	case *ast.FuncDecl, *ast.FuncLit:
+		lf.funcs = append(lf.funcs, n)
+	case *ast.Ident:
+		lf.use(n)
+	case *ast.AssignStmt:
+		for _, lhs := range n.Lhs {
+			lf.assign(lhs)
+		}
+	case *ast.IncDecStmt:
+		lf.assign(n.X)
+	case *ast.RangeStmt:
+		lf.rangeClause(n)
+	case *ast.ReturnStmt:
+		lf.results(n)
+	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			lf.takeAddress(n.X)
+		}
+	case *ast.SliceExpr:
+		if _, ok := under(lf.info.TypeOf(n.X)).(*types.Array); ok {
+			lf.takeAddress(n.X)
+		}
+	case *ast.SelectorExpr:
+		lf.method(n)
+	}
+	return true
+}
+
+// get gives the entry of the local variable v, or nil if v is none.
+func (lf *localFinder) get(v *types.Var) *local {
+	if v == nil || v.IsField() || v.Pkg() == nil || v.Parent() == v.Pkg().Scope() {
+		return nil
+	}
+	l := lf.table[v]
+	if l == nil {
+		l = new(local)
+		lf.table[v] = l
+	}
+	return l
+}
+
+func (lf *localFinder) use(id *ast.Ident) {
+	v, ok := lf.info.Uses[id].(*types.Var)
+	if !ok || len(lf.funcs) == 0 {
+		return
+	}
+	fn := lf.funcs[len(lf.funcs)-1]
+	if v.Pos() < fn.Pos() || v.Pos() >= fn.End() {
+		if l := lf.get(v); l != nil {
+			l.captured = true
+		}
+	}
+}
+
+// root gives the local variable that holds the place e by value, or nil.
+func (lf *localFinder) root(e ast.Expr) *local {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return lf.root(e.X)
+	case *ast.Ident:
+		v, _ := lf.info.Uses[e].(*types.Var)
+		return lf.get(v)
+	case *ast.SelectorExpr:
+		if sel := lf.info.Selections[e]; sel != nil && sel.Kind() == types.FieldVal && !sel.Indirect() {
+			return lf.root(e.X)
+		}
+	case *ast.IndexExpr:
+		if _, ok := under(lf.info.TypeOf(e.X)).(*types.Array); ok {
+			return lf.root(e.X)
+		}
+	}
+	return nil
+}
+
+func (lf *localFinder) assign(e ast.Expr) {
+	if e == nil {
+		return
+	}
+	if l := lf.root(e); l != nil {
+		l.assigned = true
+	}
+}
+
+func (lf *localFinder) takeAddress(e ast.Expr) {
+	if l := lf.root(e); l != nil {
+		l.addressed = true
+	}
+}
+
+// rangeClause notes that the clause of s assigns its variables. Variables
+// that it declares are new in each iteration since Go 1.22.
+func (lf *localFinder) rangeClause(s *ast.RangeStmt) {
+	for _, e := range []ast.Expr{s.Key, s.Value} {
+		id, ok := e.(*ast.Ident)
+		if s.Tok == token.ASSIGN || !ok {
+			lf.assign(e)
+			continue
+		}
+		if v, ok := lf.info.Defs[id].(*types.Var); ok && lf.old {
+			lf.get(v).assigned = true
+		}
+	}
+}
+
+// results notes that a return with values assigns the named results.
+func (lf *localFinder) results(s *ast.ReturnStmt) {
+	if len(s.Results) == 0 || len(lf.funcs) == 0 {
+		return
+	}
+	var t *ast.FuncType
+	switch fn := lf.funcs[len(lf.funcs)-1].(type) {
+	case *ast.FuncDecl:
+		t = fn.Type
+	case *ast.FuncLit:
+		t = fn.Type
+	}
+	if t.Results == nil {
+		return
+	}
+	for _, f := range t.Results.List {
+		for _, id := range f.Names {
+			if v, ok := lf.info.Defs[id].(*types.Var); ok && id.Name != "_" {
+				lf.get(v).assigned = true
+			}
+		}
+	}
+}
+
+// method notes an address that a call or value of a pointer method takes.
+func (lf *localFinder) method(e *ast.SelectorExpr) {
+	sel := lf.info.Selections[e]
+	if sel == nil || sel.Kind() != types.MethodVal || isPointer(sel.Recv()) {
+		return
+	}
+	recv := sel.Obj().(*types.Func).Signature().Recv()
+	if _, ok := types.Unalias(recv.Type()).(*types.Pointer); ok {
+		lf.takeAddress(e.X)
+	}
+}

@@ -1,0 +1,362 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Package is one typed package, as [Enumerate] and the rewriter take it. The
+// syntax needs comments (directives) and no objects; Info needs Types, Defs,
+// Uses, Selections, Implicits and FileVersions.
+type Package struct {
+	Path  string // import path
+	Root  string // absolute root of the module: Site.File is relative to it
+	Fset  *token.FileSet
+	Files []*ast.File
+	Types *types.Package
+	Info  *types.Info
+	Src   map[string][]byte // contents by the name that Fset has, as parsed
+}
+
+// Access is a site together with its syntax.
+type Access struct {
+	Site Site // ID is 0: whoever makes the plan numbers the sites
+	File *ast.File
+	// Node is what the monitor is put around: the access expression without
+	// parentheses around it, or, for a map, the operand that gives the map.
+	Node ast.Expr
+	// Deferred: the statement is `defer delete(m, k)` or `go clear(m)`. The
+	// access is made later, so that it has no place to put a monitor at.
+	Deferred bool
+}
+
+// Map reports whether a is the access to a map itself.
+func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
+
+// Enumerate lists the sites of p, by file and position: the static accesses
+// to memory that two goroutines can share. Those are fields and pointees
+// reached through a pointer or a slice, package variables, locals that a
+// closure captures and that somebody assigns again, locals whose address is
+// taken, and maps. A chain x.f.g through struct values is one site, the whole
+// chain.
+//
+// All decisions are Monitor, but for functions that bear a directive which
+// forbids calls (go:nosplit and the like) and for files that import "C".
+//
+// Missed: elements of arrays and slices; what the language reads without an
+// expression of its own (embedded pointers on the way to a promoted field,
+// the receiver *p of a value method called through p, results written by
+// return, loop variables written by a range clause); bulk accesses of copy,
+// append and clear to elements; memory that unsafe or assembly reaches.
+func Enumerate(p *Package) []Access {
+	var all []Access
+	names := newClosureNames()
+	for _, f := range p.Files {
+		w := &walker{pkg: p, info: p.Info, file: f, names: names}
+		w.tfile = p.Fset.File(f.FileStart)
+		w.lines = bytes.Split(p.Src[w.tfile.Name()], []byte("\n"))
+		w.locals = sharedLocals(p, f)
+		w.linknames = linknames(f)
+		w.cgo = importsC(f)
+		w.walkFile()
+		slices.SortStableFunc(w.found, byPlace)
+		all = append(all, w.found...)
+	}
+	return all
+}
+
+func (a *Access) mapOrder() int {
+	if a.Map() {
+		return 1
+	}
+	return 0
+}
+
+// byPlace orders accesses by where they start, the shorter of two first; the
+// variable that holds a map comes before the map.
+func byPlace(a, b Access) int {
+	return cmp.Or(
+		cmp.Compare(a.Node.Pos(), b.Node.Pos()),
+		cmp.Compare(a.Site.EndLine, b.Site.EndLine),
+		cmp.Compare(a.Site.EndCol, b.Site.EndCol),
+		cmp.Compare(a.mapOrder(), b.mapOrder()),
+	)
+}
+
+// walker finds the sites of one file. Its methods say in which role an
+// expression stands: load (its value is read), access (it is the place that
+// is read or written), address (only its address is taken, so that just its
+// operands are read).
+type walker struct {
+	pkg       *Package
+	info      *types.Info
+	file      *ast.File
+	tfile     *token.File
+	lines     [][]byte
+	locals    map[*types.Var]*local
+	linknames map[string]bool
+	names     *closureNames
+	cgo       bool
+
+	fn       string // name of the function we are in
+	skip     Reason // why nothing in it may be monitored, or empty
+	deferred bool   // in the call of a go or defer statement
+	found    []Access
+}
+
+func (w *walker) walkFile() {
+	for _, d := range w.file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body == nil {
+				continue
+			}
+			w.fn, w.skip = w.names.declared(d), ""
+			if neverInstrument(d, w.linknames) {
+				w.skip = NeverInstrument
+			}
+			w.stmt(d.Body)
+		case *ast.GenDecl:
+			w.fn, w.skip = "init", ""
+			w.genDecl(d)
+		}
+	}
+}
+
+// add records the site of node in the given role; extent is the expression
+// whose range and text the site bears.
+func (w *walker) add(node, extent ast.Expr, mode Mode, v Variable) {
+	if isZeroSize(w.info.TypeOf(node)) {
+		return
+	}
+	from, to := w.position(extent.Pos()), w.position(extent.End())
+	s := Site{
+		Package:  w.pkg.Path,
+		Function: w.fn,
+		Variable: v,
+		Mode:     mode,
+		File:     w.relative(from.Filename),
+		Line:     from.Line,
+		Column:   from.Column,
+		EndLine:  to.Line,
+		EndCol:   to.Column,
+		Expr:     types.ExprString(extent),
+		Decision: Monitor,
+	}
+	if from.Line <= len(w.lines) {
+		s.Source = string(bytes.TrimSpace(w.lines[from.Line-1]))
+	}
+	switch {
+	case w.cgo:
+		s.Decision, s.Reason = Skip, CgoFile
+	case w.skip != "":
+		s.Decision, s.Reason = Skip, w.skip
+	}
+	w.found = append(w.found, Access{Site: s, File: w.file, Node: node})
+}
+
+// position of pos as the file on disk has it.
+func (w *walker) position(pos token.Pos) token.Position {
+	return w.pkg.Fset.PositionFor(pos, false)
+}
+
+func (w *walker) relative(name string) string {
+	if rel, err := filepath.Rel(w.pkg.Root, name); err == nil && !strings.HasPrefix(rel, "..") {
+		name = rel
+	}
+	return filepath.ToSlash(name)
+}
+
+// load visits e as an expression whose value is used.
+func (w *walker) load(e ast.Expr) {
+	if e == nil {
+		return
+	}
+	if tv := w.info.Types[e]; tv.IsType() || tv.Value != nil {
+		return
+	}
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		w.load(e.X)
+	case *ast.Ident, *ast.SelectorExpr, *ast.StarExpr, *ast.IndexExpr:
+		w.access(e, Read)
+	case *ast.SliceExpr:
+		w.base(e.X)
+		w.loads(e.Low, e.High, e.Max)
+	case *ast.UnaryExpr:
+		if e.Op == token.AND {
+			w.address(e.X)
+		} else {
+			w.load(e.X)
+		}
+	case *ast.BinaryExpr:
+		w.loads(e.X, e.Y)
+	case *ast.CallExpr:
+		w.call(e)
+	case *ast.TypeAssertExpr:
+		w.load(e.X)
+	case *ast.CompositeLit:
+		w.composite(e)
+	case *ast.FuncLit:
+		w.closure(e)
+	}
+}
+
+func (w *walker) loads(list ...ast.Expr) {
+	for _, e := range list {
+		w.load(e)
+	}
+}
+
+// access visits e as the place that is read or written.
+func (w *walker) access(e ast.Expr, mode Mode) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		w.access(e.X, mode)
+	case *ast.Ident:
+		if v, ok := w.info.Uses[e].(*types.Var); ok && w.sharedVar(v) {
+			w.add(e, e, mode, w.variable(e))
+		}
+	case *ast.SelectorExpr:
+		w.selector(e, mode)
+	case *ast.StarExpr:
+		w.add(e, e, mode, w.variable(e))
+		w.load(e.X)
+	case *ast.IndexExpr:
+		w.index(e, mode)
+	default:
+		w.load(e)
+	}
+}
+
+func (w *walker) selector(e *ast.SelectorExpr, mode Mode) {
+	sel := w.info.Selections[e]
+	switch {
+	case sel == nil: // qualified identifier
+		if v, ok := w.info.Uses[e.Sel].(*types.Var); ok && w.sharedVar(v) {
+			w.add(e, e, mode, w.variable(e))
+		}
+	case sel.Kind() == types.MethodVal:
+		w.receiver(e, sel)
+	case sel.Kind() == types.FieldVal:
+		if w.info.Types[e].Addressable() && w.sharedPlace(e) {
+			w.add(e, e, mode, w.variable(e))
+		}
+		w.address(e)
+	}
+}
+
+// receiver visits the operand of the method value or call e.
+func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
+	recv := sel.Obj().(*types.Func).Signature().Recv()
+	_, byPointer := types.Unalias(recv.Type()).(*types.Pointer)
+	switch {
+	case isPointer(sel.Recv()):
+		w.load(e.X)
+	case byPointer, len(sel.Index()) > 1:
+		w.base(e.X)
+	default:
+		w.load(e.X)
+	}
+}
+
+func (w *walker) index(e *ast.IndexExpr, mode Mode) {
+	if w.info.Types[e.Index].IsType() || isGenericFunc(w.info, e) {
+		return
+	}
+	if isMap(w.info.TypeOf(e.X)) {
+		w.add(e.X, e, mode, w.mapVariable(e.X))
+		w.loads(e.X, e.Index)
+		return
+	}
+	w.base(e.X)
+	w.load(e.Index)
+}
+
+// base visits e under an index, a slice expression or a method that takes the
+// address: arrays and structs are addressed there, everything else is read.
+func (w *walker) base(e ast.Expr) {
+	switch under(w.info.TypeOf(e)).(type) {
+	case *types.Slice, *types.Pointer, *types.Basic:
+		w.load(e)
+	default:
+		w.address(e)
+	}
+}
+
+// address visits the operands of the place e, which itself is not read.
+func (w *walker) address(e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		w.address(e.X)
+	case *ast.Ident:
+	case *ast.SelectorExpr:
+		sel := w.info.Selections[e]
+		switch {
+		case sel == nil:
+		case sel.Kind() != types.FieldVal || isPointer(sel.Recv()):
+			w.load(e.X)
+		default:
+			w.address(e.X)
+		}
+	case *ast.StarExpr:
+		w.load(e.X)
+	case *ast.IndexExpr:
+		w.index(e, Read)
+	default:
+		w.load(e)
+	}
+}
+
+func (w *walker) call(e *ast.CallExpr) {
+	deferred := w.deferred
+	w.deferred = false
+	if b := builtin(w.info, e.Fun); b != "" {
+		w.builtinCall(b, e, deferred)
+		return
+	}
+	w.load(e.Fun) // types and declared functions yield nothing
+	w.loads(e.Args...)
+}
+
+func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
+	switch name {
+	case "Sizeof", "Offsetof", "Alignof":
+		return
+	case "delete", "clear":
+		if isMap(w.info.TypeOf(e.Args[0])) {
+			m := ast.Unparen(e.Args[0])
+			w.add(m, m, Write, w.mapVariable(m))
+			w.found[len(w.found)-1].Deferred = deferred
+		}
+	}
+	w.loads(e.Args...)
+}
+
+func (w *walker) composite(e *ast.CompositeLit) {
+	_, isStruct := under(w.info.TypeOf(e)).(*types.Struct)
+	for _, elt := range e.Elts {
+		kv, ok := elt.(*ast.KeyValueExpr)
+		if !ok {
+			w.load(elt)
+			continue
+		}
+		if !isStruct {
+			w.load(kv.Key)
+		}
+		w.load(kv.Value)
+	}
+}
+
+func (w *walker) closure(e *ast.FuncLit) {
+	outer := w.fn
+	w.fn = w.names.closure(outer)
+	w.stmt(e.Body)
+	w.fn = outer
+}

@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// stmt visits the statement s, which may be nil.
+func (w *walker) stmt(s ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		w.assign(s)
+	case *ast.IncDecStmt:
+		w.access(s.X, Write)
+	case *ast.ExprStmt:
+		w.load(s.X)
+	case *ast.SendStmt:
+		w.loads(s.Chan, s.Value)
+	case *ast.GoStmt:
+		w.goDefer(s.Call)
+	case *ast.DeferStmt:
+		w.goDefer(s.Call)
+	case *ast.ReturnStmt:
+		w.loads(s.Results...)
+	case *ast.DeclStmt:
+		w.genDecl(s.Decl.(*ast.GenDecl))
+	case *ast.LabeledStmt:
+		w.stmt(s.Stmt)
+	case *ast.RangeStmt:
+		w.rangeStmt(s)
+	case *ast.CaseClause:
+		w.loads(s.List...)
+		w.stmts(s.Body)
+	case *ast.CommClause:
+		w.stmt(s.Comm)
+		w.stmts(s.Body)
+	default:
+		w.compound(s)
+	}
+}
+
+// compound visits the statements that only hold others.
+func (w *walker) compound(s ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.BlockStmt:
+		w.stmts(s.List)
+	case *ast.IfStmt:
+		w.stmt(s.Init)
+		w.load(s.Cond)
+		w.stmt(s.Body)
+		w.stmt(s.Else)
+	case *ast.ForStmt:
+		w.stmt(s.Init)
+		w.load(s.Cond)
+		w.stmt(s.Post)
+		w.stmt(s.Body)
+	case *ast.SwitchStmt:
+		w.stmt(s.Init)
+		w.load(s.Tag)
+		w.stmt(s.Body)
+	case *ast.TypeSwitchStmt:
+		w.stmt(s.Init)
+		w.stmt(s.Assign)
+		w.stmt(s.Body)
+	case *ast.SelectStmt:
+		w.stmt(s.Body)
+	}
+}
+
+func (w *walker) stmts(list []ast.Stmt) {
+	for _, s := range list {
+		w.stmt(s)
+	}
+}
+
+func (w *walker) assign(s *ast.AssignStmt) {
+	for _, lhs := range s.Lhs {
+		w.target(lhs)
+	}
+	w.loads(s.Rhs...)
+}
+
+// target visits a left-hand side; variables that it declares and blanks are
+// no accesses.
+func (w *walker) target(lhs ast.Expr) {
+	if id, ok := lhs.(*ast.Ident); ok && (id.Name == "_" || w.info.Defs[id] != nil) {
+		return
+	}
+	if lhs != nil {
+		w.access(lhs, Write)
+	}
+}
+
+func (w *walker) goDefer(call *ast.CallExpr) {
+	w.deferred = true
+	w.load(call)
+	w.deferred = false
+}
+
+func (w *walker) genDecl(d *ast.GenDecl) {
+	if d.Tok != token.VAR {
+		return
+	}
+	for _, spec := range d.Specs {
+		w.loads(spec.(*ast.ValueSpec).Values...)
+	}
+}
+
+func (w *walker) rangeStmt(s *ast.RangeStmt) {
+	switch {
+	case isMap(w.info.TypeOf(s.X)):
+		m := ast.Unparen(s.X)
+		w.add(m, m, Read, w.mapVariable(m))
+		w.load(s.X)
+	case s.Value == nil && isArray(w.info.TypeOf(s.X)):
+		// Only the length counts. It is a constant, and the operand is not
+		// evaluated, unless the operand calls or receives.
+		if callsOrReceives(w.info, s.X) {
+			w.address(s.X)
+		}
+	default:
+		w.load(s.X)
+	}
+	if s.Tok == token.ASSIGN {
+		w.target(s.Key)
+		w.target(s.Value)
+	}
+	w.stmt(s.Body)
+}
+
+// isArray reports whether t is an array or a pointer to one.
+func isArray(t types.Type) bool {
+	if p, ok := under(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	_, ok := under(t).(*types.Array)
+	return ok
+}
+
+// callsOrReceives reports whether evaluating e calls a function or receives.
+func callsOrReceives(info *types.Info, e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			found = found || !info.Types[n.Fun].IsType() && info.Types[n].Value == nil
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
+	})
+	return found
+}
