@@ -1,0 +1,41 @@
+# Interlock. `make` alone tells what there is to make.
+
+GO ?= go
+
+.PHONY: help build test unit lint fmt demo clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/interlock
+	$(GO) build -o bin/ ./cmd/interlock
+
+test: lint unit ## all that must pass before a commit: lint and every test
+
+# The race detector needs cgo and a C compiler; without them the same tests
+# run, only not under -race.
+unit: ## the tests alone, under -race where there is a C compiler
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
+		race=-race; \
+	else \
+		echo "make: no C compiler, so the tests run without -race" >&2; \
+	fi; \
+	set -x; $(GO) test $$race ./...
+
+lint: build ## gofmt, go vet, staticcheck, and interlock on its own code
+	@unformatted="$$(gofmt -l $$(git ls-files -- '*.go' ':!*/testdata/*'))"; \
+	if [ -n "$$unformatted" ]; then \
+		echo "make: not formatted, run 'make fmt':" >&2; echo "$$unformatted" >&2; exit 1; \
+	fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	bin/interlock check ./...
+
+fmt: ## format the Go files
+	gofmt -w $$(git ls-files -- '*.go' ':!*/testdata/*')
+
+demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
+	testdata/demo.sh bin/interlock
+
+clean: ## remove what make built
+	rm -rf bin
