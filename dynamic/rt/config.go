@@ -5,6 +5,7 @@ package rt
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,7 +26,8 @@ func init() {
 		return
 	}
 	findGoid()
-	openFilter()
+	runtime.Stack(out.own[:], false) // the first one in a process is slow
+	wake()
 }
 
 // configure reads the environment and writes the first records.
@@ -34,9 +36,12 @@ func configure(path string) error {
 	if err != nil {
 		return err
 	}
-	if seed, err = number("INTERLOCK_SEED", 1); err != nil {
+	seed, err := number("INTERLOCK_SEED", 1)
+	if err != nil {
 		return err
 	}
+	random = mix(seed)
+	noise.noiseSettings = defaultNoise
 	if err := parseNoise(env("INTERLOCK_NOISE")); err != nil {
 		return err
 	}
@@ -48,11 +53,11 @@ func configure(path string) error {
 	}
 	start, wallStart = nanotime(), time.Now()
 	testBinary = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
-	return beginRecords(path, run)
+	return beginRecords(path, run, seed)
 }
 
 // beginRecords writes the first records, which shows whether the file takes any.
-func beginRecords(path string, run uint64) error {
+func beginRecords(path string, run, seed uint64) error {
 	if path[0] != '/' && !(len(path) > 2 && path[1] == ':') {
 		return errors.New("INTERLOCK_OUT is not an absolute path: " + strconv.Quote(path))
 	}
@@ -137,7 +142,7 @@ func readSites(path string) error {
 	if err != nil {
 		return errors.New("INTERLOCK_SITES cannot be read: " + err.Error())
 	}
-	const most = 1 << 24 // ids are dense, and so are groups: a greater one is a slip
+
 	maxID, maxGroup := uint64(0), uint64(0)
 	type row struct {
 		id, group uint64
@@ -155,7 +160,7 @@ func readSites(path string) error {
 		}
 		id, err1 := strconv.ParseUint(f[0], 10, 32)
 		group, err2 := strconv.ParseUint(f[1], 10, 32)
-		if err1 != nil || err2 != nil || id == 0 || id >= most || group >= most {
+		if err1 != nil || err2 != nil || id == 0 || id >= maxSites || group >= maxSites {
 			return bad
 		}
 		rows = append(rows, row{id, group, f[2]})
@@ -166,6 +171,7 @@ func readSites(path string) error {
 		state := siteKnown
 		if r.flags == "s" {
 			state |= siteSuspicious
+			noise.focused = random&3 != 0 // others look around
 		}
 		sites[r.id].group = uint32(r.group)
 		sites[r.id].state.Store(uint64(state))

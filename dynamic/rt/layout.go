@@ -31,7 +31,11 @@ const (
 	siteSuspicious                              // a static finding names it
 	siteReached                                 // seen on the slow path
 	siteArmed                                   // held a window
+	siteNear                                    // an access of another goroutine came close, see notice
 )
+
+// inWindow as due: a goroutine is in a window of the site, which it will settle.
+const inWindow = ^uint32(0)
 
 const maxLevel = 20
 
@@ -50,26 +54,32 @@ func (s siteState) withLevel(n uint) siteState {
 // about a millisecond, never 0: 0 is "at once".
 func ticks(ns int64) uint32 { return uint32(ns>>20) + 1 }
 
-// visit is the last access seen in a granule, in one word: who was it, and
-// did it write. Both parts are shortened, so it is good for hints only.
+// visit is the last access seen in a granule, in one word: where, who, and did
+// it write. Goroutine and granule are shortened, so it is good for hints only.
 //
 //	bit 0      write
-//	bits 1-31  goroutine id, low bits
-//	bits 32-63 granule, low bits
+//	bits 1-15  goroutine id, low bits
+//	bits 16-39 site
+//	bits 40-63 granule, low bits
 type visit uint64
 
-func makeVisit(addr uintptr, goid int64, write bool) visit {
-	v := visit(addr>>3)<<32 | visit(uint32(goid)<<1)
+// maxSites bounds site ids, so that they fit a visit. They are dense.
+const maxSites = 1 << 24
+
+func makeVisit(addr uintptr, goid int64, site uint32, write bool) visit {
+	v := visit(addr>>3)<<40 | visit(site&(maxSites-1))<<16 | visit(goid&0x7fff)<<1
 	if write {
 		v |= 1
 	}
 	return v
 }
 
+func (v visit) site() uint32 { return uint32(v>>16) & (maxSites - 1) }
+
 // conflicts reports whether v and w look like accesses of one granule by two
 // goroutines, one of them a write.
 func (v visit) conflicts(w visit) bool {
-	return v>>32 == w>>32 && v&(1<<32-2) != w&(1<<32-2) && (v|w)&1 != 0
+	return v>>40 == w>>40 && v&0xfffe != w&0xfffe && (v|w)&1 != 0
 }
 
 // pairKey names an unordered pair of sites. It is not 0, since ids start at 1.

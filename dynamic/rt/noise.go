@@ -10,20 +10,38 @@ import (
 )
 
 // noise is the random heuristic of AtomRace (3.3): at a site that is due, with
-// probability prob/1000, a window of about strength. A variable-based or a
-// location-based heuristic is other data for the same code: it lies in which
-// sites start suspicious, and at which level.
-//
-// Set at start, except spent and since.
-var noise = struct {
+// probability prob/1000, a window of about strength. In a focused run, one of
+// several with a site table that names suspicious sites, it is the location-
+// and variable-based one: those sites and sites that two goroutines were seen
+// to come to get the noise, others hardly any, whose delays would only drive
+// the two sides of a race apart.
+var noise struct {
+	noiseSettings
+	spent atomic.Int64 // union of all windows that ended; stored under table.mu
+	since atomic.Int64 // start of the union that goes on now, or 0; stored under table.mu
+}
+
+// noiseSettings are set at start.
+type noiseSettings struct {
 	prob     uint64 // of 1000
 	strength int64  // nanoseconds
 	percent  int64  // of the plain time that windows may take in all
 	floor    int64  // nanoseconds that they may take in any case
+	focused  bool
+}
 
-	spent atomic.Int64 // union of all windows that ended; stored under table.mu
-	since atomic.Int64 // start of the union that goes on now, or 0; stored under table.mu
-}{prob: 900, strength: 1_000_000, percent: 200, floor: 200_000_000}
+var defaultNoise = noiseSettings{prob: 1000, strength: 1_000_000, percent: 200, floor: 200_000_000}
+
+// probFor gives the probability, of 1000, of a window at a site that is due.
+func (n *noiseSettings) probFor(worthy bool) uint64 {
+	switch {
+	case worthy:
+		return 1000
+	case n.focused:
+		return n.prob / 16
+	}
+	return n.prob
+}
 
 // start is when the process began to watch, by nanotime.
 var start int64
@@ -41,6 +59,9 @@ type site struct {
 
 func (s *site) load() siteState { return siteState(s.state.Load()) }
 
+// worthy reports whether the site is worth more noise than others.
+func (s *site) worthy() bool { return s.load().is(siteSuspicious) || shared[s.group].Load() }
+
 // update sets the state to f of it.
 func (s *site) update(f func(siteState) siteState) {
 	for {
@@ -52,13 +73,14 @@ func (s *site) update(f func(siteState) siteState) {
 }
 
 // visits remembers for some granules who was there last.
-var visits [1024]atomic.Uint64
+var visits [4096]atomic.Uint64
 
-// consider decides whether a window is held here.
-func consider(g unsafe.Pointer, a *access, random uint64) {
+// consider decides whether a window is held here, and gives its length, or 0,
+// and the time. Whoever is given a length must settle the site. n is random.
+func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if uint64(a.site) >= uint64(len(sites)) || !sites[a.site].load().is(siteKnown) {
 		counters.badSite.Add(1)
-		return
+		return 0, 0
 	}
 	s := &sites[a.site]
 	if !s.load().is(siteReached) {
@@ -68,45 +90,56 @@ func consider(g unsafe.Pointer, a *access, random uint64) {
 		notice(s, a)
 	}
 	state := s.load()
-	if !state.is(siteSuspicious) && random>>32*1000>>32 >= noise.prob {
-		return
-	}
-	now := nanotime()
+	now = nanotime()
 	if state.due() > ticks(now-start) || alone(g) {
-		return
+		return 0, 0
 	}
-	ns := windowLength(uint32(random), state.is(siteSuspicious))
-	if !affordable(now, ns) {
+	ns = windowLength(uint32(n), state)
+	worthy := s.worthy()
+	if prob := noise.probFor(worthy); n>>32*1000>>32 >= prob {
+		return 0, 0
+	}
+	if !affordable(now, ns, n>>12&0xfffff, worthy) {
 		counters.overBudget.Add(1)
-		return
+		return 0, 0
 	}
 	// Until it is settled, the site is due to nobody else.
-	claimed := state.withDue(^uint32(0)) | siteArmed
-	if s.state.CompareAndSwap(uint64(state), uint64(claimed)) {
-		hold(g, a, now, ns)
+	claimed := state.withDue(inWindow) | siteArmed
+	if !s.state.CompareAndSwap(uint64(state), uint64(claimed)) {
+		return 0, 0
 	}
+	return ns, now
 }
 
 // notice looks who was at this granule last. Two goroutines, one of them
-// writing, make the variable shared: its sites are worth more windows, and
-// this one is due at once.
+// writing, make both sites near: worth more windows, and the next one at once.
+// (TSVD, Li and others 2019, calls it a near miss.)
 func notice(s *site, a *access) {
-	v := makeVisit(a.addr, a.goid, a.mode == 1)
+	v := makeVisit(a.addr, a.goid, a.site, a.mode == 1)
 	last := &visits[mix(uint64(a.addr>>3))%uint64(len(visits))]
 	old := visit(last.Load())
 	if old == v {
 		return
 	}
 	last.Store(uint64(v))
-	if old.conflicts(v) && !shared[s.group].Load() {
-		shared[s.group].Store(true)
-		s.update(func(st siteState) siteState {
-			if st.due() == ^uint32(0) {
-				return st // in a window now
-			}
-			return st.withLevel(min(st.level(), 2)).withDue(0)
-		})
+	if old.conflicts(v) {
+		s.comeNear()
+		sites[old.site()].comeNear()
 	}
+}
+
+// comeNear makes the site near, if it is not.
+func (s *site) comeNear() {
+	if s.load().is(siteNear) {
+		return
+	}
+	shared[s.group].Store(true)
+	s.update(func(st siteState) siteState {
+		if st.due() != inWindow {
+			st = st.withLevel(min(st.level(), 2)).withDue(0)
+		}
+		return st | siteNear
+	})
 }
 
 // settle says when the site is due again after a window: the more of them
@@ -117,7 +150,7 @@ func settle(id uint32, hit bool, now int64) {
 	s.update(func(st siteState) siteState {
 		switch {
 		case hit:
-		case shared[s.group].Load() || st.is(siteSuspicious):
+		case s.worthy():
 			st = st.withLevel(st.level() + 1)
 		default:
 			st = st.withLevel(st.level() + 2)
@@ -146,33 +179,36 @@ func alone(g unsafe.Pointer) bool {
 var testBinary bool
 
 // windowLength draws how long a window is held: mostly about the strength,
-// sometimes much shorter or longer, since what comes by may be near or far,
-// and a long window under a lock slows everybody.
-func windowLength(random uint32, suspicious bool) int64 {
+// sometimes longer, since what comes by may be far, and at a site that had its
+// window also much shorter, since a long one under a lock slows everybody.
+func windowLength(random uint32, state siteState) int64 {
 	ns := noise.strength
 	part := int64(random >> 4 & 0xff)
 	switch kind := random & 15; {
-	case suspicious && kind < 8:
-		ns = 2*ns + ns*part/64
-	case suspicious || kind >= 5:
-		ns = ns/2 + ns*part/128
-	case kind >= 2:
-		ns = ns/50 + ns*part/2560
+	case kind < 2 || kind < 8 && state.is(siteSuspicious):
+		return 2*ns + ns*part/32
+	case kind < 6 && state.is(siteArmed):
+		return ns/50 + ns*part/2560
 	default:
-		ns = 2*ns + ns*part/32
+		return ns/2 + ns*part/128
 	}
-	return ns
 }
 
 // affordable reports whether ns more of noise keep the union of all windows
-// within the budget.
-func affordable(now, ns int64) bool {
+// within the budget. Part of the budget is kept for sites that two goroutines
+// came to and for those that a finding names, and what is nearly used up is
+// given out at random, so that what runs first does not take all of it. random
+// has 20 bits.
+func affordable(now, ns int64, random uint64, worthy bool) bool {
 	spent := noise.spent.Load()
 	if since := noise.since.Load(); since != 0 {
 		spent += now - since
 	}
-	plain := now - start - spent
-	return spent+ns <= noise.floor+plain*noise.percent/100
+	left := noise.floor + (now-start-spent)*noise.percent/100 - spent
+	if !worthy {
+		left -= noise.floor / 2
+	}
+	return left >= ns && left*4 >= noise.floor*int64(random)>>20
 }
 
 // delay lets ns nanoseconds pass and others run.

@@ -5,30 +5,29 @@ package rt
 import (
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 const (
 	slowCost   = 60        // nanoseconds that a call of the slow path costs, about
-	costShare  = 8         // the slow path may cost one part in this many of the time,
-	burst      = 300_000   // and these nanoseconds in any case, each time the filter opens
-	firstBurst = 3_000_000 // a program's start has many sites that run once
-	closedMin  = 1_000_000
-	closedMax  = 50_000_000
-	paceEvery  = 64 // calls of a shard between looks at the clock
+	costShare  = 8         // the slow path may cost one part in this many of the time
+	burst      = 300_000   // nanoseconds that it may take beyond its share for a while,
+	firstBurst = 3_000_000 // and at the start, where many sites run that run once
+	paceEvery  = 64        // calls of a shard between looks at the clock
 )
 
-// pace is about the time since the filter opened.
+// pace is a leaky bucket: calls of the slow path fill it, time drains it. When
+// it is full, every filter bit that still brings many calls is closed, which
+// are those of hot addresses; once it is drained, all are opened.
 var pace struct {
 	mu     spinlock
-	open   bool        // guarded by mu
-	since  int64       // guarded by mu
-	calls  uint64      // calls before; guarded by mu
-	burst  int64       // guarded by mu
-	reopen *time.Timer // guarded by mu; nil until the filter first closes
+	full   int64       // nanoseconds; guarded by mu
+	room   int64       // what full may be; guarded by mu
+	at     int64       // when full was true; guarded by mu
+	open   uint64      // filter bits; guarded by mu
+	reopen *time.Timer // guarded by mu; nil until a bit was closed first
 }
 
-// shard counts for some goroutines, on a cache line of its own.
+// shard counts for one filter bit, on a cache line of its own.
 type shard struct {
 	calls   atomic.Uint64
 	onStack atomic.Uint64
@@ -37,25 +36,23 @@ type shard struct {
 
 // counters are those of evidence.Counters.
 var counters struct {
-	shards [16]shard
+	shards [64]shard
 
 	windows, collisions, delayNS, noSlot, overBudget, badSite, notWritten atomic.Uint64
 }
 
-// seed is that of the run. Set at start.
-var seed uint64
+// random is the run's seed, mixed, so that seeds in a row share no numbers.
+// Set at start.
+var random uint64
 
-func shardOf(g unsafe.Pointer) uint64 { return uint64(uintptr(g)>>9^uintptr(g)>>14) & 15 }
-
-// countCall counts a call of the slow path, looks at the pace now and then,
-// and gives a random number.
-func countCall(g unsafe.Pointer) uint64 {
-	i := shardOf(g)
+// countCall counts a call of the slow path with an address of filter bit i,
+// looks at the pace now and then, and gives a random number.
+func countCall(i uintptr) uint64 {
 	n := counters.shards[i].calls.Add(1)
 	if n%paceEvery == 0 {
-		keepPace()
+		keepPace(i)
 	}
-	return mix(seed + n<<4 + i)
+	return mix(random + n<<6 + uint64(i))
 }
 
 // calls sums the calls of the slow path.
@@ -66,47 +63,44 @@ func calls() (n uint64) {
 	return n
 }
 
-// keepPace closes the filter when the slow path has cost too much since it
-// opened, for as long as it takes to get even.
-func keepPace() {
+// keepPace accounts for paceEvery calls with filter bit i, and closes it if
+// the bucket is full.
+func keepPace(i uintptr) {
 	now := nanotime()
-	if statsAreDue(now) {
-		writeStats(now)
-	}
+	writeDueStats(now)
 	// A timer set from inside a bubble would wait for the bubble's clock.
 	if clockFaked() {
 		return
 	}
 	pace.mu.lock()
 	defer pace.mu.unlock()
-	if !pace.open {
+	pace.full = max(pace.full-(now-pace.at)/costShare, 0) + paceEvery*slowCost
+	pace.at = now
+	if pace.full <= pace.room || pace.open>>i&1 == 0 {
 		return
 	}
-	cost := int64(calls()-pace.calls) * slowCost
-	elapsed := now - pace.since
-	if cost <= pace.burst+elapsed/costShare {
-		return
+	const drained = burst * costShare
+	switch {
+	case pace.reopen == nil:
+		pace.full, pace.room = burst, burst
+		pace.reopen = time.AfterFunc(drained, openFilter)
+	case pace.open == ^uint64(0):
+		pace.reopen.Reset(drained)
 	}
-	pace.open = false
-	setOpen(false)
-	closed := time.Duration(min(max(cost*costShare-elapsed, closedMin), closedMax))
-	if pace.reopen == nil {
-		pace.reopen = time.AfterFunc(closed, openFilter)
-	} else {
-		pace.reopen.Reset(closed)
-	}
+	pace.open &^= 1 << i
+	setOpen(pace.open)
+}
+
+// wake opens the filter for the first time.
+func wake() {
+	pace.room, pace.at = firstBurst, start
+	openFilter()
 }
 
 // openFilter opens the filter to all addresses.
 func openFilter() {
 	pace.mu.lock()
 	defer pace.mu.unlock()
-	pace.open = true
-	pace.since = nanotime()
-	pace.calls = calls()
-	pace.burst = burst
-	if pace.reopen == nil {
-		pace.burst = firstBurst
-	}
-	setOpen(true)
+	pace.open = ^uint64(0)
+	setOpen(pace.open)
 }

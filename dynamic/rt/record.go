@@ -93,24 +93,26 @@ func Flush() {
 // writeStats writes the counters if the slow path ran since they were written
 // last, and sets when to do so again: often at first, because a program may
 // last a millisecond only, and never so often that it costs more than a
-// fiftieth of the time.
+// tenth of the time.
 func writeStats(now int64) {
 	out.mu.lock()
 	defer out.mu.unlock()
-	const often, seldom = 1_000_000, 1_000_000_000
+	const often, seldom = 200_000, 1_000_000_000
 	if n := calls(); n != out.statsCalls {
 		out.statsCalls = n
 		endRecord(appendStats(beginRecord("stats")))
 	}
 	end := nanotime()
 	pause := min(max((end-start)/4, often), seldom)
-	out.statsDue.Store(end + max(pause, 50*(end-now)))
+	out.statsDue.Store(end + max(pause, 10*(end-now)))
 }
 
-// statsAreDue reports whether it is time for writeStats, to one caller.
-func statsAreDue(now int64) bool {
+// writeDueStats is writeStats where it is time for it, and nobody else at it.
+func writeDueStats(now int64) {
 	due := out.statsDue.Load()
-	return now >= due && out.statsDue.CompareAndSwap(due, now+1_000_000_000)
+	if now >= due && out.statsDue.CompareAndSwap(due, now+1_000_000_000) {
+		writeStats(now)
+	}
 }
 
 func appendStats(b []byte) []byte {
@@ -130,6 +132,7 @@ func appendStats(b []byte) []byte {
 	b = append(b, '}')
 	b = appendSites(b, `,"reached":[`, siteReached)
 	b = appendSites(b, `,"armed":[`, siteArmed)
+	b = appendSites(b, `,"near":[`, siteNear)
 	return append(b, '}')
 }
 

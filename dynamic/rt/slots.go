@@ -25,16 +25,17 @@ type slot struct {
 	goid atomic.Int64
 	mask uint64      // filter bits; guarded by table.mu
 	hit  atomic.Bool // somebody came by
+	told atomic.Bool // the stack's text is there
 
-	_ [8]byte
+	_ [4]byte
 }
 
 var slots [slotCount]slot
 
-// texts holds the stack of the goroutine in the window, taken before the
+// texts holds the stack of the goroutine in the window, taken as soon as the
 // window is published, so that a collision can be written even if that
-// goroutine never comes back. Written by the owner of a reserved slot, read
-// under table.mu.
+// goroutine never comes back. Written by the owner of the slot until told is
+// set; read under table.mu.
 var texts [slotCount]struct {
 	n   int
 	buf [stackMax]byte
@@ -44,7 +45,7 @@ var texts [slotCount]struct {
 var table struct {
 	mu       spinlock
 	reserved uint64 // slots in use; guarded by mu
-	open     bool   // whether the filter is open to all; guarded by mu
+	open     uint64 // filter bits open to all; guarded by mu
 
 	held atomic.Uint64 // slots published
 }
@@ -81,6 +82,7 @@ func publish(i int, a *access, now int64) {
 	s.mode.Store(a.mode)
 	s.goid.Store(a.goid)
 	s.hit.Store(false)
+	s.told.Store(false)
 
 	table.mu.lock()
 	s.mask = filterMask(a.addr, a.size)
@@ -111,20 +113,18 @@ func withdraw(i int, now int64) (hit bool) {
 
 // setFilter sets the filter to what the table asks for. requires: table.mu.
 func setFilter() {
-	filterBits := uint64(0)
-	if table.open {
-		filterBits = ^uint64(0)
-	}
+	filterBits := table.open
 	for held := table.held.Load(); held != 0; held &= held - 1 {
 		filterBits |= slots[bits.TrailingZeros64(held)].mask
 	}
 	atomic.StoreUint64(&filter.bits, filterBits)
 }
 
-// setOpen opens the filter to all addresses, or closes it to all but the held ones.
-func setOpen(open bool) {
+// setOpen opens the filter to the bits given and closes it to others, held
+// ones apart.
+func setOpen(bits uint64) {
 	table.mu.lock()
-	table.open = open
+	table.open = bits
 	setFilter()
 	table.mu.unlock()
 }
@@ -143,14 +143,24 @@ func load(i int) (w window, ok bool) {
 	return w, w.seq&1 == 1 && s.seq.Load() == w.seq
 }
 
-// copyText copies the stack text of window w, seen in slot i, to buf. It gives
-// -1 if the slot has been used again since.
+// tell takes the stack's text of the goroutine that holds slot i.
+func tell(i int) {
+	texts[i].n = runtime.Stack(texts[i].buf[:], false)
+	slots[i].told.Store(true)
+}
+
+// copyText copies the stack's text of window w, seen in slot i, to buf. It
+// gives -1 if the slot has been used again since.
 func copyText(i int, w *window, buf []byte) int {
+	s := &slots[i]
+	for s.seq.Load() == w.seq && !s.told.Load() {
+		runtime.Gosched()
+	}
 	table.mu.lock()
 	defer table.mu.unlock()
 	// The window may have ended, its text is still there then, but no other
 	// owner may have reserved the slot and be writing.
-	seq := slots[i].seq.Load()
+	seq := s.seq.Load()
 	if seq != w.seq && (seq != w.seq+1 || table.reserved>>i&1 == 1) {
 		return -1
 	}

@@ -27,7 +27,8 @@ func slowMapWrite(p unsafe.Pointer, site uint32) { before(p, access{size: 8, sit
 
 // before is beforeAccess of AtomRace: it looks whether somebody is at a
 // conflicting access, and perhaps waits here for somebody to come. When it
-// returns, the access follows.
+// returns, the access follows. A window is published before others are looked
+// for, so that of two goroutines that come together one sees the other.
 func before(p unsafe.Pointer, a access) {
 	const firstPage = 4096 // nil and fields of nil: the access itself will panic
 	a.addr = uintptr(p)
@@ -35,18 +36,19 @@ func before(p unsafe.Pointer, a access) {
 		return
 	}
 	g := getg()
-	random := countCall(g)
+	n := countCall(a.addr >> 3 & 63)
 	if onStack(g, a.addr) {
-		counters.shards[shardOf(g)].onStack.Add(1)
+		counters.shards[a.addr>>3&63].onStack.Add(1)
 		return
 	}
 	if goidOffset != 0 {
 		a.goid = goid(g)
 	}
-	if table.held.Load() != 0 {
+	if ns, now := consider(g, &a, n); ns != 0 {
+		hold(g, &a, now, ns)
+	} else if table.held.Load() != 0 {
 		meet(g, &a)
 	}
-	consider(g, &a, random)
 	// While p's object is in a slot it must not be freed and its address used
 	// again: that would be a collision on two objects.
 	runtime.KeepAlive(p)
@@ -94,15 +96,15 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 	i := reserve()
 	if i < 0 {
 		counters.noSlot.Add(1)
+		settle(a.site, false, now)
+		meet(g, a)
 		return
 	}
 	if a.goid == 0 {
 		a.goid = goid(g)
 	}
-	texts[i].n = runtime.Stack(texts[i].buf[:], false)
 	publish(i, a, now)
-	// Two goroutines that came together have both looked before either was
-	// to be seen, so look again.
+	tell(i)
 	meet(g, a)
 	delay(ns)
 	end := nanotime()
@@ -110,4 +112,5 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 	counters.windows.Add(1)
 	counters.delayNS.Add(uint64(end - now))
 	settle(a.site, hit, end)
+	writeDueStats(end)
 }
