@@ -9,7 +9,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// SkipSite is a static decision: the site at the place needs no monitor.
+// SkipSite is a static decision: the site at the place needs no monitor. A
+// place without its end counts only where one site starts there.
 type SkipSite struct {
 	Key    plan.Key
 	Reason plan.Reason
@@ -46,7 +47,7 @@ func key(a finding.Access) plan.Key {
 	if a.Mode == finding.Write || a.Mode == finding.AtomicWrite {
 		mode = plan.Write
 	}
-	return plan.Key{File: a.File, Line: a.Line, Column: a.Column, Mode: mode}
+	return plan.Key{File: a.File, Line: a.Line, Column: a.Column, Mode: mode, EndLine: a.EndLine, EndCol: a.EndColumn}
 }
 
 // Build makes the plan of a module. Sites get dense ids in an order that only
@@ -86,18 +87,15 @@ func order(a, b plan.Site) int {
 }
 
 func decide(p *plan.Plan, skips []SkipSite) {
-	reasons := make(map[plan.Key]plan.Reason, len(skips))
-	for _, s := range skips {
-		reasons[s.Key] = s.Reason
-	}
 	for i := range p.Sites {
-		s := &p.Sites[i]
-		if s.Decision == plan.Skip {
-			continue
+		if s := &p.Sites[i]; s.Decision != plan.Skip {
+			s.Decision, s.Reason = plan.Monitor, ""
 		}
-		s.Decision, s.Reason = plan.Monitor, ""
-		if reason := reasons[s.Key()]; reason != "" {
-			s.Decision, s.Reason = plan.Skip, reason
+	}
+	at := newIndex(p)
+	for _, skip := range skips {
+		if sites := at.keys[skip.Key]; len(sites) == 1 && sites[0].Decision == plan.Monitor {
+			sites[0].Decision, sites[0].Reason = plan.Skip, skip.Reason
 		}
 	}
 }
@@ -138,34 +136,47 @@ type line struct {
 	mode plan.Mode
 }
 
+// index finds sites by their keys, with and without their ends, and by lines.
 type index struct {
-	keys  map[plan.Key]*plan.Site
+	keys  map[plan.Key][]*plan.Site
 	lines map[line][]*plan.Site
 }
 
 func newIndex(p *plan.Plan) index {
-	at := index{map[plan.Key]*plan.Site{}, map[line][]*plan.Site{}}
+	at := index{map[plan.Key][]*plan.Site{}, map[line][]*plan.Site{}}
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		at.keys[s.Key()] = s
-		l := line{s.File, s.Line, s.Mode}
+		k, l := s.Key(), line{s.File, s.Line, s.Mode}
+		at.keys[k] = append(at.keys[k], s)
+		if start := k.Start(); start != k {
+			at.keys[start] = append(at.keys[start], s)
+		}
 		at.lines[l] = append(at.lines[l], s)
 	}
 	return at
 }
 
-// find gives the sites that a place may mean: those exactly there, the
-// variable and the map in it alike, or else all of that mode in the line.
+// find gives the sites that a place may mean, the variable and the map in it
+// alike: those exactly there, or else those that start there, or else all of
+// that mode in the line.
 func (at index) find(k plan.Key) []*plan.Site {
-	var found []*plan.Site
-	for _, isMap := range []bool{false, true} {
-		k.Map = isMap
-		if s := at.keys[k]; s != nil {
-			found = append(found, s)
+	for _, k := range []plan.Key{k, k.Start()} {
+		m := k
+		m.Map = true
+		if found := slices.Concat(at.keys[k], at.keys[m]); len(found) > 0 {
+			return found
 		}
 	}
-	if found == nil {
-		found = at.lines[line{k.File, k.Line, k.Mode}]
+	return at.lines[line{k.File, k.Line, k.Mode}]
+}
+
+// Sites enumerates the sites of packages.
+func Sites(pkgs []*plan.Package) []plan.Site {
+	var sites []plan.Site
+	for _, p := range pkgs {
+		for _, a := range plan.Enumerate(p) {
+			sites = append(sites, a.Site)
+		}
 	}
-	return found
+	return sites
 }

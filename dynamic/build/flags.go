@@ -1,0 +1,114 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// refused holds build flags that cannot be combined with an instrumented
+// build, with the way out.
+var refused = map[string]string{
+	"overlay":      "the instrumented build needs the overlay for itself; apply your overlay to a copy of the tree",
+	"modfile":      "the go command refuses -modfile together with a go.work; put the other go.mod in place on a copy of the tree",
+	"cover":        "covered packages would be compiled from the original files, unmonitored; measure coverage in a run of its own",
+	"coverpkg":     "covered packages would be compiled from the original files, unmonitored; measure coverage in a run of its own",
+	"covermode":    "covered packages would be compiled from the original files, unmonitored; measure coverage in a run of its own",
+	"coverprofile": "covered packages would be compiled from the original files, unmonitored; measure coverage in a run of its own",
+	"c":            "Interlock builds and runs the test binaries itself; leave it out",
+	"o":            "Interlock builds and runs the test binaries itself; leave it out",
+	"C":            "change to the folder before Interlock is started",
+	"exec":         "Interlock starts the test binaries itself; leave it out",
+	"n":            "Interlock runs the go command itself; leave it out",
+}
+
+// flagName gives the name of a flag: "mod" of "-mod=vendor" and "--mod".
+func flagName(flag string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(flag, "-"), "-")
+	name, _, _ = strings.Cut(name, "=")
+	return name
+}
+
+// checkFlags refuses what cannot be combined. where names the origin for the
+// message.
+func checkFlags(where string, flags []string) error {
+	for _, f := range flags {
+		if !strings.HasPrefix(f, "-") {
+			continue // the value of the flag before it
+		}
+		if way, bad := refused[flagName(f)]; bad {
+			return &ConfigError{fmt.Sprintf("%s holds %s", where, f), way}
+		}
+	}
+	return nil
+}
+
+// withoutMod drops -mod: a go.work allows no other than its default, and
+// vendor folders are reached through replace lines.
+func withoutMod(flags []string) []string {
+	var kept []string
+	for i := 0; i < len(flags); i++ {
+		if flagName(flags[i]) != "mod" || !strings.HasPrefix(flags[i], "-") {
+			kept = append(kept, flags[i])
+		} else if !strings.Contains(flags[i], "=") {
+			i++ // the value stands apart
+		}
+	}
+	return kept
+}
+
+// stripDebug adds -s -w to the linker flags, as `go test` does for a binary
+// that it throws away: linking is faster and the binary half the size. Flags
+// for single packages (pattern=flags) are left as they are. Linker flags on
+// the command line replace those of GOFLAGS, so these are repeated.
+func stripDebug(flags, goFlags []string) []string {
+	for _, f := range slices.Backward(slices.Concat(goFlags, flags)) {
+		value, ok := strings.CutPrefix(strings.TrimLeft(f, "-"), "ldflags=")
+		switch {
+		case !ok || !strings.HasPrefix(f, "-"):
+			continue
+		case value != "" && value[0] != '-':
+			return flags
+		}
+		return append(slices.Clip(flags), strings.TrimSpace("-ldflags="+value+" -s -w"))
+	}
+	return append(slices.Clip(flags), "-ldflags=-s -w")
+}
+
+// splitGOFLAGS splits as the go command does: at white space, with single or
+// double quotes around a word that holds some.
+func splitGOFLAGS(s string) ([]string, error) {
+	var words []string
+	for s = strings.TrimLeft(s, " \t\r\n"); s != ""; s = strings.TrimLeft(s, " \t\r\n") {
+		if q := s[0]; q == '"' || q == '\'' {
+			end := strings.IndexByte(s[1:], q)
+			if end < 0 {
+				return nil, &ConfigError{"GOFLAGS holds an unterminated quote", "close it"}
+			}
+			words, s = append(words, s[1:1+end]), s[2+end:]
+			continue
+		}
+		end := strings.IndexAny(s, " \t\r\n")
+		if end < 0 {
+			end = len(s)
+		}
+		words, s = append(words, s[:end]), s[end:]
+	}
+	return words, nil
+}
+
+// joinGOFLAGS is the reverse of splitGOFLAGS.
+func joinGOFLAGS(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		switch {
+		case !strings.ContainsAny(w, " \t\r\n'\""):
+			quoted[i] = w
+		case !strings.Contains(w, "'"):
+			quoted[i] = "'" + w + "'"
+		default:
+			quoted[i] = `"` + w + `"`
+		}
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,103 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// listed is what `go list` tells about a package, as far as it is needed.
+type listed struct {
+	ImportPath   string
+	Name         string
+	Dir          string
+	ForTest      string
+	DepOnly      bool
+	Standard     bool
+	Match        []string
+	GoFiles      []string
+	CgoFiles     []string
+	TestGoFiles  []string
+	XTestGoFiles []string
+	Module       *struct {
+		Path string
+		Main bool
+		Dir  string
+	}
+	Error *struct{ Err string }
+}
+
+const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Module,Error"
+
+// list gives the packages that patterns name and all that their tests
+// depend on.
+func (g goCommand) list(ctx context.Context, flags, patterns []string) ([]*listed, error) {
+	args := slices.Concat([]string{"list", "-e", "-deps", "-test", listFields}, flags, []string{"--"}, patterns)
+	out, msg, err := g.run(ctx, args...)
+	if err != nil {
+		return nil, listFailed(msg, err)
+	}
+	var pkgs []*listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := dec.Decode(p); err == io.EOF {
+			return pkgs, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("reading go list: %w", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// listFailed turns what the go command says about a wrong request into one
+// line; it fails as a whole only for requests, not for packages (-e).
+func listFailed(msg []byte, err error) error {
+	var conf *ConfigError
+	if errors.As(err, &conf) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &ConfigError{"go list: " + strings.TrimSpace(string(msg)), "mend the module or the request so that `go list -deps -test` works"}
+}
+
+// selection is what a request comes down to.
+type selection struct {
+	named    []*listed // packages that the patterns name, of main modules
+	depends  []*listed // further packages of main modules that their tests need
+	vendored bool      // a dependency was taken from a vendor folder
+}
+
+// choose sorts out what was listed. Packages outside of the main modules are
+// not instrumented, so naming one is refused.
+func choose(pkgs []*listed, patterns []string) (*selection, error) {
+	s := new(selection)
+	for _, p := range pkgs {
+		switch {
+		case p.ForTest != "" || strings.HasSuffix(p.ImportPath, ".test"):
+			// Variants of packages that are listed in their own right.
+		case !p.DepOnly && p.ImportPath == "command-line-arguments":
+			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
+		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
+			return nil, &ConfigError{strings.TrimSpace(p.Error.Err), "name a package of this module, such as . or ./..."}
+		case p.Module != nil && p.Module.Main && p.DepOnly:
+			s.depends = append(s.depends, p)
+		case p.Module != nil && p.Module.Main:
+			s.named = append(s.named, p)
+		case !p.DepOnly:
+			return nil, &ConfigError{"package " + p.ImportPath + " is not of the module worked on", "name packages of this module, or start Interlock in a copy of the other"}
+		case !p.Standard && strings.Contains(filepath.ToSlash(p.Dir), "/vendor/"):
+			s.vendored = true
+		}
+	}
+	if len(s.named) == 0 {
+		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, such as ./..."}
+	}
+	return s, nil
+}
+
+func (p *listed) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }

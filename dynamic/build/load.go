@@ -1,0 +1,236 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Options say what to load.
+type Options struct {
+	Dir        string   // where the user stands; "" is the current folder
+	Patterns   []string // as the go command takes them; none means "."
+	BuildFlags []string // build flags of the go command, such as -tags=x
+	Env        []string // environment; nil is that of this process
+}
+
+// Module is what a request loads: the packages of the main modules that the
+// named packages' tests are built from.
+type Module struct {
+	Root      string // folder of the main module, or of the user's go.work
+	Path      string // module path; several, with blanks between, for a go.work
+	GoVersion string // language version of the module that holds Root, or go line of the go.work
+	// Packages are to be enumerated and rewritten. Each file is in one of
+	// them only: a package with internal tests is there as the tests see it.
+	Packages []*plan.Package
+	// Tests are the named packages, in the order of the go command.
+	Tests []Test
+	// Cgo lists files that cgo translates, relative to Root: their accesses
+	// are not among the sites.
+	Cgo []string
+
+	goTool   goCommand
+	goRoot   string
+	goFlags  []string // of the environment
+	flags    []string // of the request
+	main     *mainModules
+	vendored bool
+}
+
+// Test is one named package.
+type Test struct {
+	Package string // import path
+	Dir     string // where its tests run
+	None    bool   // it has no test files
+}
+
+// Load finds the main modules around o.Dir and type-checks their packages as
+// far as the named ones' tests need them; dependencies come from export data.
+// It gives a *ConfigError for a request that cannot be served, and a
+// *CompileError with the compiler's own words for code that does not compile.
+func Load(ctx context.Context, o Options) (*Module, error) {
+	m, err := newModule(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	pkgs, err := m.goTool.list(ctx, m.flags, o.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	sel, err := choose(pkgs, o.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	m.vendored = sel.vendored
+	for _, p := range sel.named {
+		m.Tests = append(m.Tests, Test{p.ImportPath, p.Dir, !p.hasTests()})
+	}
+	if !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
+		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
+	}
+	return m, m.typeCheck(ctx, sel)
+}
+
+func newModule(ctx context.Context, o *Options) (*Module, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("finding the folder: %w", err)
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if len(o.Patterns) == 0 {
+		o.Patterns = []string{"."}
+	}
+	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Env}}
+	env, err := m.goTool.environment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.goRoot = env.GOROOT
+	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {
+		return nil, err
+	}
+	if err := checkFlags("GOFLAGS", m.goFlags); err != nil {
+		return nil, err
+	}
+	if err := checkFlags("the request", o.BuildFlags); err != nil {
+		return nil, err
+	}
+	if m.main, err = readMainModules(dir, env); err != nil {
+		return nil, err
+	}
+	m.Root, m.Path = m.main.root, m.main.title()
+	m.GoVersion = m.main.goVersion()
+	return m, nil
+}
+
+const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo |
+	packages.NeedModule | packages.NeedForTest
+
+// typeCheck loads the named packages with their tests, and what these need of
+// the main modules without.
+func (m *Module) typeCheck(ctx context.Context, sel *selection) error {
+	fset := token.NewFileSet()
+	src := new(sources)
+	for _, group := range []struct {
+		pkgs  []*listed
+		tests bool
+	}{{sel.named, true}, {sel.depends, false}} {
+		if len(group.pkgs) == 0 {
+			continue
+		}
+		var paths []string
+		for _, p := range group.pkgs {
+			paths = append(paths, p.ImportPath)
+		}
+		loaded, err := packages.Load(&packages.Config{
+			Mode: loadMode, Context: ctx, Dir: m.goTool.dir, Env: m.goTool.env,
+			BuildFlags: m.flags, Fset: fset, ParseFile: src.parse, Tests: group.tests,
+		}, paths...)
+		if err != nil {
+			return fmt.Errorf("loading packages: %w", err)
+		}
+		for _, p := range distinct(loaded, paths) {
+			if len(p.Errors) > 0 {
+				return m.compileError(ctx, sel, p.Errors)
+			}
+			m.add(p, src)
+		}
+	}
+	return ctx.Err()
+}
+
+// distinct drops the generated main packages of tests, and packages that are
+// there again with their internal tests.
+func distinct(loaded []*packages.Package, paths []string) []*packages.Package {
+	withTests := map[string]bool{}
+	for _, p := range loaded {
+		if p.ForTest == p.PkgPath {
+			withTests[p.PkgPath] = true
+		}
+	}
+	return slices.DeleteFunc(loaded, func(p *packages.Package) bool {
+		generated := p.Name == "main" && strings.HasSuffix(p.ID, ".test") && slices.Contains(paths, strings.TrimSuffix(p.ID, ".test"))
+		return generated || p.ForTest == "" && withTests[p.PkgPath]
+	})
+}
+
+// add takes up the files of p that are compiled as they stand.
+func (m *Module) add(p *packages.Package, src *sources) {
+	pkg := &plan.Package{
+		Path: p.PkgPath, Root: m.Root, Fset: p.Fset, Types: p.Types, Info: p.TypesInfo, Src: map[string][]byte{},
+	}
+	for i, name := range p.CompiledGoFiles {
+		if slices.Contains(p.GoFiles, name) {
+			pkg.Files = append(pkg.Files, p.Syntax[i])
+			pkg.Src[name] = src.of(name)
+		}
+	}
+	for _, name := range p.GoFiles {
+		if !slices.Contains(p.CompiledGoFiles, name) {
+			m.Cgo = append(m.Cgo, m.rel(name))
+		}
+	}
+	m.Packages = append(m.Packages, pkg)
+}
+
+// sources keeps the contents of files as they were parsed. It is safe for
+// concurrent use, as go/packages parses in parallel.
+type sources struct {
+	mu    sync.Mutex
+	bytes map[string][]byte // guarded by mu
+}
+
+func (s *sources) parse(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+	s.mu.Lock()
+	if s.bytes == nil {
+		s.bytes = map[string][]byte{}
+	}
+	s.bytes[name] = src
+	s.mu.Unlock()
+	return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+}
+
+func (s *sources) of(name string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes[name]
+}
+
+// compileError has the go command build what was asked for, for its own words.
+func (m *Module) compileError(ctx context.Context, sel *selection, errs []packages.Error) error {
+	var paths []string
+	for _, p := range sel.named {
+		paths = append(paths, p.ImportPath)
+	}
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, m.flags, paths)
+	if _, msg, err := m.goTool.run(ctx, args...); err != nil && ctx.Err() == nil {
+		return &CompileError{string(msg)}
+	}
+	return fmt.Errorf("loading packages: %w; the go command itself builds them, so check that its version is not newer than Interlock knows", errs[0])
+}
+
+// goVersion is the go line that GODEBUG defaults follow in the user's own
+// build.
+func (m *mainModules) goVersion() string {
+	if m.work == nil {
+		return m.mods[0].goVersion()
+	}
+	if m.work.Go == nil {
+		return "1.18"
+	}
+	return m.work.Go.Version
+}

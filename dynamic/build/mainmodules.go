@@ -1,0 +1,118 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// mainModules are the modules that the user works on: one, or those of a
+// go.work.
+type mainModules struct {
+	root string            // folder that paths in plans and findings are relative to
+	work *modfile.WorkFile // the user's own go.work, or nil
+	mods []mainModule
+}
+
+type mainModule struct {
+	dir  string
+	file *modfile.File
+}
+
+func (m mainModule) path() string { return m.file.Module.Mod.Path }
+
+// goVersion is the module's language version; a go.mod without a go line
+// means 1.16 to the go command.
+func (m mainModule) goVersion() string {
+	if m.file.Go == nil {
+		return "1.16"
+	}
+	return m.file.Go.Version
+}
+
+// readMainModules finds the modules that e names.
+func readMainModules(dir string, e goEnv) (*mainModules, error) {
+	if e.GOWORK != "" && e.GOWORK != "off" {
+		return readWorkspace(e.GOWORK)
+	}
+	if e.GOMOD == "" || e.GOMOD == os.DevNull {
+		return nil, &ConfigError{"no go.mod found in " + dir + " or above", "run `go mod init <module path>` there, or start Interlock in a module"}
+	}
+	if _, in := below(e.GOMODCACHE, e.GOMOD); in && e.GOMODCACHE != "" {
+		return nil, &ConfigError{dir + " lies in the module cache, whose files the go command refuses to overlay", "copy the module out of it and make the copy writable"}
+	}
+	mod, err := readModule(filepath.Dir(e.GOMOD))
+	if err != nil {
+		return nil, err
+	}
+	return &mainModules{root: mod.dir, mods: []mainModule{mod}}, nil
+}
+
+func readWorkspace(path string) (*mainModules, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the workspace: %w", err)
+	}
+	work, err := modfile.ParseWork(path, data, nil)
+	if err != nil {
+		return nil, &ConfigError{err.Error(), "mend go.work, or set GOWORK=off"}
+	}
+	m := &mainModules{root: filepath.Dir(path), work: work}
+	for _, use := range work.Use {
+		mod, err := readModule(absolute(m.root, use.Path))
+		if err != nil {
+			return nil, err
+		}
+		m.mods = append(m.mods, mod)
+	}
+	return m, nil
+}
+
+func readModule(dir string) (mainModule, error) {
+	path := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return mainModule{}, fmt.Errorf("reading a main module: %w", err)
+	}
+	file, err := modfile.Parse(path, data, nil)
+	if err != nil {
+		return mainModule{}, &ConfigError{err.Error(), "mend go.mod"}
+	}
+	if file.Module == nil {
+		return mainModule{}, &ConfigError{path + " has no module line", "add one"}
+	}
+	return mainModule{dir: dir, file: file}, nil
+}
+
+// absolute resolves a path of a go.work or go.mod, written with slashes.
+func absolute(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// owner gives the main module that dir lies in, the innermost where they nest.
+func (m *mainModules) owner(dir string) (mainModule, bool) {
+	var best mainModule
+	found := false
+	for _, mod := range m.mods {
+		if _, in := below(mod.dir, dir); in && len(mod.dir) >= len(best.dir) {
+			best, found = mod, true
+		}
+	}
+	return best, found
+}
+
+// title names what is worked on in plans and messages.
+func (m *mainModules) title() string {
+	paths := make([]string, len(m.mods))
+	for i, mod := range m.mods {
+		paths[i] = mod.path()
+	}
+	return strings.Join(paths, " ")
+}

@@ -1,0 +1,88 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// scratchName is the name of such a folder: process id, then random digits.
+var scratchName = regexp.MustCompile(`^interlock-[0-9]+-[0-9]+$`)
+
+const (
+	lockName = ".lock"
+	// A folder without a lock is one that its maker has just made, or that
+	// it died over. Nobody needs so long between the two steps.
+	unlockedAge = 10 * time.Minute
+)
+
+// scratch is a temporary folder of this process. It is held by a lock on a
+// file in it, not by the process id in its name: ids are reused, and folders
+// in a shared /tmp may belong to processes of other containers.
+type scratch struct {
+	dir  string
+	lock *os.File
+}
+
+// newScratch makes a folder and removes those of processes that are gone.
+func newScratch() (*scratch, error) {
+	removeLeftovers(os.TempDir())
+	dir, err := os.MkdirTemp("", fmt.Sprintf("interlock-%d-", os.Getpid()))
+	if err != nil {
+		return nil, fmt.Errorf("making a temporary folder: %w", err)
+	}
+	lock, err := takeLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("locking the temporary folder: %w", err), os.RemoveAll(dir))
+	}
+	// The go command and the compiler print paths; the true one is the one
+	// they know.
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return &scratch{dir, lock}, nil
+}
+
+// close removes the folder. Closing twice does nothing.
+func (s *scratch) close() error {
+	if s.lock == nil {
+		return nil
+	}
+	s.lock.Close()
+	s.lock = nil
+	return os.RemoveAll(s.dir)
+}
+
+// removeLeftovers removes the folders under tmp whose process is gone. What
+// cannot be removed, another user's for one, is left.
+func removeLeftovers(tmp string) {
+	entries, _ := os.ReadDir(tmp)
+	for _, e := range entries {
+		if !e.IsDir() || !scratchName.MatchString(e.Name()) {
+			continue
+		}
+		dir := filepath.Join(tmp, e.Name())
+		if abandoned(dir) {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
+// abandoned reports whether dir is a scratch folder and nobody holds it.
+func abandoned(dir string) bool {
+	lock := filepath.Join(dir, lockName)
+	if _, err := os.Stat(lock); err != nil {
+		info, err := os.Stat(dir)
+		empty, _ := os.ReadDir(dir)
+		return err == nil && len(empty) == 0 && time.Since(info.ModTime()) > unlockedAge
+	}
+	f, err := takeLock(lock)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}

@@ -1,0 +1,175 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Binary is the instrumented test binary of a package.
+type Binary struct {
+	Package string // import path
+	Dir     string // where its tests run
+	Path    string // the binary; "" for a package without test files
+}
+
+// BuildTests builds the test binaries of the named packages, in their order.
+// A file that does not compile once rewritten is left as it is and shows in
+// [Workspace.LeftAlone]; what was wrong with it is kept in the user's cache
+// directory. It gives a *CompileError if the originals do not build either,
+// and a *RewriteError if leaving files alone does not help.
+func (ws *Workspace) BuildTests(ctx context.Context) ([]Binary, error) {
+	for {
+		bins, output, err := ws.buildOnce(ctx)
+		if err == nil {
+			return bins, nil
+		}
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			return nil, fmt.Errorf("building tests: %w", err)
+		}
+		if err := ws.fallBack(ctx, output); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// buildOnce builds in as few calls of the go command as there are packages of
+// one binary name, one nearly always.
+func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
+	var bins []Binary
+	byDir := map[string][]string{} // output folder -> packages
+	for i, t := range ws.Module.Tests {
+		bins = append(bins, Binary{Package: t.Package, Dir: t.Dir})
+		if !t.None {
+			bins[i].Path = ws.place(t.Package, bins[:i])
+			dir := filepath.Dir(bins[i].Path)
+			byDir[dir] = append(byDir[dir], t.Package)
+		}
+	}
+	for _, dir := range sortedKeys(byDir) {
+		if output, err := ws.goTest(ctx, dir, byDir[dir]); err != nil {
+			return nil, output, err
+		}
+	}
+	for _, b := range bins {
+		if _, err := os.Stat(b.Path); b.Path != "" && err != nil {
+			return nil, nil, fmt.Errorf("the go command built no test binary for %s: %w", b.Package, err)
+		}
+	}
+	return bins, nil, nil
+}
+
+// place gives the path that the go command will give a test binary, in a
+// folder where none of those before has the same name.
+func (ws *Workspace) place(pkg string, before []Binary) string {
+	for n := 0; ; n++ {
+		file := filepath.Join(ws.bin.dir, fmt.Sprint(n), binaryName(pkg))
+		if !slices.ContainsFunc(before, func(b Binary) bool { return strings.EqualFold(b.Path, file) }) {
+			return file
+		}
+	}
+}
+
+var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
+
+// binaryName is the go command's name for a package's test binary: the last
+// element of its import path but for a major version.
+func binaryName(pkg string) string {
+	dir, elem := path.Split(pkg)
+	if dir != "" && majorVersion.MatchString(elem) {
+		elem = path.Base(dir)
+	}
+	if filepath.Separator == '\\' {
+		return elem + ".test.exe"
+	}
+	return elem + ".test"
+}
+
+func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]byte, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder for test binaries: %w", err)
+	}
+	// Rewritten files are not for vet to judge.
+	args := []string{"test", "-c", "-vet=off", "-o", out + string(filepath.Separator)}
+	args = slices.Concat(args, stripDebug(withoutMod(ws.Module.flags), ws.Module.goFlags), pkgs)
+	g := ws.Module.goTool
+	g.env = setenv(g.env, ws.Env()...)
+	_, msg, err := g.run(ctx, args...)
+	return msg, err
+}
+
+// fallBack leaves the rewritten files alone that the compiler complains about.
+func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
+	if err := ws.checkOriginal(ctx); err != nil {
+		return err
+	}
+	named := ws.namedIn(output)
+	kept, err := ws.keep(named, output)
+	if err != nil {
+		return err
+	}
+	if len(named) == 0 {
+		return &RewriteError{string(output), kept}
+	}
+	for file, why := range named {
+		ws.leave(file, fmt.Sprintf("internal error: does not compile once rewritten (%s); please report it with %s", why, kept))
+	}
+	return ws.writeOverlay()
+}
+
+// checkOriginal gives the compiler's own message where the user's code is at
+// fault. Its types were checked while loading; what is left is, for one, a
+// function without a body.
+func (ws *Workspace) checkOriginal(ctx context.Context) error {
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, ws.Module.flags)
+	for _, t := range ws.Module.Tests {
+		if !t.None {
+			args = append(args, t.Package)
+		}
+	}
+	_, msg, err := ws.Module.goTool.run(ctx, args...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &CompileError{string(msg)}
+	}
+	return err
+}
+
+var messagePosition = regexp.MustCompile(`(?m)^(.+?\.go):[0-9]+(?::[0-9]+)?: (.*)$`)
+
+// namedIn gives the rewritten files that messages of the compiler name, with
+// the first message for each. The go command shortens paths to relative ones.
+func (ws *Workspace) namedIn(output []byte) map[string]string {
+	named := map[string]string{}
+	for _, m := range messagePosition.FindAllStringSubmatch(string(output), -1) {
+		file := absolute(ws.Module.goTool.dir, m[1])
+		if _, ok := ws.sources[file]; ok && named[file] == "" {
+			named[file] = m[2]
+		}
+	}
+	return named
+}
+
+// keep copies the faulty files, all rewritten ones if none is named.
+func (ws *Workspace) keep(named map[string]string, output []byte) (string, error) {
+	files := map[string][]byte{}
+	for file, original := range ws.sources {
+		if len(named) > 0 && named[file] == "" {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("keeping the files that do not compile: %w", err)
+		}
+		files[strings.ReplaceAll(ws.Module.rel(original), "../", "_/")+".txt"] = data
+	}
+	return keepFault(ws.cache, ws.Dir, files, output)
+}

@@ -1,0 +1,177 @@
+package build
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Workspace is a prepared build: rewritten files, overlay and go.work in one
+// temporary folder, the monitor in the cache. It is not safe for concurrent
+// use.
+type Workspace struct {
+	// Dir is the temporary folder. It is gone after Close.
+	Dir string
+	// Module is what was loaded.
+	Module *Module
+
+	scratch *scratch
+	bin     binaries
+	cache   string
+	monitor string
+	goWork  string
+	overlay map[string]string // original -> what stands in for it
+	sources map[string]string // rewritten file -> original; a subset of overlay, reversed
+	left    []LeftAlone
+}
+
+// LeftAlone is a file of a main module that is built as it stands, so that
+// none of its sites is monitored.
+type LeftAlone struct {
+	File string // relative to the module's root
+	Why  string
+}
+
+// prepare lays out the workspace for the rewritten files, named by the
+// absolute paths of their originals.
+func prepare(m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
+	s, err := newScratch()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	ws = &Workspace{
+		Dir: s.dir, Module: m, scratch: s, cache: cacheDir(),
+		overlay: map[string]string{}, sources: map[string]string{},
+	}
+	for _, file := range m.Cgo {
+		ws.left = append(ws.left, LeftAlone{file, "cgo translates it"})
+	}
+	if ws.monitor, err = extractMonitor(monitor, ws.cache, s.dir); err != nil {
+		return nil, err
+	}
+	if err := ws.writeSources(rewritten); err != nil {
+		return nil, err
+	}
+	if err := ws.writeGoWork(); err != nil {
+		return nil, err
+	}
+	ws.bin = openBinaries(ws.cache, s.dir, append([]string{m.Root, runtime.GOOS}, m.flags...)...)
+	return ws, ws.writeOverlay()
+}
+
+// writeSources writes the rewritten files. Their paths do not matter to the
+// go command's cache, which knows them by their contents, nor do they show in
+// stacks and panics, where the compiler puts the originals'.
+func (ws *Workspace) writeSources(rewritten map[string][]byte) error {
+	for i, original := range sortedKeys(rewritten) {
+		dir := filepath.Join(ws.Dir, "src", fmt.Sprint(i))
+		file := filepath.Join(dir, filepath.Base(original))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("writing rewritten files: %w", err)
+		}
+		if err := os.WriteFile(file, rewritten[original], 0o644); err != nil {
+			return fmt.Errorf("writing rewritten files: %w", err)
+		}
+		ws.overlay[original] = file
+		ws.sources[file] = original
+	}
+	return nil
+}
+
+func (ws *Workspace) writeGoWork() error {
+	text, err := goWork(ws.Module.main, ws.monitor)
+	if err != nil {
+		return err
+	}
+	if ws.Module.vendored {
+		if text, err = vendoring(ws.Module.main, ws.Dir, text, ws.overlay); err != nil {
+			return err
+		}
+	}
+	ws.goWork = filepath.Join(ws.Dir, "go.work")
+	if err := os.WriteFile(ws.goWork, text, 0o644); err != nil {
+		return fmt.Errorf("writing go.work: %w", err)
+	}
+	return copyWorkSum(ws.Module.main, ws.Dir)
+}
+
+func (ws *Workspace) overlayFile() string { return filepath.Join(ws.Dir, "overlay.json") }
+
+func (ws *Workspace) writeOverlay() error {
+	data, err := json.Marshal(map[string]any{"Replace": ws.overlay})
+	if err == nil {
+		err = os.WriteFile(ws.overlayFile(), data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the overlay: %w", err)
+	}
+	return nil
+}
+
+// LeftAlone lists the files that are built as they stand, and why. Building
+// may add to it.
+func (ws *Workspace) LeftAlone() []LeftAlone { return slices.Clone(ws.left) }
+
+// Rewritten is the number of files that the build takes in rewritten form.
+func (ws *Workspace) Rewritten() int { return len(ws.sources) }
+
+// Original gives the user's file for the path of a rewritten one, and any
+// other path as it is.
+func (ws *Workspace) Original(path string) string {
+	if original, ok := ws.sources[path]; ok {
+		return original
+	}
+	return path
+}
+
+// Env gives the two variables, GOFLAGS and GOWORK, that make any go command
+// in the user's tree build the instrumented code, as long as the workspace is
+// open.
+func (ws *Workspace) Env() []string {
+	flags := append(withoutMod(ws.Module.goFlags), "-overlay="+ws.overlayFile())
+	return []string{"GOFLAGS=" + joinGOFLAGS(flags), "GOWORK=" + ws.goWork}
+}
+
+// GoRoot is the folder of the Go distribution that builds.
+func (ws *Workspace) GoRoot() string { return ws.Module.goRoot }
+
+// UserEnv is the environment that the request came with.
+func (ws *Workspace) UserEnv() []string { return slices.Clone(ws.Module.goTool.env) }
+
+// Close removes the temporary folder. Closing twice does nothing.
+func (ws *Workspace) Close() error {
+	ws.bin.close()
+	return ws.scratch.close()
+}
+
+// leave has the original of a rewritten file built.
+func (ws *Workspace) leave(rewritten, why string) {
+	original := ws.sources[rewritten]
+	delete(ws.sources, rewritten)
+	delete(ws.overlay, original)
+	ws.left = append(ws.left, LeftAlone{ws.Module.rel(original), why})
+}
+
+// rel gives a path as plans and findings have it: with slashes, relative to
+// the root, through .. where a workspace's module lies outside.
+func (m *Module) rel(path string) string {
+	rel, err := filepath.Rel(m.Root, path)
+	if err != nil {
+		return filepath.ToSlash(path)
+	}
+	return strings.TrimPrefix(filepath.ToSlash(rel), "./")
+}
+
+// BuildFlags are the build flags of the request.
+func (m *Module) BuildFlags() []string { return slices.Clone(m.flags) }
