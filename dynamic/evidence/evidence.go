@@ -4,7 +4,8 @@
 //
 // The monitor (dynamic/rt) writes this format by hand, to stay free of
 // encoding/json; a test there reads its output back through this package.
-// The package imports the standard library only.
+// The form of a record is published as schema.json beside this file. The package
+// imports the standard library only.
 package evidence
 
 import (
@@ -44,6 +45,12 @@ type Record struct {
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
 	Armed    []uint32  `json:"armed,omitempty"`    // Stats: sites that held a window
+	// Near holds the sites of near misses: an access by another goroutine, one
+	// of the two a write, was the last one before or the next one after at the
+	// same place. Ordered accesses do that too, so it proves nothing, but a
+	// later run that treats these sites as suspicious makes its noise where
+	// races can be.
+	Near []uint32 `json:"near,omitempty"` // Stats
 }
 
 // Side is one side of a collision.

@@ -1,0 +1,134 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func side(site uint32, write bool, gid int64) *Side {
+	return &Side{
+		Site: site, Write: write, Addr: 0xc000012340, Size: 8, GID: gid,
+		Stack: "goroutine 7 [running]:\nmain.\"quoted\"\\path\x01\tß\n",
+	}
+}
+
+func examples() []Record {
+	return []Record{
+		{Version: 1, Kind: Start, Run: 3, Seed: 1<<64 - 1, PID: 42},
+		{Version: 1, Kind: Race, Run: 3, Seed: 9, PID: 42, A: side(4, true, 7), B: side(5, false, 8), Count: 1},
+		{
+			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
+			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9},
+			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
+		},
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	want := examples()
+	var file bytes.Buffer
+	for _, r := range want {
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Write(append(line, '\n'))
+	}
+	got, bad, err := Read(&file)
+	if err != nil || bad != 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("Read = %+v, %d bad, %v; want %+v", got, bad, err, want)
+	}
+}
+
+// A crash may cut a line anywhere; only that line is lost.
+func TestReadTornLine(t *testing.T) {
+	line, err := json.Marshal(examples()[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := 1; cut < len(line); cut++ {
+		file := string(line) + "\n" + string(line[:cut]) + "\n\n" + string(line)
+		got, bad, err := Read(strings.NewReader(file))
+		if err != nil || len(got) != 2 || bad != 1 {
+			t.Fatalf("cut at %d: %d records, %d bad, %v; want 2, 1, nil", cut, len(got), bad, err)
+		}
+	}
+}
+
+func TestReadError(t *testing.T) {
+	broken := errors.New("broken")
+	if _, _, err := Read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("Read of a broken file = %v, want %v", err, broken)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, r := range examples() {
+		if err := r.Validate(); err != nil {
+			t.Errorf("%s: %v", r.Kind, err)
+		}
+	}
+	for want, r := range map[string]Record{
+		"version":      {Version: 2, Kind: Start},
+		"both sides":   {Version: 1, Kind: Race, A: side(1, true, 1)},
+		"itself":       {Version: 1, Kind: Race, A: side(1, true, 1), B: side(2, true, 1)},
+		"two reads":    {Version: 1, Kind: Race, A: side(1, false, 1), B: side(2, false, 2)},
+		"counters":     {Version: 1, Kind: Stats},
+		"unknown kind": {Version: 1, Kind: "rumour"},
+	} {
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Validate(%+v) = %v, want an error about %q", r, err, want)
+		}
+	}
+}
+
+// The published schema names exactly the fields that are written.
+func TestSchemaHasEveryField(t *testing.T) {
+	data, err := os.ReadFile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type object struct {
+		Properties map[string]any `json:"properties"`
+		Required   []string       `json:"required"`
+	}
+	var schema struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		typ reflect.Type
+		in  object
+	}{
+		{reflect.TypeFor[Record](), schema.object},
+		{reflect.TypeFor[Side](), schema.Defs["side"]},
+		{reflect.TypeFor[Counters](), schema.Defs["counters"]},
+	} {
+		var fields, required []string
+		for i := range c.typ.NumField() {
+			name, opts, _ := strings.Cut(c.typ.Field(i).Tag.Get("json"), ",")
+			fields = append(fields, name)
+			if opts == "" {
+				required = append(required, name)
+			}
+		}
+		slices.Sort(fields)
+		if got := slices.Sorted(maps.Keys(c.in.Properties)); !slices.Equal(got, fields) {
+			t.Errorf("%s: schema.json has %v, the type %v", c.typ.Name(), got, fields)
+		}
+		if !slices.Equal(c.in.Required, required) {
+			t.Errorf("%s: schema.json requires %v, the type always writes %v", c.typ.Name(), c.in.Required, required)
+		}
+	}
+}
