@@ -32,6 +32,7 @@ func init() {
 
 // configure reads the environment and writes the first records.
 func configure(path string) error {
+	start, wallStart = nanotime(), time.Now()
 	run, err := number("INTERLOCK_RUN", 1)
 	if err != nil {
 		return err
@@ -51,7 +52,6 @@ func configure(path string) error {
 	if err := parseKnown(env("INTERLOCK_KNOWN")); err != nil {
 		return err
 	}
-	start, wallStart = nanotime(), time.Now()
 	testBinary = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 	return beginRecords(path, run, seed)
 }
@@ -123,7 +123,7 @@ func parseKnown(v string) error {
 			if err != nil || id >= uint64(len(sites)) {
 				return errors.New("INTERLOCK_KNOWN has a bad pair " + strconv.Quote(part))
 			}
-			settleKnown(uint32(id))
+			settleCaught(uint32(id), start)
 		}
 	}
 	return nil

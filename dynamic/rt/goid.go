@@ -52,11 +52,15 @@ func parsedGoid() int64 {
 // every goroutine tried: this one and a few short-lived ones, which are gone
 // when it returns.
 func findGoid() {
+	before := runtime.NumGoroutine()
 	candidates := goidWords()
 	for try := 0; try < 3; try++ {
 		words := make(chan uint64)
 		go func() { words <- goidWords() }()
 		candidates &= <-words
+	}
+	for try := 0; try < 1000 && runtime.NumGoroutine() > before; try++ {
+		runtime.Gosched()
 	}
 	if candidates != 0 && candidates&(candidates-1) == 0 {
 		for candidates>>(goidOffset/8)&1 == 0 {

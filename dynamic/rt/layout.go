@@ -32,6 +32,7 @@ const (
 	siteReached                                 // seen on the slow path
 	siteArmed                                   // held a window
 	siteNear                                    // an access of another goroutine came close, see notice
+	siteCaught                                  // in a pair that was caught
 )
 
 // inWindow as due: a goroutine is in a window of the site, which it will settle.

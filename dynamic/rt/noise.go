@@ -35,7 +35,7 @@ var defaultNoise = noiseSettings{prob: 1000, strength: 1_000_000, percent: 200, 
 // probFor gives the probability, of 1000, of a window at a site that is due.
 func (n *noiseSettings) probFor(worthy bool) uint64 {
 	switch {
-	case worthy:
+	case worthy && n.prob > 0:
 		return 1000
 	case n.focused:
 		return n.prob / 16
@@ -135,7 +135,7 @@ func (s *site) comeNear() {
 	}
 	shared[s.group].Store(true)
 	s.update(func(st siteState) siteState {
-		if st.due() != inWindow {
+		if st.due() != inWindow && !st.is(siteCaught) {
 			st = st.withLevel(min(st.level(), 2)).withDue(0)
 		}
 		return st | siteNear
@@ -155,17 +155,28 @@ func settle(id uint32, hit bool, now int64) {
 		default:
 			st = st.withLevel(st.level() + 2)
 		}
-		gap := uint64(1) << st.level()
-		gap = gap/2 + mix(uint64(now))%gap
-		return st.withDue(ticks(now-start) + uint32(gap))
+		return st.resting(now)
 	})
 }
 
-// settleKnown makes a site of a pair that was caught rarely due: only another
+// settleCaught makes a site of a pair that was caught rarely due: only another
 // partner would be news.
-func settleKnown(id uint32) {
+func settleCaught(id uint32, now int64) {
 	const rarely = 7 // at least 64 ms until the next window
-	sites[id].update(func(st siteState) siteState { return st.withLevel(st.level() + rarely) })
+	sites[id].update(func(st siteState) siteState {
+		st = st.withLevel(st.level()+rarely) | siteCaught
+		if st.due() == inWindow {
+			return st
+		}
+		return st.resting(now)
+	})
+}
+
+// resting gives st, due after a time that doubles with each level.
+func (st siteState) resting(now int64) siteState {
+	gap := uint64(1) << st.level()
+	gap = gap/2 + mix(uint64(now)+random)%gap
+	return st.withDue(ticks(now-start) + uint32(gap))
 }
 
 // alone reports whether no other goroutine can come by: there is none, or this

@@ -45,9 +45,9 @@ var texts [slotCount]struct {
 var table struct {
 	mu       spinlock
 	reserved uint64 // slots in use; guarded by mu
-	open     uint64 // filter bits open to all; guarded by mu
 
-	held atomic.Uint64 // slots published
+	held atomic.Uint64 // slots published; stored under mu
+	open atomic.Uint64 // filter bits open to all; stored under mu
 }
 
 // spinlock guards a few instructions. It knows no bubbles and no race detector.
@@ -113,7 +113,7 @@ func withdraw(i int, now int64) (hit bool) {
 
 // setFilter sets the filter to what the table asks for. requires: table.mu.
 func setFilter() {
-	filterBits := table.open
+	filterBits := table.open.Load()
 	for held := table.held.Load(); held != 0; held &= held - 1 {
 		filterBits |= slots[bits.TrailingZeros64(held)].mask
 	}
@@ -124,7 +124,7 @@ func setFilter() {
 // ones apart.
 func setOpen(bits uint64) {
 	table.mu.lock()
-	table.open = bits
+	table.open.Store(bits)
 	setFilter()
 	table.mu.unlock()
 }

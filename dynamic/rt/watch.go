@@ -16,14 +16,30 @@ type access struct {
 	goid       int64
 }
 
-func slowRead(p unsafe.Pointer, size uintptr, site uint32) { before(p, access{size: size, site: site}) }
+// The slow paths. They are not inlined into the fast ones, which would be too
+// long to be inlined themselves then.
+
+//go:noinline
+func slowRead(p unsafe.Pointer, size uintptr, site uint32) {
+	before(p, access{size: size, site: site})
+}
+
+//go:noinline
 func slowWrite(p unsafe.Pointer, size uintptr, site uint32) {
 	before(p, access{size: size, site: site, mode: 1})
 }
 
 // A map is watched as the first word of its header, which no variable shares.
-func slowMapRead(p unsafe.Pointer, site uint32)  { before(p, access{size: 8, site: site}) }
-func slowMapWrite(p unsafe.Pointer, site uint32) { before(p, access{size: 8, site: site, mode: 1}) }
+//
+//go:noinline
+func slowMapRead(p unsafe.Pointer, site uint32) {
+	before(p, access{size: 8, site: site})
+}
+
+//go:noinline
+func slowMapWrite(p unsafe.Pointer, site uint32) {
+	before(p, access{size: 8, site: site, mode: 1})
+}
 
 // before is beforeAccess of AtomRace: it looks whether somebody is at a
 // conflicting access, and perhaps waits here for somebody to come. When it
@@ -35,23 +51,30 @@ func before(p unsafe.Pointer, a access) {
 	if a.addr < firstPage || a.size == 0 {
 		return
 	}
-	g := getg()
-	n := countCall(a.addr >> 3 & 63)
-	if onStack(g, a.addr) {
-		counters.shards[a.addr>>3&63].onStack.Add(1)
-		return
-	}
-	if goidOffset != 0 {
-		a.goid = goid(g)
-	}
-	if ns, now := consider(g, &a, n); ns != 0 {
-		hold(g, &a, now, ns)
-	} else if table.held.Load() != 0 {
+	g, bit := getg(), a.addr>>3&63
+	if table.open.Load()>>bit&1 == 0 {
 		meet(g, &a)
+	} else if onStack(g, a.addr) {
+		countCall(bit)
+		counters.shards[bit].onStack.Add(1)
+	} else {
+		visitSite(g, &a, countCall(bit))
 	}
 	// While p's object is in a slot it must not be freed and its address used
 	// again: that would be a collision on two objects.
 	runtime.KeepAlive(p)
+}
+
+// visitSite is what happens at a site while the filter is open. n is random.
+func visitSite(g unsafe.Pointer, a *access, n uint64) {
+	if goidOffset != 0 {
+		a.goid = goid(g)
+	}
+	if ns, now := consider(g, a, n); ns != 0 {
+		hold(g, a, now, ns)
+	} else {
+		meet(g, a)
+	}
 }
 
 // meet looks for windows of other goroutines that conflict with a.
@@ -87,8 +110,11 @@ func collide(i int, w *window, a *access) {
 		return
 	}
 	writeRace(w, out.other[:n], a)
-	settleKnown(w.site)
-	settleKnown(a.site)
+	now := nanotime()
+	settleCaught(w.site, now)
+	if a.site != w.site {
+		settleCaught(a.site, now)
+	}
 }
 
 // hold holds a window for ns nanoseconds directly before access a.

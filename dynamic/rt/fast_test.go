@@ -1,0 +1,119 @@
+package rt
+
+import (
+	"sync/atomic"
+	"testing"
+	"unsafe"
+)
+
+var keepShared any
+
+func addrOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+type node struct {
+	key         int
+	left, right *node
+}
+
+// sum and sumMonitored are the same walk, as a program has it and as the
+// rewriter makes it.
+func sum(n *node) (s int) {
+	for n != nil {
+		s += n.key
+		if s&1 == 0 {
+			n = n.left
+		} else {
+			n = n.right
+		}
+	}
+	return s
+}
+
+func sumMonitored(n *node) (s int) {
+	for n != nil {
+		s += *R(&n.key, 1)
+		if s&1 == 0 {
+			n = *R(&n.left, 2)
+		} else {
+			n = *R(&n.right, 3)
+		}
+	}
+	return s
+}
+
+func list(length int) *node {
+	var n *node
+	for i := range length {
+		n = &node{i, n, n}
+	}
+	return n
+}
+
+// BenchmarkWalk measures the fast path: plain, idle, and with one window held
+// somewhere, so that 4 of 64 addresses take the slow path.
+func BenchmarkWalk(b *testing.B) {
+	n := list(1000)
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			sum(n)
+		}
+	})
+	b.Run("idle", func(b *testing.B) {
+		for b.Loop() {
+			sumMonitored(n)
+		}
+	})
+	b.Run("held", func(b *testing.B) {
+		withEngine(b)
+		held := new([8]int)
+		keepShared = held
+		i := reserve()
+		publish(i, &access{addr: addrOf(held), size: 8, site: 1, mode: 1, goid: -1}, nanotime())
+		tell(i)
+		b.Cleanup(func() { withdraw(i, nanotime()) })
+		for b.Loop() {
+			sumMonitored(n)
+		}
+	})
+}
+
+// BenchmarkSlow measures the slow path where nothing is due.
+func BenchmarkSlow(b *testing.B) {
+	withEngine(b)
+	setOpen(^uint64(0))
+	b.Cleanup(func() { setOpen(0) })
+	p := new(int)
+	keepShared = p
+	for b.Loop() {
+		slowRead(unsafe.Pointer(p), 8, 1)
+	}
+}
+
+// withEngine sets the engine up without files, with sites 1 to 3 that are not
+// due, and the filter closed.
+func withEngine(tb testing.TB) {
+	findGoid()
+	noise.noiseSettings = defaultNoise
+	start = nanotime()
+	sites, shared = make([]site, 4), make([]atomic.Bool, 1)
+	for i := range sites {
+		sites[i].state.Store(uint64((siteKnown | siteReached).withDue(inWindow - 1)))
+	}
+	out.statsDue.Store(1 << 62)
+	pace.room = 1 << 62
+	tb.Cleanup(func() { sites = nil })
+}
+
+func TestFastPathGivesPointerBack(t *testing.T) {
+	n, m := new(int), map[string]int{"a": 1}
+	if R(n, 1) != n || W(n, 1) != n {
+		t.Error("R and W must give their pointer back")
+	}
+	MW(m, 1)["b"] = 2
+	if MR(m, 1)["b"] != 2 {
+		t.Error("MR and MW must give their map back")
+	}
+	if len(MR(map[string]int(nil), 1)) != 0 || R[int](nil, 1) != nil {
+		t.Error("nil must pass")
+	}
+}

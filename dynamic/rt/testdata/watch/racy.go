@@ -1,0 +1,138 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"interlock.invalid/rt"
+)
+
+var (
+	x      int
+	ready  bool
+	config *struct{ a, b int }
+)
+
+// both runs f and g in two goroutines.
+func both(f, g func()) {
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() { defer wg.Done(); f() }()
+	go func() { defer wg.Done(); g() }()
+	wg.Wait()
+}
+
+func busy(d time.Duration) {
+	for t := time.Now(); time.Since(t) < d; {
+	}
+}
+
+func init() {
+	programs["raceCounter"] = func() {
+		c := new(struct{ n int })
+		count := func() {
+			for i := 0; i < 2000; i++ {
+				*rt.W(&c.n, 1)++
+			}
+		}
+		both(count, count)
+	}
+
+	programs["raceColdWriteRead"] = func() {
+		done := make(chan bool)
+		go func() { *rt.W(&x, 1) = 1; close(done) }()
+		_ = *rt.R(&x, 2)
+		<-done
+	}
+
+	programs["raceColdApart"] = func() {
+		both(
+			func() { *rt.W(&x, 1) = 1 },
+			func() { busy(300 * time.Microsecond); _ = *rt.R(&x, 2) })
+	}
+
+	programs["raceFlag"] = func() {
+		go func() { *rt.W(&ready, 1) = true }()
+		for i := 0; !*rt.R(&ready, 2) && i < 1000; i++ {
+			time.Sleep(10 * time.Microsecond)
+		}
+	}
+
+	programs["raceMap"] = func() {
+		m := map[int]int{1: 1}
+		keep = m
+		both(
+			func() { rt.MW(m, 1)[2] = 3 },
+			func() { _ = rt.MR(m, 2)[1] })
+	}
+
+	programs["raceCaptured"] = func() {
+		n := 0
+		add := func() { *rt.W(&n, 1)++ }
+		both(add, add)
+		_ = *rt.R(&n, 2)
+	}
+
+	programs["racePublication"] = func() {
+		done := make(chan bool)
+		go func() {
+			*rt.W(&config, 1) = &struct{ a, b int }{1, 2}
+			close(done)
+		}()
+		for i := 0; i < 100; i++ {
+			if *rt.R(&config, 2) != nil {
+				break
+			}
+		}
+		<-done
+	}
+
+	programs["raceLockedWriter"] = func() {
+		var mu sync.Mutex
+		both(
+			func() {
+				for i := 0; i < 50; i++ {
+					mu.Lock()
+					*rt.W(&x, 1)++
+					mu.Unlock()
+				}
+			},
+			func() { _ = *rt.R(&x, 2) })
+	}
+
+	// A whole struct is read while one of its fields is written.
+	programs["raceOverlap"] = func() {
+		s := new(struct{ a, b, c int })
+		both(
+			func() { *rt.W(&s.c, 1) = 1 },
+			func() { t := *rt.R(s, 2); x = t.a })
+	}
+
+	// The race comes late and once, beside a loop that keeps the filter closed
+	// for its own variable.
+	programs["raceLate"] = func() {
+		hot := new([16]int)
+		keep = hot
+		stop, stopped := make(chan bool), make(chan bool)
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				for i := 0; i < 1000; i++ {
+					*rt.W(&hot[0], 10)++
+				}
+			}
+		}()
+		busy(50 * time.Millisecond)
+		s := new([16]int)
+		both(
+			func() { *rt.W(&s[8], 1) = 1 },
+			func() { x = *rt.R(&s[8], 2) })
+		close(stop)
+		<-stopped
+	}
+}
