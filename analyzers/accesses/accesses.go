@@ -1,0 +1,265 @@
+// Package accesses is the shared pass that lists the accesses of a package to
+// fields, package variables and the maps in them: what, how, with which locks
+// held, and who owns the object. The checks are judgements over this list.
+//
+// Left out: locals, elements of slices, what has no expression in the source
+// (composite literals, pointers followed on the way to a promoted field), and
+// bulk copies of structs.
+package accesses
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// Analyzer lists the accesses of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockaccesses",
+	Doc:        "list the accesses to fields, package variables and maps",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer, lockset.Analyzer},
+	ResultType: reflect.TypeFor[*List](),
+}
+
+// Access is one access. Loads and stores that one x++ or x += f makes are one
+// access, a write.
+type Access struct {
+	Name   accesspath.Name
+	Obj    *types.Var // the field or package variable, of the generic origin
+	Map    bool       // the map itself, not the variable that holds it
+	Mode   finding.Mode
+	Update bool // x++, x += f, m[k]++
+
+	Instr ssa.Instruction
+	Fn    *ssa.Function
+	Value ssa.Value // what a load gives, or a store takes; nil for others
+	Index ssa.Value // key of a map access, nil for others
+	Addr  ssa.Value // the location; for maps that of the variable that holds it
+	Expr  ast.Expr  // what the source writes; nodes start where the access starts
+	Path  accesspath.Path
+	Locks *lockset.State
+	Owner ownership.Level
+}
+
+// List is the accesses of a package by function and then by instruction. It
+// is read-only once built.
+type List struct {
+	Prog  *ssair.Program
+	Graph *callers.Graph
+	All   []*Access
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	l := &List{
+		Prog:  pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		Graph: pass.ResultOf[callers.Analyzer].(*callers.Graph),
+	}
+	c := collector{
+		list:  l,
+		locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
+	}
+	l.Prog.Analyse(pass, func() {
+		for _, fn := range l.Prog.Funcs {
+			c.function(fn)
+		}
+	})
+	return l, nil
+}
+
+type collector struct {
+	list  *List
+	locks *lockset.Result
+	owner *ownership.Result
+	found []*Access // of the current function
+}
+
+func (c *collector) function(fn *ssa.Function) {
+	c.found = nil
+	c.locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		a := c.access(instr)
+		if a == nil {
+			return
+		}
+		a.Instr, a.Fn, a.Locks = instr, fn, s
+		a.Obj = object(a.Addr)
+		a.Path = accesspath.Of(a.Addr)
+		a.Owner = c.owner.Of(a.Addr, instr)
+		c.found = append(c.found, a)
+	})
+	c.list.All = append(c.list.All, mergeUpdates(c.found)...)
+}
+
+func object(addr ssa.Value) *types.Var {
+	switch addr := addr.(type) {
+	case *ssa.FieldAddr:
+		return accesspath.FieldOf(addr)
+	case *ssa.Global:
+		v, _ := addr.Object().(*types.Var)
+		return v
+	}
+	return nil
+}
+
+// access recognises an instruction that accesses a variable; else nil.
+func (c *collector) access(instr ssa.Instruction) *Access {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op == token.MUL && !feedsMapAccess(instr) {
+			return c.place(instr.X, instr.Pos(), finding.Read, instr)
+		}
+	case *ssa.Store:
+		return c.place(instr.Addr, instr.Pos(), finding.Write, instr.Val)
+	case *ssa.MapUpdate:
+		return c.mapAccess(instr.Map, instr.Key, instr.Pos(), finding.Write, instr.Value)
+	case *ssa.Lookup:
+		return c.mapAccess(instr.X, instr.Index, instr.Pos(), finding.Read, instr)
+	case *ssa.Range:
+		return c.mapAccess(instr.X, nil, instr.Pos(), finding.Read, nil)
+	case *ssa.Call:
+		return c.call(instr)
+	}
+	return nil
+}
+
+// place is an access to a field or package variable at addr.
+func (c *collector) place(addr ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {
+	switch addr.(type) {
+	case *ssa.FieldAddr, *ssa.Global:
+	default: // elements of arrays may each have a lock of their own
+		return nil
+	}
+	name, ok := accesspath.NameOf(addr)
+	if !ok {
+		return nil
+	}
+	expr, ok := c.list.Prog.Node(pos).(ast.Expr)
+	if !ok {
+		return nil
+	}
+	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+func (c *collector) mapAccess(m, key ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {
+	if _, isMap := m.Type().Underlying().(*types.Map); !isMap {
+		return nil
+	}
+	load, ok := m.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return nil
+	}
+	name, ok := accesspath.NameOf(load.X)
+	if !ok {
+		return nil
+	}
+	a := &Access{Name: name, Map: true, Mode: mode, Addr: load.X, Value: value, Index: key}
+	switch node := c.list.Prog.Node(pos).(type) {
+	case *ast.IndexExpr:
+		a.Expr = node
+	case *ast.RangeStmt:
+		a.Expr = ast.Unparen(node.X)
+	case *ast.CallExpr:
+		a.Expr = ast.Unparen(node.Args[0])
+	default:
+		return nil
+	}
+	return a
+}
+
+// feedsMapAccess: a map variable that is only read to get at the map is no
+// access of its own; the map's is.
+func feedsMapAccess(load *ssa.UnOp) bool {
+	if _, isMap := load.Type().Underlying().(*types.Map); !isMap || len(*load.Referrers()) == 0 {
+		return false
+	}
+	for _, ref := range *load.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.Lookup, *ssa.MapUpdate, *ssa.Range:
+		case *ssa.Call:
+			if !removesFromMap(ref) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func removesFromMap(call *ssa.Call) bool {
+	b, ok := call.Call.Value.(*ssa.Builtin)
+	return ok && (b.Name() == "delete" || b.Name() == "clear")
+}
+
+// call recognises delete, clear, and the operations of sync/atomic.
+func (c *collector) call(call *ssa.Call) *Access {
+	if removesFromMap(call) {
+		return c.mapAccess(call.Call.Args[0], nil, call.Pos(), finding.Write, nil)
+	}
+	fn := ssair.Origin(call.Call.StaticCallee())
+	if fn == nil || len(call.Call.Args) == 0 || !inAtomic(fn) {
+		return nil
+	}
+	mode, value := finding.AtomicWrite, ssa.Value(nil)
+	switch name := fn.Name(); {
+	case len(name) >= 4 && name[:4] == "Load":
+		mode, value = finding.AtomicRead, call
+	case len(name) >= 5 && name[:5] == "Store" && len(call.Call.Args) > 1:
+		value = call.Call.Args[1]
+	}
+	addr := call.Call.Args[0]
+	name, ok := accesspath.NameOf(addr)
+	if !ok {
+		return nil
+	}
+	expr, ok := c.list.Prog.Node(addr.Pos()).(ast.Expr)
+	if node, isCall := c.list.Prog.Node(call.Pos()).(*ast.CallExpr); !ok && isCall {
+		expr, ok = node.Fun, true
+	}
+	if !ok {
+		return nil
+	}
+	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+func inAtomic(fn *ssa.Function) bool {
+	obj := fn.Object()
+	return obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "sync/atomic"
+}
+
+// mergeUpdates makes one access of the load and the store of one expression.
+func mergeUpdates(found []*Access) []*Access {
+	stores := map[ast.Expr]*Access{}
+	for _, a := range found {
+		if a.Mode == finding.Write {
+			stores[a.Expr] = a
+		}
+	}
+	return slices.DeleteFunc(found, func(a *Access) bool {
+		st := stores[a.Expr]
+		if st == nil || a.Mode != finding.Read || a.Map != st.Map {
+			return false
+		}
+		st.Update = true
+		return true
+	})
+}
+
+// Counts reports whether the access says something about the program: it is
+// not in a test, and not made while the package is initialised.
+func (l *List) Counts(a *Access) bool {
+	return !l.Prog.InTest(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit()
+}

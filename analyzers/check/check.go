@@ -1,0 +1,110 @@
+// Package check holds what all checks share: how they report, how their help
+// is made from their package comment, and how a panic in one of them becomes
+// a problem of the result instead of the end of the run.
+package check
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// Result is what every check hands on.
+type Result struct {
+	// Findings are sorted and sealed; their file names are absolute.
+	Findings []*finding.Finding
+	// Problems say what kept the check from seeing all of the package.
+	Problems []string
+}
+
+// Reporter takes the findings of one check: into its [Result], and as
+// diagnostics for any go/analysis driver.
+type Reporter struct {
+	pass     *analysis.Pass
+	code     finding.Code
+	comments *directives.Set
+	result   *Result
+}
+
+// Run runs body as the check of one package. It needs the results of
+// [directives.Analyzer].
+func Run(pass *analysis.Pass, code finding.Code, body func(*Reporter)) (any, error) {
+	r := &Reporter{pass, code, pass.ResultOf[directives.Analyzer].(*directives.Set), new(Result)}
+	r.protect(body)
+	finding.Sort(r.result.Findings)
+	finding.Seal(r.result.Findings)
+	return r.result, nil
+}
+
+func (r *Reporter) protect(body func(*Reporter)) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.result.Problems = append(r.result.Problems, fmt.Sprintf("%s: internal error in %s: %v (%s)",
+				r.pass.Pkg.Path(), r.pass.Analyzer.Name, p, ssair.Frame(debug.Stack())))
+		}
+	}()
+	body(r)
+}
+
+// Report hands on f, unless a directive at one of the spots, all of which the
+// finding stands for, suppresses it. It sets code, status and version. The
+// diagnostic is at node at; other, if not nil, is the other side, described by note.
+func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, spots []ast.Expr) {
+	var places []token.Pos
+	for _, s := range spots {
+		places = append(places, s.Pos())
+	}
+	if r.comments.Ignored(r.code, places...) {
+		return
+	}
+	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
+	r.result.Findings = append(r.result.Findings, f)
+	d := analysis.Diagnostic{
+		Pos: at.Pos(), End: at.End(),
+		Category: string(r.code),
+		Message:  f.Title + ": " + f.Message,
+	}
+	if other != nil {
+		d.Related = []analysis.RelatedInformation{{Pos: other.Pos(), End: other.End(), Message: note}}
+	}
+	r.pass.Report(d)
+}
+
+// Doc makes a check's help from its doc.go: the package comment, which holds
+// a line "name: summary", from that line on.
+func Doc(source string) string {
+	var b strings.Builder
+	for line := range strings.Lines(source) {
+		text, ok := strings.CutPrefix(line, "//")
+		if !ok {
+			break
+		}
+		b.WriteString(strings.TrimPrefix(text, " "))
+	}
+	_, body, _ := strings.Cut(b.String(), "\n\n")
+	_, rest, _ := strings.Cut(body, ": ")
+	return rest
+}
+
+// URL is where the check with the code is explained.
+func URL(code finding.Code) string {
+	return "https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(code))
+}
+
+// Spots gives the expressions of accesses.
+func Spots(list ...*accesses.Access) []ast.Expr {
+	var exprs []ast.Expr
+	for _, a := range list {
+		exprs = append(exprs, a.Expr)
+	}
+	return exprs
+}

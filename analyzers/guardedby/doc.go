@@ -1,0 +1,39 @@
+// Package guardedby reports fields and package variables that are accessed
+// without the lock that guards them elsewhere.
+//
+// guardedby: access without the lock that guards it elsewhere (IL1001)
+//
+// WRONG: Get may run at the same time as Add; that is a data race, and Get
+// may see half of an update.
+//
+//	func (c *Counter) Add(n int) {
+//		c.mu.Lock()
+//		c.total += n
+//		c.mu.Unlock()
+//	}
+//
+//	func (c *Counter) Get() int { return c.total }
+//
+// RIGHT: both sides hold the lock.
+//
+//	func (c *Counter) Get() int {
+//		c.mu.Lock()
+//		defer c.mu.Unlock()
+//		return c.total
+//	}
+//
+// Which lock guards a variable is read from annotations
+// (//interlock:guardedby mu, or gVisor's +checklocks:mu), and else inferred
+// from the accesses: a lock that most of them hold. The finding shows the
+// count, one access per field and function, and a guarded access that
+// conflicts with it.
+//
+// Accesses to objects that nobody else can reach yet say nothing, nor do
+// those in tests and in package initialisation; helper functions are judged
+// by the locks that their callers hold.
+//
+// Missed: variables that no access guards, locks on other objects seldom
+// held, code that only function values reach. Reported falsely: accesses
+// ordered by something else than the lock (a channel, a WaitGroup, a phase
+// of the program), and single writers that read their own variable.
+package guardedby

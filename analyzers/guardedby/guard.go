@@ -1,0 +1,252 @@
+package guardedby
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+)
+
+// All that is opinion about when a lock guards a variable is here. Each
+// number was chosen on open-source modules; more of either makes fewer
+// findings.
+const (
+	// A lock in the same object as the field, or a package variable.
+	nearHeld  = 2    // accesses that hold it, at least
+	nearShare = 0.66 // of all accesses that say anything
+	// A lock of some other object: coincidence is likelier.
+	farHeld  = 5
+	farShare = 0.85
+)
+
+// lockID names a lock relative to the variable that it may guard.
+type lockID struct {
+	class string
+	// near: the lock lies in an object that the variable lies in too, or
+	// is a package variable. Else any lock of the class counts.
+	near bool
+}
+
+// guard is a lock that is held to guard a variable, and why.
+type guard struct {
+	id        lockID
+	annotated bool
+	text      string // "c.mu" as the first guarded access writes it
+	with      []*accesses.Access
+	without   []*accesses.Access
+}
+
+// guardOf finds the guard of v by annotation or by inference; nil if none is
+// evident.
+func (c *checker) guardOf(v *variable) *guard {
+	if lock, ok := c.annotation(v); ok {
+		return c.split(v, func(a *accesses.Access) verdict { return heldByPath(a, lock) }, &guard{annotated: true, text: lock})
+	}
+	var best *guard
+	for _, id := range candidates(v) {
+		g := c.split(v, func(a *accesses.Access) verdict { return heldByClass(a, id) }, &guard{id: id})
+		if g.convincing() && (best == nil || len(g.with) > len(best.with)) {
+			best = g
+		}
+	}
+	return best
+}
+
+// candidates lists the locks that any access holds, near ones first.
+func candidates(v *variable) []lockID {
+	seen := map[lockID]bool{}
+	var ids []lockID
+	for _, a := range v.accesses {
+		for _, h := range a.Locks.Held() {
+			if h.Class == "" {
+				continue
+			}
+			id := lockID{h.Class, near(a, h)}
+			if !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b lockID) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a.class, b.class))
+	})
+	return ids
+}
+
+func order(id lockID) int {
+	if id.near {
+		return 0
+	}
+	return 1
+}
+
+// near reports whether the variable that a accesses lies in the same object
+// as lock h: the path to the lock, without its last field, leads to it.
+func near(a *accesses.Access, h lockset.Held) bool {
+	if _, global := h.Path.Global(); global {
+		return true
+	}
+	i := strings.LastIndexByte(h.Path.Fields, '.')
+	if i < 0 {
+		return false
+	}
+	_, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: h.Path.Fields[:i]})
+	return under
+}
+
+// verdict on one access and one lock.
+type verdict int
+
+const (
+	without verdict = iota
+	with
+	unclear // a caller may hold it, or another lock of the class is held
+)
+
+func heldByClass(a *accesses.Access, id lockID) verdict {
+	v := without
+	for _, h := range a.Locks.Held() {
+		if h.Class != id.class {
+			continue
+		}
+		if id.near == near(a, h) && !(h.Read && a.Mode == finding.Write) {
+			return with
+		}
+		v = unclear
+	}
+	if a.Locks.Unknown || a.Locks.MayHoldClass(id.class) {
+		return unclear
+	}
+	return v
+}
+
+func heldByPath(a *accesses.Access, lock string) verdict {
+	want := guardPath(a, lock)
+	if h, ok := a.Locks.Has(want); ok {
+		if h.Read && a.Mode == finding.Write {
+			return unclear // a class of its own
+		}
+		return with
+	}
+	if a.Locks.Unknown || a.Locks.MayHold(want) {
+		return unclear
+	}
+	return without
+}
+
+// guardPath gives the path of the annotated lock for the object of a.
+func guardPath(a *accesses.Access, lock string) accesspath.Path {
+	if g, ok := a.Addr.(*ssa.Global); ok {
+		if l, ok := g.Pkg.Members[lock].(*ssa.Global); ok {
+			return accesspath.Path{Root: l}
+		}
+	}
+	base := a.Path
+	if i := strings.LastIndexByte(base.Fields, '.'); i >= 0 {
+		base.Fields = base.Fields[:i]
+	}
+	return base.Plus("." + lock)
+}
+
+func (c *checker) split(v *variable, judge func(*accesses.Access) verdict, g *guard) *guard {
+	for _, a := range v.accesses {
+		switch judge(a) {
+		case with:
+			g.with = append(g.with, a)
+			if g.text == "" {
+				g.text = g.name(a)
+			}
+		case without:
+			if !c.beforeSharing(a) {
+				g.without = append(g.without, a)
+			}
+		}
+	}
+	return g
+}
+
+// beforeSharing: what only the main goroutine runs may come before any other
+// goroutine is started.
+func (c *checker) beforeSharing(a *accesses.Access) bool {
+	r := c.list.Graph.Roles(a.Fn)
+	return r.Main && !r.API && len(r.Goroutines) == 0
+}
+
+// name gives the lock as the source writes it at a, or as Type.field where
+// the source has no name for the object.
+func (g *guard) name(a *accesses.Access) string {
+	for _, h := range a.Locks.Held() {
+		if h.Class == g.id.class && h.Path.Named() {
+			return h.Path.String()
+		}
+	}
+	return g.id.class[strings.LastIndexByte(g.id.class, '/')+1:]
+}
+
+// convincing reports whether the accesses agree on the lock well enough, and
+// some guarded write makes it worth guarding.
+func (g *guard) convincing() bool {
+	held, share := farHeld, farShare
+	if g.id.near {
+		held, share = nearHeld, nearShare
+	}
+	total := len(g.with) + len(g.without)
+	return len(g.with) >= held && float64(len(g.with)) >= share*float64(total) &&
+		slices.ContainsFunc(g.with, func(a *accesses.Access) bool { return a.Mode == finding.Write })
+}
+
+func (g *guard) writes(list []*accesses.Access) int {
+	n := 0
+	for _, a := range list {
+		if a.Mode == finding.Write {
+			n++
+		}
+	}
+	return n
+}
+
+// count is the evidence in numbers.
+func (g *guard) count() string {
+	held, total := len(g.with), len(g.with)+len(g.without)
+	w, wo := g.writes(g.with), g.writes(g.without)
+	s := fmt.Sprintf("%s is held at %d of %d accesses: %d of %d writes, %d of %d reads",
+		g.text, held, total, w, w+wo, held-w, total-w-wo)
+	if g.annotated {
+		s += "; an annotation names it"
+	}
+	return s
+}
+
+// evidence is the message: why the lock is believed to guard, and what may happen.
+func (g *guard) evidence(a, b *accesses.Access, list *accesses.List) string {
+	what := "Another goroutine may write it at the same time."
+	if b.Mode == finding.Read {
+		what = "Another goroutine may read it at the same time."
+	}
+	return fmt.Sprintf("%s; %s at %s. %s", g.count(), verbOf(b), list.Where(b), what)
+}
+
+func (c *checker) annotation(v *variable) (string, bool) {
+	obj := v.accesses[0].Obj
+	if lock, ok := c.comments.Guard(obj); ok {
+		return lock, true
+	}
+	return c.imported(obj)
+}
+
+func (c *checker) imported(obj *types.Var) (string, bool) {
+	var fact Guarded
+	if obj.Pkg() == nil || obj.Pkg() == c.pass.Pkg || !c.pass.ImportObjectFact(obj, &fact) {
+		return "", false
+	}
+	return fact.Lock, true
+}

@@ -1,0 +1,35 @@
+// Package loadstore reports updates of shared variables that are meant to be
+// one step and are two: a load, and a store of a value that depends on it.
+//
+// loadstore: load and store that should be one step (IL2001)
+//
+// WRONG: two goroutines may both load 7 and both store 8; one update is lost.
+//
+//	type Pool struct {
+//		mu   sync.Mutex
+//		idle []*Conn
+//		hits int
+//	}
+//
+//	func (p *Pool) Hit() { p.hits++ }
+//
+// RIGHT: an atomic, or a lock held from the load to the store.
+//
+//	type Pool struct {
+//		…
+//		hits atomic.Int64
+//	}
+//
+//	func (p *Pool) Hit() { p.hits.Add(1) }
+//
+// The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way
+// of a local (n := x; x = n + 1), map elements (m[k]++), an atomic load and an
+// atomic store, and a lock that is given up between the two. Only state that
+// the code itself treats as shared is reported: other accesses hold a lock or
+// run in another goroutine, the type has a lock and an exported method that
+// makes the update, or the update runs in goroutines started in a loop.
+//
+// Missed: updates through two functions or through pointers kept elsewhere,
+// types that leave all locking to their callers. Reported falsely: updates
+// that something else orders, such as a channel or a phase of the program.
+package loadstore

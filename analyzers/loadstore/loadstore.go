@@ -1,0 +1,238 @@
+package loadstore
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/guardedby"
+	"github.com/interlock-go/interlock/analyzers/ownership"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports loads and stores that should be one step.
+var Analyzer = &analysis.Analyzer{
+	Name:       "loadstore",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.LoadAndStore),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guardedby.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.LoadAndStore, func(r *check.Reporter) {
+		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+		c := newChecker(pass, list, r)
+		c.skipReported(pass.ResultOf[guardedby.Analyzer].(*check.Result))
+		for _, s := range sections(list) {
+			if why, other := c.shared(s); why != "" {
+				c.report(s, why, other)
+			}
+		}
+	})
+}
+
+// section is a load and the store that depends on it; the same access for x++.
+type section struct {
+	load, store *accesses.Access
+	split       bool // a lock is held at both, and given up in between
+}
+
+// sections lists the load-and-store sections that no lock holds together.
+func sections(list *accesses.List) []section {
+	var all []section
+	byFn := map[*ssa.Function][]*accesses.Access{}
+	for _, a := range list.All {
+		byFn[a.Fn] = append(byFn[a.Fn], a)
+	}
+	for _, fn := range list.Prog.Funcs {
+		for _, st := range byFn[fn] {
+			if s, ok := sectionTo(st, byFn[fn]); ok && list.Counts(st) && st.Owner == ownership.Shared {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// sectionTo finds the section that ends at the store st, if there is one.
+func sectionTo(st *accesses.Access, inFn []*accesses.Access) (section, bool) {
+	switch {
+	case st.Update:
+		s := section{load: st, store: st}
+		return s, unlocked(st)
+	case st.Mode != finding.Write && st.Mode != finding.AtomicWrite || st.Value == nil:
+		return section{}, false
+	}
+	for _, ld := range inFn {
+		if !sameVariable(ld, st) || !dominates(ld.Instr, st.Instr) || !dependsOn(st.Value, ld.Value) {
+			continue
+		}
+		s := section{load: ld, store: st}
+		if unlocked(ld) && unlocked(st) {
+			return s, true
+		}
+		if splitLock(ld, st) && !checkedAgain(st, inFn) {
+			s.split = true
+			return s, true
+		}
+	}
+	return section{}, false
+}
+
+// sameVariable: ld reads what st writes. Plain with plain, atomic with atomic.
+func sameVariable(ld, st *accesses.Access) bool {
+	reads := ld.Mode == finding.Read && st.Mode == finding.Write ||
+		ld.Mode == finding.AtomicRead && st.Mode == finding.AtomicWrite
+	return reads && ld.Value != nil && ld.Path == st.Path && ld.Map == st.Map && sameKey(ld.Index, st.Index)
+}
+
+func sameKey(a, b ssa.Value) bool {
+	if ca, ok := a.(*ssa.Const); ok {
+		cb, ok := b.(*ssa.Const)
+		return ok && ca.Value == cb.Value
+	}
+	return a == b
+}
+
+// unlocked reports whether surely no lock is held at a.
+func unlocked(a *accesses.Access) bool { return a.Locks.Free() }
+
+// splitLock reports whether a lock is held at both, but was taken anew for the store.
+func splitLock(ld, st *accesses.Access) bool {
+	split := false
+	for _, h := range ld.Locks.Held() {
+		again, held := st.Locks.Has(h.Path)
+		if !held {
+			return false
+		}
+		if again.Since == h.Since || again.Since == nil || h.Since == nil || again.Read {
+			return false
+		}
+		split = true
+	}
+	return split && len(ld.Locks.Held()) == len(st.Locks.Held())
+}
+
+// checkedAgain: the variable is read once more under the lock of the store,
+// as optimistic code does before it writes.
+func checkedAgain(st *accesses.Access, inFn []*accesses.Access) bool {
+	for _, a := range inFn {
+		if a == st || a.Path != st.Path || !dominates(a.Instr, st.Instr) {
+			continue
+		}
+		for _, h := range a.Locks.Held() {
+			if again, held := st.Locks.Has(h.Path); held && again.Since == h.Since {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func dominates(a, b ssa.Instruction) bool {
+	if a.Block() != b.Block() {
+		return a.Block().Dominates(b.Block())
+	}
+	for _, instr := range a.Block().Instrs {
+		if instr == a {
+			return true
+		}
+		if instr == b {
+			return false
+		}
+	}
+	return false
+}
+
+// dependsOn reports whether v is computed from what was loaded: through
+// operators, conversions, calls that take it, and loads through it.
+func dependsOn(v, loaded ssa.Value) bool {
+	seen := map[ssa.Value]bool{}
+	var from func(v ssa.Value, depth int) bool
+	from = func(v ssa.Value, depth int) bool {
+		if v == loaded {
+			return true
+		}
+		instr, ok := v.(ssa.Instruction)
+		if !ok || seen[v] || depth > 12 {
+			return false
+		}
+		seen[v] = true
+		switch v := v.(type) {
+		case *ssa.UnOp:
+			if v.Op == token.MUL || v.Op == token.ARROW {
+				return false // what a pointer leads to is a variable of its own
+			}
+		case *ssa.BinOp, *ssa.Convert, *ssa.ChangeType, *ssa.Extract, *ssa.Phi, *ssa.Slice, *ssa.MakeInterface, *ssa.TypeAssert:
+		case *ssa.Call:
+			if v.Call.IsInvoke() {
+				return false
+			}
+		default:
+			return false
+		}
+		for _, op := range instr.Operands(nil) {
+			if *op != nil && from(*op, depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	return from(v, 0)
+}
+
+// report makes the finding of s.
+func (c *checker) report(s section, why string, other *accesses.Access) {
+	f := &finding.Finding{
+		Title:    fmt.Sprintf("update of %s is not one step", shortName(s.store)),
+		Message:  fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between is lost.", c.list.Prog.FuncName(s.store.Fn), how(s), why),
+		Variable: s.store.Variable(),
+		Accesses: []finding.Access{c.list.Side(s.store)},
+		Section: &finding.Section{
+			Kind:   "load-and-store",
+			Entry:  c.list.Side(s.load).Position,
+			End:    c.list.Side(s.store).Position,
+			Allows: []finding.Mode{finding.Read},
+		},
+		Notes: []string{why},
+	}
+	var node ast.Expr
+	note := ""
+	if other != nil {
+		f.Accesses = append(f.Accesses, c.list.Side(other))
+		node, note = other.Expr, "another goroutine may access it here"
+	} else if s.load != s.store {
+		node, note = s.load.Expr, "loaded here"
+	}
+	c.reporter.Report(f, s.store.Expr, node, note, check.Spots(s.store, s.load))
+}
+
+func how(s section) string {
+	switch {
+	case s.split:
+		return "under a lock that is given up in between"
+	case s.store.Mode == finding.AtomicWrite:
+		return "with two atomic operations"
+	}
+	return "without a lock"
+}
+
+func shortName(a *accesses.Access) string {
+	if a.Name.Type != "" {
+		return a.Name.Type + "." + a.Name.Field
+	}
+	return a.Name.Field
+}

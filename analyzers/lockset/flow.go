@@ -1,0 +1,156 @@
+package lockset
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+)
+
+// flow is the dataflow through one function from one entry state.
+type flow struct {
+	r  *Result
+	in map[*ssa.BasicBlock]*State
+	// onCall, if set, sees each call as it runs, deferred ones at the end,
+	// and each start of a goroutine, with the state before it.
+	onCall func(ssa.CallInstruction, *State)
+}
+
+// solve finds the state at the start of each block. States only lose locks
+// from one round to the next, so it ends.
+func (f *flow) solve(fn *ssa.Function, entry *State) {
+	f.in = map[*ssa.BasicBlock]*State{}
+	if len(fn.Blocks) == 0 {
+		return
+	}
+	f.in[fn.Blocks[0]] = entry
+	work := []*ssa.BasicBlock{fn.Blocks[0]}
+	for len(work) > 0 {
+		b := work[0]
+		work = work[1:]
+		out := f.in[b]
+		for _, instr := range b.Instrs {
+			out = f.step(out, instr, nil)
+		}
+		for i, succ := range b.Succs {
+			next := join(f.in[succ], branch(out, b, i))
+			if f.in[succ] == nil || !equal(next, f.in[succ]) {
+				f.in[succ] = next
+				work = append(work, succ)
+			}
+		}
+	}
+}
+
+// walk visits each reachable instruction with the state before it.
+func (f *flow) walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
+	for _, b := range fn.Blocks {
+		s := f.in[b]
+		if s == nil {
+			continue
+		}
+		for _, instr := range b.Instrs {
+			if visit != nil {
+				visit(instr, s)
+			}
+			s = f.step(s, instr, f.onCall)
+		}
+	}
+}
+
+// step gives the state after instr.
+func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruction, *State)) *State {
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		if onCall != nil {
+			onCall(instr, s)
+		}
+		return f.apply(s, instr)
+	case *ssa.Go:
+		if onCall != nil {
+			onCall(instr, s)
+		}
+	case *ssa.Defer:
+		return s.withDefer(instr)
+	case *ssa.RunDefers:
+		for i := len(s.defers) - 1; i >= 0; i-- {
+			if onCall != nil {
+				onCall(s.defers[i], s)
+			}
+			s = f.apply(s, s.defers[i])
+		}
+	}
+	return s
+}
+
+// apply gives the state after a call has returned.
+func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
+	fn, args := callers.Target(call.Common())
+	if fn != nil {
+		if effects := f.r.effects(fn); len(effects) > 0 {
+			for _, e := range effects {
+				if p, ok := e.in(fn, args); ok {
+					s = s.after(e, p, call)
+				}
+			}
+			return s
+		}
+	}
+	o, ok := lockOp(call.Common())
+	if !ok {
+		if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
+			return s
+		}
+		// A method value x.mu.Unlock that is called: the receiver is bound.
+		if o, ok = methodOp(fn, args[0]); !ok {
+			return s
+		}
+	}
+	switch o.kind {
+	case lock:
+		return s.acquire(o.path, hold{held, call, o.class})
+	case rlock:
+		return s.acquire(o.path, hold{heldRead, call, o.class})
+	case unlock, runlock:
+		return s.release(o.path)
+	}
+	return s
+}
+
+func methodOp(fn *ssa.Function, recv ssa.Value) (op, bool) {
+	k := kinds[fn.Name()]
+	if k == 0 || !isLock(recv.Type()) {
+		return op{}, false
+	}
+	return op{k, accesspath.Of(recv), classOf(recv)}, true
+}
+
+// branch gives the state on the i-th way out of b: after `if mu.TryLock()`
+// the lock is held on the first.
+func branch(s *State, b *ssa.BasicBlock, i int) *State {
+	cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	if !ok {
+		return s
+	}
+	v, yes := cond.Cond, i == 0
+	for {
+		not, ok := v.(*ssa.UnOp)
+		if !ok || not.Op != token.NOT {
+			break
+		}
+		v, yes = not.X, !yes
+	}
+	call, ok := v.(*ssa.Call)
+	if !ok || !yes {
+		return s
+	}
+	switch o, _ := lockOp(&call.Call); o.kind {
+	case trylock:
+		return s.acquire(o.path, hold{held, call, o.class})
+	case tryrlock:
+		return s.acquire(o.path, hold{heldRead, call, o.class})
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package lockset
+
+import (
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// Analyzer finds the locks held at each instruction.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlocklockset",
+	Doc:        "find the locks held at each instruction",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer},
+	FactTypes:  []analysis.Fact{new(Effects)},
+	ResultType: reflect.TypeFor[*Result](),
+}
+
+// Result holds the locks of one package. It is read-only once built.
+type Result struct {
+	prog  *ssair.Program
+	graph *callers.Graph
+	owner *ownership.Result
+	pass  *analysis.Pass
+
+	summaries map[*ssa.Function][]effect
+	takes     map[*ssa.Function][]string
+	wants     map[*ssa.Function]bool // name or comment says: with the lock held
+	declared  map[*ssa.Function][]accesspath.Path
+	entry     map[*ssa.Function]*State
+	flows     map[*ssa.Function]*flow
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	r := &Result{
+		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		graph:     pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		owner:     pass.ResultOf[ownership.Analyzer].(*ownership.Result),
+		pass:      pass,
+		summaries: map[*ssa.Function][]effect{},
+		takes:     map[*ssa.Function][]string{},
+		wants:     map[*ssa.Function]bool{},
+		declared:  map[*ssa.Function][]accesspath.Path{},
+		entry:     map[*ssa.Function]*State{},
+		flows:     map[*ssa.Function]*flow{},
+	}
+	r.prog.Analyse(pass, func() {
+		for _, fn := range r.prog.Funcs {
+			r.effects(fn)
+			r.readDeclarations(fn)
+		}
+		r.sumTakes()
+		r.spread()
+		r.export()
+	})
+	return r, nil
+}
+
+// Walk visits each reachable instruction of fn with the locks held before it.
+func (r *Result) Walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
+	if f := r.flows[fn]; f != nil {
+		f.walk(fn, visit)
+	}
+}
+
+func (r *Result) export() {
+	for _, fn := range r.prog.Funcs {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || !obj.Exported() || r.prog.InTest(fn) {
+			continue
+		}
+		fact := &Effects{Takes: r.takes[fn], Locks: relative(r.summaries[fn], fn), Under: map[int][]Effect{}}
+		for i, p := range fn.Params {
+			if _, isFunc := p.Type().Underlying().(*types.Signature); isFunc {
+				if under := relative(r.heldAround(fn, i), fn); len(under) > 0 {
+					fact.Under[i] = under
+				}
+			}
+		}
+		if len(fact.Locks)+len(fact.Takes)+len(fact.Under) > 0 {
+			r.pass.ExportObjectFact(obj, fact)
+		}
+	}
+}
+
+// relative keeps the effects on locks that are reached from parameters.
+func relative(effects []effect, fn *ssa.Function) []Effect {
+	var list []Effect
+	for _, e := range effects {
+		if i := e.path.Param(fn); i >= 0 {
+			list = append(list, Effect{i, e.path.Fields, int(e.status), e.class})
+		}
+	}
+	return list
+}

@@ -1,0 +1,19 @@
+// Package ownership is the shared pass that knows which objects only the
+// running goroutine can reach yet (RacerD's ownership; the papers' "not lost").
+//
+// An object is [Fresh] from its allocation (a composite literal, new, make,
+// a local variable, the result of a constructor, or an argument that every
+// caller passes fresh) until something publishes it:
+//
+//   - a go statement, a send, or a store in a package variable makes it [Shared];
+//   - a store in an object that came from elsewhere, or a call of unknown
+//     code, makes it [Handed] on: perhaps others reach it, perhaps not.
+//
+// Publications are instructions, and an access is judged by those that can
+// come before it. What closures and callees do counts where they are called.
+// An object stored in another fresh object is published with that one.
+//
+// A Fresh verdict is meant to hold (the monitor skips such accesses), but for
+// what Cell and Path of accesspath guess about captured variables, which
+// follow every assignment. Handed errs on the side of silence.
+package ownership

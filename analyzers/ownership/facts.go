@@ -1,0 +1,123 @@
+package ownership
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// freshResult reports whether result i of the call is nil or a fresh object.
+func (r *Result) freshResult(call *ssa.Call, i int) bool {
+	fn := ssair.Origin(call.Call.StaticCallee())
+	switch {
+	case fn == nil:
+		return false
+	case len(fn.Blocks) > 0:
+		return r.returnsFresh(fn, i)
+	}
+	var fact Behaviour
+	if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
+		for _, fresh := range fact.FreshResults {
+			if fresh == i {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// returnsFresh reports whether every return of fn gives nil or a fresh
+// object as result i. Recursive functions do not.
+func (r *Result) returnsFresh(fn *ssa.Function, i int) bool {
+	key := resultKey{fn, i}
+	if fresh, ok := r.results[key]; ok {
+		return fresh
+	}
+	r.results[key] = false
+	fresh, any := true, false
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok || i >= len(ret.Results) {
+			continue
+		}
+		if isReference(ret.Results[i].Type()) {
+			any = true
+			fresh = fresh && r.of(ret.Results[i], ret) == Fresh
+		}
+	}
+	r.results[key] = fresh && any
+	return fresh && any
+}
+
+func isReference(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Map, *types.Slice:
+		return true
+	}
+	return false
+}
+
+// findOwnedParams finds the parameters for which every call passes a fresh
+// object: assume all of them, and drop those that a call contradicts until
+// none is left to drop.
+func (r *Result) findOwnedParams() {
+	for _, f := range r.prog.Funcs {
+		if len(r.graph.Sites(f)) == 0 || !r.graph.Closed(f) {
+			continue
+		}
+		for _, p := range f.Params {
+			if isReference(p.Type()) {
+				r.owned[p] = true
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		clear(r.results)
+		clear(r.published)
+		for _, f := range r.prog.Funcs {
+			for i, p := range f.Params {
+				if r.owned[p] && !r.passedFresh(f, i) {
+					delete(r.owned, p)
+					changed = true
+				}
+			}
+		}
+	}
+	clear(r.results)
+	clear(r.published)
+}
+
+func (r *Result) passedFresh(f *ssa.Function, i int) bool {
+	for _, s := range r.graph.Sites(f) {
+		if s.Mode == callers.Go || i >= len(s.Args) || r.of(s.Args[i], s.Instr) != Fresh {
+			return false
+		}
+	}
+	return true
+}
+
+// export tells importing packages how exported functions behave.
+func (r *Result) export() {
+	for _, f := range r.prog.Funcs {
+		obj, ok := f.Object().(*types.Func)
+		if !ok || !obj.Exported() || r.prog.InTest(f) || len(f.Blocks) == 0 {
+			continue
+		}
+		fact := &Behaviour{Leaks: map[int]Level{}}
+		for i := range f.Signature.Results().Len() {
+			if r.returnsFresh(f, i) {
+				fact.FreshResults = append(fact.FreshResults, i)
+			}
+		}
+		for i := range f.Params {
+			if level := r.leak(f, i); level > Fresh {
+				fact.Leaks[i] = level
+			}
+		}
+		r.pass.ExportObjectFact(obj, fact)
+	}
+}

@@ -1,0 +1,302 @@
+package ownership
+
+import (
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// Analyzer answers who owns an object at an instruction.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockownership",
+	Doc:        "find objects that no other goroutine can reach yet",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer},
+	FactTypes:  []analysis.Fact{new(Behaviour)},
+	ResultType: reflect.TypeFor[*Result](),
+}
+
+// Level says how far an object is known to others, in ascending order.
+type Level int
+
+const (
+	Fresh  Level = iota // only this goroutine can reach it
+	Handed              // passed on to code or objects not known to share it
+	Shared              // other goroutines can reach it, or nothing is known of it
+)
+
+// Behaviour is the fact of what a function does with ownership.
+type Behaviour struct {
+	// FreshResults are the indexes of results that are nil or fresh.
+	FreshResults []int
+	// Leaks says how far the function publishes its parameters (receiver
+	// first); those that are absent it keeps private.
+	Leaks map[int]Level
+}
+
+// AFact marks Behaviour as a fact.
+func (*Behaviour) AFact() {}
+
+func (b *Behaviour) String() string {
+	if len(b.FreshResults) > 0 {
+		return "fresh result"
+	}
+	return "keeps its parameters private"
+}
+
+// Result answers for the functions of one package. It works out answers when
+// asked, under a lock: checks run at the same time.
+type Result struct {
+	mu sync.Mutex // guards all maps below, once run has returned
+
+	prog  *ssair.Program
+	graph *callers.Graph
+	pass  *analysis.Pass
+
+	published map[ssa.Value][]publication
+	leaks     map[paramKey]Level
+	results   map[resultKey]bool
+	owned     map[*ssa.Parameter]bool
+}
+
+type paramKey struct {
+	fn    *ssa.Function
+	index int
+}
+
+type resultKey struct {
+	fn    *ssa.Function
+	index int
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	r := &Result{
+		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		graph:     pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		pass:      pass,
+		published: map[ssa.Value][]publication{},
+		leaks:     map[paramKey]Level{},
+		results:   map[resultKey]bool{},
+		owned:     map[*ssa.Parameter]bool{},
+	}
+	r.prog.Analyse(pass, func() {
+		r.findOwnedParams()
+		r.export()
+	})
+	return r, nil
+}
+
+// Of says how far the object that base lies in is known to others when
+// instruction at runs. Base is an address within the object, or a reference to it.
+func (r *Result) Of(base ssa.Value, at ssa.Instruction) Level {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of(base, at)
+}
+
+func (r *Result) of(base ssa.Value, at ssa.Instruction) Level {
+	return r.level(base, at, map[ssa.Value]bool{})
+}
+
+func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+	if seen[v] {
+		return Fresh // a loop: the other edges decide
+	}
+	seen[v] = true
+	switch v := v.(type) {
+	case *ssa.Const:
+		return Fresh // nil
+	case *ssa.FieldAddr:
+		return r.level(v.X, at, seen)
+	case *ssa.IndexAddr:
+		return r.level(v.X, at, seen)
+	case *ssa.Slice:
+		return r.level(v.X, at, seen)
+	case *ssa.ChangeType:
+		return r.level(v.X, at, seen)
+	case *ssa.MakeInterface:
+		return r.level(v.X, at, seen)
+	case *ssa.ChangeInterface:
+		return r.level(v.X, at, seen)
+	case *ssa.TypeAssert:
+		return r.level(v.X, at, seen)
+	case *ssa.Phi:
+		return r.worst(v.Edges, at, seen)
+	case *ssa.FreeVar:
+		if bound := accesspath.Binding(v); bound != nil {
+			return r.level(bound, at, seen)
+		}
+	case *ssa.UnOp:
+		return r.loaded(v, at, seen)
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
+		return r.objectLevel(v, at)
+	case *ssa.Parameter:
+		if r.owned[v] {
+			return r.objectLevel(v, at)
+		}
+	case *ssa.Call:
+		if transfersOwnership(v) {
+			return Handed
+		}
+		if r.freshResult(v, 0) {
+			return r.objectLevel(v, at)
+		}
+	case *ssa.Extract:
+		if call, ok := v.Tuple.(*ssa.Call); ok && r.freshResult(call, v.Index) {
+			return r.objectLevel(v, at)
+		}
+	}
+	return Shared
+}
+
+func (r *Result) worst(values []ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+	level := Fresh
+	for _, v := range values {
+		level = max(level, r.level(v, at, seen))
+	}
+	return level
+}
+
+// loaded judges what a load gives: the contents of a captured variable, or
+// what a field of another object points to, of which nothing is certain.
+func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+	if load.Op == token.ARROW {
+		return Handed // a received object is the receiver's by custom
+	}
+	addr := load.X
+	if fv, ok := addr.(*ssa.FreeVar); ok {
+		if bound := accesspath.Binding(fv); bound != nil {
+			addr = bound
+		}
+	}
+	if cell, ok := addr.(*ssa.Alloc); ok {
+		stored := accesspath.Stored(cell)
+		if !slices.Contains(stored, ssa.Value(cell)) {
+			return r.worst(stored, at, seen)
+		}
+		return Shared
+	}
+	if r.level(load.X, at, seen) == Shared {
+		return Shared
+	}
+	return Handed
+}
+
+// transfersOwnership: what a pool gives belongs to the one who asked.
+func transfersOwnership(call *ssa.Call) bool {
+	fn := call.Call.StaticCallee()
+	return fn != nil && fn.Name() == "Get" && fn.Signature.Recv() != nil &&
+		types.TypeString(fn.Signature.Recv().Type(), nil) == "*sync.Pool"
+}
+
+// objectLevel judges object v, allocated in its function, at an instruction
+// of that function or of a closure that it runs.
+func (r *Result) objectLevel(v ssa.Value, at ssa.Instruction) Level {
+	level := Fresh
+	for _, point := range r.pointsIn(v.Parent(), at, 0) {
+		level = max(level, point.level)
+		if point.instr == nil {
+			continue
+		}
+		for _, p := range r.publications(v) {
+			if p.level > level && reaches(p.instr, point.instr, v) {
+				level = p.level
+			}
+		}
+	}
+	return level
+}
+
+// point is an instruction of the allocating function during which another
+// one, perhaps in a closure, runs; level is what the way there adds.
+type point struct {
+	instr ssa.Instruction
+	level Level
+}
+
+// pointsIn lists the points of fn during which at runs.
+func (r *Result) pointsIn(fn *ssa.Function, at ssa.Instruction, depth int) []point {
+	f := at.Parent()
+	if f == fn {
+		return []point{{instr: at}}
+	}
+	if f.Parent() == nil || depth > 8 {
+		return []point{{level: Shared}}
+	}
+	if r.graph.Escapes(f) {
+		return []point{{level: Handed}}
+	}
+	var points []point
+	for _, s := range r.graph.Sites(f) {
+		switch {
+		case s.Mode == callers.Go:
+			points = append(points, point{level: Shared})
+		case s.Mode == callers.Defer:
+			for _, end := range runDefers(s.Caller) {
+				points = append(points, r.pointsIn(fn, end, depth+1)...)
+			}
+		default:
+			points = append(points, r.pointsIn(fn, s.Instr, depth+1)...)
+		}
+	}
+	if len(points) == 0 {
+		return []point{{level: Handed}}
+	}
+	return points
+}
+
+func runDefers(f *ssa.Function) []ssa.Instruction {
+	var ends []ssa.Instruction
+	for _, b := range f.Blocks {
+		for _, instr := range b.Instrs {
+			if _, ok := instr.(*ssa.RunDefers); ok {
+				ends = append(ends, instr)
+			}
+		}
+	}
+	return ends
+}
+
+// reaches reports whether control can come from instruction p to instruction
+// at without allocating object anew on the way.
+func reaches(p, at ssa.Instruction, object ssa.Value) bool {
+	if p.Parent() != at.Parent() {
+		return true // one of them is in a closure: no order is known
+	}
+	if p.Block() == at.Block() && index(p) < index(at) {
+		return true
+	}
+	var cut *ssa.BasicBlock
+	if instr, ok := object.(ssa.Instruction); ok {
+		cut = instr.Block()
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock) bool
+	walk = func(b *ssa.BasicBlock) bool {
+		for _, s := range b.Succs {
+			if s == cut || seen[s] {
+				continue
+			}
+			if s == at.Block() {
+				return true
+			}
+			seen[s] = true
+			if walk(s) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(p.Block())
+}
+
+func index(instr ssa.Instruction) int { return slices.Index(instr.Block().Instrs, instr) }

@@ -1,0 +1,44 @@
+// Package registry is the list of checks. A new check is a folder beside this
+// one and a line in [Checks].
+package registry
+
+import (
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/guardedby"
+	"github.com/interlock-go/interlock/analyzers/loadstore"
+)
+
+// Check is one pass that reports findings of one code. Its result is a *check.Result.
+type Check struct {
+	Code     finding.Code
+	Analyzer *analysis.Analyzer
+}
+
+// Checks lists all checks by code.
+func Checks() []Check {
+	return []Check{
+		{finding.Unguarded, guardedby.Analyzer},
+		{finding.LoadAndStore, loadstore.Analyzer},
+	}
+}
+
+// ByCode gives the check that reports the code.
+func ByCode(code finding.Code) (Check, bool) {
+	for _, c := range Checks() {
+		if c.Code == code {
+			return c, true
+		}
+	}
+	return Check{}, false
+}
+
+// Analyzers lists the passes of all checks.
+func Analyzers() []*analysis.Analyzer {
+	var all []*analysis.Analyzer
+	for _, c := range Checks() {
+		all = append(all, c.Analyzer)
+	}
+	return all
+}

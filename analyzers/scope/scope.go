@@ -1,0 +1,57 @@
+// Package scope says which packages the passes analyse: those of the main
+// modules. An analyzer with facts is run on every dependency, the standard
+// library included, so a pass asks here first and returns at once outside.
+//
+// Outside of scope nothing is known of a function but what tables say; the
+// shared passes then assume the worst for a skip and the best for a finding.
+package scope
+
+import (
+	"go/build"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Modules is a flag value: the module paths to analyse, separated by commas.
+// Empty means every main module (one without a version), and packages that
+// belong to no module outside of GOROOT, as other build systems have them.
+//
+// It is set while flags are parsed, before any pass runs, and only read then.
+type Modules []string
+
+func (m *Modules) String() string { return strings.Join(*m, ",") }
+
+// Set implements [flag.Value].
+func (m *Modules) Set(s string) error {
+	*m = nil
+	for path := range strings.SplitSeq(s, ",") {
+		if path = strings.TrimSpace(path); path != "" {
+			*m = append(*m, path)
+		}
+	}
+	return nil
+}
+
+// Flag is the one setting of a process; package summary registers it.
+var Flag Modules
+
+// In reports whether the package of pass is to be analysed.
+func In(pass *analysis.Pass) bool {
+	switch {
+	case len(pass.Files) == 0:
+		return false
+	case len(Flag) > 0:
+		return pass.Module != nil && slices.Contains(Flag, pass.Module.Path)
+	case pass.Module != nil && pass.Module.Path != "":
+		return pass.Module.Version == "" && pass.Module.Path != "std" && pass.Module.Path != "cmd"
+	}
+	return !inGoroot(pass.Fset.File(pass.Files[0].FileStart).Name())
+}
+
+func inGoroot(file string) bool {
+	root := filepath.Join(build.Default.GOROOT, "src") + string(filepath.Separator)
+	return build.Default.GOROOT != "" && strings.HasPrefix(filepath.Clean(file), root)
+}

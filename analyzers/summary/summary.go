@@ -1,0 +1,159 @@
+package summary
+
+import (
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/token"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/registry"
+	"github.com/interlock-go/interlock/analyzers/scope"
+)
+
+// Version is the version of a [Summary]. Driver and passes are one binary;
+// it guards against summaries of another one in a cache.
+const Version = 1
+
+// Category marks the diagnostic that carries a summary.
+const Category = "interlock-summary"
+
+// ProblemCategory marks diagnostics that are problems, not findings.
+const ProblemCategory = "interlock-problem"
+
+// Name of the analyzer, which prefixes its flags.
+const Name = "interlocksummary"
+
+//go:embed doc.go
+var doc string
+
+// Analyzer makes the [Summary] of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       Name,
+	Doc:        check.Doc(doc),
+	Flags:      flags(),
+	Run:        run,
+	Requires:   append(registry.Analyzers(), accesses.Analyzer, lockset.Analyzer, directives.Analyzer),
+	ResultType: reflect.TypeFor[*Summary](),
+}
+
+// emit says that the summary is to be reported. Like scope.Flag it is set
+// while flags are parsed, and only read by passes.
+var emit bool
+
+func flags() flag.FlagSet {
+	var fs flag.FlagSet
+	fs.BoolVar(&emit, "emit", false, "report the summary of each package as a diagnostic, for interlock itself")
+	fs.Var(&scope.Flag, "modules", "module `paths` to analyse, separated by commas (default: the main modules)")
+	fs.String("config", "", "hash of the settings outside of the command line: part of the go command's cache key")
+	return fs
+}
+
+// Summary is what one package hands on.
+type Summary struct {
+	Version  int                `json:"version"`
+	Package  string             `json:"package"`
+	Findings []*finding.Finding `json:"findings,omitempty"`
+	// Files are the names that skips refer to by number.
+	Files []string `json:"files,omitempty"`
+	Skips []Skip   `json:"skips,omitempty"`
+	Locks Locks    `json:"locks"`
+	// Problems say what was not analysed, or asked for in vain.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// Fresh is the reason of a skip: the object cannot be reached by others yet.
+// It is plan.Fresh of package atomicsets/plan.
+const Fresh = "goroutine-local: not shared yet"
+
+// Skip is an access that needs no monitor. Its place is the start of the
+// accessing expression, as in plan.Key.
+type Skip struct {
+	File   int          `json:"f"` // index into Summary.Files
+	Line   int          `json:"l"`
+	Column int          `json:"c"`
+	Mode   finding.Mode `json:"m"`
+	Map    bool         `json:"map,omitempty"` // the map itself, not the variable that holds it
+	Reason string       `json:"r,omitempty"`   // empty stands for Fresh
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	s := &Summary{Version: Version, Package: pass.Pkg.Path()}
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
+	s.gatherFindings(pass)
+	list.Prog.Analyse(pass, func() {
+		s.gatherSkips(list)
+		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result))
+	})
+	if p := list.Prog.Problem(); p != "" {
+		s.Problems = append(s.Problems, p)
+	}
+	places := make([]token.Pos, len(s.Problems)) // these have none
+	for _, p := range comments.Problems(codes()...) {
+		places = append(places, p.Pos)
+		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
+	}
+	return s, s.report(pass, list.Prog.InScope(), places)
+}
+
+func codes() []finding.Code {
+	var all []finding.Code
+	for _, c := range registry.Checks() {
+		all = append(all, c.Code)
+	}
+	return all
+}
+
+// gatherFindings merges the findings of all checks: ordinals are over the package.
+func (s *Summary) gatherFindings(pass *analysis.Pass) {
+	for _, c := range registry.Checks() {
+		r := pass.ResultOf[c.Analyzer].(*check.Result)
+		s.Findings = append(s.Findings, r.Findings...)
+		s.Problems = append(s.Problems, r.Problems...)
+	}
+	finding.Sort(s.Findings)
+	finding.Seal(s.Findings)
+}
+
+// report emits the summary, or, for people, just its problems.
+func (s *Summary) report(pass *analysis.Pass, inScope bool, places []token.Pos) error {
+	if !inScope {
+		return nil
+	}
+	file := pass.Files[0].Package
+	if !emit {
+		for i, p := range s.Problems {
+			pos := places[i]
+			if !pos.IsValid() {
+				pos = file
+			}
+			pass.Report(analysis.Diagnostic{Pos: pos, Category: ProblemCategory, Message: p})
+		}
+		return nil
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encoding the summary of %s: %w", s.Package, err)
+	}
+	pass.Report(analysis.Diagnostic{Pos: file, Category: Category, Message: string(text)})
+	return nil
+}
+
+// file gives the number of a file name.
+func (s *Summary) file(name string) int {
+	if i := slices.Index(s.Files, name); i >= 0 {
+		return i
+	}
+	s.Files = append(s.Files, name)
+	return len(s.Files) - 1
+}

@@ -1,0 +1,122 @@
+// Package driver runs the static passes over the packages of a module, by way
+// of the go command: `go vet -vettool=<this program>`. The go command finds
+// the packages, keeps the results of unchanged ones in its cache, and runs
+// one process of this program a package; each hands back a summary.
+//
+// A program that calls [Vet] must hand over to [Main] when [IsVetTool] says
+// that it was started by the go command.
+package driver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/registry"
+	"github.com/interlock-go/interlock/analyzers/summary"
+)
+
+// Options say what to analyse.
+type Options struct {
+	Dir        string   // where to run the go command; empty: the current directory
+	Patterns   []string // packages, as the go command takes them; none: "."
+	BuildFlags []string // for the go command, such as -tags=x
+	Tool       string   // the vet tool; empty: this program
+	Env        []string // added to the environment of this process
+}
+
+// Result is what the passes found in all packages together. Files are slash
+// paths relative to Root, where they lie below it.
+type Result struct {
+	Root     string // absolute folder of the main module
+	Path     string // path of the main module
+	Packages []string
+	Findings []*finding.Finding // sorted and sealed over the module
+	Skips    []Skip
+	Locks    map[string]summary.Locks // by package
+	// Problems say what was not analysed and why, and which directives make
+	// no sense; no finding there does not mean that there is none.
+	Problems []string
+}
+
+// Skip is an access that needs no monitor, by the start of its expression.
+type Skip struct {
+	File         string
+	Line, Column int
+	Mode         finding.Mode
+	Map          bool // the map itself, not the variable that holds it
+	Reason       string
+}
+
+// UsageError says that the request cannot be served as it stands, and what to
+// do about it, on one line.
+type UsageError struct{ Problem, Next string }
+
+func (e *UsageError) Error() string { return e.Problem + "; " + e.Next }
+
+// CompileError says that packages do not compile. Output is what the compiler
+// said, with its positions.
+type CompileError struct{ Output string }
+
+func (e *CompileError) Error() string {
+	return "the packages do not compile:\n" + strings.TrimRight(e.Output, "\n")
+}
+
+// Vet analyses the packages. Errors are a [*UsageError], a [*CompileError],
+// that of ctx, or a failure to run the go command. When ctx ends, the go
+// command and its children are killed.
+func Vet(ctx context.Context, o Options) (*Result, error) {
+	tool, err := o.tool()
+	if err != nil {
+		return nil, err
+	}
+	list, err := listPackages(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"vet", "-vettool=" + tool, "-json",
+		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")}
+	args = append(append(args, o.BuildFlags...), o.Patterns...)
+	out, err := o.goCommand(ctx, args...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	m := &merger{list: list, result: &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}}
+	if err := m.read(out.stdout); err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, m.explain(out.stderr, err)
+	}
+	return m.finish(), nil
+}
+
+func (o *Options) tool() (string, error) {
+	if o.Tool != "" {
+		return o.Tool, nil
+	}
+	tool, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program, to run it as a vet tool: %w", err)
+	}
+	return tool, nil
+}
+
+// IsVetTool reports whether the go command runs this program as a vet tool,
+// given its arguments without the program's name.
+func IsVetTool(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	last := args[len(args)-1]
+	return args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(last, ".cfg")
+}
+
+// Main serves as the vet tool for one package and exits.
+func Main() {
+	unitchecker.Main(append(registry.Analyzers(), summary.Analyzer)...)
+}

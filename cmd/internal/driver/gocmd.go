@@ -1,0 +1,123 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+type output struct{ stdout, stderr []byte }
+
+// goCommand runs the go command; the output is there even if it fails.
+func (o *Options) goCommand(ctx context.Context, args ...string) (output, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = o.Dir
+	cmd.Env = append(os.Environ(), o.Env...)
+	if o.Dir != "" {
+		cmd.Env = append(cmd.Env, "PWD="+o.Dir)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ownGroup(cmd)
+	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes open
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return output{}, &UsageError{"there is no go command", "install Go and put it on the PATH"}
+	}
+	return output{stdout.Bytes(), stderr.Bytes()}, err
+}
+
+// listed is what `go list` says of one package.
+type listed struct {
+	ImportPath   string
+	Dir          string
+	Standard     bool
+	GoFiles      []string
+	CgoFiles     []string
+	TestGoFiles  []string
+	XTestGoFiles []string
+	Module       *struct {
+		Path, Dir string
+		Main      bool
+	}
+	Error *struct{ Pos, Err string }
+}
+
+func (p *listed) files() int {
+	return len(p.GoFiles) + len(p.CgoFiles) + len(p.TestGoFiles) + len(p.XTestGoFiles)
+}
+
+// packageList is the packages that the patterns match.
+type packageList struct {
+	packages   []listed
+	modules    []string // main modules among them
+	root, path string   // of the first of these
+}
+
+func listPackages(ctx context.Context, o *Options) (*packageList, error) {
+	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Module,Error"}
+	out, err := o.goCommand(ctx, append(append(args, o.BuildFlags...), o.Patterns...)...)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, new(*UsageError)):
+		return nil, err
+	case err != nil:
+		return nil, refused(string(out.stderr))
+	}
+	l := new(packageList)
+	for dec := json.NewDecoder(bytes.NewReader(out.stdout)); ; {
+		var p listed
+		if err := dec.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
+		}
+		if err := l.add(p); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(l.packages) == 0:
+		return nil, &UsageError{"no packages match " + strings.Join(o.Patterns, " "), "name packages of this module, such as ./..."}
+	case len(l.modules) == 0:
+		return nil, &UsageError{"the packages belong to no main module", "run this in a folder with a go.mod (go mod init makes one)"}
+	}
+	return l, nil
+}
+
+func (l *packageList) add(p listed) error {
+	if p.Error != nil && p.files() == 0 {
+		return refused(p.Error.Err)
+	}
+	l.packages = append(l.packages, p)
+	if m := p.Module; m != nil && m.Main && !slices.Contains(l.modules, m.Path) {
+		if l.root == "" {
+			l.root, l.path = m.Dir, m.Path
+		}
+		l.modules = append(l.modules, m.Path)
+	}
+	return nil
+}
+
+// refused makes one line of what the go command said, and adds what helps.
+func refused(said string) error {
+	lines := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })
+	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+	next := "name packages of this module, such as ./..."
+	switch {
+	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "outside main module"):
+		next = "run this in a folder with a go.mod (go mod init makes one)"
+	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
+		next = "check the build flags"
+	}
+	return &UsageError{strings.TrimPrefix(text, "go: "), next}
+}

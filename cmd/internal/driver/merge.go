@@ -1,0 +1,184 @@
+package driver
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/summary"
+)
+
+// merger makes one result of the summaries of all packages.
+type merger struct {
+	list   *packageList
+	result *Result
+	seen   map[string]bool // import paths with a summary
+}
+
+// diagnostic is one of those that `go vet -json` prints.
+type diagnostic struct {
+	Category string `json:"category"`
+	Message  string `json:"message"`
+}
+
+// read reads the stream of `go vet -json`: objects package -> analyzer ->
+// diagnostics, or an object with an error in their place. Lines that are no
+// JSON (the go command prints "# package") are left out.
+func (m *merger) read(stdout []byte) error {
+	m.seen = map[string]bool{}
+	for dec := json.NewDecoder(bytes.NewReader(stdout)); ; {
+		var tree map[string]map[string]json.RawMessage
+		if err := dec.Decode(&tree); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("reading the output of go vet: %w", err)
+		}
+		for _, id := range sortedKeys(tree) {
+			for _, analyzer := range sortedKeys(tree[id]) {
+				m.message(id, analyzer, tree[id][analyzer])
+			}
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (m *merger) message(id, analyzer string, raw json.RawMessage) {
+	var failure struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(raw, &failure) == nil && failure.Error != "" {
+		m.problem("%s: %s could not run: %s", id, analyzer, failure.Error)
+		return
+	}
+	var list []diagnostic
+	if err := json.Unmarshal(raw, &list); err != nil {
+		m.problem("%s: output of %s cannot be read: %v", id, analyzer, err)
+		return
+	}
+	for _, d := range list {
+		if d.Category == summary.Category {
+			m.summary(id, d.Message)
+		}
+	}
+}
+
+func (m *merger) problem(format string, args ...any) {
+	m.result.Problems = append(m.result.Problems, fmt.Sprintf(format, args...))
+}
+
+func (m *merger) summary(id, text string) {
+	var s summary.Summary
+	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Version != summary.Version {
+		m.problem("%s: summary cannot be read (version %d): %v", id, s.Version, err)
+		return
+	}
+	m.seen[s.Package] = true
+	r := m.result
+	r.Packages = append(r.Packages, s.Package)
+	for _, f := range s.Findings {
+		m.relocate(f)
+		r.Findings = append(r.Findings, f)
+	}
+	for _, sk := range s.Skips {
+		r.Skips = append(r.Skips, Skip{
+			File: m.relative(s.Files[sk.File]), Line: sk.Line, Column: sk.Column,
+			Mode: sk.Mode, Map: sk.Map, Reason: cmp.Or(sk.Reason, summary.Fresh),
+		})
+	}
+	for i := range s.Locks.Edges {
+		s.Locks.Edges[i].Position.File = m.relative(s.Locks.Edges[i].Position.File)
+	}
+	r.Locks[s.Package] = s.Locks
+	for _, p := range s.Problems {
+		r.Problems = append(r.Problems, strings.TrimPrefix(p, m.list.root+string(filepath.Separator)))
+	}
+}
+
+func (m *merger) relocate(f *finding.Finding) {
+	for i := range f.Accesses {
+		f.Accesses[i].File = m.relative(f.Accesses[i].File)
+	}
+	if f.Section != nil {
+		f.Section.Entry.File = m.relative(f.Section.Entry.File)
+		f.Section.End.File = m.relative(f.Section.End.File)
+	}
+}
+
+// relative makes a slash path below the root of the main module of name.
+func (m *merger) relative(name string) string {
+	if rel, err := filepath.Rel(m.list.root, name); err == nil && filepath.IsLocal(rel) {
+		name = rel
+	}
+	return filepath.ToSlash(name)
+}
+
+// finish checks that no package was lost, and puts all in order.
+func (m *merger) finish() *Result {
+	r := m.result
+	for _, p := range m.list.packages {
+		m.account(p)
+	}
+	slices.Sort(r.Packages)
+	r.Packages = slices.Compact(r.Packages)
+	slices.Sort(r.Problems)
+	finding.Sort(r.Findings)
+	finding.Seal(r.Findings)
+	m.addSource()
+	return r
+}
+
+// account reports each package that was asked for and has no summary.
+func (m *merger) account(p listed) {
+	own := len(p.GoFiles) + len(p.CgoFiles) + len(p.TestGoFiles)
+	switch {
+	case p.Module == nil || !p.Module.Main:
+		m.problem("%s: not analysed: it is not in a main module", p.ImportPath)
+	case own > 0 && !m.seen[p.ImportPath]:
+		m.problem("%s: not analysed: go vet gave no result for it", p.ImportPath)
+	case len(p.XTestGoFiles) > 0 && !m.seen[p.ImportPath+"_test"]:
+		m.problem("%s_test: not analysed: go vet gave no result for it", p.ImportPath)
+	}
+}
+
+// explain says why go vet failed: the code does not compile, or something else.
+func (m *merger) explain(stderr []byte, err error) error {
+	text := compilerLines(string(stderr))
+	if text == "" {
+		return fmt.Errorf("running go vet: %w", err)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") && positioned(line) {
+			return &CompileError{text}
+		}
+	}
+	return fmt.Errorf("running go vet: %w:\n%s", err, text)
+}
+
+// compilerLines drops the go command's prefix of a vet tool's messages.
+func compilerLines(stderr string) string {
+	var b strings.Builder
+	for line := range strings.Lines(stderr) {
+		b.WriteString(strings.TrimPrefix(line, "vet: "))
+	}
+	return b.String()
+}
+
+// positioned reports whether a line starts as file.go:1:2 does.
+func positioned(line string) bool {
+	_, rest, ok := strings.Cut(line, ".go:")
+	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}
