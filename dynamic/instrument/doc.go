@@ -1,0 +1,43 @@
+// Package instrument puts the monitor's calls before the accesses of a typed
+// package. It is pure: source and plan in, source out.
+//
+//	x.f           (*rt.R(&x.f, id))          read
+//	x.f = v       (*rt.W(&x.f, id)) = v      write
+//	m[k]          rt.MR(m, id)[k]            read of a map
+//	delete(m, k)  delete(rt.MW(m, id), k)    write of a map
+//
+// # The rule
+//
+// Nothing that calls or receives may run between the monitor's call and the
+// access, or the moment that the monitor reports is not the moment of the
+// access; and the program must evaluate in the order that it had. gc hoists
+// calls, receives, conditional operands and more into temporaries, from left
+// to right, and loads everything else when the innermost hoisted expression
+// around it, or the statement, runs (cmd/compile/internal/walk/order.go). The
+// monitor's call is itself hoisted. So it may stand in place exactly if
+// nothing that calls or receives is hoisted after it inside the same hoisted
+// expression. Otherwise what follows is moved to temporaries before the
+// statement, with everything that gc hoists before it:
+//
+//	x.f = g()          { _il1 := g(); (*rt.W(&x.f, 1)) = _il1 }
+//	h(x.f, g())        { _il1 := g(); h((*rt.R(&x.f, 1)), _il1) }
+//	for x.f < g() {    for { _il1 := g(); if !((*rt.R(&x.f, 1)) < _il1) { break };
+//
+// Where that is not possible the access is left alone, with a reason. File
+// order.go knows what gc hoists, stmt.go and its neighbours where the
+// temporaries of each kind of statement go, buffer.go edits text.
+//
+// # The text
+//
+// The original text is edited, never printed from syntax: comments,
+// directives and lines stay. Text that moves to another line is put between
+// /*line*/ comments, so that panics and stack traces show the original lines.
+//
+// # What may be missed, what may differ
+//
+// Accesses left alone are not monitored; [Result.Left] lists them. The
+// address of a read is computed at the monitor's call. Where two operands of
+// one expression would both panic (a nil pointer and an index out of range)
+// the other of the two may come first, as the language allows; an access
+// whose own expression panics has then been announced and not made.
+package instrument

@@ -1,0 +1,252 @@
+package instrument
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"go/version"
+	"strconv"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Options of [Rewrite].
+type Options struct {
+	// RT is the import path of the monitor; "interlock.invalid/rt" if empty.
+	RT string
+	// GoVersion is the language version of the module ("1.17", "go1.17.3").
+	// If it is empty, the version of the typed package is taken.
+	GoVersion string
+}
+
+// Result of a rewrite.
+type Result struct {
+	Files     []File // those with at least one monitored access
+	Rewritten int    // accesses that now call the monitor
+	Left      []Left // accesses that were to be monitored and are not
+}
+
+// File is a rewritten file, by the name that the file set has.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// Left is an access that is left alone, and why.
+type Left struct {
+	Site   plan.Site
+	Reason plan.Reason
+}
+
+// Why an access is left alone.
+const (
+	// Conditional: it and a call after it stand where temporaries would be
+	// evaluated although the original is not.
+	Conditional plan.Reason = "call after the access in a part that is evaluated conditionally or repeatedly"
+	// NoName: a temporary would need a type that has no name at that place.
+	NoName plan.Reason = "temporary of a type that cannot be written here"
+	// Order: several targets of one assignment depend on each other.
+	Order plan.Reason = "order of evaluation cannot be kept"
+	// Later: the access is made by a deferred or started builtin.
+	Later plan.Reason = "access made later by a deferred builtin"
+	// RangeClause: the range clause assigns it.
+	RangeClause plan.Reason = "assigned by a range clause"
+	// Comparable: below Go 1.20 the key type is no argument for comparable.
+	Comparable plan.Reason = "map key type is not strictly comparable below Go 1.20"
+)
+
+// Rewrite puts the monitor before the accesses of p whose site, as site gives
+// it for their key, is to be monitored; site gives nil for an access that the
+// plan does not know. The package must have been typed without errors, from
+// the very contents in p.Src.
+func Rewrite(p *plan.Package, site func(plan.Key) *plan.Site, opts Options) (*Result, error) {
+	if opts.RT == "" {
+		opts.RT = "interlock.invalid/rt"
+	}
+	res := &Result{}
+	for f, accesses := range monitored(p, site) {
+		r, err := newRewriter(p, f, accesses, opts)
+		if err != nil {
+			return nil, err
+		}
+		r.decls()
+		content, err := r.finish(opts.RT)
+		if err != nil {
+			return nil, fmt.Errorf("rewriting %s: %w", r.name, err)
+		}
+		n := r.count(res)
+		res.Rewritten += n
+		if n > 0 {
+			res.Files = append(res.Files, File{r.name, content})
+		}
+	}
+	return res, nil
+}
+
+// access is a monitored access of one file.
+type access struct {
+	plan.Access
+	id   uint32
+	left plan.Reason // why it is left alone after all
+	used bool        // the monitor was put around it
+}
+
+// monitored yields the files of p that have accesses to monitor, in order.
+func monitored(p *plan.Package, site func(plan.Key) *plan.Site) func(func(*ast.File, []*access) bool) {
+	byFile := map[*ast.File][]*access{}
+	for _, a := range plan.Enumerate(p) {
+		if a.Site.Decision == plan.Skip {
+			continue
+		}
+		if s := site(a.Site.Key()); s != nil && s.Decision == plan.Monitor {
+			acc := &access{Access: a, id: s.ID}
+			acc.Site.ID = s.ID
+			byFile[a.File] = append(byFile[a.File], acc)
+		}
+	}
+	return func(yield func(*ast.File, []*access) bool) {
+		for _, f := range p.Files {
+			if len(byFile[f]) > 0 && !yield(f, byFile[f]) {
+				return
+			}
+		}
+	}
+}
+
+// rewriter rewrites one file.
+type rewriter struct {
+	orderer
+	pkg      *plan.Package
+	file     *ast.File
+	tfile    *token.File
+	name     string
+	src      []byte
+	version  string // language version of the file
+	accesses []*access
+	gotos    map[string]bool  // labels that a goto of the file names
+	sig      *types.Signature // of the function we are in
+	edits    buffer
+	prefix   string // of names that the file does not use
+	temps    int
+}
+
+func newRewriter(p *plan.Package, f *ast.File, accesses []*access, opts Options) (*rewriter, error) {
+	r := &rewriter{pkg: p, file: f, tfile: p.Fset.File(f.FileStart), accesses: accesses, gotos: map[string]bool{}}
+	r.name = r.tfile.Name()
+	src, ok := p.Src[r.name]
+	if !ok || len(src) != r.tfile.Size() {
+		return nil, fmt.Errorf("rewriting %s: its contents, as parsed, are not given", r.name)
+	}
+	r.src = src
+	r.version = languageVersion(p, f, opts)
+	r.orderer = orderer{info: p.Info, places: map[ast.Expr]*access{}, maps: map[ast.Expr]*access{}}
+	for _, a := range accesses {
+		switch {
+		case a.Deferred:
+			a.left = Later
+		case a.Map() && version.Compare(r.version, "go1.20") < 0 && !strictlyComparable(r.info.TypeOf(a.Node)):
+			a.left = Comparable
+		case a.Map():
+			r.maps[a.Node] = a
+		default:
+			r.places[a.Node] = a
+		}
+	}
+	r.prefix = "_il"
+	for bytes.Contains(src, []byte(r.prefix)) {
+		r.prefix += "x"
+	}
+	r.edits = buffer{src: src, position: r.position}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
+			r.gotos[b.Label.Name] = true
+		}
+		return true
+	})
+	return r, nil
+}
+
+// position of an offset, for line directives.
+func (r *rewriter) position(offset int) place {
+	pos := r.tfile.Pos(offset)
+	stated := r.pkg.Fset.PositionFor(pos, true)
+	return place{r.tfile.Line(pos), stated.Line, max(stated.Column, 1)}
+}
+
+func (r *rewriter) decls() {
+	for _, d := range r.file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil {
+				r.function(r.info.Defs[d.Name].(*types.Func).Signature(), d.Body)
+			}
+		case *ast.GenDecl:
+			r.closures(d)
+			r.varDecl(d, false)
+		}
+	}
+}
+
+// finish puts the calls around the accesses that are left and gives the text.
+func (r *rewriter) finish(rt string) ([]byte, error) {
+	name := r.file.Name
+	r.wrap(name.Pos(), name.End(), rankStmt, nil, []piece{textf("; import %srt %s", r.prefix, strconv.Quote(rt))})
+	for _, a := range r.accesses {
+		if a.left != "" {
+			continue
+		}
+		a.used = true
+		fn, pre, post := "R", "(*%srt.%s(&", ", %d))"
+		if a.Site.Mode == plan.Write {
+			fn = "W"
+		}
+		rank := rankPlace
+		if a.Map() {
+			fn, pre, post, rank = "M"+fn, "%srt.%s(", ", %d)", rankMap
+		}
+		r.wrap(a.Node.Pos(), a.Node.End(), rank, []piece{textf(pre, r.prefix, fn)}, []piece{textf(post, a.id)})
+	}
+	content, err := r.edits.render()
+	if err != nil {
+		return nil, err
+	}
+	return r.header(content)
+}
+
+// count adds r's accesses that were left alone to res and counts the others.
+func (r *rewriter) count(res *Result) int {
+	n := 0
+	for _, a := range r.accesses {
+		if a.used {
+			n++
+		} else {
+			res.Left = append(res.Left, Left{a.Site, a.left})
+		}
+	}
+	return n
+}
+
+func (r *rewriter) offset(pos token.Pos) int { return r.tfile.Offset(pos) }
+
+func (r *rewriter) wrap(lo, hi token.Pos, rank int, pre, post []piece) {
+	r.edits.wrap(r.offset(lo), r.offset(hi), rank, pre, post)
+}
+
+// cut takes n out of the text and puts with in its place.
+func (r *rewriter) cut(n ast.Node, with ...piece) *edit {
+	return r.edits.replace(r.offset(n.Pos()), r.offset(n.End()), rankCut, with...)
+}
+
+func (r *rewriter) newTemp() string {
+	r.temps++
+	return r.prefix + strconv.Itoa(r.temps)
+}
+
+// strictlyComparable reports whether comparing keys of the map type t cannot
+// panic.
+func strictlyComparable(t types.Type) bool {
+	m, ok := under(t).(*types.Map)
+	return ok && (isTypeParam(m.Key()) || !mayHoldInterface(m.Key()))
+}

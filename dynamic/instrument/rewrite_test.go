@@ -1,0 +1,193 @@
+package instrument_test
+
+import (
+	"flag"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/instrument"
+)
+
+// newInfo gives an Info that holds what Rewrite needs.
+func newInfo() *types.Info {
+	return &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, FileVersions: map[*ast.File]string{},
+	}
+}
+
+// typed gives the files of one package, contents by name, with their types.
+func typed(t *testing.T, goVersion string, srcs map[string]string) *plan.Package {
+	t.Helper()
+	p := &plan.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: newInfo(), Src: map[string][]byte{}}
+	for _, name := range slices.Sorted(maps.Keys(srcs)) {
+		file := filepath.Join("/m", name)
+		f, err := parser.ParseFile(p.Fset, file, srcs[name], parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Files = append(p.Files, f)
+		p.Src[file] = []byte(srcs[name])
+	}
+	conf := types.Config{Importer: sourceImporter(p.Fset), GoVersion: goVersion}
+	var err error
+	if p.Types, err = conf.Check(p.Path, p.Fset, p.Files, p.Info); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func sourceImporter(fset *token.FileSet) types.Importer {
+	return importer.ForCompiler(fset, "source", nil)
+}
+
+// everySite monitors all sites, with ids in the order of the text.
+func everySite(p *plan.Package) func(plan.Key) *plan.Site {
+	table := map[plan.Key]*plan.Site{}
+	for i, a := range plan.Enumerate(p) {
+		a.Site.ID = uint32(i + 1)
+		table[a.Site.Key()] = &a.Site
+	}
+	return func(k plan.Key) *plan.Site { return table[k] }
+}
+
+// prelude is what the golden cases share.
+const prelude = `package p
+
+type T struct {
+	f, i int
+	s    []int
+	m    map[string]int
+	next *T
+	ch   chan int
+	fn   func(...int) int
+	err  error
+	ok   flag
+	x    any
+	it   iface
+}
+
+type flag bool
+
+type iface interface{ M(...int) int }
+
+func g(...int) int         { return 0 }
+func h(int) bool           { return false }
+func two() (int, error)    { return 0, nil }
+func call(...any)          {}
+func conv(any) (int, bool) { return 0, false }
+`
+
+var update = flag.Bool("update", false, "write what golden cases become, to be read before it is committed")
+
+// TestGolden rewrites the statements of testdata/*.txtar: in each archive,
+// file "in" holds statements, and "want" what becomes of them, with reasons
+// for what is left alone as final comments.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, name := range files {
+		ar, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i+1 < len(ar.Files); i += 2 {
+			in, want := ar.Files[i], &ar.Files[i+1]
+			t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar")+"/"+in.Name, func(t *testing.T) {
+				got := golden(t, string(in.Data))
+				if *update {
+					want.Data = []byte(got)
+				}
+				if got != string(want.Data) {
+					t.Errorf("got:\n%s\nwant:\n%s", got, want.Data)
+				}
+			})
+		}
+		if *update {
+			if err := os.WriteFile(name, txtar.Format(ar), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func golden(t *testing.T, in string) string {
+	const head = "package p\n\nfunc _(x, y *T, p *int, n int) {\n"
+	src := head + in + "}\n"
+	p := typed(t, "go1.26", map[string]string{"a.go": prelude, "b.go": src})
+	res, err := instrument.Rewrite(p, everySite(p), instrument.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := src
+	if len(res.Files) > 0 {
+		out = string(res.Files[0].Content)
+		checkTypes(t, prelude, out)
+	}
+	_, out, _ = strings.Cut(out, "{\n")
+	out = strings.TrimSuffix(out, "}\n")
+	for _, l := range res.Left {
+		out += "// left " + l.Site.Expr + ": " + string(l.Reason) + "\n"
+	}
+	return out
+}
+
+const fakeRT = `package rt
+
+func R[T any](p *T, site uint32) *T { return p }
+func W[T any](p *T, site uint32) *T { return p }
+func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
+func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
+`
+
+type rtImporter struct {
+	types.Importer
+	rt *types.Package
+}
+
+func (i rtImporter) Import(path string) (*types.Package, error) {
+	if path == "interlock.invalid/rt" {
+		return i.rt, nil
+	}
+	return i.Importer.Import(path)
+}
+
+// checkTypes reports type errors of a package of the given files.
+func checkTypes(t *testing.T, srcs ...string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	rtFile, err := parser.ParseFile(fset, "rt.go", fakeRT, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := new(types.Config).Check("interlock.invalid/rt", fset, []*ast.File{rtFile}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, src := range srcs {
+		f, err := parser.ParseFile(fset, "x.go", src, 0)
+		if err != nil {
+			t.Fatalf("%v in:\n%s", err, src)
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: rtImporter{sourceImporter(fset), rt}}
+	if _, err := conf.Check("m/p", fset, files, nil); err != nil {
+		t.Errorf("rewritten text has type errors: %v\n%s", err, srcs[len(srcs)-1])
+	}
+}

@@ -1,0 +1,295 @@
+package instrument
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// lowered is what a simple statement becomes.
+type lowered struct {
+	before   []piece // statements that must run before it, each with its semicolon
+	instead  []piece // what replaces it, or nil
+	declares bool    // it declares variables: no block may be put around it
+}
+
+func (l lowered) empty() bool { return l.before == nil && l.instead == nil }
+
+func (r *rewriter) stmts(list []ast.Stmt) {
+	for _, s := range list {
+		r.stmt(s, s)
+	}
+}
+
+// stmt rewrites s, a statement of a list. Temporaries of s go before outer: s
+// or a labelled statement that ends in s, or nil if they may not go anywhere.
+func (r *rewriter) stmt(s, outer ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		r.labeled(s, outer)
+	case *ast.BlockStmt:
+		r.stmts(s.List)
+	case *ast.IfStmt:
+		r.ifStmt(s)
+	case *ast.ForStmt:
+		r.forStmt(s, outer)
+	case *ast.RangeStmt:
+		r.rangeStmt(s, outer)
+	case *ast.SwitchStmt:
+		r.switchStmt(s, outer)
+	case *ast.TypeSwitchStmt:
+		r.typeSwitch(s, outer)
+	case *ast.SelectStmt:
+		r.selectStmt(s)
+	default:
+		r.put(s, r.simple(s, true, true))
+	}
+}
+
+// labeled rewrites a labelled statement. A loop keeps its label, so that its
+// temporaries go before the label; a goto there would then leave them out.
+func (r *rewriter) labeled(s *ast.LabeledStmt, outer ast.Stmt) {
+	switch s.Stmt.(type) {
+	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+		if r.gotos[s.Label.Name] {
+			outer = nil
+		}
+		r.stmt(s.Stmt, outer)
+	default:
+		r.stmt(s.Stmt, s.Stmt)
+	}
+}
+
+// put edits the simple statement s of a list.
+func (r *rewriter) put(s ast.Stmt, l lowered) {
+	if l.empty() {
+		return
+	}
+	before, after := l.before, []piece(nil)
+	if !l.declares {
+		before, after = append([]piece{text("{ ")}, before...), []piece{text(" }")}
+	}
+	if l.instead == nil {
+		r.wrap(s.Pos(), s.End(), rankStmt, before, after)
+		return
+	}
+	r.edits.replace(r.offset(s.Pos()), r.offset(s.End()), rankStmt, append(append(before, l.instead...), after...)...)
+}
+
+// around puts a block with before around s.
+func (r *rewriter) around(s ast.Stmt, before []piece) {
+	if before != nil {
+		r.wrap(s.Pos(), s.End(), rankStmt, append([]piece{text("{ ")}, before...), []piece{text(" }")})
+	}
+}
+
+// simple rewrites a statement without parts that are statements. Temporaries
+// are possible if may is set, and to replace it by several if whole is.
+func (r *rewriter) simple(s ast.Stmt, may, whole bool) lowered {
+	r.closures(s)
+	tree := &node{}
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		return r.assign(s, may, whole)
+	case *ast.DeclStmt:
+		return r.varDecl(s.Decl.(*ast.GenDecl), may)
+	case *ast.ExprStmt:
+		r.expr(s.X, tree)
+	case *ast.SendStmt:
+		r.expr(s.Chan, tree)
+		r.converted(s.Value, channelElem(r.info.TypeOf(s.Chan)), tree)
+	case *ast.IncDecStmt:
+		r.expr(s.X, tree)
+	case *ast.GoStmt:
+		r.expr(s.Call, tree)
+	case *ast.DeferStmt:
+		r.expr(s.Call, tree)
+	case *ast.ReturnStmt:
+		for i, e := range s.Results {
+			r.converted(e, r.resultType(i, len(s.Results)), tree)
+		}
+	}
+	return lowered{before: r.settle(tree, may)}
+}
+
+// closures rewrites the bodies of the function literals in n.
+func (r *rewriter) closures(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if ok {
+			sig, _ := under(r.info.TypeOf(lit)).(*types.Signature)
+			r.function(sig, lit.Body)
+		}
+		return !ok
+	})
+}
+
+// function rewrites the body of a function with the given signature.
+func (r *rewriter) function(sig *types.Signature, body *ast.BlockStmt) {
+	outer := r.sig
+	r.sig = sig
+	r.stmts(body.List)
+	r.sig = outer
+}
+
+// resultType gives the type of the function's i-th result, or nil where a
+// return of n values does not give one a result.
+func (r *rewriter) resultType(i, n int) types.Type {
+	if r.sig == nil || r.sig.Results().Len() != n {
+		return nil
+	}
+	return r.sig.Results().At(i).Type()
+}
+
+// value settles one expression that stands by itself.
+func (r *rewriter) value(e ast.Expr, may bool) []piece {
+	if e == nil {
+		return nil
+	}
+	r.closures(e)
+	tree := &node{}
+	r.expr(e, tree)
+	tree.hook(r.maps[ast.Unparen(e)]) // of a range clause
+	return r.settle(tree, may)
+}
+
+// varDecl rewrites the initial values of variables. Those of the second and
+// later specs of a group have no place before them.
+func (r *rewriter) varDecl(d *ast.GenDecl, may bool) lowered {
+	l := lowered{declares: true}
+	if d.Tok != token.VAR {
+		return l
+	}
+	for i, spec := range d.Specs {
+		spec := spec.(*ast.ValueSpec)
+		tree := &node{}
+		for _, v := range spec.Values {
+			r.converted(v, r.info.TypeOf(spec.Type), tree)
+		}
+		l.before = append(l.before, r.settle(tree, may && i == 0)...)
+	}
+	return l
+}
+
+// initial rewrites the init statement of an if or switch statement whose
+// condition needs before. It gives what goes before the statement: if
+// anything has to, the init statement too.
+func (r *rewriter) initial(init ast.Stmt, l lowered, before []piece) []piece {
+	if init == nil || l.empty() && before == nil {
+		return before
+	}
+	out := l.before
+	if l.instead != nil {
+		r.cut(init)
+		out = append(out, l.instead...)
+	} else {
+		out = append(out, bodyOf(r.cut(init)))
+	}
+	return append(append(out, text("; ")), before...)
+}
+
+func (r *rewriter) init(s ast.Stmt, may bool) lowered {
+	if s == nil {
+		return lowered{}
+	}
+	return r.simple(s, may, may)
+}
+
+func (r *rewriter) ifStmt(s *ast.IfStmt) {
+	l := r.init(s.Init, true)
+	r.around(s, r.initial(s.Init, l, r.value(s.Cond, true)))
+	r.stmts(s.Body.List)
+	if s.Else != nil {
+		r.stmt(s.Else, s.Else)
+	}
+}
+
+func (r *rewriter) switchStmt(s *ast.SwitchStmt, outer ast.Stmt) {
+	l := r.init(s.Init, outer != nil)
+	before := r.initial(s.Init, l, r.value(s.Tag, outer != nil))
+	if outer != nil {
+		r.around(outer, before)
+	}
+	for _, c := range s.Body.List {
+		c := c.(*ast.CaseClause)
+		for _, e := range c.List {
+			r.value(e, false)
+		}
+		r.stmts(c.Body)
+	}
+}
+
+func (r *rewriter) typeSwitch(s *ast.TypeSwitchStmt, outer ast.Stmt) {
+	var guard ast.Expr
+	switch a := s.Assign.(type) {
+	case *ast.AssignStmt:
+		guard = a.Rhs[0]
+	case *ast.ExprStmt:
+		guard = a.X
+	}
+	l := r.init(s.Init, outer != nil)
+	before := r.initial(s.Init, l, r.value(guard, outer != nil))
+	if outer != nil {
+		r.around(outer, before)
+	}
+	for _, c := range s.Body.List {
+		r.stmts(c.(*ast.CaseClause).Body)
+	}
+}
+
+// forStmt moves a condition that needs temporaries into the body, where it
+// ends the loop. The variables of an iteration are the same there.
+func (r *rewriter) forStmt(s *ast.ForStmt, outer ast.Stmt) {
+	if s.Init != nil {
+		l := r.simple(s.Init, outer != nil, false)
+		if outer != nil {
+			r.around(outer, l.before)
+		}
+	}
+	if before := r.value(s.Cond, true); before != nil {
+		cond := r.cut(s.Cond)
+		before = append([]piece{text(" ")}, before...)
+		before = append(before, text("if !("), bodyOf(cond), text(") { break }; "))
+		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, before)
+	}
+	if s.Post != nil {
+		r.simple(s.Post, false, false)
+	}
+	r.stmts(s.Body.List)
+}
+
+func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
+	if s.Tok == token.ASSIGN {
+		for _, e := range []ast.Expr{s.Key, s.Value} {
+			r.leaveAll(e, RangeClause)
+		}
+	}
+	before := r.value(s.X, outer != nil)
+	if outer != nil {
+		r.around(outer, before)
+	}
+	r.stmts(s.Body.List)
+}
+
+// leaveAll leaves the accesses in e alone, but for those in closures.
+func (r *rewriter) leaveAll(e ast.Expr, why plan.Reason) {
+	if e == nil {
+		return
+	}
+	r.closures(e)
+	ast.Inspect(e, func(n ast.Node) bool {
+		x, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		for _, a := range []*access{r.places[x], r.maps[x]} {
+			if a != nil && a.left == "" {
+				a.left = why
+			}
+		}
+		_, closure := n.(*ast.FuncLit)
+		return !closure
+	})
+}
