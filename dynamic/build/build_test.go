@@ -247,6 +247,8 @@ func TestWholeModule(t *testing.T) {
 	for _, b := range bins {
 		if b.Path == "" {
 			none = append(none, b.Package)
+		} else if !b.Monitored {
+			t.Errorf("%s is taken for unmonitored", b.Package)
 		}
 	}
 	if !slices.Equal(none, []string{"example.com/whole/none"}) {

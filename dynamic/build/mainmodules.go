@@ -96,18 +96,6 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// owner gives the main module that dir lies in, the innermost where they nest.
-func (m *mainModules) owner(dir string) (mainModule, bool) {
-	var best mainModule
-	found := false
-	for _, mod := range m.mods {
-		if _, in := below(mod.dir, dir); in && len(mod.dir) >= len(best.dir) {
-			best, found = mod, true
-		}
-	}
-	return best, found
-}
-
 // title names what is worked on in plans and messages.
 func (m *mainModules) title() string {
 	paths := make([]string, len(m.mods))

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ type Binary struct {
 	Package string // import path
 	Dir     string // where its tests run
 	Path    string // the binary; "" for a package without test files
+	// Monitored says that the monitor is linked in: some code that the tests
+	// are built from has been rewritten.
+	Monitored bool
 }
 
 // BuildTests builds the test binaries of the named packages, in their order.
@@ -59,10 +63,17 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 			return nil, output, err
 		}
 	}
-	for _, b := range bins {
-		if _, err := os.Stat(b.Path); b.Path != "" && err != nil {
+	for i := range bins {
+		b := &bins[i]
+		if b.Path == "" {
+			continue
+		}
+		data, err := os.ReadFile(b.Path)
+		if err != nil {
 			return nil, nil, fmt.Errorf("the go command built no test binary for %s: %w", b.Package, err)
 		}
+		// The runtime's function table has the names of all functions.
+		b.Monitored = bytes.Contains(data, []byte(monitorPath+"."))
 	}
 	return bins, nil, nil
 }

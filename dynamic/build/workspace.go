@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // Workspace is a prepared build: rewritten files, overlay and go.work in one
@@ -29,6 +31,7 @@ type Workspace struct {
 	overlay map[string]string // original -> what stands in for it
 	sources map[string]string // rewritten file -> original; a subset of overlay, reversed
 	left    []LeftAlone
+	plan    *plan.Plan // nil where files are rewritten without one
 }
 
 // LeftAlone is a file of a main module that is built as it stands, so that
@@ -161,6 +164,7 @@ func (ws *Workspace) leave(rewritten, why string) {
 	delete(ws.sources, rewritten)
 	delete(ws.overlay, original)
 	ws.left = append(ws.left, LeftAlone{ws.Module.rel(original), why})
+	ws.skipFile(ws.Module.rel(original))
 }
 
 // rel gives a path as plans and findings have it: with slashes, relative to

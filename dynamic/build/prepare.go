@@ -1,0 +1,69 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic"
+	"github.com/interlock-go/interlock/dynamic/instrument"
+)
+
+// NotCompiled is the reason of sites in files that do not compile once they
+// are rewritten.
+const NotCompiled plan.Reason = "file does not compile once rewritten (internal error)"
+
+// Prepare rewrites the files of m that hold sites to be monitored and lays out
+// everything that a build of them needs. Sites that the rewriter has to leave
+// alone become skips of p, with the reason; so do, while tests are built, those
+// of files that are left alone. The caller closes the workspace.
+func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
+	monitor, err := fs.Sub(dynamic.Source, "rt")
+	if err != nil {
+		return nil, fmt.Errorf("reading the monitor's source: %w", err)
+	}
+	sites := make(map[plan.Key]*plan.Site, len(p.Sites))
+	for i := range p.Sites {
+		sites[p.Sites[i].Key()] = &p.Sites[i]
+	}
+	rewritten := map[string][]byte{}
+	for _, pkg := range m.Packages {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: monitorPath})
+		if err != nil {
+			return nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
+		}
+		for _, f := range res.Files {
+			rewritten[f.Name] = f.Content
+		}
+		for _, left := range res.Left {
+			skip(p.Site(left.Site.ID), left.Reason)
+		}
+	}
+	ws, err := prepare(m, rewritten, monitor)
+	if err == nil {
+		ws.plan = p
+	}
+	return ws, err
+}
+
+func skip(s *plan.Site, why plan.Reason) {
+	if s != nil {
+		s.Decision, s.Reason, s.Suspicious = plan.Skip, why, false
+	}
+}
+
+// skipFile takes the sites of a file out of the plan.
+func (ws *Workspace) skipFile(file string) {
+	if ws.plan == nil {
+		return
+	}
+	for i := range ws.plan.Sites {
+		if s := &ws.plan.Sites[i]; s.File == file && s.Decision == plan.Monitor {
+			skip(s, NotCompiled)
+		}
+	}
+}

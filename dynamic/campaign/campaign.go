@@ -1,0 +1,283 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// Config says what to run.
+type Config struct {
+	Workspace *build.Workspace
+	Plan      *plan.Plan
+	Binaries  []build.Binary
+	Runs      int    // 0 means 1
+	Seed      uint64 // of the first run; each further one adds 1
+	// TestFlags go to every test binary: -test.run=X and the like, then
+	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
+	TestFlags []string
+	// Timeout is that of one test binary, as `go test -timeout` takes it: 0
+	// means 10 minutes, less than 0 none. It is stretched by what monitoring
+	// costs; see Result.Timeout.
+	Timeout time.Duration
+	// Budget is the noise budget in percent of the time; 0 leaves it to the
+	// monitor.
+	Budget int
+	// Repeat arms pairs that are caught already in every run, not in every
+	// second one.
+	Repeat bool
+	// Only, if not empty, are the sites to arm: a replay of one finding.
+	Only []uint32
+	// Dir takes the evidence files, and is kept; "" is a folder in the
+	// workspace, which goes with it.
+	Dir string
+	// Stdout takes what `go test` would print: all of the first run, then
+	// each package's first failure. nil prints nothing.
+	Stdout io.Writer
+	// Progress is called, by the goroutine of Run, for what happens; nil is
+	// fine.
+	Progress func(Event)
+}
+
+// Event is one step of a campaign.
+type Event struct {
+	Kind    EventKind
+	Run     int    // from 1
+	Runs    int    // to be made in all
+	Seed    uint64 // of this run
+	Package string // PackageDone, Caught
+	Outcome Outcome
+	Elapsed time.Duration // PackageDone
+	Pair    [2]uint32     // Caught: sites of a pair seen for the first time
+}
+
+// EventKind tells the steps apart.
+type EventKind string
+
+const (
+	RunStarted  EventKind = "run"
+	PackageDone EventKind = "package"
+	Caught      EventKind = "caught"
+)
+
+// Result is what a campaign has shown, or what it had shown when it was
+// interrupted.
+type Result struct {
+	// Findings are confirmed, sorted and sealed.
+	Findings []*finding.Finding
+	Runs     int // made in full
+	Seed     uint64
+	// Interrupted says that the context ended before the last run did.
+	Interrupted bool
+	Packages    []PackageResult // in the order of Config.Binaries
+	Coverage    Coverage
+	Counters    evidence.Counters // summed over all processes
+	// Timeout is the time that one test binary was given; 0 is no limit.
+	Timeout time.Duration
+	// Dir holds the evidence files.
+	Dir string
+	// Problems are sentences on evidence that may be incomplete.
+	Problems []string
+
+	lines map[place]bool // where sites were reached
+}
+
+// place is a line of source.
+type place struct {
+	file string
+	line int
+}
+
+// Failed reports whether a package's tests failed in some run.
+func (r *Result) Failed() bool {
+	for _, p := range r.Packages {
+		if p.Failures > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Run makes the campaign. When ctx ends it gives what was found so far and no
+// error; an error means that the campaign could not be set up or went on
+// no longer, and even then the result holds what there is.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	c, err := start(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	for run := 1; run <= cfg.Runs && err == nil; run++ {
+		if err = c.run(ctx, run); err == nil {
+			c.result.Runs = run
+		}
+	}
+	if ctx.Err() != nil {
+		c.result.Interrupted = true
+		err = nil
+	}
+	c.finish()
+	return c.result, err
+}
+
+// campaign is the state of Run.
+type campaign struct {
+	cfg    *Config
+	result *Result
+	seen   *tally
+	sites  string // file of the site table, as the run that goes on has it
+}
+
+func start(cfg *Config) (*campaign, error) {
+	cfg.Runs = max(cfg.Runs, 1)
+	if cfg.Dir == "" {
+		cfg.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("finding the evidence folder: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the evidence folder: %w", err)
+	}
+	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan)}
+	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(cfg.Timeout, cfg.Budget)}
+	for _, b := range cfg.Binaries {
+		c.result.Packages = append(c.result.Packages, PackageResult{Package: b.Package, NoTests: b.Path == ""})
+	}
+	return c, nil
+}
+
+// layOut writes the site table of run n. Sites that earlier runs have seen
+// near misses at are armed first, as suspicious ones are.
+func (c *campaign) layOut(n int) error {
+	c.sites = filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-sites.txt", n))
+	if err := os.WriteFile(c.sites, siteTable(c.cfg.Plan, c.cfg.Only, c.seen.near), 0o644); err != nil {
+		return fmt.Errorf("writing the site table: %w", err)
+	}
+	return nil
+}
+
+// run makes one run: every package's test binary once.
+func (c *campaign) run(ctx context.Context, n int) error {
+	cfg := c.cfg
+	seed := cfg.Seed + uint64(n-1)
+	c.progress(Event{Kind: RunStarted, Run: n, Runs: cfg.Runs, Seed: seed})
+	known := c.knownIn(n)
+	c.seen.begin(n, seed, known)
+	if err := c.layOut(n); err != nil {
+		return err
+	}
+	for i, b := range cfg.Binaries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		pkg := &c.result.Packages[i]
+		if pkg.NoTests {
+			c.show(n == 1, noTests(b.Package))
+			continue
+		}
+		if !b.Monitored && n > 1 {
+			continue // the first run has shown all that there is to see
+		}
+		file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
+		p := c.execute(ctx, b, monitored(file, c.sites, n, seed, known, cfg.Budget))
+		if p.err != nil && ctx.Err() == nil {
+			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+		}
+		if b.Monitored {
+			c.collect(n, pkg, file, p)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.judge(ctx, n, b, pkg, p)
+		c.progress(Event{Kind: PackageDone, Run: n, Runs: cfg.Runs, Seed: seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed})
+	}
+	return nil
+}
+
+// knownIn gives the pairs that run n is not to arm.
+func (c *campaign) knownIn(n int) []pair {
+	if c.cfg.Repeat || n%2 == 1 {
+		return nil
+	}
+	return c.seen.pairs()
+}
+
+// collect reads the evidence of one process.
+func (c *campaign) collect(n int, pkg *PackageResult, file string, p *process) {
+	problem := func(format string, args ...any) {
+		c.result.Problems = append(c.result.Problems, fmt.Sprintf("run %d of %s: ", n, pkg.Package)+fmt.Sprintf(format, args...))
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		problem("the process left no evidence: it died before it began, or the monitor refused to start")
+		return
+	} else if err != nil {
+		problem("%v", err)
+		return
+	}
+	defer f.Close()
+	records, bad, err := evidence.Read(f)
+	if err != nil {
+		problem("%v", err)
+	}
+	if bad > 0 {
+		problem("%d lines of evidence are not readable", bad)
+	}
+	for _, fresh := range c.seen.add(pkg.Package, records, p.outcome != Passed, problem) {
+		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(fresh)})
+	}
+}
+
+// judge takes up how the tests went. The first time that a package fails, its
+// binary runs once more with the monitor asleep.
+func (c *campaign) judge(ctx context.Context, n int, b build.Binary, pkg *PackageResult, p *process) {
+	pkg.Runs++
+	c.show(n == 1 || pkg.First == nil && p.outcome != Passed, p.report(b.Package, c.verbose()))
+	if p.outcome == Passed {
+		return
+	}
+	pkg.Failures++
+	if pkg.First != nil {
+		return
+	}
+	pkg.First = &Failure{Run: n, Seed: c.seen.seed, Outcome: p.outcome, Output: string(p.output)}
+	if plain := c.execute(ctx, b, nil); plain.err == nil && ctx.Err() == nil {
+		pkg.Plain = plain.outcome
+	}
+}
+
+// show prints the first run whole, then each package's first failure.
+func (c *campaign) show(wanted bool, text []byte) {
+	if wanted && c.cfg.Stdout != nil {
+		c.cfg.Stdout.Write(text)
+	}
+}
+
+func (c *campaign) progress(e Event) {
+	if c.cfg.Progress != nil {
+		c.cfg.Progress(e)
+	}
+}
+
+func (c *campaign) finish() {
+	r := c.result
+	r.Findings = c.seen.findings(c.cfg, r)
+	r.Coverage = c.seen.coverage()
+	r.lines = map[place]bool{}
+	for _, id := range r.Coverage.Reached {
+		s := c.cfg.Plan.Site(id)
+		r.lines[place{s.File, s.Line}] = true
+	}
+	r.Counters = c.seen.counters
+}

@@ -1,0 +1,383 @@
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+// TestMain keeps the go command's own cache while Interlock's goes elsewhere.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		out, err := exec.Command("go", "env", "GOCACHE").Output()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		dir, err := os.MkdirTemp("", "campaigntest")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		os.Setenv("GOCACHE", strings.TrimSpace(string(out)))
+		os.Setenv("XDG_CACHE_HOME", dir)
+		os.Setenv("GOFLAGS", "")
+		os.Setenv("GOPROXY", "off")
+		return m.Run()
+	}())
+}
+
+func unpack(t *testing.T, archive string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// config builds a module for a campaign. A nil plan means that of its sites.
+func config(t *testing.T, archive string, p *plan.Plan) Config {
+	t.Helper()
+	m, err := build.Load(context.Background(), build.Options{Dir: unpack(t, archive), Patterns: []string{"./..."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p == nil {
+		if p, err = atomicsets.Build(m.Path, atomicsets.Sites(m.Packages), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws, err := build.Prepare(context.Background(), m, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	bins, err := ws.BuildTests(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range ws.LeftAlone() {
+		t.Errorf("%s is not monitored: %s", l.File, l.Why)
+	}
+	for i := range bins {
+		bins[i].Monitored = true // or plays it, see scripted
+	}
+	return Config{Workspace: ws, Plan: p, Binaries: bins}
+}
+
+func campaignOf(t *testing.T, cfg Config) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// scripted is a module without sites whose test plays the monitor: what it
+// writes as evidence is decided by the line of `script` for its run.
+func scripted(script string) string {
+	return `
+-- go.mod --
+module example.com/m
+
+go 1.22
+-- m.go --
+package m
+-- script.txt --
+` + script + `
+-- m_test.go --
+package m
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func Test(t *testing.T) {
+	for _, name := range []string{"PWD", "INTERLOCK_SEED"} {
+		fmt.Println(name, os.Getenv(name))
+	}
+	out := os.Getenv("INTERLOCK_OUT")
+	if out == "" {
+		return
+	}
+	data, err := os.ReadFile("script.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _ := strconv.Atoi(os.Getenv("INTERLOCK_RUN"))
+	f, err := os.OpenFile(out, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := fmt.Sprintf("{\"v\":1,\"run\":%d,\"seed\":%s,\"pid\":%d,", run, os.Getenv("INTERLOCK_SEED"), os.Getpid())
+	fmt.Fprintf(f, "%s\"kind\":\"start\"}\n", head)
+	for _, word := range strings.Fields(strings.Split(string(data), "\n")[run-1]) {
+		switch word {
+		case "fail":
+			t.Error("as the script says")
+		case "panic":
+			panic("as the script says")
+		case "exit":
+			os.Exit(7)
+		case "hang":
+			select {}
+		case "garbage":
+			fmt.Fprintln(f, "{garbage")
+		case "gone":
+			os.Remove(out)
+		case "known?":
+			fmt.Println("known?")
+			os.WriteFile("known", []byte(os.Getenv("INTERLOCK_KNOWN")), 0o644)
+		case "wait":
+			os.WriteFile("waiting", nil, 0o644)
+			time.Sleep(time.Hour)
+		default: // a pair of sites
+			a, b, _ := strings.Cut(word, "-")
+			side := "{\"site\":%s,\"write\":true,\"addr\":1,\"size\":8,\"gid\":%d,\"stack\":\"goroutine %d [running]:\\nexample.com/m.F()\\n\\t" + dir() + "/m.go:3 +0x1\\n\"}"
+			fmt.Fprintf(f, "%s\"kind\":\"race\",\"count\":1,\"a\":"+side+",\"b\":"+side+"}\n", head, a, 7, 7, b, 8, 8)
+		}
+	}
+	fmt.Fprintf(f, "%s\"kind\":\"stats\",\"counters\":{\"slow\":10},\"reached\":[1],\"armed\":[1],\"near\":[2]}\n", head)
+}
+
+func dir() string {
+	dir, _ := os.Getwd()
+	return dir
+}
+`
+}
+
+// threeSites is a plan for modules of scripted.
+func threeSites(t *testing.T) *plan.Plan {
+	t.Helper()
+	var sites []plan.Site
+	for i := range 3 {
+		sites = append(sites, plan.Site{
+			Package: "example.com/m", Function: "F", Variable: plan.Variable{Package: "example.com/m", Name: "n", Kind: plan.KindGlobal},
+			Mode: plan.Write, File: "m.go", Line: i + 3, Column: 1, EndLine: i + 3, EndCol: 2, Expr: "n", Source: "n++",
+		})
+	}
+	p, err := atomicsets.Build("example.com/m", sites, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestCountsKOfN(t *testing.T) {
+	// Pair 1-2 shows in every run, armed or not; 2-3 in the fourth only.
+	cfg := config(t, scripted("1-2\n2-1\n1-2\n1-2 3-2\n1-2"), threeSites(t))
+	cfg.Runs, cfg.Seed = 5, 40
+	r := campaignOf(t, cfg)
+	if len(r.Findings) != 2 || r.Runs != 5 || len(r.Problems) > 0 {
+		t.Fatalf("%d findings in %d runs, problems %q", len(r.Findings), r.Runs, r.Problems)
+	}
+	for _, f := range r.Findings {
+		if err := f.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	// Runs 2 and 4 do not arm what is known, so that they do not count.
+	first, second := r.Findings[0].Evidence, r.Findings[1].Evidence
+	if first.Hits != 3 || first.Runs != 3 || first.Count != 5 || first.Run != 1 || first.Seed != 40 {
+		t.Errorf("pair 1-2: %+v", first)
+	}
+	if second.Hits != 1 || second.Runs != 5 || second.Count != 1 || second.Run != 4 || second.Seed != 43 {
+		t.Errorf("pair 2-3: %+v", second)
+	}
+	if second.Replay != "interlock test -runs=1 -seed=43 example.com/m" {
+		t.Errorf("replay: %s", second.Replay)
+	}
+	if r.Counters.Slow != 50 || !slices.Equal(r.Coverage.Never, []uint32{2, 3}) || !slices.Equal(r.Coverage.Armed, []uint32{1}) {
+		t.Errorf("%+v %+v", r.Counters, r.Coverage)
+	}
+	stack := r.Findings[0].Accesses[0].Goroutine.Stack
+	if len(stack) != 1 || stack[0] != (finding.Frame{Function: "example.com/m.F", File: "m.go", Line: 3}) {
+		t.Errorf("stack %v", stack)
+	}
+}
+
+func TestRepeatArmsInEveryRun(t *testing.T) {
+	cfg := config(t, scripted("1-2 known?\n1-2 known?\nknown?"), threeSites(t))
+	cfg.Runs, cfg.Repeat = 3, true
+	r := campaignOf(t, cfg)
+	if len(r.Findings) != 1 || r.Findings[0].Evidence.Hits != 2 || r.Findings[0].Evidence.Runs != 3 || len(r.Findings[0].Notes) > 0 {
+		t.Errorf("%+v", r.Findings)
+	}
+}
+
+func TestKnownPairsArePassedOn(t *testing.T) {
+	cfg := config(t, scripted("known? 3-1 fail\nknown? fail"), threeSites(t))
+	cfg.Runs = 2
+	var events []string
+	cfg.Progress = func(e Event) { events = append(events, fmt.Sprintf("%s %d %v%s", e.Kind, e.Run, e.Pair, e.Outcome)) }
+	cfg.TestFlags = []string{"-test.v"}
+	var all bytes.Buffer
+	cfg.Stdout = &all
+	r := campaignOf(t, cfg)
+	if want := []string{"run 1 [0 0]", "caught 1 [1 3]", "package 1 [0 0]failed", "run 2 [0 0]", "package 2 [0 0]failed"}; !slices.Equal(events, want) {
+		t.Errorf("events %q, want %q", events, want)
+	}
+	if out := all.String(); strings.Count(out, "known?") != 1 {
+		t.Errorf("the first run is to be shown, and no second failure:\n%s", out)
+	}
+	if known, err := os.ReadFile(filepath.Join(cfg.Binaries[0].Dir, "known")); err != nil || string(known) != "1-3" {
+		t.Errorf("known to the second run: %q, %v", known, err)
+	}
+	if r.Packages[0].Failures != 2 {
+		t.Errorf("%+v", r.Packages)
+	}
+}
+
+func TestOutcomesAreToldApart(t *testing.T) {
+	for _, tt := range []struct {
+		script  string
+		outcome Outcome
+		shown   string
+	}{
+		{"fail 1-2", Failed, "as the script says"},
+		{"panic", Panicked, "panic: as the script says"},
+		{"exit", Failed, "FAIL\texample.com/m\t"},
+		{"hang", TimedOut, "panic: test timed out after 600ms"},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			cfg := config(t, scripted(tt.script), threeSites(t))
+			if tt.script == "hang" {
+				cfg.Timeout = 100 * time.Millisecond // stretched by 6
+			}
+			var out bytes.Buffer
+			cfg.Stdout = &out
+			r := campaignOf(t, cfg)
+			p := r.Packages[0]
+			if !r.Failed() || p.Failures != 1 || p.First == nil || p.First.Outcome != tt.outcome {
+				t.Fatalf("%+v", p)
+			}
+			if p.Plain != Passed || !p.OnlyMonitored() {
+				t.Errorf("without the monitor: %q", p.Plain)
+			}
+			if !strings.Contains(out.String(), tt.shown) || !strings.Contains(out.String(), "FAIL\texample.com/m\t") {
+				t.Errorf("shown:\n%s", out.String())
+			}
+			if tt.outcome == Failed && len(r.Findings) == 1 && !r.Findings[0].Evidence.Harmful {
+				t.Error("a race in a run that failed, and fails only then, is harmful")
+			}
+		})
+	}
+}
+
+func TestLostEvidenceIsSaid(t *testing.T) {
+	cfg := config(t, scripted("garbage 1-2\ngone\n1-9"), threeSites(t))
+	cfg.Runs = 3
+	r := campaignOf(t, cfg)
+	if len(r.Findings) != 1 || len(r.Problems) != 3 {
+		t.Fatalf("%d findings, problems %q", len(r.Findings), r.Problems)
+	}
+	for i, words := range []string{"run 1 of example.com/m: 1 lines", "run 2 of example.com/m: the process left no evidence", "run 3 of example.com/m: 1 records name sites"} {
+		if !strings.Contains(r.Problems[i], words) {
+			t.Errorf("problem %q lacks %q", r.Problems[i], words)
+		}
+	}
+}
+
+func TestInterruptKeepsWhatWasFound(t *testing.T) {
+	cfg := config(t, scripted("1-2\n1-2 2-3 wait"), threeSites(t))
+	cfg.Runs, cfg.Repeat, cfg.Dir = 5, true, t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		// The test says by a file that it has written its evidence.
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(cfg.Binaries[0].Dir, "waiting")); err == nil {
+				break
+			}
+		}
+		cancel()
+	}()
+	r, err := Run(ctx, cfg)
+	if err != nil || !r.Interrupted || r.Runs != 1 || len(r.Findings) != 2 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if hits := r.Findings[0].Evidence; hits.Hits != 2 || hits.Runs != 2 {
+		t.Errorf("%+v", hits)
+	}
+	if _, err := os.Stat(filepath.Join(cfg.Dir, "run-0002-001.jsonl")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReplayArmsTheSitesAsked(t *testing.T) {
+	cfg := config(t, scripted(""), threeSites(t))
+	cfg.Only = []uint32{3}
+	r := campaignOf(t, cfg)
+	data, err := os.ReadFile(filepath.Join(r.Dir, "run-0001-sites.txt"))
+	if err != nil || string(data) != "3 1 s\n" {
+		t.Errorf("site table %q, %v", data, err)
+	}
+}
+
+func TestNearMissesAreArmedFirst(t *testing.T) {
+	cfg := config(t, scripted("\n"), threeSites(t))
+	cfg.Runs = 2
+	r := campaignOf(t, cfg)
+	for run, want := range []string{"1 1 -\n2 1 -\n3 1 -\n", "1 1 -\n2 1 s\n3 1 -\n"} {
+		data, err := os.ReadFile(filepath.Join(r.Dir, fmt.Sprintf("run-%04d-sites.txt", run+1)))
+		if err != nil || string(data) != want {
+			t.Errorf("site table of run %d: %q, %v", run+1, data, err)
+		}
+	}
+}
+
+func TestTimeoutIsStretched(t *testing.T) {
+	for _, tt := range []struct {
+		timeout time.Duration
+		budget  int
+		want    time.Duration
+	}{{0, 0, time.Hour}, {-1, 0, 0}, {time.Minute, 50, 3 * time.Minute}} {
+		if got := stretch(tt.timeout, tt.budget); got != tt.want {
+			t.Errorf("%v with budget %d: %v, want %v", tt.timeout, tt.budget, got, tt.want)
+		}
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	var o output
+	line := []byte(strings.Repeat("x", 1<<16-1) + "\n")
+	for range 300 {
+		o.Write(line)
+	}
+	o.Write([]byte("the end"))
+	got := o.bytes()
+	if len(got) > 4*outputHalf || !bytes.HasSuffix(got, []byte("the end")) || !bytes.Contains(got, []byte("bytes left out")) {
+		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-10:])
+	}
+}

@@ -1,0 +1,170 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// findings makes a confirmed finding of each pair caught.
+func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
+	plain := map[string]Outcome{}
+	for _, p := range r.Packages {
+		plain[p.Package] = p.Plain
+	}
+	var all []*finding.Finding
+	for _, p := range t.pairs() {
+		f := t.confirm(cfg, p)
+		for pkg := range t.caught[p].failed {
+			f.Evidence.Harmful = f.Evidence.Harmful || plain[pkg] == Passed
+		}
+		all = append(all, f)
+	}
+	finding.Sort(all)
+	finding.Seal(all)
+	return all
+}
+
+func (t *tally) confirm(cfg *Config, p pair) *finding.Finding {
+	c := t.caught[p]
+	a := t.access(cfg, c.record.A)
+	b := t.access(cfg, c.record.B)
+	// A run cannot tell which side lacks protection; the text decides, so
+	// that the same race reads the same each time.
+	if cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) < 0 {
+		a, b = b, a
+	}
+	v := finding.Variable(t.plan.Site(p[0]).Variable)
+	f := &finding.Finding{
+		Code: finding.CaughtInTheAct, Status: finding.Confirmed,
+		Title:    fmt.Sprintf("data race on %s: %s and %s at the same moment", v, a.Mode, b.Mode),
+		Message:  message(v, &a, &b),
+		Variable: v,
+		Accesses: []finding.Access{a, b},
+		Evidence: &finding.Evidence{
+			Engine: "watch", Run: c.run, Runs: t.tries(p), Hits: len(c.hits), Count: c.count, Seed: c.seed, Test: c.test,
+		},
+	}
+	f.Evidence.Replay = replay(cfg, f)
+	if n := t.runs; n != f.Evidence.Runs {
+		f.Notes = append(f.Notes, fmt.Sprintf("armed in %d of the campaign's %d runs; the others looked for further races", f.Evidence.Runs, n))
+	}
+	return f
+}
+
+func message(v finding.Variable, a, b *finding.Access) string {
+	harm := "the read may see an old or a half-written value"
+	switch {
+	case v.Kind == plan.KindMap:
+		harm = "the map may be corrupted, and the runtime ends the program when it notices"
+	case a.Mode == finding.Write && b.Mode == finding.Write:
+		harm = "one of the writes may be lost"
+	}
+	return fmt.Sprintf("Goroutine %d was about to %s %s in %s while goroutine %d was about to %s it in %s, and nothing orders the two: %s.",
+		a.Goroutine.ID, a.Mode, a.Expr, a.Function, b.Goroutine.ID, b.Mode, b.Function, harm)
+}
+
+// access joins what the plan knows of a site with what the run saw there.
+func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
+	s := t.plan.Site(side.Site)
+	g := parseStack(side.Stack)
+	g.ID = side.GID
+	for _, frames := range [][]finding.Frame{g.Stack, g.Created} {
+		for i := range frames {
+			frames[i].File = userPath(cfg, frames[i].File)
+		}
+	}
+	a := finding.Access{
+		Position: finding.Position{File: s.File, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndCol},
+		Package:  s.Package, Function: s.Function, Expr: s.Expr, Source: s.Source,
+		Mode: finding.Mode(s.Mode), Goroutine: &g,
+	}
+	if len(g.Created) > 0 {
+		a.Role = fmt.Sprintf("goroutine started at %s:%d", g.Created[0].File, g.Created[0].Line)
+	}
+	return a
+}
+
+// userPath gives a file of a stack as findings name it: relative to the root
+// where it lies below.
+func userPath(cfg *Config, file string) string {
+	m := cfg.Workspace.Module
+	file = cfg.Workspace.Original(file)
+	if rel, err := filepath.Rel(m.Root, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	// Built with -trimpath, files begin with the module's path.
+	if rel, ok := strings.CutPrefix(file, m.Path+"/"); ok {
+		return rel
+	}
+	return filepath.ToSlash(file)
+}
+
+// replay is the command that makes the first run that showed f once more.
+func replay(cfg *Config, f *finding.Finding) string {
+	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed)}
+	if cfg.Budget > 0 {
+		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
+	}
+	words = append(words, f.Evidence.Test)
+	flags := goFlags(cfg)
+	if test := testOf(f); test != "" && !strings.Contains(strings.Join(flags, " "), "-run=") {
+		flags = append(flags, "-run=^"+test+"$")
+	}
+	if len(flags) > 0 {
+		words = append(append(words, "--"), flags...)
+	}
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// goFlags gives the flags as `go test` takes them.
+func goFlags(cfg *Config) []string {
+	flags := cfg.Workspace.Module.BuildFlags()
+	for _, f := range cfg.TestFlags {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(f, "-"), "test."); ok && strings.HasPrefix(f, "-") {
+			f = "-" + rest
+		}
+		flags = append(flags, f)
+	}
+	return flags
+}
+
+var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
+
+// testOf gives the test function that both sides come from, as their stacks
+// and go statements show it, or "".
+func testOf(f *finding.Finding) string {
+	test := ""
+	for _, a := range f.Accesses {
+		of := ""
+		for _, frame := range append(a.Goroutine.Stack, a.Goroutine.Created...) {
+			if m := testFunction.FindStringSubmatch(frame.Function); m != nil && strings.HasSuffix(frame.File, "_test.go") {
+				of = m[1] + m[2]
+			}
+		}
+		if of == "" || test != "" && of != test {
+			return ""
+		}
+		test = of
+	}
+	return test
+}
+
+var plainWord = regexp.MustCompile(`^[-+=:,./@%_A-Za-z0-9]+$`)
+
+// shellQuote quotes a word for a POSIX shell where it needs to be.
+func shellQuote(w string) string {
+	if plainWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}

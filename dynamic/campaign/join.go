@@ -1,0 +1,171 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Join makes one list of suspected findings and those that r confirms. A confirmed one
+// takes the place of the suspected one on the same two accesses, or with the
+// same id, and takes over what only the static side knows: the narrower code,
+// which side lacks protection, locks held, section, fix. A confirmed one that
+// shares one access of the same variable with a suspected one takes over the
+// code; where only the variable is the same, notes point from one to the
+// other. Suspected findings on which the runs have shown nothing get a note on
+// that. The findings given are not changed; those returned are sorted and have
+// ids of their own each.
+func Join(static []*finding.Finding, r *Result) []*finding.Finding {
+	left := clones(static)
+	var joined []*finding.Finding
+	for _, c := range clones(r.Findings) {
+		if i := counterpart(left, c); i >= 0 {
+			takeOver(c, left[i])
+			left = slices.Delete(left, i, i+1)
+		}
+		joined = append(joined, c)
+	}
+	for _, s := range left {
+		r.unobserved(s)
+		for _, c := range joined {
+			if c.Status == finding.Confirmed && sameVariable(s, c) {
+				relate(s, c)
+			}
+		}
+		joined = append(joined, s)
+	}
+	finding.Sort(joined)
+	separate(joined)
+	return joined
+}
+
+func clones(findings []*finding.Finding) []*finding.Finding {
+	var out []*finding.Finding
+	for _, f := range findings {
+		c := *f
+		c.Accesses = slices.Clone(f.Accesses)
+		c.Notes = slices.Clone(f.Notes)
+		out = append(out, &c)
+	}
+	return out
+}
+
+// counterpart finds the suspected finding that c confirms, or gives -1. Places
+// decide before ids, since an ordinal counts differently on the two sides.
+func counterpart(static []*finding.Finding, c *finding.Finding) int {
+	i := slices.IndexFunc(static, func(s *finding.Finding) bool { return sameVariable(s, c) && samePlaces(s, c) })
+	if i < 0 {
+		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
+	}
+	return i
+}
+
+// sameVariable leaves the kind out, in which the two sides may differ.
+func sameVariable(a, b *finding.Finding) bool {
+	v, w := a.Variable, b.Variable
+	v.Kind, w.Kind = "", ""
+	return v == w && v.Name != ""
+}
+
+// samePlaces reports whether the two accesses of c are those of s. Lines
+// decide: the two sides may name another column of an expression.
+func samePlaces(s, c *finding.Finding) bool {
+	if len(c.Accesses) != 2 {
+		return false
+	}
+	a, b := c.Accesses[0], c.Accesses[1]
+	switch len(s.Accesses) {
+	case 1:
+		return sameLine(s.Accesses[0], a) && sameLine(s.Accesses[0], b)
+	case 2:
+		x, y := s.Accesses[0], s.Accesses[1]
+		return sameLine(x, a) && sameLine(y, b) || sameLine(x, b) && sameLine(y, a)
+	}
+	return false
+}
+
+func sameLine(a, b finding.Access) bool {
+	return a.File == b.File && a.Line == b.Line && a.Mode == b.Mode
+}
+
+// takeOver gives c what s knows. The accesses take the words of s, so that the
+// id is that of s and a baseline of suspected findings goes on to hold.
+func takeOver(c, s *finding.Finding) {
+	c.Code = sharper(c.Code, s.Code)
+	c.Section, c.Cycle, c.Fix, c.Ordinal = s.Section, s.Cycle, s.Fix, s.Ordinal
+	if len(c.Accesses) == 2 && len(s.Accesses) > 0 && !sameLine(c.Accesses[0], s.Accesses[0]) && sameLine(c.Accesses[1], s.Accesses[0]) {
+		slices.Reverse(c.Accesses)
+	}
+	for i := range c.Accesses {
+		if len(s.Accesses) == 0 {
+			break
+		}
+		a, from := &c.Accesses[i], &s.Accesses[min(i, len(s.Accesses)-1)]
+		if !sameLine(*a, *from) {
+			continue
+		}
+		a.Function, a.Expr, a.Locks = from.Function, from.Expr, from.Locks
+		if a.Role == "" {
+			a.Role = from.Role
+		}
+	}
+	if s.Message != "" {
+		c.Notes = append(c.Notes, "statically: "+s.Message)
+	}
+	c.Notes = append(c.Notes, s.Notes...)
+	c.ID = c.ComputeID()
+}
+
+// sharper gives the narrower of two codes.
+func sharper(c, s finding.Code) finding.Code {
+	if c == finding.CaughtInTheAct {
+		return s
+	}
+	return c
+}
+
+// unobserved notes on a suspected finding what the runs say about it: how
+// many there were, and whether they came by its accesses at all. It never says
+// that the finding is wrong.
+func (r *Result) unobserved(s *finding.Finding) {
+	if r.Runs == 0 {
+		return
+	}
+	note := fmt.Sprintf("unobserved in %d runs", r.Runs)
+	for _, a := range s.Accesses {
+		if !r.lines[place{a.File, a.Line}] {
+			note += fmt.Sprintf("; none came by %s:%d", a.File, a.Line)
+		}
+	}
+	s.Notes = append(s.Notes, note)
+}
+
+// relate has two findings on one variable point at each other.
+func relate(s, c *finding.Finding) {
+	shared := slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
+		return slices.ContainsFunc(c.Accesses, func(b finding.Access) bool { return sameLine(a, b) })
+	})
+	if shared && isRace(s.Code) {
+		c.Code = sharper(c.Code, s.Code)
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("a race on this variable was caught: %s", c.ID))
+	c.Notes = append(c.Notes, fmt.Sprintf("suspected on this variable as well: %s (%s)", s.ID, s.Code))
+}
+
+// separate gives findings of one id different ordinals; the first keeps its
+// own.
+func separate(findings []*finding.Finding) {
+	seen := map[string]bool{}
+	for _, f := range findings {
+		for seen[f.ID] {
+			f.Ordinal++
+			f.ID = f.ComputeID()
+		}
+		seen[f.ID] = true
+	}
+}
+
+// isRace reports whether the code is of the family of data races.
+func isRace(c finding.Code) bool { return strings.HasPrefix(string(c), "IL1") }

@@ -1,0 +1,129 @@
+package campaign
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// at makes an access in a line, of a function named after the file.
+func at(line int, mode finding.Mode) finding.Access {
+	return finding.Access{Position: finding.Position{File: "a.go", Line: line, Column: 2}, Package: "m", Function: "F", Expr: "x.n", Mode: mode}
+}
+
+func make1(code finding.Code, name string, accesses ...finding.Access) *finding.Finding {
+	f := &finding.Finding{Code: code, Status: finding.Suspected, Title: "t", Variable: finding.Variable{Package: "m", Type: "T", Name: name, Kind: "field"}, Accesses: accesses}
+	if code == finding.CaughtInTheAct {
+		f.Status, f.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1}
+	}
+	return f
+}
+
+func seal(fs ...*finding.Finding) []*finding.Finding {
+	finding.Sort(fs)
+	finding.Seal(fs)
+	return fs
+}
+
+func join(t *testing.T, static, confirmed []*finding.Finding, reached ...int) []*finding.Finding {
+	t.Helper()
+	r := &Result{Findings: confirmed, Runs: 20, lines: map[place]bool{}}
+	for _, line := range reached {
+		r.lines[place{"a.go", line}] = true
+	}
+	got := Join(static, r)
+	seen := map[string]bool{}
+	for _, f := range got {
+		if err := f.Validate(); err != nil {
+			t.Error(err)
+		}
+		if seen[f.ID] {
+			t.Errorf("id %s comes twice", f.ID)
+		}
+		seen[f.ID] = true
+	}
+	return got
+}
+
+func TestConfirmedTakesThePlaceOfSuspected(t *testing.T) {
+	// The passes count two findings alike; the run has seen the second only,
+	// and names the sides in the other order and with another expression.
+	unlocked := at(7, finding.Read)
+	locked := at(3, finding.Write)
+	locked.Locks = []string{"x.mu"}
+	second := make1(finding.Unguarded, "n", unlocked, locked)
+	second.Notes = []string{"guarded in 9 of 10 places"}
+	static := seal(make1(finding.Unguarded, "n", at(5, finding.Read), at(3, finding.Write)), second)
+	a, b := at(3, finding.Write), at(7, finding.Read)
+	a.Expr, a.Role = "(x).n", "goroutine started at a.go:1"
+	confirmed := seal(make1(finding.CaughtInTheAct, "n", a, b))
+	wantID, before := static[1].ID, *confirmed[0]
+
+	got := join(t, static, confirmed)
+	if len(got) != 2 {
+		t.Fatalf("%d findings", len(got))
+	}
+	i := slices.IndexFunc(got, func(f *finding.Finding) bool { return f.Status == finding.Confirmed })
+	c := got[i]
+	if c.ID != wantID || c.Code != finding.Unguarded || c.Evidence == nil {
+		t.Errorf("id %s (want %s), code %s", c.ID, wantID, c.Code)
+	}
+	if c.Accesses[0].Line != 7 || !slices.Equal(c.Accesses[1].Locks, locked.Locks) || c.Accesses[1].Role != a.Role {
+		t.Errorf("accesses %+v", c.Accesses)
+	}
+	if !slices.Contains(c.Notes, "guarded in 9 of 10 places") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	if !reflect.DeepEqual(before, *confirmed[0]) {
+		t.Error("Join changed what it was given")
+	}
+}
+
+func TestOneAccessRacesWithItself(t *testing.T) {
+	static := seal(make1(finding.LoadAndStore, "n", at(3, finding.Write)))
+	got := join(t, static, seal(make1(finding.CaughtInTheAct, "n", at(3, finding.Write), at(3, finding.Write))))
+	if len(got) != 1 || got[0].Code != finding.LoadAndStore || got[0].ID != static[0].ID {
+		t.Errorf("%+v", got[0])
+	}
+}
+
+func TestSharedAccessSharpensTheCode(t *testing.T) {
+	static := seal(make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)))
+	other := at(9, finding.Write)
+	other.Function = "G"
+	got := join(t, static, seal(make1(finding.CaughtInTheAct, "n", at(7, finding.Read), other)))
+	if len(got) != 2 {
+		t.Fatalf("%d findings", len(got))
+	}
+	for _, f := range got {
+		if f.Code != finding.Unguarded || len(f.Notes) == 0 {
+			t.Errorf("%s %s %q", f.Status, f.Code, f.Notes)
+		}
+	}
+}
+
+func TestOtherVariableStaysApart(t *testing.T) {
+	static := seal(make1(finding.Unguarded, "m", at(7, finding.Read), at(3, finding.Write)))
+	got := join(t, static, seal(make1(finding.CaughtInTheAct, "n", at(7, finding.Read), at(3, finding.Write))), 7)
+	for _, f := range got {
+		if f.Status == finding.Confirmed && (f.Code != finding.CaughtInTheAct || len(f.Notes) > 0) {
+			t.Errorf("%s %q", f.Code, f.Notes)
+		}
+		if f.Status == finding.Suspected && strings.Join(f.Notes, "") != "unobserved in 20 runs; none came by a.go:3" {
+			t.Errorf("notes %q", f.Notes)
+		}
+	}
+}
+
+func TestIDsStayApart(t *testing.T) {
+	// By its place the confirmed finding is the second suspected one; another
+	// confirmed one has the id that the second had.
+	static := seal(make1(finding.Unguarded, "n", at(5, finding.Read), at(3, finding.Write)), make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)))
+	confirmed := seal(make1(finding.CaughtInTheAct, "n", at(7, finding.Read), at(3, finding.Write)), make1(finding.CaughtInTheAct, "n", at(8, finding.Read), at(3, finding.Write)))
+	if got := join(t, static, confirmed); len(got) != 3 {
+		t.Errorf("%d findings", len(got))
+	}
+}

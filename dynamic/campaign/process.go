@@ -1,0 +1,174 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+const (
+	defaultTimeout = 10 * time.Minute // as `go test`
+	// After its deadline a test binary has this long to print its goroutines
+	// and end; then it is asked to, and after as long again it is killed.
+	grace = 5 * time.Second
+	// Accesses cost more in an instrumented program even without noise.
+	monitorFactor = 2
+	monitorBudget = 200 // percent, see dynamic/rt
+)
+
+// stretch gives the deadline of a monitored process for the one that the user
+// set: noise and monitor cost time that the program is not to blame for.
+// budget is in percent; 0, the monitor's own, is taken for 100.
+func stretch(timeout time.Duration, budget int) time.Duration {
+	if timeout == 0 {
+		timeout = defaultTimeout
+	}
+	if timeout < 0 {
+		return 0
+	}
+	if budget <= 0 {
+		budget = monitorBudget
+	}
+	return timeout * time.Duration(100+budget) / 100 * monitorFactor
+}
+
+// process is a test binary that has run.
+type process struct {
+	outcome Outcome
+	output  []byte // standard output and standard error
+	elapsed time.Duration
+	exit    int    // exit code, -1 if a signal ended it
+	state   string // as the operating system tells it
+	killed  bool   // it did not end at its deadline
+	err     error  // it could not be run
+}
+
+// execute runs a test binary as `go test` does: in the package's folder, with
+// its arguments. vars are added to the environment; without any the monitor
+// sleeps.
+func (c *campaign) execute(ctx context.Context, b build.Binary, vars []string) *process {
+	limit := c.result.Timeout
+	args := []string{"-test.paniconexit0", "-test.timeout=" + limit.String()}
+	var out output
+	cmd := exec.Command(b.Path, slices.Concat(args, c.cfg.TestFlags)...)
+	cmd.Dir = b.Dir
+	cmd.Env = slices.Concat(c.userEnv(b.Dir), vars)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	// A process that the tests leave behind may hold the output open.
+	cmd.WaitDelay = grace
+	p := &process{exit: -1}
+	began := time.Now()
+	if p.err = cmd.Start(); p.err != nil {
+		return p
+	}
+	p.killed = waitOrKill(ctx, cmd, limit)
+	p.elapsed = time.Since(began)
+	p.output = out.bytes()
+	p.exit, p.state = cmd.ProcessState.ExitCode(), cmd.ProcessState.String()
+	p.outcome = classify(p)
+	return p
+}
+
+// waitOrKill waits for the process to end. One that outlives its deadline is
+// asked for its goroutines, then killed; one whose campaign is interrupted is
+// killed at once, as its evidence is written already.
+func waitOrKill(ctx context.Context, cmd *exec.Cmd, limit time.Duration) (killed bool) {
+	done := make(chan struct{})
+	go func() {
+		cmd.Wait() // the state says all
+		close(done)
+	}()
+	var deadline, end <-chan time.Time
+	if limit > 0 {
+		t := time.NewTimer(limit + grace)
+		defer t.Stop()
+		deadline = t.C
+	}
+	for {
+		select {
+		case <-done:
+			return killed
+		case <-ctx.Done():
+			cmd.Process.Kill()
+			<-done
+			return killed
+		case <-deadline:
+			killed, deadline = true, nil
+			askForGoroutines(cmd.Process)
+			end = time.After(grace)
+		case <-end:
+			cmd.Process.Kill()
+			end = nil
+		}
+	}
+}
+
+// userEnv is the environment that `go test` gives a test binary.
+func (c *campaign) userEnv(dir string) []string {
+	env := slices.DeleteFunc(c.cfg.Workspace.UserEnv(), func(v string) bool { return strings.HasPrefix(v, "INTERLOCK_") })
+	path := filepath.Join(c.cfg.Workspace.GoRoot(), "bin")
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); strings.EqualFold(name, "PATH") {
+			path += string(os.PathListSeparator) + value
+		}
+	}
+	return append(env, "PATH="+path, "PWD="+dir)
+}
+
+// monitored is the environment that wakes the monitor.
+func monitored(file, sites string, run int, seed uint64, known []pair, budget int) []string {
+	vars := []string{
+		"INTERLOCK_OUT=" + file,
+		"INTERLOCK_SITES=" + sites,
+		fmt.Sprintf("INTERLOCK_RUN=%d", run),
+		fmt.Sprintf("INTERLOCK_SEED=%d", seed),
+	}
+	if len(known) > 0 {
+		var list []string
+		for _, p := range known {
+			list = append(list, fmt.Sprintf("%d-%d", p[0], p[1]))
+		}
+		vars = append(vars, "INTERLOCK_KNOWN="+strings.Join(list, ","))
+	}
+	if budget > 0 {
+		vars = append(vars, fmt.Sprintf("INTERLOCK_NOISE=budget=%d", budget))
+	}
+	return vars
+}
+
+// output collects what a process prints: all of it up to a size that no
+// reader wants, then the beginning and the end.
+type output struct {
+	head, tail []byte
+	dropped    int
+}
+
+const outputHalf = 4 << 20 // bytes
+
+func (o *output) Write(p []byte) (int, error) {
+	n := len(p)
+	if room := outputHalf - len(o.head); room > 0 {
+		take := min(room, len(p))
+		o.head, p = append(o.head, p[:take]...), p[take:]
+	}
+	o.tail = append(o.tail, p...)
+	if over := len(o.tail) - outputHalf; over > outputHalf {
+		o.tail = append([]byte(nil), o.tail[over:]...)
+		o.dropped += over
+	}
+	return n, nil
+}
+
+func (o *output) bytes() []byte {
+	if o.dropped == 0 {
+		return slices.Concat(o.head, o.tail)
+	}
+	return slices.Concat(o.head, fmt.Appendf(nil, "\n... %d bytes left out ...\n", o.dropped), o.tail)
+}

@@ -1,0 +1,65 @@
+package campaign
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// siteTable writes the monitored sites as the monitor reads them: "id group
+// flags" a line, sites of one variable in one group. Those in near count as
+// suspicious. If only is not empty, it writes these sites only, as suspicious
+// ones.
+func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
+	var b bytes.Buffer
+	groups := map[plan.Variable]int{}
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		group := groups[s.Variable]
+		if group == 0 {
+			group = len(groups) + 1
+			groups[s.Variable] = group
+		}
+		chosen := slices.Contains(only, s.ID)
+		if s.Decision != plan.Monitor || len(only) > 0 && !chosen {
+			continue
+		}
+		flags := "-"
+		if s.Suspicious || chosen || near[s.ID] {
+			flags = "s"
+		}
+		fmt.Fprintf(&b, "%d %d %s\n", s.ID, group, flags)
+	}
+	return b.Bytes()
+}
+
+// Coverage says which sites the runs came by. A site that was never reached
+// was not tested.
+type Coverage struct {
+	Monitored int      // sites with a monitor
+	Reached   []uint32 // seen on the monitor's slow path, in ascending order
+	Armed     []uint32 // held a window
+	Never     []uint32 // monitored, not reached
+}
+
+func (t *tally) coverage() Coverage {
+	var c Coverage
+	for i := range t.plan.Sites {
+		s := &t.plan.Sites[i]
+		if s.Decision != plan.Monitor {
+			continue
+		}
+		c.Monitored++
+		if t.reached[s.ID] {
+			c.Reached = append(c.Reached, s.ID)
+		} else {
+			c.Never = append(c.Never, s.ID)
+		}
+		if t.armed[s.ID] {
+			c.Armed = append(c.Armed, s.ID)
+		}
+	}
+	return c
+}

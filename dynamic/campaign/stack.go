@@ -1,0 +1,77 @@
+package campaign
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// monitorFrames begins the names of the monitor's own functions.
+const monitorFrames = "interlock.invalid/rt."
+
+// parseStack reads the text of runtime.Stack for one goroutine: its id, its
+// frames from the innermost, the go statement that made it. Monitor frames on
+// top are dropped. Text that was cut short gives the frames before the cut;
+// lines that are none of a stack are passed over.
+func parseStack(text string) finding.Goroutine {
+	var g finding.Goroutine
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if rest, ok := strings.CutPrefix(lines[0], "goroutine "); ok {
+		id, _, _ := strings.Cut(rest, " ")
+		g.ID, _ = strconv.ParseInt(id, 10, 64)
+		lines = lines[1:]
+	}
+	for i := 0; i+1 < len(lines); i++ {
+		file, line, ok := parsePosition(lines[i+1])
+		if !ok {
+			continue
+		}
+		name, created := strings.CutPrefix(lines[i], "created by ")
+		i++
+		if name = functionName(name, created); name == "" {
+			continue
+		}
+		frame := finding.Frame{Function: name, File: file, Line: line}
+		switch {
+		case created:
+			g.Created = append(g.Created, frame)
+		case len(g.Stack) == 0 && strings.HasPrefix(name, monitorFrames):
+		default:
+			g.Stack = append(g.Stack, frame)
+		}
+	}
+	return g
+}
+
+// functionName strips what follows the name: the arguments of a call, or the
+// goroutine that made this one.
+func functionName(s string, created bool) string {
+	if created {
+		s, _, _ = strings.Cut(s, " in goroutine ")
+		return s
+	}
+	open := strings.LastIndexByte(s, '(')
+	if open < 0 || !strings.HasSuffix(s, ")") {
+		return ""
+	}
+	return s[:open]
+}
+
+// parsePosition reads the second line of a frame: a tab, the file, a colon,
+// the line, and mostly an offset. A path may hold blanks and colons.
+func parsePosition(s string) (file string, line int, ok bool) {
+	s, ok = strings.CutPrefix(s, "\t")
+	if !ok {
+		return "", 0, false
+	}
+	if i := strings.LastIndex(s, " +0x"); i >= 0 {
+		s = s[:i]
+	}
+	i := strings.LastIndexByte(s, ':')
+	if i <= 0 {
+		return "", 0, false
+	}
+	line, err := strconv.Atoi(s[i+1:])
+	return s[:i], line, err == nil && line > 0
+}

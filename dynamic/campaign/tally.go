@@ -1,0 +1,136 @@
+package campaign
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// pair is an unordered pair of sites, the lower id first.
+type pair [2]uint32
+
+func makePair(a, b uint32) pair { return pair{min(a, b), max(a, b)} }
+
+// caught is what the runs have shown of one pair.
+type caught struct {
+	record evidence.Record // the first
+	run    int
+	seed   uint64
+	test   string // package whose binary showed it first
+	hits   map[int]bool
+	count  int
+	failed map[string]bool // packages whose tests failed in a run that showed it
+}
+
+// tally adds up the evidence of all runs.
+type tally struct {
+	plan     *plan.Plan
+	caught   map[pair]*caught
+	unarmed  map[pair]int // runs in which the pair was known beforehand
+	counters evidence.Counters
+	reached  map[uint32]bool
+	armed    map[uint32]bool
+	near     map[uint32]bool // sites of near misses
+
+	runs  int    // begun
+	seed  uint64 // of the run that goes on
+	known []pair // in it
+}
+
+func newTally(p *plan.Plan) *tally {
+	return &tally{plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}}
+}
+
+// begin says that a run begins in which the known pairs are not armed.
+func (t *tally) begin(run int, seed uint64, known []pair) {
+	t.runs, t.seed, t.known = run, seed, known
+	for _, p := range known {
+		t.unarmed[p]++
+	}
+}
+
+// pairs gives those caught so far, in order.
+func (t *tally) pairs() []pair {
+	return slices.SortedFunc(maps.Keys(t.caught), func(a, b pair) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
+}
+
+// add takes up the records of one process and those that it started, and
+// gives the pairs that are new. failed says that the tests did not pass.
+func (t *tally) add(pkg string, records []evidence.Record, failed bool, problem func(string, ...any)) []pair {
+	var fresh []pair
+	strange := 0
+	last := map[int]*evidence.Record{} // the latest counters of each process
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.Kind == evidence.Stats:
+			last[r.PID] = r
+		case r.Kind != evidence.Race:
+		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
+			strange++
+		default:
+			if p, isNew := t.race(pkg, r, failed); isNew {
+				fresh = append(fresh, p)
+			}
+		}
+	}
+	if strange > 0 {
+		problem("%d records name sites that the plan does not have", strange)
+	}
+	lost := t.counters.NotWritten
+	for _, r := range last {
+		t.count(r)
+	}
+	if lost = t.counters.NotWritten - lost; lost > 0 {
+		problem("the monitor could not write %d records", lost)
+	}
+	return fresh
+}
+
+func (t *tally) race(pkg string, r *evidence.Record, failed bool) (pair, bool) {
+	p := makePair(r.A.Site, r.B.Site)
+	c := t.caught[p]
+	isNew := c == nil
+	if isNew {
+		c = &caught{record: *r, run: t.runs, seed: t.seed, test: pkg, hits: map[int]bool{}, failed: map[string]bool{}}
+		t.caught[p] = c
+	}
+	c.count += int(max(r.Count, 1))
+	if !slices.Contains(t.known, p) {
+		c.hits[t.runs] = true
+	}
+	if failed {
+		c.failed[pkg] = true
+	}
+	return p, isNew
+}
+
+// tries is the number of runs in which p was armed.
+func (t *tally) tries(p pair) int { return t.runs - t.unarmed[p] }
+
+func (t *tally) count(r *evidence.Record) {
+	c, n := &t.counters, r.Counters
+	c.Slow += n.Slow
+	c.Windows += n.Windows
+	c.Collisions += n.Collisions
+	c.DelayNS += n.DelayNS
+	c.NoSlot += n.NoSlot
+	c.OnStack += n.OnStack
+	c.OverBudget += n.OverBudget
+	c.BadSite += n.BadSite
+	c.NotWritten += n.NotWritten
+	for _, id := range r.Reached {
+		t.reached[id] = true
+	}
+	for _, id := range r.Armed {
+		t.armed[id] = true
+	}
+	for _, id := range r.Near {
+		t.near[id] = true
+	}
+}
