@@ -5,7 +5,6 @@ package rt
 import (
 	"errors"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,7 +25,7 @@ func init() {
 		return
 	}
 	findGoid()
-	runtime.Stack(out.own[:], false) // the first one in a process is slow
+	rehearse()
 	wake()
 }
 

@@ -43,11 +43,11 @@ var texts [slotCount]struct {
 
 // table guards the slots and the filter.
 var table struct {
-	mu       spinlock
-	reserved uint64 // slots in use; guarded by mu
+	mu spinlock
 
-	held atomic.Uint64 // slots published; stored under mu
-	open atomic.Uint64 // filter bits open to all; stored under mu
+	reserved atomic.Uint64 // slots in use; stored under mu
+	held     atomic.Uint64 // slots published; stored under mu
+	open     atomic.Uint64 // filter bits open to all; stored under mu
 }
 
 // spinlock guards a few instructions. It knows no bubbles and no race detector.
@@ -65,11 +65,11 @@ func (l *spinlock) unlock() { l.taken.Store(false) }
 func reserve() int {
 	table.mu.lock()
 	defer table.mu.unlock()
-	i := bits.TrailingZeros64(^table.reserved)
+	i := bits.TrailingZeros64(^table.reserved.Load())
 	if i >= slotCount {
 		return -1
 	}
-	table.reserved |= 1 << i
+	table.reserved.Store(table.reserved.Load() | 1<<i)
 	return i
 }
 
@@ -107,8 +107,28 @@ func withdraw(i int, now int64) (hit bool) {
 		noise.spent.Add(now - noise.since.Swap(0))
 	}
 	setFilter()
-	table.reserved &^= 1 << i
+	table.reserved.Store(table.reserved.Load() &^ (1 << i))
 	return hit
+}
+
+// settled gives the slots published, once those that are being published right
+// now are, if that takes no more than a moment: two goroutines that come at
+// the same time shall not miss each other.
+func settled() uint64 {
+	held := table.held.Load()
+	for i := 0; i < 200 && table.reserved.Load() != held; i++ {
+		held = table.held.Load()
+	}
+	return held
+}
+
+// rehearse goes once through what a window needs, so that the first one is not
+// late by page faults.
+func rehearse() {
+	i := reserve()
+	publish(i, &access{addr: 1 << 20, size: 1}, start)
+	tell(i)
+	withdraw(i, start)
 }
 
 // setFilter sets the filter to what the table asks for. requires: table.mu.
@@ -161,7 +181,7 @@ func copyText(i int, w *window, buf []byte) int {
 	// The window may have ended, its text is still there then, but no other
 	// owner may have reserved the slot and be writing.
 	seq := s.seq.Load()
-	if seq != w.seq && (seq != w.seq+1 || table.reserved>>i&1 == 1) {
+	if seq != w.seq && (seq != w.seq+1 || table.reserved.Load()>>i&1 == 1) {
 		return -1
 	}
 	return copy(buf, texts[i].buf[:texts[i].n])

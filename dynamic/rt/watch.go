@@ -79,7 +79,7 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 
 // meet looks for windows of other goroutines that conflict with a.
 func meet(g unsafe.Pointer, a *access) {
-	for held := table.held.Load(); held != 0; held &= held - 1 {
+	for held := settled(); held != 0; held &= held - 1 {
 		i := bits.TrailingZeros64(held)
 		w, ok := load(i)
 		if !ok || w.mode|a.mode == 0 || !overlap(w.addr, w.size, a.addr, a.size) {
