@@ -35,10 +35,10 @@ type listed struct {
 
 const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Module,Error"
 
-// list gives the packages that patterns name and all that their tests
-// depend on.
-func (g goCommand) list(ctx context.Context, flags, patterns []string) ([]*listed, error) {
-	args := slices.Concat([]string{"list", "-e", "-deps", "-test", listFields}, flags, []string{"--"}, patterns)
+// list gives the packages that patterns name and all that they, or their
+// tests too, depend on.
+func (g goCommand) list(ctx context.Context, tests bool, flags, patterns []string) ([]*listed, error) {
+	args := slices.Concat([]string{"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), listFields}, flags, []string{"--"}, patterns)
 	out, msg, err := g.run(ctx, args...)
 	if err != nil {
 		return nil, listFailed(msg, err)
@@ -98,6 +98,15 @@ func choose(pkgs []*listed, patterns []string) (*selection, error) {
 		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, such as ./..."}
 	}
 	return s, nil
+}
+
+// tests gives the named packages as tests.
+func (s *selection) tests() []Test {
+	var tests []Test
+	for _, p := range s.named {
+		tests = append(tests, Test{Package: p.ImportPath, Dir: p.Dir, None: !p.hasTests(), internal: len(p.TestGoFiles) > 0})
+	}
+	return tests
 }
 
 func (p *listed) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }

@@ -23,6 +23,9 @@ type Options struct {
 	Patterns   []string // as the go command takes them; none means "."
 	BuildFlags []string // build flags of the go command, such as -tags=x
 	Env        []string // environment; nil is that of this process
+	// Programs has the packages loaded without their tests: for programs that
+	// are built with the variables of [Workspace.Env].
+	Programs bool
 }
 
 // Module is what a request loads: the packages of the main modules that the
@@ -53,6 +56,8 @@ type Test struct {
 	Package string // import path
 	Dir     string // where its tests run
 	None    bool   // it has no test files
+
+	internal bool // some test files are inside the package
 }
 
 // Load finds the main modules around o.Dir and type-checks their packages as
@@ -64,7 +69,7 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	pkgs, err := m.goTool.list(ctx, m.flags, o.Patterns)
+	pkgs, err := m.goTool.list(ctx, !o.Programs, m.flags, o.Patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +78,15 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 		return nil, err
 	}
 	m.vendored = sel.vendored
-	for _, p := range sel.named {
-		m.Tests = append(m.Tests, Test{p.ImportPath, p.Dir, !p.hasTests()})
+	if !o.Programs {
+		if m.Tests = sel.tests(); !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
+			return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
+		}
 	}
-	if !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
-		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
+	if err := m.typeCheck(ctx, sel, !o.Programs); err != nil {
+		return nil, err
 	}
-	return m, m.typeCheck(ctx, sel)
+	return m, nil
 }
 
 func newModule(ctx context.Context, o *Options) (*Module, error) {
@@ -120,15 +127,15 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedModule | packages.NeedForTest
 
-// typeCheck loads the named packages with their tests, and what these need of
-// the main modules without.
-func (m *Module) typeCheck(ctx context.Context, sel *selection) error {
+// typeCheck loads the named packages, with their tests or without, and what
+// they need of the main modules without.
+func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) error {
 	fset := token.NewFileSet()
 	src := new(sources)
 	for _, group := range []struct {
 		pkgs  []*listed
 		tests bool
-	}{{sel.named, true}, {sel.depends, false}} {
+	}{{sel.named, tests}, {sel.depends, false}} {
 		if len(group.pkgs) == 0 {
 			continue
 		}
@@ -216,7 +223,11 @@ func (m *Module) compileError(ctx context.Context, sel *selection, errs []packag
 	for _, p := range sel.named {
 		paths = append(paths, p.ImportPath)
 	}
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, m.flags, paths)
+	args := []string{"build", "-o", os.DevNull}
+	if len(m.Tests) > 0 {
+		args = []string{"test", "-c", "-vet=off", "-o", os.DevNull}
+	}
+	args = slices.Concat(args, m.flags, paths)
 	if _, msg, err := m.goTool.run(ctx, args...); err != nil && ctx.Err() == nil {
 		return &CompileError{string(msg)}
 	}

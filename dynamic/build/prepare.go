@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
@@ -43,6 +44,7 @@ func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
 			skip(p.Site(left.Site.ID), left.Reason)
 		}
 	}
+	maps.Copy(rewritten, flushes(m, rewritten))
 	ws, err := prepare(m, rewritten, monitor)
 	if err == nil {
 		ws.plan = p

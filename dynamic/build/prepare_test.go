@@ -357,3 +357,17 @@ func TestCompareGo(t *testing.T) {
 		}
 	}
 }
+
+func TestPrograms(t *testing.T) {
+	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- main.go --\npackage main\n\nfunc main() {}\n-- main_test.go --\npackage main\n\nvar _ = undefined\n")
+	m, err := Load(context.Background(), Options{Dir: dir, Programs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := workspace(t, m, mark(m))
+	cmd := exec.Command("go", "run", ".")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), ws.Env()...)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "monitored main.go\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -127,7 +127,15 @@ func (ws *Workspace) writeOverlay() error {
 func (ws *Workspace) LeftAlone() []LeftAlone { return slices.Clone(ws.left) }
 
 // Rewritten is the number of files that the build takes in rewritten form.
-func (ws *Workspace) Rewritten() int { return len(ws.sources) }
+func (ws *Workspace) Rewritten() int {
+	n := 0
+	for _, original := range ws.sources {
+		if filepath.Base(original) != flushName {
+			n++
+		}
+	}
+	return n
+}
 
 // Original gives the user's file for the path of a rewritten one, and any
 // other path as it is.

@@ -8,9 +8,11 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// siteTable writes the monitored sites as the monitor reads them: "id group
-// flags" a line, sites of one variable in one group. Those in near count as
-// suspicious. If only is not empty, it writes these sites only, as suspicious
+// SiteTable gives the monitored sites of p as the monitor reads them: "id
+// group flags" a line, sites of one variable in one group.
+func SiteTable(p *plan.Plan) []byte { return siteTable(p, nil, nil) }
+
+// siteTable is SiteTable for a run. Sites in near count as suspicious. If only is not empty, it writes these sites only, as suspicious
 // ones.
 func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
 	var b bytes.Buffer

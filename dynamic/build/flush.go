@@ -1,0 +1,73 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// flushName is the file that writes the monitor's last counters. It exists in
+// the overlay only.
+const flushName = "zz_interlock_test.go"
+
+// flushes gives, for each named package with rewritten files, a file with a
+// TestMain that has the monitor write its counters when the tests are over:
+// in tests of a few milliseconds, what they reached would go unsaid. Findings
+// do not need it. Packages that have a TestMain of their own are left as they
+// are; the generated program does the same with and without one.
+func flushes(m *Module, rewritten map[string][]byte) map[string][]byte {
+	files := map[string][]byte{}
+	for _, t := range m.Tests {
+		path := filepath.Join(t.Dir, flushName)
+		inside := slices.ContainsFunc(sortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
+		if _, err := os.Lstat(path); err == nil || !inside || t.None || m.holds(t, "TestMain", "interlockrt", "interlocktesting") {
+			continue
+		}
+		if pkg := m.packageOf(t.testPath()); pkg != nil {
+			files[path] = fmt.Appendf(nil, `package %s
+
+import (
+	interlockrt %q
+	interlocktesting "testing"
+)
+
+func TestMain(m *interlocktesting.M) {
+	m.Run()
+	interlockrt.Flush()
+}
+`, pkg.Types.Name(), monitorPath)
+		}
+	}
+	return files
+}
+
+// testPath is the path of the package that test files belong to: those inside
+// the package, or those outside where there are no others.
+func (t Test) testPath() string {
+	if t.internal {
+		return t.Package
+	}
+	return t.Package + "_test"
+}
+
+func (m *Module) packageOf(path string) *plan.Package {
+	i := slices.IndexFunc(m.Packages, func(p *plan.Package) bool { return p.Path == path })
+	if i < 0 {
+		return nil
+	}
+	return m.Packages[i]
+}
+
+// holds reports whether the package or its external tests declare a name.
+func (m *Module) holds(t Test, names ...string) bool {
+	for _, path := range []string{t.Package, t.Package + "_test"} {
+		p := m.packageOf(path)
+		if p != nil && slices.ContainsFunc(names, func(n string) bool { return p.Types.Scope().Lookup(n) != nil }) {
+			return true
+		}
+	}
+	return false
+}
