@@ -3,10 +3,8 @@
 package rt
 
 import (
-	"errors"
 	"os"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,12 +14,13 @@ import (
 // stderr and leaves the engine asleep: half a configuration would make runs
 // that look monitored.
 func init() {
-	path, asked := syscall.Getenv("INTERLOCK_OUT")
-	if !asked || path == "" {
+	path := env("INTERLOCK_OUT")
+	if path == "" {
 		return
 	}
-	if err := configure(path); err != nil {
-		complain(err.Error() + "; nothing is monitored")
+	if problem := configure(path); problem != "" {
+		out.path = ""
+		complain(problem + "; nothing is monitored")
 		return
 	}
 	findGoid()
@@ -29,47 +28,44 @@ func init() {
 	wake()
 }
 
-// configure reads the environment and writes the first records.
-func configure(path string) error {
+// configure reads the environment and writes the first records. Like the
+// functions that it calls, it gives a problem in words, or "".
+func configure(path string) (problem string) {
 	start, wallStart = nanotime(), time.Now()
-	run, err := number("INTERLOCK_RUN", 1)
-	if err != nil {
-		return err
-	}
-	seed, err := number("INTERLOCK_SEED", 1)
-	if err != nil {
-		return err
+	testBinary = hasSuffix(os.Args[0], ".test") || hasSuffix(os.Args[0], ".test.exe")
+	noise.noiseSettings = defaultNoise
+	run, ok1 := number("INTERLOCK_RUN", 1)
+	seed, ok2 := number("INTERLOCK_SEED", 1)
+	switch {
+	case !ok1:
+		return "INTERLOCK_RUN is not a number"
+	case !ok2:
+		return "INTERLOCK_SEED is not a number"
 	}
 	random = mix(seed)
-	noise.noiseSettings = defaultNoise
-	if err := parseNoise(env("INTERLOCK_NOISE")); err != nil {
-		return err
+	for _, step := range []func() string{readSites, parseNoise, parseKnown} {
+		if problem := step(); problem != "" {
+			return problem
+		}
 	}
-	if err := readSites(env("INTERLOCK_SITES")); err != nil {
-		return err
-	}
-	if err := parseKnown(env("INTERLOCK_KNOWN")); err != nil {
-		return err
-	}
-	testBinary = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 	return beginRecords(path, run, seed)
 }
 
 // beginRecords writes the first records, which shows whether the file takes any.
-func beginRecords(path string, run, seed uint64) error {
+func beginRecords(path string, run, seed uint64) (problem string) {
 	if path[0] != '/' && !(len(path) > 2 && path[1] == ':') {
-		return errors.New("INTERLOCK_OUT is not an absolute path: " + strconv.Quote(path))
+		return "INTERLOCK_OUT is not an absolute path: " + strconv.Quote(path)
 	}
 	out.path = path
 	out.head = "\n" + `{"v":1,"run":` + strconv.FormatUint(run, 10) + `,"seed":` + strconv.FormatUint(seed, 10) +
 		`,"pid":` + strconv.Itoa(syscall.Getpid()) + `,"kind":"`
-	out.buf = make([]byte, 0, 4*stackMax+16*len(sites))
+	out.buf = make([]byte, 0, 4*stackMax+24*len(sites))
 	if !appendToFile(path, append(beginRecord("start"), '}')) {
-		return errors.New("INTERLOCK_OUT cannot be appended to: " + strconv.Quote(path))
+		return "INTERLOCK_OUT cannot be appended to: " + strconv.Quote(path)
 	}
 	out.statsCalls = ^uint64(0) // as if the slow path had run
 	writeStats(start)
-	return nil
+	return ""
 }
 
 func env(name string) string {
@@ -78,126 +74,140 @@ func env(name string) string {
 }
 
 // number gives the value of a variable that is unset or a decimal number.
-func number(name string, unset uint64) (uint64, error) {
+func number(name string, unset uint64) (n uint64, ok bool) {
 	v := env(name)
 	if v == "" {
-		return unset, nil
+		return unset, true
 	}
 	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		return 0, errors.New(name + " is not a number: " + strconv.Quote(v))
-	}
-	return n, nil
+	return n, err == nil
 }
 
 // parseNoise reads "prob=0..1000,strength=microseconds,budget=percent"; each
 // part may be missing.
-func parseNoise(v string) error {
-	for _, part := range fields(v) {
-		key, value, _ := strings.Cut(part, "=")
+func parseNoise() (problem string) {
+	for rest := env("INTERLOCK_NOISE"); rest != ""; {
+		var part string
+		part, rest = cut(rest, ',')
+		key, value := cut(part, '=')
 		n, err := strconv.ParseUint(value, 10, 24)
 		switch {
-		case err != nil:
-		case key == "prob" && n <= 1000:
+		case err == nil && key == "prob" && n <= 1000:
 			noise.prob = n
-			continue
-		case key == "strength":
+		case err == nil && key == "strength":
 			noise.strength = int64(n) * 1000
-			continue
-		case key == "budget":
+		case err == nil && key == "budget":
 			noise.percent = int64(n)
-			continue
+		default:
+			return "INTERLOCK_NOISE has a bad part " + strconv.Quote(part)
 		}
-		return errors.New("INTERLOCK_NOISE has a bad part " + strconv.Quote(part))
 	}
-	return nil
+	return ""
 }
 
 // parseKnown reads "idA-idB,...".
-func parseKnown(v string) error {
-	for _, part := range fields(v) {
-		a, b, _ := strings.Cut(part, "-")
-		for _, text := range []string{a, b} {
-			id, err := strconv.ParseUint(text, 10, 32)
-			if err != nil || id >= uint64(len(sites)) {
-				return errors.New("INTERLOCK_KNOWN has a bad pair " + strconv.Quote(part))
-			}
-			settleCaught(uint32(id), start)
+func parseKnown() (problem string) {
+	for rest := env("INTERLOCK_KNOWN"); rest != ""; {
+		var part string
+		part, rest = cut(rest, ',')
+		text1, text2 := cut(part, '-')
+		a, err1 := strconv.ParseUint(text1, 10, 32)
+		b, err2 := strconv.ParseUint(text2, 10, 32)
+		if err1 != nil || err2 != nil {
+			return "INTERLOCK_KNOWN has a bad pair " + strconv.Quote(part)
 		}
+		settlePair(uint32(a), uint32(b), start)
 	}
-	return nil
-}
-
-func fields(v string) []string {
-	if v == "" {
-		return nil
-	}
-	return strings.Split(v, ",")
+	return ""
 }
 
 // readSites reads the site table: lines of "id group flags".
-func readSites(path string) error {
-	text, err := readFile(path)
+func readSites() (problem string) {
+	text, err := readFile(env("INTERLOCK_SITES"))
 	if err != nil {
-		return errors.New("INTERLOCK_SITES cannot be read: " + err.Error())
-	}
-
-	maxID, maxGroup := uint64(0), uint64(0)
-	type row struct {
-		id, group uint64
-		flags     string
+		return "INTERLOCK_SITES cannot be read: " + err.Error()
 	}
 	var rows []row
-	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		f := strings.Fields(line)
-		if len(f) == 0 {
+	maxID, maxGroup := uint32(0), uint32(0)
+	for line := ""; text != ""; {
+		line, text = cut(text, '\n')
+		if line == "" {
 			continue
 		}
-		bad := errors.New("INTERLOCK_SITES, line " + strconv.Itoa(n+1) + ": not \"id group flags\"")
-		if len(f) != 3 || f[2] != "-" && f[2] != "s" {
-			return bad
+		r, ok := parseRow(line)
+		if !ok {
+			return `INTERLOCK_SITES has a line that is not "id group flags": ` + strconv.Quote(line)
 		}
-		id, err1 := strconv.ParseUint(f[0], 10, 32)
-		group, err2 := strconv.ParseUint(f[1], 10, 32)
-		if err1 != nil || err2 != nil || id == 0 || id >= maxSites || group >= maxSites {
-			return bad
-		}
-		rows = append(rows, row{id, group, f[2]})
-		maxID, maxGroup = max(maxID, id), max(maxGroup, group)
+		rows = append(rows, r)
+		maxID, maxGroup = max(maxID, r.id), max(maxGroup, r.group)
 	}
 	sites, shared = make([]site, maxID+1), make([]atomic.Bool, maxGroup+1)
 	for _, r := range rows {
-		state := siteKnown
-		if r.flags == "s" {
-			state |= siteSuspicious
-			noise.focused = random&3 != 0 // others look around
+		sites[r.id].group = r.group
+		sites[r.id].state.Store(uint64(r.state))
+		if r.state.is(siteSuspicious) {
+			noise.focused = random&3 != 0 // the other runs look around
 		}
-		sites[r.id].group = uint32(r.group)
-		sites[r.id].state.Store(uint64(state))
 	}
-	return nil
+	return ""
+}
+
+// row is a line of the site table.
+type row struct {
+	id, group uint32
+	state     siteState
+}
+
+func parseRow(line string) (r row, ok bool) {
+	textID, line := cut(line, ' ')
+	textGroup, flags := cut(line, ' ')
+	id, err1 := strconv.ParseUint(textID, 10, 32)
+	group, err2 := strconv.ParseUint(textGroup, 10, 32)
+	r = row{uint32(id), uint32(group), siteKnown}
+	switch flags {
+	case "s":
+		r.state |= siteSuspicious
+	case "-":
+	default:
+		return r, false
+	}
+	return r, err1 == nil && err2 == nil && 0 < id && id < maxSites && group < maxSites
+}
+
+// cut gives what is before the first sep in s, and what is after it. (Package
+// strings would be one more import in the program under test.)
+func cut(s string, sep byte) (before, after string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == sep {
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}
+
+func hasSuffix(s, suffix string) bool {
+	return len(s) >= len(suffix) && s[len(s)-len(suffix):] == suffix
 }
 
 // readFile is os.ReadFile, but starts no network poller in the program.
-func readFile(path string) (string, error) {
+func readFile(path string) (text string, err error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
 	defer syscall.Close(fd)
-	var text []byte
+	var all []byte
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := syscall.Read(fd, buf)
-		if n > 0 {
-			text = append(text, buf[:n]...)
-		}
 		switch {
 		case err == syscall.EINTR:
 		case err != nil:
 			return "", err
 		case n <= 0:
-			return string(text), nil
+			return string(all), nil
+		default:
+			all = append(all, buf[:n]...)
 		}
 	}
 }

@@ -59,6 +59,9 @@ type site struct {
 
 func (s *site) load() siteState { return siteState(s.state.Load()) }
 
+// known reports whether the site table has the site.
+func known(id uint32) bool { return uint64(id) < uint64(len(sites)) && sites[id].load().is(siteKnown) }
+
 // worthy reports whether the site is worth more noise than others.
 func (s *site) worthy() bool { return s.load().is(siteSuspicious) || shared[s.group].Load() }
 
@@ -78,7 +81,7 @@ var visits [4096]atomic.Uint64
 // consider decides whether a window is held here, and gives its length, or 0,
 // and the time. Whoever is given a length must settle the site. n is random.
 func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
-	if uint64(a.site) >= uint64(len(sites)) || !sites[a.site].load().is(siteKnown) {
+	if !known(a.site) {
 		counters.badSite.Add(1)
 		return 0, 0
 	}
@@ -159,10 +162,21 @@ func settle(id uint32, hit bool, now int64) {
 	})
 }
 
-// settleCaught makes a site of a pair that was caught rarely due: only another
-// partner would be news.
+// settlePair makes the sites of a pair that was caught rarely due: only another
+// partner would be news. Sites that the table does not know are left out: a
+// campaign may narrow it down.
+func settlePair(a, b uint32, now int64) {
+	settleCaught(a, now)
+	if b != a {
+		settleCaught(b, now)
+	}
+}
+
 func settleCaught(id uint32, now int64) {
 	const rarely = 7 // at least 64 ms until the next window
+	if !known(id) {
+		return
+	}
 	sites[id].update(func(st siteState) siteState {
 		st = st.withLevel(st.level()+rarely) | siteCaught
 		if st.due() == inWindow {

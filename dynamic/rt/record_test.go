@@ -144,7 +144,7 @@ func TestBadEnvironment(t *testing.T) {
 		"INTERLOCK_SITES=/no/such/file",
 		"INTERLOCK_SITES=" + bad,
 		"INTERLOCK_KNOWN=1",
-		"INTERLOCK_KNOWN=1-100000",
+		"INTERLOCK_KNOWN=1-one",
 		"INTERLOCK_NOISE=prob=1001",
 		"INTERLOCK_NOISE=prob",
 		"INTERLOCK_NOISE=volume=3",

@@ -88,7 +88,7 @@ func meet(g unsafe.Pointer, a *access) {
 		if a.goid == 0 {
 			a.goid = goid(g)
 		}
-		if w.goid != a.goid {
+		if w.goid != a.goid && known(a.site) {
 			collide(i, &w, a)
 		}
 	}
@@ -110,11 +110,7 @@ func collide(i int, w *window, a *access) {
 		return
 	}
 	writeRace(w, out.other[:n], a)
-	now := nanotime()
-	settleCaught(w.site, now)
-	if a.site != w.site {
-		settleCaught(a.site, now)
-	}
+	settlePair(w.site, a.site, nanotime())
 }
 
 // hold holds a window for ns nanoseconds directly before access a.
