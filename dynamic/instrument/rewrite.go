@@ -239,6 +239,12 @@ func (r *rewriter) cut(n ast.Node, with ...piece) *edit {
 	return r.edits.replace(r.offset(n.Pos()), r.offset(n.End()), rankCut, with...)
 }
 
+// cutWhole takes n, in which other edits may cut the whole of n, out of the
+// text.
+func (r *rewriter) cutWhole(n ast.Node) *edit {
+	return r.edits.replace(r.offset(n.Pos()), r.offset(n.End()), rankStmt)
+}
+
 func (r *rewriter) newTemp() string {
 	r.temps++
 	return r.prefix + strconv.Itoa(r.temps)

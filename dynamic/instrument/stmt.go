@@ -182,10 +182,10 @@ func (r *rewriter) initial(init ast.Stmt, l lowered, before []piece) []piece {
 	}
 	out := l.before
 	if l.instead != nil {
-		r.cut(init)
+		r.cutWhole(init)
 		out = append(out, l.instead...)
 	} else {
-		out = append(out, bodyOf(r.cut(init)))
+		out = append(out, bodyOf(r.cutWhole(init)))
 	}
 	return append(append(out, text("; ")), before...)
 }
@@ -249,7 +249,7 @@ func (r *rewriter) forStmt(s *ast.ForStmt, outer ast.Stmt) {
 		}
 	}
 	if before := r.value(s.Cond, true); before != nil {
-		cond := r.cut(s.Cond)
+		cond := r.cutWhole(s.Cond)
 		before = append([]piece{text(" ")}, before...)
 		before = append(before, text("if !("), bodyOf(cond), text(") { break }; "))
 		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, before)
