@@ -171,6 +171,8 @@ type Fix struct {
 	Checked []string `json:"checked,omitempty"`
 	// Withheld is the reason why the patch is not offered; empty if it is.
 	Withheld string `json:"withheld,omitempty"`
+	// Notes say what the patch leaves as it is, and what its reader should know.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Validate reports the first thing that makes f unfit to be handed on.

@@ -1,0 +1,222 @@
+package patchgen
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// edit replaces src[pos:end] of one file. text is asked for at the end, when
+// it is known whether a region needs the write lock.
+type edit struct {
+	pos, end int
+	text     func() string
+	seq      int
+}
+
+// edits collects changes of a module's files.
+type edits struct {
+	by  map[*unit][]edit
+	seq int
+}
+
+func newEdits() *edits { return &edits{by: map[*unit][]edit{}} }
+
+func (es *edits) add(u *unit, pos, end int, text func() string) {
+	es.seq++
+	es.by[u] = append(es.by[u], edit{pos, end, text, es.seq})
+}
+
+func (es *edits) replace(u *unit, n ast.Node, text string) {
+	es.add(u, u.offset(n.Pos()), u.offset(n.End()), func() string { return text })
+}
+
+// before inserts lines before n.
+func (es *edits) before(u *unit, n ast.Node, text func() string) {
+	indent := u.indent(n.Pos())
+	es.add(u, u.offset(n.Pos()), u.offset(n.Pos()), func() string { return lines(text(), indent) })
+}
+
+// after inserts lines after n, and after a comment that ends n's last line.
+func (es *edits) after(u *unit, n ast.Node, text func() string) {
+	indent := u.indent(n.Pos())
+	at := u.endOfLine(n.End())
+	es.add(u, at, at, func() string {
+		if t := text(); t != "" {
+			return "\n" + indent + strings.TrimSuffix(lines(t, indent), "\n"+indent)
+		}
+		return ""
+	})
+}
+
+// lines ends every line of text with a newline and the indent of the next.
+func lines(text, indent string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ReplaceAll(text, "\n", "\n"+indent) + "\n" + indent
+}
+
+// indent is the white space that the line of p starts with.
+func (u *unit) indent(p token.Pos) string {
+	off := u.offset(p)
+	start := bytes.LastIndexByte(u.src[:off], '\n') + 1
+	end := start
+	for end < off && (u.src[end] == ' ' || u.src[end] == '\t') {
+		end++
+	}
+	return string(u.src[start:end])
+}
+
+// endOfLine gives the end of p's line where only a line comment follows p,
+// and p itself otherwise.
+func (u *unit) endOfLine(p token.Pos) int {
+	off := u.offset(p)
+	end := off + bytes.IndexByte(append(u.src[off:len(u.src):len(u.src)], '\n'), '\n')
+	rest := strings.TrimSpace(string(u.src[off:end]))
+	if strings.HasPrefix(rest, "//") {
+		return off + len(strings.TrimRight(string(u.src[off:end]), " \t\r"))
+	}
+	return off
+}
+
+// deleteLine removes n with its line where it stands alone there.
+func (es *edits) deleteLine(u *unit, n ast.Node) {
+	pos, end := u.offset(n.Pos()), u.offset(n.End())
+	start := bytes.LastIndexByte(u.src[:pos], '\n') + 1
+	stop := end + bytes.IndexByte(append(u.src[end:len(u.src):len(u.src)], '\n'), '\n')
+	if strings.TrimSpace(string(u.src[start:pos])) == "" && strings.TrimSpace(string(u.src[end:stop])) == "" {
+		pos, end = start, min(stop+1, len(u.src))
+	}
+	es.add(u, pos, end, func() string { return "" })
+}
+
+// files applies the edits: the new contents by path. Files that were
+// gofmt-ed stay so.
+func (es *edits) files() (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for u, list := range es.by {
+		src, err := apply(u.src, list)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", u.path, err)
+		}
+		if bytes.Equal(src, u.src) {
+			continue
+		}
+		if src, err = tidy(u.src, src); err != nil {
+			return nil, fmt.Errorf("%s: %w", u.path, err)
+		}
+		out[u.path] = src
+	}
+	return out, nil
+}
+
+// tidy formats what has changed: the file if it was gofmt-ed, else each
+// declaration that old does not hold as it is.
+func tidy(old, new []byte) ([]byte, error) {
+	if was, err := format.Source(old); err == nil && bytes.Equal(was, old) {
+		return format.Source(new)
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", new, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	at := 0
+	for _, d := range f.Decls {
+		from, to := fset.Position(d.Pos()).Offset, fset.Position(d.End()).Offset
+		if bytes.Contains(old, new[from:to]) {
+			continue
+		}
+		text, err := format.Source(new[from:to])
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, new[at:from]...), text...)
+		at = to
+	}
+	return append(out, new[at:]...), nil
+}
+
+func apply(src []byte, list []edit) ([]byte, error) {
+	slices.SortFunc(list, func(a, b edit) int {
+		switch {
+		case a.pos != b.pos:
+			return a.pos - b.pos
+		case (a.pos == a.end) != (b.pos == b.end): // insertions come before what they stand before
+			if a.pos == a.end {
+				return -1
+			}
+			return 1
+		}
+		return a.seq - b.seq
+	})
+	var out []byte
+	at := 0
+	for _, e := range list {
+		if e.pos < at {
+			return nil, fmt.Errorf("two changes overlap at offset %d", e.pos)
+		}
+		out = append(out, src[at:e.pos]...)
+		out = append(out, e.text()...)
+		at = e.end
+	}
+	return append(out, src[at:]...), nil
+}
+
+// addImport makes path importable in u by its last element; it returns the
+// name under which u has it.
+func (es *edits) addImport(u *unit, path string) string {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	var last *ast.ImportSpec
+	for _, spec := range u.file.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		if p == path {
+			if spec.Name == nil {
+				return name
+			}
+			if spec.Name.Name != "_" && spec.Name.Name != "." {
+				return spec.Name.Name
+			}
+		}
+		if p < path || last == nil {
+			last = spec
+		}
+	}
+	es.insertImport(u, last, path)
+	return name
+}
+
+func (es *edits) insertImport(u *unit, near *ast.ImportSpec, path string) {
+	for _, e := range es.by[u] {
+		if strings.Contains(e.text(), strconv.Quote(path)) {
+			return // asked for before
+		}
+	}
+	line := strconv.Quote(path)
+	if near == nil {
+		at := u.offset(u.file.Name.End())
+		es.add(u, at, at, func() string { return "\n\nimport " + line })
+		return
+	}
+	decl, _ := u.parents[near].(*ast.GenDecl)
+	p, _ := strconv.Unquote(near.Path.Value)
+	switch {
+	case decl == nil || !decl.Lparen.IsValid():
+		es.after(u, near, func() string { return "import " + line })
+	case p < path:
+		es.after(u, near, func() string { return line })
+	default:
+		es.before(u, near, func() string { return line })
+	}
+}

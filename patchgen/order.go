@@ -1,0 +1,251 @@
+package patchgen
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dominikbraun/graph"
+	"golang.org/x/tools/go/callgraph/vta"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+)
+
+// lockOrder is the lock-order graph of a module: an edge from one lock class
+// to another that may be acquired while the first is held, by the same
+// function or by what calls it. Two instances of a class are one vertex, so a
+// class may have an edge to itself, which counts as a cycle.
+type lockOrder struct {
+	g     graph.Graph[string, string]
+	edges map[lockEdge]bool
+	sites map[siteKey]int // how many acquisitions make the edge in a function
+	where map[siteKey]string
+}
+
+type lockEdge struct{ from, to string }
+
+type siteKey struct {
+	lockEdge
+	fn string
+}
+
+// lockOrder computes the graph. Calls through interfaces and function values
+// are resolved by variable type analysis over the module's own code.
+func (m *Module) lockOrder() (*lockOrder, error) {
+	dynamic, err := m.dynamicCallees()
+	if err != nil {
+		return nil, err
+	}
+	fl := m.lockFlow()
+	out := &lockOrder{g: graph.New(graph.StringHash, graph.Directed()),
+		edges: map[lockEdge]bool{}, sites: map[siteKey]int{}, where: map[siteKey]string{}}
+	above := fl.heldAbove(m, dynamic)
+	for _, f := range m.sortedFns() {
+		f.each(func(call *ast.CallExpr) {
+			op, ok := f.unit.lockOp(call)
+			if !ok || !op.acquire || op.try {
+				return
+			}
+			held := classes(fl.at(f, call).may)
+			maps.Copy(held, above[f])
+			for from := range held {
+				out.add(siteKey{lockEdge{from, op.place.class}, f.unit.pkg.path + "." + f.name()}, f.unit.at(call))
+			}
+		})
+	}
+	return out, nil
+}
+
+func (o *lockOrder) add(s siteKey, at string) {
+	o.edges[s.lockEdge] = true
+	o.sites[s]++
+	o.where[s] = at
+	_ = o.g.AddVertex(s.from) // that it is there already is no error to us
+	_ = o.g.AddVertex(s.to)
+	if s.from != s.to {
+		_ = o.g.AddEdge(s.from, s.to)
+	}
+}
+
+// worse says what o has that before has not: an acquisition that closes a
+// cycle, its own class included. A cycle that was there already is no excuse
+// for one more way into it.
+func (o *lockOrder) worse(before *lockOrder) error {
+	cyclic := o.cyclic()
+	for _, s := range slices.SortedFunc(maps.Keys(o.sites), compareSites) {
+		if !cyclic[s.lockEdge] || o.sites[s] <= before.sites[s] {
+			continue
+		}
+		if s.from == s.to {
+			return fmt.Errorf("%s could be locked again while it is held (%s)", short(s.to), o.where[s])
+		}
+		return fmt.Errorf("%s would be locked while %s is held (%s), which closes the cycle %s", short(s.to), short(s.from), o.where[s], o.cycle(s.lockEdge))
+	}
+	return nil
+}
+
+func compareSites(a, b siteKey) int {
+	return strings.Compare(a.from+"\x00"+a.to+"\x00"+a.fn, b.from+"\x00"+b.to+"\x00"+b.fn)
+}
+
+// cyclic are the edges within strongly connected components, loops included.
+func (o *lockOrder) cyclic() map[lockEdge]bool {
+	out := map[lockEdge]bool{}
+	comps, err := graph.StronglyConnectedComponents(o.g)
+	if err != nil {
+		return o.edges // only an undirected graph fails
+	}
+	comp := map[string]int{}
+	for i, c := range comps {
+		for _, v := range c {
+			comp[v] = i
+		}
+	}
+	for e := range o.edges {
+		if comp[e.from] == comp[e.to] {
+			out[e] = true
+		}
+	}
+	return out
+}
+
+// cycle names the way back from the head of the edge to its tail.
+func (o *lockOrder) cycle(e lockEdge) string {
+	way, err := graph.ShortestPath(o.g, e.to, e.from)
+	if err != nil {
+		return "unknown"
+	}
+	names := []string{short(e.from)}
+	for _, v := range way {
+		names = append(names, short(v))
+	}
+	return strings.Join(names, " -> ")
+}
+
+// each calls visit for every call that f's own body evaluates.
+func (f *fn) each(visit func(*ast.CallExpr)) {
+	ast.Inspect(f.body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return n == f.node
+		case *ast.CallExpr:
+			visit(n)
+		}
+		return true
+	})
+}
+
+func classes(h holds) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range h {
+		out[x.class] = true
+	}
+	return out
+}
+
+// heldAbove gives for every function the lock classes that some caller, at
+// any distance, may hold when it runs.
+func (fl *lockFlow) heldAbove(m *Module, dynamic map[token.Pos][]*fn) map[*fn]map[string]bool {
+	above := map[*fn]map[string]bool{}
+	fns := m.sortedFns()
+	for changed := true; changed; {
+		changed = false
+		for _, f := range fns {
+			f.each(func(call *ast.CallExpr) {
+				if _, isGo := f.unit.parents[call].(*ast.GoStmt); isGo {
+					return
+				}
+				held := classes(fl.at(f, call).may)
+				maps.Copy(held, above[f])
+				for _, callee := range fl.callees(f, call, dynamic) {
+					changed = addAll(above, callee, held) || changed
+				}
+			})
+		}
+	}
+	return above
+}
+
+func addAll(to map[*fn]map[string]bool, f *fn, classes map[string]bool) (changed bool) {
+	for c := range classes {
+		if to[f] == nil {
+			to[f] = map[string]bool{}
+		}
+		if !to[f][c] {
+			to[f][c], changed = true, true
+		}
+	}
+	return changed
+}
+
+func (fl *lockFlow) callees(f *fn, call *ast.CallExpr, dynamic map[token.Pos][]*fn) []*fn {
+	var out []*fn
+	if callee := f.unit.callee(call); callee != nil {
+		out = append(out, callee)
+	} else {
+		out = append(out, dynamic[call.Lparen]...)
+	}
+	literals := call.Args
+	literals = append(literals[:len(literals):len(literals)], call.Fun)
+	for _, arg := range literals { // a literal handed on may be run by the callee
+		if lit, ok := ast.Unparen(arg).(*ast.FuncLit); ok {
+			out = append(out, f.unit.m.fns[lit])
+		}
+	}
+	return out
+}
+
+// dynamicCallees resolves calls that are not static, by position of their
+// opening parenthesis.
+func (m *Module) dynamicCallees() (out map[token.Pos][]*fn, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, fmt.Errorf("building the call graph for the lock-order check: %v", r)
+		}
+	}()
+	if len(m.pkgs) == 0 {
+		return nil, errors.New("building the call graph: no packages")
+	}
+	prog := ssa.NewProgram(m.fset, ssa.InstantiateGenerics)
+	created := map[*types.Package]bool{}
+	for _, p := range m.pkgs {
+		var files []*ast.File
+		for _, u := range p.units {
+			files = append(files, u.file)
+		}
+		created[p.types] = true
+		prog.CreatePackage(p.types, files, p.info, true)
+	}
+	for _, p := range m.pkgs {
+		createImports(prog, p.types, created)
+	}
+	prog.Build()
+	cg := vta.CallGraph(ssautil.AllFunctions(prog), nil)
+	out = map[token.Pos][]*fn{}
+	for _, node := range cg.Nodes {
+		for _, edge := range node.Out {
+			f := m.fns[edge.Callee.Func.Syntax()]
+			if edge.Site != nil && f != nil && !slices.Contains(out[edge.Pos()], f) {
+				out[edge.Pos()] = append(out[edge.Pos()], f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// createImports makes bodiless packages of everything imported.
+func createImports(prog *ssa.Program, p *types.Package, created map[*types.Package]bool) {
+	for _, dep := range p.Imports() {
+		if created[dep] {
+			continue
+		}
+		created[dep] = true
+		prog.CreatePackage(dep, nil, nil, true)
+		createImports(prog, dep, created)
+	}
+}

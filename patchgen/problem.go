@@ -1,0 +1,280 @@
+package patchgen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// problem is one variable to protect, with what every strategy needs to know.
+type problem struct {
+	m     *Module
+	t     *target
+	group []*finding.Finding
+	accs  []*access // all accesses of the variable in the module
+}
+
+// patch is a candidate: new files, and what a reader should know.
+type patch struct {
+	files map[string][]byte
+	notes []string
+}
+
+func newProblem(m *Module, group []*finding.Finding) (*problem, error) {
+	t, err := m.resolve(group)
+	if err != nil {
+		return nil, err
+	}
+	return &problem{m: m, t: t, group: group, accs: m.accesses(t)}, nil
+}
+
+// named reports whether a finding names the access.
+func (p *problem) named(a *access) bool {
+	for e := range p.t.places {
+		if e == a.expr {
+			return true
+		}
+	}
+	return false
+}
+
+// protectable lists the accesses that a lock has to cover: not those of
+// objects that nobody else can reach yet, not initial values, not those in
+// tests unless a finding names them.
+func (p *problem) protectable() []*access {
+	var out []*access
+	for _, a := range p.accs {
+		switch {
+		case a.mode == initial, a.fn == nil:
+		case a.unit.test && !p.named(a):
+		case isGlobal(p.t.obj) && a.fn.decl().isInit():
+		case a.private():
+		case p.t.fn != nil && !p.captured(a):
+		default:
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func (f *fn) isInit() bool {
+	d, ok := f.node.(*ast.FuncDecl)
+	return ok && d.Recv == nil && d.Name.Name == "init"
+}
+
+// captured reports whether a local is accessed where a closure may run at the
+// same time: in a closure, or after the first one that uses it.
+func (p *problem) captured(a *access) bool {
+	if a.fn != p.t.fn {
+		return true
+	}
+	for _, other := range p.accs {
+		if other.fn != p.t.fn && other.fn != nil {
+			lit := other.fn
+			for lit.outer != nil && lit.outer != p.t.fn {
+				lit = lit.outer
+			}
+			if lit.node.Pos() < a.expr.Pos() || p.m.inLoopWith(lit.node, a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inLoopWith reports whether one loop within the function holds both.
+func (m *Module) inLoopWith(n ast.Node, a *access) bool {
+	u := a.unit
+	for p := u.parents[a.expr]; p != nil && p != a.fn.node; p = u.parents[p] {
+		switch p.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if p.Pos() <= n.Pos() && n.End() <= p.End() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// heldAt gives the locks that are certainly held at a.
+func (p *problem) heldAt(a *access) holds { return p.m.lockFlow().at(a.fn, a.expr).must }
+
+// where says where accesses are, for notes and reasons: at most three places.
+func where(accs []*access) string {
+	var out []string
+	for i, a := range accs {
+		if i == 3 {
+			out = append(out, fmt.Sprintf("and %d more", len(accs)-3))
+			break
+		}
+		out = append(out, a.unit.at(a.expr))
+	}
+	return strings.Join(out, ", ")
+}
+
+// lockFor says which lock protects an access, as source and as place.
+type lockFor func(a *access) (text, key string, err error)
+
+// coverAll puts every one of the accesses under its lock.
+func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool) (notes []string, err error) {
+	type job struct {
+		f    *fn
+		text string
+	}
+	jobs := map[job]*cover{}
+	var order []*cover
+	for _, a := range accs {
+		text, key, err := lock(a)
+		if err != nil {
+			return nil, err
+		}
+		f := a.fn
+		for f.outer != nil && f.unit.runsAt(f) != nil {
+			f = f.outer
+		}
+		j := job{f, text}
+		c := jobs[j]
+		if c == nil {
+			c = &cover{u: f.unit, f: f, es: es, t: p.t, lock: text, key: key, rw: rw, acc: map[ast.Expr]*access{}}
+			if a.base != nil {
+				if at, ok := a.unit.place(a.base); ok {
+					c.base = at.key
+				}
+			}
+			jobs[j] = c
+			order = append(order, c)
+		}
+		c.acc[a.expr] = a
+	}
+	if err := sharedStatement(order); err != nil {
+		return nil, err
+	}
+	for _, c := range order {
+		if err := c.run(); err != nil {
+			return nil, err
+		}
+		if c.split() {
+			if p.wantsOneStep(c) {
+				return nil, fmt.Errorf("%s: the load and the store that depends on it cannot be one region", c.f.name())
+			}
+			notes = append(notes, fmt.Sprintf("%s (%s): the read and the later write of %s stay two steps, since what lies between may block or is far", c.f.name(), c.u.path, p.t))
+		}
+	}
+	return notes, nil
+}
+
+// wantsOneStep reports whether an atomicity finding is about this function.
+func (p *problem) wantsOneStep(c *cover) bool {
+	for _, f := range p.group {
+		if f.Code != finding.LoadAndStore && f.Section == nil {
+			continue
+		}
+		for _, a := range c.acc {
+			if p.named(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sharedStatement refuses functions where one statement accesses the variable
+// of two objects: their locks would nest.
+func sharedStatement(covers []*cover) error {
+	seen := map[ast.Stmt]*cover{}
+	for _, c := range covers {
+		for _, a := range c.acc {
+			s := c.stmtOf(a.expr)
+			if other := seen[s]; other != nil && other != c {
+				return fmt.Errorf("%s: one statement accesses the variable of two objects", c.u.at(s))
+			}
+			seen[s] = c
+		}
+	}
+	return nil
+}
+
+// copied finds a place where a value of the struct type is copied; a lock or
+// an atomic in it would be copied too. nil if there is none.
+func (m *Module) copied(owner *types.Named) ast.Node {
+	var found ast.Node
+	for _, p := range m.pkgs {
+		for _, u := range p.units {
+			ast.Inspect(u.file, func(n ast.Node) bool {
+				e, ok := n.(ast.Expr)
+				if !ok || found != nil {
+					return found == nil
+				}
+				tv, ok := u.pkg.info.Types[e]
+				if !ok || !tv.IsValue() || named(tv.Type) != owner.Origin() && !sameNamed(named(tv.Type), owner) || isPointer(tv.Type) {
+					return true
+				}
+				if u.copies(e) {
+					found = e
+				}
+				return true
+			})
+			if found == nil {
+				found = u.byValue(owner)
+			}
+		}
+	}
+	return found
+}
+
+// sameNamed compares types across the variants of a package.
+func sameNamed(a, b *types.Named) bool {
+	return a != nil && b != nil && a.Obj().Pkg() != nil && b.Obj().Pkg() != nil &&
+		a.Obj().Name() == b.Obj().Name() && a.Obj().Pkg().Path() == b.Obj().Pkg().Path()
+}
+
+// copies reports whether the struct value e is copied where it stands.
+func (u *unit) copies(e ast.Expr) bool {
+	switch ast.Unparen(e).(type) {
+	case *ast.CompositeLit, *ast.CallExpr:
+		return false // a new value: the callee's return statement counts
+	}
+	switch p := u.parents[e].(type) {
+	case *ast.SelectorExpr, *ast.UnaryExpr, *ast.IndexExpr, *ast.ParenExpr, *ast.BinaryExpr, *ast.Field, *ast.StarExpr:
+		return false
+	case *ast.AssignStmt:
+		return slices.Contains(p.Rhs, e)
+	case *ast.ValueSpec:
+		return slices.Contains(p.Values, e)
+	case *ast.RangeStmt:
+		return p.Value == e
+	case *ast.ReturnStmt, *ast.CallExpr, *ast.KeyValueExpr, *ast.CompositeLit, *ast.SendStmt:
+		return true
+	}
+	return false
+}
+
+// byValue finds a receiver, parameter or result of the struct type itself.
+func (u *unit) byValue(owner *types.Named) (found ast.Node) {
+	ast.Inspect(u.file, func(n ast.Node) bool {
+		var lists []*ast.FieldList
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			lists = append(lists, n.Recv, n.Type.Params, n.Type.Results)
+		case *ast.FuncLit:
+			lists = append(lists, n.Type.Params, n.Type.Results)
+		}
+		for _, l := range lists {
+			if l == nil {
+				continue
+			}
+			for _, f := range l.List {
+				t := u.pkg.info.TypeOf(f.Type)
+				if t != nil && !isPointer(t) && sameNamed(named(t), owner) && found == nil {
+					found = f
+				}
+			}
+		}
+		return true
+	})
+	return found
+}

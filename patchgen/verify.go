@@ -1,0 +1,93 @@
+package patchgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// Candidate is a patched module that a check looks at: the tree at Root with
+// the contents of Files, by slash path, in place of what is on disk.
+type Candidate struct {
+	Root  string
+	Files map[string][]byte
+}
+
+// Path is the absolute path of one of the files.
+func (c Candidate) Path(file string) string { return filepath.Join(c.Root, filepath.FromSlash(file)) }
+
+// Check looks at a candidate without changing the tree; its error is the
+// reason why the candidate is no good. An error that wraps [ErrCannotCheck]
+// says that the check itself could not be made.
+type Check func(context.Context, Candidate) error
+
+// ErrCannotCheck marks errors of a check itself: no go command, no disk.
+var ErrCannotCheck = errors.New("the check could not be made")
+
+// Checks are the checks that need to run something. A nil check is left out,
+// and so missing from the fix's list of passed checks.
+type Checks struct {
+	Build    Check // everything compiles, tests too
+	Vet      Check // no complaint that the original has not
+	Test     Check // the packages' own tests pass
+	Campaign Check // the finding does not come back under the same noise
+}
+
+// verifier checks candidates of one module.
+type verifier struct {
+	m      *Module
+	checks Checks
+	before *lockOrder // of the original, kept
+	passed []string   // by the last candidate
+}
+
+// verify runs the checks in order, cheapest first; the first failure ends it.
+func (v *verifier) verify(ctx context.Context, out *patch) error {
+	v.passed = nil
+	c := Candidate{Root: v.m.root, Files: out.files}
+	steps := []struct {
+		name string
+		run  Check
+	}{
+		{"type-checks", nil},
+		{"lock order", nil},
+		{"builds", v.checks.Build},
+		{"vet", v.checks.Vet},
+		{"tests pass", v.checks.Test},
+		{"does not come back", v.checks.Campaign},
+	}
+	var patched *Module
+	steps[0].run = func(context.Context, Candidate) (err error) {
+		patched, err = v.m.with(out.files)
+		return err
+	}
+	steps[1].run = func(context.Context, Candidate) error { return v.lockOrder(patched) }
+	for _, s := range steps {
+		if s.run == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.run(ctx, c); err != nil {
+			return fmt.Errorf("not %q: %w", s.name, err)
+		}
+		v.passed = append(v.passed, s.name)
+	}
+	return nil
+}
+
+// lockOrder compares the lock-order graph with that of the original.
+func (v *verifier) lockOrder(patched *Module) (err error) {
+	if v.before == nil {
+		if v.before, err = v.m.lockOrder(); err != nil {
+			return err
+		}
+	}
+	after, err := patched.lockOrder()
+	if err != nil {
+		return err
+	}
+	return after.worse(v.before)
+}
