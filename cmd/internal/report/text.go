@@ -33,7 +33,7 @@ type text struct {
 func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
 
 func (t *text) finding(f *finding.Finding) {
-	t.line("%s: %s %s: %s [%s]", t.head(f), f.Code, f.Status, f.Title, f.ID)
+	t.line("%s", t.r.Line(f))
 	t.indented("    ", f.Message)
 	locks := false // "no lock" says something only where the other side has one
 	for _, a := range f.Accesses {
@@ -46,7 +46,7 @@ func (t *text) finding(f *finding.Finding) {
 		t.line("    in two goroutines at once")
 	}
 	for _, e := range f.Cycle {
-		t.line("    %s locks %s while it holds %s, in %s", t.place(e.Position), e.To, e.From, e.Function)
+		t.line("    %s locks %s while it holds %s, in %s", t.r.place(e.Position), e.To, e.From, e.Function)
 	}
 	if e := f.Evidence; e != nil {
 		t.evidence(e)
@@ -57,18 +57,19 @@ func (t *text) finding(f *finding.Finding) {
 	}
 }
 
-func (t *text) head(f *finding.Finding) string {
-	switch {
-	case len(f.Accesses) > 0:
-		return t.place(f.Accesses[0].Position)
-	case len(f.Cycle) > 0:
-		return t.place(f.Cycle[0].Position)
+// Line gives the finding in one line: place, code, status, title, id.
+func (r *Report) Line(f *finding.Finding) string {
+	place := "-"
+	if len(f.Accesses) > 0 {
+		place = r.place(f.Accesses[0].Position)
+	} else if len(f.Cycle) > 0 {
+		place = r.place(f.Cycle[0].Position)
 	}
-	return "-"
+	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, f.Status, f.Title, f.ID)
 }
 
-func (t *text) place(p finding.Position) string {
-	s := fmt.Sprintf("%s:%d", t.r.shown(p.File), p.Line)
+func (r *Report) place(p finding.Position) string {
+	s := fmt.Sprintf("%s:%d", r.shown(p.File), p.Line)
 	if p.Column > 0 {
 		s += fmt.Sprintf(":%d", p.Column)
 	}
@@ -83,10 +84,10 @@ func (t *text) access(a *finding.Access, locks bool) {
 		held = ", holding no known lock"
 	}
 	role := ""
-	if a.Role != "" {
-		role = ", run by " + a.Role
+	if a.Role != "" && a.Goroutine == nil { // else its stacks say more
+		role = " (" + a.Role + ")"
 	}
-	t.line("    %s of %s at %s in %s%s%s", a.Mode, a.Expr, t.place(a.Position), a.Function, held, role)
+	t.line("    %s of %s at %s in %s%s%s", a.Mode, a.Expr, t.r.place(a.Position), a.Function, held, role)
 	if a.Source != "" {
 		t.line("        | %s", a.Source)
 	}
@@ -133,6 +134,9 @@ func (t *text) fix(fix *finding.Fix) {
 		}
 		t.line("    patch (%s%s):", fix.Strategy, checked)
 		t.indented("        ", fix.Diff)
+		for _, n := range fix.Notes {
+			t.indented("        note: ", n)
+		}
 	}
 }
 
@@ -159,7 +163,7 @@ func (t *text) summary() {
 		t.line("%s", sites(c))
 	}
 	if c.Unobserved > 0 {
-		t.line("%s not observed in any run: `interlock check` shows them, -suspected adds them here", count(c.Unobserved, "suspected finding"))
+		t.line("%s not observed in any run: see `interlock check`, or add -suspected", count(c.Unobserved, "suspected finding"))
 	}
 	if c.Lost > 0 {
 		t.line("the monitor dropped %s: a race there may have gone unseen", count(int(c.Lost), "event"))

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// binary is the tool under test. The scripts need the real thing: check has
+// the go command start it again as a vet tool, by its own path. cache is what
+// they use as the user's cache folder: one for all, or each would build anew.
+var binary, cache string
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "interlock-script-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary, cache = filepath.Join(dir, "interlock"), filepath.Join(dir, "cache")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building interlock: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// TestScript runs testdata/script/*.txtar. Beside the usual commands, scripts
+// have:
+//
+//	code N command…         the command ends with exit code N
+//	interrupt N TEXT args…  interlock with the args gets SIGINT once TEXT stands
+//	                        on its standard error, and ends with exit code N
+//	snapshot DIR            remembers every name, byte and mode below DIR
+//	unchanged DIR           fails if one of them is another now
+//	clean                   fails if interlock left anything in $TMPDIR
+func TestScript(t *testing.T) {
+	bank, err := filepath.Abs("../../testdata/bank")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goEnv := goEnvironment(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, goEnv...)
+			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("BANK", bank)
+			env.Values[snapshotsKey{}] = snapshots{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":      cmdCode,
+			"interrupt": cmdInterrupt,
+			"snapshot":  cmdSnapshot,
+			"unchanged": cmdUnchanged,
+			"clean":     cmdClean,
+		},
+	})
+}
+
+// goEnvironment gives what the go command needs to find its caches: scripts
+// run with an empty home folder.
+func goEnvironment(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := strings.Split(string(out), "\n")
+	var env []string
+	for i, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
+		env = append(env, name+"="+strings.TrimSpace(values[i]))
+	}
+	return append(env, "XDG_CACHE_HOME="+cache, "GOTOOLCHAIN=local", "GOWORK=")
+}
+
+// cmdCode is exec with a known exit code.
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdInterrupt stops a command as Ctrl-C would, in the middle of its work.
+func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: interrupt N TEXT args…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	cmd := exec.Command(binary, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	var stdout bytes.Buffer
+	stderr := &watched{text: args[1], seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &stdout, stderr
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-stderr.seen:
+		ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	case <-done:
+		ts.Fatalf("ended before %q was seen:\n%s", args[1], stderr)
+	}
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		cmd.Process.Kill()
+		ts.Fatalf("still running 30 s after SIGINT:\n%s", stderr)
+	}
+	fmt.Fprint(ts.Stdout(), stdout.String())
+	fmt.Fprint(ts.Stderr(), stderr.String())
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit code %d, want %d\n%s\n%s", got, want, stdout.String(), stderr)
+	}
+}
+
+// watched collects output and tells when a text has come by.
+type watched struct {
+	text string
+	seen chan struct{}
+
+	mu   sync.Mutex
+	buf  bytes.Buffer // guarded by mu
+	told bool         // guarded by mu
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf.Write(p)
+	if !w.told && strings.Contains(w.buf.String(), w.text) {
+		w.told = true
+		close(w.seen)
+	}
+	return len(p), nil
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.String()
+}
+
+// snapshots holds what `snapshot` saw: folder -> name -> mode and contents.
+type (
+	snapshots    map[string]map[string]string
+	snapshotsKey struct{}
+)
+
+func cmdSnapshot(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: snapshot DIR")
+	}
+	ts.Value(snapshotsKey{}).(snapshots)[args[0]] = readTree(ts, args[0])
+}
+
+func cmdUnchanged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: unchanged DIR")
+	}
+	before, ok := ts.Value(snapshotsKey{}).(snapshots)[args[0]]
+	if !ok {
+		ts.Fatalf("no snapshot of %s", args[0])
+	}
+	after := readTree(ts, args[0])
+	for name, content := range after {
+		if old, ok := before[name]; !ok {
+			ts.Fatalf("%s is new", name)
+		} else if old != content {
+			ts.Fatalf("%s has changed", name)
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			ts.Fatalf("%s is gone", name)
+		}
+	}
+}
+
+func readTree(ts *testscript.TestScript, dir string) map[string]string {
+	tree := map[string]string{}
+	dir = ts.MkAbs(dir)
+	ts.Check(filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content := info.Mode().String()
+		if !d.IsDir() {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			content += string(data)
+		}
+		tree[name] = content
+		return nil
+	}))
+	return tree
+}
+
+func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
+	left, err := filepath.Glob(filepath.Join(ts.Getenv("TMPDIR"), "*interlock*"))
+	ts.Check(err)
+	if len(left) > 0 {
+		ts.Fatalf("left behind: %s", strings.Join(left, ", "))
+	}
+}

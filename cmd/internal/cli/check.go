@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"flag"
+
+	"github.com/interlock-go/interlock/cmd/internal/report"
+)
+
+var checkCommand = command{
+	name: "check", args: "[flags] [packages]", short: "report suspected bugs, by reading the code alone",
+	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings: each with
+both its sides. A suspected finding may be false; "interlock test" tries to prove it by running
+the tests. The source must compile.
+
+The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
+	examples: [][2]string{
+		{"interlock check ./...", "the whole module"},
+		{"interlock check -o sarif:interlock.sarif ./...", "text on standard output, and a SARIF file for code scanning"},
+		{"interlock check -format jsonl ./... | jq -r .id", "one finding a line, for programs"},
+	},
+	flags: reportFlags,
+	run:   runCheck,
+}
+
+// reportFlags are those of the commands that report findings.
+func reportFlags(fs *flag.FlagSet, o *options) {
+	o.format = "text"
+	fs.Func("format", "`format` of standard output: text, jsonl, json or sarif (default text)", func(s string) error {
+		_, err := report.For(s)
+		o.format = s
+		return err
+	})
+	fs.Var(&o.out, "o", "write a report to a file as well, as `format:path`; may be given several times")
+}
+
+func runCheck(c *call) int {
+	if err := c.out.probe(); err != nil {
+		return c.usage("%v", err)
+	}
+	p := newProgress(c.stderr)
+	p.say("reading the packages")
+	st, err := c.vet("", c.buildFlags())
+	p.clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	r := c.newReport("check", st.root)
+	r.Findings, r.Problems = st.findings, st.problems
+	return c.finish(r, false)
+}

@@ -1,0 +1,102 @@
+// Package cli holds the commands of interlock: it reads flags, wires the
+// rooms of the house together, and turns what they return into a report and
+// an exit code. Only this package and the report package write to the user.
+//
+// Results go to standard output, progress and problems to standard error.
+// The exit codes are those of [Main].
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+)
+
+// Exit codes. Findings win over everything else that went wrong, because a
+// finding stays true however the command ended.
+const (
+	exitClean       = 0
+	exitFindings    = 1   // findings were reported
+	exitUsage       = 2   // usage or configuration: nothing was done
+	exitIncomplete  = 3   // something could not be analysed or built
+	exitTestsFailed = 4   // tests failed, and no finding says why
+	exitInterrupted = 130 // stopped by Ctrl-C or SIGTERM
+)
+
+// Main runs the command line args (without the program's name) and gives the
+// exit code.
+func Main(args []string) int {
+	if driver.IsVetTool(args) {
+		driver.Main() // does not return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	return run(ctx, os.Stdout, os.Stderr, args)
+}
+
+// call is one run of a command.
+type call struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+	*options
+}
+
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	name := "help"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	switch name {
+	case "-h", "-help", "--help":
+		name = "help"
+	case "-version", "--version":
+		name = "version"
+	}
+	c := &call{ctx, stdout, stderr, nil}
+	cmd := find(name)
+	if cmd == nil {
+		return c.usage("unknown command %q: `interlock help` lists the commands", name)
+	}
+	o, err := parse(cmd, args)
+	if errors.Is(err, flag.ErrHelp) {
+		cmd.help(stdout)
+		return exitClean
+	}
+	if err != nil {
+		return c.usage("%v: see `interlock help %s`", err, name)
+	}
+	if o.dir != "" {
+		if err := os.Chdir(o.dir); err != nil {
+			return c.usage("-C: %v", err)
+		}
+	}
+	c.options = o
+	return c.guarded(cmd)
+}
+
+// guarded runs the command. A panic is a fault of Interlock; by itself it
+// would end in Go's exit code 2, which is not true of the user's command line.
+func (c *call) guarded(cmd *command) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(c.stderr, "interlock: internal error, please report it with what follows: %v\n%s", v, debug.Stack())
+			code = exitIncomplete
+		}
+	}()
+	return cmd.run(c)
+}
+
+// usage says in one line what is wrong with the command line.
+func (c *call) usage(format string, args ...any) int {
+	fmt.Fprintf(c.stderr, "interlock: "+format+"\n", args...)
+	return exitUsage
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+)
+
+func newCall(ctx context.Context) (c *call, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	return &call{ctx, stdout, stderr, &options{format: "jsonl"}}, stdout, stderr
+}
+
+func TestAPanicIsNoUsageError(t *testing.T) {
+	c, stdout, stderr := newCall(t.Context())
+	code := c.guarded(&command{run: func(*call) int { panic("lost") }})
+	if code != exitIncomplete || stdout.Len() > 0 {
+		t.Errorf("code %d, output %q", code, stdout)
+	}
+	for _, want := range []string{"internal error", "lost", "TestAPanicIsNoUsageError"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("no %q in %s", want, stderr)
+		}
+	}
+}
+
+func fit() *finding.Finding {
+	f := &finding.Finding{
+		Code: finding.Unguarded, Status: finding.Suspected, Title: "x", Variable: finding.Variable{Package: "p", Name: "x"},
+		Accesses: []finding.Access{{Position: finding.Position{File: "p.go", Line: 1}, Function: "F", Expr: "x", Mode: finding.Write}},
+	}
+	finding.Seal([]*finding.Finding{f})
+	return f
+}
+
+func TestVerdict(t *testing.T) {
+	broken := fit()
+	broken.ID = "il-0"
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name        string
+		ctx         context.Context
+		report      report.Report
+		testsFailed bool
+		want        int
+	}{
+		{"clean", t.Context(), report.Report{}, false, exitClean},
+		{"finding", t.Context(), report.Report{Findings: []*finding.Finding{fit()}}, false, exitFindings},
+		{"finding wins", canceled, report.Report{Findings: []*finding.Finding{fit()}, Problems: []string{"p"}}, true, exitFindings},
+		{"interrupted", canceled, report.Report{Problems: []string{"p"}}, true, exitInterrupted},
+		{"incomplete", t.Context(), report.Report{Problems: []string{"p"}}, true, exitIncomplete},
+		{"tests failed", t.Context(), report.Report{}, true, exitTestsFailed},
+		{"unfit finding", t.Context(), report.Report{Findings: []*finding.Finding{broken}}, false, exitIncomplete},
+	} {
+		c, stdout, stderr := newCall(tt.ctx)
+		if got := c.finish(&tt.report, tt.testsFailed); got != tt.want {
+			t.Errorf("%s: exit code %d, want %d (%s)", tt.name, got, tt.want, stderr)
+		}
+		if strings.Contains(stdout.String(), "il-0") {
+			t.Errorf("%s: an unfit finding was reported", tt.name)
+		}
+	}
+}
+
+func TestWriteFileReplacesInOneStep(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out")
+	for _, text := range []string{"first", "second"} {
+		if err := writeFile(file, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != text {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if err := writeFile(filepath.Join(dir, "absent", "out"), nil); err == nil {
+		t.Error("a file in a folder that is not there was written")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(filepath.Join(dir, "folder"), nil); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}

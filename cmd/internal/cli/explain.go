@@ -1,0 +1,53 @@
+package cli
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/registry"
+)
+
+// il1000 explains the one code that no static check makes.
+//
+//go:embed il1000.txt
+var il1000 string
+
+var explainCommand = command{
+	name: "explain", args: "code", short: "explain a class of findings, with an example of wrong and right",
+	long: "Explain tells what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely.",
+	examples: [][2]string{
+		{"interlock explain IL1001", "access without the lock that guards it"},
+	},
+	run: runExplain,
+}
+
+func runExplain(c *call) int {
+	if len(c.packages) != 1 {
+		return c.usage("explain takes one code, such as `interlock explain %s`", finding.Unguarded)
+	}
+	code := finding.Code(strings.ToUpper(c.packages[0]))
+	if !code.Known() {
+		var known []string
+		for _, k := range finding.Codes() {
+			known = append(known, string(k))
+		}
+		return c.usage("unknown code %q: known are %s", c.packages[0], strings.Join(known, ", "))
+	}
+	fmt.Fprintf(c.stdout, "%s: %s\n\n", code, code.Title())
+	io.WriteString(c.stdout, strings.TrimRight(helpTexts()[code], "\n")+"\n")
+	return exitClean
+}
+
+// helpTexts gives the text of each code: that of its check, which is the
+// check's package comment.
+func helpTexts() map[finding.Code]string {
+	texts := map[finding.Code]string{finding.CaughtInTheAct: il1000}
+	for _, c := range registry.Checks() {
+		_, text, _ := strings.Cut(c.Analyzer.Doc, "\n") // the first line is the title
+		texts[c.Code] = strings.TrimLeft(text, "\n")
+	}
+	return texts
+}

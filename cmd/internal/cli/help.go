@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const intro = `Interlock finds concurrency bugs in Go programs, proves them by catching them
+in the act, and proposes patches that it has checked and run again.
+
+Usage:
+
+    interlock <command> [flags] [packages]
+
+Commands:
+
+`
+
+const outro = `
+Packages are named as for the go command: "./..." is everything below this
+folder, and none means the package in it. The first thing to try in a module:
+
+    interlock check ./...
+    interlock test ./...
+
+Exit codes:
+
+    0    no findings
+    1    findings were reported
+    2    wrong usage or configuration; nothing was done
+    3    something could not be analysed or built
+    4    tests failed, and no finding says why
+    130  interrupted, with no finding so far
+
+"interlock help <command>" tells more about a command,
+"interlock explain <code>" about a class of findings such as IL1001.
+`
+
+func helpCommand() *command {
+	return &command{
+		name: "help", args: "[command]", short: "tell how to use interlock or one of its commands",
+		long:     "Help prints the list of commands, or what one of them does, with its flags and examples.",
+		examples: [][2]string{{"interlock help test", "what test does"}},
+		run:      runHelp,
+	}
+}
+
+func runHelp(c *call) int {
+	switch len(c.packages) {
+	case 0:
+		io.WriteString(c.stdout, intro)
+		for _, cmd := range commands() {
+			fmt.Fprintf(c.stdout, "    %-8s  %s\n", cmd.name, cmd.short)
+		}
+		io.WriteString(c.stdout, outro)
+		return exitClean
+	case 1:
+		cmd := find(c.packages[0])
+		if cmd == nil {
+			return c.usage("unknown command %q: `interlock help` lists the commands", c.packages[0])
+		}
+		cmd.help(c.stdout)
+		return exitClean
+	}
+	return c.usage("help takes one command: `interlock help`")
+}
+
+// help writes all there is to know about a command.
+func (c *command) help(w io.Writer) {
+	fmt.Fprintf(w, "Usage: %s\n\n%s\n", strings.TrimSpace("interlock "+c.name+" "+c.args), c.long)
+	fs := newFlagSet(c, &options{})
+	first := true
+	fs.VisitAll(func(f *flag.Flag) {
+		if first {
+			fmt.Fprint(w, "\nFlags:\n\n")
+		}
+		first = false
+		value, text := flag.UnquoteUsage(f)
+		if value != "" {
+			value = " " + value
+		}
+		if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" {
+			text += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintf(w, "    -%s%s\n        %s\n", f.Name, value, strings.ReplaceAll(text, "\n", "\n        "))
+	})
+	if len(c.examples) > 0 {
+		fmt.Fprint(w, "\nExamples:\n\n")
+	}
+	for _, e := range c.examples {
+		fmt.Fprintf(w, "    %s\n        %s\n", e[0], e[1])
+	}
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sourcegraph/go-diff/diff"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/patchgen"
+)
+
+// mender makes patches one after the other, each on top of those before it,
+// in a copy of the module.
+type mender struct {
+	trial   *trial
+	root    string             // of the copy
+	pattern []string           // all packages of the main modules
+	all     []*finding.Finding // suspected ones too, whether reported or not
+	first   map[string][]byte  // contents before any patch, of the files changed
+	last    map[string][]byte  // contents now
+	taken   []string           // ids of the findings patched so far
+}
+
+// mend sets the fix of each finding of the report, and gives all patches
+// together.
+func (c *call) mend(p *progress, m *monitored, flags testFlags, r *report.Report) (*mender, error) {
+	if len(r.Findings) == 0 || c.ctx.Err() != nil {
+		return nil, c.ctx.Err()
+	}
+	p.say("copying the module")
+	t, err := copyTree(c.ctx, m.plan.module.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	d := &mender{
+		trial: &trial{c: c, p: p, tree: t, dir: t.at(r.Dir), flags: flags, before: m.result},
+		root:  t.root, all: m.joined, first: map[string][]byte{}, last: map[string][]byte{},
+	}
+	for path := range strings.FieldsSeq(m.plan.module.Path) {
+		d.pattern = append(d.pattern, path+"/...")
+	}
+	for _, group := range groups(r.Findings) {
+		if err := d.group(group); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// groups puts findings on one variable together, in the order of the findings.
+func groups(findings []*finding.Finding) [][]*finding.Finding {
+	var out [][]*finding.Finding
+	for _, f := range findings {
+		i := slices.IndexFunc(out, func(g []*finding.Finding) bool { return sameVariable(g[0].Variable, f.Variable) })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
+		}
+		out[i] = append(out[i], f)
+	}
+	return out
+}
+
+// group makes one patch and puts it into the copy. It treats all that is
+// known of the variable, suspicions too.
+func (d *mender) group(group []*finding.Finding) error {
+	var known []*finding.Finding
+	for _, f := range d.all {
+		if sameVariable(f.Variable, group[0].Variable) {
+			known = append(known, f)
+		}
+	}
+	moved, err := d.follow(known)
+	if err != nil {
+		share(group, &finding.Fix{Withheld: err.Error()})
+		return nil
+	}
+	module, err := d.load()
+	if err != nil {
+		return err
+	}
+	d.trial.variable = group[0].Variable
+	fix, files, err := patchgen.Fix(d.trial.c.ctx, patchgen.Input{Module: module, Group: moved, Checks: d.trial.checks()})
+	if err != nil {
+		return err
+	}
+	fix.Withheld = d.trial.tree.strip(fix.Withheld)
+	if fix.Diff != "" {
+		if err := d.take(module, fix, files); err != nil {
+			return err
+		}
+		for _, f := range group {
+			d.taken = append(d.taken, f.ID)
+		}
+	}
+	share(group, fix)
+	return nil
+}
+
+// share gives all findings of a group the same fix.
+func share(group []*finding.Finding, fix *finding.Fix) {
+	for _, f := range group {
+		f.Fix = fix
+	}
+}
+
+// load reads the copy as it is now.
+func (d *mender) load() (*patchgen.Module, error) {
+	d.trial.p.say("reading the module for a patch")
+	loaded, err := packages.Load(&packages.Config{
+		Mode: patchgen.LoadMode, Context: d.trial.c.ctx, Dir: d.trial.dir, Tests: true, BuildFlags: d.trial.buildFlags(),
+	}, d.pattern...)
+	if err != nil {
+		return nil, fmt.Errorf("loading the packages: %w", err)
+	}
+	return patchgen.NewModule(d.root, loaded)
+}
+
+// take puts a patch into the copy. If it changes a file that an earlier patch
+// changed too, its own diff does not apply to the user's file: the fix then
+// shows all patches up to here.
+func (d *mender) take(module *patchgen.Module, fix *finding.Fix, files map[string][]byte) error {
+	shared := false
+	for name, old := range module.Old(files) {
+		if _, again := d.first[name]; again {
+			shared = true
+		} else {
+			d.first[name] = old
+		}
+	}
+	maps.Copy(d.last, files)
+	if err := d.trial.tree.write(files); err != nil {
+		return err
+	}
+	if !shared {
+		return nil
+	}
+	fix.Notes = append(fix.Notes, "includes the patches for "+strings.Join(d.taken, ", "))
+	all, err := d.diff()
+	fix.Diff = all
+	return err
+}
+
+// diff gives all patches together.
+func (d *mender) diff() (string, error) { return patchgen.Diff(d.first, d.last) }
+
+// follow gives copies of the findings with the positions that their accesses
+// have in the copy, behind the patches made so far.
+func (d *mender) follow(group []*finding.Finding) ([]*finding.Finding, error) {
+	var out []*finding.Finding
+	for _, f := range group {
+		f := *f
+		f.Accesses = slices.Clone(f.Accesses)
+		for i := range f.Accesses {
+			pos := &f.Accesses[i].Position
+			before, changed := d.first[pos.File]
+			if !changed {
+				continue
+			}
+			shift, ok := lineShift(before, d.last[pos.File], pos.Line)
+			if !ok {
+				return nil, fmt.Errorf("%s:%d is changed by the patch for %s: apply that one, then run interlock fix again", pos.File, pos.Line, strings.Join(d.taken, ", "))
+			}
+			pos.Line += shift
+			if pos.EndLine > 0 {
+				pos.EndLine += shift
+			}
+		}
+		out = append(out, &f)
+	}
+	return out, nil
+}
+
+// lineShift tells how far a line of the old contents has moved in the new
+// ones; not ok if it is not there any more.
+func lineShift(before, after []byte, line int) (shift int, ok bool) {
+	text, err := patchgen.Diff(map[string][]byte{"f": before}, map[string][]byte{"f": after})
+	if err != nil {
+		return 0, false
+	}
+	fd, err := diff.ParseFileDiff([]byte(text))
+	if err != nil {
+		return 0, text == ""
+	}
+	for _, h := range fd.Hunks {
+		at := int(h.OrigStartLine)
+		if h.OrigLines == 0 {
+			at++ // such a hunk names the line before it
+		}
+		for _, l := range strings.SplitAfter(string(h.Body), "\n") {
+			switch {
+			case at > line || l == "":
+				continue
+			case l[0] == '+':
+				shift++
+			case l[0] == '-' && at == line:
+				return 0, false
+			case l[0] == '-':
+				shift--
+				at++
+			case l[0] == ' ' || l[0] == '\n':
+				at++
+			}
+		}
+	}
+	return shift, true
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+// monitored is a campaign made: the plan, the build and what the runs showed.
+type monitored struct {
+	plan      *planned
+	workspace *build.Workspace
+	result    *campaign.Result
+	joined    []*finding.Finding // suspected and confirmed ones together
+}
+
+// monitored plans, builds and runs; the tests' own output goes to out. What was
+// prepared is returned even with an error, to be closed.
+func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitored, error) {
+	pl, err := c.makePlan(p, "", append(c.buildFlags(), flags.build...))
+	if err != nil {
+		return nil, err
+	}
+	return c.execute(p, pl, campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout}, out)
+}
+
+// execute carries out a plan: cfg says what the call's own flags do not, and
+// the tests' own output goes to out, if that is not nil.
+func (c *call) execute(p *progress, pl *planned, cfg campaign.Config, out io.Writer) (*monitored, error) {
+	p.say("preparing the instrumented build")
+	ws, err := build.Prepare(c.ctx, pl.module, pl.plan)
+	if err != nil {
+		return nil, err
+	}
+	m := &monitored{plan: pl, workspace: ws}
+	p.say("building the tests")
+	if cfg.Binaries, err = ws.BuildTests(c.ctx); err != nil {
+		return m, err
+	}
+	if c.verbose {
+		p.line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.plan).Monitored, ws.Rewritten(), c.seed)
+	}
+	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Budget = ws, pl.plan, c.runs, c.seed, c.budget
+	if out != nil {
+		cfg.Stdout = &interleaved{p, out}
+	}
+	cfg.Progress = c.watch(p)
+	m.result, err = campaign.Run(c.ctx, cfg)
+	return m, err
+}
+
+// testOutput is where the tests' own output goes: not among a report that
+// programs read.
+func (c *call) testOutput() io.Writer {
+	if c.format == "text" {
+		return c.stdout
+	}
+	return c.stderr
+}
+
+// watch shows a campaign's events.
+func (c *call) watch(p *progress) func(campaign.Event) {
+	caught := 0
+	return func(e campaign.Event) {
+		switch e.Kind {
+		case campaign.RunStarted:
+			p.at(e.Run-1, e.Runs, fmt.Sprintf("runs, races caught: %d", caught))
+		case campaign.Caught:
+			caught++
+		case campaign.PackageDone:
+			if c.verbose {
+				p.line("run %d of %d, seed %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
+			}
+		}
+	}
+}
+
+// interleaved writes to w without a bar in the way.
+type interleaved struct {
+	p *progress
+	w io.Writer
+}
+
+func (i *interleaved) Write(b []byte) (int, error) {
+	i.p.clear()
+	return i.w.Write(b)
+}
+
+// close removes what the build has laid out.
+func (m *monitored) close(c *call) {
+	if err := m.workspace.Close(); err != nil {
+		fmt.Fprintf(c.stderr, "interlock: removing the temporary folder: %v\n", err)
+	}
+}
+
+// fill puts into the report what the campaign has shown, and tells what
+// limits it.
+func (m *monitored) fill(c *call, r *report.Report) {
+	m.joined = campaign.Join(m.plan.static.findings, m.result)
+	for _, f := range m.joined {
+		if f.Status != finding.Suspected || c.suspected {
+			r.Findings = append(r.Findings, f)
+		} else {
+			r.Coverage.Unobserved++
+		}
+	}
+	r.Problems = append(r.Problems, m.plan.static.problems...)
+	for _, l := range m.workspace.LeftAlone() {
+		c.tell(fmt.Sprintf("%s is not monitored: %s", l.File, l.Why))
+	}
+	c.tell(m.result.Problems...)
+	r.Interrupted = m.result.Interrupted
+	cov := m.result.Coverage
+	r.Coverage.Sites, r.Coverage.Monitored = len(m.plan.plan.Sites), cov.Monitored
+	r.Coverage.Reached, r.Coverage.Watched = len(cov.Reached), len(cov.Armed)
+	r.Coverage.Runs, r.Coverage.Asked = m.result.Runs, c.runs
+	k := m.result.Counters
+	r.Coverage.Lost = k.NoSlot + k.BadSite + k.NotWritten
+}
+
+// tellFailures says which packages' tests failed, as the tests' own output
+// does not say in which runs, nor whether the monitor has to do with it.
+func (c *call) tellFailures(r *campaign.Result) {
+	for i := range r.Packages {
+		p := &r.Packages[i]
+		if p.Failures == 0 {
+			continue
+		}
+		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
+		switch {
+		case p.OnlyMonitored():
+			s += "; once more without the monitor, they passed"
+		case p.Plain != "":
+			s += "; so they did once more without the monitor"
+		}
+		c.tell(s)
+	}
+}

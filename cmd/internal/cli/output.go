@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/report"
+)
+
+// output is one -o format:path.
+type output struct {
+	format, path string
+	handler      report.Handler
+}
+
+// outputs are all of them; a flag.Value.
+type outputs []output
+
+func (o *outputs) String() string { return "" }
+
+// Set takes one format:path, checking the format only.
+func (o *outputs) Set(s string) error {
+	format, path, ok := strings.Cut(s, ":")
+	if !ok || path == "" {
+		return fmt.Errorf("want format:path, such as sarif:interlock.sarif")
+	}
+	h, err := report.For(format)
+	if err != nil {
+		return err
+	}
+	*o = append(*o, output{format, path, h})
+	return nil
+}
+
+// probe finds out, before the long work, whether the reports can be written
+// at its end. It leaves nothing behind.
+func (o outputs) probe() error {
+	seen := map[string]bool{}
+	for _, out := range o {
+		path, err := filepath.Abs(out.path)
+		if err != nil {
+			return fmt.Errorf("-o %s: %w", out.path, err)
+		}
+		if seen[path] {
+			return fmt.Errorf("-o %s: named twice", out.path)
+		}
+		seen[path] = true
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("-o %s: is no regular file", out.path)
+		}
+		f, err := createBeside(path)
+		if err != nil {
+			return fmt.Errorf("-o %s: cannot be written: %w", out.path, errors.Unwrap(err))
+		}
+		f.Close()
+		if err := os.Remove(f.Name()); err != nil {
+			return fmt.Errorf("-o %s: %w", out.path, err)
+		}
+	}
+	return nil
+}
+
+// write writes all reports; each appears whole or not at all.
+func (o outputs) write(r *report.Report) error {
+	var errs []error
+	for _, out := range o {
+		var buf bytes.Buffer
+		err := out.handler.Write(&buf, r)
+		if err == nil {
+			err = writeFile(out.path, buf.Bytes())
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("-o %s: %w", out.path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writeFile replaces the file in one step.
+func writeFile(path string, data []byte) error {
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// createBeside makes a file beside path, on the same file system, with the
+// mode that a new file gets (os.CreateTemp would hide it from others).
+func createBeside(path string) (*os.File, error) {
+	for i := 0; ; i++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".interlock-%d-%d.tmp", os.Getpid(), i))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// emit writes the report to standard output and to every -o.
+func (c *call) emit(r *report.Report) error {
+	h, err := report.For(c.format)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeTo(c.stdout, h, r), c.out.write(r))
+}
+
+func writeTo(w io.Writer, h report.Handler, r *report.Report) error {
+	if err := h.Write(w, r); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+var planCommand = command{
+	name: "plan", args: "[flags] [packages]", short: "show which accesses test would monitor, which not, and why",
+	long: `Plan finds every access to memory that goroutines might share in the packages, their tests, and
+what they use of the main module, and decides for each whether "interlock test" monitors it. It
+shows the numbers, then the monitored accesses: position, mode, variable, expression; a star
+marks those that a suspected finding names, which are watched first.`,
+	examples: [][2]string{
+		{"interlock plan ./...", "the whole module"},
+		{"interlock plan -format json ./... >plan.json", "with the skipped ones too, for programs"},
+	},
+	flags: func(fs *flag.FlagSet, o *options) {
+		o.format = "text"
+		fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {
+			o.format = s
+			if s != "text" && s != "json" {
+				return fmt.Errorf("unknown format %q: use one of text, json", s)
+			}
+			return nil
+		})
+	},
+	run: runPlan,
+}
+
+func runPlan(c *call) int {
+	p := newProgress(c.stderr)
+	pl, err := c.makePlan(p, "", c.buildFlags())
+	p.clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	c.tell(pl.static.problems...)
+	if c.format == "json" {
+		err = writePlanJSON(c.stdout, pl.plan)
+	} else {
+		err = writePlanText(c.stdout, pl.plan)
+	}
+	if err != nil {
+		return c.failed(fmt.Errorf("writing the plan: %w", err))
+	}
+	if len(pl.static.problems) > 0 {
+		return exitIncomplete
+	}
+	return exitClean
+}
+
+func writePlanJSON(w io.Writer, p *plan.Plan) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(p)
+}
+
+func writePlanText(w io.Writer, p *plan.Plan) error {
+	b := bufio.NewWriter(w)
+	n := atomicsets.Count(p)
+	fmt.Fprintf(b, "%s: %d accesses, %d monitored, %d of them suspicious\n", p.Module, n.Sites, n.Monitored, n.Suspicious)
+	for _, s := range n.Skipped {
+		fmt.Fprintf(b, "    %6d skipped, %s\n", s.Sites, s.Reason)
+	}
+	if n.Monitored > 0 {
+		fmt.Fprintf(b, "\nmonitored:\n")
+	}
+	for i := range p.Sites {
+		if s := &p.Sites[i]; s.Decision == plan.Monitor {
+			star := " "
+			if s.Suspicious {
+				star = "*"
+			}
+			fmt.Fprintf(b, "  %s %s:%d:%d: %s of %s: %s\n", star, s.File, s.Line, s.Column, s.Mode, name(s), s.Expr)
+		}
+	}
+	return b.Flush()
+}
+
+// name gives a site's variable without the package's path.
+func name(s *plan.Site) string {
+	v := s.Variable
+	for _, owner := range []string{v.Type, v.Function} {
+		if owner != "" {
+			return owner + "." + v.Name
+		}
+	}
+	return v.Name
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProgressInALogIsThrottled(t *testing.T) {
+	var buf bytes.Buffer
+	p := newProgress(&buf)
+	if p.terminal {
+		t.Fatal("a buffer is taken for a terminal")
+	}
+	clock := time.Unix(0, 0)
+	p.now = func() time.Time { return clock }
+	p.last = clock
+	for i := range 100 {
+		clock = clock.Add(time.Second)
+		p.at(i+1, 100, "runs")
+		p.say("not for logs")
+	}
+	if got := strings.Count(buf.String(), "\n"); got != 10 {
+		t.Errorf("%d lines in 100 s, want one each 10 s:\n%s", got, buf.String())
+	}
+	if !strings.HasSuffix(buf.String(), "interlock: 100 of 100 runs\n") || strings.Contains(buf.String(), "\r") {
+		t.Errorf("got %q", buf.String())
+	}
+}
+
+func TestProgressOnATerminalLeavesNothingBehind(t *testing.T) {
+	var buf bytes.Buffer
+	p := newProgress(&buf)
+	p.terminal = true
+	p.at(1, 4, strings.Repeat("long ", 40))
+	p.say("short")
+	p.line("a line that stays")
+	p.at(4, 4, "runs")
+	p.clear()
+	if got := screen(buf.String()); got != "interlock: a line that stays\n" {
+		t.Errorf("the screen shows %q", got)
+	}
+}
+
+// screen gives what a terminal shows: a carriage return goes back to the
+// start of the line. Blanks at the ends of lines do not show.
+func screen(s string) string {
+	var out []string
+	for line := range strings.SplitSeq(s, "\n") {
+		var cells []rune
+		for part := range strings.SplitSeq(line, "\r") {
+			for i, r := range []rune(part) {
+				if i < len(cells) {
+					cells[i] = r
+				} else {
+					cells = append(cells, r)
+				}
+			}
+		}
+		if len(cells) > 80 {
+			return "a line wraps: " + string(cells)
+		}
+		out = append(out, strings.TrimRight(string(cells), " "))
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestBar(t *testing.T) {
+	for _, tt := range []struct {
+		done, total int
+		want        string
+	}{
+		{0, 4, "[                    ] 0/4"},
+		{1, 4, "[=====               ] 1/4"},
+		{9, 4, "[====================] 9/4"},
+		{0, 0, "[====================] 0/0"},
+	} {
+		if got := bar(tt.done, tt.total); got != tt.want {
+			t.Errorf("bar(%d, %d) = %q", tt.done, tt.total, got)
+		}
+	}
+}

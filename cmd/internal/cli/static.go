@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+// static is what the static side says of the packages.
+type static struct {
+	root     string // of the main module
+	findings []*finding.Finding
+	skips    []atomicsets.SkipSite
+	problems []string
+}
+
+// vet runs the static checks on the packages, as seen from dir.
+func (c *call) vet(dir string, buildFlags []string) (*static, error) {
+	res, err := driver.Vet(c.ctx, driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags})
+	if err != nil {
+		return nil, err
+	}
+	st := &static{root: res.Root, findings: res.Findings, problems: res.Problems}
+	for _, s := range res.Skips {
+		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
+		st.skips = append(st.skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})
+	}
+	return st, nil
+}
+
+// planned is a plan, and what it was made from.
+type planned struct {
+	static *static
+	module *build.Module
+	plan   *plan.Plan
+}
+
+// makePlan loads the packages, as seen from dir, finds the sites, and asks the
+// static side.
+func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned, error) {
+	p.say("loading the packages")
+	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags})
+	if err != nil {
+		return nil, err
+	}
+	p.say("checking the packages")
+	st, err := c.vet(dir, buildFlags)
+	if err != nil {
+		return nil, err
+	}
+	var sites []plan.Site
+	for _, pkg := range m.Packages {
+		for _, a := range plan.Enumerate(pkg) {
+			sites = append(sites, a.Site)
+		}
+	}
+	pl, err := atomicsets.Build(m.Path, sites, st.skips, atomicsets.Suspicions(st.findings))
+	if err != nil {
+		return nil, fmt.Errorf("making the plan: %w", err)
+	}
+	return &planned{st, m, pl}, nil
+}

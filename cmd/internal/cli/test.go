@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+)
+
+var testCommand = command{
+	name: "test", args: "[flags] [packages] [-- go test flags]", short: "run the tests under the monitor, and report bugs caught in the act",
+	long: `Test builds the packages' tests with a monitor put before the accesses that "interlock plan" shows,
+and runs them many times, each run with another seed. The monitor holds a goroutine for a moment
+right at an access, and reports when another goroutine comes by with a conflicting one. Such a
+finding is confirmed: it has happened. Each comes with a command that replays its run.
+
+The tests' own output goes to standard output as go test prints it (to standard error if -format
+is not text): the first run whole, then each package's first failure. Flags after -- are those of
+go test. Your files are not touched; the instrumented copies live in a temporary folder.
+
+Tests that fail without any finding end in exit code 4.`,
+	examples: [][2]string{
+		{"interlock test ./...", "all tests, 10 runs"},
+		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
+		{"interlock test -seed 42 -runs 1 ./cache", "a run again"},
+		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
+	},
+	flags: func(fs *flag.FlagSet, o *options) {
+		reportFlags(fs, o)
+		campaignFlags(fs, o)
+		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
+	},
+	tests: true,
+	run:   runTest,
+}
+
+const defaultRuns = 10
+
+// campaignFlags are those of the commands that run tests.
+func campaignFlags(fs *flag.FlagSet, o *options) {
+	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
+	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
+	fs.IntVar(&o.budget, "budget", 0, "spend at most this `percent` of the time on noise (default: the monitor's own)")
+}
+
+// checkCampaign finds faults in the flags, and chooses what they leave open.
+func (o *options) checkCampaign() error {
+	if o.runs < 1 {
+		return fmt.Errorf("-runs %d: at least one run is needed", o.runs)
+	}
+	if o.budget < 0 || o.budget > 100 {
+		return fmt.Errorf("-budget %d: want a percentage", o.budget)
+	}
+	if o.seed == 0 {
+		o.seed = uint64(rand.Uint32()) + 1 // short, since people type it
+	}
+	return o.out.probe()
+}
+
+func runTest(c *call) int {
+	if err := c.checkCampaign(); err != nil {
+		return c.usage("%v", err)
+	}
+	flags, err := splitTestFlags(c.testFlags)
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	p := newProgress(c.stderr)
+	m, err := c.monitored(p, flags, c.testOutput())
+	if m != nil {
+		defer m.close(c)
+	}
+	p.clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	r := c.newReport("test", m.plan.module.Root)
+	m.fill(c, r)
+	c.tellFailures(m.result)
+	return c.finish(r, m.result.Failed())
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+// newReport begins the report of a command on the main module at root.
+func (c *call) newReport(command, root string) *report.Report {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = root
+	}
+	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Help: helpTexts()}
+}
+
+// finish writes the report and gives the exit code.
+func (c *call) finish(r *report.Report, testsFailed bool) int {
+	c.settle(r)
+	if err := c.emit(r); err != nil {
+		c.tell(err.Error())
+		return exitIncomplete
+	}
+	return verdict(r, len(r.Findings), testsFailed)
+}
+
+// settle makes the report ready to be written, and tells its problems. A
+// finding that breaks its contract is a fault of Interlock: it is told as a
+// problem and left out, because programs read the reports.
+func (c *call) settle(r *report.Report) {
+	r.Findings = sound(r)
+	finding.Sort(r.Findings)
+	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
+	c.tell(r.Problems...)
+}
+
+// verdict gives the exit code: left is the number of findings that are still
+// in the user's files.
+func verdict(r *report.Report, left int, testsFailed bool) int {
+	switch {
+	case left > 0:
+		return exitFindings
+	case r.Interrupted:
+		return exitInterrupted
+	case len(r.Problems) > 0:
+		return exitIncomplete
+	case testsFailed:
+		return exitTestsFailed
+	}
+	return exitClean
+}
+
+// tell writes sentences to standard error.
+func (c *call) tell(sentences ...string) {
+	for _, s := range sentences {
+		fmt.Fprintf(c.stderr, "interlock: %s\n", strings.TrimRight(s, "\n"))
+	}
+}
+
+func sound(r *report.Report) []*finding.Finding {
+	var fit []*finding.Finding
+	for _, f := range r.Findings {
+		if err := f.Validate(); err != nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("internal error: a finding at %v is unfit to be reported, please tell us: %v", places(f), err))
+			continue
+		}
+		fit = append(fit, f)
+	}
+	return fit
+}
+
+func places(f *finding.Finding) []string {
+	var s []string
+	for _, a := range f.Accesses {
+		s = append(s, a.Position.String())
+	}
+	return s
+}
+
+// failed tells why a command ended before it could report anything, and gives
+// the exit code.
+func (c *call) failed(err error) int {
+	var config *build.ConfigError
+	var usage *driver.UsageError
+	output, compile := compilerOutput(err)
+	switch {
+	case c.ctx.Err() != nil || errors.Is(err, context.Canceled):
+		c.tell("interrupted, with no finding so far")
+		return exitInterrupted
+	case errors.As(err, &config) || errors.As(err, &usage):
+		return c.usage("%v", err)
+	case compile:
+		fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
+		c.tell("the packages do not compile: mend that first")
+		return exitIncomplete
+	}
+	c.tell(err.Error())
+	return exitIncomplete
+}
+
+// compilerOutput gives what the compiler said, if that is why err came.
+func compilerOutput(err error) (string, bool) {
+	var b *build.CompileError
+	var d *driver.CompileError
+	switch {
+	case errors.As(err, &b):
+		return b.Output, true
+	case errors.As(err, &d):
+		return d.Output, true
+	}
+	return "", false
+}
