@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign"
@@ -45,6 +46,10 @@ func (t *trial) goCommand(args ...string) error {
 	cmd := exec.CommandContext(t.c.ctx, "go", args...)
 	cmd.Dir = t.dir
 	cmd.Env = append(os.Environ(), "PWD="+t.dir)
+	// Interrupted, the go command ends the tests that it runs; killed, it
+	// would leave them running.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

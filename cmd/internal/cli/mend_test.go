@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+func TestLineShift(t *testing.T) {
+	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
+	after := "new\na\nb\nC\nC\nd\ne\nf\ng\nh\ni\n" // one before a, c changed to two lines, j gone
+	for line, want := range map[int]int{1: 1, 2: 1, 4: 2, 9: 2} {
+		if got, ok := lineShift([]byte(before), []byte(after), line); !ok || got != want {
+			t.Errorf("line %d: shift %d, %v, want %d", line, got, ok, want)
+		}
+	}
+	for _, line := range []int{3, 10} {
+		if got, ok := lineShift([]byte(before), []byte(after), line); ok {
+			t.Errorf("line %d is gone, but has shift %d", line, got)
+		}
+	}
+	if got, ok := lineShift([]byte(before), []byte(before), 5); !ok || got != 0 {
+		t.Errorf("no change: %d, %v", got, ok)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	v := func(name, kind string) *finding.Finding {
+		return &finding.Finding{Variable: finding.Variable{Package: "p", Name: name, Kind: kind}}
+	}
+	got := groups([]*finding.Finding{v("x", "field"), v("y", ""), v("x", "")})
+	if len(got) != 2 || len(got[0]) != 2 || got[1][0].Variable.Name != "y" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestNewComplaint(t *testing.T) {
+	before := "# p\n./p.go:3:2: unreachable code\n"
+	for after, want := range map[string]bool{
+		"":                                     false,
+		"# p\n./p.go:30:2: unreachable code\n": false,
+		"# p\n./p.go:3:2: unreachable code\n./p.go:9:2: unreachable code\n":     true,
+		"# p\n./p.go:3:2: assignment copies lock value to c: p.Counter\n":       true,
+		"# p\n./p.go:3:2: unreachable code\n# q\n./q.go:1:1: self-assignment\n": true,
+	} {
+		if got := newComplaint(before, after); got != want {
+			t.Errorf("%q: %v", after, got)
+		}
+	}
+}
+
+// put makes files below dir; a name with " -> " is a symbolic link.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name, target, link := strings.Cut(name, " -> ")
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if link {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCopyTree(t *testing.T) {
+	dir := t.TempDir()
+	root := filepath.Join(dir, "m")
+	put(t, root, map[string]string{
+		"go.mod":        "module m\n\nreplace (\n\tin => ./sub\n\tout => ../out\n\tpinned => other v1.0.0\n)\n",
+		"go.work":       "go 1.21\n\nuse (\n\t.\n\t./sub\n\t../out\n)\n",
+		"sub/go.mod":    "module sub\n\nreplace m => ../\n",
+		"m.go":          "package m\n",
+		"broken/go.mod": "modul e\n",
+		".git/HEAD":     "ref\n",
+		"in -> m.go":    "", "out -> ../out/x": "",
+	})
+	put(t, dir, map[string]string{"out/x": "outside"})
+	if err := os.Chmod(filepath.Join(root, "m.go"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	c, err := copyTree(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	out := filepath.Join(dir, "out")
+	for name, want := range map[string][]string{
+		"go.mod":        {"in => ./sub", "out => " + out, "pinned => other v1.0.0"},
+		"go.work":       {"./sub", out},
+		"sub/go.mod":    {"m => ../\n"},
+		"broken/go.mod": {"modul e\n"},
+		"m.go":          {"package m\n"},
+		"in":            {"package m\n"},
+		"out":           {"outside"},
+	} {
+		data, err := os.ReadFile(c.path(name))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(data), w) {
+				t.Errorf("%s: no %q in %q", name, w, data)
+			}
+		}
+	}
+	if _, err := os.Stat(c.path(".git")); !os.IsNotExist(err) {
+		t.Errorf(".git was copied (%v)", err)
+	}
+	if got := c.at(filepath.Join(root, "sub")); got != c.path("sub") {
+		t.Errorf("at: %s", got)
+	}
+	if got := c.strip(c.path("sub/x.go") + ":1: bad"); got != filepath.Join("sub", "x.go")+":1: bad" {
+		t.Errorf("strip: %s", got)
+	}
+
+	// A patch is there while it is tried, even if the trial fails, and no longer.
+	failed := errors.New("tests fail")
+	err = c.with(map[string][]byte{"m.go": []byte("package patched\n")}, func() error {
+		if data, _ := os.ReadFile(c.path("m.go")); string(data) != "package patched\n" {
+			t.Errorf("not patched: %q", data)
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
+	if data, _ := os.ReadFile(c.path("m.go")); string(data) != "package m\n" {
+		t.Errorf("the patch is still there: %q", data)
+	}
+	if err := c.with(map[string][]byte{"absent.go": nil}, func() error { return nil }); err == nil {
+		t.Error("a file that is not there was patched")
+	}
+	c.close()
+	if _, err := os.Stat(c.dir); !os.IsNotExist(err) {
+		t.Errorf("left behind: %v", err)
+	}
+}
