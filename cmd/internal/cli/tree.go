@@ -122,7 +122,7 @@ func (t *tree) copyModFile(from, to string) error {
 }
 
 func rebaseMod(data []byte, absolute func(string) (string, bool)) []byte {
-	f, err := modfile.ParseLax("go.mod", data, nil)
+	f, err := modfile.Parse("go.mod", data, nil)
 	if err != nil {
 		return data
 	}
