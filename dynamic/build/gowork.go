@@ -2,12 +2,11 @@ package build
 
 import (
 	"fmt"
+	"go/version"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/semver"
 )
 
 // goWork composes the go.work that brings the monitor in beside the main
@@ -83,21 +82,7 @@ func (m *mainModules) goVersions() []string {
 }
 
 // compareGo orders Go versions such as 1.21, 1.21rc2, 1.21.0.
-func compareGo(a, b string) int { return semver.Compare(goSemver(a), goSemver(b)) }
-
-// goSemver writes a Go version so that semver orders it: 1.21 is the language
-// version, before its release candidates, which come before 1.21.0.
-func goSemver(v string) string {
-	for _, pre := range []string{"rc", "beta"} {
-		if base, n, ok := strings.Cut(v, pre); ok {
-			return "v" + base + ".0-" + pre + "." + n
-		}
-	}
-	if strings.Count(v, ".") == 1 {
-		return "v" + v + ".0-0"
-	}
-	return "v" + v
-}
+func compareGo(a, b string) int { return version.Compare("go"+a, "go"+b) }
 
 // copyWorkSum takes the user's go.work.sum along; the go command writes sums
 // that it misses to ours.

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/version"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,6 +105,9 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	env, err := m.goTool.environment(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if version.IsValid(env.GOVERSION) && version.Compare(env.GOVERSION, "go"+monitorGo) < 0 {
+		return nil, &ConfigError{"the go command is " + env.GOVERSION, "use Go " + monitorGo + " or later"}
 	}
 	m.goRoot = env.GOROOT
 	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {

@@ -35,8 +35,14 @@ type Config struct {
 	// Repeat arms pairs that are caught already in every run, not in every
 	// second one.
 	Repeat bool
-	// Only, if not empty, are the sites to arm: a replay of one finding.
+	// Only, if not empty, are the sites to arm: a replay of one finding. See
+	// SitesAt.
 	Only []uint32
+	// OnlyFlag names the flag of the command line that sets Only, such as
+	// "-only", for the replay commands of findings: a run that arms nothing
+	// but the pair shows it far more often (10 of 10 for a pair that the same
+	// seeds without it showed in none). Without a name, replays arm all.
+	OnlyFlag string
 	// Dir takes the evidence files, and is kept; "" is a folder in the
 	// workspace, which goes with it.
 	Dir string
@@ -128,6 +134,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return c.result, err
 }
 
+// maxTimeouts is how often a package's tests may time out before later runs
+// leave them out: a campaign is not to last days for tests that hang.
+const maxTimeouts = 2
+
 // campaign is the state of Run.
 type campaign struct {
 	cfg    *Config
@@ -185,14 +195,15 @@ func (c *campaign) run(ctx context.Context, n int) error {
 			c.show(n == 1, noTests(b.Package))
 			continue
 		}
-		if !b.Monitored && n > 1 {
-			continue // the first run has shown all that there is to see
+		if n > 1 && (!b.Monitored || pkg.timeouts >= maxTimeouts) {
+			continue // there is nothing more to see
 		}
 		file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
 		p := c.execute(ctx, b, monitored(file, c.sites, n, seed, known, cfg.Budget))
 		if p.err != nil && ctx.Err() == nil {
 			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 		}
+		settle(ctx, p)
 		if b.Monitored {
 			c.collect(n, pkg, file, p)
 		}
@@ -248,6 +259,11 @@ func (c *campaign) judge(ctx context.Context, n int, b build.Binary, pkg *Packag
 		return
 	}
 	pkg.Failures++
+	if p.outcome == TimedOut {
+		if pkg.timeouts++; pkg.timeouts == maxTimeouts {
+			c.result.Problems = append(c.result.Problems, fmt.Sprintf("the tests of %s timed out in %d runs, later runs leave them out", b.Package, maxTimeouts))
+		}
+	}
 	if pkg.First != nil {
 		return
 	}

@@ -269,12 +269,12 @@ func TestOutcomesAreToldApart(t *testing.T) {
 		{"fail 1-2", Failed, "as the script says"},
 		{"panic", Panicked, "panic: as the script says"},
 		{"exit", Failed, "FAIL\texample.com/m\t"},
-		{"hang", TimedOut, "panic: test timed out after 600ms"},
+		{"hang", TimedOut, "panic: test timed out after 350ms"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
 			if tt.script == "hang" {
-				cfg.Timeout = 100 * time.Millisecond // stretched by 6
+				cfg.Timeout = 100 * time.Millisecond // stretched by 3.5
 			}
 			var out bytes.Buffer
 			cfg.Stdout = &out
@@ -293,6 +293,27 @@ func TestOutcomesAreToldApart(t *testing.T) {
 				t.Error("a race in a run that failed, and fails only then, is harmful")
 			}
 		})
+	}
+}
+
+func TestHangingTestsAreLeftOut(t *testing.T) {
+	cfg := config(t, scripted("hang 1-2\nhang\n1-2\n1-2"), threeSites(t))
+	cfg.Runs, cfg.Timeout = 4, 100*time.Millisecond
+	r := campaignOf(t, cfg)
+	if p := r.Packages[0]; p.Runs != 2 || p.Failures != 2 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "timed out in 2 runs") {
+		t.Errorf("%+v, problems %q", p, r.Problems)
+	}
+}
+
+// A process that does not end at its own deadline is asked for its goroutines
+// and then killed.
+func TestProcessThatOutlivesItsDeadline(t *testing.T) {
+	cmd := exec.Command("sleep", "3600")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	if killed := waitOrKill(context.Background(), cmd, time.Nanosecond); !killed || cmd.ProcessState.Success() {
+		t.Errorf("killed: %v, %v", killed, cmd.ProcessState)
 	}
 }
 
@@ -336,12 +357,23 @@ func TestInterruptKeepsWhatWasFound(t *testing.T) {
 }
 
 func TestReplayArmsTheSitesAsked(t *testing.T) {
-	cfg := config(t, scripted(""), threeSites(t))
-	cfg.Only = []uint32{3}
+	cfg := config(t, scripted("1-3"), threeSites(t))
+	cfg.OnlyFlag = "-only"
+	f := campaignOf(t, cfg).Findings[0]
+	_, places, _ := strings.Cut(f.Evidence.Replay, "-only=")
+	places, _, _ = strings.Cut(places, " ")
+	only, err := SitesAt(cfg.Plan, places)
+	if err != nil || places != "m.go:5:1,m.go:3:1" {
+		t.Fatalf("places %q of %q: %v", places, f.Evidence.Replay, err)
+	}
+	cfg.Only = only
 	r := campaignOf(t, cfg)
 	data, err := os.ReadFile(filepath.Join(r.Dir, "run-0001-sites.txt"))
-	if err != nil || string(data) != "3 1 s\n" {
+	if err != nil || string(data) != "1 1 s\n3 1 s\n" {
 		t.Errorf("site table %q, %v", data, err)
+	}
+	if _, err := SitesAt(cfg.Plan, "m.go:3,m.go:99"); err == nil {
+		t.Error("a place without a site was accepted")
 	}
 }
 
@@ -362,7 +394,7 @@ func TestTimeoutIsStretched(t *testing.T) {
 		timeout time.Duration
 		budget  int
 		want    time.Duration
-	}{{0, 0, time.Hour}, {-1, 0, 0}, {time.Minute, 50, 3 * time.Minute}} {
+	}{{0, 0, 35 * time.Minute}, {-1, 0, 0}, {time.Minute, 50, 2 * time.Minute}} {
 		if got := stretch(tt.timeout, tt.budget); got != tt.want {
 			t.Errorf("%v with budget %d: %v, want %v", tt.timeout, tt.budget, got, tt.want)
 		}

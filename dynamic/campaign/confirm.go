@@ -112,6 +112,9 @@ func replay(cfg *Config, f *finding.Finding) string {
 	if cfg.Budget > 0 {
 		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
 	}
+	if cfg.OnlyFlag != "" {
+		words = append(words, fmt.Sprintf("%s=%s,%s", cfg.OnlyFlag, f.Accesses[0].Position, f.Accesses[1].Position))
+	}
 	words = append(words, f.Evidence.Test)
 	flags := goFlags(cfg)
 	if test := testOf(f); test != "" && !strings.Contains(strings.Join(flags, " "), "-run=") {

@@ -31,6 +31,8 @@ type PackageResult struct {
 	// Plain is the outcome of one run with the monitor asleep, made after the
 	// first failure; "" if there was none or it could not be made.
 	Plain Outcome
+
+	timeouts int
 }
 
 // OnlyMonitored reports that the tests failed in a monitored run and passed

@@ -17,10 +17,9 @@ const (
 	defaultTimeout = 10 * time.Minute // as `go test`
 	// After its deadline a test binary has this long to print its goroutines
 	// and end; then it is asked to, and after as long again it is killed.
-	grace = 5 * time.Second
-	// Accesses cost more in an instrumented program even without noise.
-	monitorFactor = 2
-	monitorBudget = 200 // percent, see dynamic/rt
+	grace         = 5 * time.Second
+	monitorBudget = 200 // percent of the plain time for noise, see dynamic/rt
+	monitorCost   = 50  // percent: instrumented accesses cost more even without noise
 )
 
 // stretch gives the deadline of a monitored process for the one that the user
@@ -36,7 +35,7 @@ func stretch(timeout time.Duration, budget int) time.Duration {
 	if budget <= 0 {
 		budget = monitorBudget
 	}
-	return timeout * time.Duration(100+budget) / 100 * monitorFactor
+	return timeout / 100 * time.Duration(100+budget+monitorCost)
 }
 
 // process is a test binary that has run.
@@ -107,6 +106,18 @@ func waitOrKill(ctx context.Context, cmd *exec.Cmd, limit time.Duration) (killed
 			cmd.Process.Kill()
 			end = nil
 		}
+	}
+}
+
+// settle gives a Ctrl-C, which reaches the tests as well, the time to reach
+// ctx too, so that tests ended by it do not look as if they had crashed.
+func settle(ctx context.Context, p *process) {
+	if p.exit >= 0 || p.killed {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(200 * time.Millisecond):
 	}
 }
 

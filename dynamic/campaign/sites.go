@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
@@ -35,6 +36,27 @@ func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
 		fmt.Fprintf(&b, "%d %d %s\n", s.ID, group, flags)
 	}
 	return b.Bytes()
+}
+
+// SitesAt gives the monitored sites at places, written as the replay command
+// of a finding has them: "a.go:3:5,b.go:7". Without a column it is all of the
+// line.
+func SitesAt(p *plan.Plan, places string) ([]uint32, error) {
+	var ids []uint32
+	for at := range strings.SplitSeq(places, ",") {
+		before := len(ids)
+		for i := range p.Sites {
+			s := &p.Sites[i]
+			line := fmt.Sprintf("%s:%d", s.File, s.Line)
+			if s.Decision == plan.Monitor && (at == line || at == fmt.Sprintf("%s:%d", line, s.Column)) {
+				ids = append(ids, s.ID)
+			}
+		}
+		if len(ids) == before {
+			return nil, fmt.Errorf("no monitored access at %q; `interlock plan` lists them", at)
+		}
+	}
+	return ids, nil
 }
 
 // Coverage says which sites the runs came by. A site that was never reached
