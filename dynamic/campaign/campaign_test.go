@@ -269,12 +269,12 @@ func TestOutcomesAreToldApart(t *testing.T) {
 		{"fail 1-2", Failed, "as the script says"},
 		{"panic", Panicked, "panic: as the script says"},
 		{"exit", Failed, "FAIL\texample.com/m\t"},
-		{"hang", TimedOut, "panic: test timed out after 350ms"},
+		{"hang", TimedOut, "panic: test timed out after 1.4s"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
 			if tt.script == "hang" {
-				cfg.Timeout = 100 * time.Millisecond // stretched by 3.5
+				cfg.Timeout = 400 * time.Millisecond // stretched by 3.5
 			}
 			var out bytes.Buffer
 			cfg.Stdout = &out
