@@ -52,6 +52,8 @@ type Access struct {
 	Path  accesspath.Path
 	Locks *lockset.State
 	Owner ownership.Level
+
+	load ssa.Instruction // that gave the map, for map accesses
 }
 
 // List is the accesses of a package by function and then by instruction. It
@@ -59,6 +61,7 @@ type Access struct {
 type List struct {
 	Prog  *ssair.Program
 	Graph *callers.Graph
+	Locks *lockset.Result
 	All   []*Access
 }
 
@@ -66,10 +69,10 @@ func run(pass *analysis.Pass) (any, error) {
 	l := &List{
 		Prog:  pass.ResultOf[ssair.Analyzer].(*ssair.Program),
 		Graph: pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		Locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 	}
 	c := collector{
 		list:  l,
-		locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 	}
 	l.Prog.Analyse(pass, func() {
@@ -82,16 +85,19 @@ func run(pass *analysis.Pass) (any, error) {
 
 type collector struct {
 	list  *List
-	locks *lockset.Result
 	owner *ownership.Result
 	found []*Access // of the current function
 }
 
 func (c *collector) function(fn *ssa.Function) {
 	c.found = nil
-	c.locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+	loads := map[ssa.Instruction]*lockset.State{} // of maps
+	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if feedsMapAccess(instr) {
+			loads[instr] = s
+		}
 		a := c.access(instr)
-		if a == nil {
+		if a == nil || a.Map && lostLock(loads[a.load], s) {
 			return
 		}
 		a.Instr, a.Fn, a.Locks = instr, fn, s
@@ -165,7 +171,7 @@ func (c *collector) mapAccess(m, key ssa.Value, pos token.Pos, mode finding.Mode
 	if !ok {
 		return nil
 	}
-	a := &Access{Name: name, Map: true, Mode: mode, Addr: load.X, Value: value, Index: key}
+	a := &Access{load: load, Name: name, Map: true, Mode: mode, Addr: load.X, Value: value, Index: key}
 	switch node := c.list.Prog.Node(pos).(type) {
 	case *ast.IndexExpr:
 		a.Expr = node
@@ -179,9 +185,28 @@ func (c *collector) mapAccess(m, key ssa.Value, pos token.Pos, mode finding.Mode
 	return a
 }
 
+// lostLock reports whether a lock that was held when a map was loaded is not
+// held when it is accessed. That map may have been swapped out, and be ours
+// alone; what it means is another question than this list answers.
+func lostLock(loaded, now *lockset.State) bool {
+	if loaded == nil {
+		return false
+	}
+	for _, h := range loaded.Held() {
+		if again, ok := now.Has(h.Path); !ok || again.Since != h.Since {
+			return true
+		}
+	}
+	return false
+}
+
 // feedsMapAccess: a map variable that is only read to get at the map is no
 // access of its own; the map's is.
-func feedsMapAccess(load *ssa.UnOp) bool {
+func feedsMapAccess(instr ssa.Instruction) bool {
+	load, ok := instr.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return false
+	}
 	if _, isMap := load.Type().Underlying().(*types.Map); !isMap || len(*load.Referrers()) == 0 {
 		return false
 	}

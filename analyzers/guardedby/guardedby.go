@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/ownership"
 )
 
@@ -159,7 +160,7 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	bestScore := -1
 	for _, b := range g.with {
-		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.parallel(a, b) {
+		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.parallel(a, b) || c.mayBeOrdered(b) {
 			continue
 		}
 		score := 0
@@ -184,4 +185,10 @@ func (c *checker) parallel(a, b *accesses.Access) bool {
 		return false
 	}
 	return true
+}
+
+// mayBeOrdered: b holds a lock that its takers keep beyond their return, so
+// that a may run under it too.
+func (c *checker) mayBeOrdered(b *accesses.Access) bool {
+	return slices.ContainsFunc(b.Locks.Held(), func(h lockset.Held) bool { return c.list.Locks.Outlives(h.Class) })
 }

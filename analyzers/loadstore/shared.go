@@ -3,6 +3,8 @@ package loadstore
 import (
 	"fmt"
 	"go/types"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -79,6 +81,9 @@ func (c *checker) evidence(s section) (string, *accesses.Access) {
 		}
 		return "", nil
 	}
+	if c.underOutlivingLock(st) {
+		return "", nil
+	}
 	if other := c.lockedElsewhere(st); other != nil {
 		return fmt.Sprintf("%s accesses it under %s", c.list.Prog.FuncName(other.Fn), other.Locks.Held()[0]), other
 	}
@@ -88,16 +93,41 @@ func (c *checker) evidence(s section) (string, *accesses.Access) {
 	return c.selfConcurrent(st)
 }
 
+// underOutlivingLock: a function returns with a lock held that lies in an
+// object on the way to st, so that st may run under it.
+func (c *checker) underOutlivingLock(st *accesses.Access) bool {
+	for addr := st.Addr; addr != nil; {
+		fa, ok := addr.(*ssa.FieldAddr)
+		if !ok {
+			load, isLoad := addr.(*ssa.UnOp)
+			if !isLoad {
+				return false
+			}
+			addr = load.X
+			continue
+		}
+		for _, lock := range locksIn(fa) {
+			if c.list.Locks.Outlives(lock) {
+				return true
+			}
+		}
+		addr = fa.X
+	}
+	return false
+}
+
 // selfConcurrent: two goroutines may run the very same update, on state that
 // is there for several to use.
 func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access) {
 	roles := c.list.Graph.Roles(st.Fn)
 	_, global := st.Addr.(*ssa.Global)
 	switch {
-	case roles.API && global && c.starts:
+	case roles.API && global && c.starts && counts(st):
 		return "it is a package variable, and any caller may run this", nil
-	case roles.API && !global && lockOf(st) != "":
-		return fmt.Sprintf("its type has the lock %s, and any caller may run this", lockOf(st)), nil
+	case roles.API && !global:
+		if lock := c.lockOf(st); lock != "" {
+			return fmt.Sprintf("its type has the lock %s, and any caller may run this", lock), nil
+		}
 	}
 	for _, g := range roles.Goroutines {
 		if g.Many && (global || sharedByAll(st, g.Start)) {
@@ -105,6 +135,17 @@ func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access)
 		}
 	}
 	return "", nil
+}
+
+// counts reports whether st is x++ or x += n: a registry that is appended to
+// is filled in before goroutines run, a counter counts what they do.
+func counts(st *accesses.Access) bool {
+	op, ok := st.Value.(*ssa.BinOp)
+	if !ok {
+		return false
+	}
+	basic, ok := op.Type().Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsNumeric != 0
 }
 
 // sharedByAll: the object was there before the loop that starts the
@@ -118,34 +159,65 @@ func sharedByAll(st *accesses.Access, start ssa.CallInstruction) bool {
 	return !ok || instr.Block().Dominates(start.Block()) && instr.Block() != start.Block()
 }
 
-// lockOf names the lock in the struct that holds the field, if it has one.
-func lockOf(a *accesses.Access) string {
-	fa, ok := a.Addr.(*ssa.FieldAddr)
+// lockOf names the lock in the struct that holds the field, if it is one that
+// guards the struct as a whole: at least half of the other fields that are
+// written at all are accessed under it somewhere. (A lock for one field only
+// says nothing of the others.)
+func (c *checker) lockOf(st *accesses.Access) string {
+	fa, ok := st.Addr.(*ssa.FieldAddr)
 	if !ok {
 		return ""
 	}
-	t := fa.X.Type().Underlying().(*types.Pointer).Elem()
-	st, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return ""
-	}
-	for f := range st.Fields() {
-		if lockset.IsLock(f.Type()) {
-			return f.Name()
+	for _, lock := range locksIn(fa) {
+		guarded, mutable := 0, 0
+		for name, list := range c.byName {
+			if name.Package != st.Name.Package || name.Type != st.Name.Type || name == st.Name || !written(list) {
+				continue
+			}
+			mutable++
+			if slices.ContainsFunc(list, func(a *accesses.Access) bool { return holdsClass(a, lock) }) {
+				guarded++
+			}
+		}
+		if guarded > 0 && 2*guarded >= mutable {
+			return lock[strings.LastIndexByte(lock, '.')+1:]
 		}
 	}
 	return ""
 }
 
-// lockedElsewhere gives another function's access that holds a lock of the same object.
+func written(list []*accesses.Access) bool {
+	return slices.ContainsFunc(list, func(a *accesses.Access) bool { return a.Mode == finding.Write })
+}
+
+func holdsClass(a *accesses.Access, class string) bool {
+	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool { return h.Class == class })
+}
+
+// locksIn lists the classes of the locks in the struct that fa selects from.
+func locksIn(fa *ssa.FieldAddr) []string {
+	st, ok := fa.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct)
+	owner, named := accesspath.NameOf(fa)
+	if !ok || !named {
+		return nil
+	}
+	var classes []string
+	for f := range st.Fields() {
+		if lockset.IsLock(f.Type()) {
+			classes = append(classes, accesspath.Name{Package: owner.Package, Type: owner.Type, Field: f.Name()}.String())
+		}
+	}
+	return classes
+}
+
+// lockedElsewhere gives another function's access that holds a lock of the
+// same object, or of the package.
 func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 	return c.find(st, func(a *accesses.Access) bool {
-		for _, h := range a.Locks.Held() {
-			if _, under := a.Path.Under(accesspath.Path{Root: h.Path.Root}); under || h.Path.Fields == "" {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool {
+			_, global := h.Path.Global()
+			return global || h.Path.Root == a.Path.Root
+		})
 	})
 }
 
@@ -171,10 +243,17 @@ func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
 // find gives the first access of another function that fits and conflicts.
 func (c *checker) find(st *accesses.Access, fits func(*accesses.Access) bool) *accesses.Access {
 	for _, a := range c.byName[st.Name] {
-		if a.Fn != st.Fn && a.Map == st.Map && fits(a) &&
+		if a.Fn != st.Fn && a.Map == st.Map && reachedAlike(a, st) && fits(a) &&
 			(finding.Conflicts(a.Mode, st.Mode) || a.Mode == finding.AtomicWrite) {
 			return a
 		}
 	}
 	return nil
+}
+
+// reachedAlike: both go the same way from an object of the same type, so that
+// they may well mean the same one.
+func reachedAlike(a, b *accesses.Access) bool {
+	return a.Path.Fields == b.Path.Fields && a.Path.Root != nil && b.Path.Root != nil &&
+		types.Identical(a.Path.Root.Type(), b.Path.Root.Type())
 }

@@ -228,3 +228,21 @@ func (r *Result) TakenBy(call ssa.CallInstruction) []string {
 	}
 	return nil
 }
+
+// Outlives reports whether some exported function returns with a lock of the
+// class held, as a Begin does whose Commit unlocks. In between any code may
+// run under the lock, and none of it shows that.
+func (r *Result) Outlives(class string) bool { return r.outlives[class] }
+
+func (r *Result) findOutliving() {
+	for _, fn := range r.prog.Funcs {
+		if _, isLockMethod := kinds[fn.Name()]; isLockMethod || !r.graph.Open(fn) {
+			continue
+		}
+		for _, e := range r.summaries[fn] {
+			if e.class != "" && (e.status == held || e.status == heldRead || e.status == maybe) {
+				r.outlives[e.class] = true
+			}
+		}
+	}
+}

@@ -169,6 +169,16 @@ func inCallee(site callers.Site, p accesspath.Path) []accesspath.Path {
 // calledOn says how far the object that a method is called on is shared; for
 // a function, the least private of the structs that it is given.
 func (r *Result) calledOn(site callers.Site) ownership.Level {
+	key := siteKey{site.Instr, site.Callee}
+	level, ok := r.onObject[key]
+	if !ok {
+		level = r.receiverLevel(site)
+		r.onObject[key] = level
+	}
+	return level
+}
+
+func (r *Result) receiverLevel(site callers.Site) ownership.Level {
 	if site.Callee.Signature.Recv() != nil && len(site.Args) > 0 {
 		return r.owner.Of(site.Args[0], site.Instr)
 	}

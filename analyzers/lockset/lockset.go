@@ -32,10 +32,17 @@ type Result struct {
 
 	summaries map[*ssa.Function][]effect
 	takes     map[*ssa.Function][]string
+	outlives  map[string]bool
 	wants     map[*ssa.Function]bool // name or comment says: with the lock held
 	declared  map[*ssa.Function][]accesspath.Path
 	entry     map[*ssa.Function]*State
 	flows     map[*ssa.Function]*flow
+	onObject  map[siteKey]ownership.Level // memo of calledOn
+}
+
+type siteKey struct {
+	call   ssa.CallInstruction
+	callee *ssa.Function
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -46,10 +53,12 @@ func run(pass *analysis.Pass) (any, error) {
 		pass:      pass,
 		summaries: map[*ssa.Function][]effect{},
 		takes:     map[*ssa.Function][]string{},
+		outlives:  map[string]bool{},
 		wants:     map[*ssa.Function]bool{},
 		declared:  map[*ssa.Function][]accesspath.Path{},
 		entry:     map[*ssa.Function]*State{},
 		flows:     map[*ssa.Function]*flow{},
+		onObject:  map[siteKey]ownership.Level{},
 	}
 	r.prog.Analyse(pass, func() {
 		for _, fn := range r.prog.Funcs {
@@ -57,6 +66,7 @@ func run(pass *analysis.Pass) (any, error) {
 			r.readDeclarations(fn)
 		}
 		r.sumTakes()
+		r.findOutliving()
 		r.spread()
 		r.export()
 	})

@@ -60,44 +60,47 @@ func isReference(t types.Type) bool {
 	return false
 }
 
-// findOwnedParams finds the parameters for which every call passes a fresh
-// object: assume all of them, and drop those that a call contradicts until
-// none is left to drop.
-func (r *Result) findOwnedParams() {
+// findParamLevels finds how far callers share what they pass, for functions
+// whose callers are known: assume that all of it is fresh, and raise the
+// parameters that a call contradicts until none is left to raise.
+func (r *Result) findParamLevels() {
 	for _, f := range r.prog.Funcs {
 		if len(r.graph.Sites(f)) == 0 || !r.graph.Closed(f) {
 			continue
 		}
 		for _, p := range f.Params {
 			if isReference(p.Type()) {
-				r.owned[p] = true
+				r.params[p] = Fresh
 			}
 		}
 	}
 	for changed := true; changed; {
 		changed = false
 		clear(r.results)
-		clear(r.published)
 		for _, f := range r.prog.Funcs {
 			for i, p := range f.Params {
-				if r.owned[p] && !r.passedFresh(f, i) {
-					delete(r.owned, p)
-					changed = true
+				if old, ok := r.params[p]; ok && old < Shared {
+					if level := r.passed(f, i); level > old {
+						r.params[p], changed = level, true
+					}
 				}
 			}
 		}
 	}
 	clear(r.results)
-	clear(r.published)
 }
 
-func (r *Result) passedFresh(f *ssa.Function, i int) bool {
+func (r *Result) passed(f *ssa.Function, i int) Level {
+	level := Fresh
 	for _, s := range r.graph.Sites(f) {
-		if s.Mode == callers.Go || i >= len(s.Args) || r.of(s.Args[i], s.Instr) != Fresh {
-			return false
+		if s.Mode == callers.Go || i >= len(s.Args) {
+			return Shared
+		}
+		if level = max(level, r.of(s.Args[i], s.Instr)); level == Shared {
+			break
 		}
 	}
-	return true
+	return level
 }
 
 // export tells importing packages how exported functions behave.

@@ -65,7 +65,7 @@ type Result struct {
 	published map[ssa.Value][]publication
 	leaks     map[paramKey]Level
 	results   map[resultKey]bool
-	owned     map[*ssa.Parameter]bool
+	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
 }
 
 type paramKey struct {
@@ -86,10 +86,10 @@ func run(pass *analysis.Pass) (any, error) {
 		published: map[ssa.Value][]publication{},
 		leaks:     map[paramKey]Level{},
 		results:   map[resultKey]bool{},
-		owned:     map[*ssa.Parameter]bool{},
+		params:    map[*ssa.Parameter]Level{},
 	}
 	r.prog.Analyse(pass, func() {
-		r.findOwnedParams()
+		r.findParamLevels()
 		r.export()
 	})
 	return r, nil
@@ -140,8 +140,8 @@ func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool)
 	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
 		return r.objectLevel(v, at)
 	case *ssa.Parameter:
-		if r.owned[v] {
-			return r.objectLevel(v, at)
+		if level, ok := r.params[v]; ok {
+			return max(level, r.objectLevel(v, at))
 		}
 	case *ssa.Call:
 		if transfersOwnership(v) {
@@ -151,8 +151,15 @@ func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool)
 			return r.objectLevel(v, at)
 		}
 	case *ssa.Extract:
-		if call, ok := v.Tuple.(*ssa.Call); ok && r.freshResult(call, v.Index) {
-			return r.objectLevel(v, at)
+		switch tuple := v.Tuple.(type) {
+		case *ssa.Call:
+			if r.freshResult(tuple, v.Index) {
+				return r.objectLevel(v, at)
+			}
+		case *ssa.Select:
+			return Handed // received, as below
+		case *ssa.UnOp, *ssa.TypeAssert:
+			return r.level(tuple, at, seen)
 		}
 	}
 	return Shared

@@ -38,15 +38,35 @@ type walker struct {
 	links []ssa.Instruction
 }
 
-// closeLinks: a store in an object that is published already is a publication.
+// closeLinks: a store in an object that is published already is a
+// publication. Each instruction stays in the list once, with its worst level.
 func (w *walker) closeLinks() {
+	direct := compact(w.pubs)
+	w.pubs = direct
 	for _, link := range w.links {
-		for _, p := range w.pubs {
-			if reaches(p.instr, link, nil) {
-				w.publish(link, p.level)
+		level := Fresh
+		for _, p := range direct {
+			if p.level > level && reaches(p.instr, link, nil) {
+				level = p.level
 			}
 		}
+		w.publish(link, level)
 	}
+}
+
+func compact(pubs []publication) []publication {
+	worst := map[ssa.Instruction]Level{}
+	for _, p := range pubs {
+		worst[p.instr] = max(worst[p.instr], p.level)
+	}
+	var out []publication
+	for _, p := range pubs {
+		if level, ok := worst[p.instr]; ok {
+			out = append(out, publication{p.instr, level})
+			delete(worst, p.instr)
+		}
+	}
+	return out
 }
 
 func (w *walker) publish(instr ssa.Instruction, level Level) {
