@@ -27,7 +27,13 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 	if err != nil {
 		return nil, err
 	}
-	return c.execute(p, pl, campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout}, out)
+	cfg := campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout, OnlyFlag: "-only"}
+	if c.only != "" {
+		if cfg.Only, err = campaign.SitesAt(pl.plan, c.only); err != nil {
+			return nil, &build.ConfigError{Problem: "-only: " + err.Error(), Next: "`interlock plan` shows the places"}
+		}
+	}
+	return c.execute(p, pl, cfg, out)
 }
 
 // execute carries out a plan: cfg says what the call's own flags do not, and
@@ -127,6 +133,10 @@ func (m *monitored) fill(c *call, r *report.Report) {
 // tellFailures says which packages' tests failed, as the tests' own output
 // does not say in which runs, nor whether the monitor has to do with it.
 func (c *call) tellFailures(r *campaign.Result) {
+	hint := ""
+	if len(r.Findings) == 0 {
+		hint = ": they depend on timing, or the noise brings out a fault that the monitor does not see (a smaller -budget means less noise)"
+	}
 	for i := range r.Packages {
 		p := &r.Packages[i]
 		if p.Failures == 0 {
@@ -135,7 +145,7 @@ func (c *call) tellFailures(r *campaign.Result) {
 		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
 		switch {
 		case p.OnlyMonitored():
-			s += "; once more without the monitor, they passed"
+			s += "; once more without the monitor, they passed" + hint
 		case p.Plain != "":
 			s += "; so they did once more without the monitor"
 		}

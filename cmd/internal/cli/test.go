@@ -27,6 +27,7 @@ Tests that fail without any finding end in exit code 4.`,
 	flags: func(fs *flag.FlagSet, o *options) {
 		reportFlags(fs, o)
 		campaignFlags(fs, o)
+		fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root;\nreplay commands use it")
 		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 	},
 	tests: true,

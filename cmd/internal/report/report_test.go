@@ -39,7 +39,7 @@ func sample() *Report {
 				Expr: "a.balance", Source: "a.balance += n", Mode: finding.Write,
 				Goroutine: &finding.Goroutine{
 					ID:      21,
-					Stack:   []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}, {Function: "bank.TestBank.func1", File: "bank_test.go", Line: 12}},
+					Stack:   []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}, {Function: "bank.TestBank.func1", File: "bank_test.go", Line: 12}, {Function: "testing.tRunner", File: "/go/src/testing/testing.go", Line: 1}},
 					Created: []finding.Frame{{Function: "bank.TestBank", File: "bank_test.go", Line: 11}},
 				},
 			},

@@ -84,8 +84,8 @@ func TestSARIFThreadFlowsMeetAtTheCollision(t *testing.T) {
 			}
 			last = step.Order
 		}
-		if last != 3 {
-			t.Errorf("%s ends on %d, want 3: the collision", flow.ID, last)
+		if last != 4 {
+			t.Errorf("%s ends on %d, want 4: the collision", flow.ID, last)
 		}
 	}
 }

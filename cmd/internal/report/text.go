@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -93,12 +94,17 @@ func (t *text) access(a *finding.Access, locks bool) {
 	}
 	if g := a.Goroutine; g != nil {
 		t.line("        goroutine %d:", g.ID)
-		t.frames(g.Stack)
-		if len(g.Created) > 0 {
+		t.frames(own(g.Stack))
+		if created := own(g.Created); len(created) > 0 {
 			t.line("        started by:")
-			t.frames(g.Created)
+			t.frames(created)
 		}
 	}
+}
+
+// own leaves out the frames of package testing, which every test has.
+func own(frames []finding.Frame) []finding.Frame {
+	return slices.DeleteFunc(slices.Clone(frames), func(f finding.Frame) bool { return strings.HasPrefix(f.Function, "testing.") })
 }
 
 func (t *text) frames(frames []finding.Frame) {
