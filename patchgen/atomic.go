@@ -18,6 +18,9 @@ func atomically(p *problem) (*patch, error) {
 	if p.t.deep {
 		return nil, fmt.Errorf("%s is changed in place", p.t)
 	}
+	if locks := p.guards(p.protectable()); len(locks) > 0 {
+		return nil, fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step", short(locks[0]), p.t)
+	}
 	w := &atomicWriter{p: p, es: newEdits()}
 	for _, a := range p.accs {
 		if a.mode == atomicOp {

@@ -18,8 +18,8 @@ import (
 // new region ends where another begins.
 func (u *unit) blocks(n ast.Node) string { return u.reason(n, false) }
 
-// reason is blocks; inside a callee, lock operations are left to the
-// lock-order check, and deferred calls count, since they run before it ends.
+// reason is blocks; inside a callee deferred calls count, since they run
+// before it ends.
 func (u *unit) reason(n ast.Node, callee bool) (why string) {
 	if n == nil {
 		return ""
@@ -61,7 +61,7 @@ func (u *unit) reason(n ast.Node, callee bool) (why string) {
 				return false
 			}
 		case *ast.CallExpr:
-			why = u.callReason(x, callee)
+			why = u.callReason(x)
 		}
 		return why == ""
 	})
@@ -99,15 +99,14 @@ func (u *unit) operands(call *ast.CallExpr, callee bool) string {
 	return ""
 }
 
-func (u *unit) callReason(call *ast.CallExpr, callee bool) string {
+// callReason says why a call may not be made under a new lock, its operands
+// apart.
+func (u *unit) callReason(call *ast.CallExpr) string {
 	info := u.pkg.info
 	if tv, ok := info.Types[call.Fun]; ok && (tv.IsType() || tv.IsBuiltin()) {
 		return ""
 	}
 	if op, ok := u.lockOp(call); ok {
-		if callee {
-			return ""
-		}
 		return "uses the lock " + short(op.place.class)
 	}
 	if lit, ok := ast.Unparen(call.Fun).(*ast.FuncLit); ok {

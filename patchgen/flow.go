@@ -29,6 +29,9 @@ func (c *cover) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*regio
 		}
 		return nil, c.descendIf(s)
 	}
+	if s.Init != nil && c.u.blocks(s.Init) != "" && len(c.in(s.Init)) == 0 && c.u.blocks(s.Cond) == "" {
+		return nil, c.initApart(s, r)
+	}
 	hold := c.carry(s.Body.List, -1) || c.elseCarries(s) || !c.ends(s.Body.List) && c.carry(list, i) ||
 		s.Else == nil && c.carry(list, i)
 	if why != "" || !hold && s.Init == nil && !anyWrites(header) {
@@ -40,7 +43,7 @@ func (c *cover) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*regio
 		}
 		return nil, c.descendIf(s)
 	}
-	if !hold && len(c.in(s.Cond)) == 0 && c.extractable(s.Init, list) {
+	if !hold && len(c.in(s.Cond)) == 0 && c.extractable(s.Init) {
 		return nil, c.extract(list, i, s, r)
 	}
 	if err := c.derefs(header, s); err != nil {
@@ -204,6 +207,7 @@ func (c *cover) exits(s ast.Stmt, r *region) error {
 	if err := c.note(r, c.in(s)); err != nil {
 		return err
 	}
+	c.held(s, r)
 	var err error
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -264,7 +268,7 @@ func (c *cover) leaves(b *ast.BranchStmt, s ast.Stmt) bool {
 
 // extractable reports whether the init statement of an if can stand before
 // it: the names that it declares occur nowhere else around.
-func (c *cover) extractable(init ast.Stmt, list []ast.Stmt) bool {
+func (c *cover) extractable(init ast.Stmt) bool {
 	as, ok := init.(*ast.AssignStmt)
 	if !ok || as.Tok != token.DEFINE {
 		return ok
@@ -303,6 +307,39 @@ func (c *cover) extract(list []ast.Stmt, i int, s *ast.IfStmt, r *region) error 
 	c.before(s, r.unlockText)
 	c.es.add(c.u, c.u.offset(s.Init.Pos()), c.u.offset(s.Cond.Pos()), func() string { return "" })
 	return c.descendIf(s)
+}
+
+// initApart evaluates the init statement of an if before the region that the
+// condition needs. Braces keep its names to themselves where others share them.
+func (c *cover) initApart(s *ast.IfStmt, r *region) error {
+	if err := c.derefs(c.in(s.Cond), s); err != nil {
+		return err
+	}
+	if r != nil {
+		c.before(s, r.unlockText)
+	}
+	text, braces := c.u.text(s.Init), !c.extractable(s.Init)
+	if braces {
+		text = "{\n" + text
+	}
+	c.before(s, func() string { return text })
+	c.es.add(c.u, c.u.offset(s.Init.Pos()), c.u.offset(s.Cond.Pos()), func() string { return "" })
+	r = c.open(nil, 0, nil)
+	c.before(s, r.lockText)
+	if err := c.note(r, c.in(s.Cond)); err != nil {
+		return err
+	}
+	r, err := c.branches(c.ifBranches(s), r)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		c.after(s, r.unlockText)
+	}
+	if braces {
+		c.after(s, func() string { return "}" })
+	}
+	return nil
 }
 
 // clauses gives header expressions and clauses of a switch.

@@ -276,8 +276,8 @@ func (k *knownLock) backPointer(t types.Type) string {
 	return name
 }
 
-// upgrade turns read locks around writes into write locks, where the whole
-// function does nothing that may block.
+// upgrade turns read locks around writes into write locks, where the function
+// does nothing else that may block.
 func (p *problem) upgrade(es *edits, class string, accs []*access) error {
 	done := map[*fn]bool{}
 	for _, a := range accs {
@@ -286,22 +286,7 @@ func (p *problem) upgrade(es *edits, class string, accs []*access) error {
 			continue
 		}
 		done[f] = true
-		var ops []lockOp
-		why := ""
-		f.each(func(call *ast.CallExpr) {
-			if op, ok := f.unit.lockOp(call); ok {
-				if op.place.class == class {
-					ops = append(ops, op)
-				}
-				return
-			}
-			if why == "" {
-				why = f.unit.callReason(call, false)
-			}
-		})
-		if why == "" {
-			why = f.unit.reason(f.body, true)
-		}
+		ops, why := f.lockOps(class)
 		switch {
 		case why != "":
 			return fmt.Errorf("%s is written at %s under a read lock, and %s %s", p.t, a.unit.at(a.expr), f.name(), why)
@@ -317,4 +302,39 @@ func (p *problem) upgrade(es *edits, class string, accs []*access) error {
 		}
 	}
 	return nil
+}
+
+// lockOps lists the function's operations on a lock class; why says what else
+// in it may block.
+func (f *fn) lockOps(class string) (ops []lockOp, why string) {
+	own := map[*ast.CallExpr]bool{}
+	f.each(func(call *ast.CallExpr) {
+		if op, ok := f.unit.lockOp(call); ok && op.place.class == class {
+			ops, own[call] = append(ops, op), true
+		}
+	})
+	ast.Inspect(f.body, func(n ast.Node) bool {
+		call, isCall := n.(*ast.CallExpr)
+		switch {
+		case isCall && own[call]:
+			return false
+		case isCall && why == "":
+			why = f.unit.callReason(call)
+		case why == "" && isWait(n):
+			why = f.unit.blocks(n)
+		}
+		return true
+	})
+	return ops, why
+}
+
+// isWait reports whether n by itself, calls apart, may wait.
+func isWait(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.SendStmt, *ast.SelectStmt, *ast.RangeStmt:
+		return true
+	case *ast.UnaryExpr:
+		return n.Op == token.ARROW
+	}
+	return false
 }

@@ -117,7 +117,7 @@ func isSend(s ast.Stmt) bool {
 func (c *cover) blocksItself(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		return c.u.callReason(e, false) != ""
+		return c.u.callReason(e) != ""
 	case *ast.UnaryExpr:
 		return e.Op == token.ARROW
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -20,7 +21,7 @@ import (
 // LoadMode is what [packages.Load] must be asked for (with Tests set) so that
 // [NewModule] can use the result.
 const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-	packages.NeedDeps | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax |
+	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax |
 	packages.NeedTypesInfo | packages.NeedModule
 
 // Module is the typed source of one main module, tests included. It is not
@@ -37,6 +38,7 @@ type Module struct {
 
 	mayBlock map[*fn]string // see blocking.go; filled on demand
 	flow     *lockFlow      // see held.go; filled on demand
+	std      types.Importer // see library; made on demand
 }
 
 // pkg is one package in its widest variant: with its in-package tests.
@@ -251,10 +253,8 @@ func (p *pkg) check(m *Module) error {
 	old := p.imports
 	imports := func(path string) (*types.Package, error) {
 		t, err := old(path)
-		if err != nil { // a patch may add an import that other packages of the module already have
-			if t = m.anyImport(path); t != nil {
-				return t, nil
-			}
+		if err != nil && (path == "sync" || path == "sync/atomic") { // a patch may add these
+			return m.library(path)
 		}
 		return t, err
 	}
@@ -277,28 +277,18 @@ func (p *pkg) check(m *Module) error {
 	return err
 }
 
-// anyImport looks for a package of that path among all that are loaded.
-func (m *Module) anyImport(path string) *types.Package {
-	var found *types.Package
-	seen := map[*types.Package]bool{}
-	var visit func(*types.Package)
-	visit = func(t *types.Package) {
-		if found != nil || seen[t] {
-			return
-		}
-		seen[t] = true
-		if t.Path() == path && t.Complete() {
-			found = t
-			return
-		}
-		for _, dep := range t.Imports() {
-			visit(dep)
-		}
-	}
+// library gives a package of the standard library that the patched package
+// did not import: as another package of the module has it, or from source.
+func (m *Module) library(path string) (*types.Package, error) {
 	for _, p := range m.pkgs {
-		visit(p.types)
+		if t, err := p.imports(path); err == nil {
+			return t, nil
+		}
 	}
-	return found
+	if m.std == nil {
+		m.std = importer.ForCompiler(m.fset, "source", nil)
+	}
+	return m.std.Import(path)
 }
 
 // since reports whether the go directive is v ("go1.19") or newer. An unknown

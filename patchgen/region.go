@@ -179,6 +179,7 @@ func (c *cover) simple(list []ast.Stmt, i int, r *region) (*region, error) {
 	_, deferred := s.(*ast.DeferStmt)
 	switch {
 	case len(accs) == 0 && why == "" && !isPanic(c.u, s):
+		c.held(s, r)
 		return r, nil
 	case len(accs) == 0:
 		if r != nil {
@@ -196,7 +197,16 @@ func (c *cover) simple(list []ast.Stmt, i int, r *region) (*region, error) {
 		return nil, err
 	}
 	r = c.open(list, i, r)
+	c.held(s, r)
 	return r, c.note(r, accs)
+}
+
+// held records that s runs under the lock: what it changes of the object
+// needs the write side.
+func (c *cover) held(s ast.Stmt, r *region) {
+	if r != nil && c.isUse(s) {
+		r.write = true
+	}
 }
 
 // copyBefore reads the variable into locals before list[i], which then runs
@@ -242,6 +252,7 @@ func (c *cover) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *region)
 	if len(accs) == 0 {
 		if r != nil && c.isUse(s) && len(s.Results) == 1 && !c.tuple(s.Results[0]) {
 			c.hoistResult(s.Results[0])
+			c.held(s, r)
 		}
 		if r != nil {
 			c.before(s, r.unlockText)
@@ -289,10 +300,11 @@ func (c *cover) deferTail(tail []ast.Stmt) bool {
 	if len(tail) > 2*maxGap || !c.has(tail[len(tail)-1]) {
 		return false
 	}
-	returns := false
+	returns, uses := false, false
 	var accs []*access
 	for _, s := range tail {
 		accs = append(accs, c.in(s)...)
+		uses = uses || c.isUse(s)
 		if c.u.blocks(s) != "" || c.derefs(c.in(s), s) != nil {
 			return false
 		}
@@ -317,6 +329,7 @@ func (c *cover) deferTail(tail []ast.Stmt) bool {
 		c.regions = c.regions[:len(c.regions)-1]
 		return false
 	}
+	r.write = r.write || uses
 	c.before(tail[0], func() string { return r.lockText() + "\ndefer " + r.unlockText() })
 	return true
 }

@@ -1,0 +1,240 @@
+package patchgen
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+var updateGolden = flag.Bool("update", false, "write the diffs that come out into the golden files")
+
+// TestFix runs every archive of testdata/fix. Its comment holds
+//
+//	only: strategy      try no other strategy
+//	go: go1.13          the go directive (default go1.26)
+//	strategy: name      the one that has to succeed; the diff section is golden
+//	withheld: text      a part of the reason; may stand several times
+//	note: text          a part of a note; may stand several times
+//
+// and the accesses of the finding are marked by `// race: mode name` behind
+// them.
+func TestFix(t *testing.T) {
+	files, err := filepath.Glob("testdata/fix/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no archives", err)
+	}
+	root := t.TempDir()
+	cases := map[string]*fixCase{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		cases[name] = readCase(t, file, root, name)
+	}
+	loaded := loadAll(t, root)
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		t.Run(name, func(t *testing.T) { cases[name].run(t, root, loaded) })
+	}
+}
+
+type fixCase struct {
+	file, name string
+	archive    *txtar.Archive
+	header     map[string][]string
+}
+
+func readCase(t *testing.T, file, root, name string) *fixCase {
+	t.Helper()
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &fixCase{file: file, name: name, archive: ar, header: map[string][]string{}}
+	for line := range strings.Lines(string(ar.Comment)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			c.header[key] = append(c.header[key], value)
+		}
+	}
+	for _, f := range ar.Files {
+		if f.Name != "diff" {
+			writeFile(t, filepath.Join(root, name, f.Name), f.Data)
+		}
+	}
+	return c
+}
+
+func writeFile(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadAll(t *testing.T, root string) []*packages.Package {
+	t.Helper()
+	writeFile(t, filepath.Join(root, "go.mod"), []byte("module example.com/m\n\ngo 1.26.0\n"))
+	loaded, err := packages.Load(&packages.Config{Mode: LoadMode, Dir: root, Tests: true, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=")}, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+// moduleOf makes a module of the packages below one directory.
+func moduleOf(t *testing.T, root, dir string, loaded []*packages.Package) *Module {
+	t.Helper()
+	var own []*packages.Package
+	for _, p := range loaded {
+		if p.PkgPath == "example.com/m/"+dir || strings.HasPrefix(p.PkgPath, "example.com/m/"+dir+"/") || p.PkgPath == "example.com/m/"+dir+"_test" {
+			own = append(own, p)
+		}
+	}
+	m, err := NewModule(root, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
+	m := moduleOf(t, root, c.name, loaded)
+	if v := c.header["go"]; v != nil {
+		m.goVer = v[0]
+	}
+	if only := c.header["only"]; only != nil {
+		old := strategies
+		defer func() { strategies = old }()
+		strategies = slices.DeleteFunc(slices.Clone(strategies), func(s strategy) bool { return s.name != only[0] })
+	}
+	fix, files, err := Fix(context.Background(), Input{Module: m, Group: []*finding.Finding{c.finding(t, root)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(c.header["strategy"], ""); fix.Strategy != want {
+		t.Fatalf("strategy %q, want %q\nwithheld: %s\n%s", fix.Strategy, want, fix.Withheld, fix.Diff)
+	}
+	for _, part := range c.header["withheld"] {
+		if !strings.Contains(fix.Withheld, part) {
+			t.Errorf("withheld %q, want a part %q", fix.Withheld, part)
+		}
+	}
+	for _, part := range c.header["note"] {
+		if !strings.Contains(strings.Join(fix.Notes, "\n"), part) {
+			t.Errorf("notes %q, want a part %q", fix.Notes, part)
+		}
+	}
+	if fix.Strategy == "" {
+		if len(c.header["withheld"]) == 0 || len(files) > 0 {
+			t.Errorf("the archive expects no reason, or there are files without a fix")
+		}
+		return
+	}
+	if got := len(c.header["note"]); got != len(fix.Notes) {
+		t.Errorf("%d notes, want %d: %q", len(fix.Notes), got, fix.Notes)
+	}
+	c.golden(t, strings.ReplaceAll(fix.Diff, c.name+"/", ""))
+	checkApplies(t, m, fix.Diff, files)
+	checkAgain(t, m, files)
+}
+
+var mark = regexp.MustCompile(`// race: (read|write|atomic-read|atomic-write) (\w+)`)
+
+// finding makes a finding of the marked accesses.
+func (c *fixCase) finding(t *testing.T, root string) *finding.Finding {
+	t.Helper()
+	f := &finding.Finding{Code: finding.CaughtInTheAct}
+	if code := c.header["code"]; code != nil {
+		f.Code = finding.Code(code[0])
+	}
+	for _, file := range c.archive.Files {
+		for i, line := range strings.Split(string(file.Data), "\n") {
+			m := mark.FindStringSubmatchIndex(line)
+			if m == nil || file.Name == "diff" {
+				continue
+			}
+			name := line[m[4]:m[5]]
+			column := regexp.MustCompile(`[\w.]*\b` + name + `\b`).FindStringIndex(line)[0] + 1
+			f.Variable.Name = name
+			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: c.name + "/" + file.Name, Line: i + 1, Column: column}, Mode: finding.Mode(line[m[2]:m[3]])})
+		}
+	}
+	return f
+}
+
+func (c *fixCase) golden(t *testing.T, diff string) {
+	t.Helper()
+	i := slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == "diff" })
+	if i < 0 {
+		c.archive.Files = append(c.archive.Files, txtar.File{Name: "diff"})
+		i = len(c.archive.Files) - 1
+	}
+	if *updateGolden {
+		c.archive.Files[i].Data = []byte(diff)
+		if err := os.WriteFile(c.file, txtar.Format(c.archive), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got := string(c.archive.Files[i].Data); got != diff {
+		t.Errorf("the diff is not the golden one; go test ./patchgen -run TestFix -update writes it\n--- golden\n%s\n--- now\n%s", got, diff)
+	}
+}
+
+// checkApplies has git apply the diff and compares what comes out.
+func checkApplies(t *testing.T, m *Module, diff string, files map[string][]byte) {
+	t.Helper()
+	dir := t.TempDir()
+	for path, src := range m.Old(files) {
+		writeFile(t, filepath.Join(dir, path), src)
+	}
+	cmd := exec.Command("git", "apply", "-")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	cmd.Stdin = strings.NewReader(diff)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v\n%s\n%s", err, out, diff)
+	}
+	for path, want := range files {
+		if got, err := os.ReadFile(filepath.Join(dir, path)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s after git apply is not the patched file (%v)", path, err)
+		}
+	}
+}
+
+// checkAgain demands that patched files are gofmt-ed where they were.
+func checkAgain(t *testing.T, m *Module, files map[string][]byte) {
+	t.Helper()
+	for path, src := range files {
+		again, err := tidy(m.files[path].src, src)
+		if err != nil || !bytes.Equal(again, src) {
+			t.Errorf("%s is not gofmt-stable (%v)", path, err)
+		}
+	}
+}
+
+func ExampleDiff() {
+	diff, err := Diff(map[string][]byte{"a.go": []byte("package a\n")}, map[string][]byte{"a.go": []byte("package b\n")})
+	fmt.Print(diff, err)
+	// Output:
+	// --- a/a.go
+	// +++ b/a.go
+	// @@ -1,1 +1,1 @@
+	// -package a
+	// +package b
+	// <nil>
+}
