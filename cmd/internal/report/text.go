@@ -53,9 +53,16 @@ func (t *text) finding(f *finding.Finding) {
 		t.evidence(e)
 	}
 	t.fix(f.Fix)
-	for _, n := range f.Notes {
-		t.indented("    note: ", n)
+	for i, n := range f.Notes {
+		if !said(n, f.Message, f.Notes[:i]) {
+			t.indented("    note: ", n)
+		}
 	}
+}
+
+// said reports whether the reader knows what the note says.
+func said(note, message string, before []string) bool {
+	return strings.Contains(message, note) || slices.ContainsFunc(before, func(b string) bool { return strings.Contains(b, note) })
 }
 
 // Line gives the finding in one line: place, code, status, title, id.
