@@ -119,8 +119,28 @@ func (g *Graph) findOpen() {
 		if f.Parent() != nil || !token.IsExported(f.Name()) || g.prog.InTest(f) {
 			continue
 		}
+		if isCallback(f) {
+			g.escapes[f] = true
+			continue
+		}
 		g.open[f] = !command || boxed[receiverName(f)]
 	}
+}
+
+// isCallback: the methods of sort.Interface and heap.Interface are exported
+// for these packages to call, in whatever state the call of those is made.
+func isCallback(f *ssa.Function) bool {
+	recv := f.Signature.Recv()
+	if recv == nil {
+		return false
+	}
+	switch f.Name() {
+	case "Len", "Less", "Swap", "Push", "Pop":
+	default:
+		return false
+	}
+	ms := types.NewMethodSet(recv.Type())
+	return ms.Lookup(nil, "Len") != nil && ms.Lookup(nil, "Less") != nil && ms.Lookup(nil, "Swap") != nil
 }
 
 func (g *Graph) boxedTypes() map[*types.TypeName]bool {

@@ -25,6 +25,10 @@ const (
 	// A lock of some other object: coincidence is likelier.
 	farHeld  = 5
 	farShare = 0.85
+	// A variable that many functions access without the lock has another
+	// discipline than the lock: an owner goroutine, a phase of its own.
+	exceptions      = 2  // functions, always allowed
+	exceptionsShare = 10 // one more for so many guarded accesses
 )
 
 // lockID names a lock relative to the variable that it may guard.
@@ -201,7 +205,34 @@ func (g *guard) convincing() bool {
 	}
 	total := len(g.with) + len(g.without)
 	return len(g.with) >= held && float64(len(g.with)) >= share*float64(total) &&
-		slices.ContainsFunc(g.with, func(a *accesses.Access) bool { return a.Mode == finding.Write })
+		g.writes(g.with) > 0 && functions(g.without) <= g.allowed()
+}
+
+// allowed is how many functions may go without the lock. A variable with one
+// assignment is likely set up once, and the lock there for something else.
+func (g *guard) allowed() int {
+	if g.setOnce() {
+		return exceptions
+	}
+	return max(exceptions, len(g.with)/exceptionsShare)
+}
+
+func (g *guard) setOnce() bool {
+	var stores []*accesses.Access
+	for _, a := range slices.Concat(g.with, g.without) {
+		if a.Mode == finding.Write {
+			stores = append(stores, a)
+		}
+	}
+	return len(stores) == 1 && !stores[0].Map && !stores[0].Update
+}
+
+func functions(list []*accesses.Access) int {
+	seen := map[*ssa.Function]bool{}
+	for _, a := range list {
+		seen[a.Fn] = true
+	}
+	return len(seen)
 }
 
 func (g *guard) writes(list []*accesses.Access) int {

@@ -158,13 +158,14 @@ func dominates(a, b ssa.Instruction) bool {
 }
 
 // dependsOn reports whether v is computed from what was loaded: through
-// operators, conversions, calls that take it, and loads through it.
+// operators, conversions and calls that take it. A choice between the old
+// value and another (x = x or y) computes nothing.
 func dependsOn(v, loaded ssa.Value) bool {
 	seen := map[ssa.Value]bool{}
-	var from func(v ssa.Value, depth int) bool
-	from = func(v ssa.Value, depth int) bool {
+	var from func(v ssa.Value, depth int, computed bool) bool
+	from = func(v ssa.Value, depth int, computed bool) bool {
 		if v == loaded {
-			return true
+			return computed
 		}
 		instr, ok := v.(ssa.Instruction)
 		if !ok || seen[v] || depth > 12 {
@@ -176,22 +177,26 @@ func dependsOn(v, loaded ssa.Value) bool {
 			if v.Op == token.MUL || v.Op == token.ARROW {
 				return false // what a pointer leads to is a variable of its own
 			}
-		case *ssa.BinOp, *ssa.Convert, *ssa.ChangeType, *ssa.Extract, *ssa.Phi, *ssa.Slice, *ssa.MakeInterface, *ssa.TypeAssert:
+			computed = true
+		case *ssa.BinOp:
+			computed = true
 		case *ssa.Call:
 			if v.Call.IsInvoke() {
 				return false
 			}
+			computed = true
+		case *ssa.Convert, *ssa.ChangeType, *ssa.Extract, *ssa.Phi, *ssa.Slice, *ssa.MakeInterface, *ssa.TypeAssert:
 		default:
 			return false
 		}
 		for _, op := range instr.Operands(nil) {
-			if *op != nil && from(*op, depth+1) {
+			if *op != nil && from(*op, depth+1, computed) {
 				return true
 			}
 		}
 		return false
 	}
-	return from(v, 0)
+	return from(v, 0, false)
 }
 
 // report makes the finding of s.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
@@ -211,27 +212,69 @@ func locksIn(fa *ssa.FieldAddr) []string {
 }
 
 // lockedElsewhere gives another function's access that holds a lock of the
-// same object, or of the package.
+// same object, or of the package, if at least half of the others do.
 func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
-	return c.find(st, func(a *accesses.Access) bool {
-		return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool {
-			_, global := h.Path.Global()
-			return global || h.Path.Root == a.Path.Root
-		})
+	locked, free := 0, 0
+	for _, a := range c.byName[st.Name] {
+		switch {
+		case a.Fn == st.Fn || a.Map != st.Map || !reachedAlike(a, st):
+		case holdsOwnLock(a):
+			locked++
+		case a.Locks.Free():
+			free++
+		}
+	}
+	if locked < free {
+		return nil
+	}
+	return c.find(st, holdsOwnLock)
+}
+
+func holdsOwnLock(a *accesses.Access) bool {
+	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool {
+		_, global := h.Path.Global()
+		return global || h.Path.Root == a.Path.Root
 	})
 }
 
-// otherGoroutine gives an access by another goroutine than the one that runs st.
+// otherGoroutine gives an access by another goroutine than the one that runs
+// st, if one of the two goroutines was started on such an object.
 func (c *checker) otherGoroutine(st *accesses.Access) *accesses.Access {
 	mine := c.list.Graph.Roles(st.Fn)
 	return c.find(st, func(a *accesses.Access) bool {
 		theirs := c.list.Graph.Roles(a.Fn)
-		if theirs.Unknown || len(theirs.Goroutines)+len(mine.Goroutines) == 0 {
+		if theirs.Unknown || mine.Unknown {
 			return false
 		}
 		single, other := mine.Single(), theirs.Single()
-		return single != other && (mine.API || single != nil) && (theirs.API || other != nil)
+		if single == other || !mine.API && single == nil || !theirs.API && other == nil {
+			return false
+		}
+		return startedOn(single, st) || startedOn(other, a)
 	})
+}
+
+// startedOn reports whether g was started on an object of the type that a
+// starts from: as its receiver, an argument, or a captured variable.
+func startedOn(g *callers.Goroutine, a *accesses.Access) bool {
+	if g == nil {
+		return false
+	}
+	if _, global := a.Path.Global(); global {
+		return true
+	}
+	t := a.Path.Root.Type()
+	for _, p := range g.Entry.Params {
+		if types.Identical(p.Type(), t) {
+			return true
+		}
+	}
+	for _, v := range g.Entry.FreeVars {
+		if types.Identical(v.Type(), t) || types.Identical(v.Type(), types.NewPointer(t)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
