@@ -110,9 +110,7 @@ func (w *walker) genDecl(d *ast.GenDecl) {
 func (w *walker) rangeStmt(s *ast.RangeStmt) {
 	switch {
 	case isMap(w.info.TypeOf(s.X)):
-		m := ast.Unparen(s.X)
-		w.add(m, m, Read, w.mapVariable(m))
-		w.load(s.X)
+		w.rangeMap(s)
 	case s.Value == nil && isArray(w.info.TypeOf(s.X)):
 		// Only the length counts. It is a constant, and the operand is not
 		// evaluated, unless the operand calls or receives.
@@ -127,6 +125,17 @@ func (w *walker) rangeStmt(s *ast.RangeStmt) {
 		w.target(s.Value)
 	}
 	w.stmt(s.Body)
+}
+
+func (w *walker) rangeMap(s *ast.RangeStmt) {
+	m := ast.Unparen(s.X)
+	w.add(m, m, Read, w.mapVariable(m))
+	if x, ok := m.(*ast.IndexExpr); ok && isMap(w.info.TypeOf(x.X)) {
+		// The index is a site of the same extent: this one starts at `range`.
+		site, at := &w.found[len(w.found)-1].Site, w.position(s.Range)
+		site.Line, site.Column = at.Line, at.Column
+	}
+	w.load(s.X)
 }
 
 // isArray reports whether t is an array or a pointer to one.

@@ -10,7 +10,9 @@ func maps(p *T, m map[string]int, mm map[string]map[string]int, ms map[int]T) {
 	clear(m)         // want write m map:maps.m in maps
 	for range m {    // want read m map:maps.m in maps
 	}
-	mm["a"]["b"] = 1 // want read mm["a"] map:maps.mm in maps; write mm["a"]["b"] map:maps.mm["a"] in maps
+	mm["a"]["b"] = 1    // want read mm["a"] map:maps.mm in maps; write mm["a"]["b"] map:maps.mm["a"] in maps
+	for range mm["a"] { // want read mm["a"] map:maps.mm["a"] in maps; read mm["a"] map:maps.mm in maps
+	}
 	_ = ms[1].n      // want read ms[1] map:maps.ms in maps
 	_ = ms[p.n].in.g // want read ms[p.n] map:maps.ms in maps; read p.n field:T.n in maps
 }
