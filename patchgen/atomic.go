@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"strconv"
 )
 
 // atomically makes every access of the variable one atomic step: with the
@@ -94,8 +95,8 @@ func (w *atomicWriter) pick() error {
 		return nil
 	}
 	switch {
-	case !w.p.m.since("go1.19"):
-		return fmt.Errorf("sync/atomic's types need go 1.19, and the module says %q", w.p.m.goVer)
+	case !w.p.declaredIn().since("go1.19"):
+		return fmt.Errorf("sync/atomic's types need go 1.19, and the module says %q", w.p.declaredIn().goVer)
 	case t.obj.Exported() && (t.owner == nil || t.owner.Obj().Exported()):
 		return fmt.Errorf("%s is exported: its type is part of the API", t)
 	case !obj.IsField() && !isGlobal(obj):
@@ -350,8 +351,8 @@ func (w *atomicWriter) rewrite(a *access) error {
 }
 
 func (w *atomicWriter) in(v string) string {
-	if w.conv == "" {
-		return v
+	if _, err := strconv.Atoi(v); err == nil || w.conv == "" || v == "true" || v == "false" {
+		return v // untyped constants need no conversion
 	}
 	return w.conv + "(" + v + ")"
 }
@@ -386,14 +387,18 @@ func (w *atomicWriter) store(a *access) error {
 		return fmt.Errorf("%s: the new value is computed from the old one", u.at(s))
 	}
 	// Only the ends are replaced: the value may hold accesses of its own.
-	w.around(u, s, s.Rhs[0], w.call(a, "Store", "\x00"))
+	w.around(u, s, s.Rhs[0], "Store", "\x00", a)
 	return nil
 }
 
 // around replaces what stands before and after the value e in s by the parts
-// of a call that has a NUL in the value's place.
-func (w *atomicWriter) around(u *unit, s ast.Stmt, e ast.Expr, call string) {
-	before, after := splitNUL(call)
+// of a call; v is its operand with a NUL where the value stands.
+func (w *atomicWriter) around(u *unit, s ast.Stmt, e ast.Expr, op, v string, a *access) {
+	if _, isLit := e.(*ast.BasicLit); isLit && v == "\x00" {
+		w.es.replace(u, s, w.call(a, op, u.text(e)))
+		return
+	}
+	before, after := splitNUL(w.call(a, op, v))
 	w.es.add(u, u.offset(s.Pos()), u.offset(e.Pos()), func() string { return before })
 	w.es.add(u, u.offset(e.End()), u.offset(s.End()), func() string { return after })
 }
@@ -441,10 +446,10 @@ func (w *atomicWriter) add(a *access) error {
 		}
 		switch {
 		case s.Tok == token.ADD_ASSIGN:
-			w.around(u, s, s.Rhs[0], w.call(a, "Add", "\x00"))
+			w.around(u, s, s.Rhs[0], "Add", "\x00", a)
 			return nil
 		case s.Tok == token.SUB_ASSIGN && signed:
-			w.around(u, s, s.Rhs[0], w.call(a, "Add", "-(\x00)"))
+			w.around(u, s, s.Rhs[0], "Add", "-(\x00)", a)
 			return nil
 		}
 	}

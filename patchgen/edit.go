@@ -97,11 +97,44 @@ func (es *edits) deleteLine(u *unit, n ast.Node) {
 	es.add(u, pos, end, func() string { return "" })
 }
 
+// cut removes a statement that stands on lines of its own, with the comments
+// directly above it and behind it, and returns what was removed.
+func (es *edits) cut(u *unit, s ast.Stmt) string {
+	pos, end := u.offset(s.Pos()), u.offset(s.End())
+	top := u.line(s.Pos())
+	for _, group := range slices.Backward(u.file.Comments) {
+		switch {
+		case u.line(group.End()) == top-1 && u.ownLine(group):
+			pos, top = u.offset(group.Pos()), u.line(group.Pos())
+		case group.Pos() > s.End() && u.line(group.Pos()) == u.line(s.End()):
+			end = u.offset(group.End())
+		}
+	}
+	text := string(u.src[pos:end])
+	start := bytes.LastIndexByte(u.src[:pos], '\n') + 1
+	stop := end + bytes.IndexByte(append(u.src[end:len(u.src):len(u.src)], '\n'), '\n')
+	if strings.TrimSpace(string(u.src[start:pos])) == "" && strings.TrimSpace(string(u.src[end:stop])) == "" {
+		pos, end = start, min(stop+1, len(u.src))
+	}
+	es.add(u, pos, end, func() string { return "" })
+	return strings.ReplaceAll(text, "\n"+u.indent(s.Pos()), "\n")
+}
+
+// ownLine reports whether nothing but white space stands before n.
+func (u *unit) ownLine(n ast.Node) bool {
+	off := u.offset(n.Pos())
+	start := bytes.LastIndexByte(u.src[:off], '\n') + 1
+	return strings.TrimSpace(string(u.src[start:off])) == ""
+}
+
 // files applies the edits: the new contents by path. Files that were
 // gofmt-ed stay so.
 func (es *edits) files() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for u, list := range es.by {
+		if ast.IsGenerated(u.file) {
+			return nil, fmt.Errorf("%s is generated: the generator would have to change", u.path)
+		}
 		src, err := apply(u.src, list)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", u.path, err)
@@ -189,7 +222,7 @@ func (es *edits) addImport(u *unit, path string) string {
 				return spec.Name.Name
 			}
 		}
-		if p < path || last == nil {
+		if p != "C" && (p < path || last == nil) {
 			last = spec
 		}
 	}
@@ -213,7 +246,12 @@ func (es *edits) insertImport(u *unit, near *ast.ImportSpec, path string) {
 	p, _ := strconv.Unquote(near.Path.Value)
 	switch {
 	case decl == nil || !decl.Lparen.IsValid():
-		es.after(u, near, func() string { return "import " + line })
+		old := u.text(near)
+		specs := []string{old, line}
+		if p > path {
+			slices.Reverse(specs)
+		}
+		es.replace(u, near, "(\n\t"+strings.Join(specs, "\n\t")+"\n)")
 	case p < path:
 		es.after(u, near, func() string { return line })
 	default:

@@ -43,6 +43,9 @@ var strategies = []strategy{
 // Fix reads the module as it was loaded; it writes nothing below its root.
 func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error) {
 	p, err := newProblem(in.Module, in.Group)
+	if err == nil {
+		err = p.unseen()
+	}
 	if err != nil {
 		return &finding.Fix{Withheld: err.Error()}, nil, nil
 	}

@@ -114,7 +114,7 @@ func moduleOf(t *testing.T, root, dir string, loaded []*packages.Package) *Modul
 func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	m := moduleOf(t, root, c.name, loaded)
 	if v := c.header["go"]; v != nil {
-		m.goVer = v[0]
+		m.pkgs[0].goVer = v[0]
 	}
 	if only := c.header["only"]; only != nil {
 		old := strategies

@@ -16,12 +16,12 @@ type branch struct {
 
 func (c *cover) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*region, error) {
 	header := c.in(s.Init, s.Cond)
-	why := c.u.blocks(s.Cond)
+	why := c.blocks(s.Cond)
 	if s.Init != nil && why == "" {
-		why = c.u.blocks(s.Init)
+		why = c.blocks(s.Init)
 	}
 	if len(header) == 0 {
-		if r != nil && c.u.blocks(s) == "" {
+		if r != nil && c.blocks(s) == "" {
 			return r, c.exits(s, r)
 		}
 		if r != nil {
@@ -29,7 +29,7 @@ func (c *cover) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*regio
 		}
 		return nil, c.descendIf(s)
 	}
-	if s.Init != nil && c.u.blocks(s.Init) != "" && len(c.in(s.Init)) == 0 && c.u.blocks(s.Cond) == "" {
+	if s.Init != nil && c.blocks(s.Init) != "" && len(c.in(s.Init)) == 0 && c.blocks(s.Cond) == "" {
 		return nil, c.initApart(s, r)
 	}
 	hold := c.carry(s.Body.List, -1) || c.elseCarries(s) || !c.ends(s.Body.List) && c.carry(list, i) ||
@@ -369,20 +369,20 @@ func (c *cover) switchStmt(list []ast.Stmt, i int, r *region) (*region, error) {
 	why := ""
 	for _, h := range header {
 		if why == "" {
-			why = c.u.blocks(h)
+			why = c.blocks(h)
 		}
 	}
 	switch {
-	case len(c.in(init)) > 0 || init != nil && c.u.blocks(init) != "" && len(accs) > 0:
+	case len(c.in(init)) > 0 || init != nil && c.blocks(init) != "" && len(accs) > 0:
 		return nil, fmt.Errorf("%s: the switch initialises before it tests", c.u.at(s))
-	case len(accs) == 0 && r != nil && c.u.blocks(s) == "":
+	case len(accs) == 0 && r != nil && c.blocks(s) == "":
 		return r, c.exits(s, r)
 	case len(accs) == 0:
 		if r != nil {
 			c.before(s, r.unlockText)
 		}
 		return nil, c.descendClauses(body)
-	case why == "" && c.u.blocks(s) == "" && len(c.in(body)) > len(c.inCases(body)):
+	case why == "" && c.blocks(s) == "" && len(c.in(body)) > len(c.inCases(body)):
 		// The clauses access it too: one region around all.
 		r = c.open(list, i, r)
 		return r, c.exits(s, r)
@@ -442,16 +442,16 @@ var errLoopHeader = errors.New("the loop's own header changes it")
 
 func (c *cover) forStmt(list []ast.Stmt, i int, s *ast.ForStmt, r *region) (*region, error) {
 	if len(c.in(s.Init)) > 0 || len(c.in(s.Post)) > 0 {
-		if c.u.blocks(s) == "" {
+		if c.blocks(s) == "" {
 			return c.whole(list, i, r)
 		}
 		return nil, fmt.Errorf("%s: %w", c.u.at(s), errLoopHeader)
 	}
-	if r != nil && c.u.blocks(s) == "" && c.has(s) {
+	if r != nil && c.blocks(s) == "" && c.has(s) {
 		return c.whole(list, i, r)
 	}
 	if s.Cond != nil && len(c.in(s.Cond)) > 0 {
-		if c.u.blocks(s) == "" && (anyWrites(c.in(s.Body)) || c.changesObject(s.Body)) {
+		if c.blocks(s) == "" && (anyWrites(c.in(s.Body)) || c.changesObject(s.Body)) {
 			return c.whole(list, i, r)
 		}
 		if r != nil {
@@ -460,7 +460,7 @@ func (c *cover) forStmt(list []ast.Stmt, i int, s *ast.ForStmt, r *region) (*reg
 		return nil, c.testInBody(s)
 	}
 	if r != nil {
-		if c.u.blocks(s) == "" {
+		if c.blocks(s) == "" {
 			return r, c.exits(s, r)
 		}
 		c.before(s, r.unlockText)
@@ -488,7 +488,7 @@ func (c *cover) whole(list []ast.Stmt, i int, r *region) (*region, error) {
 // testInBody moves the condition of a loop into it, where it can be computed
 // under the lock each time round.
 func (c *cover) testInBody(s *ast.ForStmt) error {
-	if why := c.u.blocks(s.Cond); why != "" {
+	if why := c.blocks(s.Cond); why != "" {
 		return fmt.Errorf("%s: the loop condition %s", c.u.at(s), why)
 	}
 	if err := c.derefs(c.in(s.Cond), s.Cond); err != nil {
@@ -514,13 +514,13 @@ func (c *cover) rangeStmt(list []ast.Stmt, i int, s *ast.RangeStmt, r *region) (
 	}
 	header := c.in(s.X)
 	switch {
-	case len(header) > 0 && c.u.blocks(s) == "":
+	case len(header) > 0 && c.blocks(s) == "":
 		return c.whole(list, i, r)
 	case len(header) > 0:
 		if _, err := c.copyBefore(list, i, r, header); err != nil {
 			return nil, err
 		}
-	case r != nil && c.u.blocks(s) == "":
+	case r != nil && c.blocks(s) == "":
 		return r, c.exits(s, r)
 	case r != nil:
 		c.before(s, r.unlockText)

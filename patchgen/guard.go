@@ -1,6 +1,7 @@
 package patchgen
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -46,9 +47,6 @@ func (p *problem) guards(need []*access) []string {
 	}
 	var out []string
 	for _, class := range slices.Sorted(maps.Keys(count)) {
-		if strings.HasSuffix(class, ")") { // unknown or local
-			continue
-		}
 		if writes[class] && (2*count[class] >= len(need) || namedAt[class]) {
 			out = append(out, class)
 		}
@@ -117,6 +115,8 @@ func (p *problem) reachable(open []*access, lock *knownLock) (keep []*access, no
 		switch {
 		case p.named(a):
 			keep = append(keep, a)
+		case lock.local != nil:
+			keep = append(keep, a)
 		case a.unit.pkg.path != lock.pkg.Path() && !token.IsExported(lock.field):
 			foreign = append(foreign, a)
 		case !lock.sibling(p.t) && !a.mode.writes():
@@ -142,6 +142,7 @@ type knownLock struct {
 	field string
 	rw    bool
 	pkg   *types.Package
+	local types.Object // the variable itself, for a lock in a local
 	// embedded locks are called through the object itself.
 	embedded bool
 }
@@ -177,6 +178,9 @@ func (k *knownLock) heldIn(s holds, a *access) (hold, bool) {
 
 // findLock finds the declaration of a lock class.
 func (p *problem) findLock(class string) (*knownLock, error) {
+	if key, ok := strings.CutPrefix(class, localClass); ok {
+		return p.findLocal(key)
+	}
 	var found *knownLock
 	for _, q := range p.m.pkgs {
 		scope := q.types.Scope()
@@ -205,11 +209,31 @@ func (p *problem) findLock(class string) (*knownLock, error) {
 	return found, nil
 }
 
+// findLocal finds a lock in a local variable that the function around the
+// protected local declares too.
+func (p *problem) findLocal(key string) (*knownLock, error) {
+	if p.t.fn == nil {
+		return nil, errors.New("it is a local variable")
+	}
+	u := p.t.fn.unit
+	for id, obj := range u.pkg.info.Defs {
+		if obj != nil && p.t.fn.node.Pos() <= id.Pos() && id.Pos() < p.t.fn.node.End() && objKey(p.m, obj) == key {
+			return &knownLock{p: p, class: localClass + key, field: obj.Name(), rw: hasRLock(obj.Type()), pkg: obj.Pkg(), local: obj}, nil
+		}
+	}
+	return nil, errors.New("its declaration is in another function")
+}
+
 // expr writes the lock for an access: beside the variable, or reached through
 // the one variable in scope that leads to it.
 func (k *knownLock) expr(a *access) (text, key string, err error) {
 	u := a.unit
 	switch {
+	case k.local != nil:
+		if scope := k.local.Parent(); scope == nil || !scope.Contains(a.expr.Pos()) || k.local.Pos() > a.expr.Pos() {
+			return "", "", fmt.Errorf("%s: %s is not in scope", u.at(a.expr), k.field)
+		}
+		return k.field, strings.TrimPrefix(k.class, localClass), nil
 	case k.owner == nil:
 		if u.pkg.types.Path() != k.pkg.Path() {
 			return "", "", fmt.Errorf("%s: the lock belongs to another package", u.at(a.expr))

@@ -25,7 +25,7 @@ func (c *cover) hoist(s, at ast.Stmt, accs []*access, r *region) error {
 			continue
 		}
 		e := a.whole
-		if why := c.u.blocks(e); why != "" {
+		if why := c.blocks(e); why != "" {
 			return fmt.Errorf("%s: %s", c.u.at(e), why)
 		}
 		text := c.u.text(e)
@@ -48,7 +48,7 @@ func (c *cover) needsSnapshot(a *access) bool {
 		return false
 	}
 	if a.call != nil {
-		return isMap(c.u.pkg.info.TypeOf(a.expr)) && c.u.blocks(a.call) != ""
+		return isMap(c.u.pkg.info.TypeOf(a.expr)) && c.blocks(a.call) != ""
 	}
 	return c.ranged(a)
 }
@@ -80,7 +80,7 @@ func (c *cover) snapshot(s ast.Stmt, a *access) {
 func (c *cover) hoistCalls(s ast.Stmt) (err error) {
 	ast.Inspect(s, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
-		if err != nil || !ok || c.u.blocks(e) == "" {
+		if err != nil || !ok || c.blocks(e) == "" {
 			return err == nil
 		}
 		if _, isLit := e.(*ast.FuncLit); isLit {
@@ -88,12 +88,12 @@ func (c *cover) hoistCalls(s ast.Stmt) (err error) {
 		}
 		if c.has(e) {
 			if c.blocksItself(e) {
-				err = fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.u.at(e), c.u.blocks(e))
+				err = fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.u.at(e), c.blocks(e))
 			}
 			return err == nil
 		}
 		if c.conditional(&access{expr: e}, s) {
-			err = fmt.Errorf("%s: %s under a condition", c.u.at(e), c.u.blocks(e))
+			err = fmt.Errorf("%s: %s under a condition", c.u.at(e), c.blocks(e))
 			return false
 		}
 		name := c.fresh(c.storedIn(s))
@@ -117,7 +117,7 @@ func isSend(s ast.Stmt) bool {
 func (c *cover) blocksItself(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		return c.u.callReason(e) != ""
+		return c.callReason(e) != ""
 	case *ast.UnaryExpr:
 		return e.Op == token.ARROW
 	}
@@ -128,14 +128,14 @@ func (c *cover) blocksItself(e ast.Expr) bool {
 // under it.
 func (c *cover) storeTuple(s *ast.AssignStmt, accs []*access) (*region, error) {
 	if len(c.in(s.Rhs[0])) > 0 {
-		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.u.at(s), c.u.blocks(s.Rhs[0]))
+		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.u.at(s), c.blocks(s.Rhs[0]))
 	}
 	var stores []string
 	for _, lhs := range s.Lhs {
 		if len(c.in(lhs)) == 0 {
 			continue
 		}
-		if why := c.u.blocks(lhs); why != "" {
+		if why := c.blocks(lhs); why != "" {
 			return nil, fmt.Errorf("%s: %s", c.u.at(lhs), why)
 		}
 		name := c.fresh(c.nameFor(lhs))

@@ -29,7 +29,6 @@ const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 // computed on demand and kept.
 type Module struct {
 	root  string // absolute directory of go.mod
-	goVer string // of the go directive: "go1.21"; "" if unknown
 	fset  *token.FileSet
 	pkgs  []*pkg
 	files map[string]*unit // by slash path relative to root
@@ -44,6 +43,7 @@ type Module struct {
 // pkg is one package in its widest variant: with its in-package tests.
 type pkg struct {
 	path    string
+	goVer   string // of the module's go directive: "go1.21"; "" if unknown
 	types   *types.Package
 	info    *types.Info
 	imports func(path string) (*types.Package, error)
@@ -125,10 +125,10 @@ func (m *Module) addPackage(p *packages.Package) error {
 		return fmt.Errorf("package %s does not load: %w", p.PkgPath, p.Errors[0])
 	}
 	m.fset = p.Fset
+	q := &pkg{path: p.PkgPath, types: p.Types, info: p.TypesInfo, sizes: p.TypesSizes, ignored: slices.Clone(p.IgnoredFiles)}
 	if p.Module != nil && p.Module.GoVersion != "" {
-		m.goVer = "go" + p.Module.GoVersion
+		q.goVer = "go" + p.Module.GoVersion
 	}
-	q := &pkg{path: p.PkgPath, types: p.Types, info: p.TypesInfo, sizes: p.TypesSizes, ignored: p.IgnoredFiles}
 	q.imports = func(path string) (*types.Package, error) {
 		if path == "unsafe" {
 			return types.Unsafe, nil
@@ -142,6 +142,7 @@ func (m *Module) addPackage(p *packages.Package) error {
 		name := p.Fset.PositionFor(f.FileStart, false).Filename
 		rel, err := filepath.Rel(m.root, name)
 		if err != nil || strings.HasPrefix(rel, "..") {
+			q.ignored = append(q.ignored, name)
 			continue
 		}
 		src, err := os.ReadFile(name)
@@ -217,7 +218,7 @@ func (u *unit) newFn(n ast.Node) *fn {
 // type-checked, for the packages that hold a replaced file. The error is that
 // of the parser or type checker.
 func (m *Module) with(files map[string][]byte) (*Module, error) {
-	out := &Module{root: m.root, goVer: m.goVer, fset: m.fset, files: map[string]*unit{}, fns: map[ast.Node]*fn{}, decls: map[string]*fn{}}
+	out := &Module{root: m.root, fset: m.fset, files: map[string]*unit{}, fns: map[ast.Node]*fn{}, decls: map[string]*fn{}}
 	for _, p := range m.pkgs {
 		q := *p
 		q.units = nil
@@ -268,7 +269,7 @@ func (p *pkg) check(m *Module) error {
 		files = append(files, u.file)
 	}
 	var errs []error
-	conf := types.Config{Importer: importerFunc(imports), GoVersion: m.goVer, Sizes: p.sizes, Error: func(err error) { errs = append(errs, err) }}
+	conf := types.Config{Importer: importerFunc(imports), GoVersion: p.goVer, Sizes: p.sizes, Error: func(err error) { errs = append(errs, err) }}
 	t, err := conf.Check(p.path, m.fset, files, p.info)
 	if len(errs) > 0 {
 		err = errs[0]
@@ -293,7 +294,7 @@ func (m *Module) library(path string) (*types.Package, error) {
 
 // since reports whether the go directive is v ("go1.19") or newer. An unknown
 // directive counts as old.
-func (m *Module) since(v string) bool { return m.goVer != "" && version.Compare(m.goVer, v) >= 0 }
+func (p *pkg) since(v string) bool { return p.goVer != "" && version.Compare(p.goVer, v) >= 0 }
 
 // offset of a position in its file.
 func (u *unit) offset(p token.Pos) int { return u.m.fset.PositionFor(p, false).Offset }

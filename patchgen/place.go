@@ -13,9 +13,12 @@ import (
 // as long as nothing on the way is assigned in between.
 type place struct {
 	key   string
-	class string // what a lock at that place is called: "pkg.T.mu", "pkg.mu", "mu in pkg.F"
+	class string // what a lock at that place is called: "pkg.T.mu", "pkg.mu", localClass and its key
 	root  types.Object
 }
+
+// localClass starts the class of locks in local variables.
+const localClass = "local "
 
 // place of e; ok is false where e holds a call or anything else that may lead
 // elsewhere the next time.
@@ -53,7 +56,8 @@ func (u *unit) identPlace(id *ast.Ident) (place, bool) {
 			return p, true
 		}
 	}
-	return place{key: objKey(u.m, obj), class: fmt.Sprintf("%s.%s (local)", u.pkg.path, obj.Name()), root: obj}, true
+	key := objKey(u.m, obj)
+	return place{key: key, class: localClass + key, root: obj}, true
 }
 
 func (u *unit) selectorPlace(e *ast.SelectorExpr) (place, bool) {
@@ -160,6 +164,10 @@ func ownerName(t types.Type) string {
 // short drops directories from the import path of a lock class, for reasons
 // that people read.
 func short(class string) string {
+	if key, ok := strings.CutPrefix(class, localClass); ok {
+		name, _, _ := strings.Cut(key, "@")
+		return name
+	}
 	return class[strings.LastIndexByte(class, '/')+1:]
 }
 

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,6 +106,16 @@ func (m *Module) inLoopWith(n ast.Node, a *access) bool {
 // heldAt gives the locks that are certainly held at a.
 func (p *problem) heldAt(a *access) holds { return p.m.lockFlow().at(a.fn, a.expr).must }
 
+// declaredIn is the package that declares the variable.
+func (p *problem) declaredIn() *pkg {
+	for _, q := range p.m.pkgs {
+		if q.path == p.t.obj.Pkg().Path() {
+			return q
+		}
+	}
+	return &pkg{}
+}
+
 // where says where accesses are, for notes and reasons: at most three places.
 func where(accs []*access) string {
 	var out []string
@@ -153,7 +166,9 @@ func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool) (no
 	if err := sharedStatement(order); err != nil {
 		return nil, err
 	}
+	takes := p.m.takers(order)
 	for _, c := range order {
+		c.takes = takes
 		if err := c.run(); err != nil {
 			return nil, err
 		}
@@ -165,6 +180,35 @@ func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool) (no
 		}
 	}
 	return notes, nil
+}
+
+// takers gives the declared functions that lead, through calls of the module,
+// to one of those that get regions. What they start by go does not count.
+func (m *Module) takers(covers []*cover) map[*fn]bool {
+	out := map[*fn]bool{}
+	for _, c := range covers {
+		out[c.f.decl()] = true
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, f := range m.decls {
+			if out[f] {
+				continue
+			}
+			ast.Inspect(f.body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					return false
+				case *ast.CallExpr:
+					if callee := f.unit.callee(n); callee != nil && out[callee] {
+						out[f], changed = true, true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return out
 }
 
 // wantsOneStep reports whether an atomicity finding is about this function.
@@ -193,6 +237,18 @@ func sharedStatement(covers []*cover) error {
 				return fmt.Errorf("%s: one statement accesses the variable of two objects", c.u.at(s))
 			}
 			seen[s] = c
+		}
+	}
+	return nil
+}
+
+// unseen refuses variables whose name occurs in files of their package that
+// were not loaded: those for other systems, and files that cgo rewrites.
+func (p *problem) unseen() error {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(p.t.name) + `\b`)
+	for _, name := range p.declaredIn().ignored {
+		if src, err := os.ReadFile(name); err == nil && strings.HasSuffix(name, ".go") && word.Match(src) {
+			return fmt.Errorf("%s may be accessed in %s, which this build leaves out or generates", p.t, filepath.Base(name))
 		}
 	}
 	return nil

@@ -31,6 +31,7 @@ type cover struct {
 	base  string // place of the object that holds the variable; "" if none
 	acc   map[ast.Expr]*access
 	names map[string]bool
+	takes map[*fn]bool // functions that take the lock once the patch is made, by themselves or through others
 
 	regions []*region
 	anchors map[ast.Stmt]ast.Stmt // labelled statements, by what they label
@@ -175,7 +176,7 @@ func (c *cover) stmt(list []ast.Stmt, i int, r *region) (*region, error) {
 // simple covers a statement without statements in it.
 func (c *cover) simple(list []ast.Stmt, i int, r *region) (*region, error) {
 	s := list[i]
-	accs, why := c.in(s), c.u.blocks(s)
+	accs, why := c.in(s), c.blocks(s)
 	_, deferred := s.(*ast.DeferStmt)
 	switch {
 	case len(accs) == 0 && why == "" && !isPanic(c.u, s):
@@ -259,7 +260,7 @@ func (c *cover) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *region)
 		}
 		return nil, nil
 	}
-	if why := c.u.blocks(s); why != "" {
+	if why := c.blocks(s); why != "" {
 		return c.copyBefore(list, i, r, accs)
 	}
 	if err := c.derefs(accs, s); err != nil {
@@ -305,7 +306,7 @@ func (c *cover) deferTail(tail []ast.Stmt) bool {
 	for _, s := range tail {
 		accs = append(accs, c.in(s)...)
 		uses = uses || c.isUse(s)
-		if c.u.blocks(s) != "" || c.derefs(c.in(s), s) != nil {
+		if c.blocks(s) != "" || c.derefs(c.in(s), s) != nil {
 			return false
 		}
 		ast.Inspect(s, func(n ast.Node) bool {
@@ -422,7 +423,7 @@ func (c *cover) carry(list []ast.Stmt, i int) bool {
 		if c.leads(s) {
 			return true
 		}
-		if c.u.blocks(s) != "" {
+		if c.blocks(s) != "" {
 			return false
 		}
 		if gap == 0 && tested && c.isUse(s) {
@@ -440,19 +441,19 @@ func (c *cover) leads(s ast.Stmt) bool {
 	}
 	switch s := s.(type) {
 	case *ast.IfStmt:
-		return len(c.in(s.Init, s.Cond)) > 0 || c.u.blocks(s) == ""
+		return len(c.in(s.Init, s.Cond)) > 0 || c.blocks(s) == ""
 	case *ast.SwitchStmt:
-		return len(c.in(s.Init, s.Tag)) > 0 || c.u.blocks(s) == ""
+		return len(c.in(s.Init, s.Tag)) > 0 || c.blocks(s) == ""
 	case *ast.ForStmt, *ast.RangeStmt, *ast.SelectStmt, *ast.TypeSwitchStmt, *ast.BlockStmt, *ast.LabeledStmt:
-		return c.u.blocks(s) == ""
+		return c.blocks(s) == ""
 	}
-	return c.u.blocks(s) == "" || !anyWrites(c.in(s))
+	return c.blocks(s) == "" || !anyWrites(c.in(s))
 }
 
 // isUse reports whether s changes state of the object that holds the
 // variable, or calls a method of that object.
 func (c *cover) isUse(s ast.Stmt) (found bool) {
-	if c.base == "" || c.u.blocks(s) != "" {
+	if c.base == "" || c.blocks(s) != "" {
 		return false
 	}
 	within := func(e ast.Expr) bool {
@@ -503,6 +504,36 @@ func (c *cover) in(nodes ...ast.Node) []*access {
 		})
 	}
 	return out
+}
+
+// blocks says why n must not be evaluated under the lock.
+func (c *cover) blocks(n ast.Node) (why string) {
+	if why = c.u.blocks(n); why != "" || len(c.takes) == 0 {
+		return why
+	}
+	ast.Inspect(n, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.FuncLit:
+			return c.u.runsAt(c.u.m.fns[x]) != nil
+		case *ast.GoStmt, *ast.DeferStmt:
+			return false
+		case *ast.CallExpr:
+			if why == "" {
+				why = c.callReason(x)
+			}
+		}
+		return why == ""
+	})
+	return why
+}
+
+// callReason says why a call may not be made under the lock, its operands
+// apart.
+func (c *cover) callReason(call *ast.CallExpr) string {
+	if callee := c.u.callee(call); callee != nil && c.takes[callee] {
+		return fmt.Sprintf("calls %s, which takes the lock too", callee.name())
+	}
+	return c.u.callReason(call)
 }
 
 func (c *cover) has(n ast.Node) bool { return len(c.in(n)) > 0 }

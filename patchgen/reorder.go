@@ -77,14 +77,14 @@ func (p *problem) fromStarted(a *access, s *ast.AssignStmt) (*patch, error) {
 		return nil, fmt.Errorf("%s: the value %s", a.unit.at(s), why)
 	}
 	es := newEdits()
-	es.deleteLine(a.unit, s)
+	whole := es.cut(a.unit, s)
 	for _, site := range starts {
 		text, err := p.inStarter(f, site, s)
 		if err != nil {
 			return nil, err
 		}
-		u := site.in.unit
-		es.before(u, p.publication(site), func() string { return text })
+		text = strings.Replace(whole, a.unit.text(s), text, 1) // with its comments
+		es.before(site.in.unit, p.publication(site), func() string { return text })
 	}
 	files, err := es.files()
 	return &patch{files: files}, err
@@ -282,8 +282,7 @@ func (p *problem) fromStarter(a *access, s *ast.AssignStmt) (*patch, error) {
 		}
 	}
 	es := newEdits()
-	text := u.text(s)
-	es.deleteLine(u, s)
+	text := es.cut(u, s)
 	es.before(u, list[from], func() string { return text })
 	files, err := es.files()
 	return &patch{files: files}, err
