@@ -55,7 +55,9 @@
 //
 // # What the program may notice
 //
-// Noise costs time; the union of all windows is kept within a budget. The
+// Noise costs time; the union of all windows is kept within a budget. Every
+// order that noise brings about is a legal one, but tests that count on time
+// ("the goroutine has run after 2 ms") may fail or wait forever. The
 // monitor allocates nothing after its start, holds no file open between
 // records, reads no faked clock and does not sleep on one.
 package rt
