@@ -15,6 +15,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -26,7 +27,8 @@ import (
 // Path names nothing.
 type Path struct {
 	Root ssa.Value
-	// Fields is ".a.b" for x.a.b, "" for x itself; "[…]" for elements.
+	// Fields is ".a.b" for x.a.b, "" for x itself; "[…]" for elements. Without
+	// a root it is the class of a lock that has no path here.
 	Fields string
 }
 
@@ -251,7 +253,7 @@ func (p Path) Plus(fields string) Path { return Path{p.Root, p.Fields + fields} 
 // Under reports whether p is base or a location reached through it, and
 // what is selected from base on the way.
 func (p Path) Under(base Path) (rest string, ok bool) {
-	if p.Root != base.Root || !strings.HasPrefix(p.Fields, base.Fields) {
+	if p.Root == nil || p.Root != base.Root || !strings.HasPrefix(p.Fields, base.Fields) {
 		return "", false
 	}
 	rest = p.Fields[len(base.Fields):]
@@ -269,11 +271,14 @@ func (p Path) Named() bool {
 
 // String gives the path as the source writes it, as far as its root has a name.
 func (p Path) String() string {
-	if p.Root == nil {
-		return "?"
+	if p.Root == nil { // a lock known by its class only
+		return p.Fields[strings.LastIndexByte(p.Fields, '/')+1:]
 	}
-	return rootName(p.Root) + p.Fields
+	return registers.ReplaceAllString(rootName(p.Root)+p.Fields, "[…]")
 }
+
+// registers matches an index that only go/ssa has a name for.
+var registers = regexp.MustCompile(`\[[^\]]*:t\d+\]`)
 
 func rootName(v ssa.Value) string {
 	switch v := v.(type) {

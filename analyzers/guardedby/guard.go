@@ -23,11 +23,11 @@ const (
 	nearHeld  = 2    // accesses that hold it, at least
 	nearShare = 0.66 // of all accesses that say anything
 	// A lock of some other object: coincidence is likelier.
-	farHeld  = 5
-	farShare = 0.85
+	farHeld  = 8
+	farShare = 0.9
 	// A variable that many functions access without the lock has another
 	// discipline than the lock: an owner goroutine, a phase of its own.
-	exceptions      = 2  // functions, always allowed
+	exceptions      = 3  // functions, always allowed
 	exceptionsShare = 10 // one more for so many guarded accesses
 )
 
@@ -100,7 +100,7 @@ func near(a *accesses.Access, h lockset.Held) bool {
 		return true
 	}
 	i := strings.LastIndexByte(h.Path.Fields, '.')
-	if i < 0 {
+	if i < 0 || h.Path.Root == nil {
 		return false
 	}
 	_, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: h.Path.Fields[:i]})

@@ -233,7 +233,7 @@ func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 func holdsOwnLock(a *accesses.Access) bool {
 	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool {
 		_, global := h.Path.Global()
-		return global || h.Path.Root == a.Path.Root
+		return global || h.Path.Root != nil && h.Path.Root == a.Path.Root
 	})
 }
 

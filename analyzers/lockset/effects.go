@@ -152,7 +152,7 @@ func visible(p accesspath.Path, fn *ssa.Function) bool {
 	if _, ok := p.Global(); ok {
 		return true
 	}
-	return p.Param(fn) >= 0 || p.Root.Parent() != fn
+	return p.Param(fn) >= 0 || p.Root != nil && p.Root.Parent() != fn
 }
 
 func (r *Result) importedEffects(fn *ssa.Function) []effect {

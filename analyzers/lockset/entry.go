@@ -107,15 +107,15 @@ func (r *Result) arrive(site callers.Site, s *State) bool {
 // of the callee; nil if the call does not count, its receiver being fresh.
 func (r *Result) translate(site callers.Site, s *State) *State {
 	in := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
+	if site.Mode == callers.Go {
+		in.Unknown = false // a goroutine starts without locks, and shares what it is given
+		return in
+	}
 	switch r.calledOn(site) {
 	case ownership.Fresh:
 		return nil
 	case ownership.Handed:
 		in.Unknown = true
-	}
-	if site.Mode == callers.Go {
-		in.Unknown = false
-		return in
 	}
 	if roles := r.graph.Roles(site.Caller); roles.Main && !roles.Concurrent() {
 		in.Unknown = true // the goroutines may not have been started yet
@@ -128,12 +128,20 @@ func (r *Result) translate(site callers.Site, s *State) *State {
 			continue
 		}
 		h.since = nil
-		for _, q := range inCallee(site, p) {
+		names := inCallee(site, p)
+		if len(names) == 0 && h.class != "" {
+			names = []accesspath.Path{anonymous(h.class)}
+		}
+		for _, q := range names {
 			in.locks[q] = h
 		}
 	}
 	return in
 }
+
+// anonymous names a lock that a caller holds and the callee has no path to:
+// some lock of the class.
+func anonymous(class string) accesspath.Path { return accesspath.Path{Fields: class} }
 
 // onlyHeld drops what is not surely held: on entry nothing else is known.
 func onlyHeld(s *State) *State {
@@ -243,7 +251,7 @@ func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
 
 // wantsLock matches comments such as "Lock should be held on entry", "the
 // caller must hold mu" and "called with the lock held".
-var wantsLock = regexp.MustCompile(`(?i)\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b|\b(hold|holds|holding|under|with|have|has)\b[^.]*\b(\w*lock|mutex|mu)\b`)
+var wantsLock = regexp.MustCompile(`(?i)\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b|\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`)
 
 // readDeclarations reads what fn's name and comments say of locks: gVisor's
 // +checklocks:c.mu names one; conventions leave the entry state unknown.

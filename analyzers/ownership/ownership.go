@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
 	"reflect"
@@ -49,6 +50,11 @@ func (*Behaviour) AFact() {}
 func (b *Behaviour) String() string {
 	if len(b.FreshResults) > 0 {
 		return "fresh result"
+	}
+	for i := range 16 {
+		if b.Leaks[i] > Fresh {
+			return fmt.Sprintf("publishes parameter %d", i)
+		}
 	}
 	return "keeps its parameters private"
 }

@@ -1,0 +1,26 @@
+package facts
+
+var kept []func()
+
+func Now(f func()) { f() } // want Now:"params: call"
+
+func Deferred(f func()) { defer f() } // want Deferred:"params: call"
+
+func Later(f func()) { go f() } // want Later:"params: go"
+
+func Wrapped(f func()) { // want Wrapped:"params: go"
+	go func() {
+		defer println("done")
+		f()
+	}()
+}
+
+func Through(f func()) { Now(f) } // want Through:"params: call"
+
+func Kept(f func()) { kept = append(kept, f) } // ok: lost
+
+func Checked(f func()) { // want Checked:"params: call"
+	if f != nil {
+		f()
+	}
+}

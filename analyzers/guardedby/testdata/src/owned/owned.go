@@ -1,0 +1,112 @@
+// Package owned: what only this goroutine can reach needs no lock.
+package owned
+
+import "sync"
+
+type Node struct {
+	mu   sync.Mutex
+	val  int
+	next *Node
+}
+
+func (n *Node) Set(v int) {
+	n.mu.Lock()
+	n.val = v
+	n.mu.Unlock()
+}
+
+func (n *Node) Add(v int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.val += v
+}
+
+func (n *Node) Inc() {
+	n.mu.Lock()
+	n.val++
+	n.val *= 2
+	n.mu.Unlock()
+}
+
+func NewNode(v int) *Node {
+	n := &Node{}
+	n.val = v // ok
+	n.fill()
+	return n
+}
+
+// Only the constructor calls it, with a node that nobody has seen.
+func (n *Node) fill() { n.val++ } // ok
+
+func NewNamed() (n *Node, err error) {
+	defer func() {
+		if err != nil {
+			n.val = 0 // ok
+		}
+	}()
+	n = new(Node)
+	n.val = 1 // ok
+	return n, nil
+}
+
+func Two() int {
+	n := NewNode(1)
+	n.val = 2 // ok: the result of a constructor
+	return n.val
+}
+
+func Start() *Node {
+	n := &Node{}
+	n.val = 1 // ok: not started yet
+	go n.Set(2)
+	n.val = 3 // want `Node.val is written without n.mu`
+	return n
+}
+
+func Receive(c chan *Node) {
+	n := <-c
+	n.val = 7 // ok: a received object is ours by custom
+	select {
+	case n := <-c:
+		adjust(n)
+	default:
+	}
+}
+
+func adjust(n *Node) { n.val-- } // ok: so it is here
+
+var last *Node
+
+func Publish() {
+	n := &Node{}
+	last = n
+	n.val = 9 // want `Node.val is written without n.mu`
+}
+
+// A map that was swapped out under the lock is ours.
+type Set struct {
+	mu   sync.Mutex
+	subs map[string]chan bool
+}
+
+func (s *Set) Sub(k string, c chan bool) {
+	s.mu.Lock()
+	s.subs[k] = c
+	s.mu.Unlock()
+}
+
+func (s *Set) Unsub(k string) {
+	s.mu.Lock()
+	delete(s.subs, k)
+	s.mu.Unlock()
+}
+
+func (s *Set) Fire() {
+	s.mu.Lock()
+	subs := s.subs
+	s.subs = map[string]chan bool{}
+	s.mu.Unlock()
+	for _, c := range subs { // ok
+		c <- true
+	}
+}

@@ -1,0 +1,36 @@
+package atomics
+
+import "sync/atomic"
+
+type Stats struct {
+	hits atomic.Int64
+	old  int64
+	high atomic.Int64
+}
+
+func (s *Stats) Hit() { s.hits.Store(s.hits.Load() + 1) } // want `update of Stats.hits is not one step: .*with two atomic operations`
+
+func (s *Stats) Old() {
+	n := atomic.LoadInt64(&s.old)
+	atomic.StoreInt64(&s.old, n+1) // want `update of Stats.old is not one step`
+}
+
+func (s *Stats) Good() { s.hits.Add(1) } // ok
+
+func (s *Stats) Swap(n int64) {
+	for {
+		old := s.high.Load()
+		if old >= n || s.high.CompareAndSwap(old, n) { // ok
+			return
+		}
+	}
+}
+
+func Start() *Stats {
+	s := &Stats{}
+	s.high.Store(s.high.Load() + 1) // ok: not shared yet
+	go s.loop()
+	return s
+}
+
+func (s *Stats) loop() {}

@@ -1,0 +1,92 @@
+// Package signals: without a sign that state is shared, nothing is reported.
+package signals
+
+import "sync"
+
+// A Buffer leaves locking to its users.
+type Buffer struct{ n int }
+
+func (b *Buffer) Grow() { b.n++ } // ok
+
+// Conn has a lock for one field, which says nothing of the others.
+type Conn struct {
+	errMu sync.Mutex
+	err   error
+
+	reads int
+	pos   int
+	mask  int
+	buf   []byte
+}
+
+func (c *Conn) Fail(err error) {
+	c.errMu.Lock()
+	c.err = err
+	c.errMu.Unlock()
+}
+
+func (c *Conn) Read() {
+	c.reads++                   // ok: one reader by contract
+	c.pos += 4                  // ok
+	c.mask = c.mask ^ 1         // ok
+	c.buf = append(c.buf, 0, 0) // ok
+}
+
+var calls int
+
+// The package starts goroutines, and this counts for all of them.
+func Call() { calls++ } // want `update of calls is not one step: .*it is a package variable`
+
+var handlers []func()
+
+// A registry is filled in before anything runs.
+func Register(f func()) { handlers = append(handlers, f) } // ok
+
+type Loop struct {
+	ticks int
+	own   int
+	quit  chan bool
+}
+
+func (l *Loop) Start() { go l.run() }
+
+func (l *Loop) run() {
+	for {
+		select {
+		case <-l.quit:
+			return
+		default:
+			l.own++ // ok: only this goroutine has it
+			l.tick()
+		}
+	}
+}
+
+func (l *Loop) tick() { l.ticks++ } // want `update of Loop.ticks is not one step: .*\(\*Loop\).Ticks accesses it in another goroutine`
+
+func (l *Loop) Ticks() int { return l.ticks }
+
+type Totals struct{ n int }
+
+func Sum(parts [][]int) int {
+	t := &Totals{}
+	var wg sync.WaitGroup
+	for _, p := range parts {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range p {
+				t.n++ // want `update of Totals.n is not one step: .*it runs in goroutines started in a loop`
+			}
+		}()
+	}
+	wg.Wait()
+	return t.n
+}
+
+func Each(parts [][]int) {
+	for range parts {
+		t := &Totals{}
+		go func() { t.n++ }() // ok: one for each goroutine
+	}
+}
