@@ -11,6 +11,7 @@ type local struct {
 	captured  bool // used in a closure that does not declare it
 	assigned  bool // assigned after its declaration
 	addressed bool // its address is taken: &x, x[:], or a pointer method
+	ranged    bool // a range clause declares it, and all iterations share it
 }
 
 func (l *local) shared() bool { return l.captured && l.assigned || l.addressed }
@@ -144,7 +145,8 @@ func (lf *localFinder) rangeClause(s *ast.RangeStmt) {
 			continue
 		}
 		if v, ok := lf.info.Defs[id].(*types.Var); ok && lf.old {
-			lf.get(v).assigned = true
+			l := lf.get(v)
+			l.assigned, l.ranged = true, true
 		}
 	}
 }

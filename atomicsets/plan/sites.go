@@ -52,7 +52,7 @@ func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
 // Missed: elements of arrays and slices; what the language reads without an
 // expression of its own (embedded pointers on the way to a promoted field,
 // the receiver *p of a value method called through p, results written by
-// return, loop variables written by a range clause); bulk accesses of copy,
+// return); bulk accesses of copy,
 // append and clear to elements; memory that unsafe or assembly reaches.
 func Enumerate(p *Package) []Access {
 	var all []Access

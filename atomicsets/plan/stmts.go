@@ -123,8 +123,24 @@ func (w *walker) rangeStmt(s *ast.RangeStmt) {
 	if s.Tok == token.ASSIGN {
 		w.target(s.Key)
 		w.target(s.Value)
+	} else {
+		w.loopVariable(s.Key)
+		w.loopVariable(s.Value)
 	}
 	w.stmt(s.Body)
+}
+
+// loopVariable visits a variable that a range clause declares. Each iteration
+// assigns it where all have the same one, below Go 1.22; sharedLocals knows.
+func (w *walker) loopVariable(e ast.Expr) {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return
+	}
+	v, ok := w.info.Defs[id].(*types.Var)
+	if l := w.locals[v]; ok && l != nil && l.captured && l.ranged {
+		w.add(id, id, Write, w.namedVar(v))
+	}
 }
 
 func (w *walker) rangeMap(s *ast.RangeStmt) {

@@ -90,7 +90,10 @@ type access struct {
 	plan.Access
 	id   uint32
 	left plan.Reason // why it is left alone after all
-	used bool        // the monitor was put around it
+	// placed: its statement has put the monitor's call where it belongs, so
+	// that none goes around the expression.
+	placed bool
+	used   bool // the monitor has been put there
 }
 
 // monitored yields the files of p that have accesses to monitor, in order.
@@ -198,6 +201,9 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 			continue
 		}
 		a.used = true
+		if a.placed {
+			continue
+		}
 		fn, pre, post := "R", "(*%srt.%s(&", ", %d))"
 		if a.Site.Mode == plan.Write {
 			fn = "W"

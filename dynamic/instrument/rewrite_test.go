@@ -146,6 +146,25 @@ func golden(t *testing.T, in string) string {
 	return out
 }
 
+// TestLoopVariables checks that below Go 1.22, where a range clause assigns
+// one variable again and again, the assignment is announced.
+func TestLoopVariables(t *testing.T) {
+	const src = "package p\n\nfunc f(s []int) {\n\tfor _, v := range s { // x\n\t\tgo func() { println(v) }()\n\t}\n}\n"
+	for version, want := range map[string]string{
+		"go1.21": "for _, v := range s { _ilrt.W(&v, 1); // x\n\t\tgo func() { println((*_ilrt.R(&v, 2))) }()\n",
+		"go1.22": "",
+	} {
+		p := typed(t, version, map[string]string{"a.go": src})
+		res, err := instrument.Rewrite(p, everySite(p), instrument.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (len(res.Files) > 0) != (want != "") || want != "" && !strings.Contains(string(res.Files[0].Content), want) {
+			t.Errorf("%s: got %s", version, res.Files)
+		}
+	}
+}
+
 const fakeRT = `package rt
 
 func R[T any](p *T, site uint32) *T { return p }

@@ -270,7 +270,27 @@ func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
 	if outer != nil {
 		r.around(outer, before)
 	}
+	if s.Tok == token.DEFINE {
+		r.loopVariables(s)
+	}
 	r.stmts(s.Body.List)
+}
+
+// loopVariables announces the variables that the clause of s has assigned, at
+// the start of the body. Nothing comes between, so that an access that is
+// seen then comes after the assignment and is not ordered with it either.
+func (r *rewriter) loopVariables(s *ast.RangeStmt) {
+	var calls []piece
+	for _, e := range []ast.Expr{s.Key, s.Value} {
+		id, ok := e.(*ast.Ident)
+		if a := r.places[e]; ok && a != nil && a.left == "" {
+			a.placed = true
+			calls = append(calls, textf(" %srt.W(&%s, %d);", r.prefix, id.Name, a.id))
+		}
+	}
+	if calls != nil {
+		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, calls)
+	}
 }
 
 // leaveAll leaves the accesses in e alone, but for those in closures.
