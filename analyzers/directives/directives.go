@@ -14,6 +14,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -135,6 +137,9 @@ func (s *Set) Guard(v *types.Var) (lock string, ok bool) {
 	lock, ok = s.guards[v]
 	return lock, ok
 }
+
+// Guards lists the annotated variables and their locks, in no order.
+func (s *Set) Guards() iter.Seq2[*types.Var, string] { return maps.All(s.guards) }
 
 func (s *Set) readGuards(pass *analysis.Pass, n ast.Node) {
 	switch n := n.(type) {

@@ -10,8 +10,10 @@ func (*Guarded) AFact() {}
 
 func (g *Guarded) String() string { return "guarded by " + g.Lock }
 
-func (c *checker) export(v *variable, g *guard) {
-	if obj := v.accesses[0].Obj; g.annotated && obj.Pkg() == c.pass.Pkg {
-		c.pass.ExportObjectFact(obj, &Guarded{g.text})
+// exportAnnotations tells importing packages what annotations say, of
+// exported and other variables alike.
+func (c *checker) exportAnnotations() {
+	for v, lock := range c.comments.Guards() {
+		c.pass.ExportObjectFact(v, &Guarded{lock})
 	}
 }

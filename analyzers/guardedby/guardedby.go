@@ -37,12 +37,12 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.Unguarded, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := &checker{pass, list, pass.ResultOf[directives.Analyzer].(*directives.Set), r}
+		c.exportAnnotations()
 		for _, v := range group(list) {
 			g := c.guardOf(v)
 			if g == nil {
 				continue
 			}
-			c.export(v, g)
 			for _, unprotected := range c.perFunction(g.without) {
 				c.report(v, g, unprotected)
 			}

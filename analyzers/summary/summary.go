@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/token"
 	"reflect"
 	"slices"
 
@@ -98,12 +97,18 @@ func run(pass *analysis.Pass) (any, error) {
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems = append(s.Problems, p)
 	}
-	places := make([]token.Pos, len(s.Problems)) // these have none
-	for _, p := range comments.Problems(codes()...) {
-		places = append(places, p.Pos)
+	problems := comments.Problems(codes()...)
+	for _, p := range problems {
 		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
 	}
-	return s, s.report(pass, list.Prog.InScope(), places)
+	switch {
+	case !list.Prog.InScope():
+		return s, nil
+	case emit:
+		return s, s.emit(pass)
+	}
+	s.complain(pass, problems)
+	return s, nil
 }
 
 func codes() []finding.Code {
@@ -125,28 +130,25 @@ func (s *Summary) gatherFindings(pass *analysis.Pass) {
 	finding.Seal(s.Findings)
 }
 
-// report emits the summary, or, for people, just its problems.
-func (s *Summary) report(pass *analysis.Pass, inScope bool, places []token.Pos) error {
-	if !inScope {
-		return nil
-	}
-	file := pass.Files[0].Package
-	if !emit {
-		for i, p := range s.Problems {
-			pos := places[i]
-			if !pos.IsValid() {
-				pos = file
-			}
-			pass.Report(analysis.Diagnostic{Pos: pos, Category: ProblemCategory, Message: p})
-		}
-		return nil
-	}
+// emit reports the summary as a diagnostic.
+func (s *Summary) emit(pass *analysis.Pass) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encoding the summary of %s: %w", s.Package, err)
 	}
-	pass.Report(analysis.Diagnostic{Pos: file, Category: Category, Message: string(text)})
+	pass.Report(analysis.Diagnostic{Pos: pass.Files[0].Package, Category: Category, Message: string(text)})
 	return nil
+}
+
+// complain reports the problems to people: those with a place there, the
+// others, which come first in s.Problems, at the package clause.
+func (s *Summary) complain(pass *analysis.Pass, placed []directives.Problem) {
+	for _, p := range s.Problems[:len(s.Problems)-len(placed)] {
+		pass.Report(analysis.Diagnostic{Pos: pass.Files[0].Package, Category: ProblemCategory, Message: p})
+	}
+	for _, p := range placed {
+		pass.Report(analysis.Diagnostic{Pos: p.Pos, Category: ProblemCategory, Message: p.Message})
+	}
 }
 
 // file gives the number of a file name.

@@ -114,7 +114,7 @@ func refused(said string) error {
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	next := "name packages of this module, such as ./..."
 	switch {
-	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "outside main module"):
+	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "main module or its selected dependencies"):
 		next = "run this in a folder with a go.mod (go mod init makes one)"
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
 		next = "check the build flags"

@@ -1,0 +1,191 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+)
+
+// The test binary is the vet tool too.
+func TestMain(m *testing.M) {
+	if driver.IsVetTool(os.Args[1:]) {
+		driver.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// unpack lays out the module in testdata/name.txtar in a folder of its own.
+func unpack(t *testing.T, name string) string {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func vet(t *testing.T, dir string, patterns ...string) (*driver.Result, error) {
+	t.Helper()
+	return driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: patterns, Env: []string{"GOFLAGS=", "GOWORK=off"}})
+}
+
+func TestVet(t *testing.T) {
+	dir := unpack(t, "module")
+	r, err := vet(t, dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Root != dir || r.Path != "example.com/m" {
+		t.Errorf("root %q, path %q", r.Root, r.Path)
+	}
+	if want := []string{"example.com/m", "example.com/m/sub", "example.com/m/sub_test"}; !slices.Equal(r.Packages, want) {
+		t.Errorf("packages %q, want %q", r.Packages, want)
+	}
+	var got []string
+	for _, f := range r.Findings {
+		if err := f.Validate(); err != nil {
+			t.Error(err)
+		}
+		got = append(got, string(f.Code)+" "+f.Accesses[0].String()+" "+f.Accesses[0].Source)
+	}
+	want := []string{
+		"IL1001 m.go:20:32 func (c *C) Get() int { return c.n }",
+		"IL1001 sub/sub.go:20:32 func (s *S) Get() int { return s.C.Len }",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("findings:\n got %q\nwant %q", got, want)
+	}
+	if want := []string{"m.go:22:1: interlock:ignore IL1001 suppresses nothing: remove it"}; !slices.Equal(r.Problems, want) {
+		t.Errorf("problems %q, want %q", r.Problems, want)
+	}
+	skip := driver.Skip{File: "m.go", Line: 25, Column: 2, Mode: finding.Write, Reason: "goroutine-local: not shared yet"}
+	if !slices.Contains(r.Skips, skip) {
+		t.Errorf("skips %+v, want among them %+v", r.Skips, skip)
+	}
+	edges := r.Locks["example.com/m/sub"].Edges
+	if len(edges) != 1 || edges[0].From != "example.com/m/sub.S.mu" || edges[0].To != "example.com/m.C.Mu" ||
+		edges[0].Position.File != "sub/sub.go" || edges[0].Function != "(*S).Set" {
+		t.Errorf("lock order %+v", edges)
+	}
+}
+
+// The same result comes from the go command's cache.
+func TestVetCached(t *testing.T) {
+	dir := unpack(t, "module")
+	first, err := vet(t, dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := vet(t, dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first.Findings) == 0 || len(first.Findings) != len(second.Findings) || first.Findings[0].ID != second.Findings[0].ID {
+		t.Errorf("%d findings, then %d", len(first.Findings), len(second.Findings))
+	}
+}
+
+func TestCompileErrors(t *testing.T) {
+	for _, name := range []string{"typeerror", "syntaxerror", "testerror"} {
+		t.Run(name, func(t *testing.T) {
+			_, err := vet(t, unpack(t, name), "./...")
+			var compile *driver.CompileError
+			if !errors.As(err, &compile) {
+				t.Fatalf("error %v, want a CompileError", err)
+			}
+			if !strings.Contains(compile.Output, ".go:4:") {
+				t.Errorf("output without the compiler's position:\n%s", compile.Output)
+			}
+		})
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, test := range []struct{ name, pattern, want string }{
+		{"empty", "./...", "go.mod"},
+		{"module", "./nope", "nope"},
+		{"module", "./docs/...", "no packages match ./docs/..."},
+		{"module", "fmt", "no main module"},
+	} {
+		_, err := vet(t, unpack(t, test.name), test.pattern)
+		var usage *driver.UsageError
+		if !errors.As(err, &usage) {
+			t.Errorf("%s %s: error %v, want a UsageError", test.name, test.pattern, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || usage.Next == "" {
+			t.Errorf("%s %s: error %q, want one line with %q", test.name, test.pattern, err, test.want)
+		}
+	}
+}
+
+func TestVetCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := driver.Vet(ctx, driver.Options{Dir: unpack(t, "module"), Patterns: []string{"./..."}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+}
+
+// A tool that cannot run is no compile error of the user's.
+func TestToolFails(t *testing.T) {
+	dir := unpack(t, "module")
+	_, err := driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: []string{"./..."}, Tool: filepath.Join(dir, "no-such-tool")})
+	if err == nil || errors.As(err, new(*driver.CompileError)) {
+		t.Errorf("error %v, want one that is no CompileError", err)
+	}
+}
+
+// People who run the vet tool themselves see diagnostics, and no summaries.
+func TestPlainVet(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "-vettool="+exe, "./...")
+	cmd.Dir = unpack(t, "module")
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Error("go vet succeeded, want findings")
+	}
+	for _, want := range []string{
+		"m.go:20:32: C.n is read without c.Mu",
+		"m.go:22:1: interlock:ignore IL1001 suppresses nothing",
+		"sub.go:20:32: C.Len is read without Mu",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("output lacks %q", want)
+		}
+	}
+	if strings.Contains(string(out), `"version"`) {
+		t.Error("output holds a summary")
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}
