@@ -107,9 +107,7 @@ func (w *atomicWriter) pick() error {
 		return fmt.Errorf("%s is generic, and the field a pointer", t.owner.Obj().Name())
 	}
 	if t.owner != nil {
-		if n := w.p.m.copied(t.owner); n != nil {
-			return fmt.Errorf("values of %s are copied (%s), and an atomic in it must not be", t.owner.Obj().Name(), w.p.m.at(n))
-		}
+		return w.p.m.noNewField(t.owner, "an atomic")
 	}
 	return nil
 }

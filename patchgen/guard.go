@@ -228,6 +228,9 @@ func (p *problem) findLocal(key string) (*knownLock, error) {
 // the one variable in scope that leads to it.
 func (k *knownLock) expr(a *access) (text, key string, err error) {
 	u := a.unit
+	if u.pkg.path != k.pkg.Path() && !token.IsExported(k.field) {
+		return "", "", fmt.Errorf("%s: the lock belongs to another package", u.at(a.expr))
+	}
 	switch {
 	case k.local != nil:
 		if scope := k.local.Parent(); scope == nil || !scope.Contains(a.expr.Pos()) || k.local.Pos() > a.expr.Pos() {
@@ -235,7 +238,7 @@ func (k *knownLock) expr(a *access) (text, key string, err error) {
 		}
 		return k.field, strings.TrimPrefix(k.class, localClass), nil
 	case k.owner == nil:
-		if u.pkg.types.Path() != k.pkg.Path() {
+		if u.pkg.path != k.pkg.Path() {
 			return "", "", fmt.Errorf("%s: the lock belongs to another package", u.at(a.expr))
 		}
 		return k.field, k.class, nil

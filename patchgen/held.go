@@ -98,8 +98,9 @@ type lockState struct{ must, may holds }
 func (s lockState) clone() lockState { return lockState{maps.Clone(s.must), maps.Clone(s.may)} }
 
 // lockFlow knows what is held where. Locks held by all callers of an
-// unexported function count as held in it (callers that call it through an
-// interface, a function value or a go statement hold nothing for it).
+// unexported function, tests apart, count as held in it (callers that call it
+// through an interface, a function value or a go statement hold nothing for
+// it).
 type lockFlow struct {
 	m      *Module
 	entry  map[*fn]holds                  // must, by callers
@@ -205,7 +206,7 @@ func (fl *lockFlow) heldByCallers(f *fn) holds {
 		return fl.heldByUser(f)
 	}
 	name := f.obj.FullName()
-	sites := fl.calls[name]
+	sites := withoutTests(fl.calls[name])
 	if f.obj.Exported() || len(sites) == 0 || fl.values[name] || f.recv != nil && fl.ifaces[f.obj.Name()] {
 		return nil
 	}
@@ -222,6 +223,21 @@ func (fl *lockFlow) heldByCallers(f *fn) holds {
 		}
 	}
 	return common
+}
+
+// withoutTests leaves out calls by tests, which often call an unexported
+// function alone and without its lock; unless only tests call it.
+func withoutTests(sites []callSite) []callSite {
+	var out []callSite
+	for _, s := range sites {
+		if s.in == nil || !s.in.unit.test {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return sites
+	}
+	return out
 }
 
 // heldByUser is what is held when a function literal runs that is called on

@@ -20,6 +20,9 @@ func (c *cover) hoist(s, at ast.Stmt, accs []*access, r *region) error {
 		if err := c.note(r, []*access{a}); err != nil {
 			return err
 		}
+		if c.within(a, accs) {
+			continue // copied with what it is a part of
+		}
 		if c.needsSnapshot(a) {
 			c.snapshot(at, a)
 			continue
@@ -38,6 +41,16 @@ func (c *cover) hoist(s, at ast.Stmt, accs []*access, r *region) error {
 		c.es.replace(c.u, e, name)
 	}
 	return nil
+}
+
+// within reports whether a is an operand of what another access is copied with.
+func (c *cover) within(a *access, accs []*access) bool {
+	for _, b := range accs {
+		if b != a && !c.needsSnapshot(b) && b.whole.Pos() <= a.expr.Pos() && a.expr.End() <= b.whole.End() {
+			return true
+		}
+	}
+	return false
 }
 
 // needsSnapshot reports whether a is a map or slice that is changed in place

@@ -143,8 +143,8 @@ func (p *problem) fits() error {
 		if t.obj.Exported() && t.owner.Obj().Exported() {
 			return fmt.Errorf("%s is exported: code outside the module would not take a new lock", t)
 		}
-		if n := p.m.copied(t.owner); n != nil {
-			return fmt.Errorf("values of %s are copied (%s), and a lock in it would be too", t.owner.Obj().Name(), p.m.at(n))
+		if err := p.m.noNewField(t.owner, "a lock"); err != nil {
+			return err
 		}
 	} else if t.obj.IsField() {
 		return fmt.Errorf("%s is a field of an unnamed struct", t)

@@ -22,9 +22,9 @@ func once(p *problem) (*patch, error) {
 	if err := p.noWayOut(s, u); err != nil {
 		return nil, err
 	}
-	if t := p.t; t.owner != nil {
-		if n := p.m.copied(t.owner); n != nil {
-			return nil, fmt.Errorf("values of %s are copied (%s), and a sync.Once in it would be too", t.owner.Obj().Name(), p.m.at(n))
+	if p.t.owner != nil {
+		if err := p.m.noNewField(p.t.owner, "a sync.Once"); err != nil {
+			return nil, err
 		}
 	}
 	return p.writeOnce(s, u)

@@ -254,6 +254,32 @@ func (p *problem) unseen() error {
 	return nil
 }
 
+// noNewField says why a struct type cannot get a lock or atomic as a field:
+// values of it are copied, or literals list its fields by position.
+func (m *Module) noNewField(owner *types.Named, what string) error {
+	if n := m.copied(owner); n != nil {
+		return fmt.Errorf("values of %s are copied (%s), and %s in it must not be", owner.Obj().Name(), m.at(n), what)
+	}
+	for _, p := range m.pkgs {
+		for _, u := range p.units {
+			var found ast.Node
+			ast.Inspect(u.file, func(n ast.Node) bool {
+				lit, ok := n.(*ast.CompositeLit)
+				if ok && len(lit.Elts) > 0 && sameNamed(named(u.pkg.info.TypeOf(lit)), owner) {
+					if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
+						found = lit
+					}
+				}
+				return found == nil
+			})
+			if found != nil {
+				return fmt.Errorf("the literal at %s lists the fields of %s by position", u.at(found), owner.Obj().Name())
+			}
+		}
+	}
+	return nil
+}
+
 // copied finds a place where a value of the struct type is copied; a lock or
 // an atomic in it would be copied too. nil if there is none.
 func (m *Module) copied(owner *types.Named) ast.Node {

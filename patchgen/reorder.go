@@ -273,6 +273,9 @@ func (p *problem) fromStarter(a *access, s *ast.AssignStmt) (*patch, error) {
 	if from < 0 {
 		return nil, errNoGo
 	}
+	if err := p.othersIn(list[from].(*ast.GoStmt), u, a); err != nil {
+		return nil, err
+	}
 	if why := u.blocks(s.Rhs[0]); why != "" {
 		return nil, fmt.Errorf("%s: the value %s", u.at(s), why)
 	}
@@ -286,6 +289,31 @@ func (p *problem) fromStarter(a *access, s *ast.AssignStmt) (*patch, error) {
 	es.before(u, list[from], func() string { return text })
 	files, err := es.files()
 	return &patch{files: files}, err
+}
+
+// othersIn refuses where an access that a finding names is not made by the
+// started goroutine: the go statement would not order it after the write.
+func (p *problem) othersIn(s *ast.GoStmt, u *unit, w *access) error {
+	start := u.callee(s.Call)
+	if lit, ok := s.Call.Fun.(*ast.FuncLit); ok {
+		start = u.m.fns[lit]
+	}
+	if start == nil {
+		return fmt.Errorf("%s: what it starts is not known", u.at(s))
+	}
+	for _, a := range p.accs {
+		if a == w || !p.named(a) {
+			continue
+		}
+		in := false
+		for f := a.fn; f != nil && !in; f = f.outer {
+			in = start.reaches(f, map[*fn]bool{})
+		}
+		if !in {
+			return fmt.Errorf("%s is not accessed by the goroutine that %s starts", a.unit.at(a.expr), u.at(s))
+		}
+	}
+	return nil
 }
 
 // mentions reports whether a go statement names the object of the access, or
