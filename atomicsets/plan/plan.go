@@ -29,6 +29,15 @@ const (
 	NeverInstrument Reason = "function must not be instrumented"
 	// CgoFile: the file imports "C".
 	CgoFile Reason = "cgo file"
+	// InitialValue: the initial value of a package variable, outside function
+	// literals. gc turns many of them into data, and a call would make code of
+	// them that runs in another order. It is not proven that nobody else runs
+	// then: an initialiser or init function before it may have started a
+	// goroutine.
+	InitialValue Reason = "initial value of a package variable, perhaps computed by the compiler"
+	// UnsafeArithmetic: a conversion between uintptr and unsafe.Pointer, which
+	// keeps its meaning only as it is written.
+	UnsafeArithmetic Reason = "unsafe arithmetic"
 )
 
 // Mode is the kind of access at a site.

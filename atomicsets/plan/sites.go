@@ -123,7 +123,7 @@ func (w *walker) walkFile() {
 			}
 			w.stmt(d.Body)
 		case *ast.GenDecl:
-			w.fn, w.skip = "init", ""
+			w.fn, w.skip = "init", InitialValue
 			w.genDecl(d)
 		}
 	}
@@ -321,8 +321,21 @@ func (w *walker) call(e *ast.CallExpr) {
 		w.builtinCall(b, e, deferred)
 		return
 	}
+	if w.fromUintptr(e) {
+		defer w.skipping(UnsafeArithmetic)()
+	}
 	w.load(e.Fun) // types and declared functions yield nothing
 	w.loads(e.Args...)
+}
+
+// skipping skips what is found until the result is called, unless it is
+// skipped anyway.
+func (w *walker) skipping(why Reason) (restore func()) {
+	before := w.skip
+	if before == "" {
+		w.skip = why
+	}
+	return func() { w.skip = before }
 }
 
 func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
@@ -355,8 +368,11 @@ func (w *walker) composite(e *ast.CompositeLit) {
 }
 
 func (w *walker) closure(e *ast.FuncLit) {
-	outer := w.fn
+	outer, skip := w.fn, w.skip
 	w.fn = w.names.closure(outer)
+	if w.skip != NeverInstrument {
+		w.skip = "" // the body runs later, by itself
+	}
 	w.stmt(e.Body)
-	w.fn = outer
+	w.fn, w.skip = outer, skip
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // stmt visits the statement s, which may be nil.
@@ -75,6 +76,11 @@ func (w *walker) stmts(list []ast.Stmt) {
 }
 
 func (w *walker) assign(s *ast.AssignStmt) {
+	if slices.ContainsFunc(s.Rhs, w.toUintptr) {
+		// What the pointer points to is kept alive, and updated where it is
+		// on a stack, in this statement only.
+		defer w.skipping(UnsafeArithmetic)()
+	}
 	for _, lhs := range s.Lhs {
 		w.target(lhs)
 	}
