@@ -52,6 +52,10 @@ type Access struct {
 	Path  accesspath.Path
 	Locks *lockset.State
 	Owner ownership.Level
+	// Starts are the go statements by which alone the function shared the
+	// object, if it allocated it itself; OwnStarts says that this is so.
+	Starts    []ssa.CallInstruction
+	OwnStarts bool
 
 	load ssa.Instruction // that gave the map, for map accesses
 }
@@ -104,6 +108,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Obj = object(a.Addr)
 		a.Path = accesspath.Of(a.Addr)
 		a.Owner = c.owner.Of(a.Addr, instr)
+		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)

@@ -28,6 +28,7 @@ const (
 	// A variable that many functions access without the lock has another
 	// discipline than the lock: an owner goroutine, a phase of its own.
 	exceptions      = 3  // functions, always allowed
+	farExceptions   = 2  // the same for locks of other objects
 	exceptionsShare = 10 // one more for so many guarded accesses
 )
 
@@ -211,7 +212,10 @@ func (g *guard) convincing() bool {
 // allowed is how many functions may go without the lock. A variable with one
 // assignment is likely set up once, and the lock there for something else.
 func (g *guard) allowed() int {
-	if g.setOnce() {
+	switch {
+	case !g.annotated && !g.id.near:
+		return farExceptions
+	case g.setOnce():
 		return exceptions
 	}
 	return max(exceptions, len(g.with)/exceptionsShare)

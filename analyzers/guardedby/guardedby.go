@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -160,7 +161,7 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	bestScore := -1
 	for _, b := range g.with {
-		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.parallel(a, b) || c.mayBeOrdered(b) {
+		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.parallel(a, b) || commonLock(a, b) || c.mayBeOrdered(b) {
 			continue
 		}
 		score := 0
@@ -177,14 +178,30 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	return best
 }
 
-// parallel reports whether two goroutines may run a and b at the same time,
-// for all that is known: not if the same single goroutine runs both.
+// parallel reports whether two goroutines may run a and b at the same time on
+// one object, for all that is known: not if the same single goroutine runs
+// both, nor if a made the object and only started goroutines that never come to b.
 func (c *checker) parallel(a, b *accesses.Access) bool {
 	ra, rb := c.list.Graph.Roles(a.Fn), c.list.Graph.Roles(b.Fn)
 	if sa := ra.Single(); sa != nil && sa == rb.Single() {
 		return false
 	}
-	return true
+	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
+		return slices.Contains(a.Starts, g.Start)
+	})
+}
+
+// commonLock: a and b hold another lock of one class, which orders them if it
+// is the same lock; only the read sides of one order nothing.
+func commonLock(a, b *accesses.Access) bool {
+	for _, x := range a.Locks.Held() {
+		for _, y := range b.Locks.Held() {
+			if x.Class != "" && x.Class == y.Class && !(x.Read && y.Read) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayBeOrdered: b holds a lock that its takers keep beyond their return, so

@@ -152,8 +152,8 @@ func counts(st *accesses.Access) bool {
 // sharedByAll: the object was there before the loop that starts the
 // goroutines: it is captured, and declared outside of it.
 func sharedByAll(st *accesses.Access, start ssa.CallInstruction) bool {
-	root, ok := st.Path.Root.(ssa.Value)
-	if !ok || root.Parent() != start.Parent() || root.Parent() == st.Fn {
+	root := st.Path.Root
+	if root == nil || root.Parent() != start.Parent() || root.Parent() == st.Fn {
 		return false
 	}
 	instr, ok := root.(ssa.Instruction)

@@ -109,6 +109,38 @@ func (r *Result) Of(base ssa.Value, at ssa.Instruction) Level {
 	return r.of(base, at)
 }
 
+// Starts lists the go statements that shared the object in which base lies
+// before at, if the function of at allocated it and nothing else shared it;
+// only code that these goroutines run can reach it then. Else ok is false.
+func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallInstruction, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	root := rootObject(base)
+	switch x := root.(type) {
+	case *ssa.Alloc:
+	case *ssa.Call:
+		if !r.freshResult(x, 0) {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	if root.Parent() != at.Parent() {
+		return nil, false
+	}
+	for _, p := range r.publications(root) {
+		if p.level < Shared || !reaches(p.instr, at, root) {
+			continue
+		}
+		start, isGo := p.instr.(*ssa.Go)
+		if !isGo {
+			return nil, false
+		}
+		starts = append(starts, start)
+	}
+	return starts, true
+}
+
 func (r *Result) of(base ssa.Value, at ssa.Instruction) Level {
 	return r.level(base, at, map[ssa.Value]bool{})
 }

@@ -120,3 +120,24 @@ func (t *timer) Clear() {
 }
 
 func (t *timer) Fired() bool { return t.fired } // want `timer.fired is read without t.Mutex`
+
+// Two locks: render orders all that draws, mu guards the page against readers.
+type Page struct {
+	mu, render sync.Mutex
+	text       string
+}
+
+func (p *Page) Draw() string {
+	p.render.Lock()
+	defer p.render.Unlock()
+	p.mu.Lock()
+	p.text += "!"
+	p.mu.Unlock()
+	return p.text // ok: all writers hold render
+}
+
+func (p *Page) Text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text
+}

@@ -110,3 +110,32 @@ func (s *Set) Fire() {
 		c <- true
 	}
 }
+
+// A goroutine that never touches the field shares the object in vain.
+type Stream struct {
+	mu   sync.Mutex
+	tr   int
+	sigs int
+}
+
+func (s *Stream) Update() {
+	s.mu.Lock()
+	s.tr++
+	s.tr *= 2
+	s.mu.Unlock()
+}
+
+func (s *Stream) signals() {
+	s.mu.Lock()
+	s.sigs++
+	s.sigs *= 2
+	s.mu.Unlock()
+}
+
+func Open() *Stream {
+	s := &Stream{}
+	go s.signals()
+	s.tr = 1   // ok
+	s.sigs = 1 // want `Stream.sigs is written without s.mu`
+	return s
+}
