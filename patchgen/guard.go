@@ -65,7 +65,9 @@ func (p *problem) guardWith(class string, need []*access) (*patch, error) {
 		return nil, err
 	}
 	out := &patch{}
+	all := len(open)
 	open, out.notes = p.reachable(open, lock)
+	out.claim = &claim{t: p.t, class: class, left: all - len(open)}
 	if len(open)+len(upgrade) == 0 {
 		return nil, fmt.Errorf("it is held at every access already")
 	}

@@ -57,7 +57,18 @@ func mutex(p *problem) (*patch, error) {
 		return nil, err
 	}
 	files, err := es.files()
-	return &patch{files: files, notes: append(notes, h.leftOut(need)...)}, err
+	return &patch{files: files, notes: append(notes, h.leftOut(need)...), claim: &claim{t: h.t, class: h.classOf(name)}}, err
+}
+
+// classOf is the lock class of the new mutex.
+func (p *problem) classOf(name string) string {
+	switch {
+	case p.t.owner != nil:
+		return ownerName(p.t.owner) + "." + name
+	case isGlobal(p.t.obj):
+		return p.t.obj.Pkg().Path() + "." + name
+	}
+	return localClass + name + "@"
 }
 
 // leftOut notes accesses in tests, which the patch does not touch.

@@ -25,6 +25,7 @@ type problem struct {
 type patch struct {
 	files map[string][]byte
 	notes []string
+	claim *claim // for the strategies that take a lock
 }
 
 func newProblem(m *Module, group []*finding.Finding) (*problem, error) {

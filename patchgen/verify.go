@@ -51,6 +51,7 @@ func (v *verifier) verify(ctx context.Context, out *patch) error {
 		run  Check
 	}{
 		{"type-checks", nil},
+		{"lock covers every access", nil},
 		{"lock order", nil},
 		{"builds", v.checks.Build},
 		{"vet", v.checks.Vet},
@@ -62,7 +63,8 @@ func (v *verifier) verify(ctx context.Context, out *patch) error {
 		patched, err = v.m.with(out.files)
 		return err
 	}
-	steps[1].run = func(context.Context, Candidate) error { return v.lockOrder(patched) }
+	steps[1].run = v.covered(out, &patched)
+	steps[2].run = func(context.Context, Candidate) error { return v.lockOrder(patched) }
 	for _, s := range steps {
 		if s.run == nil {
 			continue
@@ -76,6 +78,20 @@ func (v *verifier) verify(ctx context.Context, out *patch) error {
 		v.passed = append(v.passed, s.name)
 	}
 	return nil
+}
+
+// covered holds a patch that takes a lock to its promise, and to leaving no
+// lock held.
+func (v *verifier) covered(out *patch, patched **Module) Check {
+	if out.claim == nil {
+		return nil
+	}
+	return func(context.Context, Candidate) error {
+		if err := out.claim.check(*patched); err != nil {
+			return err
+		}
+		return leaksMore(v.m.leaks(), (*patched).leaks())
+	}
 }
 
 // lockOrder compares the lock-order graph with that of the original.

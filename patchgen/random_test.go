@@ -1,0 +1,405 @@
+package patchgen
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// randomPrograms is how many small packages TestRandom makes: enough to meet
+// every kind of statement in every state of a region, few enough to compile
+// in a few seconds.
+const randomPrograms = 60
+
+// TestRandom patches random programs and runs them before and after, one
+// goroutine only: whatever is built has to pass every check of patchgen's
+// own, to come out of git apply the same, and to compute the same without
+// hanging.
+func TestRandom(t *testing.T) {
+	root := t.TempDir()
+	for i := range randomPrograms {
+		g := &generator{Rand: rand.New(rand.NewPCG(uint64(i), 1)), locked: i%3 == 0, short: i%3 == 1}
+		writeFile(t, filepath.Join(root, fmt.Sprintf("o%d", i), "a.go"), []byte(g.program(fmt.Sprintf("o%d", i))))
+	}
+	loaded := loadAll(t, root)
+	built, variants, diffs := map[string]int{}, map[string][]string{}, map[string]string{}
+	for i := range randomPrograms {
+		name := fmt.Sprintf("o%d", i)
+		m := moduleOf(t, root, name, loaded)
+		for _, field := range []string{"n", "on", "s", "m"} {
+			for _, s := range strategies {
+				if files := tryRandom(t, m, name, field, s); files != nil {
+					built[s.name]++
+					dir := fmt.Sprintf("%s_%s_%s", name, field, s.name)
+					writeFile(t, filepath.Join(root, dir, "a.go"), files[name+"/a.go"])
+					diffs[dir], _ = Diff(m.Old(files), files)
+					variants[name] = append(variants[name], dir)
+				}
+			}
+		}
+	}
+	t.Log("patches built:", built)
+	for s, atLeast := range map[string]int{"guard": randomPrograms / 2, "atomic": randomPrograms / 6, "mutex": randomPrograms} {
+		if built[s] < atLeast {
+			t.Errorf("only %d patches by %s: the programs no longer try it", built[s], s)
+		}
+	}
+	compareRuns(t, root, variants, diffs)
+}
+
+// tryRandom builds and checks one patch; nil if the strategy refuses.
+func tryRandom(t *testing.T, m *Module, name, field string, s strategy) map[string][]byte {
+	u := m.files[name+"/a.go"]
+	at := u.m.fset.Position(u.file.Pos())
+	f := &finding.Finding{Code: finding.CaughtInTheAct, Variable: finding.Variable{Name: field}}
+	for i, line := range strings.Split(string(u.src), "\n") {
+		if column := strings.Index(line, "x."+field+" "); column >= 0 && !strings.HasPrefix(line, "//") {
+			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: u.path, Line: at.Line + i, Column: column + 1}, Mode: finding.Write})
+			break
+		}
+	}
+	if len(f.Accesses) == 0 {
+		return nil
+	}
+	p, err := newProblem(m, []*finding.Finding{f})
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, field, err)
+	}
+	out, err := tryBuild(s, p)
+	if err != nil {
+		if strings.Contains(err.Error(), "internal error") || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "expected") {
+			t.Errorf("%s of %s.%s: %v\n%s", s.name, name, field, err, u.src)
+		}
+		return nil
+	}
+	diff, err := Diff(m.Old(out.files), out.files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &verifier{m: m}
+	if err := v.verify(context.Background(), out); err != nil {
+		t.Errorf("%s of %s.%s: %v\n%s", s.name, name, field, err, diff)
+		return nil
+	}
+	checkApplies(t, m, diff, out.files)
+	checkAgain(t, m, out.files)
+	return out.files
+}
+
+// compareRuns runs originals and variants in one program.
+func compareRuns(t *testing.T, root string, variants map[string][]string, diffs map[string]string) {
+	var imports, calls strings.Builder
+	alias := 0
+	add := func(dir, of string) {
+		alias++
+		fmt.Fprintf(&imports, "\tp%d \"example.com/m/%s\"\n", alias, dir)
+		fmt.Fprintf(&calls, "\tshow(%q, %q, p%d.Run)\n", dir, of, alias)
+	}
+	for name, dirs := range variants {
+		add(name, name)
+		for _, dir := range dirs {
+			add(dir, name)
+		}
+	}
+	writeFile(t, filepath.Join(root, "run", "main.go"), []byte(`package main
+
+import (
+	"fmt"
+`+imports.String()+`)
+
+var want = map[string]string{}
+
+func show(dir, of string, run func() string) {
+	fmt.Println("AT", dir)
+	got := run()
+	if dir == of {
+		want[of] = got
+	} else if got != want[of] {
+		fmt.Printf("DIFFERENT %s\n%s\n%s\n", dir, want[of], got)
+	}
+}
+
+func main() {
+`+calls.String()+`}
+`))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "run", "./run")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := cmd.CombinedOutput()
+	at := ""
+	for line := range strings.Lines(string(out)) {
+		if dir, ok := strings.CutPrefix(line, "AT "); ok {
+			at = strings.TrimSpace(dir)
+		}
+		if dir, ok := strings.CutPrefix(line, "DIFFERENT "); ok {
+			t.Errorf("%s behaves differently\n%s", strings.TrimSpace(dir), diffs[strings.TrimSpace(dir)])
+		}
+	}
+	if err != nil {
+		t.Errorf("running the programs: %v, at %s\n%s\n%s", err, at, diffs[at], out)
+	}
+}
+
+// generator writes random methods of one type.
+type generator struct {
+	*rand.Rand
+	b      strings.Builder
+	locals []string
+	next   int
+	loops  int
+	locked bool // half of the methods hold x.mu
+	short  bool // methods of one statement
+}
+
+func (g *generator) program(name string) string {
+	fmt.Fprintf(&g.b, "package %s\n\nimport (\n\t\"fmt\"\n\t\"sync\"\n)\n\n", name)
+	g.b.WriteString(`type T struct {
+	mu   sync.RWMutex
+	n    int
+	on   bool
+	s    []int
+	m    map[int]int
+	hook func(int) int
+	log  []int
+}
+
+func (x *T) note(v int) { x.log = append(x.log, v) }
+
+func Run() string {
+	x := &T{m: map[int]int{}}
+	x.hook = func(v int) int { return v*3%17 + 1 }
+	for i := range 4 {
+`)
+	methods := 2 + g.IntN(2)
+	if g.short {
+		methods = 4
+	}
+	for i := range methods {
+		fmt.Fprintf(&g.b, "\t\tx.log = append(x.log, x.f%d(i))\n", i)
+	}
+	if g.locked {
+		g.b.WriteString("\t\tx.set(i)\n\t\tx.flip()\n\t\tx.look()\n")
+	}
+	g.b.WriteString("\t}\n\tvar keys []int\n\tfor k := range 20 {\n\t\tkeys = append(keys, x.m[k])\n\t}\n\treturn fmt.Sprint(x.n, x.on, x.s, keys, x.log)\n}\n")
+	if g.locked {
+		g.b.WriteString(`
+func (x *T) set(v int) {
+	x.mu.Lock()
+	x.n = v
+	x.n++
+	x.n += 2
+	x.on = v > 1
+	x.on = x.on || v == 0
+	x.s = append(x.s, v)
+	x.s = append(x.s, v)
+	x.m[v] = 1
+	x.m[v] += 2
+	x.mu.Unlock()
+}
+
+func (x *T) flip() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.n, x.on = -x.n, !x.on
+	x.n--
+	x.on = !x.on
+	x.s = append(x.s, len(x.s))
+	x.m[len(x.m)]++
+	x.n -= len(x.m)
+}
+
+func (x *T) look() {
+	x.mu.Lock()
+	x.log = append(x.log, x.n, x.n, x.n, len(x.s), len(x.s), len(x.m), len(x.m), x.m[1])
+	if x.on && !x.on || x.on {
+		x.log = nil
+	}
+	x.mu.Unlock()
+}
+`)
+	}
+	for i := range methods {
+		g.locals = []string{"a"}
+		fmt.Fprintf(&g.b, "\nfunc (x *T) f%d(a int) int {\n", i)
+		if g.short {
+			g.stmt(4)
+		} else {
+			g.block(1, 2+g.IntN(3))
+		}
+		fmt.Fprintf(&g.b, "\treturn %s\n}\n", g.value(1))
+	}
+	return g.b.String()
+}
+
+func (g *generator) line(depth int, format string, args ...any) {
+	g.b.WriteString(strings.Repeat("\t", depth))
+	fmt.Fprintf(&g.b, format+"\n", args...)
+}
+
+func (g *generator) block(depth, n int) {
+	locals := g.locals
+	for range n {
+		g.stmt(depth)
+	}
+	g.locals = locals
+}
+
+func (g *generator) stmt(depth int) {
+	kinds := 19
+	if depth > 3 {
+		kinds = 10
+	}
+	switch g.IntN(kinds) {
+	case 0:
+		g.line(depth, "x.n = %s", g.value(1))
+	case 1:
+		g.line(depth, "x.n += %s", g.value(0))
+	case 2:
+		g.line(depth, "x.n++ // counted")
+	case 3:
+		g.line(depth, "x.on = %s", g.cond(1))
+	case 4:
+		g.next++
+		name := fmt.Sprintf("v%d", g.next)
+		g.line(depth, "%s := %s", name, g.value(1))
+		g.line(depth, "_ = %s", name)
+		g.locals = append(g.locals[:len(g.locals):len(g.locals)], name)
+	case 5:
+		g.line(depth, "x.note(%s)", g.value(0))
+	case 6:
+		g.line(depth, "x.s = append(x.s, %s)", g.value(1))
+	case 7:
+		g.line(depth, "x.m[%s%%20] = %s", g.local(), g.value(0))
+	case 8:
+		g.line(depth, "x.log = append(x.log, x.hook(%s))", g.value(0))
+	case 9:
+		if g.loops > 0 && g.IntN(2) == 0 {
+			g.line(depth, "if %s {\n%s}", g.cond(1), []string{"break\n", "continue\n"}[g.IntN(2)])
+			return
+		}
+		g.line(depth, "if %s {\nreturn %s\n}", g.cond(1), g.value(1))
+	case 10, 11, 12:
+		g.ifStmt(depth)
+	case 13, 14:
+		g.loop(depth)
+	case 15:
+		g.switchStmt(depth)
+	case 16:
+		g.line(depth, "func() {")
+		loops := g.loops
+		g.loops = 0
+		g.line(depth+1, "x.n = %s", g.value(0))
+		g.loops = loops
+		g.line(depth, "}()")
+	case 17:
+		g.next++ // a sum, since a map's order is random
+		g.line(depth, "t%d := 0\nfor k, v := range x.m {\nif k == v {\nt%d += x.hook(k)\n}\n}\nx.note(t%d)", g.next, g.next, g.next)
+	case 18:
+		g.line(depth, "defer x.note(%s)", g.value(0))
+	}
+}
+
+func (g *generator) ifStmt(depth int) {
+	switch g.IntN(3) {
+	case 0:
+		g.next++
+		g.line(depth, "if w%d := %s; w%d > %d || %s {", g.next, g.value(1), g.next, g.IntN(9), g.cond(0))
+	default:
+		g.line(depth, "if %s {", g.cond(2))
+	}
+	g.block(depth+1, 1+g.IntN(2))
+	for g.IntN(3) == 0 {
+		g.line(depth, "} else if %s {", g.cond(1))
+		g.block(depth+1, 1+g.IntN(2))
+	}
+	if g.IntN(2) == 0 {
+		g.line(depth, "} else {")
+		g.block(depth+1, 1+g.IntN(2))
+	}
+	g.line(depth, "}")
+}
+
+func (g *generator) loop(depth int) {
+	g.loops++
+	g.next++
+	i := fmt.Sprintf("i%d", g.next)
+	switch g.IntN(3) {
+	case 0:
+		g.line(depth, "for %s := 0; %s < 3 && %s; %s++ {", i, i, g.cond(0), i)
+	case 1:
+		g.line(depth, "for %s := range 3 {\n_ = %s", i, i)
+	case 2:
+		g.line(depth, "for %s, e := range x.s {\nif %s > 4 {\nbreak\n}\n_ = e", i, i)
+	}
+	g.block(depth+1, 1+g.IntN(2))
+	g.line(depth, "}")
+	g.loops--
+}
+
+func (g *generator) switchStmt(depth int) {
+	loops := g.loops
+	g.loops = 0 // a break would be the switch's
+	if g.IntN(2) == 0 {
+		g.line(depth, "switch %s %% 3 {", g.value(1))
+		for i := range 2 {
+			g.line(depth, "case %d:", i)
+			g.block(depth+1, 1+g.IntN(2))
+		}
+	} else {
+		g.line(depth, "switch {")
+		for range 2 {
+			g.line(depth, "case %s:", g.cond(1))
+			g.block(depth+1, 1)
+		}
+		g.line(depth, "default:")
+		g.block(depth+1, 1)
+	}
+	g.line(depth, "}")
+	g.loops = loops
+}
+
+func (g *generator) local() string { return g.locals[g.IntN(len(g.locals))] }
+
+// value writes an int expression. What it calls changes nothing, since Go
+// leaves the order of reads and calls open.
+func (g *generator) value(depth int) string {
+	if depth > 0 && g.IntN(2) == 0 {
+		return fmt.Sprintf("(%s %s %s) %% 1000", g.value(depth-1), []string{"+", "-", "*"}[g.IntN(3)], g.value(depth-1))
+	}
+	switch g.IntN(7) {
+	case 0:
+		return fmt.Sprint(g.IntN(10))
+	case 1, 2:
+		return "x.n"
+	case 3:
+		return "len(x.s)"
+	case 4:
+		return fmt.Sprintf("x.m[%s%%20]", g.local())
+	case 5:
+		return fmt.Sprintf("x.hook(%s)", g.local())
+	}
+	return g.local()
+}
+
+func (g *generator) cond(depth int) string {
+	if depth > 0 && g.IntN(3) == 0 {
+		return fmt.Sprintf("(%s %s %s)", g.cond(depth-1), []string{"&&", "||"}[g.IntN(2)], g.cond(depth-1))
+	}
+	switch g.IntN(4) {
+	case 0:
+		return "x.on"
+	case 1:
+		return "!x.on"
+	}
+	return fmt.Sprintf("%s %s %s", g.value(0), []string{"<", ">", "=="}[g.IntN(3)], g.value(0))
+}
