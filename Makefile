@@ -2,15 +2,15 @@
 
 GO ?= go
 
-.PHONY: help build test unit lint fmt demo bench clean
+.PHONY: help build test unit sample lint fmt demo bench conformance clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/interlock
 	$(GO) build -o bin/ ./cmd/interlock
 
-test: lint unit ## all that must pass before a commit: lint and every test
+test: lint unit sample ## all that must pass before a commit: lint, every test, a sample of conformance
 
 # The race detector needs cgo and a C compiler; without them the same tests
 # run, only not under -race.
@@ -39,6 +39,12 @@ demo: build ## find, prove and mend a race in a bundled module, in a temporary c
 
 bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
 	$(GO) run ./cmd/internal/bench -o docs/benchmarks.md
+
+sample: ## every sixth program of `make conformance`, no table
+	$(GO) run ./cmd/internal/conformance -every 6
+
+conformance: ## compare the Go distribution's own test programs, plain and instrumented, and keep the table in docs/conformance.md
+	$(GO) run ./cmd/internal/conformance -o docs/conformance.md
 
 clean: ## remove what make built
 	rm -rf bin
