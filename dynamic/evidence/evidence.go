@@ -57,9 +57,11 @@ type Record struct {
 type Side struct {
 	Site  uint32 `json:"site"`
 	Write bool   `json:"write"`
-	Addr  uint64 `json:"addr"`
-	Size  uint64 `json:"size"`
-	GID   int64  `json:"gid"`
+	// Atomic says that the access is made by sync/atomic. Two such do not race.
+	Atomic bool   `json:"atomic,omitempty"`
+	Addr   uint64 `json:"addr"`
+	Size   uint64 `json:"size"`
+	GID    int64  `json:"gid"`
 	// Stack is the text of runtime.Stack for the goroutine, with its
 	// "created by" lines, the monitor's own frames still on top.
 	Stack string `json:"stack"`
@@ -89,6 +91,8 @@ func (r *Record) Validate() error {
 		return errors.New("evidence: race of a goroutine with itself")
 	case r.Kind == Race && !r.A.Write && !r.B.Write:
 		return errors.New("evidence: race of two reads")
+	case r.Kind == Race && r.A.Atomic && r.B.Atomic:
+		return errors.New("evidence: race of two atomic accesses")
 	case r.Kind == Stats && r.Counters == nil:
 		return errors.New("evidence: stats without counters")
 	case r.Kind != Start && r.Kind != Race && r.Kind != Stats:

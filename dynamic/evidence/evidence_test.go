@@ -70,6 +70,11 @@ func TestReadError(t *testing.T) {
 	}
 }
 
+func atomic(s *Side) *Side {
+	s.Atomic = true
+	return s
+}
+
 func TestValidate(t *testing.T) {
 	for _, r := range examples() {
 		if err := r.Validate(); err != nil {
@@ -80,6 +85,7 @@ func TestValidate(t *testing.T) {
 		"version":      {Version: 2, Kind: Start},
 		"both sides":   {Version: 1, Kind: Race, A: side(1, true, 1)},
 		"itself":       {Version: 1, Kind: Race, A: side(1, true, 1), B: side(2, true, 1)},
+		"two atomic accesses": {Version: 1, Kind: Race, A: atomic(side(1, true, 1)), B: atomic(side(2, true, 2))},
 		"two reads":    {Version: 1, Kind: Race, A: side(1, false, 1), B: side(2, false, 2)},
 		"counters":     {Version: 1, Kind: Stats},
 		"unknown kind": {Version: 1, Kind: "rumour"},

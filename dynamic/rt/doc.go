@@ -1,7 +1,7 @@
 // Package rt is the watch engine: the monitor that the rewriter injects into
 // a program under test.
 //
-// The rewriter puts [R], [W], [MR] or [MW] directly before an access, so that
+// The rewriter puts [R], [W] or another of the calls in fast.go directly before an access, so that
 // nothing that synchronises comes between the call and the access. That call
 // is beforeAccess of AtomRace (Letko, Vojnar, Křena, "AtomRace: data race and
 // atomicity violation detector and healer", 2008, section 3.1): a goroutine

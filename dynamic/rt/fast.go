@@ -36,6 +36,51 @@ func W[T any](p *T, site uint32) *T {
 	return p
 }
 
+// AR stands before an atomic read of *p at the site: a call of sync/atomic or a
+// method of its types that only loads. It gives p back.
+//
+//go:norace
+func AR[T any](p *T, site uint32) *T {
+	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
+		slowAtomicRead(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+	}
+	return p
+}
+
+// AW stands before an atomic write or read-modify-write of *p at the site. It
+// gives p back.
+//
+//go:norace
+func AW[T any](p *T, site uint32) *T {
+	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
+		slowAtomicWrite(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+	}
+	return p
+}
+
+// RS stands before an operation that reads all elements of s, such as copy
+// from it. It gives s back. One bit of the filter would not do for a range:
+// any window, anywhere, sends it the slow way.
+//
+//go:norace
+func RS[S ~[]E, E any](s S, site uint32) S {
+	if filter.bits != 0 {
+		slowRead(*(*unsafe.Pointer)(unsafe.Pointer(&s)), uintptr(len(s))*unsafe.Sizeof(s[0]), site)
+	}
+	return s
+}
+
+// WS stands before an operation that writes all elements of s, such as clear.
+// It gives s back.
+//
+//go:norace
+func WS[S ~[]E, E any](s S, site uint32) S {
+	if filter.bits != 0 {
+		slowWrite(*(*unsafe.Pointer)(unsafe.Pointer(&s)), uintptr(len(s))*unsafe.Sizeof(s[0]), site)
+	}
+	return s
+}
+
 // MR stands before an operation that reads the map m. It gives m back.
 //
 //go:norace

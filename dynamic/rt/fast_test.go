@@ -68,7 +68,7 @@ func BenchmarkWalk(b *testing.B) {
 		held := new([8]int)
 		keepShared = held
 		i := reserve()
-		publish(i, &access{addr: addrOf(held), size: 8, site: 1, mode: 1, goid: -1}, nanotime())
+		publish(i, &access{addr: addrOf(held), size: 8, site: 1, mode: writes, goid: -1}, nanotime())
 		tell(i)
 		b.Cleanup(func() { withdraw(i, nanotime()) })
 		for b.Loop() {
@@ -108,6 +108,12 @@ func TestFastPathGivesPointerBack(t *testing.T) {
 	n, m := new(int), map[string]int{"a": 1}
 	if R(n, 1) != n || W(n, 1) != n {
 		t.Error("R and W must give their pointer back")
+	}
+	if AR(n, 1) != n || AW(n, 1) != n {
+		t.Error("AR and AW must give their pointer back")
+	}
+	if s := []int{1, 2}; &RS(s, 1)[0] != &s[0] || len(WS(s[:1], 1)) != 1 || RS([]struct{}(nil), 1) != nil {
+		t.Error("RS and WS must give their slice back")
 	}
 	MW(m, 1)["b"] = 2
 	if MR(m, 1)["b"] != 2 {

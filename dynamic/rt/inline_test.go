@@ -13,7 +13,12 @@ import (
 // escape analysis; %R{…} and %W{…} mark what the rewriter wraps.
 const accesses = `package p
 
-%IMPORT
+import (
+	"sync/atomic"
+	%IMPORT
+)
+
+type ints []int
 
 type node struct {
 	n    int
@@ -27,6 +32,13 @@ func local() int {
 	%W{v.n}++
 	%W{v.s} = "a"
 	%MW{v.m}["a"] = 1
+	a := [3]int64{}
+	atomic.AddInt64(%AW{a[0]}, atomic.LoadInt64(%AR{a[1]}))
+	var typed atomic.Int64
+	(*%AW{typed}).Store(1)
+	s := ints(make([]int, 3))
+	copy(%WS{s}, %RS{s})
+	clear(%WS{s[:2]})
 	w := [4]int{}
 	%W{w[2]} = %R{v.n}
 	return %R{v.n} + %MR{v.m}["a"] + %R{w[1]} + len(%R{v.s})
@@ -71,12 +83,14 @@ func compile(t *testing.T, folder, source string) string {
 
 func plainSource() string {
 	s := strings.Replace(accesses, "%IMPORT", "", 1)
+	s = regexp.MustCompile(`%A[RW]\{(.*?)\}`).ReplaceAllString(s, "&$1")
 	return regexp.MustCompile(`%\w+\{(.*?)\}`).ReplaceAllString(s, "$1")
 }
 
 func monitoredSource() string {
-	s := strings.Replace(accesses, "%IMPORT", `import "interlock.invalid/rt"`, 1)
-	s = regexp.MustCompile(`%(M[RW])\{(.*?)\}`).ReplaceAllString(s, "rt.$1($2, 1)")
+	s := strings.Replace(accesses, "%IMPORT", `"interlock.invalid/rt"`, 1)
+	s = regexp.MustCompile(`%(M[RW]|[RW]S)\{(.*?)\}`).ReplaceAllString(s, "rt.$1($2, 1)")
+	s = regexp.MustCompile(`%(A[RW])\{(.*?)\}`).ReplaceAllString(s, "rt.$1(&$2, 1)")
 	return regexp.MustCompile(`%([RW])\{(.*?)\}`).ReplaceAllString(s, "*rt.$1(&$2, 1)")
 }
 
@@ -84,7 +98,7 @@ func monitoredSource() string {
 func TestInlined(t *testing.T) {
 	source := monitoredSource()
 	text := compile(t, "monitored", source)
-	for name, want := range map[string]int{"R": 0, "W": 0, "MR": 0, "MW": 0} {
+	for name, want := range map[string]int{"R": 0, "W": 0, "AR": 0, "AW": 0, "RS": 0, "WS": 0, "MR": 0, "MW": 0} {
 		want += strings.Count(source, "rt."+name+"(")
 		// A call is listed again for each copy of the function that holds it.
 		call := regexp.MustCompile(`(?m)^\./p\.go:(\d+:\d+): inlining call to rt\.` + name + `\[`)

@@ -19,6 +19,17 @@ func filterMask(addr, size uintptr) uint64 {
 // overlap reports whether two ranges share a byte. Sizes are not 0.
 func overlap(a, asize, b, bsize uintptr) bool { return a < b+bsize && b < a+asize }
 
+// mode is what an access does.
+type mode uint32
+
+const (
+	writes     mode = 1 << iota // or reads and writes
+	atomically                  // by sync/atomic
+)
+
+// conflicts reports whether accesses of modes m and n race unless ordered.
+func (m mode) conflicts(n mode) bool { return (m|n)&writes != 0 && m&n&atomically == 0 }
+
 // siteState is what the engine knows of a site, in one word:
 //
 //	bits 0-31  due: when the site may hold its next window, in ticks (see ticks)
@@ -55,11 +66,11 @@ func (s siteState) withLevel(n uint) siteState {
 // about a millisecond, never 0: 0 is "at once".
 func ticks(ns int64) uint32 { return uint32(ns>>20) + 1 }
 
-// visit is the last access seen in a granule, in one word: where, who, and did
-// it write. Goroutine and granule are shortened, so it is good for hints only.
+// visit is the last access seen in a granule, in one word: where, who and how.
+// Goroutine and granule are shortened, so it is good for hints only.
 //
-//	bit 0      write
-//	bits 1-15  goroutine id, low bits
+//	bits 0-1   mode
+//	bits 2-15  goroutine id, low bits
 //	bits 16-39 site
 //	bits 40-63 granule, low bits
 type visit uint64
@@ -67,20 +78,18 @@ type visit uint64
 // maxSites bounds site ids, so that they fit a visit. They are dense.
 const maxSites = 1 << 24
 
-func makeVisit(addr uintptr, goid int64, site uint32, write bool) visit {
-	v := visit(addr>>3)<<40 | visit(site&(maxSites-1))<<16 | visit(goid&0x7fff)<<1
-	if write {
-		v |= 1
-	}
-	return v
+func makeVisit(a *access) visit {
+	return visit(a.addr>>3)<<40 | visit(a.site&(maxSites-1))<<16 | visit(a.goid&0x3fff)<<2 | visit(a.mode)
 }
 
 func (v visit) site() uint32 { return uint32(v>>16) & (maxSites - 1) }
 
-// conflicts reports whether v and w look like accesses of one granule by two
-// goroutines, one of them a write.
+func (v visit) mode() mode { return mode(v & 3) }
+
+// conflicts reports whether v and w look like conflicting accesses of one
+// granule by two goroutines.
 func (v visit) conflicts(w visit) bool {
-	return v>>40 == w>>40 && v&0xfffe != w&0xfffe && (v|w)&1 != 0
+	return v>>40 == w>>40 && v&0xfffc != w&0xfffc && v.mode().conflicts(w.mode())
 }
 
 // pairKey names an unordered pair of sites. It is not 0, since ids start at 1.

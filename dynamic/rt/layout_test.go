@@ -75,7 +75,10 @@ func TestSiteStateRoundTrip(t *testing.T) {
 
 func TestVisitConflicts(t *testing.T) {
 	const addr = 0xc000123458
-	v := makeVisit(addr, 7, 5, true)
+	visitBy := func(addr uintptr, goid int64, site uint32, m mode) visit {
+		return makeVisit(&access{addr: addr, size: 8, goid: goid, site: site, mode: m})
+	}
+	v := visitBy(addr, 7, 5, writes)
 	if v.site() != 5 {
 		t.Errorf("site of a visit = %d, want 5", v.site())
 	}
@@ -83,19 +86,22 @@ func TestVisitConflicts(t *testing.T) {
 		w    visit
 		want bool
 	}{
-		{makeVisit(addr, 8, 6, false), true},
-		{makeVisit(addr+4, 8, 6, false), true}, // the same granule
-		{makeVisit(addr, 7, 6, true), false},   // the same goroutine
-		{makeVisit(addr+8, 8, 6, true), false},
+		{visitBy(addr, 8, 6, 0), true},
+		{visitBy(addr, 8, 6, atomically), true},
+		{visitBy(addr+4, 8, 6, 0), true},     // the same granule
+		{visitBy(addr, 7, 6, writes), false}, // the same goroutine
+		{visitBy(addr+8, 8, 6, writes), false},
 		{0, false},
 	} {
 		if v.conflicts(c.w) != c.want || c.w.conflicts(v) != c.want {
 			t.Errorf("%#x and %#x: conflicts is not %v both ways", uint64(v), uint64(c.w), c.want)
 		}
 	}
-	r := makeVisit(addr, 7, 5, false)
-	if r.conflicts(makeVisit(addr, 8, 6, false)) {
+	if visitBy(addr, 7, 5, 0).conflicts(visitBy(addr, 8, 6, 0)) {
 		t.Error("two reads conflict")
+	}
+	if visitBy(addr, 7, 5, atomically|writes).conflicts(visitBy(addr, 8, 6, atomically|writes)) {
+		t.Error("two atomic accesses conflict")
 	}
 }
 

@@ -118,7 +118,7 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 // writing, make both sites near: worth more windows, and the next one at once.
 // (TSVD, Li and others 2019, calls it a near miss.)
 func notice(s *site, a *access) {
-	v := makeVisit(a.addr, a.goid, a.site, a.mode == 1)
+	v := makeVisit(a)
 	last := &visits[mix(uint64(a.addr>>3))%uint64(len(visits))]
 	old := visit(last.Load())
 	if old == v {

@@ -17,8 +17,12 @@ func init() {
 
 func slowRead(p unsafe.Pointer, size uintptr, site uint32)  {}
 func slowWrite(p unsafe.Pointer, size uintptr, site uint32) {}
-func slowMapRead(p unsafe.Pointer, site uint32)             {}
-func slowMapWrite(p unsafe.Pointer, site uint32)            {}
+
+func slowAtomicRead(p unsafe.Pointer, size uintptr, site uint32)  {}
+func slowAtomicWrite(p unsafe.Pointer, size uintptr, site uint32) {}
+
+func slowMapRead(p unsafe.Pointer, site uint32)  {}
+func slowMapWrite(p unsafe.Pointer, site uint32) {}
 
 // Flush does nothing on this platform.
 func Flush() {}

@@ -73,7 +73,10 @@ func writeRace(w *window, stack []byte, a *access) {
 func appendSide(b []byte, a *access, stack []byte) []byte {
 	b = appendField(b, `{"site":`, uint64(a.site))
 	b = append(b, `,"write":`...)
-	b = strconv.AppendBool(b, a.mode == 1)
+	b = strconv.AppendBool(b, a.mode&writes != 0)
+	if a.mode&atomically != 0 {
+		b = append(b, `,"atomic":true`...)
+	}
 	b = appendField(b, `,"addr":`, uint64(a.addr))
 	b = appendField(b, `,"size":`, uint64(a.size))
 	b = appendField(b, `,"gid":`, uint64(a.goid))

@@ -21,7 +21,7 @@ type slot struct {
 	addr atomic.Uintptr
 	size atomic.Uintptr
 	site atomic.Uint32
-	mode atomic.Uint32 // 1 if it writes
+	mode atomic.Uint32 // a mode
 	goid atomic.Int64
 	mask uint64      // filter bits; guarded by table.mu
 	hit  atomic.Bool // somebody came by
@@ -79,7 +79,7 @@ func publish(i int, a *access, now int64) {
 	s.addr.Store(a.addr)
 	s.size.Store(a.size)
 	s.site.Store(a.site)
-	s.mode.Store(a.mode)
+	s.mode.Store(uint32(a.mode))
 	s.goid.Store(a.goid)
 	s.hit.Store(false)
 	s.told.Store(false)
@@ -159,7 +159,7 @@ type window struct {
 func load(i int) (w window, ok bool) {
 	s := &slots[i]
 	w.seq = s.seq.Load()
-	w.access = access{s.addr.Load(), s.size.Load(), s.site.Load(), s.mode.Load(), s.goid.Load()}
+	w.access = access{s.addr.Load(), s.size.Load(), s.site.Load(), mode(s.mode.Load()), s.goid.Load()}
 	return w, w.seq&1 == 1 && s.seq.Load() == w.seq
 }
 

@@ -12,7 +12,7 @@ import (
 type access struct {
 	addr, size uintptr
 	site       uint32
-	mode       uint32 // 0 read, 1 write
+	mode       mode
 	goid       int64
 }
 
@@ -26,7 +26,17 @@ func slowRead(p unsafe.Pointer, size uintptr, site uint32) {
 
 //go:noinline
 func slowWrite(p unsafe.Pointer, size uintptr, site uint32) {
-	before(p, access{size: size, site: site, mode: 1})
+	before(p, access{size: size, site: site, mode: writes})
+}
+
+//go:noinline
+func slowAtomicRead(p unsafe.Pointer, size uintptr, site uint32) {
+	before(p, access{size: size, site: site, mode: atomically})
+}
+
+//go:noinline
+func slowAtomicWrite(p unsafe.Pointer, size uintptr, site uint32) {
+	before(p, access{size: size, site: site, mode: atomically | writes})
 }
 
 // A map is watched as the first word of its header, which no variable shares.
@@ -38,7 +48,7 @@ func slowMapRead(p unsafe.Pointer, site uint32) {
 
 //go:noinline
 func slowMapWrite(p unsafe.Pointer, site uint32) {
-	before(p, access{size: 8, site: site, mode: 1})
+	before(p, access{size: 8, site: site, mode: writes})
 }
 
 // before is beforeAccess of AtomRace: it looks whether somebody is at a
@@ -82,7 +92,7 @@ func meet(g unsafe.Pointer, a *access) {
 	for held := settled(); held != 0; held &= held - 1 {
 		i := bits.TrailingZeros64(held)
 		w, ok := load(i)
-		if !ok || w.mode|a.mode == 0 || !overlap(w.addr, w.size, a.addr, a.size) {
+		if !ok || !w.mode.conflicts(a.mode) || !overlap(w.addr, w.size, a.addr, a.size) {
 			continue
 		}
 		if a.goid == 0 {

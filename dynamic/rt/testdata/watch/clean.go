@@ -54,6 +54,41 @@ func init() {
 			})
 	}
 
+	programs["cleanAtomics"] = func() {
+		n := new(atomic.Int64)
+		keep = n
+		add := func() {
+			for i := 0; i < 200; i++ {
+				rt.AW(n, 1).Add(1)
+				_ = rt.AR(n, 2).Load()
+			}
+		}
+		both(add, add)
+	}
+
+	// An atomic loads, as plain reads do.
+	programs["cleanAtomicRead"] = func() {
+		n := new(int64)
+		keep = n
+		both(
+			func() { _ = atomic.LoadInt64(rt.AR(n, 1)) },
+			func() { _ = *rt.R(n, 2) })
+	}
+
+	programs["cleanSliceParts"] = func() {
+		s := make([]int, 200)
+		keep = s
+		part := func(id uint32, s []int) func() {
+			return func() {
+				for i := 0; i < 100; i++ {
+					clear(rt.WS(s, id))
+					copy(rt.WS(s[1:], id+1), rt.RS(s, id+2))
+				}
+			}
+		}
+		both(part(1, s[:100]), part(4, s[100:]))
+	}
+
 	programs["cleanWaitGroup"] = func() {
 		s := new([8]int)
 		keep = s

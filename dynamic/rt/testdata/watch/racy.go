@@ -2,6 +2,7 @@ package main
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"interlock.invalid/rt"
@@ -106,6 +107,31 @@ func init() {
 		both(
 			func() { *rt.W(&s.c, 1) = 1 },
 			func() { t := *rt.R(s, 2); x = t.a })
+	}
+
+	programs["raceAtomicPlain"] = func() {
+		n := new(int64)
+		keep = n
+		both(
+			func() { atomic.AddInt64(rt.AW(n, 1), 1) },
+			func() { *rt.W(n, 2) = 0 })
+	}
+
+	// A whole slice is copied while one of its elements is written.
+	programs["raceSliceCopy"] = func() {
+		s := make([]int, 1000)
+		keep = s
+		both(
+			func() { *rt.W(&s[700], 1) = 1 },
+			func() { copy(make([]int, 1000), rt.RS(s, 2)) })
+	}
+
+	programs["raceClear"] = func() {
+		s := make([]int, 100)
+		keep = s
+		both(
+			func() { clear(rt.WS(s[:50], 1)) },
+			func() { copy(s[60:], rt.RS(s[10:20], 2)) })
 	}
 
 	// The race comes late and once, beside a loop that keeps the filter closed
