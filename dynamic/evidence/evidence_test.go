@@ -82,13 +82,13 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]Record{
-		"version":      {Version: 2, Kind: Start},
-		"both sides":   {Version: 1, Kind: Race, A: side(1, true, 1)},
-		"itself":       {Version: 1, Kind: Race, A: side(1, true, 1), B: side(2, true, 1)},
+		"version":             {Version: 2, Kind: Start},
+		"both sides":          {Version: 1, Kind: Race, A: side(1, true, 1)},
+		"itself":              {Version: 1, Kind: Race, A: side(1, true, 1), B: side(2, true, 1)},
 		"two atomic accesses": {Version: 1, Kind: Race, A: atomic(side(1, true, 1)), B: atomic(side(2, true, 2))},
-		"two reads":    {Version: 1, Kind: Race, A: side(1, false, 1), B: side(2, false, 2)},
-		"counters":     {Version: 1, Kind: Stats},
-		"unknown kind": {Version: 1, Kind: "rumour"},
+		"two reads":           {Version: 1, Kind: Race, A: side(1, false, 1), B: side(2, false, 2)},
+		"counters":            {Version: 1, Kind: Stats},
+		"unknown kind":        {Version: 1, Kind: "rumour"},
 	} {
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Validate(%+v) = %v, want an error about %q", r, err, want)
