@@ -20,52 +20,59 @@ var ErrChanged = errors.New("file changed since the analysis")
 // next step is to analyse again); permissions stay. Contents go to a
 // temporary file beside the target first, so that no reader sees half a file;
 // should a later rename fail, those done are undone.
-func Apply(root string, old, new map[string][]byte) (err error) {
-	paths := slices.Sorted(maps.Keys(new))
-	temps := map[string]string{}
+func Apply(root string, old, new map[string][]byte) error {
+	var all []staged
 	defer func() {
-		for _, temp := range temps {
-			os.Remove(temp) // gone already where it was renamed
+		for _, s := range all {
+			os.Remove(s.temp) // gone already where it was renamed
 		}
 	}()
-	for _, path := range paths {
-		temp, err := stage(root, path, old[path], new[path])
+	for _, path := range slices.Sorted(maps.Keys(new)) {
+		s, err := stage(root, path, old[path], new[path])
 		if err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
-		temps[path] = temp
+		all = append(all, s)
 	}
-	for i, path := range paths {
-		if err := os.Rename(temps[path], fileIn(root, path)); err != nil {
-			return errors.Join(fmt.Errorf("writing %s: %w", path, err), undo(root, paths[:i], old))
+	for i, s := range all {
+		if err := os.Rename(s.temp, s.name); err != nil {
+			return errors.Join(fmt.Errorf("writing %s: %w", s.name, err), undo(all[:i]))
 		}
 	}
 	return nil
 }
 
-func fileIn(root, path string) string { return filepath.Join(root, filepath.FromSlash(path)) }
+// staged is a file whose new contents lie beside it.
+type staged struct {
+	name, temp string
+	old        []byte
+	perm       fs.FileMode
+}
 
-// stage checks the old contents and writes the new ones beside them.
-func stage(root, path string, old, new []byte) (temp string, err error) {
+// stage checks the old contents and writes the new ones beside them, links
+// followed.
+func stage(root, path string, old, new []byte) (s staged, err error) {
 	if !filepath.IsLocal(filepath.FromSlash(path)) {
-		return "", fmt.Errorf("path leads out of the module")
+		return s, errors.New("the path leads out of the module")
 	}
-	name, err := filepath.EvalSymlinks(fileIn(root, path))
+	name, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(path)))
 	if err != nil {
-		return "", err
+		return s, err
 	}
 	now, err := os.ReadFile(name)
 	if err != nil {
-		return "", err
+		return s, err
 	}
 	if !bytes.Equal(now, old) {
-		return "", ErrChanged
+		return s, ErrChanged
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return "", err
+		return s, err
 	}
-	return writeBeside(name, new, info.Mode().Perm())
+	s = staged{name: name, old: old, perm: info.Mode().Perm()}
+	s.temp, err = writeBeside(name, new, s.perm)
+	return s, err
 }
 
 func writeBeside(name string, data []byte, perm fs.FileMode) (temp string, err error) {
@@ -83,10 +90,10 @@ func writeBeside(name string, data []byte, perm fs.FileMode) (temp string, err e
 }
 
 // undo puts the old contents back.
-func undo(root string, paths []string, old map[string][]byte) error {
+func undo(done []staged) error {
 	var errs []error
-	for _, path := range paths {
-		errs = append(errs, os.WriteFile(fileIn(root, path), old[path], 0o644))
+	for _, s := range done {
+		errs = append(errs, os.WriteFile(s.name, s.old, s.perm))
 	}
 	return errors.Join(errs...)
 }

@@ -15,11 +15,12 @@
 // test and a use that something blocking keeps apart) stands in the fix's
 // notes.
 //
-// Candidates are then checked (see [Checks]): patched source type-checks; the
-// lock-order graph of the patched module has no acquisition that closes a
-// cycle and had none before; and the caller's checks build, vet, test and
-// re-run it. A wrong patch is worse than none: the first failing check
-// withholds the candidate, and the next strategy is tried.
+// Candidates are then checked: the patched source type-checks; analysed anew,
+// it has every access under the lock and no lock left held at a return; its
+// lock-order graph has no new acquisition within a cycle; and the caller's
+// checks (see [Checks]) build, vet, test and re-run it. A wrong patch is worse
+// than none: the first failing check withholds the candidate, and the next
+// strategy is tried.
 //
 // # Locks
 //
@@ -42,6 +43,11 @@
 // function are taken as private until they are first handed on (ownership);
 // a callee that publishes its receiver cannot be overlooked, since a method
 // call counts as handing on.
+//
+// A region that ends with a plain Unlock keeps the lock if code in it panics
+// (a nil dereference, an index out of range) and somebody recovers. Reads that
+// move into locals before a statement are made earlier than the calls in it;
+// Go leaves that order open. A snapshot of a map or slice is shallow.
 //
 // The package imports nothing that runs programs: the checks that need the go
 // command are given to it.

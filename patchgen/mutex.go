@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -57,7 +58,7 @@ func mutex(p *problem) (*patch, error) {
 		return nil, err
 	}
 	files, err := es.files()
-	return &patch{files: files, notes: append(notes, h.leftOut(need)...), claim: &claim{t: h.t, class: h.classOf(name)}}, err
+	return &patch{files: files, notes: slices.Concat(notes, h.leftOut(), h.copyNote()), claim: &claim{t: h.t, class: h.classOf(name)}}, err
 }
 
 // classOf is the lock class of the new mutex.
@@ -72,7 +73,7 @@ func (p *problem) classOf(name string) string {
 }
 
 // leftOut notes accesses in tests, which the patch does not touch.
-func (p *problem) leftOut(need []*access) []string {
+func (p *problem) leftOut() []string {
 	var tests []*access
 	for _, a := range p.accs {
 		if a.unit.test && a.mode != initial && !p.named(a) {

@@ -38,6 +38,8 @@ func (p *problem) lazyInit() (found *ast.IfStmt, in *unit, err error) {
 		}
 		s := a.unit.initialisation(a, p)
 		switch {
+		case len(p.heldAt(a)) > 0:
+			return nil, nil, fmt.Errorf("%s: %s is set under a lock already", a.unit.at(a.expr), p.t)
 		case s == nil:
 			return nil, nil, fmt.Errorf("%s is also set at %s, not only where it is found unset", p.t, a.unit.at(a.expr))
 		case found != nil && found != s:
@@ -184,7 +186,7 @@ func (p *problem) writeOnce(s *ast.IfStmt, u *unit) (*patch, error) {
 	es.add(u, u.offset(s.Pos()), u.offset(s.Pos()), func() string { return call + ".Do(func() {\n" })
 	es.add(u, u.offset(s.End()), u.offset(s.End()), func() string { return "\n})" })
 	files, err := es.files()
-	out := &patch{files: files}
+	out := &patch{files: files, notes: p.copyNote()}
 	if p.t.obj.Exported() {
 		out.notes = append(out.notes, fmt.Sprintf("once initialised, %s is not initialised again if other code unsets it", p.t))
 	}

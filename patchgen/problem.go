@@ -281,6 +281,37 @@ func (m *Module) noNewField(owner *types.Named, what string) error {
 	return nil
 }
 
+// copyNote tells the reader of a patch that adds a lock or an atomic to an
+// exported struct without one that its values must not be copied any more.
+func (p *problem) copyNote() []string {
+	owner := p.t.owner
+	if owner == nil || !owner.Obj().Exported() || holdsLock(owner, map[types.Type]bool{}) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s is exported: values of it must not be copied any more, and code outside the module may do so", owner.Obj().Name())}
+}
+
+// holdsLock reports whether copying a value of t copies a lock.
+func holdsLock(t types.Type, seen map[types.Type]bool) bool {
+	if seen[t] || isPointer(t) {
+		return false
+	}
+	seen[t] = true
+	if _, isInterface := t.Underlying().(*types.Interface); !isInterface && lockable(t) {
+		return true
+	}
+	if n := named(t); n != nil && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" || n.Obj().Pkg().Path() == "sync/atomic") {
+		return true
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	for i := 0; ok && i < st.NumFields(); i++ {
+		if holdsLock(st.Field(i).Type(), seen) {
+			return true
+		}
+	}
+	return false
+}
+
 // copied finds a place where a value of the struct type is copied; a lock or
 // an atomic in it would be copied too. nil if there is none.
 func (m *Module) copied(owner *types.Named) ast.Node {
