@@ -27,11 +27,19 @@ type Config struct {
 	TestFlags []string
 	// Timeout is that of one test binary, as `go test -timeout` takes it: 0
 	// means 10 minutes, less than 0 none. It is stretched by what monitoring
-	// costs; see Result.Timeout.
+	// costs (see Result.Timeout), and a monitored run is ended long before it
+	// where it takes much longer than the tests take without noise (see
+	// PackageResult.Limit).
 	Timeout time.Duration
+	// Floor is what a monitored run may take in any case, however short the
+	// tests are without noise; 0 means 10 seconds.
+	Floor time.Duration
 	// Budget is the noise budget in percent of the time; 0 leaves it to the
 	// monitor.
 	Budget int
+	// Strength is that of the noise in all runs: about how long a window is
+	// held, in microseconds. 0 varies it from run to run.
+	Strength int
 	// Repeat arms pairs that are caught already in every run, not in every
 	// second one.
 	Repeat bool
@@ -57,13 +65,17 @@ type Config struct {
 // Event is one step of a campaign.
 type Event struct {
 	Kind    EventKind
-	Run     int    // from 1
-	Runs    int    // to be made in all
-	Seed    uint64 // of this run
-	Package string // PackageDone, Caught
-	Outcome Outcome
-	Elapsed time.Duration // PackageDone
+	Run     int           // from 1
+	Runs    int           // to be made in all
+	Seed    uint64        // of this run
+	Package string        // PackageDone, Caught
+	Outcome Outcome       // Measured, PackageDone
+	Elapsed time.Duration // Measured, PackageDone
+	Limit   time.Duration // Measured: what a run of the package may take
 	Pair    [2]uint32     // Caught: sites of a pair seen for the first time
+	// Strength of the noise in microseconds: PackageDone, what it was;
+	// Weakened, what it is at most from now on.
+	Strength int
 }
 
 // EventKind tells the steps apart.
@@ -71,8 +83,10 @@ type EventKind string
 
 const (
 	RunStarted  EventKind = "run"
+	Measured    EventKind = "measured" // a package's tests have run without noise, for the time that they take
 	PackageDone EventKind = "package"
 	Caught      EventKind = "caught"
+	Weakened    EventKind = "weakened" // the tests of a package depend on timing
 )
 
 // Result is what a campaign has shown, or what it had shown when it was
@@ -87,7 +101,8 @@ type Result struct {
 	Packages    []PackageResult // in the order of Config.Binaries
 	Coverage    Coverage
 	Counters    evidence.Counters // summed over all processes
-	// Timeout is the time that one test binary was given; 0 is no limit.
+	// Timeout is the test timeout that monitored binaries were given; 0 is
+	// none.
 	Timeout time.Duration
 	// Dir holds the evidence files.
 	Dir string
@@ -134,10 +149,6 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return c.result, err
 }
 
-// maxTimeouts is how often a package's tests may time out before later runs
-// leave them out: a campaign is not to last days for tests that hang.
-const maxTimeouts = 2
-
 // campaign is the state of Run.
 type campaign struct {
 	cfg    *Config
@@ -148,6 +159,9 @@ type campaign struct {
 
 func start(cfg *Config) (*campaign, error) {
 	cfg.Runs = max(cfg.Runs, 1)
+	if cfg.Floor == 0 {
+		cfg.Floor = defaultFloor
+	}
 	if cfg.Dir == "" {
 		cfg.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
 	}
@@ -159,7 +173,7 @@ func start(cfg *Config) (*campaign, error) {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan)}
-	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(cfg.Timeout, cfg.Budget)}
+	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(plainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{Package: b.Package, NoTests: b.Path == ""})
 	}
@@ -187,32 +201,46 @@ func (c *campaign) run(ctx context.Context, n int) error {
 		return err
 	}
 	for i, b := range cfg.Binaries {
-		if err := ctx.Err(); err != nil {
+		if err := c.runPackage(ctx, n, i, b, known); err != nil {
 			return err
 		}
-		pkg := &c.result.Packages[i]
-		if pkg.NoTests {
-			c.show(n == 1, noTests(b.Package))
-			continue
-		}
-		if n > 1 && (!b.Monitored || pkg.timeouts >= maxTimeouts) {
-			continue // there is nothing more to see
-		}
-		file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
-		p := c.execute(ctx, b, monitored(file, c.sites, n, seed, known, cfg.Budget))
-		if p.err != nil && ctx.Err() == nil {
-			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
-		}
-		settle(ctx, p)
-		if b.Monitored {
-			c.collect(n, pkg, file, p)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		c.judge(ctx, n, b, pkg, p)
-		c.progress(Event{Kind: PackageDone, Run: n, Runs: cfg.Runs, Seed: seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed})
 	}
+	return nil
+}
+
+// runPackage runs the i-th test binary in run n, and before its first run
+// without noise, for the time that it takes.
+func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, known []pair) error {
+	pkg := &c.result.Packages[i]
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case pkg.NoTests:
+		c.show(n == 1, noTests(b.Package))
+		return nil
+	case n == 1:
+		if err := c.measure(ctx, b, pkg); err != nil || !b.Monitored {
+			return err
+		}
+	case !b.Monitored || pkg.timeouts >= maxTimeouts:
+		return nil // there is nothing more to see
+	}
+	file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
+	strength := c.strength(n, pkg)
+	p := c.execute(ctx, b, processOptions{
+		vars:    monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg.Budget),
+		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(),
+	})
+	if p.err != nil && ctx.Err() == nil {
+		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+	}
+	settle(ctx, p)
+	c.collect(n, pkg, file, strength, p)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.judge(ctx, n, strength, b, pkg, p)
+	c.progress(Event{Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Strength: strength})
 	return nil
 }
 
@@ -225,7 +253,7 @@ func (c *campaign) knownIn(n int) []pair {
 }
 
 // collect reads the evidence of one process.
-func (c *campaign) collect(n int, pkg *PackageResult, file string, p *process) {
+func (c *campaign) collect(n int, pkg *PackageResult, file string, strength int, p *process) {
 	problem := func(format string, args ...any) {
 		c.result.Problems = append(c.result.Problems, fmt.Sprintf("run %d of %s: ", n, pkg.Package)+fmt.Sprintf(format, args...))
 	}
@@ -245,31 +273,8 @@ func (c *campaign) collect(n int, pkg *PackageResult, file string, p *process) {
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
-	for _, fresh := range c.seen.add(pkg.Package, records, p.outcome != Passed, problem) {
+	for _, fresh := range c.seen.add(pkg.Package, strength, records, p.outcome != Passed, problem) {
 		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(fresh)})
-	}
-}
-
-// judge takes up how the tests went. The first time that a package fails, its
-// binary runs once more with the monitor asleep.
-func (c *campaign) judge(ctx context.Context, n int, b build.Binary, pkg *PackageResult, p *process) {
-	pkg.Runs++
-	c.show(n == 1 || pkg.First == nil && p.outcome != Passed, p.report(b.Package, c.verbose()))
-	if p.outcome == Passed {
-		return
-	}
-	pkg.Failures++
-	if p.outcome == TimedOut {
-		if pkg.timeouts++; pkg.timeouts == maxTimeouts {
-			c.result.Problems = append(c.result.Problems, fmt.Sprintf("the tests of %s timed out in %d runs, later runs leave them out", b.Package, maxTimeouts))
-		}
-	}
-	if pkg.First != nil {
-		return
-	}
-	pkg.First = &Failure{Run: n, Seed: c.seen.seed, Outcome: p.outcome, Output: string(p.output)}
-	if plain := c.execute(ctx, b, nil); plain.err == nil && ctx.Err() == nil {
-		pkg.Plain = plain.outcome
 	}
 }
 

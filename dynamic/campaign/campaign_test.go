@@ -129,6 +129,9 @@ func Test(t *testing.T) {
 	}
 	out := os.Getenv("INTERLOCK_OUT")
 	if out == "" {
+		if _, err := os.Stat("breaks"); err == nil {
+			t.Error("fails without the monitor")
+		}
 		return
 	}
 	data, err := os.ReadFile("script.txt")
@@ -159,6 +162,19 @@ func Test(t *testing.T) {
 		case "known?":
 			fmt.Println("known?")
 			os.WriteFile("known", []byte(os.Getenv("INTERLOCK_KNOWN")), 0o644)
+		case "noise?":
+			os.WriteFile(fmt.Sprintf("noise-%d", run), []byte(os.Getenv("INTERLOCK_NOISE")), 0o644)
+		case "breaks":
+			os.WriteFile("breaks", nil, 0o644)
+		case "seen?":
+			fmt.Println("seen?")
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+				if _, err := os.Stat("seen"); err == nil {
+					break
+				} else if time.Now().After(deadline) {
+					t.Fatal("nobody has seen the output")
+				}
+			}
 		case "wait":
 			os.WriteFile("waiting", nil, 0o644)
 			time.Sleep(time.Hour)
@@ -216,7 +232,7 @@ func TestCountsKOfN(t *testing.T) {
 	if second.Hits != 1 || second.Runs != 5 || second.Count != 1 || second.Run != 4 || second.Seed != 43 {
 		t.Errorf("pair 2-3: %+v", second)
 	}
-	if second.Replay != "interlock test -runs=1 -seed=43 example.com/m" {
+	if second.Replay != "interlock test -runs=1 -seed=43 -strength=150 example.com/m" {
 		t.Errorf("replay: %s", second.Replay)
 	}
 	if r.Counters.Slow != 50 || !slices.Equal(r.Coverage.Never, []uint32{2, 3}) || !slices.Equal(r.Coverage.Armed, []uint32{1}) {
@@ -246,7 +262,7 @@ func TestKnownPairsArePassedOn(t *testing.T) {
 	var all bytes.Buffer
 	cfg.Stdout = &all
 	r := campaignOf(t, cfg)
-	if want := []string{"run 1 [0 0]", "caught 1 [1 3]", "package 1 [0 0]failed", "run 2 [0 0]", "package 2 [0 0]failed"}; !slices.Equal(events, want) {
+	if want := []string{"run 1 [0 0]", "measured 1 [0 0]passed", "caught 1 [1 3]", "package 1 [0 0]failed", "run 2 [0 0]", "package 2 [0 0]failed"}; !slices.Equal(events, want) {
 		t.Errorf("events %q, want %q", events, want)
 	}
 	if out := all.String(); strings.Count(out, "known?") != 1 {
@@ -270,11 +286,15 @@ func TestOutcomesAreToldApart(t *testing.T) {
 		{"panic", Panicked, "panic: as the script says"},
 		{"exit", Failed, "FAIL\texample.com/m\t"},
 		{"hang", TimedOut, "panic: test timed out after 1.4s"},
+		{"wait", TimedOut, "*** Test killed: ran too long"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
-			if tt.script == "hang" {
+			switch tt.script {
+			case "hang":
 				cfg.Timeout = 400 * time.Millisecond // stretched by 3.5
+			case "wait":
+				cfg.Timeout, cfg.Floor = -1, time.Second
 			}
 			var out bytes.Buffer
 			cfg.Stdout = &out
@@ -289,6 +309,9 @@ func TestOutcomesAreToldApart(t *testing.T) {
 			if !strings.Contains(out.String(), tt.shown) || !strings.Contains(out.String(), "FAIL\texample.com/m\t") {
 				t.Errorf("shown:\n%s", out.String())
 			}
+			if tt.outcome == TimedOut && !strings.Contains(out.String(), "example.com/m.Test(") {
+				t.Errorf("no goroutine shown:\n%s", out.String())
+			}
 			if tt.outcome == Failed && len(r.Findings) == 1 && !r.Findings[0].Evidence.Harmful {
 				t.Error("a race in a run that failed, and fails only then, is harmful")
 			}
@@ -297,10 +320,10 @@ func TestOutcomesAreToldApart(t *testing.T) {
 }
 
 func TestHangingTestsAreLeftOut(t *testing.T) {
-	cfg := config(t, scripted("hang 1-2\nhang\n1-2\n1-2"), threeSites(t))
-	cfg.Runs, cfg.Timeout = 4, 100*time.Millisecond
+	cfg := config(t, scripted("hang 1-2\nhang\nhang\n1-2\n1-2"), threeSites(t))
+	cfg.Runs, cfg.Timeout = 5, 100*time.Millisecond
 	r := campaignOf(t, cfg)
-	if p := r.Packages[0]; p.Runs != 2 || p.Failures != 2 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "timed out in 2 runs") {
+	if p := r.Packages[0]; p.Runs != 3 || p.Failures != 3 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "timed out in 3 runs") {
 		t.Errorf("%+v, problems %q", p, r.Problems)
 	}
 }
@@ -395,7 +418,7 @@ func TestTimeoutIsStretched(t *testing.T) {
 		budget  int
 		want    time.Duration
 	}{{0, 0, 35 * time.Minute}, {-1, 0, 0}, {time.Minute, 50, 2 * time.Minute}} {
-		if got := stretch(tt.timeout, tt.budget); got != tt.want {
+		if got := stretch(plainTimeout(tt.timeout), tt.budget); got != tt.want {
 			t.Errorf("%v with budget %d: %v, want %v", tt.timeout, tt.budget, got, tt.want)
 		}
 	}

@@ -51,7 +51,7 @@ func (t *tally) confirm(cfg *Config, p pair) *finding.Finding {
 			Engine: "watch", Run: c.run, Runs: t.tries(p), Hits: len(c.hits), Count: c.count, Seed: c.seed, Test: c.test,
 		},
 	}
-	f.Evidence.Replay = replay(cfg, f)
+	f.Evidence.Replay = replay(cfg, c.strength, f)
 	if n := t.runs; n != f.Evidence.Runs {
 		f.Notes = append(f.Notes, fmt.Sprintf("armed in %d of the campaign's %d runs; the others looked for further races", f.Evidence.Runs, n))
 	}
@@ -107,8 +107,8 @@ func userPath(cfg *Config, file string) string {
 }
 
 // replay is the command that makes the first run that showed f once more.
-func replay(cfg *Config, f *finding.Finding) string {
-	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed)}
+func replay(cfg *Config, strength int, f *finding.Finding) string {
+	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed), fmt.Sprintf("-strength=%d", strength)}
 	if cfg.Budget > 0 {
 		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
 	}

@@ -28,29 +28,45 @@ type PackageResult struct {
 	Failures int // runs in which they did not pass
 	// First is the first failure, nil if there is none.
 	First *Failure
-	// Plain is the outcome of one run with the monitor asleep, made after the
-	// first failure; "" if there was none or it could not be made.
-	Plain Outcome
+	// Plain is how the tests went with the monitor asleep: in one run before
+	// all others and, after the first failure that it does not explain, in
+	// another. It is Passed if they passed in both, "" if there was none.
+	Plain     Outcome
+	PlainTime time.Duration // that the run before all others took
+	// Limit is when a monitored run was ended from outside; 0 is never.
+	Limit time.Duration
+	// UnderNoise counts the runs that failed as none without noise did, and
+	// UnderNoiseFirst is the first of them; Tests are the tests that failed so,
+	// where the output names some.
+	UnderNoise      int
+	UnderNoiseFirst *Failure
+	Tests           []string
+	// Strength is what the noise was weakened to in the end, in microseconds,
+	// since the tests depend on timing; 0 if it was not.
+	Strength int
 
-	timeouts int
+	plainTests []string // that failed without noise
+	timeouts   int
 }
 
-// OnlyMonitored reports that the tests failed in a monitored run and passed
-// in an unmonitored one: the noise has brought out a fault of the program, or
-// the monitor has caused one.
+// OnlyMonitored reports that the tests failed in monitored runs and passed in
+// those without noise: the noise has brought out a fault of the program, or
+// they count on time.
 func (p *PackageResult) OnlyMonitored() bool { return p.Failures > 0 && p.Plain == Passed }
 
 // Failure is one run of a package's tests that did not pass.
 type Failure struct {
-	Run     int
-	Seed    uint64
-	Outcome Outcome
-	Output  string
+	Run      int
+	Seed     uint64
+	Strength int // of the noise, in microseconds
+	Outcome  Outcome
+	Output   string
 }
 
 var (
 	panicLine   = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
 	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after `)
+	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 )
 
 // classify tells outcomes apart by the exit and, for a process that ended
@@ -71,12 +87,25 @@ func classify(p *process) Outcome {
 	return Failed
 }
 
+// failedTests gives the top-level tests that failed, in order.
+func (p *process) failedTests() []string {
+	var tests []string
+	for _, m := range failLine.FindAllSubmatch(p.output, -1) {
+		if name := string(m[1]); !slices.Contains(tests, name) {
+			tests = append(tests, name)
+		}
+	}
+	slices.Sort(tests)
+	return tests
+}
+
 // report gives what `go test` prints for a package: the output of tests that
-// failed, or of all with -v, and a line with the verdict.
+// failed, or of all with -v, if that was not shown before, and a line with the
+// verdict.
 func (p *process) report(pkg string, verbose bool) []byte {
 	var b bytes.Buffer
 	elapsed := fmt.Sprintf("%.3fs", p.elapsed.Seconds())
-	if p.outcome != Passed || verbose {
+	if !p.shown && (p.outcome != Passed || verbose) {
 		b.Write(p.output)
 		if n := len(p.output); n > 0 && p.output[n-1] != '\n' {
 			b.WriteByte('\n')

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,28 +21,41 @@ const (
 	grace         = 5 * time.Second
 	monitorBudget = 200 // percent of the plain time for noise, see dynamic/rt
 	monitorCost   = 50  // percent: instrumented accesses cost more even without noise
+	defaultFloor  = 10 * time.Second
 )
 
-// stretch gives the deadline of a monitored process for the one that the user
-// set: noise and monitor cost time that the program is not to blame for.
-// budget is in percent; 0, the monitor's own, is taken for 100.
-func stretch(timeout time.Duration, budget int) time.Duration {
+// plainTimeout gives the deadline that the user set, as `go test` has it; 0 is
+// none.
+func plainTimeout(timeout time.Duration) time.Duration {
 	if timeout == 0 {
-		timeout = defaultTimeout
+		return defaultTimeout
 	}
-	if timeout < 0 {
-		return 0
-	}
+	return max(timeout, 0)
+}
+
+// stretch gives the time that monitored tests may take that take so long
+// without the monitor: noise and monitor cost time that the program is not to
+// blame for. budget is in percent; 0 is the monitor's own.
+func stretch(plain time.Duration, budget int) time.Duration {
 	if budget <= 0 {
 		budget = monitorBudget
 	}
-	return timeout / 100 * time.Duration(100+budget+monitorCost)
+	return plain / 100 * time.Duration(100+budget+monitorCost)
+}
+
+// processOptions say how a test binary is run.
+type processOptions struct {
+	vars    []string      // added to the environment; without any the monitor sleeps
+	timeout time.Duration // test timeout, which the tests can ask for; 0 is none
+	limit   time.Duration // when it is ended from outside; 0 is never
+	live    bool          // show what it prints while it runs
 }
 
 // process is a test binary that has run.
 type process struct {
 	outcome Outcome
 	output  []byte // standard output and standard error
+	shown   bool   // the output was shown while it ran
 	elapsed time.Duration
 	exit    int    // exit code, -1 if a signal ended it
 	state   string // as the operating system tells it
@@ -50,45 +64,57 @@ type process struct {
 }
 
 // execute runs a test binary as `go test` does: in the package's folder, with
-// its arguments. vars are added to the environment; without any the monitor
-// sleeps.
-func (c *campaign) execute(ctx context.Context, b build.Binary, vars []string) *process {
-	limit := c.result.Timeout
-	args := []string{"-test.paniconexit0", "-test.timeout=" + limit.String()}
-	var out output
+// its arguments.
+func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions) *process {
+	args := []string{"-test.paniconexit0", "-test.timeout=" + o.timeout.String()}
+	out := new(output)
+	if o.live {
+		out.live = c.cfg.Stdout
+	}
 	cmd := exec.Command(b.Path, slices.Concat(args, c.cfg.TestFlags)...)
 	cmd.Dir = b.Dir
-	cmd.Env = slices.Concat(c.userEnv(b.Dir), vars)
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env = slices.Concat(c.userEnv(b.Dir), o.vars)
+	cmd.Stdout, cmd.Stderr = out, out
 	// A process that the tests leave behind may hold the output open.
 	cmd.WaitDelay = grace
-	p := &process{exit: -1}
+	p := &process{exit: -1, shown: out.live != nil}
 	began := time.Now()
 	if p.err = cmd.Start(); p.err != nil {
 		return p
 	}
-	p.killed = waitOrKill(ctx, cmd, limit)
+	p.killed = waitOrKill(ctx, cmd, o.deadline())
 	p.elapsed = time.Since(began)
 	p.output = out.bytes()
-	p.exit, p.state = cmd.ProcessState.ExitCode(), cmd.ProcessState.String()
+	p.exit = cmd.ProcessState.ExitCode()
+	p.state = cmd.ProcessState.String()
 	p.outcome = classify(p)
 	return p
+}
+
+// deadline is when a process is ended from outside: at its limit, or when it
+// has not ended itself at its own timeout. 0 is never.
+func (o *processOptions) deadline() time.Duration {
+	deadline := o.limit
+	if own := o.timeout + grace; o.timeout > 0 && (deadline == 0 || own < deadline) {
+		deadline = own
+	}
+	return deadline
 }
 
 // waitOrKill waits for the process to end. One that outlives its deadline is
 // asked for its goroutines, then killed; one whose campaign is interrupted is
 // killed at once, as its evidence is written already.
-func waitOrKill(ctx context.Context, cmd *exec.Cmd, limit time.Duration) (killed bool) {
+func waitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (killed bool) {
 	done := make(chan struct{})
 	go func() {
 		cmd.Wait() // the state says all
 		close(done)
 	}()
-	var deadline, end <-chan time.Time
-	if limit > 0 {
-		t := time.NewTimer(limit + grace)
+	var late, end <-chan time.Time
+	if deadline > 0 {
+		t := time.NewTimer(deadline)
 		defer t.Stop()
-		deadline = t.C
+		late = t.C
 	}
 	for {
 		select {
@@ -98,8 +124,8 @@ func waitOrKill(ctx context.Context, cmd *exec.Cmd, limit time.Duration) (killed
 			cmd.Process.Kill()
 			<-done
 			return killed
-		case <-deadline:
-			killed, deadline = true, nil
+		case <-late:
+			killed, late = true, nil
 			askForGoroutines(cmd.Process)
 			end = time.After(grace)
 		case <-end:
@@ -134,12 +160,17 @@ func (c *campaign) userEnv(dir string) []string {
 }
 
 // monitored is the environment that wakes the monitor.
-func monitored(file, sites string, run int, seed uint64, known []pair, budget int) []string {
+func monitored(file, sites string, run int, seed uint64, strength int, known []pair, budget int) []string {
+	noise := fmt.Sprintf("INTERLOCK_NOISE=strength=%d", strength)
+	if budget > 0 {
+		noise += fmt.Sprintf(",budget=%d", budget)
+	}
 	vars := []string{
 		"INTERLOCK_OUT=" + file,
 		"INTERLOCK_SITES=" + sites,
 		fmt.Sprintf("INTERLOCK_RUN=%d", run),
 		fmt.Sprintf("INTERLOCK_SEED=%d", seed),
+		noise,
 	}
 	if len(known) > 0 {
 		var list []string
@@ -147,9 +178,6 @@ func monitored(file, sites string, run int, seed uint64, known []pair, budget in
 			list = append(list, fmt.Sprintf("%d-%d", p[0], p[1]))
 		}
 		vars = append(vars, "INTERLOCK_KNOWN="+strings.Join(list, ","))
-	}
-	if budget > 0 {
-		vars = append(vars, fmt.Sprintf("INTERLOCK_NOISE=budget=%d", budget))
 	}
 	return vars
 }
@@ -159,12 +187,16 @@ func monitored(file, sites string, run int, seed uint64, known []pair, budget in
 type output struct {
 	head, tail []byte
 	dropped    int
+	live       io.Writer // gets everything at once as well, if not nil
 }
 
 const outputHalf = 4 << 20 // bytes
 
 func (o *output) Write(p []byte) (int, error) {
 	n := len(p)
+	if o.live != nil {
+		o.live.Write(p)
+	}
 	if room := outputHalf - len(o.head); room > 0 {
 		take := min(room, len(p))
 		o.head, p = append(o.head, p[:take]...), p[take:]

@@ -19,10 +19,12 @@ type caught struct {
 	record evidence.Record // the first
 	run    int
 	seed   uint64
-	test   string // package whose binary showed it first
-	hits   map[int]bool
-	count  int
-	failed map[string]bool // packages whose tests failed in a run that showed it
+	// strength of the noise in microseconds
+	strength int
+	test     string // package whose binary showed it first
+	hits     map[int]bool
+	count    int
+	failed   map[string]bool // packages whose tests failed in a run that showed it
 }
 
 // tally adds up the evidence of all runs.
@@ -34,6 +36,7 @@ type tally struct {
 	reached  map[uint32]bool
 	armed    map[uint32]bool
 	near     map[uint32]bool // sites of near misses
+	showed   map[string]bool // packages whose tests have shown a race
 
 	runs  int    // begun
 	seed  uint64 // of the run that goes on
@@ -41,7 +44,7 @@ type tally struct {
 }
 
 func newTally(p *plan.Plan) *tally {
-	return &tally{plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}}
+	return &tally{plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, showed: map[string]bool{}}
 }
 
 // begin says that a run begins in which the known pairs are not armed.
@@ -61,7 +64,7 @@ func (t *tally) pairs() []pair {
 
 // add takes up the records of one process and those that it started, and
 // gives the pairs that are new. failed says that the tests did not pass.
-func (t *tally) add(pkg string, records []evidence.Record, failed bool, problem func(string, ...any)) []pair {
+func (t *tally) add(pkg string, strength int, records []evidence.Record, failed bool, problem func(string, ...any)) []pair {
 	var fresh []pair
 	strange := 0
 	last := map[int]*evidence.Record{} // the latest counters of each process
@@ -74,7 +77,7 @@ func (t *tally) add(pkg string, records []evidence.Record, failed bool, problem 
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
 			strange++
 		default:
-			if p, isNew := t.race(pkg, r, failed); isNew {
+			if p, isNew := t.race(pkg, strength, r, failed); isNew {
 				fresh = append(fresh, p)
 			}
 		}
@@ -92,12 +95,13 @@ func (t *tally) add(pkg string, records []evidence.Record, failed bool, problem 
 	return fresh
 }
 
-func (t *tally) race(pkg string, r *evidence.Record, failed bool) (pair, bool) {
+func (t *tally) race(pkg string, strength int, r *evidence.Record, failed bool) (pair, bool) {
+	t.showed[pkg] = true
 	p := makePair(r.A.Site, r.B.Site)
 	c := t.caught[p]
 	isNew := c == nil
 	if isNew {
-		c = &caught{record: *r, run: t.runs, seed: t.seed, test: pkg, hits: map[int]bool{}, failed: map[string]bool{}}
+		c = &caught{record: *r, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}, failed: map[string]bool{}}
 		t.caught[p] = c
 	}
 	c.count += int(max(r.Count, 1))

@@ -56,7 +56,7 @@ func TestVerdict(t *testing.T) {
 		{"finding wins", canceled, report.Report{Findings: []*finding.Finding{fit()}, Problems: []string{"p"}}, true, exitFindings},
 		{"interrupted", canceled, report.Report{Problems: []string{"p"}}, true, exitInterrupted},
 		{"incomplete", t.Context(), report.Report{Problems: []string{"p"}}, true, exitIncomplete},
-		{"tests failed", t.Context(), report.Report{}, true, exitTestsFailed},
+		{"tests failed", t.Context(), report.Report{}, true, exitFindings},
 		{"unfit finding", t.Context(), report.Report{Findings: []*finding.Finding{broken}}, false, exitIncomplete},
 	} {
 		c, stdout, stderr := newCall(tt.ctx)

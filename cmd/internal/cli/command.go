@@ -49,6 +49,7 @@ type options struct {
 	runs      int
 	seed      uint64
 	budget    int
+	strength  int
 	only      string
 	suspected bool
 	write     bool

@@ -28,10 +28,9 @@ folder, and none means the package in it. The first thing to try in a module:
 Exit codes:
 
     0    no findings
-    1    findings were reported
+    1    findings were reported, or tests failed
     2    wrong usage or configuration; nothing was done
     3    something could not be analysed or built
-    4    tests failed, and no finding says why
     130  interrupted, with no finding so far
 
 "interlock help <command>" tells more about a command,

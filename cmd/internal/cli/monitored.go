@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -52,7 +53,8 @@ func (c *call) execute(p *progress, pl *planned, cfg campaign.Config, out io.Wri
 	if c.verbose {
 		p.line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.plan).Monitored, ws.Rewritten(), c.seed)
 	}
-	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Budget = ws, pl.plan, c.runs, c.seed, c.budget
+	cfg.Workspace, cfg.Plan, cfg.Runs = ws, pl.plan, c.runs
+	cfg.Seed, cfg.Budget, cfg.Strength = c.seed, c.budget, c.strength
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
 	}
@@ -79,9 +81,17 @@ func (c *call) watch(p *progress) func(campaign.Event) {
 			p.at(e.Run-1, e.Runs, fmt.Sprintf("runs, races caught: %d", caught))
 		case campaign.Caught:
 			caught++
+		case campaign.Measured:
+			if c.verbose {
+				p.line("%s %s in %s without noise; a run may take %s", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond), e.Limit.Round(time.Second))
+			}
+		case campaign.Weakened:
+			if c.verbose {
+				p.line("%s %s under noise, and not without: its strength is at most %d from now on", e.Package, e.Outcome, e.Strength)
+			}
 		case campaign.PackageDone:
 			if c.verbose {
-				p.line("run %d of %d, seed %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
+				p.line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
 			}
 		}
 	}
@@ -133,22 +143,33 @@ func (m *monitored) fill(c *call, r *report.Report) {
 // tellFailures says which packages' tests failed, as the tests' own output
 // does not say in which runs, nor whether the monitor has to do with it.
 func (c *call) tellFailures(r *campaign.Result) {
-	hint := ""
-	if len(r.Findings) == 0 {
-		hint = ": they depend on timing, or the noise brings out a fault that the monitor does not see (a smaller -budget means less noise)"
-	}
 	for i := range r.Packages {
-		p := &r.Packages[i]
-		if p.Failures == 0 {
-			continue
+		if p := &r.Packages[i]; p.Failures > 0 {
+			c.tell(failureOf(p, len(r.Findings) > 0))
 		}
-		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
-		switch {
-		case p.OnlyMonitored():
-			s += "; once more without the monitor, they passed" + hint
-		case p.Plain != "":
-			s += "; so they did once more without the monitor"
-		}
-		c.tell(s)
 	}
+}
+
+// failureOf tells in a line how the tests of a package failed.
+func failureOf(p *campaign.PackageResult, findings bool) string {
+	if p.UnderNoise == 0 {
+		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
+		if p.Plain != "" {
+			s += fmt.Sprintf("; without noise they %s too", p.Plain)
+		}
+		return s
+	}
+	what, f := "the tests of "+p.Package, p.UnderNoiseFirst
+	if len(p.Tests) > 0 {
+		what = strings.Join(p.Tests, ", ") + " of " + p.Package
+	}
+	s := fmt.Sprintf("%s: depends on timing: %s under noise in %d of %d runs, first in run %d with seed %d and strength %d, not without noise",
+		what, f.Outcome, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
+	switch {
+	case p.Strength > 0:
+		s += fmt.Sprintf("; no finding explains it, so later runs had a strength of at most %d", p.Strength)
+	case findings:
+		s += "; a finding may explain it"
+	}
+	return s
 }

@@ -17,11 +17,17 @@ The tests' own output goes to standard output as go test prints it (to standard 
 is not text): the first run whole, then each package's first failure. Flags after -- are those of
 go test. Your files are not touched; the instrumented copies live in a temporary folder.
 
-Tests that fail without any finding end in exit code 4.`,
+Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
+count on time, or the noise has brought out a bug that the monitor does not see. Both end in exit
+code 1, are told apart from findings, and weaken the noise for that package from then on. A test
+that is known to count on time is left out with -- -skip TestName.
+
+A run is ended, with the stacks of all goroutines, when it takes several times what the tests take
+without noise, which one run before all others measures.`,
 	examples: [][2]string{
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
-		{"interlock test -seed 42 -runs 1 ./cache", "a run again"},
+		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "a run again"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
 	flags: func(fs *flag.FlagSet, o *options) {
@@ -41,7 +47,11 @@ func campaignFlags(fs *flag.FlagSet, o *options) {
 	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
 	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
 	fs.IntVar(&o.budget, "budget", 0, "spend at most this `percent` of the time on noise (default: the monitor's own)")
+	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from run to run)")
 }
+
+// maxStrength is a second: a window as long as that catches whatever comes by.
+const maxStrength = 1_000_000
 
 // checkCampaign finds faults in the flags, and chooses what they leave open.
 func (o *options) checkCampaign() error {
@@ -50,6 +60,9 @@ func (o *options) checkCampaign() error {
 	}
 	if o.budget < 0 || o.budget > 100 {
 		return fmt.Errorf("-budget %d: want a percentage", o.budget)
+	}
+	if o.strength < 0 || o.strength > maxStrength {
+		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
 	}
 	if o.seed == 0 {
 		o.seed = uint64(rand.Uint32()) + 1 // short, since people type it

@@ -53,7 +53,7 @@ func verdict(r *report.Report, left int, testsFailed bool) int {
 	case len(r.Problems) > 0:
 		return exitIncomplete
 	case testsFailed:
-		return exitTestsFailed
+		return exitFindings
 	}
 	return exitClean
 }

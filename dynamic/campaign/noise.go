@@ -1,0 +1,132 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+// ladder holds the strengths of the noise in successive runs, in microseconds,
+// round and round. Most runs are gentle, so that tests which count on time pass
+// as they pass without the monitor: a window of 1 ms at each of a few accesses
+// in a row upsets a test that sleeps for 3 ms. Some are strong, since a short
+// window misses what comes by late. The number of rungs is odd, so that each is
+// met by runs that arm known pairs and by runs that do not.
+var ladder = [...]int{150, 150, 1000, 150, 2000}
+
+// weakest is the strength below which noise is not weakened further: windows
+// of a few microseconds are what the scheduler does by itself.
+const weakest = 10
+
+// maxTimeouts is how often a package's tests may time out before later runs
+// leave them out: a campaign is not to last days for tests that hang.
+const maxTimeouts = 3
+
+// strength gives that of the noise for a package in run n.
+func (c *campaign) strength(n int, pkg *PackageResult) int {
+	s := c.cfg.Strength
+	if s == 0 {
+		s = ladder[(n-1)%len(ladder)]
+	}
+	if pkg.Strength > 0 {
+		s = min(s, pkg.Strength)
+	}
+	return s
+}
+
+// measure runs the tests once without noise: their time bounds that of the
+// monitored runs, and tests that fail now need no noise to fail. For a binary
+// without a monitor it is the only run.
+func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResult) error {
+	timeout := plainTimeout(c.cfg.Timeout)
+	p := c.execute(ctx, b, processOptions{timeout: timeout, live: !b.Monitored && c.verbose()})
+	if p.err != nil && ctx.Err() == nil {
+		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+	}
+	settle(ctx, p)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.outcome, p.elapsed, p.failedTests()
+	pkg.Limit = stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
+	if p.outcome == TimedOut { // they hang: more time is no use
+		pkg.Limit, pkg.timeouts = timeout+grace, maxTimeouts-1
+	}
+	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Limit: pkg.Limit})
+	if !b.Monitored {
+		c.judge(ctx, 1, 0, b, pkg, p)
+	}
+	return nil
+}
+
+// judge takes up how the tests went in a run.
+func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, pkg *PackageResult, p *process) {
+	pkg.Runs++
+	underNoise := !pkg.likePlain(p)
+	c.show(n == 1 || p.outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), p.report(b.Package, c.verbose()))
+	if p.outcome == Passed {
+		return
+	}
+	pkg.Failures++
+	failure := &Failure{Run: n, Seed: c.seen.seed, Strength: strength, Outcome: p.outcome, Output: string(p.output)}
+	if pkg.First == nil {
+		pkg.First = failure
+	}
+	if p.outcome == TimedOut {
+		if pkg.timeouts++; pkg.timeouts == maxTimeouts {
+			c.result.Problems = append(c.result.Problems, fmt.Sprintf("the tests of %s timed out in %d runs, later runs leave them out", b.Package, maxTimeouts))
+		}
+	}
+	if underNoise && pkg.UnderNoise == 0 {
+		c.repeat(ctx, b, pkg)
+		underNoise = !pkg.likePlain(p)
+	}
+	if underNoise && ctx.Err() == nil {
+		c.blameNoise(pkg, failure, p)
+	}
+}
+
+// likePlain reports whether a run passed, or failed as one without noise did.
+func (pkg *PackageResult) likePlain(p *process) bool {
+	if p.outcome == Passed || pkg.Plain == "" {
+		return true
+	}
+	for _, t := range p.failedTests() {
+		if !slices.Contains(pkg.plainTests, t) {
+			return false
+		}
+	}
+	return p.outcome == pkg.Plain
+}
+
+// repeat runs the tests once more without noise: they may fail now and then by
+// themselves.
+func (c *campaign) repeat(ctx context.Context, b build.Binary, pkg *PackageResult) {
+	p := c.execute(ctx, b, processOptions{timeout: plainTimeout(c.cfg.Timeout), limit: pkg.Limit})
+	settle(ctx, p)
+	if p.err != nil || ctx.Err() != nil || p.outcome == Passed {
+		return
+	}
+	pkg.Plain = p.outcome
+	pkg.plainTests = append(pkg.plainTests, p.failedTests()...)
+}
+
+// blameNoise counts a run that failed and would not have without noise. Where
+// no race explains that, later noise is weaker, so that tests which count on
+// time do not spend the rest of the campaign failing.
+func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
+	if pkg.UnderNoise++; pkg.UnderNoise == 1 {
+		pkg.UnderNoiseFirst = f
+	}
+	for _, t := range p.failedTests() {
+		if !slices.Contains(pkg.plainTests, t) && !slices.Contains(pkg.Tests, t) {
+			pkg.Tests = append(pkg.Tests, t)
+		}
+	}
+	if weaker := max(f.Strength/2, weakest); !c.seen.showed[pkg.Package] && weaker < f.Strength {
+		pkg.Strength = weaker
+		c.progress(Event{Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed, Package: pkg.Package, Outcome: f.Outcome, Strength: weaker})
+	}
+}

@@ -1,0 +1,115 @@
+package campaign
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// noises gives what INTERLOCK_NOISE was in each run.
+func noises(t *testing.T, cfg Config) []string {
+	t.Helper()
+	var all []string
+	for run := 1; run <= cfg.Runs; run++ {
+		data, err := os.ReadFile(filepath.Join(cfg.Binaries[0].Dir, fmt.Sprintf("noise-%d", run)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(data))
+	}
+	return all
+}
+
+func TestNoiseClimbsTheLadder(t *testing.T) {
+	cfg := config(t, scripted(strings.Repeat("noise?\n", 6)), threeSites(t))
+	cfg.Runs = 6
+	campaignOf(t, cfg)
+	var want []string
+	for run := range cfg.Runs {
+		want = append(want, fmt.Sprintf("strength=%d", ladder[run%len(ladder)]))
+	}
+	if got := noises(t, cfg); !slices.Equal(got, want) {
+		t.Errorf("noise %q, want %q", got, want)
+	}
+	cfg.Strength, cfg.Budget, cfg.Runs = 70, 50, 1
+	campaignOf(t, cfg)
+	if got := noises(t, cfg); got[0] != "strength=70,budget=50" {
+		t.Errorf("noise %q", got)
+	}
+}
+
+// Tests that fail under noise alone have it weakened by half each time; a race
+// in the same package is explanation enough.
+func TestNoiseIsWeakened(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		noise        []string
+		want         PackageResult
+	}{
+		{
+			"timing", "fail noise?\nfail noise?\nnoise?", []string{"strength=100", "strength=50", "strength=25"},
+			PackageResult{Failures: 2, UnderNoise: 2, Strength: 25, Plain: Passed, Tests: []string{"Test"}},
+		},
+		{
+			"race", "fail 1-2 noise?\nfail noise?\nnoise?", []string{"strength=100", "strength=100", "strength=100"},
+			PackageResult{Failures: 2, UnderNoise: 2, Plain: Passed, Tests: []string{"Test"}},
+		},
+		{
+			"fails by itself now and then", "breaks fail noise?\nfail noise?\nnoise?", []string{"strength=100", "strength=100", "strength=100"},
+			PackageResult{Failures: 2, Plain: Failed},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config(t, scripted(tt.script), threeSites(t))
+			cfg.Runs, cfg.Strength = 3, 100
+			r := campaignOf(t, cfg)
+			if got := noises(t, cfg); !slices.Equal(got, tt.noise) {
+				t.Errorf("noise %q, want %q", got, tt.noise)
+			}
+			p := r.Packages[0]
+			got := PackageResult{Failures: p.Failures, UnderNoise: p.UnderNoise, Strength: p.Strength, Plain: p.Plain, Tests: p.Tests}
+			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", tt.want) {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+			if p.Failures == 0 || p.First == nil || (p.UnderNoise > 0) != (p.UnderNoiseFirst != nil) {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+func TestFailingWithoutNoiseIsNoTiming(t *testing.T) {
+	cfg := config(t, scripted("fail\npanic\n"), threeSites(t))
+	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Runs = 2
+	p := campaignOf(t, cfg).Packages[0]
+	// The first run fails as without noise, the second in another way.
+	if p.Plain != Failed || p.Failures != 2 || p.UnderNoise != 1 || p.UnderNoiseFirst.Run != 2 || p.OnlyMonitored() {
+		t.Errorf("%+v", p)
+	}
+}
+
+// seen says by a file that it was given the word.
+type seen struct{ file string }
+
+func (s seen) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), "seen?") {
+		return len(b), os.WriteFile(s.file, nil, 0o644)
+	}
+	return len(b), nil
+}
+
+// With -test.v the first run shows its output while it goes on.
+func TestOutputIsShownLive(t *testing.T) {
+	cfg := config(t, scripted("seen?"), threeSites(t))
+	cfg.TestFlags = []string{"-test.v"}
+	cfg.Stdout = seen{filepath.Join(cfg.Binaries[0].Dir, "seen")}
+	if r := campaignOf(t, cfg); r.Failed() {
+		t.Errorf("%+v", r.Packages[0].First)
+	}
+}
