@@ -5,7 +5,6 @@ package rt
 import (
 	"os"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -83,26 +82,71 @@ func number(name string, unset uint64) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// parseNoise reads "prob=0..1000,strength=microseconds,budget=percent"; each
-// part may be missing.
+// parseNoise reads "heuristic,prob=0..1000,strength=microseconds,budget=percent";
+// each part may be missing. The heuristic is "random", "variable:group,..." or
+// "location:site,...".
 func parseNoise() (problem string) {
 	for rest := env("INTERLOCK_NOISE"); rest != ""; {
 		var part string
 		part, rest = cut(rest, ',')
-		key, value := cut(part, '=')
-		n, err := strconv.ParseUint(value, 10, 24)
-		switch {
-		case err == nil && key == "prob" && n <= 1000:
-			noise.prob = n
-		case err == nil && key == "strength":
-			noise.strength = int64(n) * 1000
-		case err == nil && key == "budget":
-			noise.percent = int64(n)
-		default:
+		if !setNoise(part) && !placeNoise(part) {
 			return "INTERLOCK_NOISE has a bad part " + strconv.Quote(part)
 		}
 	}
 	return ""
+}
+
+// setNoise takes a part "key=value".
+func setNoise(part string) (ok bool) {
+	key, value := cut(part, '=')
+	n, err := strconv.ParseUint(value, 10, 24)
+	switch {
+	case err == nil && key == "prob" && n <= 1000:
+		noise.prob = n
+	case err == nil && key == "strength":
+		noise.strength = int64(n) * 1000
+	case err == nil && key == "budget":
+		noise.percent = int64(n)
+	default:
+		return false
+	}
+	return true
+}
+
+// placeNoise takes a heuristic, or one more number of its list. Only one
+// heuristic may be given, and only what the site table has.
+func placeNoise(part string) (ok bool) {
+	name, number := cut(part, ':')
+	switch {
+	case noise.where >= byVariable && number == "":
+		number = name
+	case noise.where != guided:
+		return false
+	case part == "random":
+		noise.where = everywhere
+		return true
+	case name == "variable":
+		noise.where = byVariable
+	case name == "location":
+		noise.where = byLocation
+	default:
+		return false
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	return err == nil && choose(uint32(n))
+}
+
+// choose marks the sites of group n, or site n, and reports whether there are any.
+func choose(n uint32) (found bool) {
+	for id := range sites {
+		s := &sites[id]
+		chosen := noise.where == byVariable && s.group == n || noise.where == byLocation && uint32(id) == n
+		if chosen && s.load().is(siteKnown) {
+			s.update(func(st siteState) siteState { return st | siteChosen })
+			found = true
+		}
+	}
+	return found
 }
 
 // parseKnown reads "idA-idB,...".
@@ -127,51 +171,36 @@ func readSites() (problem string) {
 	if err != nil {
 		return "INTERLOCK_SITES cannot be read: " + err.Error()
 	}
-	var rows []row
-	maxID, maxGroup := uint32(0), uint32(0)
 	for line := ""; text != ""; {
-		line, text = cut(text, '\n')
-		if line == "" {
-			continue
-		}
-		r, ok := parseRow(line)
-		if !ok {
+		if line, text = cut(text, '\n'); line != "" && !readSite(line) {
 			return `INTERLOCK_SITES has a line that is not "id group flags": ` + strconv.Quote(line)
-		}
-		rows = append(rows, r)
-		maxID, maxGroup = max(maxID, r.id), max(maxGroup, r.group)
-	}
-	sites, shared = make([]site, maxID+1), make([]atomic.Bool, maxGroup+1)
-	for _, r := range rows {
-		sites[r.id].group = r.group
-		sites[r.id].state.Store(uint64(r.state))
-		if r.state.is(siteSuspicious) {
-			noise.focused = random&3 != 0 // the other runs look around
 		}
 	}
 	return ""
 }
 
-// row is a line of the site table.
-type row struct {
-	id, group uint32
-	state     siteState
-}
-
-func parseRow(line string) (r row, ok bool) {
+func readSite(line string) (ok bool) {
 	textID, line := cut(line, ' ')
 	textGroup, flags := cut(line, ' ')
 	id, err1 := strconv.ParseUint(textID, 10, 32)
 	group, err2 := strconv.ParseUint(textGroup, 10, 32)
-	r = row{uint32(id), uint32(group), siteKnown}
-	switch flags {
-	case "s":
-		r.state |= siteSuspicious
-	case "-":
-	default:
-		return r, false
+	if err1 != nil || err2 != nil || id == 0 || id >= maxSites || group >= maxSites || flags != "-" && flags != "s" {
+		return false
 	}
-	return r, err1 == nil && err2 == nil && 0 < id && id < maxSites && group < maxSites
+	sites, shared = grow(sites, id), grow(shared, group)
+	state := siteKnown
+	if flags == "s" {
+		state |= siteSuspicious
+		noise.focused = random&3 != 0 // the other runs look around
+	}
+	sites[id].group = uint32(group)
+	sites[id].state.Store(uint64(state))
+	return true
+}
+
+// grow gives s with an element n.
+func grow[T any](s []T, n uint64) []T {
+	return append(s, make([]T, max(int(n)+1-len(s), 0))...)
 }
 
 // cut gives what is before the first sep in s, and what is after it. (Package
@@ -198,18 +227,14 @@ func readFile(path string) (text string, err error) {
 	defer syscall.Close(fd)
 	var all []byte
 	buf := make([]byte, 64<<10)
-	for {
-		n, err := syscall.Read(fd, buf)
-		switch {
-		case err == syscall.EINTR:
-		case err != nil:
+	for n := 1; n != 0; {
+		n, err = syscall.Read(fd, buf)
+		if err != nil && err != syscall.EINTR {
 			return "", err
-		case n <= 0:
-			return string(all), nil
-		default:
-			all = append(all, buf[:n]...)
 		}
+		all = append(all, buf[:max(n, 0)]...)
 	}
+	return string(all), nil
 }
 
 // complain writes one line to stderr.

@@ -47,8 +47,8 @@
 //
 // Missed are: races whose accesses come further apart than a window lasts;
 // accesses by code that is not instrumented; sites that run only while the
-// filter is closed; an access that begins more than 24 bytes below a window
-// that it reaches into, unless the filter is open; everything on stacks
+// filter is closed; an access by [R] or [W] that begins more than 24 bytes
+// below a window that it reaches into, unless the filter is open; everything on stacks
 // (another goroutine cannot reach a stack); whatever the counters of
 // evidence.Counters say was dropped. A goroutine alone in its process holds
 // no window, nor does a sequential test in a test binary. And -race, in the

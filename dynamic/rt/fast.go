@@ -21,7 +21,7 @@ var filter struct {
 //go:norace
 func R[T any](p *T, site uint32) *T {
 	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
-		slowRead(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+		before(unsafe.Pointer(p), unsafe.Sizeof(*p), site, 0)
 	}
 	return p
 }
@@ -31,7 +31,7 @@ func R[T any](p *T, site uint32) *T {
 //go:norace
 func W[T any](p *T, site uint32) *T {
 	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
-		slowWrite(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+		before(unsafe.Pointer(p), unsafe.Sizeof(*p), site, writes)
 	}
 	return p
 }
@@ -42,7 +42,7 @@ func W[T any](p *T, site uint32) *T {
 //go:norace
 func AR[T any](p *T, site uint32) *T {
 	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
-		slowAtomicRead(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+		before(unsafe.Pointer(p), unsafe.Sizeof(*p), site, atomically)
 	}
 	return p
 }
@@ -53,7 +53,7 @@ func AR[T any](p *T, site uint32) *T {
 //go:norace
 func AW[T any](p *T, site uint32) *T {
 	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
-		slowAtomicWrite(unsafe.Pointer(p), unsafe.Sizeof(*p), site)
+		before(unsafe.Pointer(p), unsafe.Sizeof(*p), site, atomically|writes)
 	}
 	return p
 }
@@ -65,7 +65,7 @@ func AW[T any](p *T, site uint32) *T {
 //go:norace
 func RS[S ~[]E, E any](s S, site uint32) S {
 	if filter.bits != 0 {
-		slowRead(*(*unsafe.Pointer)(unsafe.Pointer(&s)), uintptr(len(s))*unsafe.Sizeof(s[0]), site)
+		before(*(*unsafe.Pointer)(unsafe.Pointer(&s)), uintptr(len(s))*unsafe.Sizeof(s[0]), site, 0)
 	}
 	return s
 }
@@ -76,7 +76,7 @@ func RS[S ~[]E, E any](s S, site uint32) S {
 //go:norace
 func WS[S ~[]E, E any](s S, site uint32) S {
 	if filter.bits != 0 {
-		slowWrite(*(*unsafe.Pointer)(unsafe.Pointer(&s)), uintptr(len(s))*unsafe.Sizeof(s[0]), site)
+		before(*(*unsafe.Pointer)(unsafe.Pointer(&s)), uintptr(len(s))*unsafe.Sizeof(s[0]), site, writes)
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func WS[S ~[]E, E any](s S, site uint32) S {
 //go:norace
 func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 	if filter.bits>>(*(*uintptr)(unsafe.Pointer(&m))>>3&63)&1 != 0 {
-		slowMapRead(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site)
+		beforeMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site, 0)
 	}
 	return m
 }
@@ -96,7 +96,7 @@ func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 //go:norace
 func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 	if filter.bits>>(*(*uintptr)(unsafe.Pointer(&m))>>3&63)&1 != 0 {
-		slowMapWrite(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site)
+		beforeMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site, writes)
 	}
 	return m
 }

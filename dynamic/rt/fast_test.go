@@ -67,8 +67,7 @@ func BenchmarkWalk(b *testing.B) {
 		withEngine(b)
 		held := new([8]int)
 		keepShared = held
-		i := reserve()
-		publish(i, &access{addr: addrOf(held), size: 8, site: 1, mode: writes, goid: -1}, nanotime())
+		i := publish(&access{addr: addrOf(held), size: 8, site: 1, mode: writes, goid: -1}, nanotime())
 		tell(i)
 		b.Cleanup(func() { withdraw(i, nanotime()) })
 		for b.Loop() {
@@ -85,7 +84,7 @@ func BenchmarkSlow(b *testing.B) {
 	p := new(int)
 	keepShared = p
 	for b.Loop() {
-		slowRead(unsafe.Pointer(p), 8, 1)
+		before(unsafe.Pointer(p), 8, 1, 0)
 	}
 }
 

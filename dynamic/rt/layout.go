@@ -30,6 +30,14 @@ const (
 // conflicts reports whether accesses of modes m and n race unless ordered.
 func (m mode) conflicts(n mode) bool { return (m|n)&writes != 0 && m&n&atomically == 0 }
 
+// access is one access that is about to happen.
+type access struct {
+	addr, size uintptr
+	site       uint32
+	mode       mode
+	goid       int64
+}
+
 // siteState is what the engine knows of a site, in one word:
 //
 //	bits 0-31  due: when the site may hold its next window, in ticks (see ticks)
@@ -44,6 +52,7 @@ const (
 	siteArmed                                   // held a window
 	siteNear                                    // an access of another goroutine came close, see notice
 	siteCaught                                  // in a pair that was caught
+	siteChosen                                  // noise is asked for here, or at its variable
 )
 
 // inWindow as due: a goroutine is in a window of the site, which it will settle.

@@ -9,12 +9,23 @@ import (
 	"unsafe"
 )
 
-// noise is the random heuristic of AtomRace (3.3): at a site that is due, with
-// probability prob/1000, a window of about strength. In a focused run, one of
-// several with a site table that names suspicious sites, it is the location-
-// and variable-based one: those sites and sites that two goroutines were seen
-// to come to get the noise, others hardly any, whose delays would only drive
-// the two sides of a race apart.
+// heuristic says where noise is made. The last three are those of AtomRace
+// (3.3): at each site that is due, with probability prob/1000, a window of
+// about strength.
+type heuristic uint8
+
+const (
+	// guided makes noise where races are likely: always at suspicious sites and
+	// at variables that two goroutines were seen to come to, with prob/1000
+	// elsewhere. In a focused run, three of four where the table names suspicious
+	// sites, there is hardly any noise elsewhere: it would only drive the two
+	// sides of a race apart.
+	guided     heuristic = iota
+	everywhere           // AtomRace's random
+	byVariable           // all sites of the groups chosen
+	byLocation           // the sites chosen
+)
+
 var noise struct {
 	noiseSettings
 	spent atomic.Int64 // union of all windows that ended; stored under table.mu
@@ -27,14 +38,19 @@ type noiseSettings struct {
 	strength int64  // nanoseconds
 	percent  int64  // of the plain time that windows may take in all
 	floor    int64  // nanoseconds that they may take in any case
+	where    heuristic
 	focused  bool
 }
 
 var defaultNoise = noiseSettings{prob: 1000, strength: 1_000_000, percent: 200, floor: 200_000_000}
 
 // probFor gives the probability, of 1000, of a window at a site that is due.
-func (n *noiseSettings) probFor(worthy bool) uint64 {
+func (n *noiseSettings) probFor(state siteState, worthy bool) uint64 {
 	switch {
+	case n.where >= byVariable && !state.is(siteChosen):
+		return 0
+	case n.where != guided:
+		return n.prob
 	case worthy && n.prob > 0:
 		return 1000
 	case n.focused:
@@ -63,7 +79,7 @@ func (s *site) load() siteState { return siteState(s.state.Load()) }
 func known(id uint32) bool { return uint64(id) < uint64(len(sites)) && sites[id].load().is(siteKnown) }
 
 // worthy reports whether the site is worth more noise than others.
-func (s *site) worthy() bool { return s.load().is(siteSuspicious) || shared[s.group].Load() }
+func (s *site) worthy() bool { return s.load().is(siteSuspicious|siteChosen) || shared[s.group].Load() }
 
 // update sets the state to f of it.
 func (s *site) update(f func(siteState) siteState) {
@@ -99,7 +115,7 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	}
 	ns = windowLength(uint32(n), state)
 	worthy := s.worthy()
-	if prob := noise.probFor(worthy); n>>32*1000>>32 >= prob {
+	if prob := noise.probFor(state, worthy); n>>32*1000>>32 >= prob {
 		return 0, 0
 	}
 	if !affordable(now, ns, n>>12&0xfffff, worthy) {
@@ -150,13 +166,13 @@ func (s *site) comeNear() {
 // is shared (LiteRace: hot code is sampled less).
 func settle(id uint32, hit bool, now int64) {
 	s := &sites[id]
+	quiet := uint(1)
+	if !s.worthy() {
+		quiet = 2
+	}
 	s.update(func(st siteState) siteState {
-		switch {
-		case hit:
-		case s.worthy():
-			st = st.withLevel(st.level() + 1)
-		default:
-			st = st.withLevel(st.level() + 2)
+		if !hit {
+			st = st.withLevel(st.level() + quiet)
 		}
 		return st.resting(now)
 	})
@@ -166,24 +182,19 @@ func settle(id uint32, hit bool, now int64) {
 // partner would be news. Sites that the table does not know are left out: a
 // campaign may narrow it down.
 func settlePair(a, b uint32, now int64) {
-	settleCaught(a, now)
-	if b != a {
-		settleCaught(b, now)
-	}
-}
-
-func settleCaught(id uint32, now int64) {
 	const rarely = 7 // at least 64 ms until the next window
-	if !known(id) {
-		return
-	}
-	sites[id].update(func(st siteState) siteState {
-		st = st.withLevel(st.level()+rarely) | siteCaught
-		if st.due() == inWindow {
-			return st
+	for i, id := range [2]uint32{a, b} {
+		if i == 1 && b == a || !known(id) {
+			continue
 		}
-		return st.resting(now)
-	})
+		sites[id].update(func(st siteState) siteState {
+			st = st.withLevel(st.level()+rarely) | siteCaught
+			if st.due() == inWindow {
+				return st
+			}
+			return st.resting(now)
+		})
+	}
 }
 
 // resting gives st, due after a time that doubles with each level.
@@ -210,7 +221,7 @@ func windowLength(random uint32, state siteState) int64 {
 	ns := noise.strength
 	part := int64(random >> 4 & 0xff)
 	switch kind := random & 15; {
-	case kind < 2 || kind < 8 && state.is(siteSuspicious):
+	case kind < 2 || kind < 8 && state.is(siteSuspicious|siteChosen):
 		return 2*ns + ns*part/32
 	case kind < 6 && state.is(siteArmed):
 		return ns/50 + ns*part/2560

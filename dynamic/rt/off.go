@@ -15,14 +15,8 @@ func init() {
 	}
 }
 
-func slowRead(p unsafe.Pointer, size uintptr, site uint32)  {}
-func slowWrite(p unsafe.Pointer, size uintptr, site uint32) {}
-
-func slowAtomicRead(p unsafe.Pointer, size uintptr, site uint32)  {}
-func slowAtomicWrite(p unsafe.Pointer, size uintptr, site uint32) {}
-
-func slowMapRead(p unsafe.Pointer, site uint32)  {}
-func slowMapWrite(p unsafe.Pointer, site uint32) {}
+func before(p unsafe.Pointer, size uintptr, site uint32, m mode) {}
+func beforeMap(p unsafe.Pointer, site uint32, m mode)            {}
 
 // Flush does nothing on this platform.
 func Flush() {}

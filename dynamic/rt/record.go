@@ -27,35 +27,19 @@ var out struct {
 	statsCalls uint64       // calls when they were written last; guarded by mu
 }
 
-// pairTable is the set of pairs of sites caught in this process.
-type pairTable struct{ keys [4096]atomic.Uint64 }
+// pairs is the set of pairs of sites caught in this process, a hash table;
+// stored under out.mu.
+var pairs [4096]atomic.Uint64
 
-var pairs pairTable
-
-// find gives the place of key, or the free one where it belongs, or nil.
-func (t *pairTable) find(key uint64) *atomic.Uint64 {
-	for i, h := 0, mix(key); i < len(t.keys); i, h = i+1, h+1 {
-		p := &t.keys[h%uint64(len(t.keys))]
+// pairPlace gives the place of key, or the free one where it belongs, or nil.
+func pairPlace(key uint64) *atomic.Uint64 {
+	for i, h := 0, mix(key); i < len(pairs); i, h = i+1, h+1 {
+		p := &pairs[h%uint64(len(pairs))]
 		if k := p.Load(); k == key || k == 0 {
 			return p
 		}
 	}
 	return nil
-}
-
-func (t *pairTable) caught(key uint64) bool {
-	p := t.find(key)
-	return p != nil && p.Load() == key
-}
-
-// catch reports whether key is new, and adds it. requires: out.mu.
-func (t *pairTable) catch(key uint64) bool {
-	p := t.find(key)
-	if p == nil {
-		counters.notWritten.Add(1)
-		return false
-	}
-	return p.Swap(key) == 0
 }
 
 // writeRace writes that a came while w was held by a goroutine with the stack

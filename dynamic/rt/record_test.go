@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,16 @@ func TestBadEnvironment(t *testing.T) {
 		"INTERLOCK_NOISE=prob=1001",
 		"INTERLOCK_NOISE=prob",
 		"INTERLOCK_NOISE=volume=3",
+		"INTERLOCK_NOISE=7",
+		"INTERLOCK_NOISE=random:1",
+		"INTERLOCK_NOISE=random,variable:1",
+		"INTERLOCK_NOISE=variable",
+		"INTERLOCK_NOISE=variable:",
+		"INTERLOCK_NOISE=variable:1,,2",
+		"INTERLOCK_NOISE=variable:2", // the table has no group 2
+		"INTERLOCK_NOISE=location:1,location:2",
+		"INTERLOCK_NOISE=location:1,2000",
+		"INTERLOCK_NOISE=location:1 2",
 		"INTERLOCK_OUT=relative/path",
 		"INTERLOCK_OUT=/no/such/folder/evidence",
 	} {
@@ -232,5 +243,31 @@ func TestBudget(t *testing.T) {
 	r := (&run{program: "cleanManySites", env: []string{"INTERLOCK_NOISE=prob=0"}}).do(t)
 	if n := r.stats().Counters.Windows; n != 0 {
 		t.Errorf("%d windows with prob=0", n)
+	}
+}
+
+// Each of AtomRace's heuristics makes noise at its own sites and nowhere else.
+// The sites of cleanManySites are 1 to 1000; 1 and 2 are of one variable.
+func TestHeuristics(t *testing.T) {
+	for noise, want := range map[string][]uint32{
+		"location:3,900,prob=1000": {3, 900},
+		"variable:1,900":           {1, 2, 900},
+		"prob=0,location:3":        nil,
+	} {
+		s := (&run{program: "cleanManySites", seed: 5, env: []string{"INTERLOCK_NOISE=" + noise}}).do(t).stats()
+		if !slices.Equal(s.Armed, want) {
+			t.Errorf("%s: noise at %v, want %v", noise, s.Armed, want)
+		}
+	}
+	// The strength leaves the budget to spare.
+	const half = "INTERLOCK_NOISE=random,prob=500,strength=100"
+	s := (&run{program: "cleanManySites", seed: 5, env: []string{half}}).do(t).stats()
+	again := (&run{program: "cleanManySites", seed: 5, env: []string{half}}).do(t).stats()
+	other := (&run{program: "cleanManySites", seed: 6, env: []string{half}}).do(t).stats()
+	if n := len(s.Armed); n < 400 || n > 600 {
+		t.Errorf("noise at %d of 1000 sites with probability 500", n)
+	}
+	if !slices.Equal(s.Armed, again.Armed) || slices.Equal(s.Armed, other.Armed) {
+		t.Error("noise must follow from the seed")
 	}
 }

@@ -45,9 +45,8 @@ var texts [slotCount]struct {
 var table struct {
 	mu spinlock
 
-	reserved atomic.Uint64 // slots in use; stored under mu
-	held     atomic.Uint64 // slots published; stored under mu
-	open     atomic.Uint64 // filter bits open to all; stored under mu
+	held atomic.Uint64 // slots published; stored under mu
+	open atomic.Uint64 // filter bits open to all; stored under mu
 }
 
 // spinlock guards a few instructions. It knows no bubbles and no race detector.
@@ -61,20 +60,14 @@ func (l *spinlock) lock() {
 
 func (l *spinlock) unlock() { l.taken.Store(false) }
 
-// reserve takes a slot, or gives -1 if all are taken.
-func reserve() int {
+// publish makes a visible in a slot, or gives -1 if all are taken.
+func publish(a *access, now int64) (i int) {
 	table.mu.lock()
 	defer table.mu.unlock()
-	i := bits.TrailingZeros64(^table.reserved.Load())
-	if i >= slotCount {
+	held := table.held.Load()
+	if i = bits.TrailingZeros64(^held); i >= slotCount {
 		return -1
 	}
-	table.reserved.Store(table.reserved.Load() | 1<<i)
-	return i
-}
-
-// publish makes a visible in the reserved slot i.
-func publish(i int, a *access, now int64) {
 	s := &slots[i]
 	s.addr.Store(a.addr)
 	s.size.Store(a.size)
@@ -83,16 +76,14 @@ func publish(i int, a *access, now int64) {
 	s.goid.Store(a.goid)
 	s.hit.Store(false)
 	s.told.Store(false)
-
-	table.mu.lock()
 	s.mask = filterMask(a.addr, a.size)
-	if table.held.Load() == 0 {
+	s.seq.Add(1)
+	if held == 0 {
 		noise.since.Store(now)
 	}
-	s.seq.Add(1)
-	table.held.Store(table.held.Load() | 1<<i)
+	table.held.Store(held | 1<<i)
 	setFilter()
-	table.mu.unlock()
+	return i
 }
 
 // withdraw ends the window in slot i, gives the slot back, and reports whether
@@ -107,26 +98,13 @@ func withdraw(i int, now int64) (hit bool) {
 		noise.spent.Add(now - noise.since.Swap(0))
 	}
 	setFilter()
-	table.reserved.Store(table.reserved.Load() &^ (1 << i))
 	return hit
-}
-
-// settled gives the slots published, once those that are being published right
-// now are, if that takes no more than a moment: two goroutines that come at
-// the same time shall not miss each other.
-func settled() uint64 {
-	held := table.held.Load()
-	for i := 0; i < 200 && table.reserved.Load() != held; i++ {
-		held = table.held.Load()
-	}
-	return held
 }
 
 // rehearse goes once through what a window needs, so that the first one is not
 // late by page faults.
 func rehearse() {
-	i := reserve()
-	publish(i, &access{addr: 1 << 20, size: 1}, start)
+	i := publish(&access{addr: 1 << 20, size: 1}, start)
 	tell(i)
 	withdraw(i, start)
 }
@@ -178,10 +156,9 @@ func copyText(i int, w *window, buf []byte) int {
 	}
 	table.mu.lock()
 	defer table.mu.unlock()
-	// The window may have ended, its text is still there then, but no other
-	// owner may have reserved the slot and be writing.
-	seq := s.seq.Load()
-	if seq != w.seq && (seq != w.seq+1 || table.reserved.Load()>>i&1 == 1) {
+	// The window may have ended; its text is there until the slot's next owner
+	// has published.
+	if s.seq.Load() > w.seq+1 {
 		return -1
 	}
 	return copy(buf, texts[i].buf[:texts[i].n])

@@ -8,56 +8,15 @@ import (
 	"unsafe"
 )
 
-// access is one access that is about to happen.
-type access struct {
-	addr, size uintptr
-	site       uint32
-	mode       mode
-	goid       int64
-}
-
-// The slow paths. They are not inlined into the fast ones, which would be too
-// long to be inlined themselves then.
-
-//go:noinline
-func slowRead(p unsafe.Pointer, size uintptr, site uint32) {
-	before(p, access{size: size, site: site})
-}
-
-//go:noinline
-func slowWrite(p unsafe.Pointer, size uintptr, site uint32) {
-	before(p, access{size: size, site: site, mode: writes})
-}
-
-//go:noinline
-func slowAtomicRead(p unsafe.Pointer, size uintptr, site uint32) {
-	before(p, access{size: size, site: site, mode: atomically})
-}
-
-//go:noinline
-func slowAtomicWrite(p unsafe.Pointer, size uintptr, site uint32) {
-	before(p, access{size: size, site: site, mode: atomically | writes})
-}
-
-// A map is watched as the first word of its header, which no variable shares.
+// before is beforeAccess of AtomRace, the slow path: it looks whether somebody
+// is at a conflicting access, and perhaps waits here for somebody to come. When
+// it returns, the access follows. A window is published before others are
+// looked for, so that of two goroutines that come together one sees the other.
 //
 //go:noinline
-func slowMapRead(p unsafe.Pointer, site uint32) {
-	before(p, access{size: 8, site: site})
-}
-
-//go:noinline
-func slowMapWrite(p unsafe.Pointer, site uint32) {
-	before(p, access{size: 8, site: site, mode: writes})
-}
-
-// before is beforeAccess of AtomRace: it looks whether somebody is at a
-// conflicting access, and perhaps waits here for somebody to come. When it
-// returns, the access follows. A window is published before others are looked
-// for, so that of two goroutines that come together one sees the other.
-func before(p unsafe.Pointer, a access) {
+func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
 	const firstPage = 4096 // nil and fields of nil: the access itself will panic
-	a.addr = uintptr(p)
+	a := access{addr: uintptr(p), size: size, site: id, mode: m}
 	if a.addr < firstPage || a.size == 0 {
 		return
 	}
@@ -75,6 +34,12 @@ func before(p unsafe.Pointer, a access) {
 	runtime.KeepAlive(p)
 }
 
+// beforeMap is before for a map, which is watched as the first word of its
+// header, which no variable shares.
+//
+//go:noinline
+func beforeMap(p unsafe.Pointer, site uint32, m mode) { before(p, 8, site, m) }
+
 // visitSite is what happens at a site while the filter is open. n is random.
 func visitSite(g unsafe.Pointer, a *access, n uint64) {
 	if goidOffset != 0 {
@@ -89,7 +54,7 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 
 // meet looks for windows of other goroutines that conflict with a.
 func meet(g unsafe.Pointer, a *access) {
-	for held := settled(); held != 0; held &= held - 1 {
+	for held := table.held.Load(); held != 0; held &= held - 1 {
 		i := bits.TrailingZeros64(held)
 		w, ok := load(i)
 		if !ok || !w.mode.conflicts(a.mode) || !overlap(w.addr, w.size, a.addr, a.size) {
@@ -110,32 +75,34 @@ func collide(i int, w *window, a *access) {
 	slots[i].hit.Store(true)
 	counters.collisions.Add(1)
 	key := pairKey(w.site, a.site)
-	if pairs.caught(key) {
+	if p := pairPlace(key); p != nil && p.Load() == key {
 		return
 	}
 	out.mu.lock()
 	defer out.mu.unlock()
-	n := copyText(i, w, out.other[:])
-	if n < 0 || !pairs.catch(key) {
-		return
+	p := pairPlace(key)
+	switch n := copyText(i, w, out.other[:]); {
+	case n < 0: // the window is gone; there will be others
+	case p == nil:
+		counters.notWritten.Add(1)
+	case p.Swap(key) != key:
+		writeRace(w, out.other[:n], a)
+		settlePair(w.site, a.site, nanotime())
 	}
-	writeRace(w, out.other[:n], a)
-	settlePair(w.site, a.site, nanotime())
 }
 
 // hold holds a window for ns nanoseconds directly before access a.
 func hold(g unsafe.Pointer, a *access, now, ns int64) {
-	i := reserve()
+	if a.goid == 0 {
+		a.goid = goid(g)
+	}
+	i := publish(a, now)
 	if i < 0 {
 		counters.noSlot.Add(1)
 		settle(a.site, false, now)
 		meet(g, a)
 		return
 	}
-	if a.goid == 0 {
-		a.goid = goid(g)
-	}
-	publish(i, a, now)
 	tell(i)
 	meet(g, a)
 	delay(ns)
