@@ -12,15 +12,18 @@ type local struct {
 	assigned  bool // assigned after its declaration
 	addressed bool // its address is taken: &x, x[:], or a pointer method
 	ranged    bool // a range clause declares it, and all iterations share it
+	made      bool // a slice that is declared with a fresh value
+	held      bool // a slice whose elements somebody else may hold
 }
 
 func (l *local) shared() bool { return l.captured && l.assigned || l.addressed }
 
 // localFinder fills the table of locals of one file.
 type localFinder struct {
-	info  *types.Info
-	table map[*types.Var]*local
-	funcs []ast.Node // the functions that enclose the current node
+	info   *types.Info
+	table  map[*types.Var]*local
+	funcs  []ast.Node // the functions that enclose the current node
+	slices sliceUses
 	// old: the file's language version is below 1.22, where the iterations
 	// of a loop share its variables.
 	old bool
@@ -32,7 +35,7 @@ func sharedLocals(p *Package, f *ast.File) map[*types.Var]*local {
 	if version == "" {
 		version = p.Types.GoVersion()
 	}
-	lf := &localFinder{info: p.Info, table: map[*types.Var]*local{}}
+	lf := &localFinder{info: p.Info, table: map[*types.Var]*local{}, slices: sliceUses{map[*ast.Ident]bool{}}}
 	lf.old = version != "" && versionBelow(version, 22)
 	for _, d := range f.Decls {
 		ast.Inspect(d, lf.visit)
@@ -45,11 +48,13 @@ func (lf *localFinder) visit(n ast.Node) bool {
 	for n != nil && len(lf.funcs) > 0 && n.Pos() >= lf.funcs[len(lf.funcs)-1].End() {
 		lf.funcs = lf.funcs[:len(lf.funcs)-1]
 	}
+	lf.note(n)
 	switch n := n.(type) {
 	case *ast.FuncDecl, *ast.FuncLit:
 		lf.funcs = append(lf.funcs, n)
 	case *ast.Ident:
 		lf.use(n)
+		lf.hold(n)
 	case *ast.AssignStmt:
 		for _, lhs := range n.Lhs {
 			lf.assign(lhs)
@@ -132,6 +137,9 @@ func (lf *localFinder) assign(e ast.Expr) {
 func (lf *localFinder) takeAddress(e ast.Expr) {
 	if l := lf.root(e); l != nil {
 		l.addressed = true
+	}
+	if l := lf.sliceRoot(e); l != nil {
+		l.held = true
 	}
 }
 

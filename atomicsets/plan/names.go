@@ -70,6 +70,8 @@ func (w *walker) variable(e ast.Expr) Variable {
 			return w.namedVar(w.info.Uses[e.Sel].(*types.Var))
 		}
 		return w.field(e)
+	case *ast.IndexExpr:
+		return w.element(e.X)
 	}
 	v := Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: KindDeref}
 	if star, ok := e.(*ast.StarExpr); ok {
@@ -158,6 +160,21 @@ func (w *walker) mapVariable(e ast.Expr) Variable {
 	return v
 }
 
+// element names the elements of what e gives, as mapVariable does for a map.
+func (w *walker) element(e ast.Expr) Variable {
+	e = ast.Unparen(e)
+	v, ok := w.holder(e)
+	if x, nested := e.(*ast.IndexExpr); nested && !isMap(w.info.TypeOf(x.X)) {
+		v, ok = w.element(x.X), true
+	}
+	if !ok {
+		v = Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
+	}
+	v.Name += "[]"
+	v.Kind = KindElement
+	return v
+}
+
 // sharedVar reports whether the variable v itself can be shared.
 func (w *walker) sharedVar(v *types.Var) bool {
 	if isGlobal(v) {
@@ -186,7 +203,7 @@ func (w *walker) sharedPlace(e ast.Expr) bool {
 		if _, ok := under(w.info.TypeOf(e.X)).(*types.Array); ok {
 			return w.sharedPlace(e.X)
 		}
-		return true
+		return !w.ownSlice(e.X)
 	case *ast.StarExpr:
 		return true
 	}

@@ -66,6 +66,7 @@ const (
 	KindLocal    = "local"    // local whose address is taken
 	KindDeref    = "deref"    // what a pointer points to: *p
 	KindMap      = "map"      // the map itself: index, assignment, delete, range
+	KindElement  = "element"  // elements of a slice or array
 )
 
 // Site is one static access.

@@ -275,6 +275,14 @@ func (w *walker) index(e *ast.IndexExpr, mode Mode) {
 		w.loads(e.X, e.Index)
 		return
 	}
+	if w.info.Types[e].Addressable() && w.sharedPlace(e) {
+		w.add(e, e, mode, w.variable(e))
+	}
+	w.indexed(e)
+}
+
+// indexed visits the operands of e, an element of a slice, array or string.
+func (w *walker) indexed(e *ast.IndexExpr) {
 	w.base(e.X)
 	w.load(e.Index)
 }
@@ -308,7 +316,11 @@ func (w *walker) address(e ast.Expr) {
 	case *ast.StarExpr:
 		w.load(e.X)
 	case *ast.IndexExpr:
-		w.index(e, Read)
+		if isMap(w.info.TypeOf(e.X)) {
+			w.index(e, Read)
+		} else {
+			w.indexed(e)
+		}
 	default:
 		w.load(e)
 	}

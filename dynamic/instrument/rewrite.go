@@ -47,6 +47,9 @@ const (
 	Conditional plan.Reason = "call after the access in a part that is evaluated conditionally or repeatedly"
 	// NoName: a temporary would need a type that has no name at that place.
 	NoName plan.Reason = "temporary of a type that cannot be written here"
+	// Repeated: the same place is read just before, and nothing calls,
+	// receives or assigns in between, so that one window serves both.
+	Repeated plan.Reason = "same place read a moment before"
 	// Order: several targets of one assignment depend on each other.
 	Order plan.Reason = "order of evaluation cannot be kept"
 	// Later: the access is made by a deferred or started builtin.
@@ -130,6 +133,7 @@ type rewriter struct {
 	accesses []*access
 	gotos    map[string]bool  // labels that a goto of the file names
 	sig      *types.Signature // of the function we are in
+	just     []*hook          // reads that are announced directly before what comes next
 	edits    buffer
 	prefix   string // of names that the file does not use
 	temps    int

@@ -14,6 +14,7 @@ import (
 func (r *rewriter) selectStmt(s *ast.SelectStmt) {
 	for _, c := range s.Body.List {
 		c := c.(*ast.CommClause)
+		r.just = nil // targets of the clause before come after its receive
 		switch comm := c.Comm.(type) {
 		case *ast.SendStmt:
 			r.value(comm.Chan, false)
@@ -23,6 +24,7 @@ func (r *rewriter) selectStmt(s *ast.SelectStmt) {
 		case *ast.AssignStmt:
 			r.value(received(comm.Rhs[0]), false)
 			if comm.Tok == token.ASSIGN {
+				r.just = nil
 				r.receiveInto(comm, c)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 // Where that cannot be done (never, unless may is set) it leaves the accesses
 // that ask for it alone.
 func (r *rewriter) settle(tree *node, may bool) []piece {
+	r.just = tree.leaveRepeated(r.just)
 	demanding := r.demands(tree, may)
 	if len(demanding) == 0 {
 		return nil

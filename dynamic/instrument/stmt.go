@@ -17,10 +17,16 @@ type lowered struct {
 
 func (l lowered) empty() bool { return l.before == nil && l.instead == nil }
 
-func (r *rewriter) stmts(list []ast.Stmt) {
+func (r *rewriter) stmts(list []ast.Stmt) { r.body(list, nil) }
+
+// body rewrites statements of which the first comes directly after the reads
+// in just.
+func (r *rewriter) body(list []ast.Stmt, just []*hook) {
 	for _, s := range list {
+		r.just, just = just, nil
 		r.stmt(s, s)
 	}
+	r.just = nil
 }
 
 // stmt rewrites s, a statement of a list. Temporaries of s go before outer: s
@@ -51,6 +57,7 @@ func (r *rewriter) stmt(s, outer ast.Stmt) {
 // labeled rewrites a labelled statement. A loop keeps its label, so that its
 // temporaries go before the label; a goto there would then leave them out.
 func (r *rewriter) labeled(s *ast.LabeledStmt, outer ast.Stmt) {
+	r.just = nil
 	switch s.Stmt.(type) {
 	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
 		if r.gotos[s.Label.Name] {
@@ -88,6 +95,12 @@ func (r *rewriter) around(s ast.Stmt, before []piece) {
 // simple rewrites a statement without parts that are statements. Temporaries
 // are possible if may is set, and to replace it by several if whole is.
 func (r *rewriter) simple(s ast.Stmt, may, whole bool) lowered {
+	l := r.lower(s, may, whole)
+	r.just = nil
+	return l
+}
+
+func (r *rewriter) lower(s ast.Stmt, may, whole bool) lowered {
 	r.closures(s)
 	tree := &node{}
 	switch s := s.(type) {
@@ -128,10 +141,10 @@ func (r *rewriter) closures(n ast.Node) {
 
 // function rewrites the body of a function with the given signature.
 func (r *rewriter) function(sig *types.Signature, body *ast.BlockStmt) {
-	outer := r.sig
+	outer, just := r.sig, r.just
 	r.sig = sig
 	r.stmts(body.List)
-	r.sig = outer
+	r.sig, r.just = outer, just
 }
 
 // resultType gives the type of the function's i-th result, or nil where a
@@ -200,7 +213,9 @@ func (r *rewriter) init(s ast.Stmt, may bool) lowered {
 func (r *rewriter) ifStmt(s *ast.IfStmt) {
 	l := r.init(s.Init, true)
 	r.around(s, r.initial(s.Init, l, r.value(s.Cond, true)))
-	r.stmts(s.Body.List)
+	just := r.just
+	r.body(s.Body.List, just)
+	r.just = just
 	if s.Else != nil {
 		r.stmt(s.Else, s.Else)
 	}
@@ -212,9 +227,11 @@ func (r *rewriter) switchStmt(s *ast.SwitchStmt, outer ast.Stmt) {
 	if outer != nil {
 		r.around(outer, before)
 	}
+	just := r.just
 	for _, c := range s.Body.List {
 		c := c.(*ast.CaseClause)
 		for _, e := range c.List {
+			r.just = just
 			r.value(e, false)
 		}
 		r.stmts(c.Body)
@@ -248,16 +265,19 @@ func (r *rewriter) forStmt(s *ast.ForStmt, outer ast.Stmt) {
 			r.around(outer, l.before)
 		}
 	}
+	r.just = nil // the condition comes again after the body
 	if before := r.value(s.Cond, true); before != nil {
 		cond := r.cutWhole(s.Cond)
 		before = append([]piece{text(" ")}, before...)
 		before = append(before, text("if !("), bodyOf(cond), text(") { break }; "))
 		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, before)
 	}
+	just := r.just
 	if s.Post != nil {
+		r.just = nil
 		r.simple(s.Post, false, false)
 	}
-	r.stmts(s.Body.List)
+	r.body(s.Body.List, just)
 }
 
 func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {

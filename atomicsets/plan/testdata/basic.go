@@ -45,9 +45,9 @@ func fields(p *T, v T) {
 	p.mu.Lock()    // the receiver's address
 	p.at.Add(1)    //
 	_ = p.empty    // no memory
-	_ = p.arr[1]   // array under an index
+	_ = p.arr[1]   // want read p.arr[1] element:T.arr[] in fields
 	_ = p.arr[:]   // array under a slice expression
-	_ = p.s[p.n]   // want read p.s field:T.s in fields; read p.n field:T.n in fields
+	_ = p.s[p.n]   // want read p.s field:T.s in fields; read p.s[p.n] element:T.s[] in fields; read p.n field:T.n in fields
 	_ = len(p.arr) // constant
 	_ = len(p.s)   // want read p.s field:T.s in fields
 	_ = unsafe.Sizeof(p.n)
@@ -68,5 +68,5 @@ func globals() {
 	Anon.k++    // want write Anon.k global:Anon.k in globals
 	_ = &N      //
 	G.mu.Lock() //
-	_ = G.s[2]  // want read G.s field:T.s in globals
+	_ = G.s[2]  // want read G.s field:T.s in globals; read G.s[2] element:T.s[] in globals
 }

@@ -50,7 +50,7 @@ func addressed() int {
 	var t T
 	t.lock()
 	_ = t.n                // want read t.n field:T.n in addressed
-	return x + int(buf[0]) // want read x local:addressed.x in addressed
+	return x + int(buf[0]) // want read x local:addressed.x in addressed; read buf[0] element:addressed.buf[] in addressed
 }
 
 func set(p *int) {
