@@ -21,6 +21,14 @@ func (n Name) String() string {
 	return s + "." + n.Field
 }
 
+// Short gives Type.field, or the name of a package variable.
+func (n Name) Short() string {
+	if n.Type == "" {
+		return n.Field
+	}
+	return n.Type + "." + n.Field
+}
+
 // NameOf names the location that addr points to, or from which addr was
 // loaded; ok is false for what is neither field nor package variable.
 // Elements of arrays have the name of the array.

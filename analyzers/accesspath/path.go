@@ -260,6 +260,21 @@ func (p Path) Under(base Path) (rest string, ok bool) {
 	return rest, rest == "" || rest[0] == '.' || rest[0] == '['
 }
 
+// MayRoot reports whether v may root a path, or be an index in one, and be
+// computed more than once.
+func MayRoot(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Phi, *ssa.Call, *ssa.Extract, *ssa.Lookup, *ssa.Alloc, *ssa.BinOp, *ssa.UnOp, *ssa.Index, *ssa.Next:
+		return true
+	}
+	return false
+}
+
+// Uses reports whether p is rooted in v or has v as an index.
+func (p Path) Uses(v ssa.Value) bool {
+	return p.Root == v || strings.Contains(p.Fields, ":") && strings.Contains(p.Fields, "["+indexText(v)+"]")
+}
+
 // Named reports whether the source has a name for the root of p.
 func (p Path) Named() bool {
 	switch p.Root.(type) {

@@ -12,7 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
 )
 
 // All that is opinion about when a lock guards a variable is here. Each
@@ -51,7 +50,7 @@ type guard struct {
 
 // guardOf finds the guard of v by annotation or by inference; nil if none is
 // evident.
-func (c *checker) guardOf(v *variable) *guard {
+func (c *checker) guardOf(v *accesses.Variable) *guard {
 	if lock, ok := c.annotation(v); ok {
 		return c.split(v, func(a *accesses.Access) verdict { return heldByPath(a, lock) }, &guard{annotated: true, text: lock})
 	}
@@ -66,15 +65,15 @@ func (c *checker) guardOf(v *variable) *guard {
 }
 
 // candidates lists the locks that any access holds, near ones first.
-func candidates(v *variable) []lockID {
+func candidates(v *accesses.Variable) []lockID {
 	seen := map[lockID]bool{}
 	var ids []lockID
-	for _, a := range v.accesses {
+	for _, a := range v.Accesses {
 		for _, h := range a.Locks.Held() {
 			if h.Class == "" {
 				continue
 			}
-			id := lockID{h.Class, near(a, h)}
+			id := lockID{h.Class, a.Near(h)}
 			if !seen[id] {
 				seen[id] = true
 				ids = append(ids, id)
@@ -94,20 +93,6 @@ func order(id lockID) int {
 	return 1
 }
 
-// near reports whether the variable that a accesses lies in the same object
-// as lock h: the path to the lock, without its last field, leads to it.
-func near(a *accesses.Access, h lockset.Held) bool {
-	if _, global := h.Path.Global(); global {
-		return true
-	}
-	i := strings.LastIndexByte(h.Path.Fields, '.')
-	if i < 0 || h.Path.Root == nil {
-		return false
-	}
-	_, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: h.Path.Fields[:i]})
-	return under
-}
-
 // verdict on one access and one lock.
 type verdict int
 
@@ -123,7 +108,7 @@ func heldByClass(a *accesses.Access, id lockID) verdict {
 		if h.Class != id.class {
 			continue
 		}
-		if id.near == near(a, h) && !(h.Read && a.Mode == finding.Write) {
+		if id.near == a.Near(h) && !(h.Read && a.Mode == finding.Write) {
 			return with
 		}
 		v = unclear
@@ -162,8 +147,8 @@ func guardPath(a *accesses.Access, lock string) accesspath.Path {
 	return base.Plus("." + lock)
 }
 
-func (c *checker) split(v *variable, judge func(*accesses.Access) verdict, g *guard) *guard {
-	for _, a := range v.accesses {
+func (c *checker) split(v *accesses.Variable, judge func(*accesses.Access) verdict, g *guard) *guard {
+	for _, a := range v.Accesses {
 		switch judge(a) {
 		case with:
 			g.with = append(g.with, a)
@@ -267,11 +252,11 @@ func (g *guard) evidence(a, b *accesses.Access, list *accesses.List) string {
 	if b.Mode == finding.Read {
 		what = "Another goroutine may read it at the same time."
 	}
-	return fmt.Sprintf("%s; %s at %s. %s", g.count(), verbOf(b), list.Where(b), what)
+	return fmt.Sprintf("%s; %s at %s. %s", g.count(), b.Verb(), list.Where(b), what)
 }
 
-func (c *checker) annotation(v *variable) (string, bool) {
-	obj := v.accesses[0].Obj
+func (c *checker) annotation(v *accesses.Variable) (string, bool) {
+	obj := v.Accesses[0].Obj
 	if lock, ok := c.comments.Guard(obj); ok {
 		return lock, true
 	}

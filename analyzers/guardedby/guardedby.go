@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ownership"
 )
 
 //go:embed doc.go
@@ -39,7 +35,7 @@ func run(pass *analysis.Pass) (any, error) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := &checker{pass, list, pass.ResultOf[directives.Analyzer].(*directives.Set), r}
 		c.exportAnnotations()
-		for _, v := range group(list) {
+		for _, v := range variables(list) {
 			g := c.guardOf(v)
 			if g == nil {
 				continue
@@ -58,36 +54,10 @@ type checker struct {
 	reporter *check.Reporter
 }
 
-// variable is a field or package variable with the accesses that count.
-type variable struct {
-	name     accesspath.Name
-	accesses []*accesses.Access
-}
-
-// group sorts the accesses that count by variable. A variable that is also
-// accessed atomically follows other rules, and is left out.
-func group(list *accesses.List) []*variable {
-	byName := map[accesspath.Name]*variable{}
-	atomics := map[accesspath.Name]bool{}
-	var all []*variable
-	for _, a := range list.All {
-		if a.Mode == finding.AtomicRead || a.Mode == finding.AtomicWrite {
-			atomics[a.Name] = true
-		}
-		if !list.Counts(a) || a.Owner != ownership.Shared {
-			continue
-		}
-		v := byName[a.Name]
-		if v == nil {
-			v = &variable{name: a.Name}
-			byName[a.Name] = v
-			all = append(all, v)
-		}
-		v.accesses = append(v.accesses, a)
-	}
-	all = slices.DeleteFunc(all, func(v *variable) bool { return atomics[v.name] })
-	slices.SortFunc(all, func(a, b *variable) int { return strings.Compare(a.name.String(), b.name.String()) })
-	return all
+// variables lists those to judge: one that is also accessed atomically
+// follows other rules, and is left out.
+func variables(list *accesses.List) []*accesses.Variable {
+	return slices.DeleteFunc(list.Variables(), func(v *accesses.Variable) bool { return v.Atomic || len(v.Accesses) == 0 })
 }
 
 // perFunction keeps one access of each function: the first write, or the first read.
@@ -121,37 +91,22 @@ func rank(a *accesses.Access) int {
 
 // report makes a finding of the unprotected accesses of one function, if a
 // guarded access can run at the same time and conflicts.
-func (c *checker) report(v *variable, g *guard, unprotected []*accesses.Access) {
+func (c *checker) report(v *accesses.Variable, g *guard, unprotected []*accesses.Access) {
 	for _, a := range unprotected {
 		b := c.otherSide(g, a)
 		if b == nil {
 			continue
 		}
-		verb := map[finding.Mode]string{finding.Read: "read", finding.Write: "written"}[a.Mode]
 		f := &finding.Finding{
-			Title:    fmt.Sprintf("%s is %s without %s", shortName(v.name), verb, g.text),
+			Title:    fmt.Sprintf("%s is %s without %s", v.Name.Short(), a.Verb(), g.text),
 			Message:  g.evidence(a, b, c.list),
 			Variable: a.Variable(),
 			Accesses: []finding.Access{c.list.Side(a), c.list.Side(b)},
 			Notes:    []string{g.count()},
 		}
-		c.reporter.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", verbOf(b), g.text), check.Spots(unprotected...))
+		c.reporter.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), g.text), check.Spots(unprotected...))
 		return
 	}
-}
-
-func verbOf(a *accesses.Access) string {
-	if a.Mode == finding.Write {
-		return "written"
-	}
-	return "read"
-}
-
-func shortName(n accesspath.Name) string {
-	if n.Type != "" {
-		return n.Type + "." + n.Field
-	}
-	return n.Field
 }
 
 // otherSide chooses the guarded access to show: one that conflicts with a and
@@ -161,7 +116,7 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	bestScore := -1
 	for _, b := range g.with {
-		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.parallel(a, b) || commonLock(a, b) || c.mayBeOrdered(b) {
+		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.list.Parallel(a, b) || accesses.CommonLock(a, b) || c.mayBeOrdered(b) {
 			continue
 		}
 		score := 0
@@ -176,32 +131,6 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 		}
 	}
 	return best
-}
-
-// parallel reports whether two goroutines may run a and b at the same time on
-// one object, for all that is known: not if the same single goroutine runs
-// both, nor if a made the object and only started goroutines that never come to b.
-func (c *checker) parallel(a, b *accesses.Access) bool {
-	ra, rb := c.list.Graph.Roles(a.Fn), c.list.Graph.Roles(b.Fn)
-	if sa := ra.Single(); sa != nil && sa == rb.Single() {
-		return false
-	}
-	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
-		return slices.Contains(a.Starts, g.Start)
-	})
-}
-
-// commonLock: a and b hold another lock of one class, which orders them if it
-// is the same lock; only the read sides of one order nothing.
-func commonLock(a, b *accesses.Access) bool {
-	for _, x := range a.Locks.Held() {
-		for _, y := range b.Locks.Held() {
-			if x.Class != "" && x.Class == y.Class && !(x.Read && y.Read) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // mayBeOrdered: b holds a lock that its takers keep beyond their return, so

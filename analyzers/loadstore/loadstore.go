@@ -202,7 +202,7 @@ func dependsOn(v, loaded ssa.Value) bool {
 // report makes the finding of s.
 func (c *checker) report(s section, why string, other *accesses.Access) {
 	f := &finding.Finding{
-		Title:    fmt.Sprintf("update of %s is not one step", shortName(s.store)),
+		Title:    fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
 		Message:  fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between is lost.", c.list.Prog.FuncName(s.store.Fn), how(s), why),
 		Variable: s.store.Variable(),
 		Accesses: []finding.Access{c.list.Side(s.store)},
@@ -233,11 +233,4 @@ func how(s section) string {
 		return "with two atomic operations"
 	}
 	return "without a lock"
-}
-
-func shortName(a *accesses.Access) string {
-	if a.Name.Type != "" {
-		return a.Name.Type + "." + a.Name.Field
-	}
-	return a.Name.Field
 }

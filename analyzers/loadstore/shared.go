@@ -217,7 +217,7 @@ func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 	locked, free := 0, 0
 	for _, a := range c.byName[st.Name] {
 		switch {
-		case a.Fn == st.Fn || a.Map != st.Map || !reachedAlike(a, st):
+		case a.Fn == st.Fn || a.Map != st.Map || !accesses.Alike(a, st):
 		case holdsOwnLock(a):
 			locked++
 		case a.Locks.Free():
@@ -286,17 +286,10 @@ func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
 // find gives the first access of another function that fits and conflicts.
 func (c *checker) find(st *accesses.Access, fits func(*accesses.Access) bool) *accesses.Access {
 	for _, a := range c.byName[st.Name] {
-		if a.Fn != st.Fn && a.Map == st.Map && reachedAlike(a, st) && fits(a) &&
+		if a.Fn != st.Fn && a.Map == st.Map && accesses.Alike(a, st) && fits(a) &&
 			(finding.Conflicts(a.Mode, st.Mode) || a.Mode == finding.AtomicWrite) {
 			return a
 		}
 	}
 	return nil
-}
-
-// reachedAlike: both go the same way from an object of the same type, so that
-// they may well mean the same one.
-func reachedAlike(a, b *accesses.Access) bool {
-	return a.Path.Fields == b.Path.Fields && a.Path.Root != nil && b.Path.Root != nil &&
-		types.Identical(a.Path.Root.Type(), b.Path.Root.Type())
 }

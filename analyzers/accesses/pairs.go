@@ -1,0 +1,145 @@
+package accesses
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ownership"
+)
+
+// Variable is a field or package variable with its accesses that count and
+// that are made to objects which others may reach.
+type Variable struct {
+	Name     accesspath.Name
+	Accesses []*Access
+	// Atomic: some access anywhere in the package goes through sync/atomic.
+	Atomic bool
+}
+
+// Variables sorts the accesses by variable, in the order of their names.
+func (l *List) Variables() []*Variable {
+	byName := map[accesspath.Name]*Variable{}
+	var all []*Variable
+	for _, a := range l.All {
+		v := byName[a.Name]
+		if v == nil {
+			v = &Variable{Name: a.Name}
+			byName[a.Name] = v
+			all = append(all, v)
+		}
+		v.Atomic = v.Atomic || a.Atomic()
+		if l.Counts(a) && a.Owner == ownership.Shared {
+			v.Accesses = append(v.Accesses, a)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Variable) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	return all
+}
+
+// Atomic reports whether a goes through sync/atomic.
+func (a *Access) Atomic() bool {
+	return a.Mode == finding.AtomicRead || a.Mode == finding.AtomicWrite
+}
+
+// Writes reports whether a changes the variable, by whatever means.
+func (a *Access) Writes() bool {
+	return a.Mode == finding.Write || a.Mode == finding.AtomicWrite
+}
+
+// Verb says in the past tense what a does.
+func (a *Access) Verb() string {
+	if a.Writes() {
+		return "written"
+	}
+	return "read"
+}
+
+// Parallel reports whether two goroutines may run a and b at the same time on
+// one object, for all that is known: not if the same single goroutine runs
+// both, nor if a made the object and only started goroutines that never come
+// to b. Locks are another matter; see [CommonLock].
+func (l *List) Parallel(a, b *Access) bool {
+	ra, rb := l.Graph.Roles(a.Fn), l.Graph.Roles(b.Fn)
+	if sa := ra.Single(); sa != nil && sa == rb.Single() {
+		return false
+	}
+	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
+		return slices.Contains(a.Starts, g.Start)
+	})
+}
+
+// CommonLock reports whether a and b hold a lock of one class, which orders
+// them if it is the same lock; only the read sides of one order nothing.
+func CommonLock(a, b *Access) bool {
+	for _, x := range a.Locks.Held() {
+		for _, y := range b.Locks.Held() {
+			if x.Class != "" && x.Class == y.Class && !(x.Read && y.Read) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Near reports whether the variable that a accesses lies in the same object
+// as lock h: the path to the lock, without its last field, leads to it. Locks
+// that are package variables are near to everything.
+func (a *Access) Near(h lockset.Held) bool {
+	if _, global := h.Path.Global(); global {
+		return true
+	}
+	i := strings.LastIndexByte(h.Path.Fields, '.')
+	if i < 0 || h.Path.Root == nil {
+		return false
+	}
+	_, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: h.Path.Fields[:i]})
+	return under
+}
+
+// Alike reports whether a and b go the same way from objects of the same
+// type, so that they may well mean the same one.
+func Alike(a, b *Access) bool {
+	return a.Path.Fields == b.Path.Fields && a.Path.Root != nil && b.Path.Root != nil &&
+		rootType(a) == rootType(b)
+}
+
+func rootType(a *Access) string {
+	if g, ok := a.Path.Global(); ok {
+		return g.String()
+	}
+	return strings.TrimPrefix(a.Path.Root.Type().String(), "*")
+}
+
+// Exclusive reports whether some lock is surely held for writing.
+func (a *Access) Exclusive() bool {
+	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool { return !h.Read })
+}
+
+// Reached lists the blocks and instructions that control may reach after
+// instruction from within its function, in no order, until visit says stop
+// for a way by returning false.
+func Reached(from ssa.Instruction, visit func(ssa.Instruction) bool) {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock, instrs []ssa.Instruction)
+	walk = func(b *ssa.BasicBlock, instrs []ssa.Instruction) {
+		for _, instr := range instrs {
+			if !visit(instr) {
+				return
+			}
+		}
+		for _, s := range b.Succs {
+			if !seen[s] {
+				seen[s] = true
+				walk(s, s.Instrs)
+			}
+		}
+	}
+	b := from.Block()
+	walk(b, b.Instrs[slices.Index(b.Instrs, from)+1:])
+}
