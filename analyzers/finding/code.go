@@ -1,5 +1,10 @@
 package finding
 
+import (
+	"maps"
+	"slices"
+)
+
 // Code is the stable code of a class of findings. The thousands tell the
 // family: 1 data races, 2 atomicity, 3 locks, 4 other synchronisation.
 type Code string
@@ -7,6 +12,12 @@ type Code string
 const (
 	CaughtInTheAct Code = "IL1000" // two goroutines at conflicting accesses at the same moment
 	Unguarded      Code = "IL1001" // field accessed without the lock that guards it
+	UnderReadLock  Code = "IL1002" // written while only the read side of a lock is held
+	MixedAtomic    Code = "IL1003" // accessed through sync/atomic here and plainly there
+	Captured       Code = "IL1004" // local variable shared with a goroutine that captures it
+	UsedAfterLock  Code = "IL1005" // alias of guarded data used after the unlock
+	DifferentLocks Code = "IL1006" // the two sides hold different locks
+	WrittenLate    Code = "IL1007" // written after others could reach it: publication, lazy initialisation
 	LoadAndStore   Code = "IL2001" // x++, x = f(x): two goroutines lose an update
 )
 
@@ -14,6 +25,12 @@ const (
 var codes = map[Code]string{
 	CaughtInTheAct: "data race caught in the act",
 	Unguarded:      "access without the lock that guards it",
+	UnderReadLock:  "write under a read lock",
+	MixedAtomic:    "atomic and plain access mixed",
+	Captured:       "captured variable shared with a goroutine",
+	UsedAfterLock:  "alias of guarded data used after unlock",
+	DifferentLocks: "different locks on two sides",
+	WrittenLate:    "written after it was shared",
 	LoadAndStore:   "load and store that should be one step",
 }
 
@@ -24,4 +41,4 @@ func (c Code) Known() bool { return codes[c] != "" }
 func (c Code) Title() string { return codes[c] }
 
 // Codes lists the known codes in ascending order.
-func Codes() []Code { return []Code{CaughtInTheAct, Unguarded, LoadAndStore} }
+func Codes() []Code { return slices.Sorted(maps.Keys(codes)) }

@@ -5,6 +5,7 @@ package registry
 import (
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/interlock-go/interlock/analyzers/atomicmix"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
@@ -20,6 +21,7 @@ type Check struct {
 func Checks() []Check {
 	return []Check{
 		{finding.Unguarded, guardedby.Analyzer},
+		{finding.MixedAtomic, atomicmix.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
 	}
 }

@@ -1,0 +1,26 @@
+// Package atomicmix reports variables that are accessed through sync/atomic
+// in one place and plainly in another.
+//
+// atomicmix: atomic and plain access mixed (IL1003)
+//
+// WRONG: an atomic operation orders nothing but other atomic operations, so
+// the read in Get races with the store in Extend.
+//
+//	func (i *Item) Extend(t int64) { atomic.StoreInt64(&i.expires, t) }
+//
+//	func (i *Item) Get() int64 { return i.expires }
+//
+// RIGHT: every access is atomic, best by type: a field of type atomic.Int64
+// has no plain accesses.
+//
+//	func (i *Item) Get() int64 { return atomic.LoadInt64(&i.expires) }
+//
+// A plain access is reported if it conflicts with an atomic one that another
+// goroutine may run at the same time on such an object, and no lock that both
+// hold orders them. Plain accesses to objects that nobody else can reach yet
+// are fine, and so are those in tests and in package initialisation.
+//
+// Missed: pointers to the variable that are handed to other functions.
+// Reported falsely: plain accesses that a phase of the program orders, such
+// as a read after WaitGroup.Wait in another function.
+package atomicmix
