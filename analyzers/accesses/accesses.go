@@ -289,7 +289,8 @@ func mergeUpdates(found []*Access) []*Access {
 }
 
 // Counts reports whether the access says something about the program: it is
-// not in a test, and not made while the package is initialised.
+// not in a test, and not made while the package is initialised or by a
+// sync.Once.
 func (l *List) Counts(a *Access) bool {
-	return !l.Prog.InTest(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit()
+	return !l.Prog.InTest(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() && !l.Graph.Once(a.Fn)
 }

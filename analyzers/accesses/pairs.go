@@ -1,6 +1,7 @@
 package accesses
 
 import (
+	"go/types"
 	"slices"
 	"strings"
 
@@ -114,6 +115,48 @@ func rootType(a *Access) string {
 		return g.String()
 	}
 	return strings.TrimPrefix(a.Path.Root.Type().String(), "*")
+}
+
+// MaySame reports whether a and b may be accesses to one location: not if
+// the objects that hold the field are of distinct types, or hold it twice and
+// this is the one and that the other (x.first.seq, x.last.seq).
+func MaySame(a, b *Access) bool {
+	if a.Name != b.Name || a.Map != b.Map {
+		return false
+	}
+	x, y := location(a.Addr), location(b.Addr)
+	if len(x) == len(y) {
+		return slices.Equal(x, y)
+	}
+	// One of them starts from a pointer to the inner struct.
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	return slices.Equal(x[1:], y[len(y)-len(x)+1:])
+}
+
+// location gives the type of the object that addr lies in, and the fields
+// selected from it without following a pointer.
+func location(addr ssa.Value) []string {
+	fa, ok := addr.(*ssa.FieldAddr)
+	if !ok {
+		if g, isGlobal := addr.(*ssa.Global); isGlobal {
+			return []string{g.String()}
+		}
+		return []string{typeName(addr)}
+	}
+	return append(location(fa.X), accesspath.FieldOf(fa).Name())
+}
+
+func typeName(addr ssa.Value) string {
+	t := types.Unalias(addr.Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Origin().Obj().Id()
+	}
+	return t.String()
 }
 
 // Exclusive reports whether some lock is surely held for writing.

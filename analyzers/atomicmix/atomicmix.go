@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -37,28 +39,63 @@ func run(pass *analysis.Pass) (any, error) {
 	})
 }
 
-// reportPlain reports the plain accesses of v, once a function.
+// pair is a plain access and an atomic one that it races with.
+type pair struct{ plain, atomic *accesses.Access }
+
+// reportPlain makes one finding of the plain accesses of v: whoever mends one
+// has to mend them all. A write comes first, and then the first of the file.
 func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
-	reported := map[string]bool{}
+	var pairs []pair
 	for _, a := range v.Accesses {
-		fn := list.Prog.FuncName(a.Fn)
-		if a.Atomic() || a.Map || reported[fn] {
+		if a.Atomic() || a.Map {
 			continue
 		}
-		b := otherSide(list, v, a)
-		if b == nil {
-			continue
+		if b := otherSide(list, v, a); b != nil {
+			pairs = append(pairs, pair{a, b})
 		}
-		reported[fn] = true
-		f := &finding.Finding{
-			Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), a.Verb()),
-			Message: fmt.Sprintf("%s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may do so at the same time.",
-				list.Prog.FuncName(b.Fn), does(b), list.Where(b)),
-			Variable: a.Variable(),
-			Accesses: []finding.Access{list.Side(a), list.Side(b)},
-		}
-		r.Report(f, a.Expr, b.Expr, "accessed atomically here", check.Spots(a))
 	}
+	if len(pairs) == 0 {
+		return
+	}
+	slices.SortStableFunc(pairs, func(x, y pair) int { return rank(x.plain) - rank(y.plain) })
+	a, b := pairs[0].plain, pairs[0].atomic
+	f := &finding.Finding{
+		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), a.Verb()),
+		Message: fmt.Sprintf("%s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may do so at the same time.%s",
+			list.Prog.FuncName(b.Fn), does(b), list.Where(b), also(list, pairs[1:])),
+		Variable: a.Variable(),
+		Accesses: []finding.Access{list.Side(a), list.Side(b)},
+	}
+	var plain []*accesses.Access
+	for _, p := range pairs {
+		plain = append(plain, p.plain)
+		if p.plain != a {
+			f.Accesses = append(f.Accesses, list.Side(p.plain))
+		}
+	}
+	r.Report(f, a.Expr, b.Expr, "accessed atomically here", check.Spots(plain...))
+}
+
+func rank(a *accesses.Access) int {
+	if a.Writes() {
+		return 0
+	}
+	return 1
+}
+
+func also(list *accesses.List, rest []pair) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	var places []string
+	for _, p := range rest[:min(len(rest), 3)] {
+		places = append(places, list.Where(p.plain))
+	}
+	s := fmt.Sprintf(" Also plain: %s", strings.Join(places, ", "))
+	if more := len(rest) - len(places); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s + "."
 }
 
 func does(a *accesses.Access) string {
@@ -69,11 +106,12 @@ func does(a *accesses.Access) string {
 }
 
 // otherSide gives an atomic access that conflicts with the plain access a,
-// one that writes if there is one.
+// one that writes if there is one. One of the same function says little: the
+// only writer of a variable may read it plainly.
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	for _, b := range v.Accesses {
-		if !b.Atomic() || !finding.Conflicts(a.Mode, b.Mode) || !list.Parallel(a, b) || accesses.CommonLock(a, b) {
+		if !b.Atomic() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !finding.Conflicts(a.Mode, b.Mode) || !list.Parallel(a, b) || accesses.CommonLock(a, b) {
 			continue
 		}
 		if best == nil || b.Writes() && !best.Writes() {

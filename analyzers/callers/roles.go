@@ -57,6 +57,27 @@ func (r *Roles) OnlyInit() bool {
 	return r.Init && !r.API && !r.Main && !r.Unknown && len(r.Goroutines) == 0
 }
 
+// Once reports whether f runs only as the function of a sync.Once, or is only
+// called by such functions.
+func (g *Graph) Once(f *ssa.Function) bool { return g.once(f, 0) }
+
+func (g *Graph) once(f *ssa.Function, depth int) bool {
+	if depth > 4 || !g.Closed(f) || len(g.sites[f]) == 0 {
+		return false
+	}
+	for _, s := range g.sites[f] {
+		if s.Mode == Go || !isOnceDo(s.Through) && !g.once(s.Caller, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func isOnceDo(f *ssa.Function) bool {
+	return f != nil && f.Name() == "Do" && f.Signature.Recv() != nil &&
+		f.Signature.Recv().Type().String() == "*sync.Once"
+}
+
 // spreadRoles propagates roles from roots along calls to a fixed point.
 func (g *Graph) spreadRoles() {
 	started := map[ssa.CallInstruction]*Goroutine{}

@@ -116,7 +116,7 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	bestScore := -1
 	for _, b := range g.with {
-		if !finding.Conflicts(a.Mode, b.Mode) || a.Map != b.Map || !c.list.Parallel(a, b) || accesses.CommonLock(a, b) || c.mayBeOrdered(b) {
+		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || accesses.CommonLock(a, b) || c.mayBeOrdered(b) {
 			continue
 		}
 		score := 0

@@ -8,7 +8,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
+	"github.com/interlock-go/interlock/analyzers/latewrite"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
+	"github.com/interlock-go/interlock/analyzers/lockorder"
 )
 
 // Check is one pass that reports findings of one code. Its result is a *check.Result.
@@ -22,7 +24,9 @@ func Checks() []Check {
 	return []Check{
 		{finding.Unguarded, guardedby.Analyzer},
 		{finding.MixedAtomic, atomicmix.Analyzer},
+		{finding.WrittenLate, latewrite.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
+		{finding.LockCycle, lockorder.Analyzer},
 	}
 }
 

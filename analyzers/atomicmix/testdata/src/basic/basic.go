@@ -23,7 +23,7 @@ func New(t int64) *Item {
 func (i *Item) Extend(t int64) { atomic.StoreInt64(&i.expires, t) }
 
 func (i *Item) Expired(now int64) bool {
-	return i.expires < now // want `Item.expires is read plainly and accessed atomically elsewhere: \(\*Item\).Extend writes it`
+	return i.expires < now // want `Item.expires is read plainly and accessed atomically elsewhere: \(\*Item\).Extend writes it .* Also plain: basic.go:65`
 }
 
 func (i *Item) Hits() int64 { return atomic.LoadInt64(&i.hits) }
@@ -62,7 +62,29 @@ func Closures() int64 {
 	go func() {
 		atomic.AddInt64(&n.expires, 1)
 	}()
-	return func() int64 { return n.expires }() // want `Item.expires is read plainly`
+	return func() int64 { return n.hits + n.expires }() // counted with Expired
 }
 
 var Shared *Item
+
+type span struct{ seq uint64 }
+
+type Block struct {
+	first, last span
+}
+
+func (b *Block) Append() { atomic.AddUint64(&b.last.seq, 1) }
+
+func (b *Block) First() uint64 { return b.first.seq } // ok: another one
+
+func (b *Block) Last() uint64 {
+	return b.last.seq // want `span.seq is read plainly`
+}
+
+type Owner struct{ next uint64 }
+
+func (o *Owner) Step() {
+	atomic.StoreUint64(&o.next, o.next+1) // ok: the only writer reads what it wrote
+}
+
+func (o *Owner) Next() uint64 { return atomic.LoadUint64(&o.next) }

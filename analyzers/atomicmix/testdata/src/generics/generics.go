@@ -17,5 +17,5 @@ func (b *Box[T]) Idle() bool {
 }
 
 func Users(b *Box[int]) int32 {
-	return b.users // want `Box.users is read plainly`
+	return b.users // told with Idle
 }
