@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo bench conformance clean
+.PHONY: help build test unit sample lint fmt demo bench conformance detect racesuite clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,12 @@ sample: ## every sixth program of `make conformance`, no table
 
 conformance: ## compare the Go distribution's own test programs, plain and instrumented, and keep the table in docs/conformance.md
 	$(GO) run ./cmd/internal/conformance -o docs/conformance.md
+
+detect: ## measure what is caught, class by class, beside -race, and keep the table in docs/detection.md
+	$(GO) run ./cmd/internal/detect -o docs/detection.md
+
+racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
+	$(GO) run ./cmd/internal/racesuite -o docs/racesuite.md
 
 clean: ## remove what make built
 	rm -rf bin

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// report writes the document, and gives how many clean functions had a race
+// confirmed.
+func report(outcomes []outcome, leftOut map[string]string, silenced, runs int) (text string, falseAlarms int) {
+	var racy, caught, clean, alarms, missed []outcome
+	for _, o := range outcomes {
+		switch {
+		case o.racy && len(o.findings) > 0:
+			caught = append(caught, o)
+		case o.racy:
+			missed = append(missed, o)
+		case len(o.findings) > 0:
+			alarms = append(alarms, o)
+		}
+		if o.racy {
+			racy = append(racy, o)
+		} else {
+			clean = append(clean, o)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# The race detector's own suite\n\n")
+	b.WriteString("Made by `make racesuite`, which overwrites this file: the functions of `runtime/race/testdata` in the Go distribution under the\n")
+	b.WriteString("watch engine, every site monitored, each function alone in a process, with a new seed each run. The watch engine reports what it\n")
+	b.WriteString("catches in the act and knows no happens-before; the race detector finds all racy functions, most of them by happens-before alone.\n\n")
+	fmt.Fprintf(&b, "- %s, %s/%s, %d cores, %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format("2006-01-02"))
+	fmt.Fprintf(&b, "- racy functions: **%d of %d confirmed** in up to %d runs, %d of them in the first\n", len(caught), len(racy), runs, inFirstRun(caught))
+	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean), runs)
+	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
+		fmt.Fprintf(&b, "- left out: %s, which %s\n", name, leftOut[name])
+	}
+	fmt.Fprintf(&b, "- %d accesses that race while the package is initialised, before any function runs, are not monitored\n", silenced)
+	section(&b, "Clean functions with a confirmed race: errors of the monitor or the rewriter", alarms, func(o outcome) string { return o.findings[0].Title })
+	for _, c := range classes {
+		of := slices.DeleteFunc(slices.Clone(missed), func(o outcome) bool { return o.why != c.class })
+		section(&b, fmt.Sprintf("Not caught: %s (%d)", c.title, len(of)), of, func(o outcome) string { return o.ended })
+		if len(of) > 0 {
+			b.WriteString("\n" + c.about + "\n")
+		}
+	}
+	section(&b, "Caught", caught, func(o outcome) string { return fmt.Sprintf("run %d: %s", o.runs, o.findings[0].Title) })
+	return b.String(), len(alarms)
+}
+
+var classes = []struct {
+	class class
+	title string
+	about string
+}{
+	{notReached, "no monitored access ran", "What races is done by code that is not rewritten (the standard library, the runtime), or by a kind of access that the rewriter does not announce."},
+	{oneSide, "one side is not monitored", "Of each variable at most one side ran under the monitor; the other side is done by the standard library or the runtime, or is a kind of access that the rewriter does not announce."},
+	{apart, "both sides ran, never at the same moment", "In these functions something orders the two accesses in every run that can be brought about by delays (a channel operation or a wait lies between them,\nand only happens-before shows that it does not order them), or one side comes so much later that no window lasts as long."},
+}
+
+func inFirstRun(caught []outcome) (n int) {
+	for _, o := range caught {
+		if o.runs == 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// section writes a table of functions, if there are any.
+func section(b *strings.Builder, title string, outcomes []outcome, say func(outcome) string) {
+	if len(outcomes) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n| function | file | |\n|---|---|---|\n", title)
+	for _, o := range outcomes {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", o.name, o.file, strings.ReplaceAll(say(o), "|", `\|`))
+	}
+}

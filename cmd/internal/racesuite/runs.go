@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/suite"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+// timeout is that of one run; no function of the suite takes a second.
+const timeout = 10 * time.Second
+
+// outcome is what the runs of one function have shown.
+type outcome struct {
+	function
+	runs     int // made, up to the first hit of a racy function
+	findings []*finding.Finding
+	why      class  // of a racy function without a finding
+	ended    string // how the first process ended that did not pass
+}
+
+// runAll runs the functions, o.parallel at a time.
+func runAll(ctx context.Context, s *suite.Suite, functions []function, o options) ([]outcome, error) {
+	outcomes := make([]outcome, len(functions))
+	errs := make([]error, len(functions))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range max(o.parallel, 1) {
+		wg.Go(func() {
+			for i := range next {
+				outcomes[i], errs[i] = runFunction(ctx, s, functions[i], o.runs)
+			}
+		})
+	}
+	for i := range functions {
+		if i%20 == 0 {
+			fmt.Fprintf(os.Stderr, "racesuite: %d of %d functions\n", i, len(functions))
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return outcomes, errors.Join(append(errs, ctx.Err())...)
+}
+
+// runFunction makes all runs of a clean function, and those of a racy one up to
+// its first finding.
+func runFunction(ctx context.Context, s *suite.Suite, f function, runs int) (outcome, error) {
+	o := outcome{function: f}
+	r, made, err := s.Run(ctx, suite.Request{Function: f.name, Runs: runs, Seed: 1, Timeout: timeout, FirstHit: f.racy})
+	if err != nil {
+		return o, err
+	}
+	o.runs, o.findings = made, r.Findings
+	if first := r.Packages[0].First; first != nil {
+		o.ended = ending(first)
+	}
+	if f.racy && len(o.findings) == 0 {
+		o.why = classify(s.Plan, r.Coverage)
+	}
+	return o, nil
+}
+
+// ending tells how the first process that did not pass has ended.
+func ending(f *campaign.Failure) string {
+	for line := range strings.Lines(f.Output) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") {
+			return line
+		}
+	}
+	return string(f.Outcome)
+}
+
+// class says why a racy function was not caught in the act, as far as the
+// sites tell.
+type class int
+
+const (
+	notReached class = iota + 1 // no monitored access of it ran
+	oneSide                     // of each variable, one monitored access ran, or none writes
+	apart                       // both sides ran, never at the same moment
+)
+
+// classify looks at the monitored accesses that ran in a function's processes.
+func classify(p *plan.Plan, c campaign.Coverage) class {
+	var reached []*plan.Site
+	for _, id := range c.Reached {
+		reached = append(reached, p.Site(id))
+	}
+	if len(reached) == 0 {
+		return notReached
+	}
+	for i, a := range reached {
+		for _, b := range reached[i:] {
+			// One site may race with itself in two goroutines.
+			if a.Variable == b.Variable && (a.Mode == plan.Write || b.Mode == plan.Write) && (a != b || inClosure(a)) {
+				return apart
+			}
+		}
+	}
+	return oneSide
+}
+
+func inClosure(s *plan.Site) bool { return strings.Contains(s.Function, ".func") }

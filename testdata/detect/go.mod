@@ -1,0 +1,3 @@
+module example.com/detect
+
+go 1.24
