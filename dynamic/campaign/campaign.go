@@ -71,8 +71,10 @@ type Event struct {
 	Package string        // PackageDone, Caught
 	Outcome Outcome       // Measured, PackageDone
 	Elapsed time.Duration // Measured, PackageDone
-	Limit   time.Duration // Measured: what a run of the package may take
-	Pair    [2]uint32     // Caught: sites of a pair seen for the first time
+	// Limit is the test timeout of the run (RunStarted), or what a run of the
+	// package may take (Measured); 0 is none.
+	Limit time.Duration
+	Pair  [2]uint32 // Caught: sites of a pair seen for the first time
 	// Strength of the noise in microseconds: PackageDone, what it was;
 	// Weakened, what it is at most from now on.
 	Strength int
@@ -173,7 +175,7 @@ func start(cfg *Config) (*campaign, error) {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan)}
-	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(plainTimeout(cfg.Timeout), cfg.Budget)}
+	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{Package: b.Package, NoTests: b.Path == ""})
 	}
@@ -194,7 +196,7 @@ func (c *campaign) layOut(n int) error {
 func (c *campaign) run(ctx context.Context, n int) error {
 	cfg := c.cfg
 	seed := cfg.Seed + uint64(n-1)
-	c.progress(Event{Kind: RunStarted, Run: n, Runs: cfg.Runs, Seed: seed})
+	c.progress(Event{Kind: RunStarted, Run: n, Runs: cfg.Runs, Seed: seed, Limit: c.result.Timeout})
 	known := c.knownIn(n)
 	c.seen.begin(n, seed, known)
 	if err := c.layOut(n); err != nil {
@@ -222,14 +224,14 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, kno
 		if err := c.measure(ctx, b, pkg); err != nil || !b.Monitored {
 			return err
 		}
-	case !b.Monitored || pkg.timeouts >= maxTimeouts:
+	case !b.Monitored || pkg.hangs >= maxPackageHangs:
 		return nil // there is nothing more to see
 	}
 	file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
 	strength := c.strength(n, pkg)
 	p := c.execute(ctx, b, processOptions{
 		vars:    monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg.Budget),
-		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(),
+		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: pkg.LeftOut,
 	})
 	if p.err != nil && ctx.Err() == nil {
 		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)

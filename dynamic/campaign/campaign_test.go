@@ -232,7 +232,7 @@ func TestCountsKOfN(t *testing.T) {
 	if second.Hits != 1 || second.Runs != 5 || second.Count != 1 || second.Run != 4 || second.Seed != 43 {
 		t.Errorf("pair 2-3: %+v", second)
 	}
-	if second.Replay != "interlock test -runs=1 -seed=43 -strength=150 example.com/m" {
+	if second.Replay != "interlock test -runs=1 -seed=43 -strength=100 example.com/m" {
 		t.Errorf("replay: %s", second.Replay)
 	}
 	if r.Counters.Slow != 50 || !slices.Equal(r.Coverage.Never, []uint32{2, 3}) || !slices.Equal(r.Coverage.Armed, []uint32{1}) {
@@ -316,15 +316,6 @@ func TestOutcomesAreToldApart(t *testing.T) {
 				t.Error("a race in a run that failed, and fails only then, is harmful")
 			}
 		})
-	}
-}
-
-func TestHangingTestsAreLeftOut(t *testing.T) {
-	cfg := config(t, scripted("hang 1-2\nhang\nhang\n1-2\n1-2"), threeSites(t))
-	cfg.Runs, cfg.Timeout = 5, 100*time.Millisecond
-	r := campaignOf(t, cfg)
-	if p := r.Packages[0]; p.Runs != 3 || p.Failures != 3 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "timed out in 3 runs") {
-		t.Errorf("%+v, problems %q", p, r.Problems)
 	}
 }
 
@@ -418,7 +409,7 @@ func TestTimeoutIsStretched(t *testing.T) {
 		budget  int
 		want    time.Duration
 	}{{0, 0, 35 * time.Minute}, {-1, 0, 0}, {time.Minute, 50, 2 * time.Minute}} {
-		if got := stretch(plainTimeout(tt.timeout), tt.budget); got != tt.want {
+		if got := stretch(PlainTimeout(tt.timeout), tt.budget); got != tt.want {
 			t.Errorf("%v with budget %d: %v, want %v", tt.timeout, tt.budget, got, tt.want)
 		}
 	}

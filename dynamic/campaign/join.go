@@ -3,7 +3,6 @@ package campaign
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
@@ -12,9 +11,9 @@ import (
 // takes the place of the suspected one on the same two accesses, or with the
 // same id, and takes over what only the static side knows: the narrower code,
 // which side lacks protection, locks held, section, fix. A confirmed one that
-// shares one access of the same variable with a suspected one takes over the
-// code; where only the variable is the same, notes point from one to the
-// other. Suspected findings on which the runs have shown nothing get a note on
+// shares with a suspected one no more than the access that lacks protection
+// takes over a code that is about this access alone. Notes point from one
+// finding to others on the same variable. Suspected findings on which the runs have shown nothing get a note on
 // that. The findings given are not changed; those returned are sorted and have
 // ids of their own each.
 func Join(static []*finding.Finding, r *Result) []*finding.Finding {
@@ -24,6 +23,8 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 		if i := counterpart(left, c); i >= 0 {
 			takeOver(c, left[i])
 			left = slices.Delete(left, i, i+1)
+		} else {
+			sharpen(c, static)
 		}
 		joined = append(joined, c)
 	}
@@ -118,6 +119,24 @@ func takeOver(c, s *finding.Finding) {
 	c.ID = c.ComputeID()
 }
 
+// sharpen gives c the code of a suspected finding on the access that both
+// have. The other side differs, so the code must hold whatever that is: it has
+// to be about one access, the first of the suspected finding.
+func sharpen(c *finding.Finding, static []*finding.Finding) {
+	for _, s := range static {
+		if !sameVariable(s, c) || !aboutOneAccess[s.Code] || len(s.Accesses) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(c.Accesses, func(a finding.Access) bool { return sameLine(a, s.Accesses[0]) }) {
+			c.Code = sharper(c.Code, s.Code)
+		}
+	}
+}
+
+// aboutOneAccess has the codes that say what is wrong with one access, the
+// first of a finding, rather than with a pair of them.
+var aboutOneAccess = map[finding.Code]bool{finding.Unguarded: true}
+
 // sharper gives the narrower of two codes.
 func sharper(c, s finding.Code) finding.Code {
 	if c == finding.CaughtInTheAct {
@@ -144,12 +163,6 @@ func (r *Result) unobserved(s *finding.Finding) {
 
 // relate has two findings on one variable point at each other.
 func relate(s, c *finding.Finding) {
-	shared := slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
-		return slices.ContainsFunc(c.Accesses, func(b finding.Access) bool { return sameLine(a, b) })
-	})
-	if shared && isRace(s.Code) {
-		c.Code = sharper(c.Code, s.Code)
-	}
 	s.Notes = append(s.Notes, fmt.Sprintf("a race on this variable was caught: %s", c.ID))
 	c.Notes = append(c.Notes, fmt.Sprintf("suspected on this variable as well: %s (%s)", s.ID, s.Code))
 }
@@ -166,6 +179,3 @@ func separate(findings []*finding.Finding) {
 		seen[f.ID] = true
 	}
 }
-
-// isRace reports whether the code is of the family of data races.
-func isRace(c finding.Code) bool { return strings.HasPrefix(string(c), "IL1") }

@@ -105,6 +105,44 @@ func TestSharedAccessSharpensTheCode(t *testing.T) {
 	}
 }
 
+// One suspected finding may name an access that two confirmed ones share: it
+// joins with the one, and the other has its code all the same. An access that
+// holds the lock says nothing of the other side, and a code about a pair needs
+// both.
+func TestCodeIsThatOfTheSharedAccess(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		static *finding.Finding
+		other  finding.Access // races with the write in line 3, beside line 7
+		want   finding.Code
+	}{
+		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)), at(3, finding.Write), finding.Unguarded},
+		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), finding.CaughtInTheAct},
+		{"pair", make1(finding.LoadAndStore, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.CaughtInTheAct},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			other := tt.other
+			if other.Line == 9 {
+				other.Function = "G"
+			}
+			pair := make1(finding.CaughtInTheAct, "n", at(3, finding.Write), at(7, finding.Read))
+			second := make1(finding.CaughtInTheAct, "n", at(3, finding.Write), other)
+			for _, f := range join(t, seal(tt.static), seal(pair, second)) {
+				if f.Status != finding.Confirmed {
+					t.Errorf("the suspected finding is left over: %+v", f)
+				}
+				want := tt.static.Code
+				if slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return sameLine(a, other) }) && f.Accesses[0].Line != 7 && f.Accesses[1].Line != 7 {
+					want = tt.want
+				}
+				if f.Code != want {
+					t.Errorf("line %d with line %d: %s, want %s", f.Accesses[0].Line, f.Accesses[1].Line, f.Code, want)
+				}
+			}
+		})
+	}
+}
+
 func TestOtherVariableStaysApart(t *testing.T) {
 	static := seal(make1(finding.Unguarded, "m", at(7, finding.Read), at(3, finding.Write)))
 	got := join(t, static, seal(make1(finding.CaughtInTheAct, "n", at(7, finding.Read), at(3, finding.Write))), 7)

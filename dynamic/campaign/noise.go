@@ -14,15 +14,14 @@ import (
 // in a row upsets a test that sleeps for 3 ms. Some are strong, since a short
 // window misses what comes by late. The number of rungs is odd, so that each is
 // met by runs that arm known pairs and by runs that do not.
-var ladder = [...]int{150, 150, 1000, 150, 2000}
+var ladder = [...]int{gentle, gentle, 1000, gentle, 2000}
 
-// weakest is the strength below which noise is not weakened further: windows
-// of a few microseconds are what the scheduler does by itself.
-const weakest = 10
-
-// maxTimeouts is how often a package's tests may time out before later runs
-// leave them out: a campaign is not to last days for tests that hang.
-const maxTimeouts = 3
+const (
+	gentle = 100 // microseconds
+	// weakest is the strength below which noise is not weakened further:
+	// windows of a few microseconds are what the scheduler does by itself.
+	weakest = 10
+)
 
 // strength gives that of the noise for a package in run n.
 func (c *campaign) strength(n int, pkg *PackageResult) int {
@@ -40,7 +39,7 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 // monitored runs, and tests that fail now need no noise to fail. For a binary
 // without a monitor it is the only run.
 func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResult) error {
-	timeout := plainTimeout(c.cfg.Timeout)
+	timeout := PlainTimeout(c.cfg.Timeout)
 	p := c.execute(ctx, b, processOptions{timeout: timeout, live: !b.Monitored && c.verbose()})
 	if p.err != nil && ctx.Err() == nil {
 		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
@@ -52,7 +51,8 @@ func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResu
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.outcome, p.elapsed, p.failedTests()
 	pkg.Limit = stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
 	if p.outcome == TimedOut { // they hang: more time is no use
-		pkg.Limit, pkg.timeouts = timeout+grace, maxTimeouts-1
+		pkg.Limit = timeout + grace
+		c.hung(pkg, p)
 	}
 	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Limit: pkg.Limit})
 	if !b.Monitored {
@@ -75,9 +75,7 @@ func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, p
 		pkg.First = failure
 	}
 	if p.outcome == TimedOut {
-		if pkg.timeouts++; pkg.timeouts == maxTimeouts {
-			c.result.Problems = append(c.result.Problems, fmt.Sprintf("the tests of %s timed out in %d runs, later runs leave them out", b.Package, maxTimeouts))
-		}
+		c.hung(pkg, p)
 	}
 	if underNoise && pkg.UnderNoise == 0 {
 		c.repeat(ctx, b, pkg)
@@ -104,7 +102,7 @@ func (pkg *PackageResult) likePlain(p *process) bool {
 // repeat runs the tests once more without noise: they may fail now and then by
 // themselves.
 func (c *campaign) repeat(ctx context.Context, b build.Binary, pkg *PackageResult) {
-	p := c.execute(ctx, b, processOptions{timeout: plainTimeout(c.cfg.Timeout), limit: pkg.Limit})
+	p := c.execute(ctx, b, processOptions{timeout: PlainTimeout(c.cfg.Timeout), limit: pkg.Limit})
 	settle(ctx, p)
 	if p.err != nil || ctx.Err() != nil || p.outcome == Passed {
 		return
@@ -125,8 +123,12 @@ func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
 			pkg.Tests = append(pkg.Tests, t)
 		}
 	}
-	if weaker := max(f.Strength/2, weakest); !c.seen.showed[pkg.Package] && weaker < f.Strength {
+	if weaker := weaken(f.Strength); !c.seen.showed[pkg.Package] && weaker < f.Strength {
 		pkg.Strength = weaker
 		c.progress(Event{Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed, Package: pkg.Package, Outcome: f.Outcome, Strength: weaker})
 	}
 }
+
+// weaken gives the strength after one that the tests could not stand: half of
+// it, and what most runs have after a strong one.
+func weaken(strength int) int { return max(min(strength/2, gentle), weakest) }

@@ -81,6 +81,14 @@ func TestNoiseIsWeakened(t *testing.T) {
 	}
 }
 
+func TestStrongNoiseIsWeakenedToGentle(t *testing.T) {
+	for strength, want := range map[int]int{2000: gentle, 150: 75, gentle: gentle / 2, weakest: weakest} {
+		if got := weaken(strength); got != want {
+			t.Errorf("after %d: %d, want %d", strength, got, want)
+		}
+	}
+}
+
 func TestFailingWithoutNoiseIsNoTiming(t *testing.T) {
 	cfg := config(t, scripted("fail\npanic\n"), threeSites(t))
 	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {

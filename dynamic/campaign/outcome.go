@@ -45,8 +45,12 @@ type PackageResult struct {
 	// since the tests depend on timing; 0 if it was not.
 	Strength int
 
-	plainTests []string // that failed without noise
-	timeouts   int
+	// LeftOut are tests that later runs left out, since they hung.
+	LeftOut []string
+
+	plainTests []string       // that failed without noise
+	testHangs  map[string]int // test -> runs in which it hung
+	hangs      int            // runs in which it is not known which test did
 }
 
 // OnlyMonitored reports that the tests failed in monitored runs and passed in

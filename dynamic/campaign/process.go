@@ -24,9 +24,9 @@ const (
 	defaultFloor  = 10 * time.Second
 )
 
-// plainTimeout gives the deadline that the user set, as `go test` has it; 0 is
-// none.
-func plainTimeout(timeout time.Duration) time.Duration {
+// PlainTimeout gives the deadline that `go test` makes of a Config.Timeout; 0
+// is none.
+func PlainTimeout(timeout time.Duration) time.Duration {
 	if timeout == 0 {
 		return defaultTimeout
 	}
@@ -49,6 +49,8 @@ type processOptions struct {
 	timeout time.Duration // test timeout, which the tests can ask for; 0 is none
 	limit   time.Duration // when it is ended from outside; 0 is never
 	live    bool          // show what it prints while it runs
+	// leaveOut are tests not to run
+	leaveOut []string
 }
 
 // process is a test binary that has run.
@@ -71,7 +73,7 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	if o.live {
 		out.live = c.cfg.Stdout
 	}
-	cmd := exec.Command(b.Path, slices.Concat(args, c.cfg.TestFlags)...)
+	cmd := exec.Command(b.Path, slices.Concat(args, c.without(o.leaveOut))...)
 	cmd.Dir = b.Dir
 	cmd.Env = slices.Concat(c.userEnv(b.Dir), o.vars)
 	cmd.Stdout, cmd.Stderr = out, out

@@ -59,6 +59,9 @@ func (c *call) execute(p *progress, pl *planned, cfg campaign.Config, out io.Wri
 		cfg.Stdout = &interleaved{p, out}
 	}
 	cfg.Progress = c.watch(p)
+	if out != nil {
+		c.tellTimeout(p, &cfg)
+	}
 	m.result, err = campaign.Run(c.ctx, cfg)
 	return m, err
 }
@@ -94,6 +97,17 @@ func (c *call) watch(p *progress) func(campaign.Event) {
 				p.line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
 			}
 		}
+	}
+}
+
+// tellTimeout says once that tests get more time than the user set.
+func (c *call) tellTimeout(p *progress, cfg *campaign.Config) {
+	watch := cfg.Progress
+	cfg.Progress = func(e campaign.Event) {
+		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {
+			p.line("noise takes time, so the tests have a timeout of %s where go test gives %s", e.Limit, campaign.PlainTimeout(cfg.Timeout))
+		}
+		watch(e)
 	}
 }
 
