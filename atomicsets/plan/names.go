@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"go/version"
 	"strings"
@@ -73,13 +74,18 @@ func (w *walker) variable(e ast.Expr) Variable {
 	case *ast.IndexExpr:
 		return w.element(e.X)
 	}
-	v := Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: KindDeref}
 	if star, ok := e.(*ast.StarExpr); ok {
-		if named := namedOf(w.info.TypeOf(star.X)); named != nil && named.Obj().Pkg() != nil {
-			v = Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: "*", Kind: KindDeref}
-		}
+		return w.deref(star.X)
 	}
-	return v
+	return Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: KindDeref}
+}
+
+// deref names what the pointer e points to.
+func (w *walker) deref(e ast.Expr) Variable {
+	if named := namedOf(w.info.TypeOf(e)); named != nil && named.Obj().Pkg() != nil {
+		return Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: "*", Kind: KindDeref}
+	}
+	return Variable{Package: w.pkg.Path, Function: w.fn, Name: "*" + types.ExprString(e), Kind: KindDeref}
 }
 
 func (w *walker) namedVar(v *types.Var) Variable {
@@ -164,8 +170,17 @@ func (w *walker) mapVariable(e ast.Expr) Variable {
 func (w *walker) element(e ast.Expr) Variable {
 	e = ast.Unparen(e)
 	v, ok := w.holder(e)
-	if x, nested := e.(*ast.IndexExpr); nested && !isMap(w.info.TypeOf(x.X)) {
-		v, ok = w.element(x.X), true
+	switch x := e.(type) {
+	case *ast.IndexExpr:
+		if !isMap(w.info.TypeOf(x.X)) {
+			v, ok = w.element(x.X), true
+		}
+	case *ast.SliceExpr: // its elements are those of its operand
+		return w.element(x.X)
+	case *ast.UnaryExpr:
+		if x.Op == token.AND {
+			return w.element(x.X)
+		}
 	}
 	if !ok {
 		v = Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}

@@ -46,6 +46,10 @@ type Mode string
 const (
 	Read  Mode = "read"
 	Write Mode = "write" // also read-modify-write such as x++
+	// Operations of sync/atomic: no data race among themselves. Whatever may
+	// write is AtomicWrite, a failing compare-and-swap too.
+	AtomicRead  Mode = "atomic-read"
+	AtomicWrite Mode = "atomic-write"
 )
 
 // Variable names what a site accesses. It has the fields of finding.Variable
@@ -83,6 +87,10 @@ type Site struct {
 	EndCol   int      `json:"end_column"`
 	Expr     string   `json:"expr"`   // normalised source
 	Source   string   `json:"source"` // the source line, trimmed
+	// Behind: not Expr itself is accessed but what lies behind it: all
+	// elements of a slice, what a pointer points to, the embedded field on
+	// the way to Expr.
+	Behind   bool     `json:"behind,omitempty"`
 	Decision Decision `json:"decision"`
 	Reason   Reason   `json:"reason,omitempty"`
 	// Suspicious sites are armed first: a static finding names them.
@@ -95,13 +103,13 @@ type Key struct {
 	File            string
 	Line, Column    int
 	Mode            Mode
-	Map             bool // the access to a map itself and the read of the variable that holds it share a place
+	Map             bool // the access to a map itself, or to what is Behind, and the read of the variable that holds it share a place
 	EndLine, EndCol int
 }
 
 // Key of s.
 func (s *Site) Key() Key {
-	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap, s.EndLine, s.EndCol}
+	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap || s.Behind, s.EndLine, s.EndCol}
 }
 
 // Start is k without its end, for passes that only know where an access
@@ -178,7 +186,7 @@ func (s *Site) validate(id uint32) error {
 		return fmt.Errorf("has id %d: ids are dense and in order", s.ID)
 	case s.File == "" || s.Line <= 0 || s.Variable.Name == "":
 		return errors.New("no position or variable")
-	case s.Mode != Read && s.Mode != Write:
+	case s.Mode != Read && s.Mode != Write && s.Mode != AtomicRead && s.Mode != AtomicWrite:
 		return fmt.Errorf("unknown mode %q", s.Mode)
 	case s.Decision == Skip && s.Reason == "":
 		return errors.New("skipped without a reason")

@@ -34,6 +34,9 @@ type Access struct {
 	// Deferred: the statement is `defer delete(m, k)` or `go clear(m)`. The
 	// access is made later, so that it has no place to put a monitor at.
 	Deferred bool
+	// Each: Node is the operand of a range clause, and the access, which is
+	// Behind it, is made to one element in each iteration.
+	Each bool
 }
 
 // Map reports whether a is the access to a map itself.
@@ -49,11 +52,13 @@ func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
 // All decisions are Monitor, but for functions that bear a directive which
 // forbids calls (go:nosplit and the like) and for files that import "C".
 //
-// Missed: elements of arrays and slices; what the language reads without an
-// expression of its own (embedded pointers on the way to a promoted field,
-// the receiver *p of a value method called through p, results written by
-// return); bulk accesses of copy,
-// append and clear to elements; memory that unsafe or assembly reaches.
+// An access to all elements of a slice (copy, clear, the operand of append
+// that is copied) is one site; so is the read of the elements in a range loop.
+// Elements of a slice that never leaves its function are no shared memory.
+//
+// Missed: the elements that append writes; what the language accesses without
+// an expression of its own (embedded pointers on the way to a promoted field,
+// results written by return); memory that unsafe or assembly reaches.
 func Enumerate(p *Package) []Access {
 	var all []Access
 	names := newClosureNames()
@@ -72,7 +77,7 @@ func Enumerate(p *Package) []Access {
 }
 
 func (a *Access) mapOrder() int {
-	if a.Map() {
+	if a.Map() || a.Site.Behind {
 		return 1
 	}
 	return 0
@@ -132,9 +137,13 @@ func (w *walker) walkFile() {
 // add records the site of node in the given role; extent is the expression
 // whose range and text the site bears.
 func (w *walker) add(node, extent ast.Expr, mode Mode, v Variable) {
-	if isZeroSize(w.info.TypeOf(node)) {
-		return
+	if !isZeroSize(w.info.TypeOf(node)) {
+		w.record(node, extent, mode, v)
 	}
+}
+
+// record is add for an access of known size, of which the caller may tell more.
+func (w *walker) record(node, extent ast.Expr, mode Mode, v Variable) *Access {
 	from, to := w.position(extent.Pos()), w.position(extent.End())
 	s := Site{
 		Package:  w.pkg.Path,
@@ -159,6 +168,7 @@ func (w *walker) add(node, extent ast.Expr, mode Mode, v Variable) {
 		s.Decision, s.Reason = Skip, w.skip
 	}
 	w.found = append(w.found, Access{Site: s, File: w.file, Node: node})
+	return &w.found[len(w.found)-1]
 }
 
 // position of pos as the file on disk has it.
@@ -258,6 +268,9 @@ func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
 	_, byPointer := types.Unalias(recv.Type()).(*types.Pointer)
 	switch {
 	case isPointer(sel.Recv()):
+		if !byPointer && len(sel.Index()) == 1 && !types.IsInterface(recv.Type()) {
+			w.pointee(e.X, Read, false)
+		}
 		w.load(e.X)
 	case byPointer, len(sel.Index()) > 1:
 		w.base(e.X)
@@ -336,6 +349,10 @@ func (w *walker) call(e *ast.CallExpr) {
 	if w.fromUintptr(e) {
 		defer w.skipping(UnsafeArithmetic)()
 	}
+	if w.info.Types[e.Fun].IsType() && copiesElements(w.info.TypeOf(e)) {
+		w.elements(e.Args[0], Read, deferred)
+	}
+	w.atomic(e, deferred)
 	w.load(e.Fun) // types and declared functions yield nothing
 	w.loads(e.Args...)
 }
@@ -357,8 +374,16 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 	case "delete", "clear":
 		if isMap(w.info.TypeOf(e.Args[0])) {
 			m := ast.Unparen(e.Args[0])
-			w.add(m, m, Write, w.mapVariable(m))
-			w.found[len(w.found)-1].Deferred = deferred
+			w.record(m, m, Write, w.mapVariable(m)).Deferred = deferred
+		} else {
+			w.elements(e.Args[0], Write, deferred)
+		}
+	case "copy":
+		w.elements(e.Args[0], Write, deferred)
+		w.elements(e.Args[1], Read, deferred)
+	case "append":
+		if e.Ellipsis.IsValid() {
+			w.elements(e.Args[1], Read, deferred)
 		}
 	}
 	w.loads(e.Args...)

@@ -183,7 +183,11 @@ func (w *walker) ownSlice(e ast.Expr) bool {
 	if !isSlice(w.info.TypeOf(e)) {
 		return false
 	}
-	id, ok := ast.Unparen(e).(*ast.Ident)
+	e = ast.Unparen(e)
+	if s, ok := e.(*ast.SliceExpr); ok && isSlice(w.info.TypeOf(s.X)) {
+		return w.ownSlice(s.X)
+	}
+	id, ok := e.(*ast.Ident)
 	if !ok {
 		_, ok := fresh(w.info, e, nil)
 		return ok

@@ -124,6 +124,7 @@ func (w *walker) rangeStmt(s *ast.RangeStmt) {
 			w.address(s.X)
 		}
 	default:
+		w.rangeElements(s)
 		w.load(s.X)
 	}
 	if s.Tok == token.ASSIGN {
@@ -146,6 +147,21 @@ func (w *walker) loopVariable(e ast.Expr) {
 	v, ok := w.info.Defs[id].(*types.Var)
 	if l := w.locals[v]; ok && l != nil && l.captured && l.ranged {
 		w.add(id, id, Write, w.namedVar(v))
+	}
+}
+
+// rangeElements records the reads of elements by a loop over a slice or
+// through a pointer to an array; the loop over an array reads a copy.
+func (w *walker) rangeElements(s *ast.RangeStmt) {
+	if id, ok := s.Value.(*ast.Ident); s.Value == nil || ok && id.Name == "_" {
+		return
+	}
+	x := ast.Unparen(s.X)
+	if a := w.elements(x, Read, false); a != nil {
+		a.Each = true
+	} else if isPointer(w.info.TypeOf(x)) && isArray(w.info.TypeOf(x)) {
+		a := w.record(x, x, Read, w.element(x))
+		a.Each, a.Site.Behind = true, true
 	}
 }
 

@@ -62,8 +62,8 @@ func (r *rewriter) stores(s *ast.AssignStmt) map[*access]bool {
 func (r *rewriter) store(lhs ast.Expr) *access {
 	lhs = ast.Unparen(lhs)
 	a := r.places[lhs]
-	if x, ok := lhs.(*ast.IndexExpr); ok && r.maps[x.X] != nil {
-		a = r.maps[x.X]
+	if x, ok := lhs.(*ast.IndexExpr); ok && r.behind[x.X] != nil {
+		a = r.behind[x.X]
 	}
 	if a == nil || a.left != "" {
 		return nil

@@ -21,10 +21,10 @@ type place struct{ line, statedLine, statedColumn int }
 
 // Ranks, from the outermost to the innermost of edits with one range.
 const (
-	rankStmt  = iota // around a statement
-	rankMap          // around a map operand
-	rankCut          // a range that moves
-	rankPlace        // around an accessed place
+	rankStmt   = iota // around a statement
+	rankBehind        // around a map operand
+	rankCut           // a range that moves
+	rankPlace         // around an accessed place
 )
 
 // edit puts pre before and post after a range. The text of a cut range, with

@@ -72,7 +72,7 @@ func TestBuffer(t *testing.T) {
 func TestBufferRanks(t *testing.T) {
 	b := newBuffer("m")
 	b.wrap(0, 1, rankPlace, []piece{text("R(")}, []piece{text(")")})
-	b.wrap(0, 1, rankMap, []piece{text("MR(")}, []piece{text(")")})
+	b.wrap(0, 1, rankBehind, []piece{text("MR(")}, []piece{text(")")})
 	b.wrap(0, 1, rankStmt, []piece{text("{")}, []piece{text("}")})
 	got, err := b.render()
 	if err != nil || string(got) != "{MR(R(m))}" {

@@ -110,7 +110,9 @@ func (n *node) isMapLit() bool { return len(n.kids) > 0 && n.kids[0].kind == ent
 type orderer struct {
 	info   *types.Info
 	places map[ast.Expr]*access
-	maps   map[ast.Expr]*access
+	// behind holds accesses to what an expression gives: the map, the elements
+	// of the slice, what the pointer points to.
+	behind map[ast.Expr]*access
 }
 
 // expr adds to n what evaluating e hoists and accesses (expr1).
@@ -150,6 +152,7 @@ func (o *orderer) expr(e ast.Expr, n *node) {
 		o.composite(e, n)
 	}
 	n.hook(o.places[e])
+	n.hook(o.behind[e])
 }
 
 // cheap adds an operand that gc copies at once unless it is a name or
@@ -158,10 +161,16 @@ func (o *orderer) cheap(e ast.Expr, n *node) {
 	if e == nil || o.info.Types[e].Value != nil {
 		return
 	}
-	if _, ok := ast.Unparen(e).(*ast.Ident); ok && o.places[ast.Unparen(e)] == nil {
+	if o.bareName(e) {
 		return
 	}
 	o.expr(e, n.kid(copied, e))
+}
+
+// bareName reports whether e is a name, and no access.
+func (o *orderer) bareName(e ast.Expr) bool {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	return ok && o.places[id] == nil && o.behind[id] == nil
 }
 
 func (o *orderer) index(e *ast.IndexExpr, n *node) {
@@ -171,7 +180,6 @@ func (o *orderer) index(e *ast.IndexExpr, n *node) {
 		o.expr(e.Index, n)
 		return
 	}
-	n.hook(o.maps[e.X])
 	o.expr(e.Index, o.keyNode(m, e.Index, n))
 }
 
@@ -179,7 +187,7 @@ func (o *orderer) index(e *ast.IndexExpr, n *node) {
 // the key by address (mapKeyTemp, mapfast), else n.
 func (o *orderer) keyNode(m *types.Map, key ast.Expr, n *node) *node {
 	tv := o.info.Types[key]
-	if tv.Value != nil || isName(key) && o.places[ast.Unparen(key)] == nil {
+	if tv.Value != nil || o.bareName(key) {
 		return n
 	}
 	t := m.Key()
@@ -283,6 +291,10 @@ func (o *orderer) builtin(name string, e *ast.CallExpr, n *node) {
 	case "append", "cap", "complex", "copy", "imag", "len", "make", "max", "min", "new", "real", "recover":
 		n = n.kid(quiet, e)
 	}
+	if name == "copy" && mayPanic(o.info, e.Args[1]) {
+		o.copyOf(e, n)
+		return
+	}
 	elem := appended(o.info, name, e)
 	for i, arg := range e.Args {
 		if i > 0 {
@@ -290,7 +302,19 @@ func (o *orderer) builtin(name string, e *ast.CallExpr, n *node) {
 		} else {
 			o.expr(arg, n)
 		}
-		n.hook(o.maps[ast.Unparen(arg)])
+	}
+}
+
+// copyOf adds the operands of a call of copy whose source may panic: then the
+// write does not happen and must not have been announced.
+func (o *orderer) copyOf(e *ast.CallExpr, n *node) {
+	o.expr(e.Args[0], n)
+	src := n.kid(copied, e.Args[1])
+	o.expr(e.Args[1], src)
+	for _, h := range n.hooks {
+		if h.access == o.behind[ast.Unparen(e.Args[0])] {
+			h.needs = []*node{src}
+		}
 	}
 }
 

@@ -26,11 +26,19 @@ import (
 // changed the memory when the next call checks it.
 const windowRT = `package rt
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 var pending []func() bool
 
-var stored = map[uint32]int{} // last value that a site stored
+// What sites have stored: they may store the same again.
+var (
+	stored      = map[[2]int]bool{} // site, value
+	storedMap   = map[uint32]map[int]int{}
+	storedSlice = map[uint32][]int{}
+)
 
 func R[T any](p *T, site uint32) *T {
 	c := *p
@@ -41,8 +49,9 @@ func W[T any](p *T, site uint32) *T {
 	if p, ok := any(p).(*int); ok {
 		old := *p
 		pending = append(pending, func() bool {
-			again := stored[site] == *p
-			stored[site] = *p
+			key := [2]int{int(site), *p}
+			again := stored[key]
+			stored[key] = true
 			return *p == old && !again
 		})
 	}
@@ -54,10 +63,33 @@ func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return maps.Clone
 func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 	if mi, ok := any(m).(map[int]int); ok && site > 1<<20 {
 		old := maps.Clone(mi)
-		pending = append(pending, func() bool { return maps.Equal(mi, old) })
+		pending = append(pending, func() bool {
+			again := maps.Equal(storedMap[site], mi)
+			storedMap[site] = maps.Clone(mi)
+			return maps.Equal(mi, old) && !again
+		})
 	}
 	return m
 }
+
+// RS yields a copy, with the tail that the other may use.
+func RS[S ~[]E, E any](s S, site uint32) S { return append(S(nil), s[:cap(s)]...)[:len(s)] }
+
+func WS[S ~[]E, E any](s S, site uint32) S {
+	if si, ok := any(s).([]int); ok && len(s) > 0 {
+		old := slices.Clone(si)
+		pending = append(pending, func() bool {
+			again := slices.Equal(storedSlice[site], si)
+			storedSlice[site] = slices.Clone(si)
+			return slices.Equal(si, old) && !again
+		})
+	}
+	return s
+}
+
+func AR[T any](p *T, site uint32) *T { return R(p, site) }
+
+func AW[T any](p *T, site uint32) *T { return W(p, site) }
 
 func Check() {
 	for _, unchanged := range pending {
@@ -248,7 +280,7 @@ type generator struct {
 }
 
 func (g *generator) program(count int) string {
-	g.b.WriteString("package main\n\n")
+	g.b.WriteString("package main\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\n")
 	for i := range count {
 		fmt.Fprintf(&g.b, "func gen%d() {\n\tc, d := 1, 2\n\tp := &x.f\n\tmutate = func() { c += 7; d += c; *p++ }\n", i)
 		for range 1 + g.rand.IntN(3) {
@@ -282,7 +314,19 @@ func (g *generator) expr(d int) string {
 		return g.atom()
 	}
 	e := func() string { return g.expr(d - 1) }
-	switch g.rand.IntN(20) {
+	switch g.rand.IntN(26) {
+	case 20:
+		return "int(x.at.Load()) + " + e()
+	case 21:
+		return "int(atomic.AddInt64(&y.n64, int64(" + e() + ")))"
+	case 22:
+		return "x.ps.and(" + e() + ")"
+	case 23:
+		return "len(append([]int{" + e() + "}, x.s...)) + append([]int(nil), x.s[" + g.pick("0", "1") + ":]...)[(" + e() + ")&1]"
+	case 24:
+		return "x.big[(" + e() + ")&1].a + x.q[(" + e() + ")&1].sum()"
+	case 25:
+		return "int(x.at.Swap(int64(" + e() + ")))"
 	case 0, 1, 2:
 		return "g(" + e() + ", " + e() + ")"
 	case 3:
@@ -324,7 +368,8 @@ func (g *generator) atom() string {
 		return g.pick("z.f", "x.s[9]", "7/(x.i-x.i)", "z.next.f", "z.m[1]", "y.a.(iface).M()")
 	}
 	return g.pick("1", "c", "d", "*p", "G", "x.f", "y.f", "x.i", "x.next.f", "y.next.i", "x.in.v", "x.arr[1]", "len(y.s)",
-		"y.m[0]", "x.a.(int)", "y.s[1]", "x.st.sum()", "x.k[0]", "len(x.next.s)")
+		"y.m[0]", "x.a.(int)", "y.s[1]", "x.st.sum()", "x.k[0]", "len(x.next.s)",
+		"x.s[x.s[0]&1]", "x.q[1].b", "y.ps.sum()", "int(y.at.Load())", "[2]int(x.s)[1]", "x.big[1].a")
 }
 
 func (g *generator) cond(d int) string {
@@ -342,7 +387,8 @@ func (g *generator) cond(d int) string {
 }
 
 func (g *generator) target() string {
-	return g.pick("x.f", "y.i", "x.next.f", "c", "G", "*p", "x.in.v", "x.m[3]", "x.s[(c)&1]", "y.m["+g.expr(1)+"]", "x.arr[0]", "x.ptr().i")
+	return g.pick("x.f", "y.i", "x.next.f", "c", "G", "*p", "x.in.v", "x.m[3]", "x.s[(c)&1]", "y.m["+g.expr(1)+"]", "x.arr[0]", "x.ptr().i",
+		"x.s["+g.expr(1)+"&1]", "y.s[x.s[1]&1]", "x.q[c&1].b", "x.next.s[1]", "x.big[d&1].b", "x.ps.a")
 }
 
 // stmt writes a statement, indented and of the given depth.
@@ -354,7 +400,7 @@ func (g *generator) stmt(indent, depth int) {
 		g.stmt(indent+1, depth-1)
 	}
 	e := func() string { return g.expr(2) }
-	n := g.rand.IntN(26)
+	n := g.rand.IntN(31)
 	if depth <= 0 {
 		n = g.rand.IntN(13)
 	}
@@ -432,6 +478,23 @@ func (g *generator) stmt(indent, depth int) {
 		put("\tif %s { continue %s }", g.cond(1), l)
 		body()
 		put("}")
+	case 26:
+		put("for _, v := range x.s[(%s)&1:] {", e())
+		put("\tuse(v)")
+		body()
+		put("}")
+	case 27:
+		put("for i, v := range %s {", g.pick("x.q", "y.ptr().q", "&x.big"))
+		body()
+		put("\tuse(i, v.sum(), %s)", e())
+		put("}")
+	case 28:
+		put("copy(x.s[(%s)&1:], []int{%s})", e(), g.value(1))
+	case 29:
+		put("x.at.Store(int64(%s))", g.value(1))
+		put("atomic.StoreInt64(&x.n64, int64(%s))", e())
+	case 30:
+		put("x.s[0], x.s[1] = %s, %s", g.value(2), g.pick("x.s[0]", "y.s[1]", e()))
 	case 25:
 		put("use(")
 		put("\t%s,", e())

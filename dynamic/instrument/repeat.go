@@ -12,8 +12,8 @@ import (
 //	for p.pos < len(p.src) && (p.src[p.pos] == ' ' || p.src[p.pos] == '\t')
 //
 // three calls of the monitor do for eight. Where nothing calls, receives or
-// assigns, equal expressions mean one place, read at one moment. It gives the
-// reads that are announced directly before what follows the tree.
+// assigns, equal expressions mean one place, read at one moment. Suspicious
+// sites keep theirs, so that they are armed. It gives the reads that are announced directly before what follows the tree.
 func (n *node) leaveRepeated(just []*hook) []*hook {
 	if n.calls() {
 		return nil
@@ -24,9 +24,9 @@ func (n *node) leaveRepeated(just []*hook) []*hook {
 			return
 		}
 		same := func(b *hook) bool {
-			return b.Site.Expr == h.Site.Expr && b.Map() == h.Map() && (b.in == nil || b.in.whenever(h.in))
+			return b.Site.Expr == h.Site.Expr && b.isBehind() == h.isBehind() && (b.in == nil || b.in.whenever(h.in))
 		}
-		if slices.ContainsFunc(before, same) {
+		if !h.Site.Suspicious && slices.ContainsFunc(before, same) {
 			h.left = Repeated
 			return
 		}

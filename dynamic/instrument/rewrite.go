@@ -99,6 +99,9 @@ type access struct {
 	used   bool // the monitor has been put there
 }
 
+// isBehind reports whether the access is not to Node but to what it gives.
+func (a *access) isBehind() bool { return a.Map() || a.Site.Behind }
+
 // monitored yields the files of p that have accesses to monitor, in order.
 func monitored(p *plan.Package, site func(plan.Key) *plan.Site) func(func(*ast.File, []*access) bool) {
 	byFile := map[*ast.File][]*access{}
@@ -108,7 +111,7 @@ func monitored(p *plan.Package, site func(plan.Key) *plan.Site) func(func(*ast.F
 		}
 		if s := site(a.Site.Key()); s != nil && s.Decision == plan.Monitor {
 			acc := &access{Access: a, id: s.ID}
-			acc.Site.ID = s.ID
+			acc.Site.ID, acc.Site.Suspicious = s.ID, s.Suspicious
 			byFile[a.File] = append(byFile[a.File], acc)
 		}
 	}
@@ -131,9 +134,10 @@ type rewriter struct {
 	src      []byte
 	version  string // language version of the file
 	accesses []*access
-	gotos    map[string]bool  // labels that a goto of the file names
-	sig      *types.Signature // of the function we are in
-	just     []*hook          // reads that are announced directly before what comes next
+	each     map[ast.Expr]*access // reads of the elements of a range operand
+	gotos    map[string]bool      // labels that a goto of the file names
+	sig      *types.Signature     // of the function we are in
+	just     []*hook              // reads that are announced directly before what comes next
 	edits    buffer
 	prefix   string // of names that the file does not use
 	temps    int
@@ -148,15 +152,18 @@ func newRewriter(p *plan.Package, f *ast.File, accesses []*access, opts Options)
 	}
 	r.src = src
 	r.version = languageVersion(p, f, opts)
-	r.orderer = orderer{info: p.Info, places: map[ast.Expr]*access{}, maps: map[ast.Expr]*access{}}
+	r.orderer = orderer{info: p.Info, places: map[ast.Expr]*access{}, behind: map[ast.Expr]*access{}}
+	r.each = map[ast.Expr]*access{}
 	for _, a := range accesses {
 		switch {
 		case a.Deferred:
 			a.left = Later
 		case a.Map() && version.Compare(r.version, "go1.20") < 0 && !strictlyComparable(r.info.TypeOf(a.Node)):
 			a.left = Comparable
-		case a.Map():
-			r.maps[a.Node] = a
+		case a.Each:
+			r.each[a.Node] = a
+		case a.isBehind():
+			r.behind[a.Node] = a
 		default:
 			r.places[a.Node] = a
 		}
@@ -208,21 +215,29 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 		if a.placed {
 			continue
 		}
-		fn, pre, post := "R", "(*%srt.%s(&", ", %d))"
-		if a.Site.Mode == plan.Write {
-			fn = "W"
+		pre, post, rank := "(*%srt.%s(&", ", %d))", rankPlace
+		if a.isBehind() {
+			pre, post, rank = "%srt.%s(", ", %d)", rankBehind
 		}
-		rank := rankPlace
-		if a.Map() {
-			fn, pre, post, rank = "M"+fn, "%srt.%s(", ", %d)", rankMap
-		}
-		r.wrap(a.Node.Pos(), a.Node.End(), rank, []piece{textf(pre, r.prefix, fn)}, []piece{textf(post, a.id)})
+		r.wrap(a.Node.Pos(), a.Node.End(), rank, []piece{textf(pre, r.prefix, r.helper(a))}, []piece{textf(post, a.id)})
 	}
 	content, err := r.edits.render()
 	if err != nil {
 		return nil, err
 	}
 	return r.header(content)
+}
+
+// helper names the monitor's function for a.
+func (r *rewriter) helper(a *access) string {
+	name := map[plan.Mode]string{plan.Read: "R", plan.Write: "W", plan.AtomicRead: "AR", plan.AtomicWrite: "AW"}[a.Site.Mode]
+	switch {
+	case a.Map():
+		return "M" + name
+	case a.Site.Behind && isSlice(r.info.TypeOf(a.Node)):
+		return name + "S"
+	}
+	return name
 }
 
 // count adds r's accesses that were left alone to res and counts the others.

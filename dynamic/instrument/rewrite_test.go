@@ -66,6 +66,8 @@ func everySite(p *plan.Package) func(plan.Key) *plan.Site {
 // prelude is what the golden cases share.
 const prelude = `package p
 
+import "sync/atomic"
+
 type T struct {
 	f, i int
 	s    []int
@@ -77,7 +79,18 @@ type T struct {
 	ok   flag
 	x    any
 	it   iface
+	n64  int64
+	p64  *int64
+	at   atomic.Int64
+	v    val
+	pv   *val
 }
+
+type val struct{ a, b int }
+
+func (v val) get(...int) int { return v.a }
+
+func g2(...int) []int { return nil }
 
 type flag bool
 
@@ -126,7 +139,7 @@ func TestGolden(t *testing.T) {
 }
 
 func golden(t *testing.T, in string) string {
-	const head = "package p\n\nfunc _(x, y *T, p *int, n int) {\n"
+	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\nfunc _(x, y *T, p *int, n int) {\n"
 	src := head + in + "}\n"
 	p := typed(t, "go1.26", map[string]string{"a.go": prelude, "b.go": src})
 	res, err := instrument.Rewrite(p, everySite(p), instrument.Options{})
@@ -149,9 +162,9 @@ func golden(t *testing.T, in string) string {
 // TestLoopVariables checks that below Go 1.22, where a range clause assigns
 // one variable again and again, the assignment is announced.
 func TestLoopVariables(t *testing.T) {
-	const src = "package p\n\nfunc f(s []int) {\n\tfor _, v := range s { // x\n\t\tgo func() { println(v) }()\n\t}\n}\n"
+	const src = "package p\n\nfunc f() {\n\tfor _, v := range []int{1} { // x\n\t\tgo func() { println(v) }()\n\t}\n}\n"
 	for version, want := range map[string]string{
-		"go1.21": "for _, v := range s { _ilrt.W(&v, 1); // x\n\t\tgo func() { println((*_ilrt.R(&v, 2))) }()\n",
+		"go1.21": "for _, v := range []int{1} { _ilrt.W(&v, 1); // x\n\t\tgo func() { println((*_ilrt.R(&v, 2))) }()\n",
 		"go1.22": "",
 	} {
 		p := typed(t, version, map[string]string{"a.go": src})
@@ -171,6 +184,10 @@ func R[T any](p *T, site uint32) *T { return p }
 func W[T any](p *T, site uint32) *T { return p }
 func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
 func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
+func RS[S ~[]E, E any](s S, site uint32) S { return s }
+func WS[S ~[]E, E any](s S, site uint32) S { return s }
+func AR[T any](p *T, site uint32) *T { return p }
+func AW[T any](p *T, site uint32) *T { return p }
 `
 
 type rtImporter struct {

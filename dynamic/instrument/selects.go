@@ -96,7 +96,7 @@ func (r *rewriter) anyMonitored(list []ast.Expr) bool {
 	found := false
 	for _, e := range list {
 		ast.Inspect(e, func(n ast.Node) bool {
-			if x, ok := n.(ast.Expr); ok && (r.places[x] != nil || r.maps[x] != nil) {
+			if x, ok := n.(ast.Expr); ok && (r.places[x] != nil || r.behind[x] != nil) {
 				found = true
 			}
 			return !found

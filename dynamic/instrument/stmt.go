@@ -164,7 +164,6 @@ func (r *rewriter) value(e ast.Expr, may bool) []piece {
 	r.closures(e)
 	tree := &node{}
 	r.expr(e, tree)
-	tree.hook(r.maps[ast.Unparen(e)]) // of a range clause
 	return r.settle(tree, may)
 }
 
@@ -286,7 +285,7 @@ func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
 			r.leaveAll(e, RangeClause)
 		}
 	}
-	before := r.value(s.X, outer != nil)
+	before := append(r.value(s.X, outer != nil), r.eachElement(s, outer != nil)...)
 	if outer != nil {
 		r.around(outer, before)
 	}
@@ -313,6 +312,36 @@ func (r *rewriter) loopVariables(s *ast.RangeStmt) {
 	}
 }
 
+// eachElement announces the read of the element of s's iteration at the start
+// of the body. Nothing comes between the two either:
+//
+//	for _, v := range x.s {    { _il1 := x.s; for _il2, v := range _il1 { rt.R(&_il1[_il2], 1);
+func (r *rewriter) eachElement(s *ast.RangeStmt, may bool) []piece {
+	x := ast.Unparen(s.X)
+	a := r.each[x]
+	switch {
+	case a == nil:
+		return nil
+	case s.Tok == token.ASSIGN || r.places[s.Key] != nil:
+		a.left = RangeClause
+		return nil
+	case !may:
+		a.left = Conditional
+		return nil
+	}
+	a.placed = true
+	slice, key := r.newTemp(), ""
+	if isBlank(s.Key) {
+		key = r.newTemp()
+		r.cut(s.Key, text(key))
+	} else {
+		key = s.Key.(*ast.Ident).Name
+	}
+	operand := r.cut(s.X, text(slice))
+	r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, []piece{textf(" %srt.R(&%s[%s], %d);", r.prefix, slice, key, a.id)})
+	return []piece{text(slice + " := "), bodyOf(operand), text("; ")}
+}
+
 // leaveAll leaves the accesses in e alone, but for those in closures.
 func (r *rewriter) leaveAll(e ast.Expr, why plan.Reason) {
 	if e == nil {
@@ -324,7 +353,7 @@ func (r *rewriter) leaveAll(e ast.Expr, why plan.Reason) {
 		if !ok {
 			return true
 		}
-		for _, a := range []*access{r.places[x], r.maps[x]} {
+		for _, a := range []*access{r.places[x], r.behind[x], r.each[x]} {
 			if a != nil && a.left == "" {
 				a.left = why
 			}

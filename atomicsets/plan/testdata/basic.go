@@ -43,7 +43,7 @@ func fields(p *T, v T) {
 	_ = v.next.n   // want read v.next.n field:T.n in fields
 	_ = &p.n       // only the address
 	p.mu.Lock()    // the receiver's address
-	p.at.Add(1)    //
+	p.at.Add(1)    // want atomic-write p.at field:T.at in fields
 	_ = p.empty    // no memory
 	_ = p.arr[1]   // want read p.arr[1] element:T.arr[] in fields
 	_ = p.arr[:]   // array under a slice expression

@@ -63,7 +63,7 @@ func (t *T) lock() {
 }
 
 func (t T) value() int {
-	return t.next.value() // t is a plain local
+	return t.next.value() // want read *t.next deref:T.* in T.value
 }
 
 type list[E any] struct {
