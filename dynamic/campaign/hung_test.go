@@ -36,6 +36,7 @@ func TestHangingTestsAreNamed(t *testing.T) {
 	dump := strings.Join([]string{
 		"SIGQUIT: quit\n",
 		"goroutine 1 [chan receive]:\ntesting.(*T).Run(0xc0, {0x1, 0x2}, 0x3)\n\t/go/testing.go:1\nmain.main()\n\t_testmain.go:9\n",
+		"goroutine 1 [chan receive]:\ntesting.runTests(0x1)\ntesting.tRunner(0xc0, 0x1)\ntesting.(*M).Run(0xc0)\nexample.com/m.TestMain(0xc0)\n\tm_test.go:2\n",
 		"goroutine 7 [chan receive]:\nexample.com/m.wait(...)\n\tm.go:3\nexample.com/m.TestOuter.func1(0xc0, 0x1)\n\tm_test.go:5\ntesting.tRunner(0xc0, 0x1)\n\ttesting.go:1\ncreated by testing.(*T).Run in goroutine 6\n",
 		"goroutine 8 [sync.Mutex.Lock]:\nexample.com/m_test.TestOther(0xc0)\n\tx_test.go:5\ntesting.tRunner(0xc0, 0x1)\n",
 		"goroutine 9 [chan receive]:\ntesting.(*T).Parallel(0xc0)\nexample.com/m.TestWaits(0xc0)\n\tm_test.go:5\ntesting.tRunner(0xc0, 0x1)\n",

@@ -91,9 +91,12 @@ func classify(p *process) Outcome {
 	return Failed
 }
 
-// failedTests gives the top-level tests that failed, in order.
+// failedTests gives the top-level tests that failed or hung, in order.
 func (p *process) failedTests() []string {
 	var tests []string
+	if p.outcome == TimedOut {
+		tests = hangingTests(p.output)
+	}
 	for _, m := range failLine.FindAllSubmatch(p.output, -1) {
 		if name := string(m[1]); !slices.Contains(tests, name) {
 			tests = append(tests, name)

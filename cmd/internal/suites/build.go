@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+// both are the test binaries of a module, built each way.
+type both struct {
+	flags     []string       // of the test binaries
+	binaries  []build.Binary // instrumented
+	plain     []string       // in the same order; "" for a package without tests
+	workspace *build.Workspace
+	plan      *plan.Plan
+	rewritten int    // files
+	table     string // site table
+
+	plainTime, time time.Duration // of the builds, with all dependencies built before
+	plainSize, size int64         // bytes of all binaries
+}
+
+func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
+	if err := warm(ctx, m, dir); err != nil {
+		return nil, err
+	}
+	b := &both{flags: m.flags, table: filepath.Join(tmp, "sites")}
+	if err := b.instrument(ctx, m, dir); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(b.table, campaign.SiteTable(b.plan), 0o644); err != nil {
+		return nil, err
+	}
+	return b, b.buildPlain(ctx, dir, tmp)
+}
+
+// warm builds the dependencies, so that the two builds find them built.
+func warm(ctx context.Context, m module, dir string) error {
+	args := append([]string{"list", "-deps", "-test", "-f", "{{if not .ForTest}}{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}{{end}}"}, m.packages...)
+	out, err := goCommand(ctx, dir, args...)
+	if err != nil {
+		return err
+	}
+	_, err = goCommand(ctx, dir, append([]string{"build"}, strings.Fields(string(out))...)...)
+	return err
+}
+
+// instrument builds the tests with every site monitored that can be: a plan
+// with the skips of the static side would test the rewriter less.
+func (b *both) instrument(ctx context.Context, m module, dir string) error {
+	began := time.Now()
+	loaded, err := build.Load(ctx, build.Options{Dir: dir, Patterns: m.packages, Env: append(os.Environ(), "GOWORK=off")})
+	if err != nil {
+		return err
+	}
+	if b.plan, err = atomicsets.Build(loaded.Path, atomicsets.Sites(loaded.Packages), nil, nil); err != nil {
+		return err
+	}
+	if b.workspace, err = build.Prepare(ctx, loaded, b.plan); err != nil {
+		return err
+	}
+	if b.binaries, err = b.workspace.BuildTests(ctx); err != nil {
+		b.workspace.Close()
+		return err
+	}
+	b.time, b.rewritten = time.Since(began), b.workspace.Rewritten()
+	for _, bin := range b.binaries {
+		if bin.Path != "" {
+			b.size += size(bin.Path)
+		}
+	}
+	return nil
+}
+
+// buildPlain builds the tests with the linker flags of the instrumented ones,
+// as `go test` does too.
+func (b *both) buildPlain(ctx context.Context, dir, tmp string) error {
+	for i, bin := range b.binaries {
+		if bin.Path == "" {
+			b.plain = append(b.plain, "")
+			continue
+		}
+		path := filepath.Join(tmp, "plain", fmt.Sprint(i), filepath.Base(bin.Path))
+		began := time.Now()
+		if _, err := goCommand(ctx, dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path, bin.Package); err != nil {
+			return err
+		}
+		b.plainTime += time.Since(began)
+		b.plainSize += size(path)
+		b.plain = append(b.plain, path)
+	}
+	return nil
+}
+
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// module is a module under test, and the part of its tests that is run.
+type module struct {
+	path, version string
+	packages      []string
+	flags         []string // of the test binaries
+	part          string   // why it is a part, if it is one
+}
+
+var everything = []string{"./..."}
+
+// modules are of different styles: servers, stores, data structures, clients,
+// timers, code that counts on time, code full of locks and code with none.
+var modules = []module{
+	{path: "github.com/robfig/cron/v3", version: "v3.0.1", packages: everything},
+	{path: "github.com/hashicorp/golang-lru/v2", version: "v2.0.7", packages: everything},
+	{path: "github.com/google/btree", version: "v1.1.3", packages: everything},
+	{path: "github.com/sirupsen/logrus", version: "v1.9.3", packages: everything},
+	{path: "github.com/gorilla/websocket", version: "v1.5.3", packages: everything},
+	{path: "github.com/redis/go-redis/v9", version: "v9.7.0", packages: []string{"./internal/..."}, part: "the internal packages; the others need a server"},
+	{path: "github.com/prometheus/client_golang", version: "v1.20.5", packages: []string{"./prometheus/..."}, part: "the packages below prometheus; those below api are clients of a server"},
+	{path: "go.etcd.io/bbolt", version: "v1.3.11", packages: []string{".", "./internal/..."}, flags: []string{"-test.short"}, part: "-short, without the commands"},
+	{path: "github.com/hashicorp/raft", version: "v1.7.1", packages: []string{"."}, flags: []string{"-test.short", "-test.skip=^TestRaft_(Integ|Snapshot)"}, part: "-short, without the tests that run for minutes"},
+	{path: "github.com/dgraph-io/badger/v4", version: "v4.3.1", packages: []string{"./skl", "./table", "./trie", "./y"}, part: "the packages below the data base, whose own tests run for an hour"},
+	{path: "google.golang.org/grpc", version: "v1.68.0", packages: []string{"./internal/balancergroup", "./internal/binarylog", "./internal/buffer", "./internal/cache", "./internal/channelz", "./internal/credentials", "./internal/grpcsync", "./internal/idle", "./internal/metadata", "./internal/profiling/...", "./internal/serviceconfig", "./internal/status", "./internal/transport", "./internal/wrr"}, part: "fourteen internal packages; the others run for long or need the network"},
+	{path: "github.com/nats-io/nats-server/v2", version: "v2.10.22", packages: []string{"./server"}, flags: []string{"-test.run=^Test(Account|Client|Closed|ConfigCheck|IPQueue|MemStore|NKey|Nkey|Parse|Ping|RateCounter|Ring|Split|Subject|Sublist|URL|Util|WSHandshake|WSRead)"}, part: "the tests that -run names; all of them run for an hour"},
+}
+
+// fetch puts a copy of the module that can be written to into dir.
+func fetch(ctx context.Context, m module, dir string) error {
+	out, err := goCommand(ctx, os.TempDir(), "mod", "download", "-json", m.path+"@"+m.version)
+	if err != nil {
+		return err
+	}
+	var got struct{ Dir, Error string }
+	if err := json.Unmarshal(out, &got); err != nil {
+		return fmt.Errorf("reading go mod download: %w", err)
+	}
+	if got.Error != "" {
+		return fmt.Errorf("fetching: %s", got.Error)
+	}
+	return copyTree(got.Dir, dir)
+}
+
+// copyTree copies the files of the module cache, which are read-only.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
+	})
+}
