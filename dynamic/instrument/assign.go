@@ -14,8 +14,7 @@ import (
 func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
 	tree := &node{}
 	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-		r.expr(s.Lhs[0], tree)
-		r.expr(s.Rhs[0], tree)
+		r.update(s, tree)
 		return lowered{before: r.settle(tree, may)}
 	}
 	declares := s.Tok == token.DEFINE
@@ -28,10 +27,8 @@ func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
 	}
 	vals := r.values(s, tree)
 	if len(stores) > 0 && (split || len(s.Lhs) != len(s.Rhs) || vals.calls() || r.anyPanics(s.Rhs)) {
-		for _, h := range tree.hooks {
-			if stores[h.access] {
-				h.needs = []*node{vals}
-			}
+		for a := range stores {
+			tree.needs(a, vals)
 		}
 	}
 	if !r.fits(s, vals) {
@@ -45,6 +42,20 @@ func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
 		l.instead = r.oneByOne(s, vals)
 	}
 	return l
+}
+
+// update adds an op-assignment. If its right operand panics, nothing is stored
+// and nothing must have been announced.
+func (r *rewriter) update(s *ast.AssignStmt, tree *node) {
+	r.expr(s.Lhs[0], tree)
+	a := r.store(s.Lhs[0])
+	if a == nil || !mayPanic(r.info, s.Rhs[0]) {
+		r.expr(s.Rhs[0], tree)
+		return
+	}
+	operand := tree.kid(copied, s.Rhs[0])
+	r.expr(s.Rhs[0], operand)
+	tree.needs(a, operand)
 }
 
 // stores gives the monitored accesses that s itself writes.

@@ -63,6 +63,15 @@ func (n *node) hook(a *access) {
 	}
 }
 
+// needs says that other must come before access a, which n makes.
+func (n *node) needs(a *access, other *node) {
+	for _, h := range n.hooks {
+		if h.access == a {
+			h.needs = []*node{other}
+		}
+	}
+}
+
 // walk calls f for n and all nodes below it.
 func (n *node) walk(f func(*node)) {
 	f(n)
@@ -311,11 +320,7 @@ func (o *orderer) copyOf(e *ast.CallExpr, n *node) {
 	o.expr(e.Args[0], n)
 	src := n.kid(copied, e.Args[1])
 	o.expr(e.Args[1], src)
-	for _, h := range n.hooks {
-		if h.access == o.behind[ast.Unparen(e.Args[0])] {
-			h.needs = []*node{src}
-		}
-	}
+	n.needs(o.behind[ast.Unparen(e.Args[0])], src)
 }
 
 func (o *orderer) unary(e *ast.UnaryExpr, n *node) {

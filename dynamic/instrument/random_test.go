@@ -31,7 +31,12 @@ import (
 	"slices"
 )
 
-var pending []func() bool
+type store struct {
+	site      uint32
+	unchanged func() bool
+}
+
+var pending []store
 
 // What sites have stored: they may store the same again.
 var (
@@ -48,12 +53,12 @@ func R[T any](p *T, site uint32) *T {
 func W[T any](p *T, site uint32) *T {
 	if p, ok := any(p).(*int); ok {
 		old := *p
-		pending = append(pending, func() bool {
+		pending = append(pending, store{site, func() bool {
 			key := [2]int{int(site), *p}
 			again := stored[key]
 			stored[key] = true
 			return *p == old && !again
-		})
+		}})
 	}
 	return p
 }
@@ -63,11 +68,11 @@ func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return maps.Clone
 func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 	if mi, ok := any(m).(map[int]int); ok && site > 1<<20 {
 		old := maps.Clone(mi)
-		pending = append(pending, func() bool {
+		pending = append(pending, store{site, func() bool {
 			again := maps.Equal(storedMap[site], mi)
 			storedMap[site] = maps.Clone(mi)
 			return maps.Equal(mi, old) && !again
-		})
+		}})
 	}
 	return m
 }
@@ -78,11 +83,11 @@ func RS[S ~[]E, E any](s S, site uint32) S { return append(S(nil), s[:cap(s)]...
 func WS[S ~[]E, E any](s S, site uint32) S {
 	if si, ok := any(s).([]int); ok && len(s) > 0 {
 		old := slices.Clone(si)
-		pending = append(pending, func() bool {
+		pending = append(pending, store{site, func() bool {
 			again := slices.Equal(storedSlice[site], si)
 			storedSlice[site] = slices.Clone(si)
 			return slices.Equal(si, old) && !again
-		})
+		}})
 	}
 	return s
 }
@@ -92,9 +97,9 @@ func AR[T any](p *T, site uint32) *T { return R(p, site) }
 func AW[T any](p *T, site uint32) *T { return W(p, site) }
 
 func Check() {
-	for _, unchanged := range pending {
-		if unchanged() {
-			print("CALL BETWEEN HOOK AND STORE")
+	for _, s := range pending {
+		if s.unchanged() {
+			print("CALL BETWEEN HOOK AND STORE ", s.site)
 		}
 	}
 	pending = nil

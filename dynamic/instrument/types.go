@@ -197,11 +197,6 @@ func isCall(e ast.Expr) bool {
 	return ok
 }
 
-func isName(e ast.Expr) bool {
-	_, ok := ast.Unparen(e).(*ast.Ident)
-	return ok
-}
-
 // mayPanic reports whether evaluating e can panic, calls aside.
 func mayPanic(info *types.Info, e ast.Expr) bool {
 	found := false
