@@ -24,7 +24,8 @@ func init() {
 	}
 	findGoid()
 	rehearse()
-	wake()
+	pace.room, pace.at = firstBurst, start
+	openFilter()
 }
 
 // configure reads the environment and writes the first records. Like the
@@ -63,7 +64,7 @@ func beginRecords(path string, run, seed uint64) (problem string) {
 		return "INTERLOCK_OUT cannot be appended to: " + strconv.Quote(path)
 	}
 	out.statsCalls = ^uint64(0) // as if the slow path had run
-	writeStats(start)
+	writeStats(nanotime())
 	return ""
 }
 

@@ -68,31 +68,40 @@ func TestNoRace(t *testing.T) {
 				n = min(n, 3) // slow
 			}
 			for seed := range n {
-				r := &run{program: name, seed: seed, env: []string{"INTERLOCK_NOISE=prob=1000,strength=4000,budget=500"}}
-				r.do(t)
-				for _, rec := range r.races() {
-					t.Errorf("seed %d: false race of sites %d and %d:\n%s\n%s", seed, rec.A.Site, rec.B.Site, rec.A.Stack, rec.B.Stack)
-				}
-				switch name {
-				case "cleanDeadlock":
-					if r.code != 2 || !strings.Contains(r.stderr, "all goroutines are asleep") {
-						t.Errorf("a deadlock ends with code %d and %q", r.code, r.stderr)
-					}
-				case "cleanExit":
-					if r.code != 3 {
-						t.Errorf("exit code %d, want 3", r.code)
-					}
-				default:
-					r.expectClean(t)
-				}
-				if s := r.stats(); s.Counters == nil || s.Counters.BadSite != 0 || s.Counters.NotWritten != 0 {
-					t.Errorf("seed %d: counters %+v", seed, s.Counters)
-				}
+				(&run{program: name, seed: seed, env: []string{widest}}).do(t).expectSilence(t)
 			}
+			(&run{program: name, env: []string{widest, "GOMAXPROCS=1"}}).do(t).expectSilence(t)
 		})
 	}
 }
 
+const widest = "INTERLOCK_NOISE=prob=1000,strength=4000,budget=500"
+
+// expectSilence fails if a clean program did not end as it should, or a race
+// or a lost record was counted.
+func (r *run) expectSilence(t *testing.T) {
+	t.Helper()
+	for _, rec := range r.races() {
+		t.Errorf("seed %d: false race of sites %d and %d:\n%s\n%s", r.seed, rec.A.Site, rec.B.Site, rec.A.Stack, rec.B.Stack)
+	}
+	switch r.program {
+	case "cleanDeadlock":
+		if r.code != 2 || !strings.Contains(r.stderr, "all goroutines are asleep") {
+			t.Errorf("a deadlock ends with code %d and %q", r.code, r.stderr)
+		}
+	case "cleanExit":
+		if r.code != 3 {
+			t.Errorf("exit code %d, want 3", r.code)
+		}
+	default:
+		r.expectClean(t)
+	}
+	if s := r.stats(); s.Counters == nil || s.Counters.BadSite != 0 || s.Counters.NotWritten != 0 {
+		t.Errorf("seed %d: counters %+v", r.seed, s.Counters)
+	}
+}
+
+// One processor is enough.
 func TestOneProcessor(t *testing.T) {
 	for _, name := range []string{"raceCounter", "raceColdWriteRead", "raceMap", "raceLockedWriter"} {
 		t.Run(name, func(t *testing.T) {

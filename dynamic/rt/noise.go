@@ -215,19 +215,14 @@ func alone(g unsafe.Pointer) bool {
 var testBinary bool
 
 // windowLength draws how long a window is held: mostly about the strength,
-// sometimes longer, since what comes by may be far, and at a site that had its
-// window also much shorter, since a long one under a lock slows everybody.
+// sometimes longer, since what comes by may be far.
 func windowLength(random uint32, state siteState) int64 {
 	ns := noise.strength
 	part := int64(random >> 4 & 0xff)
-	switch kind := random & 15; {
-	case kind < 2 || kind < 8 && state.is(siteSuspicious|siteChosen):
+	if kind := random & 15; kind < 2 || kind < 8 && state.is(siteSuspicious|siteChosen) {
 		return 2*ns + ns*part/32
-	case kind < 6 && state.is(siteArmed):
-		return ns/50 + ns*part/2560
-	default:
-		return ns/2 + ns*part/128
 	}
+	return ns/2 + ns*part/128
 }
 
 // affordable reports whether ns more of noise keep the union of all windows

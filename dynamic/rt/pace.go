@@ -92,12 +92,6 @@ func keepPace(i uintptr) {
 	setOpen(pace.open)
 }
 
-// wake opens the filter for the first time.
-func wake() {
-	pace.room, pace.at = firstBurst, start
-	openFilter()
-}
-
 // openFilter opens the filter to all addresses.
 func openFilter() {
 	pace.mu.lock()

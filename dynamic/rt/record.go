@@ -21,6 +21,7 @@ var out struct {
 	buf   []byte         // the record being made; guarded by mu
 	other [stackMax]byte // stack of the other side; guarded by mu
 	own   [stackMax]byte // guarded by mu
+	races int            // written; guarded by mu
 	told  bool           // whether stderr has heard that records are lost; guarded by mu
 
 	statsDue   atomic.Int64 // when the counters are written next, by nanotime
@@ -52,6 +53,10 @@ func writeRace(w *window, stack []byte, a *access) {
 	b = appendSide(b, a, out.own[:runtime.Stack(out.own[:], false)])
 	b = append(b, `,"count":1}`...)
 	endRecord(b)
+	const few = 32
+	if out.races++; out.races <= few { // a program that races may not live to write them later
+		endRecord(appendStats(beginRecord("stats")))
+	}
 }
 
 func appendSide(b []byte, a *access, stack []byte) []byte {
@@ -85,8 +90,7 @@ func writeStats(now int64) {
 	out.mu.lock()
 	defer out.mu.unlock()
 	const often, seldom = 200_000, 1_000_000_000
-	if n := calls(); n != out.statsCalls {
-		out.statsCalls = n
+	if calls() != out.statsCalls {
 		endRecord(appendStats(beginRecord("stats")))
 	}
 	end := nanotime()
@@ -103,6 +107,7 @@ func writeDueStats(now int64) {
 }
 
 func appendStats(b []byte) []byte {
+	out.statsCalls = calls()
 	onStack := uint64(0)
 	for i := range counters.shards {
 		onStack += counters.shards[i].onStack.Load()

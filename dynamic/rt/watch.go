@@ -80,12 +80,13 @@ func collide(i int, w *window, a *access) {
 	}
 	out.mu.lock()
 	defer out.mu.unlock()
+	n := copyText(i, w, out.other[:])
 	p := pairPlace(key)
-	switch n := copyText(i, w, out.other[:]); {
-	case n < 0: // the window is gone; there will be others
-	case p == nil:
+	if p == nil {
 		counters.notWritten.Add(1)
-	case p.Swap(key) != key:
+	}
+	// Where the text is gone, so is the window; there will be others.
+	if n >= 0 && p != nil && p.Swap(key) != key {
 		writeRace(w, out.other[:n], a)
 		settlePair(w.site, a.site, nanotime())
 	}

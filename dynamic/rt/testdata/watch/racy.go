@@ -134,6 +134,21 @@ func init() {
 			func() { copy(s[60:], rt.RS(s[10:20], 2)) })
 	}
 
+	// Two goroutines race while 100,000 others wait.
+	programs["raceAmongMany"] = func() {
+		stop := make(chan bool)
+		var wg sync.WaitGroup
+		for i := 0; i < 100_000; i++ {
+			wg.Add(1)
+			go func() { defer wg.Done(); <-stop }()
+		}
+		both(
+			func() { *rt.W(&x, 1) = 1 },
+			func() { _ = *rt.R(&x, 2) })
+		close(stop)
+		wg.Wait()
+	}
+
 	// The race comes late and once, beside a loop that keeps the filter closed
 	// for its own variable.
 	programs["raceLate"] = func() {
