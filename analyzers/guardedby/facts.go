@@ -1,5 +1,11 @@
 package guardedby
 
+import (
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/directives"
+)
+
 // Guarded is the fact that an annotation names Lock as the guard of a field
 // or package variable, relative to the struct that holds it. Inferred guards
 // are no facts: importing packages see other accesses.
@@ -12,8 +18,8 @@ func (g *Guarded) String() string { return "guarded by " + g.Lock }
 
 // exportAnnotations tells importing packages what annotations say, of
 // exported and other variables alike.
-func (c *checker) exportAnnotations() {
-	for v, lock := range c.comments.Guards() {
-		c.pass.ExportObjectFact(v, &Guarded{lock})
+func exportAnnotations(pass *analysis.Pass) {
+	for v, lock := range pass.ResultOf[directives.Analyzer].(*directives.Set).Guards() {
+		pass.ExportObjectFact(v, &Guarded{lock})
 	}
 }

@@ -246,15 +246,6 @@ func (g *guard) count() string {
 	return s
 }
 
-// evidence is the message: why the lock is believed to guard, and what may happen.
-func (g *guard) evidence(a, b *accesses.Access, list *accesses.List) string {
-	what := "Another goroutine may write it at the same time."
-	if b.Mode == finding.Read {
-		what = "Another goroutine may read it at the same time."
-	}
-	return fmt.Sprintf("%s; %s at %s. %s", g.count(), b.Verb(), list.Where(b), what)
-}
-
 func (c *checker) annotation(v *accesses.Variable) (string, bool) {
 	obj := v.Accesses[0].Obj
 	if lock, ok := c.comments.Guard(obj); ok {

@@ -14,3 +14,7 @@ func Test(t *testing.T) {
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command")
 }
+
+func TestFacts(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), guardedby.Leads, "facts")
+}

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/ssair"
 )
@@ -22,7 +24,7 @@ func (c *checker) lazyInit(v *accesses.Variable) *race {
 		return nil // guardedby judges it
 	}
 	for _, a := range plainWrites(v) {
-		if a.Update || !c.anyCaller(a) || !c.meantToBeShared(a) {
+		if a.Update || isError(a.Obj.Type()) || !c.anyCaller(a) || !c.meantToBeShared(a) {
 			continue
 		}
 		if test := c.zeroTest(v, a); test != nil {
@@ -49,30 +51,56 @@ func (c *checker) anyCaller(a *accesses.Access) bool {
 	roles := c.list.Graph.Roles(a.Fn)
 	recv := a.Fn.Signature.Recv()
 	return roles.API && !roles.Unknown && recv != nil && len(a.Fn.Params) > 0 &&
-		a.Path.Root == a.Fn.Params[0] && c.list.Graph.Open(a.Fn) && !lifeCycle.MatchString(ssair.Outermost(a.Fn).Name())
+		a.Path.Root == a.Fn.Params[0] && c.list.Graph.Open(a.Fn) && !c.list.Prog.Alone(a.Fn) && !lifeCycle.MatchString(ssair.Outermost(a.Fn).Name())
 }
 
 // lifeCycle matches the names of methods that set an object up or take it
 // down; it is the custom to call them while nobody else uses it.
 var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
 
-// meantToBeShared reports whether the struct of the field has a lock, a Once,
-// a WaitGroup or an atomic in it.
+// meantToBeShared reports whether the method of a, or what it calls on the
+// same type, synchronises by a field of that type: a lock, a Once, an atomic.
+// Why else would it?
 func (c *checker) meantToBeShared(a *accesses.Access) bool {
-	fa, ok := a.Addr.(*ssa.FieldAddr)
-	if !ok {
+	recv := a.Fn.Params[0].Type()
+	seen := map[*ssa.Function]bool{}
+	var uses func(fn *ssa.Function, depth int) bool
+	uses = func(fn *ssa.Function, depth int) bool {
+		if seen[fn] || depth > 3 || fn.Signature.Recv() == nil || !types.Identical(fn.Signature.Recv().Type(), recv) {
+			return false
+		}
+		seen[fn] = true
+		for _, call := range calls(fn) {
+			callee, args := callers.Target(call)
+			if callee == nil {
+				continue
+			}
+			if len(args) > 0 && synchroniser(args[0], recv) || uses(callee, depth+1) {
+				return true
+			}
+		}
 		return false
 	}
-	st, ok := fa.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct)
-	if !ok {
-		return false
-	}
-	for f := range st.Fields() {
-		if synchronises(f.Type()) {
-			return true
+	return uses(a.Fn, 0)
+}
+
+func calls(fn *ssa.Function) []*ssa.CallCommon {
+	var all []*ssa.CallCommon
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, ok := instr.(ssa.CallInstruction); ok {
+				all = append(all, call.Common())
+			}
 		}
 	}
-	return false
+	return all
+}
+
+// synchroniser reports whether v is the address of a field of owner's struct
+// by which goroutines synchronise.
+func synchroniser(v ssa.Value, owner types.Type) bool {
+	fa, ok := v.(*ssa.FieldAddr)
+	return ok && types.Identical(fa.X.Type(), owner) && synchronises(accesspath.FieldOf(fa).Type())
 }
 
 func synchronises(t types.Type) bool {
@@ -100,12 +128,26 @@ func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.A
 			continue
 		}
 		for _, ref := range *b.Value.Referrers() {
-			if way := ifZero(ref); way != nil && way.Dominates(a.Instr.Block()) && len(way.Preds) == 1 {
+			if way := ifZero(ref); way != nil && len(way.Preds) == 1 && way.Dominates(a.Instr.Block()) && !comesTo(a.Instr, b.Instr) {
 				return b
 			}
 		}
 	}
 	return nil
+}
+
+// isError: to note the first error is no initialisation.
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
+
+// comesTo: a test that is made again after the assignment is the condition of
+// a loop.
+func comesTo(from, to ssa.Instruction) bool {
+	found := false
+	accesses.Reached(from, func(instr ssa.Instruction) bool {
+		found = found || instr == to
+		return !found
+	})
+	return found
 }
 
 // ifZero gives the block that control takes if the comparison finds the zero

@@ -27,7 +27,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.LoadAndStore),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guardedby.Analyzer},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guardedby.Leads},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
@@ -35,7 +35,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.LoadAndStore, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := newChecker(pass, list, r)
-		c.skipReported(pass.ResultOf[guardedby.Analyzer].(*check.Result))
+		c.skipReported(pass.ResultOf[guardedby.Leads].([]guardedby.Lead))
 		for _, s := range sections(list) {
 			if why, other := c.shared(s); why != "" {
 				c.report(s, why, other)

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/ownership"
 )
@@ -48,11 +49,11 @@ func newChecker(pass *analysis.Pass, list *accesses.List, r *check.Reporter) *ch
 	return c
 }
 
-// skipReported leaves out accesses that guardedby has reported: the missing
-// lock is the better explanation of the same bug.
-func (c *checker) skipReported(r *check.Result) {
-	for _, f := range r.Findings {
-		c.reported[f.Accesses[0].Position] = true
+// skipReported leaves out accesses that are reported for the lock that they
+// lack: it is the better explanation of the same bug.
+func (c *checker) skipReported(leads []guardedby.Lead) {
+	for _, l := range leads {
+		c.reported[c.list.Side(l.Without).Position] = true
 	}
 }
 

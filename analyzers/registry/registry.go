@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/latewrite"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
 	"github.com/interlock-go/interlock/analyzers/lockorder"
+	"github.com/interlock-go/interlock/analyzers/mixedlocks"
+	"github.com/interlock-go/interlock/analyzers/readlock"
 )
 
 // Check is one pass that reports findings of one code. Its result is a *check.Result.
@@ -23,7 +25,9 @@ type Check struct {
 func Checks() []Check {
 	return []Check{
 		{finding.Unguarded, guardedby.Analyzer},
+		{finding.UnderReadLock, readlock.Analyzer},
 		{finding.MixedAtomic, atomicmix.Analyzer},
+		{finding.DifferentLocks, mixedlocks.Analyzer},
 		{finding.WrittenLate, latewrite.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
 		{finding.LockCycle, lockorder.Analyzer},

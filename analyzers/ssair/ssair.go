@@ -39,6 +39,7 @@ type Program struct {
 	info   *types.Info
 	nodes  map[token.Pos]ast.Node
 	names  map[ast.Node]string
+	alone  map[types.Object]bool
 	inTest map[*ssa.Function]bool
 
 	inScope bool
@@ -62,6 +63,7 @@ func run(pass *analysis.Pass) (any, error) {
 
 func (p *Program) build(pass *analysis.Pass) {
 	p.nodes = indexNodes(pass)
+	p.alone = readAlone(pass)
 	n := &namer{names: p.names}
 	for _, f := range pass.Files {
 		n.file(f)

@@ -5,9 +5,9 @@ import "sync"
 type Box struct {
 	Mu sync.Mutex
 	//interlock:guardedby Mu
-	Val int // want Val:"guarded by Mu"
+	Val int
 	// +checklocks:Mu
-	Len int // want Len:"guarded by Mu"
+	Len int
 }
 
 func (b *Box) Set(v int) { b.Val = v } // want `Box.Val is written without Mu.*an annotation names it`
@@ -32,7 +32,7 @@ func (b *Box) grow() { b.Len++ } // ok
 var mu sync.Mutex
 
 //interlock:guardedby mu
-var count int // want count:"guarded by mu"
+var count int
 
 func Inc() {
 	mu.Lock()

@@ -1,6 +1,9 @@
 package lazy
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
 
 type Client struct {
 	once   sync.Once
@@ -24,6 +27,8 @@ func (c *Client) Do() int {
 }
 
 func (c *Client) Name() string {
+	c.mu.Lock()
+	c.mu.Unlock()
 	if c.name != "" {
 		return c.name
 	}
@@ -54,4 +59,40 @@ func (o *Options) Log() *int {
 		o.log = new(int) // ok
 	}
 	return o.log
+}
+
+// Reader locks for its own goroutines only.
+type Reader struct {
+	mu   sync.Mutex
+	buf  *int
+	err  error
+	loop *int
+	size *int
+}
+
+func (r *Reader) Fill() {
+	if r.buf == nil {
+		r.buf = new(int) // ok: nothing says that Fill may run twice
+	}
+}
+
+func (r *Reader) Next() {
+	r.mu.Lock()
+	r.mu.Unlock()
+	for r.loop == nil {
+		r.loop = new(int) // ok: a loop, no initialisation
+	}
+	if r.err == nil {
+		r.err = errors.New("end") // ok: no initialisation either
+	}
+}
+
+// Sized is not safe for concurrent use by multiple goroutines.
+func (r *Reader) Sized() *int {
+	r.mu.Lock()
+	r.mu.Unlock()
+	if r.size == nil {
+		r.size = new(int) // ok: it says so
+	}
+	return r.size
 }

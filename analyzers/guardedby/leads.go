@@ -1,0 +1,158 @@
+package guardedby
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+)
+
+// Leads is the shared pass that finds accesses without the lock that guards
+// the variable elsewhere; the checks that report them differ in what the
+// access holds instead.
+var Leads = &analysis.Analyzer{
+	Name:       "interlockguards",
+	Doc:        "find accesses without the lock that guards the variable elsewhere",
+	Run:        findLeads,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
+	FactTypes:  []analysis.Fact{new(Guarded)},
+	ResultType: reflect.TypeFor[[]Lead](),
+}
+
+// Lead is an access without the guard of its variable, one a function.
+type Lead struct {
+	Variable *accesses.Variable
+	Lock     string             // the guard, as the source writes it
+	Without  *accesses.Access   // does not hold the guard
+	With     *accesses.Access   // holds it, conflicts, and may run at the same time
+	All      []*accesses.Access // those of the function that do not hold it
+	Count    string             // the evidence for the guard in numbers
+}
+
+// OtherLock reports whether the unprotected access holds another lock of the
+// same object, which its author may have thought to be the guard.
+func (l Lead) OtherLock() bool {
+	return slices.ContainsFunc(l.Without.Locks.Held(), func(h lockset.Held) bool {
+		_, global := h.Path.Global()
+		return !global && l.Without.Near(h)
+	})
+}
+
+// Evidence says why the lock is believed to guard, and what may happen.
+func (l Lead) Evidence(list *accesses.List) string {
+	what := "write"
+	if l.With.Mode == finding.Read {
+		what = "read"
+	}
+	return fmt.Sprintf("%s; %s at %s. Another goroutine may %s it at the same time.", l.Count, l.With.Verb(), list.Where(l.With), what)
+}
+
+func findLeads(pass *analysis.Pass) (any, error) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	c := &checker{pass, list, pass.ResultOf[directives.Analyzer].(*directives.Set)}
+	exportAnnotations(pass)
+	var leads []Lead
+	list.Prog.Analyse(pass, func() {
+		for _, v := range variables(list) {
+			g := c.guardOf(v)
+			if g == nil {
+				continue
+			}
+			for _, unprotected := range c.perFunction(g.without) {
+				if l, ok := c.lead(v, g, unprotected); ok {
+					leads = append(leads, l)
+				}
+			}
+		}
+	})
+	return leads, nil
+}
+
+type checker struct {
+	pass     *analysis.Pass
+	list     *accesses.List
+	comments *directives.Set
+}
+
+// variables lists those to judge: one that is also accessed atomically
+// follows other rules, and is left out.
+func variables(list *accesses.List) []*accesses.Variable {
+	return slices.DeleteFunc(list.Variables(), func(v *accesses.Variable) bool { return v.Atomic || len(v.Accesses) == 0 })
+}
+
+// perFunction keeps one access of each function: the first write, or the first read.
+func (c *checker) perFunction(unprotected []*accesses.Access) [][]*accesses.Access {
+	index := map[string]int{}
+	var groups [][]*accesses.Access
+	for _, a := range unprotected {
+		name := c.list.Prog.FuncName(a.Fn)
+		i, ok := index[name]
+		if !ok {
+			i = len(groups)
+			index[name] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], a)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *accesses.Access) int {
+			return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Expr.Pos(), b.Expr.Pos()))
+		})
+	}
+	return groups
+}
+
+func rank(a *accesses.Access) int {
+	if a.Mode == finding.Write {
+		return 0
+	}
+	return 1
+}
+
+// lead finds the first of the unprotected accesses of one function for which
+// a guarded access can run at the same time and conflicts.
+func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.Access) (Lead, bool) {
+	for _, a := range unprotected {
+		if b := c.otherSide(g, a); b != nil {
+			return Lead{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count()}, true
+		}
+	}
+	return Lead{}, false
+}
+
+// otherSide chooses the guarded access to show: one that conflicts with a and
+// that another goroutine can run, a write rather than a read, of another
+// function rather than the same.
+func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
+	var best *accesses.Access
+	bestScore := -1
+	for _, b := range g.with {
+		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || accesses.CommonLock(a, b) || c.mayBeOrdered(b) {
+			continue
+		}
+		score := 0
+		if b.Mode == finding.Write {
+			score += 2
+		}
+		if b.Fn != a.Fn {
+			score++
+		}
+		if score > bestScore {
+			best, bestScore = b, score
+		}
+	}
+	return best
+}
+
+// mayBeOrdered: b holds a lock that its takers keep beyond their return, so
+// that a may run under it too.
+func (c *checker) mayBeOrdered(b *accesses.Access) bool {
+	return slices.ContainsFunc(b.Locks.Held(), func(h lockset.Held) bool { return c.list.Locks.Outlives(h.Class) })
+}

@@ -1,0 +1,60 @@
+package mixedlocks
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/guardedby"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports fields that two sides access under different locks.
+var Analyzer = &analysis.Analyzer{
+	Name:       "mixedlocks",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.DifferentLocks),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guardedby.Leads},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.DifferentLocks, func(r *check.Reporter) {
+		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+		for _, lead := range pass.ResultOf[guardedby.Leads].([]guardedby.Lead) {
+			if lead.OtherLock() {
+				report(list, r, lead)
+			}
+		}
+	})
+}
+
+func report(list *accesses.List, r *check.Reporter, l guardedby.Lead) {
+	a, b := l.Without, l.With
+	f := &finding.Finding{
+		Title:    fmt.Sprintf("%s is %s under %s, but %s guards it", l.Variable.Name.Short(), a.Verb(), locks(a), l.Lock),
+		Message:  l.Evidence(list),
+		Variable: a.Variable(),
+		Accesses: []finding.Access{list.Side(a), list.Side(b)},
+		Notes:    []string{l.Count},
+	}
+	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under %s", b.Verb(), locks(b)), check.Spots(l.All...))
+}
+
+func locks(a *accesses.Access) string {
+	var names []string
+	for _, h := range a.Locks.Held() {
+		names = append(names, h.String())
+	}
+	return strings.Join(names, " and ")
+}

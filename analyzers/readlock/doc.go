@@ -1,0 +1,30 @@
+// Package readlock reports writes under the read side of a reader/writer
+// lock, which any number of goroutines may hold at once.
+//
+// readlock: write under a read lock (IL1002)
+//
+// WRONG: two goroutines may hold the read lock, and both change the map.
+//
+//	func (c *Cache) Get(k string) *Item {
+//		c.mu.RLock()
+//		defer c.mu.RUnlock()
+//		if c.items[k] == nil {
+//			c.items[k] = new(Item)
+//		}
+//		return c.items[k]
+//	}
+//
+// RIGHT: who writes takes the write side, and looks again.
+//
+//	func (c *Cache) Get(k string) *Item {
+//		c.mu.Lock()
+//		defer c.mu.Unlock()
+//		…
+//	}
+//
+// The lock may be taken by a caller, as long as all callers are known and
+// hold it. A write with another lock held for writing is not reported.
+//
+// Missed: writes through pointers and elements of slices. Reported falsely:
+// functions of which only one goroutine runs one at a time.
+package readlock

@@ -1,0 +1,100 @@
+package readlock
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports writes under the read side of a lock.
+var Analyzer = &analysis.Analyzer{
+	Name:       "readlock",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.UnderReadLock),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.UnderReadLock, func(r *check.Reporter) {
+		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+		for _, v := range list.Variables() {
+			if !v.Atomic {
+				reportWrites(list, v, r)
+			}
+		}
+	})
+}
+
+// reportWrites reports the writes to v under a read lock, once a function.
+func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
+	reported := map[string]bool{}
+	for _, a := range v.Accesses {
+		fn := list.Prog.FuncName(a.Fn)
+		h, ok := readLock(a)
+		if !ok || reported[fn] || list.Graph.Roles(a.Fn).Single() != nil {
+			continue
+		}
+		reported[fn] = true
+		b := otherSide(list, v, a, h)
+		f := &finding.Finding{
+			Title: fmt.Sprintf("%s is written under %s, which others may hold too", v.Name.Short(), h),
+			Message: fmt.Sprintf("any number of goroutines may hold the read side at once; %s may %s it at the same time. Writing needs %s.Lock.",
+				list.Prog.FuncName(b.Fn), verb(b), h.Path),
+			Variable: a.Variable(),
+			Accesses: []finding.Access{list.Side(a)},
+		}
+		if b != a {
+			f.Accesses = append(f.Accesses, list.Side(b))
+		}
+		r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under the read side, too", b.Verb()), check.Spots(a))
+	}
+}
+
+func verb(a *accesses.Access) string {
+	if a.Writes() {
+		return "write"
+	}
+	return "read"
+}
+
+// readLock gives the read lock of a's own object that is all that a write holds.
+func readLock(a *accesses.Access) (lockset.Held, bool) {
+	if a.Mode != finding.Write || a.Exclusive() || a.Locks.Unknown {
+		return lockset.Held{}, false
+	}
+	for _, h := range a.Locks.Held() {
+		if h.Read && a.Near(h) {
+			return h, true
+		}
+	}
+	return lockset.Held{}, false
+}
+
+// otherSide gives another access under the same read lock, a itself if there
+// is none: two goroutines may run the same code.
+func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access, h lockset.Held) *accesses.Access {
+	for _, b := range v.Accesses {
+		if b.Fn == a.Fn || !accesses.MaySame(a, b) || accesses.CommonLock(a, b) {
+			continue
+		}
+		for _, other := range b.Locks.Held() {
+			if other.Read && other.Class == h.Class && !b.Exclusive() && list.Parallel(a, b) {
+				return b
+			}
+		}
+	}
+	return a
+}
