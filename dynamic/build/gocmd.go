@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // goCommand runs the go command in a folder with an environment.
@@ -21,11 +23,16 @@ type goCommand struct {
 // run gives standard output and standard error. A command that exits with
 // another code than 0 gives an *exec.ExitError.
 func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
+	g, done := g.tidy()
+	defer done()
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = g.dir
 	// The go command takes its folder from PWD where that names it, so that
 	// paths through symbolic links stay as the user writes them.
 	cmd.Env = append(slices.Clip(g.env), "PWD="+g.dir)
+	// Interrupted, it ends what it has started; killed, it would not.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = interruptGrace
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	err = cmd.Run()
@@ -36,6 +43,38 @@ func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []by
 		err = &ConfigError{"no go command found", "install Go or put it on PATH"}
 	}
 	return out.Bytes(), msg.Bytes(), err
+}
+
+// interruptGrace is how long the go command may take to end once it is
+// interrupted, until it is killed.
+const interruptGrace = 5 * time.Second
+
+// tidy gives a go command that makes its temporary folders in one of ours,
+// which done removes: interrupted while it builds, it leaves them. Where there
+// can be no such folder, it is left to do as it does.
+func (g goCommand) tidy() (tidied goCommand, done func()) {
+	dir, remove, err := TempDir(g.env)
+	if err != nil {
+		return g, func() {}
+	}
+	return goCommand{g.dir, setenv(g.env, "GOTMPDIR="+dir)}, func() { remove() }
+}
+
+// TempDir makes a folder for the GOTMPDIR of a go command that is run with
+// env. The caller removes it; what a killed process left is removed when the
+// next one starts.
+func TempDir(env []string) (dir string, remove func() error, err error) {
+	base := os.TempDir()
+	for _, v := range env {
+		if set, ok := strings.CutPrefix(v, "GOTMPDIR="); ok && set != "" {
+			base = set
+		}
+	}
+	s, err := newScratch(base)
+	if err != nil {
+		return "", nil, err
+	}
+	return s.dir, s.close, nil
 }
 
 // goEnv is what the go command says of itself in the user's folder.

@@ -27,6 +27,9 @@ type Options struct {
 	// Programs has the packages loaded without their tests: for programs that
 	// are built with the variables of [Workspace.Env].
 	Programs bool
+	// NoTests allows packages none of which has tests: to look at, since there
+	// is nothing to run.
+	NoTests bool
 }
 
 // Module is what a request loads: the packages of the main modules that the
@@ -80,7 +83,7 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 	}
 	m.vendored = sel.vendored
 	if !o.Programs {
-		if m.Tests = sel.tests(); !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
+		if m.Tests = sel.tests(); !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
 			return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
 		}
 	}
@@ -147,10 +150,12 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 		for _, p := range group.pkgs {
 			paths = append(paths, p.ImportPath)
 		}
+		g, done := m.goTool.tidy()
 		loaded, err := packages.Load(&packages.Config{
-			Mode: loadMode, Context: ctx, Dir: m.goTool.dir, Env: m.goTool.env,
+			Mode: loadMode, Context: ctx, Dir: g.dir, Env: g.env,
 			BuildFlags: m.flags, Fset: fset, ParseFile: src.parse, Tests: group.tests,
 		}, paths...)
+		done()
 		if err != nil {
 			return fmt.Errorf("loading packages: %w", err)
 		}

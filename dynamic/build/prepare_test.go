@@ -281,7 +281,7 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 func TestLeftoversAreRemoved(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	live, err := newScratch()
+	live, err := newScratch(os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 	now := time.Now()
 	os.Chtimes(filepath.Join(tmp, "interlock-5-6"), now, now)
-	next, err := newScratch()
+	next, err := newScratch(os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,10 +27,11 @@ type scratch struct {
 	lock *os.File
 }
 
-// newScratch makes a folder and removes those of processes that are gone.
-func newScratch() (*scratch, error) {
-	removeLeftovers(os.TempDir())
-	dir, err := os.MkdirTemp("", fmt.Sprintf("interlock-%d-", os.Getpid()))
+// newScratch makes a folder in base and removes those of processes that are
+// gone.
+func newScratch(base string) (*scratch, error) {
+	removeLeftovers(base)
+	dir, err := os.MkdirTemp(base, fmt.Sprintf("interlock-%d-", os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("making a temporary folder: %w", err)
 	}

@@ -44,7 +44,7 @@ type LeftAlone struct {
 // prepare lays out the workspace for the rewritten files, named by the
 // absolute paths of their originals.
 func prepare(m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
-	s, err := newScratch()
+	s, err := newScratch(os.TempDir())
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ var checkCommand = command{
 	name: "check", args: "[flags] [packages]", short: "report suspected bugs, by reading the code alone",
 	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings: each with
 both its sides. A suspected finding may be false; "interlock test" tries to prove it by running
-the tests. The source must compile.
+the tests. Packages that do not compile are left out, with what the compiler says; the exit code is
+3 then, whatever the others showed.
 
 The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	examples: [][2]string{
@@ -46,5 +47,10 @@ func runCheck(c *call) int {
 	}
 	r := c.newReport("check", st.root)
 	r.Findings, r.Problems = st.findings, st.problems
-	return c.finish(r, false)
+	code := c.finish(r, false)
+	if st.uncompiled != "" && code != exitInterrupted {
+		c.compiler(st.uncompiled)
+		return exitIncomplete
+	}
+	return code
 }

@@ -21,7 +21,9 @@ import (
 )
 
 // Exit codes. Findings win over everything else that went wrong, because a
-// finding stays true however the command ended. Tests that fail end as
+// finding stays true however the command ended, but for packages that do not
+// compile: whoever reads the code as "these are the findings" has to know that
+// a part was not looked at, and mending it comes first. Tests that fail end as
 // findings do, be it under noise only: nothing tells a test that counts on
 // time from an atomicity violation that a test's own check has caught, each
 // order that noise brings about is one that a loaded machine may bring about

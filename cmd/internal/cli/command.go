@@ -54,6 +54,7 @@ type options struct {
 	suspected bool
 	write     bool
 
+	runsTests bool     // the command does
 	packages  []string // or other words that stand on the command line
 	testFlags []string // after --
 }
@@ -77,7 +78,7 @@ func newFlagSet(c *command, o *options) *flag.FlagSet {
 // parse reads the arguments of c. Flags may stand before, between and behind
 // the packages, up to --.
 func parse(c *command, args []string) (*options, error) {
-	o := &options{}
+	o := &options{runsTests: c.tests}
 	fs := newFlagSet(c, o)
 	if i := slices.Index(args, "--"); i >= 0 {
 		if !c.tests {

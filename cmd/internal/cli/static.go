@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
@@ -16,15 +17,23 @@ type static struct {
 	findings []*finding.Finding
 	skips    []atomicsets.SkipSite
 	problems []string
+	// uncompiled is what the compiler said where some packages do not compile
+	// and others do
+	uncompiled string
 }
 
 // vet runs the static checks on the packages, as seen from dir.
 func (c *call) vet(dir string, buildFlags []string) (*static, error) {
-	res, err := driver.Vet(c.ctx, driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags})
+	o := driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags}
+	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
+		defer remove()
+		o.Env = append(o.Env, "GOTMPDIR="+tmp)
+	}
+	res, err := driver.Vet(c.ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	st := &static{root: res.Root, findings: res.Findings, problems: res.Problems}
+	st := &static{root: res.Root, findings: res.Findings, problems: res.Problems, uncompiled: res.Uncompiled}
 	for _, s := range res.Skips {
 		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
 		st.skips = append(st.skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})
@@ -43,7 +52,7 @@ type planned struct {
 // static side.
 func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned, error) {
 	p.say("loading the packages")
-	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags})
+	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, NoTests: !c.runsTests})
 	if err != nil {
 		return nil, err
 	}

@@ -98,12 +98,17 @@ func (c *call) failed(err error) int {
 	case errors.As(err, &config) || errors.As(err, &usage):
 		return c.usage("%v", err)
 	case compile:
-		fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
-		c.tell("the packages do not compile: mend that first")
+		c.compiler(output)
 		return exitIncomplete
 	}
 	c.tell(err.Error())
 	return exitIncomplete
+}
+
+// compiler shows what the compiler said of packages that do not compile.
+func (c *call) compiler(output string) {
+	fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
+	c.tell("the packages do not compile: mend that first")
 }
 
 // compilerOutput gives what the compiler said, if that is why err came.

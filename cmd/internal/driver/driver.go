@@ -26,7 +26,7 @@ type Options struct {
 	Patterns   []string // packages, as the go command takes them; none: "."
 	BuildFlags []string // for the go command, such as -tags=x
 	Tool       string   // the vet tool; empty: this program
-	Env        []string // added to the environment of this process
+	Env        []string // added to the environment of this process, such as a GOTMPDIR that the caller removes
 }
 
 // Result is what the passes found in all packages together. Files are slash
@@ -41,6 +41,9 @@ type Result struct {
 	// Problems say what was not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.
 	Problems []string
+	// Uncompiled is what the compiler said of packages that do not compile,
+	// with its positions, where others do: the result is that of the others.
+	Uncompiled string
 }
 
 // Skip is an access that needs no monitor, by the start of its expression.
@@ -58,7 +61,8 @@ type UsageError struct{ Problem, Next string }
 
 func (e *UsageError) Error() string { return e.Problem + "; " + e.Next }
 
-// CompileError says that packages do not compile. Output is what the compiler
+// CompileError says that no package could be analysed, as some do not compile
+// and the others depend on them. Output is what the compiler
 // said, with its positions.
 type CompileError struct{ Output string }
 
@@ -68,7 +72,7 @@ func (e *CompileError) Error() string {
 
 // Vet analyses the packages. Errors are a [*UsageError], a [*CompileError],
 // that of ctx, or a failure to run the go command. When ctx ends, the go
-// command and its children are killed.
+// command and its children are interrupted, and killed if they do not end soon.
 func Vet(ctx context.Context, o Options) (*Result, error) {
 	tool, err := o.tool()
 	if err != nil {
@@ -90,7 +94,9 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, m.explain(out.stderr, err)
+		if err := m.without(out.stderr, err); err != nil {
+			return nil, err
+		}
 	}
 	return m.finish(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ func (o *Options) goCommand(ctx context.Context, args ...string) (output, error)
 	ownGroup(cmd)
 	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes open
 	err := cmd.Run()
+	if ctx.Err() != nil {
+		endGroup(cmd)
+	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return output{}, &UsageError{"there is no go command", "install Go and put it on the PATH"}
 	}
@@ -71,7 +75,7 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case errors.As(err, new(*UsageError)):
 		return nil, err
 	case err != nil:
-		return nil, refused(string(out.stderr))
+		return nil, refused(o.Dir, string(out.stderr))
 	}
 	l := new(packageList)
 	for dec := json.NewDecoder(bytes.NewReader(out.stdout)); ; {
@@ -81,7 +85,7 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
-		if err := l.add(p); err != nil {
+		if err := l.add(o.Dir, p); err != nil {
 			return nil, err
 		}
 	}
@@ -94,9 +98,9 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	return l, nil
 }
 
-func (l *packageList) add(p listed) error {
+func (l *packageList) add(dir string, p listed) error {
 	if p.Error != nil && p.files() == 0 {
-		return refused(p.Error.Err)
+		return refused(dir, p.Error.Err)
 	}
 	l.packages = append(l.packages, p)
 	if m := p.Module; m != nil && m.Main && !slices.Contains(l.modules, m.Path) {
@@ -109,15 +113,23 @@ func (l *packageList) add(p listed) error {
 }
 
 // refused makes one line of what the go command said, and adds what helps.
-func refused(said string) error {
+func refused(dir, said string) error {
 	lines := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	next := "name packages of this module, such as ./..."
 	switch {
-	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "main module or its selected dependencies"):
-		next = "run this in a folder with a go.mod (go mod init makes one)"
+	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "does not contain main module or"):
+		return noModule(dir)
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
 		next = "check the build flags"
 	}
 	return &UsageError{strings.TrimPrefix(text, "go: "), next}
+}
+
+// noModule says what dynamic/build says of a folder without a go.mod.
+func noModule(dir string) error {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return &UsageError{"no go.mod found in " + dir + " or above", "run `go mod init <module path>` there, or start Interlock in a module"}
 }

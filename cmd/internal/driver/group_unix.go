@@ -8,8 +8,15 @@ import (
 )
 
 // ownGroup puts the command into a process group of its own, so that its
-// children are killed with it when the context ends.
+// children end with it when the context does, interrupted first.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+}
+
+// endGroup kills what is left of the group.
+func endGroup(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
 }
