@@ -124,7 +124,7 @@ func takeOver(c, s *finding.Finding) {
 // to be about one access, the first of the suspected finding.
 func sharpen(c *finding.Finding, static []*finding.Finding) {
 	for _, s := range static {
-		if !sameVariable(s, c) || !aboutOneAccess[s.Code] || len(s.Accesses) == 0 {
+		if !sameVariable(s, c) || !aboutFirstAccess(s) {
 			continue
 		}
 		if slices.ContainsFunc(c.Accesses, func(a finding.Access) bool { return sameLine(a, s.Accesses[0]) }) {
@@ -133,9 +133,21 @@ func sharpen(c *finding.Finding, static []*finding.Finding) {
 	}
 }
 
-// aboutOneAccess has the codes that say what is wrong with one access, the
-// first of a finding, rather than with a pair of them.
-var aboutOneAccess = map[finding.Code]bool{finding.Unguarded: true}
+// aboutFirstAccess reports whether the code says what is wrong with the first
+// access of s, rather than with a pair of them: then any race of that access
+// is of this class. Of some codes this holds for writes only.
+func aboutFirstAccess(s *finding.Finding) bool {
+	if len(s.Accesses) == 0 {
+		return false
+	}
+	switch s.Code {
+	case finding.Unguarded:
+		return true
+	case finding.UnderReadLock, finding.WrittenLate:
+		return s.Accesses[0].Mode == finding.Write
+	}
+	return false
+}
 
 // sharper gives the narrower of two codes.
 func sharper(c, s finding.Code) finding.Code {

@@ -118,6 +118,8 @@ func TestCodeIsThatOfTheSharedAccess(t *testing.T) {
 	}{
 		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)), at(3, finding.Write), finding.Unguarded},
 		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), finding.CaughtInTheAct},
+		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.WrittenLate},
+		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.CaughtInTheAct},
 		{"pair", make1(finding.LoadAndStore, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.CaughtInTheAct},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
