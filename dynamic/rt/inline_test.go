@@ -39,6 +39,8 @@ func local() int {
 	s := ints(make([]int, 3))
 	copy(%WS{s}, %RS{s})
 	clear(%WS{s[:2]})
+	copy(%WN{s}, %RN{s})
+	s = append(%WA{s}, 1)
 	w := [4]int{}
 	%W{w[2]} = %R{v.n}
 	return %R{v.n} + %MR{v.m}["a"] + %R{w[1]} + len(%R{v.s})
@@ -90,6 +92,7 @@ func plainSource() string {
 func monitoredSource() string {
 	s := strings.Replace(accesses, "%IMPORT", `"interlock.invalid/rt"`, 1)
 	s = regexp.MustCompile(`%(M[RW]|[RW]S)\{(.*?)\}`).ReplaceAllString(s, "rt.$1($2, 1)")
+	s = regexp.MustCompile(`%(RN|WN|WA)\{(.*?)\}`).ReplaceAllString(s, "rt.$1($2, 1, 1)")
 	s = regexp.MustCompile(`%(A[RW])\{(.*?)\}`).ReplaceAllString(s, "rt.$1(&$2, 1)")
 	return regexp.MustCompile(`%([RW])\{(.*?)\}`).ReplaceAllString(s, "*rt.$1(&$2, 1)")
 }
@@ -98,7 +101,7 @@ func monitoredSource() string {
 func TestInlined(t *testing.T) {
 	source := monitoredSource()
 	text := compile(t, "monitored", source)
-	for name, want := range map[string]int{"R": 0, "W": 0, "AR": 0, "AW": 0, "RS": 0, "WS": 0, "MR": 0, "MW": 0} {
+	for name, want := range map[string]int{"R": 0, "W": 0, "AR": 0, "AW": 0, "RS": 0, "WS": 0, "RN": 0, "WN": 0, "WA": 0, "MR": 0, "MW": 0} {
 		want += strings.Count(source, "rt."+name+"(")
 		// A call is listed again for each copy of the function that holds it.
 		call := regexp.MustCompile(`(?m)^\./p\.go:(\d+:\d+): inlining call to rt\.` + name + `\[`)
