@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo bench conformance detect racesuite clean
+.PHONY: help build test unit sample lint fmt demo bench conformance detect racesuite suites clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ detect: ## measure what is caught, class by class, beside -race, and keep the ta
 
 racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
 	$(GO) run ./cmd/internal/racesuite -o docs/racesuite.md
+
+suites: ## run the own tests of twelve real modules, plain and instrumented, and keep the table in docs/suites.md
+	$(GO) run ./cmd/internal/suites -o docs/suites.md
 
 clean: ## remove what make built
 	rm -rf bin
