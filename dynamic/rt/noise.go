@@ -15,11 +15,10 @@ import (
 type heuristic uint8
 
 const (
-	// guided makes noise where races are likely: always at suspicious sites and
-	// at variables that two goroutines were seen to come to, with prob/1000
-	// elsewhere. In a focused run, three of four where the table names suspicious
-	// sites, there is hardly any noise elsewhere: it would only drive the two
-	// sides of a race apart.
+	// guided makes noise where races are likely: at suspicious sites and at
+	// variables that two goroutines were seen to come to. In a focused run, three
+	// of four where the table names suspicious sites, there is hardly any noise
+	// elsewhere: it would only drive the two sides of a race apart.
 	guided     heuristic = iota
 	everywhere           // AtomRace's random
 	byVariable           // all sites of the groups chosen
@@ -51,9 +50,7 @@ func (n *noiseSettings) probFor(state siteState, worthy bool) uint64 {
 		return 0
 	case n.where != guided:
 		return n.prob
-	case worthy && n.prob > 0:
-		return 1000
-	case n.focused:
+	case n.focused && !worthy:
 		return n.prob / 16
 	}
 	return n.prob
@@ -197,11 +194,17 @@ func settlePair(a, b uint32, now int64) {
 	}
 }
 
-// resting gives st, due after a time that doubles with each level.
+// resting gives st, due after a time that doubles with each level; while that is
+// low, now and then at once, as the access that comes first need not be the one
+// that races.
 func (st siteState) resting(now int64) siteState {
+	const low = 3
+	n := mix(uint64(now) + random)
+	if st.level() <= low && n>>62 == 0 {
+		return st.withDue(0)
+	}
 	gap := uint64(1) << st.level()
-	gap = gap/2 + mix(uint64(now)+random)%gap
-	return st.withDue(ticks(now-start) + uint32(gap))
+	return st.withDue(ticks(now-start) + uint32(gap/2+n%gap))
 }
 
 // alone reports whether no other goroutine can come by: there is none, or this
