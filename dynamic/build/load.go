@@ -1,7 +1,9 @@
 package build
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -43,6 +45,9 @@ type Module struct {
 	Packages []*plan.Package
 	// Tests are the named packages, in the order of the go command.
 	Tests []Test
+	// Uncompiled is what the compiler said of packages that do not compile,
+	// where others do: Packages and Tests hold only these.
+	Uncompiled string
 	// Cgo lists files that cgo translates, relative to Root: their accesses
 	// are not among the sites.
 	Cgo []string
@@ -67,7 +72,8 @@ type Test struct {
 // Load finds the main modules around o.Dir and type-checks their packages as
 // far as the named ones' tests need them; dependencies come from export data.
 // It gives a *ConfigError for a request that cannot be served, and a
-// *CompileError with the compiler's own words for code that does not compile.
+// *CompileError with the compiler's own words where no named package compiles,
+// or where one of several programs does not.
 func Load(ctx context.Context, o Options) (*Module, error) {
 	m, err := newModule(ctx, &o)
 	if err != nil {
@@ -139,6 +145,7 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) error {
 	fset := token.NewFileSet()
 	src := new(sources)
+	var broken []*packages.Package
 	for _, group := range []struct {
 		pkgs  []*listed
 		tests bool
@@ -161,12 +168,31 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 		}
 		for _, p := range distinct(loaded, paths) {
 			if len(p.Errors) > 0 {
-				return m.compileError(ctx, sel, p.Errors)
+				broken = append(broken, p)
+			} else {
+				m.add(p, src)
 			}
-			m.add(p, src)
 		}
 	}
+	if len(broken) > 0 && ctx.Err() == nil {
+		return m.without(ctx, sel, broken)
+	}
 	return ctx.Err()
+}
+
+// without goes on without the tests of packages that do not compile, if there
+// are others. (Whatever imports a broken package has an error too.)
+func (m *Module) without(ctx context.Context, sel *selection, broken []*packages.Package) error {
+	err := m.compileError(ctx, sel, broken[0].Errors)
+	left := slices.DeleteFunc(slices.Clone(m.Tests), func(t Test) bool {
+		return slices.ContainsFunc(broken, func(p *packages.Package) bool { return cmp.Or(p.ForTest, p.PkgPath) == t.Package })
+	})
+	var compile *CompileError
+	if !errors.As(err, &compile) || len(left) == 0 || len(m.Packages) == 0 {
+		return err
+	}
+	m.Tests, m.Uncompiled = left, compile.Output
+	return nil
 }
 
 // distinct drops the generated main packages of tests, and packages that are

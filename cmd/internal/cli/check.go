@@ -47,10 +47,5 @@ func runCheck(c *call) int {
 	}
 	r := c.newReport("check", st.root)
 	r.Findings, r.Problems = st.findings, st.problems
-	code := c.finish(r, false)
-	if st.uncompiled != "" && code != exitInterrupted {
-		c.compiler(st.uncompiled)
-		return exitIncomplete
-	}
-	return code
+	return c.uncompiled(st.uncompiled, c.finish(r, false))
 }

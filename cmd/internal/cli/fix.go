@@ -69,7 +69,7 @@ func runFix(c *call) int {
 	if err := c.hand(patches, r); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
-	return c.finishFix(r, m.result.Failed())
+	return c.uncompiled(m.plan.uncompiled(), c.finishFix(r, m.result.Failed()))
 }
 
 // hand gives the patches to the user: into the files, or as one diff.

@@ -50,10 +50,11 @@ func runPlan(c *call) int {
 	if err != nil {
 		return c.failed(fmt.Errorf("writing the plan: %w", err))
 	}
+	code := exitClean
 	if len(pl.static.problems) > 0 {
-		return exitIncomplete
+		code = exitIncomplete
 	}
-	return exitClean
+	return c.uncompiled(pl.uncompiled(), code)
 }
 
 func writePlanJSON(w io.Writer, p *plan.Plan) error {

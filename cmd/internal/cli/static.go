@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -47,6 +48,10 @@ type planned struct {
 	module *build.Module
 	plan   *plan.Plan
 }
+
+// uncompiled is what the compiler said where some packages do not compile and
+// others do, or "".
+func (p *planned) uncompiled() string { return cmp.Or(p.module.Uncompiled, p.static.uncompiled) }
 
 // makePlan loads the packages, as seen from dir, finds the sites, and asks the
 // static side.

@@ -90,5 +90,5 @@ func runTest(c *call) int {
 	r := c.newReport("test", m.plan.module.Root)
 	m.fill(c, r)
 	c.tellFailures(m.result)
-	return c.finish(r, m.result.Failed())
+	return c.uncompiled(m.plan.uncompiled(), c.finish(r, m.result.Failed()))
 }

@@ -105,6 +105,16 @@ func (c *call) failed(err error) int {
 	return exitIncomplete
 }
 
+// uncompiled makes code the exit code of a command that has left out packages
+// which do not compile, if the compiler said so.
+func (c *call) uncompiled(output string, code int) int {
+	if output == "" || code == exitInterrupted {
+		return code
+	}
+	c.compiler(output)
+	return exitIncomplete
+}
+
 // compiler shows what the compiler said of packages that do not compile.
 func (c *call) compiler(output string) {
 	fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
