@@ -41,25 +41,15 @@ func report(outcomes []outcome, leftOut map[string]string, silenced, runs int) (
 	}
 	fmt.Fprintf(&b, "- %d accesses that race while the package is initialised, before any function runs, are not monitored\n", silenced)
 	section(&b, "Clean functions with a confirmed race: errors of the monitor or the rewriter", alarms, func(o outcome) string { return o.findings[0].Title })
-	for _, c := range classes {
-		of := slices.DeleteFunc(slices.Clone(missed), func(o outcome) bool { return o.why != c.class })
-		section(&b, fmt.Sprintf("Not caught: %s (%d)", c.title, len(of)), of, func(o outcome) string { return o.ended })
+	for _, r := range reasons {
+		of := slices.DeleteFunc(slices.Clone(missed), func(o outcome) bool { return o.why != r })
 		if len(of) > 0 {
-			b.WriteString("\n" + c.about + "\n")
+			section(&b, fmt.Sprintf("Not caught: %s (%d)", r.title, len(of)), of, func(o outcome) string { return o.ended })
+			b.WriteString("\n" + r.about + "\n")
 		}
 	}
 	section(&b, "Caught", caught, func(o outcome) string { return fmt.Sprintf("run %d: %s", o.runs, o.findings[0].Title) })
 	return b.String(), len(alarms)
-}
-
-var classes = []struct {
-	class class
-	title string
-	about string
-}{
-	{notReached, "no monitored access ran", "What races is done by code that is not rewritten (the standard library, the runtime), or by a kind of access that the rewriter does not announce."},
-	{oneSide, "one side is not monitored", "Of each variable at most one side ran under the monitor; the other side is done by the standard library or the runtime, or is a kind of access that the rewriter does not announce."},
-	{apart, "both sides ran, never at the same moment", "In these functions something orders the two accesses in every run that can be brought about by delays (a channel operation or a wait lies between them,\nand only happens-before shows that it does not order them), or one side comes so much later that no window lasts as long."},
 }
 
 func inFirstRun(caught []outcome) (n int) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/suite"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
@@ -23,8 +22,8 @@ type outcome struct {
 	function
 	runs     int // made, up to the first hit of a racy function
 	findings []*finding.Finding
-	why      class  // of a racy function without a finding
-	ended    string // how the first process ended that did not pass
+	why      *reason // of a racy function without a finding
+	ended    string  // how the first process ended that did not pass
 }
 
 // runAll runs the functions, o.parallel at a time.
@@ -64,7 +63,7 @@ func runFunction(ctx context.Context, s *suite.Suite, f function, runs int) (out
 		o.ended = ending(first)
 	}
 	if f.racy && len(o.findings) == 0 {
-		o.why = classify(s.Plan, r.Coverage)
+		o.why = explain(f, s.Plan, r.Coverage)
 	}
 	return o, nil
 }
@@ -78,35 +77,3 @@ func ending(f *campaign.Failure) string {
 	}
 	return string(f.Outcome)
 }
-
-// class says why a racy function was not caught in the act, as far as the
-// sites tell.
-type class int
-
-const (
-	notReached class = iota + 1 // no monitored access of it ran
-	oneSide                     // of each variable, one monitored access ran, or none writes
-	apart                       // both sides ran, never at the same moment
-)
-
-// classify looks at the monitored accesses that ran in a function's processes.
-func classify(p *plan.Plan, c campaign.Coverage) class {
-	var reached []*plan.Site
-	for _, id := range c.Reached {
-		reached = append(reached, p.Site(id))
-	}
-	if len(reached) == 0 {
-		return notReached
-	}
-	for i, a := range reached {
-		for _, b := range reached[i:] {
-			// One site may race with itself in two goroutines.
-			if a.Variable == b.Variable && (a.Mode == plan.Write || b.Mode == plan.Write) && (a != b || inClosure(a)) {
-				return apart
-			}
-		}
-	}
-	return oneSide
-}
-
-func inClosure(s *plan.Site) bool { return strings.Contains(s.Function, ".func") }
