@@ -79,6 +79,29 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	r.pass.Report(d)
 }
 
+// Note is a further place of a finding, and what happens there.
+type Note struct {
+	Pos  token.Pos
+	Text string
+}
+
+// ReportAt is Report for a finding whose places have no expression. A
+// directive at any of the places suppresses it.
+func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
+	places := []token.Pos{at}
+	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: f.Title + ": " + f.Message}
+	for _, n := range notes {
+		places = append(places, n.Pos)
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos, Message: n.Text})
+	}
+	if r.comments.Ignored(r.code, places...) {
+		return
+	}
+	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
+	r.result.Findings = append(r.result.Findings, f)
+	r.pass.Report(d)
+}
+
 // Doc makes a check's help from its doc.go: the package comment, which holds
 // a line "name: summary", from that line on.
 func Doc(source string) string {

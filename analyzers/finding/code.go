@@ -19,6 +19,11 @@ const (
 	DifferentLocks Code = "IL1006" // the two sides hold different locks
 	WrittenLate    Code = "IL1007" // written after others could reach it: publication, lazy initialisation
 	LoadAndStore   Code = "IL2001" // x++, x = f(x): two goroutines lose an update
+
+	LockCycle     Code = "IL3001" // locks taken in different orders
+	DoubleLock    Code = "IL3002" // second Lock of a held mutex
+	ReadLockAgain Code = "IL3003" // read lock upgraded or taken again
+	LostUnlock    Code = "IL3004" // return without unlock
 )
 
 // codes says each known code in a few words, as titles and rules use it.
@@ -32,6 +37,10 @@ var codes = map[Code]string{
 	DifferentLocks: "different locks on two sides",
 	WrittenLate:    "written after it was shared",
 	LoadAndStore:   "load and store that should be one step",
+	LockCycle:      "locks taken in different orders",
+	DoubleLock:     "second Lock of a held mutex",
+	ReadLockAgain:  "read lock upgraded or taken again",
+	LostUnlock:     "return without unlock",
 }
 
 // Known reports whether c is a code of this version.

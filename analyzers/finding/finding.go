@@ -23,7 +23,8 @@ const (
 	Confirmed Status = "confirmed"
 )
 
-// Mode is the kind of one access to memory.
+// Mode is the kind of one access: to memory, or in findings about
+// synchronisation to a lock, channel or WaitGroup.
 type Mode string
 
 const (
@@ -31,7 +32,24 @@ const (
 	Write       Mode = "write" // also read-modify-write such as x++
 	AtomicRead  Mode = "atomic-read"
 	AtomicWrite Mode = "atomic-write"
+
+	Lock      Mode = "lock"      // or a call that locks
+	ReadLock  Mode = "read-lock" // or a call that read-locks
+	Leave     Mode = "return"    // of the function, or a panic
+	Send      Mode = "send"
+	Receive   Mode = "receive"
+	CloseChan Mode = "close"
+	Add       Mode = "add" // of a WaitGroup, as are Wait and Done
+	Wait      Mode = "wait"
+	Done      Mode = "done"
+	Call      Mode = "call"
 )
+
+// modes lists them all.
+var modes = []Mode{
+	Read, Write, AtomicRead, AtomicWrite,
+	Lock, ReadLock, Leave, Send, Receive, CloseChan, Add, Wait, Done, Call,
+}
 
 // Conflicts reports whether two accesses of one location by two goroutines
 // that nothing orders are a data race: at least one writes, not both atomic.
@@ -144,10 +162,12 @@ type Section struct {
 
 // Edge of a lock-order cycle: To was acquired while From was held.
 type Edge struct {
-	From     string   `json:"from"` // lock class
-	To       string   `json:"to"`
-	Position Position `json:"position"`
-	Function string   `json:"function"`
+	From     string    `json:"from"` // lock class
+	To       string    `json:"to"`
+	Position Position  `json:"position"` // where To is waited for, or the call that does so
+	Function string    `json:"function"`
+	Via      string    `json:"via,omitempty"`   // what the call leads to: "(*T).M at file.go:12 locks it"
+	Since    *Position `json:"since,omitempty"` // where From was locked
 }
 
 // Evidence is what a campaign of monitored runs has shown.
@@ -212,7 +232,7 @@ func (a *Access) validate() error {
 		return fmt.Errorf("no position (%q, line %d)", a.File, a.Line)
 	case a.Function == "" || a.Expr == "":
 		return errors.New("no function or expression")
-	case !slices.Contains([]Mode{Read, Write, AtomicRead, AtomicWrite}, a.Mode):
+	case !slices.Contains(modes, a.Mode):
 		return fmt.Errorf("unknown mode %q", a.Mode)
 	}
 	return nil

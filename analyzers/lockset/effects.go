@@ -35,6 +35,17 @@ func (e effect) in(fn *ssa.Function, args []ssa.Value) (accesspath.Path, bool) {
 	return accesspath.Of(args[i]).Plus(e.path.Fields), true
 }
 
+// perhaps gives the effect of a call that may not happen.
+func (e effect) perhaps() effect {
+	switch e.status {
+	case held, heldRead:
+		e.status = maybe
+	case released:
+		e.status = unsure
+	}
+	return e
+}
+
 // after gives the state after a call with effect e on the lock at p.
 func (s *State) after(e effect, p accesspath.Path, call ssa.Instruction) *State {
 	switch e.status {
@@ -42,16 +53,16 @@ func (s *State) after(e effect, p accesspath.Path, call ssa.Instruction) *State 
 		if h := s.locks[p]; h.status == held || h.status == e.status {
 			return s
 		}
-		return s.acquire(p, hold{e.status, call, e.class})
+		return s.acquire(p, hold{status: e.status, since: call, class: e.class})
 	case released:
-		return s.release(p)
+		return s.release(p, e.class)
 	case maybe:
 		if s.locks[p].status == absent {
-			return s.with(p, hold{maybe, nil, e.class})
+			return s.with(p, hold{status: maybe, class: e.class})
 		}
 	case unsure:
 		if h := s.locks[p]; h.status == held || h.status == heldRead {
-			return s.with(p, hold{maybe, nil, h.class})
+			return s.with(p, hold{status: maybe, class: h.class})
 		}
 	}
 	return s
@@ -62,9 +73,9 @@ func (s *State) after(e effect, p accesspath.Path, call ssa.Instruction) *State 
 type Effects struct {
 	// Locks lists what is different after the call.
 	Locks []Effect
-	// Takes lists the classes of locks that the function may acquire while
-	// it runs, callees included.
-	Takes []string
+	// Takes lists the locks that the function may acquire while it runs,
+	// callees included.
+	Takes []Taken
 	// Under lists, for parameters of function type that it calls, the
 	// locks held around the call.
 	Under map[int][]Effect
@@ -87,8 +98,14 @@ func (e *Effects) String() string {
 		verb := map[status]string{held: "acquires", heldRead: "read-acquires", released: "releases"}[status(l.Status)]
 		parts = append(parts, fmt.Sprintf("%s %d%s", cmp.Or(verb, "may change"), l.Param, l.Fields))
 	}
-	if len(e.Takes) > 0 {
-		parts = append(parts, "takes "+strings.Join(e.Takes, ", "))
+	var classes []string
+	for _, t := range e.Takes {
+		if !slices.Contains(classes, t.Class) {
+			classes = append(classes, t.Class)
+		}
+	}
+	if len(classes) > 0 {
+		parts = append(parts, "takes "+strings.Join(classes, ", "))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -103,27 +120,39 @@ func (r *Result) effects(fn *ssa.Function) []effect {
 		r.summaries[fn] = r.importedEffects(fn)
 		return r.summaries[fn]
 	}
-	if !r.mayTouchLocks(fn) {
-		return nil
-	}
+	r.quiet[fn] = !r.touchesLocks(fn)
 	f := &flow{r: r}
 	f.solve(fn, &State{})
-	r.summaries[fn] = f.atReturns(fn)
+	r.local[fn] = f
+	if f.quiet == nil {
+		r.summaries[fn] = f.atReturns(fn)
+	}
 	return r.summaries[fn]
 }
 
-// mayTouchLocks leaves out the many functions that call nothing.
-func (r *Result) mayTouchLocks(fn *ssa.Function) bool {
+// touchesLocks leaves out the many functions in which no lock changes, itself
+// or by a call.
+func (r *Result) touchesLocks(fn *ssa.Function) bool {
+	touches := false
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok {
-				if _, builtin := call.Common().Value.(*ssa.Builtin); !builtin {
-					return true
-				}
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			if callee, _ := callers.Target(call.Common()); callee != nil && len(r.effects(callee)) > 0 {
+				touches = true
+			}
+			for _, s := range r.callbacks(call) {
+				touches = touches || len(r.effects(s.Callee)) > 0
+			}
+			_, isDefer := instr.(*ssa.Defer)
+			if _, isLock := r.callOp(call); isLock || isDefer {
+				touches = true
 			}
 		}
 	}
-	return false
+	return touches
 }
 
 // atReturns joins the states of all returns into effects.
@@ -139,7 +168,7 @@ func (f *flow) atReturns(fn *ssa.Function) []effect {
 	}
 	var effects []effect
 	for p, h := range end.locks {
-		if visible(p, fn) {
+		if visible(p, fn) && !h.back {
 			effects = append(effects, effect{path: p, status: h.status, class: h.class})
 		}
 	}
@@ -172,61 +201,6 @@ func imported(list []Effect) []effect {
 		})
 	}
 	return effects
-}
-
-// Takes lists the classes of locks that a call of fn may acquire, callees
-// included, in ascending order.
-func (r *Result) Takes(fn *ssa.Function) []string { return r.takes[fn] }
-
-// sumTakes computes takes for all functions to a fixed point.
-func (r *Result) sumTakes() {
-	for changed := true; changed; {
-		changed = false
-		for _, fn := range r.prog.Funcs {
-			before := len(r.takes[fn])
-			r.addTakes(fn)
-			changed = changed || len(r.takes[fn]) != before
-		}
-	}
-}
-
-func (r *Result) addTakes(fn *ssa.Function) {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if _, isGo := instr.(*ssa.Go); !ok || isGo {
-				continue
-			}
-			for _, class := range r.TakenBy(call) {
-				if i, have := slices.BinarySearch(r.takes[fn], class); !have {
-					r.takes[fn] = slices.Insert(r.takes[fn], i, class)
-				}
-			}
-		}
-	}
-}
-
-// TakenBy lists the classes of locks that a call may block on, but for those
-// of goroutines that it starts.
-func (r *Result) TakenBy(call ssa.CallInstruction) []string {
-	if o, ok := lockOp(call.Common()); ok {
-		if o.class != "" && (o.kind == lock || o.kind == rlock) {
-			return []string{o.class}
-		}
-		return nil
-	}
-	fn, _ := callers.Target(call.Common())
-	if fn == nil {
-		return nil
-	}
-	if len(fn.Blocks) > 0 {
-		return r.takes[fn]
-	}
-	var fact Effects
-	if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
-		return fact.Takes
-	}
-	return nil
 }
 
 // Outlives reports whether some exported function returns with a lock of the

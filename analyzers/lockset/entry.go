@@ -211,7 +211,7 @@ func (r *Result) around(site callers.Site, s *State) *State {
 	_, args := callers.Target(site.Instr.Common())
 	for _, e := range r.heldAround(site.Through, site.Param) {
 		if p, ok := e.in(site.Through, args); ok {
-			s = s.acquire(p, hold{e.status, nil, e.class})
+			s = s.acquire(p, hold{status: e.status, class: e.class})
 		}
 	}
 	return s

@@ -13,14 +13,22 @@ import (
 type flow struct {
 	r  *Result
 	in map[*ssa.BasicBlock]*State
+	// quiet, if set, is the state everywhere in the function.
+	quiet *State
 	// onCall, if set, sees each call as it runs, deferred ones at the end,
 	// and each start of a goroutine, with the state before it.
 	onCall func(ssa.CallInstruction, *State)
 }
 
 // solve finds the state at the start of each block. States only lose locks
-// from one round to the next, so it ends.
+// from one round to the next, so it ends. In a function that does nothing to
+// locks the state is the same everywhere.
 func (f *flow) solve(fn *ssa.Function, entry *State) {
+	f.quiet = nil
+	if f.r.quiet[fn] && len(entry.locks) == 0 {
+		f.quiet = entry
+		return
+	}
 	f.in = map[*ssa.BasicBlock]*State{}
 	if len(fn.Blocks) == 0 {
 		return
@@ -35,7 +43,7 @@ func (f *flow) solve(fn *ssa.Function, entry *State) {
 			out = f.step(out, instr, nil)
 		}
 		for i, succ := range b.Succs {
-			next := join(f.in[succ], branch(out, b, i))
+			next := join(f.in[succ], f.branch(out, b, i))
 			if f.in[succ] == nil || !equal(next, f.in[succ]) {
 				f.in[succ] = next
 				work = append(work, succ)
@@ -48,6 +56,9 @@ func (f *flow) solve(fn *ssa.Function, entry *State) {
 func (f *flow) walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 	for _, b := range fn.Blocks {
 		s := f.in[b]
+		if f.quiet != nil {
+			s = f.quiet
+		}
 		if s == nil {
 			continue
 		}
@@ -55,14 +66,21 @@ func (f *flow) walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 			if visit != nil {
 				visit(instr, s)
 			}
-			s = f.step(s, instr, f.onCall)
+			if f.quiet == nil || f.onCall != nil {
+				s = f.step(s, instr, f.onCall)
+			}
 		}
 	}
 }
 
 // step gives the state after instr.
 func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruction, *State)) *State {
+	if v, ok := instr.(ssa.Value); ok {
+		s = s.renew(v)
+	}
 	switch instr := instr.(type) {
+	case *ssa.Store:
+		return s.reassign(accesspath.Of(instr.Addr))
 	case *ssa.Call:
 		if onCall != nil {
 			onCall(instr, s)
@@ -72,6 +90,7 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 		if onCall != nil {
 			onCall(instr, s)
 		}
+		return f.r.lend(s, instr)
 	case *ssa.Defer:
 		return s.withDefer(instr)
 	case *ssa.RunDefers:
@@ -87,6 +106,13 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 
 // apply gives the state after a call has returned.
 func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
+	for _, site := range f.r.callbacks(call) {
+		for _, e := range f.r.effects(site.Callee) {
+			if p, ok := e.in(site.Callee, site.Args); ok {
+				s = s.after(e.perhaps(), p, call)
+			}
+		}
+	}
 	fn, args := callers.Target(call.Common())
 	if fn != nil {
 		if effects := f.r.effects(fn); len(effects) > 0 {
@@ -98,38 +124,52 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 			return s
 		}
 	}
-	o, ok := lockOp(call.Common())
+	o, ok := f.r.callOp(call)
 	if !ok {
-		if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
-			return s
-		}
-		// A method value x.mu.Unlock that is called: the receiver is bound.
-		if o, ok = methodOp(fn, args[0]); !ok {
-			return s
-		}
+		return s
 	}
 	switch o.kind {
 	case lock:
-		return s.acquire(o.path, hold{held, call, o.class})
+		return s.acquire(o.path, hold{status: held, since: call, class: o.class})
 	case rlock:
-		return s.acquire(o.path, hold{heldRead, call, o.class})
+		return s.acquire(o.path, hold{status: heldRead, since: call, class: o.class})
 	case unlock, runlock:
-		return s.release(o.path)
+		return s.release(o.path, o.class)
 	}
 	return s
 }
 
-func methodOp(fn *ssa.Function, recv ssa.Value) (op, bool) {
-	k := kinds[fn.Name()]
-	if k == 0 || !isLock(recv.Type()) {
+// callbacks lists the functions that are handed to a callee which runs them,
+// if it does so at all, as sync.Once does.
+func (r *Result) callbacks(call ssa.CallInstruction) []callers.Site {
+	var list []callers.Site
+	for _, s := range r.graph.At(call) {
+		if s.Through != nil && s.Mode != callers.Go && len(s.Callee.Blocks) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// callOp recognises a call as an operation on a lock, also that of a method
+// value x.mu.Unlock, whose receiver is bound.
+func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
+	if o, ok := r.lockOp(call.Common()); ok {
+		return o, true
+	}
+	fn, args := callers.Target(call.Common())
+	if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
 		return op{}, false
 	}
-	return op{k, accesspath.Of(recv), classOf(recv)}, true
+	if k := kinds[fn.Name()]; k != 0 && isLock(args[0].Type()) {
+		return r.opOn(k, args[0]), true
+	}
+	return op{}, false
 }
 
 // branch gives the state on the i-th way out of b: after `if mu.TryLock()`
 // the lock is held on the first.
-func branch(s *State, b *ssa.BasicBlock, i int) *State {
+func (f *flow) branch(s *State, b *ssa.BasicBlock, i int) *State {
 	cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
 		return s
@@ -146,11 +186,11 @@ func branch(s *State, b *ssa.BasicBlock, i int) *State {
 	if !ok || !yes {
 		return s
 	}
-	switch o, _ := lockOp(&call.Call); o.kind {
+	switch o, _ := f.r.lockOp(&call.Call); o.kind {
 	case trylock:
-		return s.acquire(o.path, hold{held, call, o.class})
+		return s.acquire(o.path, hold{status: held, since: call, class: o.class})
 	case tryrlock:
-		return s.acquire(o.path, hold{heldRead, call, o.class})
+		return s.acquire(o.path, hold{status: heldRead, since: call, class: o.class})
 	}
 	return s
 }

@@ -31,7 +31,11 @@ type Result struct {
 	pass  *analysis.Pass
 
 	summaries map[*ssa.Function][]effect
-	takes     map[*ssa.Function][]string
+	local     map[*ssa.Function]*flow // from an entry state without locks
+	quiet     map[*ssa.Function]bool  // nothing in it changes a lock
+	conds     map[accesspath.Name]condAlias
+	points    map[*ssa.Function][]point
+	takes     map[*ssa.Function][]Acquire
 	outlives  map[string]bool
 	wants     map[*ssa.Function]bool // name or comment says: with the lock held
 	declared  map[*ssa.Function][]accesspath.Path
@@ -52,7 +56,11 @@ func run(pass *analysis.Pass) (any, error) {
 		owner:     pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 		pass:      pass,
 		summaries: map[*ssa.Function][]effect{},
-		takes:     map[*ssa.Function][]string{},
+		local:     map[*ssa.Function]*flow{},
+		quiet:     map[*ssa.Function]bool{},
+		conds:     map[accesspath.Name]condAlias{},
+		points:    map[*ssa.Function][]point{},
+		takes:     map[*ssa.Function][]Acquire{},
 		outlives:  map[string]bool{},
 		wants:     map[*ssa.Function]bool{},
 		declared:  map[*ssa.Function][]accesspath.Path{},
@@ -61,6 +69,7 @@ func run(pass *analysis.Pass) (any, error) {
 		onObject:  map[siteKey]ownership.Level{},
 	}
 	r.prog.Analyse(pass, func() {
+		r.findConds()
 		for _, fn := range r.prog.Funcs {
 			r.effects(fn)
 			r.readDeclarations(fn)
@@ -86,7 +95,7 @@ func (r *Result) export() {
 		if !ok || !obj.Exported() || r.prog.InTest(fn) {
 			continue
 		}
-		fact := &Effects{Takes: r.takes[fn], Locks: relative(r.summaries[fn], fn), Under: map[int][]Effect{}}
+		fact := &Effects{Takes: exported(r.takes[fn], fn), Locks: relative(r.summaries[fn], fn), Under: map[int][]Effect{}}
 		for i, p := range fn.Params {
 			if _, isFunc := p.Type().Underlying().(*types.Signature); isFunc {
 				if under := relative(r.heldAround(fn, i), fn); len(under) > 0 {

@@ -35,7 +35,7 @@ type op struct {
 
 // lockOp recognises a call as an operation on a lock: a method by one of the
 // names above, without parameters, of a type that has both Lock and Unlock.
-func lockOp(common *ssa.CallCommon) (op, bool) {
+func (r *Result) lockOp(common *ssa.CallCommon) (op, bool) {
 	name, recv := "", ssa.Value(nil)
 	if common.IsInvoke() {
 		name, recv = common.Method.Name(), common.Value
@@ -46,7 +46,14 @@ func lockOp(common *ssa.CallCommon) (op, bool) {
 	if k == 0 || len(common.Args) > 1 || !isLock(recv.Type()) {
 		return op{}, false
 	}
-	return op{k, accesspath.Of(recv), classOf(recv)}, true
+	return r.opOn(k, recv), true
+}
+
+func (r *Result) opOn(k kind, recv ssa.Value) op {
+	if path, class, ok := r.condLock(recv); ok {
+		return op{k, path, class}
+	}
+	return op{k, accesspath.Of(recv), classOf(recv)}
 }
 
 // isLock reports whether t has methods Lock and Unlock without parameters.

@@ -26,6 +26,9 @@ type hold struct {
 	status status
 	since  ssa.Instruction // what took it; nil: held on entry, or taken in several places
 	class  string
+	// back: the function gave it up before without having taken it, so that
+	// to take it again changes nothing for the caller.
+	back bool
 }
 
 // Held is a lock that is held.
@@ -34,6 +37,8 @@ type Held struct {
 	Read  bool            // the read side of a reader/writer lock only
 	Since ssa.Instruction // the instruction that took it; nil if the caller did, or several may have
 	Class string          // pkg.Type.field, pkg.var; "" if it has no such name
+	// Back: the function had given the lock up for its caller, and has taken it again.
+	Back bool
 }
 
 // String gives the lock's path, with " (read)" for the read side.
@@ -57,7 +62,7 @@ func (s *State) Held() []Held {
 	var list []Held
 	for p, h := range s.locks {
 		if h.status == held || h.status == heldRead {
-			list = append(list, Held{p, h.status == heldRead, h.since, h.class})
+			list = append(list, h.at(p))
 		}
 	}
 	slices.SortFunc(list, func(a, b Held) int {
@@ -69,7 +74,11 @@ func (s *State) Held() []Held {
 // Has gives the lock at path p if it is surely held.
 func (s *State) Has(p accesspath.Path) (Held, bool) {
 	h := s.locks[p]
-	return Held{p, h.status == heldRead, h.since, h.class}, h.status == held || h.status == heldRead
+	return h.at(p), h.status == held || h.status == heldRead
+}
+
+func (h hold) at(p accesspath.Path) Held {
+	return Held{p, h.status == heldRead, h.since, h.class, h.back}
 }
 
 // MayHold reports whether the lock at p is held on some way here.
@@ -113,18 +122,64 @@ func (s *State) withDefer(d *ssa.Defer) *State {
 
 // acquire and release give the state after an operation on the lock at p.
 func (s *State) acquire(p accesspath.Path, h hold) *State {
-	if old := s.locks[p]; h.status == heldRead && old.status == held {
+	old := s.locks[p]
+	if h.status == heldRead && old.status == held {
 		return s // stays held for writing
 	}
+	h.back = old.status == released
 	return s.with(p, h)
 }
 
-func (s *State) release(p accesspath.Path) *State {
-	switch s.locks[p].status {
+func (s *State) release(p accesspath.Path, class string) *State {
+	switch h := s.locks[p]; h.status {
 	case held, heldRead, maybe:
+		if h.back {
+			return s.with(p, hold{status: released, class: class})
+		}
 		return s.with(p, hold{})
+	case absent:
+		// One of several that were taken in a loop, perhaps.
+		if some := anonymous(class); class != "" && s.locks[some].status != absent {
+			return s.with(some, hold{})
+		}
 	}
-	return s.with(p, hold{status: released})
+	return s.with(p, hold{status: released, class: class})
+}
+
+// renew gives the state when v is computed: what it stood for before, in an
+// earlier round of a loop, has no name any more.
+func (s *State) renew(v ssa.Value) *State {
+	if len(s.locks) == 0 || !accesspath.MayRoot(v) {
+		return s
+	}
+	return s.rename(func(p accesspath.Path) bool { return p.Uses(v) })
+}
+
+// reassign gives the state after the variable at p is assigned: locks that
+// were reached through it have no name any more.
+func (s *State) reassign(p accesspath.Path) *State {
+	if len(s.locks) == 0 {
+		return s
+	}
+	return s.rename(func(q accesspath.Path) bool {
+		_, under := q.Under(p)
+		return under
+	})
+}
+
+// rename leaves the locks whose path is lost known by their class only.
+func (s *State) rename(lost func(accesspath.Path) bool) *State {
+	out := s
+	for p, h := range s.locks {
+		if p.Root == nil || !lost(p) {
+			continue
+		}
+		out = out.with(p, hold{})
+		if h.class != "" && (h.status == held || h.status == heldRead) {
+			out = out.with(anonymous(h.class), h)
+		}
+	}
+	return out
 }
 
 // join gives what holds on both of two ways that meet.
@@ -155,6 +210,7 @@ func joinHold(a, b hold) hold {
 	if a.since == b.since {
 		h.since = a.since
 	}
+	h.back = a.back && b.back || a.back && b.status == absent || b.back && a.status == absent
 	x, y := min(a.status, b.status), max(a.status, b.status)
 	switch {
 	case x == y:

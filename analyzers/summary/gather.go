@@ -2,13 +2,12 @@ package summary
 
 import (
 	"go/token"
-	"slices"
-
-	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/orders"
 	"github.com/interlock-go/interlock/analyzers/ownership"
 )
 
@@ -44,10 +43,10 @@ func (s *Summary) gatherSkips(list *accesses.List) {
 	}
 }
 
-// Locks is how a package uses locks, for deadlock checks.
+// Locks is how a package uses locks, for the join and for deadlock checks.
 type Locks struct {
-	Edges     []finding.Edge `json:"edges,omitempty"`     // To is acquired while From is held
-	Functions []Function     `json:"functions,omitempty"` // those that take locks
+	join.Locks
+	Functions []Function `json:"functions,omitempty"` // those that take locks
 }
 
 // Function is what a function does to locks.
@@ -57,47 +56,15 @@ type Function struct {
 	Takes []string `json:"takes"`
 }
 
-// gatherLocks lists the lock-order edges and each function's locks.
-func (s *Summary) gatherLocks(list *accesses.List, locks *lockset.Result) {
-	seen := map[[3]string]bool{}
+// gatherLocks lists the lock orders and each function's locks.
+func (s *Summary) gatherLocks(list *accesses.List, locks *lockset.Result, order *orders.Result) {
+	s.Locks.Locks = order.Locks
 	for _, fn := range list.Prog.Funcs {
 		if list.Prog.InTest(fn) {
 			continue
 		}
-		name := list.Prog.FuncName(fn)
-		locks.Walk(fn, func(instr ssa.Instruction, state *lockset.State) {
-			call, ok := instr.(*ssa.Call)
-			if !ok {
-				return
-			}
-			for _, e := range orders(locks, call, state) {
-				if key := [3]string{e.From, e.To, name}; !seen[key] {
-					seen[key] = true
-					e.Function = name
-					e.Position = accesses.Position(list.Prog.Fset(), call.Pos(), call.Pos())
-					s.Locks.Edges = append(s.Locks.Edges, e)
-				}
-			}
-		})
 		if takes := locks.Takes(fn); len(takes) > 0 {
-			s.Locks.Functions = append(s.Locks.Functions, Function{Name: name, Takes: takes})
+			s.Locks.Functions = append(s.Locks.Functions, Function{Name: list.Prog.FuncName(fn), Takes: takes})
 		}
 	}
-}
-
-func orders(locks *lockset.Result, call *ssa.Call, state *lockset.State) []finding.Edge {
-	held := state.Held()
-	if len(held) == 0 {
-		return nil
-	}
-	var edges []finding.Edge
-	for _, to := range locks.TakenBy(call) {
-		for _, h := range held {
-			e := finding.Edge{From: h.Class, To: to}
-			if h.Class != "" && !slices.Contains(edges, e) {
-				edges = append(edges, e)
-			}
-		}
-	}
-	return edges
 }

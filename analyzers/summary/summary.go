@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/orders"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/scope"
 )
@@ -41,7 +42,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	Flags:      flags(),
 	Run:        run,
-	Requires:   append(registry.Analyzers(), accesses.Analyzer, lockset.Analyzer, directives.Analyzer),
+	Requires:   append(registry.Analyzers(), accesses.Analyzer, lockset.Analyzer, orders.Analyzer, directives.Analyzer),
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
@@ -92,7 +93,7 @@ func run(pass *analysis.Pass) (any, error) {
 	s.gatherFindings(pass)
 	list.Prog.Analyse(pass, func() {
 		s.gatherSkips(list)
-		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result))
+		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result), pass.ResultOf[orders.Analyzer].(*orders.Result))
 	})
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems = append(s.Problems, p)

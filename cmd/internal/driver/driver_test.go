@@ -85,7 +85,7 @@ func TestVet(t *testing.T) {
 	if !slices.Contains(r.Skips, skip) {
 		t.Errorf("skips %+v, want among them %+v", r.Skips, skip)
 	}
-	edges := r.Locks["example.com/m/sub"].Edges
+	edges := r.Locks["example.com/m/sub"].Orders
 	if len(edges) != 1 || edges[0].From != "example.com/m/sub.S.mu" || edges[0].To != "example.com/m.C.Mu" ||
 		edges[0].Position.File != "sub/sub.go" || edges[0].Function != "(*S).Set" {
 		t.Errorf("lock order %+v", edges)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
@@ -90,6 +91,9 @@ func (m *merger) summary(id, text string) {
 	r := m.result
 	r.Packages = append(r.Packages, s.Package)
 	for _, f := range s.Findings {
+		if f.Code == finding.LockCycle {
+			continue // the join sees those of one package too
+		}
 		m.relocate(f)
 		r.Findings = append(r.Findings, f)
 	}
@@ -99,8 +103,8 @@ func (m *merger) summary(id, text string) {
 			Mode: sk.Mode, Map: sk.Map, Reason: cmp.Or(sk.Reason, summary.Fresh),
 		})
 	}
-	for i := range s.Locks.Edges {
-		s.Locks.Edges[i].Position.File = m.relative(s.Locks.Edges[i].Position.File)
+	for i := range s.Locks.Orders {
+		m.relocateEdge(&s.Locks.Orders[i].Edge)
 	}
 	r.Locks[s.Package] = s.Locks
 	for _, p := range s.Problems {
@@ -116,6 +120,22 @@ func (m *merger) relocate(f *finding.Finding) {
 		f.Section.Entry.File = m.relative(f.Section.Entry.File)
 		f.Section.End.File = m.relative(f.Section.End.File)
 	}
+}
+
+func (m *merger) relocateEdge(e *finding.Edge) {
+	e.Position.File = m.relative(e.Position.File)
+	if e.Since != nil {
+		e.Since.File = m.relative(e.Since.File)
+	}
+}
+
+// join decides what needs all packages: lock-order cycles.
+func (m *merger) join() {
+	var all []join.Locks
+	for _, pkg := range sortedKeys(m.result.Locks) {
+		all = append(all, m.result.Locks[pkg].Locks)
+	}
+	m.result.Findings = append(m.result.Findings, join.Cycles(all...)...)
 }
 
 // relative makes a slash path below the root of the main module of name.
@@ -135,6 +155,7 @@ func (m *merger) finish() *Result {
 	slices.Sort(r.Packages)
 	r.Packages = slices.Compact(r.Packages)
 	slices.Sort(r.Problems)
+	m.join()
 	finding.Sort(r.Findings)
 	finding.Seal(r.Findings)
 	m.addSource()

@@ -125,7 +125,7 @@ func (c *converter) result(f *finding.Finding) (sarifResult, error) {
 		}
 	}
 	for i, e := range f.Cycle {
-		loc := c.location(e.Position, e.Function, fmt.Sprintf("locks %s while holding %s", e.To, e.From))
+		loc := c.location(e.Position, e.Function, edgeText(&e))
 		if len(res.Locations) == 0 {
 			res.Locations = append(res.Locations, loc)
 		} else {
@@ -161,6 +161,14 @@ func accessText(a *finding.Access) string {
 	s := fmt.Sprintf("%s of %s", a.Mode, a.Expr)
 	if len(a.Locks) > 0 {
 		s += ", holding " + strings.Join(a.Locks, ", ")
+	}
+	return s
+}
+
+func edgeText(e *finding.Edge) string {
+	s := fmt.Sprintf("holding %s, waits for %s", e.From, e.To)
+	if e.Via != "" {
+		s += " in " + e.Via
 	}
 	return s
 }

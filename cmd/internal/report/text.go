@@ -46,8 +46,8 @@ func (t *text) finding(f *finding.Finding) {
 	if len(f.Accesses) == 1 {
 		t.line("    in two goroutines at once")
 	}
-	for _, e := range f.Cycle {
-		t.line("    %s locks %s while it holds %s, in %s", t.r.place(e.Position), e.To, e.From, e.Function)
+	for i := range f.Cycle {
+		t.edge(&f.Cycle[i])
 	}
 	if e := f.Evidence; e != nil {
 		t.evidence(e)
@@ -107,6 +107,20 @@ func (t *text) access(a *finding.Access, locks bool) {
 			t.frames(created)
 		}
 	}
+}
+
+// edge writes one step of a lock-order cycle.
+func (t *text) edge(e *finding.Edge) {
+	since := ""
+	if e.Since != nil {
+		since = " (locked at " + t.r.place(*e.Since) + ")"
+	}
+	t.line("    at %s in %s, holding %s%s:", t.r.place(e.Position), e.Function, e.From, since)
+	via := ""
+	if e.Via != "" {
+		via = " in " + e.Via
+	}
+	t.line("        waits for %s%s", e.To, via)
 }
 
 // own leaves out the frames of package testing, which every test has.

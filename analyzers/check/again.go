@@ -1,0 +1,26 @@
+package check
+
+import (
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// ReportAgain reports that a lock is taken again by who holds it: what is
+// wrong, and what hangs.
+func (r *Reporter) ReportAgain(prog *ssair.Program, a lockset.Again, wrong, hangs string) {
+	path := a.First.Path.String()
+	lock := Lock(prog, a.Fn, a.First.Class, path)
+	second := Side(prog, a.Fn, a.Call, LockMode(a.To.Read), path)
+	second.Locks = []string{a.First.String()}
+	f := &finding.Finding{
+		Title:    ShortName(lock) + " " + wrong,
+		Message:  hangs,
+		Variable: lock,
+		Accesses: []finding.Access{second, Side(prog, a.Fn, a.First.Since, LockMode(a.First.Read), path)},
+	}
+	if a.To.Where != "" {
+		f.Message = second.Expr + " leads to " + a.To.Where + ", which waits for " + path + ". " + hangs
+	}
+	r.ReportAt(f, a.Call.Pos(), Note{a.First.Since.Pos(), path + " is locked here"})
+}

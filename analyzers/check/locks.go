@@ -1,0 +1,72 @@
+package check
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// Lock gives the lock of a class as findings name it; path is its name in fn,
+// for locks without a class.
+func Lock(prog *ssair.Program, fn *ssa.Function, class, path string) finding.Variable {
+	v := finding.Variable{Package: prog.Pkg.Pkg.Path(), Kind: "lock"}
+	if class == "" {
+		v.Function, v.Name = prog.FuncName(fn), path
+		return v
+	}
+	rest, own := strings.CutPrefix(class, v.Package+".")
+	if !own {
+		i := strings.LastIndexByte(class, '/') + 1
+		pkg, after, _ := strings.Cut(class[i:], ".")
+		v.Package, rest = class[:i]+pkg, after
+	}
+	if typ, name, ok := strings.Cut(rest, "."); ok {
+		v.Type, v.Name = typ, name
+	} else {
+		v.Name = rest
+	}
+	return v
+}
+
+// ShortName gives Type.field of a variable, or the name alone.
+func ShortName(v finding.Variable) string {
+	if v.Type != "" {
+		return v.Type + "." + v.Name
+	}
+	return v.Name
+}
+
+// Side gives instruction instr of fn as one side of a finding about
+// synchronisation; expr is what the source writes, if it is known, else text.
+func Side(prog *ssair.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
+	pos := instr.Pos()
+	end := pos
+	if e, ok := prog.Node(pos).(ast.Expr); ok {
+		pos, end, text = e.Pos(), e.End(), ssair.Text(e)
+	}
+	if pos == token.NoPos { // the return at the end of a function
+		pos = fn.Syntax().End() - 1
+		end = pos
+	}
+	return finding.Access{
+		Position: accesses.Position(prog.Fset(), pos, end),
+		Package:  prog.Pkg.Pkg.Path(),
+		Function: prog.FuncName(fn),
+		Expr:     text,
+		Mode:     mode,
+	}
+}
+
+// LockMode gives the mode of taking a lock.
+func LockMode(read bool) finding.Mode {
+	if read {
+		return finding.ReadLock
+	}
+	return finding.Lock
+}

@@ -1,0 +1,37 @@
+// Package doublelock reports locks that are taken again by the one who holds
+// them.
+//
+// doublelock: second Lock of a held mutex (IL3002)
+//
+// WRONG: Require holds s.mu and calls T, which waits for s.mu: forever, since
+// Go's locks do not know who holds them.
+//
+//	func (s *Suite) T() *testing.T {
+//		s.mu.RLock()
+//		defer s.mu.RUnlock()
+//		return s.t
+//	}
+//
+//	func (s *Suite) Require() *Assertions {
+//		s.mu.Lock()
+//		defer s.mu.Unlock()
+//		return New(s.T())
+//	}
+//
+// RIGHT: what runs under the lock uses the field.
+//
+//	func (s *Suite) Require() *Assertions {
+//		s.mu.Lock()
+//		defer s.mu.Unlock()
+//		return New(s.t)
+//	}
+//
+// The second Lock may be several calls away, in other packages of the module,
+// in a callback or behind an interface whose value was made in the same
+// function. Callees that give the lock up first, and those that a parameter
+// tells whether to lock, are not reported.
+//
+// Missed: locks reached by two different paths, calls through other
+// interfaces and function values. Reported falsely: a second Lock under a
+// condition that never holds where the lock is held.
+package doublelock

@@ -1,0 +1,44 @@
+package lockorder
+
+import (
+	_ "embed"
+	"fmt"
+	"go/token"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/join"
+	"github.com/interlock-go/interlock/analyzers/orders"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports the lock-order cycles within a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "lockorder",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.LockCycle),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{orders.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.LockCycle, func(r *check.Reporter) {
+		list := pass.ResultOf[orders.Analyzer].(*orders.Result)
+		for _, f := range join.Cycles(list.Locks) {
+			at := list.Place(f.Cycle[0].Position)
+			var notes []check.Note
+			for _, e := range f.Cycle[1:] {
+				text := fmt.Sprintf("%s takes %s here while it holds %s", e.Function, e.To, e.From)
+				notes = append(notes, check.Note{Pos: list.Place(e.Position), Text: text})
+			}
+			r.ReportAt(f, token.Pos(at), notes...)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+// Package lostunlock reports returns that leave a lock held which other
+// returns of the function give up.
+//
+// lostunlock: return without unlock (IL3004)
+//
+// WRONG: when the pool is closed, Add returns with the lock held, and the
+// next call of any method waits forever.
+//
+//	func (p *Pool) Add(r *Resource) error {
+//		p.mu.Lock()
+//		if p.closed {
+//			return ErrClosed
+//		}
+//		p.all = append(p.all, r)
+//		p.mu.Unlock()
+//		return nil
+//	}
+//
+// RIGHT: a deferred Unlock covers every way out.
+//
+//	func (p *Pool) Add(r *Resource) error {
+//		p.mu.Lock()
+//		defer p.mu.Unlock()
+//		if p.closed {
+//			return ErrClosed
+//		}
+//		p.all = append(p.all, r)
+//		return nil
+//	}
+//
+// Functions that are meant to return locked are not reported: those that do
+// so on every way out, or on success only, or whose name or comment speaks of
+// locks, or that make a closure or a goroutine which unlocks.
+//
+// Missed: locks held on some ways to a return only, panics, locks that other
+// functions of the package also unlock for their callers. Reported falsely:
+// functions that return locked by an agreement that nothing here tells.
+package lostunlock

@@ -1,0 +1,134 @@
+package lostunlock
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports returns that leave a lock held.
+var Analyzer = &analysis.Analyzer{
+	Name:       "lostunlock",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.LostUnlock),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, lockset.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.LostUnlock, func(r *check.Reporter) {
+		c := &checker{
+			prog:     pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+			locks:    pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+			reporter: r,
+		}
+		for _, fn := range c.prog.Funcs {
+			if !c.prog.InTest(fn) && !c.locks.MayReturnLocked(fn) {
+				c.function(fn)
+			}
+		}
+	})
+}
+
+type checker struct {
+	prog     *ssair.Program
+	locks    *lockset.Result
+	reporter *check.Reporter
+}
+
+// exit is one return of a function, with the locks that it leaves.
+type exit struct {
+	ret   *ssa.Return
+	state *lockset.State
+}
+
+func (c *checker) function(fn *ssa.Function) {
+	var exits []exit
+	c.locks.WalkOwn(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if ret, ok := instr.(*ssa.Return); ok {
+			exits = append(exits, exit{ret, s})
+		}
+	})
+	seen := map[accesspath.Path]bool{}
+	for _, e := range exits {
+		for _, h := range e.state.Held() {
+			if h.Since == nil || h.Path.Root == nil || h.Back || seen[h.Path] {
+				continue
+			}
+			seen[h.Path] = true
+			c.lock(fn, h, exits)
+		}
+	}
+}
+
+// lock judges the returns of fn by what they leave of the lock h.
+func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
+	var leaves, frees []exit
+	for _, e := range exits {
+		switch _, held := e.state.Has(h.Path); {
+		case held:
+			leaves = append(leaves, e)
+		case !e.state.MayHold(h.Path) && reaches(h.Since, e.ret):
+			frees = append(frees, e)
+		}
+	}
+	if len(frees) == 0 || c.locks.HandedOn(fn, h.Class) || !c.unmeant(h, leaves, frees) {
+		return
+	}
+	path := h.Path.String()
+	lock := check.Lock(c.prog, fn, h.Class, path)
+	for _, e := range leaves {
+		first, _ := e.state.Has(h.Path)
+		if first.Since == nil {
+			continue
+		}
+		side := check.Side(c.prog, fn, e.ret, finding.Leave, path)
+		side.Locks = []string{first.String()}
+		f := &finding.Finding{
+			Title:    fmt.Sprintf("a return leaves %s locked", check.ShortName(lock)),
+			Message:  fmt.Sprintf("The other returns of %s unlock %s, this one does not: whoever locks it next waits forever.", c.prog.FuncName(fn), path),
+			Variable: lock,
+			Accesses: []finding.Access{side, check.Side(c.prog, fn, first.Since, check.LockMode(first.Read), path)},
+		}
+		at := e.ret.Pos()
+		if !at.IsValid() {
+			at = fn.Syntax().End() - 1
+		}
+		c.reporter.ReportAt(f, at, check.Note{Pos: first.Since.Pos(), Text: path + " is locked here"})
+	}
+}
+
+// unmeant reports whether the returns in leaves do not look like those of a
+// function that hands the lock to its caller: it does so only when it succeeds.
+func (c *checker) unmeant(h lockset.Held, leaves, frees []exit) bool {
+	failed, worked := false, false // some leaving return fails, some other one succeeds
+	for _, e := range leaves {
+		failed = failed || outcome(e.ret) == failure
+	}
+	for _, e := range frees {
+		worked = worked || outcome(e.ret) == success
+	}
+	if failed && worked {
+		return true
+	}
+	for _, e := range leaves {
+		if outcome(e.ret) == success {
+			return false
+		}
+	}
+	return !c.locks.ReleasedElsewhere(h.Class)
+}

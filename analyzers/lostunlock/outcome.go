@@ -1,0 +1,72 @@
+package lostunlock
+
+import (
+	"go/constant"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// result of a call, as its last returned value tells.
+type result int
+
+const (
+	unclear result = iota
+	success
+	failure
+)
+
+// outcome reads a return: an error, a bool, or something that may be nil.
+func outcome(ret *ssa.Return) result {
+	if len(ret.Results) == 0 {
+		return unclear
+	}
+	last := ret.Results[len(ret.Results)-1]
+	c, isConst := last.(*ssa.Const)
+	switch t := last.Type().Underlying().(type) {
+	case *types.Interface:
+		if types.Identical(last.Type(), types.Universe.Lookup("error").Type()) {
+			return when(isConst && c.IsNil())
+		}
+		return when(!isConst || !c.IsNil())
+	case *types.Pointer, *types.Slice, *types.Map, *types.Signature, *types.Chan:
+		return when(!isConst || !c.IsNil())
+	case *types.Basic:
+		if isConst && t.Info()&types.IsBoolean != 0 {
+			return when(constant.BoolVal(c.Value))
+		}
+	}
+	return unclear
+}
+
+func when(ok bool) result {
+	if ok {
+		return success
+	}
+	return failure
+}
+
+// reaches reports whether control can come from one instruction to a later one.
+func reaches(from, to ssa.Instruction) bool {
+	if from.Block() == to.Block() {
+		return true // a return ends its block
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock) bool
+	walk = func(b *ssa.BasicBlock) bool {
+		if b == to.Block() {
+			return true
+		}
+		if seen[b] {
+			return false
+		}
+		seen[b] = true
+		for _, s := range b.Succs {
+			if walk(s) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(from.Block())
+}
