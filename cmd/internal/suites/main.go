@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -53,6 +54,9 @@ func run(ctx context.Context, o options) (differing int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(tmp)
+	if err := ownCache(ctx, tmp); err != nil {
+		return 0, err
+	}
 	began := time.Now()
 	var results []*result
 	var failed []string
@@ -82,6 +86,17 @@ func run(ctx context.Context, o options) (differing int, err error) {
 		err = fmt.Errorf("not compared: %s", strings.Join(failed, ", "))
 	}
 	return differing, err
+}
+
+// ownCache keeps the test binaries, some hundred megabytes, out of Interlock's
+// folder in the user's cache, where systems have a variable for that. The go
+// command keeps its own cache.
+func ownCache(ctx context.Context, tmp string) error {
+	out, err := goCommand(ctx, tmp, "env", "GOCACHE")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Setenv("GOCACHE", strings.TrimSpace(string(out))), os.Setenv("XDG_CACHE_HOME", filepath.Join(tmp, "cache")))
 }
 
 // runModule builds a module both ways and compares its tests.

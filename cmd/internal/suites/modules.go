@@ -28,7 +28,7 @@ var modules = []module{
 	{path: "github.com/sirupsen/logrus", version: "v1.9.3", packages: everything},
 	{path: "github.com/gorilla/websocket", version: "v1.5.3", packages: everything},
 	{path: "github.com/redis/go-redis/v9", version: "v9.7.0", packages: []string{"./internal/..."}, part: "the internal packages; the others need a server"},
-	{path: "github.com/prometheus/client_golang", version: "v1.20.5", packages: []string{"./prometheus/..."}, part: "the packages below prometheus; those below api are clients of a server"},
+	{path: "github.com/prometheus/client_golang", version: "v1.25.0", packages: []string{"./prometheus/..."}, part: "the packages below prometheus; those below api are clients of a server"},
 	{path: "go.etcd.io/bbolt", version: "v1.3.11", packages: []string{".", "./internal/..."}, flags: []string{"-test.short"}, part: "-short, without the commands"},
 	{path: "github.com/hashicorp/raft", version: "v1.7.1", packages: []string{"."}, flags: []string{"-test.short", "-test.skip=^TestRaft_(Integ|Snapshot)"}, part: "-short, without the tests that run for minutes"},
 	{path: "github.com/dgraph-io/badger/v4", version: "v4.3.1", packages: []string{"./skl", "./table", "./trie", "./y"}, part: "the packages below the data base, whose own tests run for an hour"},

@@ -35,20 +35,34 @@ func (r *result) count() map[string]int {
 	return n
 }
 
-// differing counts the tests that differ in a mode for no known reason.
-func (r *result) differing(mode string) int {
-	n := 0
+// differing counts the tests that always differ in a mode for no known
+// reason, and those that differ now and then.
+func (r *result) differing(mode mode) (always, sometimes int) {
 	for _, p := range r.packages {
 		for _, d := range p.differ {
-			if d.mode == mode && known[r.path+" "+d.test] == "" {
-				n++
+			switch {
+			case d.mode != modes[mode] || known[r.path+" "+d.test] != "":
+			case d.always():
+				always++
+			default:
+				sometimes++
 			}
 		}
 	}
-	return n
+	return always, sometimes
 }
 
-// report gives the document, and how many tests differ for no known reason.
+// cell gives both numbers for a table.
+func (r *result) cell(mode mode) string {
+	always, sometimes := r.differing(mode)
+	if sometimes == 0 {
+		return fmt.Sprint(always)
+	}
+	return fmt.Sprintf("%d (%d now and then)", always, sometimes)
+}
+
+// report gives the document, and how many tests always differ for no known
+// reason.
 func report(results []*result, took time.Duration) (text string, differing int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Test suites of real modules, plain and instrumented
@@ -57,7 +71,8 @@ Made by `+"`make suites`"+` on %s in %s: %s.
 
 Each test binary runs plain (at least twice), instrumented with the monitor asleep, and instrumented with the monitor awake, making
 the noise of a campaign's first run (strength %s). Tests and subtests are compared by name. A test that does not go the same way in
-all plain runs is left out of the comparison and listed below. Every access that can be rewritten is, also where the static side
+all plain runs is left out of the comparison and listed below. One that differs runs instrumented twice more: "now and then" means
+that it went as plain then. Every access that can be rewritten is, also where the static side
 would skip it.
 
 `, time.Now().Format(time.DateOnly), took.Round(time.Minute), machine(), fmt.Sprintf("%d us", campaign.Strength(1)))
@@ -68,7 +83,10 @@ would skip it.
 	plainFailures(&b, results)
 	differences(&b, results)
 	for _, r := range results {
-		differing += r.differing(modes[asleep]) + r.differing(modes[awake])
+		for _, m := range []mode{asleep, awake} {
+			always, _ := r.differing(m)
+			differing += always
+		}
 	}
 	return b.String(), differing
 }
@@ -77,7 +95,7 @@ func summaryTable(b *strings.Builder, results []*result) {
 	b.WriteString("| module | packages | tests and subtests that pass plain | fail plain | differ asleep | differ awake |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		n := r.count()
-		fmt.Fprintf(b, "| %s %s | %d | %d | %d | %d | %d |\n", r.path, r.version, len(r.packages), n["pass"], n["fail"], r.differing(modes[asleep]), r.differing(modes[awake]))
+		fmt.Fprintf(b, "| %s %s | %d | %d | %d | %s | %s |\n", r.path, r.version, len(r.packages), n["pass"], n["fail"], r.cell(asleep), r.cell(awake))
 	}
 }
 
@@ -153,10 +171,15 @@ func differences(b *strings.Builder, results []*result) {
 		for _, p := range r.packages {
 			for _, d := range p.differ {
 				why := known[r.path+" "+d.test]
-				if why == "" {
+				switch {
+				case why != "":
+				case d.always():
 					why = "**not explained**"
+				default:
+					why = "now and then"
 				}
-				fmt.Fprintf(b, "- %s %s, %s: plain %s, instrumented %s, then %s: %s\n", p.path, name(d.test), d.mode, d.plain, outcome(d.then), d.again, why)
+				fmt.Fprintf(b, "- %s %s, %s: plain %s, instrumented %s, then %s and %s: %s\n", p.path, name(d.test), d.mode, d.plain,
+					outcome(d.then), outcome(d.again[0]), outcome(d.again[1]), why)
 				none = false
 			}
 		}
