@@ -37,6 +37,9 @@ type Access struct {
 	// Each: Node is the operand of a range clause, and the access, which is
 	// Behind it, is made to one element in each iteration.
 	Each bool
+	// Append: the access, which is Behind Node, is to the elements that append
+	// puts behind the end of the slice, if there is room.
+	Append bool
 }
 
 // Map reports whether a is the access to a map itself.
@@ -56,7 +59,7 @@ func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
 // that is copied) is one site; so is the read of the elements in a range loop.
 // Elements of a slice that never leaves its function are no shared memory.
 //
-// Missed: the elements that append writes; what the language accesses without
+// Missed: the elements that append reads when it moves them; what the language accesses without
 // an expression of its own (embedded pointers on the way to a promoted field,
 // results written by return); memory that unsafe or assembly reaches.
 func Enumerate(p *Package) []Access {
@@ -382,6 +385,9 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 		w.elements(e.Args[0], Write, deferred)
 		w.elements(e.Args[1], Read, deferred)
 	case "append":
+		if a := w.elements(e.Args[0], Write, deferred); a != nil {
+			a.Append = true
+		}
 		if e.Ellipsis.IsValid() {
 			w.elements(e.Args[1], Read, deferred)
 		}

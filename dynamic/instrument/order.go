@@ -67,7 +67,7 @@ func (n *node) hook(a *access) {
 func (n *node) needs(a *access, other *node) {
 	for _, h := range n.hooks {
 		if h.access == a {
-			h.needs = []*node{other}
+			h.needs = append(h.needs, other)
 		}
 	}
 }
@@ -170,16 +170,10 @@ func (o *orderer) cheap(e ast.Expr, n *node) {
 	if e == nil || o.info.Types[e].Value != nil {
 		return
 	}
-	if o.bareName(e) {
+	if o.bareName(e) && o.behind[ast.Unparen(e)] == nil {
 		return
 	}
 	o.expr(e, n.kid(copied, e))
-}
-
-// bareName reports whether e is a name, and no access.
-func (o *orderer) bareName(e ast.Expr) bool {
-	id, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && o.places[id] == nil && o.behind[id] == nil
 }
 
 func (o *orderer) index(e *ast.IndexExpr, n *node) {
@@ -196,7 +190,7 @@ func (o *orderer) index(e *ast.IndexExpr, n *node) {
 // the key by address (mapKeyTemp, mapfast), else n.
 func (o *orderer) keyNode(m *types.Map, key ast.Expr, n *node) *node {
 	tv := o.info.Types[key]
-	if tv.Value != nil || o.bareName(key) {
+	if tv.Value != nil || o.bareName(key) && o.behind[ast.Unparen(key)] == nil {
 		return n
 	}
 	t := m.Key()
@@ -232,6 +226,7 @@ func (o *orderer) keyNode(m *types.Map, key ast.Expr, n *node) *node {
 func (o *orderer) call(e *ast.CallExpr, n *node) {
 	if o.info.Types[e.Fun].IsType() {
 		o.expr(e.Args[0], o.conversion(e, n))
+		o.toArray(e)
 		return
 	}
 	if b := builtin(o.info, e.Fun); b != "" {
@@ -300,10 +295,6 @@ func (o *orderer) builtin(name string, e *ast.CallExpr, n *node) {
 	case "append", "cap", "complex", "copy", "imag", "len", "make", "max", "min", "new", "real", "recover":
 		n = n.kid(quiet, e)
 	}
-	if name == "copy" && mayPanic(o.info, e.Args[1]) {
-		o.copyOf(e, n)
-		return
-	}
 	elem := appended(o.info, name, e)
 	for i, arg := range e.Args {
 		if i > 0 {
@@ -312,15 +303,13 @@ func (o *orderer) builtin(name string, e *ast.CallExpr, n *node) {
 			o.expr(arg, n)
 		}
 	}
-}
-
-// copyOf adds the operands of a call of copy whose source may panic: then the
-// write does not happen and must not have been announced.
-func (o *orderer) copyOf(e *ast.CallExpr, n *node) {
-	o.expr(e.Args[0], n)
-	src := n.kid(copied, e.Args[1])
-	o.expr(e.Args[1], src)
-	n.needs(o.behind[ast.Unparen(e.Args[0])], src)
+	switch name {
+	case "copy":
+		o.bound(e.Args[0], e.Args[1], n)
+		o.bound(e.Args[1], e.Args[0], n)
+	case "append":
+		o.appending(e, n)
+	}
 }
 
 func (o *orderer) unary(e *ast.UnaryExpr, n *node) {

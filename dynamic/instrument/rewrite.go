@@ -96,7 +96,8 @@ type access struct {
 	// placed: its statement has put the monitor's call where it belongs, so
 	// that none goes around the expression.
 	placed bool
-	used   bool // the monitor has been put there
+	extent *extent // of a bulk access, or nil if it is to all elements
+	used   bool    // the monitor has been put there
 }
 
 // isBehind reports whether the access is not to Node but to what it gives.
@@ -219,6 +220,9 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 		if a.isBehind() {
 			pre, post, rank = "%srt.%s(", ", %d)", rankBehind
 		}
+		if a.extent != nil {
+			post = ", " + a.extent.text(r) + post
+		}
 		r.wrap(a.Node.Pos(), a.Node.End(), rank, []piece{textf(pre, r.prefix, r.helper(a))}, []piece{textf(post, a.id)})
 	}
 	content, err := r.edits.render()
@@ -234,6 +238,10 @@ func (r *rewriter) helper(a *access) string {
 	switch {
 	case a.Map():
 		return "M" + name
+	case a.Append:
+		return "WA"
+	case a.extent != nil:
+		return name + "N"
 	case a.Site.Behind && isSlice(r.info.TypeOf(a.Node)):
 		return name + "S"
 	}

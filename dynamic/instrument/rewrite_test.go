@@ -186,6 +186,9 @@ func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
 func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
 func RS[S ~[]E, E any](s S, site uint32) S { return s }
 func WS[S ~[]E, E any](s S, site uint32) S { return s }
+func RN[S ~[]E, E any](s S, n int, site uint32) S { return s }
+func WN[S ~[]E, E any](s S, n int, site uint32) S { return s }
+func WA[S ~[]E, E any](s S, n int, site uint32) S { return s }
 func AR[T any](p *T, site uint32) *T { return p }
 func AW[T any](p *T, site uint32) *T { return p }
 `
