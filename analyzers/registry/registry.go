@@ -5,6 +5,7 @@ package registry
 import (
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/interlock-go/interlock/analyzers/alias"
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
@@ -27,6 +28,7 @@ func Checks() []Check {
 		{finding.Unguarded, guardedby.Analyzer},
 		{finding.UnderReadLock, readlock.Analyzer},
 		{finding.MixedAtomic, atomicmix.Analyzer},
+		{finding.UsedAfterLock, alias.Analyzer},
 		{finding.DifferentLocks, mixedlocks.Analyzer},
 		{finding.WrittenLate, latewrite.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},

@@ -1,0 +1,289 @@
+package alias
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ownership"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports aliases of guarded data that are used after unlock.
+var Analyzer = &analysis.Analyzer{
+	Name:       "alias",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.UsedAfterLock),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, ownership.Analyzer, directives.Analyzer},
+	FactTypes:  []analysis.Fact{new(Behaviour)},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.UsedAfterLock, func(r *check.Reporter) {
+		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+		list.Prog.Analyse(pass, func() {
+			c := &checker{list: list, does: newBehaviours(pass, list.Prog), reporter: r}
+			c.owner = pass.ResultOf[ownership.Analyzer].(*ownership.Result)
+			c.does.export()
+			c.findChanges()
+			for _, fn := range list.Prog.Funcs {
+				if !list.Prog.InTest(fn) && len(c.changes) > 0 {
+					c.function(fn)
+				}
+			}
+		})
+	})
+}
+
+type checker struct {
+	list     *accesses.List
+	does     *behaviours
+	owner    *ownership.Result
+	reporter *check.Reporter
+	// changes holds a change in place for each guarded field and lock class.
+	changes map[guarded]*accesses.Access
+}
+
+type guarded struct {
+	field accesspath.Name
+	lock  string
+}
+
+// findChanges notes which elements are changed in place under which lock.
+func (c *checker) findChanges() {
+	c.changes = map[guarded]*accesses.Access{}
+	for _, fn := range c.list.Prog.Funcs {
+		if c.list.Prog.InTest(fn) {
+			continue
+		}
+		c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+			if len(s.Held()) == 0 {
+				return
+			}
+			for _, o := range c.does.changedBy(instr) {
+				if c.setsUp(o, instr) || renewed(instr, o) {
+					continue
+				}
+				for _, h := range s.Held() {
+					key := guarded{o.Field, h.Class}
+					if h.Class != "" && !h.Read && guards(h, o) && c.changes[key] == nil {
+						c.changes[key] = c.access(fn, instr, s, o, finding.Write)
+					}
+				}
+			}
+		})
+	}
+}
+
+// setsUp reports whether instr changes an object that its function made.
+func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
+	_, own := c.owner.Starts(o.Base, instr)
+	return own || c.owner.Of(o.Base, instr) != ownership.Shared
+}
+
+// renewed reports whether the field was given other contents before instr
+// changes them: then nobody has an alias of these yet.
+func renewed(instr ssa.Instruction, o origin) bool {
+	for b := instr.Block(); b != nil; b = b.Idom() {
+		for _, before := range b.Instrs {
+			if before == instr {
+				break
+			}
+			if st, ok := before.(*ssa.Store); ok && assigns(st, o.Field) && makes(st.Val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func assigns(st *ssa.Store, field accesspath.Name) bool {
+	if _, isField := st.Addr.(*ssa.FieldAddr); !isField {
+		return false
+	}
+	name, ok := accesspath.NameOf(st.Addr)
+	return ok && name == field
+}
+
+func makes(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.MakeMap, *ssa.MakeSlice:
+		return true
+	case *ssa.Slice: // of a new array
+		_, ok := v.X.(*ssa.Alloc)
+		return ok
+	}
+	return false
+}
+
+// guards reports whether the field lies in the object that lock h lies in.
+func guards(h lockset.Held, o origin) bool {
+	a := accesses.Access{Path: o.Path.Plus("." + o.Field.Field)}
+	return a.Near(h)
+}
+
+// access makes an access of instr for a finding; nil if the source has no
+// expression there.
+func (c *checker) access(fn *ssa.Function, instr ssa.Instruction, s *lockset.State, o origin, mode finding.Mode) *accesses.Access {
+	e := c.expr(instr)
+	if e == nil && o.Birth != nil {
+		e = c.expr(o.Birth)
+	}
+	if e == nil {
+		return nil
+	}
+	return &accesses.Access{Name: o.Field, Mode: mode, Fn: fn, Instr: instr, Locks: s, Expr: e, Path: o.Path}
+}
+
+func (c *checker) expr(instr ssa.Instruction) ast.Expr {
+	switch node := c.list.Prog.Node(instr.Pos()).(type) {
+	case ast.Expr:
+		return node
+	case *ast.RangeStmt:
+		return node.X
+	}
+	return nil
+}
+
+// function reports the aliases that fn takes under a lock and uses after it,
+// one a field.
+func (c *checker) function(fn *ssa.Function) {
+	states := map[ssa.Instruction]*lockset.State{}
+	var births []ssa.Value
+	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		states[instr] = s
+		if v, ok := instr.(ssa.Value); ok && len(s.Held()) > 0 {
+			births = append(births, v)
+		}
+	})
+	reported := map[accesspath.Name]bool{}
+	for _, v := range births {
+		o, ok := c.does.originOf(v)
+		if !ok || o.Birth != v.(ssa.Instruction) && !isExtract(v) || reported[o.Field] || replaces(fn, o) ||
+			c.owner.Of(o.Base, o.Birth) != ownership.Shared {
+			continue
+		}
+		for _, h := range states[o.Birth].Held() {
+			change := c.changes[guarded{o.Field, h.Class}]
+			if change == nil || !guards(h, o) {
+				continue
+			}
+			if use := c.useAfter(v, h, states); use != nil {
+				reported[o.Field] = true
+				c.report(fn, use, states[use], o, h, change)
+				break
+			}
+		}
+	}
+}
+
+func isExtract(v ssa.Value) bool { _, ok := v.(*ssa.Extract); return ok }
+
+// replaces reports whether fn assigns the field anew: then it may have taken
+// the old contents for itself.
+func replaces(fn *ssa.Function, o origin) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if st, ok := instr.(*ssa.Store); ok && assigns(st, o.Field) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// useAfter gives a use of the elements of v where lock h is surely not held.
+func (c *checker) useAfter(v ssa.Value, h lockset.Held, states map[ssa.Instruction]*lockset.State) ssa.Instruction {
+	seen := map[ssa.Value]bool{}
+	var follow func(v ssa.Value) ssa.Instruction
+	follow = func(v ssa.Value) ssa.Instruction {
+		if seen[v] || v.Referrers() == nil {
+			return nil
+		}
+		seen[v] = true
+		for _, ref := range *v.Referrers() {
+			switch ref := ref.(type) {
+			case *ssa.Store:
+				if use := throughCell(ref, v, follow); use != nil {
+					return use
+				}
+			case *ssa.Slice, *ssa.Phi, *ssa.ChangeType:
+				if use := follow(ref.(ssa.Value)); use != nil {
+					return use
+				}
+			default:
+				if s := states[ref]; s != nil && usesElements(ref, v) && !s.Unknown && !s.MayHoldClass(h.Class) {
+					return ref
+				}
+			}
+		}
+		return nil
+	}
+	return follow(v)
+}
+
+// throughCell follows v into a variable in memory that it is stored in.
+func throughCell(st *ssa.Store, v ssa.Value, follow func(ssa.Value) ssa.Instruction) ssa.Instruction {
+	cell, ok := st.Addr.(*ssa.Alloc)
+	if !ok || st.Val != v {
+		return nil
+	}
+	for _, ref := range *cell.Referrers() {
+		if load, ok := ref.(*ssa.UnOp); ok {
+			if use := follow(load); use != nil {
+				return use
+			}
+		}
+	}
+	return nil
+}
+
+// usesElements reports whether instr reads or writes elements of v, or hands
+// v to somebody who may.
+func usesElements(instr ssa.Instruction, v ssa.Value) bool {
+	switch instr := instr.(type) {
+	case *ssa.IndexAddr:
+		return instr.X == v
+	case *ssa.Lookup, *ssa.Range, *ssa.MapUpdate, *ssa.Convert, *ssa.Return:
+		return true
+	case *ssa.Call:
+		if b, ok := instr.Call.Value.(*ssa.Builtin); ok {
+			return b.Name() == "copy" || b.Name() == "delete" || b.Name() == "append" && instr.Call.Args[0] != v
+		}
+		return true
+	}
+	return false
+}
+
+func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s *lockset.State, o origin, h lockset.Held, change *accesses.Access) {
+	a := c.access(fn, use, s, o, finding.Read)
+	if a == nil {
+		return
+	}
+	what := "used after"
+	if _, ok := use.(*ssa.Return); ok {
+		what = "returned from under"
+	}
+	f := &finding.Finding{
+		Title: fmt.Sprintf("alias of %s is %s %s", o.Field.Short(), what, h.Path),
+		Message: fmt.Sprintf("its elements were reached under the lock; %s (%s) changes them in place under it, perhaps while they are read here. Copy what is needed before the unlock.",
+			c.list.Prog.FuncName(change.Fn), c.list.Where(change)),
+		Variable: a.Variable(),
+		Accesses: []finding.Access{c.list.Side(a), c.list.Side(change)},
+	}
+	c.reporter.Report(f, a.Expr, change.Expr, "changed in place here", check.Spots(a))
+}
