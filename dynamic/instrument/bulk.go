@@ -22,13 +22,17 @@ type extent struct {
 
 // text of x as an expression of type int.
 func (x *extent) text(r *rewriter) string {
-	switch {
-	case x.number != "":
+	if x.number != "" {
 		return x.number
-	case x.node != nil:
-		return "len(" + x.node.temps[0] + ")"
 	}
-	return "len(" + string(r.src[r.offset(x.of.Pos()):r.offset(x.of.End())]) + ")"
+	name := string(r.src[r.offset(x.of.Pos()):r.offset(x.of.End())])
+	if x.node != nil {
+		name = x.node.temps[0]
+	}
+	if r.means("len", types.Universe.Lookup("len"), x.of.Pos()) || !isSlice(r.info.TypeOf(x.of)) {
+		return "len(" + name + ")"
+	}
+	return r.prefix + "rt.Len(" + name + ")"
 }
 
 // bound says of the access behind e, if there is one, that it comes to no more
@@ -39,7 +43,9 @@ func (o *orderer) bound(e, other ast.Expr, n *node) {
 		return
 	}
 	a.extent = o.lengthOf(other, n)
-	if a.extent.node != nil {
+	if isString(o.info.TypeOf(other)) && !o.means("len", types.Universe.Lookup("len"), e.Pos()) {
+		a.left = NoName
+	} else if a.extent.node != nil {
 		n.needs(a, a.extent.node)
 	}
 }
@@ -54,7 +60,7 @@ func (o *orderer) lengthOf(e ast.Expr, n *node) *extent {
 	case o.bareName(e):
 		return &extent{of: e}
 	}
-	return &extent{node: n.operand(e)}
+	return &extent{of: e, node: n.operand(e)}
 }
 
 // bareName reports whether e is a name, and no access; nothing can happen to

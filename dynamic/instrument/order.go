@@ -118,6 +118,7 @@ func (n *node) isMapLit() bool { return len(n.kids) > 0 && n.kids[0].kind == ent
 // orderer builds trees. hooks are found by the expression that they wrap.
 type orderer struct {
 	info   *types.Info
+	scope  *types.Scope // of the package
 	places map[ast.Expr]*access
 	// behind holds accesses to what an expression gives: the map, the elements
 	// of the slice, what the pointer points to.

@@ -153,7 +153,7 @@ func newRewriter(p *plan.Package, f *ast.File, accesses []*access, opts Options)
 	}
 	r.src = src
 	r.version = languageVersion(p, f, opts)
-	r.orderer = orderer{info: p.Info, places: map[ast.Expr]*access{}, behind: map[ast.Expr]*access{}}
+	r.orderer = orderer{info: p.Info, scope: p.Types.Scope(), places: map[ast.Expr]*access{}, behind: map[ast.Expr]*access{}}
 	r.each = map[ast.Expr]*access{}
 	for _, a := range accesses {
 		switch {

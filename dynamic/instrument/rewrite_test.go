@@ -189,6 +189,7 @@ func WS[S ~[]E, E any](s S, site uint32) S { return s }
 func RN[S ~[]E, E any](s S, n int, site uint32) S { return s }
 func WN[S ~[]E, E any](s S, n int, site uint32) S { return s }
 func WA[S ~[]E, E any](s S, n int, site uint32) S { return s }
+func Len[S ~[]E, E any](s S) int { return len(s) }
 func AR[T any](p *T, site uint32) *T { return p }
 func AW[T any](p *T, site uint32) *T { return p }
 `

@@ -291,16 +291,19 @@ func (r *rewriter) takesType(x ast.Expr) bool {
 	return false
 }
 
+// means reports whether name denotes obj at pos.
+func (o *orderer) means(name string, obj types.Object, pos token.Pos) bool {
+	scope := o.scope.Innermost(pos)
+	if scope == nil {
+		return false
+	}
+	_, found := scope.LookupParent(name, pos)
+	return found == obj
+}
+
 // typeName writes t as source at pos, if it has a name that means t there.
 func (r *rewriter) typeName(t types.Type, pos token.Pos) (string, bool) {
-	scope := r.pkg.Types.Scope().Innermost(pos)
-	if scope == nil {
-		return "", false
-	}
-	means := func(name string, obj types.Object) bool {
-		_, found := scope.LookupParent(name, pos)
-		return found == obj
-	}
+	means := func(name string, obj types.Object) bool { return r.means(name, obj, pos) }
 	var obj *types.TypeName
 	switch t := t.(type) {
 	case *types.Basic:

@@ -117,6 +117,9 @@ func TestFastPathGivesPointerBack(t *testing.T) {
 	if s := []int{1, 2}; &RN(s, 1, 1)[1] != &s[1] || len(WN(s, 5, 1)) != 2 || len(WA(s[:1], 1, 1)) != 1 || WA([]struct{}(nil), 1, 1) != nil {
 		t.Error("RN, WN and WA must give their slice back")
 	}
+	if Len([]int{1, 2}) != 2 {
+		t.Error("Len must be len")
+	}
 	MW(m, 1)["b"] = 2
 	if MR(m, 1)["b"] != 2 {
 		t.Error("MR and MW must give their map back")

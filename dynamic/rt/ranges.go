@@ -39,6 +39,9 @@ func WA[S ~[]E, E any](s S, n int, site uint32) S {
 	return s
 }
 
+// Len is len, for places where that name means something else.
+func Len[S ~[]E, E any](s S) int { return len(s) }
+
 //go:noinline
 func beforeFirst(p unsafe.Pointer, size uintptr, n, length int, site uint32, m mode) {
 	if n > length {
