@@ -177,7 +177,9 @@ func start(cfg *Config) (*campaign, error) {
 	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan)}
 	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
-		c.result.Packages = append(c.result.Packages, PackageResult{Package: b.Package, NoTests: b.Path == ""})
+		c.result.Packages = append(c.result.Packages, PackageResult{
+			Package: b.Package, NoTests: b.Path == "", bearable: bearable(cfg.Workspace.Module.Packages, b.Package),
+		})
 	}
 	return c, nil
 }

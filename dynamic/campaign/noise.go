@@ -24,14 +24,15 @@ const (
 )
 
 // Strength gives that of the noise in run n of a campaign, from 1, where
-// nothing else is asked for: in microseconds.
+// nothing else is asked for and no test counts on short times: in
+// microseconds.
 func Strength(n int) int { return ladder[(n-1)%len(ladder)] }
 
 // strength gives that of the noise for a package in run n.
 func (c *campaign) strength(n int, pkg *PackageResult) int {
 	s := c.cfg.Strength
 	if s == 0 {
-		s = Strength(n)
+		s = min(Strength(n), pkg.bearable)
 	}
 	if pkg.Strength > 0 {
 		s = min(s, pkg.Strength)

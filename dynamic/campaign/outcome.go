@@ -48,6 +48,7 @@ type PackageResult struct {
 	// LeftOut are tests that later runs left out, since they hung.
 	LeftOut []string
 
+	bearable   int            // strength that tests which count on time can stand
 	plainTests []string       // that failed without noise
 	testHangs  map[string]int // test -> runs in which it hung
 	hangs      int            // runs in which it is not known which test did
