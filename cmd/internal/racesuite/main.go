@@ -52,16 +52,15 @@ func main() {
 
 // run gives how many clean functions a race was confirmed in.
 func run(ctx context.Context, o options) (falseAlarms int, err error) {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	testdata, err := suiteFolder(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("finding the Go distribution: %w", err)
+		return 0, err
 	}
 	tmp, err := os.MkdirTemp("", "interlock-racesuite-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(tmp)
-	testdata := filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "race", "testdata")
 	files, err := copySuite(testdata, filepath.Join(tmp, "racesuite"))
 	if err != nil {
 		return 0, err
@@ -87,6 +86,15 @@ func run(ctx context.Context, o options) (falseAlarms int, err error) {
 		err = os.WriteFile(o.out, []byte(text), 0o644)
 	}
 	return falseAlarms, err
+}
+
+// suiteFolder is where the Go distribution has the suite.
+func suiteFolder(ctx context.Context) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the Go distribution: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "race", "testdata"), nil
 }
 
 // matching gives the functions whose name contains match.
