@@ -109,13 +109,13 @@ func (c *collector) counts(n *lockset.Nesting, h lockset.Held) bool {
 	return c.shared(c.locks.Receiver(h.Since), h.Path, n.Call) && c.shared(c.locks.Receiver(n.Call), n.To.Path, n.Call)
 }
 
-// shared reports whether others may come to the lock at addr, or at path if
-// no address is known. A lock without a path is one that somebody has shared.
+// shared reports whether others surely come to the lock at addr, or at path
+// if no address is known. A lock without a path is one that somebody has shared.
 func (c *collector) shared(addr ssa.Value, path accesspath.Path, at ssa.Instruction) bool {
 	if addr == nil {
 		addr = path.Root
 	}
-	return addr == nil || c.owner.Of(addr, at) != ownership.Fresh
+	return addr == nil || c.owner.Of(addr, at) == ownership.Shared
 }
 
 func (c *collector) order(n *lockset.Nesting, h lockset.Held) join.Order {

@@ -7,13 +7,16 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/alias"
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
+	"github.com/interlock-go/interlock/analyzers/doublelock"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/latewrite"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
 	"github.com/interlock-go/interlock/analyzers/lockorder"
+	"github.com/interlock-go/interlock/analyzers/lostunlock"
 	"github.com/interlock-go/interlock/analyzers/mixedlocks"
 	"github.com/interlock-go/interlock/analyzers/readlock"
+	"github.com/interlock-go/interlock/analyzers/rlocktwice"
 )
 
 // Check is one pass that reports findings of one code. Its result is a *check.Result.
@@ -33,6 +36,9 @@ func Checks() []Check {
 		{finding.WrittenLate, latewrite.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
 		{finding.LockCycle, lockorder.Analyzer},
+		{finding.DoubleLock, doublelock.Analyzer},
+		{finding.ReadLockAgain, rlocktwice.Analyzer},
+		{finding.LostUnlock, lostunlock.Analyzer},
 	}
 }
 
