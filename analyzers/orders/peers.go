@@ -2,6 +2,7 @@ package orders
 
 import (
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -56,7 +57,7 @@ func linked(fn *ssa.Function, p, q *ssa.Parameter) bool {
 }
 
 // ordered reports whether fn decides in which order it locks: it compares the
-// two by size, or takes them the other way round elsewhere.
+// two by size before it locks, or takes them the other way round elsewhere.
 func (c *collector) ordered(n *lockset.Nesting, h lockset.Held, p, q *ssa.Parameter) bool {
 	for _, m := range c.locks.Nestings(n.Fn) {
 		for _, g := range m.Held {
@@ -68,7 +69,7 @@ func (c *collector) ordered(n *lockset.Nesting, h lockset.Held, p, q *ssa.Parame
 	for _, b := range n.Fn.Blocks {
 		for _, instr := range b.Instrs {
 			cmp, ok := instr.(*ssa.BinOp)
-			if !ok {
+			if !ok || !before(cmp, h.Since) {
 				continue
 			}
 			switch cmp.Op {
@@ -80,6 +81,15 @@ func (c *collector) ordered(n *lockset.Nesting, h lockset.Held, p, q *ssa.Parame
 		}
 	}
 	return false
+}
+
+// before reports whether a runs before b whenever b does.
+func before(a, b ssa.Instruction) bool {
+	if b == nil || a.Block() != b.Block() {
+		return b != nil && a.Block().Dominates(b.Block())
+	}
+	instrs := a.Block().Instrs
+	return slices.Index(instrs, a) < slices.Index(instrs, b)
 }
 
 // from reports whether v is computed from p, in at most depth steps.
