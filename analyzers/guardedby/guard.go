@@ -29,6 +29,10 @@ const (
 	exceptions      = 3  // functions, always allowed
 	farExceptions   = 2  // the same for locks of other objects
 	exceptionsShare = 10 // one more for so many guarded accesses
+	// Who owns an object for a while may read it without the lock under
+	// which its state changes hands. If writers agree, only they are judged.
+	writersHeld   = 4 // functions that write with the lock, at least
+	writersExcept = 1 // functions that write without it, at most
 )
 
 // lockID names a lock relative to the variable that it may guard.
@@ -61,7 +65,26 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 			best = g
 		}
 	}
-	return best
+	if best != nil {
+		return best
+	}
+	for _, id := range candidates(v) {
+		g := c.split(v, func(a *accesses.Access) verdict { return heldAnywhere(a, id.class) }, &guard{id: id})
+		if g.amongWriters() {
+			return g
+		}
+	}
+	return nil
+}
+
+// amongWriters reports whether the writers agree on the guard, and some
+// reader too, who would see a write without it. Then it judges writes alone.
+func (g *guard) amongWriters() bool {
+	isRead := func(a *accesses.Access) bool { return !a.Writes() }
+	g.without = slices.DeleteFunc(g.without, isRead)
+	writers := slices.DeleteFunc(slices.Clone(g.with), isRead)
+	return functions(writers) >= writersHeld && functions(g.without) <= writersExcept &&
+		len(g.without) > 0 && len(writers) < len(g.with)
 }
 
 // candidates lists the locks that any access holds, near ones first.
@@ -117,6 +140,19 @@ func heldByClass(a *accesses.Access, id lockID) verdict {
 		return unclear
 	}
 	return v
+}
+
+// heldAnywhere judges by the class of the lock alone, wherever it lies.
+func heldAnywhere(a *accesses.Access, class string) verdict {
+	for _, h := range a.Locks.Held() {
+		if h.Class == class && !(h.Read && a.Mode == finding.Write) {
+			return with
+		}
+	}
+	if a.Locks.Unknown || a.Locks.MayHoldClass(class) {
+		return unclear
+	}
+	return without
 }
 
 func heldByPath(a *accesses.Access, lock string) verdict {

@@ -12,7 +12,7 @@ import (
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
-		"annotated", "user", "outlives", "roles", "ignored", "command")
+		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers")
 }
 
 func TestFacts(t *testing.T) {

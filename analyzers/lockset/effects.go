@@ -214,9 +214,33 @@ func (r *Result) findOutliving() {
 			continue
 		}
 		for _, e := range r.summaries[fn] {
-			if e.class != "" && (e.status == held || e.status == heldRead || e.status == maybe) {
+			surely := e.status == held || e.status == heldRead
+			if e.class != "" && (surely || e.status == maybe && !r.defersRelease(fn, e.class)) {
 				r.outlives[e.class] = true
 			}
 		}
 	}
+}
+
+// defersRelease reports whether fn defers a function that unlocks a lock of
+// the class, be it on a condition: then it means to return without it.
+func (r *Result) defersRelease(fn *ssa.Function, class string) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			d, ok := instr.(*ssa.Defer)
+			if !ok {
+				continue
+			}
+			target, _ := callers.Target(d.Common())
+			if target == nil {
+				continue
+			}
+			for _, e := range r.effects(target) {
+				if e.class == class && (e.status == released || e.status == unsure) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

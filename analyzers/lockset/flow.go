@@ -2,6 +2,7 @@ package lockset
 
 import (
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -115,7 +116,7 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 	}
 	fn, args := callers.Target(call.Common())
 	if fn != nil {
-		if effects := f.r.effects(fn); len(effects) > 0 {
+		if effects := f.r.effects(fn); len(effects) > 0 && !f.r.canBeOff(call, effects) {
 			for _, e := range effects {
 				if p, ok := e.in(fn, args); ok {
 					s = s.after(e, p, call)
@@ -137,6 +138,16 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 		return s.release(o.path, o.class)
 	}
 	return s
+}
+
+// canBeOff reports whether call is one of Lock or Unlock on a lock that can be
+// switched off: its methods lock on some ways only. Taken as a whole it is a
+// lock like others; who switches it off answers for the consequences.
+func (r *Result) canBeOff(call ssa.CallInstruction, effects []effect) bool {
+	if _, ok := r.callOp(call); !ok {
+		return false
+	}
+	return slices.ContainsFunc(effects, func(e effect) bool { return e.status == maybe || e.status == unsure })
 }
 
 // callbacks lists the functions that are handed to a callee which runs them,
