@@ -28,6 +28,7 @@ type options struct {
 	runs     int
 	match    string
 	parallel int
+	strength int
 	out      string
 }
 
@@ -36,6 +37,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 20, "runs of each function, each with another seed; a racy one stops at its first hit")
 	flag.StringVar(&o.match, "match", "", "take functions whose name contains this `text` only")
 	flag.IntVar(&o.parallel, "parallel", 1, "functions at the same time")
+	flag.IntVar(&o.strength, "strength", 0, "strength of the noise in `microseconds` (default: as campaigns vary it)")
 	flag.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

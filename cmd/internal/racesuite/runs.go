@@ -35,7 +35,7 @@ func runAll(ctx context.Context, s *suite.Suite, functions []function, o options
 	for range max(o.parallel, 1) {
 		wg.Go(func() {
 			for i := range next {
-				outcomes[i], errs[i] = runFunction(ctx, s, functions[i], o.runs)
+				outcomes[i], errs[i] = runFunction(ctx, s, functions[i], o)
 			}
 		})
 	}
@@ -52,9 +52,9 @@ func runAll(ctx context.Context, s *suite.Suite, functions []function, o options
 
 // runFunction makes all runs of a clean function, and those of a racy one up to
 // its first finding.
-func runFunction(ctx context.Context, s *suite.Suite, f function, runs int) (outcome, error) {
+func runFunction(ctx context.Context, s *suite.Suite, f function, opts options) (outcome, error) {
 	o := outcome{function: f}
-	r, made, err := s.Run(ctx, suite.Request{Function: f.name, Runs: runs, Seed: 1, Timeout: timeout, FirstHit: f.racy})
+	r, made, err := s.Run(ctx, suite.Request{Function: f.name, Runs: opts.runs, Seed: 1, Timeout: timeout, Strength: opts.strength, FirstHit: f.racy})
 	if err != nil {
 		return o, err
 	}

@@ -67,6 +67,7 @@ type Request struct {
 	Runs     int
 	Seed     uint64        // of the first run
 	Timeout  time.Duration // of one run, before it is stretched for noise
+	Strength int           // of the noise, in microseconds; 0 is what campaigns do by default
 	FirstHit bool          // stop at the run that shows a race
 }
 
@@ -76,7 +77,7 @@ func (s *Suite) Run(ctx context.Context, q Request) (r *campaign.Result, runs in
 	defer cancel()
 	r, err = campaign.Run(ctx, campaign.Config{
 		Workspace: s.workspace, Plan: s.Plan, Binaries: []build.Binary{s.binary},
-		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Repeat: true,
+		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: true,
 		TestFlags: []string{"-test.run=^" + q.Function + "$"},
 		Dir:       filepath.Join(s.evidence, q.Function),
 		Progress: func(e campaign.Event) {
