@@ -83,7 +83,15 @@ func order(a, b plan.Site) int {
 		cmp.Compare(a.EndLine, b.EndLine),
 		cmp.Compare(a.EndCol, b.EndCol),
 		cmp.Compare(a.Expr, b.Expr),
+		cmp.Compare(behind(a), behind(b)),
 	)
+}
+
+func behind(s plan.Site) int {
+	if s.Behind {
+		return 1
+	}
+	return 0
 }
 
 func decide(p *plan.Plan, skips []SkipSite) {
@@ -148,7 +156,8 @@ func newIndex(p *plan.Plan) index {
 		s := &p.Sites[i]
 		k, l := s.Key(), line{s.File, s.Line, s.Mode}
 		at.keys[k] = append(at.keys[k], s)
-		if start := k.Start(); start != k {
+		// No pass speaks of elements; that of p.s[i] must not be taken for p.s.
+		if start := k.Start(); start != k && s.Variable.Kind != plan.KindElement {
 			at.keys[start] = append(at.keys[start], s)
 		}
 		at.lines[l] = append(at.lines[l], s)

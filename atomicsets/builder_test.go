@@ -73,6 +73,20 @@ func TestSkipHitsOnlyItsSite(t *testing.T) {
 	}
 }
 
+// The element rows[0] and the elements of rows[0] share a place and are two
+// sites; a pass that speaks of rows there means neither.
+func TestElementsAreSitesOfTheirOwn(t *testing.T) {
+	rows, element := site("a.go", 2, 1, plan.Read, "rows", plan.KindField), site("a.go", 2, 1, plan.Read, "rows[]", plan.KindElement)
+	element.EndCol = 7
+	elements := element
+	elements.Behind = true
+	p := build(t, []plan.Site{elements, rows, element}, []SkipSite{{plan.Key{File: "a.go", Line: 2, Column: 1, Mode: plan.Read}, plan.Fresh}}, nil)
+	want := Stats{Sites: 3, Monitored: 2, Skipped: []Skipped{{plan.Fresh, 1}}}
+	if got := Count(p); !reflect.DeepEqual(got, want) {
+		t.Errorf("Count: %+v, want %+v", got, want)
+	}
+}
+
 func TestDecisionOfTheSiteStays(t *testing.T) {
 	in := sites()
 	in[0].Decision, in[0].Reason = plan.Skip, plan.NeverInstrument

@@ -103,13 +103,14 @@ type Key struct {
 	File            string
 	Line, Column    int
 	Mode            Mode
-	Map             bool // the access to a map itself, or to what is Behind, and the read of the variable that holds it share a place
+	Map             bool // the access to a map itself and the read of the variable that holds it share a place
+	Behind          bool // so do the two of x.s in copy(x.s, y)
 	EndLine, EndCol int
 }
 
 // Key of s.
 func (s *Site) Key() Key {
-	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap || s.Behind, s.EndLine, s.EndCol}
+	return Key{s.File, s.Line, s.Column, s.Mode, s.Variable.Kind == KindMap, s.Behind, s.EndLine, s.EndCol}
 }
 
 // Start is k without its end, for passes that only know where an access

@@ -21,11 +21,17 @@ func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
 	split := r.splits(s, may && whole)
 	stores := r.stores(s)
 	for _, lhs := range s.Lhs {
-		if !r.isDeclared(lhs) {
+		switch a := r.store(lhs); {
+		case split && a != nil:
+			tree.hook(a) // its operands follow
+		case !split && !r.isDeclared(lhs):
 			r.expr(lhs, tree)
 		}
 	}
 	vals := r.values(s, tree)
+	if split {
+		r.keepOperands(s, vals)
+	}
 	if len(stores) > 0 && (split || len(s.Lhs) != len(s.Rhs) || vals.calls() || r.anyPanics(s.Rhs)) {
 		for a := range stores {
 			tree.needs(a, vals)
@@ -92,59 +98,18 @@ func (r *rewriter) isDeclared(lhs ast.Expr) bool {
 // when the first is done. If that is not possible, it leaves those alone.
 func (r *rewriter) splits(s *ast.AssignStmt, possible bool) bool {
 	split := false
+	_, free := r.operands(s)
 	for i, lhs := range s.Lhs {
 		a := r.store(lhs)
 		switch {
 		case a == nil, s.Tok == token.ASSIGN && (i == 0 || !mayPanic(r.info, lhs)):
-		case possible && r.independent(s):
+		case possible && free:
 			split = true
 		default:
 			a.left = Order
 		}
 	}
 	return split
-}
-
-// independent reports whether no target of s is found through a variable that
-// s assigns: all go through a plain local, by constants and plain locals.
-func (r *rewriter) independent(s *ast.AssignStmt) bool {
-	assigned := map[types.Object]bool{}
-	for _, lhs := range s.Lhs {
-		if id, ok := ast.Unparen(lhs).(*ast.Ident); ok {
-			assigned[r.info.ObjectOf(id)] = true
-		}
-	}
-	plain := func(e ast.Expr) bool {
-		if r.info.Types[e].Value != nil {
-			return true
-		}
-		id, ok := ast.Unparen(e).(*ast.Ident)
-		if !ok {
-			return false
-		}
-		v, ok := r.info.Uses[id].(*types.Var)
-		return ok && !assigned[v] && v.Parent() != r.pkg.Types.Scope() && r.places[id] == nil && v.Pkg() == r.pkg.Types
-	}
-	for _, lhs := range s.Lhs {
-		switch e := ast.Unparen(lhs).(type) {
-		case *ast.Ident:
-		case *ast.SelectorExpr:
-			if !plain(e.X) {
-				return false
-			}
-		case *ast.StarExpr:
-			if !plain(e.X) {
-				return false
-			}
-		case *ast.IndexExpr:
-			if !plain(e.X) || !plain(e.Index) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // values adds the right-hand sides of s to the tree.
