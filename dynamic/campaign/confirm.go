@@ -85,6 +85,9 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 		Package:  s.Package, Function: s.Function, Expr: s.Expr, Source: s.Source,
 		Mode: finding.Mode(s.Mode), Goroutine: &g,
 	}
+	if s.Mode == plan.Write && !side.Write { // an append that had to grow has read
+		a.Mode = finding.Read
+	}
 	if len(g.Created) > 0 {
 		a.Role = fmt.Sprintf("goroutine started at %s:%d", g.Created[0].File, g.Created[0].Line)
 	}

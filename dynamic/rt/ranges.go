@@ -28,8 +28,8 @@ func WN[S ~[]E, E any](s S, n int, site uint32) S {
 }
 
 // WA stands before n elements are appended to s. They are written behind the
-// end of s if there is room; otherwise nothing that is shared is written. It
-// gives s back.
+// end of s if there is room; otherwise the elements of s are read, to be copied.
+// It gives s back.
 //
 //go:norace
 func WA[S ~[]E, E any](s S, n int, site uint32) S {
@@ -52,7 +52,11 @@ func beforeFirst(p unsafe.Pointer, size uintptr, n, length int, site uint32, m m
 
 //go:noinline
 func beforeAppend(p unsafe.Pointer, size uintptr, n, length, capacity int, site uint32) {
-	if n > 0 && n <= capacity-length {
+	switch {
+	case n <= 0:
+	case n <= capacity-length:
 		before(unsafe.Add(p, uintptr(length)*size), uintptr(n)*size, site, writes)
+	default:
+		before(p, uintptr(length)*size, site, 0)
 	}
 }

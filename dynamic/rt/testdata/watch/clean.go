@@ -89,6 +89,18 @@ func init() {
 		both(part(1, s[:100]), part(4, s[100:]))
 	}
 
+	// An append with room writes behind the end; one that grows only reads.
+	programs["cleanAppend"] = func() {
+		s := make([]int, 10, 20)
+		keep = s
+		both(
+			func() { *rt.W(&s[5], 1) = 1 },
+			func() { _ = append(rt.WA(s, 1, 2), 1) })
+		full := make([]int, 10)
+		grow := func() { _ = append(rt.WA(full, 1, 3), 1) }
+		both(grow, grow)
+	}
+
 	programs["cleanWaitGroup"] = func() {
 		s := new([8]int)
 		keep = s

@@ -134,6 +134,22 @@ func init() {
 			func() { copy(s[60:], rt.RS(s[10:20], 2)) })
 	}
 
+	// An append that has to grow reads what there is.
+	programs["raceAppendGrows"] = func() {
+		s := make([]int, 10)
+		keep = s
+		both(
+			func() { *rt.W(&s[5], 1) = 1 },
+			func() { s := append(rt.WA(s, 1, 2), 1); x = s[0] })
+	}
+
+	programs["raceAppendInPlace"] = func() {
+		s := make([]int, 10, 20)
+		keep = s
+		grow := func() { _ = append(rt.WA(s, 1, 1), 1) }
+		both(grow, grow)
+	}
+
 	// Two goroutines race while 100,000 others wait.
 	programs["raceAmongMany"] = func() {
 		stop := make(chan bool)
