@@ -3,6 +3,8 @@ package driver_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +18,23 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
-// The test binary is the vet tool too.
+// tool is the program under test. It is built without the race detector, even
+// where the tests run under it: the go command runs it on every dependency.
+var tool string
+
 func TestMain(m *testing.M) {
-	if driver.IsVetTool(os.Args[1:]) {
-		driver.Main()
+	dir, err := os.MkdirTemp("", "driver")
+	if err != nil {
+		log.Fatal(err)
 	}
-	os.Exit(m.Run())
+	tool = filepath.Join(dir, "interlock.exe")
+	build := exec.Command("go", "build", "-race=false", "-o", tool, "../../interlock")
+	if out, err := build.CombinedOutput(); err != nil {
+		log.Fatalf("building the tool: %v\n%s", err, out)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // unpack lays out the module in testdata/name.txtar in a folder of its own.
@@ -49,7 +62,7 @@ func unpack(t *testing.T, name string) string {
 
 func vet(t *testing.T, dir string, patterns ...string) (*driver.Result, error) {
 	t.Helper()
-	return driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: patterns, Env: []string{"GOFLAGS=", "GOWORK=off"}})
+	return driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: patterns, Tool: tool, Env: []string{"GOFLAGS=", "GOWORK=off"}})
 }
 
 func TestVet(t *testing.T) {
@@ -89,6 +102,36 @@ func TestVet(t *testing.T) {
 	if len(edges) != 1 || edges[0].From != "example.com/m/sub.S.mu" || edges[0].To != "example.com/m.C.Mu" ||
 		edges[0].Position.File != "sub/sub.go" || edges[0].Function != "(*S).Set" {
 		t.Errorf("lock order %+v", edges)
+	}
+}
+
+// No package sees the cycle: one has each of its orders.
+func TestJoin(t *testing.T) {
+	dir := unpack(t, "orders")
+	r, err := vet(t, dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) != 1 || len(r.Problems) > 0 {
+		t.Fatalf("%d findings, want 1; problems %q", len(r.Findings), r.Problems)
+	}
+	f := r.Findings[0]
+	if err := f.Validate(); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for _, e := range f.Cycle {
+		got = append(got, fmt.Sprintf("%s %s: %s -> %s, locked at line %d, %s", e.Position, e.Function, e.From, e.To, e.Since.Line, e.Via))
+	}
+	want := []string{
+		"ab/ab.go:7:11 Move: example.com/m.A.Mu -> example.com/m.B.Mu, locked at line 6, ",
+		"ba/ba.go:8:7 Move: example.com/m.B.Mu -> example.com/m.A.Mu, locked at line 6, (*A).Add at m.go:16",
+	}
+	if f.Code != finding.LockCycle || f.Title != "A.Mu and B.Mu are locked in both orders" || !slices.Equal(got, want) {
+		t.Errorf("%s %q\n got %q\nwant %q", f.Code, f.Title, got, want)
+	}
+	if one, err := vet(t, dir, "./ab", "."); err != nil || len(one.Findings) > 0 {
+		t.Errorf("without the other package: %v, %+v", err, one)
 	}
 }
 
@@ -145,7 +188,7 @@ func TestUsageErrors(t *testing.T) {
 func TestVetCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := driver.Vet(ctx, driver.Options{Dir: unpack(t, "module"), Patterns: []string{"./..."}})
+	_, err := driver.Vet(ctx, driver.Options{Dir: unpack(t, "module"), Patterns: []string{"./..."}, Tool: tool})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
@@ -162,11 +205,7 @@ func TestToolFails(t *testing.T) {
 
 // People who run the vet tool themselves see diagnostics, and no summaries.
 func TestPlainVet(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "vet", "-vettool="+exe, "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "-vettool="+tool, "./...")
 	cmd.Dir = unpack(t, "module")
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
