@@ -3,6 +3,7 @@ package rt_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -137,5 +138,28 @@ func swap(t *testing.T, create func(string) error, path string) {
 	}
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A file that may grow no more keeps its whole records, at most one torn, and
+// the program goes on.
+func TestFileSizeLimit(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("this system has no shell to set a limit with")
+	}
+	binary, err := buildWatch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{out: filepath.Join(t.TempDir(), "evidence")}
+	cmd := monitored(t, shell, "-c", r.out)
+	cmd.Args = append(cmd.Args, `ulimit -f 8 && exec "$0" cleanManySites`, binary)
+	text, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), "cannot write evidence") {
+		t.Errorf("%v, output %q, want one line", err, text)
+	}
+	if r.read(t); r.bad > 1 || len(r.records) < 3 {
+		t.Errorf("%d bad lines, %d records", r.bad, len(r.records))
 	}
 }
