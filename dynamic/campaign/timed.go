@@ -14,14 +14,17 @@ const (
 	// arithmetic, or a poll.
 	shortestWait = 100 * time.Microsecond
 	// waitShare is how many times as long as the strength of the noise the
-	// waits of tests have to be. A window lasts up to ten times the strength,
-	// and a goroutine may meet some on its way.
-	waitShare = 50
+	// waits of tests have to be: a goroutine meets dozens of windows on its
+	// way, some of them ten times as long as the strength.
+	waitShare = 100
+	// faint, in microseconds, is borne by nearly all tests, and catches nearly
+	// as much as gentle noise.
+	faint = 50
 )
 
 // bearable gives the strength, in microseconds, that the tests of a package
 // can stand that write their times as constants: a test that sleeps for 5 ms
-// and counts on another goroutine to be done by then takes gentle noise only.
+// and counts on another goroutine to be done by then takes faint noise only.
 // Without constants it is what the strongest rung has.
 func bearable(pkgs []*plan.Package, path string) int {
 	strongest := 0
@@ -32,7 +35,7 @@ func bearable(pkgs []*plan.Package, path string) int {
 	if wait == 0 {
 		return strongest
 	}
-	return min(max(int(wait.Microseconds()/waitShare), gentle), strongest)
+	return min(max(int(wait.Microseconds()/waitShare), faint), strongest)
 }
 
 // shortest gives the shortest constant of type time.Duration in a package and

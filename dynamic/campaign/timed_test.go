@@ -14,9 +14,9 @@ func TestTimesOfTests(t *testing.T) {
 		bearable         int
 	}{
 		{"none", "var n = 5", "", 0, 2000},
-		{"sleep", "var _ = 3 * time.Second", "func f() { time.Sleep(5 * time.Millisecond) }", 5 * time.Millisecond, gentle},
-		{"implicit", "", "func f() { time.Sleep(6e7) }", 60 * time.Millisecond, 1200},
-		{"named", "const wait = time.Second", "func f() { <-time.After(20 * time.Millisecond) }", 20 * time.Millisecond, 400},
+		{"sleep", "var _ = 3 * time.Second", "func f() { time.Sleep(5 * time.Millisecond) }", 5 * time.Millisecond, faint},
+		{"implicit", "", "func f() { time.Sleep(6e7) }", 60 * time.Millisecond, 600},
+		{"named", "const wait = time.Second", "func f() { <-time.After(20 * time.Millisecond) }", 20 * time.Millisecond, 200},
 		{"of a number", "func f(n int) time.Duration { return time.Duration(n) * time.Minute }", "", time.Minute, 2000},
 		{"arithmetic", "var _ = 7 * time.Nanosecond", "", 0, 2000},
 	} {
