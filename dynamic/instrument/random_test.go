@@ -419,7 +419,7 @@ func (g *generator) stmt(indent, depth int) {
 		g.stmt(indent+1, depth-1)
 	}
 	e := func() string { return g.expr(2) }
-	n := g.rand.IntN(31)
+	n := g.rand.IntN(33)
 	if depth <= 0 {
 		n = g.rand.IntN(13)
 	}
@@ -513,7 +513,11 @@ func (g *generator) stmt(indent, depth int) {
 		put("x.at.Store(int64(%s))", g.value(1))
 		put("atomic.StoreInt64(&x.n64, int64(%s))", e())
 	case 30:
-		put("x.s[0], x.s[1] = %s, %s", g.value(2), g.pick("x.s[0]", "y.s[1]", e()))
+		put("x.s[0], x.s[1] = %s, %s", g.value(2), g.value(1))
+	case 31:
+		put("x.next.s[x.f&1], y.q[%s&1].a, x.f = %s, x.s[x.i&1] + %d, %s", g.pick("c", "y.i"), g.value(2), 1000003*g.unique(), g.value(0))
+	case 32:
+		put("x.next, x.next.f = y.next, %s", g.value(1))
 	case 25:
 		put("use(")
 		put("\t%s,", e())
