@@ -5,8 +5,23 @@
 // A run starts the test binary of every package once, in the package's folder
 // and with the arguments and environment that `go test` would use. Its outcome
 // as a test (passed, failed, panicked, timed out) is kept apart from what the
-// monitor caught; where a package fails, one run of the same binary with the
-// monitor asleep tells whether it fails without it too.
+// monitor caught.
+//
+// # Noise that tests can bear
+//
+// Every order that noise brings about is a legal one, but tests that count on
+// time fail under it. So most runs are gentle and some strong (ladder), both
+// are fainter where a package writes short times as constants (bearable), and
+// the strength is halved when tests fail under noise, pass without, and no race
+// explains it. What "without" is comes from a run of the same binary with the
+// monitor asleep, before all others, and one more after the first such
+// failure. [PackageResult] says which tests failed under noise only: they may
+// count on time, or have caught an atomicity violation, and nothing here can
+// tell the two apart.
+//
+// The run before all others also bounds the time: a monitored run that takes
+// several times as long is ended with a dump of its goroutines, and tests that
+// hang twice are left out of later runs.
 //
 // # Counting k of n
 //
@@ -21,6 +36,6 @@
 // A race that no run shows is not found. Evidence that a process could not
 // write, lines cut short and processes that left no evidence are counted and
 // said in [Result.Problems]. A finding is as true as the record that it stands
-// on: see dynamic/rt. That a package fails "only when monitored" rests on one
-// unmonitored run; a test that fails now and then may look like that.
+// on: see dynamic/rt. That a test fails "under noise only" rests on two runs
+// without; one that fails now and then by itself may look like that.
 package campaign
