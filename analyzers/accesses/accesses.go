@@ -56,6 +56,9 @@ type Access struct {
 	// object, if it allocated it itself; OwnStarts says that this is so.
 	Starts    []ssa.CallInstruction
 	OwnStarts bool
+	// Made: the function allocated the object itself. Even when it is
+	// registered somewhere, its maker often is its only user for a while.
+	Made bool
 
 	load ssa.Instruction // that gave the map, for map accesses
 }
@@ -109,6 +112,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Path = accesspath.Of(a.Addr)
 		a.Owner = c.owner.Of(a.Addr, instr)
 		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
+		a.Made = c.owner.Made(a.Addr, instr)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)

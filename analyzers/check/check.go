@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 
@@ -66,8 +67,7 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	if r.comments.Ignored(r.code, places...) {
 		return
 	}
-	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
-	r.result.Findings = append(r.result.Findings, f)
+	r.add(f)
 	d := analysis.Diagnostic{
 		Pos: at.Pos(), End: at.End(),
 		Category: string(r.code),
@@ -77,6 +77,23 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 		d.Related = []analysis.RelatedInformation{{Pos: other.Pos(), End: other.End(), Message: note}}
 	}
 	r.pass.Report(d)
+}
+
+// add puts f in the result, or its places into the finding that is there for
+// the variable: people judge and mend a variable as a whole. (Each place has
+// a diagnostic of its own; a section is a matter of its own.)
+func (r *Reporter) add(f *finding.Finding) {
+	for _, g := range r.result.Findings {
+		if g.Variable != f.Variable || g.Section != nil || f.Section != nil || len(f.Accesses) == 0 {
+			continue
+		}
+		a := f.Accesses[0]
+		g.Accesses = append(g.Accesses, a)
+		g.Notes = append(g.Notes, fmt.Sprintf("also %s in %s (%s:%d)", a.Mode, a.Function, filepath.Base(a.File), a.Line))
+		return
+	}
+	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
+	r.result.Findings = append(r.result.Findings, f)
 }
 
 // Note is a further place of a finding, and what happens there.

@@ -45,7 +45,11 @@ func ShortName(v finding.Variable) string {
 // Side gives instruction instr of fn as one side of a finding about
 // synchronisation; expr is what the source writes, if it is known, else text.
 func Side(prog *ssair.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
-	pos := instr.Pos()
+	return SideAt(prog, fn, instr.Pos(), mode, text)
+}
+
+// SideAt is Side for what is at pos; without a position it is the end of fn.
+func SideAt(prog *ssair.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode, text string) finding.Access {
 	end := pos
 	if e, ok := prog.Node(pos).(ast.Expr); ok {
 		pos, end, text = e.Pos(), e.End(), ssair.Text(e)

@@ -120,11 +120,20 @@ func rank(a *accesses.Access) int {
 // a guarded access can run at the same time and conflicts.
 func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.Access) (Lead, bool) {
 	for _, a := range unprotected {
+		if settingUp(a) {
+			continue
+		}
 		if b := c.otherSide(g, a); b != nil {
 			return Lead{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count()}, true
 		}
 	}
 	return Lead{}, false
+}
+
+// settingUp: a function that has just made the object reads what it put there
+// itself, unless it has started goroutines on it that may have changed it.
+func settingUp(a *accesses.Access) bool {
+	return a.Made && !a.Writes() && len(a.Starts) == 0
 }
 
 // otherSide chooses the guarded access to show: one that conflicts with a and

@@ -141,6 +141,27 @@ func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallIn
 	return starts, true
 }
 
+// Made reports whether the function of at allocated the object in which base
+// lies, itself or by a constructor, whoever has come to know of it since.
+func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	root := rootObject(base)
+	if root.Parent() != at.Parent() {
+		return false
+	}
+	switch x := root.(type) {
+	case *ssa.Alloc:
+		return x.Heap
+	case *ssa.Call:
+		return r.freshResult(x, 0)
+	case *ssa.Extract:
+		call, ok := x.Tuple.(*ssa.Call)
+		return ok && r.freshResult(call, x.Index)
+	}
+	return false
+}
+
 func (r *Result) of(base ssa.Value, at ssa.Instruction) Level {
 	return r.level(base, at, map[ssa.Value]bool{})
 }
