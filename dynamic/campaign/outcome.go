@@ -54,11 +54,6 @@ type PackageResult struct {
 	hangs      int            // runs in which it is not known which test did
 }
 
-// OnlyMonitored reports that the tests failed in monitored runs and passed in
-// those without noise: the noise has brought out a fault of the program, or
-// they count on time.
-func (p *PackageResult) OnlyMonitored() bool { return p.Failures > 0 && p.Plain == Passed }
-
 // Failure is one run of a package's tests that did not pass.
 type Failure struct {
 	Run      int
