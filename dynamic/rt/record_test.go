@@ -259,8 +259,7 @@ func TestHeuristics(t *testing.T) {
 			t.Errorf("%s: noise at %v, want %v", noise, s.Armed, want)
 		}
 	}
-	// The strength leaves the budget to spare.
-	const half = "INTERLOCK_NOISE=random,prob=500,strength=100"
+	const half = "INTERLOCK_NOISE=random,prob=500,strength=100,budget=100000" // to spare
 	s := (&run{program: "cleanManySites", seed: 5, env: []string{half}}).do(t).stats()
 	again := (&run{program: "cleanManySites", seed: 5, env: []string{half}}).do(t).stats()
 	other := (&run{program: "cleanManySites", seed: 6, env: []string{half}}).do(t).stats()
