@@ -24,6 +24,9 @@ const (
 	DoubleLock    Code = "IL3002" // second Lock of a held mutex
 	ReadLockAgain Code = "IL3003" // read lock upgraded or taken again
 	LostUnlock    Code = "IL3004" // return without unlock
+	WaitUnderLock Code = "IL3005" // blocking call or callback under a lock
+	AddRacesWait  Code = "IL4001" // WaitGroup.Add by the goroutine that it counts
+	CloseRaces    Code = "IL4002" // send or close racing close
 )
 
 // codes says each known code in a few words, as titles and rules use it.
@@ -41,6 +44,9 @@ var codes = map[Code]string{
 	DoubleLock:     "second Lock of a held mutex",
 	ReadLockAgain:  "read lock upgraded or taken again",
 	LostUnlock:     "return without unlock",
+	WaitUnderLock:  "blocking call or callback under a lock",
+	AddRacesWait:   "WaitGroup.Add by the goroutine that it counts",
+	CloseRaces:     "send or close racing close",
 }
 
 // Known reports whether c is a code of this version.

@@ -12,9 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// longest is the number of locks in the longest cycle that is told.
-const longest = 3
-
 // Cycles gives a finding for each cycle in the lock order of the packages
 // together, the shortest way round for each edge, sorted and sealed.
 func Cycles(packages ...Locks) []*finding.Finding {

@@ -31,9 +31,6 @@ type Locks struct {
 	Written []string `json:"written,omitempty"`
 }
 
-// peers reports whether the order is between two locks of one class.
-func (o *Order) peers() bool { return o.From == o.To }
-
 // gated reports whether a lock that both hold keeps a and b apart.
 func gated(a, b *Order) bool {
 	return slices.ContainsFunc(a.Gates, func(g Gate) bool {

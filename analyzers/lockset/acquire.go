@@ -353,6 +353,16 @@ func (r *Result) Takes(fn *ssa.Function) []string {
 	return slices.Compact(classes)
 }
 
+// Blocks reports whether call, in fn, may wait for a lock of the class.
+func (r *Result) Blocks(fn *ssa.Function, call ssa.CallInstruction, class string) bool {
+	for _, p := range r.points[fn] {
+		if p.call == call && slices.ContainsFunc(r.taken(fn, p), func(a Acquire) bool { return a.Class == class && !a.Depends }) {
+			return true
+		}
+	}
+	return false
+}
+
 // Nesting is a lock that may be waited for while others are held.
 type Nesting struct {
 	Fn *ssa.Function

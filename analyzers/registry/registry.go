@@ -5,8 +5,10 @@ package registry
 import (
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/interlock-go/interlock/analyzers/addinside"
 	"github.com/interlock-go/interlock/analyzers/alias"
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
+	"github.com/interlock-go/interlock/analyzers/closerace"
 	"github.com/interlock-go/interlock/analyzers/doublelock"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
@@ -17,6 +19,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/mixedlocks"
 	"github.com/interlock-go/interlock/analyzers/readlock"
 	"github.com/interlock-go/interlock/analyzers/rlocktwice"
+	"github.com/interlock-go/interlock/analyzers/underlock"
 )
 
 // Check is one pass that reports findings of one code. Its result is a *check.Result.
@@ -39,6 +42,9 @@ func Checks() []Check {
 		{finding.DoubleLock, doublelock.Analyzer},
 		{finding.ReadLockAgain, rlocktwice.Analyzer},
 		{finding.LostUnlock, lostunlock.Analyzer},
+		{finding.WaitUnderLock, underlock.Analyzer},
+		{finding.AddRacesWait, addinside.Analyzer},
+		{finding.CloseRaces, closerace.Analyzer},
 	}
 }
 

@@ -1,0 +1,107 @@
+package closerace
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/syncops"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports channels that may be closed twice or sent on when closed.
+var Analyzer = &analysis.Analyzer{
+	Name:       "closerace",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.CloseRaces),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.CloseRaces, func(r *check.Reporter) {
+		c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+		for _, op := range c.list.All {
+			if op.Mode != finding.CloseChan || !c.free(op) {
+				continue
+			}
+			if poll := c.polled(op); poll != nil {
+				c.report(op, poll, "may be closed twice",
+					fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.list.Prog.FuncName(op.Fn)))
+			} else if send := c.send(op); send != nil {
+				c.report(send, op, "may be sent on when it is closed",
+					fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.list.Prog.FuncName(send.Fn), c.list.Prog.FuncName(op.Fn)))
+			}
+		}
+	})
+}
+
+type checker struct {
+	list     *syncops.List
+	reporter *check.Reporter
+}
+
+// free reports whether any goroutine may do op at any time: in an exported
+// function, on something that was there before the call, without a lock.
+func (c *checker) free(op *syncops.Op) bool {
+	_, own := op.Path.Root.(*ssa.Parameter)
+	_, global := op.Path.Global()
+	return c.list.Graph.Open(op.Fn) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
+}
+
+// polled gives the look at the channel, by a select with a default, on which
+// its close depends.
+func (c *checker) polled(op *syncops.Op) *syncops.Op {
+	for _, o := range c.list.ByKey[op.Key] {
+		if o.Mode == finding.Receive && o.Polls && o.Fn == op.Fn && o.Path == op.Path &&
+			o.Instr.Block() != op.Instr.Block() && o.Instr.Block().Dominates(op.Instr.Block()) {
+			return o
+		}
+	}
+	return nil
+}
+
+// send gives a send that nothing keeps from coming after the close.
+func (c *checker) send(op *syncops.Op) *syncops.Op {
+	for _, o := range c.list.ByKey[op.Key] {
+		if o.Mode == finding.Send && o.Alone && o.Fn != op.Fn && c.free(o) && unasked(o) && unasked(op) {
+			return o
+		}
+	}
+	return nil
+}
+
+// unasked reports whether op happens in every call, whatever the state is,
+// and nothing recovers from its panic.
+func unasked(op *syncops.Op) bool {
+	for b := op.Instr.Block().Idom(); b != nil; b = b.Idom() {
+		if _, asks := b.Instrs[len(b.Instrs)-1].(*ssa.If); asks {
+			return false
+		}
+	}
+	return op.Fn.Recover == nil
+}
+
+func (c *checker) report(op, other *syncops.Op, what, why string) {
+	prog := c.list.Prog
+	v := c.list.Variable(op)
+	f := &finding.Finding{
+		Title:    check.ShortName(v) + " " + what,
+		Message:  why,
+		Variable: v,
+		Accesses: []finding.Access{
+			check.SideAt(prog, op.Fn, op.Pos, op.Mode, op.Path.String()),
+			check.SideAt(prog, other.Fn, other.Pos, other.Mode, other.Path.String()),
+		},
+	}
+	c.reporter.ReportAt(f, op.Pos, check.Note{Pos: other.Pos, Text: string(other.Mode) + " here"})
+}

@@ -1,0 +1,14 @@
+package closerace_test
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+
+	"github.com/interlock-go/interlock/analyzers/closerace"
+)
+
+// Each folder of testdata/src is one language feature or one way to be wrong.
+func Test(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), closerace.Analyzer, "basic")
+}

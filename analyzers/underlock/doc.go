@@ -1,0 +1,47 @@
+// Package underlock reports waiting under a lock for somebody who needs the
+// lock to come.
+//
+// underlock: blocking call or callback under a lock (IL3005)
+//
+// WRONG: Put holds q.mu until the loop receives, and the loop may be waiting
+// for q.mu.
+//
+//	func (q *Queue) Put(v int) {
+//		q.mu.Lock()
+//		defer q.mu.Unlock()
+//		q.n++
+//		q.items <- v
+//	}
+//
+//	func (q *Queue) loop() {
+//		for v := range q.items {
+//			q.mu.Lock()
+//			q.sum += v
+//			q.mu.Unlock()
+//		}
+//	}
+//
+// RIGHT: the channel is used outside of the lock.
+//
+//	func (q *Queue) Put(v int) {
+//		q.mu.Lock()
+//		q.n++
+//		q.mu.Unlock()
+//		q.items <- v
+//	}
+//
+// The same goes for WaitGroup.Wait under a lock that the goroutines take
+// before they call Done, and for a function that users have set in a field,
+// which is called under a lock that the exported methods take: it hangs if it
+// calls one of them. Such callbacks are reported if they return nothing, as
+// those that tell of an event do; who returns a value is asked for it, and is
+// seldom more than a computation.
+//
+// A send or receive is reported if it is on an unbuffered channel, not one of
+// several cases of a select, and all its other sides need the lock of the
+// same object first. I/O under a lock is not reported.
+//
+// Missed: buffered channels, waiting in callees, callbacks kept in slices.
+// Reported falsely: goroutines that need the lock in phases of their own,
+// callbacks that are known not to call back.
+package underlock

@@ -1,0 +1,215 @@
+package underlock
+
+import (
+	_ "embed"
+	"fmt"
+	"go/token"
+	"reflect"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/syncops"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports waiting under a lock for somebody who needs it.
+var Analyzer = &analysis.Analyzer{
+	Name:       "underlock",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.WaitUnderLock),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.WaitUnderLock, func(r *check.Reporter) {
+		c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+		for _, op := range c.list.All {
+			if op.Alone {
+				c.waiting(op)
+			}
+		}
+		c.callbacks()
+	})
+}
+
+type checker struct {
+	list     *syncops.List
+	reporter *check.Reporter
+}
+
+// otherSide is what an operation waits for.
+var otherSide = map[finding.Mode]finding.Mode{
+	finding.Send: finding.Receive, finding.Receive: finding.Send, finding.Wait: finding.Done,
+}
+
+// waiting judges an operation that blocks: it is wrong if a lock is held that
+// all those who could end the wait need first.
+func (c *checker) waiting(op *syncops.Op) {
+	if op.Mode != finding.Wait && !c.list.Unbuffered[op.Key] {
+		return
+	}
+	for _, h := range op.Locks.Held() {
+		if h.Class == "" || !together(op.Path, h) {
+			continue
+		}
+		if other := c.needing(op, h); other != nil {
+			c.report(op, h, other)
+			return
+		}
+	}
+}
+
+// together reports whether the lock and the operation belong to one object,
+// or the operation to a local variable or a package variable.
+func together(p accesspath.Path, h lockset.Held) bool {
+	if p.Root != h.Path.Root {
+		_, local := p.Root.(*ssa.Alloc)
+		_, made := p.Root.(*ssa.MakeChan)
+		return local || made
+	}
+	if _, global := p.Global(); global {
+		return true
+	}
+	return owner(p.Fields) == owner(h.Path.Fields)
+}
+
+// owner gives the path of the object that the last field belongs to.
+func owner(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
+
+// needing gives one of the other sides if all of them take a lock of h's
+// class first; those who close the channel are other sides of a receive.
+func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
+	var first *syncops.Op
+	for _, o := range c.list.ByKey[op.Key] {
+		if o.Mode != otherSide[op.Mode] && !(op.Mode == finding.Receive && o.Mode == finding.CloseChan) {
+			continue
+		}
+		if o.Fn == op.Fn || !c.needs(o, h.Class, op.Mode == finding.Wait) {
+			return nil
+		}
+		if first == nil {
+			first = o
+		}
+	}
+	return first
+}
+
+// needs reports whether a lock of the class is held at o, or taken on the way
+// there; anywhere in the function if o may be deferred.
+func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
+	for _, h := range o.Locks.Held() {
+		if h.Class == class && h.Since != nil {
+			return true
+		}
+	}
+	found := false
+	c.list.Locks.Walk(o.Fn, func(instr ssa.Instruction, s *lockset.State) {
+		call, ok := instr.(*ssa.Call)
+		if ok && !found && !s.MayHoldClass(class) && c.list.Locks.Blocks(o.Fn, call, class) {
+			_, deferred := o.Instr.(*ssa.Defer)
+			found = anywhere && deferred || syncops.Reaches(call, o.Instr)
+		}
+	})
+	return found
+}
+
+func (c *checker) report(op *syncops.Op, h lockset.Held, other *syncops.Op) {
+	prog := c.list.Prog
+	v := c.list.Variable(op)
+	lock := check.ShortName(check.Lock(prog, op.Fn, h.Class, h.Path.String()))
+	side := check.SideAt(prog, op.Fn, op.Pos, op.Mode, op.Path.String())
+	side.Locks = []string{h.String()}
+	f := &finding.Finding{
+		Title: fmt.Sprintf("%s of %s under %s, which the other side needs", op.Mode, check.ShortName(v), lock),
+		Message: fmt.Sprintf("%s holds %s and waits for %s, which waits for %s: neither goes on.",
+			prog.FuncName(op.Fn), h.Path, prog.FuncName(other.Fn), lock),
+		Variable: v,
+		Accesses: []finding.Access{side, check.SideAt(prog, other.Fn, other.Pos, other.Mode, other.Path.String())},
+	}
+	c.reporter.ReportAt(f, op.Pos, check.Note{Pos: other.Pos, Text: "the other side"})
+}
+
+// callbacks judges calls of functions that users have put into fields.
+func (c *checker) callbacks() {
+	for _, fn := range c.list.Prog.Funcs {
+		if c.list.Prog.InTest(fn) {
+			continue
+		}
+		c.list.Locks.WalkOwn(fn, func(instr ssa.Instruction, s *lockset.State) {
+			call, ok := instr.(*ssa.Call)
+			if !ok {
+				return
+			}
+			field, ok := userField(call)
+			if !ok {
+				return
+			}
+			path := accesspath.Of(field)
+			for _, h := range s.Held() {
+				if h.Read || h.Class == "" || h.Since == nil || path.Root != h.Path.Root || owner(path.Fields) != owner(h.Path.Fields) {
+					continue
+				}
+				if taker := c.taker(h.Class, fn); taker != nil {
+					c.reportCallback(fn, call, field, h, taker)
+					return
+				}
+			}
+		})
+	}
+}
+
+// userField gives the exported field that holds the function called, if it
+// returns nothing.
+func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
+	load, ok := call.Call.Value.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || call.Call.IsInvoke() {
+		return nil, false
+	}
+	field, ok := load.X.(*ssa.FieldAddr)
+	sig := call.Call.Signature()
+	if !ok || sig.Results().Len() > 0 || sig.Variadic() || !accesspath.FieldOf(field).Exported() {
+		return nil, false
+	}
+	return field, true
+}
+
+// taker gives an exported function other than fn that takes locks of the class.
+func (c *checker) taker(class string, fn *ssa.Function) *ssa.Function {
+	for _, f := range c.list.Prog.Funcs {
+		if f == fn || !c.list.Graph.Open(f) || f.Signature.Recv() == nil {
+			continue
+		}
+		for _, taken := range c.list.Locks.Takes(f) {
+			if taken == class {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (c *checker) reportCallback(fn *ssa.Function, call *ssa.Call, field *ssa.FieldAddr, h lockset.Held, taker *ssa.Function) {
+	prog := c.list.Prog
+	name, _ := accesspath.NameOf(field)
+	lock := check.Lock(prog, fn, h.Class, h.Path.String())
+	side := check.Side(prog, fn, call, finding.Call, accesspath.Of(field).String())
+	side.Locks = []string{h.String()}
+	f := &finding.Finding{
+		Title:    fmt.Sprintf("callback %s.%s is called under %s", name.Type, name.Field, check.ShortName(lock)),
+		Message:  fmt.Sprintf("If the callback calls %s, it waits for the lock that its caller holds, forever.", prog.FuncName(taker)),
+		Variable: finding.Variable{Package: name.Package, Type: name.Type, Name: name.Field, Kind: "callback"},
+		Accesses: []finding.Access{side, check.SideAt(prog, fn, h.Since.Pos(), check.LockMode(h.Read), h.Path.String())},
+	}
+	c.reporter.ReportAt(f, call.Pos(), check.Note{Pos: h.Since.Pos(), Text: h.Path.String() + " is locked here"})
+}
