@@ -9,38 +9,56 @@ import (
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/orders"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/stationary"
 )
 
-// gatherSkips lists the accesses to objects that nobody else can reach yet.
-// One expression may stand for several accesses, as in generic code; it is
-// skipped if none of them may be shared.
-func (s *Summary) gatherSkips(list *accesses.List) {
+// gatherSkips lists the accesses to objects that nobody else can reach yet,
+// and the reads of stationary fields. One expression may stand for several
+// accesses, as in generic code; it is skipped if none of them may race.
+func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 	fset := list.Prog.Fset()
 	type place struct {
 		pos   token.Pos
 		mode  finding.Mode
 		isMap bool
 	}
-	fresh := map[place]bool{}
+	reasons := map[place]string{}
 	var order []place
 	for _, a := range list.All {
-		if a.Mode != finding.Read && a.Mode != finding.Write {
+		if a.Atomic() {
 			continue
 		}
 		p := place{a.Expr.Pos(), a.Mode, a.Map}
-		before, seen := fresh[p]
-		if !seen {
+		reason := reasonToSkip(a, still)
+		if before, seen := reasons[p]; !seen {
 			order = append(order, p)
+		} else if before != reason {
+			reason = ""
 		}
-		fresh[p] = a.Owner == ownership.Fresh && (before || !seen)
+		reasons[p] = reason
 	}
 	for _, p := range order {
-		if !fresh[p] {
+		if reasons[p] == "" {
 			continue
 		}
 		at := fset.PositionFor(p.pos, false)
-		s.Skips = append(s.Skips, Skip{File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap})
+		skip := Skip{File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap}
+		if reasons[p] != Fresh {
+			skip.Reason = reasons[p]
+		}
+		s.Skips = append(s.Skips, skip)
 	}
+}
+
+// reasonToSkip says why a cannot race; empty if it can.
+func reasonToSkip(a *accesses.Access, still *stationary.Fields) string {
+	switch {
+	case a.Owner == ownership.Fresh:
+		return Fresh
+	case !a.Map && a.Mode == finding.Read && still.Has(a.Obj):
+		return Stationary
+	}
+	return ""
 }
 
 // Locks is how a package uses locks, for the join and for deadlock checks.

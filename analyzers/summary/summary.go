@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/orders"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/scope"
+	"github.com/interlock-go/interlock/analyzers/stationary"
 )
 
 // Version is the version of a [Summary]. Driver and passes are one binary;
@@ -42,7 +43,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	Flags:      flags(),
 	Run:        run,
-	Requires:   append(registry.Analyzers(), accesses.Analyzer, lockset.Analyzer, orders.Analyzer, directives.Analyzer),
+	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, orders.Analyzer, directives.Analyzer),
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
@@ -75,6 +76,10 @@ type Summary struct {
 // It is plan.Fresh of package atomicsets/plan.
 const Fresh = "goroutine-local: not shared yet"
 
+// Stationary is the reason of a skip: every write of the field comes before
+// its object is shared. It is plan.Stationary.
+const Stationary = "stationary: written only before it is shared"
+
 // Skip is an access that needs no monitor. Its place is the start of the
 // accessing expression, as in plan.Key.
 type Skip struct {
@@ -92,7 +97,7 @@ func run(pass *analysis.Pass) (any, error) {
 	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
 	s.gatherFindings(pass)
 	list.Prog.Analyse(pass, func() {
-		s.gatherSkips(list)
+		s.gatherSkips(list, pass.ResultOf[stationary.Analyzer].(*stationary.Fields))
 		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result), pass.ResultOf[orders.Analyzer].(*orders.Result))
 	})
 	if p := list.Prog.Problem(); p != "" {

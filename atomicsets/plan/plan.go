@@ -24,6 +24,8 @@ const (
 	// Fresh: the object was allocated in this function and no other
 	// goroutine can reach it yet.
 	Fresh Reason = "goroutine-local: not shared yet"
+	// Stationary: every write of the field comes before its object is shared.
+	Stationary Reason = "stationary: written only before it is shared"
 	// NeverInstrument: a //go:nosplit, linkname or norace function, or a
 	// package of the never-instrument table.
 	NeverInstrument Reason = "function must not be instrumented"

@@ -1,0 +1,251 @@
+package stationary
+
+import (
+	"go/types"
+	"reflect"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// Analyzer finds the stationary fields of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockstationary",
+	Doc:        "find fields that are written only before their object is shared",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, ownership.Analyzer},
+	ResultType: reflect.TypeFor[*Fields](),
+}
+
+// Fields is the stationary fields of a package. It is read-only once built.
+type Fields struct {
+	pkg     *types.Package
+	written map[*types.Var]bool // when shared, as far as known
+	usable  bool
+}
+
+// Has reports whether field f, of the generic origin, is stationary.
+func (s *Fields) Has(f *types.Var) bool {
+	return s.usable && f != nil && f.IsField() && !f.Exported() && f.Pkg() == s.pkg && !s.written[f]
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
+	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}}
+	prog.Analyse(pass, func() {
+		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result)}
+		f.openTypes()
+		for _, fn := range prog.Funcs {
+			f.function(fn)
+		}
+		f.function(prog.Pkg.Func("init"))
+		s.usable = true
+	})
+	return s, nil
+}
+
+type finder struct {
+	*Fields
+	owner *ownership.Result
+}
+
+// openTypes marks the fields of types that other packages may copy over.
+func (f *finder) openTypes() {
+	scope := f.pkg.Scope()
+	for _, name := range scope.Names() {
+		t, ok := scope.Lookup(name).(*types.TypeName)
+		if ok && t.Exported() && !holdsLock(t.Type(), 0) {
+			f.mark(t.Type(), 0)
+		}
+	}
+}
+
+// holdsLock reports whether a value of type t must not be copied.
+func holdsLock(t types.Type, depth int) bool {
+	if depth > 4 {
+		return false
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
+		switch n.Obj().Pkg().Path() {
+		case "sync", "sync/atomic":
+			return true
+		}
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for field := range st.Fields() {
+		_, isPointer := field.Type().Underlying().(*types.Pointer)
+		_, isInterface := field.Type().Underlying().(*types.Interface)
+		if !isPointer && !isInterface && (lockset.IsLock(field.Type()) || holdsLock(field.Type(), depth+1)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mark notes that a value of type t may be written as a whole while shared.
+func (f *finder) mark(t types.Type, depth int) {
+	if depth > 8 {
+		return
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for field := range u.Fields() {
+			f.written[field.Origin()] = true
+			f.mark(field.Type(), depth+1)
+		}
+	case *types.Array:
+		f.mark(u.Elem(), depth+1)
+	}
+}
+
+func (f *finder) function(fn *ssa.Function) {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			f.instruction(instr)
+		}
+	}
+}
+
+func (f *finder) instruction(instr ssa.Instruction) {
+	switch instr := instr.(type) {
+	case *ssa.Store:
+		f.store(instr)
+	case *ssa.FieldAddr:
+		if addressTaken(instr) {
+			f.markAround(instr)
+			f.mark(accesspath.FieldOf(instr).Type(), 0)
+		}
+	case *ssa.Convert:
+		if b, ok := instr.Type().Underlying().(*types.Basic); ok && b.Kind() == types.UnsafePointer {
+			f.markPointee(instr.X.Type())
+		}
+	case ssa.CallInstruction:
+		f.call(instr.Common())
+	}
+}
+
+// store marks what an assignment to a shared object writes.
+func (f *finder) store(st *ssa.Store) {
+	if f.owner.Of(st.Addr, st) == ownership.Fresh {
+		return
+	}
+	f.markAround(st.Addr)
+	f.mark(st.Val.Type(), 0)
+}
+
+// markAround marks the field at addr, and those that it is a part of.
+func (f *finder) markAround(addr ssa.Value) {
+	for {
+		switch at := addr.(type) {
+		case *ssa.FieldAddr:
+			f.written[accesspath.FieldOf(at)] = true
+			addr = at.X
+		case *ssa.IndexAddr:
+			addr = at.X
+		default:
+			return
+		}
+	}
+}
+
+// addressTaken reports whether the address of a field is used for more than
+// to load, to store, and to select within it.
+func addressTaken(fa *ssa.FieldAddr) bool {
+	for _, ref := range *fa.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.UnOp, *ssa.FieldAddr, *ssa.DebugRef:
+		case *ssa.IndexAddr:
+			if indexTaken(ref) {
+				return true
+			}
+		case *ssa.Store:
+			if ref.Val == fa {
+				return true
+			}
+		case *ssa.Slice: // of an array: its elements are written elsewhere
+			return true
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// indexTaken is addressTaken for an element of an array.
+func indexTaken(at *ssa.IndexAddr) bool {
+	for _, ref := range *at.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.UnOp, *ssa.DebugRef, *ssa.FieldAddr:
+		case *ssa.Store:
+			if ref.Val == at {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// call marks what a call may write as a whole.
+func (f *finder) call(call *ssa.CallCommon) {
+	if b, ok := call.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "append", "copy", "clear":
+			f.markPointee(call.Args[0].Type())
+		}
+		return
+	}
+	fn, args := callers.Target(call)
+	if fn == nil || len(fn.Blocks) > 0 {
+		return
+	}
+	own := fn.Pkg != nil && fn.Pkg.Pkg == f.pkg // in assembly
+	for _, a := range args {
+		if mk, ok := a.(*ssa.MakeInterface); ok {
+			if overwrites(fn) {
+				f.markPointee(mk.X.Type())
+			}
+			continue
+		}
+		if _, isSlice := a.Type().Underlying().(*types.Slice); isSlice || own {
+			f.markPointee(a.Type())
+		}
+	}
+}
+
+// overwrites reports whether fn may write to what an interface leads to.
+func overwrites(fn *ssa.Function) bool {
+	path := ""
+	if fn.Object() != nil && fn.Object().Pkg() != nil {
+		path = fn.Object().Pkg().Path()
+	}
+	for _, name := range []string{"Unmarshal", "Decode", "Scan", "Bind", "Copy", "Parse"} {
+		if strings.HasPrefix(fn.Name(), name) {
+			return true
+		}
+	}
+	return path == "reflect" || path == "sort" || path == "slices" || strings.HasPrefix(path, "encoding/")
+}
+
+// markPointee marks what a pointer, slice or map of type t leads to.
+func (f *finder) markPointee(t types.Type) {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		f.mark(u.Elem(), 0)
+	case *types.Slice:
+		f.mark(u.Elem(), 0)
+	case *types.Map:
+		f.mark(u.Elem(), 0)
+	}
+}
