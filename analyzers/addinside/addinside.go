@@ -35,7 +35,7 @@ func run(pass *analysis.Pass) (any, error) {
 			if op.Mode != finding.Add || vetReports(op) || !c.uses(op.Fn, op.Key, finding.Done) {
 				continue
 			}
-			if wait := c.wait(op.Key); wait != nil && c.uncounted(op) {
+			if wait := c.wait(op); wait != nil && c.uncounted(op) {
 				c.report(op, wait)
 			}
 		}
@@ -76,9 +76,10 @@ func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) boo
 	return false
 }
 
-func (c *checker) wait(key syncops.Key) *syncops.Op {
-	for _, o := range c.list.ByKey[key] {
-		if o.Mode == finding.Wait {
+// wait gives a Wait that another goroutine may call.
+func (c *checker) wait(op *syncops.Op) *syncops.Op {
+	for _, o := range c.list.ByKey[op.Key] {
+		if o.Mode == finding.Wait && o.Fn != op.Fn {
 			return o
 		}
 	}

@@ -74,3 +74,15 @@ func Right(work []func()) { // ok
 	}
 	wg.Wait()
 }
+
+func Own() { // ok: the goroutine waits itself
+	go func() {
+		var ready sync.WaitGroup
+		if true {
+			ready.Add(1)
+			go func() { ready.Done() }()
+		}
+		func() { ready.Done() }()
+		ready.Wait()
+	}()
+}
