@@ -37,6 +37,9 @@ type Access struct {
 	// Each: Node is the operand of a range clause, and the access, which is
 	// Behind it, is made to one element in each iteration.
 	Each bool
+	// Through: the access, which is Behind Node, is to this embedded field of
+	// it, or to a path of them: the E of x.f that stands for x.E.f.
+	Through string
 	// Append: the access, which is Behind Node, is to the elements that append
 	// puts behind the end of the slice, if there is room.
 	Append bool
@@ -60,8 +63,8 @@ func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
 // Elements of a slice that never leaves its function are no shared memory.
 //
 // Missed: the elements that append reads when it moves them; what the language accesses without
-// an expression of its own (embedded pointers on the way to a promoted field,
-// results written by return); memory that unsafe or assembly reaches.
+// an expression of its own (all but one of several embedded pointers on the way
+// to a promoted field, results written by return); memory that unsafe or assembly reaches.
 func Enumerate(p *Package) []Access {
 	var all []Access
 	names := newClosureNames()
@@ -269,6 +272,7 @@ func (w *walker) selector(e *ast.SelectorExpr, mode Mode) {
 func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
 	recv := sel.Obj().(*types.Func).Signature().Recv()
 	_, byPointer := types.Unalias(recv.Type()).(*types.Pointer)
+	w.embedded(e, sel)
 	switch {
 	case isPointer(sel.Recv()):
 		if !byPointer && len(sel.Index()) == 1 && !types.IsInterface(recv.Type()) {
@@ -325,8 +329,10 @@ func (w *walker) address(e ast.Expr) {
 		switch {
 		case sel == nil:
 		case sel.Kind() != types.FieldVal || isPointer(sel.Recv()):
+			w.embedded(e, sel)
 			w.load(e.X)
 		default:
+			w.embedded(e, sel)
 			w.address(e.X)
 		}
 	case *ast.StarExpr:
@@ -381,16 +387,8 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 		} else {
 			w.elements(e.Args[0], Write, deferred)
 		}
-	case "copy":
-		w.elements(e.Args[0], Write, deferred)
-		w.elements(e.Args[1], Read, deferred)
-	case "append":
-		if a := w.elements(e.Args[0], Write, deferred); a != nil {
-			a.Append = true
-		}
-		if e.Ellipsis.IsValid() {
-			w.elements(e.Args[1], Read, deferred)
-		}
+	case "copy", "append":
+		w.bulk(name, e, deferred)
 	}
 	w.loads(e.Args...)
 }

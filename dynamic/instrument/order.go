@@ -304,11 +304,12 @@ func (o *orderer) builtin(name string, e *ast.CallExpr, n *node) {
 			o.expr(arg, n)
 		}
 	}
-	switch name {
-	case "copy":
+	switch {
+	case len(e.Args) < 2: // of copy and append
+	case name == "copy":
 		o.bound(e.Args[0], e.Args[1], n)
 		o.bound(e.Args[1], e.Args[0], n)
-	case "append":
+	case name == "append":
 		o.appending(e, n)
 	}
 }

@@ -388,7 +388,7 @@ func (g *generator) atom() string {
 	}
 	return g.pick("1", "c", "d", "*p", "G", "x.f", "y.f", "x.i", "x.next.f", "y.next.i", "x.in.v", "x.arr[1]", "len(y.s)",
 		"y.m[0]", "x.a.(int)", "y.s[1]", "x.st.sum()", "x.k[0]", "len(x.next.s)",
-		"x.s[x.s[0]&1]", "x.q[1].b", "y.ps.sum()", "int(y.at.Load())", "[2]int(x.s)[1]", "x.big[1].a")
+		"x.s[x.s[0]&1]", "x.q[1].b", "y.ps.sum()", "int(y.at.Load())", "[2]int(x.s)[1]", "x.big[1].a", "x.e1", "y.e2", "x.v2", "y.get()")
 }
 
 func (g *generator) cond(d int) string {
@@ -407,7 +407,7 @@ func (g *generator) cond(d int) string {
 
 func (g *generator) target() string {
 	return g.pick("x.f", "y.i", "x.next.f", "c", "G", "*p", "x.in.v", "x.m[3]", "x.s[(c)&1]", "y.m["+g.expr(1)+"]", "x.arr[0]", "x.ptr().i",
-		"x.s["+g.expr(1)+"&1]", "y.s[x.s[1]&1]", "x.q[c&1].b", "x.next.s[1]", "x.big[d&1].b", "x.ps.a")
+		"x.s["+g.expr(1)+"&1]", "y.s[x.s[1]&1]", "x.q[c&1].b", "x.next.s[1]", "x.big[d&1].b", "x.ps.a", "x.e1", "y.e2", "x.v1")
 }
 
 // stmt writes a statement, indented and of the given depth.

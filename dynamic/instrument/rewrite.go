@@ -220,6 +220,9 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 		if a.isBehind() {
 			pre, post, rank = "%srt.%s(", ", %d)", rankBehind
 		}
+		if a.Through != "" {
+			pre, post = "(*%srt.%s(&", "."+a.Through+", %d))"
+		}
 		if a.extent != nil {
 			post = ", " + a.extent.text(r) + post
 		}
