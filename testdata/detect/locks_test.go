@@ -3,7 +3,6 @@ package detect
 import (
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // Locked writer, unlocked reader: the reader forgot the lock.
@@ -40,7 +39,7 @@ func TestRaceHiddenByLocks(t *testing.T) {
 	both(
 		func() { *level = 1; c.mu.Lock(); c.n++; c.mu.Unlock() },
 		func() {
-			time.Sleep(200 * time.Microsecond) // the usual order
+			work() // the usual order
 			c.mu.Lock()
 			c.n++
 			c.mu.Unlock()
@@ -54,7 +53,7 @@ func TestNoRaceHiddenByLocks(t *testing.T) {
 	both(
 		func() { c.mu.Lock(); c.n++; *level = 1; c.mu.Unlock() },
 		func() {
-			time.Sleep(200 * time.Microsecond)
+			work()
 			c.mu.Lock()
 			c.n++
 			*level = 2

@@ -37,7 +37,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 20, "runs of each function, each with another seed; a racy one stops at its first hit")
 	flag.StringVar(&o.match, "match", "", "take functions whose name contains this `text` only")
 	flag.IntVar(&o.parallel, "parallel", 1, "functions at the same time")
-	flag.IntVar(&o.strength, "strength", 0, "strength of the noise in `microseconds` (default: as campaigns vary it)")
+	flag.IntVar(&o.strength, "strength", 1000, "strength of the noise in `microseconds`; 0 has campaigns choose it, faint noise for tests that sleep")
 	flag.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -81,7 +81,7 @@ func run(ctx context.Context, o options) (falseAlarms int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	text, falseAlarms := report(outcomes, files.leftOut, silenced, o.runs)
+	text, falseAlarms := report(outcomes, files.leftOut, silenced, o)
 	if o.out == "" {
 		_, err = os.Stdout.WriteString(text)
 	} else {

@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 		{function: function{"TestRaceB", "a_test.go", true}, runs: 20, why: oneSide},
 		{function: function{"TestNoRaceC", "a_test.go", false}, runs: 20},
 		{function: function{"TestNoRaceD", "a_test.go", false}, runs: 20, findings: found},
-	}, map[string]string{"TestE": "needs cgo"}, 2, 20)
+	}, map[string]string{"TestE": "needs cgo"}, 2, options{runs: 20, strength: 1000})
 	if alarms != 1 {
 		t.Errorf("%d false alarms, want 1", alarms)
 	}

@@ -11,7 +11,7 @@ import (
 
 // report writes the document, and gives how many clean functions had a race
 // confirmed.
-func report(outcomes []outcome, leftOut map[string]string, silenced, runs int) (text string, falseAlarms int) {
+func report(outcomes []outcome, leftOut map[string]string, silenced int, opts options) (text string, falseAlarms int) {
 	var racy, caught, clean, alarms, missed []outcome
 	for _, o := range outcomes {
 		switch {
@@ -32,10 +32,11 @@ func report(outcomes []outcome, leftOut map[string]string, silenced, runs int) (
 	b.WriteString("# The race detector's own suite\n\n")
 	b.WriteString("Made by `make racesuite`, which overwrites this file: the functions of `runtime/race/testdata` in the Go distribution under the\n")
 	b.WriteString("watch engine, every site monitored, each function alone in a process, with a new seed each run. The watch engine reports what it\n")
-	b.WriteString("catches in the act and knows no happens-before; the race detector finds all racy functions, most of them by happens-before alone.\n\n")
+	b.WriteString("catches in the act and knows no happens-before; the race detector finds all racy functions, most of them by happens-before alone.\n")
+	fmt.Fprintf(&b, "The strength of the noise is %d us in all runs; campaigns would make it faint here, as many functions sleep for a few milliseconds.\n\n", opts.strength)
 	fmt.Fprintf(&b, "- %s, %s/%s, %d cores, %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format("2006-01-02"))
-	fmt.Fprintf(&b, "- racy functions: **%d of %d confirmed** in up to %d runs, %d of them in the first\n", len(caught), len(racy), runs, inFirstRun(caught))
-	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean), runs)
+	fmt.Fprintf(&b, "- racy functions: **%d of %d confirmed** in up to %d runs, %d of them in the first\n", len(caught), len(racy), opts.runs, inFirstRun(caught))
+	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean), opts.runs)
 	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
 		fmt.Fprintf(&b, "- left out: %s, which %s\n", name, leftOut[name])
 	}
