@@ -2,7 +2,6 @@ package plan
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"strings"
 )
@@ -18,20 +17,6 @@ func (w *walker) elements(e ast.Expr, mode Mode, deferred bool) *Access {
 	a := w.record(e, e, mode, w.element(e))
 	a.Site.Behind, a.Deferred = true, deferred
 	return a
-}
-
-// bulk records the accesses of a call of copy or append. A call such as
-// copy(f()) has no operands to put the monitor at.
-func (w *walker) bulk(name string, e *ast.CallExpr, deferred bool) {
-	if len(e.Args) < 2 {
-		return
-	}
-	if a := w.elements(e.Args[0], Write, deferred); a != nil {
-		a.Append = name == "append"
-	}
-	if name == "copy" || e.Ellipsis.IsValid() {
-		w.elements(e.Args[1], Read, deferred)
-	}
 }
 
 // copiesElements reports whether the conversion of a slice to t does.
@@ -55,43 +40,6 @@ func (w *walker) pointee(e ast.Expr, mode Mode, deferred bool) {
 	a := w.record(e, e, mode, w.deref(e))
 	a.Site.Behind, a.Deferred = true, deferred
 	a.Site.Expr = "*" + a.Site.Expr
-}
-
-// atomic records the access that the call e of sync/atomic makes.
-func (w *walker) atomic(e *ast.CallExpr, deferred bool) {
-	fun, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr)
-	if !ok {
-		return
-	}
-	fn, ok := w.info.Uses[fun.Sel].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" {
-		return
-	}
-	mode := AtomicWrite
-	if strings.HasPrefix(fn.Name(), "Load") {
-		mode = AtomicRead
-	}
-	sel := w.info.Selections[fun]
-	switch {
-	case sel == nil && len(e.Args) > 0:
-		if addr, ok := ast.Unparen(e.Args[0]).(*ast.UnaryExpr); ok && addr.Op == token.AND {
-			w.atomicPlace(addr.X, mode, deferred)
-		} else {
-			w.pointee(e.Args[0], mode, deferred)
-		}
-	case sel == nil || sel.Kind() != types.MethodVal || len(sel.Index()) > 1:
-	case isPointer(sel.Recv()):
-		w.pointee(fun.X, mode, deferred)
-	default:
-		w.atomicPlace(fun.X, mode, deferred)
-	}
-}
-
-func (w *walker) atomicPlace(e ast.Expr, mode Mode, deferred bool) {
-	e = ast.Unparen(e)
-	if w.info.Types[e].Addressable() && w.sharedPlace(e) {
-		w.record(e, e, mode, w.variable(e)).Deferred = deferred
-	}
 }
 
 // embedded records the read of the embedded field through which e, a field or

@@ -62,9 +62,9 @@ func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
 // that is copied) is one site; so is the read of the elements in a range loop.
 // Elements of a slice that never leaves its function are no shared memory.
 //
-// Missed: the elements that append reads when it moves them; what the language accesses without
-// an expression of its own (all but one of several embedded pointers on the way
-// to a promoted field, results written by return); memory that unsafe or assembly reaches.
+// Missed: what the language accesses without an expression of its own (all but
+// one of several embedded pointers on the way to a promoted field, results
+// written by return); memory that unsafe or assembly reaches.
 func Enumerate(p *Package) []Access {
 	var all []Access
 	names := newClosureNames()
@@ -346,51 +346,6 @@ func (w *walker) address(e ast.Expr) {
 	default:
 		w.load(e)
 	}
-}
-
-func (w *walker) call(e *ast.CallExpr) {
-	deferred := w.deferred
-	w.deferred = false
-	if b := builtin(w.info, e.Fun); b != "" {
-		w.builtinCall(b, e, deferred)
-		return
-	}
-	if w.fromUintptr(e) {
-		defer w.skipping(UnsafeArithmetic)()
-	}
-	if w.info.Types[e.Fun].IsType() && copiesElements(w.info.TypeOf(e)) {
-		w.elements(e.Args[0], Read, deferred)
-	}
-	w.atomic(e, deferred)
-	w.load(e.Fun) // types and declared functions yield nothing
-	w.loads(e.Args...)
-}
-
-// skipping skips what is found until the result is called, unless it is
-// skipped anyway.
-func (w *walker) skipping(why Reason) (restore func()) {
-	before := w.skip
-	if before == "" {
-		w.skip = why
-	}
-	return func() { w.skip = before }
-}
-
-func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
-	switch name {
-	case "Sizeof", "Offsetof", "Alignof":
-		return
-	case "delete", "clear":
-		if isMap(w.info.TypeOf(e.Args[0])) {
-			m := ast.Unparen(e.Args[0])
-			w.record(m, m, Write, w.mapVariable(m)).Deferred = deferred
-		} else {
-			w.elements(e.Args[0], Write, deferred)
-		}
-	case "copy", "append":
-		w.bulk(name, e, deferred)
-	}
-	w.loads(e.Args...)
 }
 
 func (w *walker) composite(e *ast.CompositeLit) {

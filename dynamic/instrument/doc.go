@@ -5,6 +5,9 @@
 //	x.f = v       (*rt.W(&x.f, id)) = v      write
 //	m[k]          rt.MR(m, id)[k]            read of a map
 //	delete(m, k)  delete(rt.MW(m, id), k)    write of a map
+//	s[i]          (*rt.R(&s[i], id))         read of an element
+//	copy(s, t)    copy(rt.WN(s, len(t), id), rt.RN(t, len(s), id))
+//	x.n.Load()    (*rt.AR(&x.n, id)).Load()  atomic read
 //
 // # The rule
 //
@@ -26,6 +29,11 @@
 // Where that is not possible the access is left alone, with a reason. File
 // order.go knows what gc hoists, stmt.go and its neighbours where the
 // temporaries of each kind of statement go, buffer.go edits text.
+//
+// Two calls come just after the access, at the start of a loop's body: that
+// for the element which an iteration has read, and that for a loop variable
+// which the clause has assigned. Nothing synchronises between them and the
+// access either, so that what is seen then is as unordered as before it.
 //
 // # The text
 //

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+func (w *walker) call(e *ast.CallExpr) {
+	deferred := w.deferred
+	w.deferred = false
+	if b := builtin(w.info, e.Fun); b != "" {
+		w.builtinCall(b, e, deferred)
+		return
+	}
+	if w.fromUintptr(e) {
+		defer w.skipping(UnsafeArithmetic)()
+	}
+	if w.info.Types[e.Fun].IsType() && copiesElements(w.info.TypeOf(e)) {
+		w.elements(e.Args[0], Read, deferred)
+	}
+	w.atomic(e, deferred)
+	w.load(e.Fun) // types and declared functions yield nothing
+	w.loads(e.Args...)
+}
+
+// skipping skips what is found until the result is called, unless it is
+// skipped anyway.
+func (w *walker) skipping(why Reason) (restore func()) {
+	before := w.skip
+	if before == "" {
+		w.skip = why
+	}
+	return func() { w.skip = before }
+}
+
+func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
+	switch name {
+	case "Sizeof", "Offsetof", "Alignof":
+		return
+	case "delete", "clear":
+		if isMap(w.info.TypeOf(e.Args[0])) {
+			m := ast.Unparen(e.Args[0])
+			w.record(m, m, Write, w.mapVariable(m)).Deferred = deferred
+		} else {
+			w.elements(e.Args[0], Write, deferred)
+		}
+	case "copy", "append":
+		w.bulk(name, e, deferred)
+	}
+	w.loads(e.Args...)
+}
+
+// bulk records the accesses of a call of copy or append. A call such as
+// copy(f()) has no operands to put the monitor at.
+func (w *walker) bulk(name string, e *ast.CallExpr, deferred bool) {
+	if len(e.Args) < 2 {
+		return
+	}
+	if a := w.elements(e.Args[0], Write, deferred); a != nil {
+		a.Append = name == "append"
+	}
+	if name == "copy" || e.Ellipsis.IsValid() {
+		w.elements(e.Args[1], Read, deferred)
+	}
+}
+
+// atomic records the access that the call e of sync/atomic makes.
+func (w *walker) atomic(e *ast.CallExpr, deferred bool) {
+	fun, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	fn, ok := w.info.Uses[fun.Sel].(*types.Func)
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" {
+		return
+	}
+	mode := AtomicWrite
+	if strings.HasPrefix(fn.Name(), "Load") {
+		mode = AtomicRead
+	}
+	sel := w.info.Selections[fun]
+	switch {
+	case sel == nil && len(e.Args) > 0:
+		if addr, ok := ast.Unparen(e.Args[0]).(*ast.UnaryExpr); ok && addr.Op == token.AND {
+			w.atomicPlace(addr.X, mode, deferred)
+		} else {
+			w.pointee(e.Args[0], mode, deferred)
+		}
+	case sel == nil || sel.Kind() != types.MethodVal || len(sel.Index()) > 1:
+	case isPointer(sel.Recv()):
+		w.pointee(fun.X, mode, deferred)
+	default:
+		w.atomicPlace(fun.X, mode, deferred)
+	}
+}
+
+func (w *walker) atomicPlace(e ast.Expr, mode Mode, deferred bool) {
+	e = ast.Unparen(e)
+	if w.info.Types[e].Addressable() && w.sharedPlace(e) {
+		w.record(e, e, mode, w.variable(e)).Deferred = deferred
+	}
+}
