@@ -91,10 +91,17 @@ func (c *call) failed(err error) int {
 	var config *build.ConfigError
 	var usage *driver.UsageError
 	output, compile := compilerOutput(err)
+	fault, broken := environmentFault(err.Error())
+	if !broken && errors.As(err, new(*build.RewriteError)) {
+		fault, broken = diskFault()
+	}
 	switch {
 	case c.ctx.Err() != nil || errors.Is(err, context.Canceled):
 		c.tell("interrupted, with no finding so far")
 		return exitInterrupted
+	case broken:
+		c.tell(fault)
+		return exitIncomplete
 	case errors.As(err, &config) || errors.As(err, &usage):
 		return c.usage("%v", err)
 	case compile:
@@ -117,6 +124,14 @@ func (c *call) uncompiled(output string, code int) int {
 
 // compiler shows what the compiler said of packages that do not compile.
 func (c *call) compiler(output string) {
+	fault, broken := environmentFault(output)
+	if !broken {
+		fault, broken = diskFault()
+	}
+	if broken {
+		c.tell(fault)
+		return
+	}
 	fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
 	c.tell("the packages do not compile: mend that first")
 }
