@@ -24,6 +24,27 @@ func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the monitor's source: %w", err)
 	}
+	rewritten, err := rewrite(ctx, m, p)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(rewritten, flushes(m, rewritten))
+	ws, err := prepare(m, rewritten, monitor)
+	if err == nil {
+		ws.plan = p
+	}
+	return ws, err
+}
+
+// Decide makes skips of the sites of p that the rewriter has to leave alone, as
+// [Prepare] does, and builds nothing.
+func Decide(ctx context.Context, m *Module, p *plan.Plan) error {
+	_, err := rewrite(ctx, m, p)
+	return err
+}
+
+// rewrite gives the rewritten files by the absolute paths of their originals.
+func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, error) {
 	sites := make(map[plan.Key]*plan.Site, len(p.Sites))
 	for i := range p.Sites {
 		sites[p.Sites[i].Key()] = &p.Sites[i]
@@ -44,12 +65,7 @@ func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
 			skip(p.Site(left.Site.ID), left.Reason)
 		}
 	}
-	maps.Copy(rewritten, flushes(m, rewritten))
-	ws, err := prepare(m, rewritten, monitor)
-	if err == nil {
-		ws.plan = p
-	}
-	return ws, err
+	return rewritten, nil
 }
 
 func skip(s *plan.Site, why plan.Reason) {

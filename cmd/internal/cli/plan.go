@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
 )
 
 var planCommand = command{
@@ -37,6 +38,9 @@ marks those that a suspected finding names, which are watched first.`,
 func runPlan(c *call) int {
 	p := newProgress(c.stderr)
 	pl, err := c.makePlan(p, "", c.buildFlags())
+	if err == nil { // the rewriter has a say too
+		err = build.Decide(c.ctx, pl.module, pl.plan)
+	}
 	p.clear()
 	if err != nil {
 		return c.failed(err)
