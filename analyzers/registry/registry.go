@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/addinside"
 	"github.com/interlock-go/interlock/analyzers/alias"
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
+	"github.com/interlock-go/interlock/analyzers/captured"
 	"github.com/interlock-go/interlock/analyzers/closerace"
 	"github.com/interlock-go/interlock/analyzers/doublelock"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -34,6 +35,7 @@ func Checks() []Check {
 		{finding.Unguarded, guardedby.Analyzer},
 		{finding.UnderReadLock, readlock.Analyzer},
 		{finding.MixedAtomic, atomicmix.Analyzer},
+		{finding.Captured, captured.Analyzer},
 		{finding.UsedAfterLock, alias.Analyzer},
 		{finding.DifferentLocks, mixedlocks.Analyzer},
 		{finding.WrittenLate, latewrite.Analyzer},

@@ -1,0 +1,223 @@
+package captured
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports variables that a goroutine captures and its starter uses.
+var Analyzer = &analysis.Analyzer{
+	Name:       "captured",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.Captured),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.Captured, func(r *check.Reporter) {
+		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+		c := &checker{list: list, reporter: r}
+		for _, fn := range list.Prog.Funcs {
+			if list.Prog.InTest(fn) {
+				continue
+			}
+			starts := map[ssa.CallInstruction]bool{}
+			for _, s := range list.Graph.Sites(fn) {
+				if s.Mode == callers.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
+					starts[s.Instr] = true
+					c.started(s)
+				}
+			}
+		}
+	})
+}
+
+type checker struct {
+	list     *accesses.List
+	reporter *check.Reporter
+}
+
+// started judges the variables that the goroutine of s captures.
+func (c *checker) started(s callers.Site) {
+	mk := creation(s)
+	if mk == nil {
+		return
+	}
+	free := c.unordered(s.Callee)
+	for i, b := range mk.Bindings {
+		cell, ok := b.(*ssa.Alloc)
+		if !ok || cell.Comment == "" {
+			continue
+		}
+		inner := accessesTo(s.Callee.FreeVars[i], free)
+		if other := c.conflict(s.Instr, cell, inner); other != nil {
+			c.report(s, cell, other)
+		}
+	}
+}
+
+func creation(s callers.Site) *ssa.MakeClosure {
+	for _, ref := range *s.Callee.Referrers() {
+		if mk, ok := ref.(*ssa.MakeClosure); ok && mk.Parent() == s.Caller {
+			return mk
+		}
+	}
+	return nil
+}
+
+// use is the accesses of one side to a variable.
+type use struct{ reads, writes []ssa.Instruction }
+
+// accessesTo lists the loads and stores at addr that are in the set.
+func accessesTo(addr ssa.Value, in map[ssa.Instruction]bool) use {
+	var u use
+	for _, ref := range *addr.Referrers() {
+		if !in[ref] {
+			continue
+		}
+		switch ref := ref.(type) {
+		case *ssa.UnOp:
+			if ref.Op == token.MUL {
+				u.reads = append(u.reads, ref)
+			}
+		case *ssa.Store:
+			if ref.Addr == addr {
+				u.writes = append(u.writes, ref)
+			}
+		}
+	}
+	return u
+}
+
+// unordered lists the instructions of a goroutine's function at which it
+// holds no lock and has not waited for anything since it was started.
+func (c *checker) unordered(fn *ssa.Function) map[ssa.Instruction]bool {
+	set := map[ssa.Instruction]bool{}
+	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if len(s.Held()) == 0 && !waitedBefore(instr) {
+			set[instr] = true
+		}
+	})
+	return set
+}
+
+// waitedBefore reports whether a wait comes before at on every way there.
+func waitedBefore(at ssa.Instruction) bool {
+	for b := at.Block(); b != nil; b = b.Idom() {
+		for _, instr := range b.Instrs {
+			if instr == at {
+				break
+			}
+			if surelyWaits(instr) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// conflict gives an access of the starter, after the start and before it may
+// have waited, that conflicts with one of inner; or the start itself, if it
+// is in a loop and all its goroutines write the variable.
+func (c *checker) conflict(start ssa.CallInstruction, cell *ssa.Alloc, inner use) ssa.Instruction {
+	var found ssa.Instruction
+	accesses.Reached(start, func(instr ssa.Instruction) bool {
+		if found != nil || instr == ssa.Instruction(cell) || waits(instr, 0) {
+			return false
+		}
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if instr.Addr == cell && len(inner.reads)+len(inner.writes) > 0 {
+				found = instr
+			}
+		case *ssa.UnOp:
+			if instr.X == cell && instr.Op == token.MUL && len(inner.writes) > 0 {
+				found = instr
+			}
+		case *ssa.Go:
+			if instr == start && len(inner.writes) > 0 {
+				found = instr
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+func (c *checker) report(s callers.Site, cell *ssa.Alloc, other ssa.Instruction) {
+	inside := c.mention(s.Callee, cell, s.Callee.Pos())
+	outside := c.mention(s.Caller, cell, other.Pos())
+	what := "its starter goes on to use it"
+	if other == ssa.Instruction(s.Instr) {
+		outside = inside
+		what = "so do the other goroutines that the loop starts"
+	}
+	if inside == nil {
+		return
+	}
+	if outside == nil { // the results that a return statement sets
+		outside = inside
+	}
+	f := &finding.Finding{
+		Title: fmt.Sprintf("variable %s is shared with the goroutine that captures it", cell.Comment),
+		Message: fmt.Sprintf("the goroutine started here uses %s, and %s, without waiting. Give the goroutine a variable of its own, or wait for it first.",
+			cell.Comment, what),
+		Variable: finding.Variable{Package: c.list.Prog.Pkg.Pkg.Path(), Function: c.list.Prog.FuncName(s.Caller), Name: cell.Comment, Kind: "captured"},
+		Accesses: []finding.Access{c.side(s.Callee, inside, finding.Write)},
+	}
+	if outside != inside {
+		mode := finding.Read
+		if _, ok := other.(*ssa.Store); ok {
+			mode = finding.Write
+		}
+		f.Accesses = append(f.Accesses, c.side(s.Caller, outside, mode))
+	}
+	c.reporter.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
+}
+
+func (c *checker) side(fn *ssa.Function, at *ast.Ident, mode finding.Mode) finding.Access {
+	return finding.Access{
+		Position: accesses.Position(c.list.Prog.Fset(), at.Pos(), at.End()),
+		Package:  c.list.Prog.Pkg.Pkg.Path(),
+		Function: c.list.Prog.FuncName(fn),
+		Expr:     at.Name,
+		Mode:     mode,
+	}
+}
+
+// mention gives the identifier of the variable at pos, or else the first in
+// fn behind it; loads of locals have no position of their own.
+func (c *checker) mention(fn *ssa.Function, cell *ssa.Alloc, pos token.Pos) *ast.Ident {
+	var found *ast.Ident
+	if fn.Syntax() == nil {
+		return nil
+	}
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if ok && found == nil && id.Pos() >= pos {
+			if obj := c.list.Prog.Info().Uses[id]; obj != nil && obj.Pos() == cell.Pos() {
+				found = id
+			}
+		}
+		return found == nil
+	})
+	return found
+}

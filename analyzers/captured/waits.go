@@ -1,0 +1,68 @@
+package captured
+
+import (
+	"go/token"
+	"regexp"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// waiting matches the names of functions that may wait for other goroutines,
+// and of those that make others wait.
+var waiting = regexp.MustCompile(`(?i)wait|lock|join|stop|close|shutdown|drain|sleep|recv|receive|done|kill|sync|flush`)
+
+// waits reports whether instr may order the goroutine with others: it
+// receives, selects, or calls what may. Unknown function values may.
+func waits(instr ssa.Instruction, depth int) bool {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		return instr.Op == token.ARROW
+	case *ssa.Select, *ssa.Send:
+		return true
+	case *ssa.RunDefers:
+		return true
+	case *ssa.Call:
+		return callWaits(&instr.Call, depth)
+	}
+	return false
+}
+
+// surelyWaits reports whether instr waits for what another goroutine does.
+func surelyWaits(instr ssa.Instruction) bool {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		return instr.Op == token.ARROW
+	case *ssa.Select:
+		return true
+	case *ssa.Call:
+		fn := instr.Call.StaticCallee()
+		return fn != nil && waiting.MatchString(fn.Name())
+	}
+	return false
+}
+
+func callWaits(call *ssa.CallCommon, depth int) bool {
+	if _, ok := call.Value.(*ssa.Builtin); ok {
+		return false
+	}
+	if call.IsInvoke() {
+		return waiting.MatchString(call.Method.Name())
+	}
+	fn := ssair.Origin(call.StaticCallee())
+	switch {
+	case fn == nil || depth > 3:
+		return true
+	case len(fn.Blocks) == 0 || waiting.MatchString(fn.Name()):
+		return waiting.MatchString(fn.Name())
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if _, ok := instr.(*ssa.RunDefers); !ok && waits(instr, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
