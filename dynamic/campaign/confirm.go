@@ -63,12 +63,17 @@ func message(v finding.Variable, a, b *finding.Access) string {
 	switch {
 	case v.Kind == plan.KindMap:
 		harm = "the map may be corrupted, and the runtime ends the program when it notices"
-	case a.Mode == finding.Write && b.Mode == finding.Write:
+	case writes(a.Mode) && writes(b.Mode):
 		harm = "one of the writes may be lost"
 	}
 	return fmt.Sprintf("Goroutine %d was about to %s %s in %s while goroutine %d was about to %s it in %s, and nothing orders the two: %s.",
-		a.Goroutine.ID, a.Mode, a.Expr, a.Function, b.Goroutine.ID, b.Mode, b.Function, harm)
+		a.Goroutine.ID, verb(a.Mode), a.Expr, a.Function, b.Goroutine.ID, verb(b.Mode), b.Function, harm)
 }
+
+func writes(m finding.Mode) bool { return m == finding.Write || m == finding.AtomicWrite }
+
+// verb says what an access of mode m does.
+func verb(m finding.Mode) string { return strings.Replace(string(m), "atomic-", "atomically ", 1) }
 
 // access joins what the plan knows of a site with what the run saw there.
 func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
