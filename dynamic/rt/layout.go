@@ -87,8 +87,8 @@ type visit uint64
 // maxSites bounds site ids, so that they fit a visit. They are dense.
 const maxSites = 1 << 24
 
-func makeVisit(a *access) visit {
-	return visit(a.addr>>3)<<40 | visit(a.site&(maxSites-1))<<16 | visit(a.goid&0x3fff)<<2 | visit(a.mode)
+func makeVisit(granule uintptr, a *access) visit {
+	return visit(granule)<<40 | visit(a.site&(maxSites-1))<<16 | visit(a.goid&0x3fff)<<2 | visit(a.mode)
 }
 
 func (v visit) site() uint32 { return uint32(v>>16) & (maxSites - 1) }

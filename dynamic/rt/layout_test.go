@@ -76,7 +76,7 @@ func TestSiteStateRoundTrip(t *testing.T) {
 func TestVisitConflicts(t *testing.T) {
 	const addr = 0xc000123458
 	visitBy := func(addr uintptr, goid int64, site uint32, m mode) visit {
-		return makeVisit(&access{addr: addr, size: 8, goid: goid, site: site, mode: m})
+		return makeVisit(addr>>3, &access{addr: addr, size: 8, goid: goid, site: site, mode: m})
 	}
 	v := visitBy(addr, 7, 5, writes)
 	if v.site() != 5 {

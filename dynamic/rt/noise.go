@@ -103,7 +103,7 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 		s.update(func(st siteState) siteState { return st | siteReached })
 	}
 	if a.goid != 0 {
-		notice(s, a)
+		notice(s, a, n)
 	}
 	state := s.load()
 	now = nanotime()
@@ -127,20 +127,25 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	return ns, now
 }
 
-// notice looks who was at this granule last. Two goroutines, one of them
+// notice looks who was at these granules last. Two goroutines, one of them
 // writing, make both sites near: worth more windows, and the next one at once.
 // (TSVD, Li and others 2019, calls it a near miss.)
-func notice(s *site, a *access) {
-	v := makeVisit(a)
-	last := &visits[mix(uint64(a.addr>>3))%uint64(len(visits))]
-	old := visit(last.Load())
-	if old == v {
-		return
-	}
-	last.Store(uint64(v))
-	if old.conflicts(v) {
-		s.comeNear()
-		sites[old.site()].comeNear()
+func notice(s *site, a *access, n uint64) {
+	const most = 64 // granules looked at; of a longer range, a sample
+	first, last := a.addr>>3, (a.addr+a.size-1)>>3
+	step := (last-first)/most + 1
+	for granule := first + uintptr(n)%step; granule <= last; granule += step {
+		v := makeVisit(granule, a)
+		place := &visits[mix(uint64(granule))%uint64(len(visits))]
+		old := visit(place.Load())
+		if old == v {
+			continue
+		}
+		place.Store(uint64(v))
+		if old.conflicts(v) {
+			s.comeNear()
+			sites[old.site()].comeNear()
+		}
 	}
 }
 
