@@ -3,6 +3,7 @@ package closerace
 import (
 	_ "embed"
 	"fmt"
+	"go/types"
 	"reflect"
 
 	"golang.org/x/tools/go/analysis"
@@ -11,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/syncops"
 )
 
@@ -72,12 +74,34 @@ func (c *checker) polled(op *syncops.Op) *syncops.Op {
 
 // send gives a send that nothing keeps from coming after the close.
 func (c *checker) send(op *syncops.Op) *syncops.Op {
+	if !c.meantForMany(op) {
+		return nil
+	}
 	for _, o := range c.list.ByKey[op.Key] {
 		if o.Mode == finding.Send && o.Alone && o.Fn != op.Fn && c.free(o) && unasked(o) && unasked(op) {
 			return o
 		}
 	}
 	return nil
+}
+
+// meantForMany reports whether the struct that holds the channel has a lock:
+// then its methods are meant to be called by several goroutines.
+func (c *checker) meantForMany(op *syncops.Op) bool {
+	obj := c.list.Prog.Pkg.Pkg.Scope().Lookup(op.Key.Name.Type)
+	if obj == nil || op.Key.Name.Package != c.list.Prog.Pkg.Pkg.Path() {
+		return false
+	}
+	st, ok := obj.Type().Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for f := range st.Fields() {
+		if lockset.IsLock(f.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // unasked reports whether op happens in every call, whatever the state is,

@@ -19,6 +19,12 @@
 //
 // WRONG: Send may run while Close does; to send on a closed channel panics.
 //
+//	type Queue struct {
+//		mu    sync.Mutex
+//		items chan int
+//		…
+//	}
+//
 //	func (q *Queue) Send(v int) { q.items <- v }
 //	func (q *Queue) Close()     { close(q.items) }
 //
@@ -34,7 +40,8 @@
 //
 // Only exported functions and methods are judged, which any goroutine may
 // call, and only where neither holds a lock and the sender asks nothing
-// before it sends.
+// before it sends; a send, moreover, only of types that have a lock, and are
+// thus meant for several goroutines.
 //
 // Missed: everything with a protocol, right or wrong. Reported falsely: types
 // whose users have to call Close last, and do.

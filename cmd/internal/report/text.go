@@ -195,7 +195,10 @@ func (t *text) summary() {
 	if c.Lost > 0 {
 		t.line("the monitor dropped %s: a race there may have gone unseen", count(int(c.Lost), "event"))
 	}
-	if t.r.Interrupted {
+	switch {
+	case t.r.Interrupted && len(t.r.Findings) == 0:
+		t.line("interrupted before anything was found")
+	case t.r.Interrupted:
 		t.line("interrupted: this is what was found so far")
 	}
 	if n := len(t.r.Problems); n > 0 {
