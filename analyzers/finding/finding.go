@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // SchemaVersion is the version of the JSON form of a [Finding]. It is raised
@@ -168,6 +169,15 @@ type Edge struct {
 	Function string    `json:"function"`
 	Via      string    `json:"via,omitempty"`   // what the call leads to: "(*T).M at file.go:12 locks it"
 	Since    *Position `json:"since,omitempty"` // where From was locked
+}
+
+// ShortLock gives Type.field of a lock class, or the name of a package variable.
+func ShortLock(class string) string {
+	last := class[strings.LastIndexByte(class, '/')+1:]
+	if _, name, ok := strings.Cut(last, "."); ok {
+		return name
+	}
+	return last
 }
 
 // Evidence is what a campaign of monitored runs has shown.

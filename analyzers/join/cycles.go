@@ -78,7 +78,7 @@ func (j *joiner) peers() map[string]bool {
 
 // peerCycle makes one finding of all functions that lock two peers of the class.
 func (j *joiner) peerCycle(class string) *finding.Finding {
-	f := &finding.Finding{Title: fmt.Sprintf("two %s are locked in the order in which they are passed", short(class))}
+	f := &finding.Finding{Title: fmt.Sprintf("two %s are locked in the order in which they are passed", finding.ShortLock(class))}
 	seen := map[string]bool{}
 	reads := true
 	for _, o := range j.edges[[2]string{class, class}] {
@@ -202,10 +202,10 @@ func (j *joiner) cycle(orders []*Order) *finding.Finding {
 	var pending []string
 	for i, o := range orders {
 		f.Cycle = append(f.Cycle, o.Edge)
-		names = append(names, short(o.From))
-		says = append(says, fmt.Sprintf("%s holds %s and waits for %s", o.Function, short(o.From), short(o.To)))
+		names = append(names, finding.ShortLock(o.From))
+		says = append(says, fmt.Sprintf("%s holds %s and waits for %s", o.Function, finding.ShortLock(o.From), finding.ShortLock(o.To)))
 		if o.ToRead && orders[(i+1)%len(orders)].FromRead {
-			pending = append(pending, short(o.To))
+			pending = append(pending, finding.ShortLock(o.To))
 		}
 	}
 	f.Title = "locks are taken in a circle: " + strings.Join(append(names, names[0]), " -> ")
@@ -217,14 +217,4 @@ func (j *joiner) cycle(orders []*Order) *finding.Finding {
 		f.Message += fmt.Sprintf(" Of %s only the read side is held and waited for; it takes a writer that waits in between, as new readers queue behind it.", strings.Join(pending, " and "))
 	}
 	return f
-}
-
-// short gives Type.field of a class, or the name of a package variable.
-func short(class string) string {
-	class = class[strings.LastIndexByte(class, '/')+1:]
-	_, name, ok := strings.Cut(class, ".")
-	if !ok {
-		return class
-	}
-	return name
 }

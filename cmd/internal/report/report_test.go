@@ -77,6 +77,20 @@ func sample() *Report {
 	}
 }
 
+// cycle is a report with a lock-order cycle.
+func cycle() *Report {
+	f := &finding.Finding{
+		Code: finding.LockCycle, Status: finding.Suspected, Title: "Store.mu and Index.mu are locked in both orders",
+		Message: "At the same moment, (*Store).Put holds Store.mu and waits for Index.mu, while (*Index).Rebuild holds Index.mu and waits for Store.mu: all of them wait forever.",
+		Cycle: []finding.Edge{
+			{From: "m/bank.Store.mu", To: "m/bank.Index.mu", Position: finding.Position{File: "store.go", Line: 9, Column: 13}, Function: "(*Store).Put", Via: "(*Index).add at index.go:6", Since: &finding.Position{File: "store.go", Line: 7, Column: 11}},
+			{From: "m/bank.Index.mu", To: "m/bank.Store.mu", Position: finding.Position{File: "index.go", Line: 14, Column: 17}, Function: "(*Index).Rebuild", Since: &finding.Position{File: "index.go", Line: 12, Column: 11}},
+		},
+	}
+	finding.Seal([]*finding.Finding{f})
+	return &Report{Command: "check", Version: "v0.1.0", Findings: []*finding.Finding{f}}
+}
+
 func render(t *testing.T, h Handler, r *Report) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -101,7 +115,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func TestSampleIsValid(t *testing.T) {
-	for _, f := range sample().Findings {
+	for _, f := range append(sample().Findings, cycle().Findings...) {
 		if err := f.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -117,6 +131,7 @@ func TestGolden(t *testing.T) {
 		"full":        sample(),
 		"empty":       {Command: "check", Version: "v0.1.0"},
 		"interrupted": interrupted,
+		"cycle":       cycle(),
 	} {
 		for _, format := range Formats() {
 			h, err := For(format)

@@ -165,14 +165,6 @@ func accessText(a *finding.Access) string {
 	return s
 }
 
-func edgeText(e *finding.Edge) string {
-	s := fmt.Sprintf("holding %s, waits for %s", e.From, e.To)
-	if e.Via != "" {
-		s += " in " + e.Via
-	}
-	return s
-}
-
 func (c *converter) location(p finding.Position, function, text string) sarifLocation {
 	loc := sarifLocation{Physical: sarifPhysical{Artifact: c.artifact(p.File), Region: c.region(p)}, Message: &sarifText{text}}
 	if function != "" {
@@ -219,8 +211,13 @@ func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
 			flow.Locations = append(flow.Locations, c.step(a.Goroutine.Stack[j], "calls"))
 		}
 		flow.Locations = append(flow.Locations, sarifStep{Location: c.location(a.Position, a.Function, accessText(a)), Importance: "essential"})
-		longest = max(longest, len(flow.Locations))
 		flows = append(flows, flow)
+	}
+	if len(flows) == 0 {
+		flows = c.cycleFlows(f)
+	}
+	for _, flow := range flows {
+		longest = max(longest, len(flow.Locations))
 	}
 	for _, flow := range flows {
 		for j := range flow.Locations {

@@ -109,20 +109,6 @@ func (t *text) access(a *finding.Access, locks bool) {
 	}
 }
 
-// edge writes one step of a lock-order cycle.
-func (t *text) edge(e *finding.Edge) {
-	since := ""
-	if e.Since != nil {
-		since = " (locked at " + t.r.place(*e.Since) + ")"
-	}
-	t.line("    at %s in %s, holding %s%s:", t.r.place(e.Position), e.Function, e.From, since)
-	via := ""
-	if e.Via != "" {
-		via = " in " + e.Via
-	}
-	t.line("        waits for %s%s", e.To, via)
-}
-
 // own leaves out the frames of package testing, which every test has.
 func own(frames []finding.Frame) []finding.Frame {
 	return slices.DeleteFunc(slices.Clone(frames), func(f finding.Frame) bool { return strings.HasPrefix(f.Function, "testing.") })
