@@ -136,7 +136,7 @@ func notice(s *site, a *access, n uint64) {
 	step := (last-first)/most + 1
 	for granule := first + uintptr(n)%step; granule <= last; granule += step {
 		v := makeVisit(granule, a)
-		place := &visits[mix(uint64(granule))%uint64(len(visits))]
+		place := &visits[granule%uintptr(len(visits))]
 		old := visit(place.Load())
 		if old == v {
 			continue
