@@ -16,9 +16,9 @@ import (
 
 // both are the test binaries of a module, built each way.
 type both struct {
-	flags     []string       // of the test binaries
-	binaries  []build.Binary // instrumented
-	plain     []string       // in the same order; "" for a package without tests
+	flags     []string          // of the test binaries
+	binaries  []build.Binary    // instrumented
+	plain     map[string]string // package -> binary, for those with tests
 	workspace *build.Workspace
 	plan      *plan.Plan
 	rewritten int    // files
@@ -32,14 +32,20 @@ func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
 	if err := warm(ctx, m, dir); err != nil {
 		return nil, err
 	}
-	b := &both{flags: m.flags, table: filepath.Join(tmp, "sites")}
+	b := &both{flags: m.flags, plain: map[string]string{}, table: filepath.Join(tmp, "sites")}
+	// The plain build comes first: loading has the go command compile the
+	// packages as they are, and the plain build would find that done.
+	if err := b.buildPlain(ctx, m, dir, tmp); err != nil {
+		return nil, err
+	}
 	if err := b.instrument(ctx, m, dir); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(b.table, campaign.SiteTable(b.plan), 0o644); err != nil {
+		b.workspace.Close()
 		return nil, err
 	}
-	return b, b.buildPlain(ctx, dir, tmp)
+	return b, nil
 }
 
 // warm builds the dependencies, so that the two builds find them built.
@@ -82,20 +88,21 @@ func (b *both) instrument(ctx context.Context, m module, dir string) error {
 
 // buildPlain builds the tests with the linker flags of the instrumented ones,
 // as `go test` does too.
-func (b *both) buildPlain(ctx context.Context, dir, tmp string) error {
-	for i, bin := range b.binaries {
-		if bin.Path == "" {
-			b.plain = append(b.plain, "")
-			continue
-		}
-		path := filepath.Join(tmp, "plain", fmt.Sprint(i), filepath.Base(bin.Path))
+func (b *both) buildPlain(ctx context.Context, m module, dir, tmp string) error {
+	args := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, m.packages...)
+	out, err := goCommand(ctx, dir, args...)
+	if err != nil {
+		return err
+	}
+	for i, pkg := range strings.Fields(string(out)) {
+		path := filepath.Join(tmp, "plain", fmt.Sprintf("%d.test", i))
 		began := time.Now()
-		if _, err := goCommand(ctx, dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path, bin.Package); err != nil {
+		if _, err := goCommand(ctx, dir, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path, pkg); err != nil {
 			return err
 		}
 		b.plainTime += time.Since(began)
 		b.plainSize += size(path)
-		b.plain = append(b.plain, path)
+		b.plain[pkg] = path
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (b *both) execute(ctx context.Context, m mode, i int, tmp string, timeout t
 	path, env := bin.Path, []string(nil)
 	switch m {
 	case plain:
-		path = b.plain[i]
+		path = b.plain[bin.Package]
 	case awake:
 		env = []string{
 			"INTERLOCK_OUT=" + filepath.Join(tmp, "evidence.jsonl"), "INTERLOCK_SITES=" + b.table, "INTERLOCK_RUN=1", "INTERLOCK_SEED=1",

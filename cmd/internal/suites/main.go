@@ -75,15 +75,26 @@ func run(ctx context.Context, o options) (differing int, err error) {
 			continue
 		}
 		results = append(results, r)
+		if differing, err = o.write(results, time.Since(began)); err != nil {
+			return 0, err
+		}
 	}
-	text, differing := report(results, time.Since(began))
+	if len(failed) > 0 {
+		return differing, fmt.Errorf("not compared: %s", strings.Join(failed, ", "))
+	}
 	if o.out == "" {
+		text, _ := report(results, time.Since(began))
 		_, err = os.Stdout.WriteString(text)
-	} else {
-		err = os.WriteFile(o.out, []byte(text), 0o644)
 	}
-	if err == nil && len(failed) > 0 {
-		err = fmt.Errorf("not compared: %s", strings.Join(failed, ", "))
+	return differing, err
+}
+
+// write keeps the report of the modules so far, as all of them take long, and
+// gives how many tests differ for no known reason.
+func (o options) write(results []*result, took time.Duration) (differing int, err error) {
+	text, differing := report(results, took)
+	if o.out != "" {
+		err = os.WriteFile(o.out, []byte(text), 0o644)
 	}
 	return differing, err
 }
