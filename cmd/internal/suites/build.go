@@ -29,7 +29,7 @@ type both struct {
 }
 
 func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
-	if err := warm(ctx, m, dir); err != nil {
+	if err := warm(ctx, m, dir, tmp); err != nil {
 		return nil, err
 	}
 	b := &both{flags: m.flags, plain: map[string]string{}, table: filepath.Join(tmp, "sites")}
@@ -48,14 +48,17 @@ func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
 	return b, nil
 }
 
-// warm builds the dependencies, so that the two builds find them built.
-func warm(ctx context.Context, m module, dir string) error {
-	args := append([]string{"list", "-deps", "-test", "-f", "{{if not .ForTest}}{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}{{end}}"}, m.packages...)
-	out, err := goCommand(ctx, dir, args...)
-	if err != nil {
+// warm builds the dependencies, so that the two builds find them built: it
+// builds the tests of a second copy, whose own packages the go command's cache
+// tells from those of the first. (Naming the dependencies to go build would
+// have it load more of the module graph than go.mod files are made for.)
+func warm(ctx context.Context, m module, dir, tmp string) error {
+	second := filepath.Join(tmp, "second")
+	defer os.RemoveAll(second)
+	if err := copyTree(dir, second); err != nil {
 		return err
 	}
-	_, err = goCommand(ctx, dir, append([]string{"build"}, strings.Fields(string(out))...)...)
+	_, err := goCommand(ctx, second, append([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, m.packages...)...)
 	return err
 }
 
