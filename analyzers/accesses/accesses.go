@@ -59,6 +59,8 @@ type Access struct {
 	// Made: the function allocated the object itself. Even when it is
 	// registered somewhere, its maker often is its only user for a while.
 	Made bool
+	// SetUp: all callers of the function made the object themselves.
+	SetUp bool
 
 	load ssa.Instruction // that gave the map, for map accesses
 }
@@ -113,6 +115,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Owner = c.owner.Of(a.Addr, instr)
 		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
 		a.Made = c.owner.Made(a.Addr, instr)
+		a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)

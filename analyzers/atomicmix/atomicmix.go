@@ -39,6 +39,14 @@ func run(pass *analysis.Pass) (any, error) {
 	})
 }
 
+// ownRead: a function that stores the variable atomically reads it plainly,
+// as its only writer may.
+func ownRead(v *accesses.Variable, a *accesses.Access) bool {
+	return !a.Writes() && slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b.Fn == a.Fn && b.Mode == finding.AtomicWrite && b.Path == a.Path
+	})
+}
+
 // pair is a plain access and an atomic one that it races with.
 type pair struct{ plain, atomic *accesses.Access }
 
@@ -47,7 +55,7 @@ type pair struct{ plain, atomic *accesses.Access }
 func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	var pairs []pair
 	for _, a := range v.Accesses {
-		if a.Atomic() || a.Map {
+		if a.Atomic() || a.Map || ownRead(v, a) {
 			continue
 		}
 		if b := otherSide(list, v, a); b != nil {

@@ -131,9 +131,10 @@ func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.A
 }
 
 // settingUp: a function that has just made the object reads what it put there
-// itself, unless it has started goroutines on it that may have changed it.
+// itself, unless it has started goroutines on it that may have changed it. Its
+// helpers, which nobody else calls, are part of it.
 func settingUp(a *accesses.Access) bool {
-	return a.Made && !a.Writes() && len(a.Starts) == 0
+	return a.SetUp || a.Made && !a.Writes() && len(a.Starts) == 0
 }
 
 // otherSide chooses the guarded access to show: one that conflicts with a and

@@ -59,7 +59,7 @@ func sections(list *accesses.List) []section {
 	}
 	for _, fn := range list.Prog.Funcs {
 		for _, st := range byFn[fn] {
-			if s, ok := sectionTo(st, byFn[fn]); ok && list.Counts(st) && st.Owner == ownership.Shared {
+			if s, ok := sectionTo(st, byFn[fn]); ok && list.Counts(st) && st.Owner == ownership.Shared && !st.SetUp {
 				all = append(all, s)
 			}
 		}

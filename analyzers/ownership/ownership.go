@@ -162,6 +162,28 @@ func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 	return false
 }
 
+// MadeByCallers reports whether base lies in an object that comes as a
+// parameter, and every caller has made it itself or by such a helper: the
+// function is part of what sets the object up.
+func (r *Result) MadeByCallers(base ssa.Value, at ssa.Instruction) bool {
+	return r.madeByCallers(base, at, 0)
+}
+
+func (r *Result) madeByCallers(base ssa.Value, at ssa.Instruction, depth int) bool {
+	p, ok := rootObject(base).(*ssa.Parameter)
+	if !ok || p.Parent() != at.Parent() || depth > 3 || !r.graph.Closed(p.Parent()) {
+		return false
+	}
+	i, sites := slices.Index(p.Parent().Params, p), r.graph.Sites(p.Parent())
+	for _, s := range sites {
+		if s.Mode == callers.Go || i >= len(s.Args) ||
+			!r.Made(s.Args[i], s.Instr) && !r.madeByCallers(s.Args[i], s.Instr, depth+1) {
+			return false
+		}
+	}
+	return len(sites) > 0
+}
+
 func (r *Result) of(base ssa.Value, at ssa.Instruction) Level {
 	return r.level(base, at, map[ssa.Value]bool{})
 }

@@ -87,4 +87,6 @@ func (o *Owner) Step() {
 	atomic.StoreUint64(&o.next, o.next+1) // ok: the only writer reads what it wrote
 }
 
+func (o *Owner) Reset() { atomic.StoreUint64(&o.next, 0) }
+
 func (o *Owner) Next() uint64 { return atomic.LoadUint64(&o.next) }

@@ -139,3 +139,34 @@ func Open() *Stream {
 	s.sigs = 1 // want `Stream.sigs is written without s.mu`
 	return s
 }
+
+// Store starts a goroutine on itself before it is complete.
+type Store struct {
+	mu   sync.Mutex
+	imm  []int
+	stop chan bool
+}
+
+func OpenStore() *Store {
+	s := &Store{stop: make(chan bool)}
+	go s.loop()
+	s.load()
+	return s
+}
+
+func (s *Store) loop() { <-s.stop }
+
+// load is a helper of OpenStore, and nobody else's.
+func (s *Store) load() { s.imm = append(s.imm, 1) } // ok
+
+func (s *Store) Add(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.imm = append(s.imm, n)
+}
+
+func (s *Store) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.imm = nil
+}
