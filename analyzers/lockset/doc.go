@@ -16,8 +16,21 @@
 // says that it wants a lock.
 //
 // A lock is a sync.Mutex or RWMutex, or anything else with methods Lock and
-// Unlock: a spin lock, a sync.Locker.
+// Unlock: a spin lock, a sync.Locker. The lock c.L of a condition is the one
+// that NewCond was given where all conditions of a field get the same.
 //
-// Missed: locks held through aliases, in arrays under changing indexes, and in
-// maps. Falsely held: where a pointer in the path is assigned in between.
+// What a loop takes in each round, and what was reached through a pointer that
+// is assigned since, is known by its class only. A lock that a function gives
+// up without having taken it was its caller's: to take it again changes
+// nothing for the caller ([Held.Back]), and what is taken in between is not
+// taken under it ([Acquire.Freed]). A goroutine that is started and gives up a
+// lock leaves it perhaps held.
+//
+// For orders between locks, a call stands for all locks that it may wait for
+// ([Result.Nestings]), through callees, callbacks, and interfaces whose value
+// was made in the same function.
+//
+// Missed: locks held through aliases, and in maps; other calls through
+// interfaces and function values. Falsely held: where a pointer in the path is
+// assigned in between by a callee.
 package lockset
