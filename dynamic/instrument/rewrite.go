@@ -221,7 +221,7 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 			pre, post, rank = "%srt.%s(", ", %d)", rankBehind
 		}
 		if a.Through != "" {
-			pre, post = "(*%srt.%s(&", "."+a.Through+", %d))"
+			pre, post = "(*%srt.%s(&(", ")."+a.Through+", %d))" // Node may be &v or *p
 		}
 		if a.extent != nil {
 			post = ", " + a.extent.text(r) + post
