@@ -297,7 +297,7 @@ func mergeUpdates(found []*Access) []*Access {
 
 // Counts reports whether the access says something about the program: it is
 // not in a test, and not made while the package is initialised or by a
-// sync.Once.
+// sync.Once, nor in a function that is marked go:norace.
 func (l *List) Counts(a *Access) bool {
-	return !l.Prog.InTest(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() && !l.Graph.Once(a.Fn)
+	return !l.Prog.InTest(a.Fn) && !l.Prog.NoRace(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() && !l.Graph.Once(a.Fn)
 }

@@ -55,6 +55,7 @@ type Graph struct {
 	open    map[*ssa.Function]bool
 	roles   map[*ssa.Function]*Roles
 	params  map[paramKey]*use
+	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
 	methods map[string][]*ssa.Function // unexported methods by name
 }
 
@@ -69,6 +70,7 @@ func run(pass *analysis.Pass) (any, error) {
 		open:    map[*ssa.Function]bool{},
 		roles:   map[*ssa.Function]*Roles{},
 		params:  map[paramKey]*use{},
+		summing: map[*ssa.MakeClosure]bool{},
 		methods: map[string][]*ssa.Function{},
 	}
 	prog.Analyse(pass, func() {

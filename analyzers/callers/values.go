@@ -239,6 +239,11 @@ func (g *Graph) sumCell(v ssa.Value, st *ssa.Store, u *use, async bool) {
 }
 
 func (g *Graph) sumCaptured(cell ssa.Value, mk *ssa.MakeClosure, u *use, async bool) {
+	if g.summing[mk] {
+		return // a closure that captures itself, to recurse
+	}
+	g.summing[mk] = true
+	defer delete(g.summing, mk)
 	var closure use
 	g.sumUses(mk, &closure, async)
 	u.lost = u.lost || closure.lost

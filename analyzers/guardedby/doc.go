@@ -24,12 +24,12 @@
 //
 // Which lock guards a variable is read from annotations
 // (//interlock:guardedby mu, or gVisor's +checklocks:mu), and else inferred
-// from the accesses: a lock that most of them hold. The finding shows the
-// count, one access per field and function, and a guarded access that
-// conflicts with it.
+// from the accesses: a lock that most of them hold, or that all writers but
+// one function hold. The finding shows the count, the accesses without the
+// lock, one a function, and a guarded access that conflicts.
 //
 // Accesses to objects that nobody else can reach yet say nothing, nor do
-// those in tests and in package initialisation; helper functions are judged
+// those in tests, in package initialisation and in a sync.Once; helper functions are judged
 // by the locks that their callers hold.
 //
 // Missed: variables that no access guards, locks on other objects seldom

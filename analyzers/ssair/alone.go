@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/types"
 	"regexp"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -27,6 +29,14 @@ func (p *Program) Alone(f *ssa.Function) bool {
 	}
 	n, ok := t.(*types.Named)
 	return ok && p.alone[n.Origin().Obj()]
+}
+
+// NoRace reports whether f is marked go:norace: its races are meant.
+func (p *Program) NoRace(f *ssa.Function) bool {
+	decl, ok := Outermost(f).Syntax().(*ast.FuncDecl)
+	return ok && decl.Doc != nil && slices.ContainsFunc(decl.Doc.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//go:norace")
+	})
 }
 
 // notConcurrent matches how comments forbid use by several goroutines.

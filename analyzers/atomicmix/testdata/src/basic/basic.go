@@ -90,3 +90,12 @@ func (o *Owner) Step() {
 func (o *Owner) Reset() { atomic.StoreUint64(&o.next, 0) }
 
 func (o *Owner) Next() uint64 { return atomic.LoadUint64(&o.next) }
+
+var armed uint64
+
+func Arm() { atomic.StoreUint64(&armed, 1) }
+
+// Armed may be stale.
+//
+//go:norace
+func Armed() bool { return armed != 0 } // ok: the race is meant

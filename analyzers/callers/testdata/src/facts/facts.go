@@ -24,3 +24,15 @@ func Checked(f func()) { // want Checked:"params: call"
 		f()
 	}
 }
+
+// Tree recurses by a closure that captures itself, and the parameter.
+func Tree(n int, visit func(int)) { // want Tree:"params: call"
+	var walk func(int)
+	walk = func(i int) {
+		visit(i)
+		if i > 0 {
+			walk(i - 1)
+		}
+	}
+	walk(n)
+}
