@@ -139,6 +139,7 @@ func TestChecksInOrder(t *testing.T) {
 	c := readCase(t, "testdata/fix/guard_getter.txtar", root, "guard_getter")
 	m := moduleOf(t, root, c.name, loadAll(t, root))
 	group := []*finding.Finding{c.finding(t, root)}
+	group[0].Status = finding.Confirmed
 	var ran []string
 	check := func(name string, fail error) Check {
 		return func(_ context.Context, cand Candidate) error {
@@ -157,6 +158,14 @@ func TestChecksInOrder(t *testing.T) {
 	}
 	if fmt.Sprint(ran) != "[build vet test campaign]" {
 		t.Errorf("ran %v", ran)
+	}
+
+	// What no run has shown cannot fail to come back.
+	group[0].Status, ran = finding.Suspected, nil
+	fix, _, err = Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{
+		Campaign: check("campaign", nil), Static: check("static", nil)}})
+	if want := "[type-checks lock covers every access lock order static finding gone]"; err != nil || fmt.Sprint(fix.Checked, ran) != want+" [campaign static]" {
+		t.Errorf("checked %v (%v), ran %v, want %v", fix.Checked, err, ran, want)
 	}
 
 	ran = nil
@@ -203,5 +212,33 @@ func TestPositionsThatDoNotFit(t *testing.T) {
 		if err != nil || files != nil || !strings.Contains(fix.Withheld, want) {
 			t.Errorf("withheld %q (%v), want a part %q", fix.Withheld, err, want)
 		}
+	}
+}
+
+// TestPatchedAlready: where an earlier patch put the lock around the variable
+// too, the fix is empty, but checked; without one, there is nothing to fix it.
+func TestPatchedAlready(t *testing.T) {
+	root := t.TempDir()
+	c := readCase(t, "testdata/fix/guard_decided_by_other.txtar", root, "a")
+	find := c.finding(t, root)
+	m := moduleOf(t, root, c.name, loadAll(t, root))
+	_, files, err := Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{find}})
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v (%v)", files, err)
+	}
+	for path, src := range files {
+		writeFile(t, filepath.Join(root, path), src)
+	}
+	m = moduleOf(t, root, c.name, loadAll(t, root))
+	other := *find
+	other.Variable.Name = "valid"
+	other.Accesses = []finding.Access{{Position: finding.Position{File: "a/a.go", Line: 22, Column: 6}}}
+	fix, files, err := Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{&other}, Patched: true})
+	if err != nil || len(files) > 0 || fix.Strategy != "guard" || fix.Diff != "" || !slices.Contains(fix.Checked, "lock covers every access") {
+		t.Errorf("fix %+v, files %v (%v)", fix, files, err)
+	}
+	fix, _, err = Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{&other}})
+	if err != nil || fix.Strategy != "mutex" {
+		t.Errorf("strategy %q (%v), want mutex, since guard has nothing to do", fix.Strategy, err)
 	}
 }

@@ -30,6 +30,22 @@
 // module that, through everything it calls, is, or one of a table of harmless
 // library packages.
 //
+// # One step
+//
+// A patch must not turn a race into a check-then-act. Where a read under the
+// lock decides, by control or by data, about a later access in the function of
+// the variable or of another that the lock guards (it is written under it
+// somewhere), both lie in one region: one that is stretched, one to the end of
+// the function, or an existing one whose Lock moves up; accesses of the other
+// variable are covered along with it. If something that may block lies
+// between, there is no patch, with one exception: the two are accesses of the
+// same variable. The author had the blocking step between them too, so nobody
+// could rely on the pair being one step, and the patch makes it no less so; a
+// note says that the split is left. Where a critical section tests the
+// variable once more before what it decides about, the read without the lock
+// was a hint, and stays a region of its own. Critical sections that the author
+// ended himself are not joined with what follows, unless it follows at once.
+//
 // # What may be missed, what may go wrong
 //
 // Accesses through pointers to a field, reflection, unsafe, cgo and files left
@@ -43,6 +59,14 @@
 // function are taken as private until they are first handed on (ownership);
 // a callee that publishes its receiver cannot be overlooked, since a method
 // call counts as handing on.
+//
+// Whether a read decides about an access is judged in the order of the
+// source, through locals and conditions. What it decides about the next round
+// of a loop, in a callee or a caller, and values that travel through fields or
+// come out of a receive or a blocking method, are not followed. A new mutex
+// guards one variable alone, so nothing is said of others beside it. The
+// other way, a jump counts as deciding about all code that it leaves out,
+// which may withhold patches that would do.
 //
 // A region that ends with a plain Unlock keeps the lock if code in it panics
 // (a nil dereference, an index out of range) and somebody recovers. Reads that

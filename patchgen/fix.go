@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -14,6 +15,9 @@ type Input struct {
 	Module *Module
 	// Group holds all findings on the variable; each names both accesses.
 	Group []*finding.Finding
+	// Patched says that the module holds patches for other variables, made
+	// after the findings: one of them may be what this variable needs.
+	Patched bool
 	// Checks are what a candidate has to pass besides patchgen's own checks.
 	Checks Checks
 }
@@ -36,7 +40,8 @@ var strategies = []strategy{
 // Fix builds a patch for the group. It tries the strategies in order and
 // returns the first candidate that passes every check, with the new contents
 // of the files that it changes, by slash path relative to the module's root.
-// Where none does, the fix is withheld, with the reason for every strategy,
+// If the module is patched and the variable under its lock by that, the fix
+// is empty but for its strategy and checks. Where none does, the fix is withheld, with the reason for every strategy,
 // and there are no files. An error means that nothing could be tried: the
 // context ended, or a check could not be run.
 //
@@ -44,12 +49,13 @@ var strategies = []strategy{
 func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error) {
 	p, err := newProblem(in.Module, in.Group)
 	if err == nil {
+		p.patched = in.Patched
 		err = p.unseen()
 	}
 	if err != nil {
 		return &finding.Fix{Withheld: err.Error()}, nil, nil
 	}
-	v := &verifier{m: in.Module, checks: in.Checks}
+	v := &verifier{m: in.Module, checks: in.Checks, observed: observed(in.Group)}
 	var reasons []string
 	for _, s := range strategies {
 		out, err := tryBuild(s, p)
@@ -78,7 +84,7 @@ func tryBuild(s strategy, p *problem) (out *patch, err error) {
 			out, err = nil, fmt.Errorf("internal error: %v", r)
 		}
 	}()
-	if out, err = s.build(p); err == nil && len(out.files) == 0 {
+	if out, err = s.build(p); err == nil && len(out.files) == 0 && !p.patched {
 		err = errors.New("nothing to change")
 	}
 	return out, err
@@ -90,6 +96,11 @@ func (p *problem) fix(name string, out *patch, passed []string) (*finding.Fix, m
 		return nil, nil, err
 	}
 	return &finding.Fix{Strategy: name, Diff: diff, Checked: passed, Notes: out.notes}, out.files, nil
+}
+
+// observed reports whether a run has shown one of the findings.
+func observed(group []*finding.Finding) bool {
+	return slices.ContainsFunc(group, func(f *finding.Finding) bool { return f.Status == finding.Confirmed })
 }
 
 // Old gives the contents that the files had when the module was loaded, as

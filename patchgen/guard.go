@@ -69,13 +69,16 @@ func (p *problem) guardWith(class string, need []*access) (*patch, error) {
 	open, out.notes = p.reachable(open, lock)
 	out.claim = &claim{t: p.t, class: class, left: all - len(open)}
 	if len(open)+len(upgrade) == 0 {
+		if all == 0 && p.patched {
+			return out, nil
+		}
 		return nil, fmt.Errorf("it is held at every access already")
 	}
 	es := newEdits()
 	if err := p.upgrade(es, class, upgrade); err != nil {
 		return nil, err
 	}
-	notes, err := p.coverAll(es, open, lock.expr, lock.rw)
+	notes, err := p.coverAll(es, open, lock.expr, lock.rw, &company{p: p, lock: lock, vars: map[string]*mate{}})
 	if err != nil {
 		return nil, err
 	}

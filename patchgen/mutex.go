@@ -53,7 +53,7 @@ func mutex(p *problem) (*patch, error) {
 		}
 		return selectorBase(a.unit, a.base) + "." + name, key + "." + name, nil
 	}
-	notes, err := h.coverAll(es, need, lock, false)
+	notes, err := h.coverAll(es, need, lock, false, nil)
 	if err != nil {
 		return nil, err
 	}

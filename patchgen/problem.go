@@ -19,6 +19,9 @@ type problem struct {
 	t     *target
 	group []*finding.Finding
 	accs  []*access // all accesses of the variable in the module
+	// patched: the module holds other patches, one of which may have put the
+	// variable under its lock already.
+	patched bool
 }
 
 // patch is a candidate: new files, and what a reader should know.
@@ -133,8 +136,9 @@ func where(accs []*access) string {
 // lockFor says which lock protects an access, as source and as place.
 type lockFor func(a *access) (text, key string, err error)
 
-// coverAll puts every one of the accesses under its lock.
-func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool) (notes []string, err error) {
+// coverAll puts every one of the accesses under its lock, with the accesses
+// of other variables under that lock that belong to them.
+func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool, others *company) (notes []string, err error) {
 	type job struct {
 		f    *fn
 		text string
@@ -146,10 +150,7 @@ func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool) (no
 		if err != nil {
 			return nil, err
 		}
-		f := a.fn
-		for f.outer != nil && f.unit.runsAt(f) != nil {
-			f = f.outer
-		}
+		f := a.outermost()
 		j := job{f, text}
 		c := jobs[j]
 		if c == nil {
@@ -170,15 +171,21 @@ func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool) (no
 	takes := p.m.takers(order)
 	for _, c := range order {
 		c.takes = takes
-		if err := c.run(); err != nil {
+		if others != nil {
+			others.joinIn(c)
+		}
+		split, err := c.together()
+		if err != nil {
 			return nil, err
 		}
-		if c.split() {
-			if p.wantsOneStep(c) {
-				return nil, fmt.Errorf("%s: the load and the store that depends on it cannot be one region", c.f.name())
-			}
-			notes = append(notes, fmt.Sprintf("%s (%s): the read and the later write of %s stay two steps, since what lies between may block or is far", c.f.name(), c.u.path, p.t))
+		if (c.split() || len(split) > 0) && p.wantsOneStep(c) {
+			return nil, fmt.Errorf("%s: the load and the store that depends on it cannot be one region", c.f.name())
 		}
+		if c.split() && len(split) == 0 {
+			split = []string{fmt.Sprintf("%s (%s): a read and a later write of %s are two steps, as they were; neither depends on the other", c.f.name(), c.u.path, p.t)}
+		}
+		slices.Sort(split)
+		notes = append(notes, slices.Compact(split)...)
 	}
 	return notes, nil
 }

@@ -31,9 +31,12 @@ type cover struct {
 	acc   map[ast.Expr]*access
 	names map[string]bool
 	takes map[*fn]bool // functions that take the lock once the patch is made, by themselves or through others
+	under []*access    // accesses of state under the lock that hold it already
 
-	regions []*region
-	anchors map[ast.Stmt]ast.Stmt // labelled statements, by what they label
+	regions    []*region
+	region     map[ast.Expr]*region // of the accesses covered so far
+	influences map[ast.Expr]*influence
+	anchors    map[ast.Stmt]ast.Stmt // labelled statements, by what they label
 }
 
 // region is one stretch of code under the lock.
@@ -72,7 +75,7 @@ const maxGap = 3
 
 // run covers the function. An error is the reason why it cannot.
 func (c *cover) run() error {
-	c.anchors = map[ast.Stmt]ast.Stmt{}
+	c.anchors, c.region = map[ast.Stmt]ast.Stmt{}, map[ast.Expr]*region{}
 	hasGoto := false
 	ast.Inspect(c.f.body, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
@@ -300,14 +303,8 @@ func (c *cover) deferTail(tail []ast.Stmt) bool {
 	if len(tail) > 2*maxGap || !c.has(tail[len(tail)-1]) {
 		return false
 	}
-	returns, uses := false, false
-	var accs []*access
+	returns := false
 	for _, s := range tail {
-		accs = append(accs, c.in(s)...)
-		uses = uses || c.isUse(s)
-		if c.blocks(s) != "" || c.derefs(c.in(s), s) != nil {
-			return false
-		}
 		ast.Inspect(s, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncLit:
@@ -317,12 +314,21 @@ func (c *cover) deferTail(tail []ast.Stmt) bool {
 			}
 			return true
 		})
-		if holdsDefer(s) {
+	}
+	return returns && c.holdTail(tail)
+}
+
+// holdTail covers the rest of a function with Lock and a deferred Unlock, if
+// it can be held there.
+func (c *cover) holdTail(tail []ast.Stmt) bool {
+	uses := false
+	var accs []*access
+	for _, s := range tail {
+		accs = append(accs, c.in(s)...)
+		uses = uses || c.isUse(s)
+		if c.blocks(s) != "" || c.derefs(c.in(s), s) != nil || holdsDefer(s) {
 			return false
 		}
-	}
-	if !returns {
-		return false
 	}
 	r := c.open(nil, 0, nil)
 	if c.note(r, accs) != nil {
@@ -392,6 +398,9 @@ func (c *cover) unlocks(s ast.Stmt) *lockOp {
 // note records in the region what the accesses do.
 func (c *cover) note(r *region, accs []*access) error {
 	for _, a := range accs {
+		if c.region != nil {
+			c.region[a.expr] = r
+		}
 		switch a.mode {
 		case write, update:
 			r.write = true

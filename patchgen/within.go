@@ -19,9 +19,9 @@ func (c *cover) carry(list []ast.Stmt, i int) bool {
 			tested = true
 		}
 	}
-	for gap := 0; gap <= maxGap && i+1+gap < len(list); gap++ {
+	for gap := 0; i+1+gap < len(list); gap++ {
 		s := list[i+1+gap]
-		if c.leads(s) {
+		if c.leads(s) && (gap <= maxGap || c.decided(s, list[i+1].Pos())) {
 			return true
 		}
 		if c.blocks(s) != "" {
@@ -29,6 +29,21 @@ func (c *cover) carry(list []ast.Stmt, i int) bool {
 		}
 		if gap == 0 && tested && c.isUse(s) {
 			return true
+		}
+	}
+	return false
+}
+
+// decided reports whether an access before a position decides about one in s.
+func (c *cover) decided(s ast.Stmt, before token.Pos) bool {
+	for _, a := range c.acc {
+		if a.expr.Pos() >= before {
+			continue
+		}
+		for _, b := range c.in(s) {
+			if c.decides(a, b) {
+				return true
+			}
 		}
 	}
 	return false

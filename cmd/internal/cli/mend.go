@@ -84,13 +84,13 @@ func (d *mender) group(group []*finding.Finding) error {
 	if err != nil {
 		return err
 	}
-	d.trial.variable = group[0].Variable
-	fix, files, err := patchgen.Fix(d.trial.c.ctx, patchgen.Input{Module: module, Group: moved, Checks: d.trial.checks()})
+	d.trial.group = group
+	fix, files, err := patchgen.Fix(d.trial.c.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0, Checks: d.trial.checks()})
 	if err != nil {
 		return err
 	}
 	fix.Withheld = d.trial.tree.strip(fix.Withheld)
-	if fix.Diff != "" {
+	if fix.Withheld == "" {
 		if err := d.take(module, fix, files); err != nil {
 			return err
 		}
@@ -123,9 +123,10 @@ func (d *mender) load() (*patchgen.Module, error) {
 
 // take puts a patch into the copy. If it changes a file that an earlier patch
 // changed too, its own diff does not apply to the user's file: the fix then
-// shows all patches up to here.
+// shows all patches up to here. So it does if they turn out to mend this
+// variable too.
 func (d *mender) take(module *patchgen.Module, fix *finding.Fix, files map[string][]byte) error {
-	shared := false
+	shared := len(files) == 0
 	for name, old := range module.Old(files) {
 		if _, again := d.first[name]; again {
 			shared = true

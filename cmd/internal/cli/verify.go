@@ -19,14 +19,17 @@ import (
 
 // trial makes the checks of patches on one variable, in a copy of the module.
 type trial struct {
-	c        *call
-	p        *progress
-	tree     *tree
-	dir      string // of the copy, where the user stands in the original
-	flags    testFlags
-	before   *campaign.Result // what the runs of the original showed
-	variable finding.Variable
+	c      *call
+	p      *progress
+	tree   *tree
+	dir    string // of the copy, where the user stands in the original
+	flags  testFlags
+	before *campaign.Result   // what the runs of the original showed
+	group  []*finding.Finding // what the patch is for, on one variable
+	static []*finding.Finding // suspected in the patched source of the last campaign
 }
+
+func (t *trial) variable() finding.Variable { return t.group[0].Variable }
 
 func (t *trial) checks() patchgen.Checks {
 	in := func(check func() error) patchgen.Check {
@@ -37,6 +40,7 @@ func (t *trial) checks() patchgen.Checks {
 		Vet:      func(_ context.Context, c patchgen.Candidate) error { return t.vet(c.Files) },
 		Test:     func(_ context.Context, c patchgen.Candidate) error { return t.test(c.Files) },
 		Campaign: in(t.campaign),
+		Static:   func(context.Context, patchgen.Candidate) error { return t.suspected() },
 	}
 }
 
@@ -126,9 +130,10 @@ func (t *trial) campaign() error {
 	if err != nil {
 		return err
 	}
+	t.static = pl.static.findings
 	var only []uint32
 	for i := range pl.plan.Sites {
-		if s := &pl.plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.variable) {
+		if s := &pl.plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.variable()) {
 			only = append(only, s.ID)
 		}
 	}
@@ -143,11 +148,23 @@ func (t *trial) campaign() error {
 		return t.c.ctx.Err()
 	}
 	for _, f := range m.result.Findings {
-		if sameVariable(f.Variable, t.variable) {
+		if sameVariable(f.Variable, t.variable()) {
 			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
 		}
 	}
 	return t.failures(m.result)
+}
+
+// suspected rejects a patch after which the static checks still say what they
+// said. The campaign made them anew for its plan.
+func (t *trial) suspected() error {
+	for _, f := range t.static {
+		same := slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return g.Code == f.Code })
+		if same && sameVariable(f.Variable, t.variable()) {
+			return fmt.Errorf("%s: %s", f.Accesses[0].Position, f.Title)
+		}
+	}
+	return nil
 }
 
 // failures rejects a patch under which the tests of a package failed that
