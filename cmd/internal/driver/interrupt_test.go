@@ -21,7 +21,7 @@ const slowTool = `#!/bin/sh
 case "$1" in
 -V=full) echo "slow version 1" ;;
 -flags) echo '[{"Name":"interlocksummary.emit","Bool":true},{"Name":"interlocksummary.modules"}]' ;;
-*) echo $$ >"$STARTED"; exec sleep 600 ;;
+*) echo $$ >"$STARTED.tmp"; mv "$STARTED.tmp" "$STARTED"; exec sleep 600 ;;
 esac
 `
 
