@@ -239,7 +239,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, kno
 		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 	}
 	settle(ctx, p)
-	c.collect(n, pkg, file, strength, p)
+	c.collect(ctx, n, pkg, file, strength, p)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -256,14 +256,17 @@ func (c *campaign) knownIn(n int) []pair {
 	return c.seen.pairs()
 }
 
-// collect reads the evidence of one process.
-func (c *campaign) collect(n int, pkg *PackageResult, file string, strength int, p *process) {
+// collect reads the evidence of one process. That an interrupted one has left
+// none says nothing.
+func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file string, strength int, p *process) {
 	problem := func(format string, args ...any) {
 		c.result.Problems = append(c.result.Problems, fmt.Sprintf("run %d of %s: ", n, pkg.Package)+fmt.Sprintf(format, args...))
 	}
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
-		problem("the process left no evidence: it died before it began, or the monitor refused to start")
+		if ctx.Err() == nil {
+			problem("the process left no evidence: it died before it began, or the monitor refused to start")
+		}
 		return
 	} else if err != nil {
 		problem("%v", err)

@@ -45,6 +45,18 @@ var (
 	testFrame     = regexp.MustCompile(`(?m)^[^\s()]*\.(Test[^.()\s]*)[.(]`)
 )
 
+// A process that is asked for its goroutines shows the scheduler's first, and
+// the registers last.
+var (
+	schedulerStack = regexp.MustCompile(`(?m)^PC=0x[0-9a-f]+ m=.*\n\ngoroutine 0 (?:.+\n)+\n`)
+	registers      = regexp.MustCompile(`(?m)^[a-z][a-z0-9]{1,5} +0x[0-9a-f]+\n?`)
+)
+
+// withoutRegisters leaves out of a dump what tells nothing of the tests.
+func withoutRegisters(dump []byte) []byte {
+	return registers.ReplaceAll(schedulerStack.ReplaceAll(dump, nil), nil)
+}
+
 // hangingTests gives the top-level tests that a dump of all goroutines shows
 // at work; one that waits for its turn is not.
 func hangingTests(dump []byte) []string {

@@ -58,3 +58,14 @@ func TestLeavingOutKeepsTheFlags(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// What a killed test shows are its goroutines, not the scheduler's own stack
+// and the registers.
+func TestDumpWithoutRegisters(t *testing.T) {
+	dump := "SIGQUIT: quit\nPC=0x48ac03 m=0 sigcode=0\n\ngoroutine 0 gp=0x7a7c60 m=0 mp=0x7a8ba0 [idle]:\nruntime.futex(0x7a8ce0)\n\t/go/src/runtime/sys_linux_amd64.s:558 +0x23\n\n" +
+		"goroutine 1 [chan receive]:\nexample.com/m.TestX(0xc000)\n\t/m/m_test.go:5 +0x2f\n\nrax    0xca\nrip    0x48ac03\nrflags 0x286\ncs     0x33\n"
+	want := "SIGQUIT: quit\ngoroutine 1 [chan receive]:\nexample.com/m.TestX(0xc000)\n\t/m/m_test.go:5 +0x2f\n\n"
+	if got := string(withoutRegisters([]byte(dump))); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}

@@ -109,8 +109,12 @@ func (p *process) report(pkg string, verbose bool) []byte {
 	var b bytes.Buffer
 	elapsed := fmt.Sprintf("%.3fs", p.elapsed.Seconds())
 	if !p.shown && (p.outcome != Passed || verbose) {
-		b.Write(p.output)
-		if n := len(p.output); n > 0 && p.output[n-1] != '\n' {
+		out := p.output
+		if p.killed {
+			out = withoutRegisters(out)
+		}
+		b.Write(out)
+		if n := len(out); n > 0 && out[n-1] != '\n' {
 			b.WriteByte('\n')
 		}
 	}

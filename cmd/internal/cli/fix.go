@@ -63,7 +63,7 @@ func runFix(c *call) int {
 	c.tellFailures(m.result)
 	patches, err := c.mend(p, m, flags, r)
 	p.clear()
-	if err != nil {
+	if err != nil && c.ctx.Err() == nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
 	}
 	if err := c.hand(patches, r); err != nil {
@@ -117,7 +117,12 @@ func (c *call) finishFix(r *report.Report, testsFailed bool) int {
 		}
 		fmt.Fprintf(c.stderr, "%s\n    %s\n", r.Line(f), fate)
 	}
-	if len(r.Findings) == 0 {
+	switch {
+	case r.Interrupted && len(r.Findings) == 0:
+		c.tell("interrupted, with no finding so far")
+	case r.Interrupted:
+		c.tell("interrupted: patches may be missing")
+	case len(r.Findings) == 0:
 		c.tell("no findings, so there is nothing to patch")
 	}
 	if err := c.out.write(r); err != nil {

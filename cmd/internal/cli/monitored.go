@@ -177,10 +177,10 @@ func failureOf(p *campaign.PackageResult, findings bool) string {
 	if len(p.Tests) > 0 {
 		what = strings.Join(p.Tests, ", ") + " of " + p.Package
 	}
-	s := fmt.Sprintf("%s: depends on timing: %s under noise in %d of %d runs, first in run %d with seed %d and strength %d, not without noise",
+	s := fmt.Sprintf("%s %s only under noise: it depends on timing, or has a bug that the monitor cannot name; in %d of %d runs, first in run %d with seed %d and strength %d",
 		what, f.Outcome, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
 	switch {
-	case p.Strength > 0:
+	case p.Strength > 0 && f.Run < p.Runs:
 		s += fmt.Sprintf("; no finding explains it, so later runs had a strength of at most %d", p.Strength)
 	case findings:
 		s += "; a finding may explain it"
