@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +16,10 @@ import (
 // binariesAge is how long the test binaries of a module are kept after they
 // were last used.
 const binariesAge = 14 * 24 * time.Hour
+
+// binariesSize is how many bytes of test binaries are kept in all; of more, those
+// that were not used for the longest time are removed.
+const binariesSize = 1 << 30
 
 // cacheDir is Interlock's folder for what outlives a process, or "" where
 // there is none that can be written.
@@ -42,7 +47,7 @@ type binaries struct {
 // writable or another process holds the folder, it gives one in scratch.
 func openBinaries(cache, scratch string, key ...string) binaries {
 	if cache != "" {
-		removeOldBinaries(filepath.Join(cache, "bin"))
+		removeOldBinaries(filepath.Join(cache, "bin"), binariesSize)
 		sum := sha256.Sum256([]byte(strings.Join(key, "\x00")))
 		dir := filepath.Join(cache, "bin", hex.EncodeToString(sum[:12]))
 		if os.MkdirAll(dir, 0o755) == nil {
@@ -63,15 +68,45 @@ func (b *binaries) close() {
 	}
 }
 
-func removeOldBinaries(dir string) {
+// removeOldBinaries keeps below limit, in bytes, what lies in dir: folders that
+// are old, then those used the longest time ago. What a process holds stays.
+func removeOldBinaries(dir string, limit int64) {
+	type folder struct {
+		path string
+		used time.Time
+		size int64
+	}
+	var folders []folder
+	var total int64
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		old := filepath.Join(dir, e.Name())
-		info, err := os.Stat(filepath.Join(old, lockName))
-		if err == nil && time.Since(info.ModTime()) > binariesAge && abandoned(old) {
-			os.RemoveAll(old)
+		f := folder{path: filepath.Join(dir, e.Name())}
+		if info, err := os.Stat(filepath.Join(f.path, lockName)); err == nil {
+			f.used, f.size = info.ModTime(), folderSize(f.path)
+			folders = append(folders, f)
+			total += f.size
 		}
 	}
+	slices.SortFunc(folders, func(a, b folder) int { return a.used.Compare(b.used) })
+	for _, f := range folders {
+		if (total > limit || time.Since(f.used) > binariesAge) && abandoned(f.path) && os.RemoveAll(f.path) == nil {
+			total -= f.size
+		}
+	}
+}
+
+// folderSize gives the bytes of all files below dir, as far as they can be seen.
+func folderSize(dir string) int64 {
+	var size int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
 }
 
 // keepFault copies what shows a fault of the rewriter to where it survives:

@@ -16,8 +16,8 @@ import (
 var il1000 string
 
 var explainCommand = command{
-	name: "explain", args: "code", short: "explain a class of findings, with an example of wrong and right",
-	long: "Explain tells what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely.",
+	name: "explain", args: "[code]", short: "explain a class of findings, with an example of wrong and right",
+	long: "Explain tells what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely. Without a code it lists all.",
 	examples: [][2]string{
 		{"interlock explain IL1001", "access without the lock that guards it"},
 	},
@@ -25,7 +25,14 @@ var explainCommand = command{
 }
 
 func runExplain(c *call) int {
-	if len(c.packages) != 1 {
+	switch len(c.packages) {
+	case 0:
+		for _, code := range finding.Codes() {
+			fmt.Fprintf(c.stdout, "%s  %s\n", code, code.Title())
+		}
+		return exitClean
+	case 1:
+	default:
 		return c.usage("explain takes one code, such as `interlock explain %s`", finding.Unguarded)
 	}
 	code := finding.Code(strings.ToUpper(c.packages[0]))
@@ -41,6 +48,11 @@ func runExplain(c *call) int {
 	return exitClean
 }
 
+// unchecked explains the codes that no static check reports.
+const unchecked = `No static check reports this yet: "interlock check" is silent about it. "interlock test" reports
+it where it catches such accesses in the act.
+`
+
 // helpTexts gives the text of each code: that of its check, which is the
 // check's package comment.
 func helpTexts() map[finding.Code]string {
@@ -48,6 +60,11 @@ func helpTexts() map[finding.Code]string {
 	for _, c := range registry.Checks() {
 		_, text, _ := strings.Cut(c.Analyzer.Doc, "\n") // the first line is the title
 		texts[c.Code] = strings.TrimLeft(text, "\n")
+	}
+	for _, code := range finding.Codes() {
+		if texts[code] == "" {
+			texts[code] = unchecked
+		}
 	}
 	return texts
 }

@@ -34,7 +34,8 @@ Exit codes:
     130  interrupted, with no finding so far
 
 "interlock help <command>" tells more about a command,
-"interlock explain <code>" about a class of findings such as IL1001.
+"interlock explain <code>" about a class of findings such as IL1001;
+"interlock explain" lists all codes.
 `
 
 func helpCommand() *command {
