@@ -155,7 +155,9 @@ func (k *company) beside(t *target) bool {
 // as small regions if they do, else as one region to the end of the function.
 // What stays apart all the same is an error or, for one variable, a note.
 func (c *cover) together() (notes []string, err error) {
-	c.lift()
+	if err := c.lift(); err != nil {
+		return nil, err
+	}
 	trial := *c
 	trial.es, trial.names = newEdits(), nil
 	if err := trial.run(); err != nil {
@@ -204,17 +206,23 @@ func (c *cover) stayTwo(a, b *access) string {
 	if b.mode.writes() {
 		what = "write"
 	}
-	return fmt.Sprintf("%s (%s): the read and the later %s of %s stay two steps as they were, since what lies between cannot be done under the lock", c.f.name(), c.u.path, what, c.t)
+	name := c.t.String()
+	if nameOf(a.expr).Name != c.t.name {
+		name = c.u.text(a.expr)
+	}
+	return fmt.Sprintf("%s (%s): the read and the later %s of %s stay two steps as they were, since what lies between cannot be done under the lock", c.f.name(), c.u.path, what, name)
 }
 
 // excuse says why a and what it decides about must not stay apart; nil if
 // they may.
 func (c *cover) excuse(a, b *access) error {
-	why := c.between(a, b)
-	if sameVar(a, b) && why != "" {
+	why, again := c.between(a, b)
+	switch {
+	case why != "" && sameVar(a, b):
 		return nil
-	}
-	if why == "" {
+	case why == "" && again != "":
+		why = "the lock is taken anew at " + again
+	case why == "":
 		why = "no one region can hold both"
 	}
 	return fmt.Errorf("%s: %s decides about %s (%s), and two regions are not one step: %s",
@@ -228,8 +236,8 @@ func sameVar(a, b *access) bool {
 }
 
 // between says what lies between two accesses, or around the second one, that
-// must not be done under the lock.
-func (c *cover) between(a, b *access) (why string) {
+// must not be done under the lock; and where the lock itself is taken there.
+func (c *cover) between(a, b *access) (why, again string) {
 	end := b.expr.Pos()
 	if s := c.stmtOf(b.expr); s != nil && simpleAround(c.u, b.expr) == ast.Node(s) {
 		end = s.End()
@@ -245,8 +253,8 @@ func (c *cover) between(a, b *access) (why string) {
 			return false
 		case *ast.CallExpr:
 			if op, ok := c.u.lockOp(n); ok && op.place.key == c.key && n.Pos() > a.expr.Pos() {
-				why = fmt.Sprintf("it is taken anew at %s", c.u.at(n))
-			} else {
+				again = c.u.at(n)
+			} else if !ok || op.place.key != c.key {
 				why = c.callReason(n)
 			}
 		case *ast.SendStmt, *ast.SelectStmt, *ast.UnaryExpr, *ast.RangeStmt:
@@ -256,7 +264,7 @@ func (c *cover) between(a, b *access) (why string) {
 		}
 		return why == ""
 	})
-	return why
+	return why, again
 }
 
 // blockingHeader says why a statement or expression waits by itself.
@@ -304,28 +312,52 @@ func (c *cover) unlockedBetween(a, b *access) (found bool) {
 	return found
 }
 
-// lift moves a Lock with its deferred Unlock up to the first read that
-// decides about what they protect, if all between can be held.
-func (c *cover) lift() {
+// lift moves a Lock of the function's own, with a deferred Unlock behind it,
+// up to the first read that decides about what they protect, if all between
+// can be held.
+func (c *cover) lift() error {
 	list := c.f.body.List
-	for j := 0; j+1 < len(list); j++ {
-		acquire, release := c.acquires(list[j]), c.defersUnlock(list[j+1])
-		if acquire == nil || !release {
+	for j, s := range list {
+		acquire := c.acquires(s)
+		if acquire == nil {
 			continue
 		}
-		i := c.liftTo(list[:j], list[j].Pos())
-		if i < 0 || acquire.read && anyWrites(c.in(nodes(list[i:j])...)) {
-			return
+		i := c.liftTo(list[:j], s.Pos())
+		if i < 0 {
+			continue
 		}
-		text := c.u.text(list[j]) + "\n" + c.u.text(list[j+1])
-		c.es.deleteLine(c.u, list[j])
-		c.es.deleteLine(c.u, list[j+1])
-		c.es.before(c.u, list[i], func() string { return text })
-		for _, a := range c.in(nodes(list[i:j])...) {
-			delete(c.acc, a.expr)
+		between := list[i:j]
+		if acquire.read && anyWrites(c.in(nodes(between)...)) {
+			return fmt.Errorf("%s: only the read lock is taken behind it", c.u.at(list[i]))
 		}
-		return
+		return c.liftOver(between, list[j:], acquire)
 	}
+	return nil
+}
+
+// liftOver moves the Lock that behind starts with before the statements.
+func (c *cover) liftOver(between, behind []ast.Stmt, acquire *lockOp) error {
+	text := c.u.text(behind[0])
+	c.es.deleteLine(c.u, behind[0])
+	if len(behind) > 1 && c.defersUnlock(behind[1]) {
+		text += "\n" + c.u.text(behind[1])
+		c.es.deleteLine(c.u, behind[1])
+	} else {
+		r := &region{c: c, only: "Lock"}
+		if acquire.read {
+			r.only = "RLock"
+		}
+		for _, s := range between {
+			if err := c.exits(s, r); err != nil {
+				return err
+			}
+		}
+	}
+	c.es.before(c.u, between[0], func() string { return text })
+	for _, a := range c.in(nodes(between)...) {
+		delete(c.acc, a.expr)
+	}
+	return nil
 }
 
 // liftTo is the first statement of the list with an access that decides
