@@ -83,7 +83,7 @@ func choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case !p.DepOnly && p.ImportPath == "command-line-arguments":
 			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
 		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
-			return nil, &ConfigError{strings.TrimSpace(p.Error.Err), "name a package of this module, such as . or ./..."}
+			return nil, unusable(strings.TrimSpace(p.Error.Err))
 		case p.Module != nil && p.Module.Main && p.DepOnly:
 			s.depends = append(s.depends, p)
 		case p.Module != nil && p.Module.Main:
@@ -98,6 +98,14 @@ func choose(pkgs []*listed, patterns []string) (*selection, error) {
 		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, such as ./..."}
 	}
 	return s, nil
+}
+
+// unusable says why a named package has no files.
+func unusable(why string) error {
+	if strings.Contains(why, "build constraints exclude all Go files") {
+		return &ConfigError{why, "give the tags that include some with -tags, or name other packages"}
+	}
+	return &ConfigError{why, "name a package of this module, such as . or ./..."}
 }
 
 // tests gives the named packages as tests.

@@ -89,12 +89,13 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 	}
 	m.vendored = sel.vendored
 	if !o.Programs {
-		if m.Tests = sel.tests(); !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
-			return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
-		}
+		m.Tests = sel.tests()
 	}
 	if err := m.typeCheck(ctx, sel, !o.Programs); err != nil {
 		return nil, err
+	}
+	if !o.Programs && !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
+		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
 	}
 	return m, nil
 }
@@ -258,13 +259,15 @@ func (m *Module) compileError(ctx context.Context, sel *selection, errs []packag
 	for _, p := range sel.named {
 		paths = append(paths, p.ImportPath)
 	}
-	args := []string{"build", "-o", os.DevNull}
-	if len(m.Tests) > 0 {
-		args = []string{"test", "-c", "-vet=off", "-o", os.DevNull}
+	commands := [][]string{{"test", "-c", "-vet=off", "-o", os.DevNull}, {"build", "-o", os.DevNull}}
+	if len(m.Tests) == 0 {
+		commands = commands[1:]
 	}
-	args = slices.Concat(args, m.flags, paths)
-	if _, msg, err := m.goTool.run(ctx, args...); err != nil && ctx.Err() == nil {
-		return &CompileError{string(msg)}
+	for _, args := range commands { // go test builds no package without tests
+		args = slices.Concat(args, m.flags, paths)
+		if _, msg, err := m.goTool.run(ctx, args...); err != nil && ctx.Err() == nil {
+			return &CompileError{string(msg)}
+		}
 	}
 	return fmt.Errorf("loading packages: %w; the go command itself builds them, so check that its version is not newer than Interlock knows", errs[0])
 }

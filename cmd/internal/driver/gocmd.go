@@ -93,9 +93,17 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case len(l.packages) == 0:
 		return nil, &UsageError{"no packages match " + strings.Join(o.Patterns, " "), "name packages of this module, such as ./..."}
 	case len(l.modules) == 0:
-		return nil, &UsageError{"the packages belong to no main module", "run this in a folder with a go.mod (go mod init makes one)"}
+		return nil, foreign(l.packages[0], o.Patterns)
 	}
 	return l, nil
+}
+
+// foreign says, as dynamic/build does, that p is of no main module.
+func foreign(p listed, patterns []string) error {
+	if p.ImportPath == "command-line-arguments" {
+		return &UsageError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
+	}
+	return &UsageError{"package " + p.ImportPath + " is not of the module worked on", "name packages of this module, or start Interlock in a copy of the other"}
 }
 
 func (l *packageList) add(dir string, p listed) error {
@@ -120,6 +128,8 @@ func refused(dir, said string) error {
 	switch {
 	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "does not contain main module or"):
 		return noModule(dir)
+	case strings.Contains(text, "build constraints exclude all Go files"):
+		next = "give the tags that include some with -tags, or name other packages"
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
 		next = "check the build flags"
 	}

@@ -168,7 +168,9 @@ func (t *text) indented(prefix, s string) {
 func (t *text) summary() {
 	c := t.r.Coverage
 	s := t.verdict()
-	if c.Asked > 0 {
+	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 {
+		s += ": there is no access to monitor, so the tests ran once, without the monitor"
+	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
 	}
 	t.line("%s", s)
