@@ -71,12 +71,17 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	d := analysis.Diagnostic{
 		Pos: at.Pos(), End: at.End(),
 		Category: string(r.code),
-		Message:  f.Title + ": " + f.Message,
+		Message:  r.message(f),
 	}
 	if other != nil {
 		d.Related = []analysis.RelatedInformation{{Pos: other.Pos(), End: other.End(), Message: note}}
 	}
 	r.pass.Report(d)
+}
+
+// message is what go vet prints, which shows no category.
+func (r *Reporter) message(f *finding.Finding) string {
+	return string(r.code) + ": " + f.Title + ": " + f.Message
 }
 
 // add puts f in the result, or its places into the finding that is there for
@@ -106,7 +111,7 @@ type Note struct {
 // directive at any of the places suppresses it.
 func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	places := []token.Pos{at}
-	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: f.Title + ": " + f.Message}
+	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: r.message(f)}
 	for _, n := range notes {
 		places = append(places, n.Pos)
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos, Message: n.Text})

@@ -85,11 +85,12 @@ type goEnv struct {
 	GOVERSION  string
 	GOMODCACHE string
 	GOROOT     string
+	GOOS       string
 }
 
 func (g goCommand) environment(ctx context.Context) (goEnv, error) {
 	var e goEnv
-	out, msg, err := g.run(ctx, "env", "-json", "GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT")
+	out, msg, err := g.run(ctx, "env", "-json", "GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS")
 	if err != nil {
 		return e, goFailed("asking the go command for its environment", msg, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"go/version"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -118,6 +119,9 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	}
 	if version.IsValid(env.GOVERSION) && version.Compare(env.GOVERSION, "go"+monitorGo) < 0 {
 		return nil, &ConfigError{"the go command is " + env.GOVERSION, "use Go " + monitorGo + " or later"}
+	}
+	if !o.NoTests && !o.Programs && env.GOOS != "" && env.GOOS != runtime.GOOS {
+		return nil, &ConfigError{"GOOS is " + env.GOOS + ", so the tests would not run on this system, " + runtime.GOOS, "unset GOOS"}
 	}
 	m.goRoot = env.GOROOT
 	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {

@@ -53,7 +53,7 @@ func SitesAt(p *plan.Plan, places string) ([]uint32, error) {
 			}
 		}
 		if len(ids) == before {
-			return nil, fmt.Errorf("no monitored access at %q; `interlock plan` lists them", at)
+			return nil, fmt.Errorf("no monitored access at %q", at)
 		}
 	}
 	return ids, nil

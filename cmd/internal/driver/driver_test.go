@@ -171,7 +171,7 @@ func TestUsageErrors(t *testing.T) {
 		{"empty", "./...", "go.mod"},
 		{"module", "./nope", "nope"},
 		{"module", "./docs/...", "no packages match ./docs/..."},
-		{"module", "fmt", "no main module"},
+		{"module", "fmt", "not of the module worked on"},
 	} {
 		_, err := vet(t, unpack(t, test.name), test.pattern)
 		var usage *driver.UsageError
@@ -213,9 +213,9 @@ func TestPlainVet(t *testing.T) {
 		t.Error("go vet succeeded, want findings")
 	}
 	for _, want := range []string{
-		"m.go:20:32: C.n is read without c.Mu",
+		"m.go:20:32: IL1001: C.n is read without c.Mu",
 		"m.go:22:1: interlock:ignore IL1001 suppresses nothing",
-		"sub.go:20:32: C.Len is read without Mu",
+		"sub.go:20:32: IL1001: C.Len is read without Mu",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("output lacks %q", want)
