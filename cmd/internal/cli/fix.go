@@ -16,7 +16,7 @@ var fixCommand = command{
 patch for each variable with a confirmed finding. A patch is offered only if it compiles, closes
 no cycle in the order of locks, go vet and the tests pass with it, and the finding does not come
 back when the runs are made again. The diff goes to standard output, to be read and applied in
-the module's root:
+the module's root, or in the folder of go.work if one is in force:
 
     interlock fix ./... | git apply
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -30,11 +31,42 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 	}
 	cfg := campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout, OnlyFlag: "-only"}
 	if c.only != "" {
-		if cfg.Only, err = campaign.SitesAt(pl.plan, c.only); err != nil {
+		if cfg.Only, err = c.sitesAt(pl); err != nil {
 			return nil, &build.ConfigError{Problem: "-only: " + err.Error(), Next: "`interlock plan` shows the places"}
 		}
 	}
 	return c.execute(p, pl, cfg, out)
+}
+
+// sitesAt gives the sites that -only names: relative to the root, as plan and
+// replay commands have them, or to this folder, as findings show them.
+func (c *call) sitesAt(pl *planned) ([]uint32, error) {
+	var all []uint32
+	for place := range strings.SplitSeq(c.only, ",") {
+		ids, err := campaign.SitesAt(pl.plan, place)
+		if err != nil {
+			ids, err = campaign.SitesAt(pl.plan, rebased(place, pl.module.Root))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("no monitored access at %q", place)
+		}
+		all = append(all, ids...)
+	}
+	return all, nil
+}
+
+// rebased gives a place named from this folder as one named from root.
+func rebased(place, root string) string {
+	file, position, _ := strings.Cut(place, ":")
+	abs, err := filepath.Abs(filepath.FromSlash(file))
+	if err != nil {
+		return place
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil {
+		return place
+	}
+	return filepath.ToSlash(rel) + ":" + position
 }
 
 // execute carries out a plan: cfg says what the call's own flags do not, and
@@ -151,7 +183,10 @@ func (m *monitored) fill(c *call, r *report.Report) {
 	r.Coverage.Reached, r.Coverage.Watched = len(cov.Reached), len(cov.Armed)
 	r.Coverage.Runs, r.Coverage.Asked = m.result.Runs, c.runs
 	k := m.result.Counters
-	r.Coverage.Lost = k.NoSlot + k.BadSite + k.NotWritten
+	r.Coverage.Lost = k.NoSlot + k.NotWritten
+	if c.only == "" { // else the others are passed by on purpose
+		r.Coverage.Lost += k.BadSite
+	}
 }
 
 // tellFailures says which packages' tests failed, as the tests' own output

@@ -17,7 +17,8 @@ var planCommand = command{
 	long: `Plan finds every access to memory that goroutines might share in the packages, their tests, and
 what they use of the main module, and decides for each whether "interlock test" monitors it. It
 shows the numbers, then the monitored accesses: position, mode, variable, expression; a star
-marks those that a suspected finding names, which are watched first.`,
+marks those that a suspected finding names, which are watched first. Positions are relative to the
+module's root, or to the folder of go.work if one is in force.`,
 	examples: [][2]string{
 		{"interlock plan ./...", "the whole module"},
 		{"interlock plan -format json ./... >plan.json", "with the skipped ones too, for programs"},

@@ -55,6 +55,8 @@ func (t *tree) copyEntry(from, to string, d fs.DirEntry) error {
 	switch {
 	case d.IsDir() && d.Name() == ".git":
 		return fs.SkipDir
+	case d.IsDir() && d.Name() == filepath.Base(t.dir):
+		return fs.SkipDir // the copy itself, where the temporary folder is in the module
 	case d.IsDir():
 		return os.Mkdir(to, 0o777)
 	case d.Type() == fs.ModeSymlink:

@@ -32,7 +32,7 @@ type Options struct {
 // Result is what the passes found in all packages together. Files are slash
 // paths relative to Root, where they lie below it.
 type Result struct {
-	Root     string // absolute folder of the main module
+	Root     string // absolute folder of the main module, or of the go.work in force
 	Path     string // path of the main module
 	Packages []string
 	Findings []*finding.Finding // sorted and sealed over the module

@@ -61,9 +61,10 @@ func (p *listed) files() int {
 
 // packageList is the packages that the patterns match.
 type packageList struct {
-	packages   []listed
-	modules    []string // main modules among them
-	root, path string   // of the first of these
+	packages []listed
+	modules  []string // main modules among them
+	root     string   // of the first of these, or the folder of the go.work in force
+	path     string   // of the first of these
 }
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
@@ -95,7 +96,23 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case len(l.modules) == 0:
 		return nil, foreign(l.packages[0], o.Patterns)
 	}
-	return l, nil
+	return l, l.rebase(ctx, o)
+}
+
+// rebase makes the folder of a go.work the root, as it is for dynamic/build: the
+// places of both sides are compared.
+func (l *packageList) rebase(ctx context.Context, o *Options) error {
+	out, err := o.goCommand(ctx, "env", "GOWORK")
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("asking the go command for its workspace: %w", err)
+	}
+	if work := strings.TrimSpace(string(out.stdout)); work != "" && work != "off" {
+		l.root = filepath.Dir(work)
+	}
+	return nil
 }
 
 // foreign says, as dynamic/build does, that p is of no main module.
