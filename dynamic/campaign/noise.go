@@ -69,6 +69,7 @@ func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResu
 // judge takes up how the tests went in a run.
 func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, pkg *PackageResult, p *process) {
 	pkg.Runs++
+	pkg.NoneRan = p.ranNone()
 	underNoise := !pkg.likePlain(p)
 	c.show(n == 1 || p.outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), p.report(b.Package, c.verbose()))
 	if p.outcome == Passed {

@@ -45,6 +45,8 @@ type PackageResult struct {
 	// since the tests depend on timing; 0 if it was not.
 	Strength int
 
+	// NoneRan says that there are tests, and that the flags chose none of them.
+	NoneRan bool
 	// LeftOut are tests that later runs left out, since they hung.
 	LeftOut []string
 
@@ -120,8 +122,7 @@ func (p *process) report(pkg string, verbose bool) []byte {
 	}
 	if p.outcome == Passed {
 		note := ""
-		if bytes.HasPrefix(p.output, []byte("testing: warning: no tests to run\n")) ||
-			bytes.Contains(p.output, []byte("\ntesting: warning: no tests to run\n")) {
+		if p.ranNone() {
 			note = " [no tests to run]"
 		}
 		fmt.Fprintf(&b, "ok  \t%s\t%s%s\n", pkg, elapsed, note)
@@ -135,6 +136,12 @@ func (p *process) report(pkg string, verbose bool) []byte {
 	}
 	fmt.Fprintf(&b, "FAIL\t%s\t%s\n", pkg, elapsed)
 	return b.Bytes()
+}
+
+// ranNone reports whether the test binary found no test to run.
+func (p *process) ranNone() bool {
+	warning := []byte("testing: warning: no tests to run\n")
+	return bytes.HasPrefix(p.output, warning) || bytes.Contains(p.output, slices.Concat([]byte("\n"), warning))
 }
 
 func noTests(pkg string) []byte { return fmt.Appendf(nil, "?   \t%s\t[no test files]\n", pkg) }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +81,10 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	// A process that the tests leave behind may hold the output open.
 	cmd.WaitDelay = grace
 	p := &process{exit: -1, shown: out.live != nil}
+	endWithParent(cmd)
+	// What ends with its parent ends with the parent's thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	began := time.Now()
 	if p.err = cmd.Start(); p.err != nil {
 		return p

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,6 +178,10 @@ func (m *monitored) fill(c *call, r *report.Report) {
 		c.tell(fmt.Sprintf("%s is not monitored: %s", l.File, l.Why))
 	}
 	c.tell(m.result.Problems...)
+	ran := func(p campaign.PackageResult) bool { return !p.NoTests && !p.NoneRan }
+	if !m.result.Interrupted && !slices.ContainsFunc(m.result.Packages, ran) {
+		c.tell("no test ran: the flags after -- choose none")
+	}
 	r.Interrupted = m.result.Interrupted
 	cov := m.result.Coverage
 	r.Coverage.Sites, r.Coverage.Monitored = len(m.plan.plan.Sites), cov.Monitored
