@@ -1,12 +1,12 @@
 package main
 
 import (
+	"github.com/interlock-go/interlock/cmd/internal/machine"
+
 	"context"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +67,7 @@ func table(variants []*variant, r results, rounds int, benchtime string) string 
 	b.WriteString("# What the monitor costs\n\n")
 	b.WriteString("Made by `make bench`, which overwrites this file. The programs are those of `testdata/bench`.\n")
 	b.WriteString("Each figure is an overhead, time / plain - 1: the median over paired, interleaved rounds, with the least and the greatest in brackets.\n\n")
-	fmt.Fprintf(&b, "- %s\n- %d rounds, %s a benchmark\n- %s\n\n", machine(), rounds, benchtime, time.Now().UTC().Format("2006-01-02"))
+	fmt.Fprintf(&b, "- %s\n- %d rounds, %s a benchmark\n- %s\n\n", machine.Describe(), rounds, benchtime, time.Now().UTC().Format("2006-01-02"))
 	for _, v := range variants {
 		fmt.Fprintf(&b, "- **%s**: %s", v.name, v.about)
 		if v.skipped != "" {
@@ -104,22 +104,4 @@ func table(variants []*variant, r results, rounds int, benchtime string) string 
 	}
 	b.WriteString("\n")
 	return b.String()
-}
-
-// machine says on what and with which versions the figures were made.
-func machine() string {
-	cpu := "unknown processor"
-	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(data)) {
-			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-				cpu = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	version := runtime.Version()
-	if out, err := exec.Command("go", "env", "GOVERSION").Output(); err == nil {
-		version = strings.TrimSpace(string(out))
-	}
-	return fmt.Sprintf("%s/%s, %d cores, %s, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpu, version)
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"github.com/interlock-go/interlock/cmd/internal/machine"
+
 	"fmt"
-	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -29,7 +29,7 @@ func report(verdicts []verdict, b *builds) (string, int) {
 	s.WriteString("Made by `make conformance`, which overwrites this file: the `// run` programs of the Go distribution's `test` folder,\n")
 	s.WriteString("plain against instrumented with every site monitored and the monitor awake. Output (stdout and stderr, without addresses and\n")
 	s.WriteString("goroutine numbers) and exit code must be the same.\n\n")
-	fmt.Fprintf(&s, "- %s, %s/%s, %d cores, %s\n", goVersion(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format("2006-01-02"))
+	fmt.Fprintf(&s, "- %s, %s\n", machine.Describe(), time.Now().UTC().Format("2006-01-02"))
 	fmt.Fprintf(&s, "- %d programs: %d the same, %d exceptions, **%d differing**, %d not compared\n", len(verdicts), len(same), len(excepted), len(differing), len(uncompared))
 	fmt.Fprintf(&s, "- %d monitored accesses in %d rewritten files; collisions recorded in %d programs\n", b.monitored, b.rewritten, withRaces(verdicts))
 	section(&s, "Differing", differing, func(v verdict) string { return v.why })
@@ -55,12 +55,4 @@ func withRaces(verdicts []verdict) (n int) {
 		}
 	}
 	return n
-}
-
-func goVersion() string {
-	out, err := exec.Command("go", "env", "GOVERSION").Output()
-	if err != nil {
-		return runtime.Version()
-	}
-	return strings.TrimSpace(string(out))
 }

@@ -1,12 +1,13 @@
 package main
 
 import (
+	"github.com/interlock-go/interlock/cmd/internal/machine"
+
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -64,7 +65,7 @@ func table(classes []class, race *raceBinary, o options) string {
 	b.WriteString("Made by `make detect`, which overwrites this file. The programs are those of `testdata/detect`: a data race of each class, and a\n")
 	b.WriteString("clean twin. A hit is a run that reports a race. The runs under the watch engine are those that `interlock test` makes by default, most of\n")
 	b.WriteString("them with gentle noise, but with every site monitored and no static finding to help.\n\n")
-	fmt.Fprintf(&b, "- %s, %s/%s, %d cores, %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format("2006-01-02"))
+	fmt.Fprintf(&b, "- %s, %s\n", machine.Describe(), time.Now().UTC().Format("2006-01-02"))
 	fmt.Fprintf(&b, "- **watch**: hits of %d runs under the watch engine; 0 where the rewriter does not announce the accesses yet\n", o.runs)
 	fmt.Fprintf(&b, "- **-race**: hits of %d runs under the race detector of the Go distribution", o.runs)
 	if race.missing != "" {

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"github.com/interlock-go/interlock/cmd/internal/machine"
+
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func report(outcomes []outcome, leftOut map[string]string, silenced int, opts op
 	b.WriteString("watch engine, every site monitored, each function alone in a process, with a new seed each run. The watch engine reports what it\n")
 	b.WriteString("catches in the act and knows no happens-before; the race detector finds all racy functions, most of them by happens-before alone.\n")
 	fmt.Fprintf(&b, "The strength of the noise is %d us in all runs; campaigns would make it faint here, as many functions sleep for a few milliseconds.\n\n", opts.strength)
-	fmt.Fprintf(&b, "- %s, %s/%s, %d cores, %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().UTC().Format("2006-01-02"))
+	fmt.Fprintf(&b, "- %s, %s\n", machine.Describe(), time.Now().UTC().Format("2006-01-02"))
 	fmt.Fprintf(&b, "- racy functions: **%d of %d confirmed** in up to %d runs, %d of them in the first\n", len(caught), len(racy), opts.runs, inFirstRun(caught))
 	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean), opts.runs)
 	for _, name := range slices.Sorted(maps.Keys(leftOut)) {

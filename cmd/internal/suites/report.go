@@ -1,11 +1,10 @@
 package main
 
 import (
+	"github.com/interlock-go/interlock/cmd/internal/machine"
+
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ all plain runs is left out of the comparison and listed below. One that differs 
 that it went as plain then. Every access that can be rewritten is, also where the static side
 would skip it.
 
-`, time.Now().Format(time.DateOnly), took.Round(time.Minute), machine(), fmt.Sprintf("%d us", campaign.Strength(1)))
+`, time.Now().Format(time.DateOnly), took.Round(time.Minute), machine.Describe(), fmt.Sprintf("%d us", campaign.Strength(1)))
 	summaryTable(&b, results)
 	costTable(&b, results)
 	skipTable(&b, results)
@@ -202,22 +201,4 @@ func outcome(how string) string {
 		return "not run to its end"
 	}
 	return how
-}
-
-// machine says on what and with which versions the figures were made.
-func machine() string {
-	cpu := "unknown processor"
-	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(data)) {
-			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-				cpu = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	version := runtime.Version()
-	if out, err := exec.Command("go", "env", "GOVERSION").Output(); err == nil {
-		version = strings.TrimSpace(string(out))
-	}
-	return fmt.Sprintf("%s/%s, %d cores, %s, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpu, version)
 }
