@@ -10,7 +10,7 @@ import (
 func (w *walker) call(e *ast.CallExpr) {
 	deferred := w.deferred
 	w.deferred = false
-	if b := builtin(w.info, e.Fun); b != "" {
+	if b := Builtin(w.info, e.Fun); b != "" {
 		w.builtinCall(b, e, deferred)
 		return
 	}

@@ -56,7 +56,7 @@ func (lf *localFinder) note(n ast.Node) {
 
 // noteCall finds harmless what builtins and conversions that copy take.
 func (lf *localFinder) noteCall(e *ast.CallExpr) {
-	switch builtin(lf.info, e.Fun) {
+	switch Builtin(lf.info, e.Fun) {
 	case "len", "cap", "clear":
 		lf.harmless(e.Args...)
 	case "copy":
@@ -112,7 +112,7 @@ func fresh(info *types.Info, value ast.Expr, v types.Object) (self *ast.Ident, o
 			return fresh(info, e.X, v)
 		}
 	case *ast.CallExpr:
-		switch b := builtin(info, e.Fun); {
+		switch b := Builtin(info, e.Fun); {
 		case b == "make":
 			return nil, true
 		case b == "append":

@@ -66,9 +66,9 @@ func isZeroSize(t types.Type) bool {
 	return false
 }
 
-// builtin gives the name of the builtin that fun denotes, or "". Package
+// Builtin gives the name of the builtin that fun denotes, or "". Package
 // unsafe's functions are builtins too.
-func builtin(info *types.Info, fun ast.Expr) string {
+func Builtin(info *types.Info, fun ast.Expr) string {
 	var id *ast.Ident
 	switch fun := ast.Unparen(fun).(type) {
 	case *ast.Ident:

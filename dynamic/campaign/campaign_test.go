@@ -325,7 +325,7 @@ func TestOutcomesAreToldApart(t *testing.T) {
 func TestProcessThatOutlivesItsDeadline(t *testing.T) {
 	cmd := exec.Command("sleep", "3600")
 	if err := cmd.Start(); err != nil {
-		t.Skip(err)
+		t.Skip("no process to outlive its deadline: ", err)
 	}
 	if killed := waitOrKill(context.Background(), cmd, time.Nanosecond); !killed || cmd.ProcessState.Success() {
 		t.Errorf("killed: %v, %v", killed, cmd.ProcessState)

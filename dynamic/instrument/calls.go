@@ -3,6 +3,8 @@ package instrument
 import (
 	"go/ast"
 	"go/types"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 func (o *orderer) call(e *ast.CallExpr, n *node) {
@@ -11,7 +13,7 @@ func (o *orderer) call(e *ast.CallExpr, n *node) {
 		o.toArray(e)
 		return
 	}
-	if b := builtin(o.info, e.Fun); b != "" {
+	if b := plan.Builtin(o.info, e.Fun); b != "" {
 		o.builtin(b, e, n)
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // sizes are those of gc on 64-bit machines. They only decide which operands
@@ -175,23 +177,6 @@ func elementType(info *types.Info, t types.Type, key ast.Expr, i int) types.Type
 	return nil
 }
 
-// builtin gives the name of the builtin that fun denotes, or "".
-func builtin(info *types.Info, fun ast.Expr) string {
-	var id *ast.Ident
-	switch fun := ast.Unparen(fun).(type) {
-	case *ast.Ident:
-		id = fun
-	case *ast.SelectorExpr:
-		id = fun.Sel
-	default:
-		return ""
-	}
-	if b, ok := info.Uses[id].(*types.Builtin); ok {
-		return b.Name()
-	}
-	return ""
-}
-
 func isCall(e ast.Expr) bool {
 	_, ok := ast.Unparen(e).(*ast.CallExpr)
 	return ok
@@ -215,7 +200,7 @@ func mayPanic(info *types.Info, e ast.Expr) bool {
 		case *ast.BinaryExpr:
 			found = found || operatorMayPanic(info, n)
 		case *ast.CallExpr:
-			b := builtin(info, n.Fun)
+			b := plan.Builtin(info, n.Fun)
 			found = found || b == "make" || b == "Slice" || b == "String" || info.Types[n.Fun].IsType() && isSlice(info.TypeOf(n.Args[0])) && !isString(info.TypeOf(n))
 		}
 		return !found
