@@ -37,10 +37,12 @@ type edit struct {
 	inner     []*edit // set by render
 }
 
-// piece is literal text without line breaks, or the text of a cut range.
+// piece is literal text without line breaks, the text of a cut range, or a
+// range as it was before all edits.
 type piece struct {
-	text string
-	body *edit
+	text   string
+	body   *edit
+	lo, hi int
 }
 
 func text(s string) piece            { return piece{text: s} }
@@ -120,6 +122,7 @@ func (r *renderer) pieces(list []piece) {
 		if p.body != nil {
 			r.body(p.body)
 		}
+		r.source(p.lo, p.hi)
 	}
 }
 

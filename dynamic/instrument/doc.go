@@ -35,6 +35,12 @@
 // which the clause has assigned. Nothing synchronises between them and the
 // access either, so that what is seen then is as unordered as before it.
 //
+// # Two copies
+//
+// An iteration of a loop, or the body of a function, that calls nothing asks
+// once whether any window is open, and runs its original text if there is none
+// (twice.go).
+//
 // # The text
 //
 // The original text is edited, never printed from syntax: comments,

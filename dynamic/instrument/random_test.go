@@ -45,6 +45,14 @@ var (
 	storedSlice = map[uint32][]int{}
 )
 
+var idle bool
+
+// Idle takes both copies of code in turn.
+func Idle() bool {
+	idle = !idle
+	return idle
+}
+
 func R[T any](p *T, site uint32) *T {
 	c := *p
 	return &c

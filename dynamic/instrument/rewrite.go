@@ -281,6 +281,9 @@ func (r *rewriter) cutWhole(n ast.Node) *edit {
 	return r.edits.replace(r.offset(n.Pos()), r.offset(n.End()), rankStmt)
 }
 
+// original is [lo, hi) as it was.
+func (r *rewriter) original(lo, hi token.Pos) piece { return piece{lo: r.offset(lo), hi: r.offset(hi)} }
+
 func (r *rewriter) newTemp() string {
 	r.temps++
 	return r.prefix + strconv.Itoa(r.temps)

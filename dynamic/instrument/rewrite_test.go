@@ -139,7 +139,7 @@ func TestGolden(t *testing.T) {
 }
 
 func golden(t *testing.T, in string) string {
-	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\nfunc _(x, y *T, p *int, n int) {\n"
+	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\nfunc _(x, y *T, p *int, n int) { defer g()\n"
 	src := head + in + "}\n"
 	p := typed(t, "go1.26", map[string]string{"a.go": prelude, "b.go": src})
 	res, err := instrument.Rewrite(p, everySite(p), instrument.Options{})
@@ -151,7 +151,7 @@ func golden(t *testing.T, in string) string {
 		out = string(res.Files[0].Content)
 		checkTypes(t, prelude, out)
 	}
-	_, out, _ = strings.Cut(out, "{\n")
+	_, out, _ = strings.Cut(out, "{ defer g()\n")
 	out = strings.TrimSuffix(out, "}\n")
 	for _, l := range res.Left {
 		out += "// left " + l.Site.Expr + ": " + string(l.Reason) + "\n"
@@ -180,6 +180,7 @@ func TestLoopVariables(t *testing.T) {
 
 const fakeRT = `package rt
 
+func Idle() bool { return false }
 func R[T any](p *T, site uint32) *T { return p }
 func W[T any](p *T, site uint32) *T { return p }
 func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }

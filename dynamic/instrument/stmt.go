@@ -144,6 +144,7 @@ func (r *rewriter) function(sig *types.Signature, body *ast.BlockStmt) {
 	outer, just := r.sig, r.just
 	r.sig = sig
 	r.stmts(body.List)
+	r.twice(nil, body)
 	r.sig, r.just = outer, just
 }
 
@@ -277,6 +278,7 @@ func (r *rewriter) forStmt(s *ast.ForStmt, outer ast.Stmt) {
 		r.simple(s.Post, false, false)
 	}
 	r.body(s.Body.List, just)
+	r.twice(s.Cond, s.Body)
 }
 
 func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
@@ -293,6 +295,7 @@ func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
 		r.loopVariables(s)
 	}
 	r.stmts(s.Body.List)
+	r.twice(nil, s.Body)
 }
 
 // loopVariables announces the variables that the clause of s has assigned, at
