@@ -102,7 +102,7 @@ func (c *collector) function(fn *ssa.Function) {
 	c.found = nil
 	loads := map[ssa.Instruction]*lockset.State{} // of maps
 	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
-		if feedsMapAccess(instr) {
+		if loadsMap(instr) {
 			loads[instr] = s
 		}
 		a := c.access(instr)
@@ -212,14 +212,23 @@ func lostLock(loaded, now *lockset.State) bool {
 	return false
 }
 
-// feedsMapAccess: a map variable that is only read to get at the map is no
-// access of its own; the map's is.
-func feedsMapAccess(instr ssa.Instruction) bool {
+func loadsMap(instr ssa.Instruction) bool {
 	load, ok := instr.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL {
 		return false
 	}
-	if _, isMap := load.Type().Underlying().(*types.Map); !isMap || len(*load.Referrers()) == 0 {
+	_, isMap := load.Type().Underlying().(*types.Map)
+	return isMap
+}
+
+// feedsMapAccess: a map variable that is only read to get at the map is no
+// access of its own; the map's is.
+func feedsMapAccess(instr ssa.Instruction) bool {
+	if !loadsMap(instr) {
+		return false
+	}
+	load := instr.(*ssa.UnOp)
+	if len(*load.Referrers()) == 0 {
 		return false
 	}
 	for _, ref := range *load.Referrers() {
@@ -258,6 +267,9 @@ func (c *collector) call(call *ssa.Call) *Access {
 		value = call.Call.Args[1]
 	}
 	addr := call.Call.Args[0]
+	if _, pointee := addr.(*ssa.UnOp); pointee {
+		return nil // what the variable points to, not the variable
+	}
 	name, ok := accesspath.NameOf(addr)
 	if !ok {
 		return nil

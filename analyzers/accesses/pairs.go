@@ -63,11 +63,16 @@ func (a *Access) Verb() string {
 
 // Parallel reports whether two goroutines may run a and b at the same time on
 // one object, for all that is known: not if the same single goroutine runs
-// both, nor if a made the object and only started goroutines that never come
-// to b. Locks are another matter; see [CommonLock].
+// both, be it one for each object; nor if one of them comes before the go
+// statements that lead to the other; nor if a made the object and only
+// started goroutines that never come to b. Locks are another matter; see
+// [CommonLock].
 func (l *List) Parallel(a, b *Access) bool {
 	ra, rb := l.Graph.Roles(a.Fn), l.Graph.Roles(b.Fn)
 	if sa := ra.Single(); sa != nil && sa == rb.Single() {
+		return false
+	}
+	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) {
 		return false
 	}
 	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
@@ -86,6 +91,19 @@ func CommonLock(a, b *Access) bool {
 		}
 	}
 	return false
+}
+
+// MayCommonLock reports whether b may hold a lock that a surely holds: then
+// nothing says that they run at the same time.
+func MayCommonLock(a, b *Access) bool {
+	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool {
+		return h.Class != "" && b.Locks.MayHoldClass(h.Class) && !surelyReads(b, h)
+	})
+}
+
+// surelyReads: both hold the read side only.
+func surelyReads(b *Access, h lockset.Held) bool {
+	return h.Read && slices.ContainsFunc(b.Locks.Held(), func(o lockset.Held) bool { return o.Class == h.Class && o.Read })
 }
 
 // Near reports whether the variable that a accesses lies in the same object

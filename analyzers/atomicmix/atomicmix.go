@@ -47,6 +47,12 @@ func ownRead(v *accesses.Variable, a *accesses.Access) bool {
 	})
 }
 
+// settingUp: what makes the object writes it plainly, and starts no goroutine
+// on it before.
+func settingUp(a *accesses.Access) bool {
+	return (a.SetUp || a.Made) && len(a.Starts) == 0
+}
+
 // pair is a plain access and an atomic one that it races with.
 type pair struct{ plain, atomic *accesses.Access }
 
@@ -55,7 +61,7 @@ type pair struct{ plain, atomic *accesses.Access }
 func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	var pairs []pair
 	for _, a := range v.Accesses {
-		if a.Atomic() || a.Map || ownRead(v, a) {
+		if a.Atomic() || a.Map || ownRead(v, a) || settingUp(a) {
 			continue
 		}
 		if b := otherSide(list, v, a); b != nil {
@@ -119,7 +125,8 @@ func does(a *accesses.Access) string {
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	for _, b := range v.Accesses {
-		if !b.Atomic() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !finding.Conflicts(a.Mode, b.Mode) || !list.Parallel(a, b) || accesses.CommonLock(a, b) {
+		if !b.Atomic() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !finding.Conflicts(a.Mode, b.Mode) || !list.Parallel(a, b) ||
+			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || callerLocks(a, b) {
 			continue
 		}
 		if best == nil || b.Writes() && !best.Writes() {
@@ -127,4 +134,9 @@ func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *a
 		}
 	}
 	return best
+}
+
+// callerLocks: a holds a lock of the object, and b's callers may hold it too.
+func callerLocks(a, b *accesses.Access) bool {
+	return b.Locks.Unknown && slices.ContainsFunc(a.Locks.Held(), a.Near)
 }

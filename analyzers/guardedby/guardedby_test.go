@@ -12,7 +12,8 @@ import (
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
-		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers")
+		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
+		"starts", "setup", "owner")
 }
 
 func TestFacts(t *testing.T) {

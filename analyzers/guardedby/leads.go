@@ -144,7 +144,8 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	bestScore := -1
 	for _, b := range g.with {
-		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || accesses.CommonLock(a, b) || c.mayBeOrdered(b) {
+		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || c.setUpBefore(b, a) ||
+			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || c.mayBeOrdered(b) {
 			continue
 		}
 		score := 0
@@ -159,6 +160,12 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 		}
 	}
 	return best
+}
+
+// setUpBefore: b belongs to what makes the object, and a stands where only
+// somebody comes who was given it.
+func (c *checker) setUpBefore(b, a *accesses.Access) bool {
+	return (b.SetUp || b.Made) && len(b.Starts) == 0 && c.list.Graph.Roles(a.Fn).API
 }
 
 // mayBeOrdered: b holds a lock that its takers keep beyond their return, so
