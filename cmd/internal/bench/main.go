@@ -1,7 +1,7 @@
 // Command bench measures what the monitor costs: it runs the programs of
 // testdata/bench plain, instrumented and under the race detector, paired and
-// interleaved, and prints a table in Markdown. `make bench` keeps the table in
-// docs/benchmarks.md.
+// interleaved, and prints a document in Markdown. `make bench` keeps it in
+// docs/benchmarks.md, with a chart.
 //
 // Every figure is the median over rounds of the ratio of two runs that were
 // made directly after each other; the machine's absolute speed cancels out.
@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 )
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 	benchtime := flag.String("benchtime", "200ms", "time of one benchmark in one round, as go test takes it")
 	pattern := flag.String("bench", ".", "benchmarks to run")
 	dir := flag.String("dir", filepath.Join("testdata", "bench"), "module with the programs")
-	out := flag.String("o", "", "write the table to this file instead of standard output")
+	out := flag.String("o", "", "write the document to this file, and the chart beside it, instead of the document alone to standard output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -38,19 +39,25 @@ func run(ctx context.Context, dir, pattern, benchtime string, rounds int, out st
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	variants, done, err := buildVariants(ctx, dir, tmp)
+	variants, pr, done, err := buildVariants(ctx, dir, tmp)
 	if err != nil {
 		return err
 	}
 	defer done()
-	results, err := measure(ctx, variants, pattern, benchtime, rounds)
-	if err != nil {
+	d := &document{variants: variants, pruning: pr, rounds: rounds, benchtime: benchtime}
+	if d.times, err = measure(ctx, variants, pattern, benchtime, rounds); err != nil {
 		return err
 	}
-	text := table(variants, results, rounds, benchtime)
+	if d.memory, err = measureMemory(ctx, variants, d.times); err != nil {
+		return err
+	}
 	if out == "" {
-		_, err = os.Stdout.WriteString(text)
+		_, err = os.Stdout.WriteString(d.markdown(""))
 		return err
 	}
-	return os.WriteFile(out, []byte(text), 0o644)
+	chart := strings.TrimSuffix(out, filepath.Ext(out)) + ".svg"
+	if err := os.WriteFile(chart, []byte(d.chart()), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(d.markdown(filepath.Base(chart))), 0o644)
 }

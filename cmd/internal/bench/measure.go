@@ -1,15 +1,12 @@
 package main
 
 import (
-	"github.com/interlock-go/interlock/cmd/internal/machine"
-
 	"context"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
-	"strings"
-	"time"
+	"strconv"
 )
 
 // results holds, for each benchmark and variant name, the overhead in each
@@ -61,47 +58,34 @@ func median(xs []float64) float64 {
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// table writes the document.
-func table(variants []*variant, r results, rounds int, benchtime string) string {
-	var b strings.Builder
-	b.WriteString("# What the monitor costs\n\n")
-	b.WriteString("Made by `make bench`, which overwrites this file. The programs are those of `testdata/bench`.\n")
-	b.WriteString("Each figure is an overhead, time / plain - 1: the median over paired, interleaved rounds, with the least and the greatest in brackets.\n\n")
-	fmt.Fprintf(&b, "- %s\n- %d rounds, %s a benchmark\n- %s\n\n", machine.Describe(), rounds, benchtime, time.Now().UTC().Format("2006-01-02"))
-	for _, v := range variants {
-		fmt.Fprintf(&b, "- **%s**: %s", v.name, v.about)
-		if v.skipped != "" {
-			fmt.Fprintf(&b, "; not measured: %s", v.skipped)
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\n| program | plain ns/op |")
-	for _, v := range variants[1:] {
-		fmt.Fprintf(&b, " %s |", v.name)
-	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(variants)-1) + "\n")
-	all := map[string][]float64{}
-	for _, name := range slices.Sorted(maps.Keys(r)) {
-		fmt.Fprintf(&b, "| %s | %.4g |", name, median(r[name][variants[0].name]))
-		for _, v := range variants[1:] {
-			xs := r[name][v.name]
-			if len(xs) == 0 {
-				b.WriteString(" - |")
-				continue
+// measureMemory gives the peak of the resident memory of each program under
+// each variant, over that of the plain one (whose own is in bytes). Each runs
+// alone, for as many iterations as take plainly a third of a second, so that all
+// do the same work.
+func measureMemory(ctx context.Context, variants []*variant, times results) (results, error) {
+	const rounds, plainNS = 3, 3e8
+	all := results{}
+	for i, name := range slices.Sorted(maps.Keys(times)) {
+		fmt.Fprintf(os.Stderr, "bench: memory, program %d of %d\n", i+1, len(times))
+		n := strconv.Itoa(int(plainNS/median(times[name][variants[0].name]))+1) + "x"
+		for range rounds {
+			var plain float64
+			for i, v := range variants {
+				if v.skipped != "" {
+					continue
+				}
+				peak, err := v.peak(ctx, "^Benchmark"+name+"$", n)
+				switch {
+				case err != nil:
+					return nil, err
+				case i == 0:
+					plain = peak
+					all.add(name, v.name, peak)
+				default:
+					all.add(name, v.name, peak/plain)
+				}
 			}
-			all[v.name] = append(all[v.name], median(xs))
-			fmt.Fprintf(&b, " %.2f (%.2f to %.2f) |", median(xs), slices.Min(xs), slices.Max(xs))
 		}
-		b.WriteString("\n")
 	}
-	b.WriteString("| **median** | |")
-	for _, v := range variants[1:] {
-		if len(all[v.name]) == 0 {
-			b.WriteString(" - |")
-			continue
-		}
-		fmt.Fprintf(&b, " **%.2f** |", median(all[v.name]))
-	}
-	b.WriteString("\n")
-	return b.String()
+	return all, nil
 }

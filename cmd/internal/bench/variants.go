@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
@@ -25,22 +28,22 @@ type variant struct {
 }
 
 // buildVariants builds the programs each way. The first variant is the plain
-// one; done removes what the builds have laid out.
-func buildVariants(ctx context.Context, dir, tmp string) (all []*variant, done func(), err error) {
+// one; pr says what pruning leaves out; done removes what the builds have laid out.
+func buildVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	plain := &variant{name: "plain", about: "as `go test -c` builds it", dir: dir, path: filepath.Join(tmp, "plain.test")}
 	race := &variant{name: "-race", about: "the race detector of the Go distribution", dir: dir, path: filepath.Join(tmp, "race.test")}
 	if err := goTest(ctx, plain); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := goTest(ctx, race, "-race"); err != nil {
 		race.skipped = "the race detector cannot be built here: it needs cgo and a C compiler"
 	}
-	watch, done, err := watchVariants(ctx, dir, tmp)
-	return append(append([]*variant{plain}, watch...), race), done, err
+	watch, pr, done, err := watchVariants(ctx, dir, tmp)
+	return append(append([]*variant{plain}, watch...), race), pr, done, err
 }
 
 func goTest(ctx context.Context, v *variant, flags ...string) error {
@@ -53,42 +56,121 @@ func goTest(ctx context.Context, v *variant, flags ...string) error {
 	return nil
 }
 
-// watchVariants builds the programs with every site monitored.
-func watchVariants(ctx context.Context, dir, tmp string) ([]*variant, func(), error) {
+// watchVariants builds the programs with every site monitored, and with those
+// that the static side leaves.
+func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
 	m, err := build.Load(ctx, build.Options{Dir: dir})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	p, err := atomicsets.Build(m.Path, atomicsets.Sites(m.Packages), nil, nil)
+	whole, pruned, err := plans(ctx, m, dir, tmp)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if pr, err = newPruning(ctx, m, whole, pruned, dir, tmp); err != nil {
+		return nil, nil, nil, err
+	}
+	w, doneWhole, err := buildMonitored(ctx, m, whole, tmp, "whole")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, donePruned, err := buildMonitored(ctx, m, pruned, tmp, "pruned")
+	if err != nil {
+		doneWhole()
+		return nil, nil, nil, err
+	}
+	done = func() { doneWhole(); donePruned() }
+	return []*variant{
+		w.variant("watch, idle", "every site rewritten, the monitor asleep"),
+		p.variant("watch, idle, pruned", "the sites that the static side leaves rewritten, the monitor asleep"),
+		w.variant("watch, default", "every site, arming sites and making noise as `interlock test` does by default", w.awake...),
+		p.variant("watch, default, pruned", "the same for the sites that the static side leaves, as `interlock test` builds it", p.awake...),
+		w.variant("watch, aggressive", "every site, windows of about 1 ms at all sites alike whenever one is due, for at most twice the plain time in all (`random,prob=1000,strength=1000,budget=200`)",
+			append(w.awake, "INTERLOCK_NOISE=random,prob=1000,strength=1000,budget=200")...),
+	}, pr, done, nil
+}
+
+// plans gives the plan that monitors all sites and the one that `interlock
+// test` makes.
+func plans(ctx context.Context, m *build.Module, dir, tmp string) (whole, pruned *plan.Plan, err error) {
+	tool := filepath.Join(tmp, "interlock")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
+		return nil, nil, fmt.Errorf("building interlock, which must be done from the root of its repository: %w\n%s", err, out)
+	}
+	vet, err := driver.Vet(ctx, driver.Options{Dir: dir, Tool: tool})
 	if err != nil {
 		return nil, nil, err
 	}
+	var skips []atomicsets.SkipSite
+	for _, s := range vet.Skips {
+		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
+		skips = append(skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})
+	}
+	sites := atomicsets.Sites(m.Packages)
+	if whole, err = atomicsets.Build(m.Path, slices.Clone(sites), nil, nil); err != nil {
+		return nil, nil, err
+	}
+	pruned, err = atomicsets.Build(m.Path, sites, skips, atomicsets.Suspicions(vet.Findings))
+	return whole, pruned, err
+}
+
+// monitored is a monitored build of the programs.
+type monitored struct {
+	path, dir string
+	awake     []string // environment in which the monitor works
+}
+
+func (b *monitored) variant(name, about string, env ...string) *variant {
+	return &variant{name: name, about: about, path: b.path, dir: b.dir, env: env}
+}
+
+// buildMonitored builds the tests as the plan has it; name tells its files apart.
+func buildMonitored(ctx context.Context, m *build.Module, p *plan.Plan, tmp, name string) (*monitored, func(), error) {
 	ws, err := build.Prepare(ctx, m, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	done := func() { ws.Close() }
 	binaries, err := ws.BuildTests(ctx)
 	if err != nil {
-		done()
+		ws.Close()
 		return nil, nil, err
 	}
-	table := filepath.Join(tmp, "sites")
+	table := filepath.Join(tmp, name+".sites")
 	if err := os.WriteFile(table, campaign.SiteTable(p), 0o644); err != nil {
-		done()
+		ws.Close()
 		return nil, nil, err
 	}
-	awake := []string{"INTERLOCK_OUT=" + filepath.Join(tmp, "evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SEED=1", "INTERLOCK_RUN=1"}
-	idle := &variant{name: "watch, idle", about: "every site rewritten, the monitor asleep", path: binaries[0].Path, dir: binaries[0].Dir}
-	on := &variant{name: "watch, default", about: "the same binary, arming sites and making noise as `interlock test` does by default", path: idle.path, dir: idle.dir, env: awake}
-	return []*variant{idle, on}, done, nil
+	awake := []string{"INTERLOCK_OUT=" + filepath.Join(tmp, name+".evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SEED=1", "INTERLOCK_RUN=1"}
+	return &monitored{binaries[0].Path, binaries[0].Dir, awake}, func() { ws.Close() }, nil
+}
+
+// command runs the benchmarks of v that match.
+func (v *variant) command(ctx context.Context, pattern, benchtime string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, v.path, "-test.run=^$", "-test.bench="+pattern, "-test.benchtime="+benchtime)
+	cmd.Dir, cmd.Env, cmd.Stderr = v.dir, append(os.Environ(), v.env...), os.Stderr
+	return cmd
+}
+
+// peak gives the peak of the resident memory of one run, in bytes, as the
+// programs tell it. (What the system tells of a child that has ended includes
+// its parent's memory before exec.)
+func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64, error) {
+	out, err := v.command(ctx, pattern, benchtime).Output()
+	if err != nil {
+		return 0, fmt.Errorf("running %s: %w\n%s", v.name, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		var kB float64
+		if _, err := fmt.Sscanf(line, "peak memory: %f kB", &kB); err == nil {
+			return kB * 1024, nil
+		}
+	}
+	return 0, fmt.Errorf("running %s: it does not tell its peak of memory, which needs Linux", v.name)
 }
 
 // runOnce runs the benchmarks of v once and gives nanoseconds an operation.
 func (v *variant) runOnce(ctx context.Context, pattern, benchtime string) (map[string]float64, error) {
-	cmd := exec.CommandContext(ctx, v.path, "-test.run=^$", "-test.bench="+pattern, "-test.benchtime="+benchtime)
-	cmd.Dir, cmd.Env, cmd.Stderr = v.dir, append(os.Environ(), v.env...), os.Stderr
-	out, err := cmd.Output()
+	out, err := v.command(ctx, pattern, benchtime).Output()
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w\n%s", v.name, err, out)
 	}
