@@ -72,6 +72,8 @@ type List struct {
 	Graph *callers.Graph
 	Locks *lockset.Result
 	All   []*Access
+
+	kept map[*types.Var]bool // fields whose address some variable holds
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -85,6 +87,7 @@ func run(pass *analysis.Pass) (any, error) {
 		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 	}
 	l.Prog.Analyse(pass, func() {
+		l.findKept()
 		for _, fn := range l.Prog.Funcs {
 			c.function(fn)
 		}

@@ -89,10 +89,10 @@ func (c *checker) findChanges() {
 	}
 }
 
-// setsUp reports whether instr changes an object that its function made.
+// setsUp reports whether instr changes an object that its function made, or
+// all callers of its function.
 func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
-	_, own := c.owner.Starts(o.Base, instr)
-	return own || c.owner.Of(o.Base, instr) != ownership.Shared
+	return c.owner.Made(o.Base, instr) || c.owner.MadeByCallers(o.Base, instr) || c.owner.Of(o.Base, instr) != ownership.Shared
 }
 
 // renewed reports whether the field was given other contents before instr

@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup")
+	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup", "copies")
 }

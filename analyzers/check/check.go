@@ -85,20 +85,38 @@ func (r *Reporter) message(f *finding.Finding) string {
 }
 
 // add puts f in the result, or its places into the finding that is there for
-// the variable: people judge and mend a variable as a whole. (Each place has
-// a diagnostic of its own; a section is a matter of its own.)
+// the variable, or for another field of the struct in the same function:
+// people judge and mend these as a whole. (Each place has a diagnostic of its
+// own; a section is a matter of its own.)
 func (r *Reporter) add(f *finding.Finding) {
 	for _, g := range r.result.Findings {
-		if g.Variable != f.Variable || g.Section != nil || f.Section != nil || len(f.Accesses) == 0 {
+		if g.Section != nil || f.Section != nil || len(f.Accesses) == 0 || len(g.Accesses) == 0 {
 			continue
 		}
 		a := f.Accesses[0]
-		g.Accesses = append(g.Accesses, a)
-		g.Notes = append(g.Notes, fmt.Sprintf("also %s in %s (%s:%d)", a.Mode, a.Function, filepath.Base(a.File), a.Line))
-		return
+		place := fmt.Sprintf("in %s (%s:%d)", a.Function, filepath.Base(a.File), a.Line)
+		switch {
+		case g.Variable == f.Variable:
+			g.Accesses = append(g.Accesses, a)
+			g.Notes = append(g.Notes, fmt.Sprintf("also %s %s", a.Mode, place))
+			return
+		case siblings(f, g):
+			g.Accesses = append(g.Accesses, f.Accesses...)
+			g.Notes = append(g.Notes, fmt.Sprintf("the same goes for %s %s", ShortName(f.Variable), place))
+			return
+		}
 	}
 	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
+}
+
+// siblings: f says of another field of the same struct what g says, and of
+// the same function.
+func siblings(f, g *finding.Finding) bool {
+	v, w := f.Variable, g.Variable
+	return v.Type != "" && v.Package == w.Package && v.Type == w.Type && v.Kind == w.Kind &&
+		f.Accesses[0].Function == g.Accesses[0].Function &&
+		strings.TrimPrefix(f.Title, ShortName(v)) == strings.TrimPrefix(g.Title, ShortName(w))
 }
 
 // Note is a further place of a finding, and what happens there.

@@ -13,7 +13,7 @@ func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
-		"starts", "setup", "owner")
+		"starts", "setup", "owner", "apart")
 }
 
 func TestFacts(t *testing.T) {

@@ -9,6 +9,10 @@
 //   - a store in an object that came from elsewhere, or a call of unknown
 //     code, makes it [Handed] on: perhaps others reach it, perhaps not.
 //
+// What a function returns after it made it, and let others know of it only by
+// the calls that build it, is Handed on, and so is the result of a call through
+// an interface of which some method in the package returns a fresh object.
+//
 // Publications are instructions, and an access is judged by those that can
 // come before it. What closures and callees do counts where they are called.
 // An object stored in another fresh object is published with that one.

@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -52,6 +53,80 @@ func (r *Result) returnsFresh(fn *ssa.Function, i int) bool {
 	return fresh && any
 }
 
+// builtResult reports whether result i of the call is nil or an object that
+// the callee made, and that others know of at most from what the callee called
+// to build it.
+func (r *Result) builtResult(call *ssa.Call, i int) bool {
+	fn := ssair.Origin(call.Call.StaticCallee())
+	if fn == nil || len(fn.Blocks) == 0 {
+		return false
+	}
+	key := resultKey{fn, i}
+	built, ok := r.built[key]
+	if !ok {
+		r.built[key] = false // recursive functions do not
+		built = r.returnsBuilt(fn, i)
+		r.built[key] = built
+	}
+	return built
+}
+
+func (r *Result) returnsBuilt(fn *ssa.Function, i int) bool {
+	some := false
+	for _, b := range fn.Blocks {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok || i >= len(ret.Results) {
+			continue
+		}
+		switch root := rootObject(ret.Results[i]).(type) {
+		case *ssa.Const:
+		case *ssa.Alloc:
+			if !root.Heap || !r.onlyCalls(root) {
+				return false
+			}
+			some = true
+		default:
+			return false
+		}
+	}
+	return some
+}
+
+// onlyCalls reports whether calls alone share the object.
+func (r *Result) onlyCalls(object ssa.Value) bool {
+	for _, p := range r.publications(object) {
+		if _, isCall := p.instr.(*ssa.Call); p.level == Shared && !isCall {
+			return false
+		}
+	}
+	return true
+}
+
+// freshFromInterface reports whether some method of the package that the call
+// through an interface may run returns fresh objects: then others may, too.
+func (r *Result) freshFromInterface(call *ssa.Call, i int) bool {
+	if !call.Call.IsInvoke() {
+		return false
+	}
+	key := methodKey{call.Call.Method, i}
+	fresh, ok := r.methods[key]
+	if !ok {
+		r.methods[key] = false // recursive methods do not
+		fresh = r.someMethodFresh(call, i)
+		r.methods[key] = fresh
+	}
+	return fresh
+}
+
+func (r *Result) someMethodFresh(call *ssa.Call, i int) bool {
+	iface, ok := call.Call.Value.Type().Underlying().(*types.Interface)
+	return ok && slices.ContainsFunc(r.prog.Funcs, func(f *ssa.Function) bool {
+		recv := f.Signature.Recv()
+		return recv != nil && f.Name() == call.Call.Method.Name() && !r.prog.InTest(f) &&
+			types.Implements(recv.Type(), iface) && r.returnsFresh(f, i) && r.returnsBuilt(f, i)
+	})
+}
+
 func isReference(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Pointer, *types.Interface, *types.Map, *types.Slice:
@@ -77,6 +152,8 @@ func (r *Result) findParamLevels() {
 	for changed := true; changed; {
 		changed = false
 		clear(r.results)
+		clear(r.built)
+		clear(r.methods)
 		for _, f := range r.prog.Funcs {
 			for i, p := range f.Params {
 				if old, ok := r.params[p]; ok && old < Shared {
@@ -88,6 +165,8 @@ func (r *Result) findParamLevels() {
 		}
 	}
 	clear(r.results)
+	clear(r.built)
+	clear(r.methods)
 }
 
 func (r *Result) passed(f *ssa.Function, i int) Level {

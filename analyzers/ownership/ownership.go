@@ -71,6 +71,8 @@ type Result struct {
 	published map[ssa.Value][]publication
 	leaks     map[paramKey]Level
 	results   map[resultKey]bool
+	built     map[resultKey]bool
+	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
 }
 
@@ -84,6 +86,11 @@ type resultKey struct {
 	index int
 }
 
+type methodKey struct {
+	method *types.Func
+	index  int
+}
+
 func run(pass *analysis.Pass) (any, error) {
 	r := &Result{
 		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
@@ -92,6 +99,8 @@ func run(pass *analysis.Pass) (any, error) {
 		published: map[ssa.Value][]publication{},
 		leaks:     map[paramKey]Level{},
 		results:   map[resultKey]bool{},
+		built:     map[resultKey]bool{},
+		methods:   map[methodKey]bool{},
 		params:    map[*ssa.Parameter]Level{},
 	}
 	r.prog.Analyse(pass, func() {
@@ -228,20 +237,29 @@ func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool)
 		if transfersOwnership(v) {
 			return Handed
 		}
-		if r.freshResult(v, 0) {
-			return r.objectLevel(v, at)
-		}
+		return r.called(v, v, 0, at)
 	case *ssa.Extract:
 		switch tuple := v.Tuple.(type) {
 		case *ssa.Call:
-			if r.freshResult(tuple, v.Index) {
-				return r.objectLevel(v, at)
-			}
+			return r.called(v, tuple, v.Index, at)
 		case *ssa.Select:
 			return Handed // received, as below
 		case *ssa.UnOp, *ssa.TypeAssert:
 			return r.level(tuple, at, seen)
 		}
+	}
+	return Shared
+}
+
+// called judges v, result i of a call.
+func (r *Result) called(v ssa.Value, call *ssa.Call, i int, at ssa.Instruction) Level {
+	switch {
+	case r.freshResult(call, i):
+		return r.objectLevel(v, at)
+	case r.builtResult(call, i):
+		return max(Handed, r.objectLevel(v, at))
+	case r.freshFromInterface(call, i):
+		return Handed
 	}
 	return Shared
 }

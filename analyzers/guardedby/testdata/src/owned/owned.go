@@ -170,3 +170,53 @@ func (s *Store) Drop() {
 	defer s.mu.Unlock()
 	s.imm = nil
 }
+
+// A constructor that makes its object known to what it calls hands it on to
+// its own caller; one that starts a goroutine on it shares it.
+type Group struct {
+	mu  sync.Mutex
+	jwt string
+	id  int
+}
+
+var groups = make(chan *Group, 1)
+
+func announce(g *Group) { groups <- g }
+
+func newGroup() *Group {
+	g := &Group{}
+	announce(g)
+	return g
+}
+
+func runGroup() *Group {
+	g := &Group{}
+	go g.loop()
+	return g
+}
+
+func (g *Group) loop() {
+	g.mu.Lock()
+	g.id++
+	g.mu.Unlock()
+}
+
+func Register(jwt string) {
+	g := newGroup()
+	g.jwt = jwt // ok
+	h := runGroup()
+	h.id = 1 // want `Group.id is written without g.mu`
+}
+
+func (g *Group) Set(jwt string) {
+	g.mu.Lock()
+	g.jwt = jwt
+	g.id++
+	g.mu.Unlock()
+}
+
+func (g *Group) JWT() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.jwt
+}

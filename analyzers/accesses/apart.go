@@ -1,0 +1,182 @@
+package accesses
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// apart reports whether a reaches its object by a pointer, b as a struct
+// within another one, and no such pointer leads to that struct.
+func (l *List) apart(a, b *Access) bool {
+	base, depth := selected(a.Addr)
+	within, ok := embedding(b.Addr, depth)
+	return ok && !l.mayPointTo(base, within, nil)
+}
+
+// selected gives the value from which addr selects fields without following a
+// pointer, and how many.
+func selected(addr ssa.Value) (base ssa.Value, depth int) {
+	for {
+		fa, ok := addr.(*ssa.FieldAddr)
+		if !ok {
+			return addr, depth
+		}
+		addr, depth = fa.X, depth+1
+	}
+}
+
+// embedding gives the field that holds the struct of which addr selects a
+// field, depth steps deep.
+func embedding(addr ssa.Value, depth int) (*types.Var, bool) {
+	for range depth {
+		fa, ok := addr.(*ssa.FieldAddr)
+		if !ok {
+			return nil, false
+		}
+		addr = fa.X
+	}
+	fa, ok := addr.(*ssa.FieldAddr)
+	if !ok || depth == 0 {
+		return nil, false
+	}
+	return accesspath.FieldOf(fa), true
+}
+
+// mayPointTo reports whether pointer v may be the address of the field in some object.
+func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen []ssa.Value) bool {
+	if slices.Contains(seen, v) {
+		return false // the other ways decide
+	}
+	seen = append(seen[:len(seen):len(seen)], v)
+	switch v := v.(type) {
+	case *ssa.Alloc, *ssa.Const:
+		return false
+	case *ssa.FieldAddr:
+		return accesspath.FieldOf(v) == field
+	case *ssa.Phi:
+		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return l.mayPointTo(e, field, seen) })
+	case *ssa.FreeVar:
+		bound := accesspath.Binding(v)
+		return bound == nil || l.mayPointTo(bound, field, seen)
+	case *ssa.Parameter:
+		return l.mayPass(v, field, seen)
+	case *ssa.UnOp:
+		if v.Op != token.MUL {
+			return true
+		}
+		if held, ok := accesspath.Cell(v.X); ok {
+			return l.mayPointTo(held, field, seen)
+		}
+		if _, isField := v.X.(*ssa.FieldAddr); isField {
+			return l.kept[field]
+		}
+	}
+	return true
+}
+
+// mayPass reports whether some caller may pass the address of the field as p.
+func (l *List) mayPass(p *ssa.Parameter, field *types.Var, seen []ssa.Value) bool {
+	fn := p.Parent()
+	i := slices.Index(fn.Params, p)
+	return !l.Graph.Closed(fn) || slices.ContainsFunc(l.Graph.Sites(fn), func(s callers.Site) bool {
+		return i >= len(s.Args) || l.mayPointTo(s.Args[i], field, seen)
+	})
+}
+
+// findKept finds the struct fields whose address is put into a variable, so
+// that a pointer which was loaded from somewhere may lead to them.
+func (l *List) findKept() {
+	l.kept = map[*types.Var]bool{}
+	for _, fn := range l.Prog.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				fa, ok := instr.(*ssa.FieldAddr)
+				if !ok {
+					continue
+				}
+				if _, isStruct := types.Unalias(fa.Type()).Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct); !isStruct {
+					continue
+				}
+				if field := accesspath.FieldOf(fa); !l.kept[field] && keeps(fa, nil) {
+					l.kept[field] = true
+				}
+			}
+		}
+	}
+}
+
+// maxSeen bounds how many values one address is followed through.
+const maxSeen = 20
+
+// keeps reports whether address v may end in a variable of the heap.
+func keeps(v ssa.Value, seen []ssa.Value) bool {
+	if slices.Contains(seen, v) || v.Referrers() == nil {
+		return false
+	}
+	if len(seen) > maxSeen {
+		return true
+	}
+	seen = append(seen[:len(seen):len(seen)], v)
+	for _, ref := range *v.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.Store:
+			if ref.Val == v {
+				return true
+			}
+		case *ssa.Phi, *ssa.ChangeType, *ssa.Convert:
+			if keeps(ref.(ssa.Value), seen) {
+				return true
+			}
+		case *ssa.Return, *ssa.Send, *ssa.MapUpdate, *ssa.MakeInterface, *ssa.MakeClosure:
+			if !onlyForeign(ref) {
+				return true
+			}
+		case ssa.CallInstruction:
+			if passedOn(v, ref, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// onlyForeign: an interface made to call a function of another package, which
+// cannot assign our fields.
+func onlyForeign(instr ssa.Instruction) bool {
+	mk, ok := instr.(*ssa.MakeInterface)
+	if !ok {
+		return false
+	}
+	for _, ref := range *mk.Referrers() {
+		call, ok := ref.(ssa.CallInstruction)
+		if !ok {
+			return false
+		}
+		if fn := call.Common().StaticCallee(); fn == nil || len(fn.Blocks) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// passedOn reports whether a callee of this package keeps argument v.
+func passedOn(v ssa.Value, call ssa.CallInstruction, seen []ssa.Value) bool {
+	common := call.Common()
+	fn := ssair.Origin(common.StaticCallee())
+	if fn == nil {
+		return true
+	}
+	for i, a := range common.Args {
+		if a == v && i < len(fn.Params) && keeps(fn.Params[i], seen) {
+			return true
+		}
+	}
+	return false
+}
