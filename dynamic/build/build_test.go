@@ -88,7 +88,7 @@ func load(t *testing.T, dir string, patterns ...string) *Module {
 
 func workspace(t *testing.T, m *Module, rewritten map[string][]byte) *Workspace {
 	t.Helper()
-	ws, err := prepare(m, rewritten, monitor)
+	ws, err := prepare(scratchFor(t), m, rewritten, monitor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +429,7 @@ func TestFaultyRewriteFallsBack(t *testing.T) {
 
 func TestFaultNotInAFile(t *testing.T) {
 	m := load(t, unpack(t, wholeModule), "./util")
-	ws, err := prepare(m, mark(m), fstest.MapFS{"rt.go": {Data: []byte("package rt\n\nfunc Here() {\n")}})
+	ws, err := prepare(scratchFor(t), m, mark(m), fstest.MapFS{"rt.go": {Data: []byte("package rt\n\nfunc Here() {\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,4 +472,14 @@ func TestEnvCarriesTheBuild(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "monitored util/util.go\n") {
 		t.Errorf("go test with %v: %v\n%s", ws.Env(), err, out)
 	}
+}
+
+func scratchFor(t *testing.T) *scratch {
+	t.Helper()
+	s, err := newScratch(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.close() })
+	return s
 }

@@ -2,9 +2,11 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
@@ -20,6 +22,20 @@ const NotCompiled plan.Reason = "file does not compile once rewritten (internal 
 // alone become skips of p, with the reason; so do, while tests are built, those
 // of files that are left alone. The caller closes the workspace.
 func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
+	s, err := newScratch(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	return prepareIn(ctx, s, m, p)
+}
+
+// prepareIn is Prepare with a folder, which it closes if it fails.
+func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan) (ws *Workspace, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
 	monitor, err := fs.Sub(dynamic.Source, "rt")
 	if err != nil {
 		return nil, fmt.Errorf("reading the monitor's source: %w", err)
@@ -29,7 +45,7 @@ func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
 		return nil, err
 	}
 	maps.Copy(rewritten, flushes(m, rewritten))
-	ws, err := prepare(m, rewritten, monitor)
+	ws, err = prepare(s, m, rewritten, monitor)
 	if err == nil {
 		ws.plan = p
 	}

@@ -24,7 +24,7 @@ const (
 // in a shared /tmp may belong to processes of other containers.
 type scratch struct {
 	dir  string
-	lock *os.File
+	lock *os.File // nil for a folder that is to last
 }
 
 // newScratch makes a folder in base and removes those of processes that are
@@ -47,7 +47,7 @@ func newScratch(base string) (*scratch, error) {
 	return &scratch{dir, lock}, nil
 }
 
-// close removes the folder. Closing twice does nothing.
+// close removes the folder, unless it is to last. Closing twice does nothing.
 func (s *scratch) close() error {
 	if s.lock == nil {
 		return nil

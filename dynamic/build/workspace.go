@@ -2,7 +2,6 @@ package build
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,18 +40,9 @@ type LeftAlone struct {
 	Why  string
 }
 
-// prepare lays out the workspace for the rewritten files, named by the
+// prepare lays out the workspace in s for the rewritten files, named by the
 // absolute paths of their originals.
-func prepare(m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
-	s, err := newScratch(os.TempDir())
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
+func prepare(s *scratch, m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
 	ws = &Workspace{
 		Dir: s.dir, Module: m, scratch: s, cache: cacheDir(),
 		overlay: map[string]string{}, sources: map[string]string{},

@@ -35,7 +35,7 @@ func configure(path string) (problem string) {
 	testBinary = hasSuffix(os.Args[0], ".test") || hasSuffix(os.Args[0], ".test.exe")
 	noise.noiseSettings = defaultNoise
 	run, ok1 := number("INTERLOCK_RUN", 1)
-	seed, ok2 := number("INTERLOCK_SEED", 1)
+	seed, ok2 := number("INTERLOCK_SEED", uint64(wallStart.UnixNano())&(1<<32-1))
 	switch {
 	case !ok1:
 		return "INTERLOCK_RUN is not a number"

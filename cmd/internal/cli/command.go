@@ -26,7 +26,7 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
-	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &explainCommand, &versionCommand, helpCommand()}
+	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &envCommand, &reportCommand, &explainCommand, &versionCommand, helpCommand()}
 }
 
 func find(name string) *command {
@@ -53,6 +53,7 @@ type options struct {
 	only      string
 	suspected bool
 	write     bool
+	folder    string // of env
 
 	runsTests bool     // the command does
 	packages  []string // or other words that stand on the command line

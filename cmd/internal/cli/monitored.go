@@ -179,7 +179,7 @@ func (m *monitored) fill(c *call, r *report.Report) {
 	}
 	c.tell(m.result.Problems...)
 	ran := func(p campaign.PackageResult) bool { return !p.NoTests && !p.NoneRan }
-	if !m.result.Interrupted && !slices.ContainsFunc(m.result.Packages, ran) {
+	if !m.result.Interrupted && len(m.result.Packages) > 0 && !slices.ContainsFunc(m.result.Packages, ran) {
 		c.tell("no test ran: the flags after -- choose none")
 	}
 	r.Interrupted = m.result.Interrupted

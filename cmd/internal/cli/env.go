@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+var envCommand = command{
+	name: "env", args: "[flags] [packages]", short: "print what to export so that any go command builds monitored programs",
+	long: `Env prepares an instrumented build that lasts, and prints shell commands that export the variables
+with which go test, go run, go build, or a Makefile that calls them, build and run it in this module:
+GOFLAGS and GOWORK for the go command, INTERLOCK_... for the monitor. In a shell that has them, every
+process of a monitored program appends to one evidence file; "interlock report" makes findings of it.
+
+Files that change after env are not in its build: run it again. Its folder lies in the cache, unless
+-dir names another; one there that nobody has written to for 14 days is removed.`,
+	examples: [][2]string{
+		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
+		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`, "a program; env tells the folder"},
+	},
+	flags: func(fs *flag.FlagSet, o *options) {
+		fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
+		fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
+	},
+	run: runEnv,
+}
+
+// recorded is what report needs to know of an env: file recordName in its folder.
+type recorded struct {
+	Root     string             `json:"root"`
+	Path     string             `json:"path"`
+	Findings []*finding.Finding `json:"findings"`
+	Plan     *plan.Plan         `json:"plan"`
+}
+
+// Files of an env.
+const (
+	recordName   = "interlock.json"
+	evidenceName = "evidence.jsonl"
+	sitesName    = "sites.txt"
+)
+
+func runEnv(c *call) int {
+	if c.strength < 1 || c.strength > maxStrength {
+		return c.usage("-strength %d: want microseconds, from 1 to %d", c.strength, maxStrength)
+	}
+	p := newProgress(c.stderr)
+	pl, err := c.makePlan(p, "", c.buildFlags())
+	if err != nil {
+		p.clear()
+		return c.failed(err)
+	}
+	p.say("preparing the instrumented build")
+	ws, err := build.PrepareLasting(c.ctx, c.folder, pl.module, pl.plan)
+	p.clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	defer ws.Close()
+	if err := writeRecord(ws.Dir, pl); err != nil {
+		return c.failed(err)
+	}
+	c.tell(pl.static.problems...)
+	for _, l := range ws.LeftAlone() {
+		c.tell(fmt.Sprintf("%s is not monitored: %s", l.File, l.Why))
+	}
+	for _, v := range append(ws.Env(),
+		"INTERLOCK_OUT="+filepath.Join(ws.Dir, evidenceName),
+		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
+		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", c.strength),
+		"INTERLOCK_ENV="+ws.Dir) {
+		name, value, _ := strings.Cut(v, "=")
+		if name == "GOFLAGS" { // results of tests are not to come from a cache, nor is vet to judge rewritten files
+			value = strings.TrimSpace(value + " -vet=off -count=1")
+		}
+		fmt.Fprintf(c.stdout, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+	}
+	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave there\n", ws.Dir, ws.Dir)
+	return c.uncompiled(pl.uncompiled(), exitClean)
+}
+
+func writeRecord(dir string, pl *planned) error {
+	data, err := json.Marshal(&recorded{pl.module.Root, pl.module.Path, pl.static.findings, pl.plan})
+	if err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join(dir, recordName), data, 0o644),
+			os.WriteFile(filepath.Join(dir, sitesName), campaign.SiteTable(pl.plan), 0o644))
+	}
+	if err != nil {
+		return fmt.Errorf("recording the plan: %w", err)
+	}
+	return nil
+}
+
+var reportCommand = command{
+	name: "report", args: "[flags] [folder]", short: "report what programs built with the variables of env have shown",
+	long: `Report reads the evidence that monitored programs have left in the folder of "interlock env" (by
+default the one that INTERLOCK_ENV names) and reports confirmed findings as test does. Each process
+counts as a run. It may be called as often as you like; the evidence stays.`,
+	examples: [][2]string{
+		{"interlock report", "in a shell that has the variables of env"},
+		{"interlock report -o sarif:interlock.sarif <folder>", "elsewhere, and a file for code scanning"},
+	},
+	flags: func(fs *flag.FlagSet, o *options) {
+		reportFlags(fs, o)
+		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no process showed them")
+	},
+	run: runReport,
+}
+
+func runReport(c *call) int {
+	dir := os.Getenv("INTERLOCK_ENV")
+	switch {
+	case len(c.packages) > 1:
+		return c.usage("report takes one folder")
+	case len(c.packages) == 1:
+		dir = c.packages[0]
+	case dir == "":
+		return c.usage("name the folder that `interlock env` has told, or set INTERLOCK_ENV to it")
+	}
+	if err := c.out.probe(); err != nil {
+		return c.usage("%v", err)
+	}
+	rec, err := readRecord(dir)
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	ws := build.Reopened(rec.Root, rec.Path)
+	m := &monitored{plan: &planned{&static{root: rec.Root, findings: rec.Findings}, ws.Module, rec.Plan}, workspace: ws}
+	if m.result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, filepath.Join(dir, evidenceName)); err != nil {
+		return c.failed(err)
+	}
+	if m.result.Runs == 0 {
+		c.tell("no monitored process has left evidence in " + dir)
+	}
+	c.runs = m.result.Runs
+	r := c.newReport("report", rec.Root)
+	m.fill(c, r)
+	return c.finish(r, false)
+}
+
+func readRecord(dir string) (*recorded, error) {
+	data, err := os.ReadFile(filepath.Join(dir, recordName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no folder of `interlock env`", dir)
+	}
+	rec := new(recorded)
+	if err == nil {
+		err = json.Unmarshal(data, rec)
+	}
+	if err == nil && rec.Plan == nil {
+		err = errors.New("it has no plan")
+	}
+	if err == nil {
+		err = rec.Plan.Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w; run `interlock env` again", filepath.Join(dir, recordName), err)
+	}
+	return rec, nil
+}

@@ -1,0 +1,92 @@
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// lastingAge is how long the folder of a lasting build is kept after it was
+// last written to.
+const lastingAge = 14 * 24 * time.Hour
+
+// PrepareLasting is [Prepare] for a build that outlives this process: the
+// variables of [Workspace.Env] hold after Close. dir takes its files; it must
+// be empty, or not there yet. "" is a new folder in the user's cache; those that
+// nobody has written to for 14 days are removed.
+func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*Workspace, error) {
+	if dir == "" {
+		var err error
+		if dir, err = newLasting(m.Root); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("finding the folder: %w", err)
+	}
+	if there, _ := os.ReadDir(dir); len(there) > 0 {
+		return nil, &ConfigError{dir + " is not empty", "name an empty folder, or one that is not there yet; evidence in it would be lost"}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return prepareIn(ctx, &scratch{dir: dir}, m, p)
+}
+
+// newLasting makes a folder for the module at root.
+func newLasting(root string) (string, error) {
+	cache := cacheDir()
+	if cache == "" {
+		return "", &ConfigError{"there is no cache folder that can be written", "name a folder"}
+	}
+	base := filepath.Join(cache, "env")
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		return "", fmt.Errorf("making the folder: %w", err)
+	}
+	entries, _ := os.ReadDir(base)
+	for _, e := range entries {
+		dir := filepath.Join(base, e.Name())
+		if newest(dir) > lastingAge {
+			os.RemoveAll(dir)
+		}
+	}
+	sum := sha256.Sum256([]byte(root))
+	return os.MkdirTemp(base, filepath.Base(root)+"-"+hex.EncodeToString(sum[:3])+"-")
+}
+
+// newest is how long ago one of dir's own files was written last.
+func newest(dir string) time.Duration {
+	age := time.Duration(1<<63 - 1)
+	files, err := os.ReadDir(dir)
+	for _, f := range files {
+		if info, e := f.Info(); e == nil {
+			age = min(age, time.Since(info.ModTime()))
+		} else {
+			err = errors.Join(err, e)
+		}
+	}
+	if info, e := os.Stat(dir); len(files) == 0 && e == nil {
+		age = time.Since(info.ModTime())
+	}
+	if err != nil {
+		return 0 // what cannot be judged is kept
+	}
+	return age
+}
+
+// Reopened stands for the workspace of a lasting build whose evidence is read
+// later: it knows the module's root and path, and builds nothing.
+func Reopened(root, path string) *Workspace {
+	return &Workspace{Module: &Module{Root: root, Path: path}, scratch: &scratch{}}
+}
