@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -110,13 +111,18 @@ func (r *Reporter) add(f *finding.Finding) {
 	r.result.Findings = append(r.result.Findings, f)
 }
 
-// siblings: f says of another field of the same struct what g says, and of
-// the same function.
+// siblings: f says of another field of the same struct, or of what is reached
+// through g's variable, what g says, and of the same function.
 func siblings(f, g *finding.Finding) bool {
 	v, w := f.Variable, g.Variable
-	return v.Type != "" && v.Package == w.Package && v.Type == w.Type && v.Kind == w.Kind &&
-		f.Accesses[0].Function == g.Accesses[0].Function &&
-		strings.TrimPrefix(f.Title, ShortName(v)) == strings.TrimPrefix(g.Title, ShortName(w))
+	if f.Accesses[0].Function != g.Accesses[0].Function ||
+		strings.TrimPrefix(f.Title, ShortName(v)) != strings.TrimPrefix(g.Title, ShortName(w)) {
+		return false
+	}
+	sameStruct := v.Type != "" && v.Package == w.Package && v.Type == w.Type && v.Kind == w.Kind
+	return sameStruct || slices.ContainsFunc(g.Accesses, func(a finding.Access) bool {
+		return a.Function == f.Accesses[0].Function && strings.HasPrefix(f.Accesses[0].Expr, a.Expr+".")
+	})
 }
 
 // Note is a further place of a finding, and what happens there.
@@ -126,7 +132,8 @@ type Note struct {
 }
 
 // ReportAt is Report for a finding whose places have no expression. A
-// directive at any of the places suppresses it.
+// directive at any of the places suppresses it. What is the matter with one
+// variable in one function is one finding.
 func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	places := []token.Pos{at}
 	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: r.message(f)}
@@ -137,9 +144,18 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	if r.comments.Ignored(r.code, places...) {
 		return
 	}
+	r.pass.Report(d)
+	for _, g := range r.result.Findings {
+		if len(f.Accesses) > 0 && len(g.Accesses) > 0 && g.Variable == f.Variable && g.Title == f.Title &&
+			g.Accesses[0].Function == f.Accesses[0].Function {
+			a := f.Accesses[0]
+			g.Accesses = append(g.Accesses, a)
+			g.Notes = append(g.Notes, fmt.Sprintf("also the %s at %s:%d", a.Mode, filepath.Base(a.File), a.Line))
+			return
+		}
+	}
 	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
-	r.pass.Report(d)
 }
 
 // Doc makes a check's help from its doc.go: the package comment, which holds

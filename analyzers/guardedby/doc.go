@@ -29,8 +29,10 @@
 // lock, one a function, and a guarded access that conflicts.
 //
 // Accesses to objects that nobody else can reach yet say nothing, nor do
-// those in tests, in package initialisation and in a sync.Once; helper functions are judged
-// by the locks that their callers hold.
+// those in tests, in package initialisation and in a sync.Once, and where a
+// comment says that no lock is needed; helper functions are judged by the
+// locks that their callers hold. A goroutine reads what it alone writes, and
+// what was written before it was started.
 //
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses

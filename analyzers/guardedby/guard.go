@@ -192,7 +192,7 @@ func (c *checker) split(v *accesses.Variable, judge func(*accesses.Access) verdi
 				g.text = g.name(a)
 			}
 		case without:
-			if !c.beforeSharing(a) {
+			if !c.beforeSharing(a) && !c.list.Prog.SaysNoLock(a.Fn, a.Expr.Pos()) {
 				g.without = append(g.without, a)
 			}
 		}

@@ -30,7 +30,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.Unguarded, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		for _, lead := range pass.ResultOf[Leads].([]Lead) {
-			if !lead.OtherLock() {
+			if !lead.OtherLock {
 				report(list, r, lead)
 			}
 		}

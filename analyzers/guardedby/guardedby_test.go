@@ -1,10 +1,12 @@
 package guardedby_test
 
 import (
+	"slices"
 	"testing"
 
 	"golang.org/x/tools/go/analysis/analysistest"
 
+	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 )
 
@@ -13,7 +15,20 @@ func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
-		"starts", "setup", "owner", "apart")
+		"starts", "setup", "owner", "apart", "comments")
+}
+
+// TestSiblings counts findings, which are fewer than the diagnostics.
+func TestSiblings(t *testing.T) {
+	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "siblings")
+	var titles []string
+	for _, f := range results[0].Result.(*check.Result).Findings {
+		titles = append(titles, f.Title)
+	}
+	want := []string{"Conn.lazy is written without c.mu", "Conn.in is read without c.mu", "Cache.opts is read without c.mu"}
+	if !slices.Equal(titles, want) {
+		t.Errorf("findings %q, want %q", titles, want)
+	}
 }
 
 func TestFacts(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/directives"
@@ -34,11 +35,12 @@ type Lead struct {
 	With     *accesses.Access   // holds it, conflicts, and may run at the same time
 	All      []*accesses.Access // those of the function that do not hold it
 	Count    string             // the evidence for the guard in numbers
+	// OtherLock: all unprotected accesses to the variable hold another lock of
+	// the same object, which its author may have thought to be the guard.
+	OtherLock bool
 }
 
-// OtherLock reports whether the unprotected access holds another lock of the
-// same object, which its author may have thought to be the guard.
-func (l Lead) OtherLock() bool {
+func (l Lead) holdsOther() bool {
 	return slices.ContainsFunc(l.Without.Locks.Held(), func(h lockset.Held) bool {
 		_, global := h.Path.Global()
 		return !global && l.Without.Near(h)
@@ -65,14 +67,26 @@ func findLeads(pass *analysis.Pass) (any, error) {
 			if g == nil {
 				continue
 			}
-			for _, unprotected := range c.perFunction(g.without) {
-				if l, ok := c.lead(v, g, unprotected); ok {
-					leads = append(leads, l)
-				}
-			}
+			leads = append(leads, c.leads(v, g)...)
 		}
 	})
 	return leads, nil
+}
+
+// leads gives the leads of v. A variable is the matter of one check: if some
+// access holds no lock at all, that is what is wrong with it.
+func (c *checker) leads(v *accesses.Variable, g *guard) []Lead {
+	var leads []Lead
+	for _, unprotected := range c.perFunction(g.without) {
+		if l, ok := c.lead(v, g, unprotected); ok {
+			leads = append(leads, l)
+		}
+	}
+	other := !slices.ContainsFunc(leads, func(l Lead) bool { return !l.holdsOther() })
+	for i := range leads {
+		leads[i].OtherLock = other
+	}
+	return leads
 }
 
 type checker struct {
@@ -120,7 +134,7 @@ func rank(a *accesses.Access) int {
 // a guarded access can run at the same time and conflicts.
 func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.Access) (Lead, bool) {
 	for _, a := range unprotected {
-		if settingUp(a) {
+		if settingUp(a) || makesFirst(v, a) {
 			continue
 		}
 		if b := c.otherSide(g, a); b != nil {
@@ -135,6 +149,26 @@ func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.A
 // helpers, which nobody else calls, are part of it.
 func settingUp(a *accesses.Access) bool {
 	return a.SetUp || a.Made && !a.Writes() && len(a.Starts) == 0
+}
+
+// makesFirst: a makes what the variable holds, and nothing else assigns it:
+// its users come after it, or would find nil.
+func makesFirst(v *accesses.Variable, a *accesses.Access) bool {
+	switch a.Value.(type) {
+	case *ssa.MakeMap, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Alloc:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b != a && b.Mode == finding.Write && !b.Map
+	}) && !testsNil(v, a)
+}
+
+// testsNil: the function of a makes it lazily, as several may do at once.
+func testsNil(v *accesses.Variable, a *accesses.Access) bool {
+	return slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b.Fn == a.Fn && b.Mode == finding.Read && !b.Map && b.Path == a.Path
+	})
 }
 
 // otherSide chooses the guarded access to show: one that conflicts with a and

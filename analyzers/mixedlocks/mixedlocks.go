@@ -32,7 +32,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.DifferentLocks, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		for _, lead := range pass.ResultOf[guardedby.Leads].([]guardedby.Lead) {
-			if lead.OtherLock() {
+			if lead.OtherLock {
 				report(list, r, lead)
 			}
 		}

@@ -80,8 +80,8 @@ func (r *Result) returnsBuilt(fn *ssa.Function, i int) bool {
 		}
 		switch root := rootObject(ret.Results[i]).(type) {
 		case *ssa.Const:
-		case *ssa.Alloc:
-			if !root.Heap || !r.onlyCalls(root) {
+		case *ssa.Alloc, *ssa.Call, *ssa.Extract:
+			if !r.makes(root) || !r.onlyCalls(root) {
 				return false
 			}
 			some = true
@@ -90,6 +90,21 @@ func (r *Result) returnsBuilt(fn *ssa.Function, i int) bool {
 		}
 	}
 	return some
+}
+
+// makes reports whether v is an object that its function made, itself or by a
+// constructor.
+func (r *Result) makes(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Alloc:
+		return v.Heap
+	case *ssa.Call:
+		return r.freshResult(v, 0) || r.builtResult(v, 0)
+	case *ssa.Extract:
+		call, ok := v.Tuple.(*ssa.Call)
+		return ok && (r.freshResult(call, v.Index) || r.builtResult(call, v.Index))
+	}
+	return false
 }
 
 // onlyCalls reports whether calls alone share the object.

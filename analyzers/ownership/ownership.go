@@ -159,16 +159,7 @@ func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 	if root.Parent() != at.Parent() {
 		return false
 	}
-	switch x := root.(type) {
-	case *ssa.Alloc:
-		return x.Heap
-	case *ssa.Call:
-		return r.freshResult(x, 0)
-	case *ssa.Extract:
-		call, ok := x.Tuple.(*ssa.Call)
-		return ok && r.freshResult(call, x.Index)
-	}
-	return false
+	return r.makes(root)
 }
 
 // MadeByCallers reports whether base lies in an object that comes as a

@@ -40,6 +40,7 @@ type Program struct {
 	nodes  map[token.Pos]ast.Node
 	names  map[ast.Node]string
 	alone  map[types.Object]bool
+	noLock map[string][]commentLines // by file
 	inTest map[*ssa.Function]bool
 
 	inScope bool
@@ -64,6 +65,7 @@ func run(pass *analysis.Pass) (any, error) {
 func (p *Program) build(pass *analysis.Pass) {
 	p.nodes = indexNodes(pass)
 	p.alone = readAlone(pass)
+	p.noLock = readNoLock(pass)
 	n := &namer{names: p.names}
 	for _, f := range pass.Files {
 		n.file(f)
