@@ -56,8 +56,11 @@ func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen []ssa.Value) bool 
 	}
 	seen = append(seen[:len(seen):len(seen)], v)
 	switch v := v.(type) {
-	case *ssa.Alloc, *ssa.Const:
+	case *ssa.Const:
 		return false
+	case *ssa.Alloc: // a variable holds what is assigned to it
+		_, isPointer := v.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Pointer)
+		return isPointer && l.kept[field]
 	case *ssa.FieldAddr:
 		return accesspath.FieldOf(v) == field
 	case *ssa.Phi:
@@ -68,13 +71,14 @@ func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen []ssa.Value) bool 
 	case *ssa.Parameter:
 		return l.mayPass(v, field, seen)
 	case *ssa.UnOp:
-		if v.Op != token.MUL {
-			return true
-		}
-		if held, ok := accesspath.Cell(v.X); ok {
+		if held, ok := accesspath.Cell(v.X); ok && v.Op == token.MUL {
 			return l.mayPointTo(held, field, seen)
 		}
-		if _, isField := v.X.(*ssa.FieldAddr); isField {
+		return l.kept[field]
+	case *ssa.Lookup:
+		return l.kept[field]
+	case *ssa.Extract:
+		if _, isCall := v.Tuple.(*ssa.Call); !isCall {
 			return l.kept[field]
 		}
 	}

@@ -33,7 +33,7 @@ func (s *Server) Setup(host string, port int) {
 func (s *Server) Address() (string, int, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.info.host, s.leaf.port, s.info.name
+	return s.info.host, s.leaf.port + s.leaf.port + s.leaf.port, s.info.name
 }
 
 func (s *Server) Gateway() string {
@@ -57,6 +57,14 @@ func (s *Server) process(info *Info) {
 	s.mu.Lock()
 	s.gw.info = info
 	s.mu.Unlock()
+}
+
+func Lists(infos []*Info, byName map[string]*Info) {
+	for _, i := range infos {
+		println(i.host) // ok
+		println(i.port) // want `Info.port is read without s.mu`
+	}
+	println(byName["x"].name) // ok
 }
 
 // A method of a struct that lies in another one twice, and is called for one.
