@@ -70,7 +70,7 @@ func mark(m *Module) map[string][]byte {
 			end := p.Fset.Position(f.Name.End()).Offset
 			src := p.Src[name]
 			imp := fmt.Sprintf("; import interlockrt %q", monitorPath)
-			decl := fmt.Sprintf("\nvar _ = interlockrt.Here(%q)\n", m.rel(name))
+			decl := fmt.Sprintf("\nvar _ = interlockrt.Here(%q)\n", m.Rel(name))
 			out[name] = slices.Concat(src[:end], []byte(imp), src[end:], []byte(decl))
 		}
 	}

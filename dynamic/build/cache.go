@@ -89,7 +89,7 @@ func removeOldBinaries(dir string, limit int64) {
 	}
 	slices.SortFunc(folders, func(a, b folder) int { return a.used.Compare(b.used) })
 	for _, f := range folders {
-		if (total > limit || time.Since(f.used) > binariesAge) && abandoned(f.path) && os.RemoveAll(f.path) == nil {
+		if (total > limit || time.Since(f.used) > binariesAge) && removeAbandoned(f.path) {
 			total -= f.size
 		}
 	}

@@ -17,7 +17,9 @@ import (
 //   - godebug lines of go.mod files do not count under a go.work, so they are
 //     copied, and the user's own go.work is taken over whole;
 //   - replace lines of the main modules stay in force by themselves.
-func goWork(m *mainModules, monitor string) ([]byte, error) {
+//
+// Without a monitor it only replaces deps.
+func goWork(m *mainModules, monitor string, deps []dependency) ([]byte, error) {
 	w := &modfile.WorkFile{Syntax: &modfile.FileSyntax{}}
 	if err := w.AddGoStmt(m.highestGo()); err != nil {
 		return nil, fmt.Errorf("composing go.work: %w", err)
@@ -30,7 +32,9 @@ func goWork(m *mainModules, monitor string) ([]byte, error) {
 	for _, mod := range m.mods {
 		w.AddNewUse(mod.dir, "")
 	}
-	w.AddNewUse(monitor, "")
+	if monitor != "" {
+		w.AddNewUse(monitor, "")
+	}
 	if m.work != nil {
 		for _, r := range m.work.Replace {
 			path := r.New.Path
@@ -42,6 +46,10 @@ func goWork(m *mainModules, monitor string) ([]byte, error) {
 			}
 		}
 	}
+	if err := replaceDeps(w, deps); err != nil {
+		return nil, err
+	}
+	w.Cleanup()
 	return modfile.Format(w.Syntax), nil
 }
 

@@ -68,15 +68,16 @@ func listFailed(msg []byte, err error) error {
 // selection is what a request comes down to.
 type selection struct {
 	named    []*listed // packages that the patterns name, of main modules
-	depends  []*listed // further packages of main modules that their tests need
+	depends  []*listed // further packages that their tests need, of main modules and of dependencies named
 	vendored bool      // a dependency was taken from a vendor folder
 }
 
-// choose sorts out what was listed. Packages outside of the main modules are
-// not instrumented, so naming one is refused.
-func choose(pkgs []*listed, patterns []string) (*selection, error) {
+// choose sorts out what was listed. Packages outside of the main modules have
+// tests that would not run here, so naming one is refused.
+func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 	s := new(selection)
 	for _, p := range pkgs {
+		_, dep := m.dependencyOf(p)
 		switch {
 		case p.ForTest != "" || strings.HasSuffix(p.ImportPath, ".test"):
 			// Variants of packages that are listed in their own right.
@@ -84,13 +85,14 @@ func choose(pkgs []*listed, patterns []string) (*selection, error) {
 			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
 		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
 			return nil, unusable(strings.TrimSpace(p.Error.Err))
-		case p.Module != nil && p.Module.Main && p.DepOnly:
+		case p.DepOnly && (dep || p.Module != nil && p.Module.Main):
 			s.depends = append(s.depends, p)
+			s.vendored = s.vendored || dep && inVendor(p)
 		case p.Module != nil && p.Module.Main:
 			s.named = append(s.named, p)
 		case !p.DepOnly:
 			return nil, &ConfigError{"package " + p.ImportPath + " is not of the module worked on", "name packages of this module, or start Interlock in a copy of the other"}
-		case !p.Standard && strings.Contains(filepath.ToSlash(p.Dir), "/vendor/"):
+		case inVendor(p):
 			s.vendored = true
 		}
 	}
@@ -98,6 +100,10 @@ func choose(pkgs []*listed, patterns []string) (*selection, error) {
 		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, such as ./..."}
 	}
 	return s, nil
+}
+
+func inVendor(p *listed) bool {
+	return !p.Standard && strings.Contains(filepath.ToSlash(p.Dir), "/vendor/")
 }
 
 // unusable says why a named package has no files.

@@ -27,6 +27,9 @@ type Options struct {
 	Patterns   []string // as the go command takes them; none means "."
 	BuildFlags []string // build flags of the go command, such as -tags=x
 	Env        []string // environment; nil is that of this process
+	// Deps name dependencies that are instrumented too, by patterns of module or
+	// import paths, such as golang.org/x/... .
+	Deps []string
 	// Programs has the packages loaded without their tests: for programs that
 	// are built with the variables of [Workspace.Env].
 	Programs bool
@@ -58,6 +61,8 @@ type Module struct {
 	goFlags  []string // of the environment
 	flags    []string // of the request
 	main     *mainModules
+	modCache string
+	deps     []dependency // to be instrumented too
 	vendored bool
 }
 
@@ -84,7 +89,12 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel, err := choose(pkgs, o.Patterns)
+	if len(o.Deps) > 0 {
+		if pkgs, err = m.takeDeps(ctx, &o, m.modCache, pkgs); err != nil {
+			return nil, err
+		}
+	}
+	sel, err := m.choose(pkgs, o.Patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +133,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if !o.NoTests && !o.Programs && env.GOOS != "" && env.GOOS != runtime.GOOS {
 		return nil, &ConfigError{"GOOS is " + env.GOOS + ", so the tests would not run on this system, " + runtime.GOOS, "unset GOOS"}
 	}
-	m.goRoot = env.GOROOT
+	m.goRoot, m.modCache = env.GOROOT, env.GOMODCACHE
 	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {
 		return nil, err
 	}
@@ -218,7 +228,7 @@ func distinct(loaded []*packages.Package, paths []string) []*packages.Package {
 // add takes up the files of p that are compiled as they stand.
 func (m *Module) add(p *packages.Package, src *sources) {
 	pkg := &plan.Package{
-		Path: p.PkgPath, Root: m.Root, Fset: p.Fset, Types: p.Types, Info: p.TypesInfo, Src: map[string][]byte{},
+		Path: p.PkgPath, Root: m.rootOf(p), Fset: p.Fset, Types: p.Types, Info: p.TypesInfo, Src: map[string][]byte{},
 	}
 	for i, name := range p.CompiledGoFiles {
 		if slices.Contains(p.GoFiles, name) {
@@ -228,10 +238,20 @@ func (m *Module) add(p *packages.Package, src *sources) {
 	}
 	for _, name := range p.GoFiles {
 		if !slices.Contains(p.CompiledGoFiles, name) {
-			m.Cgo = append(m.Cgo, m.rel(name))
+			m.Cgo = append(m.Cgo, m.Rel(name))
 		}
 	}
 	m.Packages = append(m.Packages, pkg)
+}
+
+// rootOf gives the folder that places in p are relative to.
+func (m *Module) rootOf(p *packages.Package) string {
+	for _, d := range m.deps {
+		if d.copied() && p.Module != nil && p.Module.Path == d.path {
+			return strings.TrimSuffix(d.dir, filepath.FromSlash(d.name))
+		}
+	}
+	return m.Root
 }
 
 // sources keeps the contents of files as they were parsed. It is safe for

@@ -31,13 +31,9 @@ type scratch struct {
 // gone.
 func newScratch(base string) (*scratch, error) {
 	removeLeftovers(base)
-	dir, err := os.MkdirTemp(base, fmt.Sprintf("interlock-%d-", os.Getpid()))
+	dir, lock, err := lockedFolder(base)
 	if err != nil {
-		return nil, fmt.Errorf("making a temporary folder: %w", err)
-	}
-	lock, err := takeLock(filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("locking the temporary folder: %w", err), os.RemoveAll(dir))
+		return nil, err
 	}
 	// The go command and the compiler print paths; the true one is the one
 	// they know.
@@ -45,6 +41,24 @@ func newScratch(base string) (*scratch, error) {
 		dir = real
 	}
 	return &scratch{dir, lock}, nil
+}
+
+// lockedFolder makes a folder in base and takes its lock. Another process that
+// removes leftovers may have come between the two steps; then it makes another.
+func lockedFolder(base string) (dir string, lock *os.File, err error) {
+	for range 10 {
+		if dir, err = os.MkdirTemp(base, fmt.Sprintf("interlock-%d-", os.Getpid())); err != nil {
+			return "", nil, fmt.Errorf("making a temporary folder: %w", err)
+		}
+		if lock, err = takeLock(filepath.Join(dir, lockName)); err == nil {
+			if _, err = os.Stat(lock.Name()); err == nil {
+				return dir, lock, nil
+			}
+			lock.Close()
+		}
+		err = errors.Join(fmt.Errorf("locking the temporary folder: %w", err), os.RemoveAll(dir))
+	}
+	return "", nil, err
 }
 
 // close removes the folder, unless it is to last. Closing twice does nothing.
@@ -65,25 +79,25 @@ func removeLeftovers(tmp string) {
 		if !e.IsDir() || !scratchName.MatchString(e.Name()) {
 			continue
 		}
-		dir := filepath.Join(tmp, e.Name())
-		if abandoned(dir) {
-			os.RemoveAll(dir)
-		}
+		removeAbandoned(filepath.Join(tmp, e.Name()))
 	}
 }
 
-// abandoned reports whether dir is a scratch folder and nobody holds it.
-func abandoned(dir string) bool {
+// removeAbandoned removes dir if it is a scratch folder and nobody holds it, and
+// reports whether it is gone. The
+// lock is held meanwhile, so that the folder's maker, if it is about to take it,
+// cannot and makes another.
+func removeAbandoned(dir string) bool {
 	lock := filepath.Join(dir, lockName)
 	if _, err := os.Stat(lock); err != nil {
 		info, err := os.Stat(dir)
 		empty, _ := os.ReadDir(dir)
-		return err == nil && len(empty) == 0 && time.Since(info.ModTime()) > unlockedAge
+		return err == nil && len(empty) == 0 && time.Since(info.ModTime()) > unlockedAge && os.RemoveAll(dir) == nil
 	}
 	f, err := takeLock(lock)
 	if err != nil {
 		return false
 	}
-	f.Close()
-	return true
+	defer f.Close()
+	return os.RemoveAll(dir) == nil
 }

@@ -180,7 +180,7 @@ func (ws *Workspace) keep(named map[string]string, output []byte) (string, error
 		if err != nil {
 			return "", fmt.Errorf("keeping the files that do not compile: %w", err)
 		}
-		files[strings.ReplaceAll(ws.Module.rel(original), "../", "_/")+".txt"] = data
+		files[strings.ReplaceAll(ws.Module.Rel(original), "../", "_/")+".txt"] = data
 	}
 	return keepFault(ws.cache, ws.Dir, files, output)
 }

@@ -83,7 +83,7 @@ func (ws *Workspace) writeSources(rewritten map[string][]byte) error {
 }
 
 func (ws *Workspace) writeGoWork() error {
-	text, err := goWork(ws.Module.main, ws.monitor)
+	text, err := goWork(ws.Module.main, ws.monitor, ws.Module.deps)
 	if err != nil {
 		return err
 	}
@@ -161,13 +161,19 @@ func (ws *Workspace) leave(rewritten, why string) {
 	original := ws.sources[rewritten]
 	delete(ws.sources, rewritten)
 	delete(ws.overlay, original)
-	ws.left = append(ws.left, LeftAlone{ws.Module.rel(original), why})
-	ws.skipFile(ws.Module.rel(original))
+	ws.left = append(ws.left, LeftAlone{ws.Module.Rel(original), why})
+	ws.skipFile(ws.Module.Rel(original))
 }
 
-// rel gives a path as plans and findings have it: with slashes, relative to
-// the root, through .. where a workspace's module lies outside.
-func (m *Module) rel(path string) string {
+// Rel gives a path as plans and findings have it: with slashes, relative to
+// the root, through .. where a workspace's module lies outside; in a copied
+// dependency it begins with path@version.
+func (m *Module) Rel(path string) string {
+	for _, d := range m.deps {
+		if in, ok := below(d.dir, path); ok && d.copied() {
+			return d.name + "/" + in
+		}
+	}
 	rel, err := filepath.Rel(m.Root, path)
 	if err != nil {
 		return filepath.ToSlash(path)

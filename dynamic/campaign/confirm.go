@@ -104,8 +104,8 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 func userPath(cfg *Config, file string) string {
 	m := cfg.Workspace.Module
 	file = cfg.Workspace.Original(file)
-	if rel, err := filepath.Rel(m.Root, file); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+	if rel := m.Rel(file); filepath.IsLocal(filepath.FromSlash(rel)) {
+		return rel
 	}
 	// Built with -trimpath, files begin with the module's path.
 	if rel, ok := strings.CutPrefix(file, m.Path+"/"); ok {
@@ -119,6 +119,9 @@ func replay(cfg *Config, strength int, f *finding.Finding) string {
 	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed), fmt.Sprintf("-strength=%d", strength)}
 	if cfg.Budget > 0 {
 		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
+	}
+	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
+		words = append(words, "-deps="+strings.Join(deps, ","))
 	}
 	if cfg.OnlyFlag != "" {
 		words = append(words, fmt.Sprintf("%s=%s,%s", cfg.OnlyFlag, f.Accesses[0].Position, f.Accesses[1].Position))

@@ -54,6 +54,7 @@ type options struct {
 	suspected bool
 	write     bool
 	folder    string // of env
+	deps      []string
 
 	runsTests bool     // the command does
 	packages  []string // or other words that stand on the command line
@@ -105,4 +106,12 @@ func (o *options) buildFlags() []string {
 		return nil
 	}
 	return []string{"-tags=" + o.tags}
+}
+
+// depsFlag is that of the commands that monitor.
+func depsFlag(fs *flag.FlagSet, o *options) {
+	fs.Func("deps", "monitor these dependencies too: `patterns` of module or package paths, such as\ngolang.org/x/..., with commas between; may be given several times", func(s string) error {
+		o.deps = append(o.deps, strings.Split(s, ",")...)
+		return nil
+	})
 }

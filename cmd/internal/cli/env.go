@@ -30,6 +30,7 @@ Files that change after env are not in its build: run it again. Its folder lies 
 		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`, "a program; env tells the folder"},
 	},
 	flags: func(fs *flag.FlagSet, o *options) {
+		depsFlag(fs, o)
 		fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
 		fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
 	},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
@@ -57,9 +58,12 @@ func (p *planned) uncompiled() string { return cmp.Or(p.module.Uncompiled, p.sta
 // static side.
 func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned, error) {
 	p.say("loading the packages")
-	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, NoTests: !c.runsTests})
+	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Deps: c.deps, NoTests: !c.runsTests})
 	if err != nil {
 		return nil, err
+	}
+	if deps := m.Deps(); len(deps) > 0 {
+		p.line("dependencies monitored too: %s", strings.Join(deps, ", "))
 	}
 	p.say("checking the packages")
 	st, err := c.vet(dir, buildFlags)

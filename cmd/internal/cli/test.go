@@ -28,11 +28,13 @@ without noise, which one run before all others measures.`,
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
 		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "a run again"},
+		{"interlock test -deps golang.org/x/sync ./...", "with a dependency monitored as well"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
 	flags: func(fs *flag.FlagSet, o *options) {
 		reportFlags(fs, o)
 		campaignFlags(fs, o)
+		depsFlag(fs, o)
 		fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root\n(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
 		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 	},
