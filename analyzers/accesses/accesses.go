@@ -59,6 +59,8 @@ type Access struct {
 	// Made: the function allocated the object itself. Even when it is
 	// registered somewhere, its maker often is its only user for a while.
 	Made bool
+	// ByCalls: Made, and only what the function has called may have shared it.
+	ByCalls bool
 	// SetUp: all callers of the function made the object themselves.
 	SetUp bool
 
@@ -118,6 +120,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Owner = c.owner.Of(a.Addr, instr)
 		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
 		a.Made = c.owner.Made(a.Addr, instr)
+		a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)
 		a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
 		c.found = append(c.found, a)
 	})

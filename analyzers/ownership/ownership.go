@@ -162,6 +162,22 @@ func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 	return r.makes(root)
 }
 
+// MadeKnownByCalls reports whether the function of at made the object in which
+// base lies, and only what it called before at, none of its own go statements,
+// sends and assignments, may have shared it.
+func (r *Result) MadeKnownByCalls(base ssa.Value, at ssa.Instruction) bool {
+	if !r.Made(base, at) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	root := rootObject(base)
+	return !slices.ContainsFunc(r.publications(root), func(p publication) bool {
+		_, isCall := p.instr.(*ssa.Call)
+		return !isCall && p.level == Shared && reaches(p.instr, at, root)
+	})
+}
+
 // MadeByCallers reports whether base lies in an object that comes as a
 // parameter, and every caller has made it itself or by such a helper: the
 // function is part of what sets the object up.
