@@ -63,6 +63,9 @@ type Access struct {
 	ByCalls bool
 	// SetUp: all callers of the function made the object themselves.
 	SetUp bool
+	// First: a write where the variable was found nil, in a function that some
+	// caller runs for an object which it made. Later calls write no more.
+	First bool
 
 	load ssa.Instruction // that gave the map, for map accesses
 }
@@ -122,6 +125,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Made = c.owner.Made(a.Addr, instr)
 		a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)
 		a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
+		a.First = a.Mode == finding.Write && !a.Map && ifNil(a) && c.owner.MadeBySome(a.Addr, instr)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)

@@ -147,9 +147,9 @@ func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.A
 // settingUp: a function that has just made the object reads what it put there
 // itself, unless it has started goroutines on it that may have changed it, and
 // completes it while only its callees know of it. Its helpers, which nobody
-// else calls, are part of it.
+// else calls, are part of it, and so is what they do once for each object.
 func settingUp(a *accesses.Access) bool {
-	return a.SetUp || a.ByCalls || a.Made && !a.Writes() && len(a.Starts) == 0
+	return a.SetUp || a.First || a.ByCalls || a.Made && !a.Writes() && len(a.Starts) == 0
 }
 
 // makesFirst: a makes what the variable holds, and nothing else assigns it:

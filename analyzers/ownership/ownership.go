@@ -185,6 +185,25 @@ func (r *Result) MadeByCallers(base ssa.Value, at ssa.Instruction) bool {
 	return r.madeByCallers(base, at, 0)
 }
 
+// MadeBySome reports whether base lies in an object that comes as a parameter
+// which some caller has made itself: to set the object up is one of the
+// function's uses.
+func (r *Result) MadeBySome(base ssa.Value, at ssa.Instruction) bool {
+	return r.madeBySome(base, at, 0)
+}
+
+func (r *Result) madeBySome(base ssa.Value, at ssa.Instruction, depth int) bool {
+	p, ok := rootObject(base).(*ssa.Parameter)
+	if !ok || p.Parent() != at.Parent() || depth > 3 {
+		return false
+	}
+	i := slices.Index(p.Parent().Params, p)
+	return slices.ContainsFunc(r.graph.Sites(p.Parent()), func(s callers.Site) bool {
+		return s.Mode == callers.Call && i < len(s.Args) &&
+			(r.Made(s.Args[i], s.Instr) || r.madeBySome(s.Args[i], s.Instr, depth+1))
+	})
+}
+
 func (r *Result) madeByCallers(base ssa.Value, at ssa.Instruction, depth int) bool {
 	p, ok := rootObject(base).(*ssa.Parameter)
 	if !ok || p.Parent() != at.Parent() || depth > 3 || !r.graph.Closed(p.Parent()) {

@@ -76,6 +76,12 @@ type Client struct {
 	list             []func()
 }
 
+func NewClient() *Client {
+	c := &Client{}
+	c.initial.defaults()
+	return c
+}
+
 func (c *Client) AddHook(f func()) {
 	c.mu.Lock()
 	c.list = append(c.list, f)
@@ -89,8 +95,8 @@ func (c *Client) AddHook(f func()) {
 }
 
 func (h *Hooks) defaults() {
-	if h.dial == nil {
-		h.dial = func() {} // ok: never that of current
+	if h.dial == nil { // ok
+		h.dial = func() {} // ok: never that of current, and nil only for NewClient
 	}
 }
 
@@ -101,6 +107,8 @@ func (h *Hooks) reset() {
 func (c *Client) Dial() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.current.dial()
+	c.current.dial()
 	c.current.dial()
 	c.current.read()
 }
