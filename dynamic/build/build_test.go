@@ -375,7 +375,7 @@ func TestRequestsThatCannotBeServed(t *testing.T) {
 		{"no tests", dir, []string{"./none"}, nil, nil, []string{"no test files in ./none"}},
 		{"files", dir, []string{"main_test.go", "a.go"}, nil, nil, []string{"names files"}},
 		{"other module", dir, []string{"strings"}, nil, nil, []string{"package strings is not of the module"}},
-		{"cover", dir, nil, []string{"-cover"}, nil, []string{"-cover", "original files"}},
+		{"cover", dir, nil, []string{"-cover"}, nil, []string{"-cover", "a run of its own"}},
 		{"coverprofile", dir, nil, []string{"-coverprofile=x"}, nil, []string{"-coverprofile"}},
 		{"overlay", dir, nil, nil, []string{"GOFLAGS=-overlay=/x.json"}, []string{"GOFLAGS holds -overlay"}},
 		{"modfile", dir, nil, []string{"-modfile=x.mod"}, nil, []string{"-modfile"}},

@@ -144,6 +144,19 @@ func (ws *Workspace) Env() []string {
 	return []string{"GOFLAGS=" + joinGOFLAGS(flags), "GOWORK=" + ws.goWork}
 }
 
+// CoverEnv is Env for go commands that the user gives, perhaps with -cover: the
+// program that calls it must serve as [CoverTool]. ok is false where the user's own
+// -toolexec stands in the way; covered packages are not monitored then.
+func (ws *Workspace) CoverEnv() (env []string, ok bool) {
+	tool := ws.toolexec()
+	own := slices.ContainsFunc(ws.Module.goFlags, func(f string) bool { return flagName(f) == "toolexec" })
+	if tool == "" || own {
+		return ws.Env(), false
+	}
+	flags := append(withoutMod(ws.Module.goFlags), "-overlay="+ws.overlayFile(), tool)
+	return []string{"GOFLAGS=" + joinGOFLAGS(flags), "GOWORK=" + ws.goWork}, true
+}
+
 // GoRoot is the folder of the Go distribution that builds.
 func (ws *Workspace) GoRoot() string { return ws.Module.goRoot }
 

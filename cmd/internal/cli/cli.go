@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/dynamic/build"
 )
 
 // Exit codes. Findings win over everything else that went wrong, because a
@@ -41,6 +42,9 @@ const (
 func Main(args []string) int {
 	if driver.IsVetTool(args) {
 		driver.Main() // does not return
+	}
+	if len(args) > 0 && args[0] == build.CoverTool {
+		return build.RunTool(args[1:], os.Stdout, os.Stderr)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

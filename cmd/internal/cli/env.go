@@ -76,7 +76,11 @@ func runEnv(c *call) int {
 	for _, l := range ws.LeftAlone() {
 		c.tell(fmt.Sprintf("%s is not monitored: %s", l.File, l.Why))
 	}
-	for _, v := range append(ws.Env(),
+	env, covers := ws.CoverEnv()
+	if !covers {
+		c.tell("with -cover, packages will not be monitored: GOFLAGS holds a -toolexec")
+	}
+	for _, v := range append(env,
 		"INTERLOCK_OUT="+filepath.Join(ws.Dir, evidenceName),
 		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", c.strength),

@@ -49,6 +49,9 @@ func runFix(c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+	if len(flags.cover) > 0 {
+		return c.usage("fix measures no coverage: leave %s out", flags.cover[0])
+	}
 	p := newProgress(c.stderr)
 	m, err := c.monitored(p, flags, c.stderr)
 	if m != nil {

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
 )
 
 var testCommand = command{
@@ -81,6 +85,12 @@ func runTest(c *call) int {
 		return c.usage("%v", err)
 	}
 	p := newProgress(c.stderr)
+	if len(flags.cover) > 0 {
+		p.line("coverage is measured in a run of its own, without the monitor, whose calls would count too")
+		if err := c.cover(flags); err != nil {
+			return c.failed(err)
+		}
+	}
 	m, err := c.monitored(p, flags, c.testOutput())
 	if m != nil {
 		defer m.close(c)
@@ -93,4 +103,20 @@ func runTest(c *call) int {
 	m.fill(c, r)
 	c.tellFailures(m.result)
 	return c.uncompiled(m.plan.uncompiled(), c.finish(r, m.result.Failed()))
+}
+
+// cover has go test measure coverage. Tests that fail there fail in the
+// campaign too, which tells.
+func (c *call) cover(flags testFlags) error {
+	args := slices.Concat([]string{"test"}, c.buildFlags(), flags.cover, c.packages, flags.goTest())
+	cmd := exec.CommandContext(c.ctx, "go", args...)
+	cmd.Stdout, cmd.Stderr = c.testOutput(), c.stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var exit *exec.ExitError
+	if err := cmd.Run(); c.ctx.Err() != nil {
+		return c.ctx.Err()
+	} else if err != nil && !errors.As(err, &exit) {
+		return fmt.Errorf("measuring coverage: %w", err)
+	}
+	return nil
 }

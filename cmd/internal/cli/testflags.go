@@ -21,12 +21,15 @@ var testBinaryFlags = map[string]bool{
 // take a value.
 var goBuildFlags = map[string]bool{
 	"a": false, "asan": false, "asmflags": true, "buildmode": true, "buildvcs": false, "c": false, "C": true,
-	"compiler": true, "cover": false, "covermode": true, "coverpkg": true, "coverprofile": true, "exec": true,
+	"compiler": true, "exec": true,
 	"gccgoflags": true, "gcflags": true, "installsuffix": true, "ldflags": true, "linkshared": false, "mod": true,
 	"modcacherw": false, "modfile": true, "msan": false, "n": false, "o": true, "overlay": true, "p": true,
 	"pgo": true, "pkgdir": true, "race": false, "tags": true, "toolexec": true, "trimpath": false, "work": false,
 	"x": false,
 }
+
+// coverFlags ask for coverage; true for those that take a value.
+var coverFlags = map[string]bool{"cover": false, "covermode": true, "coverpkg": true, "coverprofile": true}
 
 // ignoredTestFlags mean something to go test alone.
 var ignoredTestFlags = map[string]bool{"vet": true, "json": false}
@@ -35,6 +38,7 @@ var ignoredTestFlags = map[string]bool{"vet": true, "json": false}
 type testFlags struct {
 	build   []string      // for the go command
 	binary  []string      // for the test binaries
+	cover   []string      // for a run of its own
 	timeout time.Duration // as campaign.Config.Timeout
 	verbose bool
 }
@@ -79,7 +83,7 @@ func splitTestFlags(args []string) (testFlags, error) {
 // lookupFlag reports whether the flag takes a value, and whether go test
 // knows it.
 func lookupFlag(name string) (wants, known bool) {
-	for _, table := range []map[string]bool{testBinaryFlags, goBuildFlags, ignoredTestFlags} {
+	for _, table := range []map[string]bool{testBinaryFlags, goBuildFlags, coverFlags, ignoredTestFlags} {
 		if wants, known = table[name]; known {
 			return wants, true
 		}
@@ -94,6 +98,7 @@ func (t *testFlags) take(name, value string, given bool) error {
 	}
 	_, binary := testBinaryFlags[name]
 	_, build := goBuildFlags[name]
+	_, cover := coverFlags[name]
 	switch {
 	case name == "timeout":
 		d, err := time.ParseDuration(value)
@@ -106,13 +111,15 @@ func (t *testFlags) take(name, value string, given bool) error {
 	case binary:
 		t.verbose = t.verbose || name == "v" && value != "false"
 		t.binary = append(t.binary, "-test."+flag)
+	case cover:
+		t.cover = append(t.cover, "-"+flag)
 	case build:
 		t.build = append(t.build, "-"+flag)
 	}
 	return nil
 }
 
-// goTest gives all of the flags as go test takes them.
+// goTest gives all of the flags but those for coverage as go test takes them.
 func (t *testFlags) goTest() []string {
 	flags := slices.Clone(t.build)
 	for _, f := range t.binary {

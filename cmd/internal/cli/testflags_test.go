@@ -13,6 +13,7 @@ func TestSplitTestFlags(t *testing.T) {
 		build, binary []string
 		timeout       time.Duration
 		verbose       bool
+		cover         []string
 	}{
 		{in: ""},
 		{in: "-run X -v", binary: []string{"-test.run=X", "-test.v"}, verbose: true},
@@ -22,6 +23,7 @@ func TestSplitTestFlags(t *testing.T) {
 		{in: "-timeout 90s", timeout: 90 * time.Second},
 		{in: "-timeout 0", timeout: -1},
 		{in: "-vet=off -json"},
+		{in: "-cover -coverprofile c.out -race", build: []string{"-race"}, cover: []string{"-cover", "-coverprofile=c.out"}},
 		{in: "-update golden -run X", binary: []string{"-update", "golden", "-test.run=X"}},
 		{in: "-run X -args -run ./... --", binary: []string{"-test.run=X", "-run", "./...", "--"}},
 	} {
@@ -29,7 +31,7 @@ func TestSplitTestFlags(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", tt.in, err)
 		}
-		if !slices.Equal(got.build, tt.build) || !slices.Equal(got.binary, tt.binary) || got.timeout != tt.timeout || got.verbose != tt.verbose {
+		if !slices.Equal(got.build, tt.build) || !slices.Equal(got.binary, tt.binary) || got.timeout != tt.timeout || got.verbose != tt.verbose || !slices.Equal(got.cover, tt.cover) {
 			t.Errorf("%q: got %+v", tt.in, got)
 		}
 	}
