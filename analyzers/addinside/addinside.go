@@ -4,11 +4,13 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -39,6 +41,11 @@ func run(pass *analysis.Pass) (any, error) {
 				c.report(op, wait)
 			}
 		}
+		for _, op := range c.list.All {
+			if op.Mode == finding.Wait {
+				c.startedEarly(op)
+			}
+		}
 	})
 }
 
@@ -56,6 +63,74 @@ func (c *checker) uncounted(op *syncops.Op) bool {
 		}
 	}
 	return false
+}
+
+// startedEarly judges a goroutine that begins by waiting: whoever starts it
+// must have counted before.
+func (c *checker) startedEarly(wait *syncops.Op) {
+	if !waitsAtOnce(wait) {
+		return
+	}
+	for _, s := range c.list.Started(wait.Fn) {
+		late, early := c.adds(s, wait.Key)
+		if late != nil && !early {
+			c.reportLate(late, wait)
+			return
+		}
+	}
+}
+
+// adds gives an Add that the starting function comes to only after the start,
+// and whether there is one before.
+func (c *checker) adds(start callers.Site, key syncops.Key) (late *syncops.Op, early bool) {
+	for _, o := range c.list.ByKey[key] {
+		switch {
+		case o.Mode != finding.Add:
+		case o.Fn != start.Caller:
+			early = true // somewhere else, perhaps before
+		case syncops.Reaches(o.Instr, start.Instr):
+			early = true
+		case late == nil && syncops.Reaches(start.Instr, o.Instr):
+			late = o
+		}
+	}
+	return late, early
+}
+
+// waitsAtOnce reports whether nothing that may take time comes before op in its function.
+func waitsAtOnce(op *syncops.Op) bool {
+	if op.Instr.Block() != op.Fn.Blocks[0] {
+		return false
+	}
+	for _, instr := range op.Fn.Blocks[0].Instrs {
+		switch instr := instr.(type) {
+		case *ssa.Call:
+			return instr == op.Instr
+		case *ssa.Select, *ssa.Send:
+			return false
+		case *ssa.UnOp:
+			if instr.Op == token.ARROW {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+func (c *checker) reportLate(add, wait *syncops.Op) {
+	prog := c.list.Prog
+	v := c.list.Variable(add)
+	f := &finding.Finding{
+		Title: fmt.Sprintf("%s is raised after Wait may have begun", check.ShortName(v)),
+		Message: fmt.Sprintf("%s waits as soon as it is started, and %s raises the count only later: Wait may find nothing to wait for.",
+			prog.FuncName(wait.Fn), prog.FuncName(add.Fn)),
+		Variable: v,
+		Accesses: []finding.Access{
+			check.Side(prog, add.Fn, add.Instr, add.Mode, add.Path.String()),
+			check.Side(prog, wait.Fn, wait.Instr, wait.Mode, wait.Path.String()),
+		},
+	}
+	c.reporter.ReportAt(f, add.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
 }
 
 // uses reports whether fn, or a closure in it, does mode on the WaitGroup.

@@ -27,7 +27,13 @@
 // Nothing is reported where the starting function calls Add as well, or runs
 // under a count itself.
 //
-// Missed: Add in functions that the goroutine calls, and Add by others while
-// Wait may run. Reported falsely: programs that know by other means that the
+// A goroutine that begins with Wait, and is started before the first Add, is
+// reported too:
+//
+//	go func() { wg.Wait(); close(results) }()
+//	for _, f := range work { wg.Add(1); go f() }
+//
+// Missed: Add in functions that the goroutine calls, and Add by other methods
+// while Wait may run. Reported falsely: programs that know by other means that the
 // goroutine has started before they wait.
 package addinside
