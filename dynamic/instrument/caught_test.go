@@ -1,6 +1,7 @@
 package instrument_test
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -74,7 +75,8 @@ func races(t *testing.T, binary, table, kind, shape string, seed int) int {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "evidence")
 	cmd := exec.Command(binary, kind, shape)
-	cmd.Env = append(os.Environ(), "INTERLOCK_OUT="+out, "INTERLOCK_SITES="+table, "INTERLOCK_RUN=1", fmt.Sprint("INTERLOCK_SEED=", seed))
+	cmd.Env = append(os.Environ(), "INTERLOCK_OUT="+out, "INTERLOCK_SITES="+table, "INTERLOCK_RUN=1",
+		fmt.Sprintf("INTERLOCK_NOISE=prob=1000,strength=%d,budget=500", 500+1000*(seed%4)), fmt.Sprint("INTERLOCK_SEED=", seed))
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", shape, err, text)
 	}
@@ -85,6 +87,8 @@ func races(t *testing.T, binary, table, kind, shape string, seed int) int {
 	return strings.Count(string(evidence), `"kind":"race"`)
 }
 
+var silent = flag.Int("silent", 4, "runs of each clean shape, all of which must be silent")
+
 // TestCaught runs each racy shape of testdata/caught.go.txt until the monitor
 // has caught its race, and each clean one a few times, which must be silent.
 func TestCaught(t *testing.T) {
@@ -94,6 +98,7 @@ func TestCaught(t *testing.T) {
 	}
 	binary, table := buildMonitored(t, string(src))
 	head, tail, _ := strings.Cut(string(src), "var clean")
+	tail, waits, _ := strings.Cut(tail, "var waits")
 	shape := regexp.MustCompile(`(?m)^\t"(.*)": func`)
 	for _, m := range shape.FindAllStringSubmatch(head, -1) {
 		t.Run("racy/"+m[1], func(t *testing.T) {
@@ -107,14 +112,20 @@ func TestCaught(t *testing.T) {
 			t.Logf("caught in run %d", seed)
 		})
 	}
-	for _, m := range shape.FindAllStringSubmatch(tail, -1) {
-		t.Run("clean/"+m[1], func(t *testing.T) {
-			t.Parallel()
-			for seed := range 10 {
-				if n := races(t, binary, table, "clean", m[1], seed+1); n > 0 {
-					t.Errorf("seed %d: %d races in a program without any", seed+1, n)
+	for kind, text := range map[string]string{"clean": tail, "waits": waits} {
+		found := shape.FindAllStringSubmatch(text, -1)
+		if len(found) == 0 {
+			t.Errorf("no shape of kind %s", kind)
+		}
+		for _, m := range found {
+			t.Run(kind+"/"+m[1], func(t *testing.T) {
+				t.Parallel()
+				for seed := range *silent {
+					if n := races(t, binary, table, kind, m[1], seed+1); n > 0 {
+						t.Errorf("seed %d: %d races in a program without any", seed+1, n)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
