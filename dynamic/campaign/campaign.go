@@ -40,6 +40,10 @@ type Config struct {
 	// Strength is that of the noise in all runs: about how long a window is
 	// held, in microseconds. 0 varies it from run to run.
 	Strength int
+	// Where says where noise is made, Prob how likely a site that is due makes
+	// some, of 1000; 0 is the monitor's default, always.
+	Where Heuristic
+	Prob  int
 	// Repeat arms pairs that are caught already in every run, not in every
 	// second one.
 	Repeat bool
@@ -232,7 +236,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, kno
 	file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
 	strength := c.strength(n, pkg)
 	p := c.execute(ctx, b, processOptions{
-		vars:    monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg.Budget),
+		vars:    monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg),
 		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: pkg.LeftOut,
 	})
 	if p.err != nil && ctx.Err() == nil {

@@ -120,6 +120,12 @@ func replay(cfg *Config, strength int, f *finding.Finding) string {
 	if cfg.Budget > 0 {
 		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
 	}
+	if cfg.Prob > 0 {
+		words = append(words, fmt.Sprintf("-prob=%d", cfg.Prob))
+	}
+	if cfg.OnlyFlag == "" && cfg.Where.text != "" {
+		words = append(words, "-noise="+cfg.Where.text)
+	}
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
 	}

@@ -167,10 +167,17 @@ func (c *campaign) userEnv(dir string) []string {
 }
 
 // monitored is the environment that wakes the monitor.
-func monitored(file, sites string, run int, seed uint64, strength int, known []pair, budget int) []string {
-	noise := fmt.Sprintf("INTERLOCK_NOISE=strength=%d", strength)
-	if budget > 0 {
-		noise += fmt.Sprintf(",budget=%d", budget)
+func monitored(file, sites string, run int, seed uint64, strength int, known []pair, cfg *Config) []string {
+	noise := "INTERLOCK_NOISE="
+	if cfg.Where.noise != "" {
+		noise += cfg.Where.noise + ","
+	}
+	noise += fmt.Sprintf("strength=%d", strength)
+	if cfg.Budget > 0 {
+		noise += fmt.Sprintf(",budget=%d", cfg.Budget)
+	}
+	if cfg.Prob > 0 {
+		noise += fmt.Sprintf(",prob=%d", cfg.Prob)
 	}
 	vars := []string{
 		"INTERLOCK_OUT=" + file,

@@ -17,14 +17,9 @@ func SiteTable(p *plan.Plan) []byte { return siteTable(p, nil, nil) }
 // ones.
 func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
 	var b bytes.Buffer
-	groups := map[plan.Variable]int{}
+	groups := groups(p)
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		group := groups[s.Variable]
-		if group == 0 {
-			group = len(groups) + 1
-			groups[s.Variable] = group
-		}
 		chosen := slices.Contains(only, s.ID)
 		if s.Decision != plan.Monitor || len(only) > 0 && !chosen {
 			continue
@@ -33,9 +28,20 @@ func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
 		if s.Suspicious || chosen || near[s.ID] {
 			flags = "s"
 		}
-		fmt.Fprintf(&b, "%d %d %s\n", s.ID, group, flags)
+		fmt.Fprintf(&b, "%d %d %s\n", s.ID, groups[s.Variable], flags)
 	}
 	return b.Bytes()
+}
+
+// groups numbers the variables of p from 1.
+func groups(p *plan.Plan) map[plan.Variable]int {
+	groups := map[plan.Variable]int{}
+	for i := range p.Sites {
+		if v := p.Sites[i].Variable; groups[v] == 0 {
+			groups[v] = len(groups) + 1
+		}
+	}
+	return groups
 }
 
 // SitesAt gives the monitored sites at places, written as the replay command

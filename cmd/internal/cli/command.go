@@ -50,6 +50,8 @@ type options struct {
 	seed      uint64
 	budget    int
 	strength  int
+	prob      int
+	noise     string
 	only      string
 	suspected bool
 	write     bool

@@ -32,18 +32,21 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 	}
 	cfg := campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout, OnlyFlag: "-only"}
 	if c.only != "" {
-		if cfg.Only, err = c.sitesAt(pl); err != nil {
+		if cfg.Only, err = sitesAt(pl, c.only); err != nil {
 			return nil, &build.ConfigError{Problem: "-only: " + err.Error(), Next: "`interlock plan` shows the places"}
 		}
+	}
+	if cfg.Where, err = campaign.ParseHeuristic(pl.plan, c.noise, func(place string) ([]uint32, error) { return sitesAt(pl, place) }); err != nil {
+		return nil, &build.ConfigError{Problem: "-noise: " + err.Error(), Next: "`interlock plan` shows variables and places"}
 	}
 	return c.execute(p, pl, cfg, out)
 }
 
-// sitesAt gives the sites that -only names: relative to the root, as plan and
+// sitesAt gives the sites at places, with commas between: relative to the root, as plan and
 // replay commands have them, or to this folder, as findings show them.
-func (c *call) sitesAt(pl *planned) ([]uint32, error) {
+func sitesAt(pl *planned, places string) ([]uint32, error) {
 	var all []uint32
-	for place := range strings.SplitSeq(c.only, ",") {
+	for place := range strings.SplitSeq(places, ",") {
 		ids, err := campaign.SitesAt(pl.plan, place)
 		if err != nil {
 			ids, err = campaign.SitesAt(pl.plan, rebased(place, pl.module.Root))
@@ -87,7 +90,7 @@ func (c *call) execute(p *progress, pl *planned, cfg campaign.Config, out io.Wri
 		p.line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.plan).Monitored, ws.Rewritten(), c.seed)
 	}
 	cfg.Workspace, cfg.Plan, cfg.Runs = ws, pl.plan, c.runs
-	cfg.Seed, cfg.Budget, cfg.Strength = c.seed, c.budget, c.strength
+	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = c.seed, c.budget, c.strength, c.prob
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
 	}

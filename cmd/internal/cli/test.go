@@ -53,6 +53,8 @@ func campaignFlags(fs *flag.FlagSet, o *options) {
 	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
 	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
 	fs.IntVar(&o.budget, "budget", 0, "spend at most this `percent` of the time on noise (default: the monitor's own)")
+	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
+	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\nvariable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from run to run)")
 }
 
@@ -69,6 +71,12 @@ func (o *options) checkCampaign() error {
 	}
 	if o.strength < 0 || o.strength > maxStrength {
 		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
+	}
+	if o.prob < 0 || o.prob > 1000 {
+		return fmt.Errorf("-prob %d: want a number up to 1000", o.prob)
+	}
+	if o.only != "" && o.noise != "guided" {
+		return fmt.Errorf("-only and -noise both say where: give one of them")
 	}
 	if o.seed == 0 {
 		o.seed = uint64(rand.Uint32()) + 1 // short, since people type it

@@ -1,0 +1,87 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Heuristic says where noise is made: AtomRace's heuristics (3.3). The zero
+// value leaves it to the monitor, which makes noise where near misses and static
+// findings point.
+type Heuristic struct {
+	text  string // as the user has it
+	noise string // as the monitor has it
+}
+
+func (h Heuristic) String() string { return h.text }
+
+// ParseHeuristic reads "guided", "random", "variable:name,..." or
+// "location:place,...". Names are those of variables as plans and findings
+// show them, with the package's path or without: Account.balance. at finds the
+// sites at a place, as SitesAt does.
+func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, error)) (Heuristic, error) {
+	kind, list, given := strings.Cut(text, ":")
+	var numbers []string
+	switch {
+	case text == "" || text == "guided":
+		return Heuristic{}, nil
+	case text == "random":
+		return Heuristic{text, text}, nil
+	case kind == "variable" && given:
+		for name := range strings.SplitSeq(list, ",") {
+			found, err := variablesNamed(p, name)
+			if err != nil {
+				return Heuristic{}, err
+			}
+			numbers = append(numbers, found...)
+		}
+	case kind == "location" && given:
+		for place := range strings.SplitSeq(list, ",") {
+			ids, err := at(place)
+			if err != nil {
+				return Heuristic{}, err
+			}
+			for _, id := range ids {
+				numbers = append(numbers, fmt.Sprint(id))
+			}
+		}
+	default:
+		return Heuristic{}, fmt.Errorf("%q is no heuristic: use guided, random, variable:name,... or location:file:line,...", text)
+	}
+	return Heuristic{text, kind + ":" + strings.Join(numbers, ",")}, nil
+}
+
+// variablesNamed gives the groups of the monitored variables that go by name.
+func variablesNamed(p *plan.Plan, name string) ([]string, error) {
+	groups := groups(p)
+	var found, others []string
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		if s.Decision != plan.Monitor {
+			continue
+		}
+		short := cmp.Or(s.Variable.Type, s.Variable.Function)
+		if short = short + "." + s.Variable.Name; short[0] == '.' {
+			short = short[1:]
+		}
+		group := fmt.Sprint(groups[s.Variable])
+		switch {
+		case slices.Contains(found, group):
+		case name == short || name == s.Variable.Package+"."+short:
+			found = append(found, group)
+		case strings.HasSuffix(strings.ToLower(short), strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])) && !slices.Contains(others, short):
+			others = append(others, short)
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	if others != nil {
+		return nil, fmt.Errorf("no monitored variable %q; there is %s", name, strings.Join(others[:min(len(others), 3)], ", "))
+	}
+	return nil, fmt.Errorf("no monitored variable %q", name)
+}

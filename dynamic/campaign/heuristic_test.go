@@ -1,0 +1,51 @@
+package campaign
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+func TestParseHeuristic(t *testing.T) {
+	balance := plan.Variable{Package: "m/bank", Type: "Account", Name: "balance"}
+	total := plan.Variable{Package: "m/bank", Name: "total"}
+	p := &plan.Plan{Sites: []plan.Site{
+		{ID: 1, Variable: balance, Decision: plan.Monitor},
+		{ID: 2, Variable: total, Decision: plan.Monitor},
+		{ID: 3, Variable: balance, Decision: plan.Monitor},
+		{ID: 4, Variable: plan.Variable{Package: "m/bank", Name: "skipped"}, Decision: plan.Skip},
+	}}
+	at := func(place string) ([]uint32, error) {
+		if place == "a.go:3" {
+			return []uint32{1, 3}, nil
+		}
+		return nil, errors.New("no such place")
+	}
+	for text, want := range map[string]string{
+		"":                                "",
+		"guided":                          "",
+		"random":                          "random",
+		"variable:Account.balance":        "variable:1",
+		"variable:m/bank.Account.balance": "variable:1",
+		"variable:Account.balance,total":  "variable:1,2",
+		"location:a.go:3":                 "location:1,3",
+		"!variable:Account.balanc":        "no monitored variable",
+		"!variable:balance":               "there is Account.balance",
+		"!variable:skipped":               "no monitored variable",
+		"!variable:":                      "no monitored variable",
+		"!location:b.go:1":                "no such place",
+		"!variable":                       "no heuristic",
+		"!everywhere":                     "use guided, random",
+	} {
+		in, bad := strings.CutPrefix(text, "!")
+		h, err := ParseHeuristic(p, in, at)
+		switch {
+		case bad && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: got error %v, want %q", in, err, want)
+		case !bad && (err != nil || h.noise != want):
+			t.Errorf("%q: got %q, %v, want %q", in, h.noise, err, want)
+		}
+	}
+}
