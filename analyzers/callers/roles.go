@@ -86,7 +86,7 @@ func (g *Graph) spreadRoles() {
 		for _, s := range g.sites[f] {
 			if s.Mode == Go {
 				if started[s.Instr] == nil {
-					started[s.Instr] = &Goroutine{Start: s.Instr, Entry: f, Many: inLoop(s.Instr.Block())}
+					started[s.Instr] = &Goroutine{Start: s.Instr, Entry: f, Many: InLoop(s.Instr.Block())}
 				}
 				g.roles[f].join(&Roles{Goroutines: []*Goroutine{started[s.Instr]}})
 			}
@@ -132,8 +132,8 @@ func (r *Roles) join(o *Roles) bool {
 		before.Main != r.Main || before.Init != r.Init || before.Unknown != r.Unknown
 }
 
-// inLoop reports whether control can come back to b.
-func inLoop(b *ssa.BasicBlock) bool {
+// InLoop reports whether control can come back to b.
+func InLoop(b *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{}
 	var reach func(from *ssa.BasicBlock) bool
 	reach = func(from *ssa.BasicBlock) bool {

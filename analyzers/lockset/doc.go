@@ -16,7 +16,9 @@
 // says that it wants a lock.
 //
 // A lock is a sync.Mutex or RWMutex, or anything else with methods Lock and
-// Unlock: a spin lock, a sync.Locker. The lock c.L of a condition is the one
+// Unlock: a spin lock, a sync.Locker. Methods of other names that take and give
+// up an atomic word of their receiver are known by what they do, in their own
+// package. The lock c.L of a condition is the one
 // that NewCond was given where all conditions of a field get the same.
 //
 // What a loop takes in each round, and what was reached through a pointer that

@@ -175,6 +175,9 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 	if k := kinds[fn.Name()]; k != 0 && isLock(args[0].Type()) {
 		return r.opOn(k, args[0]), true
 	}
+	if k := r.spins[fn]; k != 0 {
+		return r.opOn(k, args[0]), true
+	}
 	return op{}, false
 }
 

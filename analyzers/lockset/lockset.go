@@ -34,6 +34,7 @@ type Result struct {
 	local     map[*ssa.Function]*flow // from an entry state without locks
 	quiet     map[*ssa.Function]bool  // nothing in it changes a lock
 	conds     map[accesspath.Name]condAlias
+	spins     map[*ssa.Function]kind // methods that are lock operations by what they do
 	points    map[*ssa.Function][]point
 	takes     map[*ssa.Function][]Acquire
 	outlives  map[string]bool
@@ -59,6 +60,7 @@ func run(pass *analysis.Pass) (any, error) {
 		local:     map[*ssa.Function]*flow{},
 		quiet:     map[*ssa.Function]bool{},
 		conds:     map[accesspath.Name]condAlias{},
+		spins:     map[*ssa.Function]kind{},
 		points:    map[*ssa.Function][]point{},
 		takes:     map[*ssa.Function][]Acquire{},
 		outlives:  map[string]bool{},
@@ -70,6 +72,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	r.prog.Analyse(pass, func() {
 		r.findConds()
+		r.findSpins()
 		for _, fn := range r.prog.Funcs {
 			r.effects(fn)
 			r.readDeclarations(fn)

@@ -87,7 +87,6 @@ func keepPace(i uintptr) {
 	case pace.open == ^uint64(0):
 		pace.reopen.Reset(drained)
 	}
-	//interlock:ignore IL2001 pace.mu is held: a lock of the monitor's own, which the check does not know
 	pace.open &^= 1 << i
 	setOpen(pace.open)
 }
