@@ -113,12 +113,59 @@ func (a *Access) Near(h lockset.Held) bool {
 	if _, global := h.Path.Global(); global {
 		return true
 	}
-	i := strings.LastIndexByte(h.Path.Fields, '.')
-	if i < 0 || h.Path.Root == nil {
+	if h.Path.Root == nil {
 		return false
 	}
-	_, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: h.Path.Fields[:i]})
-	return under
+	fields := h.Path.Fields
+	for {
+		i := strings.LastIndexByte(fields, '.')
+		if i < 0 {
+			return false
+		}
+		fields = fields[:i]
+		if _, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: fields}); under {
+			return true
+		}
+		if !onlyLocks(h.Path.Root.Type(), fields) {
+			return false
+		}
+	}
+}
+
+// onlyLocks reports whether the fields lead from t to a struct that holds
+// nothing but locks: a lock type of its author's own, which lies where the
+// lock of another type would.
+func onlyLocks(t types.Type, fields string) bool {
+	for _, name := range strings.Split(fields, ".")[1:] {
+		field, _, _ := types.LookupFieldOrMethod(t, true, fieldPackage(t), name)
+		v, ok := field.(*types.Var)
+		if !ok {
+			return false
+		}
+		t = v.Type()
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok || fields == "" || s.NumFields() == 0 {
+		return false
+	}
+	for f := range s.Fields() {
+		if !lockset.IsLock(f.Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldPackage gives the package whose unexported fields a struct of type t has.
+func fieldPackage(t types.Type) *types.Package {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj().Pkg()
+	}
+	return nil
 }
 
 // Alike reports whether a and b go the same way from objects of the same

@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), mixedlocks.Analyzer, "basic", "generics", "perhaps")
+	analysistest.Run(t, analysistest.TestData(), mixedlocks.Analyzer, "basic", "generics", "perhaps", "user")
 }

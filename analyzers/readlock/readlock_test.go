@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), readlock.Analyzer, "basic", "generics")
+	analysistest.Run(t, analysistest.TestData(), readlock.Analyzer, "basic", "generics", "user")
 }
