@@ -92,7 +92,11 @@ type Site struct {
 	// Behind: not Expr itself is accessed but what lies behind it: all
 	// elements of a slice, what a pointer points to, the embedded field on
 	// the way to Expr.
-	Behind   bool     `json:"behind,omitempty"`
+	Behind bool `json:"behind,omitempty"`
+	// Scalar is the kind of a value of at most 8 bytes that can be read in one
+	// piece and means something by itself: "bool", "int32", "float64", "pointer"
+	// and the like. Strings, interfaces and composite values have none.
+	Scalar   string   `json:"scalar,omitempty"`
 	Decision Decision `json:"decision"`
 	Reason   Reason   `json:"reason,omitempty"`
 	// Suspicious sites are armed first: a static finding names them.

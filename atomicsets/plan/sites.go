@@ -143,8 +143,11 @@ func (w *walker) walkFile() {
 // add records the site of node in the given role; extent is the expression
 // whose range and text the site bears.
 func (w *walker) add(node, extent ast.Expr, mode Mode, v Variable) {
-	if !isZeroSize(w.info.TypeOf(node)) {
-		w.record(node, extent, mode, v)
+	if t := w.info.TypeOf(node); !isZeroSize(t) {
+		a := w.record(node, extent, mode, v)
+		if v.Kind != KindMap {
+			a.Site.Scalar = scalar(t)
+		}
 	}
 }
 

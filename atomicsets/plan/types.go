@@ -50,6 +50,25 @@ func isMap(t types.Type) bool {
 	return ok
 }
 
+// scalar gives the kind of values of t as a Site has it, or "".
+func scalar(t types.Type) string {
+	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
+		return ""
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		if u.Kind() == types.UnsafePointer {
+			return "pointer"
+		}
+		if u.Info()&(types.IsBoolean|types.IsInteger|types.IsFloat) != 0 {
+			return types.Typ[u.Kind()].Name()
+		}
+	case *types.Pointer, *types.Chan:
+		return "pointer"
+	}
+	return ""
+}
+
 // isZeroSize reports whether values of t occupy no memory.
 func isZeroSize(t types.Type) bool {
 	switch u := t.Underlying().(type) {

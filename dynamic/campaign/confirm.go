@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -44,7 +45,7 @@ func (t *tally) confirm(cfg *Config, p pair) *finding.Finding {
 	f := &finding.Finding{
 		Code: finding.CaughtInTheAct, Status: finding.Confirmed,
 		Title:    fmt.Sprintf("data race on %s: %s and %s at the same moment", v, a.Mode, b.Mode),
-		Message:  message(v, &a, &b),
+		Message:  message(v, &a, &b) + t.found(c.record.B),
 		Variable: v,
 		Accesses: []finding.Access{a, b},
 		Evidence: &finding.Evidence{
@@ -68,6 +69,40 @@ func message(v finding.Variable, a, b *finding.Access) string {
 	}
 	return fmt.Sprintf("Goroutine %d was about to %s %s in %s while goroutine %d was about to %s it in %s, and nothing orders the two: %s.",
 		a.Goroutine.ID, verb(a.Mode), a.Expr, a.Function, b.Goroutine.ID, verb(b.Mode), b.Function, harm)
+}
+
+// found tells what the variable held when the second goroutine came.
+func (t *tally) found(b *evidence.Side) string {
+	if kind := t.plan.Site(b.Site).Scalar; kind != "" && b.Value != nil {
+		return fmt.Sprintf(" It held %s at that moment.", scalar(kind, *b.Value))
+	}
+	return ""
+}
+
+// scalar writes a value of a kind as plan.Site.Scalar has it.
+func scalar(kind string, v uint64) string {
+	switch kind {
+	case "bool":
+		return fmt.Sprint(v != 0)
+	case "int8":
+		return fmt.Sprint(int8(v))
+	case "int16":
+		return fmt.Sprint(int16(v))
+	case "int32":
+		return fmt.Sprint(int32(v))
+	case "int", "int64":
+		return fmt.Sprint(int64(v))
+	case "float32":
+		return fmt.Sprint(math.Float32frombits(uint32(v)))
+	case "float64":
+		return fmt.Sprint(math.Float64frombits(v))
+	case "pointer":
+		if v == 0 {
+			return "nil"
+		}
+		return "a pointer other than nil"
+	}
+	return fmt.Sprint(v)
 }
 
 func writes(m finding.Mode) bool { return m == finding.Write || m == finding.AtomicWrite }

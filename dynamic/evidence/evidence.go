@@ -26,6 +26,7 @@ type Kind string
 const (
 	Start Kind = "start" // a monitored process began
 	Race  Kind = "race"  // two goroutines were at conflicting accesses at the same moment
+	Split Kind = "split" // an access of another goroutine came into an atomic section
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 )
 
@@ -42,6 +43,8 @@ type Record struct {
 	B     *Side  `json:"b,omitempty"`
 	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
 
+	Split *SplitSection `json:"split,omitempty"` // Split
+
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
 	Armed    []uint32  `json:"armed,omitempty"`    // Stats: sites that held a window
@@ -53,7 +56,45 @@ type Record struct {
 	Near []uint32 `json:"near,omitempty"` // Stats
 }
 
-// Side is one side of a collision.
+// SplitSection is an atomic section into which another goroutine came with an
+// access that the section's end does not allow.
+type SplitSection struct {
+	Section uint32 `json:"section"` // id in the plan
+	Entry   *Side  `json:"entry"`   // the owner's first access
+	Remote  *Side  `json:"remote"`  // what came in between, noted directly before it happened
+	End     *Side  `json:"end"`     // the owner's last access
+	// Changed says that the split changed the outcome: the end read another
+	// value than the entry, or overwrote another value than the entry read. It
+	// is false where that is not certain.
+	Changed bool  `json:"changed"`
+	GapNS   int64 `json:"gap_ns"` // from before the entry to behind the end
+}
+
+// Pattern names the interleaving as AVIO does: local, remote, local, such as
+// R-w-R.
+func (s *SplitSection) Pattern() string {
+	letter := func(side *Side, read, write string) string {
+		if side.Write {
+			return write
+		}
+		return read
+	}
+	return letter(s.Entry, "R", "W") + "-" + letter(s.Remote, "r", "w") + "-" + letter(s.End, "R", "W")
+}
+
+func (s *SplitSection) validate() error {
+	switch {
+	case s == nil || s.Entry == nil || s.Remote == nil || s.End == nil:
+		return errors.New("evidence: split without entry, remote access and end")
+	case s.Entry.GID != s.End.GID || s.Entry.GID == s.Remote.GID:
+		return errors.New("evidence: split whose entry and end are not of one goroutine, or whose remote access is")
+	case s.Changed && !s.Remote.Write:
+		return errors.New("evidence: split by a read that changed the outcome")
+	}
+	return nil
+}
+
+// Side is one side of a collision, or one access of a split section.
 type Side struct {
 	Site  uint32 `json:"site"`
 	Write bool   `json:"write"`
@@ -62,6 +103,9 @@ type Side struct {
 	Addr   uint64 `json:"addr"`
 	Size   uint64 `json:"size"`
 	GID    int64  `json:"gid"`
+	// Value is what the memory held when B came, its Size bytes as a number, if
+	// they are 1, 2, 4 or 8 at an address that is a multiple of that. Only B has it.
+	Value *uint64 `json:"value,omitempty"`
 	// Stack is the text of runtime.Stack for the goroutine, with its
 	// "created by" lines, the monitor's own frames still on top.
 	Stack string `json:"stack"`
@@ -95,6 +139,8 @@ func (r *Record) Validate() error {
 		return errors.New("evidence: race of two atomic accesses")
 	case r.Kind == Stats && r.Counters == nil:
 		return errors.New("evidence: stats without counters")
+	case r.Kind == Split:
+		return r.Split.validate()
 	case r.Kind != Start && r.Kind != Race && r.Kind != Stats:
 		return fmt.Errorf("evidence: unknown kind %q", r.Kind)
 	}

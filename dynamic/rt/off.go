@@ -18,5 +18,12 @@ func init() {
 func before(p unsafe.Pointer, size uintptr, site uint32, m mode) {}
 func beforeMap(p unsafe.Pointer, site uint32, m mode)            {}
 
+func enter(p unsafe.Pointer, size uintptr, site, section uint32) {}
+func entered(section uint32)                                     {}
+func gap(section uint32)                                         {}
+func end(p unsafe.Pointer, site, section, allows uint32, m mode) {}
+func ended(section uint32)                                       {}
+func leave(section uint32)                                       {}
+
 // Flush does nothing on this platform.
 func Flush() {}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"unsafe"
 )
 
 // out is where records go. The file is opened for each record, which are few:
@@ -48,10 +49,13 @@ func pairPlace(key uint64) *atomic.Uint64 {
 func writeRace(w *window, stack []byte, a *access) {
 	b := beginRecord("race")
 	b = append(b, `,"a":`...)
-	b = appendSide(b, &w.access, stack)
+	b = append(appendSide(b, &w.access, stack), '}')
 	b = append(b, `,"b":`...)
 	b = appendSide(b, a, out.own[:runtime.Stack(out.own[:], false)])
-	b = append(b, `,"count":1}`...)
+	if v, ok := a.value(); ok {
+		b = appendField(b, `,"value":`, v)
+	}
+	b = append(b, `},"count":1}`...)
 	endRecord(b)
 	const few = 32
 	if out.races++; out.races <= few { // a program that races may not live to write them later
@@ -59,6 +63,7 @@ func writeRace(w *window, stack []byte, a *access) {
 	}
 }
 
+// appendSide leaves the object open.
 func appendSide(b []byte, a *access, stack []byte) []byte {
 	b = appendField(b, `{"site":`, uint64(a.site))
 	b = append(b, `,"write":`...)
@@ -70,8 +75,30 @@ func appendSide(b []byte, a *access, stack []byte) []byte {
 	b = appendField(b, `,"size":`, uint64(a.size))
 	b = appendField(b, `,"gid":`, uint64(a.goid))
 	b = append(b, `,"stack":`...)
-	b = appendString(b, stack)
-	return append(b, '}')
+	return appendString(b, stack)
+}
+
+// value gives what is in memory where a is about to be made, if it can be read
+// in one piece: a torn value would mean nothing. Whoever makes the access keeps
+// the memory alive.
+//
+//go:norace
+func (a *access) value() (v uint64, ok bool) {
+	p := *(*unsafe.Pointer)(unsafe.Pointer(&a.addr))
+	if a.addr&(a.size-1) != 0 {
+		return 0, false
+	}
+	switch a.size {
+	case 1:
+		return uint64(*(*uint8)(p)), true
+	case 2:
+		return uint64(*(*uint16)(p)), true
+	case 4:
+		return uint64(*(*uint32)(p)), true
+	case 8:
+		return *(*uint64)(p), true
+	}
+	return 0, false
 }
 
 // Flush writes the counters as they are now. A program that is about to exit

@@ -111,7 +111,7 @@ func rehearse() {
 
 // setFilter sets the filter to what the table asks for. requires: table.mu.
 func setFilter() {
-	filterBits := table.open.Load()
+	filterBits := table.open.Load() | sectionMask()
 	for held := table.held.Load(); held != 0; held &= held - 1 {
 		filterBits |= slots[bits.TrailingZeros64(held)].mask
 	}

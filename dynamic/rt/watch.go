@@ -54,6 +54,9 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 
 // meet looks for windows of other goroutines that conflict with a.
 func meet(g unsafe.Pointer, a *access) {
+	if gate.open != 0 {
+		meetSections(g, a)
+	}
 	for held := table.held.Load(); held != 0; held &= held - 1 {
 		i := bits.TrailingZeros64(held)
 		w, ok := load(i)

@@ -1,0 +1,44 @@
+//go:build (amd64 || arm64) && !plan9
+
+package rt
+
+import (
+	"runtime"
+	"strconv"
+)
+
+// writeSplit writes that r came into section o. requires: out.mu.
+func writeSplit(o *opened, r *remoteAccess, changed bool) {
+	if out.path == "" {
+		return
+	}
+	b := beginRecord("split")
+	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
+	b = append(b, `,"changed":`...)
+	b = strconv.AppendBool(b, changed)
+	b = appendField(b, `,"gap_ns":`, uint64(nanotime()-o.since))
+	b = append(b, `,"entry":`...)
+	b = appendSide(b, &o.entry, o.entryText)
+	b = append(b, `,"remote":`...)
+	b = appendSide(b, &r.access, r.text[:r.n])
+	b = append(b, `,"end":`...)
+	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
+	endRecord(append(b, '}', '}'))
+}
+
+// readSections reads INTERLOCK_SECTIONS, "id,id,...": the sections that may be
+// opened.
+func readSections() (problem string) {
+	for rest := env("INTERLOCK_SECTIONS"); rest != ""; {
+		var part string
+		part, rest = cut(rest, ',')
+		id, err := strconv.ParseUint(part, 10, 24)
+		if err != nil {
+			return "INTERLOCK_SECTIONS has a bad id " + strconv.Quote(part)
+		}
+		sectionsWanted = grow(sectionsWanted, id)
+		sectionsWanted[id] = true
+		gate.wanted = true
+	}
+	return ""
+}
