@@ -32,7 +32,9 @@
 // so on every way out, or on success only, or whose name or comment speaks of
 // locks, or that make a closure or a goroutine which unlocks.
 //
-// Missed: locks held on some ways to a return only, panics, locks that other
-// functions of the package also unlock for their callers. Reported falsely:
+// A panic with the lock held counts as a return in functions that recover.
+//
+// Missed: locks held on some ways to a return only, panics in callees, locks
+// that other functions of the package also unlock for their callers. Reported falsely:
 // functions that return locked by an agreement that nothing here tells.
 package lostunlock

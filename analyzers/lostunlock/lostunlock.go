@@ -39,6 +39,7 @@ func run(pass *analysis.Pass) (any, error) {
 		for _, fn := range c.prog.Funcs {
 			if !c.prog.InTest(fn) && !c.locks.MayReturnLocked(fn) {
 				c.function(fn)
+				c.panics(fn)
 			}
 		}
 	})
