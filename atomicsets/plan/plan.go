@@ -133,20 +133,6 @@ type Pair struct {
 	Finding string `json:"finding"` // id of the finding
 }
 
-// Section is an atomic section: entry, ends, and for each end the kinds of
-// remote access that may come between (its A set).
-type Section struct {
-	Kind  string `json:"kind"`
-	Entry uint32 `json:"entry"` // site
-	Ends  []End  `json:"ends"`
-}
-
-// End is one end of a section.
-type End struct {
-	Site   uint32 `json:"site"`
-	Allows []Mode `json:"allows"`
-}
-
 // Plan says for every site of a module what the monitor does there.
 type Plan struct {
 	Version  int       `json:"version"`
@@ -179,9 +165,9 @@ func (p *Plan) Validate() error {
 			return fmt.Errorf("plan: pair (%d, %d) names no site", pair.A, pair.B)
 		}
 	}
-	for _, s := range p.Sections {
-		if p.Site(s.Entry) == nil || len(s.Ends) == 0 {
-			return fmt.Errorf("plan: section at site %d has no entry or no end", s.Entry)
+	for i := range p.Sections {
+		if err := p.Sections[i].validate(p, uint32(i+1)); err != nil {
+			return fmt.Errorf("plan: section %d: %w", i+1, err)
 		}
 	}
 	return nil

@@ -16,8 +16,11 @@ func sample() *Plan {
 	}
 	p := &Plan{
 		Version: SchemaVersion, Module: "m", Sites: []Site{site(1, Read), site(2, Write), site(3, Read)},
-		Pairs:    []Pair{{A: 1, B: 2, Finding: "il-1"}},
-		Sections: []Section{{Kind: "load-and-store", Entry: 1, Ends: []End{{Site: 2, Allows: []Mode{Read}}}}},
+		Pairs: []Pair{{A: 1, B: 2, Finding: "il-1"}},
+		Sections: []Section{{
+			ID: 1, Kind: LoadAndStore, Name: "m.F n", File: "a.go", Function: "F", Variables: []Variable{{Package: "m", Name: "n"}},
+			Entry: 1, Ends: []End{{Site: 2, Allows: []Mode{Read}}},
+		}},
 	}
 	p.Sites[1].Suspicious = true
 	p.Sites[2].Decision, p.Sites[2].Reason = Skip, Fresh
@@ -60,6 +63,12 @@ func TestValidate(t *testing.T) {
 		{"pair", func(p *Plan) { p.Pairs[0].B = 4 }, "pair (1, 4) names no site"},
 		{"entry of a section", func(p *Plan) { p.Sections[0].Entry = 0 }, "no entry or no end"},
 		{"ends of a section", func(p *Plan) { p.Sections[0].Ends = nil }, "no entry or no end"},
+		{"id of a section", func(p *Plan) { p.Sections[0].ID = 2 }, "ids are dense"},
+		{"kind of a section", func(p *Plan) { p.Sections[0].Kind = "guess" }, "unknown kind"},
+		{"name of a section", func(p *Plan) { p.Sections[0].Name = "" }, "no name"},
+		{"call of an entry", func(p *Plan) { p.Sections[0].EntryCall = &Place{} }, "no place"},
+		{"site of an end", func(p *Plan) { p.Sections[0].Ends[0].Site = 9 }, "no such site"},
+		{"A set of an end", func(p *Plan) { p.Sections[0].Ends[0].Allows = []Mode{AtomicRead} }, "allows"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := sample()
