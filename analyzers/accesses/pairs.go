@@ -64,7 +64,8 @@ func (a *Access) Verb() string {
 // Parallel reports whether two goroutines may run a and b at the same time on
 // one object, for all that is known: not if they cannot mean the same object,
 // if the same single goroutine runs both, be it one for each object; if one of them comes before the go
-// statements that lead to the other, or if a made the object and only
+// statements that lead to the other, or before the closing of a channel that
+// the other has waited for, or if a made the object and only
 // started goroutines that never come to b. Locks are another matter; see
 // [CommonLock].
 func (l *List) Parallel(a, b *Access) bool {
@@ -72,7 +73,7 @@ func (l *List) Parallel(a, b *Access) bool {
 	if sa := ra.Single(); sa != nil && sa == rb.Single() {
 		return false
 	}
-	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.apart(a, b) || l.apart(b, a) {
+	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) || l.apart(a, b) || l.apart(b, a) {
 		return false
 	}
 	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
