@@ -80,5 +80,8 @@ func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned,
 	if err != nil {
 		return nil, fmt.Errorf("making the plan: %w", err)
 	}
+	if err := atomicsets.AddSections(pl, st.findings); err != nil {
+		return nil, err
+	}
 	return &planned{st, m, pl}, nil
 }
