@@ -25,6 +25,10 @@ func examples() []Record {
 		{Version: 1, Kind: Start, Run: 3, Seed: 1<<64 - 1, PID: 42},
 		{Version: 1, Kind: Race, Run: 3, Seed: 9, PID: 42, A: side(4, true, 7), B: side(5, false, 8), Count: 1},
 		{
+			Version: 1, Kind: Split, Run: 3, Seed: 9, PID: 42,
+			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7), Changed: true, GapNS: 5},
+		},
+		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
 			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
@@ -67,6 +71,29 @@ func TestReadError(t *testing.T) {
 	broken := errors.New("broken")
 	if _, _, err := Read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
 		t.Errorf("Read of a broken file = %v, want %v", err, broken)
+	}
+}
+
+func TestPattern(t *testing.T) {
+	s := &SplitSection{Entry: side(1, false, 7), Remote: side(2, true, 8), End: side(3, false, 7)}
+	if got := s.Pattern(); got != "R-w-R" {
+		t.Errorf("Pattern() = %s, want R-w-R", got)
+	}
+}
+
+// A split has three sides of two goroutines, and a read changes nothing.
+func TestValidateSplit(t *testing.T) {
+	for _, s := range []*SplitSection{
+		nil,
+		{Entry: side(1, false, 7), End: side(3, false, 7)},
+		{Entry: side(1, false, 7), Remote: side(2, true, 7), End: side(3, false, 7)},
+		{Entry: side(1, false, 7), Remote: side(2, true, 8), End: side(3, false, 9)},
+		{Entry: side(1, false, 7), Remote: side(2, false, 8), End: side(3, false, 7), Changed: true},
+	} {
+		r := Record{Version: 1, Kind: Split, Split: s}
+		if r.Validate() == nil {
+			t.Errorf("%+v is valid", s)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import "unsafe"
 //	mu.Unlock()
 //	rt.Gap(1)                           // where a remote access may come
 //	mu.Lock()
-//	*rt.EndWrite(rt.W(&x.n, 9), 9, 1, AllowReads) = v + 1
+//	*rt.W(rt.EndWrite(&x.n, 9, 1, AllowReads), 9) = v + 1
 //	rt.Ended(1)                         // directly behind the end access
 //
 // and Leave on the ways out that pass no end. A way out that calls nothing, such
@@ -18,8 +18,15 @@ import "unsafe"
 // goroutine's next entry or after a second, and never judged: every end has an
 // entry before it in the same activation.
 //
-// A section whose entry or end is a map's is not for these calls: they know
-// addresses, no keys.
+// The entry is a read. A section whose entry or end is a map's is not for these
+// calls: they know addresses, no keys. Recursion into an open section gives it up.
+//
+// A split is missed where the remote access is not monitored, or where its
+// goroutine looked at the filter before the section was published. Changed may
+// be said falsely in one case: the section's own goroutine writes the variable
+// by code that is not monitored, while a monitored remote write comes too late
+// to be the cause. So no section may be opened whose goroutine hands out the
+// variable's address in between.
 
 // Kinds of remote access that an end of a section allows: its A set.
 const (

@@ -18,12 +18,12 @@ func writeSplit(o *opened, r *remoteAccess, changed bool) {
 	b = strconv.AppendBool(b, changed)
 	b = appendField(b, `,"gap_ns":`, uint64(nanotime()-o.since))
 	b = append(b, `,"entry":`...)
-	b = appendSide(b, &o.entry, o.entryText)
+	b = append(appendSide(b, &o.entry, o.entryText), '}')
 	b = append(b, `,"remote":`...)
-	b = appendSide(b, &r.access, r.text[:r.n])
+	b = append(appendSide(b, &r.access, r.text[:r.n]), '}')
 	b = append(b, `,"end":`...)
 	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
-	endRecord(append(b, '}', '}'))
+	endRecord(append(b, `}}}`...))
 }
 
 // readSections reads INTERLOCK_SECTIONS, "id,id,...": the sections that may be

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	sectionCount = 4             // sections open at the same time, at most
-	sectionStale = 1_000_000_000 // nanoseconds after which a record is left-over
+	sectionCount = 4                 // sections open at the same time, at most
+	sectionStale = 1_000_000_000     // nanoseconds after which a section is not judged any more
+	sectionLost  = 10 * sectionStale // after which others may take its record
 )
 
 // phase is how far the owner of a section has come.
@@ -26,6 +27,7 @@ const (
 // opened is a section that its owner goroutine is in. The atomic fields are
 // stored while the section is not published, phase, hits and ownWrite apart.
 type opened struct {
+	seq      atomic.Uint32 // counts the sections that used this record
 	section  atomic.Uint32
 	goid     atomic.Int64
 	addr     atomic.Uintptr
@@ -107,7 +109,7 @@ func publishSection(a *access, section uint32, depth uintptr, now, ns int64) {
 	free := -1
 	for i := range sections {
 		o := &sections[i]
-		if gate.open>>i&1 != 0 && now-o.since > sectionStale {
+		if gate.open>>i&1 != 0 && now-o.since > sectionLost {
 			closeSection(i)
 		}
 		if gate.open>>i&1 == 0 {
@@ -121,6 +123,7 @@ func publishSection(a *access, section uint32, depth uintptr, now, ns int64) {
 		return
 	}
 	o := &sections[free]
+	o.seq.Add(1)
 	o.section.Store(section)
 	o.goid.Store(a.goid)
 	o.addr.Store(a.addr)
@@ -135,7 +138,7 @@ func publishSection(a *access, section uint32, depth uintptr, now, ns int64) {
 	hidden := a.addr
 	o.object = *(*unsafe.Pointer)(unsafe.Pointer(&hidden))
 	o.entry, o.depth, o.since, o.ns = *a, depth, now, ns
-	o.value = peek(a.addr, a.size)
+	o.last, o.value = access{}, peek(a.addr, a.size)
 	atomic.StoreUint64(&gate.open, gate.open|1<<free)
 	setFilter()
 }
@@ -278,14 +281,14 @@ func meetSections(g unsafe.Pointer, a *access) {
 func (o *opened) note(a *access) {
 	out.mu.lock()
 	defer out.mu.unlock()
-	r := &o.remote[a.mode&writes]
+	r, seq := &o.remote[a.mode&writes], o.seq.Load()
 	if r.n != 0 || phase(o.phase.Load()) != inside || !overlap(o.addr.Load(), o.size.Load(), a.addr, a.size) {
 		return
 	}
 	r.access = *a
-	r.n = runtime.Stack(r.text[:], false)
-	if phase(o.phase.Load()) != inside { // too late: the owner went on meanwhile
-		r.n = 0
+	n := runtime.Stack(r.text[:], false)
+	if o.seq.Load() == seq && phase(o.phase.Load()) == inside { // else the owner went on meanwhile
+		r.n = n
 	}
 }
 

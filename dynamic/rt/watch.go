@@ -5,6 +5,7 @@ package rt
 import (
 	"math/bits"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -54,7 +55,7 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 
 // meet looks for windows of other goroutines that conflict with a.
 func meet(g unsafe.Pointer, a *access) {
-	if gate.open != 0 {
+	if atomic.LoadUint64(&gate.open) != 0 {
 		meetSections(g, a)
 	}
 	for held := table.held.Load(); held != 0; held &= held - 1 {

@@ -1,0 +1,91 @@
+package rt_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// splits gives the splits that a program's runs with the seeds 1 to n leave, and
+// in how many of the runs there was one that meets the condition.
+func splits(t *testing.T, program string, n int, condition func(*evidence.SplitSection) bool) (all []*evidence.SplitSection, runs int) {
+	t.Helper()
+	for seed := 1; seed <= n; seed++ {
+		r := (&run{program: program, seed: seed, env: []string{"INTERLOCK_SECTIONS=1"}}).do(t)
+		r.expectClean(t)
+		if len(r.races()) != 0 {
+			t.Errorf("%s, seed %d: a race under a lock", program, seed)
+		}
+		met := false
+		for _, rec := range r.records {
+			if rec.Kind == evidence.Split {
+				all = append(all, rec.Split)
+				met = met || condition(rec.Split)
+			}
+		}
+		if met {
+			runs++
+		}
+	}
+	return all, runs
+}
+
+// Race-free lost updates and tests that no longer hold are caught, with what
+// they changed.
+func TestSplitChanged(t *testing.T) {
+	for program, pattern := range map[string]string{"splitLostUpdate": "R-w-W", "splitTestAndUse": "R-w-R"} {
+		all, runs := splits(t, program, 5, func(s *evidence.SplitSection) bool { return s.Changed })
+		if runs < 4 {
+			t.Errorf("%s: caught with a changed outcome in %d of 5 runs, want 4", program, runs)
+		}
+		for _, s := range all {
+			if s.Pattern() != pattern || s.Section != 1 || s.Entry.Site != 1 || s.End.Site != 2 {
+				t.Errorf("%s: %s of section %d from site %d to %d", program, s.Pattern(), s.Section, s.Entry.Site, s.End.Site)
+			}
+			for side, name := range map[*evidence.Side]string{s.Entry: "begin", s.Remote: "main.", s.End: "main.(*account)"} {
+				if !strings.Contains(side.Stack, "goroutine "+strconv.FormatInt(side.GID, 10)+" ") || !strings.Contains(side.Stack, name) {
+					t.Errorf("%s: the stack of goroutine %d lacks %s:\n%s", program, side.GID, name, side.Stack)
+				}
+			}
+		}
+	}
+}
+
+// Goroutines that overwrite a value with the same split the section, but change
+// nothing after the first time.
+func TestSplitIdempotent(t *testing.T) {
+	all, runs := splits(t, "splitIdempotent", 5, func(*evidence.SplitSection) bool { return true })
+	if runs < 4 {
+		t.Errorf("split in %d of 5 runs, want 4", runs)
+	}
+	for _, s := range all {
+		if s.Changed {
+			t.Errorf("a store of the same value is said to change the outcome: %+v", s)
+		}
+	}
+}
+
+// Nothing is said of sections that nobody can split, that are left, or whose
+// remote accesses are of other objects.
+func TestNoSplit(t *testing.T) {
+	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeOtherObjects"} {
+		if all, _ := splits(t, program, 5, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
+			t.Errorf("%s: %d splits, first %+v", program, len(all), all[0])
+		}
+	}
+}
+
+// Sections that were not asked for are not opened.
+func TestSectionsNotWanted(t *testing.T) {
+	for _, env := range []string{"", "INTERLOCK_SECTIONS=2"} {
+		r := (&run{program: "splitLostUpdate", seed: 1, env: []string{env}}).do(t)
+		r.expectClean(t)
+		for _, rec := range r.records {
+			if rec.Kind == evidence.Split {
+				t.Errorf("%q: %+v", env, rec.Split)
+			}
+		}
+	}
+}
