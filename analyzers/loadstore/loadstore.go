@@ -214,6 +214,9 @@ func (c *checker) report(s section, why string, other *accesses.Access) {
 		},
 		Notes: []string{why},
 	}
+	if s.load != s.store {
+		f.Notes = append(f.Notes, fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d", f.Section.Entry.Line, f.Section.End.Line))
+	}
 	var node ast.Expr
 	note := ""
 	if other != nil {
