@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -30,10 +31,10 @@ var counter []byte
 // programs that has counters for a monitor, and adds up by pruned's decisions.
 func newPruning(ctx context.Context, m *build.Module, whole, pruned *plan.Plan, dir, tmp string) (*pruning, error) {
 	copied := filepath.Join(tmp, "counted")
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+	if err := copyRewritten(m, whole, dir, copied, m.Path+"/count"); err != nil {
 		return nil, err
 	}
-	if err := writeCounted(m, whole, dir, copied); err != nil {
+	if err := writeCounter(m, copied); err != nil {
 		return nil, err
 	}
 	const benchtime = "2000x"
@@ -47,18 +48,20 @@ func newPruning(ctx context.Context, m *build.Module, whole, pruned *plan.Plan, 
 	return pr, pr.add(counts, pruned)
 }
 
-// writeCounted puts the counting monitor and the rewritten files into the copy.
-func writeCounted(m *build.Module, p *plan.Plan, dir, copied string) error {
-	rt := filepath.Join(copied, "count")
-	if err := os.Mkdir(rt, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(rt, "count.go"), counter, 0o644); err != nil {
-		return err
-	}
+// writeCounter puts the counting monitor into the copy.
+func writeCounter(m *build.Module, copied string) error {
 	// The last file's benchmark is the last to run.
 	last := fmt.Sprintf("package %s\n\nimport (\n\t\"testing\"\n\n\t%q\n)\n\nfunc BenchmarkCount(*testing.B) { count.Write() }\n", m.Packages[0].Types.Name(), m.Path+"/count")
-	if err := os.WriteFile(filepath.Join(copied, "zz_count_test.go"), []byte(last), 0o644); err != nil {
+	return errors.Join(
+		os.Mkdir(filepath.Join(copied, "count"), 0o755),
+		os.WriteFile(filepath.Join(copied, "count", "count.go"), counter, 0o644),
+		os.WriteFile(filepath.Join(copied, "zz_count_test.go"), []byte(last), 0o644))
+}
+
+// copyRewritten copies the programs, with the rewritten files, whose monitor has
+// the import path rt.
+func copyRewritten(m *build.Module, p *plan.Plan, dir, copied, rt string) error {
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		return err
 	}
 	sites := map[plan.Key]*plan.Site{}
@@ -66,7 +69,7 @@ func writeCounted(m *build.Module, p *plan.Plan, dir, copied string) error {
 		sites[p.Sites[i].Key()] = &p.Sites[i]
 	}
 	for _, pkg := range m.Packages {
-		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: m.Path + "/count"})
+		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: rt})
 		if err != nil {
 			return err
 		}

@@ -70,6 +70,10 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 	if pr, err = newPruning(ctx, m, whole, pruned, dir, tmp); err != nil {
 		return nil, nil, nil, err
 	}
+	held, err := heldVariant(ctx, m, whole, dir, tmp)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	w, doneWhole, err := buildMonitored(ctx, m, whole, tmp, "whole")
 	if err != nil {
 		return nil, nil, nil, err
@@ -85,6 +89,7 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 		p.variant("watch, idle, pruned", "the sites that the static side leaves rewritten, the monitor asleep"),
 		w.variant("watch, default", "every site, arming sites and making noise as `interlock test` does by default", w.awake...),
 		p.variant("watch, default, pruned", "the same for the sites that the static side leaves, as `interlock test` builds it", p.awake...),
+		held,
 		w.variant("watch, aggressive", "every site, windows of about 1 ms at all sites alike whenever one is due, for at most twice the plain time in all (`random,prob=1000,strength=1000,budget=200`)",
 			append(w.awake, "INTERLOCK_NOISE=random,prob=1000,strength=1000,budget=200")...),
 	}, pr, done, nil
@@ -146,7 +151,7 @@ func buildMonitored(ctx context.Context, m *build.Module, p *plan.Plan, tmp, nam
 
 // command runs the benchmarks of v that match.
 func (v *variant) command(ctx context.Context, pattern, benchtime string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, v.path, "-test.run=^$", "-test.bench="+pattern, "-test.benchtime="+benchtime)
+	cmd := exec.CommandContext(ctx, v.path, "-test.run=^TestHeld$", "-test.bench="+pattern, "-test.benchtime="+benchtime)
 	cmd.Dir, cmd.Env, cmd.Stderr = v.dir, append(os.Environ(), v.env...), os.Stderr
 	return cmd
 }
