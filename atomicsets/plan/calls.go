@@ -46,6 +46,10 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 		} else {
 			w.elements(e.Args[0], Write, deferred)
 		}
+	case "len":
+		if m := ast.Unparen(e.Args[0]); isMap(w.info.TypeOf(m)) {
+			w.record(m, m, Read, w.mapVariable(m))
+		}
 	case "copy", "append":
 		w.bulk(name, e, deferred)
 	}

@@ -265,6 +265,26 @@ func TestWholeModule(t *testing.T) {
 	}
 }
 
+// Where a go.work does not do, go.mod is overlaid, and nobody's file is touched.
+func TestOverlaidGoMod(t *testing.T) {
+	dir := unpack(t, wholeModule)
+	before := snapshot(t, dir)
+	m := load(t, dir, "./...")
+	ws := workspace(t, m, mark(m))
+	if ok, err := ws.overlayGoMod(); !ok || err != nil {
+		t.Fatalf("got %v, %v", ok, err)
+	}
+	if out := run(t, buildTests(t, ws)); !strings.Contains(out, "monitored util/util.go\n") {
+		t.Errorf("util/util.go was not monitored:\n%s", out)
+	}
+	if ok, err := ws.overlayGoMod(); ok || err != nil {
+		t.Errorf("a second time: got %v, %v", ok, err)
+	}
+	if after := snapshot(t, dir); !maps.Equal(before, after) {
+		t.Error("the user's tree was changed")
+	}
+}
+
 func TestDependenciesAreRewrittenToo(t *testing.T) {
 	dir := unpack(t, wholeModule)
 	m := load(t, dir, ".")

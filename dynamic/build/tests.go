@@ -117,12 +117,18 @@ func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]b
 	return msg, err
 }
 
-// fallBack leaves the rewritten files alone that the compiler complains about.
+// fallBack leaves the rewritten files alone that the compiler complains about;
+// where it names none, the monitor is brought in another way.
 func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
 	if err := ws.checkOriginal(ctx); err != nil {
 		return err
 	}
 	named := ws.namedIn(output)
+	if len(named) == 0 {
+		if again, err := ws.overlayGoMod(); again || err != nil {
+			return err
+		}
+	}
 	kept, err := ws.keep(named, output)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package build
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
@@ -97,6 +100,42 @@ func (ws *Workspace) writeGoWork() error {
 		return fmt.Errorf("writing go.work: %w", err)
 	}
 	return copyWorkSum(ws.Module.main, ws.Dir)
+}
+
+// overlayGoMod brings the monitor in by an overlay of the module's go.mod in
+// place of a go.work, and reports whether it may. Under a go.work the go
+// command looks at more of the module graph: packages that two modules have,
+// one of which the main module does not need, are ambiguous then. (It is the
+// second choice because a go command with -mod=mod, which is nobody's here but
+// the user's, writes what it has read back to the go.mod in the tree.)
+func (ws *Workspace) overlayGoMod() (bool, error) {
+	m := ws.Module
+	if ws.goWork == "off" || m.main.work != nil || m.vendored || slices.ContainsFunc(m.deps, dependency.copied) {
+		return false, nil
+	}
+	path := filepath.Join(m.main.mods[0].dir, "go.mod")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("reading go.mod: %w", err)
+	}
+	f, err := modfile.Parse(path, data, nil)
+	if err != nil {
+		return false, fmt.Errorf("reading go.mod: %w", err)
+	}
+	err = errors.Join(f.AddRequire(monitorPath, "v0.0.0"), f.AddReplace(monitorPath, "", ws.monitor, ""))
+	if err == nil {
+		data, err = f.Format()
+	}
+	if err != nil {
+		return false, fmt.Errorf("composing go.mod: %w", err)
+	}
+	stand := filepath.Join(ws.Dir, "mod")
+	if err := writeFiles(stand, map[string][]byte{"go.mod": data}); err != nil {
+		return false, err
+	}
+	ws.overlay[path] = filepath.Join(stand, "go.mod")
+	ws.goWork = "off"
+	return true, ws.writeOverlay()
 }
 
 func (ws *Workspace) overlayFile() string { return filepath.Join(ws.Dir, "overlay.json") }
