@@ -282,10 +282,9 @@ func (r *rewriter) forStmt(s *ast.ForStmt, outer ast.Stmt) {
 }
 
 func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
+	var assigned []*access
 	if s.Tok == token.ASSIGN {
-		for _, e := range []ast.Expr{s.Key, s.Value} {
-			r.leaveAll(e, RangeClause)
-		}
+		assigned = r.assignedPlaces(s)
 	}
 	before := append(r.value(s.X, outer != nil), r.eachElement(s, outer != nil)...)
 	if outer != nil {
@@ -294,8 +293,59 @@ func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
 	if s.Tok == token.DEFINE {
 		r.loopVariables(s)
 	}
+	r.announceAssigned(s, assigned)
 	r.stmts(s.Body.List)
 	r.twice(nil, s.Body)
+}
+
+// assignedPlaces gives those places that the clause of s assigns to which their
+// expressions still lead when it has; it leaves the other accesses of these
+// expressions alone.
+func (r *rewriter) assignedPlaces(s *ast.RangeStmt) []*access {
+	var places []*access
+	targets := [2]ast.Expr{s.Key, s.Value}
+	for i, e := range targets {
+		if e == nil {
+			continue
+		}
+		a := r.places[ast.Unparen(e)]
+		r.leaveAll(e, RangeClause)
+		root, other := r.rootOf(e), targets[1-i]
+		if a != nil && root != nil && (other == nil || isBlank(other) || r.rootOf(other) != nil && r.rootOf(other) != root) {
+			a.left, a.placed = "", true
+			places = append(places, a)
+		}
+	}
+	return places
+}
+
+// rootOf gives the variable that the path e of fields and pointers begins with,
+// or nil for other expressions.
+func (r *rewriter) rootOf(e ast.Expr) types.Object {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return r.info.ObjectOf(e)
+	case *ast.StarExpr:
+		return r.rootOf(e.X)
+	case *ast.SelectorExpr:
+		if sel := r.info.Selections[e]; sel != nil {
+			return r.rootOf(e.X)
+		}
+		return r.info.ObjectOf(e.Sel) // of another package
+	}
+	return nil
+}
+
+// announceAssigned announces what the clause of s has assigned, as loopVariables
+// does.
+func (r *rewriter) announceAssigned(s *ast.RangeStmt, places []*access) {
+	var calls []piece
+	for _, a := range places {
+		calls = append(calls, textf(" %srt.W(&", r.prefix), r.original(a.Node.Pos(), a.Node.End()), textf(", %d);", a.id))
+	}
+	if calls != nil {
+		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, calls)
+	}
 }
 
 // loopVariables announces the variables that the clause of s has assigned, at
