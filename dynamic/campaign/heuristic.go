@@ -50,7 +50,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 			}
 		}
 	default:
-		return Heuristic{}, fmt.Errorf("%q is no heuristic: use guided, random, variable:name,... or location:file:line,...", text)
+		return Heuristic{}, fmt.Errorf("%q is no heuristic: use guided, random, variable:NAME or location:FILE:LINE, several with commas", text)
 	}
 	return Heuristic{text, kind + ":" + strings.Join(numbers, ",")}, nil
 }
