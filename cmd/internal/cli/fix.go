@@ -63,7 +63,6 @@ func runFix(c *call) int {
 	}
 	r := c.newReport("fix", m.plan.module.Root)
 	m.fill(c, r)
-	c.tellFailures(m.result)
 	patches, err := c.mend(p, m, flags, r)
 	p.clear()
 	if err != nil && c.ctx.Err() == nil {

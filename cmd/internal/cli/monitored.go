@@ -191,20 +191,25 @@ func (m *monitored) fill(c *call, r *report.Report) {
 	r.Coverage.Reached, r.Coverage.Watched = len(cov.Reached), len(cov.Armed)
 	r.Coverage.Runs, r.Coverage.Asked = m.result.Runs, c.runs
 	k := m.result.Counters
-	r.Coverage.Lost = k.NoSlot + k.NotWritten
+	r.Coverage.Windows, r.Coverage.OverBudget = k.Windows, k.OverBudget
+	r.Coverage.Lost = report.Lost{Windows: k.NoSlot, Records: k.NotWritten}
 	if c.only == "" { // else the others are passed by on purpose
-		r.Coverage.Lost += k.BadSite
+		r.Coverage.Lost.Unknown = k.BadSite
 	}
+	r.Failures = failures(m.result)
+	c.tell(r.Failures...)
 }
 
-// tellFailures says which packages' tests failed, as the tests' own output
-// does not say in which runs, nor whether the monitor has to do with it.
-func (c *call) tellFailures(r *campaign.Result) {
+// failures say which packages' tests failed, as the tests' own output does not
+// say in which runs, nor whether the monitor has to do with it.
+func failures(r *campaign.Result) []string {
+	var all []string
 	for i := range r.Packages {
 		if p := &r.Packages[i]; p.Failures > 0 {
-			c.tell(failureOf(p, len(r.Findings) > 0))
+			all = append(all, failureOf(p, len(r.Findings) > 0))
 		}
 	}
+	return all
 }
 
 // failureOf tells in a line how the tests of a package failed.

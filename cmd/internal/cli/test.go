@@ -109,7 +109,6 @@ func runTest(c *call) int {
 	}
 	r := c.newReport("test", m.plan.module.Root)
 	m.fill(c, r)
-	c.tellFailures(m.result)
 	return c.uncompiled(m.plan.uncompiled(), c.finish(r, m.result.Failed()))
 }
 

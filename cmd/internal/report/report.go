@@ -26,7 +26,10 @@ type Report struct {
 	Coverage Coverage
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
-	Problems    []string
+	Problems []string
+	// Failures tell how tests failed, in a sentence a package: always, or under
+	// noise only, which means that they depend on timing.
+	Failures    []string
 	Interrupted bool
 	// Help explains each code at length, in plain text; a code without an
 	// entry is explained by its title.
@@ -45,9 +48,16 @@ type Coverage struct {
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
 	Unobserved int `json:"unobserved,omitempty"`
-	// Lost counts what the monitor had to drop: watches not held because its
-	// table was full, records not written.
-	Lost uint64 `json:"lost,omitempty"`
+	Windows    uint64 `json:"windows,omitempty"`     // how often an access was watched
+	OverBudget uint64 `json:"over_budget,omitempty"` // how often not, since the noise budget was used up
+	Lost       Lost   `json:"lost,omitzero"`
+}
+
+// Lost counts what the monitor could not do. Each may have hidden a race.
+type Lost struct {
+	Windows uint64 `json:"windows,omitempty"` // accesses not watched, its table being full
+	Unknown uint64 `json:"unknown,omitempty"` // accesses passed by, their site not being in the site table
+	Records uint64 `json:"records,omitempty"` // records that could not be written
 }
 
 // Handler writes a report in one format.

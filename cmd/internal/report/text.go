@@ -180,8 +180,8 @@ func (t *text) summary() {
 	if c.Unobserved > 0 {
 		t.line("%s not observed in any run: see `interlock check`, or add -suspected", count(c.Unobserved, "suspected finding"))
 	}
-	if c.Lost > 0 {
-		t.line("the monitor dropped %s: a race there may have gone unseen", count(int(c.Lost), "event"))
+	if c.Lost != (Lost{}) {
+		t.line("the monitor lost %s: races there may have gone unseen", lost(c.Lost))
 	}
 	switch {
 	case t.r.Interrupted && len(t.r.Findings) == 0:
@@ -222,7 +222,24 @@ func sites(c Coverage) string {
 	if c.Runs > 0 {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
 	}
+	if c.OverBudget > c.Windows {
+		s += fmt.Sprintf("; most windows (%d of %d) went beyond the noise budget: see -budget", c.OverBudget, c.OverBudget+c.Windows)
+	}
 	return s
+}
+
+// lost names what l counts.
+func lost(l Lost) string {
+	var parts []string
+	add := func(n uint64, noun, why string) {
+		if n > 0 {
+			parts = append(parts, count(int(n), noun)+" "+why)
+		}
+	}
+	add(l.Windows, "look", "at accesses, since its table was full")
+	add(l.Unknown, "look", "at accesses whose site it does not know")
+	add(l.Records, "record", "that could not be written")
+	return strings.Join(parts, ", ")
 }
 
 func count(n int, noun string) string {
