@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo noise bench conformance detect silent racesuite suites clean
+.PHONY: help build test unit sample lint fmt demo toolchains noise bench conformance detect silent racesuite suites clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ fmt: ## format the Go files
 
 demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
 	testdata/demo.sh bin/interlock
+
+toolchains: build ## find, prove and mend the same race with the go commands 1.21 to 1.25, which are downloaded
+	testdata/toolchains.sh bin/interlock
 
 noise: build ## count the static findings on nats-server and sixteen further well-kept modules
 	testdata/noise.sh bin/interlock

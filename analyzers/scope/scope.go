@@ -43,12 +43,21 @@ func In(pass *analysis.Pass) bool {
 	switch {
 	case len(pass.Files) == 0:
 		return false
-	case len(Flag) > 0:
-		return pass.Module != nil && slices.Contains(Flag, pass.Module.Path)
+	case len(Flag) > 0 && pass.Module != nil && pass.Module.Path != "":
+		return slices.Contains(Flag, pass.Module.Path)
+	case len(Flag) > 0: // a go command before 1.23 names no module
+		return slices.ContainsFunc(Flag, func(module string) bool { return below(module, pass.Pkg.Path()) })
 	case pass.Module != nil && pass.Module.Path != "":
 		return pass.Module.Version == "" && pass.Module.Path != "std" && pass.Module.Path != "cmd"
 	}
 	return !inGoroot(pass.Fset.File(pass.Files[0].FileStart).Name())
+}
+
+// below reports whether a package is of the module, by its import path alone:
+// one of a module nested in it is taken for it too.
+func below(module, pkg string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(pkg, "_test"), module)
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 func inGoroot(file string) bool {

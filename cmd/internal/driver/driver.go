@@ -89,6 +89,7 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	out = unmix(out)
 	m := &merger{list: list, result: &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}}
 	if err := m.read(out.stdout); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/version"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,10 @@ import (
 	"strings"
 	"time"
 )
+
+// oldestGo is the oldest go command that packages are analysed with: that of
+// dynamic/build, whose monitor needs it.
+const oldestGo = "go1.21"
 
 type output struct{ stdout, stderr []byte }
 
@@ -102,14 +107,18 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 // rebase makes the folder of a go.work the root, as it is for dynamic/build: the
 // places of both sides are compared.
 func (l *packageList) rebase(ctx context.Context, o *Options) error {
-	out, err := o.goCommand(ctx, "env", "GOWORK")
+	out, err := o.goCommand(ctx, "env", "GOWORK", "GOVERSION")
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("asking the go command for its workspace: %w", err)
 	}
-	if work := strings.TrimSpace(string(out.stdout)); work != "" && work != "off" {
+	work, goVersion, _ := strings.Cut(string(out.stdout), "\n")
+	if goVersion = strings.TrimSpace(goVersion); version.IsValid(goVersion) && version.Compare(goVersion, oldestGo) < 0 {
+		return &UsageError{"the go command is " + goVersion, "use Go " + strings.TrimPrefix(oldestGo, "go") + " or later"}
+	}
+	if work = strings.TrimSpace(work); work != "" && work != "off" {
 		l.root = filepath.Dir(work)
 	}
 	return nil

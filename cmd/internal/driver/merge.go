@@ -117,8 +117,9 @@ func (m *merger) relocate(f *finding.Finding) {
 		f.Accesses[i].File = m.relative(f.Accesses[i].File)
 	}
 	if f.Section != nil {
-		f.Section.Entry.File = m.relative(f.Section.Entry.File)
-		f.Section.End.File = m.relative(f.Section.End.File)
+		for _, p := range f.Section.Places() {
+			p.File = m.relative(p.File)
+		}
 	}
 }
 
