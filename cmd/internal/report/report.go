@@ -47,7 +47,7 @@ type Coverage struct {
 	Asked     int `json:"asked,omitempty"`     // runs that were asked for
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
-	Unobserved int `json:"unobserved,omitempty"`
+	Unobserved int    `json:"unobserved,omitempty"`
 	Windows    uint64 `json:"windows,omitempty"`     // how often an access was watched
 	OverBudget uint64 `json:"over_budget,omitempty"` // how often not, since the noise budget was used up
 	Lost       Lost   `json:"lost,omitzero"`
