@@ -82,22 +82,17 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"vet", "-vettool=" + tool, "-json",
-		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")}
-	args = append(append(args, o.BuildFlags...), o.Patterns...)
-	out, err := o.goCommand(ctx, args...)
+	v := o.vet(ctx, list, []string{"vet", "-vettool=" + tool, "-json",
+		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	out = unmix(out)
-	m := &merger{list: list, result: &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}}
-	if err := m.read(out.stdout); err != nil {
+	m := newMerger(list)
+	if err := m.read(v.stdout); err != nil {
 		return nil, err
 	}
-	if err != nil {
-		if err := m.without(out.stderr, err); err != nil {
-			return nil, err
-		}
+	if err := m.without(v); err != nil {
+		return nil, err
 	}
 	return m.finish(), nil
 }

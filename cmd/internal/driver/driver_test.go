@@ -152,7 +152,7 @@ func TestVetCached(t *testing.T) {
 }
 
 func TestCompileErrors(t *testing.T) {
-	for _, name := range []string{"typeerror", "syntaxerror", "testerror"} {
+	for _, name := range []string{"typeerror", "syntaxerror"} {
 		t.Run(name, func(t *testing.T) {
 			_, err := vet(t, unpack(t, name), "./...")
 			var compile *driver.CompileError

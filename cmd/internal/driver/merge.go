@@ -20,6 +20,13 @@ type merger struct {
 	list   *packageList
 	result *Result
 	seen   map[string]bool // import paths with a summary
+	// testless are packages without their tests, and external tests left out
+	testless map[string]bool
+}
+
+func newMerger(list *packageList) *merger {
+	r := &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}
+	return &merger{list: list, result: r, seen: map[string]bool{}, testless: map[string]bool{}}
 }
 
 // diagnostic is one of those that `go vet -json` prints.
@@ -32,7 +39,6 @@ type diagnostic struct {
 // diagnostics, or an object with an error in their place. Lines that are no
 // JSON (the go command prints "# package") are left out.
 func (m *merger) read(stdout []byte) error {
-	m.seen = map[string]bool{}
 	for dec := json.NewDecoder(bytes.NewReader(stdout)); ; {
 		var tree map[string]map[string]json.RawMessage
 		if err := dec.Decode(&tree); err == io.EOF {
@@ -171,6 +177,7 @@ func (m *merger) account(p listed) {
 		m.problem("%s: not analysed: it is not in a main module", p.ImportPath)
 	case own > 0 && !m.seen[p.ImportPath]:
 		m.problem("%s: not analysed: go vet gave no result for it", p.ImportPath)
+	case m.testless[p.ImportPath] || m.testless[p.ImportPath+"_test"]: // told before
 	case len(p.XTestGoFiles) > 0 && !m.seen[p.ImportPath+"_test"]:
 		m.problem("%s_test: not analysed: go vet gave no result for it", p.ImportPath)
 	}

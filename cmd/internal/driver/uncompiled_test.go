@@ -27,3 +27,30 @@ func TestOnePackageDoesNotCompile(t *testing.T) {
 		t.Errorf("problems %q, want %q", r.Problems, want)
 	}
 }
+
+// Tests that do not compile are left out, and their package is analysed.
+func TestTestsDoNotCompile(t *testing.T) {
+	r, err := vet(t, unpack(t, "tests"), "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"inside/export_test.go:3:", "outside/outside_test.go:5:", "syntax/syntax_test.go:3:"} {
+		if !strings.Contains(r.Uncompiled, want) {
+			t.Errorf("the compiler's %s is not among:\n%s", want, r.Uncompiled)
+		}
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Accesses[0].File != "inside/inside.go" {
+		t.Errorf("findings %+v", r.Findings)
+	}
+	want := []string{
+		"example.com/tests/inside: analysed without its tests, which do not compile",
+		"example.com/tests/outside_test: not analysed: it does not compile",
+		"example.com/tests/syntax: analysed without its tests, which do not compile",
+	}
+	if !slices.Equal(r.Problems, want) {
+		t.Errorf("problems %q, want %q", r.Problems, want)
+	}
+	if want := []string{"example.com/tests/good", "example.com/tests/good_test", "example.com/tests/inside", "example.com/tests/outside", "example.com/tests/syntax"}; !slices.Equal(r.Packages, want) {
+		t.Errorf("packages %q, want %q", r.Packages, want)
+	}
+}
