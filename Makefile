@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo toolchains noise bench conformance detect silent racesuite suites clean
+.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench conformance detect silent racesuite suites clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ toolchains: build ## find, prove and mend the same race with the go commands 1.2
 
 noise: build ## count the static findings on nats-server and sixteen further well-kept modules
 	testdata/noise.sh bin/interlock
+
+cost: build ## measure what the static checks cost on nats-server, beside two other tools, and keep the table in docs/cost.md
+	$(GO) run ./cmd/internal/cost -o docs/cost.md
 
 bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
 	$(GO) run ./cmd/internal/bench -o docs/benchmarks.md
