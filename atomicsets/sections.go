@@ -52,6 +52,7 @@ func (at index) section(f *finding.Finding) (plan.Section, bool) {
 		Variables: []plan.Variable{entry.Variable},
 		Entry:     entry.ID,
 		Ends:      []plan.End{{Site: end.ID, Allows: allows}},
+		Finding:   f.ID,
 	}, true
 }
 

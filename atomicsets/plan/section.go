@@ -39,6 +39,10 @@ type Section struct {
 	// Length: the section tests a length or ranges, so that a remote access
 	// of any key of the map splits it.
 	Length bool `json:"length,omitempty"`
+	// Finding is the id of the static finding that speaks of the section.
+	Finding string `json:"finding,omitempty"`
+	// Left is the reason why the rewriter cannot open the section; "" if it can.
+	Left Reason `json:"left,omitempty"`
 }
 
 // End is one end of a section.

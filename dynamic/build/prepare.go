@@ -66,11 +66,12 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, e
 		sites[p.Sites[i].Key()] = &p.Sites[i]
 	}
 	rewritten := map[string][]byte{}
+	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: monitorPath})
+		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: monitorPath, Plan: p})
 		if err != nil {
 			return nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
 		}
@@ -79,6 +80,15 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, e
 		}
 		for _, left := range res.Left {
 			skip(p.Site(left.Site.ID), left.Reason)
+		}
+		maps.Copy(sections, res.Sections)
+	}
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		if reason, found := sections[s.ID]; found {
+			s.Left = reason
+		} else {
+			s.Left = instrument.EntryLeft
 		}
 	}
 	return rewritten, nil

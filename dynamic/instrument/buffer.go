@@ -21,10 +21,11 @@ type place struct{ line, statedLine, statedColumn int }
 
 // Ranks, from the outermost to the innermost of edits with one range.
 const (
-	rankStmt   = iota // around a statement
-	rankBehind        // around a map operand
-	rankCut           // a range that moves
-	rankPlace         // around an accessed place
+	rankSection = iota // calls for sections, before and behind a statement
+	rankStmt           // around a statement
+	rankBehind         // around a map operand
+	rankCut            // a range that moves
+	rankPlace          // around an accessed place
 )
 
 // edit puts pre before and post after a range. The text of a cut range, with

@@ -26,7 +26,7 @@ func (n *node) leaveRepeated(just []*hook) []*hook {
 		same := func(b *hook) bool {
 			return b.Site.Expr == h.Site.Expr && b.isBehind() == h.isBehind() && (b.in == nil || b.in.whenever(h.in))
 		}
-		if !h.Site.Suspicious && (!h.Site.Behind || h.Through != "") && slices.ContainsFunc(before, same) {
+		if !h.Site.Suspicious && !h.kept && (!h.Site.Behind || h.Through != "") && slices.ContainsFunc(before, same) {
 			h.left = Repeated
 			return
 		}

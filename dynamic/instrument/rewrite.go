@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"go/version"
 	"strconv"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
@@ -19,6 +20,8 @@ type Options struct {
 	// GoVersion is the language version of the module ("1.17", "go1.17.3").
 	// If it is empty, the version of the typed package is taken.
 	GoVersion string
+	// Plan has the atomic sections; nil means none.
+	Plan *plan.Plan
 }
 
 // Result of a rewrite.
@@ -26,6 +29,9 @@ type Result struct {
 	Files     []File // those with at least one monitored access
 	Rewritten int    // accesses that now call the monitor
 	Left      []Left // accesses that were to be monitored and are not
+	// Sections are those of the plan whose function is in the package, by id, with
+	// the reason why they cannot be opened, or "".
+	Sections map[uint32]plan.Reason
 }
 
 // File is a rewritten file, by the name that the file set has.
@@ -68,24 +74,37 @@ func Rewrite(p *plan.Package, site func(plan.Key) *plan.Site, opts Options) (*Re
 	if opts.RT == "" {
 		opts.RT = "interlock.invalid/rt"
 	}
-	res := &Result{}
-	for f, accesses := range monitored(p, site) {
+	res := &Result{Sections: map[uint32]plan.Reason{}}
+	var files []*rewriter
+	for f, accesses := range monitored(p, site, opts.Plan) {
 		r, err := newRewriter(p, f, accesses, opts)
 		if err != nil {
 			return nil, err
 		}
-		r.decls()
-		content, err := r.finish(opts.RT)
-		if err != nil {
-			return nil, fmt.Errorf("rewriting %s: %w", r.name, err)
-		}
-		n := r.count(res)
-		res.Rewritten += n
-		if n > 0 {
-			res.Files = append(res.Files, File{r.name, content})
+		files = append(files, r)
+	}
+	shareCallees(files)
+	for _, r := range files {
+		if err := r.rewrite(opts, res); err != nil {
+			return nil, err
 		}
 	}
 	return res, nil
+}
+
+// rewrite rewrites r's file.
+func (r *rewriter) rewrite(opts Options, res *Result) error {
+	r.decls()
+	content, err := r.finish(opts.RT)
+	if err != nil {
+		return fmt.Errorf("rewriting %s: %w", r.name, err)
+	}
+	n := r.count(res)
+	res.Rewritten += n
+	if n > 0 || r.opens() {
+		res.Files = append(res.Files, File{r.name, content})
+	}
+	return nil
 }
 
 // access is a monitored access of one file.
@@ -98,13 +117,15 @@ type access struct {
 	placed bool
 	extent *extent // of a bulk access, or nil if it is to all elements
 	used   bool    // the monitor has been put there
+	kept   bool    // a section begins or ends there
 }
 
 // isBehind reports whether the access is not to Node but to what it gives.
 func (a *access) isBehind() bool { return a.Map() || a.Site.Behind }
 
-// monitored yields the files of p that have accesses to monitor, in order.
-func monitored(p *plan.Package, site func(plan.Key) *plan.Site) func(func(*ast.File, []*access) bool) {
+// monitored yields the files of p that have accesses to monitor, or sections, in
+// order.
+func monitored(p *plan.Package, site func(plan.Key) *plan.Site, sections *plan.Plan) func(func(*ast.File, []*access) bool) {
 	byFile := map[*ast.File][]*access{}
 	for _, a := range plan.Enumerate(p) {
 		if a.Site.Decision == plan.Skip {
@@ -118,7 +139,7 @@ func monitored(p *plan.Package, site func(plan.Key) *plan.Site) func(func(*ast.F
 	}
 	return func(yield func(*ast.File, []*access) bool) {
 		for _, f := range p.Files {
-			if len(byFile[f]) > 0 && !yield(f, byFile[f]) {
+			if (len(byFile[f]) > 0 || hasSections(p, f, sections)) && !yield(f, byFile[f]) {
 				return
 			}
 		}
@@ -128,6 +149,7 @@ func monitored(p *plan.Package, site func(plan.Key) *plan.Site) func(func(*ast.F
 // rewriter rewrites one file.
 type rewriter struct {
 	orderer
+	sectioner
 	pkg      *plan.Package
 	file     *ast.File
 	tfile    *token.File
@@ -174,6 +196,7 @@ func newRewriter(p *plan.Package, f *ast.File, accesses []*access, opts Options)
 		r.prefix += "x"
 	}
 	r.edits = buffer{src: src, position: r.position}
+	r.sectionsOf(opts.Plan)
 	ast.Inspect(f, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
 			r.gotos[b.Label.Name] = true
@@ -208,6 +231,7 @@ func (r *rewriter) decls() {
 func (r *rewriter) finish(rt string) ([]byte, error) {
 	name := r.file.Name
 	r.wrap(name.Pos(), name.End(), rankStmt, nil, []piece{textf("; import %srt %s", r.prefix, strconv.Quote(rt))})
+	r.placeSections()
 	for _, a := range r.accesses {
 		if a.left != "" {
 			continue
@@ -226,7 +250,7 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 		if a.extent != nil {
 			post = ", " + a.extent.text(r) + post
 		}
-		r.wrap(a.Node.Pos(), a.Node.End(), rank, []piece{textf(pre, r.prefix, r.helper(a))}, []piece{textf(post, a.id)})
+		r.surround(a, rank, textf(pre, r.prefix, r.helper(a)), textf(post, a.id))
 	}
 	content, err := r.edits.render()
 	if err != nil {
@@ -235,10 +259,32 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 	return r.header(content)
 }
 
+// surround puts the monitor's call around a, and around that what holds it for sections.
+func (r *rewriter) surround(a *access, rank int, pre, post piece) {
+	star := strings.HasPrefix(pre.text, "(*") // the place that the pointer points to
+	if star {
+		pre.text, post.text = strings.TrimPrefix(pre.text, "(*"), strings.TrimSuffix(post.text, ")")
+	}
+	pres, posts := []piece{pre}, []piece{post}
+	if r.isKeyed(a) {
+		posts = []piece{text(", "), r.source(r.keyOf(a)), post}
+	}
+	for _, w := range r.wrappings(a) {
+		pres = append([]piece{text(w.name)}, pres...)
+		posts = append(posts, w.args...)
+	}
+	if star {
+		pres, posts = append([]piece{text("(*")}, pres...), append(posts, text(")"))
+	}
+	r.wrap(a.Node.Pos(), a.Node.End(), rank, pres, posts)
+}
+
 // helper names the monitor's function for a.
 func (r *rewriter) helper(a *access) string {
 	name := map[plan.Mode]string{plan.Read: "R", plan.Write: "W", plan.AtomicRead: "AR", plan.AtomicWrite: "AW"}[a.Site.Mode]
 	switch {
+	case r.isKeyed(a):
+		return "M" + name + "K"
 	case a.Map():
 		return "M" + name
 	case a.Append:
@@ -254,6 +300,9 @@ func (r *rewriter) helper(a *access) string {
 // count adds r's accesses that were left alone to res and counts the others.
 func (r *rewriter) count(res *Result) int {
 	n := 0
+	for _, o := range r.openings {
+		res.Sections[o.ID] = o.reason
+	}
 	for _, a := range r.accesses {
 		if a.used {
 			n++

@@ -193,6 +193,29 @@ func WA[S ~[]E, E any](s S, n int, site uint32) S { return s }
 func Len[S ~[]E, E any](s S) int { return len(s) }
 func AR[T any](p *T, site uint32) *T { return p }
 func AW[T any](p *T, site uint32) *T { return p }
+func Enter[T any](p *T, site, section uint32) *T { return p }
+func EnterWrite[T any](p *T, site, section uint32) *T { return p }
+func Entered(section uint32) {}
+func Tested(section, test uint32, operand int64) {}
+func Gap(section uint32) {}
+func EndRead[T any](p *T, site, section, allows uint32) *T { return p }
+func EndWrite[T any](p *T, site, section, allows uint32) *T { return p }
+func Ended(section uint32) {}
+func Leave(section uint32) {}
+func Arm(section, site uint32) {}
+func ArmEnd(section, site, allows uint32) {}
+func BindRead[T any](p *T, site uint32) *T { return p }
+func BindWrite[T any](p *T, site uint32) *T { return p }
+func Bound(site uint32) {}
+func MRK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M { return m }
+func MWK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M { return m }
+func EnterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) M { return m }
+func EnterMap[M ~map[K]V, K comparable, V any](m M, site, section uint32) M { return m }
+func EndKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, allows uint32) M { return m }
+func EndMap[M ~map[K]V, K comparable, V any](m M, site, section, allows uint32) M { return m }
+func Stored[M ~map[K]V, K comparable, V any](m M, k K, section uint32) {}
+func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, write bool) M { return m }
+func BindMap[M ~map[K]V, K comparable, V any](m M, site uint32, write bool) M { return m }
 `
 
 type rtImporter struct {

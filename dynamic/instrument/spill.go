@@ -16,7 +16,7 @@ import (
 func (r *rewriter) settle(tree *node, may bool) []piece {
 	r.just = tree.leaveRepeated(r.just)
 	demanding := r.demands(tree, may)
-	if len(demanding) == 0 {
+	if len(demanding) == 0 && !tree.anyRequired() {
 		return nil
 	}
 	tree.spread()
@@ -180,6 +180,14 @@ func (r *rewriter) emitKids(n *node) []piece {
 		out = append(out, r.emit(k)...)
 	}
 	return out
+}
+
+// anyRequired reports whether a node below n is moved even though no access asks
+// for it.
+func (n *node) anyRequired() bool {
+	found := false
+	n.walk(func(k *node) { found = found || k.required })
+	return found
 }
 
 func (n *node) anySpilled() bool {

@@ -120,9 +120,11 @@ func (r *rewriter) lower(s ast.Stmt, may, whole bool) lowered {
 	case *ast.DeferStmt:
 		r.expr(s.Call, tree)
 	case *ast.ReturnStmt:
+		in := r.returned(s, tree)
 		for i, e := range s.Results {
-			r.converted(e, r.resultType(i, len(s.Results)), tree)
+			r.converted(e, r.resultType(i, len(s.Results)), in)
 		}
+		return lowered{before: r.endReturn(s, r.settle(tree, may))}
 	}
 	return lowered{before: r.settle(tree, may)}
 }

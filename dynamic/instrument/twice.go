@@ -27,7 +27,7 @@ const worthTwice = 2
 // monitor's calls; cond, if not nil, is the condition of a loop that has body.
 // All edits inside must have been made.
 func (r *rewriter) twice(cond ast.Expr, body *ast.BlockStmt) {
-	if !r.immediate(cond) || !r.immediate(body) || r.announced(cond)+r.announced(body) < worthTwice || r.renamesLines(body) {
+	if !r.immediate(cond) || !r.immediate(body) || r.announced(cond)+r.announced(body) < worthTwice || r.renamesLines(body) || r.watches(body) {
 		return
 	}
 	first := []piece{textf(" if %srt.Idle() {", r.prefix)}

@@ -35,7 +35,9 @@ type access struct {
 	addr, size uintptr
 	site       uint32
 	mode       mode
+	inMap      bool
 	goid       int64
+	key        uint64 // of a map's element, where it is known and asked for, or 0
 }
 
 // siteState is what the engine knows of a site, in one word:

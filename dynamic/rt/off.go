@@ -18,12 +18,38 @@ func init() {
 func before(p unsafe.Pointer, size uintptr, site uint32, m mode) {}
 func beforeMap(p unsafe.Pointer, site uint32, m mode)            {}
 
-func enter(p unsafe.Pointer, size uintptr, site, section uint32) {}
-func entered(section uint32)                                     {}
-func gap(section uint32)                                         {}
-func end(p unsafe.Pointer, site, section, allows uint32, m mode) {}
-func ended(section uint32)                                       {}
-func leave(section uint32)                                       {}
+func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {}
+
+type opened struct{}
+
+func (o *opened) holds(c contents) {}
+
+type hookKind uint32
+
+const (
+	hookEntered hookKind = iota
+	hookTested
+	hookGap
+	hookEnded
+	hookLeave
+	hookArm
+	hookArmEnd
+	hookBound
+)
+
+func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode)                            {}
+func enterMap(p unsafe.Pointer, key uint64, site, section uint32) *opened                           { return nil }
+func hook(kind hookKind, section, arg uint32, operand int64)                                        {}
+func end(p unsafe.Pointer, size uintptr, site, section, allows uint32)                              {}
+func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, allows uint32) {}
+func bind(p unsafe.Pointer, size uintptr, site uint32, m mode)                                      {}
+func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, write bool) *opened {
+	return nil
+}
+func storedContents(section uint32, value contents) {}
+func wanted(section uint32) bool                    { return false }
+func openHere(section uint32) bool                  { return false }
+func bindsHere(site uint32) bool                    { return false }
 
 // Flush does nothing on this platform.
 func Flush() {}

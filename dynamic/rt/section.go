@@ -2,24 +2,26 @@ package rt
 
 import "unsafe"
 
-// An atomic section is watched by five calls, which rewritten code makes in
-// this order:
+// An atomic section is watched by calls that rewritten code makes in this order:
 //
 //	v := *rt.Enter(rt.R(&x.n, 4), 4, 1) // directly before the entry access
-//	rt.Entered(1)                       // directly behind it
+//	rt.Entered(1)                       // behind it
 //	mu.Unlock()
 //	rt.Gap(1)                           // where a remote access may come
 //	mu.Lock()
-//	*rt.W(rt.EndWrite(&x.n, 9, 1, AllowReads), 9) = v + 1
-//	rt.Ended(1)                         // directly behind the end access
+//	*rt.EndWrite(rt.W(&x.n, 9), 9, 1, rt.AllowReads) = v + 1
+//	rt.Ended(1)                         // behind the end access
 //
-// and Leave on the ways out that pass no end. A way out that calls nothing, such
-// as a panic, leaves the section's record behind. It is dropped at the
-// goroutine's next entry or after a second, and never judged: every end has an
-// entry before it in the same activation.
+// and Leave on the ways out that pass no end. Where the entry or an end lies in a
+// callee, Arm or ArmEnd stands before the call, and BindRead, BindWrite and Bound
+// around the access inside.
 //
-// The entry is a read. A section whose entry or end is a map's is not for these
-// calls: they know addresses, no keys. Recursion into an open section gives it up.
+// A way out that calls nothing, such as a panic, leaves the section's record
+// behind. It is dropped at the goroutine's next entry or after a second, and
+// never judged: an end counts only in the activation that has entered.
+//
+// Recursion: an inner activation's entry and ends are passed by; the section ends
+// where the outer one does.
 //
 // A split is missed where the remote access is not monitored, or where its
 // goroutine looked at the filter before the section was published. Changed may
@@ -32,6 +34,22 @@ import "unsafe"
 const (
 	AllowReads  uint32 = 1
 	AllowWrites uint32 = 2
+	// OtherVariable says that the end is an access to another variable than the
+	// entry. What splits the section is still access to that of the entry.
+	OtherVariable uint32 = 4
+)
+
+// What a test-and-use section asks of the value of its entry; see Tested.
+const (
+	TestZero      uint32 = 1 // is it zero: nil, false, empty, a key that is not there
+	TestPresent   uint32 = 2 // does the map have the key
+	TestEqual     uint32 = 3 // is it equal to the operand
+	TestLess      uint32 = 4
+	TestLessEqual uint32 = 5
+	// Unsigned and Length are added to these: compare as unsigned, and compare
+	// the length of a slice or string.
+	TestUnsigned uint32 = 16
+	TestLength   uint32 = 32
 )
 
 // gate is what the calls below test. wanted is set at start, open under table.mu;
@@ -39,27 +57,47 @@ const (
 var gate struct {
 	_      [64]byte
 	wanted bool   // sections may be opened in this process
-	open   uint64 // bit i: sections[i] is published
+	open   uint64 // bit i: sections[i] is taken
 	_      [48]byte
 }
 
-// Enter stands before the access of *p, at the site, that begins the section. It
+// Enter stands before the read of *p, at the site, that begins the section. It
 // gives p back.
 //
 //go:norace
 func Enter[T any](p *T, site, section uint32) *T {
 	if gate.wanted {
-		enter(unsafe.Pointer(p), unsafe.Sizeof(*p), site, section)
+		enter(unsafe.Pointer(p), unsafe.Sizeof(*p), site, section, 0)
 	}
 	return p
 }
 
-// Entered stands behind the access that begins the section.
+// EnterWrite is Enter for a write.
+//
+//go:norace
+func EnterWrite[T any](p *T, site, section uint32) *T {
+	if gate.wanted {
+		enter(unsafe.Pointer(p), unsafe.Sizeof(*p), site, section, writes)
+	}
+	return p
+}
+
+// Entered stands behind the access that begins the section, on every way on.
 //
 //go:norace
 func Entered(section uint32) {
 	if gate.open != 0 {
-		entered(section)
+		hook(hookEntered, section, 0, 0)
+	}
+}
+
+// Tested stands behind Entered and says what the section asks of the value that
+// its entry has read.
+//
+//go:norace
+func Tested(section, test uint32, operand int64) {
+	if gate.open != 0 {
+		hook(hookTested, section, test, operand)
 	}
 }
 
@@ -69,7 +107,7 @@ func Entered(section uint32) {
 //go:norace
 func Gap(section uint32) {
 	if gate.open != 0 {
-		gap(section)
+		hook(hookGap, section, 0, 0)
 	}
 }
 
@@ -79,28 +117,27 @@ func Gap(section uint32) {
 //go:norace
 func EndRead[T any](p *T, site, section, allows uint32) *T {
 	if gate.open != 0 {
-		end(unsafe.Pointer(p), site, section, allows, 0)
+		end(unsafe.Pointer(p), unsafe.Sizeof(*p), site, section, allows)
 	}
 	return p
 }
 
-// EndWrite stands before the write of *p, at the site, that ends the section.
-// allows is the end's A set. It gives p back.
+// EndWrite is EndRead for a write.
 //
 //go:norace
 func EndWrite[T any](p *T, site, section, allows uint32) *T {
 	if gate.open != 0 {
-		end(unsafe.Pointer(p), site, section, allows, writes)
+		end(unsafe.Pointer(p), unsafe.Sizeof(*p), site, section, allows|endWrites)
 	}
 	return p
 }
 
-// Ended stands behind the access that ends the section.
+// Ended stands behind the access that ends the section, on every way on.
 //
 //go:norace
 func Ended(section uint32) {
 	if gate.open != 0 {
-		ended(section)
+		hook(hookEnded, section, 0, 0)
 	}
 }
 
@@ -110,6 +147,56 @@ func Ended(section uint32) {
 //go:norace
 func Leave(section uint32) {
 	if gate.open != 0 {
-		leave(section)
+		hook(hookLeave, section, 0, 0)
+	}
+}
+
+// Arm stands before a call in which the section begins, at the first access of
+// the site.
+//
+//go:norace
+func Arm(section, site uint32) {
+	if gate.wanted {
+		hook(hookArm, section, site, 0)
+	}
+}
+
+// ArmEnd stands before a call in which the section ends, behind the first access
+// of the site. Ended stands behind the call.
+//
+//go:norace
+func ArmEnd(section, site, allows uint32) {
+	if gate.open != 0 {
+		hook(hookArmEnd, section, site, int64(allows))
+	}
+}
+
+// BindRead stands before the read of *p at a site in which sections of callers
+// begin or end. It gives p back.
+//
+//go:norace
+func BindRead[T any](p *T, site uint32) *T {
+	if gate.open != 0 {
+		bind(unsafe.Pointer(p), unsafe.Sizeof(*p), site, 0)
+	}
+	return p
+}
+
+// BindWrite is BindRead for a write.
+//
+//go:norace
+func BindWrite[T any](p *T, site uint32) *T {
+	if gate.open != 0 {
+		bind(unsafe.Pointer(p), unsafe.Sizeof(*p), site, writes)
+	}
+	return p
+}
+
+// Bound stands behind the access that BindRead or BindWrite stands before.
+//
+//go:norace
+func Bound(site uint32) {
+	if gate.open != 0 {
+		hook(hookBound, 0, site, 0)
 	}
 }

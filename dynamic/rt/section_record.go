@@ -9,7 +9,7 @@ import (
 
 // writeSplit writes that r came into section o. requires: out.mu.
 func writeSplit(o *opened, r *remoteAccess, changed bool) {
-	if out.path == "" {
+	if out.path == "" || !newSplit(o, r, changed) {
 		return
 	}
 	b := beginRecord("split")
@@ -36,9 +36,25 @@ func readSections() (problem string) {
 		if err != nil {
 			return "INTERLOCK_SECTIONS has a bad id " + strconv.Quote(part)
 		}
-		sectionsWanted = grow(sectionsWanted, id)
-		sectionsWanted[id] = true
+		sectionStates = grow(sectionStates, id)
+		sectionStates[id].wanted = true
 		gate.wanted = true
 	}
 	return ""
+}
+
+// newSplit reports whether this section, split at this remote site before this
+// end, with this outcome, has not been written yet. requires: out.mu.
+func newSplit(o *opened, r *remoteAccess, changed bool) bool {
+	const marks = 1 << 63 // pairs of sites do not have it
+	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<1
+	if changed {
+		key ^= 1
+	}
+	key |= marks
+	p := pairPlace(key)
+	if p == nil {
+		counters.notWritten.Add(1)
+	}
+	return p != nil && p.Swap(key) != key
 }

@@ -35,7 +35,10 @@ func splits(t *testing.T, program string, n int, condition func(*evidence.SplitS
 // Race-free lost updates and tests that no longer hold are caught, with what
 // they changed.
 func TestSplitChanged(t *testing.T) {
-	for program, pattern := range map[string]string{"splitLostUpdate": "R-w-W", "splitTestAndUse": "R-w-R"} {
+	for program, pattern := range map[string]string{
+		"splitLostUpdate": "R-w-W", "splitTestAndUse": "R-w-R", "splitRecursive": "R-w-W",
+		"splitKey": "R-w-W", "splitCallees": "R-w-W", "splitLength": "R-w-W",
+	} {
 		all, runs := splits(t, program, 5, func(s *evidence.SplitSection) bool { return s.Changed })
 		if runs < 4 {
 			t.Errorf("%s: caught with a changed outcome in %d of 5 runs, want 4", program, runs)
@@ -44,7 +47,7 @@ func TestSplitChanged(t *testing.T) {
 			if s.Pattern() != pattern || s.Section != 1 || s.Entry.Site != 1 || s.End.Site != 2 {
 				t.Errorf("%s: %s of section %d from site %d to %d", program, s.Pattern(), s.Section, s.Entry.Site, s.End.Site)
 			}
-			for side, name := range map[*evidence.Side]string{s.Entry: "begin", s.Remote: "main.", s.End: "main.(*account)"} {
+			for side, name := range map[*evidence.Side]string{s.Entry: "main.(*", s.Remote: "main.", s.End: "main.(*"} {
 				if !strings.Contains(side.Stack, "goroutine "+strconv.FormatInt(side.GID, 10)+" ") || !strings.Contains(side.Stack, name) {
 					t.Errorf("%s: the stack of goroutine %d lacks %s:\n%s", program, side.GID, name, side.Stack)
 				}
@@ -67,10 +70,20 @@ func TestSplitIdempotent(t *testing.T) {
 	}
 }
 
+// A test of the length that comes out the same all along has not changed.
+func TestSplitWithRoom(t *testing.T) {
+	all, _ := splits(t, "wholeRoom", 5, func(*evidence.SplitSection) bool { return true })
+	for _, s := range all {
+		if s.Changed {
+			t.Errorf("there was room all along, and yet the outcome is said to be another: %+v", s)
+		}
+	}
+}
+
 // Nothing is said of sections that nobody can split, that are left, or whose
 // remote accesses are of other objects.
 func TestNoSplit(t *testing.T) {
-	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeOtherObjects"} {
+	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeOtherObjects", "wholeOtherKeys", "wholeNested"} {
 		if all, _ := splits(t, program, 5, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
 			t.Errorf("%s: %d splits, first %+v", program, len(all), all[0])
 		}

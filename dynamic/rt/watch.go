@@ -16,8 +16,11 @@ import (
 //
 //go:noinline
 func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
+	beforeAccess(p, access{addr: uintptr(p), size: size, site: id, mode: m})
+}
+
+func beforeAccess(p unsafe.Pointer, a access) {
 	const firstPage = 4096 // nil and fields of nil: the access itself will panic
-	a := access{addr: uintptr(p), size: size, site: id, mode: m}
 	if a.addr < firstPage || a.size == 0 {
 		return
 	}
@@ -40,6 +43,11 @@ func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
 //
 //go:noinline
 func beforeMap(p unsafe.Pointer, site uint32, m mode) { before(p, 8, site, m) }
+
+// beforeElement is beforeMap for the element with a key, if that is not 0.
+func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {
+	beforeAccess(p, access{addr: uintptr(p), size: 8, key: key, site: site, mode: m})
+}
 
 // visitSite is what happens at a site while the filter is open. n is random.
 func visitSite(g unsafe.Pointer, a *access, n uint64) {

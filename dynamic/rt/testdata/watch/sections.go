@@ -74,58 +74,203 @@ func twice(f func(a *account, i int)) {
 	wg.Wait()
 }
 
-// begin is the first half of the section.
-func (a *account) begin() int {
+// set is load-and-store.
+func (a *account) set(v int) {
 	a.mu.Lock()
-	v := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
-	return v
-}
-
-// set is load-and-store.
-func (a *account) set(v int) {
-	a.begin()
 	a.mu.Lock()
-	*rt.W(rt.EndWrite(&a.n, 2, 1, rt.AllowReads), 2) = v
+	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v
 	rt.Ended(1)
 	a.mu.Unlock()
 }
 
 func (a *account) add(d int) {
-	v := a.begin()
 	a.mu.Lock()
-	*rt.W(rt.EndWrite(&a.n, 2, 1, rt.AllowReads), 2) = v + d
+	v := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	rt.Entered(1)
+	a.mu.Unlock()
+	rt.Gap(1)
+	a.mu.Lock()
+	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v + d
 	rt.Ended(1)
 	a.mu.Unlock()
 }
 
-// check is test-and-use.
+// check is test-and-use: the test is for the number that it finds.
 func (a *account) check() int {
-	a.begin()
+	a.mu.Lock()
+	n := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	rt.Entered(1)
+	rt.Tested(1, rt.TestEqual, int64(n))
+	a.mu.Unlock()
+	rt.Gap(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	v := *rt.R(rt.EndRead(&a.n, 2, 1, rt.AllowReads), 2)
+	v := *rt.EndRead(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 	return v
 }
 
 // give leaves the section, and writes behind it.
 func (a *account) give(d int) {
-	a.begin()
+	a.mu.Lock()
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	rt.Entered(1)
+	a.mu.Unlock()
+	rt.Gap(1)
 	rt.Leave(1)
 	a.mu.Lock()
 	*rt.W(&a.n, 2) += d
 	a.mu.Unlock()
 }
 
-// panics leaves the section without a word.
+// panics leaves the section without a word, and another activation comes to the
+// end without the entry.
 func (a *account) panics(d int) {
 	defer func() { _ = recover() }()
-	a.begin()
+	a.half(d, true)
+}
+
+func (a *account) half(d int, first bool) {
+	if first {
+		a.mu.Lock()
+		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+		rt.Entered(1)
+		a.mu.Unlock()
+		rt.Gap(1)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	*rt.W(&a.n, 2) += d
 	panic("left")
+}
+
+// nested is load-and-store around further activations of itself, which nobody
+// else splits.
+func (a *account) nested(level int) {
+	a.s.Lock()
+	defer a.s.Unlock()
+	a.recurse(level)
+}
+
+func (a *account) recurse(level int) {
+	a.mu.Lock()
+	v := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	rt.Entered(1)
+	a.mu.Unlock()
+	rt.Gap(1)
+	if level == 0 {
+		rt.Leave(1)
+		return
+	}
+	a.recurse(level - 1)
+	a.mu.Lock()
+	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v + level
+	rt.Ended(1)
+	a.mu.Unlock()
+}
+
+// Programs for maps: section 1 asks for a key, and stores it later.
+
+type table struct {
+	mu sync.Mutex
+	m  map[string]int
+}
+
+func (t *table) putOnce(k string, v int) {
+	t.mu.Lock()
+	_, ok := rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1)[k]
+	rt.Entered(1)
+	rt.Tested(1, rt.TestPresent, 0)
+	t.mu.Unlock()
+	rt.Gap(1)
+	if ok {
+		rt.Leave(1)
+		return
+	}
+	t.mu.Lock()
+	rt.EndKey(rt.MWK(t.m, k, 2), k, 2, 1, rt.AllowReads|rt.EndWrites)[k] = v
+	rt.Stored(t.m, k, 1)
+	rt.Ended(1)
+	t.mu.Unlock()
+}
+
+// putBelow stores while there is room.
+func (t *table) putBelow(k string, limit int) {
+	t.mu.Lock()
+	room := len(rt.EnterMap(rt.MR(t.m, 1), 1, 1)) < limit
+	rt.Entered(1)
+	rt.Tested(1, rt.TestLess, int64(limit))
+	t.mu.Unlock()
+	rt.Gap(1)
+	if !room {
+		rt.Leave(1)
+		return
+	}
+	t.mu.Lock()
+	rt.EndMap(rt.MW(t.m, 2), 2, 1, rt.AllowReads|rt.EndWrites)[k] = limit
+	rt.Ended(1)
+	t.mu.Unlock()
+}
+
+// remember is putOnce with both halves in callees.
+func (t *table) remember(k string, v int) {
+	rt.Arm(1, 1)
+	ok := t.has(k)
+	rt.Entered(1)
+	rt.Tested(1, rt.TestPresent, 0)
+	rt.Gap(1)
+	if ok {
+		rt.Leave(1)
+		return
+	}
+	rt.ArmEnd(1, 2, rt.AllowReads)
+	t.put(k, v)
+	rt.Ended(1)
+}
+
+func (t *table) has(k string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := rt.BindKey(rt.MRK(t.m, k, 1), k, 1, false)[k]
+	rt.Bound(1)
+	return ok
+}
+
+func (t *table) put(k string, v int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rt.BindKey(rt.MWK(t.m, k, 2), k, 2, true)[k] = v
+	rt.Bound(2)
+}
+
+func init() {
+	keys := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	tables := func(f func(t *table, i, n int)) func() {
+		return func() {
+			for range 40 {
+				t, wg := &table{m: map[string]int{}}, sync.WaitGroup{}
+				for i := range 2 {
+					wg.Add(1)
+					go func() {
+						defer wg.Done()
+						for n := range keys {
+							f(t, i, n)
+						}
+					}()
+				}
+				wg.Wait()
+			}
+		}
+	}
+	programs["splitKey"] = tables(func(t *table, i, n int) { t.putOnce(keys[n], i+1) })
+	programs["splitCallees"] = tables(func(t *table, i, n int) { t.remember(keys[n], i+1) })
+	programs["splitLength"] = tables(func(t *table, i, n int) { t.putBelow(keys[n]+keys[i], 5) })
+	programs["wholeOtherKeys"] = tables(func(t *table, i, n int) { t.putOnce(keys[n]+keys[i], i+1) })
+	programs["wholeRoom"] = tables(func(t *table, i, n int) { t.putBelow(keys[n]+keys[i], 100) })
+	programs["splitRecursive"] = func() { twice(func(a *account, _ int) { a.recurse(1) }) }
+	programs["wholeNested"] = func() { twice((*account).nested) }
 }

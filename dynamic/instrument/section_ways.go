@@ -1,0 +1,221 @@
+package instrument
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+)
+
+// placeGaps puts the gap of o where a remote access may come.
+func (r *rewriter) placeGaps(o *opening, entry ast.Stmt) {
+	gap, found := r.callf("Gap(%d)", o.ID), false
+	r.inspectBody(o, func(n ast.Node) {
+		s, ok := n.(*ast.ExprStmt)
+		if ok && s.Pos() > o.entry.Pos() && unlocks(s) && r.reachesEnd(o, s, s.End()) {
+			r.after(s, asGap, gap)
+			found = true
+		}
+	})
+	if found {
+		return
+	}
+	starts, through := r.waysOn(entry)
+	for _, at := range starts {
+		if r.reachesEnd(o, r.firstAt(entry, at), at) {
+			r.start(at, asGap, gap)
+		}
+	}
+	if through && r.reachesEnd(o, entry, entry.End()) {
+		r.after(entry, asGap, gap)
+	}
+}
+
+// unlocks reports whether s calls something that unlocks, by its name: locks come
+// in many types.
+func unlocks(s *ast.ExprStmt) bool {
+	c, ok := ast.Unparen(s.X).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	name := ""
+	switch f := ast.Unparen(c.Fun).(type) {
+	case *ast.Ident:
+		name = f.Name
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+	}
+	return strings.Contains(strings.ToLower(name), "unlock")
+}
+
+// inspectBody calls f for the nodes of o's function, but for those of closures in it.
+func (r *rewriter) inspectBody(o *opening, f func(ast.Node)) {
+	ast.Inspect(o.body, func(n ast.Node) bool {
+		if _, closure := n.(*ast.FuncLit); closure {
+			return false
+		}
+		if n != nil {
+			f(n)
+		}
+		return true
+	})
+}
+
+// firstAt gives the statement that comes first in the block of s that begins at
+// the place, or s if it is empty.
+func (r *rewriter) firstAt(s ast.Stmt, at token.Pos) ast.Stmt {
+	first := s
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			if n.Lbrace == at && len(n.List) > 0 {
+				first = n.List[0]
+			}
+		case *ast.CaseClause:
+			if n.Colon == at && len(n.Body) > 0 {
+				first = n.Body[0]
+			}
+		case *ast.CommClause:
+			if n.Colon == at && len(n.Body) > 0 {
+				first = n.Body[0]
+			}
+		}
+		return true
+	})
+	return first
+}
+
+// reachesEnd reports whether an end of o may be reached from pos, which is in or
+// before the statement s: one comes in the rest of s's list, or in a list around
+// it that this one goes on to.
+func (r *rewriter) reachesEnd(o *opening, s ast.Stmt, pos token.Pos) bool {
+	for s != nil && s.Pos() >= o.body.Pos() {
+		list := r.listOf(s)
+		if len(list) == 0 {
+			return true // cannot tell
+		}
+		last := list[len(list)-1]
+		for _, e := range o.ends {
+			if e.node.Pos() >= pos && e.node.End() <= last.End() {
+				return true
+			}
+		}
+		if leaves(last) {
+			return false
+		}
+		s = r.statement(r.parents[r.parents[s]])
+		if inLoop(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func inLoop(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		return inLoop(s.Stmt)
+	case *ast.ForStmt, *ast.RangeStmt:
+		return true
+	}
+	return false
+}
+
+// leaves reports whether the program does not go on behind s, a last statement.
+func leaves(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.ReturnStmt, *ast.BranchStmt:
+		return true
+	case *ast.ExprStmt:
+		c, ok := s.X.(*ast.CallExpr)
+		id, named := (ast.Expr)(nil), false
+		if ok {
+			id = ast.Unparen(c.Fun)
+			_, named = id.(*ast.Ident)
+		}
+		return named && id.(*ast.Ident).Name == "panic"
+	}
+	return false
+}
+
+// placeLeaves closes o on the ways out that pass no end: before returns, at the end
+// of the function, and behind the statement that has the last end.
+func (r *rewriter) placeLeaves(o *opening, entry ast.Stmt) {
+	leave := r.callf("Leave(%d)", o.ID)
+	from := r.roundFrom(o, entry)
+	r.inspectBody(o, func(n ast.Node) {
+		s, ok := n.(*ast.ReturnStmt)
+		if ok && s.Pos() > from && !r.endsIn(o, s) {
+			r.ahead(s, leave)
+		}
+	})
+	if !o.results {
+		r.wrap(o.body.Rbrace, o.body.Rbrace+1, rankSection, []piece{text("; "), leave, text("; ")}, nil)
+	}
+	if s := r.lastOf(o, entry); s != nil {
+		r.after(s, asLeave, leave)
+	}
+}
+
+func (r *rewriter) endsIn(o *opening, s *ast.ReturnStmt) bool {
+	for _, e := range o.ends {
+		if s.Pos() <= e.node.Pos() && e.node.End() <= s.End() {
+			return true
+		}
+	}
+	return false
+}
+
+// roundFrom gives the place from which on a return may come when o is open: where
+// the entry is, or the outermost loop around it begins, or the function where it
+// has labels to go to.
+func (r *rewriter) roundFrom(o *opening, entry ast.Stmt) token.Pos {
+	from := entry.Pos()
+	for n := ast.Node(entry); n != o.body && n != nil; n = r.parents[n] {
+		if s, ok := n.(ast.Stmt); ok && inLoop(s) {
+			from = n.Pos()
+		}
+	}
+	r.inspectBody(o, func(n ast.Node) {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
+			from = o.body.Pos()
+		}
+	})
+	return from
+}
+
+// lastOf gives the statement, of the innermost list that has the entry and all
+// ends, in which the last end is; nil if nothing comes behind it there.
+func (r *rewriter) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
+	last := o.ends[0].node
+	for _, e := range o.ends {
+		if e.node.Pos() > last.Pos() {
+			last = e.node
+		}
+	}
+	if last.Pos() < o.entry.Pos() {
+		return nil // a circular section
+	}
+	s := r.statement(last)
+	for s != nil && s != entry && !r.follows(entry, s) {
+		s = r.statement(r.parents[s])
+	}
+	if s == nil {
+		return nil
+	}
+	list := r.listOf(s)
+	if list[len(list)-1] == s || leaves(s) {
+		return nil
+	}
+	return s
+}
+
+// follows reports whether s comes in a list in which entry, or a statement that it
+// is in, comes before.
+func (r *rewriter) follows(entry, s ast.Stmt) bool {
+	for n := ast.Node(entry); n != nil; n = r.parents[n] {
+		if x, ok := n.(ast.Stmt); ok && r.parents[x] == r.parents[s] && x.Pos() <= s.Pos() && r.listOf(x) != nil {
+			return true
+		}
+	}
+	return false
+}

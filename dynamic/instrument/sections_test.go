@@ -1,0 +1,165 @@
+package instrument_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/instrument"
+)
+
+const sectionPrelude = `package p
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+type C struct {
+	mu     sync.Mutex
+	n, max int
+	closed bool
+	m      map[string]int
+	q      []int
+	at     atomic.Int32
+	next   *C
+}
+
+func key() string        { return "" }
+func use(...any)         {}
+func (c *C) lock()       { c.mu.Lock() }
+func (c *C) unlockAll()  { c.mu.Unlock() }
+`
+
+// TestSections rewrites the declarations of testdata/sections/golden.txtar. The
+// first lines of each say what the sections are:
+//
+//	// section KIND ENTRY END...
+//
+// where an entry or end is the expression of a site, with #2 for the second of the
+// kind, behind "call>" if it lies in a callee.
+func TestSections(t *testing.T) {
+	const name = "testdata/sections/golden.txtar"
+	ar, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(ar.Files); i += 2 {
+		in, want := ar.Files[i], &ar.Files[i+1]
+		t.Run(in.Name, func(t *testing.T) {
+			got := goldenSections(t, string(in.Data))
+			if *update {
+				want.Data = []byte(got)
+			}
+			if got != string(want.Data) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want.Data)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(name, txtar.Format(ar), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func goldenSections(t *testing.T, in string) string {
+	const head = "package p\n\n"
+	p := typed(t, "go1.26", map[string]string{"a.go": sectionPrelude, "b.go": head + in})
+	pl := &plan.Plan{Version: plan.SchemaVersion, Module: "m"}
+	for i, a := range plan.Enumerate(p) {
+		a.Site.ID = uint32(i + 1)
+		pl.Sites = append(pl.Sites, a.Site)
+	}
+	for line := range strings.Lines(in) {
+		if spec, ok := strings.CutPrefix(line, "// section "); ok {
+			pl.Sections = append(pl.Sections, section(t, p, pl, strings.Fields(spec)))
+		}
+	}
+	if err := pl.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return rewriteSections(t, p, pl, head)
+}
+
+func rewriteSections(t *testing.T, p *plan.Package, pl *plan.Plan, head string) string {
+	site := func(k plan.Key) *plan.Site {
+		for i := range pl.Sites {
+			if s := &pl.Sites[i]; s.Key() == k {
+				return s
+			}
+		}
+		return nil
+	}
+	res, err := instrument.Rewrite(p, site, instrument.Options{Plan: pl})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := string(res.Files[len(res.Files)-1].Content)
+	checkTypes(t, sectionPrelude, out)
+	_, out, _ = strings.Cut(out, strings.TrimSpace(head))
+	_, out, _ = strings.Cut(out, "\n\n")
+	for id, reason := range res.Sections {
+		if reason != "" {
+			out += fmt.Sprintf("// section %d: %s\n", id, reason)
+		}
+	}
+	return out
+}
+
+// section reads the words of a section comment.
+func section(t *testing.T, p *plan.Package, pl *plan.Plan, words []string) plan.Section {
+	t.Helper()
+	kind, length := strings.CutSuffix(words[0], "+length")
+	s := plan.Section{ID: uint32(len(pl.Sections) + 1), Kind: kind, Name: "s", File: "b.go", Function: "f", Length: length}
+	s.Entry, s.EntryCall = half(t, p, pl, words[1])
+	s.Variables = []plan.Variable{pl.Site(s.Entry).Variable}
+	for _, w := range words[2:] {
+		e := plan.End{Allows: []plan.Mode{plan.Read}}
+		e.Site, e.EndCall = half(t, p, pl, w)
+		s.Ends = append(s.Ends, e)
+	}
+	return s
+}
+
+func half(t *testing.T, p *plan.Package, pl *plan.Plan, text string) (uint32, *plan.Place) {
+	t.Helper()
+	var place *plan.Place
+	if call, rest, ok := strings.Cut(text, ">"); ok {
+		place, text = callPlace(t, p, call), rest
+	}
+	expr, nth, _ := strings.Cut(text, "#")
+	n, _ := strconv.Atoi(nth)
+	n = max(n, 1)
+	for _, s := range pl.Sites {
+		if s.File == "b.go" && s.Expr == expr {
+			if n--; n == 0 {
+				return s.ID, place
+			}
+		}
+	}
+	t.Fatalf("no site %q", text)
+	return 0, nil
+}
+
+func callPlace(t *testing.T, p *plan.Package, text string) (place *plan.Place) {
+	t.Helper()
+	ast.Inspect(p.Files[len(p.Files)-1], func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok && types.ExprString(c) == text && place == nil {
+			from, to := p.Fset.Position(c.Pos()), p.Fset.Position(c.End())
+			place = &plan.Place{Line: from.Line, Column: from.Column, EndLine: to.Line, EndCol: to.Column}
+		}
+		return true
+	})
+	if place == nil {
+		t.Fatalf("no call %q", text)
+	}
+	return place
+}

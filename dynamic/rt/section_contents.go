@@ -1,0 +1,84 @@
+package rt
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// endWrites is added to the A set of an end that writes.
+const endWrites uint32 = 8
+
+// contents is what a variable held: its first 32 bytes, in words. Two that are
+// equal may differ behind that, so equality means "nothing is known to differ".
+type contents struct {
+	known   bool // else it could not be read
+	present bool // of a map's element: the key is there
+	size    uintptr
+	words   [4]uint64
+}
+
+// contentsOf reads a variable. Whoever asks is about to access it as well.
+//
+//go:norace
+func contentsOf(p unsafe.Pointer, size uintptr, present bool) contents {
+	c := contents{known: true, present: present, size: size}
+	switch addr := uintptr(p); {
+	case size == 8 && addr&7 == 0:
+		c.words[0] = atomic.LoadUint64((*uint64)(p))
+	case size == 4 && addr&3 == 0:
+		c.words[0] = uint64(atomic.LoadUint32((*uint32)(p)))
+	case size == 2 && addr&1 == 0:
+		c.words[0] = uint64(*(*uint16)(p))
+	case size == 1:
+		c.words[0] = uint64(*(*uint8)(p))
+	case size > 8 && addr&7 == 0:
+		for i := range c.words {
+			if uintptr(i)*8+8 <= size {
+				c.words[i] = atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*i)))
+			}
+		}
+	default:
+		c.known = false
+	}
+	return c
+}
+
+// contentsOfLength stands for a whole map.
+func contentsOfLength(n int) contents {
+	return contents{known: true, present: true, size: 8, words: [4]uint64{uint64(n)}}
+}
+
+// test is what a test-and-use section asks of the value of its entry: one of the
+// Test constants, or 0 where that is not known.
+type test struct {
+	kind    uint32
+	operand int64
+}
+
+// differs reports whether the test comes out otherwise for b than for a.
+func (t test) differs(a, b contents) bool {
+	return t.kind != 0 && a.known && b.known && t.outcome(a) != t.outcome(b)
+}
+
+func (t test) outcome(c contents) bool {
+	v := c.words[0]
+	if t.kind&TestLength != 0 {
+		v = c.words[1]
+	} else if t.kind&TestUnsigned == 0 { // as a number of its size
+		shift := 64 - 8*min(c.size, 8)
+		v = uint64(int64(v<<shift) >> shift)
+	}
+	switch t.kind &^ (TestUnsigned | TestLength) {
+	case TestZero:
+		return v == 0
+	case TestPresent:
+		return c.present
+	case TestEqual:
+		return v == uint64(t.operand)
+	case TestLess:
+		return t.kind&TestUnsigned == 0 && int64(v) < t.operand || t.kind&TestUnsigned != 0 && v < uint64(t.operand)
+	case TestLessEqual:
+		return t.kind&TestUnsigned == 0 && int64(v) <= t.operand || t.kind&TestUnsigned != 0 && v <= uint64(t.operand)
+	}
+	return false
+}

@@ -1,0 +1,357 @@
+//go:build (amd64 || arm64) && !plan9
+
+package rt
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// hookKind is which of the calls in section.go has been made.
+type hookKind uint32
+
+const (
+	hookEntered hookKind = iota
+	hookTested
+	hookGap
+	hookEnded
+	hookLeave
+	hookArm
+	hookArmEnd
+	hookBound
+)
+
+// enter is beforeAccess of a section's entry.
+//
+//go:noinline
+func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode) {
+	if wanted(section) {
+		a := access{addr: uintptr(p), size: size, site: site, mode: m}
+		if o := enterAt(&a, section); o != nil {
+			o.value = contentsOf(p, size, true)
+		}
+	}
+	runtime.KeepAlive(p)
+}
+
+// enterMap is enter for a map, or one key of it. It gives the record, of which
+// the caller says what the map holds.
+//
+//go:noinline
+func enterMap(p unsafe.Pointer, key uint64, site, section uint32) *opened {
+	if !wanted(section) {
+		return nil
+	}
+	defer runtime.KeepAlive(p)
+	return enterAt(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site}, section)
+}
+
+// enterAt opens the section on the variable of a. What that holds is to be read
+// when it has been published: who writes then is counted.
+func enterAt(a *access, section uint32) *opened {
+	g := getg()
+	a.goid = goid(g)
+	depth := stackDepth(g)
+	if o := mine(a.goid, section); o != nil {
+		if o.recursion(depth) {
+			return nil
+		}
+		o.withdraw() // left over, or another round of a loop
+	}
+	if !watchable(g, a) {
+		return nil
+	}
+	o := reserve(g, a.goid, section, depth)
+	if o == nil || o.publishSection(a) {
+		return o
+	}
+	o.withdraw()
+	return nil
+}
+
+// recursion reports whether an entry at the depth belongs to an activation below
+// the one that the section is of.
+func (o *opened) recursion(depth uintptr) bool {
+	return depth > o.enterDepth && (o.is(inside) || o.is(ending)) && nanotime()-o.since < sectionStale
+}
+
+// stackDepth gives how deep in its stack the goroutine is, wherever that lies.
+//
+//go:noinline
+func stackDepth(g unsafe.Pointer) uintptr {
+	var here byte
+	return *(*uintptr)(unsafe.Add(g, 8)) - uintptr(unsafe.Pointer(&here))
+}
+
+// watchable reports whether others can come to the variable of a.
+func watchable(g unsafe.Pointer, a *access) bool {
+	const firstPage = 4096
+	return a.addr >= firstPage && a.size != 0 && !onStack(g, a.addr)
+}
+
+// pointer gives the variable's address as a pointer, which escapes nowhere.
+func (a *access) pointer() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a.addr)) }
+
+// hook is where all calls of an activation arrive that need no generic code. That
+// it is one function makes the depth of the stack in it that of the activation.
+//
+//go:noinline
+func hook(kind hookKind, section, arg uint32, operand int64) {
+	g := getg()
+	id, depth := goid(g), stackDepth(g)
+	if kind == hookBound {
+		bound(id, arg)
+		return
+	}
+	o := mine(id, section)
+	if kind == hookArm {
+		arm(g, id, o, section, arg, depth)
+		return
+	}
+	if o == nil {
+		return
+	}
+	if o.is(entering) && kind == hookEntered && (!o.armedEntry || depth == o.depth) {
+		o.depth = depth
+		o.entered()
+		return
+	}
+	if o.depth != 0 && depth > o.depth {
+		o.passed(kind) // recursion
+		return
+	}
+	if depth < o.depth {
+		o.withdraw() // left over
+		return
+	}
+	o.hook(kind, arg, operand)
+}
+
+// hook is a call in the activation of o.
+func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
+	switch kind {
+	case hookEntered:
+		if o.is(armed) { // the call has returned without the entry
+			o.withdraw()
+		}
+	case hookTested:
+		if o.is(inside) {
+			o.what = test{arg, operand}
+		}
+	case hookGap:
+		o.gap()
+	case hookArmEnd:
+		o.endSite, o.endAllows = arg, uint32(operand)
+	case hookEnded:
+		switch {
+		case o.is(ending):
+			o.judge()
+			o.withdraw()
+		case o.endSite != 0: // the call has returned without the end
+			o.withdraw()
+		}
+	case hookLeave:
+		o.withdraw()
+	}
+}
+
+// passed is a call in a deeper activation than that of o, where the end does not
+// end it, and a write is one of its own.
+func (o *opened) passed(kind hookKind) {
+	if kind == hookEnded && o.is(ending) {
+		o.ownSites.Store(true)
+		o.phase.Store(uint32(inside))
+	}
+}
+
+// entered makes the section count from here on. If anybody came by since it was
+// published, the entry access may have come before or after that, so it is given up.
+func (o *opened) entered() {
+	now := o.value
+	if !o.ofMap() {
+		now = contentsOf(o.entry.pointer(), o.entry.size, true)
+	}
+	if o.hits.Load() != 0 || o.entry.mode&writes == 0 && (o.ownSite.Load() != 0 || now != o.value) {
+		o.withdraw()
+		return
+	}
+	o.value = now
+	o.ownSite.Store(0)
+	text := &entryTexts[o.index()]
+	o.entryText = text[:runtime.Stack(text[:], false)]
+	o.phase.Store(uint32(inside))
+}
+
+// ofMap reports whether the section's variable is a map, of which there is no
+// telling what it holds by its address.
+func (o *opened) ofMap() bool { return o.entry.inMap }
+
+// gap makes the section's noise, once.
+func (o *opened) gap() {
+	if o.ns == 0 || !o.is(inside) {
+		return
+	}
+	ns := o.ns
+	o.ns = 0
+	begin := nanotime()
+	delay(ns)
+	spent := nanotime() - begin
+	noise.spent.Add(spent)
+	counters.delayNS.Add(uint64(spent))
+}
+
+// end notes what there is directly before the access that ends the section.
+//
+//go:noinline
+func end(p unsafe.Pointer, size uintptr, site, section, allows uint32) {
+	if o := mine(goid(getg()), section); o != nil {
+		o.endAt(&access{addr: uintptr(p), size: size, site: site}, allows, contents{})
+	}
+	runtime.KeepAlive(p)
+}
+
+// endMap is end for a map of the length given, or one key of it.
+//
+//go:noinline
+func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, allows uint32) {
+	if o := mine(goid(getg()), section); o != nil {
+		o.endInMap(p, key, value, length, site, allows)
+	}
+	runtime.KeepAlive(p)
+}
+
+func (o *opened) endInMap(p unsafe.Pointer, key uint64, value contents, length int, site, allows uint32) {
+	if o.entry.key == 0 {
+		value = contentsOfLength(length)
+	} else if o.entry.key != key {
+		value = contents{}
+	}
+	o.endAt(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site}, allows, value)
+}
+
+// endAt is end for the access a. value is what the element of a map holds.
+func (o *opened) endAt(a *access, allows uint32, value contents) {
+	other := allows&OtherVariable != 0
+	if !o.is(inside) || !other && !o.meets(a) || nanotime()-o.since > sectionStale {
+		o.withdraw() // another object, or another activation's
+		return
+	}
+	a.goid = o.entry.goid
+	if allows&endWrites != 0 {
+		a.mode = writes
+	}
+	o.last, o.allows = *a, allows
+	o.lastHits = o.hits.Load()
+	o.lastValue, o.atStore = value, contents{}
+	if !o.ofMap() {
+		o.lastValue = contentsOf(o.entry.pointer(), o.entry.size, true)
+	} else if other {
+		o.lastValue = contents{}
+	}
+	o.phase.Store(uint32(ending))
+}
+
+// storedContents says what an element of a map holds behind the end.
+func storedContents(section uint32, value contents) {
+	if o := mine(goid(getg()), section); o != nil && o.is(ending) {
+		o.atStore = value
+	}
+}
+
+// arm takes a record for a section that begins in the call that follows.
+func arm(g unsafe.Pointer, id int64, o *opened, section, site uint32, depth uintptr) {
+	if o != nil {
+		if o.recursion(depth) {
+			return
+		}
+		o.withdraw()
+	}
+	if o = reserve(g, id, section, depth); o != nil {
+		o.entry.site, o.depth, o.armedEntry = site, depth, true
+		o.phase.Store(uint32(armed))
+	}
+}
+
+// binding gives the goroutine's section that begins or ends in a call, at the
+// site, or nil.
+func binding(id int64, site uint32) *opened {
+	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
+		o := &sections[bits.TrailingZeros64(open)]
+		if o.goid.Load() == id && (o.is(armed) && o.entry.site == site || o.is(inside) && o.endSite == site) {
+			return o
+		}
+	}
+	return nil
+}
+
+// bindsHere reports whether a section of this goroutine begins or ends at the
+// site, for which it was armed.
+func bindsHere(site uint32) bool { return binding(goid(getg()), site) != nil }
+
+// bind is beforeAccess at a site in which sections of callers begin or end.
+//
+//go:noinline
+func bind(p unsafe.Pointer, size uintptr, site uint32, m mode) {
+	id := goid(getg())
+	if o := binding(id, site); o != nil {
+		a := &access{addr: uintptr(p), size: size, site: site, mode: m, goid: id}
+		if o.is(armed) {
+			if o.bindEntry(a) {
+				o.value = contentsOf(p, size, true)
+			}
+		} else {
+			o.endAt(a, o.endAllows|endWrites*uint32(m&writes), contents{})
+		}
+	}
+	runtime.KeepAlive(p)
+}
+
+// bindMap is bind for a map, or one key of it. It gives the record that it has
+// opened, of which the caller says what the map holds.
+//
+//go:noinline
+func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, write bool) *opened {
+	defer runtime.KeepAlive(p)
+	id := goid(getg())
+	o := binding(id, site)
+	switch {
+	case o == nil:
+		return nil
+	case o.is(armed):
+		if o.bindEntry(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site, goid: id}) {
+			return o
+		}
+	case write:
+		o.endInMap(p, key, value, length, site, o.endAllows|endWrites)
+	default:
+		o.endInMap(p, key, value, length, site, o.endAllows)
+	}
+	return nil
+}
+
+// bindEntry opens an armed section on the variable of a.
+func (o *opened) bindEntry(a *access) bool {
+	if !watchable(getg(), a) || !o.publishSection(a) {
+		o.withdraw()
+		return false
+	}
+	o.phase.Store(uint32(entering))
+	return true
+}
+
+// bound is what comes behind an access for which bind was called.
+func bound(id int64, site uint32) {
+	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
+		o := &sections[bits.TrailingZeros64(open)]
+		switch {
+		case o.goid.Load() != id:
+		case o.is(entering) && o.armedEntry && o.entry.site == site:
+			o.entered()
+		case o.is(ending) && o.endSite == site && o.last.site == site:
+			o.judge()
+			o.withdraw()
+		}
+	}
+}
