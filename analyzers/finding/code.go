@@ -19,6 +19,7 @@ const (
 	DifferentLocks Code = "IL1006" // the two sides hold different locks
 	WrittenLate    Code = "IL1007" // written after others could reach it: publication, lazy initialisation
 	LoadAndStore   Code = "IL2001" // x++, x = f(x): two goroutines lose an update
+	TestAndUse     Code = "IL2002" // a test, and a use that it decides about, with a gap between
 
 	LockCycle     Code = "IL3001" // locks taken in different orders
 	DoubleLock    Code = "IL3002" // second Lock of a held mutex
@@ -40,6 +41,7 @@ var codes = map[Code]string{
 	DifferentLocks: "different locks on two sides",
 	WrittenLate:    "written after it was shared",
 	LoadAndStore:   "load and store that should be one step",
+	TestAndUse:     "test and use that should be one step",
 	LockCycle:      "locks taken in different orders",
 	DoubleLock:     "second Lock of a held mutex",
 	ReadLockAgain:  "read lock upgraded or taken again",

@@ -152,13 +152,49 @@ type Frame struct {
 	Line     int    `json:"line"`
 }
 
-// Section is an atomic section (AtomRace 3.2): an entry, an end, and the
-// kinds of remote access that may come between.
+// Section is an atomic section (AtomRace 3.2): an entry, its ends, and for
+// each end the kinds of remote access that may come between.
 type Section struct {
-	Kind   string   `json:"kind"` // "load-and-store", "test-and-use", "ai", "declared"
-	Entry  Position `json:"entry"`
-	End    Position `json:"end"`
-	Allows []Mode   `json:"allows"` // the A set
+	Kind string `json:"kind"` // "load-and-store", "test-and-use", "invariant", "user"
+	// Function has both halves, as in [Access]; empty where it is that of the
+	// finding's first access.
+	Function string   `json:"function,omitempty"`
+	Entry    Position `json:"entry"`
+	// EntryCall is the call in Function that leads to the entry, where that
+	// lies in a callee.
+	EntryCall *Position `json:"entry_call,omitempty"`
+	End       Position  `json:"end"`
+	EndCall   *Position `json:"end_call,omitempty"`
+	Allows    []Mode    `json:"allows"` // the A set of End
+	// More are further ends, one for each way on which the section ends elsewhere.
+	More []SectionEnd `json:"more_ends,omitempty"`
+	// Length: a length is tested or elements are walked, so that an access to
+	// any key of the map splits the section.
+	Length bool `json:"length,omitempty"`
+}
+
+// SectionEnd is a further end of a [Section].
+type SectionEnd struct {
+	Position
+	Call   *Position `json:"call,omitempty"`
+	Allows []Mode    `json:"allows"`
+}
+
+// Places lists the positions of s, for who has to rewrite file names.
+func (s *Section) Places() []*Position {
+	all := []*Position{&s.Entry, &s.End}
+	for _, p := range []*Position{s.EntryCall, s.EndCall} {
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	for i := range s.More {
+		all = append(all, &s.More[i].Position)
+		if s.More[i].Call != nil {
+			all = append(all, s.More[i].Call)
+		}
+	}
+	return all
 }
 
 // Edge of a lock-order cycle: To was acquired while From was held.

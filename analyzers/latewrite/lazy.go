@@ -5,15 +5,10 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"regexp"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/callers"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 // lazyInit finds `if x.f == nil { x.f = … }` without a lock, in code that any
@@ -24,7 +19,7 @@ func (c *checker) lazyInit(v *accesses.Variable) *race {
 		return nil // guardedby judges it
 	}
 	for _, a := range plainWrites(v) {
-		if a.Update || isError(a.Obj.Type()) || !c.anyCaller(a) || !c.meantToBeShared(a) {
+		if a.Update || isError(a.Obj.Type()) || !c.list.AnyCaller(a) || !c.list.MeantToBeShared(a.Fn) {
 			continue
 		}
 		if test := c.zeroTest(v, a); test != nil {
@@ -41,82 +36,6 @@ func (c *checker) lockedSomewhere(v *accesses.Variable) bool {
 		if len(a.Locks.Held()) > 0 {
 			return true
 		}
-	}
-	return false
-}
-
-// anyCaller: a stands in what importing packages call, on the receiver, and
-// is no part of the object's life cycle, which its user calls once and alone.
-func (c *checker) anyCaller(a *accesses.Access) bool {
-	roles := c.list.Graph.Roles(a.Fn)
-	recv := a.Fn.Signature.Recv()
-	return roles.API && !roles.Unknown && recv != nil && len(a.Fn.Params) > 0 &&
-		a.Path.Root == a.Fn.Params[0] && c.list.Graph.Open(a.Fn) && !c.list.Prog.Alone(a.Fn) && !lifeCycle.MatchString(ssair.Outermost(a.Fn).Name())
-}
-
-// lifeCycle matches the names of methods that set an object up or take it
-// down; it is the custom to call them while nobody else uses it.
-var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
-
-// meantToBeShared reports whether the method of a, or what it calls on the
-// same type, synchronises by a field of that type: a lock, a Once, an atomic.
-// Why else would it?
-func (c *checker) meantToBeShared(a *accesses.Access) bool {
-	recv := a.Fn.Params[0].Type()
-	seen := map[*ssa.Function]bool{}
-	var uses func(fn *ssa.Function, depth int) bool
-	uses = func(fn *ssa.Function, depth int) bool {
-		if seen[fn] || depth > 3 || fn.Signature.Recv() == nil || !types.Identical(fn.Signature.Recv().Type(), recv) {
-			return false
-		}
-		seen[fn] = true
-		for _, call := range calls(fn) {
-			callee, args := callers.Target(call)
-			if callee == nil {
-				continue
-			}
-			if len(args) > 0 && synchroniser(args[0], recv) || uses(callee, depth+1) {
-				return true
-			}
-		}
-		return false
-	}
-	return uses(a.Fn, 0)
-}
-
-func calls(fn *ssa.Function) []*ssa.CallCommon {
-	var all []*ssa.CallCommon
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok {
-				all = append(all, call.Common())
-			}
-		}
-	}
-	return all
-}
-
-// synchroniser reports whether v is the address of a field of owner's struct
-// by which goroutines synchronise.
-func synchroniser(v ssa.Value, owner types.Type) bool {
-	fa, ok := v.(*ssa.FieldAddr)
-	return ok && types.Identical(fa.X.Type(), owner) && synchronises(accesspath.FieldOf(fa).Type())
-}
-
-func synchronises(t types.Type) bool {
-	if lockset.IsLock(t) {
-		return true
-	}
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	n, ok := types.Unalias(t).(*types.Named)
-	if !ok || n.Obj().Pkg() == nil {
-		return false
-	}
-	switch n.Obj().Pkg().Path() {
-	case "sync", "sync/atomic":
-		return true
 	}
 	return false
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/mixedlocks"
 	"github.com/interlock-go/interlock/analyzers/readlock"
 	"github.com/interlock-go/interlock/analyzers/rlocktwice"
+	"github.com/interlock-go/interlock/analyzers/testuse"
 	"github.com/interlock-go/interlock/analyzers/underlock"
 )
 
@@ -40,6 +41,7 @@ func Checks() []Check {
 		{finding.DifferentLocks, mixedlocks.Analyzer},
 		{finding.WrittenLate, latewrite.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
+		{finding.TestAndUse, testuse.Analyzer},
 		{finding.LockCycle, lockorder.Analyzer},
 		{finding.DoubleLock, doublelock.Analyzer},
 		{finding.ReadLockAgain, rlocktwice.Analyzer},

@@ -26,6 +26,13 @@ const (
 	Fresh Reason = "goroutine-local: not shared yet"
 	// Stationary: every write of the field comes before its object is shared.
 	Stationary Reason = "stationary: written only before it is shared"
+	// WholeLocal, WholeNotParallel and WholeStationary are said by an analysis
+	// of the whole program, which package pointsto does on request: no second
+	// goroutine can reach the object, goroutines that access the variable
+	// follow each other, nobody writes it once others can reach its object.
+	WholeLocal       Reason = "goroutine-local: no other goroutine of the program can reach it"
+	WholeNotParallel Reason = "not parallel: no two goroutines of the program access it at the same time"
+	WholeStationary  Reason = "stationary in the whole program: written only before it is shared"
 	// NeverInstrument: a //go:nosplit, linkname or norace function, or a
 	// package of the never-instrument table.
 	NeverInstrument Reason = "function must not be instrumented"

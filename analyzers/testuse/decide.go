@@ -1,0 +1,536 @@
+package testuse
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/lockset"
+)
+
+// Tell is a result of a call that tells what the callee has found. Exported
+// for facts, which are encoded.
+type Tell struct {
+	Index int
+	Outcome
+}
+
+// Outcome is what a value has to do with the variable that an event reads.
+type Outcome struct {
+	// Sense: 1 if the value is true (not nil, not zero) where the variable or
+	// the entry is there, -1 if it is the other way round, 0 if that is not so
+	// simple, as in comparisons.
+	Sense  int
+	Length bool // of a slice or map
+	// Compares: the value is compared with another, by size or for being equal.
+	Compares bool
+	// Computed: by a call that may have found out more than that.
+	Computed bool
+}
+
+// function is a function with its events and branches.
+type function struct {
+	fn       *ssa.Function
+	events   []*event
+	byName   map[accesspath.Name][]*event
+	outcomes map[ssa.Value][]*event // what reads find
+	branches []*branch
+}
+
+// branch is a condition and the events whose outcome it depends on.
+type branch struct {
+	at   *ssa.If
+	hits map[*event]Outcome
+}
+
+// facts gives what is known of fn.
+func (c *checker) facts(fn *ssa.Function) *function {
+	if f := c.functions[fn]; f != nil {
+		return f
+	}
+	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{}, outcomes: map[ssa.Value][]*event{}}
+	for _, e := range f.events {
+		f.byName[e.name] = append(f.byName[e.name], e)
+		if e.op == read {
+			if v := e.found(); v != nil {
+				f.outcomes[v] = append(f.outcomes[v], e)
+			}
+		}
+	}
+	if len(f.outcomes) > 0 {
+		f.findBranches()
+	}
+	c.functions[fn] = f
+	return f
+}
+
+// found gives the value in which what e reads is found.
+func (e *event) found() ssa.Value {
+	if e.call {
+		return e.at.(*ssa.Call)
+	}
+	return e.own.Value
+}
+
+func (f *function) findBranches() {
+	for _, b := range f.fn.Blocks {
+		if len(b.Instrs) == 0 {
+			continue
+		}
+		last, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		if hits := f.tests(last.Cond); len(hits) > 0 {
+			f.branches = append(f.branches, &branch{last, hits})
+		}
+	}
+}
+
+// tests gives the events that v depends on.
+func (f *function) tests(v ssa.Value) map[*event]Outcome {
+	t := &tracer{f: f, seen: map[ssa.Value]map[*event]Outcome{}}
+	return t.trace(v, 0)
+}
+
+// tracer follows a value back to what was read.
+type tracer struct {
+	f    *function
+	seen map[ssa.Value]map[*event]Outcome
+}
+
+// maxTrace bounds how many operators a value is followed through.
+const maxTrace = 12
+
+func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
+	if done, ok := t.seen[v]; ok || depth > maxTrace {
+		return done
+	}
+	t.seen[v] = nil
+	hits := map[*event]Outcome{}
+	for _, e := range t.f.outcomes[v] {
+		if !e.call {
+			hits[e] = Outcome{Sense: 1}
+			continue
+		}
+		for _, told := range e.tells {
+			if told.Index == 0 && e.at.(*ssa.Call).Call.Signature().Results().Len() == 1 {
+				hits[e] = told.Outcome
+			}
+		}
+	}
+	t.step(v, depth, hits)
+	t.seen[v] = hits
+	return hits
+}
+
+// step adds what the operands of v bring.
+func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
+	add := func(from ssa.Value, change func(Outcome) Outcome) {
+		for e, o := range t.trace(from, depth+1) {
+			if _, have := hits[e]; !have {
+				hits[e] = change(o)
+			}
+		}
+	}
+	same := func(o Outcome) Outcome { return o }
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		switch v.Op {
+		case token.NOT:
+			add(v.X, negated)
+		case token.MUL:
+			t.cell(v.X, add)
+		case token.ARROW:
+		default:
+			add(v.X, vague)
+		}
+	case *ssa.BinOp:
+		t.binary(v, add)
+	case *ssa.Convert:
+		add(v.X, same)
+	case *ssa.ChangeType:
+		add(v.X, same)
+	case *ssa.ChangeInterface:
+		add(v.X, same)
+	case *ssa.MakeInterface:
+		add(v.X, same)
+	case *ssa.TypeAssert:
+		add(v.X, same)
+	case *ssa.Field:
+		add(v.X, vague)
+	case *ssa.Extract:
+		t.extract(v, add, hits)
+	case *ssa.Phi:
+		t.phi(v, add)
+	case *ssa.Call:
+		t.call(v, add)
+	}
+}
+
+func negated(o Outcome) Outcome {
+	o.Sense = -o.Sense
+	return o
+}
+
+func vague(o Outcome) Outcome {
+	o.Sense = 0
+	return o
+}
+
+func comparing(o Outcome) Outcome {
+	o.Sense, o.Compares = 0, true
+	return o
+}
+
+// cell follows a local variable in memory to what is stored in it.
+func (t *tracer) cell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
+	alloc, ok := addr.(*ssa.Alloc)
+	if !ok {
+		return
+	}
+	stored := accesspath.Stored(alloc)
+	if slices.Contains(stored, ssa.Value(alloc)) {
+		return
+	}
+	for _, s := range stored {
+		add(s, func(o Outcome) Outcome { return o })
+	}
+}
+
+func (t *tracer) binary(v *ssa.BinOp, add func(ssa.Value, func(Outcome) Outcome)) {
+	x, y := v.X, v.Y
+	zero, isConst := y.(*ssa.Const)
+	if !isConst {
+		zero, isConst = x.(*ssa.Const)
+		x = y
+	}
+	atZero := isConst && isZero(zero)
+	switch v.Op {
+	case token.EQL, token.NEQ:
+		switch {
+		case atZero && v.Op == token.EQL:
+			add(x, negated)
+			return
+		case atZero:
+			add(x, func(o Outcome) Outcome { return o })
+			return
+		}
+	case token.GTR:
+		if atZero && x == v.X { // x > 0
+			add(x, func(o Outcome) Outcome { return o })
+			return
+		}
+	}
+	how := vague
+	switch v.Op {
+	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		how = comparing
+	}
+	add(v.X, how)
+	add(v.Y, how)
+}
+
+func (t *tracer) extract(v *ssa.Extract, add func(ssa.Value, func(Outcome) Outcome), hits map[*event]Outcome) {
+	call, ok := v.Tuple.(*ssa.Call)
+	if !ok { // comma-ok forms
+		add(v.Tuple, func(o Outcome) Outcome { return o })
+		return
+	}
+	for _, e := range t.f.outcomes[call] {
+		if !e.call { // an atomic or sync.Map operation
+			hits[e] = Outcome{Sense: 1}
+		}
+		for _, told := range e.tells {
+			if told.Index == v.Index {
+				hits[e] = told.Outcome
+			}
+		}
+	}
+}
+
+// phi adds what is chosen, and what decides on the choice among constants.
+func (t *tracer) phi(v *ssa.Phi, add func(ssa.Value, func(Outcome) Outcome)) {
+	constants := 0
+	for _, e := range v.Edges {
+		if _, ok := e.(*ssa.Const); ok {
+			constants++
+		}
+		add(e, func(o Outcome) Outcome { return o })
+	}
+	if constants == 0 || v.Block().Idom() == nil {
+		return
+	}
+	d := v.Block().Idom()
+	if last, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok {
+		add(last.Cond, func(o Outcome) Outcome {
+			o.Sense *= chosenSense(v, d)
+			return o
+		})
+	}
+}
+
+// chosenSense: 1 if v is true where the branch at the end of d is taken, -1 if
+// it is false there, 0 if neither is clear.
+func chosenSense(v *ssa.Phi, d *ssa.BasicBlock) int {
+	if len(v.Edges) != 2 {
+		return 0
+	}
+	for i, e := range v.Edges {
+		c, ok := e.(*ssa.Const)
+		if !ok {
+			continue
+		}
+		p := v.Block().Preds[i]
+		taken := 0
+		switch {
+		case p == d && d.Succs[0] == v.Block() || len(p.Preds) == 1 && p == d.Succs[0]:
+			taken = 1
+		case p == d && d.Succs[1] == v.Block() || len(p.Preds) == 1 && p == d.Succs[1]:
+			taken = -1
+		}
+		if isZero(c) {
+			taken = -taken
+		}
+		if taken != 0 {
+			return taken
+		}
+	}
+	return 0
+}
+
+// call follows arguments: of len and the like, and plain values of functions
+// that compute with them. What a pointer leads to is a variable of its own.
+func (t *tracer) call(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
+	if b, ok := v.Call.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "len", "cap":
+			add(v.Call.Args[0], func(o Outcome) Outcome {
+				o.Length = true
+				return o
+			})
+		case "min", "max":
+			for _, a := range v.Call.Args {
+				add(a, vague)
+			}
+		}
+		return
+	}
+	if v.Call.IsInvoke() {
+		return
+	}
+	for _, a := range v.Call.Args {
+		switch a.Type().Underlying().(type) {
+		case *types.Basic, *types.Struct, *types.Array:
+			add(a, func(o Outcome) Outcome {
+				o.Sense, o.Computed = 0, true
+				return o
+			})
+		}
+	}
+}
+
+// tells lists the results of the function that tell what e found.
+func (f *function) tells(e *event) []Tell {
+	var list []Tell
+	results := f.fn.Signature.Results().Len()
+	for i := range results {
+		if o, ok := f.told(e, i); ok {
+			list = append(list, Tell{i, o})
+		}
+	}
+	return list
+}
+
+// told reports whether result i depends on e: it is computed from what was
+// found, or returned on one side of a branch that asks for it.
+func (f *function) told(e *event, i int) (Outcome, bool) {
+	for _, b := range f.fn.Blocks {
+		if ret, ok := lastInstr(b).(*ssa.Return); ok && i < len(ret.Results) {
+			if o, ok := f.tests(ret.Results[i])[e]; ok {
+				return o, true
+			}
+		}
+	}
+	for _, b := range f.branches {
+		o, ok := b.hits[e]
+		if !ok {
+			continue
+		}
+		yes, no := returned(b.at.Block().Succs[0], i, b.at.Block()), returned(b.at.Block().Succs[1], i, b.at.Block())
+		switch {
+		case yes == 0 || no == 0 || yes == no:
+			continue
+		case yes == falsy && no == truthy:
+			return negated(o), true
+		case yes == truthy && no == falsy:
+			return o, true
+		}
+		return vague(o), true
+	}
+	return Outcome{}, false
+}
+
+// What a result is on one side of a branch.
+const (
+	truthy = iota + 1
+	falsy
+	mixed
+)
+
+// returned says what result i is on all ways that start at from, without
+// coming to avoid.
+func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
+	kind := 0
+	for b := range reach(from, avoid, nil) {
+		ret, ok := lastInstr(b).(*ssa.Return)
+		if !ok || i >= len(ret.Results) {
+			continue
+		}
+		k := mixed
+		if c, ok := ret.Results[i].(*ssa.Const); ok {
+			k = truthy
+			if isZero(c) {
+				k = falsy
+			}
+		}
+		if kind != 0 && kind != k {
+			return mixed
+		}
+		kind = cmp.Or(kind, k)
+	}
+	return kind
+}
+
+func lastInstr(b *ssa.BasicBlock) ssa.Instruction {
+	if len(b.Instrs) == 0 {
+		return nil
+	}
+	return b.Instrs[len(b.Instrs)-1]
+}
+
+// reach gives the blocks that control may come to from from on, which counts,
+// without passing through a or b.
+func reach(from, a, b *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(x *ssa.BasicBlock)
+	walk = func(x *ssa.BasicBlock) {
+		if seen[x] || x == a || x == b {
+			return
+		}
+		seen[x] = true
+		for _, s := range x.Succs {
+			walk(s)
+		}
+	}
+	walk(from)
+	return seen
+}
+
+// decision is a branch that decides whether a use is made after a test.
+type decision struct {
+	branch *branch
+	way    int // successor that leads to the use
+	out    Outcome
+	// only are the blocks that this side alone leads to.
+	only map[*ssa.BasicBlock]bool
+}
+
+// decides tells whether the branch b, which asks for what t found, decides if
+// instruction use runs before t does again.
+func decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
+	from, to := t.at.Block(), use.Block()
+	if to == from || to == b.at.Block() {
+		return decision{}, false
+	}
+	s := b.at.Block().Succs
+	yes, no := reach(s[0], from, b.at.Block()), reach(s[1], from, b.at.Block())
+	if yes[to] == no[to] {
+		return decision{}, false
+	}
+	d := decision{branch: b, out: b.hits[t], only: map[*ssa.BasicBlock]bool{}}
+	mine, other := yes, no
+	if no[to] {
+		d.way, mine, other = 1, no, yes
+	}
+	for block := range mine {
+		if !other[block] {
+			d.only[block] = true
+		}
+	}
+	return d, true
+}
+
+// present: 1 if the variable or entry is there where the use is, -1 if it is
+// not, 0 if that is not what was asked.
+func (d decision) present() int {
+	if d.way == 1 {
+		return -d.out.Sense
+	}
+	return d.out.Sense
+}
+
+// recheck gives a read of the variable that w changes which comes before w
+// under the same lock and whose outcome is asked for.
+func (f *function) recheck(w *event) *event {
+	for _, r := range f.byName[w.name] {
+		if r.op != read || r.inMap != w.inMap || r == w || r.at == w.at || !heldAlike(r, w) || !f.asked(r) {
+			continue
+		}
+		if comesBefore(r.at, w.at) {
+			return r
+		}
+	}
+	return nil
+}
+
+// asked reports whether some branch depends on what r found.
+func (f *function) asked(r *event) bool {
+	return slices.ContainsFunc(f.branches, func(b *branch) bool {
+		_, ok := b.hits[r]
+		return ok
+	})
+}
+
+// comesBefore reports whether control may come from a to b.
+func comesBefore(a, b ssa.Instruction) bool {
+	if a.Block() == b.Block() {
+		instrs := a.Block().Instrs
+		if slices.Index(instrs, a) < slices.Index(instrs, b) {
+			return true
+		}
+	}
+	found := false
+	accesses.Reached(a, func(instr ssa.Instruction) bool {
+		found = found || instr == b
+		return !found
+	})
+	return found
+}
+
+// heldAlike reports whether one critical section holds both, be it that of a
+// caller: no lock of the function's own is held at one and not at the other.
+func heldAlike(a, b *event) bool {
+	return sameRegion(a, b) || len(a.held) == 0 && len(b.held) == 0 && !a.atomic && !b.atomic
+}
+
+// sameRegion reports whether one critical section holds both.
+func sameRegion(a, b *event) bool {
+	return slices.ContainsFunc(a.held, func(h lockset.Held) bool {
+		return slices.ContainsFunc(b.held, func(g lockset.Held) bool { return sameLock(h, g) && h.Since == g.Since })
+	})
+}
+
+// sameLock reports whether two held locks are the same one, as far as their
+// names go; without a name their class decides.
+func sameLock(a, b lockset.Held) bool {
+	if a.Path.Root != nil && b.Path.Root != nil {
+		return a.Path == b.Path
+	}
+	return a.Class != "" && a.Class == b.Class
+}

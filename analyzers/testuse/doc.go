@@ -1,0 +1,54 @@
+// Package testuse reports tests of shared state whose outcome decides about a
+// use of that state, with a gap between the two.
+//
+// testuse: test and use that should be one step (IL2002)
+//
+// WRONG: two goroutines may both find the key absent, and both make an entry;
+// what one of them adds to its own is lost.
+//
+//	func (c *Counts) Add(key string, n int) {
+//		c.mu.RLock()
+//		e, ok := c.entries[key]
+//		c.mu.RUnlock()
+//		if !ok {
+//			e = &entry{}
+//			c.mu.Lock()
+//			c.entries[key] = e
+//			c.mu.Unlock()
+//		}
+//		e.add(n)
+//	}
+//
+// RIGHT: who takes the lock again looks again.
+//
+//	func (c *Counts) Add(key string, n int) {
+//		…
+//		c.mu.Lock()
+//		if again, ok := c.entries[key]; ok {
+//			e = again
+//		} else {
+//			c.entries[key] = e
+//		}
+//		c.mu.Unlock()
+//		…
+//	}
+//
+// The section is AtomRace's test-and-use: a test of nil, a flag, presence in
+// a map, a length, a counter, an atomic load or the result of a method that
+// tells one of these (Has, IsClosed, Len), and a use that the branch decides
+// about: an entry made, a counter raised, an element taken, a flag set, a pointer
+// followed. The halves may lie in functions that are called, also of other
+// packages. Reported are halves in two critical sections of one lock, atomic
+// operations, and lazy initialisation without a lock. A flag may also stand
+// for other state: if some function changes both in one critical section, a
+// change of the other after a test of the flag is a use, too.
+//
+// Not reported: what is looked at again under the second lock, compare-and-swap,
+// values that are computed again with the same result, removal of what is gone
+// already, state that only one goroutine has.
+//
+// Missed: tests whose outcome is kept in memory, halves in two functions
+// without a common caller, calls through exported interfaces, objects that are
+// reached by two ways. Reported falsely: sections that something else orders,
+// such as a channel or a phase of the program, and uses that undo themselves.
+package testuse

@@ -1,0 +1,169 @@
+package testuse
+
+import (
+	"fmt"
+	"go/ast"
+	"path/filepath"
+
+	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/ssair"
+)
+
+// report makes the finding of p. Both halves are shown as they are in the
+// function that has them: the access, or the call that leads to it.
+func (c *checker) report(f *function, p pair, remote *accesses.Access) {
+	test, use := c.half(f, p.test), c.half(f, p.use)
+	if test.node == nil || use.node == nil {
+		return
+	}
+	c.done[c.pairKey(f, p)] = true
+	who := c.list.Prog.FuncName(f.fn)
+	fd := &finding.Finding{
+		Title: fmt.Sprintf("test and use of %s are not one step", p.use.name.Short()),
+		Message: fmt.Sprintf("%s tests %s at line %d%s, and by what it finds it is %s at line %d%s; %s.%s",
+			who, tested(p), test.Line, c.via(p.test), p.what, use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
+		Variable: variable(p.use),
+		Accesses: []finding.Access{use.Access, test.Access},
+		Notes:    []string{fmt.Sprintf("tested at line %d: the gap ends with the use at line %d", test.Line, use.Line)},
+		Section:  c.section(f, p, test, use),
+	}
+	if remote != nil && remote != p.use.own {
+		fd.Accesses = append(fd.Accesses, c.list.Side(remote))
+	}
+	c.reporter.Report(fd, use.node, test.node, "tested here", []ast.Expr{use.node, test.node})
+}
+
+// half is one of the two as the function has it.
+type half struct {
+	finding.Access
+	node ast.Expr
+}
+
+func (c *checker) half(f *function, e *event) half {
+	if !e.call {
+		return half{e.side, e.own.Expr}
+	}
+	side := e.side
+	side.Function, side.Package = c.list.Prog.FuncName(f.fn), c.list.Prog.Pkg.Pkg.Path()
+	side.Locks, side.Role = nil, ""
+	n, ok := c.list.Prog.Node(e.at.Pos()).(*ast.CallExpr)
+	if !ok {
+		return half{side, nil}
+	}
+	side.Position, side.Expr = accesses.Position(c.list.Prog.Fset(), n.Pos(), n.End()), ssair.Text(n)
+	for _, h := range e.held {
+		if h.Since != e.at {
+			side.Locks = append(side.Locks, h.String())
+		}
+	}
+	return half{side, n}
+}
+
+func tested(p pair) string {
+	switch {
+	case p.out.Length && p.since == "":
+		return "the length of " + p.test.name.Short()
+	case p.test.inMap:
+		return p.test.name.Short() + " for a key"
+	}
+	return p.test.name.Short()
+}
+
+// via says where a call leads, for halves that lie in callees.
+func (c *checker) via(e *event) string {
+	if !e.call {
+		return ""
+	}
+	return fmt.Sprintf(" (by %s, %s:%d)", e.side.Function, filepath.Base(e.side.File), e.side.Line)
+}
+
+func (p pair) between() string {
+	switch p.gap {
+	case unlock:
+		lock := ""
+		for _, h := range p.test.held {
+			for _, g := range p.use.held {
+				if sameLock(h, g) {
+					lock = lockName(h.Path, h.Class)
+				}
+			}
+		}
+		return lock + " is given up in between"
+	case atomics:
+		return "each is atomic, the two together are not"
+	}
+	return "no lock holds the two together"
+}
+
+func lockName(p accesspath.Path, class string) string {
+	if p.Root != nil {
+		return p.String()
+	}
+	return finding.ShortLock(class)
+}
+
+func (c *checker) consequence(p pair, remote *accesses.Access) string {
+	if p.since != "" {
+		return fmt.Sprintf(" %s may run in between, which changes both.", p.since)
+	}
+	if remote == nil || remote == p.use.own {
+		return " Another goroutine may do the same in between."
+	}
+	return fmt.Sprintf(" Another goroutine may change it in between, as %s does at %s.", c.list.Prog.FuncName(remote.Fn), c.list.Where(remote))
+}
+
+func variable(e *event) finding.Variable {
+	v := finding.Variable{Package: e.name.Package, Type: e.name.Type, Name: e.name.Field, Kind: "field"}
+	switch {
+	case e.inMap:
+		v.Kind = "map"
+	case e.name.Type == "":
+		v.Kind = "global"
+	}
+	return v
+}
+
+// section is what a run has to watch: from the test to the last use that the
+// branch leads to, or the first on each way where there are several.
+func (c *checker) section(f *function, p pair, test, use half) *finding.Section {
+	if p.since != "" {
+		return nil // two variables, which no section can hold as one yet
+	}
+	s := &finding.Section{
+		Kind:     "test-and-use",
+		Function: c.list.Prog.FuncName(f.fn),
+		Entry:    p.test.side.Position,
+		End:      p.use.side.Position,
+		Allows:   []finding.Mode{finding.Read},
+		Length:   p.out.Length,
+	}
+	if p.test.call {
+		s.EntryCall = &test.Position
+	}
+	if p.use.call {
+		s.EndCall = &use.Position
+	}
+	for _, u := range f.byName[p.use.name] {
+		if !c.alsoEnds(f, p, u) {
+			continue
+		}
+		end := finding.SectionEnd{Position: u.side.Position, Allows: []finding.Mode{finding.Read}}
+		if u.call {
+			at := c.half(f, u)
+			end.Call = &at.Position
+		}
+		s.More = append(s.More, end)
+	}
+	return s
+}
+
+// alsoEnds: u is another use of the variable that the same outcome decides
+// about, on another way than the use of p.
+func (c *checker) alsoEnds(f *function, p pair, u *event) bool {
+	if u == p.use || u == p.test || !sameObject(p.test, u) || u.at == p.use.at || !p.only[u.at.Block()] {
+		return false
+	}
+	return !comesBefore(u.at, p.use.at) && !comesBefore(p.use.at, u.at) && gapBetween(p.test, u) == p.gap
+}
