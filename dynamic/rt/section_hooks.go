@@ -250,7 +250,7 @@ func (o *opened) endAt(a *access, allows uint32, value contents) {
 	} else if other {
 		o.lastValue = contents{}
 	}
-	o.phase.Store(uint32(ending))
+	o.phase.CompareAndSwap(uint32(inside), uint32(ending))
 }
 
 // storedContents says what an element of a map holds behind the end.

@@ -11,7 +11,7 @@ func (o *opened) judge() {
 	quiet := o.hits.Load() == o.lastHits
 	out.mu.lock()
 	defer out.mu.unlock()
-	if r := o.forbidden(); r != nil {
+	if r := o.forbidden(); r != nil && o.goid.Load() == o.last.goid {
 		writeSplit(o, r, o.changedBy(r, quiet))
 	}
 }

@@ -1,6 +1,9 @@
 package rt
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // The variable of a section over a map is the map and a key, or the whole map
 // where the section asks for the length or ranges. Each call gives the map back.
@@ -49,7 +52,7 @@ func filtered(p unsafe.Pointer) bool { return filter.bits>>(uintptr(p)>>3&63)&1 
 
 // openKey is keyOf while sections are open, else nobody asks.
 func openKey[K comparable](k K) uint64 {
-	if gate.open == 0 {
+	if atomic.LoadUint64(&gate.open) == 0 {
 		return 0
 	}
 	return keyOf(k)

@@ -43,6 +43,7 @@ type opened struct {
 
 	mask   uint64         // filter bits; guarded by table.mu
 	object unsafe.Pointer // keeps the variable alive; guarded by table.mu
+	taken  int64          // when the record was taken; guarded by table.mu
 
 	owned
 
@@ -134,16 +135,30 @@ func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened 
 		counters.overBudget.Add(1)
 		return nil
 	}
+	o := take(id, section, now)
+	if o == nil {
+		counters.noSlot.Add(1)
+		return nil
+	}
+	o.owned = owned{enterDepth: depth, since: now, ns: ns}
+	o.forgetRemote()
+	return o
+}
+
+// take gives a free record, or one whose owner does not come back, to the
+// goroutine, or nil.
+func take(id int64, section uint32, now int64) *opened {
 	table.mu.lock()
 	defer table.mu.unlock()
 	for i := range sections {
 		o := &sections[i]
-		if gate.open>>i&1 != 0 && now-o.since > sectionLost {
+		if gate.open>>i&1 != 0 && now-o.taken > sectionLost {
 			closeSection(i)
 		}
 		if gate.open>>i&1 != 0 {
 			continue
 		}
+		o.taken = now
 		o.seq.Add(1)
 		o.section.Store(section)
 		o.goid.Store(id)
@@ -153,13 +168,17 @@ func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened 
 		o.ownSite.Store(0)
 		o.ownSites.Store(false)
 		o.phase.Store(uint32(entering))
-		o.remote[0].n, o.remote[1].n = 0, 0
-		o.owned = owned{enterDepth: depth, since: now, ns: ns}
 		atomic.StoreUint64(&gate.open, gate.open|1<<i)
 		return o
 	}
-	counters.noSlot.Add(1)
 	return nil
+}
+
+// forgetRemote begins with none seen.
+func (o *opened) forgetRemote() {
+	out.mu.lock()
+	defer out.mu.unlock()
+	o.remote[0].n, o.remote[1].n = 0, 0
 }
 
 // publishSection binds the section to the variable of a, for all to see, unless
@@ -233,14 +252,18 @@ func (o *opened) suspect(a *access) {
 	}
 }
 
-// withdraw ends the section; it rests for a while if it was used.
+// withdraw ends the section; it rests for a while if it was used. An owner that
+// was away for so long that others have taken its record leaves that alone.
 func (o *opened) withdraw() {
 	if !o.is(armed) {
 		sectionStates[o.section.Load()].rest(nanotime())
 	}
+	id := goid(getg())
 	table.mu.lock()
 	defer table.mu.unlock()
-	closeSection(o.index())
+	if o.goid.Load() == id {
+		closeSection(o.index())
+	}
 }
 
 func (o *opened) index() int {
