@@ -20,6 +20,7 @@ const (
 	WrittenLate    Code = "IL1007" // written after others could reach it: publication, lazy initialisation
 	LoadAndStore   Code = "IL2001" // x++, x = f(x): two goroutines lose an update
 	TestAndUse     Code = "IL2002" // a test, and a use that it decides about, with a gap between
+	Interleaved    Code = "IL2003" // accesses that belong together, split by another goroutine's
 
 	LockCycle     Code = "IL3001" // locks taken in different orders
 	DoubleLock    Code = "IL3002" // second Lock of a held mutex
@@ -42,6 +43,7 @@ var codes = map[Code]string{
 	WrittenLate:    "written after it was shared",
 	LoadAndStore:   "load and store that should be one step",
 	TestAndUse:     "test and use that should be one step",
+	Interleaved:    "accesses that belong together split by another",
 	LockCycle:      "locks taken in different orders",
 	DoubleLock:     "second Lock of a held mutex",
 	ReadLockAgain:  "read lock upgraded or taken again",

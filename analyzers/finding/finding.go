@@ -136,6 +136,10 @@ type Access struct {
 	// "any caller". Empty where nothing is known.
 	Role      string     `json:"role,omitempty"`
 	Goroutine *Goroutine `json:"goroutine,omitempty"` // as seen in a run
+	// Step is the place of the access in the interleaving that a run has
+	// shown, from 1; 0 is none. Of a split section the entry is 1, what came
+	// in between 2, and the end 3.
+	Step int `json:"step,omitempty"`
 }
 
 // Goroutine is one goroutine as a run saw it.
@@ -227,6 +231,12 @@ type Evidence struct {
 	Test    string `json:"test,omitempty"`    // package whose test binary ran
 	Replay  string `json:"replay,omitempty"`  // one command that runs it again
 	Harmful bool   `json:"harmful,omitempty"` // the run's own oracle failed too
+	// Pattern of a split section: local, remote, local access, such as R-w-R.
+	Pattern string `json:"pattern,omitempty"`
+	// Changed: the split changed the outcome. The end overwrote another value
+	// than the entry had read, or the entry's test would have come out
+	// otherwise at the end.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Fix is a proposed patch, or the reason why there is none.

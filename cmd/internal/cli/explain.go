@@ -15,6 +15,11 @@ import (
 //go:embed il1000.txt
 var il1000 string
 
+// il2003 explains the code of sections that no static check speaks of.
+//
+//go:embed il2003.txt
+var il2003 string
+
 var explainCommand = command{
 	name: "explain", args: "[code]", short: "explain a class of findings, with an example of wrong and right",
 	long: "Explain tells what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely. Without a code it lists all.",
@@ -56,7 +61,7 @@ it where it catches such accesses in the act.
 // helpTexts gives the text of each code: that of its check, which is the
 // check's package comment.
 func helpTexts() map[finding.Code]string {
-	texts := map[finding.Code]string{finding.CaughtInTheAct: il1000}
+	texts := map[finding.Code]string{finding.CaughtInTheAct: il1000, finding.Interleaved: il2003}
 	for _, c := range registry.Checks() {
 		_, text, _ := strings.Cut(c.Analyzer.Doc, "\n") // the first line is the title
 		texts[c.Code] = strings.TrimLeft(text, "\n")
