@@ -40,17 +40,34 @@ var Flag Modules
 
 // In reports whether the package of pass is to be analysed.
 func In(pass *analysis.Pass) bool {
-	switch {
-	case len(pass.Files) == 0:
+	if len(pass.Files) == 0 {
 		return false
-	case len(Flag) > 0 && pass.Module != nil && pass.Module.Path != "":
-		return slices.Contains(Flag, pass.Module.Path)
-	case len(Flag) > 0: // a go command before 1.23 names no module
-		return slices.ContainsFunc(Flag, func(module string) bool { return below(module, pass.Pkg.Path()) })
-	case pass.Module != nil && pass.Module.Path != "":
-		return pass.Module.Version == "" && pass.Module.Path != "std" && pass.Module.Path != "cmd"
 	}
-	return !inGoroot(pass.Fset.File(pass.Files[0].FileStart).Name())
+	u := Unit{Path: pass.Pkg.Path(), File: pass.Fset.File(pass.Files[0].FileStart).Name()}
+	if m := pass.Module; m != nil {
+		u.Module, u.Version = m.Path, m.Version
+	}
+	return u.In()
+}
+
+// Unit is what is known of a package before it is typed.
+type Unit struct {
+	Path            string // import path
+	Module, Version string // of its module; "" where the driver does not say
+	File            string // one of its files
+}
+
+// In reports whether the package is to be analysed.
+func (u Unit) In() bool {
+	switch {
+	case len(Flag) > 0 && u.Module != "":
+		return slices.Contains(Flag, u.Module)
+	case len(Flag) > 0: // a go command before 1.23 names no module
+		return slices.ContainsFunc(Flag, func(module string) bool { return below(module, u.Path) })
+	case u.Module != "":
+		return u.Version == "" && u.Module != "std" && u.Module != "cmd"
+	}
+	return !inGoroot(u.File)
 }
 
 // below reports whether a package is of the module, by its import path alone:
