@@ -265,20 +265,22 @@ func unwrap(v ssa.Value) ssa.Value {
 
 // distinct reports whether v is an object of its own, so that to store it
 // twice is not the same as once: not plain values, not what never changes.
-func (c *checker) distinct(v ssa.Value) bool { return c.isDistinct(v, 0) }
+func (c *checker) distinct(v ssa.Value) bool { return c.isDistinct(v, map[ssa.Value]bool{}) }
 
-func (c *checker) isDistinct(v ssa.Value, depth int) bool {
-	if v == nil || depth > 6 {
+// isDistinct looks at each value once: variables are stored into each other.
+func (c *checker) isDistinct(v ssa.Value, seen map[ssa.Value]bool) bool {
+	if v == nil || seen[v] {
 		return false
 	}
+	seen[v] = true
 	switch x := unwrap(v).(type) {
 	case *ssa.Const, *ssa.Function, *ssa.Global:
 		return false
 	case *ssa.Phi:
-		return slices.ContainsFunc(x.Edges, func(e ssa.Value) bool { return c.isDistinct(e, depth+1) })
+		return slices.ContainsFunc(x.Edges, func(e ssa.Value) bool { return c.isDistinct(e, seen) })
 	case *ssa.UnOp: // what a variable holds, which others would take from there as well
 		if cell, ok := x.X.(*ssa.Alloc); ok {
-			return slices.ContainsFunc(accesspath.Stored(cell), func(s ssa.Value) bool { return s != cell && c.isDistinct(s, depth+1) })
+			return slices.ContainsFunc(accesspath.Stored(cell), func(s ssa.Value) bool { return c.isDistinct(s, seen) })
 		}
 		return false
 	case *ssa.Extract, *ssa.Call, *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeClosure, *ssa.Parameter:
