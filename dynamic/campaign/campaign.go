@@ -79,6 +79,9 @@ type Event struct {
 	// package may take (Measured); 0 is none.
 	Limit time.Duration
 	Pair  [2]uint32 // Caught: sites of a pair seen for the first time
+	// Section that is proven broken for the first time; 0 where a pair was
+	// caught.
+	Section uint32
 	// Strength of the noise in microseconds: PackageDone, what it was;
 	// Weakened, what it is at most from now on.
 	Strength int
@@ -98,7 +101,8 @@ const (
 // Result is what a campaign has shown, or what it had shown when it was
 // interrupted.
 type Result struct {
-	// Findings are confirmed, sorted and sealed.
+	// Findings are confirmed, or predicted where a section was split without
+	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
 	Runs     int // made in full
 	Seed     uint64
@@ -116,6 +120,9 @@ type Result struct {
 	Problems []string
 
 	lines map[place]bool // where sites were reached
+	// claims gives the suspected finding that a finding's section came from, by
+	// ids.
+	claims map[string]string
 }
 
 // place is a line of source.
@@ -161,6 +168,7 @@ type campaign struct {
 	result *Result
 	seen   *tally
 	sites  string // file of the site table, as the run that goes on has it
+	open   string // sections that it may open
 }
 
 func start(cfg *Config) (*campaign, error) {
@@ -204,7 +212,9 @@ func (c *campaign) run(ctx context.Context, n int) error {
 	seed := cfg.Seed + uint64(n-1)
 	c.progress(Event{Kind: RunStarted, Run: n, Runs: cfg.Runs, Seed: seed, Limit: c.result.Timeout})
 	known := c.knownIn(n)
-	c.seen.begin(n, seed, known)
+	open, resting := c.opened(n)
+	c.seen.begin(n, seed, known, resting)
+	c.open = SectionList(open)
 	if err := c.layOut(n); err != nil {
 		return err
 	}
@@ -236,7 +246,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, kno
 	file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
 	strength := c.strength(n, pkg)
 	p := c.execute(ctx, b, processOptions{
-		vars:    monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg),
+		vars:    append(monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg), "INTERLOCK_SECTIONS="+c.open),
 		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: pkg.LeftOut,
 	})
 	if p.err != nil && ctx.Err() == nil {
@@ -284,8 +294,12 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
-	for _, fresh := range c.seen.add(pkg.Package, strength, records, p.outcome != Passed, problem) {
-		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(fresh)})
+	fresh := c.seen.add(pkg.Package, strength, records, p.outcome, problem)
+	for _, pair := range fresh.pairs {
+		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(pair)})
+	}
+	for _, id := range fresh.sections {
+		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Section: id})
 	}
 }
 

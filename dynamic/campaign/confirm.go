@@ -13,7 +13,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// findings makes a confirmed finding of each pair caught.
+// findings makes a confirmed finding of each pair caught, and a finding of each
+// section split.
 func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 	plain := map[string]Outcome{}
 	for _, p := range r.Packages {
@@ -27,8 +28,19 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 		}
 		all = append(all, f)
 	}
+	claims := map[*finding.Finding]string{}
+	for _, id := range t.sectionsSplit() {
+		section := t.section(id)
+		f := t.broken(cfg, section, t.splits[id], plain)
+		claims[f] = section.Finding
+		all = append(all, f)
+	}
 	finding.Sort(all)
 	finding.Seal(all)
+	r.claims = map[string]string{}
+	for f, claim := range claims {
+		r.claims[f.ID] = claim
+	}
 	return all
 }
 

@@ -36,8 +36,8 @@ func Gather(cfg Config, file string) (*Result, error) {
 	}
 	for _, process := range byProcess(records) {
 		c.result.Runs++
-		c.seen.begin(c.result.Runs, process[0].Seed, nil)
-		c.seen.add("", 0, process, false, problem)
+		c.seen.begin(c.result.Runs, process[0].Seed, nil, nil)
+		c.seen.add("", 0, process, Passed, problem)
 	}
 	c.finish()
 	for _, f := range c.result.Findings {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,7 +11,8 @@ import (
 // Join makes one list of suspected findings and those that r confirms. A confirmed one
 // takes the place of the suspected one on the same two accesses, or with the
 // same id, and takes over what only the static side knows: the narrower code,
-// which side lacks protection, locks held, section, fix. A confirmed one that
+// which side lacks protection, locks held, section, fix. So does one of a split
+// section, confirmed or predicted, with that of the section. A confirmed one that
 // shares with a suspected one no more than the access that lacks protection
 // takes over a code that is about this access alone. Notes point from one
 // finding to others on the same variable. Suspected findings on which the runs have shown nothing get a note on
@@ -20,7 +22,7 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 	left := clones(static)
 	var joined []*finding.Finding
 	for _, c := range clones(r.Findings) {
-		if i := counterpart(left, c); i >= 0 {
+		if i := counterpart(left, c, r.claims[c.ID]); i >= 0 {
 			takeOver(c, left[i])
 			left = slices.Delete(left, i, i+1)
 		} else {
@@ -54,8 +56,12 @@ func clones(findings []*finding.Finding) []*finding.Finding {
 }
 
 // counterpart finds the suspected finding that c confirms, or gives -1. Places
-// decide before ids, since an ordinal counts differently on the two sides.
-func counterpart(static []*finding.Finding, c *finding.Finding) int {
+// decide before ids, since an ordinal counts differently on the two sides. A
+// split section knows the finding that it came from by its id, the claim.
+func counterpart(static []*finding.Finding, c *finding.Finding, claim string) int {
+	if claim != "" {
+		return slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == claim })
+	}
 	i := slices.IndexFunc(static, func(s *finding.Finding) bool { return sameVariable(s, c) && samePlaces(s, c) })
 	if i < 0 {
 		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
@@ -94,6 +100,10 @@ func sameLine(a, b finding.Access) bool {
 // takeOver gives c what s knows. The accesses take the words of s, so that the
 // id is that of s and a baseline of suspected findings goes on to hold.
 func takeOver(c, s *finding.Finding) {
+	if c.Evidence.Pattern != "" {
+		takeOverSection(c, s)
+		return
+	}
 	c.Code = sharper(c.Code, s.Code)
 	c.Section, c.Cycle, c.Fix, c.Ordinal = s.Section, s.Cycle, s.Fix, s.Ordinal
 	if len(c.Accesses) == 2 && len(s.Accesses) > 0 && !sameLine(c.Accesses[0], s.Accesses[0]) && sameLine(c.Accesses[1], s.Accesses[0]) {
@@ -112,11 +122,46 @@ func takeOver(c, s *finding.Finding) {
 			a.Role = from.Role
 		}
 	}
+	takeOverWords(c, s)
+}
+
+func takeOverWords(c, s *finding.Finding) {
 	if s.Message != "" {
 		c.Notes = append(c.Notes, "statically: "+s.Message)
 	}
 	c.Notes = append(c.Notes, s.Notes...)
 	c.ID = c.ComputeID()
+}
+
+// takeOverSection is takeOver for a section: c has its end, its entry and what
+// came in between. The first two accesses of s stay where they are, for the id;
+// what the run saw goes to those that it is about, or follows.
+func takeOverSection(c, s *finding.Finding) {
+	end, entry, remote := c.Accesses[0], c.Accesses[1], c.Accesses[2]
+	for _, a := range s.Accesses {
+		if sameLine(a, remote) {
+			remote.Locks = a.Locks
+		}
+	}
+	c.Code, c.Fix, c.Ordinal, c.Variable = s.Code, s.Fix, s.Ordinal, s.Variable
+	c.Accesses = slices.Clone(s.Accesses[:min(2, len(s.Accesses))])
+	place := func(seen finding.Access, call *finding.Position) {
+		for i := range c.Accesses {
+			a := &c.Accesses[i]
+			if a.Step == 0 && (sameLine(*a, seen) || call != nil && a.File == call.File && a.Line == call.Line) {
+				a.Goroutine, a.Step, a.Role = seen.Goroutine, seen.Step, cmp.Or(seen.Role, a.Role)
+				return
+			}
+		}
+		c.Accesses = append(c.Accesses, seen)
+	}
+	place(entry, c.Section.EntryCall)
+	place(end, c.Section.EndCall)
+	c.Accesses = append(c.Accesses, remote)
+	if s.Section != nil {
+		c.Section = s.Section
+	}
+	takeOverWords(c, s)
 }
 
 // sharpen gives c the code of a suspected finding on the access that both
@@ -175,7 +220,7 @@ func (r *Result) unobserved(s *finding.Finding) {
 
 // relate has two findings on one variable point at each other.
 func relate(s, c *finding.Finding) {
-	s.Notes = append(s.Notes, fmt.Sprintf("a race on this variable was caught: %s", c.ID))
+	s.Notes = append(s.Notes, fmt.Sprintf("a bug on this variable was caught: %s", c.ID))
 	c.Notes = append(c.Notes, fmt.Sprintf("suspected on this variable as well: %s (%s)", s.ID, s.Code))
 }
 

@@ -35,23 +35,39 @@ type tally struct {
 	counters evidence.Counters
 	reached  map[uint32]bool
 	armed    map[uint32]bool
-	near     map[uint32]bool // sites of near misses
-	showed   map[string]bool // packages whose tests have shown a race
+	near     map[uint32]bool       // sites of near misses
+	showed   map[string]bool       // packages whose tests have shown a bug
+	splits   map[uint32]*splitSeen // by section
+	proven   map[uint32]bool       // sections with a split that is a bug whatever the tests say
+	rested   map[uint32]int        // runs in which a section was not opened, being proven
+	ended    map[sectionEnd]int    // how often sections came to an end
+	failures map[testRun]bool      // by themselves, not by their timeout
 
-	runs  int    // begun
-	seed  uint64 // of the run that goes on
-	known []pair // in it
+	runs    int      // begun
+	seed    uint64   // of the run that goes on
+	known   []pair   // in it
+	resting []uint32 // sections that it does not open, being proven
 }
+
+// sectionEnd is one end of a section.
+type sectionEnd struct{ section, site uint32 }
 
 func newTally(p *plan.Plan) *tally {
-	return &tally{plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, showed: map[string]bool{}}
+	return &tally{
+		plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, showed: map[string]bool{},
+		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[sectionEnd]int{}, failures: map[testRun]bool{},
+	}
 }
 
-// begin says that a run begins in which the known pairs are not armed.
-func (t *tally) begin(run int, seed uint64, known []pair) {
-	t.runs, t.seed, t.known = run, seed, known
+// begin says that a run begins in which the known pairs are not armed, and the
+// resting sections not opened.
+func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
+	t.runs, t.seed, t.known, t.resting = run, seed, known, resting
 	for _, p := range known {
 		t.unarmed[p]++
+	}
+	for _, id := range resting {
+		t.rested[id]++
 	}
 }
 
@@ -62,10 +78,19 @@ func (t *tally) pairs() []pair {
 	})
 }
 
-// add takes up the records of one process and those that it started, and
-// gives the pairs that are new. failed says that the tests did not pass.
-func (t *tally) add(pkg string, strength int, records []evidence.Record, failed bool, problem func(string, ...any)) []pair {
-	var fresh []pair
+// news is what records have shown that none before had.
+type news struct {
+	pairs    []pair
+	sections []uint32 // proven
+}
+
+// add takes up the records of one process and those that it started. failed
+// says that the tests did not pass.
+func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome Outcome, problem func(string, ...any)) (fresh news) {
+	failed := outcome != Passed
+	if outcome == Failed || outcome == Panicked {
+		t.failures[testRun{pkg, t.runs}] = true
+	}
 	strange := 0
 	last := map[int]*evidence.Record{} // the latest counters of each process
 	for i := range records {
@@ -73,17 +98,23 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, failed 
 		switch {
 		case r.Kind == evidence.Stats:
 			last[r.PID] = r
+		case r.Kind == evidence.Split && t.knows(r.Split):
+			if t.split(pkg, strength, r, failed) {
+				fresh.sections = append(fresh.sections, r.Split.Section)
+			}
+		case r.Kind == evidence.Split:
+			strange++
 		case r.Kind != evidence.Race:
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
 			strange++
 		default:
 			if p, isNew := t.race(pkg, strength, r, failed); isNew {
-				fresh = append(fresh, p)
+				fresh.pairs = append(fresh.pairs, p)
 			}
 		}
 	}
 	if strange > 0 {
-		problem("%d records name sites that the plan does not have", strange)
+		problem("%d records name sites or sections that the plan does not have", strange)
 	}
 	lost := t.counters.NotWritten
 	for _, r := range last {
@@ -136,5 +167,8 @@ func (t *tally) count(r *evidence.Record) {
 	}
 	for _, id := range r.Near {
 		t.near[id] = true
+	}
+	for _, e := range r.Ended {
+		t.ended[sectionEnd{e.Section, e.Site}] += e.Times
 	}
 }

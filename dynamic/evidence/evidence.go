@@ -54,6 +54,17 @@ type Record struct {
 	// later run that treats these sites as suspicious makes its noise where
 	// races can be.
 	Near []uint32 `json:"near,omitempty"` // Stats
+	// Ended tells which ends of which sections their owners have come to, split
+	// or not.
+	Ended []SectionEnd `json:"ended,omitempty"` // Stats
+}
+
+// SectionEnd says how often the owner of a section has come from its entry to
+// one of its ends.
+type SectionEnd struct {
+	Section uint32 `json:"section"` // id in the plan
+	Site    uint32 `json:"site"`    // of the end
+	Times   int    `json:"times"`
 }
 
 // SplitSection is an atomic section into which another goroutine came with an
@@ -66,8 +77,11 @@ type SplitSection struct {
 	// Changed says that the split changed the outcome: the end read another
 	// value than the entry, or overwrote another value than the entry read. It
 	// is false where that is not certain.
-	Changed bool  `json:"changed"`
-	GapNS   int64 `json:"gap_ns"` // from before the entry to behind the end
+	Changed bool `json:"changed"`
+	// Overturned says how: the entry's test would have come out otherwise at
+	// the end. Else what the other goroutine wrote was overwritten.
+	Overturned bool  `json:"overturned,omitempty"`
+	GapNS      int64 `json:"gap_ns"` // from before the entry to behind the end
 }
 
 // Pattern names the interleaving as AVIO does: local, remote, local, such as
@@ -88,6 +102,8 @@ func (s *SplitSection) validate() error {
 		return errors.New("evidence: split without entry, remote access and end")
 	case s.Entry.GID != s.End.GID || s.Entry.GID == s.Remote.GID:
 		return errors.New("evidence: split whose entry and end are not of one goroutine, or whose remote access is")
+	case s.Overturned && !s.Changed:
+		return errors.New("evidence: split that overturned a test and changed nothing")
 	case s.Changed && !s.Remote.Write:
 		return errors.New("evidence: split by a read that changed the outcome")
 	}

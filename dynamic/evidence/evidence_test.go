@@ -26,12 +26,13 @@ func examples() []Record {
 		{Version: 1, Kind: Race, Run: 3, Seed: 9, PID: 42, A: side(4, true, 7), B: side(5, false, 8), Count: 1},
 		{
 			Version: 1, Kind: Split, Run: 3, Seed: 9, PID: 42,
-			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7), Changed: true, GapNS: 5},
+			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7), Changed: true, Overturned: true, GapNS: 5},
 		},
 		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
 			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
+			Ended: []SectionEnd{{Section: 1, Site: 2, Times: 3}},
 		},
 	}
 }
@@ -89,6 +90,7 @@ func TestValidateSplit(t *testing.T) {
 		{Entry: side(1, false, 7), Remote: side(2, true, 7), End: side(3, false, 7)},
 		{Entry: side(1, false, 7), Remote: side(2, true, 8), End: side(3, false, 9)},
 		{Entry: side(1, false, 7), Remote: side(2, false, 8), End: side(3, false, 7), Changed: true},
+		{Entry: side(1, false, 7), Remote: side(2, true, 8), End: side(3, false, 7), Overturned: true},
 	} {
 		r := Record{Version: 1, Kind: Split, Split: s}
 		if r.Validate() == nil {
@@ -147,6 +149,8 @@ func TestSchemaHasEveryField(t *testing.T) {
 		{reflect.TypeFor[Record](), schema.object},
 		{reflect.TypeFor[Side](), schema.Defs["side"]},
 		{reflect.TypeFor[Counters](), schema.Defs["counters"]},
+		{reflect.TypeFor[SplitSection](), schema.Defs["split"]},
+		{reflect.TypeFor[SectionEnd](), schema.Defs["ended"]},
 	} {
 		var fields, required []string
 		for i := range c.typ.NumField() {

@@ -11,8 +11,12 @@ func (o *opened) judge() {
 	quiet := o.hits.Load() == o.lastHits
 	out.mu.lock()
 	defer out.mu.unlock()
-	if r := o.forbidden(); r != nil && o.goid.Load() == o.last.goid {
-		writeSplit(o, r, o.changedBy(r, quiet))
+	if o.goid.Load() != o.last.goid {
+		return // away for too long
+	}
+	countEnd(o.section.Load(), o.last.site)
+	if r := o.forbidden(); r != nil {
+		writeSplit(o, r, o.effectOf(r, quiet))
 	}
 }
 
@@ -28,19 +32,67 @@ func (o *opened) forbidden() *remoteAccess {
 	return nil
 }
 
-// changedBy reports whether the split by r changed the outcome: the entry's test
-// would have come out otherwise at the end, or the end has overwritten another
-// value than the entry's, and not with the same. That is to be said only if nobody
-// came by (quiet) since the end was reached.
-func (o *opened) changedBy(r *remoteAccess, quiet bool) bool {
+// effect is what a split certainly did to the outcome.
+type effect int
+
+const (
+	unknownEffect effect = iota
+	overwrote            // the end has overwritten another value than the entry's, and not with the same
+	overturned           // the entry's test would have come out otherwise at the end
+)
+
+// effectOf gives that of the split by r. What was overwritten is to be said only
+// if nobody came by (quiet) since the end was reached.
+func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
 	own := o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
 	if r.mode&writes == 0 || own {
-		return false
+		return unknownEffect
 	}
 	if o.what.differs(o.value, o.lastValue) {
-		return true
+		return overturned
 	}
 	overwrites := o.last.mode&writes != 0 && o.allows&OtherVariable == 0 && !(o.ofMap() && o.entry.key == 0)
-	return overwrites && quiet && o.value.known && o.lastValue.known && o.atStore.known &&
-		o.lastValue != o.value && o.atStore != o.lastValue
+	if overwrites && quiet && o.value.known && o.lastValue.known && o.atStore.known &&
+		o.lastValue != o.value && o.atStore != o.lastValue {
+		return overwrote
+	}
+	return unknownEffect
+}
+
+// ends counts how often sections came to their ends, in a hash table; guarded
+// by out.mu.
+var ends [4096]struct {
+	section, site uint32
+	times         uint64
+}
+
+// countEnd counts one. requires: out.mu.
+func countEnd(section, site uint32) {
+	for i, h := 0, mix(uint64(section)<<32|uint64(site)); i < len(ends); i, h = i+1, h+1 {
+		e := &ends[h%uint64(len(ends))]
+		if e.times != 0 && (e.section != section || e.site != site) {
+			continue
+		}
+		e.section, e.site = section, site
+		e.times++
+		return
+	}
+	counters.notWritten.Add(1)
+}
+
+// appendEnds appends the counts, if there are any. requires: out.mu.
+func appendEnds(b []byte) []byte {
+	before := `,"ended":[`
+	for i := range ends {
+		if e := &ends[i]; e.times != 0 {
+			b = appendField(append(b, before...), `{"section":`, uint64(e.section))
+			b = appendField(b, `,"site":`, uint64(e.site))
+			b = append(appendField(b, `,"times":`, e.times), '}')
+			before = ","
+		}
+	}
+	if before == "," {
+		b = append(b, ']')
+	}
+	return b
 }

@@ -8,14 +8,17 @@ import (
 )
 
 // writeSplit writes that r came into section o. requires: out.mu.
-func writeSplit(o *opened, r *remoteAccess, changed bool) {
-	if out.path == "" || !newSplit(o, r, changed) {
+func writeSplit(o *opened, r *remoteAccess, did effect) {
+	if out.path == "" || !newSplit(o, r, did) {
 		return
 	}
 	b := beginRecord("split")
 	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
 	b = append(b, `,"changed":`...)
-	b = strconv.AppendBool(b, changed)
+	b = strconv.AppendBool(b, did != unknownEffect)
+	if did == overturned {
+		b = append(b, `,"overturned":true`...)
+	}
 	b = appendField(b, `,"gap_ns":`, uint64(nanotime()-o.since))
 	b = append(b, `,"entry":`...)
 	b = append(appendSide(b, &o.entry, o.entryText), '}')
@@ -26,29 +29,36 @@ func writeSplit(o *opened, r *remoteAccess, changed bool) {
 	endRecord(append(b, `}}}`...))
 }
 
-// readSections reads INTERLOCK_SECTIONS, "id,id,...": the sections that may be
-// opened.
+// readSections reads INTERLOCK_SECTIONS, "id,id-id,...": the sections that may
+// be opened.
 func readSections() (problem string) {
 	for rest := env("INTERLOCK_SECTIONS"); rest != ""; {
 		var part string
 		part, rest = cut(rest, ',')
-		id, err := strconv.ParseUint(part, 10, 24)
-		if err != nil {
+		first, last := cut(part, '-')
+		if last == "" {
+			last = first
+		}
+		from, err1 := strconv.ParseUint(first, 10, 24)
+		to, err2 := strconv.ParseUint(last, 10, 24)
+		if err1 != nil || err2 != nil {
 			return "INTERLOCK_SECTIONS has a bad id " + strconv.Quote(part)
 		}
-		sectionStates = grow(sectionStates, id)
-		sectionStates[id].wanted = true
-		gate.wanted = true
+		sectionStates = grow(sectionStates, max(from, to))
+		for id := from; id <= to; id++ {
+			sectionStates[id].wanted = true
+			gate.wanted = true
+		}
 	}
 	return ""
 }
 
 // newSplit reports whether this section, split at this remote site before this
 // end, with this outcome, has not been written yet. requires: out.mu.
-func newSplit(o *opened, r *remoteAccess, changed bool) bool {
+func newSplit(o *opened, r *remoteAccess, did effect) bool {
 	const marks = 1 << 63 // pairs of sites do not have it
 	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<1
-	if changed {
+	if did != unknownEffect {
 		key ^= 1
 	}
 	key |= marks

@@ -83,6 +83,7 @@ func runEnv(c *call) int {
 	for _, v := range append(env,
 		"INTERLOCK_OUT="+filepath.Join(ws.Dir, evidenceName),
 		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
+		"INTERLOCK_SECTIONS="+campaign.SectionList(campaign.Opened(pl.plan, nil)),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", c.strength),
 		"INTERLOCK_ENV="+ws.Dir) {
 		name, value, _ := strings.Cut(v, "=")
@@ -141,7 +142,7 @@ func runReport(c *call) int {
 		return c.usage("%v", err)
 	}
 	ws := build.Reopened(rec.Root, rec.Path)
-	m := &monitored{plan: &planned{&static{root: rec.Root, findings: rec.Findings}, ws.Module, rec.Plan}, workspace: ws}
+	m := &monitored{plan: &planned{static: &static{root: rec.Root, findings: rec.Findings}, module: ws.Module, plan: rec.Plan}, workspace: ws}
 	if m.result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, filepath.Join(dir, evidenceName)); err != nil {
 		return c.failed(err)
 	}

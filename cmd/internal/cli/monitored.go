@@ -30,6 +30,9 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range pl.stale {
+		p.line("%s", s)
+	}
 	cfg := campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout, OnlyFlag: "-only"}
 	if c.only != "" {
 		if cfg.Only, err = sitesAt(pl, c.only); err != nil {
@@ -117,7 +120,7 @@ func (c *call) watch(p *progress) func(campaign.Event) {
 	return func(e campaign.Event) {
 		switch e.Kind {
 		case campaign.RunStarted:
-			p.at(e.Run-1, e.Runs, fmt.Sprintf("runs, races caught: %d", caught))
+			p.at(e.Run-1, e.Runs, fmt.Sprintf("runs, bugs caught: %d", caught))
 		case campaign.Caught:
 			caught++
 		case campaign.Measured:

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -199,6 +200,9 @@ func fileURI(path string) string {
 // where it was started, down its stack, to the access. The orders of all
 // flows end on the same number: the accesses met.
 func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
+	if slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return a.Step > 0 }) {
+		return c.stepFlows(f)
+	}
 	var flows []sarifThreadFlow
 	longest := 0
 	for i := range f.Accesses {
@@ -206,14 +210,8 @@ func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
 		if a.Goroutine == nil {
 			continue
 		}
-		flow := sarifThreadFlow{ID: fmt.Sprintf("goroutine %d", a.Goroutine.ID), Message: sarifText{accessText(a)}}
-		for j := len(a.Goroutine.Created) - 1; j >= 0; j-- {
-			flow.Locations = append(flow.Locations, c.step(a.Goroutine.Created[j], "starts the goroutine"))
-		}
-		for j := len(a.Goroutine.Stack) - 1; j > 0; j-- {
-			flow.Locations = append(flow.Locations, c.step(a.Goroutine.Stack[j], "calls"))
-		}
-		flow.Locations = append(flow.Locations, sarifStep{Location: c.location(a.Position, a.Function, accessText(a)), Importance: "essential"})
+		flow := c.wayTo(a)
+		flow.Locations = append(flow.Locations, c.accessStep(a))
 		flows = append(flows, flow)
 	}
 	if len(flows) == 0 {
@@ -229,6 +227,56 @@ func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
 	}
 	if len(flows) == 0 {
 		return nil
+	}
+	return []sarifCodeFlow{{ThreadFlows: flows}}
+}
+
+// wayTo gives the flow of an access's goroutine, from where it was started, up to
+// the access.
+func (c *converter) wayTo(a *finding.Access) sarifThreadFlow {
+	flow := sarifThreadFlow{ID: fmt.Sprintf("goroutine %d", a.Goroutine.ID), Message: sarifText{accessText(a)}}
+	for j := len(a.Goroutine.Created) - 1; j >= 0; j-- {
+		flow.Locations = append(flow.Locations, c.step(a.Goroutine.Created[j], "starts the goroutine"))
+	}
+	for j := len(a.Goroutine.Stack) - 1; j > 0; j-- {
+		flow.Locations = append(flow.Locations, c.step(a.Goroutine.Stack[j], "calls"))
+	}
+	return flow
+}
+
+func (c *converter) accessStep(a *finding.Access) sarifStep {
+	return sarifStep{Location: c.location(a.Position, a.Function, accessText(a)), Importance: "essential"}
+}
+
+// stepFlows gives the flows of a finding whose accesses a run has seen in steps,
+// one a goroutine. The orders of the accesses follow each other, behind all else.
+func (c *converter) stepFlows(f *finding.Finding) []sarifCodeFlow {
+	var flows []sarifThreadFlow
+	at := map[int64]int{} // goroutine -> flow
+	before := 0
+	for _, a := range inSteps(f.Accesses) {
+		if a.Step == 0 || a.Goroutine == nil {
+			continue
+		}
+		i, known := at[a.Goroutine.ID]
+		if !known {
+			i = len(flows)
+			at[a.Goroutine.ID] = i
+			flows = append(flows, c.wayTo(a))
+			before = max(before, len(flows[i].Locations))
+		}
+		step := c.accessStep(a)
+		step.Order = -a.Step // until it is known what comes before
+		flows[i].Locations = append(flows[i].Locations, step)
+	}
+	for _, flow := range flows {
+		for j := range flow.Locations {
+			if step := &flow.Locations[j]; step.Order < 0 {
+				step.Order = before - step.Order
+			} else {
+				step.Order = j + 1
+			}
+		}
 	}
 	return []sarifCodeFlow{{ThreadFlows: flows}}
 }

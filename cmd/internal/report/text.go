@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -40,8 +41,8 @@ func (t *text) finding(f *finding.Finding) {
 	for _, a := range f.Accesses {
 		locks = locks || len(a.Locks) > 0
 	}
-	for i := range f.Accesses {
-		t.access(&f.Accesses[i], locks)
+	for _, a := range inSteps(f.Accesses) {
+		t.access(a, locks)
 	}
 	if len(f.Accesses) == 1 {
 		t.line("    in two goroutines at once")
@@ -95,7 +96,11 @@ func (t *text) access(a *finding.Access, locks bool) {
 	if a.Role != "" && a.Goroutine == nil { // else its stacks say more
 		role = " (" + a.Role + ")"
 	}
-	t.line("    %s of %s at %s in %s%s%s", a.Mode, a.Expr, t.r.place(a.Position), a.Function, held, role)
+	step := ""
+	if a.Step > 0 {
+		step = fmt.Sprintf("%d. ", a.Step)
+	}
+	t.line("    %s%s of %s at %s in %s%s%s", step, a.Mode, a.Expr, t.r.place(a.Position), a.Function, held, role)
 	if a.Source != "" {
 		t.line("        | %s", a.Source)
 	}
@@ -107,6 +112,19 @@ func (t *text) access(a *finding.Access, locks bool) {
 			t.frames(created)
 		}
 	}
+}
+
+// inSteps gives the accesses in the order in which a run has seen them, those
+// that it has not behind them.
+func inSteps(accesses []finding.Access) []*finding.Access {
+	var all []*finding.Access
+	for i := range accesses {
+		all = append(all, &accesses[i])
+	}
+	slices.SortStableFunc(all, func(a, b *finding.Access) int {
+		return cmp.Compare(uint(a.Step-1), uint(b.Step-1)) // 0 comes last
+	})
+	return all
 }
 
 // own leaves out the frames of package testing, which every test has.
@@ -127,12 +145,20 @@ func (t *text) evidence(e *finding.Evidence) {
 		s += ", tests of " + e.Test
 	}
 	if e.Harmful {
-		s += "; that run's tests failed"
+		s += harm(e)
 	}
 	t.line("%s", s)
 	if e.Replay != "" {
 		t.line("    replay: %s", e.Replay)
 	}
+}
+
+// harm says that tests failed where the bug was seen.
+func harm(e *finding.Evidence) string {
+	if e.Pattern != "" {
+		return "; harmful: tests failed in such a run, and pass without noise"
+	}
+	return "; that run's tests failed"
 }
 
 func (t *text) fix(fix *finding.Fix) {

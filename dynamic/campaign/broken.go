@@ -1,0 +1,138 @@
+package campaign
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// broken makes the finding of a section that was split.
+func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]Outcome) *finding.Finding {
+	told := &seen.told
+	entry, remote, end := t.access(cfg, told.split.Entry), t.access(cfg, told.split.Remote), t.access(cfg, told.split.End)
+	entry.Step, remote.Step, end.Step = 1, 2, 3
+	harmed := t.harmed(seen, plain)
+	v := finding.Variable(section.Variables[0])
+	words := wordsOf(section.Kind)
+	f := &finding.Finding{
+		Code: words.code, Status: finding.Predicted,
+		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(remote.Mode), told.split.Pattern()),
+		Message:  words.story(&told.split, &entry, &remote, &end),
+		Variable: v,
+		Accesses: []finding.Access{end, entry, remote},
+		Section:  t.sectionFor(section, told.split.End.Site),
+		Evidence: &finding.Evidence{
+			Engine: "watch", Run: told.run, Runs: t.runs - t.rested[section.ID], Hits: len(seen.hits), Count: seen.count,
+			Seed: told.seed, Test: told.test, Harmful: len(harmed) > 0,
+			Pattern: told.split.Pattern(), Changed: told.split.Changed,
+		},
+	}
+	if t.certain(section, seen, harmed) {
+		f.Status = finding.Confirmed
+	} else {
+		f.Notes = append(f.Notes, unproven(section.Kind, len(harmed) > 0))
+	}
+	f.Evidence.Replay = replay(cfg, told.strength, f)
+	if n := t.runs; n != f.Evidence.Runs {
+		f.Notes = append(f.Notes, fmt.Sprintf("open in %d of the campaign's %d runs; the others looked for further bugs", f.Evidence.Runs, n))
+	}
+	return f
+}
+
+// unproven says why a split is no proof.
+func unproven(kind string, failed bool) string {
+	switch {
+	case kind == plan.Invariant && failed:
+		return "predicted: tests failed in such a run, but in others too, so the split need not be why"
+	case kind == plan.Invariant:
+		return "predicted: the two accesses follow each other in the code, and no test that failed says that they belong together"
+	}
+	return "predicted: the section was split, but no run shows that this changed what the program does"
+}
+
+// words are those for the sections of a kind.
+type words struct {
+	code             finding.Code
+	both, entry, end string
+}
+
+func wordsOf(kind string) words {
+	switch kind {
+	case plan.LoadAndStore:
+		return words{finding.LoadAndStore, "load and store", "the load", "the store"}
+	case plan.TestAndUse:
+		return words{finding.TestAndUse, "test and use", "the test", "the use"}
+	case plan.UserSection:
+		return words{finding.Interleaved, "declared atomic section", "the first access", "the last"}
+	}
+	return words{finding.Interleaved, "consecutive accesses", "the first", "the second"}
+}
+
+// story tells what happened, in its order.
+func (w words) story(s *evidence.SplitSection, entry, remote, end *finding.Access) string {
+	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; had one gone after the other, it would have come out otherwise: %s.%s",
+		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry,
+		roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end,
+		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Pattern(), w.effect(s))
+}
+
+// effect says what came of it.
+func (w words) effect(s *evidence.SplitSection) string {
+	switch {
+	case s.Overturned:
+		return " The outcome was changed: at the end, what was asked at the entry had another answer."
+	case s.Changed:
+		return fmt.Sprintf(" The outcome was changed: the end overwrote what goroutine %d had written.", s.Remote.GID)
+	}
+	return ""
+}
+
+// roughly leaves out digits that nobody reads.
+func roughly(d time.Duration) time.Duration {
+	for unit := time.Second; unit > time.Nanosecond; unit /= 1000 {
+		if d >= unit {
+			return d.Round(unit / 10)
+		}
+	}
+	return d
+}
+
+func plainVerb(m finding.Mode) string { return strings.TrimPrefix(string(m), "atomic-") }
+
+// sectionFor gives the section as findings have it, with the end at the site first.
+func (t *tally) sectionFor(s *plan.Section, site uint32) *finding.Section {
+	out := &finding.Section{Kind: s.Kind, Function: s.Function, Entry: t.position(s.Entry), EntryCall: place1(s.File, s.EntryCall), Length: s.Length}
+	for i := range s.Ends {
+		e := &s.Ends[i]
+		if out.End.File == "" && e.Site == site {
+			out.End, out.EndCall, out.Allows = t.position(e.Site), place1(s.File, e.EndCall), modes(e.Allows)
+			continue
+		}
+		out.More = append(out.More, finding.SectionEnd{Position: t.position(e.Site), Call: place1(s.File, e.EndCall), Allows: modes(e.Allows)})
+	}
+	return out
+}
+
+func (t *tally) position(site uint32) finding.Position {
+	s := t.plan.Site(site)
+	return finding.Position{File: s.File, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndCol}
+}
+
+func place1(file string, p *plan.Place) *finding.Position {
+	if p == nil {
+		return nil
+	}
+	return &finding.Position{File: file, Line: p.Line, Column: p.Column, EndLine: p.EndLine, EndColumn: p.EndCol}
+}
+
+func modes(allows []plan.Mode) []finding.Mode {
+	out := []finding.Mode{}
+	for _, m := range allows {
+		out = append(out, finding.Mode(m))
+	}
+	return out
+}
