@@ -2,29 +2,37 @@ package atomicsets
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // AddSections gives p the atomic sections that findings speak of, in the order
-// of the findings. A section is left out where its entry or end is not exactly
-// one monitored site, where both are one site (x++ has no gap to come into), or
-// where they are not in one function.
+// of the findings. A section is left out where its entry or all its ends are not
+// exactly one monitored site each, where both are one site (x++ has no gap to
+// come into), or where they are not in the section's function.
 func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 	at := newIndex(p)
-	names := map[string]int{}
 	for _, f := range findings {
-		s, ok := at.section(f)
-		if !ok {
-			continue
+		if s, ok := at.section(f); ok {
+			addSection(p, s)
 		}
-		s.ID = uint32(len(p.Sections) + 1)
-		if names[s.Name]++; names[s.Name] > 1 {
-			s.Name = fmt.Sprintf("%s #%d", s.Name, names[s.Name])
-		}
-		p.Sections = append(p.Sections, s)
 	}
+	return checked(p)
+}
+
+// addSection gives s its id, and a name that no other section has.
+func addSection(p *plan.Plan, s plan.Section) {
+	s.ID = uint32(len(p.Sections) + 1)
+	base := s.Name
+	for n := 2; slices.ContainsFunc(p.Sections, func(o plan.Section) bool { return o.Name == s.Name }); n++ {
+		s.Name = fmt.Sprintf("%s #%d", base, n)
+	}
+	p.Sections = append(p.Sections, s)
+}
+
+func checked(p *plan.Plan) error {
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("adding sections to the plan of %s: %w", p.Module, err)
 	}
@@ -33,27 +41,70 @@ func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 
 // section makes the section of f, which has no id yet.
 func (at index) section(f *finding.Finding) (plan.Section, bool) {
-	if f.Section == nil {
+	from := f.Section
+	if from == nil {
 		return plan.Section{}, false
 	}
-	entry, end := at.one(f.Section.Entry, plan.Read), at.one(f.Section.End, plan.Write)
-	if entry == nil || end == nil || entry.ID == end.ID || entry.Function != end.Function || entry.Package != end.Package {
+	entry := at.one(from.Entry, plan.Read)
+	if entry == nil {
 		return plan.Section{}, false
 	}
-	allows := []plan.Mode{}
-	for _, m := range f.Section.Allows {
-		allows = append(allows, plan.Mode(m))
-	}
-	return plan.Section{
-		Kind:      f.Section.Kind,
-		Name:      fmt.Sprintf("%s %s.%s %s", f.Section.Kind, entry.Package, entry.Function, f.Variable.Name),
-		File:      entry.File,
+	s := plan.Section{
+		Kind:      from.Kind,
+		Package:   entry.Package,
 		Function:  entry.Function,
+		File:      entry.File,
 		Variables: []plan.Variable{entry.Variable},
 		Entry:     entry.ID,
-		Ends:      []plan.End{{Site: end.ID, Allows: allows}},
+		EntryCall: place(from.EntryCall),
+		Length:    from.Length,
 		Finding:   f.ID,
-	}, true
+	}
+	if from.EntryCall != nil {
+		s.Package, s.Function, s.File = f.Accesses[0].Package, from.Function, from.EntryCall.File
+	}
+	at.addEnd(&s, from.End, from.EndCall, from.Allows)
+	for _, e := range from.More {
+		at.addEnd(&s, e.Position, e.Call, e.Allows)
+	}
+	s.Name = sectionName(&s, f.Variable.Name)
+	return s, len(s.Ends) > 0
+}
+
+// sectionName is that of findings and of tables. It has no line numbers, so
+// that it survives edits.
+func sectionName(s *plan.Section, variable string) string {
+	return fmt.Sprintf("%s %s.%s %s", s.Kind, s.Package, s.Function, variable)
+}
+
+// addEnd gives s an end at pos, or in the call that leads there.
+func (at index) addEnd(s *plan.Section, pos finding.Position, call *finding.Position, allows []finding.Mode) {
+	end := at.one(pos, plan.Write)
+	if end == nil && s.Kind != plan.LoadAndStore {
+		end = at.one(pos, plan.Read)
+	}
+	switch {
+	case end == nil:
+	case call == nil && (end.Function != s.Function || end.Package != s.Package || end.File != s.File):
+	case call != nil && call.File != s.File:
+	case end.ID == s.Entry && call == nil && s.EntryCall == nil:
+	default:
+		e := plan.End{Site: end.ID, EndCall: place(call), Allows: []plan.Mode{}}
+		for _, m := range allows {
+			e.Allows = append(e.Allows, plan.Mode(m))
+		}
+		s.Ends = append(s.Ends, e)
+		if !slices.Contains(s.Variables, end.Variable) {
+			s.Variables = append(s.Variables, end.Variable)
+		}
+	}
+}
+
+func place(p *finding.Position) *plan.Place {
+	if p == nil {
+		return nil
+	}
+	return &plan.Place{Line: p.Line, Column: p.Column, EndLine: p.EndLine, EndCol: p.EndColumn}
 }
 
 // one gives the monitored site at pos, plain or atomic, if there is exactly one.

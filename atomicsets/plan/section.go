@@ -26,6 +26,7 @@ type Section struct {
 	// Name is the key of the section in reviewed files. It has no line
 	// numbers, so that it survives edits elsewhere in the file.
 	Name     string `json:"name"`
+	Package  string `json:"package"`  // import path, of Function
 	File     string `json:"file"`     // slash path, relative to the module's root
 	Function string `json:"function"` // that has both halves, as in Site
 	// Variables are those that the section holds together, the entry's first.

@@ -70,6 +70,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	case "-version", "--version":
 		name = "version"
 	}
+	name, args = subcommand(name, args)
 	c := &call{ctx, stdout, stderr, nil}
 	cmd := find(name)
 	if cmd == nil {

@@ -26,11 +26,11 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
-	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &envCommand, &reportCommand, &explainCommand, &versionCommand, helpCommand()}
+	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &sectionsCommand, &envCommand, &reportCommand, &explainCommand, &versionCommand, helpCommand()}
 }
 
 func find(name string) *command {
-	for _, c := range commands() {
+	for _, c := range append(commands(), subcommands()...) {
 		if c.name == name {
 			return c
 		}
@@ -53,6 +53,7 @@ type options struct {
 	prob      int
 	noise     string
 	only      string
+	sections  string
 	suspected bool
 	write     bool
 	folder    string // of env

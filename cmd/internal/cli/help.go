@@ -56,10 +56,11 @@ func runHelp(c *call) int {
 		}
 		io.WriteString(c.stdout, outro)
 		return exitClean
-	case 1:
-		cmd := find(c.packages[0])
+	case 1, 2: // such as sections refresh
+		name := strings.Join(c.packages, " ")
+		cmd := find(name)
 		if cmd == nil {
-			return c.usage("unknown command %q: `interlock help` lists the commands", c.packages[0])
+			return c.usage("unknown command %q: `interlock help` lists the commands", name)
 		}
 		cmd.help(c.stdout)
 		return exitClean

@@ -24,6 +24,7 @@ module's root, or to the folder of go.work if one is in force.`,
 		{"interlock plan -format json ./... >plan.json", "with the skipped ones too, for programs"},
 	},
 	flags: func(fs *flag.FlagSet, o *options) {
+		sectionsFlag(fs, o, defaultSections)
 		depsFlag(fs, o)
 		o.format = "text"
 		fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {

@@ -48,15 +48,29 @@ type planned struct {
 	static *static
 	module *build.Module
 	plan   *plan.Plan
+	stale  []atomicsets.Stale // what the repository file says in vain
 }
 
 // uncompiled is what the compiler said where some packages do not compile and
 // others do, or "".
 func (p *planned) uncompiled() string { return cmp.Or(p.module.Uncompiled, p.static.uncompiled) }
 
-// makePlan loads the packages, as seen from dir, finds the sites, and asks the
-// static side.
+// makePlan makes the plan of the packages, as seen from dir, with the atomic
+// sections that the repository file leaves in it.
 func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned, error) {
+	pl, err := c.makeInferred(p, dir, buildFlags)
+	if err != nil {
+		return nil, err
+	}
+	if pl.stale, err = c.reviewSections(pl); err != nil {
+		return nil, err
+	}
+	return pl, nil
+}
+
+// makeInferred loads the packages, as seen from dir, finds the sites, and asks
+// the static side. Nobody has reviewed the sections of its plan.
+func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*planned, error) {
 	p.say("loading the packages")
 	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Deps: c.deps, NoTests: !c.runsTests})
 	if err != nil {
@@ -80,8 +94,9 @@ func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned,
 	if err != nil {
 		return nil, fmt.Errorf("making the plan: %w", err)
 	}
-	if err := atomicsets.AddSections(pl, st.findings); err != nil {
+	made := &planned{static: st, module: m, plan: pl}
+	if err := c.inferSections(made); err != nil {
 		return nil, err
 	}
-	return &planned{st, m, pl}, nil
+	return made, nil
 }
