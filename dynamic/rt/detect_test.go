@@ -17,7 +17,9 @@ func TestRace(t *testing.T) {
 			}
 			for seed := range n {
 				r := (&run{program: name, seed: seed}).do(t)
-				r.expectClean(t)
+				if !strings.HasPrefix(r.stderr, "fatal error: concurrent map ") { // what a racy map may come to
+					r.expectClean(t)
+				}
 				if checkRaces(t, r) {
 					hits++
 				}

@@ -31,10 +31,10 @@ var topLevel = []string{
 }
 
 // rtMayImport is what the injected monitor may import. Each of these is in
-// nearly every Go program already, starts no goroutine, and changes nothing
-// that a program can see by being linked in.
+// nearly every Go program already, or imports nothing else but such, starts no
+// goroutine, and changes nothing that a program can see by being linked in.
 var rtMayImport = []string{
-	"math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic", "syscall", "time", "unsafe",
+	"hash/maphash", "math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic", "syscall", "time", "unsafe",
 }
 
 // goPackage is one folder with Go files.

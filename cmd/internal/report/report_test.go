@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,27 @@ func cycle() *Report {
 	return &Report{Command: "check", Version: "v0.1.0", Findings: []*finding.Finding{f}}
 }
 
+// split is a report with an atomic section that another goroutine came into.
+func split() *Report {
+	access := func(step, line int, goroutine int64, mode finding.Mode) finding.Access {
+		return finding.Access{
+			Position: finding.Position{File: "pool.go", Line: line, Column: 2}, Package: "m/bank", Function: "(*Pool).Take", Expr: "p.idle", Mode: mode, Step: step,
+			Goroutine: &finding.Goroutine{ID: goroutine, Stack: []finding.Frame{
+				{Function: "bank.(*Pool).Take", File: "pool.go", Line: line}, {Function: "bank.TestPool.func1", File: "pool_test.go", Line: 12},
+			}},
+		}
+	}
+	f := &finding.Finding{
+		Code: finding.TestAndUse, Status: finding.Confirmed, Title: "test and use of Pool.idle split by a remote write (R-w-W)",
+		Message:  "The outcome was changed: at the end, what was asked at the entry had another answer.",
+		Variable: finding.Variable{Package: "m/bank", Type: "Pool", Name: "idle", Kind: "field"},
+		Accesses: []finding.Access{access(3, 16, 7, finding.Write), access(1, 9, 7, finding.Read), access(2, 16, 8, finding.Write)},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 4, Count: 6, Seed: 1, Pattern: "R-w-W", Changed: true, Harmful: true},
+	}
+	finding.Seal([]*finding.Finding{f})
+	return &Report{Command: "test", Version: "v0.1.0", Findings: []*finding.Finding{f}}
+}
+
 func render(t *testing.T, h Handler, r *Report) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -115,7 +137,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func TestSampleIsValid(t *testing.T) {
-	for _, f := range append(sample().Findings, cycle().Findings...) {
+	for _, f := range slices.Concat(sample().Findings, cycle().Findings, split().Findings) {
 		if err := f.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -132,6 +154,7 @@ func TestGolden(t *testing.T) {
 		"empty":       {Command: "check", Version: "v0.1.0"},
 		"interrupted": interrupted,
 		"cycle":       cycle(),
+		"split":       split(),
 	} {
 		for _, format := range Formats() {
 			h, err := For(format)

@@ -65,6 +65,18 @@ func TestSARIFStructure(t *testing.T) {
 	}
 }
 
+// The steps of a split section follow each other, over two flows.
+func TestSARIFThreadFlowsOfASplit(t *testing.T) {
+	flows := sarifOf(t, split()).Results[0].CodeFlows[0].ThreadFlows
+	if len(flows) != 2 || len(flows[0].Locations) != 3 || len(flows[1].Locations) != 2 {
+		t.Fatalf("%d flows, want the owner's with two accesses and the other's with one: %+v", len(flows), flows)
+	}
+	entry, end, remote := flows[0].Locations[1].Order, flows[0].Locations[2].Order, flows[1].Locations[1].Order
+	if entry+1 != remote || remote+1 != end || flows[0].Locations[0].Order >= entry {
+		t.Errorf("orders: entry %d, remote %d, end %d", entry, remote, end)
+	}
+}
+
 func TestSARIFThreadFlowsMeetAtTheCollision(t *testing.T) {
 	run := sarifOf(t, sample())
 	var flows []sarifThreadFlow
