@@ -1,0 +1,334 @@
+package pointsto
+
+import (
+	"fmt"
+	"go/types"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/tools/go/callgraph/rta"
+	"golang.org/x/tools/go/callgraph/vta"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/pointsto/load"
+)
+
+// Options say what is known of the program.
+type Options struct {
+	// Open: packages of other modules may import those of the program, and call
+	// what they export from any goroutine. Without it the program is all that
+	// there is, as for a test binary.
+	Open bool
+}
+
+// program is an analysis on its way.
+type program struct {
+	*flows
+	loaded    *load.Program
+	opts      Options
+	reachable []*ssa.Function         // in the order of the source, more or less
+	methods   map[int][]*ssa.Function // by the id of their receiver
+	ctx       contexts
+	entered   map[*ssa.Function]bool // code that we do not see may call it
+	printers  map[*ssa.Function]bool // printing may call it
+	globals   map[*ssa.Global]*globalUse
+	// What there is between seen and unseen code.
+	left         map[int]bool           // ids of types of which unseen code has objects
+	offered      map[*ssa.Function]bool // functions that unseen code has
+	doors        map[doorKey]*door
+	throughDoors []doorCall
+	unseenCalls  map[ssa.CallInstruction]bool
+	byName       bool // methods are called, or functions made, by reflection
+	touched      map[types.Type]marks
+
+	changed bool            // entered or printers has grown
+	live    []*ssa.Function // somebody runs them
+	built   int             // so many of them are in the graph
+	took    []Step
+}
+
+// Step is one step of the analysis, and the time since its beginning at its end.
+type Step struct {
+	Name string
+	At   time.Duration
+}
+
+type globalUse struct {
+	by     []*ssa.Function
+	shared bool
+}
+
+// Analyze works out for a program which objects several goroutines may reach,
+// and which code they may run at the same time.
+func Analyze(p *load.Program, o Options) *Result {
+	began := time.Now()
+	a := &program{
+		flows: newFlows(), loaded: p, opts: o,
+		methods: map[int][]*ssa.Function{}, entered: map[*ssa.Function]bool{}, printers: map[*ssa.Function]bool{},
+		globals: map[*ssa.Global]*globalUse{},
+		left:    map[int]bool{}, offered: map[*ssa.Function]bool{}, doors: map[doorKey]*door{}, unseenCalls: map[ssa.CallInstruction]bool{},
+		touched: map[types.Type]marks{},
+	}
+	a.unseen = a.callUnseen
+	a.graph.grow, a.graph.marked = a.growMarks, a.noteMarks
+	done := func(what string) { a.took = append(a.took, Step{what, time.Since(began)}) }
+	a.reach()
+	done("reachable code")
+	a.callGraph()
+	done("call graph")
+	a.captures()
+	a.solve()
+	done("escape")
+	a.countUses()
+	done("uses")
+	return &Result{program: a}
+}
+
+// reach finds the functions that may run.
+func (a *program) reach() {
+	var roots []*ssa.Function
+	for _, m := range a.loaded.Mains {
+		roots = append(roots, m.Func("init"), m.Func("main"))
+	}
+	for fn := range a.enterable() {
+		roots = append(roots, fn)
+	}
+	if len(roots) == 0 {
+		return
+	}
+	res := rta.Analyze(roots, false)
+	a.reachable = slices.SortedFunc(maps.Keys(res.Reachable), func(f, g *ssa.Function) int {
+		if f.Pos() != g.Pos() {
+			return int(f.Pos() - g.Pos())
+		}
+		return compareNames(f, g)
+	})
+	for _, fn := range a.reachable {
+		if recv := fn.Signature.Recv(); recv != nil {
+			t := a.receiver(recv.Type())
+			a.methods[t] = append(a.methods[t], fn)
+		}
+	}
+}
+
+func compareNames(f, g *ssa.Function) int {
+	switch a, b := f.String(), g.String(); {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// methodsOf gives the methods of t, or of what it points to, that may run.
+func (a *program) methodsOf(t types.Type) []*ssa.Function { return a.methods[a.receiver(t)] }
+
+// receiver numbers the types that have methods, a type and pointers to it alike.
+func (a *program) receiver(t types.Type) int { return a.id(deref(t)) }
+
+func (a *program) callGraph() {
+	set := map[*ssa.Function]bool{}
+	for _, fn := range a.reachable {
+		set[fn] = true
+	}
+	a.ctx = contexts{of: map[*ssa.Function]context{}, calls: map[*ssa.Function][]ssa.CallInstruction{}}
+	a.ctx.found = func(fn *ssa.Function) { a.live = append(a.live, fn) }
+	a.ctx.to = calleesOf(vta.CallGraph(set, nil))
+	for _, fn := range a.reachable {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				if call, ok := instr.(ssa.CallInstruction); ok {
+					a.ctx.calls[fn] = append(a.ctx.calls[fn], call)
+					if static := call.Common().StaticCallee(); static != nil && !slices.Contains(a.ctx.to[call], static) {
+						a.ctx.to[call] = append(a.ctx.to[call], static)
+					}
+				}
+			}
+		}
+	}
+	a.ctx.findBeside(a.reachable)
+	a.beside = a.ctx.beside
+}
+
+// captures finds what closures capture.
+func (a *program) captures() {
+	for _, fn := range a.reachable {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				if mk, ok := instr.(*ssa.MakeClosure); ok {
+					a.capture(mk)
+				}
+			}
+		}
+	}
+}
+
+// buildFlow takes the functions into the graph that have been found to run.
+func (a *program) buildFlow() {
+	for ; a.built < len(a.live); a.built++ {
+		fn := a.live[a.built]
+		if modelOf(fn).apply != nil {
+			continue
+		}
+		a.findByName(fn)
+		a.noteGlobals(fn)
+		a.function(fn)
+		for _, call := range a.ctx.calls[fn] {
+			a.call(call, a.ctx.to[call])
+		}
+	}
+}
+
+// noteGlobals notes which package variables fn uses.
+func (a *program) noteGlobals(fn *ssa.Function) {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			for _, op := range instr.Operands(nil) {
+				g, ok := (*op).(*ssa.Global)
+				if !ok {
+					continue
+				}
+				u := a.globals[g]
+				if u == nil {
+					u = new(globalUse)
+					a.globals[g] = u
+				}
+				if len(u.by) == 0 || u.by[len(u.by)-1] != fn {
+					u.by = append(u.by, fn)
+				}
+			}
+		}
+	}
+}
+
+// solve finds out together who runs what, and what they share: each bears on
+// the other.
+func (a *program) solve() {
+	for _, m := range a.loaded.Mains {
+		a.ctx.add(m.Func("init"), inInit)
+		a.ctx.add(m.Func("main"), inMain)
+	}
+	for fn := range a.enterable() {
+		a.enterOnce(fn)
+	}
+	if a.opts.Open {
+		a.open()
+	}
+	for fn := range a.ctx.beside {
+		a.graph.mark(a.node(fn), reaches)
+	}
+	for {
+		a.changed = false
+		a.spreadContexts()
+		a.buildFlow()
+		a.shareGlobals()
+		a.graph.spread()
+		if !a.changed && a.built == len(a.live) {
+			return
+		}
+	}
+}
+
+func (a *program) spreadContexts() {
+	for fn := range a.entered {
+		a.ctx.add(fn, anyone)
+	}
+	for fn := range a.printers { // whoever prints
+		a.ctx.add(fn, anyone)
+	}
+	a.spreadDoors()
+	a.ctx.spread()
+}
+
+// shareGlobals: what started goroutines use is shared.
+func (a *program) shareGlobals() {
+	for g, u := range a.globals {
+		if u.shared {
+			continue
+		}
+		var by context
+		for _, fn := range u.by {
+			by |= a.ctx.of[fn]
+		}
+		if parallel(by, by) {
+			u.shared, a.changed = true, true
+			a.graph.mark(a.node(g), reaches)
+		}
+	}
+}
+
+// growMarks says what follows for the objects that a node of type t leads to.
+func (a *program) growMarks(n node, t types.Type, m marks) {
+	if c := contentMarks(m); c != 0 {
+		for _, p := range a.within(t) {
+			a.graph.mark(p.contents, c)
+		}
+	}
+	if types.IsInterface(t) {
+		return
+	}
+	a.touch(t, m)
+	if m&leaves != 0 {
+		a.leave(t)
+	}
+	if m&printed != 0 {
+		a.print(n, t)
+	}
+}
+
+// touch notes what unseen code, and code that prints, may do to what a value
+// of type t leads to. Marks do not tell it of what holds no pointers.
+func (a *program) touch(t types.Type, m marks) {
+	if m &= leaves | unknown | printed; m&^a.touched[t] == 0 {
+		return
+	}
+	a.touched[t] |= m
+	by := uses{reads: anyone}
+	if m&(leaves|unknown) != 0 {
+		by.writes = anyone
+	}
+	for _, p := range a.within(t) {
+		p.outside.add(by)
+		for _, part := range a.whole(p.typ) {
+			part.outside.add(by)
+		}
+	}
+}
+
+// print: what n holds is printed.
+func (a *program) print(n node, t types.Type) {
+	for _, fn := range a.methodsOf(t) {
+		if !slices.Contains(printMethods, fn.Name()) || len(fn.Params) == 0 {
+			continue
+		}
+		if types.Identical(fn.Params[0].Type(), t) {
+			a.connect(n, a.node(fn.Params[0]), flow)
+		}
+		if !a.printers[fn] {
+			a.printers[fn], a.changed = true, true
+		}
+	}
+}
+
+// noteMarks enters functions that unseen code may call, and lets calls of
+// unseen code lead there.
+func (a *program) noteMarks(n node, m marks) {
+	if m&unknown != 0 {
+		for _, call := range a.dynamic[n] {
+			a.callUnseen(call)
+		}
+	}
+	if m&leaves != 0 {
+		if fn := a.functions[n]; fn != nil {
+			a.enterOnce(fn)
+			a.offer(fn)
+		}
+	}
+}
+
+// String tells the size of the analysis.
+func (a *program) String() string {
+	return fmt.Sprintf("%d functions, %d nodes, %d edges", len(a.live), len(a.marks), len(a.edges))
+}

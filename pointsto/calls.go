@@ -1,0 +1,163 @@
+package pointsto
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/callgraph"
+	"golang.org/x/tools/go/ssa"
+)
+
+// callees lists what the calls of a program may call.
+type callees map[ssa.CallInstruction][]*ssa.Function
+
+func calleesOf(g *callgraph.Graph) callees {
+	all := callees{}
+	add := func(site ssa.CallInstruction, fn *ssa.Function) {
+		if !slices.Contains(all[site], fn) {
+			all[site] = append(all[site], fn)
+		}
+	}
+	for _, n := range g.Nodes {
+		for _, e := range n.Out {
+			if e.Site != nil {
+				add(e.Site, e.Callee.Func)
+			}
+		}
+	}
+	return all
+}
+
+// call adds the flow of a call to and from its callees.
+func (f *flows) call(call ssa.CallInstruction, to []*ssa.Function) {
+	common := call.Common()
+	if b, ok := common.Value.(*ssa.Builtin); ok {
+		f.builtin(call, b)
+		return
+	}
+	if _, isGo := call.(*ssa.Go); isGo && !runsAtOnce(call) {
+		f.started(common)
+	}
+	if common.StaticCallee() == nil {
+		// Code that we do not see may have given what is called here.
+		n := f.node(common.Value)
+		f.dynamic[n] = append(f.dynamic[n], call)
+		if f.has(n, unknown) {
+			f.unseen(call)
+		}
+	}
+	for _, fn := range to {
+		f.into(call, fn)
+	}
+}
+
+// started: all that a go statement hands over is shared from now on.
+func (f *flows) started(common *ssa.CallCommon) {
+	f.mark(f.node(common.Value), reaches)
+	for _, a := range common.Args {
+		f.mark(f.node(a), reaches)
+	}
+}
+
+// leaveBy: the call goes to code that we do not see.
+func (f *flows) leaveBy(call ssa.CallInstruction) {
+	common := call.Common()
+	for _, a := range common.Args {
+		f.mark(f.node(a), leaves)
+	}
+	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
+}
+
+// resultsFrom calls do for each result of the call that holds pointers.
+func (f *flows) resultsFrom(call ssa.CallInstruction, do func(i int, n node)) {
+	v, ok := call.(*ssa.Call)
+	if !ok {
+		return
+	}
+	for i := range v.Call.Signature().Results().Len() {
+		if n := f.result(v, v.Call.Signature(), i); n != none {
+			do(i, n)
+		}
+	}
+}
+
+// into adds the flow between a call and one of its callees.
+func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
+	args := call.Common().Args
+	if call.Common().IsInvoke() {
+		args = append([]ssa.Value{call.Common().Value}, args...)
+	}
+	if readsExitCode(call) {
+		return
+	}
+	m := modelOf(fn)
+	if m.apply != nil {
+		m.apply(f, call, args)
+		return
+	}
+	if len(fn.Blocks) == 0 {
+		if m.keepsNothing {
+			f.resultsFrom(call, func(_ int, n node) { f.setObject(n) })
+		} else {
+			f.leaveBy(call)
+		}
+		return
+	}
+	for i, p := range fn.Params {
+		if i >= len(args) || m.ignores(i, args[i]) {
+			continue
+		}
+		if i == 0 && call.Common().IsInvoke() {
+			// Of all that the interface may hold only what has the method's
+			// receiver as its type comes here.
+			f.connect(f.box(p.Type()), f.node(p), flow)
+			f.connect(f.node(args[0]), f.node(p), foreign)
+			continue
+		}
+		f.connect(f.node(args[i]), f.node(p), flow)
+	}
+	f.resultsFrom(call, func(i int, n node) { f.connect(f.result(fn, fn.Signature, i), n, flow) })
+}
+
+func (f *flows) builtin(call ssa.CallInstruction, b *ssa.Builtin) {
+	args := call.Common().Args
+	v, _ := call.(*ssa.Call)
+	if _, isGo := call.(*ssa.Go); isGo {
+		f.started(call.Common())
+	}
+	switch b.Name() {
+	case "append":
+		if v == nil {
+			return
+		}
+		f.connect(f.node(args[0]), f.node(v), flow)
+		f.setObject(f.node(v)) // the elements may have moved
+	case "recover":
+		if v != nil {
+			f.connect(f.panics, f.node(v), flow)
+		}
+	case "ssa:wrapnilchk":
+		f.connect(f.node(args[0]), f.node(v), flow)
+	case "Add", "Slice", "SliceData", "StringData":
+		f.unsafeBuiltin(v, args[0])
+	}
+}
+
+// unsafeBuiltin: what is made of x is x, as elements or as one value.
+func (f *flows) unsafeBuiltin(v *ssa.Call, x ssa.Value) {
+	if v == nil {
+		return
+	}
+	f.connect(f.node(x), f.node(v), flow)
+	for _, t := range []types.Type{x.Type(), v.Type()} {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			f.merge(f.elem(u.Elem()), f.deref(u.Elem()))
+		case *types.Slice:
+			f.merge(f.elem(u.Elem()), f.deref(u.Elem()))
+		default: // unsafe.Pointer, or the bytes of a string
+			f.mark(f.node(v), unknown)
+			f.mark(f.node(x), leaves)
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package pointsto
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Verdict is what the whole program says of a site.
+type Verdict int
+
+const (
+	Unjudged     Verdict = iota // no code that the program may run was found there
+	MaybeShared                 // it may race, for all that is known
+	Local                       // only one goroutine can reach the object
+	NotParallel                 // the variable is accessed by goroutines that follow each other only
+	NeverWritten                // nobody writes the variable once others can reach its object
+)
+
+// Reason gives the plan's reason to skip a site; "" if it is none.
+func (v Verdict) Reason() plan.Reason {
+	switch v {
+	case Local:
+		return plan.WholeLocal
+	case NotParallel:
+		return plan.WholeNotParallel
+	case NeverWritten:
+		return plan.WholeStationary
+	}
+	return ""
+}
+
+// Site is a judged site.
+type Site struct {
+	Key     plan.Key
+	Verdict Verdict
+}
+
+// Result answers questions about a program. It is not safe for concurrent use.
+type Result struct {
+	program *program
+	exprs   map[ast.Expr][]access
+	sites   map[plan.Key]*site
+}
+
+// access is where an expression of the source is evaluated: the value that it
+// gives, or the address that it writes to.
+type access struct {
+	in      *ssa.Function
+	value   ssa.Value
+	store   *ssa.Store
+	address bool // value is the address
+}
+
+// site is what the source's site became in the program: one place and one
+// pointer for each function that its code was compiled to.
+type site struct {
+	verdict Verdict
+	by      context
+	nodes   []node
+}
+
+// Sites judges all sites of the main modules. A site whose file belongs to
+// several packages, such as a package with and without its tests, is judged by
+// the worst.
+func (r *Result) Sites() []Site {
+	r.judge()
+	all := make([]Site, 0, len(r.sites))
+	for k, s := range r.sites {
+		all = append(all, Site{k, s.verdict})
+	}
+	return all
+}
+
+func (r *Result) judge() {
+	if r.sites != nil {
+		return
+	}
+	r.sites = map[plan.Key]*site{}
+	r.findExprs()
+	for _, p := range r.program.loaded.Own {
+		for _, a := range plan.Enumerate(p.Package) {
+			k := a.Site.Key()
+			s := r.sites[k]
+			if s == nil {
+				s = new(site)
+				r.sites[k] = s
+			}
+			r.judgeAccess(s, &a)
+		}
+	}
+}
+
+// findExprs finds the values of the expressions in the main modules' code.
+func (r *Result) findExprs() {
+	r.exprs = map[ast.Expr][]access{}
+	for _, fn := range r.program.live {
+		for _, b := range fn.Blocks {
+			for i, instr := range b.Instrs {
+				ref, ok := instr.(*ssa.DebugRef)
+				if !ok {
+					continue
+				}
+				a := access{in: fn, value: ref.X, address: ref.IsAddr}
+				if i > 0 && !ref.IsAddr {
+					if st, ok := b.Instrs[i-1].(*ssa.Store); ok && st.Val == ref.X {
+						a.store = st
+					}
+				}
+				r.exprs[ref.Expr] = append(r.exprs[ref.Expr], a)
+			}
+		}
+	}
+}
+
+// judgeAccess adds to s what is known of one access in the source.
+func (r *Result) judgeAccess(s *site, a *plan.Access) {
+	for _, acc := range r.accesses(ast.Unparen(a.Node)) {
+		l, ok := r.program.locate(a, acc)
+		if !ok {
+			s.add(MaybeShared)
+			continue
+		}
+		s.by |= r.program.ctx.of[acc.in]
+		s.nodes = append(s.nodes, l.pointers...)
+		s.add(r.program.verdict(l))
+	}
+}
+
+// accesses gives what became of expression e. That of a selected field bears,
+// where it is stored to or its address is taken, the name of the field alone.
+func (r *Result) accesses(e ast.Expr) []access {
+	list := r.exprs[e]
+	if sel, ok := e.(*ast.SelectorExpr); ok {
+		list = append(slices.Clip(list), r.exprs[sel.Sel]...)
+	}
+	return list
+}
+
+// add joins the verdicts on the functions that a site was compiled to.
+func (s *site) add(v Verdict) {
+	switch {
+	case s.verdict == Unjudged || v == MaybeShared:
+		s.verdict = v
+	case s.verdict != MaybeShared:
+		s.verdict = max(s.verdict, v) // each proof holds for its own function
+	}
+}
+
+func (p *program) verdict(l location) Verdict {
+	if !slices.ContainsFunc(l.pointers, func(n node) bool { return n == none || p.has(n, shared) }) {
+		return Local
+	}
+	written := false
+	for _, pl := range l.places {
+		u := pl.find().uses
+		if u.conflict() {
+			return MaybeShared
+		}
+		written = written || u.writes != 0
+	}
+	if written {
+		return NotParallel
+	}
+	return NeverWritten
+}
+
+// location is what an access touches: pointers to the object, and all places
+// in it.
+type location struct {
+	pointers []node
+	places   []*place
+}
+
+// locate gives what a accesses; not ok where that is not known.
+func (p *program) locate(a *plan.Access, acc access) (location, bool) {
+	switch {
+	case a.Map():
+		return p.mapOf(acc)
+	case a.Through != "":
+		return p.through(acc, strings.Split(a.Through, "."))
+	case a.Site.Behind:
+		return p.behind(acc)
+	}
+	addr := acc.addressOf(a.Site.Mode)
+	if addr == nil {
+		return location{}, false
+	}
+	return location{[]node{p.node(addr)}, p.withParts(p.at(addr), deref(addr.Type()))}, true
+}
+
+// withParts lists a place and those of its parts.
+func (p *program) withParts(pl *place, t types.Type) []*place {
+	return append([]*place{pl}, p.whole(t)...)
+}
+
+func (p *program) mapOf(acc access) (location, bool) {
+	v := acc.value
+	if acc.address {
+		return location{}, false
+	}
+	m, ok := v.Type().Underlying().(*types.Map)
+	if !ok {
+		return location{}, false
+	}
+	return location{[]node{p.node(v)}, []*place{p.mapVal(m)}}, true
+}
+
+// behind: what the slice or pointer leads to.
+func (p *program) behind(acc access) (location, bool) {
+	if acc.address {
+		return location{}, false
+	}
+	n := p.node(acc.value)
+	switch u := acc.value.Type().Underlying().(type) {
+	case *types.Slice:
+		return location{[]node{n}, p.withParts(p.elem(u.Elem()), u.Elem())}, true
+	case *types.Pointer:
+		if a, ok := u.Elem().Underlying().(*types.Array); ok {
+			return location{[]node{n}, p.withParts(p.elem(a.Elem()), a.Elem())}, true
+		}
+		return location{[]node{n}, p.withParts(p.deref(u.Elem()), u.Elem())}, true
+	}
+	return location{}, false
+}
+
+// through: the field at the end of a path of embedded structs.
+func (p *program) through(acc access, path []string) (location, bool) {
+	t, isPointer := acc.value.Type().Underlying().(*types.Pointer)
+	if !isPointer {
+		return location{}, false
+	}
+	l := location{pointers: []node{p.node(acc.value)}}
+	at := t.Elem()
+	if _, ok := at.Underlying().(*types.Pointer); ok { // the address of the variable that holds the pointer
+		return location{}, false
+	}
+	for _, name := range path {
+		st, ok := at.Underlying().(*types.Struct)
+		if !ok {
+			return location{}, false
+		}
+		i := 0
+		for i < st.NumFields() && st.Field(i).Name() != name {
+			i++
+		}
+		if i == st.NumFields() {
+			return location{}, false
+		}
+		pl := p.field(at, i).find()
+		if pl.sub != none {
+			l.pointers = append(l.pointers, pl.sub)
+		}
+		l.places, at = []*place{pl}, st.Field(i).Type()
+	}
+	l.places = append(l.places, p.whole(at)...)
+	return l, true
+}
+
+// addressOf gives the address that an expression stands for.
+func (acc access) addressOf(mode plan.Mode) ssa.Value {
+	switch {
+	case acc.address:
+		return acc.value
+	case mode == plan.Write && acc.store != nil:
+		return acc.store.Addr
+	case mode == plan.Write:
+		return nil
+	}
+	v := acc.value
+	for {
+		switch x := v.(type) {
+		case *ssa.Field:
+			v = x.X
+		case *ssa.Index:
+			v = x.X
+		case *ssa.UnOp:
+			if x.Op == token.MUL {
+				return x.X
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+}
+
+// Steps tells how long the analysis took.
+func (r *Result) Steps() []Step { return r.program.took }
+
+// String tells the size of the program.
+func (r *Result) String() string { return r.program.String() }

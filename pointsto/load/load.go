@@ -1,0 +1,156 @@
+// Package load makes the whole program that package pointsto looks at: the
+// named packages with their tests, and everything that they import, from
+// source, as go/ssa.
+//
+// All dependencies come from source, the standard library too: what a
+// function without a body does to its arguments is unknown, and an object
+// that unknown code has seen is no longer anybody's own.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Options say what to load.
+type Options struct {
+	Dir        string   // where the user stands; "" is the current folder
+	Patterns   []string // as the go command takes them; none means "."
+	BuildFlags []string // of the go command
+	Env        []string // nil is that of this process
+	Root       string   // absolute folder that sites' files are relative to
+	Tests      bool     // the programs are the packages' tests, not their main functions
+}
+
+// Program is one or several programs that share their packages.
+type Program struct {
+	SSA *ssa.Program
+	// Mains are the main packages, those of tests included: each is a program.
+	Mains []*ssa.Package
+	// Own are the packages of the main modules, with their syntax. One that
+	// has internal tests is there with them and, where others import it,
+	// without them.
+	Own []*Package
+	// Called are functions of packages outside the standard library that code
+	// in other languages, or of packages that do not import them, may call by
+	// the name that a linkname or export directive gives them.
+	Called []*ssa.Function
+	// Files and Lines count what was type-checked, dependencies included.
+	Files, Lines int
+}
+
+// Package is a package of the main modules.
+type Package struct {
+	*plan.Package
+	SSA *ssa.Package
+	// Library: packages of other modules may import it.
+	Library bool
+}
+
+const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule | packages.NeedForTest
+
+// Load reads and type-checks the packages, and builds their SSA form.
+// Packages that do not compile are an error.
+func Load(ctx context.Context, o Options) (*Program, error) {
+	if len(o.Patterns) == 0 {
+		o.Patterns = []string{"."}
+	}
+	fset := token.NewFileSet()
+	initial, err := packages.Load(&packages.Config{
+		Mode: mode, Context: ctx, Dir: o.Dir, Env: o.Env, BuildFlags: o.BuildFlags, Fset: fset, Tests: o.Tests, ParseFile: parse,
+	}, o.Patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("loading the whole program: %w", err)
+	}
+	if err := errors.Join(firstError(initial), ctx.Err()); err != nil {
+		return nil, err
+	}
+	p := new(Program)
+	var pkgs []*ssa.Package
+	p.SSA, pkgs = ssautil.AllPackages(initial, ssa.InstantiateGenerics)
+	for i, pkg := range initial {
+		if pkg.Name == "main" && pkgs[i] != nil && pkgs[i].Func("main") != nil {
+			p.Mains = append(p.Mains, pkgs[i])
+		}
+	}
+	packages.Visit(initial, nil, func(pkg *packages.Package) { p.add(pkg, o.Root) })
+	p.SSA.Build()
+	return p, ctx.Err()
+}
+
+// parse keeps comments, of which directives are some, and nothing of the
+// deprecated objects.
+func parse(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+	return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+}
+
+func firstError(initial []*packages.Package) error {
+	var first error
+	packages.Visit(initial, nil, func(pkg *packages.Package) {
+		if first == nil && len(pkg.Errors) > 0 {
+			first = fmt.Errorf("loading the whole program: %s: %w; all of it must compile, see go vet %s", pkg.PkgPath, pkg.Errors[0], pkg.PkgPath)
+		}
+	})
+	return first
+}
+
+// add takes up pkg, which is not built yet.
+func (p *Program) add(pkg *packages.Package, root string) {
+	p.Files += len(pkg.Syntax)
+	for _, f := range pkg.Syntax {
+		p.Lines += pkg.Fset.File(f.FileStart).LineCount()
+	}
+	own := pkg.Module != nil && pkg.Module.Main
+	built := p.SSA.Package(pkg.Types)
+	if built != nil && pkg.Module != nil {
+		p.addCalled(pkg, built)
+	}
+	if !own || built == nil || strings.HasSuffix(pkg.ID, ".test") {
+		return
+	}
+	built.SetDebugMode(true) // keeps expressions, which sites are found by
+	q := &Package{
+		Package: &plan.Package{Path: pkg.PkgPath, Root: root, Fset: pkg.Fset, Types: pkg.Types, Info: pkg.TypesInfo},
+		SSA:     built,
+		Library: pkg.Name != "main" && !strings.HasSuffix(pkg.PkgPath, "_test") && !internal(pkg.PkgPath),
+	}
+	for i, name := range pkg.CompiledGoFiles {
+		if i < len(pkg.Syntax) && slices.Contains(pkg.GoFiles, name) { // not what cgo makes
+			q.Files = append(q.Files, pkg.Syntax[i])
+		}
+	}
+	p.Own = append(p.Own, q)
+}
+
+func (p *Program) addCalled(pkg *packages.Package, built *ssa.Package) {
+	for _, f := range pkg.Syntax {
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				word := strings.Fields(c.Text)
+				if len(word) < 2 || word[0] != "//go:linkname" && word[0] != "//export" {
+					continue
+				}
+				if fn := built.Func(word[1]); fn != nil {
+					p.Called = append(p.Called, fn)
+				}
+			}
+		}
+	}
+}
+
+func internal(path string) bool {
+	return slices.Contains(strings.Split(path, "/"), "internal")
+}

@@ -1,0 +1,219 @@
+package pointsto
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// All that the analysis believes of particular functions is in this file. A
+// model makes the answers sharper; without it a function is taken as its
+// source has it, and one that has no source as one that does anything.
+
+// model is what is known of a function besides its source.
+type model struct {
+	// ignored are parameters that the function neither keeps nor gives away
+	// nor changes what they point to; -1 stands for all.
+	ignored []int
+	// written are those of which it writes what they point to, and that it
+	// does not keep, if the caller itself puts them into an interface.
+	written []int
+	// read are those of which it reads what they point to.
+	read []int
+	// keepsNothing: a function in assembly that only computes.
+	keepsNothing bool
+	// apply replaces the function's own flow.
+	apply func(f *flows, call ssa.CallInstruction, args []ssa.Value)
+}
+
+func (m *model) ignores(i int, arg ssa.Value) bool {
+	return slices.Contains(m.ignored, i) || slices.Contains(m.ignored, -1) || m.writes(i) && boxedIn(arg) != arg
+}
+
+func (m *model) reads(i int) bool  { return slices.Contains(m.read, i) }
+func (m *model) writes(i int) bool { return slices.Contains(m.written, i) }
+
+// models by the name that ssa gives the function, of the generic origin.
+var models = map[string]*model{
+	// A type, of which reflect can make new objects and call their methods.
+	"reflect.TypeOf": {apply: leaveAll},
+	// A type, to compare it.
+	"internal/reflectlite.TypeOf": {ignored: []int{0}},
+	"internal/abi.TypeOf":         {ignored: []int{0}},
+	// Reads; calls no methods, which printing would.
+	"reflect.DeepEqual": {apply: printsAll},
+	// Swaps elements, and calls less.
+	"sort.Slice":       {written: []int{0}},
+	"sort.SliceStable": {written: []int{0}},
+	// Hides a pointer from the compiler's escape analysis.
+	"internal/abi.NoEscape": {apply: identity},
+	"internal/abi.Escape":   {apply: identity},
+	// Compares the builder's address with itself.
+	"(*strings.Builder).copyCheck": {ignored: []int{0}},
+	// Reads by reflection, calls String and the like.
+	"(*fmt.pp).doPrint":   {apply: prints},
+	"(*fmt.pp).doPrintln": {apply: prints},
+	"(*fmt.pp).doPrintf":  {apply: prints},
+	// A typed cell behind an unsafe.Pointer.
+	"(*sync/atomic.Pointer[T]).Load":           {apply: pointerLoad, read: []int{0}},
+	"(*sync/atomic.Pointer[T]).Store":          {apply: pointerStore, written: []int{0}},
+	"(*sync/atomic.Pointer[T]).Swap":           {apply: pointerStore, written: []int{0}},
+	"(*sync/atomic.Pointer[T]).CompareAndSwap": {apply: pointerStore, written: []int{0}},
+	// A cell of an interface.
+	"(*sync/atomic.Value).Load":           {apply: pointerLoad, read: []int{0}},
+	"(*sync/atomic.Value).Store":          {apply: pointerStore, written: []int{0}},
+	"(*sync/atomic.Value).Swap":           {apply: pointerStore, written: []int{0}},
+	"(*sync/atomic.Value).CompareAndSwap": {apply: pointerStore, written: []int{0}},
+}
+
+// computing are packages whose functions in assembly keep no pointers and
+// write to nothing but what they are given.
+var computing = []string{
+	"internal/bytealg", "math", "math/big", "math/bits", "hash/crc32", "sync", "sync/atomic", "internal/runtime/atomic",
+	"internal/runtime/sys", "internal/runtime/math", "internal/chacha8rand", "internal/cpu", "strings", "bytes", "internal/poll",
+	"syscall", "internal/syscall/unix", "golang.org/x/sys/unix", "golang.org/x/sys/cpu",
+}
+
+func computes(path string) bool {
+	return slices.Contains(computing, path) || strings.HasPrefix(path, "crypto/") || strings.Contains(path, "golang.org/x/crypto/")
+}
+
+// callers of the system: that they make a number of a pointer means no more
+// than that the kernel reads or fills the memory during the call.
+func addressPackage(path string) bool {
+	return path == "syscall" || strings.HasPrefix(path, "internal/syscall/") || path == "golang.org/x/sys/unix"
+}
+
+// hooks are packages whose functions do nothing in a program that is not built
+// for a detector.
+func hooks(path string) bool {
+	return path == "internal/race" || path == "internal/msan" || path == "internal/asan"
+}
+
+var plain = new(model)
+
+func modelOf(fn *ssa.Function) *model {
+	if fn.Origin() != nil {
+		fn = fn.Origin()
+	}
+	path := packagePath(fn)
+	if path == "" {
+		return plain
+	}
+	if hooks(path) {
+		return &model{ignored: []int{-1}, keepsNothing: true}
+	}
+	if m, ok := models[fn.String()]; ok {
+		return m
+	}
+	if len(fn.Blocks) == 0 && computes(path) {
+		return &model{keepsNothing: true}
+	}
+	return plain
+}
+
+func packagePath(fn *ssa.Function) string {
+	if fn.Pkg != nil {
+		return fn.Pkg.Pkg.Path()
+	}
+	if o := fn.Object(); o != nil && o.Pkg() != nil {
+		return o.Pkg().Path()
+	}
+	if fn.Parent() != nil {
+		return packagePath(fn.Parent())
+	}
+	return ""
+}
+
+// addressOnly reports whether an unsafe.Pointer is made for its number alone,
+// or for hooks that do nothing.
+func addressOnly(conv ssa.Instruction) bool {
+	path := packagePath(conv.Parent())
+	for _, ref := range *conv.(ssa.Value).Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.Convert:
+			if b, ok := ref.Type().Underlying().(*types.Basic); !ok || b.Kind() != types.Uintptr || !addressPackage(path) {
+				return false
+			}
+		case *ssa.Call:
+			fn := ref.Call.StaticCallee()
+			if fn == nil || !hooks(packagePath(fn)) {
+				return false
+			}
+		case *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func leaveAll(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.leaveBy(call) }
+
+func identity(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+	f.resultsFrom(call, func(_ int, n node) { f.connect(f.node(args[0]), n, flow) })
+}
+
+// prints: the last argument is a list of what is to be printed.
+func prints(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
+	f.mark(f.node(args[len(args)-1]), printed)
+}
+
+func printsAll(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
+	for _, a := range args {
+		f.mark(f.node(a), printed)
+	}
+}
+
+// atomicCell is the place of what an atomic.Pointer or atomic.Value holds.
+func (f *flows) atomicCell(addr ssa.Value) node {
+	t := deref(addr.Type())
+	st := t.Underlying().(*types.Struct)
+	for i := range st.NumFields() {
+		if st.Field(i).Name() == "v" {
+			return f.field(t, i).contents
+		}
+	}
+	return none
+}
+
+func pointerLoad(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+	f.resultsFrom(call, func(_ int, n node) { f.connect(f.atomicCell(args[0]), n, flow) })
+}
+
+// pointerStore: what is stored may come out again, here too.
+func pointerStore(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+	cell := f.atomicCell(args[0])
+	f.connect(f.node(args[len(args)-1]), cell, flow)
+	f.resultsFrom(call, func(_ int, n node) { f.connect(cell, n, flow) })
+}
+
+// readsExitCode: the go command's main function of a test that has a TestMain
+// looks by reflection at the exit code that it has left.
+func readsExitCode(call ssa.CallInstruction) bool {
+	fn := call.Common().StaticCallee()
+	return fn != nil && fn.String() == "reflect.ValueOf" && call.Parent().Name() == "main" &&
+		strings.HasSuffix(packagePath(call.Parent()), ".test")
+}
+
+// printMethods are those that printing calls.
+var printMethods = []string{"String", "Error", "GoString", "Format"}
+
+// runsAtOnce reports whether a go statement is one of package testing, which
+// then waits for what it has started.
+func runsAtOnce(call ssa.CallInstruction) bool {
+	if packagePath(call.Parent()) != "testing" {
+		return false
+	}
+	fn := call.Common().StaticCallee()
+	if fn == nil {
+		return false
+	}
+	switch fn.Name() {
+	case "tRunner", "fRunner", "launch", "run1$1":
+		return true
+	}
+	return false
+}
