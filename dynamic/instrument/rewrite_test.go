@@ -206,6 +206,7 @@ func Arm(section, site uint32) {}
 func ArmEnd(section, site, allows uint32) {}
 func BindRead[T any](p *T, site uint32) *T { return p }
 func BindWrite[T any](p *T, site uint32) *T { return p }
+func BindUpdate[T any](p *T, site uint32) *T { return p }
 func Bound(site uint32) {}
 func MRK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M { return m }
 func MWK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M { return m }
@@ -214,8 +215,8 @@ func EnterMap[M ~map[K]V, K comparable, V any](m M, site, section uint32) M { re
 func EndKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, allows uint32) M { return m }
 func EndMap[M ~map[K]V, K comparable, V any](m M, site, section, allows uint32) M { return m }
 func Stored[M ~map[K]V, K comparable, V any](m M, k K, section uint32) {}
-func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, write bool) M { return m }
-func BindMap[M ~map[K]V, K comparable, V any](m M, site uint32, write bool) M { return m }
+func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site, how uint32) M { return m }
+func BindMap[M ~map[K]V, K comparable, V any](m M, site, how uint32) M { return m }
 `
 
 type rtImporter struct {

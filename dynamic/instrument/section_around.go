@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
@@ -129,12 +130,69 @@ func (r *rewriter) writes(a *access) bool {
 	return a.Site.Mode == plan.Write || a.Site.Mode == plan.AtomicWrite
 }
 
+// Flags of an end, as the monitor takes them.
+const (
+	allowsReads = 1 << iota
+	allowsWrites
+	otherVariable
+	endWrites
+	updates
+)
+
+// how says what a does: 0 for a read.
+func (r *rewriter) how(a *access) int {
+	switch {
+	case !r.writes(a):
+		return 0
+	case r.updates(a):
+		return endWrites | updates
+	}
+	return endWrites
+}
+
+// updates reports whether a write builds on what it finds: x++, x += y, and what
+// sync/atomic does but for Store.
+func (r *rewriter) updates(a *access) bool {
+	if a.Site.Mode == plan.AtomicWrite {
+		return !strings.HasPrefix(r.atomicName(a), "Store")
+	}
+	place := a.Node
+	if up, ok := r.up(a.Node).(*ast.IndexExpr); ok && a.Map() {
+		place = up
+	}
+	switch s := r.up(place).(type) {
+	case *ast.IncDecStmt:
+		return true
+	case *ast.AssignStmt:
+		return s.Tok != token.ASSIGN && s.Tok != token.DEFINE
+	}
+	return false
+}
+
+// atomicName gives the name of the function or method of sync/atomic that makes
+// the access, or "".
+func (r *rewriter) atomicName(a *access) string {
+	for n := ast.Node(a.Node); n != nil; n = r.parents[n] {
+		c, ok := n.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		if f, ok := ast.Unparen(c.Fun).(*ast.SelectorExpr); ok {
+			return f.Sel.Name
+		}
+		return ""
+	}
+	return ""
+}
+
 func (r *rewriter) binds(a *access, s shape) wrapping {
 	switch {
 	case s == oneKey:
-		return r.wrapping("BindKey", r.keyOf(a), fmt.Sprintf("%d, %v", a.id, r.writes(a)))
+		return r.wrapping("BindKey", r.keyOf(a), fmt.Sprintf("%d, %d", a.id, r.how(a)))
 	case s == wholeMap:
-		return r.wrapping("BindMap", nil, fmt.Sprintf("%d, %v", a.id, r.writes(a)))
+		return r.wrapping("BindMap", nil, fmt.Sprintf("%d, %d", a.id, r.how(a)))
+	case r.how(a)&updates != 0:
+		return r.wrapping("BindUpdate", nil, fmt.Sprint(a.id))
 	case r.writes(a):
 		return r.wrapping("BindWrite", nil, fmt.Sprint(a.id))
 	}
@@ -176,19 +234,27 @@ func (r *rewriter) wrapping(name string, key ast.Expr, args string) wrapping {
 // allows gives the A set of an end as the monitor takes it; a is nil if the end is
 // in a callee.
 func (r *rewriter) allows(e *ending, a *access) int {
-	const reads, writes, otherVariable, endWrites = 1, 2, 4, 8
 	n := 0
 	for _, m := range e.Allows {
 		if m == plan.Read {
-			n |= reads
+			n |= allowsReads
 		} else {
-			n |= writes
+			n |= allowsWrites
 		}
 	}
 	if e.other {
 		n |= otherVariable
 	}
-	if a != nil && r.writes(a) && r.shape(a) != pointer {
+	if a == nil || !r.writes(a) {
+		return n
+	}
+	if r.how(a)&updates != 0 {
+		n |= updates
+	}
+	if strings.HasPrefix(r.atomicName(a), "CompareAndSwap") && a.Site.Mode == plan.AtomicWrite {
+		n |= allowsReads | allowsWrites // it looks again by itself
+	}
+	if r.shape(a) != pointer {
 		n |= endWrites
 	}
 	return n

@@ -42,8 +42,8 @@ func enterMap(p unsafe.Pointer, key uint64, site, section uint32) *opened       
 func hook(kind hookKind, section, arg uint32, operand int64)                                        {}
 func end(p unsafe.Pointer, size uintptr, site, section, allows uint32)                              {}
 func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, allows uint32) {}
-func bind(p unsafe.Pointer, size uintptr, site uint32, m mode)                                      {}
-func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, write bool) *opened {
+func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32)                                  {}
+func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, how uint32) *opened {
 	return nil
 }
 func storedContents(section uint32, value contents) {}

@@ -37,6 +37,9 @@ const (
 	// OtherVariable says that the end is an access to another variable than the
 	// entry. What splits the section is still access to that of the entry.
 	OtherVariable uint32 = 4
+	// Updates says that the end is a read-modify-write, such as x++ or Add: what
+	// it finds is built upon and not lost.
+	Updates uint32 = 16
 )
 
 // What a test-and-use section asks of the value of its entry; see Tested.
@@ -187,7 +190,17 @@ func BindRead[T any](p *T, site uint32) *T {
 //go:norace
 func BindWrite[T any](p *T, site uint32) *T {
 	if gate.open != 0 {
-		bind(unsafe.Pointer(p), unsafe.Sizeof(*p), site, writes)
+		bind(unsafe.Pointer(p), unsafe.Sizeof(*p), site, endWrites)
+	}
+	return p
+}
+
+// BindUpdate is BindRead for a read-modify-write.
+//
+//go:norace
+func BindUpdate[T any](p *T, site uint32) *T {
+	if gate.open != 0 {
+		bind(unsafe.Pointer(p), unsafe.Sizeof(*p), site, endWrites|Updates)
 	}
 	return p
 }

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// endWrites is added to the A set of an end that writes.
+// endWrites is added to the A set of an end that writes, with Updates for one that
+// reads as well.
 const endWrites uint32 = 8
 
 // contents is what a variable held: its first 32 bytes, in words. Two that are

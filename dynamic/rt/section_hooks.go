@@ -290,19 +290,23 @@ func binding(id int64, site uint32) *opened {
 // site, for which it was armed.
 func bindsHere(site uint32) bool { return binding(goid(getg()), site) != nil }
 
-// bind is beforeAccess at a site in which sections of callers begin or end.
+// bind is beforeAccess at a site in which sections of callers begin or end. how is
+// 0 for a read, endWrites, or endWrites and Updates.
 //
 //go:noinline
-func bind(p unsafe.Pointer, size uintptr, site uint32, m mode) {
+func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32) {
 	id := goid(getg())
 	if o := binding(id, site); o != nil {
-		a := &access{addr: uintptr(p), size: size, site: site, mode: m, goid: id}
+		a := &access{addr: uintptr(p), size: size, site: site, goid: id}
+		if how&endWrites != 0 {
+			a.mode = writes
+		}
 		if o.is(armed) {
 			if o.bindEntry(a) {
 				o.value = contentsOf(p, size, true)
 			}
 		} else {
-			o.endAt(a, o.endAllows|endWrites*uint32(m&writes), contents{})
+			o.endAt(a, o.endAllows|how, contents{})
 		}
 	}
 	runtime.KeepAlive(p)
@@ -312,7 +316,7 @@ func bind(p unsafe.Pointer, size uintptr, site uint32, m mode) {
 // opened, of which the caller says what the map holds.
 //
 //go:noinline
-func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, write bool) *opened {
+func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, how uint32) *opened {
 	defer runtime.KeepAlive(p)
 	id := goid(getg())
 	o := binding(id, site)
@@ -323,10 +327,8 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint
 		if o.bindEntry(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site, goid: id}) {
 			return o
 		}
-	case write:
-		o.endInMap(p, key, value, length, site, o.endAllows|endWrites)
 	default:
-		o.endInMap(p, key, value, length, site, o.endAllows)
+		o.endInMap(p, key, value, length, site, o.endAllows|how)
 	}
 	return nil
 }

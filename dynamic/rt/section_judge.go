@@ -51,7 +51,7 @@ func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
 	if o.what.differs(o.value, o.lastValue) {
 		return overturned
 	}
-	overwrites := o.last.mode&writes != 0 && o.allows&OtherVariable == 0 && !(o.ofMap() && o.entry.key == 0)
+	overwrites := o.last.mode&writes != 0 && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
 	if overwrites && quiet && o.value.known && o.lastValue.known && o.atStore.known &&
 		o.lastValue != o.value && o.atStore != o.lastValue {
 		return overwrote

@@ -123,7 +123,8 @@ func EndMap[M ~map[K]V, K comparable, V any](m M, site, section, allows uint32) 
 	return m
 }
 
-// EndWrites is added to the A set of an end that writes a map.
+// EndWrites is added to the A set of an end that writes a map, with Updates for
+// one that reads as well. BindKey and BindMap take it, or 0 for a read.
 const EndWrites = endWrites
 
 // Stored stands behind a store of m[k] that ends the section, before Ended, and
@@ -146,19 +147,19 @@ func stored[M ~map[K]V, K comparable, V any](m M, k K, section uint32) {
 // BindKey is BindRead or, with write, BindWrite for an access of m[k].
 //
 //go:norace
-func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, write bool) M {
+func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, how uint32) M {
 	if gate.open != 0 {
-		bindKey(m, k, site, write)
+		bindKey(m, k, site, how)
 	}
 	return m
 }
 
 //go:noinline
-func bindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, write bool) {
+func bindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, how uint32) {
 	if !bindsHere(site) {
 		return
 	}
-	if o := bindMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), keyOf(k), element(m, k), len(m), site, write); o != nil {
+	if o := bindMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), keyOf(k), element(m, k), len(m), site, how); o != nil {
 		o.holds(element(m, k))
 	}
 }
@@ -166,16 +167,16 @@ func bindKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32, write bool)
 // BindMap is BindKey for an access of the whole map, or of its length.
 //
 //go:norace
-func BindMap[M ~map[K]V, K comparable, V any](m M, site uint32, write bool) M {
+func BindMap[M ~map[K]V, K comparable, V any](m M, site uint32, how uint32) M {
 	if gate.open != 0 {
-		bindWhole(m, site, write)
+		bindWhole(m, site, how)
 	}
 	return m
 }
 
 //go:noinline
-func bindWhole[M ~map[K]V, K comparable, V any](m M, site uint32, write bool) {
-	if o := bindMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), 0, contents{}, len(m), site, write); o != nil {
+func bindWhole[M ~map[K]V, K comparable, V any](m M, site uint32, how uint32) {
+	if o := bindMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), 0, contents{}, len(m), site, how); o != nil {
 		o.holds(contentsOfLength(len(m)))
 	}
 }

@@ -70,6 +70,29 @@ func TestSplitIdempotent(t *testing.T) {
 	}
 }
 
+// A read-modify-write loses nothing that came in between.
+func TestSplitUpdate(t *testing.T) {
+	all, runs := splits(t, "splitUpdate", 5, func(*evidence.SplitSection) bool { return true })
+	if runs < 4 {
+		t.Errorf("split in %d of 5 runs, want 4", runs)
+	}
+	for _, s := range all {
+		if s.Changed {
+			t.Errorf("an update in between is said to change the outcome: %+v", s)
+		}
+	}
+}
+
+// The counters say which ends the owners have come to.
+func TestEnded(t *testing.T) {
+	r := (&run{program: "wholeOneRegion", seed: 1, env: []string{"INTERLOCK_SECTIONS=1-3"}}).do(t)
+	r.expectClean(t)
+	ended := r.stats().Ended
+	if len(ended) != 1 || ended[0].Section != 1 || ended[0].Site != 2 || ended[0].Times == 0 {
+		t.Errorf("ended %+v, want section 1 at site 2", ended)
+	}
+}
+
 // A test of the length that comes out the same all along has not changed.
 func TestSplitWithRoom(t *testing.T) {
 	all, _ := splits(t, "wholeRoom", 5, func(*evidence.SplitSection) bool { return true })

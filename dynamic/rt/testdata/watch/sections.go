@@ -39,6 +39,7 @@ func init() {
 			}
 		}
 	}
+	programs["splitUpdate"] = func() { twice(func(a *account, _ int) { a.raise() }) }
 	programs["wholeOneRegion"] = func() {
 		twice(func(a *account, i int) {
 			a.s.Lock()
@@ -112,6 +113,24 @@ func (a *account) check() int {
 	v := *rt.EndRead(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 	return v
+}
+
+// raise is test-and-use that ends in a read-modify-write, with room all along.
+func (a *account) raise() {
+	a.mu.Lock()
+	room := *rt.Enter(rt.R(&a.n, 1), 1, 1) < 1000000
+	rt.Entered(1)
+	rt.Tested(1, rt.TestLess, 1000000)
+	a.mu.Unlock()
+	rt.Gap(1)
+	if !room {
+		rt.Leave(1)
+		return
+	}
+	a.mu.Lock()
+	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Updates)++
+	rt.Ended(1)
+	a.mu.Unlock()
 }
 
 // give leaves the section, and writes behind it.
@@ -235,7 +254,7 @@ func (t *table) remember(k string, v int) {
 func (t *table) has(k string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := rt.BindKey(rt.MRK(t.m, k, 1), k, 1, false)[k]
+	_, ok := rt.BindKey(rt.MRK(t.m, k, 1), k, 1, 0)[k]
 	rt.Bound(1)
 	return ok
 }
@@ -243,7 +262,7 @@ func (t *table) has(k string) bool {
 func (t *table) put(k string, v int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rt.BindKey(rt.MWK(t.m, k, 2), k, 2, true)[k] = v
+	rt.BindKey(rt.MWK(t.m, k, 2), k, 2, rt.EndWrites)[k] = v
 	rt.Bound(2)
 }
 
