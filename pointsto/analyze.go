@@ -169,10 +169,10 @@ func (a *program) captures() {
 func (a *program) buildFlow() {
 	for ; a.built < len(a.live); a.built++ {
 		fn := a.live[a.built]
+		a.findByName(fn)
 		if modelOf(fn).apply != nil {
 			continue
 		}
-		a.findByName(fn)
 		a.noteGlobals(fn)
 		a.function(fn)
 		for _, call := range a.ctx.calls[fn] {
@@ -270,7 +270,7 @@ func (a *program) growMarks(n node, t types.Type, m marks) {
 		return
 	}
 	a.touch(t, m)
-	if m&leaves != 0 {
+	if m&(leaves|typeKnown) != 0 {
 		a.leave(t)
 	}
 	if m&printed != 0 {

@@ -91,6 +91,12 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 		return
 	}
 	m := modelOf(fn)
+	if m.also != nil {
+		m.also(f, call, args)
+	}
+	if m == unseenCode && packagePath(call.Parent()) == "errors" {
+		return // the target of As, which has a model
+	}
 	if m.apply != nil {
 		m.apply(f, call, args)
 		return
@@ -110,7 +116,7 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 		if i == 0 && call.Common().IsInvoke() {
 			// Of all that the interface may hold only what has the method's
 			// receiver as its type comes here.
-			f.connect(f.box(p.Type()), f.node(p), flow)
+			f.connect(f.box(f.id(p.Type()), p.Type()), f.node(p), flow)
 			f.connect(f.node(args[0]), f.node(p), foreign)
 			continue
 		}

@@ -17,9 +17,9 @@ type part struct {
 type flows struct {
 	*graph
 	*places
+	*boxes
 	nodes   map[ssa.Value]node
 	parts   map[part]node
-	boxed   map[int]node               // by type id: what is put into interfaces
 	bound   map[*ssa.FreeVar]ssa.Value // what closures capture; nil where there are several
 	dynamic map[node][]ssa.CallInstruction
 	// functions by the nodes of their values.
@@ -33,8 +33,8 @@ type flows struct {
 func newFlows() *flows {
 	g := new(graph)
 	return &flows{
-		graph: g, places: newPlaces(g),
-		nodes: map[ssa.Value]node{}, parts: map[part]node{}, boxed: map[int]node{},
+		graph: g, places: newPlaces(g), boxes: newBoxes(g),
+		nodes: map[ssa.Value]node{}, parts: map[part]node{},
 		bound: map[*ssa.FreeVar]ssa.Value{}, functions: map[node]*ssa.Function{},
 		dynamic: map[node][]ssa.CallInstruction{},
 	}
@@ -97,20 +97,6 @@ func (f *flows) result(v ssa.Value, sig *types.Signature, i int) node {
 		return f.node(v)
 	}
 	return f.part(v, i, sig.Results().At(i).Type())
-}
-
-// box gives the node of all values of type t that are in interfaces.
-func (f *flows) box(t types.Type) node {
-	if !holdsPointers(t, 0) {
-		return none
-	}
-	id := f.id(t)
-	n, ok := f.boxed[id]
-	if !ok {
-		n = f.add(t)
-		f.boxed[id] = n
-	}
-	return n
 }
 
 // at gives the place of the location at addr.
@@ -244,6 +230,8 @@ func direct(v ssa.Value, use ssa.Instruction) bool {
 	switch use := use.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.DebugRef:
 		return true
+	case *ssa.Convert:
+		return isUnsafe(use.Type().Underlying()) && addressOnly(use)
 	case *ssa.IndexAddr:
 		return !kept(use) // else a pointer into the array is kept
 	case *ssa.Store:
@@ -275,7 +263,7 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 	case *ssa.Slice:
 		f.connect(f.node(v.X), f.node(v), flow)
 	case *ssa.MakeInterface:
-		f.connect(f.node(v.X), f.box(v.X.Type()), flow)
+		f.connect(f.node(v.X), f.box(f.id(v.X.Type()), v.X.Type()), flow)
 		f.connect(f.node(v.X), f.node(v), flow)
 	case *ssa.TypeAssert:
 		f.assert(v)
@@ -366,13 +354,17 @@ func (f *flows) assert(v *ssa.TypeAssert) {
 	if v.CommaOk {
 		to = f.part(v, 0, v.AssertedType)
 	}
-	if types.IsInterface(v.AssertedType) {
-		f.connect(f.node(v.X), to, flow)
-		return
+	from := f.box(f.id(v.AssertedType), v.AssertedType)
+	if i, ok := v.AssertedType.Underlying().(*types.Interface); ok {
+		if i.NumMethods() == 0 {
+			f.connect(f.node(v.X), to, flow)
+			return
+		}
+		from = f.hub(f.id(v.AssertedType), i)
 	}
 	// Of all that the interface may hold only that comes out which has the
 	// type.
-	f.connect(f.box(v.AssertedType), to, flow)
+	f.connect(from, to, flow)
 	f.connect(f.node(v.X), to, foreign)
 }
 

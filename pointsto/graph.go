@@ -7,7 +7,7 @@ type node int32
 
 const none node = -1 // what holds no pointers
 
-// marks are what is known of a node. The first three run against the flow of
+// marks are what is known of a node. The first four run against the flow of
 // values, the others with it.
 type marks uint8
 
@@ -19,12 +19,14 @@ const (
 	// printed: it may come to code that reads it by reflection and calls its
 	// String, Error and the like, and keeps nothing.
 	printed
+	// typeKnown: code that we do not see may make objects of its type.
+	typeKnown
 	// shared: the node may hold an object that another goroutine can reach.
 	shared
 	// unknown: the node may hold an object that code has given which we do not see.
 	unknown
 
-	backward = reaches | leaves | printed
+	backward = reaches | leaves | printed | typeKnown
 	forward  = shared | unknown
 )
 

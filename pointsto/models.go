@@ -24,6 +24,8 @@ type model struct {
 	read []int
 	// keepsNothing: a function in assembly that only computes.
 	keepsNothing bool
+	// also is flow besides that of the function's source.
+	also func(f *flows, call ssa.CallInstruction, args []ssa.Value)
 	// apply replaces the function's own flow.
 	apply func(f *flows, call ssa.CallInstruction, args []ssa.Value)
 }
@@ -38,10 +40,14 @@ func (m *model) writes(i int) bool { return slices.Contains(m.written, i) }
 // models by the name that ssa gives the function, of the generic origin.
 var models = map[string]*model{
 	// A type, of which reflect can make new objects and call their methods.
-	"reflect.TypeOf": {apply: leaveAll},
+	"reflect.TypeOf": {apply: typeLeaves},
 	// A type, to compare it.
-	"internal/reflectlite.TypeOf": {ignored: []int{0}},
-	"internal/abi.TypeOf":         {ignored: []int{0}},
+	"internal/reflectlite.TypeOf": {apply: nothing},
+	"internal/abi.TypeOf":         {apply: nothing},
+	"sync.poolRaceAddr":           {apply: nothing},
+	"runtime.KeepAlive":           {apply: nothing},
+	// Stores the error, or one in its chain, if it has the target's type.
+	"errors.As": {also: asTarget, written: []int{1}},
 	// Reads; calls no methods, which printing would.
 	"reflect.DeepEqual": {apply: printsAll},
 	// Swaps elements, and calls less.
@@ -66,6 +72,20 @@ var models = map[string]*model{
 	"(*sync/atomic.Value).Store":          {apply: pointerStore, written: []int{0}},
 	"(*sync/atomic.Value).Swap":           {apply: pointerStore, written: []int{0}},
 	"(*sync/atomic.Value).CompareAndSwap": {apply: pointerStore, written: []int{0}},
+	// What pools have, any goroutine may get. All pools are one here; what
+	// comes out is told apart by its type.
+	"(*sync.Pool).pin":            {apply: sharedResult},
+	"(*sync.Pool).pinSlow":        {apply: sharedResult},
+	"sync.indexLocal":             {apply: sharedResult},
+	"(*sync.Pool).getSlow":        {apply: poolGet},
+	"(*sync.poolChain).popHead":   {apply: poolGet},
+	"(*sync.poolChain).popTail":   {apply: poolGet},
+	"(*sync.poolChain).pushHead":  {apply: poolPut},
+	"(*sync.poolDequeue).popHead": {apply: nothing},
+	"(*sync.poolDequeue).popTail": {apply: nothing},
+	// The nodes of a sync.Map, of which some are the beginning of an entry.
+	"(*internal/sync.node[K, V]).entry":    {apply: sharedResult},
+	"(*internal/sync.node[K, V]).indirect": {apply: sharedResult},
 }
 
 // computing are packages whose functions in assembly keep no pointers and
@@ -80,10 +100,11 @@ func computes(path string) bool {
 	return slices.Contains(computing, path) || strings.HasPrefix(path, "crypto/") || strings.Contains(path, "golang.org/x/crypto/")
 }
 
-// callers of the system: that they make a number of a pointer means no more
-// than that the kernel reads or fills the memory during the call.
+// addressPackage reports whether that a package makes a number of a pointer
+// means no more than that the kernel reads or fills the memory during the
+// call, or that the number is compared.
 func addressPackage(path string) bool {
-	return path == "syscall" || strings.HasPrefix(path, "internal/syscall/") || path == "golang.org/x/sys/unix"
+	return path == "sync" || path == "syscall" || strings.HasPrefix(path, "internal/syscall/") || path == "golang.org/x/sys/unix"
 }
 
 // hooks are packages whose functions do nothing in a program that is not built
@@ -92,7 +113,17 @@ func hooks(path string) bool {
 	return path == "internal/race" || path == "internal/msan" || path == "internal/asan"
 }
 
-var plain = new(model)
+var (
+	plain      = new(model)
+	unseenCode = &model{apply: leaveAll}
+	assembly   = &model{keepsNothing: true}
+)
+
+// opaque are packages whose source tells nothing: what goes through them
+// changes its type.
+func opaque(path string) bool {
+	return path == "reflect" || path == "internal/reflectlite" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
+}
 
 func modelOf(fn *ssa.Function) *model {
 	if fn.Origin() != nil {
@@ -108,8 +139,11 @@ func modelOf(fn *ssa.Function) *model {
 	if m, ok := models[fn.String()]; ok {
 		return m
 	}
-	if len(fn.Blocks) == 0 && computes(path) {
-		return &model{keepsNothing: true}
+	switch {
+	case opaque(path):
+		return unseenCode // but see into
+	case len(fn.Blocks) == 0 && computes(path):
+		return assembly
 	}
 	return plain
 }
@@ -131,6 +165,9 @@ func packagePath(fn *ssa.Function) string {
 // or for hooks that do nothing.
 func addressOnly(conv ssa.Instruction) bool {
 	path := packagePath(conv.Parent())
+	if path == "internal/sync" { // hashes and compares
+		return true
+	}
 	for _, ref := range *conv.(ssa.Value).Referrers() {
 		switch ref := ref.(type) {
 		case *ssa.Convert:
@@ -151,6 +188,41 @@ func addressOnly(conv ssa.Instruction) bool {
 }
 
 func leaveAll(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.leaveBy(call) }
+
+func nothing(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
+	f.resultsFrom(call, func(_ int, n node) { f.setObject(n) })
+}
+
+// sharedResult: the result is an object that others have too.
+func sharedResult(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
+	f.resultsFrom(call, func(_ int, n node) {
+		f.setObject(n)
+		f.mark(n, reaches)
+	})
+}
+
+// asTarget: of all errors only those of the target's type come to it.
+func asTarget(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+	if target, ok := boxedIn(args[1]).Type().Underlying().(*types.Pointer); ok && !types.IsInterface(target.Elem()) {
+		f.connect(f.box(f.id(target.Elem()), target.Elem()), f.deref(target.Elem()).contents, flow)
+		return
+	}
+	f.leaveBy(call)
+}
+
+func typeLeaves(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+	f.mark(f.node(args[0]), typeKnown)
+	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
+}
+
+func poolPut(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
+	f.connect(f.node(args[1]), f.pooled, flow)
+	f.mark(f.pooled, reaches)
+}
+
+func poolGet(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
+	f.resultsFrom(call, func(_ int, n node) { f.connect(f.pooled, n, flow) })
+}
 
 func identity(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) { f.connect(f.node(args[0]), n, flow) })

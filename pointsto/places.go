@@ -55,14 +55,15 @@ type places struct {
 	inside  map[types.Type][]*place
 	ids     typeutil.Map
 	fastIDs map[types.Type]int
-	panics  node
+	panics  node // what code panics with
+	pooled  node // what pools hold
 }
 
 func newPlaces(g *graph) *places {
 	return &places{
 		g: g, fields: map[*types.Var]*place{}, typed: map[typePlace]*place{}, cells: map[ssa.Value]*place{},
 		inside: map[types.Type][]*place{}, fastIDs: map[types.Type]int{},
-		panics: g.add(types.NewInterfaceType(nil, nil)),
+		panics: g.add(types.NewInterfaceType(nil, nil)), pooled: g.add(types.NewInterfaceType(nil, nil)),
 	}
 }
 
