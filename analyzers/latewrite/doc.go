@@ -31,7 +31,10 @@
 // that has locks or other means of synchronisation and an exported method
 // that does it; sync.Once is right there:
 //
-//	if c.client == nil { c.client = newClient() }
+//	if c.name == "" { c.name = newName() }
+//
+// (Two goroutines that each make an object of their own, such as a client or a
+// map, are IL2002.)
 //
 // And a plain flag by which exported methods decide whether to start a
 // goroutine or to talk to it:

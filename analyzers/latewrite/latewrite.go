@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/testuse"
 )
 
 //go:embed doc.go
@@ -23,13 +24,16 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.WrittenLate),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, testuse.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.WrittenLate, func(r *check.Reporter) {
-		c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r}
+		c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r, map[finding.Position]bool{}}
+		for _, f := range pass.ResultOf[testuse.Analyzer].(*check.Result).Findings {
+			c.judged[f.Accesses[0].Position] = true
+		}
 		for _, v := range c.list.Variables() {
 			if v.Atomic {
 				continue
@@ -47,6 +51,9 @@ func run(pass *analysis.Pass) (any, error) {
 type checker struct {
 	list     *accesses.List
 	reporter *check.Reporter
+	// judged are uses that testuse reports: it is the same bug, and the section
+	// tells more.
+	judged map[finding.Position]bool
 }
 
 // race is a late write, another access, and what to say of them.

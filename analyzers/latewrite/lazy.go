@@ -13,13 +13,13 @@ import (
 
 // lazyInit finds `if x.f == nil { x.f = … }` without a lock, in code that any
 // caller may run, on a type that has means of synchronisation: so several
-// goroutines are meant to use it.
+// goroutines are meant to use it. What is an object of its own, IL2002 reports.
 func (c *checker) lazyInit(v *accesses.Variable) *race {
 	if c.lockedSomewhere(v) {
 		return nil // guardedby judges it
 	}
 	for _, a := range plainWrites(v) {
-		if a.Update || isError(a.Obj.Type()) || !c.list.AnyCaller(a) || !c.list.MeantToBeShared(a.Fn) {
+		if a.Update || isError(a.Obj.Type()) || !c.list.AnyCaller(a) || !c.list.MeantToBeShared(a.Fn) || c.judged[c.list.Side(a).Position] {
 			continue
 		}
 		if test := c.zeroTest(v, a); test != nil {

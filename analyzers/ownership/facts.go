@@ -204,7 +204,7 @@ func (r *Result) export() {
 		if !ok || !obj.Exported() || r.prog.InTest(f) || len(f.Blocks) == 0 {
 			continue
 		}
-		fact := &Behaviour{Leaks: map[int]Level{}}
+		fact := new(Behaviour)
 		for i := range f.Signature.Results().Len() {
 			if r.returnsFresh(f, i) {
 				fact.FreshResults = append(fact.FreshResults, i)
@@ -212,6 +212,7 @@ func (r *Result) export() {
 		}
 		for i := range f.Params {
 			if level := r.leak(f, i); level > Fresh {
+				fact.Leaks = append(fact.Leaks, make([]Level, i+1-len(fact.Leaks))...)
 				fact.Leaks[i] = level
 			}
 		}

@@ -40,19 +40,28 @@ type Behaviour struct {
 	// FreshResults are the indexes of results that are nil or fresh.
 	FreshResults []int
 	// Leaks says how far the function publishes its parameters (receiver
-	// first); those that are absent it keeps private.
-	Leaks map[int]Level
+	// first); those behind the end it keeps private. No map: the encoding of
+	// a fact is part of cache keys, and that of maps is not always the same.
+	Leaks []Level
 }
 
 // AFact marks Behaviour as a fact.
 func (*Behaviour) AFact() {}
+
+// leak says how far parameter i is published.
+func (b *Behaviour) leak(i int) Level {
+	if i < len(b.Leaks) {
+		return b.Leaks[i]
+	}
+	return Fresh
+}
 
 func (b *Behaviour) String() string {
 	if len(b.FreshResults) > 0 {
 		return "fresh result"
 	}
 	for i := range 16 {
-		if b.Leaks[i] > Fresh {
+		if b.leak(i) > Fresh {
 			return fmt.Sprintf("publishes parameter %d", i)
 		}
 	}

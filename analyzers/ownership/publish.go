@@ -306,7 +306,7 @@ func (r *Result) leak(fn *ssa.Function, i int) Level {
 func (r *Result) importedLeak(fn *ssa.Function, i int) Level {
 	var fact Behaviour
 	if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
-		return fact.Leaks[i]
+		return fact.leak(i)
 	}
 	return Handed
 }

@@ -387,7 +387,7 @@ const (
 // coming to avoid.
 func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 	kind := 0
-	for b := range reach(from, avoid, nil) {
+	for b := range reach(from, avoid) {
 		ret, ok := lastInstr(b).(*ssa.Return)
 		if !ok || i >= len(ret.Results) {
 			continue
@@ -415,17 +415,37 @@ func lastInstr(b *ssa.BasicBlock) ssa.Instruction {
 }
 
 // reach gives the blocks that control may come to from from on, which counts,
-// without passing through a or b.
-func reach(from, a, b *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+// without passing through avoid.
+func reach(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	seen := map[*ssa.BasicBlock]bool{}
 	var walk func(x *ssa.BasicBlock)
 	walk = func(x *ssa.BasicBlock) {
-		if seen[x] || x == a || x == b {
+		if seen[x] || x == avoid {
 			return
 		}
 		seen[x] = true
 		for _, s := range x.Succs {
 			walk(s)
+		}
+	}
+	walk(from)
+	return seen
+}
+
+// onward gives the blocks that control may come to from from on, which counts,
+// without passing through avoid or going back to the head of a loop.
+func onward(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock)
+	walk = func(b *ssa.BasicBlock) {
+		if seen[b] || b == avoid {
+			return
+		}
+		seen[b] = true
+		for _, s := range b.Succs {
+			if !s.Dominates(b) {
+				walk(s)
+			}
 		}
 	}
 	walk(from)
@@ -442,14 +462,14 @@ type decision struct {
 }
 
 // decides tells whether the branch b, which asks for what t found, decides if
-// instruction use runs before t does again.
+// instruction use runs before t does again, or a loop around both.
 func decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
 	from, to := t.at.Block(), use.Block()
 	if to == from || to == b.at.Block() {
 		return decision{}, false
 	}
 	s := b.at.Block().Succs
-	yes, no := reach(s[0], from, b.at.Block()), reach(s[1], from, b.at.Block())
+	yes, no := onward(s[0], from), onward(s[1], from)
 	if yes[to] == no[to] {
 		return decision{}, false
 	}

@@ -43,7 +43,8 @@ type Effect struct {
 	Side      finding.Access
 	Depth     int
 
-	path accesspath.Path // of package variables, and of what closures capture
+	path    accesspath.Path // of package variables, and of what closures capture
+	keyPath accesspath.Path // of a key that a closure captures
 }
 
 // Lock is a lock that a function holds at an access, having taken it itself.
@@ -166,6 +167,8 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		eff.Exact = e.key.exact
 		if p, ok := e.key.v.(*ssa.Parameter); ok {
 			eff.Key = slices.Index(f.fn.Params, p)
+		} else if at := e.key.where(); at.Root != nil && at.Root.Parent() != f.fn {
+			eff.keyPath = at
 		}
 	}
 	for _, h := range e.held {
@@ -214,6 +217,9 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 	switch {
 	case eff.Param >= 0 && eff.Param < len(site.Args):
 		e.owner = c.owner.Of(site.Args[eff.Param], call)
+		if e.owner == ownership.Handed && strings.Count(eff.Fields, ".") > 1 {
+			e.owner = ownership.Shared // what lies behind the object is not only its holder's
+		}
 	case eff.Param == unknown && e.path.Root == nil && (op(eff.Op) == read || op(eff.Op) != grow && op(eff.Op) != shrink):
 		return nil
 	}
@@ -222,6 +228,8 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 		e.key = &key{exact: eff.Exact}
 	case eff.Key >= 0 && eff.Key < len(site.Args):
 		e.key = keyOf(site.Args[eff.Key])
+	case eff.keyPath.Root != nil:
+		e.key = &key{path: eff.keyPath}
 	}
 	if eff.Value >= 0 && eff.Value < len(site.Args) {
 		e.value = site.Args[eff.Value]
@@ -329,13 +337,15 @@ func (c *checker) changes(st *types.Struct, t types.Type) bool {
 	return false
 }
 
-// mutableInside: a lock, a channel or a map in a struct is there to change.
+// mutableInside: a lock, an atomic, a channel or a map in a struct is there to change.
 func (c *checker) mutableInside(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Chan, *types.Map:
 		return true
 	}
-	return lockset.IsLock(t)
+	n, ok := types.Unalias(t).(*types.Named)
+	isAtomic := ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync/atomic"
+	return isAtomic || lockset.IsLock(t)
 }
 
 // sideOf gives the source of a call as one side of a finding about the variable.

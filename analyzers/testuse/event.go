@@ -82,7 +82,8 @@ type event struct {
 // key is the key of a map access: a value of the function, or a constant.
 type key struct {
 	v     ssa.Value
-	exact string // constant
+	exact string          // constant
+	path  accesspath.Path // of a variable that the callee has captured
 }
 
 func keyOf(v ssa.Value) *key {
@@ -102,11 +103,24 @@ func sameKey(a, b *key) bool {
 		return false
 	case a.exact != "" || b.exact != "":
 		return a.exact == b.exact
-	case a.v == b.v:
+	case a.v == b.v && a.v != nil:
 		return true
 	}
-	p, q := accesspath.Of(a.v), accesspath.Of(b.v)
-	return p == q && p.Named()
+	p, q := a.where(), b.where()
+	return p == q && (p.Named() || p.Root != nil && p.Fields == "" && !reassigned(p.Root))
+}
+
+// reassigned reports whether v is a local in memory that has several values.
+func reassigned(v ssa.Value) bool {
+	cell, ok := v.(*ssa.Alloc)
+	return ok && len(accesspath.Stored(cell)) != 1
+}
+
+func (k *key) where() accesspath.Path {
+	if k.v == nil {
+		return k.path
+	}
+	return accesspath.Of(k.v)
 }
 
 // events lists what fn accesses, itself and by its calls, in the order of the

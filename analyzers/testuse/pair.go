@@ -58,7 +58,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	g := gapBetween(t, u)
-	if g == none || u.rechecked || f.recheck(u) != nil {
+	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) {
 		return pair{}, false
 	}
 	d, ok := decides(b, t, u.at)
@@ -232,7 +232,10 @@ func (c *checker) readHarm(p pair) string {
 			return "followed"
 		}
 	case *ssa.UnOp:
-		if p.out.Length && indexed(instr) || !p.out.Length && followed(instr) {
+		switch {
+		case p.out.Length && indexed(instr):
+			return "indexed"
+		case !p.out.Length && followed(instr):
 			return "followed"
 		}
 	}

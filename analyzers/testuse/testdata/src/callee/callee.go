@@ -1,0 +1,114 @@
+// Package callee has halves that lie in functions that are called.
+package callee
+
+import "sync"
+
+type item struct{ n int }
+
+func (i *item) add(n int) { i.n += n }
+
+type Store struct {
+	mu    sync.Mutex
+	items map[string]*item
+	max   int
+	owned map[string]*item
+}
+
+func (s *Store) has(k string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.items[k]
+	return ok
+}
+
+func (s *Store) put(k string, i *item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items[k] = i
+}
+
+func (s *Store) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.items)
+}
+
+func (s *Store) get(k string) *item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.items[k]
+}
+
+func (s *Store) putIfAbsent(k string, i *item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.items[k]; !ok {
+		s.items[k] = i
+	}
+}
+
+func (s *Store) Ensure(k string) {
+	if !s.has(k) {
+		s.put(k, &item{}) // want `\(\*Store\).Ensure tests Store.items for a key at line \d+ \(by \(\*Store\).has, callee.go:\d+\), and by what it finds it is made at line \d+ \(by \(\*Store\).put, callee.go:\d+\); s.mu is given up in between`
+	}
+}
+
+func (s *Store) EnsureToo(k string) {
+	if s.get(k) == nil {
+		s.put(k, &item{}) // want `is made`
+	}
+}
+
+func (s *Store) EnsureRight(k string) {
+	if !s.has(k) {
+		s.putIfAbsent(k, &item{}) // ok: it looks again
+	}
+}
+
+func (s *Store) Limited(k string) bool {
+	if s.size() >= s.max {
+		return false
+	}
+	s.put(k, &item{}) // want `tests the length of Store.items at line`
+	return true
+}
+
+func (s *Store) Local(k string) {
+	s.mu.Lock()
+	_, ok := s.items[k]
+	s.mu.Unlock()
+	if !ok {
+		s.put(k, &item{}) // want `is made`
+	}
+}
+
+func (s *Store) Different(k, l string) {
+	if !s.has(k) {
+		s.put(l, &item{}) // ok: another key
+	}
+}
+
+func Fresh(k string) *Store {
+	s := &Store{items: map[string]*item{}}
+	if !s.has(k) {
+		s.put(k, &item{}) // ok: nobody else has it yet
+	}
+	return s
+}
+
+// unexported interfaces are followed: all their methods are here.
+type backend interface {
+	find(k string) *item
+	keep(k string, i *item)
+}
+
+func (s *Store) find(k string) *item    { return s.get(k) }
+func (s *Store) keep(k string, i *item) { s.put(k, i) }
+
+type Front struct{ b backend }
+
+func (f *Front) Ensure(k string) {
+	if f.b.find(k) == nil {
+		f.b.keep(k, &item{}) // want `is made`
+	}
+}

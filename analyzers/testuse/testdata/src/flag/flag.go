@@ -1,0 +1,66 @@
+// Package flag has flags that stand for other state.
+package flag
+
+import "sync"
+
+type Server struct {
+	mu     sync.Mutex
+	closed bool
+	conns  map[int]*int
+	queue  []int
+}
+
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.conns = nil
+	s.queue = nil
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+func (s *Server) Register(id int, c *int) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return
+	}
+	s.mu.Lock()
+	s.conns[id] = c // want `tests Server.closed at line \d+, and by what it finds it is added to .* \(\*Server\).Close may run in between, which changes both`
+	s.mu.Unlock()
+}
+
+func (s *Server) Push(n int) {
+	if s.isClosed() {
+		return
+	}
+	s.mu.Lock()
+	s.queue = append(s.queue, n) // want `is raised`
+	s.mu.Unlock()
+}
+
+func (s *Server) PushRight(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.queue = append(s.queue, n) // ok
+}
+
+func (s *Server) PushAgain(n int) {
+	if s.isClosed() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.queue = append(s.queue, n) // ok: asked again
+	}
+}

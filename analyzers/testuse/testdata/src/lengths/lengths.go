@@ -1,0 +1,115 @@
+// Package lengths has tests of lengths and counters.
+package lengths
+
+import "sync"
+
+type job func()
+
+type Pool struct {
+	mu      sync.Mutex
+	idle    []*int
+	queue   []job
+	byName  map[string]*int
+	running int
+	max     int
+}
+
+func (p *Pool) Add(name string, v *int) bool {
+	p.mu.Lock()
+	full := len(p.byName) >= p.max
+	p.mu.Unlock()
+	if full {
+		return false
+	}
+	p.mu.Lock()
+	p.byName[name] = v // want `tests the length of Pool.byName at line \d+, and by what it finds it is added to`
+	p.mu.Unlock()
+	return true
+}
+
+func (p *Pool) Start() bool {
+	p.mu.Lock()
+	n := p.running
+	p.mu.Unlock()
+	if n >= p.max {
+		return false
+	}
+	p.mu.Lock()
+	p.running++ // want `is raised`
+	p.mu.Unlock()
+	return true
+}
+
+func (p *Pool) StartOnce() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running >= p.max {
+		return false
+	}
+	p.running++ // ok: one critical section
+	return true
+}
+
+func (p *Pool) Pop() job {
+	p.mu.Lock()
+	n := len(p.queue)
+	p.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j := p.queue[0] // want `is indexed`
+	p.queue = p.queue[1:]
+	return j
+}
+
+func (p *Pool) PopRight() job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		return nil
+	}
+	j := p.queue[0]
+	p.queue = p.queue[1:] // ok
+	return j
+}
+
+func (p *Pool) Peek() *int {
+	p.mu.Lock()
+	some := len(p.idle) > 0
+	p.mu.Unlock()
+	if !some {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.idle[0] // want `is indexed`
+}
+
+func (p *Pool) Put(v *int) {
+	p.mu.Lock()
+	p.idle = append(p.idle, v)
+	p.mu.Unlock()
+	p.mu.Lock()
+	p.idle = append(p.idle, v) // ok: nothing decides
+	p.mu.Unlock()
+}
+
+func (p *Pool) Push(j job) {
+	p.mu.Lock()
+	p.queue = append(p.queue, j)
+	p.mu.Unlock()
+}
+
+func (p *Pool) Drain() {
+	p.mu.Lock()
+	p.idle = nil
+	p.mu.Unlock()
+}
+
+func (p *Pool) Stop() {
+	p.mu.Lock()
+	p.running--
+	p.mu.Unlock()
+}
