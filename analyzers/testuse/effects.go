@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -346,19 +345,4 @@ func (c *checker) mutableInside(t types.Type) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	isAtomic := ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync/atomic"
 	return isAtomic || lockset.IsLock(t)
-}
-
-// sideOf gives the source of a call as one side of a finding about the variable.
-func (c *checker) sideOf(fn *ssa.Function, e *event) finding.Access {
-	if !e.call {
-		return e.side
-	}
-	side := finding.Access{
-		Position: accesses.Position(c.list.Prog.Fset(), e.at.Pos(), e.at.Pos()),
-		Package:  c.list.Prog.Pkg.Pkg.Path(),
-		Function: c.list.Prog.FuncName(fn),
-		Expr:     "call",
-		Mode:     e.side.Mode,
-	}
-	return side
 }
