@@ -42,16 +42,18 @@ const (
 )
 
 // effectOf gives that of the split by r. What was overwritten is to be said only
-// if nobody came by (quiet) since the end was reached.
+// if nobody came by (quiet) since the end was reached. An owner that has read the
+// variable again may have asked again, or stores what builds on that.
 func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
 	own := o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
-	if r.mode&writes == 0 || own {
+	stores := o.last.mode&writes != 0
+	if r.mode&writes == 0 || own || stores && o.again.Load() {
 		return unknownEffect
 	}
 	if o.what.differs(o.value, o.lastValue) {
 		return overturned
 	}
-	overwrites := o.last.mode&writes != 0 && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
+	overwrites := stores && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
 	if overwrites && quiet && o.value.known && o.lastValue.known && o.atStore.known &&
 		o.lastValue != o.value && o.atStore != o.lastValue {
 		return overwrote

@@ -40,6 +40,7 @@ type opened struct {
 	hits     atomic.Uint32 // accesses that came from other goroutines, counted before they happen
 	ownSite  atomic.Uint32 // site at which the owner wrote, or 0
 	ownSites atomic.Bool   // it wrote at others, too
+	again    atomic.Bool   // the owner has read the variable after others came by
 
 	mask   uint64         // filter bits; guarded by table.mu
 	object unsafe.Pointer // keeps the variable alive; guarded by table.mu
@@ -167,6 +168,7 @@ func take(id int64, section uint32, now int64) *opened {
 		o.hits.Store(0)
 		o.ownSite.Store(0)
 		o.ownSites.Store(false)
+		o.again.Store(false)
 		o.phase.Store(uint32(entering))
 		atomic.StoreUint64(&gate.open, gate.open|1<<i)
 		return o
@@ -231,9 +233,22 @@ func meetSections(g unsafe.Pointer, a *access) {
 		if o.goid.Load() != a.goid {
 			o.hits.Add(1)
 			o.suspect(a)
-		} else if a.mode&writes != 0 && !o.ownSite.CompareAndSwap(0, a.site) && o.ownSite.Load() != a.site {
-			o.ownSites.Store(true)
+		} else {
+			o.own(a)
 		}
+	}
+}
+
+// own notes an access of the owner. A read at the entry is that of a recursive
+// activation, unless the entry is in a callee, which may be called to ask again.
+func (o *opened) own(a *access) {
+	switch {
+	case a.mode&writes == 0:
+		if o.hits.Load() != 0 && (o.armedEntry || a.site != o.entry.site) {
+			o.again.Store(true)
+		}
+	case !o.ownSite.CompareAndSwap(0, a.site) && o.ownSite.Load() != a.site:
+		o.ownSites.Store(true)
 	}
 }
 

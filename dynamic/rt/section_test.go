@@ -70,15 +70,18 @@ func TestSplitIdempotent(t *testing.T) {
 	}
 }
 
-// A read-modify-write loses nothing that came in between.
+// A read-modify-write loses nothing that came in between, nor does a store that
+// builds on another read.
 func TestSplitUpdate(t *testing.T) {
-	all, runs := splits(t, "splitUpdate", 5, func(*evidence.SplitSection) bool { return true })
-	if runs < 4 {
-		t.Errorf("split in %d of 5 runs, want 4", runs)
-	}
-	for _, s := range all {
-		if s.Changed {
-			t.Errorf("an update in between is said to change the outcome: %+v", s)
+	for _, program := range []string{"splitUpdate", "splitAgain"} {
+		all, runs := splits(t, program, 5, func(*evidence.SplitSection) bool { return true })
+		if runs < 4 {
+			t.Errorf("%s: split in %d of 5 runs, want 4", program, runs)
+		}
+		for _, s := range all {
+			if s.Changed {
+				t.Errorf("%s: an update in between is said to change the outcome: %+v", program, s)
+			}
 		}
 	}
 }

@@ -39,6 +39,7 @@ func init() {
 			}
 		}
 	}
+	programs["splitAgain"] = func() { twice(func(a *account, i int) { a.addAgain(i + 1) }) }
 	programs["splitUpdate"] = func() { twice(func(a *account, _ int) { a.raise() }) }
 	programs["wholeOneRegion"] = func() {
 		twice(func(a *account, i int) {
@@ -129,6 +130,21 @@ func (a *account) raise() {
 	}
 	a.mu.Lock()
 	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Updates)++
+	rt.Ended(1)
+	a.mu.Unlock()
+}
+
+// addAgain is load-and-store that reads again what it adds to, so that nothing is
+// lost.
+func (a *account) addAgain(d int) {
+	a.mu.Lock()
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	rt.Entered(1)
+	a.mu.Unlock()
+	rt.Gap(1)
+	a.mu.Lock()
+	v := *rt.R(&a.n, 3)
+	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v + d
 	rt.Ended(1)
 	a.mu.Unlock()
 }
