@@ -127,10 +127,15 @@ func suspect(p *plan.Plan, suspicions []Suspicion) {
 	}
 }
 
+// proofs are the reasons of passes, which a finding may contradict.
+var proofs = map[plan.Reason]bool{
+	plan.Fresh: true, plan.WholeLocal: true, plan.WholeNotParallel: true, plan.WholeStationary: true,
+}
+
 // watch marks a site as suspicious. Sites that cannot be rewritten stay as
 // they are.
 func watch(s *plan.Site) {
-	if s.Decision == plan.Skip && s.Reason == plan.Fresh {
+	if s.Decision == plan.Skip && proofs[s.Reason] {
 		s.Decision, s.Reason = plan.Monitor, ""
 	}
 	s.Suspicious = s.Decision == plan.Monitor

@@ -36,9 +36,9 @@ func (v Verdict) Reason() plan.Reason {
 	return ""
 }
 
-// Site is a judged site.
+// Site is a judged site; it has no id and no decision.
 type Site struct {
-	Key     plan.Key
+	plan.Site
 	Verdict Verdict
 }
 
@@ -61,6 +61,7 @@ type access struct {
 // site is what the source's site became in the program: one place and one
 // pointer for each function that its code was compiled to.
 type site struct {
+	plan    *plan.Site
 	verdict Verdict
 	by      context
 	nodes   []node
@@ -68,12 +69,12 @@ type site struct {
 
 // Sites judges all sites of the main modules. A site whose file belongs to
 // several packages, such as a package with and without its tests, is judged by
-// the worst.
+// the worst. They come in no order.
 func (r *Result) Sites() []Site {
 	r.judge()
 	all := make([]Site, 0, len(r.sites))
-	for k, s := range r.sites {
-		all = append(all, Site{k, s.verdict})
+	for _, s := range r.sites {
+		all = append(all, Site{*s.plan, s.verdict})
 	}
 	return all
 }
@@ -89,7 +90,7 @@ func (r *Result) judge() {
 			k := a.Site.Key()
 			s := r.sites[k]
 			if s == nil {
-				s = new(site)
+				s = &site{plan: &a.Site}
 				r.sites[k] = s
 			}
 			r.judgeAccess(s, &a)
@@ -121,7 +122,11 @@ func (r *Result) findExprs() {
 
 // judgeAccess adds to s what is known of one access in the source.
 func (r *Result) judgeAccess(s *site, a *plan.Access) {
-	for _, acc := range r.accesses(ast.Unparen(a.Node)) {
+	list := r.accesses(ast.Unparen(a.Node))
+	if a.Map() || a.Site.Behind && a.Through == "" {
+		list = values(list)
+	}
+	for _, acc := range list {
 		l, ok := r.program.locate(a, acc)
 		if !ok {
 			s.add(MaybeShared)
@@ -141,6 +146,18 @@ func (r *Result) accesses(e ast.Expr) []access {
 		list = append(slices.Clip(list), r.exprs[sel.Sel]...)
 	}
 	return list
+}
+
+// values leaves out the addresses that a list's values are loaded from, in the
+// same function.
+func values(list []access) []access {
+	loaded := map[*ssa.Function]bool{}
+	for _, a := range list {
+		if !a.address {
+			loaded[a.in] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(a access) bool { return a.address && loaded[a.in] })
 }
 
 // add joins the verdicts on the functions that a site was compiled to.

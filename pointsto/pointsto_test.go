@@ -50,7 +50,7 @@ func verdicts(t *testing.T, ar *txtar.Archive) map[string][]string {
 	}
 	title, _, _ := strings.Cut(string(ar.Comment), "\n")
 	p, err := load.Load(t.Context(), load.Options{
-		Dir: dir, Patterns: []string{"./..."}, Root: dir, Tests: strings.Contains(title, "tests"),
+		Dir: dir, Patterns: []string{"./..."}, Root: dir, Tests: strings.Contains(title, "tests"), Programs: true,
 		Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off"),
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func verdicts(t *testing.T, ar *txtar.Archive) map[string][]string {
 	}
 	got := map[string][]string{}
 	for _, s := range Analyze(p, Options{Open: strings.Contains(title, "open")}).Sites() {
-		at := fmt.Sprintf("%s:%d", s.Key.File, s.Key.Line)
+		at := fmt.Sprintf("%s:%d", s.File, s.Line)
 		if word := words[s.Verdict]; !slices.Contains(got[at], word) {
 			got[at] = append(got[at], word)
 		}

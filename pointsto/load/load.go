@@ -31,7 +31,8 @@ type Options struct {
 	BuildFlags []string // of the go command
 	Env        []string // nil is that of this process
 	Root       string   // absolute folder that sites' files are relative to
-	Tests      bool     // the programs are the packages' tests, not their main functions
+	Tests      bool     // the packages' tests are programs
+	Programs   bool     // so are their main functions
 }
 
 // Program is one or several programs that share their packages.
@@ -43,6 +44,8 @@ type Program struct {
 	// has internal tests is there with them and, where others import it,
 	// without them.
 	Own []*Package
+	// Library: packages of other modules may import one of the named ones.
+	Library bool
 	// Called are functions of packages outside the standard library that code
 	// in other languages, or of packages that do not import them, may call by
 	// the name that a linkname or export directive gives them.
@@ -82,9 +85,12 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	var pkgs []*ssa.Package
 	p.SSA, pkgs = ssautil.AllPackages(initial, ssa.InstantiateGenerics)
 	for i, pkg := range initial {
-		if pkg.Name == "main" && pkgs[i] != nil && pkgs[i].Func("main") != nil {
+		if pkg.Name == "main" && pkgs[i] != nil && pkgs[i].Func("main") != nil && (o.Programs || strings.HasSuffix(pkg.ID, ".test")) {
 			p.Mains = append(p.Mains, pkgs[i])
 		}
+	}
+	for _, pkg := range initial {
+		p.Library = p.Library || library(pkg)
 	}
 	packages.Visit(initial, nil, func(pkg *packages.Package) { p.add(pkg, o.Root) })
 	p.SSA.Build()
@@ -125,7 +131,7 @@ func (p *Program) add(pkg *packages.Package, root string) {
 	q := &Package{
 		Package: &plan.Package{Path: pkg.PkgPath, Root: root, Fset: pkg.Fset, Types: pkg.Types, Info: pkg.TypesInfo},
 		SSA:     built,
-		Library: pkg.Name != "main" && !strings.HasSuffix(pkg.PkgPath, "_test") && !internal(pkg.PkgPath),
+		Library: library(pkg),
 	}
 	for i, name := range pkg.CompiledGoFiles {
 		if i < len(pkg.Syntax) && slices.Contains(pkg.GoFiles, name) { // not what cgo makes
@@ -149,6 +155,10 @@ func (p *Program) addCalled(pkg *packages.Package, built *ssa.Package) {
 			}
 		}
 	}
+}
+
+func library(pkg *packages.Package) bool {
+	return pkg.Name != "main" && !strings.HasSuffix(pkg.PkgPath, "_test") && !internal(pkg.PkgPath)
 }
 
 func internal(path string) bool {

@@ -19,8 +19,11 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 		{"interlock check -o sarif:interlock.sarif ./...", "text on standard output, and a SARIF file for code scanning"},
 		{"interlock check -format jsonl ./... | jq -r .id", "one finding a line, for programs"},
 	},
-	flags: reportFlags,
-	run:   runCheck,
+	flags: func(fs *flag.FlagSet, o *options) {
+		reportFlags(fs, o)
+		wholeFlag(fs, o, "findings are withdrawn that it refutes")
+	},
+	run: runCheck,
 }
 
 // reportFlags are those of the commands that report findings.
@@ -41,6 +44,10 @@ func runCheck(c *call) int {
 	p := newProgress(c.stderr)
 	p.say("reading the packages")
 	st, err := c.vet("", c.buildFlags())
+	if err == nil {
+		c.prune(p, st, "", c.buildFlags(), true)
+		err = c.ctx.Err()
+	}
 	p.clear()
 	if err != nil {
 		return c.failed(err)

@@ -58,6 +58,7 @@ type options struct {
 	write     bool
 	folder    string // of env
 	deps      []string
+	whole     bool
 
 	runsTests bool     // the command does
 	packages  []string // or other words that stand on the command line

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
 var planCommand = command{
@@ -26,6 +27,7 @@ module's root, or to the folder of go.work if one is in force.`,
 	flags: func(fs *flag.FlagSet, o *options) {
 		sectionsFlag(fs, o, defaultSections)
 		depsFlag(fs, o)
+		wholeFlag(fs, o, "accesses are not monitored where no two goroutines can meet")
 		o.format = "text"
 		fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {
 			o.format = s
@@ -77,6 +79,13 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 	fmt.Fprintf(b, "%s: %d accesses, %d monitored, %d of them suspicious\n", p.Module, n.Sites, n.Monitored, n.Suspicious)
 	for _, s := range n.Skipped {
 		fmt.Fprintf(b, "    %6d skipped, %s\n", s.Sites, s.Reason)
+	}
+	if all := len(p.Sections); all > 0 {
+		s := "s"
+		if all == 1 {
+			s = ""
+		}
+		fmt.Fprintf(b, "%d atomic section%s, %d of them watched: see `interlock sections`\n", all, s, len(campaign.Opened(p, nil)))
 	}
 	if n.Monitored > 0 {
 		fmt.Fprintf(b, "\nmonitored:\n")

@@ -84,6 +84,10 @@ func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*plan
 	if err != nil {
 		return nil, err
 	}
+	c.prune(p, st, dir, buildFlags, false)
+	if c.ctx.Err() != nil {
+		return nil, c.ctx.Err()
+	}
 	var sites []plan.Site
 	for _, pkg := range m.Packages {
 		for _, a := range plan.Enumerate(pkg) {
