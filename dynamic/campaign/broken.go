@@ -13,23 +13,27 @@ import (
 // broken makes the finding of a section that was split.
 func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]Outcome) *finding.Finding {
 	told := &seen.told
-	entry, remote, end := t.access(cfg, told.split.Entry), t.access(cfg, told.split.Remote), t.access(cfg, told.split.End)
+	entry, remote, end := t.access(cfg, told.split.Entry), t.access(cfg, told.split.Remote), t.endOf(cfg, section, told)
 	entry.Step, remote.Step, end.Step = 1, 2, 3
+	pattern := told.pattern(t.plan, section)
 	harmed := t.harmed(seen, plain)
 	v := finding.Variable(section.Variables[0])
 	words := wordsOf(section.Kind)
 	f := &finding.Finding{
 		Code: words.code, Status: finding.Predicted,
-		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(remote.Mode), told.split.Pattern()),
-		Message:  words.story(&told.split, &entry, &remote, &end),
+		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(remote.Mode), pattern),
+		Message:  words.story(told, pattern, &entry, &remote, &end),
 		Variable: v,
 		Accesses: []finding.Access{end, entry, remote},
-		Section:  t.sectionFor(section, told.split.End.Site),
+		Section:  t.sectionFor(section, told.endSite(section)),
 		Evidence: &finding.Evidence{
 			Engine: "watch", Run: told.run, Runs: t.runs - t.rested[section.ID], Hits: len(seen.hits), Count: seen.count,
-			Seed: told.seed, Test: told.test, Harmful: len(harmed) > 0,
-			Pattern: told.split.Pattern(), Changed: told.split.Changed,
+			Seed: told.seed, Test: told.test, Harmful: len(harmed) > 0 || told.panicked != nil,
+			Pattern: pattern, Changed: told.split.Changed,
 		},
+	}
+	if told.panicked != nil { // the end that was not reached stays first, for the id
+		f.Accesses = append([]finding.Access{t.planned(told.endSite(section))}, entry, remote, end)
 	}
 	if t.certain(section, seen, harmed) {
 		f.Status = finding.Confirmed
@@ -41,6 +45,39 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 		f.Notes = append(f.Notes, fmt.Sprintf("open in %d of the campaign's %d runs; the others looked for further bugs", f.Evidence.Runs, n))
 	}
 	return f
+}
+
+// endSite gives the site of the end that was reached, or that a panic kept the
+// owner from.
+func (s *sighting) endSite(section *plan.Section) uint32 {
+	if s.split.End == nil {
+		return section.Ends[0].Site
+	}
+	return s.split.End.Site
+}
+
+func (s *sighting) pattern(p *plan.Plan, section *plan.Section) string {
+	split := s.split
+	if split.End == nil {
+		mode := p.Site(section.Ends[0].Site).Mode
+		split.End = &evidence.Side{Write: mode == plan.Write || mode == plan.AtomicWrite}
+	}
+	return split.Pattern()
+}
+
+// endOf gives the access that ended the section, or the panic that did.
+func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.Access {
+	if s.panicked == nil {
+		return t.access(cfg, s.split.End)
+	}
+	g := s.panicked.goroutine
+	userPaths(cfg, &g)
+	top := g.Stack[0]
+	at := t.plan.Site(section.Entry)
+	return finding.Access{
+		Position: finding.Position{File: top.File, Line: top.Line}, Package: at.Package, Function: strings.TrimPrefix(top.Function, at.Package+"."),
+		Expr: "panic: " + s.panicked.message, Mode: finding.Leave, Goroutine: &g,
+	}
 }
 
 // unproven says why a split is no proof.
@@ -73,11 +110,16 @@ func wordsOf(kind string) words {
 }
 
 // story tells what happened, in its order.
-func (w words) story(s *evidence.SplitSection, entry, remote, end *finding.Access) string {
+func (w words) story(told *sighting, pattern string, entry, remote, end *finding.Access) string {
+	s := &told.split
+	if told.panicked != nil {
+		return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s). Then goroutine %d was to %s %s in %s, and before goroutine %d came to %s, it panicked: %s.",
+			s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry, s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Entry.GID, w.end, told.panicked.message)
+	}
 	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; had one gone after the other, it would have come out otherwise: %s.%s",
 		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry,
 		roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end,
-		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Pattern(), w.effect(s))
+		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, pattern, w.effect(s))
 }
 
 // effect says what came of it.

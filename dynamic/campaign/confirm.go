@@ -127,16 +127,9 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 	s := t.plan.Site(side.Site)
 	g := parseStack(side.Stack)
 	g.ID = side.GID
-	for _, frames := range [][]finding.Frame{g.Stack, g.Created} {
-		for i := range frames {
-			frames[i].File = userPath(cfg, frames[i].File)
-		}
-	}
-	a := finding.Access{
-		Position: finding.Position{File: s.File, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndCol},
-		Package:  s.Package, Function: s.Function, Expr: s.Expr, Source: s.Source,
-		Mode: finding.Mode(s.Mode), Goroutine: &g,
-	}
+	userPaths(cfg, &g)
+	a := t.planned(side.Site)
+	a.Goroutine = &g
 	if s.Mode == plan.Write && !side.Write { // an append that had to grow has read
 		a.Mode = finding.Read
 	}
@@ -144,6 +137,23 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 		a.Role = fmt.Sprintf("goroutine started at %s:%d", g.Created[0].File, g.Created[0].Line)
 	}
 	return a
+}
+
+// planned gives the access at a site as the plan knows it.
+func (t *tally) planned(site uint32) finding.Access {
+	s := t.plan.Site(site)
+	return finding.Access{
+		Position: t.position(site), Package: s.Package, Function: s.Function, Expr: s.Expr, Source: s.Source, Mode: finding.Mode(s.Mode),
+	}
+}
+
+// userPaths gives the files of g's stacks as findings name them.
+func userPaths(cfg *Config, g *finding.Goroutine) {
+	for _, frames := range [][]finding.Frame{g.Stack, g.Created} {
+		for i := range frames {
+			frames[i].File = userPath(cfg, frames[i].File)
+		}
+	}
 }
 
 // userPath gives a file of a stack as findings name it: relative to the root
@@ -207,11 +217,14 @@ func goFlags(cfg *Config) []string {
 
 var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
 
-// testOf gives the test function that both sides come from, as their stacks
+// testOf gives the test function that all sides come from, as their stacks
 // and go statements show it, or "".
 func testOf(f *finding.Finding) string {
 	test := ""
 	for _, a := range f.Accesses {
+		if a.Goroutine == nil {
+			continue
+		}
 		of := ""
 		for _, frame := range append(a.Goroutine.Stack, a.Goroutine.Created...) {
 			if m := testFunction.FindStringSubmatch(frame.Function); m != nil && strings.HasSuffix(frame.File, "_test.go") {

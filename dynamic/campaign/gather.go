@@ -37,7 +37,7 @@ func Gather(cfg Config, file string) (*Result, error) {
 	for _, process := range byProcess(records) {
 		c.result.Runs++
 		c.seen.begin(c.result.Runs, process[0].Seed, nil, nil)
-		c.seen.add("", 0, process, Passed, problem)
+		c.seen.add("", 0, process, Passed, nil, problem)
 	}
 	c.finish()
 	for _, f := range c.result.Findings {

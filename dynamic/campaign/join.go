@@ -144,6 +144,7 @@ func takeOverSection(c, s *finding.Finding) {
 		}
 	}
 	c.Code, c.Fix, c.Ordinal, c.Variable = s.Code, s.Fix, s.Ordinal, s.Variable
+	panicked := c.Accesses[3:]
 	c.Accesses = slices.Clone(s.Accesses[:min(2, len(s.Accesses))])
 	place := func(seen finding.Access, call *finding.Position) {
 		for i := range c.Accesses {
@@ -157,7 +158,7 @@ func takeOverSection(c, s *finding.Finding) {
 	}
 	place(entry, c.Section.EntryCall)
 	place(end, c.Section.EndCall)
-	c.Accesses = append(c.Accesses, remote)
+	c.Accesses = append(append(c.Accesses, remote), panicked...)
 	if s.Section != nil {
 		c.Section = s.Section
 	}

@@ -18,11 +18,10 @@ type testRun struct {
 
 // splitSeen is what the runs have shown of one atomic section.
 type splitSeen struct {
-	told    sighting // the one that the finding tells of
-	hits    map[int]bool
-	count   int
-	runs    map[testRun]bool
-	remotes map[uint32]int // sites that came in, with how often
+	told  sighting // the one that the finding tells of
+	hits  map[int]bool
+	count int
+	runs  map[testRun]bool
 }
 
 // sighting is one split.
@@ -33,37 +32,48 @@ type sighting struct {
 	strength int
 	test     string
 	failed   bool // so did the tests
+	// panicked, if not nil, is the owner, which a panic kept from the end
+	panicked *panicking
 }
 
 // better reports whether s tells more than t: what changed the outcome before
 // what did not, then runs that failed before others.
-func (s *sighting) better(t *sighting) bool {
-	if s.split.Changed != t.split.Changed {
-		return s.split.Changed
+func (s *sighting) better(t *sighting) bool { return s.rank() > t.rank() }
+
+func (s *sighting) rank() int {
+	switch {
+	case s.split.Changed:
+		return 3
+	case s.panicked != nil:
+		return 2
+	case s.failed:
+		return 1
 	}
-	return s.failed && !t.failed
+	return 0
 }
 
-// split takes up a record, and reports whether it is the first that proves its
+// proves reports whether s is a bug whatever else the tests do.
+func (s *sighting) proves(section *plan.Section) bool {
+	return section.Kind == plan.UserSection || section.Kind != plan.Invariant && (s.split.Changed || s.panicked != nil)
+}
+
+// sight takes up a split, and reports whether it is the first that proves its
 // section broken.
-func (t *tally) split(pkg string, strength int, r *evidence.Record, failed bool) (proof bool) {
-	id := r.Split.Section
+func (t *tally) sight(section *plan.Section, now sighting) (proof bool) {
+	id, pkg := section.ID, now.test
 	seen := t.splits[id]
-	now := sighting{*r.Split, t.runs, t.seed, strength, pkg, failed}
-	proves := now.split.Changed && t.section(id).Kind != plan.Invariant || t.section(id).Kind == plan.UserSection
 	if seen == nil {
-		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun]bool{}, remotes: map[uint32]int{}}
+		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun]bool{}}
 		t.splits[id] = seen
 	} else if now.better(&seen.told) {
 		seen.told = now
 	}
 	seen.count++
 	seen.runs[testRun{pkg, t.runs}] = true
-	seen.remotes[r.Split.Remote.Site]++
 	if !slices.Contains(t.resting, id) {
 		seen.hits[t.runs] = true
 	}
-	if proves {
+	if now.proves(section) {
 		t.showed[pkg] = true
 		if !t.proven[id] {
 			t.proven[id], proof = true, true
@@ -82,7 +92,7 @@ func (t *tally) section(id uint32) *plan.Section {
 
 // knows reports whether the plan has all that the record names.
 func (t *tally) knows(s *evidence.SplitSection) bool {
-	return t.section(s.Section) != nil && t.plan.Site(s.Entry.Site) != nil && t.plan.Site(s.Remote.Site) != nil && t.plan.Site(s.End.Site) != nil
+	return t.section(s.Section) != nil && t.plan.Site(s.Entry.Site) != nil && t.plan.Site(s.Remote.Site) != nil && (s.End == nil || t.plan.Site(s.End.Site) != nil)
 }
 
 // harmed gives the packages whose tests failed in a run in which the section
@@ -113,13 +123,10 @@ func (t *tally) explains(s *splitSeen, pkg string) bool {
 // an access-interleaving invariant, which is only what the program usually does,
 // a changed value proves nothing, and a failure only where all go with splits.
 func (t *tally) certain(section *plan.Section, s *splitSeen, harmed []string) bool {
-	switch section.Kind {
-	case plan.UserSection:
-		return true
-	case plan.Invariant:
+	if section.Kind == plan.Invariant {
 		return slices.ContainsFunc(harmed, func(pkg string) bool { return t.explains(s, pkg) })
 	}
-	return s.told.split.Changed || len(harmed) > 0
+	return s.told.proves(section) || len(harmed) > 0
 }
 
 // Opened gives the sections of p that runs open, by id. If only is not empty, it is

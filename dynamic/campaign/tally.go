@@ -86,12 +86,13 @@ type news struct {
 
 // add takes up the records of one process and those that it started. failed
 // says that the tests did not pass.
-func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome Outcome, problem func(string, ...any)) (fresh news) {
+func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome Outcome, output []byte, problem func(string, ...any)) (fresh news) {
 	failed := outcome != Passed
 	if outcome == Failed || outcome == Panicked {
 		t.failures[testRun{pkg, t.runs}] = true
 	}
 	strange := 0
+	var came []*evidence.Record
 	last := map[int]*evidence.Record{} // the latest counters of each process
 	for i := range records {
 		r := &records[i]
@@ -99,10 +100,12 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome
 		case r.Kind == evidence.Stats:
 			last[r.PID] = r
 		case r.Kind == evidence.Split && t.knows(r.Split):
-			if t.split(pkg, strength, r, failed) {
+			if t.sight(t.section(r.Split.Section), sighting{*r.Split, t.runs, t.seed, strength, pkg, failed, nil}) {
 				fresh.sections = append(fresh.sections, r.Split.Section)
 			}
-		case r.Kind == evidence.Split:
+		case r.Kind == evidence.Came && t.knows(r.Split):
+			came = append(came, r)
+		case r.Kind == evidence.Split || r.Kind == evidence.Came:
 			strange++
 		case r.Kind != evidence.Race:
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
@@ -112,6 +115,9 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome
 				fresh.pairs = append(fresh.pairs, p)
 			}
 		}
+	}
+	if outcome == Panicked {
+		fresh.sections = append(fresh.sections, t.panicked(pkg, strength, came, output)...)
 	}
 	if strange > 0 {
 		problem("%d records name sites or sections that the plan does not have", strange)

@@ -27,6 +27,9 @@ const (
 	Start Kind = "start" // a monitored process began
 	Race  Kind = "race"  // two goroutines were at conflicting accesses at the same moment
 	Split Kind = "split" // an access of another goroutine came into an atomic section
+	// Came: such an access has come, and the section has not ended yet. One that
+	// ends in a panic leaves no more than this.
+	Came  Kind = "came"
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 )
 
@@ -43,7 +46,7 @@ type Record struct {
 	B     *Side  `json:"b,omitempty"`
 	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
 
-	Split *SplitSection `json:"split,omitempty"` // Split
+	Split *SplitSection `json:"split,omitempty"` // Split, Came
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
@@ -70,10 +73,10 @@ type SectionEnd struct {
 // SplitSection is an atomic section into which another goroutine came with an
 // access that the section's end does not allow.
 type SplitSection struct {
-	Section uint32 `json:"section"` // id in the plan
-	Entry   *Side  `json:"entry"`   // the owner's first access
-	Remote  *Side  `json:"remote"`  // what came in between, noted directly before it happened
-	End     *Side  `json:"end"`     // the owner's last access
+	Section uint32 `json:"section"`       // id in the plan
+	Entry   *Side  `json:"entry"`         // the owner's first access
+	Remote  *Side  `json:"remote"`        // what came in between, noted directly before it happened
+	End     *Side  `json:"end,omitempty"` // the owner's last access; not of Came
 	// Changed says that the split changed the outcome: the end read another
 	// value than the entry, or overwrote another value than the entry read. It
 	// is false where that is not certain.
@@ -96,11 +99,11 @@ func (s *SplitSection) Pattern() string {
 	return letter(s.Entry, "R", "W") + "-" + letter(s.Remote, "r", "w") + "-" + letter(s.End, "R", "W")
 }
 
-func (s *SplitSection) validate() error {
+func (s *SplitSection) validate(ended bool) error {
 	switch {
-	case s == nil || s.Entry == nil || s.Remote == nil || s.End == nil:
-		return errors.New("evidence: split without entry, remote access and end")
-	case s.Entry.GID != s.End.GID || s.Entry.GID == s.Remote.GID:
+	case s == nil || s.Entry == nil || s.Remote == nil || ended != (s.End != nil):
+		return errors.New("evidence: split without entry, remote access and, but for one that came only, end")
+	case s.Entry.GID == s.Remote.GID || ended && s.Entry.GID != s.End.GID:
 		return errors.New("evidence: split whose entry and end are not of one goroutine, or whose remote access is")
 	case s.Overturned && !s.Changed:
 		return errors.New("evidence: split that overturned a test and changed nothing")
@@ -156,7 +159,9 @@ func (r *Record) Validate() error {
 	case r.Kind == Stats && r.Counters == nil:
 		return errors.New("evidence: stats without counters")
 	case r.Kind == Split:
-		return r.Split.validate()
+		return r.Split.validate(true)
+	case r.Kind == Came:
+		return r.Split.validate(false)
 	case r.Kind != Start && r.Kind != Race && r.Kind != Stats:
 		return fmt.Errorf("evidence: unknown kind %q", r.Kind)
 	}

@@ -29,6 +29,31 @@ func writeSplit(o *opened, r *remoteAccess, did effect) {
 	endRecord(append(b, `}}}`...))
 }
 
+// maxCames is how many records of remote accesses alone a process writes.
+const maxCames = 500
+
+var cames int // written; guarded by out.mu
+
+// writeCame writes that r came into section o, before its owner has come to an
+// end: if a panic keeps it from there, nobody could say so later. requires: out.mu.
+func writeCame(o *opened, r *remoteAccess, seq uint32) {
+	if out.path == "" || cames >= maxCames {
+		return
+	}
+	b := beginRecord("came")
+	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
+	b = append(b, `,"changed":false`...)
+	b = appendField(b, `,"gap_ns":`, uint64(max(nanotime()-o.since, 0)))
+	b = append(b, `,"entry":`...)
+	b = append(appendSide(b, &o.entry, o.entryText), '}')
+	b = append(b, `,"remote":`...)
+	b = appendSide(b, &r.access, r.text[:r.n])
+	if b = append(b, `}}}`...); o.seq.Load() == seq && o.is(inside) { // else it may be of two sections
+		cames++
+		endRecord(b)
+	}
+}
+
 // readSections reads INTERLOCK_SECTIONS, "id,id-id,...": the sections that may
 // be opened.
 func readSections() (problem string) {

@@ -141,8 +141,8 @@ func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened 
 		counters.noSlot.Add(1)
 		return nil
 	}
+	o.forgetRemote() // waits for who writes down what the record held before
 	o.owned = owned{enterDepth: depth, since: now, ns: ns}
-	o.forgetRemote()
 	return o
 }
 
@@ -264,6 +264,7 @@ func (o *opened) suspect(a *access) {
 	n := runtime.Stack(r.text[:], false)
 	if o.seq.Load() == seq && o.is(inside) { // else the owner went on meanwhile
 		r.n = n
+		writeCame(o, r, seq)
 	}
 }
 

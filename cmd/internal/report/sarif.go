@@ -162,7 +162,7 @@ func message(f *finding.Finding) string {
 }
 
 func accessText(a *finding.Access) string {
-	s := fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+	s := deed(a)
 	if len(a.Locks) > 0 {
 		s += ", holding " + strings.Join(a.Locks, ", ")
 	}

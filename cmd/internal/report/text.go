@@ -89,7 +89,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 	held := ""
 	if len(a.Locks) > 0 {
 		held = ", holding " + strings.Join(a.Locks, ", ")
-	} else if locks {
+	} else if locks && !panics(a) {
 		held = ", holding no known lock"
 	}
 	role := ""
@@ -100,7 +100,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 	if a.Step > 0 {
 		step = fmt.Sprintf("%d. ", a.Step)
 	}
-	t.line("    %s%s of %s at %s in %s%s%s", step, a.Mode, a.Expr, t.r.place(a.Position), a.Function, held, role)
+	t.line("    %s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, held, role)
 	if a.Source != "" {
 		t.line("        | %s", a.Source)
 	}
@@ -112,6 +112,19 @@ func (t *text) access(a *finding.Access, locks bool) {
 			t.frames(created)
 		}
 	}
+}
+
+// deed says what an access does, and to what.
+func deed(a *finding.Access) string {
+	if panics(a) {
+		return a.Expr
+	}
+	return fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+}
+
+// panics reports whether a is a panic that a run has seen.
+func panics(a *finding.Access) bool {
+	return a.Mode == finding.Leave && a.Step > 0 && strings.HasPrefix(a.Expr, "panic: ")
 }
 
 // inSteps gives the accesses in the order in which a run has seen them, those
@@ -156,7 +169,7 @@ func (t *text) evidence(e *finding.Evidence) {
 // harm says that tests failed where the bug was seen.
 func harm(e *finding.Evidence) string {
 	if e.Pattern != "" {
-		return "; harmful: tests failed in such a run, and pass without noise"
+		return "; harmful: tests failed in such a run"
 	}
 	return "; that run's tests failed"
 }
