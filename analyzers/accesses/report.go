@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"path/filepath"
 
+	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/ssair"
@@ -12,14 +13,20 @@ import (
 
 // Variable gives what a accesses as findings name it.
 func (a *Access) Variable() finding.Variable {
+	v := variable(a.Name)
+	if a.Map {
+		v.Kind = "map"
+	}
+	return v
+}
+
+// variable gives the variable itself, not the map in it.
+func variable(n accesspath.Name) finding.Variable {
 	kind := "field"
-	switch {
-	case a.Map:
-		kind = "map"
-	case a.Name.Type == "":
+	if n.Type == "" {
 		kind = "global"
 	}
-	return finding.Variable{Package: a.Name.Package, Type: a.Name.Type, Name: a.Name.Field, Kind: kind}
+	return finding.Variable{Package: n.Package, Type: n.Type, Name: n.Field, Kind: kind}
 }
 
 // Side gives a as one side of a finding. File names are as the driver gave

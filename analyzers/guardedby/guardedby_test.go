@@ -32,5 +32,5 @@ func TestSiblings(t *testing.T) {
 }
 
 func TestFacts(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), guardedby.Leads, "facts")
+	analysistest.Run(t, analysistest.TestData(), guardedby.Annotations, "facts")
 }

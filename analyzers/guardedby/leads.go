@@ -10,7 +10,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 )
@@ -22,8 +21,7 @@ var Leads = &analysis.Analyzer{
 	Name:       "interlockguards",
 	Doc:        "find accesses without the lock that guards the variable elsewhere",
 	Run:        findLeads,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
-	FactTypes:  []analysis.Fact{new(Guarded)},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, Annotations},
 	ResultType: reflect.TypeFor[[]Lead](),
 }
 
@@ -58,8 +56,7 @@ func (l Lead) Evidence(list *accesses.List) string {
 
 func findLeads(pass *analysis.Pass) (any, error) {
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-	c := &checker{pass, list, pass.ResultOf[directives.Analyzer].(*directives.Set)}
-	exportAnnotations(pass)
+	c := &checker{list, pass.ResultOf[Annotations].(Annotated)}
 	var leads []Lead
 	list.Prog.Analyse(pass, func() {
 		for _, v := range variables(list) {
@@ -90,9 +87,8 @@ func (c *checker) leads(v *accesses.Variable, g *guard) []Lead {
 }
 
 type checker struct {
-	pass     *analysis.Pass
-	list     *accesses.List
-	comments *directives.Set
+	list        *accesses.List
+	annotations Annotated
 }
 
 // variables lists those to judge: one that is also accessed atomically
@@ -138,7 +134,7 @@ func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.A
 			continue
 		}
 		if b := c.otherSide(g, a); b != nil {
-			return Lead{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count()}, true
+			return Lead{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count}, true
 		}
 	}
 	return Lead{}, false

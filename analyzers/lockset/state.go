@@ -100,6 +100,18 @@ func (s *State) MayHoldClass(class string) bool {
 	return false
 }
 
+// MayHoldClasses lists the classes of which some lock may be held, sorted.
+func (s *State) MayHoldClasses() []string {
+	var classes []string
+	for _, h := range s.locks {
+		if h.class != "" && (h.status == held || h.status == heldRead || h.status == maybe) {
+			classes = append(classes, h.class)
+		}
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes)
+}
+
 func (s *State) with(p accesspath.Path, h hold) *State {
 	c := &State{locks: maps.Clone(s.locks), defers: s.defers, Unknown: s.Unknown}
 	if c.locks == nil {

@@ -24,23 +24,26 @@ var Analyzer = &analysis.Analyzer{
 	ResultType: reflect.TypeFor[*Fields](),
 }
 
-// Fields is the stationary fields of a package. It is read-only once built.
+// Fields is the stationary fields of a package. It is for one goroutine.
 type Fields struct {
 	pkg     *types.Package
 	written map[*types.Var]bool // when shared, as far as known
+	open    map[*types.Var]bool // others may copy over the structs that hold them
+	names   names
 	usable  bool
 }
 
-// Has reports whether field f, of the generic origin, is stationary.
+// Has reports whether field f, of the generic origin, is stationary, whatever
+// other packages do.
 func (s *Fields) Has(f *types.Var) bool {
-	return s.usable && f != nil && f.IsField() && !f.Exported() && f.Pkg() == s.pkg && !s.written[f]
+	return s.usable && f != nil && f.IsField() && !f.Exported() && f.Pkg() == s.pkg && !s.open[f] && !s.written[f]
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
-	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}}
+	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, open: map[*types.Var]bool{}, names: names{}}
 	prog.Analyse(pass, func() {
-		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result)}
+		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result), boxedTypes: map[types.Type]bool{}}
 		f.openTypes()
 		for _, fn := range prog.Funcs {
 			f.function(fn)
@@ -54,7 +57,14 @@ func run(pass *analysis.Pass) (any, error) {
 type finder struct {
 	*Fields
 	owner *ownership.Result
+	// boxedTypes are those whose exported fields are marked, with all that
+	// they lead to.
+	boxedTypes map[types.Type]bool
 }
+
+// maxReflected bounds the types that one package can hand to package reflect:
+// generic ones may lead to ever new ones.
+const maxReflected = 20000
 
 // openTypes marks the fields of types that other packages may copy over.
 func (f *finder) openTypes() {
@@ -62,7 +72,7 @@ func (f *finder) openTypes() {
 	for _, name := range scope.Names() {
 		t, ok := scope.Lookup(name).(*types.TypeName)
 		if ok && t.Exported() && !holdsLock(t.Type(), 0) {
-			f.mark(t.Type(), 0)
+			markIn(f.open, t.Type(), 0)
 		}
 	}
 }
@@ -93,18 +103,20 @@ func holdsLock(t types.Type, depth int) bool {
 }
 
 // mark notes that a value of type t may be written as a whole while shared.
-func (f *finder) mark(t types.Type, depth int) {
+func (f *finder) mark(t types.Type, depth int) { markIn(f.written, t, depth) }
+
+func markIn(set map[*types.Var]bool, t types.Type, depth int) {
 	if depth > 8 {
 		return
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		for field := range u.Fields() {
-			f.written[field.Origin()] = true
-			f.mark(field.Type(), depth+1)
+			set[field.Origin()] = true
+			markIn(set, field.Type(), depth+1)
 		}
 	case *types.Array:
-		f.mark(u.Elem(), depth+1)
+		markIn(set, u.Elem(), depth+1)
 	}
 }
 
@@ -129,8 +141,10 @@ func (f *finder) instruction(instr ssa.Instruction) {
 		if b, ok := instr.Type().Underlying().(*types.Basic); ok && b.Kind() == types.UnsafePointer {
 			f.markPointee(instr.X.Type())
 		}
+	case *ssa.MakeInterface:
+		f.boxed(instr)
 	case ssa.CallInstruction:
-		f.call(instr.Common())
+		f.call(instr)
 	}
 }
 
@@ -198,7 +212,8 @@ func indexTaken(at *ssa.IndexAddr) bool {
 }
 
 // call marks what a call may write as a whole.
-func (f *finder) call(call *ssa.CallCommon) {
+func (f *finder) call(instr ssa.CallInstruction) {
+	call := instr.Common()
 	if b, ok := call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
 		case "append", "copy", "clear":
@@ -207,14 +222,19 @@ func (f *finder) call(call *ssa.CallCommon) {
 		return
 	}
 	fn, args := callers.Target(call)
-	if fn == nil || len(fn.Blocks) > 0 {
+	if fn == nil {
+		return
+	}
+	f.generic(instr, fn, args)
+	if len(fn.Blocks) > 0 {
 		return
 	}
 	own := fn.Pkg != nil && fn.Pkg.Pkg == f.pkg // in assembly
 	for _, a := range args {
 		if mk, ok := a.(*ssa.MakeInterface); ok {
-			if overwrites(fn) {
+			if overwrites(fn) && f.owner.Of(mk.X, instr) != ownership.Fresh {
 				f.markPointee(mk.X.Type())
+				f.reflected(mk.X.Type())
 			}
 			continue
 		}

@@ -3,8 +3,12 @@ package summary
 import (
 	"go/token"
 
+	"golang.org/x/tools/go/analysis"
+
 	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/orders"
@@ -22,7 +26,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		mode  finding.Mode
 		isMap bool
 	}
-	reasons := map[place]string{}
+	reasons := map[place]why{}
 	var order []place
 	for _, a := range list.All {
 		if a.Atomic() {
@@ -33,32 +37,65 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		if before, seen := reasons[p]; !seen {
 			order = append(order, p)
 		} else if before != reason {
-			reason = ""
+			reason = why{}
 		}
 		reasons[p] = reason
 	}
+	fields := map[string]int{}
 	for _, p := range order {
-		if reasons[p] == "" {
+		reason := reasons[p]
+		if reason.reason == "" {
 			continue
 		}
 		at := fset.PositionFor(p.pos, false)
 		skip := Skip{File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap}
-		if reasons[p] != Fresh {
-			skip.Reason = reasons[p]
+		if reason.reason != Fresh {
+			skip.Reason = reason.reason
+		}
+		if name := reason.unless; name != "" {
+			if fields[name] == 0 {
+				s.Fields = append(s.Fields, name)
+				fields[name] = len(s.Fields)
+			}
+			skip.Reason, skip.Unless = "", fields[name]
 		}
 		s.Skips = append(s.Skips, skip)
 	}
+	s.Written = still.Written()
 }
 
+// why an access cannot race, unless some package writes a field while it is shared.
+type why struct{ reason, unless string }
+
 // reasonToSkip says why a cannot race; empty if it can.
-func reasonToSkip(a *accesses.Access, still *stationary.Fields) string {
+func reasonToSkip(a *accesses.Access, still *stationary.Fields) why {
 	switch {
 	case a.Owner == ownership.Fresh:
-		return Fresh
-	case !a.Map && a.Mode == finding.Read && still.Has(a.Obj):
-		return Stationary
+		return why{reason: Fresh}
+	case a.Map || a.Mode != finding.Read:
+		return why{}
+	case still.Has(a.Obj):
+		return why{reason: Stationary}
 	}
-	return ""
+	if name, ok := still.Unless(a.Obj); ok {
+		return why{Stationary, name}
+	}
+	return why{}
+}
+
+// gatherVariables lists the accesses to what other packages may access too.
+func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
+	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
+	ignored := func(a *accesses.Access) []finding.Code {
+		var codes []finding.Code
+		for _, code := range []finding.Code{finding.Unguarded, finding.MixedAtomic} {
+			if comments.Ignored(code, a.Expr.Pos()) {
+				codes = append(codes, code)
+			}
+		}
+		return codes
+	}
+	s.Variables = list.Exported(ignored, pass.ResultOf[guardedby.Annotations].(guardedby.Annotated))
 }
 
 // Locks is how a package uses locks, for the join and for deadlock checks.

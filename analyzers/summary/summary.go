@@ -14,6 +14,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/guardedby"
+	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/orders"
 	"github.com/interlock-go/interlock/analyzers/registry"
@@ -43,7 +45,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	Flags:      flags(),
 	Run:        run,
-	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, orders.Analyzer, directives.Analyzer),
+	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, orders.Analyzer, guardedby.Annotations, directives.Analyzer),
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
@@ -67,7 +69,15 @@ type Summary struct {
 	// Files are the names that skips refer to by number.
 	Files []string `json:"files,omitempty"`
 	Skips []Skip   `json:"skips,omitempty"`
-	Locks Locks    `json:"locks"`
+	// Fields are those that skips refer to by number; Written those that the
+	// package writes while others may reach their object.
+	Fields  []string `json:"fields,omitempty"`
+	Written []string `json:"written,omitempty"`
+	// Variables are those that other packages may access too.
+	Variables []join.Variable `json:"variables,omitempty"`
+	Locks     Locks           `json:"locks"`
+	// Incomplete: a shared pass failed, so that things are missing above.
+	Incomplete bool `json:"incomplete,omitempty"`
 	// Problems say what was not analysed, or asked for in vain.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -89,6 +99,9 @@ type Skip struct {
 	Mode   finding.Mode `json:"m"`
 	Map    bool         `json:"map,omitempty"` // the map itself, not the variable that holds it
 	Reason string       `json:"r,omitempty"`   // empty stands for Fresh
+	// Unless, if not 0, is 1 + the index into Summary.Fields of a field that is
+	// stationary unless some package has it in Written; it is the reason then.
+	Unless int `json:"u,omitempty"`
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -98,10 +111,11 @@ func run(pass *analysis.Pass) (any, error) {
 	s.gatherFindings(pass)
 	list.Prog.Analyse(pass, func() {
 		s.gatherSkips(list, pass.ResultOf[stationary.Analyzer].(*stationary.Fields))
+		s.gatherVariables(pass, list)
 		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result), pass.ResultOf[orders.Analyzer].(*orders.Result))
 	})
 	if p := list.Prog.Problem(); p != "" {
-		s.Problems = append(s.Problems, p)
+		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
 	problems := comments.Problems(codes()...)
 	for _, p := range problems {

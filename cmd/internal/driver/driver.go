@@ -120,8 +120,16 @@ func IsVetTool(args []string) bool {
 
 // Main serves as the vet tool for one package and exits.
 func Main() {
-	if strings.HasSuffix(os.Args[len(os.Args)-1], ".cfg") && outside(os.Args[1:]) {
-		os.Exit(0)
+	if strings.HasSuffix(os.Args[len(os.Args)-1], ".cfg") {
+		if outside(os.Args[1:]) {
+			os.Exit(0)
+		}
+		args, err := inside(os.Args[1:])
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "interlock: %v\n", err)
+			os.Exit(1)
+		}
+		os.Args = append(os.Args[:1], args...)
 	}
 	unitchecker.Main(append(registry.Analyzers(), summary.Analyzer)...)
 }

@@ -53,6 +53,9 @@ type listed struct {
 	CgoFiles     []string
 	TestGoFiles  []string
 	XTestGoFiles []string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
 	Module       *struct {
 		Path, Dir string
 		Main      bool
@@ -70,10 +73,11 @@ type packageList struct {
 	modules  []string // main modules among them
 	root     string   // of the first of these, or the folder of the go.work in force
 	path     string   // of the first of these
+	work     bool     // a go.work is in force
 }
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
-	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Module,Error"}
+	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module,Error"}
 	out, err := o.goCommand(ctx, append(append(args, o.BuildFlags...), o.Patterns...)...)
 	switch {
 	case ctx.Err() != nil:
@@ -119,7 +123,7 @@ func (l *packageList) rebase(ctx context.Context, o *Options) error {
 		return &UsageError{"the go command is " + goVersion, "use Go " + strings.TrimPrefix(oldestGo, "go") + " or later"}
 	}
 	if work = strings.TrimSpace(work); work != "" && work != "off" {
-		l.root = filepath.Dir(work)
+		l.root, l.work = filepath.Dir(work), true
 	}
 	return nil
 }

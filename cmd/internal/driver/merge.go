@@ -2,7 +2,6 @@ package driver
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,16 +16,30 @@ import (
 
 // merger makes one result of the summaries of all packages.
 type merger struct {
-	list   *packageList
-	result *Result
-	seen   map[string]bool // import paths with a summary
+	list      *packageList
+	result    *Result
+	summaries map[string]*summary.Summary // by import path
+	asked     map[string]bool             // import paths, those of external tests too
+	seen      map[string]bool             // import paths with a summary, those of dependencies too
 	// testless are packages without their tests, and external tests left out
 	testless map[string]bool
+	// what the join decides about
+	variables [][]join.Variable
+	written   map[string]bool   // fields that some package writes while shared
+	unless    map[string][]Skip // by field that nobody must write so
+	lost      bool              // some package was not analysed in full
 }
 
 func newMerger(list *packageList) *merger {
 	r := &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}
-	return &merger{list: list, result: r, seen: map[string]bool{}, testless: map[string]bool{}}
+	m := &merger{
+		list: list, result: r, summaries: map[string]*summary.Summary{}, asked: map[string]bool{}, seen: map[string]bool{}, testless: map[string]bool{},
+		written: map[string]bool{}, unless: map[string][]Skip{},
+	}
+	for _, p := range list.packages {
+		m.asked[p.ImportPath], m.asked[p.ImportPath+"_test"] = true, true
+	}
+	return m
 }
 
 // diagnostic is one of those that `go vet -json` prints.
@@ -68,11 +81,13 @@ func (m *merger) message(id, analyzer string, raw json.RawMessage) {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(raw, &failure) == nil && failure.Error != "" {
+		m.lost = true
 		m.problem("%s: %s could not run: %s", id, analyzer, failure.Error)
 		return
 	}
 	var list []diagnostic
 	if err := json.Unmarshal(raw, &list); err != nil {
+		m.lost = true
 		m.problem("%s: output of %s cannot be read: %v", id, analyzer, err)
 		return
 	}
@@ -90,10 +105,24 @@ func (m *merger) problem(format string, args ...any) {
 func (m *merger) summary(id, text string) {
 	var s summary.Summary
 	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Version != summary.Version {
+		m.lost = true
 		m.problem("%s: summary cannot be read (version %d): %v", id, s.Version, err)
 		return
 	}
+	// Of a package with tests of its own there may be one without them, too.
+	if !m.seen[s.Package] || strings.HasSuffix(id, ".test]") {
+		m.summaries[s.Package] = &s
+	}
 	m.seen[s.Package] = true
+}
+
+// take adds a summary to the result.
+func (m *merger) take(s *summary.Summary) {
+	m.skips(s)
+	m.fields(s)
+	if !m.asked[s.Package] {
+		return
+	}
 	r := m.result
 	r.Packages = append(r.Packages, s.Package)
 	for _, f := range s.Findings {
@@ -102,12 +131,6 @@ func (m *merger) summary(id, text string) {
 		}
 		m.relocate(f)
 		r.Findings = append(r.Findings, f)
-	}
-	for _, sk := range s.Skips {
-		r.Skips = append(r.Skips, Skip{
-			File: m.relative(s.Files[sk.File]), Line: sk.Line, Column: sk.Column,
-			Mode: sk.Mode, Map: sk.Map, Reason: cmp.Or(sk.Reason, summary.Fresh),
-		})
 	}
 	for i := range s.Locks.Orders {
 		m.relocateEdge(&s.Locks.Orders[i].Edge)
@@ -136,15 +159,6 @@ func (m *merger) relocateEdge(e *finding.Edge) {
 	}
 }
 
-// join decides what needs all packages: lock-order cycles.
-func (m *merger) join() {
-	var all []join.Locks
-	for _, pkg := range sortedKeys(m.result.Locks) {
-		all = append(all, m.result.Locks[pkg].Locks)
-	}
-	m.result.Findings = append(m.result.Findings, join.Cycles(all...)...)
-}
-
 // relative makes a slash path below the root of the main module of name.
 func (m *merger) relative(name string) string {
 	if rel, err := filepath.Rel(m.list.root, name); err == nil && filepath.IsLocal(rel) {
@@ -156,6 +170,9 @@ func (m *merger) relative(name string) string {
 // finish checks that no package was lost, and puts all in order.
 func (m *merger) finish() *Result {
 	r := m.result
+	for _, pkg := range sortedKeys(m.summaries) {
+		m.take(m.summaries[pkg])
+	}
 	for _, p := range m.list.packages {
 		m.account(p)
 	}
@@ -180,7 +197,10 @@ func (m *merger) account(p listed) {
 	case m.testless[p.ImportPath] || m.testless[p.ImportPath+"_test"]: // told before
 	case len(p.XTestGoFiles) > 0 && !m.seen[p.ImportPath+"_test"]:
 		m.problem("%s_test: not analysed: go vet gave no result for it", p.ImportPath)
+	default:
+		return
 	}
+	m.lost = true
 }
 
 // explain says why go vet failed: the code does not compile, or something else.
