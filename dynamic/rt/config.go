@@ -43,7 +43,7 @@ func configure(path string) (problem string) {
 		return "INTERLOCK_SEED is not a number"
 	}
 	random = mix(seed)
-	for _, step := range []func() string{readSites, readSections, parseNoise, parseKnown} {
+	for _, step := range []func() string{readSites, readSections, readPlanted, parseNoise, parseKnown} {
 		if problem := step(); problem != "" {
 			return problem
 		}

@@ -116,6 +116,20 @@ func TestNoSplit(t *testing.T) {
 	}
 }
 
+// A planted violation makes a program wrong that is right.
+func TestPlanted(t *testing.T) {
+	for plant, code := range map[string]int{"": 0, "INTERLOCK_PLANT=1": 3} {
+		r := (&run{program: "counts", seed: 1, env: []string{"INTERLOCK_SECTIONS=1", plant}}).do(t)
+		if r.code != code || r.stderr != "" {
+			t.Errorf("%q: exit code %d, want %d; %s", plant, r.code, code, r.stderr)
+		}
+	}
+	r := (&run{program: "counts", seed: 1, env: []string{"INTERLOCK_SECTIONS=1", "INTERLOCK_PLANT=2"}}).do(t)
+	if r.code != 0 || !strings.Contains(r.stderr, "INTERLOCK_PLANT is no section") {
+		t.Errorf("a section that is not open: exit code %d, %s", r.code, r.stderr)
+	}
+}
+
 // Sections that were not asked for are not opened.
 func TestSectionsNotWanted(t *testing.T) {
 	for _, env := range []string{"", "INTERLOCK_SECTIONS=2"} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"sync"
 
 	"interlock.invalid/rt"
@@ -37,6 +38,16 @@ func init() {
 				*rt.W(&a.n, 3)++
 				a.mu.Unlock()
 			}
+		}
+	}
+	programs["counts"] = func() { // alone, and right
+		a := new(account)
+		keep = a
+		for range 100 {
+			a.add(1)
+		}
+		if a.n != 100 {
+			os.Exit(3)
 		}
 	}
 	programs["splitAgain"] = func() { twice(func(a *account, i int) { a.addAgain(i + 1) }) }
