@@ -15,8 +15,17 @@ import (
 func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 	at := newIndex(p)
 	for _, f := range findings {
-		if s, ok := at.section(f); ok {
+		if f.Section == nil {
+			continue
+		}
+		if s, ok := at.section(f, f.Section); ok {
+			s.Finding = f.ID
 			addSection(p, s)
+		}
+		for i := range f.Section.Also {
+			if s, ok := at.section(f, &f.Section.Also[i]); ok {
+				addSection(p, s) // split, it is a finding of its own
+			}
 		}
 	}
 	return checked(p)
@@ -39,12 +48,8 @@ func checked(p *plan.Plan) error {
 	return nil
 }
 
-// section makes the section of f, which has no id yet.
-func (at index) section(f *finding.Finding) (plan.Section, bool) {
-	from := f.Section
-	if from == nil {
-		return plan.Section{}, false
-	}
+// section makes one of f's sections, which has no id yet.
+func (at index) section(f *finding.Finding, from *finding.Section) (plan.Section, bool) {
 	entry := at.one(from.Entry, plan.Read)
 	if entry == nil {
 		return plan.Section{}, false
@@ -58,7 +63,6 @@ func (at index) section(f *finding.Finding) (plan.Section, bool) {
 		Entry:     entry.ID,
 		EntryCall: place(from.EntryCall),
 		Length:    from.Length,
-		Finding:   f.ID,
 	}
 	if from.EntryCall != nil {
 		s.Package, s.Function, s.File = f.Accesses[0].Package, from.Function, from.EntryCall.File

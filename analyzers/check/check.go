@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -88,10 +89,10 @@ func (r *Reporter) message(f *finding.Finding) string {
 // add puts f in the result, or its places into the finding that is there for
 // the variable, or for another field of the struct in the same function:
 // people judge and mend these as a whole. (Each place has a diagnostic of its
-// own; a section is a matter of its own.)
+// own. Sections on different variables stay apart.)
 func (r *Reporter) add(f *finding.Finding) {
 	for _, g := range r.result.Findings {
-		if g.Section != nil || f.Section != nil || len(f.Accesses) == 0 || len(g.Accesses) == 0 {
+		if (g.Section == nil) != (f.Section == nil) || len(f.Accesses) == 0 || len(g.Accesses) == 0 {
 			continue
 		}
 		a := f.Accesses[0]
@@ -100,8 +101,13 @@ func (r *Reporter) add(f *finding.Finding) {
 		case g.Variable == f.Variable:
 			g.Accesses = append(g.Accesses, a)
 			g.Notes = append(g.Notes, fmt.Sprintf("also %s %s", a.Mode, place))
+			if f.Section != nil {
+				also := *f.Section
+				also.Function = cmp.Or(also.Function, a.Function)
+				g.Section.Also = append(g.Section.Also, also)
+			}
 			return
-		case siblings(f, g):
+		case f.Section == nil && siblings(f, g):
 			g.Accesses = append(g.Accesses, f.Accesses...)
 			g.Notes = append(g.Notes, fmt.Sprintf("the same goes for %s %s", ShortName(f.Variable), place))
 			return

@@ -175,6 +175,9 @@ type Section struct {
 	// Length: a length is tested or elements are walked, so that an access to
 	// any key of the map splits the section.
 	Length bool `json:"length,omitempty"`
+	// Also are sections of the same kind on the same variable that the
+	// finding speaks of too. They have no Also of their own.
+	Also []Section `json:"also,omitempty"`
 }
 
 // SectionEnd is a further end of a [Section].
@@ -197,6 +200,9 @@ func (s *Section) Places() []*Position {
 		if s.More[i].Call != nil {
 			all = append(all, s.More[i].Call)
 		}
+	}
+	for i := range s.Also {
+		all = append(all, s.Also[i].Places()...)
 	}
 	return all
 }

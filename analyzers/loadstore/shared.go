@@ -74,7 +74,7 @@ func (c *checker) shared(s section) (why string, other *accesses.Access) {
 func (c *checker) evidence(s section) (string, *accesses.Access) {
 	st := s.store
 	roles := c.list.Graph.Roles(st.Fn)
-	if roles.Unknown && !roles.Concurrent() {
+	if roles.Unknown && !roles.Concurrent() || c.list.Prog.Alone(st.Fn) {
 		return "", nil
 	}
 	if s.split || st.Mode == finding.AtomicWrite {

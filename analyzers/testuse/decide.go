@@ -432,23 +432,22 @@ func reach(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	return seen
 }
 
-// onward gives the blocks that control may come to from from on, which counts,
-// without passing through avoid or going back to the head of a loop.
-func onward(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+// onward gives the blocks that control may come to from b through its successor
+// first, which counts, without passing through avoid or going back to the head
+// of a loop.
+func onward(b, first, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	seen := map[*ssa.BasicBlock]bool{}
-	var walk func(b *ssa.BasicBlock)
-	walk = func(b *ssa.BasicBlock) {
-		if seen[b] || b == avoid {
+	var walk func(from, to *ssa.BasicBlock)
+	walk = func(from, to *ssa.BasicBlock) {
+		if seen[to] || to == avoid || to.Dominates(from) {
 			return
 		}
-		seen[b] = true
-		for _, s := range b.Succs {
-			if !s.Dominates(b) {
-				walk(s)
-			}
+		seen[to] = true
+		for _, s := range to.Succs {
+			walk(to, s)
 		}
 	}
-	walk(from)
+	walk(b, first)
 	return seen
 }
 
@@ -469,7 +468,7 @@ func decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
 		return decision{}, false
 	}
 	s := b.at.Block().Succs
-	yes, no := onward(s[0], from), onward(s[1], from)
+	yes, no := onward(b.at.Block(), s[0], from), onward(b.at.Block(), s[1], from)
 	if yes[to] == no[to] {
 		return decision{}, false
 	}

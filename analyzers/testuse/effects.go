@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -33,6 +34,8 @@ type Effect struct {
 	Exact  string // constant key
 	Op     int
 	Value  int  // parameter that is stored, or unknown
+	Amount int  // parameter that is added or taken, or unknown
+	Varies bool // what is added or taken is neither a parameter nor a constant
 	Made   bool // an object of its own is stored, made by the function
 	Tells  []Tell
 	Locks  []Lock // that the function takes itself
@@ -159,7 +162,7 @@ func (f *function) writes(e *event) bool {
 func (c *checker) effectOf(f *function, e *event) Effect {
 	eff := Effect{
 		Name: e.name, Map: e.inMap, Op: int(e.op), Made: e.made, Atomic: e.atomic, Side: e.side, Depth: e.depth + 1,
-		Key: unknown, Value: unknown,
+		Key: unknown, Value: unknown, Amount: unknown,
 	}
 	eff.Param, eff.Fields, eff.path = root(f.fn, e.path)
 	if e.key != nil {
@@ -187,6 +190,11 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	} else if e.value != nil {
 		eff.Made = c.distinct(e.value)
 	}
+	if p, ok := e.amount.(*ssa.Parameter); ok {
+		eff.Amount = slices.Index(f.fn.Params, p)
+	} else {
+		eff.Varies = e.varying()
+	}
 	eff.Rechecked = e.rechecked || f.recheck(e) != nil
 	return eff
 }
@@ -210,7 +218,7 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 	call := site.Instr.(*ssa.Call)
 	e := &event{
 		name: eff.Name, inMap: eff.Map, op: op(eff.Op), made: eff.Made, at: call, call: true, tells: eff.Tells,
-		unknown: s.Unknown, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared, side: eff.Side, depth: eff.Depth,
+		unknown: s.Unknown, varies: eff.Varies, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared, side: eff.Side, depth: eff.Depth,
 	}
 	e.path = inCaller(eff.Param, eff.Fields, eff.path, site)
 	switch {
@@ -233,6 +241,9 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 	if eff.Value >= 0 && eff.Value < len(site.Args) {
 		e.value = site.Args[eff.Value]
 		e.made = c.distinct(e.value)
+	}
+	if eff.Amount >= 0 && eff.Amount < len(site.Args) {
+		e.amount = plain(site.Args[eff.Amount])
 	}
 	e.held = s.Held()
 	for _, l := range eff.Locks {
@@ -329,20 +340,34 @@ func (c *checker) changes(st *types.Struct, t types.Type) bool {
 		st = o
 	}
 	for f := range st.Fields() {
-		if !c.still.Has(f) || c.mutableInside(f.Type()) {
+		if !c.still.Has(f) || c.mutableInside(f) {
 			return true
 		}
 	}
 	return false
 }
 
-// mutableInside: a lock, an atomic, a channel or a map in a struct is there to change.
-func (c *checker) mutableInside(t types.Type) bool {
-	switch t.Underlying().(type) {
-	case *types.Chan, *types.Map:
+// mutableInside: a lock, an atomic, a channel or a map in a struct is there to
+// change, but for maps that nothing adds to.
+func (c *checker) mutableInside(f *types.Var) bool {
+	switch f.Type().Underlying().(type) {
+	case *types.Chan:
 		return true
+	case *types.Map:
+		return f.Exported() || c.entriesChange(f)
 	}
-	n, ok := types.Unalias(t).(*types.Named)
+	n, ok := types.Unalias(f.Type()).(*types.Named)
 	isAtomic := ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync/atomic"
-	return isAtomic || lockset.IsLock(t)
+	return isAtomic || lockset.IsLock(f.Type())
+}
+
+// entriesChange reports whether the map in field f changes once others can
+// reach it.
+func (c *checker) entriesChange(f *types.Var) bool {
+	for _, list := range c.writers {
+		if slices.ContainsFunc(list, func(w *accesses.Access) bool { return w.Map && w.Obj == f.Origin() }) {
+			return true
+		}
+	}
+	return false
 }

@@ -63,7 +63,10 @@ type event struct {
 	key   *key            // of a map access; nil: none, or any
 	op    op
 	value ssa.Value // what a write stores; nil if that is not known here
-	made  bool      // the value is an object of its own, made where it is stored
+	// amount is what is added or taken, where that is known.
+	amount ssa.Value
+	varies bool // that is not known, but that it is no constant
+	made   bool // the value is an object of its own, made where it is stored
 
 	at    ssa.Instruction // the access, or the call that leads to it
 	call  bool
@@ -77,6 +80,12 @@ type event struct {
 	owner     ownership.Level
 	side      finding.Access
 	depth     int // calls between at and the access
+}
+
+// varying reports whether the amount is no constant.
+func (e *event) varying() bool {
+	_, constant := e.amount.(*ssa.Const)
+	return e.varies || e.amount != nil && !constant
 }
 
 // key is the key of a map access: a value of the function, or a constant.
@@ -171,7 +180,7 @@ func (c *checker) own(a *accesses.Access) *event {
 		name: a.Name, inMap: a.Map, path: a.Path, key: keyOf(a.Index), value: a.Value, at: a.Instr, own: a,
 		held: a.Locks.Held(), unknown: a.Locks.Unknown, atomic: a.Atomic(), owner: a.Owner, side: c.list.Side(a),
 	}
-	e.op = opOf(a)
+	e.op, e.amount = opOf(a), amountOf(a)
 	if call, ok := a.Instr.(*ssa.Call); ok && e.op == remove && len(call.Call.Args) > 1 {
 		e.key = keyOf(call.Call.Args[1])
 	}
@@ -211,6 +220,37 @@ func opOf(a *accesses.Access) op {
 		return remove
 	}
 	return storeOp(a.Value, a.Path)
+}
+
+// amountOf gives what a adds to its variable or takes from it, or nil.
+func amountOf(a *accesses.Access) ssa.Value {
+	if a.Atomic() {
+		call, ok := a.Instr.(*ssa.Call)
+		if ok && strings.HasPrefix(call.Call.StaticCallee().Name(), "Add") {
+			return plain(call.Call.Args[1])
+		}
+		return nil
+	}
+	b, ok := a.Value.(*ssa.BinOp)
+	switch {
+	case !ok || b.Op != token.ADD && b.Op != token.SUB:
+	case a.Update || accesspath.Of(b.X) == a.Path:
+		return plain(b.Y)
+	case accesspath.Of(b.Y) == a.Path:
+		return plain(b.X)
+	}
+	return nil
+}
+
+// plain leaves out conversions between numbers.
+func plain(v ssa.Value) ssa.Value {
+	for {
+		c, ok := v.(*ssa.Convert)
+		if !ok {
+			return v
+		}
+		v = c.X
+	}
 }
 
 // storeOp says what it means to store v in the variable at path.
@@ -274,6 +314,8 @@ func compared(v ssa.Value) bool {
 			if compared(ref) {
 				return true
 			}
+		case *ssa.If:
+			return true
 		}
 	}
 	return false
@@ -357,7 +399,8 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 	}
 	if how == insert {
 		e.value = args[2]
-		if !c.distinct(e.value) {
+		v := unwrap(e.value)
+		if _, constant := v.(*ssa.Const); constant || emptyStruct(v.Type()) {
 			e.op = mark
 		}
 	}

@@ -58,7 +58,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	g := gapBetween(t, u)
-	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) {
+	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) || f.claims(t) {
 		return pair{}, false
 	}
 	d, ok := decides(b, t, u.at)
@@ -93,7 +93,7 @@ func gapBetween(t, u *event) gap {
 	}
 	for _, h := range t.held {
 		for _, g := range u.held {
-			if sameLock(h, g) && !(g.Read && u.op.writes()) {
+			if sameLock(h, g) && givenUp(h, g) && !(g.Read && u.op.writes()) {
 				return unlock
 			}
 		}
@@ -107,6 +107,12 @@ func gapBetween(t, u *event) gap {
 		return unlocked
 	}
 	return none
+}
+
+// givenUp reports whether a lock that is held at two places was surely given up
+// in between: not where it is not known which of several operations took it.
+func givenUp(before, after lockset.Held) bool {
+	return after.Since != nil && (before.Since != nil || after.Back)
 }
 
 // next reports whether u lies in the first critical section of the lock after
@@ -161,7 +167,7 @@ func (c *checker) harm(f *function, p pair) string {
 	compared := p.out.Compares || p.out.Length || p.out.Computed
 	switch u.op {
 	case grow, shrink:
-		if p.out.Computed && !p.out.Compares || f.accounted(t, u) {
+		if p.out.Computed && !p.out.Compares || f.accounted(t, u) || u.op == grow && f.soft(p) {
 			return ""
 		}
 		return u.op.verb()
@@ -173,7 +179,7 @@ func (c *checker) harm(f *function, p pair) string {
 			return "made"
 		}
 	case set:
-		if present < 0 && !compared && (u.made || c.distinct(u.value)) {
+		if present < 0 && !compared && (u.made || c.distinct(u.value)) && !c.renews(u) {
 			return "made"
 		}
 	case mark:
@@ -197,15 +203,71 @@ func (c *checker) harm(f *function, p pair) string {
 	return ""
 }
 
+// renews: u is the call of a function that makes a new value whether there is
+// one or not, and that others call too: to do it twice is nothing special.
+func (c *checker) renews(u *event) bool {
+	call, ok := u.at.(*ssa.Call)
+	if !ok || !u.call || u.value != nil {
+		return false
+	}
+	fn, _ := callers.Target(call.Common())
+	return fn != nil && (c.list.Graph.Open(fn) || len(c.list.Graph.Sites(fn)) > 1)
+}
+
 // accounted: the change is made up of what was found (n := x; …; x -= n), so
 // that changes in between stay.
 func (f *function) accounted(t, u *event) bool {
-	b, ok := u.value.(*ssa.BinOp)
-	if !ok {
+	if u.amount == nil {
 		return false
 	}
-	_, ok = f.tests(b.Y)[t]
-	return ok
+	for r := range f.tests(u.amount) {
+		if r.name == t.name && (r == t || sameRegion(r, t)) {
+			return true
+		}
+	}
+	return false
+}
+
+// soft: what is added is more or less, and the test does not ask whether that
+// much fits: it lets the limit be passed anyhow.
+func (f *function) soft(p pair) bool {
+	a := p.use.amount
+	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a, 0))
+}
+
+// dependsOn reports whether v is computed from part.
+func dependsOn(v, part ssa.Value, depth int) bool {
+	if v == part {
+		return true
+	}
+	instr, ok := v.(ssa.Instruction)
+	if !ok || depth > maxTrace {
+		return false
+	}
+	switch v.(type) {
+	case *ssa.BinOp, *ssa.UnOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi:
+	default:
+		return false
+	}
+	return slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op != nil && dependsOn(*op, part, depth+1) })
+}
+
+// claims: in the critical section of t something is set whose former value
+// decides too (if c.closing { return }; c.closing = true), so that whoever comes next
+// turns back.
+func (f *function) claims(t *event) bool {
+	return slices.ContainsFunc(f.events, func(w *event) bool {
+		if !w.op.writes() || w.call || !sameRegion(t, w) {
+			return false
+		}
+		if w.op == swap {
+			v, ok := w.at.(ssa.Value)
+			return ok && compared(v)
+		}
+		return slices.ContainsFunc(f.byName[w.name], func(r *event) bool {
+			return r.op == read && r.inMap == w.inMap && sameRegion(r, w) && f.asked(r)
+		})
+	})
 }
 
 // handedOn: what was found is given to somebody on the way to the use, or a

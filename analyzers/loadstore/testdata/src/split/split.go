@@ -20,6 +20,17 @@ func (a *Account) Charge() {
 	a.mu.Unlock()
 }
 
+// ChargeAlone should only be called from a single goroutine at a time.
+func (a *Account) ChargeAlone() {
+	a.mu.Lock()
+	b := a.balance
+	a.mu.Unlock()
+	b -= fee(b)
+	a.mu.Lock()
+	a.balance = b // ok: so its comment says
+	a.mu.Unlock()
+}
+
 // Optimistic reads again before it writes.
 func (a *Account) Optimistic() {
 	a.mu.Lock()

@@ -82,6 +82,23 @@ func (l *Limiter) EntryRight(k string) *state {
 	return v.(*state)
 }
 
+type spec struct{ fields map[string]int }
+
+func newSpec(k string) *spec {
+	s := &spec{fields: map[string]int{}}
+	s.fields[k] = len(k)
+	return s
+}
+
+func (l *Limiter) Spec(k string) *spec {
+	if v, ok := l.m.Load(k); ok {
+		return v.(*spec)
+	}
+	s := newSpec(k)
+	l.m.Store(k, s) // ok: computed again with the same result, and never changed
+	return s
+}
+
 func (l *Limiter) Start() {
 	if !l.started.Load() {
 		l.started.Store(true) // want `is set`

@@ -88,6 +88,31 @@ func (s *Store) Different(k, l string) {
 	}
 }
 
+func (s *Store) add(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.max += n
+}
+
+func (s *Store) below() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.max < 1000
+}
+
+func (s *Store) Grow() {
+	if s.below() {
+		s.add(1) // want `is raised`
+	}
+}
+
+func (s *Store) Note(text string) {
+	note := func() { s.add(len(text)) }
+	if s.below() {
+		note() // ok: a limit that may be passed
+	}
+}
+
 func Fresh(k string) *Store {
 	s := &Store{items: map[string]*item{}}
 	if !s.has(k) {

@@ -4,10 +4,11 @@ package flag
 import "sync"
 
 type Server struct {
-	mu     sync.Mutex
-	closed bool
-	conns  map[int]*int
-	queue  []int
+	mu      sync.Mutex
+	closing bool
+	closed  bool
+	conns   map[int]*int
+	queue   []int
 }
 
 func (s *Server) Close() {
@@ -16,6 +17,37 @@ func (s *Server) Close() {
 	s.closed = true
 	s.conns = nil
 	s.queue = nil
+}
+
+// Stop has two steps; the first keeps all others out.
+func (s *Server) Stop(done chan bool) {
+	s.mu.Lock()
+	if s.closed || s.closing {
+		s.mu.Unlock()
+		return
+	}
+	s.closing = true
+	s.mu.Unlock()
+	<-done
+	s.mu.Lock()
+	s.closed = true // ok
+	s.mu.Unlock()
+}
+
+// Halt lets the lock go on one way only.
+func (s *Server) Halt(done chan bool, wait bool) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	if wait {
+		s.mu.Unlock()
+		<-done
+		s.mu.Lock()
+	}
+	s.queue = append(s.queue, 0) // ok: that it is given up is not sure
+	s.mu.Unlock()
 }
 
 func (s *Server) isClosed() bool {

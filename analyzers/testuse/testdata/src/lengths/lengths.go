@@ -108,6 +108,62 @@ func (p *Pool) Drain() {
 	p.mu.Unlock()
 }
 
+// Throttle passes the limit anyhow.
+func (p *Pool) Throttle(n int) bool {
+	p.mu.Lock()
+	full := p.running >= p.max
+	p.mu.Unlock()
+	if full {
+		return false
+	}
+	p.mu.Lock()
+	p.running += n // ok: the test does not ask for n
+	p.mu.Unlock()
+	return true
+}
+
+func (p *Pool) Reserve(n int) bool {
+	p.mu.Lock()
+	full := p.running+n > p.max
+	p.mu.Unlock()
+	if full {
+		return false
+	}
+	p.mu.Lock()
+	p.running += n // want `is raised`
+	p.mu.Unlock()
+	return true
+}
+
+// Flush takes only what it has found.
+func (p *Pool) Flush() {
+	p.mu.Lock()
+	if p.running == 0 {
+		p.mu.Unlock()
+		return
+	}
+	n := p.running
+	p.mu.Unlock()
+	p.mu.Lock()
+	p.running -= n // ok: what others add stays
+	p.mu.Unlock()
+}
+
+// Walk comes to the next one before it looks at that.
+func (p *Pool) Walk(others []*Pool) {
+	for _, o := range others {
+		o.mu.Lock()
+		o.running++ // ok: another pool than the one that was looked at
+		o.mu.Unlock()
+		o.mu.Lock()
+		some := o.running < o.max
+		o.mu.Unlock()
+		if some {
+			println()
+		}
+	}
+}
+
 func (p *Pool) Stop() {
 	p.mu.Lock()
 	p.running--

@@ -25,6 +25,25 @@ func (c *Client) Dial() {
 	}
 }
 
+// Refresh makes a new one in any case.
+func (c *Client) Refresh() *conn {
+	n := &conn{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn = n
+	return n
+}
+
+func (c *Client) Get() *conn {
+	c.mu.Lock()
+	n := c.conn
+	c.mu.Unlock()
+	if n == nil {
+		return c.Refresh() // ok: others do so at any time
+	}
+	return n
+}
+
 func (c *Client) IsOpen() bool {
 	c.mu.Lock()
 	present := c.conn != nil
