@@ -17,21 +17,25 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
-// pruning says what share of the accesses the static side leaves out, of the
-// sites and of the accesses that the programs make.
+// pruning says what share of the accesses the static side leaves out, package
+// by package and with the whole program.
 type pruning struct {
-	sites, executed map[plan.Reason]int // plan.Reason("") stands for those that stay
-	benchtime       string
+	modular, whole tally
+	benchtime      string
 }
+
+// tally counts sites and the accesses that the programs make at them, by the
+// reason to skip them; plan.Reason("") stands for those that stay.
+type tally struct{ sites, executed map[plan.Reason]int }
 
 //go:embed count.go.txt
 var counter []byte
 
-// newPruning counts how often each site of whole is come by, in a copy of the
-// programs that has counters for a monitor, and adds up by pruned's decisions.
-func newPruning(ctx context.Context, m *build.Module, whole, pruned *plan.Plan, dir, tmp string) (*pruning, error) {
+// newPruning counts how often each site is come by, in a copy of the programs
+// that has counters for a monitor, and adds up by the plans' decisions.
+func newPruning(ctx context.Context, m *build.Module, p *plans, dir, tmp string) (*pruning, error) {
 	copied := filepath.Join(tmp, "counted")
-	if err := copyRewritten(m, whole, dir, copied, m.Path+"/count"); err != nil {
+	if err := copyRewritten(m, p.every, dir, copied, m.Path+"/count"); err != nil {
 		return nil, err
 	}
 	if err := writeCounter(m, copied); err != nil {
@@ -44,8 +48,8 @@ func newPruning(ctx context.Context, m *build.Module, whole, pruned *plan.Plan, 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("counting accesses: %w\n%s", err, out)
 	}
-	pr := &pruning{sites: map[plan.Reason]int{}, executed: map[plan.Reason]int{}, benchtime: benchtime}
-	return pr, pr.add(counts, pruned)
+	pr := &pruning{newTally(), newTally(), benchtime}
+	return pr, errors.Join(pr.modular.add(counts, p.modular), pr.whole.add(counts, p.whole))
 }
 
 // writeCounter puts the counting monitor into the copy.
@@ -86,10 +90,12 @@ func copyRewritten(m *build.Module, p *plan.Plan, dir, copied, rt string) error 
 	return nil
 }
 
+func newTally() tally { return tally{map[plan.Reason]int{}, map[plan.Reason]int{}} }
+
 // add reads lines of a site's id and its count.
-func (pr *pruning) add(counts string, pruned *plan.Plan) error {
-	for i := range pruned.Sites {
-		pr.sites[pruned.Sites[i].Reason]++
+func (t *tally) add(counts string, p *plan.Plan) error {
+	for i := range p.Sites {
+		t.sites[p.Sites[i].Reason]++
 	}
 	f, err := os.Open(counts)
 	if err != nil {
@@ -102,31 +108,38 @@ func (pr *pruning) add(counts string, pruned *plan.Plan) error {
 		if _, err := fmt.Sscan(lines.Text(), &id, &n); err != nil {
 			return fmt.Errorf("reading the count %q: %w", lines.Text(), err)
 		}
-		s := pruned.Site(id)
+		s := p.Site(id)
 		if s == nil {
 			return fmt.Errorf("a count of site %d, which the plan does not have", id)
 		}
-		pr.executed[s.Reason] += n
+		t.executed[s.Reason] += n
 	}
 	return nil
 }
 
-// rows gives for each reason its share of sites and of executed accesses, in percent.
-func (pr *pruning) rows() []string {
-	total := func(m map[plan.Reason]int) (n int) {
-		for v := range maps.Values(m) {
-			n += v
+// cells gives the share of reason why, of the sites and of the executed accesses.
+func (t *tally) cells(why plan.Reason) string {
+	share := func(m map[plan.Reason]int) float64 {
+		total := 0
+		for n := range maps.Values(m) {
+			total += n
 		}
-		return max(n, 1)
+		return 100 * float64(m[why]) / float64(max(total, 1))
 	}
-	sites, executed := total(pr.sites), total(pr.executed)
+	return fmt.Sprintf(" %d (%.0f %%) | %.0f %% |", t.sites[why], share(t.sites), share(t.executed))
+}
+
+// rows gives a row for each reason.
+func (pr *pruning) rows() []string {
+	reasons := maps.Clone(pr.whole.sites)
+	maps.Copy(reasons, pr.modular.sites)
 	var rows []string
-	for _, why := range slices.Sorted(maps.Keys(pr.sites)) {
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		name := string(why)
 		if why == "" {
 			name = "monitored"
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %d (%.0f %%) | %.0f %% |", name, pr.sites[why], 100*float64(pr.sites[why])/float64(sites), 100*float64(pr.executed[why])/float64(executed)))
+		rows = append(rows, "| "+name+" |"+pr.modular.cells(why)+pr.whole.cells(why))
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -64,18 +65,23 @@ func TestPruning(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, Reason: plan.Fresh}, {ID: 2}, {ID: 3}, {ID: 4}}}
-	pr := &pruning{sites: map[plan.Reason]int{}, executed: map[plan.Reason]int{}}
-	if err := pr.add(counts, p); err != nil {
+	lean := &plan.Plan{Sites: []plan.Site{{ID: 1, Reason: plan.Fresh}, {ID: 2, Reason: plan.WholeLocal}, {ID: 3}, {ID: 4}}}
+	pr := &pruning{modular: newTally(), whole: newTally()}
+	if err := errors.Join(pr.modular.add(counts, p), pr.whole.add(counts, lean)); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"| monitored | 3 (75 %) | 25 % |", "| goroutine-local: not shared yet | 1 (25 %) | 75 % |"}
+	want := []string{
+		"| monitored | 3 (75 %) | 25 % | 2 (50 %) | 0 % |",
+		"| goroutine-local: no other goroutine of the program can reach it | 0 (0 %) | 0 % | 1 (25 %) | 25 % |",
+		"| goroutine-local: not shared yet | 1 (25 %) | 75 % | 1 (25 %) | 75 % |",
+	}
 	if got := pr.rows(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if err := os.WriteFile(counts, []byte("9 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := pr.add(counts, p); err == nil {
+	if err := pr.modular.add(counts, p); err == nil {
 		t.Error("a site that the plan does not have is counted")
 	}
 }

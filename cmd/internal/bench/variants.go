@@ -15,6 +15,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/pointsto"
+	"github.com/interlock-go/interlock/pointsto/load"
 )
 
 // variant is one build of the programs and one way to run it.
@@ -56,37 +58,34 @@ func goTest(ctx context.Context, v *variant, flags ...string) error {
 	return nil
 }
 
-// watchVariants builds the programs with every site monitored, and with those
-// that the static side leaves.
+// watchVariants builds the programs with every site monitored, with those that
+// the static side leaves, and with those that the whole program leaves of them.
 func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
 	m, err := build.Load(ctx, build.Options{Dir: dir})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	whole, pruned, err := plans(ctx, m, dir, tmp)
+	pl, err := makePlans(ctx, m, dir, tmp)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if pr, err = newPruning(ctx, m, whole, pruned, dir, tmp); err != nil {
+	if pr, err = newPruning(ctx, m, pl, dir, tmp); err != nil {
 		return nil, nil, nil, err
 	}
-	held, err := heldVariant(ctx, m, whole, dir, tmp)
+	held, err := heldVariant(ctx, m, pl.every, dir, tmp)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	w, doneWhole, err := buildMonitored(ctx, m, whole, tmp, "whole")
+	var built []*monitored
+	done, built, err = buildEach(ctx, m, pl, tmp)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, donePruned, err := buildMonitored(ctx, m, pruned, tmp, "pruned")
-	if err != nil {
-		doneWhole()
-		return nil, nil, nil, err
-	}
-	done = func() { doneWhole(); donePruned() }
+	w, p, whole := built[0], built[1], built[2]
 	return []*variant{
 		w.variant("watch, idle", "every site rewritten, the monitor asleep"),
 		p.variant("watch, idle, pruned", "the sites that the static side leaves rewritten, the monitor asleep"),
+		whole.variant("watch, idle, pruned by the whole program", "the sites rewritten that `-whole` leaves of them, the monitor asleep"),
 		w.variant("watch, default", "every site, arming sites and making noise as `interlock test` does by default", w.awake...),
 		p.variant("watch, default, pruned", "the same for the sites that the static side leaves, as `interlock test` builds it", p.awake...),
 		held,
@@ -95,28 +94,62 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 	}, pr, done, nil
 }
 
-// plans gives the plan that monitors all sites and the one that `interlock
-// test` makes.
-func plans(ctx context.Context, m *build.Module, dir, tmp string) (whole, pruned *plan.Plan, err error) {
+// plans are three of the same sites.
+type plans struct {
+	every   *plan.Plan // monitors all
+	modular *plan.Plan // is what `interlock test` makes
+	whole   *plan.Plan // is what it makes with -whole
+}
+
+func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, error) {
 	tool := filepath.Join(tmp, "interlock")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("building interlock, which must be done from the root of its repository: %w\n%s", err, out)
+		return nil, fmt.Errorf("building interlock, which must be done from the root of its repository: %w\n%s", err, out)
 	}
 	vet, err := driver.Vet(ctx, driver.Options{Dir: dir, Tool: tool})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var skips []atomicsets.SkipSite
 	for _, s := range vet.Skips {
 		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
 		skips = append(skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})
 	}
-	sites := atomicsets.Sites(m.Packages)
-	if whole, err = atomicsets.Build(m.Path, slices.Clone(sites), nil, nil); err != nil {
-		return nil, nil, err
+	prog, err := load.Load(ctx, load.Options{Dir: dir, Root: m.Root, Tests: true})
+	if err != nil {
+		return nil, err
 	}
-	pruned, err = atomicsets.Build(m.Path, sites, skips, atomicsets.Suspicions(vet.Findings))
-	return whole, pruned, err
+	judged := pointsto.Analyze(prog, pointsto.Options{}).Sites()
+	stay, _ := atomicsets.Withdraw(vet.Findings, judged)
+	sites, p := atomicsets.Sites(m.Packages), new(plans)
+	if p.every, err = atomicsets.Build(m.Path, slices.Clone(sites), nil, nil); err != nil {
+		return nil, err
+	}
+	if p.modular, err = atomicsets.Build(m.Path, slices.Clone(sites), skips, atomicsets.Suspicions(vet.Findings)); err != nil {
+		return nil, err
+	}
+	p.whole, err = atomicsets.Build(m.Path, sites, append(skips, atomicsets.WholeSkips(judged)...), atomicsets.Suspicions(stay))
+	return p, err
+}
+
+// buildEach builds the programs for each plan; done removes what the builds
+// have laid out.
+func buildEach(ctx context.Context, m *build.Module, p *plans, tmp string) (done func(), built []*monitored, err error) {
+	var removes []func()
+	done = func() {
+		for _, remove := range removes {
+			remove()
+		}
+	}
+	for i, one := range []*plan.Plan{p.every, p.modular, p.whole} {
+		b, remove, err := buildMonitored(ctx, m, one, tmp, fmt.Sprint("watch", i))
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		built, removes = append(built, b), append(removes, remove)
+	}
+	return done, built, nil
 }
 
 // monitored is a monitored build of the programs.
