@@ -19,8 +19,11 @@ func (l *List) AnyCaller(a *Access) bool {
 	roles := l.Graph.Roles(a.Fn)
 	recv := a.Fn.Signature.Recv()
 	return roles.API && !roles.Unknown && recv != nil && len(a.Fn.Params) > 0 &&
-		a.Path.Root == a.Fn.Params[0] && l.Graph.Open(a.Fn) && !l.Prog.Alone(a.Fn) && !lifeCycle.MatchString(ssair.Outermost(a.Fn).Name())
+		a.Path.Root == a.Fn.Params[0] && l.Graph.Open(a.Fn) && !l.Prog.Alone(a.Fn) && !LifeCycle(ssair.Outermost(a.Fn))
 }
+
+// LifeCycle reports whether fn sets an object up or takes it down, by its name.
+func LifeCycle(fn *ssa.Function) bool { return lifeCycle.MatchString(fn.Name()) }
 
 // lifeCycle matches the names of methods that set an object up or take it
 // down; it is the custom to call them while nobody else uses it.

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 // checker holds the accesses of a package by variable.
@@ -131,12 +132,40 @@ func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access)
 			return fmt.Sprintf("its type has the lock %s, and any caller may run this", lock), nil
 		}
 	}
+	if g := c.goroutineOf(st); roles.API && g != nil && counts(st) {
+		return fmt.Sprintf("the goroutine that %s starts runs this, and so may any caller", c.list.Prog.FuncName(g.Start.Parent())), nil
+	}
 	for _, g := range roles.Goroutines {
 		if g.Many && (global || sharedByAll(st, g.Start)) {
 			return "it runs in goroutines started in a loop", nil
 		}
 	}
 	return "", nil
+}
+
+// goroutineOf gives a goroutine that runs st and was handed the object that has
+// the variable by a function which users call in the midst of others.
+func (c *checker) goroutineOf(st *accesses.Access) *callers.Goroutine {
+	for _, g := range c.list.Graph.Roles(st.Fn).Goroutines {
+		from := ssair.Outermost(g.Start.Parent())
+		if c.list.Graph.Open(from) && !accesses.LifeCycle(from) && startedOnHolder(g, st.Addr) {
+			return g
+		}
+	}
+	return nil
+}
+
+// startedOnHolder reports whether g was started on an object of the type that
+// holds the variable at addr, at whatever depth, by value.
+func startedOnHolder(g *callers.Goroutine, addr ssa.Value) bool {
+	for {
+		fa, ok := addr.(*ssa.FieldAddr)
+		if !ok {
+			break
+		}
+		addr = fa.X
+	}
+	return slices.ContainsFunc(g.Entry.Params, func(p *ssa.Parameter) bool { return types.Identical(p.Type(), addr.Type()) })
 }
 
 // counts reports whether st is x++ or x += n: a registry that is appended to

@@ -90,3 +90,38 @@ func Each(parts [][]int) {
 		go func() { t.n++ }() // ok: one for each goroutine
 	}
 }
+
+type stats struct{ seeks int }
+
+// Tx has no lock; its checker runs beside its user.
+type Tx struct{ stats stats }
+
+type Cursor struct{ tx *Tx }
+
+// Check starts a goroutine that seeks, as the user of the channel may.
+func (t *Tx) Check() <-chan bool {
+	done := make(chan bool)
+	go t.check(done)
+	return done
+}
+
+func (t *Tx) check(done chan bool) {
+	c := &Cursor{t}
+	c.Seek()
+	close(done)
+}
+
+func (c *Cursor) Seek() {
+	c.tx.stats.seeks++ // want `the goroutine that \(\*Tx\).Check starts runs this, and so may any caller`
+}
+
+type Worker struct{ n int }
+
+// Start is called once, before others know of the worker.
+func (w *Worker) Start() { go w.loop() }
+
+func (w *Worker) loop() { w.Step() }
+
+func (w *Worker) Step() {
+	w.n++ // ok: who says that somebody else calls it?
+}
