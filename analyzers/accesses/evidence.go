@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"slices"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/scope"
@@ -58,7 +60,7 @@ func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*typ
 		switch {
 		case obj == nil || !obj.Exported():
 			continue
-		case obj.Pkg() == own && own.Name() == "main": // nobody imports it
+		case obj.Pkg() == own && (own.Name() == "main" || !atStake(v)): // a main package is not imported
 			continue
 		case obj.Pkg() != own && !(scope.Unit{Path: v.Name.Package}).In():
 			continue
@@ -78,6 +80,44 @@ func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*typ
 		list = append(list, w)
 	}
 	return list
+}
+
+// atStake reports whether accesses in other packages may say something new
+// about a variable of this one: it can be accessed atomically, or there is a
+// lock beside it or held at some access.
+func atStake(v *Variable) bool {
+	if b, ok := v.Accesses[0].Obj.Type().Underlying().(*types.Basic); ok {
+		switch b.Kind() {
+		case types.Int32, types.Int64, types.Uint32, types.Uint64, types.Uintptr, types.UnsafePointer:
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.Accesses, func(a *Access) bool {
+		return a.Atomic() || len(a.Locks.MayHoldClasses()) > 0 || lockBeside(a.Addr)
+	})
+}
+
+// lockBeside reports whether the struct that addr is a field of has a lock
+// too; beside a package variable there may always be one.
+func lockBeside(addr ssa.Value) bool {
+	fa, ok := addr.(*ssa.FieldAddr)
+	if !ok {
+		return true
+	}
+	p, ok := fa.X.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return true
+	}
+	st, ok := p.Elem().Underlying().(*types.Struct)
+	if !ok {
+		return true
+	}
+	for f := range st.Fields() {
+		if synchronises(f.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // alike reports whether a and b, of one function, say the same.

@@ -58,6 +58,40 @@ type Variable struct {
 	Accesses  []*Access `json:"accesses"`
 }
 
+// Pack leaves out of the accesses what Unpack puts back: the package, which is
+// that of the summary, and what is so for most of them.
+func (v *Variable) Pack() {
+	for _, a := range v.Accesses {
+		a.Package = ""
+		if slices.Equal(a.Place, v.place()) {
+			a.Place = nil
+		}
+		a.May = slices.DeleteFunc(a.May, func(class string) bool { return holds(a, class) })
+	}
+}
+
+// Unpack is the inverse of Pack, for accesses made by the package with the path.
+func (v *Variable) Unpack(path string) {
+	for _, a := range v.Accesses {
+		a.Package = path
+		if a.Place == nil {
+			a.Place = v.place()
+		}
+		for _, h := range a.Held {
+			if h.Class != "" && !slices.Contains(a.May, h.Class) {
+				a.May = append(a.May, h.Class)
+			}
+		}
+	}
+}
+
+// place is where nearly all accesses to v go: the field of an object of its type.
+func (v *Variable) place() []string { return []string{v.Type, v.Name} }
+
+func holds(a *Access, class string) bool {
+	return slices.ContainsFunc(a.Held, func(h Held) bool { return h.Class == class })
+}
+
 // Writes reports whether a changes the variable, by whatever means.
 func (a *Access) Writes() bool { return a.Mode == finding.Write || a.Mode == finding.AtomicWrite }
 

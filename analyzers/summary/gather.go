@@ -2,6 +2,7 @@ package summary
 
 import (
 	"go/token"
+	"strconv"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -96,6 +97,12 @@ func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
 		return codes
 	}
 	s.Variables = list.Exported(ignored, pass.ResultOf[guardedby.Annotations].(guardedby.Annotated))
+	for _, v := range s.Variables {
+		for _, a := range v.Accesses {
+			a.File = strconv.Itoa(s.file(a.File))
+		}
+		v.Pack()
+	}
 }
 
 // Locks is how a package uses locks, for the join and for deadlock checks.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -73,7 +74,8 @@ type Summary struct {
 	// package writes while others may reach their object.
 	Fields  []string `json:"fields,omitempty"`
 	Written []string `json:"written,omitempty"`
-	// Variables are those that other packages may access too.
+	// Variables are those that other packages may access too; Unpack gives
+	// them as they were.
 	Variables []join.Variable `json:"variables,omitempty"`
 	Locks     Locks           `json:"locks"`
 	// Incomplete: a shared pass failed, so that things are missing above.
@@ -169,6 +171,20 @@ func (s *Summary) complain(pass *analysis.Pass, placed []directives.Problem) {
 	for _, p := range placed {
 		pass.Report(analysis.Diagnostic{Pos: p.Pos, Category: ProblemCategory, Message: p.Message})
 	}
+}
+
+// Unpack gives the variables as the join needs them, with the names of files
+// in place of their numbers.
+func (s *Summary) Unpack() []join.Variable {
+	for _, v := range s.Variables {
+		v.Unpack(s.Package)
+		for _, a := range v.Accesses {
+			if i, err := strconv.Atoi(a.File); err == nil && i >= 0 && i < len(s.Files) {
+				a.File = s.Files[i]
+			}
+		}
+	}
+	return s.Variables
 }
 
 // file gives the number of a file name.

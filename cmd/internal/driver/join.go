@@ -36,12 +36,13 @@ func (m *merger) fields(s *summary.Summary) {
 	for _, name := range s.Written {
 		m.written[name] = true
 	}
-	for _, v := range s.Variables {
+	list := s.Unpack()
+	for _, v := range list {
 		for _, a := range v.Accesses {
 			a.File = m.relative(a.File)
 		}
 	}
-	m.variables = append(m.variables, s.Variables)
+	m.variables = append(m.variables, list)
 }
 
 // join decides what needs all packages: lock-order cycles, exported variables
