@@ -123,6 +123,9 @@ type Result struct {
 	// claims gives the suspected finding that a finding's section came from, by
 	// ids.
 	claims map[string]string
+	// whole counts, by the id of the suspected finding that a section came from,
+	// how often its owner has come to an end.
+	whole map[string]int
 }
 
 // place is a line of source.
@@ -324,6 +327,12 @@ func (c *campaign) finish() {
 	for _, id := range r.Coverage.Reached {
 		s := c.cfg.Plan.Site(id)
 		r.lines[place{s.File, s.Line}] = true
+	}
+	r.whole = map[string]int{}
+	for end, times := range c.seen.ended {
+		if s := c.seen.section(end.Section); s != nil && s.Finding != "" {
+			r.whole[s.Finding] += times
+		}
 	}
 	r.Counters = c.seen.counters
 }

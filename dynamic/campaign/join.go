@@ -216,6 +216,9 @@ func (r *Result) unobserved(s *finding.Finding) {
 			note += fmt.Sprintf("; none came by %s:%d", a.File, a.Line)
 		}
 	}
+	if n := r.whole[s.ID]; n > 0 {
+		note += fmt.Sprintf("; its section was watched from end to end %d times", n)
+	}
 	s.Notes = append(s.Notes, note)
 }
 

@@ -40,7 +40,7 @@ type tally struct {
 	splits   map[uint32]*splitSeen // by section
 	proven   map[uint32]bool       // sections with a split that is a bug whatever the tests say
 	rested   map[uint32]int        // runs in which a section was not opened, being proven
-	ended    map[sectionEnd]int    // how often sections came to an end
+	ended    map[SectionEnd]int    // how often sections came to an end
 	failures map[testRun]bool      // by themselves, not by their timeout
 
 	runs    int      // begun
@@ -49,13 +49,10 @@ type tally struct {
 	resting []uint32 // sections that it does not open, being proven
 }
 
-// sectionEnd is one end of a section.
-type sectionEnd struct{ section, site uint32 }
-
 func newTally(p *plan.Plan) *tally {
 	return &tally{
 		plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, showed: map[string]bool{},
-		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[sectionEnd]int{}, failures: map[testRun]bool{},
+		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, failures: map[testRun]bool{},
 	}
 }
 
@@ -175,6 +172,6 @@ func (t *tally) count(r *evidence.Record) {
 		t.near[id] = true
 	}
 	for _, e := range r.Ended {
-		t.ended[sectionEnd{e.Section, e.Site}] += e.Times
+		t.ended[SectionEnd{e.Section, e.Site}] += e.Times
 	}
 }

@@ -96,6 +96,20 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// Two variables are one section: what comes to the first before the second is
+// read splits it.
+func TestSplitTwoFields(t *testing.T) {
+	all, runs := splits(t, "splitTwoFields", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" })
+	if runs < 4 {
+		t.Errorf("split in %d of 5 runs, want 4", runs)
+	}
+	for _, s := range all {
+		if s.Entry.Addr == s.End.Addr || s.Remote.Addr != s.Entry.Addr || s.Changed {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // A test of the length that comes out the same all along has not changed.
 func TestSplitWithRoom(t *testing.T) {
 	all, _ := splits(t, "wholeRoom", 5, func(*evidence.SplitSection) bool { return true })
@@ -109,7 +123,7 @@ func TestSplitWithRoom(t *testing.T) {
 // Nothing is said of sections that nobody can split, that are left, or whose
 // remote accesses are of other objects.
 func TestNoSplit(t *testing.T) {
-	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeOtherObjects", "wholeOtherKeys", "wholeNested"} {
+	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind", "wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested"} {
 		if all, _ := splits(t, program, 5, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
 			t.Errorf("%s: %d splits, first %+v", program, len(all), all[0])
 		}

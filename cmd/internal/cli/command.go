@@ -58,6 +58,9 @@ type options struct {
 	write     bool
 	folder    string // of env
 	deps      []string
+	oracle    string // of sections refine, as quiet and plants
+	quiet     int
+	plants    int
 	whole     bool
 
 	runsTests bool     // the command does

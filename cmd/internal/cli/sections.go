@@ -39,7 +39,7 @@ var listExamples = [][2]string{
 
 // subcommands of sections. A function, as commands is.
 func subcommands() []*command {
-	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand}
+	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand}
 }
 
 // subcommand gives the command that the first of args names, if it is one of name.

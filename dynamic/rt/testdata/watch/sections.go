@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"sync"
 
 	"interlock.invalid/rt"
@@ -61,6 +62,10 @@ func init() {
 	}
 	programs["wholeLeft"] = func() { twice(func(a *account, i int) { a.give(i + 1) }) }
 	programs["wholePanics"] = func() { twice(func(a *account, i int) { a.panics(i + 1) }) }
+	programs["wholeExits"] = func() { twice((*account).exits) }
+	programs["wholeLeftBehind"] = func() { twice((*account).leftBehind) }
+	programs["splitTwoFields"] = func() { pairs(true) }
+	programs["wholeTwoFields"] = func() { pairs(false) }
 	programs["wholeOtherObjects"] = func() {
 		twice(func(_ *account, i int) {
 			own := new(account)
@@ -84,6 +89,31 @@ func twice(f func(a *account, i int)) {
 			}
 		}()
 	}
+	wg.Wait()
+}
+
+// pairs has a goroutine that sums while another one sets the same pair, or one of
+// its own.
+func pairs(same bool) {
+	p, q := new(pair), new(pair)
+	keep = []*pair{p, q}
+	if same {
+		q = p
+	}
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() {
+		defer wg.Done()
+		for range 200 {
+			p.sum()
+		}
+	}()
+	go func() {
+		defer wg.Done()
+		for n := range 20000 {
+			q.set(n)
+		}
+	}()
 	wg.Wait()
 }
 
@@ -192,6 +222,71 @@ func (a *account) half(d int, first bool) {
 	defer a.mu.Unlock()
 	*rt.W(&a.n, 2) += d
 	panic("left")
+}
+
+// exits is panics by way of Goexit: whoever runs on is another goroutine.
+func (a *account) exits(d int) {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		a.mu.Lock()
+		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+		rt.Entered(1)
+		a.mu.Unlock()
+		rt.Gap(1)
+		runtime.Goexit()
+	}()
+	<-done
+	a.endOnly(d)
+}
+
+// endOnly has an end, to which no entry of the same goroutine leads.
+func (a *account) endOnly(d int) {
+	a.mu.Lock()
+	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) += d
+	rt.Ended(1)
+	a.mu.Unlock()
+}
+
+// leftBehind panics in the section and comes to its end in another activation.
+func (a *account) leftBehind(d int) {
+	func() {
+		defer func() { _ = recover() }()
+		a.mu.Lock()
+		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+		rt.Entered(1)
+		a.mu.Unlock()
+		rt.Gap(1)
+		panic("left")
+	}()
+	a.endOnly(d)
+}
+
+// pair is two fields that belong together.
+type pair struct {
+	mu   sync.Mutex
+	a, b int
+}
+
+func (p *pair) set(n int) {
+	p.mu.Lock()
+	*rt.W(&p.a, 3) = n
+	*rt.W(&p.b, 4) = n
+	p.mu.Unlock()
+}
+
+// sum reads the two in one section, and in two critical ones.
+func (p *pair) sum() int {
+	p.mu.Lock()
+	a := *rt.Enter(rt.R(&p.a, 1), 1, 1)
+	rt.Entered(1)
+	p.mu.Unlock()
+	rt.Gap(1)
+	p.mu.Lock()
+	b := *rt.EndRead(rt.R(&p.b, 2), 2, 1, rt.AllowReads|rt.OtherVariable)
+	rt.Ended(1)
+	p.mu.Unlock()
+	return a + b
 }
 
 // nested is load-and-store around further activations of itself, which nobody

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/repository"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+var sectionsRefineCommand = command{
+	name: "sections refine", args: "-oracle command [flags] [packages]", short: "sort out invariants that correct runs split",
+	long: `Refine runs a command, the oracle, again and again with the monitor awake, noise on, and all
+candidate sections watched; the command tells by its exit code whether the run was correct. An
+access-interleaving invariant that a correct run splits is none: that end of it is dropped, with the
+reason. Sections of other kinds that correct runs split are only listed, for a person to decide, and
+pinned ones stay as they are. It ends when enough correct runs in a row change nothing. Ends that no
+run came to are marked unobserved: they stay in the file and leave the plan, as do dropped ones.
+
+First the oracle is tried: it must accept the program without noise, and reject at least one run in
+which a violation was planted, a section whose end loses what it writes. Else refine refuses.
+
+It prints interlock.sections as it should be, or with -w writes it. The oracle runs in this folder
+with the variables of "interlock env": go commands in it build the monitored program.`,
+	examples: [][2]string{
+		{"interlock sections refine -oracle 'go test ./...' -w ./...", "at most 100 runs"},
+		{"interlock sections refine -oracle 'make check' -runs 500 -quiet 20 ./... >refined", "look before it is written"},
+	},
+	flags: func(fs *flag.FlagSet, o *options) {
+		sectionsFlag(fs, o, "all")
+		depsFlag(fs, o)
+		fs.StringVar(&o.oracle, "oracle", "", "`command` whose exit code 0 means that a run was correct; the shell reads it")
+		fs.IntVar(&o.runs, "runs", 100, "make at most `n` runs")
+		fs.IntVar(&o.quiet, "quiet", 5, "end after `n` correct runs in a row that change nothing")
+		fs.IntVar(&o.plants, "plants", 20, "try the oracle with at most `n` planted violations")
+		fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
+		fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
+		fs.BoolVar(&o.write, "w", false, "write the file")
+	},
+	run: runSectionsRefine,
+}
+
+func (o *options) checkRefine() error {
+	switch {
+	case o.oracle == "":
+		return errors.New("-oracle is missing: the command that tells whether a run was correct, such as 'go test ./...'")
+	case o.runs < 1 || o.quiet < 1 || o.plants < 1:
+		return errors.New("-runs, -quiet and -plants must be at least 1")
+	case o.strength < 1 || o.strength > maxStrength:
+		return fmt.Errorf("-strength %d: want microseconds, from 1 to %d", o.strength, maxStrength)
+	}
+	o.seed = cmp.Or(o.seed, uint64(rand.Uint32())+1)
+	return nil
+}
+
+func runSectionsRefine(c *call) int {
+	if err := c.checkRefine(); err != nil {
+		return c.usage("%v", err)
+	}
+	c.runsTests = true // their sites are monitored too
+	p := newProgress(c.stderr)
+	pl, f, err := c.candidates(p)
+	if err != nil {
+		p.clear()
+		return c.failed(err)
+	}
+	p.say("preparing the instrumented build")
+	ws, err := build.Prepare(c.ctx, pl.module, pl.plan)
+	if err != nil {
+		p.clear()
+		return c.failed(err)
+	}
+	defer ws.Close()
+	r, err := c.refine(p, ws, pl)
+	p.clear()
+	if refused(err) {
+		return c.refuse(err, r)
+	}
+	if err != nil {
+		return c.failed(err)
+	}
+	c.tell(r.Problems...)
+	n := pl.apply(f, r)
+	c.summary(pl, r, n)
+	if c.write {
+		err = f.Save(pl.module.Root)
+	} else {
+		_, err = c.stdout.Write(f.Format())
+	}
+	switch {
+	case err != nil:
+		return c.failed(err)
+	case r.Interrupted:
+		return exitInterrupted
+	}
+	return c.uncompiled(pl.uncompiled(), exitClean)
+}
+
+// candidates makes the plan with all sections that the repository file does not
+// rule out, and that file with those that it lacks.
+func (c *call) candidates(p *progress) (*planned, *repository.File, error) {
+	pl, err := c.makeInferred(p, "", c.buildFlags())
+	if err != nil {
+		return nil, nil, err
+	}
+	c.tell(pl.static.problems...)
+	f, err := loadSections(pl.module.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	invariants := *pl.plan
+	invariants.Sections = slices.DeleteFunc(slices.Clone(pl.plan.Sections), func(s plan.Section) bool { return s.Kind != plan.Invariant })
+	atomicsets.Refresh(f, &invariants, []string{plan.Invariant}, pl.loads)
+	reviewed := new(repository.File)
+	for _, s := range f.Sections {
+		if c.wantsKind(s.Kind) && pl.loads(s.Package) {
+			reviewed.Sections = append(reviewed.Sections, observable(s))
+		}
+	}
+	stale, err := atomicsets.Apply(pl.plan, reviewed)
+	c.tellStale(stale)
+	return pl, f, err
+}
+
+// observable gives a copy of s without what runs have not seen so far: they may now.
+func observable(s *repository.Section) *repository.Section {
+	again := *s
+	again.Ends = nil
+	for _, e := range s.Ends {
+		end := *e
+		end.Unobserved = false
+		again.Ends = append(again.Ends, &end)
+	}
+	return &again
+}
+
+func (c *call) refine(p *progress, ws *build.Workspace, pl *planned) (*campaign.Refined, error) {
+	where, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("finding this folder: %w", err)
+	}
+	p.line("%d candidate sections; seeds from %d", len(pl.plan.Sections), c.seed)
+	p.say("trying the oracle without noise")
+	dropped := 0
+	return campaign.Refine(c.ctx, campaign.RefineConfig{
+		Workspace: ws, Plan: pl.plan, Oracle: shell(c.oracle), Where: where,
+		Runs: c.runs, Quiet: c.quiet, Plants: c.plants, Seed: c.seed, Strength: c.strength, Dir: filepath.Join(ws.Dir, "refine"),
+		Progress: func(run campaign.OracleRun) {
+			dropped += run.Dropped
+			verdict := "correct"
+			if !run.Correct {
+				verdict = "rejected"
+			}
+			switch {
+			case run.Planted != 0 && c.verbose:
+				p.line("a violation planted in %s: %s in %s", pl.plan.Sections[run.Planted-1].Name, verdict, run.Elapsed.Round(time.Millisecond))
+			case run.Planted == 0 && c.verbose:
+				p.line("run %d, seed %d: %s in %s, %d ends split, %d of them dropped", run.Run, run.Seed, verdict, run.Elapsed.Round(time.Millisecond), run.Split, run.Dropped)
+			}
+			p.at(run.Run, c.runs, fmt.Sprintf("runs, ends dropped: %d", dropped))
+		},
+	})
+}
+
+// shell gives the words that have the shell run a command.
+func shell(command string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C", command}
+	}
+	return []string{"sh", "-c", command}
+}
+
+// refused reports whether err says that the oracle is no good.
+func refused(err error) bool {
+	return errors.Is(err, campaign.ErrOracleFails) || errors.Is(err, campaign.ErrOracleBlind) ||
+		errors.Is(err, campaign.ErrNothingSeen) || errors.Is(err, campaign.ErrNeverCorrect)
+}
+
+// refuse tells why the oracle cannot be used, and what to do.
+func (c *call) refuse(err error, r *campaign.Refined) int {
+	next := "mend the command, or the tests"
+	switch {
+	case errors.Is(err, campaign.ErrOracleBlind):
+		next = fmt.Sprintf("it accepted all %d runs in which a section lost what it wrote, so it cannot tell correct runs from others: name a command that checks results", len(r.Plants))
+	case errors.Is(err, campaign.ErrNothingSeen):
+		next = "name a command that runs more of these packages, or more packages"
+	case errors.Is(err, campaign.ErrNeverCorrect):
+		next = "mend what `interlock test` reports, or make the noise weaker with -strength"
+	}
+	return c.usage("%v: %s", err, next)
+}
+
+// changed counts what a refinement has done to the file.
+type changed struct {
+	dropped, unobserved, pinned int // ends; pinned ones would have been dropped
+}
+
+// apply writes into f what r has shown of the plan's sections.
+func (p *planned) apply(f *repository.File, r *campaign.Refined) (n changed) {
+	keys := atomicsets.NewKeys(p.plan)
+	for i := range p.plan.Sections {
+		s := &p.plan.Sections[i]
+		in := f.Find(keys.Section(s))
+		if in == nil || s.Kind != plan.Invariant {
+			continue
+		}
+		for j := range s.Ends {
+			named := in.End(keys.End(&s.Ends[j]))
+			if named == nil {
+				continue
+			}
+			end := campaign.SectionEnd{Section: s.ID, Site: s.Ends[j].Site}
+			v, drop := r.Dropped[end]
+			switch {
+			case in.Pinned != "":
+				if drop {
+					n.pinned++
+				}
+			case drop:
+				named.Drop(fmt.Sprintf("split in run %d (seed %d), which the oracle calls correct", v.Run, v.Seed))
+				n.dropped++
+			case named.Dropped == "":
+				named.Unobserved = r.Seen[end] == 0
+				if named.Unobserved {
+					n.unobserved++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// summary tells what was done, and what is left for a person.
+func (c *call) summary(pl *planned, r *campaign.Refined, n changed) {
+	b := bufio.NewWriter(c.stderr)
+	defer b.Flush()
+	correct := 0
+	for _, run := range r.Runs {
+		if run.Correct {
+			correct++
+		}
+	}
+	fmt.Fprintf(b, "interlock: %d runs in %s, %d of them correct; the oracle rejected a planted violation (try %d)\n", len(r.Runs), r.Elapsed.Round(time.Second), correct, len(r.Plants))
+	if !r.Settled {
+		fmt.Fprintf(b, "interlock: not settled: fewer than %d correct runs in a row changed nothing; make more with -runs\n", c.quiet)
+	}
+	ends, left := 0, 0
+	for i := range pl.plan.Sections {
+		s := &pl.plan.Sections[i]
+		if s.Kind != plan.Invariant {
+			continue
+		}
+		ends += len(s.Ends)
+		if slices.ContainsFunc(s.Ends, func(e plan.End) bool {
+			end := campaign.SectionEnd{Section: s.ID, Site: e.Site}
+			_, dropped := r.Dropped[end]
+			return !dropped && r.Seen[end] > 0
+		}) {
+			left++
+		}
+	}
+	fmt.Fprintf(b, "interlock: %d ends of invariants: %d dropped, %d unobserved, %d left, in %d sections\n", ends, n.dropped, n.unobserved, ends-n.dropped-n.unobserved, left)
+	if n.pinned > 0 {
+		fmt.Fprintf(b, "interlock: %d ends of pinned sections were split in correct runs and stay\n", n.pinned)
+	}
+	pl.list(b, r.Listed, "split in a correct run; you decide")
+	pl.list(b, r.Faulty, "split in incorrect runs only: look here first")
+}
+
+// list tells of ends, by the names of their sections.
+func (p *planned) list(b *bufio.Writer, ends map[campaign.SectionEnd]campaign.Violation, what string) {
+	var lines []string
+	for end, v := range ends {
+		s, site := &p.plan.Sections[end.Section-1], p.plan.Site(end.Site)
+		lines = append(lines, fmt.Sprintf("interlock: %s, end at %s:%d: %s (run %d, seed %d)\n", s.Name, site.File, site.Line, what, v.Run, v.Seed))
+	}
+	slices.Sort(lines)
+	for _, l := range lines {
+		b.WriteString(l)
+	}
+}

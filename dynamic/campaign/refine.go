@@ -1,0 +1,370 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// RefineConfig says how sections are refined (AtomRace 4.3): a command is run
+// again and again with the monitor awake, and tells by its exit code whether the
+// run was correct.
+type RefineConfig struct {
+	Workspace *build.Workspace
+	Plan      *plan.Plan
+	Oracle    []string // the command and its arguments
+	Where     string   // folder in which it runs
+	Runs      int      // at most
+	Quiet     int      // correct runs in a row that change nothing, and end it
+	Plants    int      // violations to try the oracle with, at most
+	Seed      uint64   // of the first run
+	Strength  int      // of the noise, in microseconds
+	Dir       string   // takes the evidence, and is kept
+	Progress  func(OracleRun)
+}
+
+// OracleRun is one run of the oracle.
+type OracleRun struct {
+	Run     int // from 1; 0 for one before the refinement
+	Seed    uint64
+	Planted uint32 // section with a planted violation, or 0
+	Correct bool
+	Elapsed time.Duration
+	Split   int // ends of sections that were split
+	Dropped int // of them, for the first time
+}
+
+// SectionEnd names one end of a section of the plan.
+type SectionEnd struct{ Section, Site uint32 }
+
+// Violation is the run that split a section first.
+type Violation struct {
+	Run  int
+	Seed uint64
+}
+
+// Refined is what a refinement has shown.
+type Refined struct {
+	Runs []OracleRun // without those before the refinement
+	// Plants are the runs with planted violations; the last one was rejected, or
+	// none was.
+	Plants []OracleRun
+	// Dropped are ends of invariants that a correct run has split.
+	Dropped map[SectionEnd]Violation
+	// Listed are ends of other sections that a correct run has split. A person
+	// decides about them.
+	Listed map[SectionEnd]Violation
+	// Faulty are ends that only incorrect runs have split.
+	Faulty map[SectionEnd]Violation
+	Seen   map[SectionEnd]int // how often owners came to an end
+	// Settled says that enough correct runs in a row changed nothing.
+	Settled     bool
+	Interrupted bool
+	Elapsed     time.Duration
+	Problems    []string
+}
+
+// Errors of [Refine] that are for the user to mend.
+var (
+	ErrOracleFails  = errors.New("the oracle rejects the program as it is")
+	ErrNothingSeen  = errors.New("no section whose end writes a number was reached, so no violation can be planted to try the oracle with")
+	ErrOracleBlind  = errors.New("the oracle accepts planted violations")
+	ErrNeverCorrect = errors.New("the oracle rejects every run with noise")
+)
+
+// Refine tries the oracle, then runs it until nothing changes. The oracle must
+// accept the program without noise and reject at least one planted violation:
+// a section whose end loses what it writes. If it does not, an error says so,
+// and the result holds what was tried.
+func Refine(ctx context.Context, cfg RefineConfig) (*Refined, error) {
+	r := &refiner{cfg: &cfg, Refined: &Refined{
+		Dropped: map[SectionEnd]Violation{}, Listed: map[SectionEnd]Violation{}, Faulty: map[SectionEnd]Violation{}, Seen: map[SectionEnd]int{},
+	}}
+	began := time.Now()
+	err := r.run(ctx)
+	r.Elapsed = time.Since(began)
+	if ctx.Err() != nil {
+		r.Interrupted, err = true, nil
+	}
+	return r.Refined, err
+}
+
+type refiner struct {
+	cfg   *RefineConfig
+	limit time.Duration // of a run with noise
+	*Refined
+}
+
+func (r *refiner) run(ctx context.Context) error {
+	if err := os.MkdirAll(r.cfg.Dir, 0o755); err != nil {
+		return fmt.Errorf("making the evidence folder: %w", err)
+	}
+	if err := os.WriteFile(r.sites(), SiteTable(r.cfg.Plan), 0o644); err != nil {
+		return fmt.Errorf("writing the site table: %w", err)
+	}
+	if err := r.tryPlain(ctx); err != nil {
+		return err
+	}
+	quiet, correct := 0, 0
+	for n := 1; n <= r.cfg.Runs && quiet < r.cfg.Quiet; n++ {
+		run, err := r.round(ctx, n)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !run.Correct:
+		case run.Dropped > 0:
+			quiet, correct = 0, correct+1
+		default:
+			quiet, correct = quiet+1, correct+1
+		}
+		if n == 1 { // now it is known what is reached
+			if err := r.tryPlanted(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	r.Settled = quiet >= r.cfg.Quiet
+	if correct == 0 {
+		return ErrNeverCorrect
+	}
+	return nil
+}
+
+func (r *refiner) sites() string { return filepath.Join(r.cfg.Dir, "sites.txt") }
+
+// tryPlain runs the oracle twice with the monitor asleep: the first run builds.
+func (r *refiner) tryPlain(ctx context.Context) error {
+	for range 2 {
+		run, err := r.execute(ctx, OracleRun{}, nil)
+		if err != nil {
+			return err
+		}
+		if !run.Correct {
+			return ErrOracleFails
+		}
+		r.limit = stretch(run.Elapsed, 0) + defaultFloor
+	}
+	return nil
+}
+
+// round makes run n.
+func (r *refiner) round(ctx context.Context, n int) (OracleRun, error) {
+	run := OracleRun{Run: n, Seed: r.cfg.Seed + uint64(n-1)}
+	file := filepath.Join(r.cfg.Dir, fmt.Sprintf("run-%04d.jsonl", n))
+	run, err := r.execute(ctx, run, r.awake(run, file))
+	if err != nil {
+		return run, err
+	}
+	split, err := r.read(file)
+	if err != nil {
+		return run, err
+	}
+	run.Split = len(split)
+	for _, end := range split {
+		if r.note(end, run) {
+			run.Dropped++
+		}
+	}
+	r.Runs = append(r.Runs, run)
+	r.tell(run)
+	return run, nil
+}
+
+// note takes up that an end was split, and reports whether it is dropped now.
+func (r *refiner) note(end SectionEnd, run OracleRun) (dropped bool) {
+	v := Violation{run.Run, run.Seed}
+	into := r.Listed
+	switch {
+	case !run.Correct:
+		into = r.Faulty
+	case r.cfg.Plan.Sections[end.Section-1].Kind == plan.Invariant:
+		into = r.Dropped
+	}
+	_, known := into[end]
+	if !known {
+		into[end] = v
+	}
+	if run.Correct {
+		delete(r.Faulty, end)
+	} else if _, harmless := r.Dropped[end]; harmless {
+		delete(r.Faulty, end)
+	}
+	return run.Correct && !known && r.cfg.Plan.Sections[end.Section-1].Kind == plan.Invariant
+}
+
+// read gives the ends that a run has split, and counts those that it reached.
+func (r *refiner) read(file string) ([]SectionEnd, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: no process that it ran was monitored, or none got to start", errNoEvidence)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the evidence: %w", err)
+	}
+	defer f.Close()
+	records, bad, err := evidence.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading the evidence: %w", err)
+	}
+	if bad > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("%d lines of evidence are not readable", bad))
+	}
+	var split []SectionEnd
+	for _, process := range byProcess(records) {
+		var last *evidence.Record
+		for i := range process {
+			switch rec := &process[i]; {
+			case rec.Kind == evidence.Stats:
+				last = rec
+			case rec.Kind == evidence.Split && int(rec.Split.Section) <= len(r.cfg.Plan.Sections):
+				if end := (SectionEnd{rec.Split.Section, rec.Split.End.Site}); !slices.Contains(split, end) {
+					split = append(split, end)
+				}
+			}
+		}
+		if last != nil {
+			for _, e := range last.Ended {
+				r.Seen[SectionEnd{e.Section, e.Site}] += e.Times
+			}
+		}
+	}
+	for _, end := range split {
+		r.Seen[end] = max(r.Seen[end], 1)
+	}
+	return split, nil
+}
+
+var errNoEvidence = errors.New("the oracle left no evidence")
+
+// tryPlanted runs the oracle with violations planted in sections that run 1 has
+// reached, those reached most first, until it rejects one.
+func (r *refiner) tryPlanted(ctx context.Context) error {
+	ends := r.plantable()
+	if len(ends) == 0 {
+		return ErrNothingSeen
+	}
+	for _, end := range ends[:min(len(ends), r.cfg.Plants)] {
+		run := OracleRun{Seed: r.cfg.Seed, Planted: end.Section}
+		run, err := r.execute(ctx, run, r.awake(run, filepath.Join(r.cfg.Dir, fmt.Sprintf("plant-%d.jsonl", end.Section))))
+		if err != nil {
+			return err
+		}
+		r.Plants = append(r.Plants, run)
+		r.tell(run)
+		if !run.Correct {
+			return nil
+		}
+	}
+	return ErrOracleBlind
+}
+
+// plantable gives the ends that were reached and write a number over the one that
+// the entry has read or written; one a section.
+func (r *refiner) plantable() []SectionEnd {
+	var ends []SectionEnd
+	for end := range r.Seen {
+		s := &r.cfg.Plan.Sections[end.Section-1]
+		site := r.cfg.Plan.Site(end.Site)
+		if site != nil && (site.Mode == plan.Write || site.Mode == plan.AtomicWrite) && site.Variable == s.Variables[0] &&
+			site.Scalar != "" && site.Scalar != "pointer" {
+			ends = append(ends, end)
+		}
+	}
+	slices.SortFunc(ends, func(a, b SectionEnd) int {
+		return cmp.Or(cmp.Compare(r.Seen[b], r.Seen[a]), cmp.Compare(a.Section, b.Section), cmp.Compare(a.Site, b.Site))
+	})
+	return slices.CompactFunc(ends, func(a, b SectionEnd) bool { return a.Section == b.Section })
+}
+
+// awake is the environment of a run with the monitor awake.
+func (r *refiner) awake(run OracleRun, file string) []string {
+	vars := []string{
+		"INTERLOCK_OUT=" + file, "INTERLOCK_SITES=" + r.sites(),
+		fmt.Sprintf("INTERLOCK_RUN=%d", run.Run), fmt.Sprintf("INTERLOCK_SEED=%d", run.Seed),
+		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", r.cfg.Strength),
+		"INTERLOCK_SECTIONS=" + SectionList(r.open()),
+	}
+	if run.Planted != 0 {
+		vars = append(vars, fmt.Sprintf("INTERLOCK_PLANT=%d", run.Planted), fmt.Sprintf("INTERLOCK_SECTIONS=%d", run.Planted))
+	}
+	return vars
+}
+
+// open gives the sections that have an end which is not dropped.
+func (r *refiner) open() []uint32 {
+	return slices.DeleteFunc(Opened(r.cfg.Plan, nil), func(id uint32) bool {
+		return !slices.ContainsFunc(r.cfg.Plan.Sections[id-1].Ends, func(e plan.End) bool {
+			_, dropped := r.Dropped[SectionEnd{id, e.Site}]
+			return !dropped
+		})
+	})
+}
+
+// execute runs the oracle.
+func (r *refiner) execute(ctx context.Context, run OracleRun, vars []string) (OracleRun, error) {
+	cmd := exec.Command(r.cfg.Oracle[0], r.cfg.Oracle[1:]...)
+	cmd.Dir = r.cfg.Where
+	cmd.Env = slices.Concat(os.Environ(), r.goEnv(), []string{"PWD=" + r.cfg.Where}, vars)
+	cmd.WaitDelay = grace
+	out := new(output)
+	cmd.Stdout, cmd.Stderr = out, out
+	endWithParent(cmd)
+	runtime.LockOSThread() // what ends with its parent ends with the parent's thread
+	defer runtime.UnlockOSThread()
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return run, fmt.Errorf("starting the oracle: %w", err)
+	}
+	deadline := time.Duration(0)
+	if r.limit > 0 { // the tests have the time to end by themselves
+		deadline = r.limit + 2*grace
+	}
+	waitOrKill(ctx, cmd, deadline)
+	if ctx.Err() != nil {
+		return run, ctx.Err()
+	}
+	run.Elapsed = time.Since(began)
+	run.Correct = cmd.ProcessState.ExitCode() == 0
+	if !run.Correct && run.Planted == 0 {
+		name := filepath.Join(r.cfg.Dir, fmt.Sprintf("rejected-%04d.txt", run.Run))
+		if err := os.WriteFile(name, out.bytes(), 0o644); err != nil {
+			return run, fmt.Errorf("keeping what the oracle printed: %w", err)
+		}
+	}
+	return run, nil
+}
+
+// goEnv is what has go commands build the instrumented program, run its tests
+// anew, and end them when they take much longer than without noise.
+func (r *refiner) goEnv() []string {
+	env := r.cfg.Workspace.Env()
+	for i, v := range env {
+		if strings.HasPrefix(v, "GOFLAGS=") {
+			env[i] += " -vet=off -count=1"
+			if r.limit > 0 {
+				env[i] += " -timeout=" + r.limit.Round(time.Second).String()
+			}
+		}
+	}
+	return env
+}
+
+func (r *refiner) tell(run OracleRun) {
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(run)
+	}
+}
