@@ -21,9 +21,15 @@ import (
 func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 	left := clones(static)
 	var joined []*finding.Finding
-	for _, c := range clones(r.Findings) {
+	found := clones(r.Findings)
+	slices.SortStableFunc(found, func(a, b *finding.Finding) int { // a split knows where it belongs, a race may guess
+		return -cmp.Compare(r.claims[a.ID], r.claims[b.ID])
+	})
+	settled := map[string]*finding.Finding{} // who took over which id
+	for _, c := range found {
 		if i := counterpart(left, c, r.claims[c.ID]); i >= 0 {
 			takeOver(c, left[i])
+			settled[c.ID] = c
 			left = slices.Delete(left, i, i+1)
 		} else {
 			sharpen(c, static)
@@ -40,7 +46,7 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 		joined = append(joined, s)
 	}
 	finding.Sort(joined)
-	separate(joined)
+	separate(joined, settled)
 	return joined
 }
 
@@ -228,12 +234,12 @@ func relate(s, c *finding.Finding) {
 	c.Notes = append(c.Notes, fmt.Sprintf("suspected on this variable as well: %s (%s)", s.ID, s.Code))
 }
 
-// separate gives findings of one id different ordinals; the first keeps its
-// own.
-func separate(findings []*finding.Finding) {
+// separate gives findings of one id different ordinals; the one that has taken it
+// over keeps it, or else the first.
+func separate(findings []*finding.Finding, settled map[string]*finding.Finding) {
 	seen := map[string]bool{}
 	for _, f := range findings {
-		for seen[f.ID] {
+		for seen[f.ID] || settled[f.ID] != nil && settled[f.ID] != f {
 			f.Ordinal++
 			f.ID = f.ComputeID()
 		}

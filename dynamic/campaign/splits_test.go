@@ -165,3 +165,25 @@ func TestSectionList(t *testing.T) {
 		}
 	}
 }
+
+// A race on the two accesses of a split section leaves the suspected finding to
+// the split.
+func TestSplitBeforeRace(t *testing.T) {
+	suspected := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read))
+	static := seal(suspected)
+	split := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read), at(4, finding.Write))
+	split.Status, split.Section = finding.Confirmed, new(finding.Section)
+	split.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Pattern: "R-w-W"}
+	race := make1(finding.CaughtInTheAct, "n", at(4, finding.Write), at(3, finding.Read))
+	r := &Result{Findings: seal(race, split), Runs: 20, lines: map[place]bool{}}
+	r.claims = map[string]string{split.ID: static[0].ID}
+	got := Join(static, r)
+	if len(got) != 2 {
+		t.Fatalf("%d findings, want the race and the split", len(got))
+	}
+	for _, f := range got {
+		if want := f.Code == finding.TestAndUse; (f.ID == static[0].ID) != want {
+			t.Errorf("%s has id %s, the suspected finding %s", f.Code, f.ID, static[0].ID)
+		}
+	}
+}
