@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/invariants"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -29,6 +30,56 @@ func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 		}
 	}
 	return checked(p)
+}
+
+// AddInvariants gives p the sections that are declared in comments, and
+// candidates: pairs of consecutive accesses, with the A sets of [Allowed]. What
+// has no site, or one that is not monitored, is left out.
+func AddInvariants(p *plan.Plan, sections []invariants.Section) error {
+	at := newIndex(p)
+	for i := range sections {
+		if s, ok := at.invariant(&sections[i]); ok {
+			addSection(p, s)
+		}
+	}
+	return checked(p)
+}
+
+func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
+	entry := at.half(&from.Entry)
+	if entry == nil {
+		return plan.Section{}, false
+	}
+	s := plan.Section{
+		Kind: plan.Invariant, Package: from.Package, Function: from.Function, File: entry.File,
+		Variables: []plan.Variable{entry.Variable},
+		Entry:     entry.ID, EntryCall: place(from.Entry.Call), Length: from.Length,
+	}
+	if from.Declared {
+		s.Kind = plan.UserSection
+	}
+	if from.Entry.Call != nil {
+		s.File = from.Entry.Call.File
+	}
+	for i := range from.Ends {
+		h := &from.Ends[i]
+		if end := at.half(h); end != nil && (h.Call != nil || end.Function == s.Function && end.File == s.File) {
+			s.Ends = append(s.Ends, plan.End{Site: end.ID, EndCall: place(h.Call), Allows: Allowed(entry.Mode, end.Mode)})
+		}
+	}
+	s.Name = sectionName(&s, from.Variable)
+	return s, len(s.Ends) > 0
+}
+
+// half gives the monitored site of h, if there is exactly one.
+func (at index) half(h *invariants.Half) *plan.Site {
+	sites := at.keys[plan.Key{
+		File: h.File, Line: h.Line, Column: h.Column, Mode: plan.Mode(h.Mode), Map: h.Map, EndLine: h.EndLine, EndCol: h.EndColumn,
+	}]
+	if len(sites) != 1 || sites[0].Decision != plan.Monitor {
+		return nil
+	}
+	return sites[0]
 }
 
 // addSection gives s its id, and a name that no other section has.

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
+	"github.com/interlock-go/interlock/analyzers/invariants"
 	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/orders"
@@ -46,7 +47,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	Flags:      flags(),
 	Run:        run,
-	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, orders.Analyzer, guardedby.Annotations, directives.Analyzer),
+	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, orders.Analyzer, guardedby.Annotations, invariants.Analyzer, directives.Analyzer),
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
@@ -57,6 +58,7 @@ var emit bool
 func flags() flag.FlagSet {
 	var fs flag.FlagSet
 	fs.BoolVar(&emit, "emit", false, "report the summary of each package as a diagnostic, for interlock itself")
+	fs.BoolVar(&invariants.Wanted, "invariants", false, "find all candidates of atomic sections, not only those that comments declare")
 	fs.Var(&scope.Flag, "modules", "module `paths` to analyse, separated by commas (default: the main modules)")
 	fs.String("config", "", "hash of the settings outside of the command line: part of the go command's cache key")
 	return fs
@@ -78,6 +80,9 @@ type Summary struct {
 	// them as they were.
 	Variables []join.Variable `json:"variables,omitempty"`
 	Locks     Locks           `json:"locks"`
+	// Sections are atomic sections that comments declare, and if asked for
+	// all candidates.
+	Sections []invariants.Section `json:"sections,omitempty"`
 	// Incomplete: a shared pass failed, so that things are missing above.
 	Incomplete bool `json:"incomplete,omitempty"`
 	// Problems say what was not analysed, or asked for in vain.
@@ -119,7 +124,12 @@ func run(pass *analysis.Pass) (any, error) {
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
+	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)
+	s.Sections = sections.Sections
 	problems := comments.Problems(codes()...)
+	for _, p := range sections.Problems {
+		problems = append(problems, directives.Problem(p))
+	}
 	for _, p := range problems {
 		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/invariants"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
@@ -127,9 +128,13 @@ func (o *options) wants(source string) bool {
 // inferSections adds the sections that the code itself shows or declares.
 func (c *call) inferSections(pl *planned) error {
 	if c.wants(fromInference) {
-		return atomicsets.AddSections(pl.plan, pl.static.findings)
+		if err := atomicsets.AddSections(pl.plan, pl.static.findings); err != nil {
+			return err
+		}
 	}
-	return nil
+	return atomicsets.AddInvariants(pl.plan, slices.DeleteFunc(pl.static.sections, func(s invariants.Section) bool {
+		return s.Declared && !c.wants(fromUser)
+	}))
 }
 
 // reviewSections has the repository file decide on the plan's sections. What

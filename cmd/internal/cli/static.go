@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/invariants"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
@@ -18,6 +19,7 @@ type static struct {
 	root     string // of the main module
 	findings []*finding.Finding
 	skips    []atomicsets.SkipSite
+	sections []invariants.Section
 	problems []string
 	// uncompiled is what the compiler said where some packages do not compile
 	// and others do
@@ -26,7 +28,7 @@ type static struct {
 
 // vet runs the static checks on the packages, as seen from dir.
 func (c *call) vet(dir string, buildFlags []string) (*static, error) {
-	o := driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags}
+	o := driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Invariants: c.wants(fromInvariants)}
 	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
 		defer remove()
 		o.Env = append(o.Env, "GOTMPDIR="+tmp)
@@ -35,7 +37,7 @@ func (c *call) vet(dir string, buildFlags []string) (*static, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &static{root: res.Root, findings: res.Findings, problems: res.Problems, uncompiled: res.Uncompiled}
+	st := &static{root: res.Root, findings: res.Findings, sections: res.Sections, problems: res.Problems, uncompiled: res.Uncompiled}
 	for _, s := range res.Skips {
 		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
 		st.skips = append(st.skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/invariants"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
@@ -26,6 +27,7 @@ type Options struct {
 	Patterns   []string // packages, as the go command takes them; none: "."
 	BuildFlags []string // for the go command, such as -tags=x
 	Tool       string   // the vet tool; empty: this program
+	Invariants bool     // find all candidates of atomic sections too
 	Env        []string // added to the environment of this process, such as a GOTMPDIR that the caller removes
 }
 
@@ -38,6 +40,8 @@ type Result struct {
 	Findings []*finding.Finding // sorted and sealed over the module
 	Skips    []Skip
 	Locks    map[string]summary.Locks // by package
+	// Sections are those that comments declare, and candidates if asked for.
+	Sections []invariants.Section
 	// Problems say what was not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.
 	Problems []string
@@ -82,8 +86,12 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := o.vet(ctx, list, []string{"vet", "-vettool=" + tool, "-json",
-		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")})
+	args := []string{"vet", "-vettool=" + tool, "-json",
+		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")}
+	if o.Invariants {
+		args = append(args, "-"+summary.Name+".invariants")
+	}
+	v := o.vet(ctx, list, args)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -132,6 +132,12 @@ func (m *merger) take(s *summary.Summary) {
 		m.relocate(f)
 		r.Findings = append(r.Findings, f)
 	}
+	for _, sec := range s.Sections {
+		for _, p := range sec.Places() {
+			p.File = m.relative(p.File)
+		}
+		r.Sections = append(r.Sections, sec)
+	}
 	for i := range s.Locks.Orders {
 		m.relocateEdge(&s.Locks.Orders[i].Edge)
 	}

@@ -1,0 +1,34 @@
+// Package declared has sections that comments declare.
+package declared
+
+type account struct{ balance int }
+
+// Move takes and gives.
+//
+//interlock:atomic a transfer is one step
+func Move(a *account, n int) bool {
+	if a.balance < n {
+		return false
+	}
+	a.balance -= n
+	return true
+}
+
+func Both(a *account) {
+	a.balance = 1
+	if a.balance > 0 { //interlock:atomic tested and set as one
+		a.balance = 2
+	}
+	//interlock:atomic the same
+	{
+		a.balance++
+		a.balance--
+	}
+	//interlock:atomic nothing here
+	println()
+	//interlock:atomic
+	a.balance = 3
+}
+
+//interlock:atomic not above code
+var _ = 1
