@@ -1,0 +1,42 @@
+// Package bank has an account that can be overdrawn: two withdrawals look at the
+// same balance, and both are paid out. IL2002.
+package bank
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrFunds says that there is not enough money.
+var ErrFunds = errors.New("not enough money")
+
+// Account is safe for concurrent use.
+type Account struct {
+	mu      sync.Mutex
+	balance int
+}
+
+// Deposit pays in.
+func (a *Account) Deposit(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.balance += n
+}
+
+// Balance tells what is there.
+func (a *Account) Balance() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.balance
+}
+
+// Withdraw pays out, if there is enough.
+func (a *Account) Withdraw(n int) error {
+	if a.Balance() < n {
+		return ErrFunds
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.balance -= n
+	return nil
+}

@@ -1,0 +1,3 @@
+module example.com/sections
+
+go 1.22
