@@ -38,6 +38,17 @@ func (l *List) Evidence(a *Access) *join.Access {
 	return e
 }
 
+// given: the object comes from a function of which nothing is known, one behind
+// an interface for instance, and may have been made for who called it.
+func given(a *Access) bool {
+	root := a.Path.Root
+	if e, ok := root.(*ssa.Extract); ok {
+		root = e.Tuple
+	}
+	call, ok := root.(*ssa.Call)
+	return ok && call.Call.StaticCallee() == nil
+}
+
 // beforeSharing: what only the main goroutine runs may come before any other
 // goroutine is started.
 func (l *List) beforeSharing(a *Access) bool {
@@ -69,6 +80,9 @@ func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*typ
 		for _, a := range v.Accesses {
 			e := l.Evidence(a)
 			e.Ignored = codesAt(a)
+			if given(a) {
+				e.Exempt, e.SetUp = true, true
+			}
 			same := slices.IndexFunc(w.Accesses, func(b *join.Access) bool { return alike(e, b) })
 			if same >= 0 {
 				w.Accesses[same].Alike++

@@ -150,7 +150,9 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	if r.comments.Ignored(r.code, places...) {
 		return
 	}
-	r.pass.Report(d)
+	if f.Level != finding.Hint || r.showsHints() {
+		r.pass.Report(d)
+	}
 	for _, g := range r.result.Findings {
 		if len(f.Accesses) > 0 && len(g.Accesses) > 0 && g.Variable == f.Variable && g.Title == f.Title &&
 			g.Accesses[0].Function == f.Accesses[0].Function {
@@ -162,6 +164,15 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	}
 	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
+}
+
+// HintsFlag is the flag by which a check with hints reports them as diagnostics
+// too, for people who run the check by another driver.
+const HintsFlag = "hints"
+
+func (r *Reporter) showsHints() bool {
+	f := r.pass.Analyzer.Flags.Lookup(HintsFlag)
+	return f != nil && f.Value.String() == "true"
 }
 
 // Doc makes a check's help from its doc.go: the package comment, which holds

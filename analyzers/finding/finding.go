@@ -24,6 +24,13 @@ const (
 	Confirmed Status = "confirmed"
 )
 
+// Level says what a finding is worth; empty for what somebody should mend.
+type Level string
+
+// Hint: worth a look, but likely meant. Hints are shown on request only, and
+// fail no check.
+const Hint Level = "hint"
+
 // Mode is the kind of one access: to memory, or in findings about
 // synchronisation to a lock, channel or WaitGroup.
 type Mode string
@@ -68,6 +75,7 @@ type Finding struct {
 	ID      string `json:"id"`      // see [Finding.ComputeID]
 	Code    Code   `json:"code"`
 	Status  Status `json:"status"`
+	Level   Level  `json:"level,omitempty"`   // empty, or "hint"
 	Title   string `json:"title"`             // one line: what is wrong with which variable
 	Message string `json:"message,omitempty"` // a few sentences: why, and what can go wrong
 
@@ -266,6 +274,8 @@ func (f *Finding) Validate() error {
 		return fmt.Errorf("finding: unknown code %q", f.Code)
 	case !slices.Contains([]Status{Suspected, Predicted, Confirmed}, f.Status):
 		return fmt.Errorf("finding: unknown status %q", f.Status)
+	case f.Level != "" && f.Level != Hint:
+		return fmt.Errorf("finding: unknown level %q", f.Level)
 	case f.Title == "":
 		return errors.New("finding: no title")
 	case f.Variable.Name == "" && len(f.Cycle) == 0:

@@ -28,10 +28,11 @@ type Access struct {
 	// other code may run under it than is seen to.
 	Ordered bool `json:"ordered,omitempty"`
 
-	// Exempt: it says nothing against a guard, as it comes before the object
+	// Exempt: it says nothing against a guard, as it may come before the object
 	// is shared, or a comment says that it needs no lock.
 	Exempt bool `json:"exempt,omitempty"`
-	// SetUp: it belongs to what makes the object.
+	// SetUp: it belongs to what makes the object, or the object may have been
+	// made for this function alone.
 	SetUp bool `json:"set_up,omitempty"`
 	// Others: more than one goroutine may come there.
 	Others bool `json:"others,omitempty"`

@@ -6,6 +6,7 @@
 package syncops
 
 import (
+	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -107,6 +108,8 @@ func (l *List) function(fn *ssa.Function) {
 				}
 				add(mode, c.Chan, c.Pos, instr.Blocking && len(instr.States) == 1, !instr.Blocking)
 			}
+		case *ssa.MakeChan: // of a local that is assigned once, traced to here
+			l.Unbuffered[Key{Path: accesspath.Of(instr)}] = unbuffered(instr)
 		case *ssa.Store:
 			l.made(instr)
 		case *ssa.Go: // of another goroutine, whose order is not known
@@ -156,16 +159,16 @@ func (l *List) made(st *ssa.Store) {
 		v = c.X
 	}
 	mk, ok := v.(*ssa.MakeChan)
-	unbuffered := false
-	if ok {
-		size, isConst := mk.Size.(*ssa.Const)
-		unbuffered = isConst && constant.Sign(size.Value) == 0
-	}
 	if c, isConst := v.(*ssa.Const); isConst && c.IsNil() {
 		return
 	}
 	before, seen := l.Unbuffered[key]
-	l.Unbuffered[key] = unbuffered && (before || !seen)
+	l.Unbuffered[key] = ok && unbuffered(mk) && (before || !seen)
+}
+
+func unbuffered(mk *ssa.MakeChan) bool {
+	size, isConst := mk.Size.(*ssa.Const)
+	return isConst && constant.Sign(size.Value) == 0
 }
 
 // KeyOf gives the key of the channel or WaitGroup that v is, or points to.
@@ -199,8 +202,35 @@ func (l *List) Variable(op *Op) finding.Variable {
 		v.Package, v.Type, v.Name = n.Package, n.Type, n.Field
 		return v
 	}
-	v.Function, v.Name = l.Prog.FuncName(ssair.Outermost(op.Fn)), op.Path.String()
+	v.Function, v.Name = l.Prog.FuncName(ssair.Outermost(op.Fn)), l.channelText(op)
 	return v
+}
+
+// channelText gives the local channel of op as the source writes it: its path
+// starts where it is made, which has no name.
+func (l *List) channelText(op *Op) string {
+	text := op.Path.String()
+	if _, made := op.Path.Root.(*ssa.MakeChan); !made || op.Fn.Syntax() == nil {
+		return text
+	}
+	ast.Inspect(op.Fn.Syntax(), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.UnaryExpr:
+			if n.OpPos == op.Pos {
+				text = ssair.Text(n.X)
+			}
+		case *ast.SendStmt:
+			if n.Arrow == op.Pos {
+				text = ssair.Text(n.Chan)
+			}
+		case *ast.CallExpr:
+			if n.Lparen == op.Pos && op.Mode == finding.CloseChan {
+				text = ssair.Text(n.Args[0])
+			}
+		}
+		return true
+	})
+	return text
 }
 
 // Started reports whether a go statement starts fn, and gives the starting calls.

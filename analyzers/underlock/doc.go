@@ -39,7 +39,12 @@
 //
 // A send or receive is reported if it is on an unbuffered channel, not one of
 // several cases of a select, and all its other sides need the lock of the
-// same object first. I/O under a lock is not reported.
+// same object first.
+//
+// I/O under a lock, such as a write to a connection, is a hint: whoever needs
+// the lock waits for as long as the other end takes, but goes on, and the lock
+// may be there to order just that. Hints are shown with the flag -hints, and
+// fail no check.
 //
 // Missed: buffered channels, waiting in callees, callbacks kept in slices.
 // Reported falsely: goroutines that need the lock in phases of their own,

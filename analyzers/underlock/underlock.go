@@ -2,6 +2,7 @@ package underlock
 
 import (
 	_ "embed"
+	"flag"
 	"fmt"
 	"go/token"
 	"reflect"
@@ -26,9 +27,16 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "underlock",
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.WaitUnderLock),
+	Flags:      flags(),
 	Run:        run,
 	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func flags() flag.FlagSet {
+	var fs flag.FlagSet
+	fs.Bool(check.HintsFlag, false, "report I/O under a lock, too")
+	return fs
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -40,6 +48,7 @@ func run(pass *analysis.Pass) (any, error) {
 			}
 		}
 		c.callbacks()
+		c.hints()
 	})
 }
 

@@ -21,6 +21,7 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	},
 	flags: func(fs *flag.FlagSet, o *options) {
 		reportFlags(fs, o)
+		fs.BoolVar(&o.hints, "hints", false, "report hints as well: what is worth a look, but likely meant; they do not count for the exit code")
 		wholeFlag(fs, o, "findings are withdrawn that it refutes")
 	},
 	run: runCheck,

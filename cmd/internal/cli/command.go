@@ -62,6 +62,7 @@ type options struct {
 	quiet     int
 	plants    int
 	whole     bool
+	hints     bool
 
 	runsTests bool     // the command does
 	packages  []string // or other words that stand on the command line

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -36,6 +37,9 @@ func (c *call) vet(dir string, buildFlags []string) (*static, error) {
 	res, err := driver.Vet(c.ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if !c.hints {
+		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Level == finding.Hint })
 	}
 	st := &static{root: res.Root, findings: res.Findings, sections: res.Sections, problems: res.Problems, uncompiled: res.Uncompiled}
 	for _, s := range res.Skips {

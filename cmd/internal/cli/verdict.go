@@ -29,7 +29,7 @@ func (c *call) finish(r *report.Report, testsFailed bool) int {
 		c.tell(err.Error())
 		return exitIncomplete
 	}
-	return verdict(r, len(r.Findings), testsFailed)
+	return verdict(r, r.Left(), testsFailed)
 }
 
 // settle makes the report ready to be written, and tells its problems. A

@@ -94,11 +94,22 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count gives the number of findings with one of the statuses.
+// Count gives the number of findings with one of the statuses; hints are none.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
 	for _, f := range r.Findings {
-		if slices.Contains(statuses, f.Status) {
+		if f.Level != finding.Hint && slices.Contains(statuses, f.Status) {
+			n++
+		}
+	}
+	return n
+}
+
+// Left gives the number of findings that are no hints.
+func (r *Report) Left() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Level != finding.Hint {
 			n++
 		}
 	}

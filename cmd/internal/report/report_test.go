@@ -170,6 +170,29 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// Hints are told apart, and not counted.
+func TestHint(t *testing.T) {
+	r := &Report{Findings: sample().Findings[:1]}
+	hint := *r.Findings[0]
+	hint.Level, hint.Status, hint.Evidence = finding.Hint, finding.Suspected, nil
+	r.Findings[0] = &hint
+	var text, sarif bytes.Buffer
+	if err := (Text{}).Write(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := (SARIF{}).Write(&sarif, r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Left() != 0 || r.Count(finding.Suspected) != 0 {
+		t.Errorf("%d left, %d suspected, want none", r.Left(), r.Count(finding.Suspected))
+	}
+	for want, in := range map[string]string{" hint: ": text.String(), "no findings and 1 hint\n": text.String(), `"level": "note"`: sarif.String()} {
+		if !strings.Contains(in, want) {
+			t.Errorf("no %q in:\n%s", want, in)
+		}
+	}
+}
+
 func TestFor(t *testing.T) {
 	if _, err := For("xml"); err == nil || !strings.Contains(err.Error(), "use one of text, jsonl, json, sarif") {
 		t.Errorf("got %v", err)

@@ -112,7 +112,10 @@ func (c *converter) result(f *finding.Finding) (sarifResult, error) {
 		Fingerprints: map[string]string{"interlockId/v1": f.ID},
 		Properties:   map[string]any{"status": f.Status, "variable": f.Variable.String()},
 	}
-	if f.Status == finding.Confirmed {
+	switch {
+	case f.Level == finding.Hint:
+		res.Level = "note"
+	case f.Status == finding.Confirmed:
 		res.Level = "error"
 	}
 	if f.Evidence != nil {

@@ -66,7 +66,8 @@ func said(note, message string, before []string) bool {
 	return strings.Contains(message, note) || slices.ContainsFunc(before, func(b string) bool { return strings.Contains(b, note) })
 }
 
-// Line gives the finding in one line: place, code, status, title, id.
+// Line gives the finding in one line: place, code, status (or that it is a
+// hint), title, id.
 func (r *Report) Line(f *finding.Finding) string {
 	place := "-"
 	if len(f.Accesses) > 0 {
@@ -74,7 +75,7 @@ func (r *Report) Line(f *finding.Finding) string {
 	} else if len(f.Cycle) > 0 {
 		place = r.place(f.Cycle[0].Position)
 	}
-	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, f.Status, f.Title, f.ID)
+	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, cmp.Or(string(f.Level), string(f.Status)), f.Title, f.ID)
 }
 
 func (r *Report) place(p finding.Position) string {
@@ -248,12 +249,15 @@ func (t *text) verdict() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	switch n := len(t.r.Findings); n {
-	case 0:
-		return "no findings"
-	default:
-		return fmt.Sprintf("%s: %s", count(n, "finding"), strings.Join(parts, ", "))
+	n := t.r.Left()
+	s := "no findings"
+	if n > 0 {
+		s = fmt.Sprintf("%s: %s", count(n, "finding"), strings.Join(parts, ", "))
 	}
+	if hints := len(t.r.Findings) - n; hints > 0 {
+		s += " and " + count(hints, "hint")
+	}
+	return s
 }
 
 func sites(c Coverage) string {
