@@ -52,6 +52,9 @@ type Access struct {
 	Path  accesspath.Path
 	Locks *lockset.State
 	Owner ownership.Level
+	// Private: only the accessing goroutine can reach the object yet, in tests
+	// too, of which Owner knows nothing.
+	Private bool
 	// Starts are the go statements by which alone the function shared the
 	// object, if it allocated it itself; OwnStarts says that this is so.
 	Starts    []ssa.CallInstruction
@@ -121,6 +124,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Obj = object(a.Addr)
 		a.Path = accesspath.Of(a.Addr)
 		a.Owner = c.owner.Of(a.Addr, instr)
+		a.Private = c.owner.WithTests().Of(a.Addr, instr) == ownership.Fresh
 		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
 		a.Made = c.owner.Made(a.Addr, instr)
 		a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)

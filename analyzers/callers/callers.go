@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -57,13 +58,27 @@ type Graph struct {
 	params  map[paramKey]*use
 	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
 	methods map[string][]*ssa.Function // unexported methods by name
+
+	tests     bool // calls in tests count
+	withTests *Graph
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
+	g := newGraph(pass, prog, false)
+	g.withTests = g
+	if slices.ContainsFunc(prog.Funcs, prog.InTest) {
+		g.withTests = newGraph(pass, prog, true)
+	}
+	prog.Analyse(pass, g.exportParams)
+	return g, nil
+}
+
+func newGraph(pass *analysis.Pass, prog *ssair.Program, tests bool) *Graph {
 	g := &Graph{
 		prog:    prog,
 		pass:    pass,
+		tests:   tests,
 		sites:   map[*ssa.Function][]Site{},
 		at:      map[ssa.CallInstruction][]Site{},
 		escapes: map[*ssa.Function]bool{},
@@ -80,10 +95,13 @@ func run(pass *analysis.Pass) (any, error) {
 			g.scan(f)
 		}
 		g.spreadRoles()
-		g.exportParams()
 	})
-	return g, nil
+	return g
 }
+
+// WithTests gives the graph in which calls in tests count like any others: for
+// who needs a proof, and not what users of the package do.
+func (g *Graph) WithTests() *Graph { return g.withTests }
 
 // Sites lists the calls of f outside of tests.
 func (g *Graph) Sites(f *ssa.Function) []Site { return g.sites[f] }
@@ -189,7 +207,7 @@ func eachInstr(f *ssa.Function, visit func(ssa.Instruction)) {
 
 // scan records the calls that f makes and the functions that it uses as values.
 func (g *Graph) scan(f *ssa.Function) {
-	if g.prog.InTest(f) {
+	if g.prog.InTest(f) && !g.tests {
 		return
 	}
 	var buf [16]*ssa.Value

@@ -83,6 +83,8 @@ type Result struct {
 	built     map[resultKey]bool
 	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
+
+	withTests *Result
 }
 
 type paramKey struct {
@@ -101,9 +103,20 @@ type methodKey struct {
 }
 
 func run(pass *analysis.Pass) (any, error) {
+	graph := pass.ResultOf[callers.Analyzer].(*callers.Graph)
+	r := newResult(pass, graph)
+	r.withTests = r
+	if all := graph.WithTests(); all != graph {
+		r.withTests = newResult(pass, all)
+	}
+	r.prog.Analyse(pass, r.export)
+	return r, nil
+}
+
+func newResult(pass *analysis.Pass, graph *callers.Graph) *Result {
 	r := &Result{
 		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
-		graph:     pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		graph:     graph,
 		pass:      pass,
 		published: map[ssa.Value][]publication{},
 		leaks:     map[paramKey]Level{},
@@ -112,12 +125,13 @@ func run(pass *analysis.Pass) (any, error) {
 		methods:   map[methodKey]bool{},
 		params:    map[*ssa.Parameter]Level{},
 	}
-	r.prog.Analyse(pass, func() {
-		r.findParamLevels()
-		r.export()
-	})
-	return r, nil
+	r.prog.Analyse(pass, r.findParamLevels)
+	return r
 }
+
+// WithTests gives the answers that hold in tests too: for who needs a proof.
+// The others leave out what tests do, so that they speak of the package's users.
+func (r *Result) WithTests() *Result { return r.withTests }
 
 // Of says how far the object that base lies in is known to others when
 // instruction at runs. Base is an address within the object, or a reference to it.

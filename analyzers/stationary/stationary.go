@@ -43,7 +43,7 @@ func run(pass *analysis.Pass) (any, error) {
 	prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
 	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, open: map[*types.Var]bool{}, names: names{}}
 	prog.Analyse(pass, func() {
-		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result), boxedTypes: map[types.Type]bool{}}
+		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result).WithTests(), boxedTypes: map[types.Type]bool{}}
 		f.openTypes()
 		for _, fn := range prog.Funcs {
 			f.function(fn)

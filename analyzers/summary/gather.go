@@ -13,7 +13,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/orders"
-	"github.com/interlock-go/interlock/analyzers/ownership"
 	"github.com/interlock-go/interlock/analyzers/stationary"
 )
 
@@ -71,7 +70,7 @@ type why struct{ reason, unless string }
 // reasonToSkip says why a cannot race; empty if it can.
 func reasonToSkip(a *accesses.Access, still *stationary.Fields) why {
 	switch {
-	case a.Owner == ownership.Fresh:
+	case a.Private:
 		return why{reason: Fresh}
 	case a.Map || a.Mode != finding.Read:
 		return why{}
