@@ -93,11 +93,13 @@ type sectionState struct {
 	times  atomic.Int32 // it was open
 }
 
-// rest keeps a section from being opened again at once: the longer the more often
-// it was, since hot code would leave no noise to the others.
+// rest keeps a section that was open often from being opened again at once: the
+// longer the more often, since hot code would leave no noise to the others.
 func (s *sectionState) rest(now int64) {
-	const step, most = 50_000, 8
-	s.due.Store(now + step<<min(s.times.Add(1)/4, most))
+	const often, step, most = 32, 50_000, 8
+	if n := s.times.Add(1); n > often {
+		s.due.Store(now + step<<min((n-often)/4, most))
+	}
 }
 
 // wanted reports whether the section may be opened now.

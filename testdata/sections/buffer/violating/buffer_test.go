@@ -13,11 +13,11 @@ func TestAppend(t *testing.T) {
 		wg.Add(2)
 		go func() {
 			defer wg.Done()
-			a.Append(&b)
+			b.Truncate(0)
 		}()
 		go func() {
 			defer wg.Done()
-			b.Truncate(0)
+			a.Append(&b)
 		}()
 		wg.Wait()
 		if n := a.Len(); n != 0 && n != len("some text") {
