@@ -74,7 +74,15 @@ func calls(fn *ssa.Function) []*ssa.CallCommon {
 // by which goroutines synchronise.
 func synchroniser(v ssa.Value, owner types.Type) bool {
 	fa, ok := v.(*ssa.FieldAddr)
-	return ok && types.Identical(fa.X.Type(), owner) && synchronises(accesspath.FieldOf(fa).Type())
+	if !ok || !synchronises(accesspath.FieldOf(fa).Type()) {
+		return false
+	}
+	for !types.Identical(fa.X.Type(), owner) { // of a struct within
+		if fa, ok = fa.X.(*ssa.FieldAddr); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func synchronises(t types.Type) bool {

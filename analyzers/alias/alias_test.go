@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), alias.Analyzer, "basic", "generics", "queue", "shard")
+	analysistest.Run(t, analysistest.TestData(), alias.Analyzer, "basic", "generics", "queue", "shard", "closures", "cross", "crossuse")
 }

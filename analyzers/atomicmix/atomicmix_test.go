@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup", "copies")
+	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup", "copies", "closures", "cross", "crossuse")
 }

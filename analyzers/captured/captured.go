@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -67,7 +68,7 @@ func (c *checker) started(s callers.Site) {
 		if !ok || cell.Comment == "" {
 			continue
 		}
-		inner := accessesTo(s.Callee.FreeVars[i], free)
+		inner := c.accessesTo(s.Callee.FreeVars[i], free)
 		if other := c.conflict(s.Instr, cell, inner); other != nil {
 			c.report(s, cell, other)
 		}
@@ -86,14 +87,20 @@ func creation(s callers.Site) *ssa.MakeClosure {
 // use is the accesses of one side to a variable.
 type use struct{ reads, writes []ssa.Instruction }
 
-// accessesTo lists the loads and stores at addr that are in the set.
-func accessesTo(addr ssa.Value, in map[ssa.Instruction]bool) use {
+// accessesTo lists the loads and stores at addr that are in the set, and those
+// of literals that are called there.
+func (c *checker) accessesTo(addr ssa.Value, in map[ssa.Instruction]bool) use {
 	var u use
 	for _, ref := range *addr.Referrers() {
 		if !in[ref] {
 			continue
 		}
 		switch ref := ref.(type) {
+		case *ssa.MakeClosure:
+			if fn := ref.Fn.(*ssa.Function); calledIn(ref, in) {
+				inner := c.accessesTo(fn.FreeVars[slices.Index(ref.Bindings, addr)], c.unordered(fn))
+				u.reads, u.writes = append(u.reads, inner.reads...), append(u.writes, inner.writes...)
+			}
 		case *ssa.UnOp:
 			if ref.Op == token.MUL {
 				u.reads = append(u.reads, ref)
@@ -105,6 +112,14 @@ func accessesTo(addr ssa.Value, in map[ssa.Instruction]bool) use {
 		}
 	}
 	return u
+}
+
+// calledIn reports whether the literal is only called, by an instruction of the set.
+func calledIn(mk *ssa.MakeClosure, in map[ssa.Instruction]bool) bool {
+	return !slices.ContainsFunc(*mk.Referrers(), func(ref ssa.Instruction) bool {
+		call, ok := ref.(*ssa.Call)
+		return !ok || call.Call.Value != mk || !in[call]
+	})
 }
 
 // unordered lists the instructions of a goroutine's function at which it

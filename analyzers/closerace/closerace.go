@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -38,10 +40,10 @@ func run(pass *analysis.Pass) (any, error) {
 			}
 			if poll := c.polled(op); poll != nil {
 				c.report(op, poll, "may be closed twice",
-					fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.list.Prog.FuncName(op.Fn)))
+					fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.name(op)))
 			} else if send := c.send(op); send != nil {
 				c.report(send, op, "may be sent on when it is closed",
-					fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.list.Prog.FuncName(send.Fn), c.list.Prog.FuncName(op.Fn)))
+					fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send), c.name(op)))
 			}
 		}
 	})
@@ -57,8 +59,27 @@ type checker struct {
 func (c *checker) free(op *syncops.Op) bool {
 	_, own := op.Path.Root.(*ssa.Parameter)
 	_, global := op.Path.Global()
-	return c.list.Graph.Open(op.Fn) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
+	return c.list.Graph.Open(c.function(op)) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
 }
+
+// function gives the declared function in every call of which op happens: the
+// literals around it are called, or deferred, where they stand.
+func (c *checker) function(op *syncops.Op) *ssa.Function {
+	fn := op.Fn
+	for fn.Parent() != nil && c.calledInPlace(fn) {
+		fn = fn.Parent()
+	}
+	return fn
+}
+
+func (c *checker) calledInPlace(literal *ssa.Function) bool {
+	sites := c.list.Graph.Sites(literal)
+	return len(sites) > 0 && !slices.ContainsFunc(sites, func(s callers.Site) bool {
+		return s.Mode == callers.Go || s.Through != nil || s.Caller != literal.Parent() || asked(s.Instr)
+	})
+}
+
+func (c *checker) name(op *syncops.Op) string { return c.list.Prog.FuncName(c.function(op)) }
 
 // polled gives the look at the channel, by a select with a default, on which
 // its close depends.
@@ -78,7 +99,7 @@ func (c *checker) send(op *syncops.Op) *syncops.Op {
 		return nil
 	}
 	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Send && o.Alone && o.Fn != op.Fn && c.free(o) && unasked(o) && unasked(op) {
+		if o.Mode == finding.Send && o.Alone && c.function(o) != c.function(op) && c.free(o) && unasked(o) && unasked(op) {
 			return o
 		}
 	}
@@ -88,8 +109,12 @@ func (c *checker) send(op *syncops.Op) *syncops.Op {
 // meantForMany reports whether the struct that holds the channel has a lock:
 // then its methods are meant to be called by several goroutines.
 func (c *checker) meantForMany(op *syncops.Op) bool {
-	obj := c.list.Prog.Pkg.Pkg.Scope().Lookup(op.Key.Name.Type)
-	if obj == nil || op.Key.Name.Package != c.list.Prog.Pkg.Pkg.Path() {
+	pkg := c.list.Prog.Pkg.Pkg
+	if i := slices.IndexFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == op.Key.Name.Package }); i >= 0 {
+		pkg = pkg.Imports()[i]
+	}
+	obj := pkg.Scope().Lookup(op.Key.Name.Type)
+	if obj == nil || op.Key.Name.Package != pkg.Path() {
 		return false
 	}
 	st, ok := obj.Type().Underlying().(*types.Struct)
@@ -106,13 +131,15 @@ func (c *checker) meantForMany(op *syncops.Op) bool {
 
 // unasked reports whether op happens in every call, whatever the state is,
 // and nothing recovers from its panic.
-func unasked(op *syncops.Op) bool {
-	for b := op.Instr.Block().Idom(); b != nil; b = b.Idom() {
+func unasked(op *syncops.Op) bool { return !asked(op.Instr) && op.Fn.Recover == nil }
+
+func asked(instr ssa.Instruction) bool {
+	for b := instr.Block().Idom(); b != nil; b = b.Idom() {
 		if _, asks := b.Instrs[len(b.Instrs)-1].(*ssa.If); asks {
-			return false
+			return true
 		}
 	}
-	return op.Fn.Recover == nil
+	return false
 }
 
 func (c *checker) report(op, other *syncops.Op, what, why string) {

@@ -89,6 +89,10 @@ func object(a *accesses.Access) ssa.Value {
 	switch root := a.Path.Root.(type) {
 	case *ssa.Parameter, *ssa.FreeVar:
 		return root
+	case *ssa.Alloc:
+		if root.Parent() != a.Fn { // in a variable that is assigned once
+			return root
+		}
 	}
 	return nil
 }
