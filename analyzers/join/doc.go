@@ -1,5 +1,19 @@
 // Package join decides what needs all packages of a module at once, from what
-// their summaries say: today the lock-order cycles.
+// their summaries say: [Cycles] in the lock order, and by [Judge] what is wrong
+// with variables that several packages access.
+//
+// [Infer] says which lock guards a variable, going by the accesses to it. Each
+// package asks about its own; Judge asks again, with the accesses of all, about
+// exported fields and package variables. It adds findings where an access of
+// one package lacks the guard that others show (IL1001), or is plain where
+// another's is atomic (IL1003), whichever imports the other, and drops a
+// package's finding where the accesses of others speak against its guess.
+// Pairs within one package are that package's matter, which knows more.
+//
+// Missed: accesses through the objects that functions of unknown code return,
+// locks that do not lie in the object, variables that are set once. Reported
+// falsely: accesses that a phase of the program orders, and users who have an
+// object to themselves by contract.
 //
 // The lock-order graph has a class of locks (pkg.Type.field, or a package
 // variable) for a node and an [Order] for an edge. A cycle is a possible

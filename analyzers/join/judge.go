@@ -125,8 +125,10 @@ func (j *judge) guarded(v *Variable) {
 		})
 		return
 	}
-	if !g.id.near {
-		return // what a lock elsewhere says across packages is not enough
+	if !g.id.near || v.Annotated == "" && g.setOnce() {
+		// A lock elsewhere says too little across packages; and what is set
+		// once, users of the package read when they know that it is.
+		return
 	}
 	var pairs []pair
 	told := map[[2]string]bool{}

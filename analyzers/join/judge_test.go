@@ -1,0 +1,181 @@
+package join_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/join"
+)
+
+// lines numbers the accesses, so that no two are at one place.
+var lines int
+
+// at gives an access in a function of its own, to a field of m.T.
+func at(pkg string, mode finding.Mode, change ...func(*join.Access)) *join.Access {
+	lines++
+	a := &join.Access{Place: []string{"T", "n"}, Others: true}
+	a.Access = finding.Access{
+		Position: finding.Position{File: pkg + "/f.go", Line: lines, Column: 1},
+		Package:  pkg, Function: fmt.Sprintf("F%d", lines), Expr: "t.n", Mode: mode,
+	}
+	for _, c := range change {
+		c(a)
+	}
+	return a
+}
+
+func locked(a *join.Access) {
+	a.Held = append(a.Held, join.Held{Class: "m.T.mu", Near: true, Name: "t.mu"})
+	a.May = append(a.May, "m.T.mu")
+}
+
+func readLocked(a *join.Access) {
+	a.Held = append(a.Held, join.Held{Class: "m.T.mu", Read: true, Near: true, Name: "t.mu"})
+	a.May = append(a.May, "m.T.mu")
+}
+
+func far(a *join.Access) {
+	a.Held = append(a.Held, join.Held{Class: "m.Other.mu"})
+	a.May = append(a.May, "m.Other.mu")
+}
+
+func setUp(a *join.Access)     { a.SetUp = true }
+func exempt(a *join.Access)    { a.Exempt = true }
+func unknown(a *join.Access)   { a.Unknown = true }
+func increment(a *join.Access) { a.Update = true }
+
+// inside: the object lies in a field of a U.
+func inside(field string) func(*join.Access) {
+	return func(a *join.Access) { a.Place = []string{"U", field, "n"} }
+}
+
+func ignored(codes ...finding.Code) func(*join.Access) {
+	return func(a *join.Access) { a.Ignored = codes }
+}
+
+func TestJudge(t *testing.T) {
+	const (
+		r, w, ar, aw = finding.Read, finding.Write, finding.AtomicRead, finding.AtomicWrite
+		unguarded    = "T.n is read without t.mu"
+		mixed        = "T.n is read plainly and accessed atomically elsewhere"
+	)
+	for _, tt := range []struct {
+		name     string
+		accesses []*join.Access
+		want     []string // titles
+	}{
+		{"a reader elsewhere", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r)}, []string{unguarded}},
+		{"writers elsewhere", []*join.Access{at("m", r), at("p", w, locked, increment), at("q", w, locked, increment)}, []string{unguarded}},
+		{"a writer elsewhere", []*join.Access{at("m", r, locked), at("m", w, locked, increment), at("p", w)}, []string{"T.n is written without t.mu"}},
+		{"one package", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("m", r)}, nil},
+		{"all locked", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, readLocked)}, nil},
+		{"too few", []*join.Access{at("m", w, locked, increment), at("p", r)}, nil},
+		{"most go without", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r), at("p", r), at("p", r)}, nil},
+		{"a caller may hold it", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, unknown)}, nil},
+		{"set once", []*join.Access{at("m", w, locked), at("m", r, locked), at("p", r)}, nil},
+		{"set up", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, setUp)}, nil},
+		{"exempt", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, exempt)}, nil},
+		{"ignored", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, ignored(finding.Unguarded))}, nil},
+		{"a lock of another object", []*join.Access{at("m", w, far, increment), at("m", w, far, increment), at("p", r)}, nil},
+		{"of another struct that holds it", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, func(a *join.Access) { a.Place = []string{"U", "n"} })}, nil},
+
+		{"atomic here, plain there", []*join.Access{at("m", aw), at("p", r)}, []string{mixed}},
+		{"plain here, atomic there", []*join.Access{at("m", r), at("p", aw)}, []string{mixed}},
+		{"through a struct that holds it", []*join.Access{at("m", aw), at("p", r, inside("u"))}, []string{mixed}},
+		{"another one of that struct", []*join.Access{at("m", aw, inside("v")), at("p", r, inside("u"))}, nil},
+		{"only reads", []*join.Access{at("m", ar), at("p", r)}, nil},
+		{"a write beside atomic reads", []*join.Access{at("m", ar), at("p", w)}, []string{"T.n is written plainly and accessed atomically elsewhere"}},
+		{"all atomic", []*join.Access{at("m", aw), at("p", ar)}, nil},
+		{"the package's own check has judged", []*join.Access{at("m", aw), at("m", r), at("p", aw)}, nil},
+		{"both under the lock", []*join.Access{at("m", aw, locked), at("p", r, locked)}, nil},
+		{"both read-locked", []*join.Access{at("m", aw, readLocked), at("p", r, readLocked)}, []string{mixed}},
+		{"plain while it is set up", []*join.Access{at("m", aw), at("p", w, setUp)}, nil},
+		{"plain before it is shared", []*join.Access{at("m", aw), at("p", w, exempt)}, nil},
+		{"ignored mix", []*join.Access{at("m", aw), at("p", r, ignored(finding.MixedAtomic))}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			found := join.Judge(nil, packages(tt.accesses)...)
+			finding.Seal(found)
+			var got []string
+			for _, f := range found {
+				if err := f.Validate(); err != nil {
+					t.Error(err)
+				}
+				got = append(got, f.Title)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if back := join.Judge(nil, packedAndUnpacked(tt.accesses)...); len(back) != len(found) {
+				t.Errorf("%d findings once packed and unpacked, want %d", len(back), len(found))
+			}
+		})
+	}
+}
+
+var variable = finding.Variable{Package: "m", Type: "T", Name: "n", Kind: "field"}
+
+// packages puts the accesses of one variable into summaries.
+func packages(accesses []*join.Access) [][]join.Variable {
+	by := map[string]*join.Variable{}
+	var names []string
+	for _, a := range accesses {
+		if by[a.Package] == nil {
+			by[a.Package] = &join.Variable{Variable: variable}
+			names = append(names, a.Package)
+		}
+		by[a.Package].Accesses = append(by[a.Package].Accesses, a)
+	}
+	var all [][]join.Variable
+	for _, name := range names {
+		all = append(all, []join.Variable{*by[name]})
+	}
+	return all
+}
+
+func packedAndUnpacked(accesses []*join.Access) [][]join.Variable {
+	all := packages(accesses)
+	for _, p := range all {
+		for _, v := range p {
+			path := v.Accesses[0].Package
+			v.Pack()
+			v.Unpack(path)
+		}
+	}
+	return all
+}
+
+// What a package has found by itself is taken up: with the places of others,
+// or not at all if these speak against its guess.
+func TestJudgeTakesUpFindings(t *testing.T) {
+	add, sub, get := at("m", finding.Write, locked, increment), at("m", finding.Write, locked, increment), at("m", finding.Read)
+	own := func() *finding.Finding {
+		return &finding.Finding{Code: finding.Unguarded, Title: "own", Variable: variable, Accesses: []finding.Access{get.Access, add.Access}}
+	}
+	other := &finding.Finding{Code: finding.LostUnlock, Title: "other", Variable: variable, Accesses: []finding.Access{get.Access}}
+
+	more := at("p", finding.Read)
+	reader, writer := at("p", finding.Read, locked), at("p", finding.Write, locked, increment)
+	got := join.Judge([]*finding.Finding{own(), other}, packages([]*join.Access{add, sub, reader, writer, get, more})...)
+	if len(got) != 2 || len(got[0].Accesses) != 3 || got[0].Accesses[2].Package != "p" || len(got[0].Notes) != 1 {
+		t.Errorf("a further place: %+v", got)
+	}
+
+	against := []*join.Access{add, sub, get, at("p", finding.Read), at("p", finding.Read), at("p", finding.Read)}
+	got = join.Judge([]*finding.Finding{own(), other}, packages(against)...)
+	if len(got) != 1 || got[0] != other {
+		t.Errorf("accesses without the lock elsewhere: %+v, want only the other finding", got)
+	}
+}
+
+// An annotation decides in every package.
+func TestJudgeAnnotated(t *testing.T) {
+	all := packages([]*join.Access{at("m", finding.Write, locked), at("p", finding.Read), at("q", finding.Read), at("q", finding.Read)})
+	all[0][0].Annotated = "mu"
+	got := join.Judge(nil, all...)
+	if len(got) != 1 || len(got[0].Accesses) != 4 {
+		t.Errorf("got %+v, want one finding of three places", got)
+	}
+}
