@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench conformance detect silent racesuite suites clean
+.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ cost: build ## measure what the static checks cost on nats-server, beside two ot
 
 bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
 	$(GO) run ./cmd/internal/bench -o docs/benchmarks.md
+
+pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules, and keep the table in docs/pruning.md
+	$(GO) run ./cmd/internal/pruning -o docs/pruning.md
 
 sample: ## every sixth program of `make conformance`, no table
 	@if [ -d "$$($(GO) env GOROOT)/test" ]; then \

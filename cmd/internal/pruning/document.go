@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/machine"
+)
+
+// proofs are the reasons of analyses; the rewriter has others of its own, which
+// depend on these: the same place is read a moment before by what is monitored.
+var proofs = []plan.Reason{plan.Fresh, plan.Stationary, plan.WholeLocal, plan.WholeNotParallel, plan.WholeStationary}
+
+func document(rows []*row) string {
+	var b strings.Builder
+	b.WriteString("# What is pruned\n\n")
+	b.WriteString("Made by `make pruning`, which overwrites this file: the accesses that `interlock plan` leaves unmonitored, package by package and\n")
+	b.WriteString("with `-whole`, and the static findings of `interlock check` with `-whole` and without. That no cause is lost by pruning is a test of\n")
+	b.WriteString("`cmd/internal/pruning`: all that the race detector finds in the programs here and in its own suite stays monitored.\n\n")
+	fmt.Fprintf(&b, "- %s, %s\n", machine.Describe(), time.Now().UTC().Format("2006-01-02"))
+	b.WriteString("- **sites**: static accesses in the packages' own module that their tests can run\n")
+	b.WriteString("- **s**, **CPU s**, **MB**: time, CPU time and largest process of `interlock plan`, all that the packages import compiled, and summed up by an earlier check\n")
+	b.WriteString("- **lines**: type-checked for the whole program, standard library and dependencies included\n\n")
+	b.WriteString("## Sites, findings, cost\n\n")
+	b.WriteString("| module | lines | sites | | monitored | pruned | findings | s | CPU s | MB |\n|---|---:|---:|---|---:|---:|---:|---:|---:|---:|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s@%s %s | %d | %d | by package | %s |\n", r.module, r.version, r.packages, r.lines, r.modular.stats.Sites, r.modular.cells())
+		fmt.Fprintf(&b, "| | | | whole program | %s |\n", r.whole.cells())
+	}
+	b.WriteString("\n## Reasons\n\nShares of the sites, package by package and with the whole program.\n\n| reason |")
+	for _, r := range rows {
+		fmt.Fprintf(&b, " %s | -whole |", r.module[strings.LastIndex(strings.TrimSuffix(r.module, "/v2"), "/")+1:])
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|---:|", len(rows)) + "\n")
+	for _, why := range proofs {
+		fmt.Fprintf(&b, "| %s |", why)
+		for _, r := range rows {
+			fmt.Fprintf(&b, " %.1f %% | %.1f %% |", share(r.modular.stats, why), share(r.whole.stats, why))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func (f *figures) cells() string {
+	return fmt.Sprintf("%d | %.1f %% | %d | %.1f | %.1f | %.0f",
+		f.stats.Monitored, share(f.stats, proofs...), f.findings, f.took.Seconds(), f.cpu.Seconds(), f.peak)
+}
+
+// share gives what the reasons skip, in percent of all sites.
+func share(s atomicsets.Stats, reasons ...plan.Reason) float64 {
+	n := 0
+	for _, skipped := range s.Skipped {
+		if slices.Contains(reasons, skipped.Reason) {
+			n += skipped.Sites
+		}
+	}
+	return 100 * float64(n) / float64(max(s.Sites, 1))
+}
