@@ -282,8 +282,8 @@ func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
 			w.pointee(e.X, Read, false)
 		}
 		w.load(e.X)
-	case byPointer, len(sel.Index()) > 1:
-		w.base(e.X)
+	case byPointer, len(sel.Index()) > 1: // the address is given, nothing read, of whatever kind the operand is
+		w.address(e.X)
 	default:
 		w.load(e.X)
 	}
@@ -310,8 +310,8 @@ func (w *walker) indexed(e *ast.IndexExpr) {
 	w.load(e.Index)
 }
 
-// base visits e under an index, a slice expression or a method that takes the
-// address: arrays and structs are addressed there, everything else is read.
+// base visits e under an index or a slice expression: arrays are addressed
+// there, everything else is read.
 func (w *walker) base(e ast.Expr) {
 	switch under(w.info.TypeOf(e)).(type) {
 	case *types.Slice, *types.Pointer, *types.Basic:
