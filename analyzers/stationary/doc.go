@@ -16,8 +16,7 @@
 //   - a struct that holds the field copied over another one, as a whole: by
 //     assignment, copy, append, or a sort;
 //   - its struct handed to package reflect, to decoders, or made into an
-//     unsafe.Pointer, or given to a function without a body.
-//
+//     unsafe.Pointer, or given to a function without a body;
 //   - for exported fields, a pointer to the struct in a variable of type any,
 //     unless all that is done with it is known to read, by a table of names; and
 //     one given to a generic function of another package as *T.
@@ -27,7 +26,7 @@
 //
 // Wrongly found stationary: fields written through linkname or assembly that
 // gets its pointer elsewhere; exported ones that a decoder gets by an interface
-// with methods, converted elsewhere, or a reader that writes. If the object was published without
-// synchronisation, readers race with the constructor: the monitor watches the
-// variable through which it was published.
+// with methods, converted elsewhere, or a reader that writes. If the object was
+// published without synchronisation, readers race with the constructor: the
+// monitor watches the variable through which it was published.
 package stationary
