@@ -22,18 +22,13 @@ func WholeSkips(sites []pointsto.Site) []SkipSite {
 }
 
 // Withdraw tells apart the findings that stay and those that the whole program
-// refutes: data races and split sections none of whose accesses two goroutines
-// can make at the same time on one object.
+// refutes: data races and split sections of whose conflicting accesses at least
+// one cannot meet any other, nor can the same function's further accesses to
+// the variable, for which it stands.
 func Withdraw(findings []*finding.Finding, sites []pointsto.Site) (stay, withdrawn []*finding.Finding) {
-	p := &plan.Plan{}
-	safe := map[plan.Key]bool{}
-	for i := range sites {
-		p.Sites = append(p.Sites, sites[i].Site)
-		safe[sites[i].Key()] = sites[i].Verdict.Reason() != ""
-	}
-	at := newIndex(p)
+	j := newJudge(sites)
 	for _, f := range findings {
-		if onAccesses(f.Code) && allSafe(f, at, safe) {
+		if onAccesses(f.Code) && j.refutes(f) {
 			withdrawn = append(withdrawn, f)
 		} else {
 			stay = append(stay, f)
@@ -47,12 +42,53 @@ func onAccesses(c finding.Code) bool {
 	return strings.HasPrefix(string(c), "IL1") || strings.HasPrefix(string(c), "IL2")
 }
 
-func allSafe(f *finding.Finding, at index, safe map[plan.Key]bool) bool {
-	for _, a := range f.Accesses {
-		found := at.find(key(a))
-		if len(found) == 0 || slices.ContainsFunc(found, func(s *plan.Site) bool { return !safe[s.Key()] }) {
-			return false
+// judge knows which sites are safe: no two goroutines meet there.
+type judge struct {
+	at     index
+	safe   map[plan.Key]bool
+	unsafe map[use]bool
+}
+
+// use is all that a function does with a variable.
+type use struct {
+	pkg, function string
+	variable      plan.Variable
+}
+
+func newJudge(sites []pointsto.Site) *judge {
+	p, j := &plan.Plan{}, &judge{safe: map[plan.Key]bool{}, unsafe: map[use]bool{}}
+	for i := range sites {
+		s := &sites[i]
+		p.Sites = append(p.Sites, s.Site)
+		if s.Verdict.Reason() != "" {
+			j.safe[s.Key()] = true
+		} else {
+			j.unsafe[useOf(&s.Site)] = true
 		}
 	}
-	return len(f.Accesses) > 0
+	j.at = newIndex(p)
+	return j
+}
+
+func useOf(s *plan.Site) use { return use{s.Package, s.Function, s.Variable} }
+
+func (j *judge) refutes(f *finding.Finding) bool {
+	if len(f.Accesses) == 1 {
+		return j.alone(f.Accesses[0])
+	}
+	for i, a := range f.Accesses {
+		for _, b := range f.Accesses[i+1:] {
+			if finding.Conflicts(a.Mode, b.Mode) && !j.alone(a) && !j.alone(b) {
+				return false
+			}
+		}
+	}
+	return slices.ContainsFunc(f.Accesses, j.alone)
+}
+
+// alone reports whether the access, and its function's others to the variable,
+// meet none of another goroutine.
+func (j *judge) alone(a finding.Access) bool {
+	found := j.at.find(key(a))
+	return len(found) > 0 && !slices.ContainsFunc(found, func(s *plan.Site) bool { return !j.safe[s.Key()] || j.unsafe[useOf(s)] })
 }
