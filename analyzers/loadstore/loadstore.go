@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/testuse"
 )
 
 //go:embed doc.go
@@ -27,7 +28,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.LoadAndStore),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guardedby.Leads},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, testuse.Halves, directives.Analyzer, guardedby.Leads},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
@@ -39,6 +40,11 @@ func run(pass *analysis.Pass) (any, error) {
 		for _, s := range sections(list) {
 			if why, other := c.shared(s); why != "" {
 				c.report(s, why, other)
+			}
+		}
+		for _, fn := range list.Prog.Funcs {
+			for _, u := range pass.ResultOf[testuse.Halves].(*testuse.Package).Updates(fn) {
+				c.reportUpdate(u)
 			}
 		}
 	})
@@ -226,6 +232,28 @@ func (c *checker) report(s section, why string, other *accesses.Access) {
 		node, note = s.load.Expr, "loaded here"
 	}
 	c.reporter.Report(f, s.store.Expr, node, note, check.Spots(s.store, s.load))
+}
+
+// reportUpdate makes the finding of an update by way of calls.
+func (c *checker) reportUpdate(u testuse.Update) {
+	key := u.Name + "\x00" + u.Store.Function
+	if c.reported[u.Store.Position] || c.reported[u.Load.Position] || c.done[key] {
+		return
+	}
+	c.done[key] = true
+	f := &finding.Finding{
+		Title: fmt.Sprintf("update of %s is not one step", u.Name),
+		Message: fmt.Sprintf("%s loads it at line %d and stores at line %d%s what it has computed from that, under a lock that is given up in between. An update by another goroutine in between is lost.",
+			u.Store.Function, u.Load.Line, u.Store.Line, u.Via),
+		Variable: u.Variable,
+		Accesses: []finding.Access{u.Store, u.Load},
+		Section:  u.Section,
+		Notes:    []string{fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d", u.Load.Line, u.Store.Line)},
+	}
+	if u.Remote != nil {
+		f.Accesses = append(f.Accesses, c.list.Side(u.Remote))
+	}
+	c.reporter.Report(f, u.StoreNode, u.LoadNode, "loaded here", []ast.Expr{u.StoreNode, u.LoadNode})
 }
 
 func how(s section) string {

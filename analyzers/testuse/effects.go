@@ -35,6 +35,7 @@ type Effect struct {
 	Op     int
 	Value  int  // parameter that is stored, or unknown
 	Amount int  // parameter that is added or taken, or unknown
+	Bound  int  // parameter that is an index into what is read, or unknown
 	Varies bool // what is added or taken is neither a parameter nor a constant
 	Made   bool // an object of its own is stored, made by the function
 	Tells  []Tell
@@ -122,7 +123,7 @@ func (c *checker) effects(fn *ssa.Function) []Effect {
 			continue
 		}
 		eff := c.effectOf(f, e)
-		if e.op == read && (len(eff.Tells) == 0 || f.writes(e)) || len(list) >= maxEffects {
+		if e.op == read && eff.Bound < 0 && (len(eff.Tells) == 0 || f.writes(e)) || len(list) >= maxEffects {
 			continue
 		}
 		list = append(list, eff)
@@ -162,7 +163,7 @@ func (f *function) writes(e *event) bool {
 func (c *checker) effectOf(f *function, e *event) Effect {
 	eff := Effect{
 		Name: e.name, Map: e.inMap, Op: int(e.op), Made: e.made, Atomic: e.atomic, Side: e.side, Depth: e.depth + 1,
-		Key: unknown, Value: unknown, Amount: unknown,
+		Key: unknown, Value: unknown, Amount: unknown, Bound: unknown,
 	}
 	eff.Param, eff.Fields, eff.path = root(f.fn, e.path)
 	if e.key != nil {
@@ -182,7 +183,13 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		eff.Locks = append(eff.Locks, l)
 	}
 	if e.op == read {
-		eff.Tells = f.tells(e)
+		if !f.writes(e) {
+			eff.Tells = f.tells(e)
+		}
+		if p, ok := e.bound.(*ssa.Parameter); ok {
+			eff.Bound = slices.Index(f.fn.Params, p)
+			eff.Rechecked = e.rechecked || f.recheck(e) != nil
+		}
 		return eff
 	}
 	if p, ok := unwrap(e.value).(*ssa.Parameter); ok {
@@ -241,6 +248,9 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 	if eff.Value >= 0 && eff.Value < len(site.Args) {
 		e.value = site.Args[eff.Value]
 		e.made = c.distinct(e.value)
+	}
+	if eff.Bound >= 0 && eff.Bound < len(site.Args) {
+		e.bound = site.Args[eff.Bound]
 	}
 	if eff.Amount >= 0 && eff.Amount < len(site.Args) {
 		e.amount = plain(site.Args[eff.Amount])

@@ -68,6 +68,9 @@ type event struct {
 	varies bool // that is not known, but that it is no constant
 	made   bool // the value is an object of its own, made where it is stored
 
+	// bound is an index into what a read gives, or an end of a part of it.
+	bound ssa.Value
+
 	at    ssa.Instruction // the access, or the call that leads to it
 	call  bool
 	own   *accesses.Access // where at is the access
@@ -180,7 +183,7 @@ func (c *checker) own(a *accesses.Access) *event {
 		name: a.Name, inMap: a.Map, path: a.Path, key: keyOf(a.Index), value: a.Value, at: a.Instr, own: a,
 		held: a.Locks.Held(), unknown: a.Locks.Unknown, atomic: a.Atomic(), owner: a.Owner, side: c.list.Side(a),
 	}
-	e.op, e.amount = opOf(a), amountOf(a)
+	e.op, e.amount, e.bound = opOf(a), amountOf(a), boundOf(a)
 	if call, ok := a.Instr.(*ssa.Call); ok && e.op == remove && len(call.Call.Args) > 1 {
 		e.key = keyOf(call.Call.Args[1])
 	}
@@ -238,6 +241,27 @@ func amountOf(a *accesses.Access) ssa.Value {
 		return plain(b.Y)
 	case accesspath.Of(b.Y) == a.Path:
 		return plain(b.X)
+	}
+	return nil
+}
+
+// boundOf gives the index or end by which the value that a reads is used, or nil.
+func boundOf(a *accesses.Access) ssa.Value {
+	load, ok := a.Instr.(*ssa.UnOp)
+	if !ok {
+		return nil
+	}
+	for _, ref := range *load.Referrers() {
+		var v ssa.Value
+		switch ref := ref.(type) {
+		case *ssa.IndexAddr:
+			v = ref.Index
+		case *ssa.Slice:
+			v = ref.High
+		}
+		if _, constant := v.(*ssa.Const); v != nil && !constant {
+			return v
+		}
 	}
 	return nil
 }

@@ -20,6 +20,8 @@ type pair struct {
 	decision
 	gap  gap
 	what string // what the use does, in the past tense
+	// taken: no branch decides, but the length that was found is used as an index.
+	taken bool
 	// since: what ties the use's variable to the test's, if they differ.
 	since string
 }
@@ -48,6 +50,28 @@ func (c *checker) pairs(f *function) []pair {
 				}
 			}
 			list = append(list, c.flagged(f, b, t)...)
+		}
+	}
+	return append(list, c.outdated(f)...)
+}
+
+// outdated lists uses of a length as an index or end, after the variable may have
+// become shorter.
+func (c *checker) outdated(f *function) []pair {
+	var list []pair
+	for _, u := range f.events {
+		if u.bound == nil || u.op != read || u.rechecked || u.owner != ownership.Shared || f.recheck(u) != nil {
+			continue
+		}
+		hits := f.tests(u.bound)
+		for _, t := range f.byName[u.name] {
+			found, ok := hits[t]
+			if !ok || !found.Length || t.at == u.at || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
+				continue
+			}
+			if gapBetween(t, u) == unlock && guards(t, u) && comesBefore(t.at, u.at) {
+				list = append(list, pair{test: t, use: u, gap: unlock, what: "indexed", taken: true, decision: decision{out: found}})
+			}
 		}
 	}
 	return list
@@ -183,6 +207,9 @@ func (c *checker) harm(f *function, p pair) string {
 			return "made"
 		}
 	case mark:
+		if u.inMap && p.out.Length && p.out.Compares {
+			return "added to"
+		}
 		if u.inMap && !sameKey(t.key, u.key) || present > 0 || p.out.Length || p.out.Computed {
 			return ""
 		}

@@ -22,8 +22,8 @@ func (c *checker) report(f *function, p pair, remote *accesses.Access) {
 	who := c.list.Prog.FuncName(f.fn)
 	fd := &finding.Finding{
 		Title: fmt.Sprintf("test and use of %s are not one step", p.use.name.Short()),
-		Message: fmt.Sprintf("%s tests %s at line %d%s, and by what it finds it is %s at line %d%s; %s.%s",
-			who, tested(p), test.Line, c.via(p.test), p.what, use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
+		Message: fmt.Sprintf("%s %s %s at line %d%s, and by what it finds it is %s at line %d%s; %s.%s",
+			who, p.verb(), tested(p), test.Line, c.via(p.test), p.what, use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
 		Variable: variable(p.use),
 		Accesses: []finding.Access{use.Access, test.Access},
 		Notes:    []string{fmt.Sprintf("tested at line %d: the gap ends with the use at line %d", test.Line, use.Line)},
@@ -59,6 +59,13 @@ func (c *checker) half(f *function, e *event) half {
 		}
 	}
 	return half{side, n}
+}
+
+func (p pair) verb() string {
+	if p.taken {
+		return "takes"
+	}
+	return "tests"
 }
 
 func tested(p pair) string {

@@ -68,6 +68,8 @@ func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 // disturbs reports whether a change by o can make what the test found untrue.
 func disturbs(o op, p pair) bool {
 	switch {
+	case p.taken:
+		return o != grow && o != insert
 	case p.out.Compares:
 		return true
 	case p.present() < 0:

@@ -22,20 +22,46 @@ var doc string
 
 // Analyzer reports tests and uses that should be one step.
 var Analyzer = &analysis.Analyzer{
-	Name: "testuse",
-	Doc:  check.Doc(doc),
-	URL:  check.URL(finding.TestAndUse),
-	Run:  run,
-	Requires: []*analysis.Analyzer{
-		accesses.Analyzer, ownership.Analyzer, stationary.Analyzer, directives.Analyzer, guardedby.Leads,
-	},
-	FactTypes:  []analysis.Fact{new(Effects)},
+	Name:       "testuse",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.TestAndUse),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{Halves, directives.Analyzer, guardedby.Leads},
 	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+// Halves is the shared pass that knows what functions read and change, by
+// calls too. Its result is a [*Package].
+var Halves = &analysis.Analyzer{
+	Name:       "interlockhalves",
+	Doc:        "find what may be halves of atomic sections, in callees too",
+	Run:        runHalves,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, ownership.Analyzer, stationary.Analyzer},
+	FactTypes:  []analysis.Fact{new(Effects)},
+	ResultType: reflect.TypeFor[*Package](),
+}
+
+// Package is what the functions of a package read and change. It is read-only
+// once built.
+type Package struct{ c *checker }
+
+func runHalves(pass *analysis.Pass) (any, error) {
+	c := newChecker(pass)
+	c.list.Prog.Analyse(pass, func() {
+		for _, fn := range c.list.Prog.Funcs {
+			if !c.list.Prog.InTest(fn) {
+				c.facts(fn)
+				c.effects(fn)
+			}
+		}
+		c.export()
+	})
+	return &Package{c}, nil
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.TestAndUse, func(r *check.Reporter) {
-		c := newChecker(pass, r)
+		c := pass.ResultOf[Halves].(*Package).forCheck(r, pass.ResultOf[guardedby.Leads].([]guardedby.Lead))
 		for _, fn := range c.list.Prog.Funcs {
 			if !c.counts(fn) {
 				continue
@@ -47,8 +73,19 @@ func run(pass *analysis.Pass) (any, error) {
 				}
 			}
 		}
-		c.export()
 	})
+}
+
+// forCheck gives a copy that may note what it has reported.
+func (p *Package) forCheck(r *check.Reporter, leads []guardedby.Lead) *checker {
+	c := *p.c
+	c.reporter, c.reported, c.done = r, map[finding.Position]bool{}, map[string]bool{}
+	for _, l := range leads {
+		for _, a := range l.All {
+			c.reported[c.list.Side(a).Position] = true
+		}
+	}
+	return &c
 }
 
 // checker is one package at work.
@@ -68,9 +105,9 @@ type checker struct {
 	done      map[string]bool           // variable and function, reported once
 }
 
-func newChecker(pass *analysis.Pass, r *check.Reporter) *checker {
+func newChecker(pass *analysis.Pass) *checker {
 	c := &checker{
-		pass: pass, reporter: r,
+		pass:      pass,
 		list:      pass.ResultOf[accesses.Analyzer].(*accesses.List),
 		owner:     pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 		still:     pass.ResultOf[stationary.Analyzer].(*stationary.Fields),
@@ -79,18 +116,11 @@ func newChecker(pass *analysis.Pass, r *check.Reporter) *checker {
 		known:     map[*ssa.Function][]*event{},
 		functions: map[*ssa.Function]*function{},
 		summaries: map[*ssa.Function][]Effect{},
-		reported:  map[finding.Position]bool{},
-		done:      map[string]bool{},
 	}
 	for _, a := range c.list.All {
 		c.byFn[a.Fn] = append(c.byFn[a.Fn], a)
 		if a.Writes() && a.Owner == ownership.Shared && c.list.Counts(a) && !a.SetUp {
 			c.writers[a.Name] = append(c.writers[a.Name], a)
-		}
-	}
-	for _, l := range pass.ResultOf[guardedby.Leads].([]guardedby.Lead) {
-		for _, a := range l.All {
-			c.reported[c.list.Side(a).Position] = true
 		}
 	}
 	return c

@@ -32,11 +32,11 @@ func (a *Account) Balance() int {
 
 // Withdraw pays out, if there is enough.
 func (a *Account) Withdraw(n int) error {
-	if a.Balance() < n {
+	if a.Balance() < n { // want IL2002 entry
 		return ErrFunds
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.balance -= n
+	a.balance -= n // want IL2002 end
 	return nil
 }

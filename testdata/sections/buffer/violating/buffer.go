@@ -42,8 +42,8 @@ func (b *Buffer) Write(p []byte) {
 //
 //interlock:atomic the length is that of the bytes that are copied
 func (b *Buffer) Append(other *Buffer) {
-	n := other.Len()
+	n := other.Len() // want IL2003 entry, dynamic only
 	p := make([]byte, n)
-	other.CopyTo(p, n)
+	other.CopyTo(p, n) // want IL2003 end, dynamic only
 	b.Write(p)
 }

@@ -35,7 +35,7 @@ func (q *Queue) Pop() int {
 
 // Work does what there is to do.
 func (q *Queue) Work(do func(int)) {
-	for !q.Empty() {
-		do(q.Pop())
+	for !q.Empty() { // want IL2002 entry
+		do(q.Pop()) // want IL2002 end
 	}
 }

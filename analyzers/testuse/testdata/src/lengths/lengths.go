@@ -169,3 +169,67 @@ func (p *Pool) Stop() {
 	p.running--
 	p.mu.Unlock()
 }
+
+type Buffer struct {
+	mu   sync.Mutex
+	text []byte
+	log  []string
+}
+
+func (b *Buffer) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.text)
+}
+
+func (b *Buffer) first(n int) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text[:n]
+}
+
+func (b *Buffer) upTo(n int) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > len(b.text) {
+		n = len(b.text)
+	}
+	return b.text[:n]
+}
+
+func (b *Buffer) Truncate() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = b.text[:0]
+}
+
+func (b *Buffer) Append(o *Buffer) []byte {
+	n := o.Len()
+	return o.first(n) // want `\(\*Buffer\).Append takes the length of Buffer.text at line \d+ \(by \(\*Buffer\).Len, lengths.go:\d+\), and by what it finds it is indexed`
+}
+
+func (b *Buffer) AppendSome(o *Buffer) []byte {
+	return o.upTo(o.Len()) // ok: it looks again
+}
+
+func (b *Buffer) Last() byte {
+	n := b.Len()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text[n-1] // want `is indexed`
+}
+
+func (b *Buffer) Note(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = append(b.log, s)
+}
+
+func (b *Buffer) Oldest() []string {
+	b.mu.Lock()
+	n := len(b.log)
+	b.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log[:n] // ok: it only grows
+}

@@ -1,0 +1,43 @@
+// Package testusestringbuffer has a buffer that is appended to another, its length taken first. IL2002.
+package testusestringbuffer
+
+import "sync"
+
+// Buffer is text that grows.
+type Buffer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// New holds text.
+func New(text string) *Buffer { return &Buffer{text: []byte(text)} }
+
+// Len tells how long it is.
+func (b *Buffer) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.text)
+}
+
+// first gives the first n bytes.
+func (b *Buffer) first(n int) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text[:n:n]
+}
+
+// Truncate makes it empty.
+func (b *Buffer) Truncate() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = make([]byte, 0)
+}
+
+// Append adds all of another buffer.
+func (b *Buffer) Append(o *Buffer) {
+	n := o.Len()      // want IL2002 entry
+	add := o.first(n) // want IL2002 end
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, add...)
+}
