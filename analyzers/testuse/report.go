@@ -133,11 +133,9 @@ func variable(e *event) finding.Variable {
 }
 
 // section is what a run has to watch: from the test to the last use that the
-// branch leads to, or the first on each way where there are several.
+// branch leads to, or the first on each way where there are several. If the
+// test is about a flag that stands for other state, it is the flag that is watched.
 func (c *checker) section(f *function, p pair, test, use half) *finding.Section {
-	if p.since != "" {
-		return nil // two variables, which no section can hold as one yet
-	}
 	s := &finding.Section{
 		Kind:     "test-and-use",
 		Function: c.list.Prog.FuncName(f.fn),

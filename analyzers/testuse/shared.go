@@ -1,9 +1,13 @@
 package testuse
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/ownership"
 )
 
 // shared reports whether another goroutine may come in between, and gives an
@@ -52,17 +56,42 @@ func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) {
 			continue
 		}
-		theirs := c.list.Graph.Roles(w.Fn)
-		single := mine.Single()
-		switch {
-		case single != nil && single == theirs.Single():
-		case w.Fn == fn && !mine.Concurrent():
-		case !mine.Concurrent() && !theirs.Concurrent() && len(theirs.Goroutines) == 0 && len(mine.Goroutines) == 0:
-		case found == nil || found.Fn == fn && w.Fn != fn:
+		meets := slices.ContainsFunc(c.actors(w), func(theirs *callers.Roles) bool { return meet(mine, theirs) })
+		if meets && (w.Fn != fn || mine.Concurrent()) && (found == nil || found.Fn == fn && w.Fn != fn) {
 			found = w
 		}
 	}
 	return found
+}
+
+// meet reports whether code with these roles may be run by two goroutines.
+func meet(mine, theirs *callers.Roles) bool {
+	if single := mine.Single(); single != nil && single == theirs.Single() {
+		return false
+	}
+	return mine.Concurrent() || theirs.Concurrent() || len(theirs.Goroutines)+len(mine.Goroutines) > 0
+}
+
+// actors gives the roles of who has w made: of a function that changes what it
+// is handed, and all of whose calls are known, those of its callers, but for
+// the makers of the object.
+func (c *checker) actors(w *accesses.Access) []*callers.Roles {
+	graph := c.list.Graph
+	whole := []*callers.Roles{graph.Roles(w.Fn)}
+	param := w.Path.Param(w.Fn)
+	if param < 0 || !graph.Closed(w.Fn) {
+		return whole
+	}
+	var list []*callers.Roles
+	for _, s := range graph.Sites(w.Fn) {
+		if s.Mode == callers.Go || param >= len(s.Args) {
+			return whole
+		}
+		if arg := s.Args[param]; c.owner.Of(arg, s.Instr) == ownership.Shared && !c.owner.Made(arg, s.Instr) {
+			list = append(list, graph.Roles(s.Caller))
+		}
+	}
+	return list
 }
 
 // disturbs reports whether a change by o can make what the test found untrue.

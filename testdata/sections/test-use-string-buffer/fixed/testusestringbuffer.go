@@ -33,6 +33,13 @@ func (b *Buffer) Truncate() {
 	b.text = make([]byte, 0)
 }
 
+// Set makes it hold text.
+func (b *Buffer) Set(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = []byte(text)
+}
+
 // Append adds all of another buffer.
 func (b *Buffer) Append(o *Buffer) {
 	add := o.all()

@@ -6,21 +6,28 @@ import (
 )
 
 func TestAppend(t *testing.T) {
-	for range 50 {
-		b, o := New(""), New("text")
-		var wg sync.WaitGroup
+	b, o := New(""), New("text")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 100 {
+			o.Truncate()
+			o.Set("text")
+		}
+	})
+	for range 2 {
 		wg.Go(func() {
 			defer func() {
 				if v := recover(); v != nil {
 					t.Errorf("panic: %v", v)
 				}
 			}()
-			b.Append(o)
+			for range 100 {
+				b.Append(o)
+			}
 		})
-		wg.Go(o.Truncate)
-		wg.Wait()
-		if n := b.Len(); n != 0 && n != 4 {
-			t.Errorf("%d bytes appended", n)
-		}
+	}
+	wg.Wait()
+	if n := b.Len(); n%4 != 0 {
+		t.Errorf("%d bytes appended, which is no multiple of 4", n)
 	}
 }

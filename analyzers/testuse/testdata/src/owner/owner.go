@@ -33,3 +33,45 @@ func (l *loop) run() {
 		}
 	}
 }
+
+// server is run by one goroutine, beside others that ask for its term.
+type server struct {
+	mu   sync.Mutex
+	term int
+	in   chan int
+}
+
+func (s *server) get() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.term
+}
+
+func (s *server) set(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term = n
+}
+
+func (s *server) more(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term += n
+}
+
+// Serve sets the first term before anyone else knows of the server.
+func Serve(in chan int) func() int {
+	s := &server{in: in}
+	s.set(1)
+	s.more(1)
+	go s.loop()
+	return func() int { return s.get() }
+}
+
+func (s *server) loop() {
+	for n := range s.in {
+		if s.get() < n {
+			s.more(n) // ok: nobody else changes it
+		}
+	}
+}
