@@ -333,10 +333,11 @@ func (c *checker) mutable(t types.Type) bool {
 	return false
 }
 
-// constantTypes are types whose values stay as they were made.
+// constantTypes are types whose values stay as they were made, or for which it
+// does not matter which of two that were made alike is used.
 var constantTypes = map[string]bool{
 	"*regexp.Regexp": true, "*text/template.Template": true, "*html/template.Template": true, "reflect.Type": true,
-	"*time.Location": true, "*net/url.URL": true, "*math/big.Int": true,
+	"*log.Logger": true, "*log/slog.Logger": true, "*time.Location": true, "*net/url.URL": true, "*math/big.Int": true,
 }
 
 // changes reports whether objects of the struct type change once others can

@@ -25,6 +25,8 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	switch {
 	case p.gap == unlocked:
 		return remote, c.lazy(p)
+	case p.use.own != nil && !c.list.Parallel(p.use.own, p.use.own): // each has an object of its own
+		return remote, remote != nil
 	case p.use.op.writes() && roles.Concurrent(): // two goroutines may run this very code
 		return remote, true
 	}
@@ -53,7 +55,7 @@ func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 	mine := c.list.Graph.Roles(fn)
 	var found *accesses.Access
 	for _, w := range c.writers[p.test.name] {
-		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) {
+		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) || p.test.own != nil && !c.list.Parallel(p.test.own, w) {
 			continue
 		}
 		meets := slices.ContainsFunc(c.actors(w), func(theirs *callers.Roles) bool { return meet(mine, theirs) })

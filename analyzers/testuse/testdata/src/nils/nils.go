@@ -1,7 +1,11 @@
 // Package nils has tests of pointers.
 package nils
 
-import "sync"
+import (
+	"log"
+	"os"
+	"sync"
+)
 
 type conn struct{ open bool }
 
@@ -11,6 +15,8 @@ type Client struct {
 	mu   sync.Mutex
 	conn *conn
 	log  *conn
+
+	logger *log.Logger
 }
 
 func (c *Client) Dial() {
@@ -86,6 +92,19 @@ func (c *Client) Lazy() *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.log
+}
+
+func (c *Client) Logger() *log.Logger {
+	c.mu.Lock()
+	l := c.logger
+	c.mu.Unlock()
+	if l == nil {
+		l = log.New(os.Stderr, "", 0)
+		c.mu.Lock()
+		c.logger = l // ok: one logger is as good as the other
+		c.mu.Unlock()
+	}
+	return l
 }
 
 func (c *Client) Loaded() *conn {
