@@ -40,7 +40,7 @@ func measure(ctx context.Context, o options, pairs []pair) error {
 		p := &pairs[i]
 		fmt.Fprintf(os.Stderr, "sections: %s, %d of %d\n", p.name, i+1, len(pairs))
 		wrong, right := within(static, p.name, violating), within(static, p.name, fixed)
-		p.static = slices.ContainsFunc(wrong, func(f *finding.Finding) bool { return f.Code == p.want })
+		p.static = slices.ContainsFunc(wrong, p.shows)
 		p.suspected = len(right)
 		if err := p.runWrong(ctx, o, b, wrong); err != nil {
 			return err
@@ -151,14 +151,8 @@ func (p *pair) runWrong(ctx context.Context, o options, b *built, static []*find
 		return err
 	}
 	for _, f := range campaign.Join(static, r) {
-		if !atomicity(f) || f.Evidence == nil {
-			continue
-		}
-		if f.Status == finding.Confirmed && f.Evidence.Hits > p.watch || p.status == "" {
-			p.status, p.code, p.pattern, p.harmful = f.Status, f.Code, f.Evidence.Pattern, f.Evidence.Harmful
-		}
-		if f.Status == finding.Confirmed {
-			p.watch = max(p.watch, f.Evidence.Hits)
+		if f.Status == finding.Confirmed && f.Evidence.Hits > p.watch && p.shows(f) {
+			p.watch, p.pattern, p.harmful = f.Evidence.Hits, f.Evidence.Pattern, f.Evidence.Harmful
 		}
 	}
 	return nil
@@ -173,7 +167,6 @@ func (p *pair) runRight(ctx context.Context, o options, b *built) error {
 	for _, f := range r.Findings {
 		if f.Status == finding.Confirmed {
 			p.alarms++
-			p.others = append(p.others, f.Title)
 			fmt.Fprintf(os.Stderr, "sections: false alarm in %s: %s %s\n", p.name, f.Title, f.Message)
 		}
 	}
