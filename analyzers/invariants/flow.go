@@ -213,7 +213,9 @@ func (f *finder) called(call *ssa.Call, s *lockset.State) []*event {
 				if t.param >= len(site.Args) {
 					continue
 				}
-				e.path = accesspath.Of(site.Args[t.param]).Plus(t.path.Fields)
+				arg := site.Args[t.param]
+				e.path = accesspath.Of(arg).Plus(t.path.Fields)
+				e.owner = min(e.owner, f.owner.Of(arg, call))
 			}
 			list = append(list, e)
 		}

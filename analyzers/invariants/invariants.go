@@ -19,7 +19,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockinvariants",
 	Doc:        "find candidates of atomic sections, and those declared in comments",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, ownership.Analyzer},
 	ResultType: reflect.TypeFor[*Result](),
 }
 
@@ -74,6 +74,7 @@ func run(pass *analysis.Pass) (any, error) {
 	f := &finder{
 		pass:  pass,
 		list:  pass.ResultOf[accesses.Analyzer].(*accesses.List),
+		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 		own:   map[*ssa.Function][]*accesses.Access{},
 		known: map[*ssa.Function]*body{}, touched: map[*ssa.Function][]touch{},
 		byName: map[accesspath.Name][]*accesses.Access{},
@@ -95,6 +96,7 @@ func run(pass *analysis.Pass) (any, error) {
 type finder struct {
 	pass    *analysis.Pass
 	list    *accesses.List
+	owner   *ownership.Result
 	own     map[*ssa.Function][]*accesses.Access
 	byName  map[accesspath.Name][]*accesses.Access // of shared objects, outside of tests
 	known   map[*ssa.Function]*body

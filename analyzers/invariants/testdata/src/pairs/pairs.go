@@ -71,6 +71,7 @@ func fresh() *Pool {
 	p := &Pool{}
 	p.n = 1
 	p.n = 2
+	p.set(p.get())
 	return p
 }
 
