@@ -109,6 +109,17 @@ func (a *Access) verb() string {
 	return "read"
 }
 
+// otherLock gives a lock of the object, or a package variable, that is held at
+// an access which lacks its guard: its author may have thought that one to be it.
+func (a *Access) otherLock() string {
+	for _, h := range a.Held {
+		if h.Near {
+			return nameAt(a, lockID{class: h.Class})
+		}
+	}
+	return ""
+}
+
 // times is how many accesses a stands for.
 func (a *Access) times() int { return 1 + a.Alike }
 

@@ -5,10 +5,11 @@
 // [Infer] says which lock guards a variable, going by the accesses to it. Each
 // package asks about its own; Judge asks again, with the accesses of all, about
 // exported fields and package variables. It adds findings where an access of
-// one package lacks the guard that others show (IL1001), or is plain where
-// another's is atomic (IL1003), whichever imports the other, and drops a
-// package's finding where the accesses of others speak against its guess.
-// Pairs within one package are that package's matter, which knows more.
+// one package lacks the guard that others show (IL1001, or IL1006 where it holds
+// another lock of the object), or is plain where another's is atomic (IL1003),
+// whichever imports the other, and drops a package's finding where the accesses
+// of others speak against its guess. Pairs within one package are that package's
+// matter, which knows more.
 //
 // Missed: accesses through the objects that functions of unknown code return,
 // locks that do not lie in the object, variables that are set once. Reported

@@ -134,7 +134,7 @@ func (j *judge) guarded(v *Variable) {
 	told := map[[2]string]bool{}
 	for _, a := range g.Without {
 		in := [2]string{a.Package, a.Function}
-		if told[in] || a.SetUp || j.told(a) || slices.Contains(a.Ignored, finding.Unguarded) || slices.ContainsFunc(a.Held, func(h Held) bool { return h.Near }) {
+		if told[in] || a.SetUp || j.told(a) || slices.Contains(a.Ignored, finding.Unguarded) || slices.Contains(a.Ignored, finding.DifferentLocks) {
 			continue
 		}
 		if b := g.otherSide(a); b != nil {
@@ -146,21 +146,30 @@ func (j *judge) guarded(v *Variable) {
 		return
 	}
 	a, b := pairs[0].a, pairs[0].b
+	code, title := finding.Unguarded, fmt.Sprintf("%s is %s without %s", short(v.Variable), a.verb(), g.Name)
+	if !slices.ContainsFunc(pairs, func(p pair) bool { return p.a.otherLock() == "" }) {
+		code, title = finding.DifferentLocks, fmt.Sprintf("%s is %s under %s, but %s guards it", short(v.Variable), a.verb(), a.otherLock(), g.Name)
+	}
 	does := "read"
 	if b.Writes() {
 		does = "write"
 	}
-	j.report(finding.Unguarded, v, pairs, &finding.Finding{
-		Title:   fmt.Sprintf("%s is %s without %s", short(v.Variable), a.verb(), g.Name),
+	j.report(code, v, pairs, &finding.Finding{
+		Title:   title,
 		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.", g.Count(), b.verb(), b.where(), b.Package, does),
 		Notes:   []string{g.Count() + ", all packages of the module together"},
 	})
 }
 
+// guardsOf reports whether f is about a guard that an access lacks.
+func guardsOf(f *finding.Finding) bool {
+	return f.Code == finding.Unguarded || f.Code == finding.DifferentLocks
+}
+
 // told: a finding stands at a already, perhaps as what goes for another field too.
 func (j *judge) told(a *Access) bool {
 	return slices.ContainsFunc(j.found, func(f *finding.Finding) bool {
-		return (f.Code == finding.Unguarded || f.Code == finding.DifferentLocks) && slices.ContainsFunc(f.Accesses, func(b finding.Access) bool {
+		return guardsOf(f) && slices.ContainsFunc(f.Accesses, func(b finding.Access) bool {
 			return b.Position == a.Position
 		})
 	})
@@ -193,7 +202,7 @@ func (g *Guard) otherSide(a *Access) *Access {
 // stays as it is, and gets the places that it lacks.
 func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.Finding) {
 	i := slices.IndexFunc(j.found, func(g *finding.Finding) bool {
-		return sameVariable(g.Variable, v.Variable) && (g.Code == code || g.Code == finding.DifferentLocks)
+		return sameVariable(g.Variable, v.Variable) && (g.Code == code || code != finding.MixedAtomic && guardsOf(g))
 	})
 	if i >= 0 {
 		g := *j.found[i]

@@ -36,6 +36,11 @@ func readLocked(a *join.Access) {
 	a.May = append(a.May, "m.T.mu")
 }
 
+func otherLocked(a *join.Access) {
+	a.Held = append(a.Held, join.Held{Class: "m.T.other", Near: true, Name: "t.other"})
+	a.May = append(a.May, "m.T.other")
+}
+
 func far(a *join.Access) {
 	a.Held = append(a.Held, join.Held{Class: "m.Other.mu"})
 	a.May = append(a.May, "m.Other.mu")
@@ -79,6 +84,7 @@ func TestJudge(t *testing.T) {
 		{"exempt", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, exempt)}, nil},
 		{"ignored", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, ignored(finding.Unguarded))}, nil},
 		{"a lock of another object", []*join.Access{at("m", w, far, increment), at("m", w, far, increment), at("p", r)}, nil},
+		{"another lock of the object", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, otherLocked)}, []string{"T.n is read under t.other, but t.mu guards it"}},
 		{"of another struct that holds it", []*join.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, func(a *join.Access) { a.Place = []string{"U", "n"} })}, nil},
 
 		{"atomic here, plain there", []*join.Access{at("m", aw), at("p", r)}, []string{mixed}},

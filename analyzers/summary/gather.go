@@ -26,6 +26,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		mode  finding.Mode
 		isMap bool
 	}
+	guarded := guardedFields(list, still)
 	reasons := map[place]why{}
 	var order []place
 	for _, a := range list.All {
@@ -34,6 +35,9 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		}
 		p := place{a.Expr.Pos(), a.Mode, a.Map}
 		reason := reasonToSkip(a, still)
+		if reason == (why{}) && !a.Map && guarded[a.Obj] {
+			reason = why{reason: Guarded}
+		}
 		if before, seen := reasons[p]; !seen {
 			order = append(order, p)
 		} else if before != reason {
@@ -49,7 +53,11 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		}
 		at := fset.PositionFor(p.pos, false)
 		skip := Skip{File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap}
-		if reason.reason != Fresh {
+		switch reason.reason {
+		case Fresh:
+		case Guarded:
+			skip.Guarded = true
+		default:
 			skip.Reason = reason.reason
 		}
 		if name := reason.unless; name != "" {
@@ -88,7 +96,7 @@ func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
 	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
 	ignored := func(a *accesses.Access) []finding.Code {
 		var codes []finding.Code
-		for _, code := range []finding.Code{finding.Unguarded, finding.MixedAtomic} {
+		for _, code := range []finding.Code{finding.Unguarded, finding.MixedAtomic, finding.DifferentLocks} {
 			if comments.Ignored(code, a.Expr.Pos()) {
 				codes = append(codes, code)
 			}

@@ -109,6 +109,8 @@ type Skip struct {
 	// Unless, if not 0, is 1 + the index into Summary.Fields of a field that is
 	// stationary unless some package has it in Written; it is the reason then.
 	Unless int `json:"u,omitempty"`
+	// Guarded says that the reason is [Guarded].
+	Guarded bool `json:"g,omitempty"`
 }
 
 func run(pass *analysis.Pass) (any, error) {
