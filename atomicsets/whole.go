@@ -1,6 +1,8 @@
 package atomicsets
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -19,6 +21,39 @@ func WholeSkips(sites []pointsto.Site) []SkipSite {
 		}
 	}
 	return skips
+}
+
+// monitoredPart: of so many variables that are always guarded one stays monitored.
+const monitoredPart = 10
+
+// PruneGuarded leaves out the sites at the places that static passes hold to be
+// always guarded. It comes last, when p has its suspicions and sections: what
+// these speak of stays. So do all sites of a tenth of the variables, which turn
+// chooses: another tenth each time that it grows by one.
+func PruneGuarded(p *plan.Plan, guarded []plan.Key, turn uint64) {
+	inSections := map[plan.Variable]bool{}
+	for i := range p.Sections {
+		for _, v := range p.Sections[i].Variables {
+			inSections[v] = true
+		}
+	}
+	at := newIndex(p)
+	for _, k := range guarded {
+		sites := at.keys[k]
+		if len(sites) != 1 {
+			continue
+		}
+		s := sites[0]
+		if s.Decision == plan.Monitor && !s.Suspicious && !inSections[s.Variable] && !hasTurn(s.Variable, turn) {
+			s.Decision, s.Reason = plan.Skip, plan.Guarded
+		}
+	}
+}
+
+func hasTurn(v plan.Variable, turn uint64) bool {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s %s %s", v.Package, v.Type, v.Name)
+	return (uint64(h.Sum32())+turn)%monitoredPart == 0
 }
 
 // Withdraw tells apart the findings that stay and those that the whole program

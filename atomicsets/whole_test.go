@@ -1,6 +1,7 @@
 package atomicsets
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -47,6 +48,49 @@ func TestWithdraw(t *testing.T) {
 		f := &finding.Finding{Code: test.code, Accesses: test.accesses}
 		if stay, withdrawn := Withdraw([]*finding.Finding{f}, sites); len(stay)+len(withdrawn) != 1 || len(stay) == 1 != test.stays {
 			t.Errorf("%s: stays %v, want %v", test.name, len(stay) == 1, test.stays)
+		}
+	}
+}
+
+// What is always guarded is left out but for suspicions, sections, and a tenth
+// of the variables, which goes round.
+func TestPruneGuarded(t *testing.T) {
+	const variables = 100
+	var sites []plan.Site
+	var guarded []plan.Key
+	for i := range variables {
+		for line := 1; line <= 2; line++ {
+			s := plan.Site{
+				Package: "p", Function: "F", File: "a.go", Line: 10*i + line, Column: 2, EndLine: 10*i + line, EndCol: 5, Mode: plan.Write, Expr: "x.n",
+				Variable: plan.Variable{Package: "p", Type: fmt.Sprint("T", i), Name: "n", Kind: plan.KindField},
+			}
+			sites, guarded = append(sites, s), append(guarded, s.Key().Start())
+		}
+	}
+	turns := map[plan.Variable]int{}
+	for turn := range uint64(monitoredPart) {
+		p, err := Build("m", sites, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Sites[0].Suspicious = true
+		p.Sections = []plan.Section{{Variables: []plan.Variable{p.Sites[2].Variable}}}
+		PruneGuarded(p, guarded, turn)
+		if p.Sites[0].Decision != plan.Monitor || p.Sites[2].Decision != plan.Monitor {
+			t.Errorf("turn %d: a site that is suspicious, or whose variable is in a section, is left out", turn)
+		}
+		for i := 4; i < len(p.Sites); i += 2 {
+			if p.Sites[i].Decision != p.Sites[i+1].Decision {
+				t.Errorf("turn %d: one site of %s is monitored without the other", turn, p.Sites[i].Variable.Type)
+			}
+			if p.Sites[i].Decision == plan.Monitor {
+				turns[p.Sites[i].Variable]++
+			}
+		}
+	}
+	for i := 2; i < variables; i++ {
+		if v := sites[2*i].Variable; turns[v] != 1 {
+			t.Errorf("%s has %d turns of %d, want 1", v.Type, turns[v], monitoredPart)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Obj = object(a.Addr)
 		a.Path = accesspath.Of(a.Addr)
 		a.Owner = c.owner.Of(a.Addr, instr)
-		a.Private = c.owner.WithTests().Of(a.Addr, instr) == ownership.Fresh
+		a.Private = c.owner.Proven().Of(a.Addr, instr) == ownership.Fresh
 		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
 		a.Made = c.owner.Made(a.Addr, instr)
 		a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)

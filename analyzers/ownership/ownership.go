@@ -84,7 +84,10 @@ type Result struct {
 	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
 
-	withTests *Result
+	// strict: calls in tests count, and objects are followed through those that
+	// they are stored in.
+	strict bool
+	proven *Result
 }
 
 type paramKey struct {
@@ -104,19 +107,17 @@ type methodKey struct {
 
 func run(pass *analysis.Pass) (any, error) {
 	graph := pass.ResultOf[callers.Analyzer].(*callers.Graph)
-	r := newResult(pass, graph)
-	r.withTests = r
-	if all := graph.WithTests(); all != graph {
-		r.withTests = newResult(pass, all)
-	}
+	r := newResult(pass, graph, false)
+	r.proven = newResult(pass, graph.WithTests(), true)
 	r.prog.Analyse(pass, r.export)
 	return r, nil
 }
 
-func newResult(pass *analysis.Pass, graph *callers.Graph) *Result {
+func newResult(pass *analysis.Pass, graph *callers.Graph, strict bool) *Result {
 	r := &Result{
 		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
 		graph:     graph,
+		strict:    strict,
 		pass:      pass,
 		published: map[ssa.Value][]publication{},
 		leaks:     map[paramKey]Level{},
@@ -129,9 +130,10 @@ func newResult(pass *analysis.Pass, graph *callers.Graph) *Result {
 	return r
 }
 
-// WithTests gives the answers that hold in tests too: for who needs a proof.
-// The others leave out what tests do, so that they speak of the package's users.
-func (r *Result) WithTests() *Result { return r.withTests }
+// Proven gives answers that a proof may rest on: what tests do counts, and an
+// object that lies in another one goes where that goes. Those of r itself are
+// opinions on how the package is meant to be used.
+func (r *Result) Proven() *Result { return r.proven }
 
 // Of says how far the object that base lies in is known to others when
 // instruction at runs. Base is an address within the object, or a reference to it.

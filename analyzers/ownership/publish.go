@@ -34,6 +34,7 @@ type walker struct {
 	r    *Result
 	seen map[ssa.Value]bool
 	pubs []publication
+	held map[ssa.Value]bool // what the object may lie in has been followed, if strict
 	// links are the stores of the object in other objects of the function.
 	links []ssa.Instruction
 }
@@ -178,6 +179,53 @@ func (w *walker) storedIn(container ssa.Value, at ssa.Instruction) {
 func (w *walker) link(container ssa.Value, at ssa.Instruction) {
 	w.links = append(w.links, at)
 	w.carrier(container)
+	if w.r.strict {
+		w.holder(container)
+	}
+}
+
+// holder follows v, in which the object may lie, or an address within: what is
+// loaded from there may be the object, or another one that it lies in.
+func (w *walker) holder(v ssa.Value) {
+	if w.held[v] || v.Referrers() == nil {
+		return
+	}
+	if w.held == nil {
+		w.held = map[ssa.Value]bool{}
+	}
+	w.held[v] = true
+	for _, ref := range *v.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.DebugRef, *ssa.BinOp, *ssa.If:
+		case *ssa.UnOp, *ssa.Lookup, *ssa.Index, *ssa.Field, *ssa.Next, *ssa.Extract, *ssa.TypeAssert:
+			w.holder(ref.(ssa.Value))
+			w.carrier(ref.(ssa.Value))
+		case *ssa.Store:
+			if ref.Val == v {
+				w.publish(ref, Handed)
+			}
+		case *ssa.MakeClosure:
+			w.publish(ref, Handed)
+		case ssa.CallInstruction:
+			w.holderCalled(v, ref)
+		case ssa.Value:
+			w.holder(ref)
+		}
+	}
+}
+
+// holderCalled: who is given v may find the object in it.
+func (w *walker) holderCalled(v ssa.Value, call ssa.CallInstruction) {
+	common := call.Common()
+	if b, ok := common.Value.(*ssa.Builtin); ok {
+		if result := call.Value(); b.Name() == "append" && result != nil {
+			w.holder(result)
+		}
+		return
+	}
+	if fn := common.StaticCallee(); fn == nil || !keepsPrivate(fn) {
+		w.publish(call, Handed)
+	}
 }
 
 // rootObject gives the object that an address lies in, following no loads

@@ -124,6 +124,7 @@ func (f *finder) reflected(t types.Type) {
 		for field := range u.Fields() {
 			if field.Exported() || field.Embedded() {
 				f.written[field.Origin()] = true
+				f.hidden[field.Origin()] = true
 				f.reflected(field.Type())
 			}
 		}

@@ -28,6 +28,7 @@ var Analyzer = &analysis.Analyzer{
 type Fields struct {
 	pkg     *types.Package
 	written map[*types.Var]bool // when shared, as far as known
+	hidden  map[*types.Var]bool // accessed by who does not name them, before they are shared or later
 	open    map[*types.Var]bool // others may copy over the structs that hold them
 	names   names
 	usable  bool
@@ -39,11 +40,18 @@ func (s *Fields) Has(f *types.Var) bool {
 	return s.usable && f != nil && f.IsField() && !f.Exported() && f.Pkg() == s.pkg && !s.open[f] && !s.written[f]
 }
 
+// Named reports whether every access to field f, of the generic origin, selects
+// it by its name: nobody takes its address, copies the struct that it is in, or
+// comes to it by reflection.
+func (s *Fields) Named(f *types.Var) bool {
+	return s.usable && f != nil && f.IsField() && !f.Exported() && f.Pkg() == s.pkg && !s.open[f] && !s.hidden[f]
+}
+
 func run(pass *analysis.Pass) (any, error) {
 	prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
-	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, open: map[*types.Var]bool{}, names: names{}}
+	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, hidden: map[*types.Var]bool{}, open: map[*types.Var]bool{}, names: names{}}
 	prog.Analyse(pass, func() {
-		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result).WithTests(), boxedTypes: map[types.Type]bool{}}
+		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result).Proven(), boxedTypes: map[types.Type]bool{}}
 		f.openTypes()
 		for _, fn := range prog.Funcs {
 			f.function(fn)
@@ -103,7 +111,10 @@ func holdsLock(t types.Type, depth int) bool {
 }
 
 // mark notes that a value of type t may be written as a whole while shared.
-func (f *finder) mark(t types.Type, depth int) { markIn(f.written, t, depth) }
+func (f *finder) mark(t types.Type, depth int) {
+	markIn(f.written, t, depth)
+	markIn(f.hidden, t, depth)
+}
 
 func markIn(set map[*types.Var]bool, t types.Type, depth int) {
 	if depth > 8 {
@@ -132,9 +143,12 @@ func (f *finder) instruction(instr ssa.Instruction) {
 	switch instr := instr.(type) {
 	case *ssa.Store:
 		f.store(instr)
+	case *ssa.UnOp:
+		markIn(f.hidden, instr.Type(), 0) // loads a struct
 	case *ssa.FieldAddr:
 		if addressTaken(instr) {
-			f.markAround(instr)
+			markAround(f.written, instr)
+			markAround(f.hidden, instr)
 			f.mark(accesspath.FieldOf(instr).Type(), 0)
 		}
 	case *ssa.Convert:
@@ -150,19 +164,20 @@ func (f *finder) instruction(instr ssa.Instruction) {
 
 // store marks what an assignment to a shared object writes.
 func (f *finder) store(st *ssa.Store) {
+	markIn(f.hidden, st.Val.Type(), 0)
 	if f.owner.Of(st.Addr, st) == ownership.Fresh {
 		return
 	}
-	f.markAround(st.Addr)
+	markAround(f.written, st.Addr)
 	f.mark(st.Val.Type(), 0)
 }
 
 // markAround marks the field at addr, and those that it is a part of.
-func (f *finder) markAround(addr ssa.Value) {
+func markAround(set map[*types.Var]bool, addr ssa.Value) {
 	for {
 		switch at := addr.(type) {
 		case *ssa.FieldAddr:
-			f.written[accesspath.FieldOf(at)] = true
+			set[accesspath.FieldOf(at)] = true
 			addr = at.X
 		case *ssa.IndexAddr:
 			addr = at.X

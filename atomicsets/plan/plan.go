@@ -33,6 +33,10 @@ const (
 	WholeLocal       Reason = "goroutine-local: no other goroutine of the program can reach it"
 	WholeNotParallel Reason = "not parallel: no two goroutines of the program access it at the same time"
 	WholeStationary  Reason = "stationary in the whole program: written only before it is shared"
+	// Guarded: every access to the field holds the same lock. It is no proof,
+	// as the lock is known by its path; so a part of these sites is monitored,
+	// another one each time.
+	Guarded Reason = "always guarded: every access holds the same lock"
 	// NeverInstrument: a //go:nosplit, linkname or norace function, or a
 	// package of the never-instrument table.
 	NeverInstrument Reason = "function must not be instrumented"

@@ -112,8 +112,7 @@ func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, e
 	}
 	var skips []atomicsets.SkipSite
 	for _, s := range vet.Skips {
-		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
-		skips = append(skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})
+		skips = append(skips, atomicsets.SkipSite{Key: siteKey(s), Reason: plan.Reason(s.Reason)})
 	}
 	prog, err := load.Load(ctx, load.Options{Dir: dir, Root: m.Root, Tests: true})
 	if err != nil {
@@ -128,8 +127,19 @@ func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, e
 	if p.modular, err = atomicsets.Build(m.Path, slices.Clone(sites), skips, atomicsets.Suspicions(vet.Findings)); err != nil {
 		return nil, err
 	}
-	p.whole, err = atomicsets.Build(m.Path, sites, append(skips, atomicsets.WholeSkips(judged)...), atomicsets.Suspicions(stay))
-	return p, err
+	if p.whole, err = atomicsets.Build(m.Path, sites, append(skips, atomicsets.WholeSkips(judged)...), atomicsets.Suspicions(stay)); err != nil {
+		return nil, err
+	}
+	var guarded []plan.Key
+	for _, s := range vet.Guarded {
+		guarded = append(guarded, siteKey(s))
+	}
+	atomicsets.PruneGuarded(p.whole, guarded, 0)
+	return p, nil
+}
+
+func siteKey(s driver.Skip) plan.Key {
+	return plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
 }
 
 // buildEach builds the programs for each plan; done removes what the builds

@@ -20,6 +20,7 @@ type static struct {
 	root     string // of the main module
 	findings []*finding.Finding
 	skips    []atomicsets.SkipSite
+	guarded  []plan.Key // may be skipped as well, but for a part
 	sections []invariants.Section
 	problems []string
 	// uncompiled is what the compiler said where some packages do not compile
@@ -43,10 +44,16 @@ func (c *call) vet(dir string, buildFlags []string) (*static, error) {
 	}
 	st := &static{root: res.Root, findings: res.Findings, sections: res.Sections, problems: res.Problems, uncompiled: res.Uncompiled}
 	for _, s := range res.Skips {
-		key := plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
-		st.skips = append(st.skips, atomicsets.SkipSite{Key: key, Reason: plan.Reason(s.Reason)})
+		st.skips = append(st.skips, atomicsets.SkipSite{Key: siteKey(s), Reason: plan.Reason(s.Reason)})
+	}
+	for _, s := range res.Guarded {
+		st.guarded = append(st.guarded, siteKey(s))
 	}
 	return st, nil
+}
+
+func siteKey(s driver.Skip) plan.Key {
+	return plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
 }
 
 // planned is a plan, and what it was made from.
@@ -70,6 +77,9 @@ func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned,
 	}
 	if pl.stale, err = c.reviewSections(pl); err != nil {
 		return nil, err
+	}
+	if c.whole && !c.namesPlaces() {
+		atomicsets.PruneGuarded(pl.plan, pl.static.guarded, c.seed)
 	}
 	return pl, nil
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -63,6 +64,12 @@ func (c *call) prune(p *progress, st *static, dir string, buildFlags []string, p
 	} else if n := len(withdrawn); n > 0 {
 		p.line("%s withdrawn: in the whole program no two goroutines can be there at the same time; -v lists them", plural(n, "finding"))
 	}
+}
+
+// namesPlaces reports whether the call says where the monitor makes noise; all
+// places that it may name are monitored then.
+func (o *options) namesPlaces() bool {
+	return o.only != "" || strings.HasPrefix(o.noise, "location:") || strings.HasPrefix(o.noise, "variable:")
 }
 
 func plural(n int, what string) string {

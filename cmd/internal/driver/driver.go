@@ -39,6 +39,7 @@ type Result struct {
 	Packages []string
 	Findings []*finding.Finding // sorted and sealed over the module
 	Skips    []Skip
+	Guarded  []Skip                   // may be skipped too, but for a part of them: nobody has proven it
 	Locks    map[string]summary.Locks // by package
 	// Sections are those that comments declare, and candidates if asked for.
 	Sections []invariants.Section

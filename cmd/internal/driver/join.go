@@ -19,6 +19,11 @@ func (m *merger) skips(s *summary.Summary) {
 			File: m.relative(s.Files[sk.File]), Line: sk.Line, Column: sk.Column,
 			Mode: sk.Mode, Map: sk.Map, Reason: cmp.Or(sk.Reason, summary.Fresh),
 		}
+		if sk.Guarded {
+			skip.Reason = summary.Guarded
+			m.result.Guarded = append(m.result.Guarded, skip)
+			continue
+		}
 		if sk.Unless == 0 {
 			m.result.Skips = append(m.result.Skips, skip)
 			continue
