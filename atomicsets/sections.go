@@ -175,9 +175,18 @@ func (at index) one(pos finding.Position, mode plan.Mode) *plan.Site {
 			k := plan.Key{File: pos.File, Line: pos.Line, Column: pos.Column, Mode: m, Map: inMap, EndLine: pos.EndLine, EndCol: pos.EndColumn}
 			found = append(found, at.keys[k]...)
 		}
-		if len(found) == 1 && found[0].Decision == plan.Monitor {
+		if len(found) == 1 && watchable(found[0]) {
 			return found[0]
 		}
 	}
 	return nil
+}
+
+// watchable reports whether the site can be one half of a section. That it is no
+// party of a data race, since its variable is stationary, does not keep it from that.
+func watchable(s *plan.Site) bool {
+	if s.Decision == plan.Skip && s.Reason == plan.Stationary {
+		s.Decision, s.Reason = plan.Monitor, ""
+	}
+	return s.Decision == plan.Monitor
 }

@@ -22,8 +22,8 @@ func (c *checker) report(f *function, p pair, remote *accesses.Access) {
 	who := c.list.Prog.FuncName(f.fn)
 	fd := &finding.Finding{
 		Title: fmt.Sprintf("test and use of %s are not one step", p.use.name.Short()),
-		Message: fmt.Sprintf("%s %s %s at line %d%s, and by what it finds it is %s at line %d%s; %s.%s",
-			who, p.verb(), tested(p), test.Line, c.via(p.test), p.what, use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
+		Message: fmt.Sprintf("%s %s %s at line %d%s, and by what it finds %s is %s at line %d%s; %s.%s",
+			who, p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.what, use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
 		Variable: variable(p.use),
 		Accesses: []finding.Access{use.Access, test.Access},
 		Notes:    []string{fmt.Sprintf("tested at line %d: the gap ends with the use at line %d", test.Line, use.Line)},
@@ -68,10 +68,20 @@ func (p pair) verb() string {
 	return "tests"
 }
 
+// used names the variable of the use, where it is another than that of the test.
+func used(p pair) string {
+	if p.since != "" {
+		return p.use.name.Short()
+	}
+	return "it"
+}
+
 func tested(p pair) string {
 	switch {
 	case p.out.Length && p.since == "":
 		return "the length of " + p.test.name.Short()
+	case p.out.Inside:
+		return "what " + p.test.name.Short() + " holds for a key"
 	case p.test.inMap:
 		return p.test.name.Short() + " for a key"
 	}
@@ -97,6 +107,9 @@ func (p pair) between() string {
 				}
 			}
 		}
+		if lock == "" && len(p.test.held) > 0 {
+			lock = lockName(p.test.held[0].Path, p.test.held[0].Class)
+		}
 		return lock + " is given up in between"
 	case atomics:
 		return "each is atomic, the two together are not"
@@ -113,6 +126,9 @@ func lockName(p accesspath.Path, class string) string {
 
 func (c *checker) consequence(p pair, remote *accesses.Access) string {
 	if p.since != "" {
+		if p.what == sent {
+			return fmt.Sprintf(" %s may run in between, which sets the one and closes the other: a send panics then.", p.since)
+		}
 		return fmt.Sprintf(" %s may run in between, which changes both.", p.since)
 	}
 	if remote == nil || remote == p.use.own {

@@ -21,10 +21,15 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	case prog.Alone(f.fn), prog.SaysNoLock(f.fn, p.use.at.Pos()):
 		return nil, false
 	}
+	if p.what == sent {
+		return nil, roles.Concurrent()
+	}
 	remote = c.remote(f.fn, p)
 	switch {
 	case p.gap == unlocked:
 		return remote, c.lazy(p)
+	case p.out.Inside:
+		return remote, remote != nil
 	case p.use.own != nil && !c.list.Parallel(p.use.own, p.use.own): // each has an object of its own
 		return remote, remote != nil
 	case p.use.op.writes() && roles.Concurrent(): // two goroutines may run this very code
@@ -99,6 +104,8 @@ func (c *checker) actors(w *accesses.Access) []*callers.Roles {
 // disturbs reports whether a change by o can make what the test found untrue.
 func disturbs(o op, p pair) bool {
 	switch {
+	case p.out.Inside:
+		return o == insert || o == set
 	case p.taken:
 		return o != grow && o != insert
 	case p.out.Compares:

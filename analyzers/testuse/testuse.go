@@ -98,6 +98,7 @@ type checker struct {
 
 	byFn      map[*ssa.Function][]*accesses.Access
 	writers   map[accesspath.Name][]*accesses.Access // that count, of shared objects
+	closers   map[accesspath.Name][]*ssa.Function
 	known     map[*ssa.Function][]*event
 	functions map[*ssa.Function]*function
 	summaries map[*ssa.Function][]Effect
@@ -113,6 +114,7 @@ func newChecker(pass *analysis.Pass) *checker {
 		still:     pass.ResultOf[stationary.Analyzer].(*stationary.Fields),
 		byFn:      map[*ssa.Function][]*accesses.Access{},
 		writers:   map[accesspath.Name][]*accesses.Access{},
+		closers:   map[accesspath.Name][]*ssa.Function{},
 		known:     map[*ssa.Function][]*event{},
 		functions: map[*ssa.Function]*function{},
 		summaries: map[*ssa.Function][]Effect{},
@@ -123,6 +125,7 @@ func newChecker(pass *analysis.Pass) *checker {
 			c.writers[a.Name] = append(c.writers[a.Name], a)
 		}
 	}
+	c.findClosers()
 	return c
 }
 

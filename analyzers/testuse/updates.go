@@ -59,7 +59,7 @@ func (f *function) updates(t, u *event) bool {
 		return false
 	}
 	found, ok := f.tests(u.value)[t]
-	return ok && found.Sense == 0 && !found.Compares && !found.Length && f.recheck(u) == nil
+	return ok && found.Sense == 0 && !found.Compares && !found.Length && !found.Inside && f.recheck(u) == nil
 }
 
 func (c *checker) update(f *function, t, u *event) (Update, bool) {

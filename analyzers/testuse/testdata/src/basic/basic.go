@@ -144,3 +144,58 @@ func (c *Cache) Other(k, l string) {
 		c.mu.Unlock()
 	}
 }
+
+type Session struct{ expires int }
+
+func (s *Session) expired(now int) bool { return s.expires < now }
+
+type Sessions struct {
+	mu sync.RWMutex
+	m  map[string]*Session
+}
+
+func (s *Sessions) Set(k string, v *Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.m[k] = v
+}
+
+func (s *Sessions) Get(k string, now int) *Session {
+	s.mu.RLock()
+	v, ok := s.m[k]
+	s.mu.RUnlock()
+	if !ok {
+		return nil
+	}
+	if v.expires < now {
+		s.mu.Lock()
+		delete(s.m, k) // want `tests what Sessions.m holds for a key at line \d+, and by what it finds it is removed at line \d+; .* as \(\*Sessions\).Set does`
+		s.mu.Unlock()
+		return nil
+	}
+	return v
+}
+
+func (s *Sessions) Expire(k string, now int) {
+	s.mu.RLock()
+	v := s.m[k]
+	s.mu.RUnlock()
+	if v != nil && v.expired(now) {
+		s.mu.Lock()
+		delete(s.m, k) // want `is removed`
+		s.mu.Unlock()
+	}
+}
+
+func (s *Sessions) ExpireRight(k string, now int) {
+	s.mu.RLock()
+	v := s.m[k]
+	s.mu.RUnlock()
+	if v != nil && v.expired(now) {
+		s.mu.Lock()
+		if s.m[k] == v {
+			delete(s.m, k) // ok: the same one still
+		}
+		s.mu.Unlock()
+	}
+}

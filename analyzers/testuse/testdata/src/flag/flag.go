@@ -64,7 +64,7 @@ func (s *Server) Register(id int, c *int) {
 		return
 	}
 	s.mu.Lock()
-	s.conns[id] = c // want `tests Server.closed at line \d+, and by what it finds it is added to .* \(\*Server\).Close may run in between, which changes both`
+	s.conns[id] = c // want `tests Server.closed at line \d+, and by what it finds Server.conns is added to .* \(\*Server\).Close may run in between, which changes both`
 	s.mu.Unlock()
 }
 
@@ -95,4 +95,76 @@ func (s *Server) PushAgain(n int) {
 	if !s.closed {
 		s.queue = append(s.queue, n) // ok: asked again
 	}
+}
+
+type Feed struct {
+	mu      sync.Mutex
+	done    bool
+	out     chan int
+	senders sync.WaitGroup
+	ended   bool
+	last    chan int
+}
+
+func (f *Feed) Send(n int) bool {
+	f.mu.Lock()
+	if f.done {
+		f.mu.Unlock()
+		return false
+	}
+	f.mu.Unlock()
+	f.out <- n // want `\(\*Feed\).Send tests Feed.done at line \d+, and by what it finds Feed.out is sent on at line \d+; f.mu is given up in between. \(\*Feed\).Stop may run in between, which sets the one and closes the other`
+	return true
+}
+
+func (f *Feed) TrySend(n int) {
+	f.mu.Lock()
+	done := f.done
+	f.mu.Unlock()
+	if !done {
+		select {
+		case f.out <- n: // want `Feed.out is sent on`
+		default:
+		}
+	}
+}
+
+func (f *Feed) SendRight(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.done {
+		select {
+		case f.out <- n: // ok: Stop waits
+		default:
+		}
+	}
+}
+
+func (f *Feed) Stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.done {
+		f.done = true
+		close(f.out)
+	}
+}
+
+func (f *Feed) SendCounted(n int) {
+	f.mu.Lock()
+	if f.ended {
+		f.mu.Unlock()
+		return
+	}
+	f.senders.Add(1)
+	f.mu.Unlock()
+	f.last <- n // ok: End waits for it
+	f.senders.Done()
+}
+
+func (f *Feed) End() {
+	f.mu.Lock()
+	f.ended = true
+	f.mu.Unlock()
+	f.senders.Wait()
+	close(f.last)
 }

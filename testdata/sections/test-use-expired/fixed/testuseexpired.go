@@ -1,0 +1,42 @@
+// Package testuseexpired has it mended: the entry is removed only if it is the same still.
+package testuseexpired
+
+import "sync"
+
+// Lease ends at a time.
+type Lease struct{ Ends int }
+
+// Leases are leases by name.
+type Leases struct {
+	mu     sync.RWMutex
+	byName map[string]*Lease
+}
+
+// New makes an empty set.
+func New() *Leases { return &Leases{byName: map[string]*Lease{}} }
+
+// Renew gives a new lease.
+func (l *Leases) Renew(name string, ends int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.byName[name] = &Lease{ends}
+}
+
+// Valid reports whether there is a lease at the time, and forgets one that has ended.
+func (l *Leases) Valid(name string, now int) bool {
+	l.mu.RLock()
+	lease := l.byName[name]
+	l.mu.RUnlock()
+	if lease == nil {
+		return false
+	}
+	if lease.Ends >= now {
+		return true
+	}
+	l.mu.Lock()
+	if l.byName[name] == lease {
+		delete(l.byName, name)
+	}
+	l.mu.Unlock()
+	return false
+}
