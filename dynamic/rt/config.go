@@ -24,6 +24,7 @@ func init() {
 	}
 	findGoid()
 	rehearse()
+	measureDepths()
 	pace.room, pace.at = firstBurst, start
 	openFilter()
 }

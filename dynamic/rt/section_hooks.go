@@ -21,7 +21,21 @@ const (
 	hookArm
 	hookArmEnd
 	hookBound
+	hookMeasure
 )
+
+// measured is what hook and end have found their depths to be, when nobody else
+// calls them; endShift is how much deeper that of end is when the same function
+// calls both.
+var measured, endShift uintptr
+
+// measureDepths sets endShift.
+func measureDepths() {
+	hook(hookMeasure, 0, 0, 0)
+	ofHook := measured
+	end(nil, 0, 0, 0, 0)
+	endShift = measured - ofHook
+}
 
 // enter is beforeAccess of a section's entry.
 //
@@ -105,6 +119,10 @@ func hook(kind hookKind, section, arg uint32, operand int64) {
 		bound(id, arg)
 		return
 	}
+	if kind == hookMeasure {
+		measured = depth
+		return
+	}
 	o := mine(id, section)
 	if kind == hookArm {
 		arm(g, id, o, section, arg, depth)
@@ -147,8 +165,7 @@ func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
 	case hookEnded:
 		switch {
 		case o.is(ending):
-			o.judge()
-			o.withdraw()
+			o.ended()
 		case o.endSite != 0: // the call has returned without the end
 			o.withdraw()
 		}
@@ -206,8 +223,15 @@ func (o *opened) gap() {
 //
 //go:noinline
 func end(p unsafe.Pointer, size uintptr, site, section, allows uint32) {
-	if o := mine(goid(getg()), section); o != nil {
+	g := getg()
+	depth := stackDepth(g)
+	if section == 0 {
+		measured = depth
+		return
+	}
+	if o := mine(goid(g), section); o != nil && (o.depth == 0 || depth-endShift <= o.depth) { // else recursion
 		o.endAt(&access{addr: uintptr(p), size: size, site: site}, allows, contents{})
+		o.judgeRead()
 	}
 	runtime.KeepAlive(p)
 }
@@ -251,6 +275,22 @@ func (o *opened) endAt(a *access, allows uint32, value contents) {
 		o.lastValue = contents{}
 	}
 	o.phase.CompareAndSwap(uint32(inside), uint32(ending))
+}
+
+// judgeRead judges before an end that reads: what it reads may make it panic.
+func (o *opened) judgeRead() {
+	if o.is(ending) && o.last.mode&writes == 0 {
+		o.judge()
+		o.judged = true
+	}
+}
+
+// ended comes behind the access that ends the section.
+func (o *opened) ended() {
+	if !o.judged {
+		o.judge()
+	}
+	o.withdraw()
 }
 
 // storedContents says what an element of a map holds behind the end.
@@ -307,6 +347,7 @@ func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32) {
 			}
 		} else {
 			o.endAt(a, o.endAllows|how, contents{})
+			o.judgeRead()
 		}
 	}
 	runtime.KeepAlive(p)
@@ -352,8 +393,7 @@ func bound(id int64, site uint32) {
 		case o.is(entering) && o.armedEntry && o.entry.site == site:
 			o.entered()
 		case o.is(ending) && o.endSite == site && o.last.site == site:
-			o.judge()
-			o.withdraw()
+			o.ended()
 		}
 	}
 }

@@ -62,6 +62,7 @@ type owned struct {
 	entryText  []byte
 
 	armedEntry bool   // the entry is in a callee
+	judged     bool   // directly before the end, which reads
 	endSite    uint32 // in a callee, or 0
 	endAllows  uint32
 

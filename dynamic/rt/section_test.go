@@ -37,7 +37,7 @@ func splits(t *testing.T, program string, n int, condition func(*evidence.SplitS
 func TestSplitChanged(t *testing.T) {
 	for program, pattern := range map[string]string{
 		"splitLostUpdate": "R-w-W", "splitTestAndUse": "R-w-R", "splitRecursive": "R-w-W",
-		"splitKey": "R-w-W", "splitCallees": "R-w-W", "splitLength": "R-w-W",
+		"splitKey": "R-w-W", "splitCallees": "R-w-W", "splitLength": "R-w-W", "splitPanics": "R-w-R",
 	} {
 		all, runs := splits(t, program, 5, func(s *evidence.SplitSection) bool { return s.Changed })
 		if runs < 4 {

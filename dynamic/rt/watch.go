@@ -61,11 +61,16 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 	}
 }
 
-// meet looks for windows of other goroutines that conflict with a.
+// meet looks for windows of other goroutines that conflict with a, and for
+// sections on its variable. The access follows.
 func meet(g unsafe.Pointer, a *access) {
+	meetWindows(g, a)
 	if atomic.LoadUint64(&gate.open) != 0 {
 		meetSections(g, a)
 	}
+}
+
+func meetWindows(g unsafe.Pointer, a *access) {
 	for held := table.held.Load(); held != 0; held &= held - 1 {
 		i := bits.TrailingZeros64(held)
 		w, ok := load(i)
@@ -117,7 +122,7 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 		return
 	}
 	tell(i)
-	meet(g, a)
+	meetWindows(g, a)
 	delay(ns)
 	end := nanotime()
 	hit := withdraw(i, end)
@@ -125,4 +130,7 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 	counters.delayNS.Add(uint64(end - now))
 	settle(a.site, hit, end)
 	writeDueStats(end)
+	if atomic.LoadUint64(&gate.open) != 0 { // not before the delay: a section may end meanwhile
+		meetSections(g, a)
+	}
 }

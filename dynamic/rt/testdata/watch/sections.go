@@ -62,6 +62,7 @@ func init() {
 	}
 	programs["wholeLeft"] = func() { twice(func(a *account, i int) { a.give(i + 1) }) }
 	programs["wholePanics"] = func() { twice(func(a *account, i int) { a.panics(i + 1) }) }
+	programs["splitPanics"] = lines
 	programs["wholeExits"] = func() { twice((*account).exits) }
 	programs["wholeLeftBehind"] = func() { twice((*account).leftBehind) }
 	programs["splitTwoFields"] = func() { pairs(true) }
@@ -260,6 +261,60 @@ func (a *account) leftBehind(d int) {
 		panic("left")
 	}()
 	a.endOnly(d)
+}
+
+// line has a link, or none.
+type line struct {
+	mu   sync.Mutex
+	link *int
+}
+
+func (l *line) set(link *int) {
+	l.mu.Lock()
+	*rt.W(&l.link, 3) = link
+	l.mu.Unlock()
+}
+
+// use panics at its end where the link has gone since it was tested.
+func (l *line) use() int {
+	defer func() { _ = recover() }()
+	l.mu.Lock()
+	linked := *rt.Enter(rt.R(&l.link, 1), 1, 1) != nil
+	rt.Entered(1)
+	rt.Tested(1, rt.TestZero, 0)
+	l.mu.Unlock()
+	rt.Gap(1)
+	if !linked {
+		rt.Leave(1)
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := **rt.EndRead(rt.R(&l.link, 2), 2, 1, rt.AllowReads)
+	rt.Ended(1)
+	return v
+}
+
+// lines has a goroutine that uses a link while another one sets it and drops it.
+func lines() {
+	l, done := new(line), make(chan bool)
+	keep = l
+	go func() {
+		for range 50 {
+			l.use()
+		}
+		close(done)
+	}()
+	for link := new(int); ; {
+		select {
+		case <-done:
+			return
+		default:
+			l.set(link)
+			l.set(nil)
+			l.set(link)
+		}
+	}
 }
 
 // pair is two fields that belong together.
