@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"flag"
@@ -191,6 +192,9 @@ func refused(err error) bool {
 // refuse tells why the oracle cannot be used, and what to do.
 func (c *call) refuse(err error, r *campaign.Refined) int {
 	next := "mend the command, or the tests"
+	if len(r.Output) > 0 {
+		fmt.Fprintf(c.stderr, "%s\n", lastLines(r.Output, 20))
+	}
 	switch {
 	case errors.Is(err, campaign.ErrOracleBlind):
 		next = fmt.Sprintf("it accepted all %d runs in which a section lost what it wrote, so it cannot tell correct runs from others: name a command that checks results", len(r.Plants))
@@ -200,6 +204,12 @@ func (c *call) refuse(err error, r *campaign.Refined) int {
 		next = "mend what `interlock test` reports, or make the noise weaker with -strength"
 	}
 	return c.usage("%v: %s", err, next)
+}
+
+// lastLines gives the last n lines of what a command printed.
+func lastLines(text []byte, n int) []byte {
+	lines := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
+	return bytes.Join(lines[max(len(lines)-n, 0):], []byte("\n"))
 }
 
 // changed counts what a refinement has done to the file.
