@@ -74,6 +74,7 @@ type packageList struct {
 	root     string   // of the first of these, or the folder of the go.work in force
 	path     string   // of the first of these
 	work     bool     // a go.work is in force
+	replays  bool     // the go command replays what was printed for dependencies, too
 }
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
@@ -122,6 +123,7 @@ func (l *packageList) rebase(ctx context.Context, o *Options) error {
 	if goVersion = strings.TrimSpace(goVersion); version.IsValid(goVersion) && version.Compare(goVersion, oldestGo) < 0 {
 		return &UsageError{"the go command is " + goVersion, "use Go " + strings.TrimPrefix(oldestGo, "go") + " or later"}
 	}
+	l.replays = !version.IsValid(goVersion) || version.Compare(goVersion, "go1.26") >= 0
 	if work = strings.TrimSpace(work); work != "" && work != "off" {
 		l.root, l.work = filepath.Dir(work), true
 	}

@@ -109,6 +109,9 @@ func (m *merger) summary(id, text string) {
 		m.problem("%s: summary cannot be read (version %d): %v", id, s.Version, err)
 		return
 	}
+	if !m.asked[s.Package] && !m.list.replays {
+		return // it comes the first time only
+	}
 	// Of a package with tests of its own there may be one without them, too.
 	if !m.seen[s.Package] || strings.HasSuffix(id, ".test]") {
 		m.summaries[s.Package] = &s
