@@ -41,11 +41,18 @@
 // packages. Reported are halves in two critical sections of one lock, atomic
 // operations, and lazy initialisation without a lock. A flag may also stand
 // for other state: if some function changes both in one critical section, a
-// change of the other after a test of the flag is a use, too.
+// change of the other after a test of the flag is a use, too, and so is a send on
+// a channel that is closed together with it.
+//
+// No branch is needed where a length is taken in one critical section and used
+// as an index or an end in the next, while others cut. An entry that is removed
+// because of what it holds (it has expired) may be another one by then.
 //
 // Not reported: what is looked at again under the second lock, compare-and-swap,
 // values that are computed again with the same result, removal of what is gone
-// already, state that only one goroutine has.
+// already, limits that may be passed anyhow since the test does not ask for the
+// amount, claims made with the test that keep others out, state that only one
+// goroutine has, code of which a comment allows the race.
 //
 // Missed: tests whose outcome is kept in memory, halves in two functions
 // without a common caller, calls through exported interfaces, objects that are

@@ -108,8 +108,8 @@ func disturbs(o op, p pair) bool {
 		return o == insert || o == set
 	case p.taken:
 		return o != grow && o != insert
-	case p.out.Compares:
-		return true
+	case p.out.Compares: // what goes the other way makes no less room, and no less to take
+		return p.use.op != shrink || o != grow && o != insert
 	case p.present() < 0:
 		return o != reset && o != remove && o != shrink
 	case p.present() > 0 && !p.out.Length:
