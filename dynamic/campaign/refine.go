@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,7 @@ type RefineConfig struct {
 type OracleRun struct {
 	Run     int // from 1; 0 for one before the refinement
 	Seed    uint64
-	Planted uint32 // section with a planted violation, or 0
+	Planted uint32 // site with a planted violation, or 0
 	Correct bool
 	Elapsed time.Duration
 	Split   int // ends of sections that were split
@@ -83,17 +82,17 @@ type Refined struct {
 // Errors of [Refine] that are for the user to mend.
 var (
 	ErrOracleFails  = errors.New("the oracle rejects the program as it is")
-	ErrNothingSeen  = errors.New("no section whose end writes a number was reached, so no violation can be planted to try the oracle with")
+	ErrNothingSeen  = errors.New("no write of a number was reached, so no violation can be planted to try the oracle with")
 	ErrOracleBlind  = errors.New("the oracle accepts planted violations")
 	ErrNeverCorrect = errors.New("the oracle rejects every run with noise")
 )
 
 // Refine tries the oracle, then runs it until nothing changes. The oracle must
-// accept the program without noise and reject at least one planted violation:
-// a section whose end loses what it writes. If it does not, an error says so,
-// and the result holds what was tried.
+// accept the program without noise and reject at least one planted violation: a
+// write that is lost, as if another goroutine stored the old value behind it. If
+// it does not, an error says so, and the result holds what was tried.
 func Refine(ctx context.Context, cfg RefineConfig) (*Refined, error) {
-	r := &refiner{cfg: &cfg, Refined: &Refined{
+	r := &refiner{cfg: &cfg, reached: map[uint32]bool{}, Refined: &Refined{
 		Dropped: map[SectionEnd]Violation{}, Listed: map[SectionEnd]Violation{}, Faulty: map[SectionEnd]Violation{}, Seen: map[SectionEnd]int{},
 	}}
 	began := time.Now()
@@ -106,8 +105,9 @@ func Refine(ctx context.Context, cfg RefineConfig) (*Refined, error) {
 }
 
 type refiner struct {
-	cfg   *RefineConfig
-	limit time.Duration // of a run with noise
+	cfg     *RefineConfig
+	limit   time.Duration   // of a run with noise
+	reached map[uint32]bool // sites, by a run before those with planted violations
 	*Refined
 }
 
@@ -248,6 +248,9 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 			for _, e := range last.Ended {
 				r.Seen[SectionEnd{e.Section, e.Site}] += e.Times
 			}
+			for _, id := range last.Reached {
+				r.reached[id] = true
+			}
 		}
 	}
 	for _, end := range split {
@@ -258,16 +261,16 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 
 var errNoEvidence = errors.New("the oracle left no evidence")
 
-// tryPlanted runs the oracle with violations planted in sections that run 1 has
-// reached, those reached most first, until it rejects one.
+// tryPlanted runs the oracle with violations planted at writes that run 1 has
+// reached, until it rejects one.
 func (r *refiner) tryPlanted(ctx context.Context) error {
-	ends := r.plantable()
-	if len(ends) == 0 {
+	sites := r.plantable()
+	if len(sites) == 0 {
 		return ErrNothingSeen
 	}
-	for _, end := range ends[:min(len(ends), r.cfg.Plants)] {
-		run := OracleRun{Seed: r.cfg.Seed, Planted: end.Section}
-		run, err := r.execute(ctx, run, r.awake(run, filepath.Join(r.cfg.Dir, fmt.Sprintf("plant-%d.jsonl", end.Section))))
+	for _, id := range sites[:min(len(sites), r.cfg.Plants)] {
+		run := OracleRun{Seed: r.cfg.Seed, Planted: id}
+		run, err := r.execute(ctx, run, r.awake(run, filepath.Join(r.cfg.Dir, fmt.Sprintf("plant-%d.jsonl", id))))
 		if err != nil {
 			return err
 		}
@@ -280,22 +283,32 @@ func (r *refiner) tryPlanted(ctx context.Context) error {
 	return ErrOracleBlind
 }
 
-// plantable gives the ends that were reached and write a number over the one that
-// the entry has read or written; one a section.
-func (r *refiner) plantable() []SectionEnd {
-	var ends []SectionEnd
-	for end := range r.Seen {
-		s := &r.cfg.Plan.Sections[end.Section-1]
-		site := r.cfg.Plan.Site(end.Site)
-		if site != nil && (site.Mode == plan.Write || site.Mode == plan.AtomicWrite) && site.Variable == s.Variables[0] &&
-			site.Scalar != "" && site.Scalar != "pointer" {
-			ends = append(ends, end)
+// plantable gives the sites outside tests that were reached and write a number,
+// one a variable, first those of variables that have a section.
+func (r *refiner) plantable() []uint32 {
+	inSection := map[plan.Variable]bool{}
+	for i := range r.cfg.Plan.Sections {
+		for _, v := range r.cfg.Plan.Sections[i].Variables {
+			inSection[v] = true
 		}
 	}
-	slices.SortFunc(ends, func(a, b SectionEnd) int {
-		return cmp.Or(cmp.Compare(r.Seen[b], r.Seen[a]), cmp.Compare(a.Section, b.Section), cmp.Compare(a.Site, b.Site))
-	})
-	return slices.CompactFunc(ends, func(a, b SectionEnd) bool { return a.Section == b.Section })
+	var first, others []uint32
+	seen := map[plan.Variable]bool{}
+	for i := range r.cfg.Plan.Sites {
+		s := &r.cfg.Plan.Sites[i]
+		writes := s.Mode == plan.Write || s.Mode == plan.AtomicWrite
+		number := s.Scalar != "" && s.Scalar != "pointer" && !s.Behind
+		switch {
+		case !writes || !number || !r.reached[s.ID] || seen[s.Variable] || strings.HasSuffix(s.File, "_test.go"):
+			continue
+		case inSection[s.Variable]:
+			first = append(first, s.ID)
+		default:
+			others = append(others, s.ID)
+		}
+		seen[s.Variable] = true
+	}
+	return append(first, others...)
 }
 
 // awake is the environment of a run with the monitor awake.
@@ -307,7 +320,7 @@ func (r *refiner) awake(run OracleRun, file string) []string {
 		"INTERLOCK_SECTIONS=" + SectionList(r.open()),
 	}
 	if run.Planted != 0 {
-		vars = append(vars, fmt.Sprintf("INTERLOCK_PLANT=%d", run.Planted), fmt.Sprintf("INTERLOCK_SECTIONS=%d", run.Planted))
+		vars = append(vars, fmt.Sprintf("INTERLOCK_PLANT=%d", run.Planted), "INTERLOCK_SECTIONS=")
 	}
 	return vars
 }

@@ -19,6 +19,8 @@
 //	noise.go   where to hold a window, how long, and how much in all
 //	pace.go    when the filter is open to all addresses
 //	record.go  records in the format of package evidence
+//	section*.go  atomic sections: Figure 3 of AtomRace
+//	plant.go   a planted violation, to try an oracle
 //	config.go  the environment
 //	goid.go    who is asking
 //

@@ -9,9 +9,6 @@ func (o *opened) judge() {
 		o.atStore = contentsOf(o.entry.pointer(), o.entry.size, true)
 	}
 	quiet := o.hits.Load() == o.lastHits
-	if o.section.Load() == planted {
-		o.plant()
-	}
 	out.mu.lock()
 	defer out.mu.unlock()
 	if o.goid.Load() != o.last.goid {

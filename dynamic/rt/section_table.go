@@ -129,20 +129,15 @@ func (o *opened) is(p phase) bool { return phase(o.phase.Load()) == p }
 // reserve takes a record for the goroutine, unless all are taken or noise is not
 // to be had. The record has no variable yet.
 func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened {
-	if !wanted(section) {
+	if !wanted(section) || alone(g) {
 		return nil
 	}
-	now, ns := nanotime(), int64(0)
-	if section != planted {
-		if alone(g) {
-			return nil
-		}
-		n := mix(random + uint64(now))
-		ns = windowLength(uint32(n), siteSuspicious)
-		if !affordable(now, ns, n>>12&0xfffff, true) {
-			counters.overBudget.Add(1)
-			return nil
-		}
+	now := nanotime()
+	n := mix(random + uint64(now))
+	ns := windowLength(uint32(n), siteSuspicious)
+	if !affordable(now, ns, n>>12&0xfffff, true) {
+		counters.overBudget.Add(1)
+		return nil
 	}
 	o := take(id, section, now)
 	if o == nil {
@@ -279,8 +274,8 @@ func (o *opened) suspect(a *access) {
 // withdraw ends the section; it rests for a while if it was used. An owner that
 // was away for so long that others have taken its record leaves that alone.
 func (o *opened) withdraw() {
-	if section := o.section.Load(); !o.is(armed) && section != planted {
-		sectionStates[section].rest(nanotime())
+	if !o.is(armed) {
+		sectionStates[o.section.Load()].rest(nanotime())
 	}
 	id := goid(getg())
 	table.mu.lock()

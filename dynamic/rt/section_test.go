@@ -132,15 +132,15 @@ func TestNoSplit(t *testing.T) {
 
 // A planted violation makes a program wrong that is right.
 func TestPlanted(t *testing.T) {
-	for plant, code := range map[string]int{"": 0, "INTERLOCK_PLANT=1": 3} {
-		r := (&run{program: "counts", seed: 1, env: []string{"INTERLOCK_SECTIONS=1", plant}}).do(t)
+	for plant, code := range map[string]int{"": 0, "INTERLOCK_PLANT=2": 3} {
+		r := (&run{program: "counts", seed: 1, env: []string{plant}}).do(t)
 		if r.code != code || r.stderr != "" {
 			t.Errorf("%q: exit code %d, want %d; %s", plant, r.code, code, r.stderr)
 		}
 	}
-	r := (&run{program: "counts", seed: 1, env: []string{"INTERLOCK_SECTIONS=1", "INTERLOCK_PLANT=2"}}).do(t)
-	if r.code != 0 || !strings.Contains(r.stderr, "INTERLOCK_PLANT is no section") {
-		t.Errorf("a section that is not open: exit code %d, %s", r.code, r.stderr)
+	r := (&run{program: "counts", seed: 1, env: []string{"INTERLOCK_PLANT=99999"}}).do(t)
+	if r.code != 0 || !strings.Contains(r.stderr, "INTERLOCK_PLANT is no site") {
+		t.Errorf("a site that is not there: exit code %d, %s", r.code, r.stderr)
 	}
 }
 

@@ -112,6 +112,9 @@ func rehearse() {
 // setFilter sets the filter to what the table asks for. requires: table.mu.
 func setFilter() {
 	filterBits := table.open.Load() | sectionMask()
+	if planted.site != 0 {
+		filterBits = ^uint64(0)
+	}
 	for held := table.held.Load(); held != 0; held &= held - 1 {
 		filterBits |= slots[bits.TrailingZeros64(held)].mask
 	}

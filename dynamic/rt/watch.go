@@ -24,6 +24,9 @@ func beforeAccess(p unsafe.Pointer, a access) {
 	if a.addr < firstPage || a.size == 0 {
 		return
 	}
+	if planted.site != 0 {
+		plant(&a)
+	}
 	g, bit := getg(), a.addr>>3&63
 	if table.open.Load()>>bit&1 == 0 {
 		meet(g, &a)

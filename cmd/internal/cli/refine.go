@@ -31,7 +31,8 @@ pinned ones stay as they are. It ends when enough correct runs in a row change n
 run came to are marked unobserved: they stay in the file and leave the plan, as do dropped ones.
 
 First the oracle is tried: it must accept the program without noise, and reject at least one run in
-which a violation was planted, a section whose end loses what it writes. Else refine refuses.
+which a violation was planted: what one line writes is lost, as if another goroutine stored the old
+value right behind it. Else refine refuses.
 
 It prints interlock.sections as it should be, or with -w writes it. The oracle runs in this folder
 with the variables of "interlock env": go commands in it build the monitored program.`,
@@ -166,7 +167,8 @@ func (c *call) refine(p *progress, ws *build.Workspace, pl *planned) (*campaign.
 			}
 			switch {
 			case run.Planted != 0 && c.verbose:
-				p.line("a violation planted in %s: %s in %s", pl.plan.Sections[run.Planted-1].Name, verdict, run.Elapsed.Round(time.Millisecond))
+				s := pl.plan.Site(run.Planted)
+				p.line("a violation planted at %s:%d, %s: %s in %s", s.File, s.Line, s.Source, verdict, run.Elapsed.Round(time.Millisecond))
 			case run.Planted == 0 && c.verbose:
 				p.line("run %d, seed %d: %s in %s, %d ends split, %d of them dropped", run.Run, run.Seed, verdict, run.Elapsed.Round(time.Millisecond), run.Split, run.Dropped)
 			}
@@ -197,7 +199,7 @@ func (c *call) refuse(err error, r *campaign.Refined) int {
 	}
 	switch {
 	case errors.Is(err, campaign.ErrOracleBlind):
-		next = fmt.Sprintf("it accepted all %d runs in which a section lost what it wrote, so it cannot tell correct runs from others: name a command that checks results", len(r.Plants))
+		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it cannot tell correct runs from others: name a command that checks results", len(r.Plants))
 	case errors.Is(err, campaign.ErrNothingSeen):
 		next = "name a command that runs more of these packages, or more packages"
 	case errors.Is(err, campaign.ErrNeverCorrect):
