@@ -87,6 +87,9 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 		}
 		fmt.Fprintf(b, "%d atomic section%s, %d of them watched: see `interlock sections`\n", all, s, len(campaign.Opened(p, nil)))
 	}
+	if len(p.Sections) > 0 {
+		fmt.Fprintf(b, "    %6d atomic sections: `interlock sections` lists them\n", len(p.Sections))
+	}
 	if n.Monitored > 0 {
 		fmt.Fprintf(b, "\nmonitored:\n")
 	}
