@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites clean
+.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ racesuite: ## run the race detector's own suite under the monitor, and keep the 
 
 suites: ## run the own tests of twelve real modules, plain and instrumented, and keep the table in docs/suites.md
 	$(GO) run ./cmd/internal/suites -o docs/suites.md
+
+sections: build ## measure what is found of split atomic sections, refine the invariants of real modules, and keep the tables in docs/sections.md
+	$(GO) run ./cmd/internal/sections -o docs/sections.md
 
 clean: ## remove what make built
 	rm -rf bin
