@@ -1,5 +1,5 @@
 // Package buffer appends one text to another with the length taken first: the other
-// one may be shorter by the time that it is copied. IL2003.
+// one may be shorter by the time that it is copied. IL2002.
 package buffer
 
 import "sync"
@@ -39,11 +39,9 @@ func (b *Buffer) Write(p []byte) {
 }
 
 // Append adds what other holds.
-//
-//interlock:atomic the length is that of the bytes that are copied
 func (b *Buffer) Append(other *Buffer) {
-	n := other.Len() // want IL2003 entry, dynamic only
+	n := other.Len() // want IL2002 entry
 	p := make([]byte, n)
-	other.CopyTo(p, n) // want IL2003 end, dynamic only
+	other.CopyTo(p, n) // want IL2002 end
 	b.Write(p)
 }
