@@ -39,6 +39,8 @@ func (b *Buffer) Write(p []byte) {
 }
 
 // Append adds what other holds.
+//
+//interlock:atomic the length is that of the bytes that are copied
 func (b *Buffer) Append(other *Buffer) {
 	n := other.Len() // want IL2002 entry
 	p := make([]byte, n)
