@@ -297,7 +297,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
-	fresh := c.seen.add(pkg.Package, strength, records, p.outcome, p.output, problem)
+	fresh := c.seen.add(pkg.Package, strength, records, p, problem)
 	for _, pair := range fresh.pairs {
 		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(pair)})
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -220,13 +221,20 @@ var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9
 // testOf gives the test function that all sides come from, as their stacks
 // and go statements show it, or "".
 func testOf(f *finding.Finding) string {
-	test := ""
+	var all []*finding.Goroutine
 	for _, a := range f.Accesses {
-		if a.Goroutine == nil {
-			continue
+		if a.Goroutine != nil {
+			all = append(all, a.Goroutine)
 		}
+	}
+	return commonTest(all)
+}
+
+// commonTest gives the test function that all goroutines come from, or "".
+func commonTest(goroutines []*finding.Goroutine) (test string) {
+	for _, g := range goroutines {
 		of := ""
-		for _, frame := range append(a.Goroutine.Stack, a.Goroutine.Created...) {
+		for _, frame := range slices.Concat(g.Stack, g.Created) {
 			if m := testFunction.FindStringSubmatch(frame.Function); m != nil && strings.HasSuffix(frame.File, "_test.go") {
 				of = m[1] + m[2]
 			}

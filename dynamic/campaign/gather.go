@@ -34,10 +34,10 @@ func Gather(cfg Config, file string) (*Result, error) {
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
-	for _, process := range byProcess(records) {
+	for _, records := range byProcess(records) {
 		c.result.Runs++
-		c.seen.begin(c.result.Runs, process[0].Seed, nil, nil)
-		c.seen.add("", 0, process, Passed, nil, problem)
+		c.seen.begin(c.result.Runs, records[0].Seed, nil, nil)
+		c.seen.add("", 0, records, &process{outcome: Passed}, problem)
 	}
 	c.finish()
 	for _, f := range c.result.Findings {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -21,7 +22,7 @@ type splitSeen struct {
 	told  sighting // the one that the finding tells of
 	hits  map[int]bool
 	count int
-	runs  map[testRun]bool
+	runs  map[testRun][]string // with the tests that it happened in; "" is any
 }
 
 // sighting is one split.
@@ -63,13 +64,14 @@ func (t *tally) sight(section *plan.Section, now sighting) (proof bool) {
 	id, pkg := section.ID, now.test
 	seen := t.splits[id]
 	if seen == nil {
-		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun]bool{}}
+		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun][]string{}}
 		t.splits[id] = seen
 	} else if now.better(&seen.told) {
 		seen.told = now
 	}
 	seen.count++
-	seen.runs[testRun{pkg, t.runs}] = true
+	in := testRun{pkg, t.runs}
+	seen.runs[in] = append(seen.runs[in], now.in())
 	if !slices.Contains(t.resting, id) {
 		seen.hits[t.runs] = true
 	}
@@ -95,11 +97,26 @@ func (t *tally) knows(s *evidence.SplitSection) bool {
 	return t.section(s.Section) != nil && t.plan.Site(s.Entry.Site) != nil && t.plan.Site(s.Remote.Site) != nil && (s.End == nil || t.plan.Site(s.End.Site) != nil)
 }
 
+// in gives the test that the split happened in, or "".
+func (s *sighting) in() string {
+	var all []*finding.Goroutine
+	for _, side := range []*evidence.Side{s.split.Entry, s.split.Remote, s.split.End} {
+		if side != nil {
+			g := parseStack(side.Stack)
+			all = append(all, &g)
+		}
+	}
+	return commonTest(all)
+}
+
 // harmed gives the packages whose tests failed in a run in which the section
-// was split, and pass without noise.
+// was split, and pass without noise: the test in which it was, if that is known.
 func (t *tally) harmed(s *splitSeen, plain map[string]Outcome) (pkgs []string) {
-	for r := range s.runs {
-		if t.failures[r] && plain[r.pkg] == Passed && !slices.Contains(pkgs, r.pkg) {
+	for r, in := range s.runs {
+		failed, did := t.failures[r]
+		if did && plain[r.pkg] == Passed && !slices.Contains(pkgs, r.pkg) && (len(failed) == 0 || slices.ContainsFunc(in, func(test string) bool {
+			return test == "" || slices.Contains(failed, test)
+		})) {
 			pkgs = append(pkgs, r.pkg)
 		}
 	}
@@ -111,7 +128,7 @@ func (t *tally) harmed(s *splitSeen, plain map[string]Outcome) (pkgs []string) {
 // but those in which the section was split.
 func (t *tally) explains(s *splitSeen, pkg string) bool {
 	for r := range t.failures {
-		if r.pkg == pkg && !s.runs[r] {
+		if r.pkg == pkg && len(s.runs[r]) == 0 {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func told(t *testing.T, kind string, runs []Outcome, records func(run int) []evi
 	seen := newTally(p)
 	for i, outcome := range runs {
 		seen.begin(i+1, uint64(i), nil, nil)
-		seen.add("m", 100, records(i+1), outcome, []byte(output), t.Errorf)
+		seen.add("m", 100, records(i+1), &process{outcome: outcome, output: []byte(output)}, t.Errorf)
 	}
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
 	r := &Result{Packages: []PackageResult{{Package: "m", Plain: Passed}}}
@@ -122,7 +122,7 @@ func TestPanicInSplitSection(t *testing.T) {
 	} {
 		seen := newTally(sectionPlan(plan.TestAndUse))
 		seen.begin(1, 1, nil, nil)
-		seen.add("m", 100, came(1), Panicked, []byte(other), t.Errorf)
+		seen.add("m", 100, came(1), &process{outcome: Panicked, output: []byte(other)}, t.Errorf)
 		if len(seen.splits) != 0 {
 			t.Errorf("%s: taken for the end of the section", name)
 		}

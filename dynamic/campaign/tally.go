@@ -41,7 +41,7 @@ type tally struct {
 	proven   map[uint32]bool       // sections with a split that is a bug whatever the tests say
 	rested   map[uint32]int        // runs in which a section was not opened, being proven
 	ended    map[SectionEnd]int    // how often sections came to an end
-	failures map[testRun]bool      // by themselves, not by their timeout
+	failures map[testRun][]string  // tests that failed by themselves, not by their timeout; none where the output names none
 
 	runs    int      // begun
 	seed    uint64   // of the run that goes on
@@ -52,7 +52,7 @@ type tally struct {
 func newTally(p *plan.Plan) *tally {
 	return &tally{
 		plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, showed: map[string]bool{},
-		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, failures: map[testRun]bool{},
+		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, failures: map[testRun][]string{},
 	}
 }
 
@@ -81,12 +81,11 @@ type news struct {
 	sections []uint32 // proven
 }
 
-// add takes up the records of one process and those that it started. failed
-// says that the tests did not pass.
-func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome Outcome, output []byte, problem func(string, ...any)) (fresh news) {
-	failed := outcome != Passed
-	if outcome == Failed || outcome == Panicked {
-		t.failures[testRun{pkg, t.runs}] = true
+// add takes up the records of the process p and those that it started.
+func (t *tally) add(pkg string, strength int, records []evidence.Record, p *process, problem func(string, ...any)) (fresh news) {
+	failed := p.failedTests()
+	if p.outcome == Failed || p.outcome == Panicked {
+		t.failures[testRun{pkg, t.runs}] = failed
 	}
 	strange := 0
 	var came []*evidence.Record
@@ -97,7 +96,7 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome
 		case r.Kind == evidence.Stats:
 			last[r.PID] = r
 		case r.Kind == evidence.Split && t.knows(r.Split):
-			if t.sight(t.section(r.Split.Section), sighting{*r.Split, t.runs, t.seed, strength, pkg, failed, nil}) {
+			if t.sight(t.section(r.Split.Section), sighting{*r.Split, t.runs, t.seed, strength, pkg, p.outcome != Passed, nil}) {
 				fresh.sections = append(fresh.sections, r.Split.Section)
 			}
 		case r.Kind == evidence.Came && t.knows(r.Split):
@@ -108,13 +107,13 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, outcome
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
 			strange++
 		default:
-			if p, isNew := t.race(pkg, strength, r, failed); isNew {
+			if p, isNew := t.race(pkg, strength, r, p.outcome != Passed); isNew {
 				fresh.pairs = append(fresh.pairs, p)
 			}
 		}
 	}
-	if outcome == Panicked {
-		fresh.sections = append(fresh.sections, t.panicked(pkg, strength, came, output)...)
+	if p.outcome == Panicked {
+		fresh.sections = append(fresh.sections, t.panicked(pkg, strength, came, p.output)...)
 	}
 	if strange > 0 {
 		problem("%d records name sites or sections that the plan does not have", strange)
