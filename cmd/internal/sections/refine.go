@@ -22,7 +22,6 @@ type module struct {
 	path, version string
 	packages      []string
 	oracle        string
-	part          string // what of it, if not all
 }
 
 var everything = []string{"./..."}
@@ -32,7 +31,7 @@ var modules = []module{
 	{path: "github.com/jackc/puddle/v2", version: "v2.2.2", packages: everything, oracle: "go test ./..."},
 	{path: "github.com/hashicorp/golang-lru/v2", version: "v2.0.7", packages: everything, oracle: "go test ./..."},
 	{path: "github.com/allegro/bigcache/v3", version: "v3.1.0", packages: everything, oracle: "go test ./..."},
-	{path: "github.com/panjf2000/ants/v2", version: "v2.11.4", packages: []string{"."}, oracle: "go test -short -run 'WaitToGetWorker|PoolTune|NonblockingSubmit|MaxBlocking|Reboot|InfinitePool|PurgePool|RestCodeCoverage' .", part: "the tests that -run names"},
+	{path: "golang.org/x/sync", version: "v0.11.0", packages: everything, oracle: "go test ./..."},
 }
 
 // refinement is what `sections refine` said of a module.

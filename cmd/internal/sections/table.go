@@ -56,9 +56,6 @@ func writeRefined(b *strings.Builder, refined []refinement) {
 	b.WriteString("| module | oracle | lines | candidates | dropped | unobserved | left | sections | runs | correct | settled | took |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range refined {
 		name := r.path + " " + r.version
-		if r.part != "" {
-			name += ", " + r.part
-		}
 		if r.refused != "" {
 			fmt.Fprintf(b, "| %s | `%s` | %d | refused: %s | | | | | | | | |\n", name, r.oracle, r.lines, r.refused)
 			continue
