@@ -24,6 +24,7 @@ type options struct {
 	runs, clean int
 	match, out  string
 	modules     bool
+	race        bool
 }
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 	flag.IntVar(&o.clean, "clean", 200, "runs of each right program")
 	flag.StringVar(&o.match, "match", "", "take pairs and modules whose name contains this `text` only")
 	flag.StringVar(&o.out, "o", "", "write the document to this `file` instead of standard output")
+	flag.BoolVar(&o.race, "race", true, "run the wrong programs under the race detector of the Go distribution too")
 	flag.BoolVar(&o.modules, "modules", true, "refine the invariants of real modules too, which are downloaded")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -22,11 +22,15 @@ import (
 
 // measure fills in what is found of each pair.
 func measure(ctx context.Context, o options, pairs []pair) error {
-	static, err := check(ctx, o)
+	var patterns []string
+	for i := range pairs {
+		patterns = append(patterns, "./"+pairs[i].name+"/...")
+	}
+	static, err := check(ctx, o, patterns)
 	if err != nil {
 		return err
 	}
-	b, err := instrument(ctx, o)
+	b, err := instrument(ctx, o, patterns)
 	if err != nil {
 		return err
 	}
@@ -48,7 +52,9 @@ func measure(ctx context.Context, o options, pairs []pair) error {
 		if err := p.runRight(ctx, o, b); err != nil {
 			return err
 		}
-		p.race = raceHits(ctx, o, p.name, tmp)
+		if p.race = -1; o.race {
+			p.race = raceHits(ctx, o, p.name, tmp)
+		}
 	}
 	return ctx.Err()
 }
@@ -69,8 +75,8 @@ func output(ctx context.Context, o options, args ...string) ([]byte, error) {
 }
 
 // check gives the suspected findings about atomicity.
-func check(ctx context.Context, o options) (all []*finding.Finding, err error) {
-	out, err := output(ctx, o, "check", "-format", "jsonl", "./...")
+func check(ctx context.Context, o options, patterns []string) (all []*finding.Finding, err error) {
+	out, err := output(ctx, o, append([]string{"check", "-format", "jsonl"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +111,8 @@ type built struct {
 	binaries  []build.Binary
 }
 
-func instrument(ctx context.Context, o options) (*built, error) {
-	out, err := output(ctx, o, "plan", "-format", "json", "./...")
+func instrument(ctx context.Context, o options, patterns []string) (*built, error) {
+	out, err := output(ctx, o, append([]string{"plan", "-format", "json"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +120,7 @@ func instrument(ctx context.Context, o options) (*built, error) {
 	if err := json.Unmarshal(out, b.plan); err != nil {
 		return nil, fmt.Errorf("reading the plan: %w", err)
 	}
-	m, err := build.Load(ctx, build.Options{Dir: o.dir, Patterns: []string{"./..."}, NoTests: true})
+	m, err := build.Load(ctx, build.Options{Dir: o.dir, Patterns: patterns, NoTests: true})
 	if err != nil {
 		return nil, err
 	}

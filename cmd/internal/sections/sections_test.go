@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,6 +72,32 @@ func TestShows(t *testing.T) {
 	f.Code, f.Section.EntryCall = finding.LoadAndStore, &call
 	if p.shows(f) {
 		t.Error("a finding with another code is taken")
+	}
+}
+
+// Wrong programs are confirmed with their code and both halves, right ones are not:
+// a few runs of a few pairs. `make sections` makes many of all.
+func TestMeasure(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "interlock")
+	if out, err := exec.Command("go", "build", "-o", bin, "../../interlock").CombinedOutput(); err != nil {
+		t.Fatalf("building interlock: %v\n%s", err, out)
+	}
+	dir := filepath.Join("..", "..", "..", "testdata", "sections")
+	var pairs []pair
+	for _, name := range []string{"bank", "declared-file", "load-store-split", "queue", "test-use-get-or-create"} {
+		p, err := readPair(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs = append(pairs, p)
+	}
+	if err := measure(t.Context(), options{bin: bin, dir: dir, runs: 5, clean: 5}, pairs); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pairs {
+		if p.watch < 2 || p.alarms != 0 || p.suspected != 0 || p.wrong() != "" {
+			t.Errorf("%s: confirmed in %d of 5 runs, want 2; of the right one %d suspected and %d confirmed, want none; %s", p.name, p.watch, p.suspected, p.alarms, p.wrong())
+		}
 	}
 }
 
