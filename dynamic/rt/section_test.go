@@ -1,6 +1,7 @@
 package rt_test
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,7 +125,11 @@ func TestSplitWithRoom(t *testing.T) {
 // remote accesses are of other objects.
 func TestNoSplit(t *testing.T) {
 	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind", "wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested"} {
-		if all, _ := splits(t, program, 5, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
+		n := 5
+		if os.Getenv("INTERLOCK_TEST_RUNS") != "" {
+			n = runs(t)
+		}
+		if all, _ := splits(t, program, n, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
 			t.Errorf("%s: %d splits, first %+v", program, len(all), all[0])
 		}
 	}
