@@ -192,7 +192,7 @@ func (r *rewriter) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
 			last = e.node
 		}
 	}
-	if last.Pos() < o.entry.Pos() {
+	if last.Pos() <= o.entry.Pos() {
 		return nil // a circular section
 	}
 	s := r.statement(last)

@@ -72,7 +72,11 @@ func enterAt(a *access, section uint32) *opened {
 		if o.recursion(depth) {
 			return nil
 		}
-		o.withdraw() // left over, or another round of a loop
+		if o.is(ending) && o.last.site == a.site { // a circular section: one access ends and begins it
+			o.ended()
+		} else {
+			o.withdraw() // left over, or another round of a loop
+		}
 	}
 	if !watchable(g, a) {
 		return nil

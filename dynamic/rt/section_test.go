@@ -97,6 +97,19 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// The access that ends a circular section begins it again.
+func TestSplitCircular(t *testing.T) {
+	all, runs := splits(t, "splitCircular", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" })
+	if runs < 4 {
+		t.Errorf("split in %d of 5 runs, want 4", runs)
+	}
+	for _, s := range all {
+		if s.Entry.Site != 1 || s.End.Site != 1 || s.Remote.Site != 3 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // Two variables are one section: what comes to the first before the second is
 // read splits it.
 func TestSplitTwoFields(t *testing.T) {

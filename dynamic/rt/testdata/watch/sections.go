@@ -62,6 +62,7 @@ func init() {
 	}
 	programs["wholeLeft"] = func() { twice(func(a *account, i int) { a.give(i + 1) }) }
 	programs["wholePanics"] = func() { twice(func(a *account, i int) { a.panics(i + 1) }) }
+	programs["splitCircular"] = polled
 	programs["splitPanics"] = lines
 	programs["wholeExits"] = func() { twice((*account).exits) }
 	programs["wholeLeftBehind"] = func() { twice((*account).leftBehind) }
@@ -313,6 +314,39 @@ func lines() {
 			l.set(link)
 			l.set(nil)
 			l.set(link)
+		}
+	}
+}
+
+// poll is a circular section: the read that ends it begins the next round.
+func (a *account) poll() {
+	for range 200 {
+		a.mu.Lock()
+		_ = *rt.Enter(rt.EndRead(rt.R(&a.n, 1), 1, 1, rt.AllowReads), 1, 1)
+		rt.Ended(1)
+		rt.Entered(1)
+		a.mu.Unlock()
+		rt.Gap(1)
+	}
+	rt.Leave(1)
+}
+
+// polled runs poll while another goroutine counts.
+func polled() {
+	a, done := new(account), make(chan bool)
+	keep = a
+	go func() {
+		a.poll()
+		close(done)
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			a.mu.Lock()
+			*rt.W(&a.n, 3)++
+			a.mu.Unlock()
 		}
 	}
 }
