@@ -110,7 +110,10 @@ type Result struct {
 	Interrupted bool
 	Packages    []PackageResult // in the order of Config.Binaries
 	Coverage    Coverage
-	Counters    evidence.Counters // summed over all processes
+	// Sections is how many atomic sections the runs could open, and Ended how
+	// many of these some goroutine has come through, from the entry to an end.
+	Sections, Ended int
+	Counters        evidence.Counters // summed over all processes
 	// Timeout is the test timeout that monitored binaries were given; 0 is
 	// none.
 	Timeout time.Duration
@@ -328,6 +331,11 @@ func (c *campaign) finish() {
 		s := c.cfg.Plan.Site(id)
 		r.lines[place{s.File, s.Line}] = true
 	}
+	ended := map[uint32]bool{}
+	for end := range c.seen.ended {
+		ended[end.Section] = true
+	}
+	r.Sections, r.Ended = len(Opened(c.cfg.Plan, c.cfg.Only)), len(ended)
 	r.whole = map[string]int{}
 	for end, times := range c.seen.ended {
 		if s := c.seen.section(end.Section); s != nil && s.Finding != "" {

@@ -193,6 +193,7 @@ func (m *monitored) fill(c *call, r *report.Report) {
 	r.Coverage.Sites, r.Coverage.Monitored = len(m.plan.plan.Sites), cov.Monitored
 	r.Coverage.Reached, r.Coverage.Watched = len(cov.Reached), len(cov.Armed)
 	r.Coverage.Runs, r.Coverage.Asked = m.result.Runs, c.runs
+	r.Coverage.Sections, r.Coverage.Ended = m.result.Sections, m.result.Ended
 	k := m.result.Counters
 	r.Coverage.Windows, r.Coverage.OverBudget = k.Windows, k.OverBudget
 	r.Coverage.Lost = report.Lost{Windows: k.NoSlot, Records: k.NotWritten}

@@ -43,6 +43,8 @@ type Coverage struct {
 	Monitored int `json:"monitored,omitempty"` // of them, put under the monitor
 	Reached   int `json:"reached,omitempty"`   // of those, executed in some run
 	Watched   int `json:"watched,omitempty"`   // of those, watched at least once
+	Sections  int `json:"sections,omitempty"`  // atomic sections that could be watched
+	Ended     int `json:"ended,omitempty"`     // of them, run through at least once
 	Runs      int `json:"runs,omitempty"`      // monitored runs made, all packages together
 	Asked     int `json:"asked,omitempty"`     // runs that were asked for
 	// Unobserved is the number of suspected findings that no run has shown

@@ -74,7 +74,7 @@ func sample() *Report {
 	finding.Seal(list)
 	return &Report{
 		Command: "test", Version: "v0.1.0", Findings: list,
-		Coverage: Coverage{Sites: 12, Monitored: 9, Reached: 7, Watched: 5, Runs: 20, Asked: 20, Unobserved: 1, Windows: 40, OverBudget: 50, Lost: Lost{Windows: 1, Records: 1}},
+		Coverage: Coverage{Sites: 12, Monitored: 9, Reached: 7, Watched: 5, Sections: 4, Ended: 3, Runs: 20, Asked: 20, Unobserved: 1, Windows: 40, OverBudget: 50, Lost: Lost{Windows: 1, Records: 1}},
 	}
 }
 

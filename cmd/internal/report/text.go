@@ -217,6 +217,9 @@ func (t *text) summary() {
 	if c.Sites > 0 {
 		t.line("%s", sites(c))
 	}
+	if c.Sections > 0 && c.Runs > 0 {
+		t.line("%s: %d of them watched from end to end", count(c.Sections, "atomic section"), c.Ended)
+	}
 	if c.Unobserved > 0 {
 		t.line("%s not observed in any run: see `interlock check`, or add -suspected", count(c.Unobserved, "suspected finding"))
 	}
