@@ -2,6 +2,7 @@ package testuse
 
 import (
 	"cmp"
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -27,6 +28,10 @@ type Outcome struct {
 	Length bool // of a slice or map
 	// Compares: the value is compared with another, by size or for being equal.
 	Compares bool
+	// Element: it is what a map holds for a key, not of the map itself.
+	Element bool
+	// Ordered: by size.
+	Ordered bool
 	// Inside: it is not the value itself that is asked for but what the object
 	// holds which it leads to.
 	Inside bool
@@ -157,7 +162,7 @@ func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 			continue
 		}
 		k := mixed
-		if c, ok := ret.Results[i].(*ssa.Const); ok {
+		if c, ok := result(ret, i).(*ssa.Const); ok {
 			k = truthy
 			if isZero(c) {
 				k = falsy
@@ -169,6 +174,21 @@ func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 		kind = cmp.Or(kind, k)
 	}
 	return kind
+}
+
+// result gives result i of ret. Where calls are deferred, it is stored in the
+// result's variable first, and loaded once they are done.
+func result(ret *ssa.Return, i int) ssa.Value {
+	load, ok := ret.Results[i].(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return ret.Results[i]
+	}
+	for _, instr := range slices.Backward(ret.Block().Instrs) {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == load.X {
+			return st.Val
+		}
+	}
+	return load
 }
 
 func lastInstr(b *ssa.BasicBlock) ssa.Instruction {

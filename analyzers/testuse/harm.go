@@ -30,6 +30,9 @@ func (c *checker) harm(f *function, p pair) string {
 			return "made"
 		}
 	case set:
+		if p.out.Ordered && u.value != nil && dependsOn(p.branch.at.Cond, u.value) {
+			return "set" // to the greater or the smaller of two
+		}
 		if present < 0 && !compared && (u.made || c.distinct(u.value)) && !c.renews(u) {
 			return "made"
 		}
@@ -86,32 +89,38 @@ func (f *function) accounted(t, u *event) bool {
 // much fits: it lets the limit be passed anyhow.
 func (f *function) soft(p pair) bool {
 	a := p.use.amount
-	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a, 0))
+	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))
 }
 
 // dependsOn reports whether v is computed from part.
-func dependsOn(v, part ssa.Value, depth int) bool {
-	if v == part {
-		return true
+func dependsOn(v, part ssa.Value) bool {
+	seen := map[ssa.Value]bool{}
+	var from func(v ssa.Value) bool
+	from = func(v ssa.Value) bool {
+		if v == part {
+			return true
+		}
+		instr, ok := v.(ssa.Instruction)
+		if !ok || seen[v] {
+			return false
+		}
+		seen[v] = true
+		switch v.(type) {
+		case *ssa.BinOp, *ssa.UnOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi:
+		default:
+			return false
+		}
+		return slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op != nil && from(*op) })
 	}
-	instr, ok := v.(ssa.Instruction)
-	if !ok || depth > maxTrace {
-		return false
-	}
-	switch v.(type) {
-	case *ssa.BinOp, *ssa.UnOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi:
-	default:
-		return false
-	}
-	return slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op != nil && dependsOn(*op, part, depth+1) })
+	return from(v)
 }
 
 // claims: in the critical section of t something is set whose former value
-// decides too (if c.closing { return }; c.closing = true), so that whoever comes next
-// turns back.
-func (f *function) claims(t *event) bool {
+// decides too (if c.closing { return }; c.closing = true), on every way to u, so
+// that whoever comes next turns back.
+func (f *function) claims(t, u *event) bool {
 	return slices.ContainsFunc(f.events, func(w *event) bool {
-		if !w.op.writes() || w.call || !sameRegion(t, w) {
+		if !w.op.writes() || w.call || !sameRegion(t, w) || !w.at.Block().Dominates(u.at.Block()) {
 			return false
 		}
 		if w.op == swap {

@@ -81,7 +81,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	g := gapBetween(t, u)
-	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) || f.claims(t) {
+	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) || f.claims(t, u) {
 		return pair{}, false
 	}
 	d, ok := decides(b, t, u.at)

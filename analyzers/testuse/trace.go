@@ -27,7 +27,7 @@ func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
 	hits := map[*event]Outcome{}
 	for _, e := range t.f.outcomes[v] {
 		if !e.call {
-			hits[e] = Outcome{Sense: 1}
+			hits[e] = Outcome{Sense: 1, Element: e.inMap}
 			continue
 		}
 		for _, told := range e.tells {
@@ -103,6 +103,11 @@ func vague(o Outcome) Outcome {
 	return o
 }
 
+func ordering(o Outcome) Outcome {
+	o.Ordered = true
+	return comparing(o)
+}
+
 func comparing(o Outcome) Outcome {
 	o.Sense, o.Compares = 0, true
 	return o
@@ -149,8 +154,10 @@ func (t *tracer) binary(v *ssa.BinOp, add func(ssa.Value, func(Outcome) Outcome)
 	}
 	how := vague
 	switch v.Op {
-	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+	case token.EQL, token.NEQ:
 		how = comparing
+	case token.LSS, token.LEQ, token.GTR, token.GEQ:
+		how = ordering
 	}
 	add(v.X, how)
 	add(v.Y, how)
@@ -231,7 +238,11 @@ func (t *tracer) call(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
 		switch b.Name() {
 		case "len", "cap":
 			add(v.Call.Args[0], func(o Outcome) Outcome {
-				o.Length = true
+				if o.Element {
+					o.Inside = true // another thing than how many keys there are
+				} else {
+					o.Length = true
+				}
 				return o
 			})
 		case "min", "max":

@@ -1,7 +1,10 @@
 // Package callee has halves that lie in functions that are called.
 package callee
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
 
 type item struct{ n int }
 
@@ -111,6 +114,25 @@ func (s *Store) Note(text string) {
 	if s.below() {
 		note() // ok: a limit that may be passed
 	}
+}
+
+func (s *Store) vacant(k string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.items[k]; ok {
+		return errors.New("there is one")
+	}
+	return nil
+}
+
+func (s *Store) Register(k string, i *item) error {
+	if err := s.vacant(k); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items[k] = i // want `is made`
+	return nil
 }
 
 func Fresh(k string) *Store {

@@ -233,3 +233,97 @@ func (b *Buffer) Oldest() []string {
 	defer b.mu.Unlock()
 	return b.log[:n] // ok: it only grows
 }
+
+type Max struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (m *Max) get() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.n
+}
+
+func (m *Max) Update(n int) {
+	if n > m.get() {
+		m.mu.Lock()
+		m.n = n // want `tests Max.n at line \d+ .*it is set at line`
+		m.mu.Unlock()
+	}
+}
+
+func (m *Max) Change(n int) {
+	if n != m.get() {
+		m.mu.Lock()
+		m.n = n // ok: the same if done twice
+		m.mu.Unlock()
+	}
+}
+
+func (m *Max) UpdateRight(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n > m.n {
+		m.n = n // ok
+	}
+}
+
+// Conns opens as many as it may; its first critical section serves some callers.
+type Conns struct {
+	mu    sync.Mutex
+	idle  []*int
+	open  int
+	limit int
+}
+
+func (c *Conns) Get() *int {
+	c.mu.Lock()
+	if n := len(c.idle); n > 0 {
+		v := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		return v
+	}
+	if c.open >= c.limit {
+		c.mu.Unlock()
+		return nil
+	}
+	c.mu.Unlock()
+	v := new(int)
+	c.mu.Lock()
+	c.open++ // want `is raised`
+	c.mu.Unlock()
+	return v
+}
+
+type Hub struct {
+	mu     sync.Mutex
+	topics map[string]map[int]bool
+}
+
+func (h *Hub) count(t string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.topics[t])
+}
+
+func (h *Hub) Join(t string, id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.topics[t] == nil {
+		h.topics[t] = map[int]bool{}
+	}
+	h.topics[t][id] = true
+}
+
+func (h *Hub) Leave(t string, id int) {
+	h.mu.Lock()
+	delete(h.topics[t], id)
+	h.mu.Unlock()
+	if h.count(t) == 0 {
+		h.mu.Lock()
+		delete(h.topics, t) // want `tests what Hub.topics holds for a key at line \d+ .* removed`
+		h.mu.Unlock()
+	}
+}
