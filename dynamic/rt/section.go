@@ -18,13 +18,18 @@ import "unsafe"
 //
 // A way out that calls nothing, such as a panic, leaves the section's record
 // behind. It is dropped at the goroutine's next entry or after a second, and
-// never judged: an end counts only in the activation that has entered.
+// never judged: an end counts only in the activation that has entered. Since a
+// panic may be what a split has led to, that a remote write has come is written
+// at once, and an end that only reads is judged before it does.
 //
 // Recursion: an inner activation's entry and ends are passed by; the section ends
-// where the outer one does.
+// where the outer one does. A circular section has one access as entry and end.
 //
-// A split is missed where the remote access is not monitored, or where its
-// goroutine looked at the filter before the section was published. Changed may
+// A split is missed where the remote access is not monitored, where its
+// goroutine looked at the filter before the section was published, or where
+// another section on the variable was open. A remote access counts from directly
+// before it happens: an owner that needs no lock for its end may come to that in
+// between. That makes a split of it that was none, but changed nothing. Changed may
 // be said falsely in one case: the section's own goroutine writes the variable
 // by code that is not monitored, while a monitored remote write comes too late
 // to be the cause. So no section may be opened whose goroutine hands out the
