@@ -1,0 +1,40 @@
+// Package testuselastleaves has it mended: one critical section.
+package testuselastleaves
+
+import "sync"
+
+// Hub has members by topic.
+type Hub struct {
+	mu     sync.Mutex
+	topics map[string]map[int]bool
+}
+
+// New makes an empty hub.
+func New() *Hub { return &Hub{topics: map[string]map[int]bool{}} }
+
+// Join adds a member.
+func (h *Hub) Join(topic string, id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.topics[topic] == nil {
+		h.topics[topic] = map[int]bool{}
+	}
+	h.topics[topic][id] = true
+}
+
+// Members tells how many there are.
+func (h *Hub) Members(topic string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.topics[topic])
+}
+
+// Leave removes a member, and the topic with the last one.
+func (h *Hub) Leave(topic string, id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.topics[topic], id)
+	if len(h.topics[topic]) == 0 {
+		delete(h.topics, topic)
+	}
+}

@@ -1,0 +1,52 @@
+// Package testusepool has a pool that counts a connection once it is made. IL2002.
+package testusepool
+
+import "sync"
+
+// Conn is a connection.
+type Conn struct{ n int }
+
+// Pool has at most max connections.
+type Pool struct {
+	mu        sync.Mutex
+	idle      []*Conn
+	open, max int
+}
+
+// New makes a pool.
+func New(max int) *Pool { return &Pool{max: max} }
+
+// Get gives an idle connection or a new one; nil if there are too many.
+func (p *Pool) Get() *Conn {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return c
+	}
+	full := p.open >= p.max // want IL2002 entry
+	p.mu.Unlock()
+	if full {
+		return nil
+	}
+	c := &Conn{}
+	p.mu.Lock()
+	p.open++ // want IL2002 end
+	p.mu.Unlock()
+	return c
+}
+
+// Put gives a connection back.
+func (p *Pool) Put(c *Conn) {
+	p.mu.Lock()
+	p.idle = append(p.idle, c)
+	p.mu.Unlock()
+}
+
+// Open tells how many connections there are.
+func (p *Pool) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open
+}
