@@ -88,6 +88,9 @@ func unproven(kind string, failed bool) string {
 	case kind == plan.Invariant:
 		return "predicted: the two accesses follow each other in the code, and no test that failed says that they belong together"
 	}
+	if kind == plan.UserSection {
+		return "predicted: the other goroutine was about to come in between when the section went on to its end; which of the two was first is not certain"
+	}
 	return "predicted: the section was split, but no run shows that this changed what the program does"
 }
 

@@ -35,7 +35,7 @@
 //
 // A section that was split is a finding: with the suspected one that it came
 // from, if there is one, whose id it keeps. It is confirmed where a user declared
-// the section; where an inferred one was split and the outcome was changed, or
+// the section and the remote access has certainly come in between; where an inferred one was split and the outcome was changed, or
 // its owner panicked inside; and where the test in which it was failed, which it
 // does not without noise. Access-interleaving invariants are only what programs
 // mostly do: they are confirmed where tests failed in no run but those that split

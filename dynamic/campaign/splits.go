@@ -47,7 +47,7 @@ func (s *sighting) rank() int {
 		return 3
 	case s.panicked != nil:
 		return 2
-	case s.failed:
+	case s.split.Between:
 		return 1
 	}
 	return 0
@@ -55,7 +55,8 @@ func (s *sighting) rank() int {
 
 // proves reports whether s is a bug whatever else the tests do.
 func (s *sighting) proves(section *plan.Section) bool {
-	return section.Kind == plan.UserSection || section.Kind != plan.Invariant && (s.split.Changed || s.panicked != nil)
+	certain := s.split.Changed || s.panicked != nil
+	return section.Kind == plan.UserSection && (s.split.Between || certain) || section.Kind != plan.Invariant && certain
 }
 
 // sight takes up a split, and reports whether it is the first that proves its

@@ -68,6 +68,11 @@ func TestStatusOfSplits(t *testing.T) {
 	always := func(changed bool) func(int) []evidence.Record {
 		return func(int) []evidence.Record { return []evidence.Record{splitRecord(changed)} }
 	}
+	between := func(int) []evidence.Record {
+		r := splitRecord(false)
+		r.Split.Between = true
+		return []evidence.Record{r}
+	}
 	once := func(run int) []evidence.Record {
 		if run > 1 {
 			return nil
@@ -86,7 +91,8 @@ func TestStatusOfSplits(t *testing.T) {
 		{"changed", plan.TestAndUse, []Outcome{Passed}, always(true), finding.Confirmed, finding.TestAndUse, false},
 		{"test failed", plan.TestAndUse, []Outcome{Failed}, always(false), finding.Confirmed, finding.TestAndUse, true},
 		{"timeout", plan.TestAndUse, []Outcome{TimedOut}, always(false), finding.Predicted, finding.TestAndUse, false},
-		{"declared", plan.UserSection, []Outcome{Passed}, always(false), finding.Confirmed, finding.Interleaved, false},
+		{"declared", plan.UserSection, []Outcome{Passed}, between, finding.Confirmed, finding.Interleaved, false},
+		{"declared, order not certain", plan.UserSection, []Outcome{Passed}, always(false), finding.Predicted, finding.Interleaved, false},
 		{"invariant", plan.Invariant, []Outcome{Passed}, always(true), finding.Predicted, finding.Interleaved, false},
 		{"invariant, failed", plan.Invariant, []Outcome{Failed, Passed}, once, finding.Confirmed, finding.Interleaved, true},
 		{"invariant, failed without a split too", plan.Invariant, []Outcome{Failed, Failed}, once, finding.Predicted, finding.Interleaved, true},

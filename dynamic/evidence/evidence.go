@@ -83,8 +83,11 @@ type SplitSection struct {
 	Changed bool `json:"changed"`
 	// Overturned says how: the entry's test would have come out otherwise at
 	// the end. Else what the other goroutine wrote was overwritten.
-	Overturned bool  `json:"overturned,omitempty"`
-	GapNS      int64 `json:"gap_ns"` // from before the entry to behind the end
+	Overturned bool `json:"overturned,omitempty"`
+	// Between says that the remote access has certainly happened before the end,
+	// and not only been about to.
+	Between bool  `json:"between,omitempty"`
+	GapNS   int64 `json:"gap_ns"` // from before the entry to behind the end
 }
 
 // Pattern names the interleaving as AVIO does: local, remote, local, such as

@@ -29,7 +29,8 @@ import "unsafe"
 // goroutine looked at the filter before the section was published, or where
 // another section on the variable was open. A remote access counts from directly
 // before it happens: an owner that needs no lock for its end may come to that in
-// between. That makes a split of it that was none, but changed nothing. Changed may
+// between. Only a split that changed something, or is said to be between, is
+// certainly none of these. Changed may
 // be said falsely in one case: the section's own goroutine writes the variable
 // by code that is not monitored, while a monitored remote write comes too late
 // to be the cause. So no section may be opened whose goroutine hands out the

@@ -61,6 +61,14 @@ func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
 	return unknownEffect
 }
 
+// between reports whether r has certainly happened before the end, and not only been
+// about to: its goroutine has come by again, or the variable holds another value.
+// requires: out.mu.
+func (o *opened) between(r *remoteAccess) bool {
+	own := o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
+	return r.past || r.mode&writes != 0 && !own && o.value.known && o.lastValue.known && o.value != o.lastValue
+}
+
 // ends counts how often sections came to their ends, in a hash table; guarded
 // by out.mu.
 var ends [4096]struct {

@@ -19,6 +19,9 @@ func writeSplit(o *opened, r *remoteAccess, did effect) {
 	if did == overturned {
 		b = append(b, `,"overturned":true`...)
 	}
+	if o.between(r) {
+		b = append(b, `,"between":true`...)
+	}
 	b = appendField(b, `,"gap_ns":`, uint64(nanotime()-o.since))
 	b = append(b, `,"entry":`...)
 	b = append(appendSide(b, &o.entry, o.entryText), '}')
@@ -82,9 +85,12 @@ func readSections() (problem string) {
 // end, with this outcome, has not been written yet. requires: out.mu.
 func newSplit(o *opened, r *remoteAccess, did effect) bool {
 	const marks = 1 << 63 // pairs of sites do not have it
-	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<1
+	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<2
 	if did != unknownEffect {
 		key ^= 1
+	}
+	if o.between(r) {
+		key ^= 2
 	}
 	key |= marks
 	p := pairPlace(key)

@@ -75,7 +75,8 @@ type owned struct {
 // remoteAccess is an access of another goroutine to the variable of a section.
 type remoteAccess struct {
 	access
-	n    int // bytes of its stack's text; 0 is none seen
+	n    int  // bytes of its stack's text; 0 is none seen
+	past bool // its goroutine has come by again, so that it has happened
 	text [stackMax]byte
 }
 
@@ -259,11 +260,16 @@ func (o *opened) own(a *access) {
 func (o *opened) suspect(a *access) {
 	out.mu.lock()
 	defer out.mu.unlock()
+	for i := range o.remote {
+		if r := &o.remote[i]; r.n != 0 && r.goid == a.goid && o.is(inside) {
+			r.past = true
+		}
+	}
 	r, seq := &o.remote[a.mode&writes], o.seq.Load()
 	if r.n != 0 || !o.is(inside) || !o.meets(a) {
 		return
 	}
-	r.access = *a
+	r.access, r.past = *a, false
 	n := runtime.Stack(r.text[:], false)
 	if o.seq.Load() == seq && o.is(inside) { // else the owner went on meanwhile
 		r.n = n
