@@ -31,7 +31,7 @@ type program struct {
 	methods   map[int][]*ssa.Function // by the id of their receiver
 	ctx       contexts
 	entered   map[*ssa.Function]bool // code that we do not see may call it
-	printers  map[*ssa.Function]bool // printing may call it
+	anytime   map[*ssa.Function]bool // printing or the runtime may call it, with what is known
 	globals   map[*ssa.Global]*globalUse
 	// What there is between seen and unseen code.
 	left         map[int]bool           // ids of types of which unseen code has objects
@@ -42,7 +42,7 @@ type program struct {
 	byName       bool // methods are called, or functions made, by reflection
 	touched      map[types.Type]marks
 
-	changed bool            // entered or printers has grown
+	changed bool            // entered or anytime has grown
 	live    []*ssa.Function // somebody runs them
 	built   int             // so many of them are in the graph
 	took    []Step
@@ -65,12 +65,12 @@ func Analyze(p *load.Program, o Options) *Result {
 	began := time.Now()
 	a := &program{
 		flows: newFlows(), loaded: p, opts: o,
-		methods: map[int][]*ssa.Function{}, entered: map[*ssa.Function]bool{}, printers: map[*ssa.Function]bool{},
+		methods: map[int][]*ssa.Function{}, entered: map[*ssa.Function]bool{}, anytime: map[*ssa.Function]bool{},
 		globals: map[*ssa.Global]*globalUse{},
 		left:    map[int]bool{}, offered: map[*ssa.Function]bool{}, doors: map[doorKey]*door{}, unseenCalls: map[ssa.CallInstruction]bool{},
 		touched: map[types.Type]marks{},
 	}
-	a.unseen = a.callUnseen
+	a.unseen, a.runs = a.callUnseen, a.runAnytime
 	a.graph.grow, a.graph.marked = a.growMarks, a.noteMarks
 	done := func(what string) { a.took = append(a.took, Step{what, time.Since(began)}) }
 	a.reach()
@@ -93,6 +93,9 @@ func (a *program) reach() {
 	}
 	for fn := range a.enterable() {
 		roots = append(roots, fn)
+	}
+	for _, fn := range a.loaded.Linked {
+		roots = append(roots, fn) // it runs only if somebody calls it
 	}
 	if len(roots) == 0 {
 		return
@@ -144,12 +147,22 @@ func (a *program) callGraph() {
 					if static := call.Common().StaticCallee(); static != nil && !slices.Contains(a.ctx.to[call], static) {
 						a.ctx.to[call] = append(a.ctx.to[call], static)
 					}
+					a.follow(call)
 				}
 			}
 		}
 	}
 	a.ctx.findBeside(a.reachable)
 	a.beside = a.ctx.beside
+}
+
+// follow puts functions in the place of those without a body that stand for them.
+func (a *program) follow(call ssa.CallInstruction) {
+	for i, fn := range a.ctx.to[call] {
+		if target := a.loaded.Linked[fn]; target != nil {
+			a.ctx.to[call][i] = target
+		}
+	}
 }
 
 // captures finds what closures capture.
@@ -235,7 +248,7 @@ func (a *program) spreadContexts() {
 	for fn := range a.entered {
 		a.ctx.add(fn, anyone)
 	}
-	for fn := range a.printers { // whoever prints
+	for fn := range a.anytime {
 		a.ctx.add(fn, anyone)
 	}
 	a.spreadDoors()
@@ -261,15 +274,19 @@ func (a *program) shareGlobals() {
 
 // growMarks says what follows for the objects that a node of type t leads to.
 func (a *program) growMarks(n node, t types.Type, m marks) {
+	within := a.within(t)
+	if a.list[n] && isList(t) {
+		within = []*place{a.lists.elem(n, t.Underlying().(*types.Slice).Elem())}
+	}
 	if c := contentMarks(m); c != 0 {
-		for _, p := range a.within(t) {
+		for _, p := range within {
 			a.graph.mark(p.contents, c)
 		}
 	}
 	if types.IsInterface(t) {
 		return
 	}
-	a.touch(t, m)
+	a.touch(t, within, m)
 	if m&(leaves|typeKnown) != 0 {
 		a.leave(t)
 	}
@@ -280,8 +297,9 @@ func (a *program) growMarks(n node, t types.Type, m marks) {
 
 // touch notes what unseen code, and code that prints, may do to what a value
 // of type t leads to. Marks do not tell it of what holds no pointers.
-func (a *program) touch(t types.Type, m marks) {
-	if m &= leaves | unknown | printed; m&^a.touched[t] == 0 {
+func (a *program) touch(t types.Type, within []*place, m marks) {
+	m &= leaves | unknown | printed
+	if m == 0 || m&^a.touched[t] == 0 && !isList(t) {
 		return
 	}
 	a.touched[t] |= m
@@ -289,7 +307,7 @@ func (a *program) touch(t types.Type, m marks) {
 	if m&(leaves|unknown) != 0 {
 		by.writes = anyone
 	}
-	for _, p := range a.within(t) {
+	for _, p := range within {
 		p.outside.add(by)
 		for _, part := range a.whole(p.typ) {
 			part.outside.add(by)
@@ -306,9 +324,14 @@ func (a *program) print(n node, t types.Type) {
 		if types.Identical(fn.Params[0].Type(), t) {
 			a.connect(n, a.node(fn.Params[0]), flow)
 		}
-		if !a.printers[fn] {
-			a.printers[fn], a.changed = true, true
-		}
+		a.runAnytime(fn)
+	}
+}
+
+// runAnytime: code that prints, or the runtime, calls fn, in whatever goroutine.
+func (a *program) runAnytime(fn *ssa.Function) {
+	if !a.anytime[fn] {
+		a.anytime[fn], a.changed = true, true
 	}
 }
 

@@ -87,7 +87,7 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 	if call.Common().IsInvoke() {
 		args = append([]ssa.Value{call.Common().Value}, args...)
 	}
-	if readsExitCode(call) {
+	if harmless(call) {
 		return
 	}
 	m := modelOf(fn)
@@ -96,6 +96,10 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 	}
 	if m == unseenCode && packagePath(call.Parent()) == "errors" {
 		return // the target of As, which has a model
+	}
+	if looksOnly(call) {
+		f.mark(f.node(args[0]), printed) // without the calls
+		return
 	}
 	if m.apply != nil {
 		m.apply(f, call, args)
@@ -138,6 +142,9 @@ func (f *flows) builtin(call ssa.CallInstruction, b *ssa.Builtin) {
 		}
 		f.connect(f.node(args[0]), f.node(v), flow)
 		f.setObject(f.node(v)) // the elements may have moved
+		f.appended(args[1], v)
+	case "copy":
+		f.appended(args[1], args[0])
 	case "recover":
 		if v != nil {
 			f.connect(f.panics, f.node(v), flow)
@@ -155,12 +162,12 @@ func (f *flows) unsafeBuiltin(v *ssa.Call, x ssa.Value) {
 		return
 	}
 	f.connect(f.node(x), f.node(v), flow)
-	for _, t := range []types.Type{x.Type(), v.Type()} {
-		switch u := t.Underlying().(type) {
+	for _, side := range []ssa.Value{x, v} {
+		switch u := side.Type().Underlying().(type) {
 		case *types.Pointer:
 			f.merge(f.elem(u.Elem()), f.deref(u.Elem()))
 		case *types.Slice:
-			f.merge(f.elem(u.Elem()), f.deref(u.Elem()))
+			f.merge(f.elemOf(side), f.deref(u.Elem()))
 		default: // unsafe.Pointer, or the bytes of a string
 			f.mark(f.node(v), unknown)
 			f.mark(f.node(x), leaves)

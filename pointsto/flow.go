@@ -18,6 +18,7 @@ type flows struct {
 	*graph
 	*places
 	*boxes
+	lists   *lists
 	nodes   map[ssa.Value]node
 	parts   map[part]node
 	bound   map[*ssa.FreeVar]ssa.Value // what closures capture; nil where there are several
@@ -26,14 +27,17 @@ type flows struct {
 	functions map[node]*ssa.Function
 	// beside are tests that run in parallel to others.
 	beside map[*ssa.Function]bool
+	// runs is called for functions that the runtime calls.
+	runs func(*ssa.Function)
 	// unseen is called for calls of what code has given that we do not see.
 	unseen func(ssa.CallInstruction)
 }
 
 func newFlows() *flows {
 	g := new(graph)
+	ps := newPlaces(g)
 	return &flows{
-		graph: g, places: newPlaces(g), boxes: newBoxes(g),
+		graph: g, places: ps, boxes: newBoxes(g), lists: newLists(ps),
 		nodes: map[ssa.Value]node{}, parts: map[part]node{},
 		bound: map[*ssa.FreeVar]ssa.Value{}, functions: map[node]*ssa.Function{},
 		dynamic: map[node][]ssa.CallInstruction{},
@@ -105,7 +109,7 @@ func (f *flows) at(addr ssa.Value) *place {
 	case *ssa.FieldAddr:
 		return f.field(deref(addr.X.Type()), addr.Field)
 	case *ssa.IndexAddr:
-		return f.elem(deref(addr.Type()))
+		return f.elemOf(addr.X)
 	case *ssa.Global, *ssa.Alloc:
 		if p := f.variable(addr); p != nil {
 			return p
@@ -260,8 +264,9 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 		f.connect(f.node(v.X), f.node(v), flow)
 	case *ssa.SliceToArrayPointer:
 		f.connect(f.node(v.X), f.node(v), flow)
+		f.merge(f.elemOf(v.X), f.elemOf(v))
 	case *ssa.Slice:
-		f.connect(f.node(v.X), f.node(v), flow)
+		f.slice(v)
 	case *ssa.MakeInterface:
 		f.connect(f.node(v.X), f.box(f.id(v.X.Type()), v.X.Type()), flow)
 		f.connect(f.node(v.X), f.node(v), flow)

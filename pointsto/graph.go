@@ -17,7 +17,7 @@ const (
 	// leaves: it may come to code that we do not see.
 	leaves
 	// printed: it may come to code that reads it by reflection and calls its
-	// String, Error and the like, and keeps nothing.
+	// String, Error, MarshalJSON and the like, and keeps nothing.
 	printed
 	// typeKnown: code that we do not see may make objects of its type.
 	typeKnown
@@ -59,6 +59,10 @@ type graph struct {
 	out, in []int32
 	edges   []edge
 	work    []event
+	list    []bool // the node is a slice of interfaces
+
+	// joined is called for lists between which values flow.
+	joined func(a, b node)
 
 	// grow is called for marks that a node of a type has just been given.
 	grow func(n node, t types.Type, m marks)
@@ -79,6 +83,7 @@ func (g *graph) add(t types.Type) node {
 	g.cell = append(g.cell, none)
 	g.out, g.in = append(g.out, -1), append(g.in, -1)
 	g.types = append(g.types, nil)
+	g.list = append(g.list, t != nil && isList(t))
 	if t != nil {
 		g.types[n] = []types.Type{t}
 	}
@@ -122,6 +127,9 @@ func (g *graph) connect(from, to node, k kind) {
 	i := int32(len(g.edges))
 	g.edges = append(g.edges, edge{from, to, k, g.out[from], g.in[to]})
 	g.out[from], g.in[to] = i, i
+	if k == flow && g.list[from] && g.list[to] {
+		g.joined(from, to)
+	}
 	g.mark(to, g.marks[from]&forward&through[k])
 	g.mark(from, g.marks[to]&backward&through[k])
 }

@@ -237,10 +237,10 @@ func (p *program) behind(acc access) (location, bool) {
 	n := p.node(acc.value)
 	switch u := acc.value.Type().Underlying().(type) {
 	case *types.Slice:
-		return location{[]node{n}, p.withParts(p.elem(u.Elem()), u.Elem())}, true
+		return location{[]node{n}, p.withParts(p.elemOf(acc.value), u.Elem())}, true
 	case *types.Pointer:
 		if a, ok := u.Elem().Underlying().(*types.Array); ok {
-			return location{[]node{n}, p.withParts(p.elem(a.Elem()), a.Elem())}, true
+			return location{[]node{n}, p.withParts(p.elemOf(acc.value), a.Elem())}, true
 		}
 		return location{[]node{n}, p.withParts(p.deref(u.Elem()), u.Elem())}, true
 	}

@@ -46,6 +46,9 @@ var models = map[string]*model{
 	"internal/abi.TypeOf":         {apply: nothing},
 	"sync.poolRaceAddr":           {apply: nothing},
 	"runtime.KeepAlive":           {apply: nothing},
+	// Calls a function with the object, or with another one.
+	"runtime.SetFinalizer":     {apply: finalizer(0)},
+	"runtime.AddCleanup[T, S]": {apply: finalizer(2)},
 	// Stores the error, or one in its chain, if it has the target's type.
 	"errors.As": {also: asTarget, written: []int{1}},
 	// Reads; calls no methods, which printing would.
@@ -62,6 +65,8 @@ var models = map[string]*model{
 	"(*fmt.pp).doPrint":   {apply: prints},
 	"(*fmt.pp).doPrintln": {apply: prints},
 	"(*fmt.pp).doPrintf":  {apply: prints},
+	// Reads by reflection, calls MarshalJSON and MarshalText.
+	"(*encoding/json.encodeState).marshal": {apply: marshals},
 	// A typed cell behind an unsafe.Pointer.
 	"(*sync/atomic.Pointer[T]).Load":           {apply: pointerLoad, read: []int{0}},
 	"(*sync/atomic.Pointer[T]).Store":          {apply: pointerStore, written: []int{0}},
@@ -189,9 +194,7 @@ func addressOnly(conv ssa.Instruction) bool {
 
 func leaveAll(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.leaveBy(call) }
 
-func nothing(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
-	f.resultsFrom(call, func(_ int, n node) { f.setObject(n) })
-}
+func nothing(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.setObjects(call) }
 
 // sharedResult: the result is an object that others have too.
 func sharedResult(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
@@ -208,6 +211,42 @@ func asTarget(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 		return
 	}
 	f.leaveBy(call)
+}
+
+// finalizer: the second argument is a function that a goroutine of the runtime
+// calls with argument i. It comes after all that is done with the object, but
+// not after what is done with those that it leads to.
+func finalizer(i int) func(*flows, ssa.CallInstruction, []ssa.Value) {
+	return func(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+		f.setObjects(call)
+		fn := functionOf(boxedIn(args[1]))
+		if fn == nil || len(fn.Params) != 1 {
+			f.mark(f.node(args[1]), leaves)
+			f.mark(f.node(args[i]), leaves)
+			return
+		}
+		f.mark(f.node(boxedIn(args[1])), reaches)
+		f.mark(f.node(boxedIn(args[i])), reaches)
+		f.connect(f.node(boxedIn(args[i])), f.node(fn.Params[0]), flow)
+		f.runs(fn)
+	}
+}
+
+// functionOf gives the function that v is, or is a closure of, if that is seen.
+func functionOf(v ssa.Value) *ssa.Function {
+	switch v := v.(type) {
+	case *ssa.Function:
+		return v
+	case *ssa.MakeClosure:
+		return v.Fn.(*ssa.Function)
+	case *ssa.ChangeType:
+		return functionOf(v.X)
+	}
+	return nil
+}
+
+func (f *flows) setObjects(call ssa.CallInstruction) {
+	f.resultsFrom(call, func(_ int, n node) { f.setObject(n) })
 }
 
 func typeLeaves(f *flows, call ssa.CallInstruction, args []ssa.Value) {
@@ -231,6 +270,12 @@ func identity(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 // prints: the last argument is a list of what is to be printed.
 func prints(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
 	f.mark(f.node(args[len(args)-1]), printed)
+}
+
+// marshals: the second argument is what is encoded.
+func marshals(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+	f.mark(f.node(args[1]), printed)
+	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
 }
 
 func printsAll(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
@@ -262,16 +307,22 @@ func pointerStore(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) { f.connect(cell, n, flow) })
 }
 
-// readsExitCode: the go command's main function of a test that has a TestMain
-// looks by reflection at the exit code that it has left.
-func readsExitCode(call ssa.CallInstruction) bool {
+// harmless reports whether a call of reflect.ValueOf is one of two of the test
+// framework: the main function of a test that has a TestMain looks at the exit
+// code that it has left, and a fuzz test's function is handed its T, of which
+// that function knows no more than of any other.
+func harmless(call ssa.CallInstruction) bool {
 	fn := call.Common().StaticCallee()
-	return fn != nil && fn.String() == "reflect.ValueOf" && call.Parent().Name() == "main" &&
-		strings.HasSuffix(packagePath(call.Parent()), ".test")
+	if fn == nil || fn.String() != "reflect.ValueOf" {
+		return false
+	}
+	path := packagePath(call.Parent())
+	return call.Parent().Name() == "main" && strings.HasSuffix(path, ".test") ||
+		path == "testing" && boxedIn(call.Common().Args[0]).Type().String() == "*testing.T"
 }
 
-// printMethods are those that printing calls.
-var printMethods = []string{"String", "Error", "GoString", "Format"}
+// printMethods are those that printing and encoding call.
+var printMethods = []string{"String", "Error", "GoString", "Format", "MarshalJSON", "MarshalText"}
 
 // runsAtOnce reports whether a go statement is one of package testing, which
 // then waits for what it has started.

@@ -3,6 +3,8 @@ package pointsto
 import (
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -13,7 +15,7 @@ func (a *program) countUses() {
 	for _, fn := range a.live {
 		a.usesIn(fn, a.ctx.of[fn])
 	}
-	for _, p := range a.all() {
+	for _, p := range append(a.all(), slices.Collect(maps.Values(a.lists.elems))...) {
 		p.find().uses.add(p.outside)
 		// Code that we do not see reads and writes what it has.
 		if a.has(p.contents, unknown|leaves) {
@@ -128,7 +130,7 @@ func (a *program) usePointee(v ssa.Value, ctx context, write bool) {
 	}
 	switch u := v.Type().Underlying().(type) {
 	case *types.Slice:
-		a.elem(u.Elem()).note(ctx, write)
+		a.elemOf(v).note(ctx, write)
 		for _, p := range a.whole(u.Elem()) {
 			p.note(ctx, write)
 		}

@@ -50,6 +50,9 @@ type Program struct {
 	// in other languages, or of packages that do not import them, may call by
 	// the name that a linkname or export directive gives them.
 	Called []*ssa.Function
+	// Linked are functions without a body that stand for others by a linkname
+	// directive.
+	Linked map[*ssa.Function]*ssa.Function
 	// Files and Lines count what was type-checked, dependencies included.
 	Files, Lines int
 }
@@ -81,7 +84,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	if err := errors.Join(firstError(initial), ctx.Err()); err != nil {
 		return nil, err
 	}
-	p := new(Program)
+	p := &Program{Linked: map[*ssa.Function]*ssa.Function{}}
 	var pkgs []*ssa.Package
 	p.SSA, pkgs = ssautil.AllPackages(initial, ssa.InstantiateGenerics)
 	for i, pkg := range initial {
@@ -121,8 +124,8 @@ func (p *Program) add(pkg *packages.Package, root string) {
 	}
 	own := pkg.Module != nil && pkg.Module.Main
 	built := p.SSA.Package(pkg.Types)
-	if built != nil && pkg.Module != nil {
-		p.addCalled(pkg, built)
+	if built != nil {
+		p.directives(pkg, built)
 	}
 	if !own || built == nil || strings.HasSuffix(pkg.ID, ".test") {
 		return
@@ -141,7 +144,8 @@ func (p *Program) add(pkg *packages.Package, root string) {
 	p.Own = append(p.Own, q)
 }
 
-func (p *Program) addCalled(pkg *packages.Package, built *ssa.Package) {
+// directives reads those that connect functions by their names.
+func (p *Program) directives(pkg *packages.Package, built *ssa.Package) {
 	for _, f := range pkg.Syntax {
 		for _, group := range f.Comments {
 			for _, c := range group.List {
@@ -150,9 +154,33 @@ func (p *Program) addCalled(pkg *packages.Package, built *ssa.Package) {
 					continue
 				}
 				if fn := built.Func(word[1]); fn != nil {
-					p.Called = append(p.Called, fn)
+					p.directive(fn, word[2:], pkg.Module != nil)
 				}
 			}
+		}
+	}
+}
+
+// directive: fn bears a name that others may call it by, or that of another
+// function. Names of the standard library are for the runtime.
+func (p *Program) directive(fn *ssa.Function, name []string, named bool) {
+	decl, _ := fn.Syntax().(*ast.FuncDecl)
+	if decl == nil || decl.Body != nil {
+		if named {
+			p.Called = append(p.Called, fn)
+		}
+		return
+	}
+	if len(name) == 0 {
+		return
+	}
+	dot := strings.LastIndexByte(name[0], '.')
+	if dot < 0 {
+		return
+	}
+	if other := p.SSA.ImportedPackage(name[0][:dot]); other != nil {
+		if target := other.Func(name[0][dot+1:]); target != nil && target != fn {
+			p.Linked[fn] = target
 		}
 	}
 }
