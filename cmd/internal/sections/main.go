@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 type options struct {
@@ -60,7 +62,12 @@ func run(ctx context.Context, o options) (wrong int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := measure(ctx, o, pairs); err != nil {
+	if len(pairs) > 0 {
+		err = measure(ctx, o, pairs)
+	} else if !o.modules || !slices.ContainsFunc(modules, func(m module) bool { return strings.Contains(m.path, o.match) }) {
+		err = fmt.Errorf("no pair or module …%s…", o.match)
+	}
+	if err != nil {
 		return 0, err
 	}
 	for i := range pairs {

@@ -57,9 +57,6 @@ func findPairs(dir, match string) ([]pair, error) {
 		}
 		pairs = append(pairs, p)
 	}
-	if len(pairs) == 0 {
-		return nil, fmt.Errorf("no pair …%s… in %s", match, dir)
-	}
 	return pairs, nil
 }
 

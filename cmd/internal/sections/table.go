@@ -20,6 +20,9 @@ func document(o options, pairs []pair, refined []refinement) string {
 }
 
 func writePairs(b *strings.Builder, o options, pairs []pair) {
+	if len(pairs) == 0 {
+		return
+	}
 	b.WriteString("## What is found\n\n")
 	b.WriteString("The programs are those of `testdata/sections`: each bug twice, as it is and mended.\n\n")
 	b.WriteString("- **check**: whether `interlock check` suspects the wrong program, under the code that is expected\n")
