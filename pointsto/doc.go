@@ -7,16 +7,16 @@
 // graph to begin with, whom its calls may call. The flow of pointers through
 // that code is a graph: a node is a value, or the contents of a place, and a
 // place is a class of memory locations: a field of a named type (for generic
-// types, of an instance), the elements of slices of one type, a variable.
-// Fields are told apart by their type and not by their object, so the graph
-// needs no points-to sets: all questions are about paths in it (an
-// inclusion-based analysis whose places are unified, after Steensgaard, only
-// where pointers to them are kept). Marks run along the edges: against the
-// flow those that say where an object may go to, with the flow what it may be.
-// What a started goroutine gets is shared, and so is all that can be reached
-// from it. Contexts (initialisation, the main goroutine, started ones) run
-// along the calls and say which code may run beside which; tests follow each
-// other unless they call T.Parallel.
+// types, of an instance), the elements of slices of one type (of interfaces: of
+// the slices between which values flow), a variable. Fields are told apart by
+// their type and not by their object, so the graph needs no points-to sets: all
+// questions are about paths in it (an inclusion-based analysis whose places are
+// unified, after Steensgaard, only where pointers to them are kept). Marks run
+// along the edges: against the flow those that say where an object may go to,
+// with the flow what it may be. What a started goroutine gets is shared, and so
+// is all that can be reached from it. Contexts (initialisation, the main
+// goroutine, started ones) run along the calls and say which code may run
+// beside which; tests follow each other unless they call T.Parallel.
 //
 // Three things make a site one that needs no monitor: no second goroutine can
 // reach its object; all goroutines that access its variable, on shared

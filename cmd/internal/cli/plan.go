@@ -27,7 +27,7 @@ module's root, or to the folder of go.work if one is in force.`,
 	flags: func(fs *flag.FlagSet, o *options) {
 		sectionsFlag(fs, o, defaultSections)
 		depsFlag(fs, o)
-		wholeFlag(fs, o, "accesses are not monitored where no two goroutines can meet")
+		wholeFlag(fs, o, "accesses are not monitored where no two goroutines\ncan meet, nor, but for a tenth of the variables, another one with each seed, where the same lock is always held")
 		o.format = "text"
 		fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {
 			o.format = s

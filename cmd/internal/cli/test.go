@@ -40,7 +40,7 @@ without noise, which one run before all others measures.`,
 		campaignFlags(fs, o)
 		sectionsFlag(fs, o, defaultSections)
 		depsFlag(fs, o)
-		wholeFlag(fs, o, "accesses are not monitored where no two goroutines can meet")
+		wholeFlag(fs, o, "accesses are not monitored where no two goroutines\ncan meet, nor, but for a tenth of the variables, another one with each seed, where the same lock is always held")
 		fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root\n(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
 		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 	},
