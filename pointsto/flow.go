@@ -255,7 +255,7 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 		}
 	case *ssa.ChangeType:
 		f.connect(f.node(v.X), f.node(v), flow)
-		f.mergeStructs(deref(v.X.Type()), deref(v.Type()), 0)
+		f.mergeTypes(v.X.Type(), v.Type(), 0)
 	case *ssa.Convert:
 		f.convert(v, v.X)
 	case *ssa.MultiConvert:
@@ -426,7 +426,7 @@ func (f *flows) convert(v, x ssa.Value) {
 			}
 		}
 		f.connect(f.node(x), f.node(v), flow)
-		f.mergeStructs(deref(x.Type()), deref(v.Type()), 0)
+		f.mergeTypes(x.Type(), v.Type(), 0)
 	}
 }
 

@@ -164,17 +164,47 @@ func (ps *places) merge(a, b *place) {
 	a.same = b
 }
 
-// mergeStructs makes one of the fields of two struct types between which
-// values, or pointers to them, are converted.
-func (ps *places) mergeStructs(t, u types.Type, depth int) {
-	a, ok := t.Underlying().(*types.Struct)
-	b, alike := u.Underlying().(*types.Struct)
-	if !ok || !alike || a.NumFields() != b.NumFields() || depth > 8 {
+// mergeTypes makes one of the places of two types between which values are
+// converted: their names, and the tags of their fields, may differ.
+func (ps *places) mergeTypes(t, u types.Type, depth int) {
+	if depth > 8 || types.Identical(t, u) {
 		return
 	}
-	for i := range a.NumFields() {
-		ps.merge(ps.field(t, i), ps.field(u, i))
-		ps.mergeStructs(a.Field(i).Type(), b.Field(i).Type(), depth+1)
+	switch a := t.Underlying().(type) {
+	case *types.Struct:
+		if b, ok := u.Underlying().(*types.Struct); ok && a.NumFields() == b.NumFields() {
+			for i := range a.NumFields() {
+				ps.merge(ps.field(t, i), ps.field(u, i))
+				ps.mergeTypes(a.Field(i).Type(), b.Field(i).Type(), depth+1)
+			}
+		}
+	case *types.Pointer:
+		if b, ok := u.Underlying().(*types.Pointer); ok {
+			ps.merge(ps.deref(a.Elem()), ps.deref(b.Elem()))
+			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
+		}
+	case *types.Slice:
+		if b, ok := u.Underlying().(*types.Slice); ok {
+			ps.merge(ps.elem(a.Elem()), ps.elem(b.Elem()))
+			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
+		}
+	case *types.Array:
+		if b, ok := u.Underlying().(*types.Array); ok {
+			ps.merge(ps.elem(a.Elem()), ps.elem(b.Elem()))
+			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
+		}
+	case *types.Map:
+		if b, ok := u.Underlying().(*types.Map); ok {
+			ps.merge(ps.mapKey(a), ps.mapKey(b))
+			ps.merge(ps.mapVal(a), ps.mapVal(b))
+			ps.mergeTypes(a.Key(), b.Key(), depth+1)
+			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
+		}
+	case *types.Chan:
+		if b, ok := u.Underlying().(*types.Chan); ok {
+			ps.merge(ps.messages(a), ps.messages(b))
+			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
+		}
 	}
 }
 
