@@ -218,31 +218,32 @@ func TestKnown(t *testing.T) {
 
 // Noise keeps to its budget: 200 ms and so many percent of the plain time.
 func TestBudget(t *testing.T) {
-	for _, c := range []struct {
-		noise string
-		most  time.Duration // plain: 100 ms and what the machine adds
-	}{
-		{"budget=0", 450 * time.Millisecond},
-		{"budget=200,strength=3000", 700 * time.Millisecond},
-	} {
-		t.Run(c.noise, func(t *testing.T) {
-			best := time.Hour
-			for seed := range 3 { // a loaded machine is slow at times
-				r := (&run{program: "cleanManySites", seed: seed, env: []string{"INTERLOCK_NOISE=" + c.noise}}).do(t)
-				best = min(best, r.wall)
-				if s := r.stats().Counters; s.Windows == 0 || s.OverBudget == 0 {
-					t.Errorf("counters %+v, want windows held and some refused", s)
+	// A loaded machine is slow at times: the best of some runs counts.
+	best := func(noise string, check func(evidence.Record)) time.Duration {
+		best := time.Hour
+		for seed := range 3 {
+			r := (&run{program: "cleanManySites", seed: seed, env: []string{"INTERLOCK_NOISE=" + noise}}).do(t)
+			best = min(best, r.wall)
+			check(r.stats())
+		}
+		return best
+	}
+	plain := best("prob=0", func(s evidence.Record) {
+		if n := s.Counters.Windows; n != 0 {
+			t.Errorf("%d windows with prob=0", n)
+		}
+	})
+	for noise, times := range map[string]time.Duration{"budget=0": 1, "budget=200,strength=3000": 3} {
+		t.Run(noise, func(t *testing.T) {
+			took := best(noise, func(s evidence.Record) {
+				if s.Counters.Windows == 0 || s.Counters.OverBudget == 0 {
+					t.Errorf("counters %+v, want windows held and some refused", s.Counters)
 				}
-			}
-			t.Logf("took %v", best)
-			if best > c.most {
-				t.Errorf("took %v, want at most %v", best, c.most)
+			})
+			if most := times*plain + 350*time.Millisecond; took > most {
+				t.Errorf("took %v where the plain run takes %v, want at most %v", took, plain, most)
 			}
 		})
-	}
-	r := (&run{program: "cleanManySites", env: []string{"INTERLOCK_NOISE=prob=0"}}).do(t)
-	if n := r.stats().Counters.Windows; n != 0 {
-		t.Errorf("%d windows with prob=0", n)
 	}
 }
 
