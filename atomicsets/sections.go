@@ -122,7 +122,7 @@ func (at index) section(f *finding.Finding, from *finding.Section) (plan.Section
 	for _, e := range from.More {
 		at.addEnd(&s, e.Position, e.Call, e.Allows)
 	}
-	s.Name = sectionName(&s, f.Variable.Name)
+	s.Name = sectionName(&s, entry.Variable.Name)
 	return s, len(s.Ends) > 0
 }
 

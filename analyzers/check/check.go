@@ -89,7 +89,7 @@ func (r *Reporter) message(f *finding.Finding) string {
 // add puts f in the result, or its places into the finding that is there for
 // the variable, or for another field of the struct in the same function:
 // people judge and mend these as a whole. (Each place has a diagnostic of its
-// own. Sections on different variables stay apart.)
+// own.)
 func (r *Reporter) add(f *finding.Finding) {
 	for _, g := range r.result.Findings {
 		if (g.Section == nil) != (f.Section == nil) || len(f.Accesses) == 0 || len(g.Accesses) == 0 {
@@ -101,13 +101,10 @@ func (r *Reporter) add(f *finding.Finding) {
 		case g.Variable == f.Variable:
 			g.Accesses = append(g.Accesses, a)
 			g.Notes = append(g.Notes, fmt.Sprintf("also %s %s", a.Mode, place))
-			if f.Section != nil {
-				also := *f.Section
-				also.Function = cmp.Or(also.Function, a.Function)
-				g.Section.Also = append(g.Section.Also, also)
-			}
+			takeSection(g, f)
 			return
-		case f.Section == nil && siblings(f, g):
+		case siblings(f, g):
+			takeSection(g, f)
 			g.Accesses = append(g.Accesses, f.Accesses...)
 			g.Notes = append(g.Notes, fmt.Sprintf("the same goes for %s %s", ShortName(f.Variable), place))
 			return
@@ -117,12 +114,21 @@ func (r *Reporter) add(f *finding.Finding) {
 	r.result.Findings = append(r.result.Findings, f)
 }
 
+// takeSection has g speak of f's section too, if there is one.
+func takeSection(g, f *finding.Finding) {
+	if f.Section != nil {
+		also := *f.Section
+		also.Function = cmp.Or(also.Function, f.Accesses[0].Function)
+		g.Section.Also = append(g.Section.Also, also)
+	}
+}
+
 // siblings: f says of another field of the same struct, or of what is reached
 // through g's variable, what g says, and of the same function.
 func siblings(f, g *finding.Finding) bool {
 	v, w := f.Variable, g.Variable
 	if f.Accesses[0].Function != g.Accesses[0].Function ||
-		strings.TrimPrefix(f.Title, ShortName(v)) != strings.TrimPrefix(g.Title, ShortName(w)) {
+		strings.Replace(f.Title, ShortName(v), "", 1) != strings.Replace(g.Title, ShortName(w), "", 1) {
 		return false
 	}
 	sameStruct := v.Type != "" && v.Package == w.Package && v.Type == w.Type && v.Kind == w.Kind

@@ -65,7 +65,7 @@ func sections(list *accesses.List) []section {
 	}
 	for _, fn := range list.Prog.Funcs {
 		for _, st := range byFn[fn] {
-			if s, ok := sectionTo(st, byFn[fn]); ok && list.Counts(st) && st.Owner == ownership.Shared && !st.SetUp {
+			if s, ok := sectionTo(st, byFn[fn]); ok && list.Counts(st) && st.Owner == ownership.Shared && !st.SetUp && (s.split || !st.Made) {
 				all = append(all, s)
 			}
 		}
@@ -243,8 +243,8 @@ func (c *checker) reportUpdate(u testuse.Update) {
 	c.done[key] = true
 	f := &finding.Finding{
 		Title: fmt.Sprintf("update of %s is not one step", u.Name),
-		Message: fmt.Sprintf("%s loads it at line %d and stores at line %d%s what it has computed from that, under a lock that is given up in between. An update by another goroutine in between is lost.",
-			u.Store.Function, u.Load.Line, u.Store.Line, u.Via),
+		Message: fmt.Sprintf("%s loads it at line %d and stores at line %d%s what it has computed from that; %s. An update by another goroutine in between is lost.",
+			u.Store.Function, u.Load.Line, u.Store.Line, u.Via, u.Gap),
 		Variable: u.Variable,
 		Accesses: []finding.Access{u.Store, u.Load},
 		Section:  u.Section,

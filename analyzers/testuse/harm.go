@@ -30,7 +30,7 @@ func (c *checker) harm(f *function, p pair) string {
 			return "made"
 		}
 	case set:
-		if p.out.Ordered && u.value != nil && dependsOn(p.branch.at.Cond, u.value) {
+		if p.out.Ordered && greater(p.branch.at.Cond, u.value) {
 			return "set" // to the greater or the smaller of two
 		}
 		if present < 0 && !compared && (u.made || c.distinct(u.value)) && !c.renews(u) {
@@ -90,6 +90,12 @@ func (f *function) accounted(t, u *event) bool {
 func (f *function) soft(p pair) bool {
 	a := p.use.amount
 	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))
+}
+
+// greater reports whether cond compares v itself with something by size.
+func greater(cond, v ssa.Value) bool {
+	b, ok := cond.(*ssa.BinOp)
+	return ok && v != nil && (plain(b.X) == plain(v) || plain(b.Y) == plain(v))
 }
 
 // dependsOn reports whether v is computed from part.

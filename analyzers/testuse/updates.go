@@ -12,7 +12,7 @@ import (
 )
 
 // Update is a load of a variable and a store of what was computed from it, one
-// of them or both in functions that are called, with a lock given up in between.
+// of them or both in functions that are called, with a gap in between.
 type Update struct {
 	Load, Store         finding.Access // as the function has them: the access, or the call
 	LoadNode, StoreNode ast.Expr
@@ -20,6 +20,7 @@ type Update struct {
 	Variable            finding.Variable
 	Name                string // Type.field
 	Via                 string // where the calls lead to, for people; begins with a blank
+	Gap                 string // why another goroutine may come in between
 	Section             *finding.Section
 	Remote              *accesses.Access // that may come in between, if one is known
 }
@@ -55,7 +56,10 @@ func (f *function) updates(t, u *event) bool {
 	if t.op != read || !t.call && !u.call || t.inMap != u.inMap || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
 		return false
 	}
-	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || gapBetween(t, u) != unlock || !guards(t, u) || !comesBefore(t.at, u.at) {
+	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || !comesBefore(t.at, u.at) {
+		return false
+	}
+	if g := gapBetween(t, u); g != atomics && (g != unlock || !guards(t, u)) {
 		return false
 	}
 	found, ok := f.tests(u.value)[t]
@@ -67,7 +71,7 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	if roles.Unknown && !roles.Concurrent() || c.list.Prog.Alone(f.fn) || c.list.Prog.SaysNoLock(f.fn, u.at.Pos()) {
 		return Update{}, false
 	}
-	p := pair{test: t, use: u, gap: unlock}
+	p := pair{test: t, use: u, gap: gapBetween(t, u)}
 	p.out.Compares = true // any change makes the load stale
 	remote := c.remote(f.fn, p)
 	if remote == nil && !roles.Concurrent() {
@@ -89,6 +93,6 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	}
 	return Update{
 		Load: load.Access, Store: store.Access, LoadNode: load.node, StoreNode: store.node, At: u.at.Pos(),
-		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Section: s, Remote: remote,
+		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Gap: p.between(), Section: s, Remote: remote,
 	}, true
 }

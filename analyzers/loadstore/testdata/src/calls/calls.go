@@ -1,7 +1,10 @@
 // Package calls has loads and stores in functions that are called.
 package calls
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 type Level struct {
 	mu     sync.Mutex
@@ -77,3 +80,14 @@ func (l *Level) Checked() {
 func (l *Level) From(other *Level) {
 	l.set(other.get() + 1) // ok: of another object
 }
+
+type Dial struct{ n atomic.Int64 }
+
+func (d *Dial) get() int64  { return d.n.Load() }
+func (d *Dial) set(n int64) { d.n.Store(n) }
+
+func (d *Dial) Turn() {
+	d.set(d.get() + 1) // want `update of Dial.n is not one step: .* each is atomic, the two together are not`
+}
+
+func (d *Dial) TurnRight() { d.n.Add(1) }

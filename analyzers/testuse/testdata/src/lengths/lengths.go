@@ -261,6 +261,17 @@ func (m *Max) Change(n int) {
 	}
 }
 
+// Due lets one thing happen from time to time; once more does no harm.
+func (m *Max) Due(now int) bool {
+	if now-m.get() < 60 {
+		return false
+	}
+	m.mu.Lock()
+	m.n = now // ok
+	m.mu.Unlock()
+	return true
+}
+
 func (m *Max) UpdateRight(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
