@@ -81,14 +81,7 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 		fmt.Fprintf(b, "    %6d skipped, %s\n", s.Sites, s.Reason)
 	}
 	if all := len(p.Sections); all > 0 {
-		s := "s"
-		if all == 1 {
-			s = ""
-		}
-		fmt.Fprintf(b, "%d atomic section%s, %d of them watched: see `interlock sections`\n", all, s, len(campaign.Opened(p, nil)))
-	}
-	if len(p.Sections) > 0 {
-		fmt.Fprintf(b, "    %6d atomic sections: `interlock sections` lists them\n", len(p.Sections))
+		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", plural(all, "atomic section"), len(campaign.Opened(p, nil)))
 	}
 	if n.Monitored > 0 {
 		fmt.Fprintf(b, "\nmonitored:\n")

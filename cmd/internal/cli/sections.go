@@ -181,7 +181,7 @@ func runSectionsList(c *call) int {
 	}
 	c.tellStale(stale)
 	b := bufio.NewWriter(c.stdout)
-	fmt.Fprintf(b, "%s: %d atomic sections\n", pl.module.Path, len(pl.plan.Sections))
+	fmt.Fprintf(b, "%s: %s\n", pl.module.Path, plural(len(pl.plan.Sections), "atomic section"))
 	for i := range pl.plan.Sections {
 		writeSection(b, pl.plan, &pl.plan.Sections[i])
 	}
@@ -266,7 +266,7 @@ func runSectionsRefresh(c *call) int {
 		return c.failed(err)
 	}
 	n := pl.refresh(c, f)
-	fmt.Fprintf(c.stderr, "interlock: %d ends added, %d removed, %d kept in %s\n", n.Added, n.Removed, n.Kept, repository.Name)
+	fmt.Fprintf(c.stderr, "interlock: %s added, %d removed, %d kept in %s\n", plural(n.Added, "end"), n.Removed, n.Kept, repository.Name)
 	if c.write {
 		err = f.Save(pl.module.Root)
 	} else {
