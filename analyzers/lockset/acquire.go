@@ -55,6 +55,7 @@ type point struct {
 	state   *State
 	op      op // what it does to a lock itself
 	targets []target
+	told    bool // sumTakes has told what op takes
 }
 
 // target is a function that a call runs before it returns.
@@ -62,6 +63,7 @@ type target struct {
 	fn      *ssa.Function
 	args    []ssa.Value // nil for a callback
 	through bool        // a callback that the callee runs
+	told    int         // how many locks of takenBy(fn) sumTakes has told
 }
 
 // maxVariants bounds how many ways to come to one lock are told apart.
@@ -116,7 +118,7 @@ func (r *Result) targets(fn *ssa.Function, call ssa.CallInstruction) []target {
 		if s.Caller != fn || s.Mode == callers.Go || slices.ContainsFunc(list, func(t target) bool { return t.fn == s.Callee }) {
 			continue
 		}
-		list = append(list, target{s.Callee, s.Args, s.Through != nil})
+		list = append(list, target{fn: s.Callee, args: s.Args, through: s.Through != nil})
 	}
 	return list
 }
@@ -147,8 +149,9 @@ func (r *Result) sumTakes() {
 	for changed := true; changed; {
 		changed = false
 		for _, fn := range r.prog.Funcs {
-			for _, p := range r.points[fn] {
-				for _, a := range r.taken(fn, p) {
+			for i := range r.points[fn] {
+				p := &r.points[fn][i]
+				for _, a := range r.untold(p) {
 					changed = r.addTaken(fn, a, p) || changed
 				}
 			}
@@ -156,25 +159,39 @@ func (r *Result) sumTakes() {
 	}
 }
 
-// taken lists the locks that point p may block on, in terms of fn.
-func (r *Result) taken(fn *ssa.Function, p point) []Acquire {
+// untold lists the locks that point p may block on, in terms of its function,
+// but those that an earlier call has told: what is taken only grows.
+func (r *Result) untold(p *point) []Acquire {
 	switch p.op.kind {
 	case lock, rlock:
-		if p.op.path.Root == nil {
+		if p.op.path.Root == nil || p.told {
 			return nil
 		}
+		p.told = true
 		return []Acquire{{Path: p.op.path, Class: p.op.class, Read: p.op.kind == rlock}}
 	case 0:
 	default:
 		return nil
 	}
 	var list []Acquire
-	for _, t := range p.targets {
-		for _, a := range r.takenBy(t.fn) {
-			list = append(list, a.in(t))
+	for i := range p.targets {
+		t := &p.targets[i]
+		taken := r.takenBy(t.fn)
+		for _, a := range taken[t.told:] {
+			list = append(list, a.in(*t))
 		}
+		t.told = len(taken)
 	}
 	return list
+}
+
+// taken lists all locks that point p may block on, in terms of its function.
+func (r *Result) taken(p point) []Acquire {
+	p.told, p.targets = false, slices.Clone(p.targets)
+	for i := range p.targets {
+		p.targets[i].told = 0
+	}
+	return r.untold(&p)
 }
 
 func (r *Result) takenBy(fn *ssa.Function) []Acquire {
@@ -217,7 +234,7 @@ func (a Acquire) in(t target) Acquire {
 }
 
 // addTaken adds a to what fn takes, if callers should know.
-func (r *Result) addTaken(fn *ssa.Function, a Acquire, p point) bool {
+func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	a.Depends = a.Depends || byParameter(p.call)
 	if p.op.kind != 0 {
 		a.Where = r.prog.FuncName(fn) + " at " + r.where(p.call.Pos())
@@ -356,7 +373,7 @@ func (r *Result) Takes(fn *ssa.Function) []string {
 // Blocks reports whether call, in fn, may wait for a lock of the class.
 func (r *Result) Blocks(fn *ssa.Function, call ssa.CallInstruction, class string) bool {
 	for _, p := range r.points[fn] {
-		if p.call == call && slices.ContainsFunc(r.taken(fn, p), func(a Acquire) bool { return a.Class == class && !a.Depends }) {
+		if p.call == call && slices.ContainsFunc(r.taken(p), func(a Acquire) bool { return a.Class == class && !a.Depends }) {
 			return true
 		}
 	}
@@ -384,7 +401,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 		if len(held) == 0 {
 			continue
 		}
-		for _, a := range r.taken(fn, p) {
+		for _, a := range r.taken(p) {
 			n := Nesting{Fn: fn, Call: p.call, To: a}
 			for _, h := range held {
 				if h.Class == "" || !slices.Contains(a.Freed, h.Class) {
