@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/machine"
 )
 
 const (
@@ -174,7 +176,7 @@ func (l *lab) measure(t tool) (row, error) {
 		return r, fmt.Errorf("running %s: %w", t.name, err)
 	}
 	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	r.megabytes = largest(cmd.ProcessState)
+	r.megabytes = machine.Largest(cmd.ProcessState)
 	r.lines = bytes.Count(stdout.Bytes(), []byte("\n")) + bytes.Count(stderr.Bytes(), []byte("\n"))
 	return r, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/machine"
 )
 
 // subject is a module, and the packages of it that are looked at.
@@ -99,7 +100,7 @@ func (f *figures) plan(ctx context.Context, tool, dir, packages string, flags []
 	if err != nil {
 		return err
 	}
-	f.took, f.cpu, f.peak = time.Since(began), done.state.UserTime()+done.state.SystemTime(), largest(done.state)
+	f.took, f.cpu, f.peak = time.Since(began), done.state.UserTime()+done.state.SystemTime(), machine.Largest(done.state)
 	p := new(plan.Plan)
 	if err := json.Unmarshal(done.stdout, p); err != nil {
 		return fmt.Errorf("reading the plan: %w", err)

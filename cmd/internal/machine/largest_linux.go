@@ -1,13 +1,13 @@
-package main
+package machine
 
 import (
 	"os"
 	"syscall"
 )
 
-// largest gives the megabytes that the largest of a process and those that it
+// Largest gives the megabytes that the largest of a process and those that it
 // waited for held at most.
-func largest(p *os.ProcessState) float64 {
+func Largest(p *os.ProcessState) float64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0
