@@ -86,8 +86,14 @@ type SplitSection struct {
 	Overturned bool `json:"overturned,omitempty"`
 	// Between says that the remote access has certainly happened before the end,
 	// and not only been about to.
-	Between bool  `json:"between,omitempty"`
-	GapNS   int64 `json:"gap_ns"` // from before the entry to behind the end
+	Between bool `json:"between,omitempty"`
+	// Replaced and Stored are what the variable held directly before an end that
+	// stores another value in its place, and directly behind it: the first four
+	// words. Nothing where that is not known; Replaced alone is missing where a map
+	// did not have the key.
+	Replaced []uint64 `json:"replaced,omitempty"`
+	Stored   []uint64 `json:"stored,omitempty"`
+	GapNS    int64    `json:"gap_ns"` // from before the entry to behind the end
 }
 
 // Pattern names the interleaving as AVIO does: local, remote, local, such as

@@ -22,6 +22,10 @@ func writeSplit(o *opened, r *remoteAccess, did effect) {
 	if o.between(r) {
 		b = append(b, `,"between":true`...)
 	}
+	if o.replaced() {
+		b = appendContents(b, `,"replaced":[`, &o.lastValue)
+		b = appendContents(b, `,"stored":[`, &o.atStore)
+	}
 	b = appendField(b, `,"gap_ns":`, uint64(nanotime()-o.since))
 	b = append(b, `,"entry":`...)
 	b = append(appendSide(b, &o.entry, o.entryText), '}')
@@ -30,6 +34,28 @@ func writeSplit(o *opened, r *remoteAccess, did effect) {
 	b = append(b, `,"end":`...)
 	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
 	endRecord(append(b, `}}}`...))
+}
+
+// replaced reports whether the end has put another value in the place of the
+// variable's, and both are known.
+func (o *opened) replaced() bool {
+	whole := o.last.mode&writes != 0 && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
+	return whole && o.lastValue.known && o.atStore.known
+}
+
+// appendContents appends the words of c as a list, nothing where c is that of a
+// key which is not there.
+func appendContents(b []byte, name string, c *contents) []byte {
+	if !c.present {
+		return b
+	}
+	b = append(b, name...)
+	n := min(max((c.size+7)/8, 1), uintptr(len(c.words)))
+	for _, w := range c.words[:n] {
+		b = append(strconv.AppendUint(b, w, 10), ',')
+	}
+	b[len(b)-1] = ']'
+	return b
 }
 
 // maxCames is how many records of remote accesses alone a process writes.
@@ -82,15 +108,19 @@ func readSections() (problem string) {
 }
 
 // newSplit reports whether this section, split at this remote site before this
-// end, with this outcome, has not been written yet. requires: out.mu.
+// end, with this outcome, has not been written yet; one that stores what was there
+// is another outcome than one that does not. requires: out.mu.
 func newSplit(o *opened, r *remoteAccess, did effect) bool {
 	const marks = 1 << 63 // pairs of sites do not have it
-	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<2
+	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<3
 	if did != unknownEffect {
 		key ^= 1
 	}
 	if o.between(r) {
 		key ^= 2
+	}
+	if o.atStore != o.lastValue {
+		key ^= 4
 	}
 	key |= marks
 	p := pairPlace(key)

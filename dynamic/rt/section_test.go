@@ -2,6 +2,7 @@ package rt_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +46,9 @@ func TestSplitChanged(t *testing.T) {
 			t.Errorf("%s: caught with a changed outcome in %d of 5 runs, want 4", program, runs)
 		}
 		for _, s := range all {
+			if stores := program == "splitLostUpdate" || program == "splitKey"; s.Changed && stores && (s.Stored == nil || slices.Equal(s.Replaced, s.Stored)) {
+				t.Errorf("%s: changed, but %v was there, and %v is stored", program, s.Replaced, s.Stored)
+			}
 			if s.Pattern() != pattern || s.Section != 1 || s.Entry.Site != 1 || s.End.Site != 2 {
 				t.Errorf("%s: %s of section %d from site %d to %d", program, s.Pattern(), s.Section, s.Entry.Site, s.End.Site)
 			}
@@ -67,6 +71,9 @@ func TestSplitIdempotent(t *testing.T) {
 	for _, s := range all {
 		if s.Changed {
 			t.Errorf("a store of the same value is said to change the outcome: %+v", s)
+		}
+		if s.Stored == nil || !slices.Equal(s.Replaced, s.Stored) {
+			t.Errorf("%v was there, and %v is stored; want the same", s.Replaced, s.Stored)
 		}
 	}
 }
