@@ -15,7 +15,7 @@ func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
-		"starts", "setup", "owner", "apart", "comments", "spin", "closed")
+		"starts", "setup", "owner", "apart", "comments", "spin", "closed", "byvalue")
 }
 
 // TestSiblings counts findings, which are fewer than the diagnostics.

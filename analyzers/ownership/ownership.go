@@ -342,10 +342,89 @@ func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]b
 		}
 		return Shared
 	}
-	if r.level(load.X, at, seen) == Shared {
+	if r.level(load.X, at, seen) == Shared || r.copied(load.X, at, seen) {
 		return Shared
 	}
 	return Handed
+}
+
+// copied reports whether addr is a field of a local struct that was copied as
+// a whole from where others may reach what its pointers lead to: the copy is
+// private, its pointees are not. A field that the function assigns itself is
+// judged by that.
+func (r *Result) copied(addr ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+	selected := map[int]bool{} // fields of the local itself
+	for {
+		fa, ok := addr.(*ssa.FieldAddr)
+		if !ok {
+			break
+		}
+		addr, selected = fa.X, map[int]bool{fa.Field: true}
+	}
+	local, ok := addr.(*ssa.Alloc)
+	if !ok || len(selected) == 0 {
+		return false
+	}
+	var sources []ssa.Value
+	for _, ref := range *local.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.Store:
+			if ref.Addr == local {
+				sources = append(sources, ref.Val)
+			}
+		case *ssa.FieldAddr:
+			if selected[ref.Field] && assigned(ref) {
+				return false
+			}
+		}
+	}
+	return slices.ContainsFunc(sources, func(v ssa.Value) bool { return r.copyOfShared(v, at, seen) })
+}
+
+// assigned reports whether something is stored in the field at fa, or in a
+// part of it, or its address is used for more than loads.
+func assigned(fa *ssa.FieldAddr) bool {
+	return slices.ContainsFunc(*fa.Referrers(), func(ref ssa.Instruction) bool {
+		switch ref := ref.(type) {
+		case *ssa.UnOp, *ssa.DebugRef:
+			return false
+		case *ssa.FieldAddr:
+			return assigned(ref)
+		}
+		return true
+	})
+}
+
+// copyOfShared reports whether v, a struct, is a copy of what others may
+// reach: loaded from a shared object, or passed by value by callers who did
+// not make it themselves.
+func (r *Result) copyOfShared(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		return v.Op == token.MUL && (r.level(v.X, v, seen) == Shared || r.copied(v.X, v, seen))
+	case *ssa.Phi:
+		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return r.copyOfShared(e, at, seen) })
+	case *ssa.Parameter:
+		return r.passedByValue(v, seen)
+	}
+	return false
+}
+
+// passedByValue reports whether some caller passes a copy of what is shared as
+// p; callers of other packages may.
+func (r *Result) passedByValue(p *ssa.Parameter, seen map[ssa.Value]bool) bool {
+	fn := p.Parent()
+	if !r.graph.Closed(fn) {
+		return r.graph.Open(fn)
+	}
+	i := slices.Index(fn.Params, p)
+	return slices.ContainsFunc(r.graph.Sites(fn), func(s callers.Site) bool {
+		return i < len(s.Args) && r.copyOfShared(s.Args[i], s.Instr, seen)
+	})
 }
 
 // transfersOwnership: what a pool gives belongs to the one who asked.
