@@ -3,6 +3,7 @@ package callers
 import (
 	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -50,6 +51,11 @@ func (r *Roles) Single() *Goroutine {
 		return nil
 	}
 	return r.Goroutines[0]
+}
+
+// None reports whether nothing outside of tests runs the code.
+func (r *Roles) None() bool {
+	return !r.API && !r.Main && !r.Init && !r.Unknown && len(r.Goroutines) == 0
 }
 
 // OnlyInit reports whether the code runs during package initialisation only.
@@ -114,7 +120,18 @@ func (g *Graph) rootRoles(f *ssa.Function) *Roles {
 	}
 	r.Init = f.Object() != nil && f.Object().Name() == "init"
 	r.Main = f.Name() == "main" && g.prog.Pkg.Pkg.Name() == "main"
+	if g.tests && isTest(f) && g.prog.InTest(f) {
+		r.Main = !callsParallel(f)
+		r.Unknown = !r.Main
+	}
 	return r
+}
+
+// isTest reports whether the go command runs f as a test: one after the other,
+// each in the only goroutine that there is but for those it starts, unless it
+// calls Parallel.
+func isTest(f *ssa.Function) bool {
+	return len(f.Params) == 1 && strings.HasPrefix(f.Name(), "Test") && f.Params[0].Type().String() == "*testing.T"
 }
 
 // join adds o's roles to r and reports whether that changed r.

@@ -3,6 +3,7 @@ package callers
 import (
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -118,8 +119,11 @@ func (g *Graph) handedOver(caller, fn *ssa.Function, args []ssa.Value, call ssa.
 		}
 		u := g.paramUse(target, i)
 		site := Site{Instr: call, Caller: caller, Callee: fn, Mode: modeOf(call), Args: args, Through: target, Param: i}
-		if yieldBody(fn) {
+		switch {
+		case yieldBody(fn):
 			u = use{called: true}
+		case ParallelSubtest(site):
+			u = use{started: true}
 		}
 		switch {
 		case u.lost:
@@ -143,6 +147,24 @@ func (g *Graph) handedOver(caller, fn *ssa.Function, args []ssa.Value, call ssa.
 // iterator runs it before the loop ends.
 func yieldBody(f *ssa.Function) bool {
 	return f.Parent() != nil && strings.HasPrefix(f.Synthetic, "range-over-func")
+}
+
+// ParallelSubtest reports whether s hands a subtest to (*testing.T).Run that
+// calls Parallel itself: its goroutine goes on together with others of the kind
+// once the function that called Run has returned.
+func ParallelSubtest(s Site) bool {
+	if s.Through == nil || s.Through.String() != "(*testing.T).Run" || len(s.Callee.Params) != 1 {
+		return false
+	}
+	return callsParallel(s.Callee)
+}
+
+// callsParallel reports whether f, a test, calls Parallel itself.
+func callsParallel(f *ssa.Function) bool {
+	return slices.ContainsFunc(*f.Params[0].Referrers(), func(ref ssa.Instruction) bool {
+		call, ok := ref.(*ssa.Call)
+		return ok && call.Call.StaticCallee() != nil && call.Call.StaticCallee().String() == "(*testing.T).Parallel"
+	})
 }
 
 // paramUse says what fn does with its parameter i, a function.

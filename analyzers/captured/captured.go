@@ -37,11 +37,8 @@ func run(pass *analysis.Pass) (any, error) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := &checker{list: list, reporter: r}
 		for _, fn := range list.Prog.Funcs {
-			if list.Prog.InTest(fn) {
-				continue
-			}
 			starts := map[ssa.CallInstruction]bool{}
-			for _, s := range list.Graph.Sites(fn) {
+			for _, s := range list.Graph.WithTests().Sites(fn) {
 				if s.Mode == callers.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
 					starts[s.Instr] = true
 					c.started(s)
@@ -69,8 +66,8 @@ func (c *checker) started(s callers.Site) {
 			continue
 		}
 		inner := c.accessesTo(s.Callee.FreeVars[i], free)
-		if other := c.conflict(s.Instr, cell, inner); other != nil {
-			c.report(s, cell, other)
+		if other := c.conflict(s, cell, inner); other != nil {
+			c.report(s, cell, inner, other)
 		}
 	}
 }
@@ -151,23 +148,28 @@ func waitedBefore(at ssa.Instruction) bool {
 
 // conflict gives an access of the starter, after the start and before it may
 // have waited, that conflicts with one of inner; or the start itself, if it
-// is in a loop and all its goroutines write the variable.
-func (c *checker) conflict(start ssa.CallInstruction, cell *ssa.Alloc, inner use) ssa.Instruction {
+// is in a loop and all its goroutines write the variable. Parallel subtests
+// wait until their starter has returned: only their siblings conflict.
+func (c *checker) conflict(s callers.Site, cell *ssa.Alloc, inner use) ssa.Instruction {
 	var found ssa.Instruction
+	start, subtest := s.Instr, callers.ParallelSubtest(s)
+	if s.Through != nil && callWaits(start.Common(), 0) {
+		return nil // who starts it for the function waits for it, too
+	}
 	accesses.Reached(start, func(instr ssa.Instruction) bool {
 		if found != nil || instr == ssa.Instruction(cell) || waits(instr, 0) {
 			return false
 		}
 		switch instr := instr.(type) {
 		case *ssa.Store:
-			if instr.Addr == cell && len(inner.reads)+len(inner.writes) > 0 {
+			if !subtest && instr.Addr == cell && len(inner.reads)+len(inner.writes) > 0 {
 				found = instr
 			}
 		case *ssa.UnOp:
-			if instr.X == cell && instr.Op == token.MUL && len(inner.writes) > 0 {
+			if !subtest && instr.X == cell && instr.Op == token.MUL && len(inner.writes) > 0 {
 				found = instr
 			}
-		case *ssa.Go:
+		case ssa.CallInstruction:
 			if instr == start && len(inner.writes) > 0 {
 				found = instr
 			}
@@ -177,9 +179,16 @@ func (c *checker) conflict(start ssa.CallInstruction, cell *ssa.Alloc, inner use
 	return found
 }
 
-func (c *checker) report(s callers.Site, cell *ssa.Alloc, other ssa.Instruction) {
+// report makes the finding of a variable that the goroutine of s uses as inner
+// says, and that other accesses. One that the loop itself assigns is reported
+// there: what vet's loopclosure says of it stands at its use.
+func (c *checker) report(s callers.Site, cell *ssa.Alloc, inner use, other ssa.Instruction) {
 	inside := c.mention(s.Callee, cell, s.Callee.Pos())
 	outside := c.mention(s.Caller, cell, other.Pos())
+	if loop := loopVariable(s.Caller, cell); loop != nil && inside != nil && other != ssa.Instruction(s.Instr) {
+		c.reportLoop(s, cell, inner, loop, inside)
+		return
+	}
 	what := "its starter goes on to use it"
 	if other == ssa.Instruction(s.Instr) {
 		outside = inside
@@ -195,7 +204,7 @@ func (c *checker) report(s callers.Site, cell *ssa.Alloc, other ssa.Instruction)
 		Title: fmt.Sprintf("variable %s is shared with the goroutine that captures it", cell.Comment),
 		Message: fmt.Sprintf("the goroutine started here uses %s, and %s, without waiting. Give the goroutine a variable of its own, or wait for it first.",
 			cell.Comment, what),
-		Variable: finding.Variable{Package: c.list.Prog.Pkg.Pkg.Path(), Function: c.list.Prog.FuncName(s.Caller), Name: cell.Comment, Kind: "captured"},
+		Variable: c.variable(s, cell),
 		Accesses: []finding.Access{c.side(s.Callee, inside, finding.Write)},
 	}
 	if outside != inside {
@@ -206,6 +215,56 @@ func (c *checker) report(s callers.Site, cell *ssa.Alloc, other ssa.Instruction)
 		f.Accesses = append(f.Accesses, c.side(s.Caller, outside, mode))
 	}
 	c.reporter.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
+}
+
+// reportLoop makes the finding of a variable that the head of a loop declares
+// and assigns in each round, as it does before Go 1.22.
+func (c *checker) reportLoop(s callers.Site, cell *ssa.Alloc, inner use, loop, inside *ast.Ident) {
+	mode := finding.Read
+	if len(inner.writes) > 0 {
+		mode = finding.Write
+	}
+	c.reporter.Report(&finding.Finding{
+		Title: fmt.Sprintf("loop variable %s is assigned while a goroutine that captures it uses it", cell.Comment),
+		Message: fmt.Sprintf("the loop assigns %s in each round, before Go 1.22 the same variable, and the goroutine started at line %d may still use it. Give the goroutine a variable of its own: %s := %s.",
+			cell.Comment, c.list.Prog.Fset().PositionFor(s.Instr.Pos(), false).Line, cell.Comment, cell.Comment),
+		Variable: c.variable(s, cell),
+		Accesses: []finding.Access{c.side(s.Caller, loop, finding.Write), c.side(s.Callee, inside, mode)},
+	}, loop, inside, "used here", []ast.Expr{loop, inside})
+}
+
+// loopVariable gives the identifier by which the head of a loop in fn declares
+// the variable; nil if none does.
+func loopVariable(fn *ssa.Function, cell *ssa.Alloc) *ast.Ident {
+	if fn.Syntax() == nil {
+		return nil
+	}
+	var declared *ast.Ident
+	note := func(list ...ast.Expr) {
+		for _, e := range list {
+			if id, ok := e.(*ast.Ident); ok && id.Pos() == cell.Pos() {
+				declared = id
+			}
+		}
+	}
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				note(n.Key, n.Value)
+			}
+		case *ast.ForStmt:
+			if init, ok := n.Init.(*ast.AssignStmt); ok && init.Tok == token.DEFINE {
+				note(init.Lhs...)
+			}
+		}
+		return declared == nil
+	})
+	return declared
+}
+
+func (c *checker) variable(s callers.Site, cell *ssa.Alloc) finding.Variable {
+	return finding.Variable{Package: c.list.Prog.Pkg.Pkg.Path(), Function: c.list.Prog.FuncName(s.Caller), Name: cell.Comment, Kind: "captured"}
 }
 
 func (c *checker) side(fn *ssa.Function, at *ast.Ident, mode finding.Mode) finding.Access {

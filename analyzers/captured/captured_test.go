@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), captured.Analyzer, "basic", "loops", "generics", "closures", "cross", "crossuse")
+	analysistest.Run(t, analysistest.TestData(), captured.Analyzer, "basic", "loops", "generics", "closures", "cross", "crossuse", "tests")
 }

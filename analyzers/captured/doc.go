@@ -24,7 +24,9 @@
 // access it, one of them writes, and on some way from the go statement to the
 // access nothing is called or received that might wait for the goroutine; and
 // if goroutines that a loop starts all write one variable declared outside of
-// it, without a lock. Loop variables before Go 1.22 are such variables.
+// it, without a lock. Loop variables before Go 1.22 are such variables, which are
+// reported where the loop assigns them, and so are those that parallel subtests
+// write. Test code counts.
 //
 // Missed: variables behind calls of unknown code, which may wait; accesses
 // under a lock, however wrong; closures kept in variables. Reported falsely:

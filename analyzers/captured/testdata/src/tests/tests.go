@@ -1,0 +1,2 @@
+// Package tests has its code in test files.
+package tests
