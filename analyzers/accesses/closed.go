@@ -25,14 +25,14 @@ func (l *List) beforeClose(a, b *Access) bool {
 
 // closed gives the channel that instr closes, or nil.
 func closed(instr ssa.Instruction) ssa.Value {
-	call, ok := instr.(*ssa.Call)
+	call, ok := instr.(ssa.CallInstruction)
 	if !ok {
 		return nil
 	}
-	if b, ok := call.Call.Value.(*ssa.Builtin); !ok || b.Name() != "close" {
+	if b, ok := call.Common().Value.(*ssa.Builtin); !ok || b.Name() != "close" {
 		return nil
 	}
-	return call.Call.Args[0]
+	return call.Common().Args[0]
 }
 
 // signals: a channel of empty structs carries nothing but its closing.

@@ -65,7 +65,8 @@ func (a *Access) Verb() string {
 // one object, for all that is known: not if they cannot mean the same object,
 // if the same single goroutine runs both, be it one for each object; if one of them comes before the go
 // statements that lead to the other, or before the closing of a channel that
-// the other has waited for, or if a made the object and only
+// the other has waited for, or if the goroutines of the one are all waited for
+// before the main goroutine comes to the other, or if a made the object and only
 // started goroutines that never come to b. Locks are another matter; see
 // [CommonLock].
 func (l *List) Parallel(a, b *Access) bool {
@@ -73,7 +74,8 @@ func (l *List) Parallel(a, b *Access) bool {
 	if sa := ra.Single(); sa != nil && sa == rb.Single() {
 		return false
 	}
-	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) || l.apart(a, b) || l.apart(b, a) {
+	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) || l.apart(a, b) || l.apart(b, a) ||
+		l.inPhases(a, b) || l.inPhases(b, a) {
 		return false
 	}
 	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {

@@ -25,11 +25,12 @@
 // The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way
 // of a local (n := x; x = n + 1), map elements (m[k]++), an atomic load and an
 // atomic store, and a lock that is given up between the two. Only state that
-// the code itself treats as shared is reported: other accesses hold a lock or
-// run in another goroutine, the type has a lock and an exported method that
-// makes the update, or the update runs in goroutines started in a loop.
+// the code itself treats as shared is reported: other accesses hold a lock,
+// another goroutine writes it, the type has a lock and an exported method that
+// makes the update, or the update runs in goroutines started in a loop. An
+// update is safe that compares a version, which all writers change, before it stores.
 //
-// Missed: updates through two functions or through pointers kept elsewhere,
+// Missed: updates by the only goroutine that writes, which others read; updates through two functions or through pointers kept elsewhere,
 // types that leave all locking to their callers. Reported falsely: updates
 // that something else orders, such as a channel or a phase of the program.
 package loadstore

@@ -37,13 +37,14 @@ func run(pass *analysis.Pass) (any, error) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := newChecker(pass, list, r)
 		c.skipReported(pass.ResultOf[guardedby.Leads].([]guardedby.Lead))
-		for _, s := range sections(list) {
+		halves := pass.ResultOf[testuse.Halves].(*testuse.Package)
+		for _, s := range sections(list, halves) {
 			if why, other := c.shared(s); why != "" {
 				c.report(s, why, other)
 			}
 		}
 		for _, fn := range list.Prog.Funcs {
-			for _, u := range pass.ResultOf[testuse.Halves].(*testuse.Package).Updates(fn) {
+			for _, u := range halves.Updates(fn) {
 				c.reportUpdate(u)
 			}
 		}
@@ -56,8 +57,9 @@ type section struct {
 	split       bool // a lock is held at both, and given up in between
 }
 
-// sections lists the load-and-store sections that no lock holds together.
-func sections(list *accesses.List) []section {
+// sections lists the load-and-store sections that no lock holds together, and
+// that do not ask a version before they store.
+func sections(list *accesses.List, halves *testuse.Package) []section {
 	var all []section
 	byFn := map[*ssa.Function][]*accesses.Access{}
 	for _, a := range list.All {
@@ -65,7 +67,11 @@ func sections(list *accesses.List) []section {
 	}
 	for _, fn := range list.Prog.Funcs {
 		for _, st := range byFn[fn] {
-			if s, ok := sectionTo(st, byFn[fn]); ok && list.Counts(st) && st.Owner == ownership.Shared && !st.SetUp && (s.split || !st.Made) {
+			s, ok := sectionTo(st, byFn[fn])
+			if !ok || !list.Counts(st) || st.Owner != ownership.Shared || st.SetUp || !s.split && st.Made {
+				continue
+			}
+			if !s.split || !halves.Versioned(s.load, s.store) {
 				all = append(all, s)
 			}
 		}

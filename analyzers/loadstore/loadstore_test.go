@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), loadstore.Analyzer, "basic", "signals", "split", "atomics", "calls")
+	analysistest.Run(t, analysistest.TestData(), loadstore.Analyzer, "basic", "signals", "split", "atomics", "calls", "version", "phases", "command")
 }

@@ -267,13 +267,15 @@ func holdsOwnLock(a *accesses.Access) bool {
 	})
 }
 
-// otherGoroutine gives an access by another goroutine than the one that runs
-// st, if one of the two goroutines was started on such an object.
+// otherGoroutine gives a write by another goroutine than the one that runs st,
+// if one of the two goroutines was started on such an object. It takes two
+// writers to lose an update: who reads only may see it late, which is another
+// question than this.
 func (c *checker) otherGoroutine(st *accesses.Access) *accesses.Access {
 	mine := c.list.Graph.Roles(st.Fn)
 	return c.find(st, func(a *accesses.Access) bool {
 		theirs := c.list.Graph.Roles(a.Fn)
-		if theirs.Unknown || mine.Unknown {
+		if theirs.Unknown || mine.Unknown || !a.Writes() || !c.list.Parallel(a, st) {
 			return false
 		}
 		single, other := mine.Single(), theirs.Single()
@@ -307,9 +309,12 @@ func startedOn(g *callers.Goroutine, a *accesses.Access) bool {
 	return false
 }
 
+// otherWriter gives a write that may come in between. Two functions that only
+// tests call, if any, say nothing about that.
 func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
+	unused := c.list.Graph.Roles(st.Fn).None()
 	return c.find(st, func(a *accesses.Access) bool {
-		return a.Mode == finding.Write || a.Mode == finding.AtomicWrite
+		return a.Writes() && !(unused && c.list.Graph.Roles(a.Fn).None()) && c.list.Parallel(a, st)
 	})
 }
 

@@ -48,9 +48,11 @@
 // as an index or an end in the next, while others cut. An entry that is removed
 // because of what it holds (it has expired) may be another one by then.
 //
-// Not reported: what is looked at again under the second lock, compare-and-swap,
+// Not reported: what is looked at again under the second lock, be it by a version
+// that was read with it or by other fields that always change with it, compare-and-swap,
 // values that are computed again with the same result, removal of what is gone
-// already, limits that may be passed anyhow since the test does not ask for the
+// already, a flag that is set once more where all else on the way asks for it
+// itself, limits that may be passed anyhow since the test does not ask for the
 // amount, claims made with the test that keep others out, state that only one
 // goroutine has, code of which a comment allows the race.
 //

@@ -1,6 +1,7 @@
 package testuse
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -43,8 +44,12 @@ type Effect struct {
 	Atomic bool
 	// Rechecked: the function looks at the variable under the same lock first.
 	Rechecked bool
-	Side      finding.Access
-	Depth     int
+	// Asked names what else decides there whether a write is made, and Versions
+	// what of it has to be equal to a parameter.
+	Asked    []accesspath.Name
+	Versions []Version
+	Side     finding.Access
+	Depth    int
 
 	path    accesspath.Path // of package variables, and of what closures capture
 	keyPath accesspath.Path // of a key that a closure captures
@@ -203,6 +208,16 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		eff.Varies = e.varying()
 	}
 	eff.Rechecked = e.rechecked || f.recheck(e) != nil
+	eff.Asked = f.askedFor(e)
+	for _, v := range f.versions(e) {
+		p, ok := v.value.(*ssa.Parameter)
+		if param, fields, _ := root(f.fn, v.path); ok && param >= 0 {
+			eff.Versions = append(eff.Versions, Version{v.name, param, fields, slices.Index(f.fn.Params, p)})
+		}
+	}
+	slices.SortFunc(eff.Versions, func(a, b Version) int {
+		return cmp.Or(cmp.Compare(a.Name.String(), b.Name.String()), cmp.Compare(a.Param, b.Param), cmp.Compare(a.Fields, b.Fields), cmp.Compare(a.Value, b.Value))
+	})
 	return eff
 }
 
@@ -254,6 +269,12 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 	}
 	if eff.Amount >= 0 && eff.Amount < len(site.Args) {
 		e.amount = plain(site.Args[eff.Amount])
+	}
+	e.asked = eff.Asked
+	for _, v := range eff.Versions {
+		if v.Param < len(site.Args) && v.Value >= 0 && v.Value < len(site.Args) {
+			e.versions = append(e.versions, version{v.Name, inCaller(v.Param, v.Fields, accesspath.Path{}, site), site.Args[v.Value]})
+		}
 	}
 	e.held = s.Held()
 	for _, l := range eff.Locks {

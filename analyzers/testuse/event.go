@@ -79,9 +79,13 @@ type event struct {
 	unknown   bool // a caller may hold more
 	atomic    bool
 	rechecked bool // a write: the callee looks at the variable first, under the same lock
-	owner     ownership.Level
-	side      finding.Access
-	depth     int // calls between at and the access
+	// asked and versions are what the callee looks at first, under the same
+	// lock: see askedFor and versions of [function].
+	asked    []accesspath.Name
+	versions []version
+	owner    ownership.Level
+	side     finding.Access
+	depth    int // calls between at and the access
 }
 
 // varying reports whether the amount is no constant.

@@ -208,7 +208,7 @@ func (c *checker) effect(f *function, p pair) bool {
 			case *ssa.Go, *ssa.Send, *ssa.Select:
 				return true
 			case *ssa.Call:
-				if c.visible(instr) {
+				if c.visible(instr) && !f.asksItself(instr, p.test) {
 					return true
 				}
 			}

@@ -89,8 +89,10 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	p := pair{test: t, use: u, decision: d, gap: g}
-	p.what = c.harm(f, p)
-	return p, p.what != ""
+	if p.what = c.harm(f, p); p.what == "" || g == unlock && (c.versioned(f, t, u) || c.confirmed(f, p)) {
+		return pair{}, false
+	}
+	return p, true
 }
 
 // sameObject reports whether the two are about one variable. That of a use in

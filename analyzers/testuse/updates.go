@@ -3,6 +3,7 @@ package testuse
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -38,7 +39,7 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 			continue
 		}
 		for _, t := range f.byName[u.name] {
-			if !f.updates(t, u) {
+			if !f.updates(t, u) || c.versioned(f, t, u) {
 				continue
 			}
 			if up, ok := c.update(f, t, u); ok {
@@ -95,4 +96,16 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 		Load: load.Access, Store: store.Access, LoadNode: load.node, StoreNode: store.node, At: u.at.Pos(),
 		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Gap: p.between(), Section: s, Remote: remote,
 	}, true
+}
+
+// Versioned reports whether st, in a critical section of its own, is made only
+// where a version is still the one that was read together with ld, and every
+// writer of the variable changes the version.
+func (p *Package) Versioned(ld, st *accesses.Access) bool {
+	f := p.c.facts(ld.Fn)
+	at := func(a *accesses.Access) int {
+		return slices.IndexFunc(f.events, func(e *event) bool { return e.own == a })
+	}
+	t, u := at(ld), at(st)
+	return t >= 0 && u >= 0 && p.c.versioned(f, f.events[t], f.events[u])
 }

@@ -62,7 +62,7 @@ func (l *Loop) run() {
 	}
 }
 
-func (l *Loop) tick() { l.ticks++ } // want `update of Loop.ticks is not one step: .*\(\*Loop\).Ticks accesses it in another goroutine`
+func (l *Loop) tick() { l.ticks++ } // ok here: an update is lost to another writer only
 
 func (l *Loop) Ticks() int { return l.ticks }
 
