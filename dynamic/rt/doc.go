@@ -22,7 +22,8 @@
 //	section*.go  atomic sections: Figure 3 of AtomRace
 //	plant.go   a planted violation, to try an oracle
 //	config.go  the environment
-//	goid.go    who is asking
+//	goid.go    who is asking, and what lies on whose stack
+//	bubble.go  whether the clock is faked
 //
 // Without INTERLOCK_OUT in the environment the engine sleeps: the filter stays
 // zero, and nothing else ever runs.

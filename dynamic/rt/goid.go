@@ -20,11 +20,36 @@ func nanotime() int64
 // could not prove it. Written at start only.
 var goidOffset uintptr
 
-// onStack reports whether addr lies in the stack of g, whose first two words
-// are the stack's bounds.
-func onStack(g unsafe.Pointer, addr uintptr) bool {
-	lo, hi := *(*uintptr)(g), *(*uintptr)(unsafe.Add(g, 8))
-	return lo <= addr && addr < hi
+// address returns p as a number, or 0 if p points into the stack of the running
+// goroutine, to which no other can come. It is the only place where the monitor
+// makes a number of a pointer and keeps it: a stack moves when a function is called
+// that may grow it, or when the collector shrinks it at such a call, and would leave
+// the number behind. Nothing of that can come between the comparison and the
+// conversion, since this function may not grow the stack and, being nosplit, has no
+// point of preemption. What is not on this stack does not move while p lives: the
+// heap stays put, and a pointer that another goroutine may hold has escaped to it.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func address(p unsafe.Pointer) uintptr {
+	g := getg() // its first two words are the stack's bounds
+	if lo, hi := *(*uintptr)(g), *(*uintptr)(unsafe.Add(g, 8)); lo <= uintptr(p) && uintptr(p) < hi {
+		return 0
+	}
+	return uintptr(p)
+}
+
+// stackDepth returns how deep in its stack the goroutine is, wherever that lies.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func stackDepth(g unsafe.Pointer) uintptr {
+	var here byte
+	return *(*uintptr)(unsafe.Add(g, 8)) - uintptr(unsafe.Pointer(&here))
 }
 
 // goid gives the id of the running goroutine g. Ids are never used twice,

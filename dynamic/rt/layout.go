@@ -32,12 +32,19 @@ func (m mode) conflicts(n mode) bool { return (m|n)&writes != 0 && m&n&atomicall
 
 // access is one access that is about to happen.
 type access struct {
-	addr, size uintptr
+	addr, size uintptr // addr is that of package function address
 	site       uint32
 	mode       mode
 	inMap      bool
 	goid       int64
 	key        uint64 // of a map's element, where it is known and asked for, or 0
+}
+
+// watchable reports whether another goroutine can come to the variable of a: it is
+// not on the stack (see address), and it is there. An access by way of nil will panic.
+func (a *access) watchable() bool {
+	const firstPage = 4096 // nil and fields of nil
+	return a.addr >= firstPage && a.size != 0
 }
 
 // siteState is what the engine knows of a site, in one word:

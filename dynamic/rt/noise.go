@@ -250,13 +250,14 @@ func affordable(now, ns int64, random uint64, worthy bool) bool {
 	return left >= ns && left*4 >= noise.floor*int64(random)>>20
 }
 
-// delay lets ns nanoseconds pass and others run.
-func delay(ns int64) {
-	// A sleep frees the processor but may take a millisecond more, and the
-	// clock of a testing/synctest bubble does not move while this goroutine
-	// runs. Short delays and those in a bubble spin.
+// delay lets ns nanoseconds pass and others run. stack is the text of the
+// goroutine's stack.
+func delay(ns int64, stack []byte) {
+	// A sleep frees the processor but may take a millisecond more, and in a
+	// testing/synctest bubble it moves the clock. Short delays and those in a
+	// bubble spin: the clock of a bubble stands still while one of its goroutines runs.
 	const sleepFrom = 500_000
-	if ns >= sleepFrom && !clockFaked() {
+	if ns >= sleepFrom && !bubbled(stack) {
 		time.Sleep(time.Duration(ns))
 		return
 	}
@@ -264,11 +265,3 @@ func delay(ns int64) {
 		runtime.Gosched()
 	}
 }
-
-// wallStart is the wall clock at start.
-var wallStart time.Time
-
-// clockFaked reports whether this goroutine runs in a testing/synctest bubble,
-// whose clock starts in the year 2000. A wall clock that was set back looks
-// the same and does no harm: delays spin then.
-func clockFaked() bool { return time.Now().Unix() < wallStart.Unix()-60 }

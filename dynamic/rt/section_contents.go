@@ -23,16 +23,16 @@ type contents struct {
 //go:norace
 func contentsOf(p unsafe.Pointer, size uintptr, present bool) contents {
 	c := contents{known: true, present: present, size: size}
-	switch addr := uintptr(p); {
-	case size == 8 && addr&7 == 0:
+	switch {
+	case size == 8 && uintptr(p)&7 == 0:
 		c.words[0] = atomic.LoadUint64((*uint64)(p))
-	case size == 4 && addr&3 == 0:
+	case size == 4 && uintptr(p)&3 == 0:
 		c.words[0] = uint64(atomic.LoadUint32((*uint32)(p)))
-	case size == 2 && addr&1 == 0:
+	case size == 2 && uintptr(p)&1 == 0:
 		c.words[0] = uint64(*(*uint16)(p))
 	case size == 1:
 		c.words[0] = uint64(*(*uint8)(p))
-	case size > 8 && addr&7 == 0:
+	case size > 8 && uintptr(p)&7 == 0:
 		for i := range c.words {
 			if uintptr(i)*8+8 <= size {
 				c.words[i] = atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*i)))

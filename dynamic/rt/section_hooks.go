@@ -42,7 +42,7 @@ func measureDepths() {
 //go:noinline
 func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode) {
 	if wanted(section) {
-		a := access{addr: uintptr(p), size: size, site: site, mode: m}
+		a := access{addr: address(p), size: size, site: site, mode: m}
 		if o := enterAt(&a, section); o != nil {
 			o.value = contentsOf(p, size, true)
 		}
@@ -59,7 +59,7 @@ func enterMap(p unsafe.Pointer, key uint64, site, section uint32) *opened {
 		return nil
 	}
 	defer runtime.KeepAlive(p)
-	return enterAt(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site}, section)
+	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site}, section)
 }
 
 // enterAt opens the section on the variable of a. What that holds is to be read
@@ -78,7 +78,7 @@ func enterAt(a *access, section uint32) *opened {
 			o.withdraw() // left over, or another round of a loop
 		}
 	}
-	if !watchable(g, a) {
+	if !a.watchable() {
 		return nil
 	}
 	o := reserve(g, a.goid, section, depth)
@@ -93,20 +93,6 @@ func enterAt(a *access, section uint32) *opened {
 // the one that the section is of.
 func (o *opened) recursion(depth uintptr) bool {
 	return depth > o.enterDepth && (o.is(inside) || o.is(ending)) && nanotime()-o.since < sectionStale
-}
-
-// stackDepth gives how deep in its stack the goroutine is, wherever that lies.
-//
-//go:noinline
-func stackDepth(g unsafe.Pointer) uintptr {
-	var here byte
-	return *(*uintptr)(unsafe.Add(g, 8)) - uintptr(unsafe.Pointer(&here))
-}
-
-// watchable reports whether others can come to the variable of a.
-func watchable(g unsafe.Pointer, a *access) bool {
-	const firstPage = 4096
-	return a.addr >= firstPage && a.size != 0 && !onStack(g, a.addr)
 }
 
 // pointer gives the variable's address as a pointer, which escapes nowhere.
@@ -217,7 +203,7 @@ func (o *opened) gap() {
 	ns := o.ns
 	o.ns = 0
 	begin := nanotime()
-	delay(ns)
+	delay(ns, o.entryText)
 	spent := nanotime() - begin
 	noise.spent.Add(spent)
 	counters.delayNS.Add(uint64(spent))
@@ -234,7 +220,7 @@ func end(p unsafe.Pointer, size uintptr, site, section, allows uint32) {
 		return
 	}
 	if o := mine(goid(g), section); o != nil && (o.depth == 0 || depth-endShift <= o.depth) { // else recursion
-		o.endAt(&access{addr: uintptr(p), size: size, site: site}, allows, contents{})
+		o.endAt(&access{addr: address(p), size: size, site: site}, allows, contents{})
 		o.judgeRead()
 	}
 	runtime.KeepAlive(p)
@@ -256,13 +242,13 @@ func (o *opened) endInMap(p unsafe.Pointer, key uint64, value contents, length i
 	} else if o.entry.key != key {
 		value = contents{}
 	}
-	o.endAt(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site}, allows, value)
+	o.endAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site}, allows, value)
 }
 
 // endAt is end for the access a. value is what the element of a map holds.
 func (o *opened) endAt(a *access, allows uint32, value contents) {
 	other := allows&OtherVariable != 0
-	if !o.is(inside) || !other && !o.meets(a) || nanotime()-o.since > sectionStale {
+	if !o.is(inside) || !a.watchable() || !other && !o.meets(a) || nanotime()-o.since > sectionStale {
 		o.withdraw() // another object, or another activation's
 		return
 	}
@@ -341,7 +327,7 @@ func bindsHere(site uint32) bool { return binding(goid(getg()), site) != nil }
 func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32) {
 	id := goid(getg())
 	if o := binding(id, site); o != nil {
-		a := &access{addr: uintptr(p), size: size, site: site, goid: id}
+		a := &access{addr: address(p), size: size, site: site, goid: id}
 		if how&endWrites != 0 {
 			a.mode = writes
 		}
@@ -369,7 +355,7 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint
 	case o == nil:
 		return nil
 	case o.is(armed):
-		if o.bindEntry(&access{addr: uintptr(p), size: 8, key: key, inMap: true, site: site, goid: id}) {
+		if o.bindEntry(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id}) {
 			return o
 		}
 	default:
@@ -380,7 +366,7 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint
 
 // bindEntry opens an armed section on the variable of a.
 func (o *opened) bindEntry(a *access) bool {
-	if !watchable(getg(), a) || !o.publishSection(a) {
+	if !a.watchable() || !o.publishSection(a) {
 		o.withdraw()
 		return false
 	}

@@ -291,8 +291,12 @@ func (o *opened) withdraw() {
 	}
 }
 
-func (o *opened) index() int {
-	return int((uintptr(unsafe.Pointer(o)) - uintptr(unsafe.Pointer(&sections))) / unsafe.Sizeof(*o))
+// index returns which of the records o is.
+func (o *opened) index() (i int) {
+	for o != &sections[i] {
+		i++
+	}
+	return i
 }
 
 // closeSection frees record i. requires: table.mu.

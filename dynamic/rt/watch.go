@@ -16,25 +16,27 @@ import (
 //
 //go:noinline
 func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
-	beforeAccess(p, access{addr: uintptr(p), size: size, site: id, mode: m})
+	beforeAccess(p, access{addr: address(p), size: size, site: id, mode: m})
 }
 
+// beforeAccess is before for the access a, whose address is that of p.
 func beforeAccess(p unsafe.Pointer, a access) {
-	const firstPage = 4096 // nil and fields of nil: the access itself will panic
-	if a.addr < firstPage || a.size == 0 {
+	bit := uintptr(p) >> 3 & 63
+	open := table.open.Load()>>bit&1 != 0
+	if a.addr == 0 && open {
+		countCall(bit)
+		counters.shards[bit].onStack.Add(1)
+	}
+	if !a.watchable() {
 		return
 	}
 	if planted.site != 0 {
 		plant(&a)
 	}
-	g, bit := getg(), a.addr>>3&63
-	if table.open.Load()>>bit&1 == 0 {
-		meet(g, &a)
-	} else if onStack(g, a.addr) {
-		countCall(bit)
-		counters.shards[bit].onStack.Add(1)
-	} else {
+	if g := getg(); open {
 		visitSite(g, &a, countCall(bit))
+	} else {
+		meet(g, &a)
 	}
 	// While p's object is in a slot it must not be freed and its address used
 	// again: that would be a collision on two objects.
@@ -49,7 +51,7 @@ func beforeMap(p unsafe.Pointer, site uint32, m mode) { before(p, 8, site, m) }
 
 // beforeElement is beforeMap for the element with a key, if that is not 0.
 func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {
-	beforeAccess(p, access{addr: uintptr(p), size: 8, key: key, site: site, mode: m})
+	beforeAccess(p, access{addr: address(p), size: 8, key: key, site: site, mode: m})
 }
 
 // visitSite is what happens at a site while the filter is open. n is random.
@@ -126,7 +128,7 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 	}
 	tell(i)
 	meetWindows(g, a)
-	delay(ns)
+	delay(ns, texts[i].buf[:texts[i].n])
 	end := nanotime()
 	hit := withdraw(i, end)
 	counters.windows.Add(1)
