@@ -50,6 +50,10 @@ func testMain(m *testing.M) int {
 //	                        on its standard error, and ends with exit code N
 //	snapshot DIR            remembers every name, byte and mode below DIR
 //	unchanged DIR           fails if one of them is another now
+//	damage DIR HOW          damages every file below DIR: flip turns one bit in its
+//	                        middle, truncate leaves half of it, zero makes its bytes
+//	                        0, folder puts a folder into its place, unreadable
+//	                        takes its permissions away
 //	clean                   fails if interlock left anything in $TMPDIR
 func TestScript(t *testing.T) {
 	bank, err := filepath.Abs("../../testdata/bank")
@@ -65,6 +69,7 @@ func TestScript(t *testing.T) {
 			env.Vars = append(env.Vars, goEnv...)
 			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("BANK", bank)
+			env.Setenv("SOURCE", filepath.Dir(filepath.Dir(bank)))
 			env.Values[snapshotsKey{}] = snapshots{}
 			return nil
 		},
@@ -73,6 +78,7 @@ func TestScript(t *testing.T) {
 			"interrupt": cmdInterrupt,
 			"snapshot":  cmdSnapshot,
 			"unchanged": cmdUnchanged,
+			"damage":    cmdDamage,
 			"clean":     cmdClean,
 		},
 	})
@@ -236,6 +242,52 @@ func readTree(ts *testscript.TestScript, dir string) map[string]string {
 		return nil
 	}))
 	return tree
+}
+
+// cmdDamage does to files what disks, and processes that were killed, do.
+func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage DIR HOW")
+	}
+	damaged := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		damaged++
+		return damage(name, args[1])
+	}))
+	if damaged == 0 {
+		ts.Fatalf("no file below %s", args[0])
+	}
+}
+
+func damage(name, how string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(name); err != nil { // a program that runs cannot be written to
+		return err
+	}
+	mode := fs.FileMode(0o755)
+	switch how {
+	case "flip":
+		if len(data) > 0 {
+			data[len(data)/2] ^= 1
+		}
+	case "truncate":
+		data = data[:len(data)/2]
+	case "zero":
+		clear(data)
+	case "unreadable":
+		mode = 0
+	case "folder":
+		return os.Mkdir(name, mode)
+	default:
+		return fmt.Errorf("no such damage: %s", how)
+	}
+	return os.WriteFile(name, data, mode)
 }
 
 func cmdClean(ts *testscript.TestScript, neg bool, args []string) {

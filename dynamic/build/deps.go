@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
 // dependency is a module that is instrumented though it is no main module.
@@ -72,60 +74,47 @@ func newDependency(p *listed, modCache string) (dependency, error) {
 	if modCache == "" || !in {
 		return d, nil
 	}
-	cache := cacheDir()
-	if cache == "" {
+	user := cache.Dir()
+	if user == "" {
 		return d, &ConfigError{"there is no cache folder that can be written, for copies of dependencies", "set XDG_CACHE_HOME or HOME"}
 	}
 	d.name = name
-	d.dir = filepath.Join(cache, "deps", filepath.FromSlash(name))
+	d.dir = filepath.Join(user, "deps", filepath.FromSlash(name))
 	return d, copyModule(p.Module.Path, p.Module.Dir, d.dir)
 }
 
 func (d dependency) copied() bool { return d.name != "" }
 
 // copyModule copies a module out of the module cache, whole or not at all. What
-// is there already is that version.
+// is there already is taken if it is the same.
 func copyModule(path, from, to string) error {
-	if _, err := os.Stat(to); err == nil {
-		return nil
-	}
-	parent := filepath.Dir(to)
-	err := os.MkdirAll(parent, 0o755)
-	if err != nil {
-		return fmt.Errorf("copying %s: %w", path, err)
-	}
-	tmp, err := os.MkdirTemp(parent, ".new-")
-	if err != nil {
-		return fmt.Errorf("copying %s: %w", path, err)
-	}
-	defer os.RemoveAll(tmp)
-	whole := filepath.Join(tmp, "m")
-	if err := os.CopyFS(whole, os.DirFS(from)); err != nil {
-		return fmt.Errorf("copying %s: %w", path, err)
-	}
-	if _, err := os.Stat(filepath.Join(whole, "go.mod")); os.IsNotExist(err) {
-		// Without a go line it has the language version that it has without go.mod.
-		if err := os.WriteFile(filepath.Join(whole, "go.mod"), []byte("module "+path+"\n"), 0o644); err != nil {
-			return fmt.Errorf("copying %s: %w", path, err)
+	original, err := readFiles(os.DirFS(from), allFiles)
+	if err == nil {
+		if original["go.mod"] == nil {
+			// Without a go line it has the language version that it has without go.mod.
+			original["go.mod"] = []byte("module " + path + "\n")
 		}
+		sound := func(dir string) bool { return holds(dir, original, allFiles) }
+		err = cache.Publish(to, sound, func(dir string) error { return writeFiles(dir, original) })
 	}
-	if err := os.Rename(whole, to); err != nil {
-		if _, there := os.Stat(to); there == nil {
-			return nil // somebody else was faster
-		}
+	if err != nil {
 		return fmt.Errorf("copying %s: %w", path, err)
 	}
 	return nil
 }
 
 // loadCopies has the go command take the copies while packages are loaded, by a
-// go.work that lies beside them.
+// go.work in a folder of this process, as the go command may write to its
+// go.work.sum.
 func (m *Module) loadCopies() error {
 	text, err := goWork(m.main, "", m.deps)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(cacheDir(), "deps", "work", contentHash(map[string][]byte{"go.work": text}))
+	if m.scratch, err = newScratch(os.TempDir()); err != nil {
+		return err
+	}
+	dir := m.scratch.dir
 	if err := writeFiles(dir, map[string][]byte{"go.work": text}); err != nil {
 		return err
 	}

@@ -11,11 +11,8 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/cache"
 )
-
-// lastingAge is how long the folder of a lasting build is kept after it was
-// last written to.
-const lastingAge = 14 * 24 * time.Hour
 
 // PrepareLasting is [Prepare] for a build that outlives this process: the
 // variables of [Workspace.Env] hold after Close. dir takes its files; it must
@@ -46,18 +43,18 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 
 // newLasting makes a folder for the module at root.
 func newLasting(root string) (string, error) {
-	cache := cacheDir()
-	if cache == "" {
+	user := cache.Dir()
+	if user == "" {
 		return "", &ConfigError{"there is no cache folder that can be written", "name a folder"}
 	}
-	base := filepath.Join(cache, "env")
+	base := filepath.Join(user, "env")
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return "", fmt.Errorf("making the folder: %w", err)
 	}
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {
 		dir := filepath.Join(base, e.Name())
-		if newest(dir) > lastingAge {
+		if newest(dir) > cache.Age {
 			os.RemoveAll(dir)
 		}
 	}

@@ -57,6 +57,8 @@ type Module struct {
 	Cgo []string
 
 	goTool   goCommand
+	userEnv  []string // as the request came
+	scratch  *scratch // of the go.work with which copies are loaded, or nil
 	goRoot   string
 	goFlags  []string // of the environment
 	flags    []string // of the request
@@ -79,12 +81,18 @@ type Test struct {
 // far as the named ones' tests need them; dependencies come from export data.
 // It gives a *ConfigError for a request that cannot be served, and a
 // *CompileError with the compiler's own words where no named package compiles,
-// or where one of several programs does not.
-func Load(ctx context.Context, o Options) (*Module, error) {
+// or where one of several programs does not. The caller closes the module, after
+// the workspaces that are made of it.
+func Load(ctx context.Context, o Options) (_ *Module, err error) {
 	m, err := newModule(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.Close())
+		}
+	}()
 	pkgs, err := m.goTool.list(ctx, !o.Programs, m.flags, o.Patterns)
 	if err != nil {
 		return nil, err
@@ -111,6 +119,15 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 	return m, nil
 }
 
+// Close removes what loading has left in the temporary folder. Closing twice
+// does nothing.
+func (m *Module) Close() error {
+	if m.scratch == nil {
+		return nil
+	}
+	return m.scratch.close()
+}
+
 func newModule(ctx context.Context, o *Options) (*Module, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -122,7 +139,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"."}
 	}
-	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Env}}
+	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Env}, userEnv: o.Env}
 	env, err := m.goTool.environment(ctx)
 	if err != nil {
 		return nil, err

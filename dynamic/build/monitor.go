@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
 // monitorPath is the module path of the monitor as instrumented code imports it.
@@ -20,18 +21,19 @@ const monitorGo = "1.21"
 
 // extractMonitor writes the monitor's source to a folder named after its
 // contents, so that every version has one and the go command's build cache
-// recognises it. A folder that somebody changed is written anew. Where cache
-// is not writable, the folder is made in scratch.
-func extractMonitor(src fs.FS, cache, scratch string) (string, error) {
-	files, err := readFiles(src)
+// recognises it. A folder that somebody changed is written anew. Where the
+// user's cache is not writable, the folder is made in scratch.
+func extractMonitor(src fs.FS, user, scratch string) (string, error) {
+	files, err := readFiles(src, isSource)
 	if err != nil {
 		return "", fmt.Errorf("reading the monitor's source: %w", err)
 	}
 	files["go.mod"] = []byte("module " + monitorPath + "\n\ngo " + monitorGo + "\n")
 	name := filepath.Join("rt", contentHash(files))
-	if cache != "" {
-		dir := filepath.Join(cache, name)
-		if holds(dir, files) || publish(dir, files) == nil {
+	if user != "" {
+		dir := filepath.Join(user, name)
+		sound := func(dir string) bool { return holds(dir, files, isSource) }
+		if cache.Publish(dir, sound, func(dir string) error { return writeFiles(dir, files) }) == nil {
 			return dir, nil
 		}
 	}
@@ -39,11 +41,16 @@ func extractMonitor(src fs.FS, cache, scratch string) (string, error) {
 	return dir, writeFiles(dir, files)
 }
 
-// readFiles reads all files of src but for tests.
-func readFiles(src fs.FS) (map[string][]byte, error) {
+func allFiles(string) bool { return true }
+
+// isSource reports whether the file, by its path, is none of a test.
+func isSource(path string) bool { return !strings.HasSuffix(path, "_test.go") }
+
+// readFiles reads all files of src that are wanted, by their paths.
+func readFiles(src fs.FS, wanted func(path string) bool) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(src, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !wanted(path) {
 			return err
 		}
 		files[path], err = fs.ReadFile(src, path)
@@ -60,9 +67,10 @@ func contentHash(files map[string][]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// holds reports whether dir holds the files with their contents and no other.
-func holds(dir string, files map[string][]byte) bool {
-	found, err := readFiles(os.DirFS(dir))
+// holds reports whether dir holds the files with their contents and no other
+// that is wanted.
+func holds(dir string, files map[string][]byte, wanted func(path string) bool) bool {
+	found, err := readFiles(os.DirFS(dir), wanted)
 	if err != nil || len(found) != len(files) {
 		return false
 	}
@@ -72,27 +80,6 @@ func holds(dir string, files map[string][]byte) bool {
 		}
 	}
 	return true
-}
-
-// publish makes dir appear with all its files at once, as another process may
-// be reading it.
-func publish(dir string, files map[string][]byte) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	if err := errors.Join(os.Chmod(tmp, 0o755), writeFiles(tmp, files)); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, dir); err == nil || holds(dir, files) {
-		return nil
-	}
-	// What is there is not what it should be.
-	return errors.Join(os.RemoveAll(dir), os.Rename(tmp, dir))
 }
 
 func writeFiles(dir string, files map[string][]byte) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
 // godebug gives the GODEBUG defaults that are linked into a binary.
@@ -294,7 +296,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		os.Chtimes(filepath.Join(tmp, name), old, old)
 	}
 	// 1-2 died at work, 3-4 before it took its lock, 5-6 is taking it.
-	if err := os.WriteFile(filepath.Join(tmp, "interlock-1-2", lockName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tmp, "interlock-1-2", cache.LockName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()

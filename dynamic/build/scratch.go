@@ -6,18 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"time"
+
+	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
 // scratchName is the name of such a folder: process id, then random digits.
 var scratchName = regexp.MustCompile(`^interlock-[0-9]+-[0-9]+$`)
-
-const (
-	lockName = ".lock"
-	// A folder without a lock is one that its maker has just made, or that
-	// it died over. Nobody needs so long between the two steps.
-	unlockedAge = 10 * time.Minute
-)
 
 // scratch is a temporary folder of this process. It is held by a lock on a
 // file in it, not by the process id in its name: ids are reused, and folders
@@ -50,11 +44,8 @@ func lockedFolder(base string) (dir string, lock *os.File, err error) {
 		if dir, err = os.MkdirTemp(base, fmt.Sprintf("interlock-%d-", os.Getpid())); err != nil {
 			return "", nil, fmt.Errorf("making a temporary folder: %w", err)
 		}
-		if lock, err = takeLock(filepath.Join(dir, lockName)); err == nil {
-			if _, err = os.Stat(lock.Name()); err == nil {
-				return dir, lock, nil
-			}
-			lock.Close()
+		if lock, err = cache.TryLock(filepath.Join(dir, cache.LockName)); err == nil {
+			return dir, lock, nil
 		}
 		err = errors.Join(fmt.Errorf("locking the temporary folder: %w", err), os.RemoveAll(dir))
 	}
@@ -79,25 +70,6 @@ func removeLeftovers(tmp string) {
 		if !e.IsDir() || !scratchName.MatchString(e.Name()) {
 			continue
 		}
-		removeAbandoned(filepath.Join(tmp, e.Name()))
+		cache.RemoveAbandoned(filepath.Join(tmp, e.Name()))
 	}
-}
-
-// removeAbandoned removes dir if it is a scratch folder and nobody holds it, and
-// reports whether it is gone. The
-// lock is held meanwhile, so that the folder's maker, if it is about to take it,
-// cannot and makes another.
-func removeAbandoned(dir string) bool {
-	lock := filepath.Join(dir, lockName)
-	if _, err := os.Stat(lock); err != nil {
-		info, err := os.Stat(dir)
-		empty, _ := os.ReadDir(dir)
-		return err == nil && len(empty) == 0 && time.Since(info.ModTime()) > unlockedAge && os.RemoveAll(dir) == nil
-	}
-	f, err := takeLock(lock)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return os.RemoveAll(dir) == nil
 }

@@ -54,6 +54,7 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 		bins = append(bins, Binary{Package: t.Package, Dir: t.Dir})
 		if !t.None {
 			bins[i].Path = ws.place(t.Package, bins[:i])
+			ws.bin.check(bins[i].Path)
 			dir := filepath.Dir(bins[i].Path)
 			byDir[dir] = append(byDir[dir], t.Package)
 		}
@@ -72,6 +73,7 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("the go command built no test binary for %s: %w", b.Package, err)
 		}
+		ws.bin.record(b.Path, data)
 		// The runtime's function table has the names of all functions.
 		b.Monitored = bytes.Contains(data, []byte(monitorPath+"."))
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
 // Workspace is a prepared build: rewritten files, overlay and go.work in one
@@ -47,7 +48,7 @@ type LeftAlone struct {
 // absolute paths of their originals.
 func prepare(s *scratch, m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
 	ws = &Workspace{
-		Dir: s.dir, Module: m, scratch: s, cache: cacheDir(),
+		Dir: s.dir, Module: m, scratch: s, cache: cache.Dir(),
 		overlay: map[string]string{}, sources: map[string]string{},
 	}
 	for _, file := range m.Cgo {
@@ -200,7 +201,7 @@ func (ws *Workspace) CoverEnv() (env []string, ok bool) {
 func (ws *Workspace) GoRoot() string { return ws.Module.goRoot }
 
 // UserEnv is the environment that the request came with.
-func (ws *Workspace) UserEnv() []string { return slices.Clone(ws.Module.goTool.env) }
+func (ws *Workspace) UserEnv() []string { return slices.Clone(ws.Module.userEnv) }
 
 // Close removes the temporary folder. Closing twice does nothing.
 func (ws *Workspace) Close() error {

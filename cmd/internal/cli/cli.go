@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/rebuild"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
@@ -41,6 +42,10 @@ const (
 // exit code.
 func Main(args []string) int {
 	if driver.IsVetTool(args) {
+		if err := rebuild.MatchTool(context.Background(), args, os.Stderr); err != nil {
+			fmt.Fprintf(os.Stderr, "interlock: %v\n", err)
+			return exitIncomplete
+		}
 		driver.Main() // does not return
 	}
 	if len(args) > 0 && args[0] == build.CoverTool {
@@ -83,6 +88,15 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	}
 	if err != nil {
 		return c.usage("%v: see `interlock help %s`", err, name)
+	}
+	if cmd.takesPackages() {
+		if err := rebuild.Match(ctx, o.dir, stderr); ctx.Err() != nil {
+			c.tell("interrupted, with no finding so far")
+			return exitInterrupted
+		} else if err != nil {
+			c.tell(err.Error())
+			return exitIncomplete
+		}
 	}
 	if o.dir != "" {
 		if err := os.Chdir(o.dir); err != nil {

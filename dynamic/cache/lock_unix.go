@@ -1,15 +1,14 @@
 //go:build unix && !solaris && !aix
 
-package build
+package cache
 
 import (
 	"os"
 	"syscall"
 )
 
-// takeLock opens the file and locks it for this process, or fails at once
-// where another process holds it. Closing the file, or the end of the process
-// in whatever way, frees it.
+// takeLock locks the file by flock, which the system releases when the process
+// ends.
 func takeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

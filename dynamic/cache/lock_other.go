@@ -1,6 +1,6 @@
 //go:build !unix || solaris || aix
 
-package build
+package cache
 
 import (
 	"errors"

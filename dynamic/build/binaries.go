@@ -1,0 +1,99 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/cache"
+)
+
+// binariesSize is how many bytes of test binaries are kept in all; of more, those
+// that were not used for the longest time are removed.
+const binariesSize = 1 << 30
+
+// binaries is the folder that test binaries are built into. The go command
+// leaves a binary there alone that is up to date already, which saves the
+// link, the larger part of a second build.
+type binaries struct {
+	dir  string
+	lock *os.File // nil for a folder in scratch
+}
+
+// openBinaries locks the folder that belongs to key. Where the cache is not
+// writable or another process holds the folder, it gives one in scratch.
+func openBinaries(dir, scratch string, key ...string) binaries {
+	if dir != "" {
+		cache.Evict(filepath.Join(dir, "bin"), binariesSize)
+		sum := sha256.Sum256([]byte(strings.Join(key, "\x00")))
+		dir = filepath.Join(dir, "bin", hex.EncodeToString(sum[:12]))
+		if cache.MakeDir(dir) == nil {
+			if lock, err := cache.TryLock(filepath.Join(dir, cache.LockName)); err == nil {
+				now := time.Now()
+				os.Chtimes(lock.Name(), now, now)
+				return binaries{dir, lock}
+			}
+		}
+	}
+	return binaries{dir: filepath.Join(scratch, "bin")}
+}
+
+// check removes a binary that is not what was built: damaged, or of a build
+// that was killed. The go command would leave it there, since it reads no more
+// of a binary than the build ID near its start.
+func (b *binaries) check(path string) {
+	if cache.MakeDir(filepath.Dir(path)) != nil {
+		return // the go command says what is wrong
+	}
+	data, err := os.ReadFile(path)
+	if sum, e := os.ReadFile(path + sumSuffix); err != nil || e != nil || string(sum) != checksum(data) {
+		os.RemoveAll(path)
+	}
+}
+
+// record keeps the checksum of a binary that was built, for the next check. A
+// folder in scratch has no next time.
+func (b *binaries) record(path string, data []byte) {
+	if b.lock != nil {
+		os.RemoveAll(path + sumSuffix)
+		os.WriteFile(path+sumSuffix, []byte(checksum(data)), 0o644)
+	}
+}
+
+// sumSuffix ends the name of the file that holds a binary's checksum.
+const sumSuffix = ".sha256"
+
+func checksum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func (b *binaries) close() {
+	if b.lock != nil {
+		b.lock.Close()
+		b.lock = nil
+	}
+}
+
+// keepFault copies what shows a fault of the rewriter to where it survives:
+// the rewritten files by their names in the module, and what the compiler said.
+func keepFault(dir, scratch string, files map[string][]byte, output []byte) (string, error) {
+	if dir == "" {
+		dir = filepath.Dir(scratch)
+	}
+	all := maps.Clone(files)
+	all["output.txt"] = output
+	dir = filepath.Join(dir, "faults", contentHash(all))
+	if err := writeFiles(dir, all); err != nil {
+		return "", fmt.Errorf("keeping the files that do not compile: %w", err)
+	}
+	return dir, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,76 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// LockName is the name of the file by which a folder is held.
+const LockName = ".lock"
+
+// unlockedAge is how old a folder without a lock is that its maker died over:
+// nobody needs so long between making it and taking its lock.
+const unlockedAge = 10 * time.Minute
+
+// TryLock makes the file if need be and locks it for this process. It fails at
+// once where another process holds it, or has removed it meanwhile. Closing the
+// file, or the end of the process in whatever way, releases it.
+func TryLock(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		os.RemoveAll(path) // nobody holds what is no file
+	}
+	f, err := takeLock(path)
+	if err != nil {
+		return nil, err
+	}
+	// One who held the lock may have removed the file before it was ours.
+	mine, err := f.Stat()
+	if err == nil {
+		var there os.FileInfo
+		if there, err = os.Lstat(path); err == nil && !os.SameFile(mine, there) {
+			err = fmt.Errorf("%s was replaced", path)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Lock is TryLock that waits until the lock is released. It fails when ctx
+// ends.
+func Lock(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := TryLock(path)
+		if err == nil {
+			return f, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for %s: %w", path, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// RemoveAbandoned removes dir if it is a folder with a lock and nobody holds
+// it, and reports whether it is gone. The lock is held meanwhile, so that the
+// folder's maker, if it is about to take it, cannot and makes another.
+func RemoveAbandoned(dir string) bool {
+	lock := filepath.Join(dir, LockName)
+	if _, err := os.Stat(lock); err != nil {
+		info, err := os.Stat(dir)
+		empty, _ := os.ReadDir(dir)
+		return err == nil && len(empty) == 0 && time.Since(info.ModTime()) > unlockedAge && os.RemoveAll(dir) == nil
+	}
+	f, err := TryLock(lock)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return os.RemoveAll(dir) == nil
+}
