@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/interlock-go/interlock/cmd/internal/driver"
@@ -62,6 +63,7 @@ type call struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
 	*options
+	closers []io.Closer // when the command has ended
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
@@ -76,7 +78,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		name = "version"
 	}
 	name, args = subcommand(name, args)
-	c := &call{ctx, stdout, stderr, nil}
+	c := &call{ctx: ctx, stdout: stdout, stderr: stderr}
 	cmd := find(name)
 	if cmd == nil {
 		return c.usage("unknown command %q: `interlock help` lists the commands", name)
@@ -116,7 +118,17 @@ func (c *call) guarded(cmd *command) (code int) {
 			code = exitIncomplete
 		}
 	}()
+	defer c.close()
 	return cmd.run(c)
+}
+
+// close removes what the command has left in temporary folders.
+func (c *call) close() {
+	for _, closer := range slices.Backward(c.closers) {
+		if err := closer.Close(); err != nil {
+			c.tell(err.Error())
+		}
+	}
 }
 
 // usage says in one line what is wrong with the command line.

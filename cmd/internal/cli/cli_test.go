@@ -14,7 +14,7 @@ import (
 
 func newCall(ctx context.Context) (c *call, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	return &call{ctx, stdout, stderr, &options{format: "jsonl"}}, stdout, stderr
+	return &call{ctx: ctx, stdout: stdout, stderr: stderr, options: &options{format: "jsonl"}}, stdout, stderr
 }
 
 func TestAPanicIsNoUsageError(t *testing.T) {

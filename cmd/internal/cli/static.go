@@ -92,6 +92,7 @@ func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*plan
 	if err != nil {
 		return nil, err
 	}
+	c.closers = append(c.closers, m)
 	if deps := m.Deps(); len(deps) > 0 {
 		p.line("dependencies monitored too: %s", strings.Join(deps, ", "))
 	}
