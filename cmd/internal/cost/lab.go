@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/cmd/internal/machine"
+	"github.com/interlock-go/interlock/cmd/internal/released"
 )
 
 const (
@@ -78,12 +77,11 @@ func (l *lab) close() error { return os.RemoveAll(l.dir) }
 // packages and tests.
 func (l *lab) prepare(staticcheck, checklocks string) error {
 	l.say("fetching " + l.module)
-	var got struct{ Dir, Error string }
-	out, err := l.output(l.dir, "go", "mod", "download", "-json", l.module)
-	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil || got.Error != "" {
-		return fmt.Errorf("fetching %s: %w %s", l.module, errors.Join(err, jsonErr), got.Error)
+	err := released.Fetch(l.ctx, nats, version, l.tree)
+	if err != nil {
+		return err
 	}
-	if err := l.copyTree(got.Dir); err != nil {
+	if l.lines, err = released.Lines(l.tree, true); err != nil {
 		return err
 	}
 	l.say("building the tools")
@@ -109,24 +107,6 @@ func (l *lab) prepare(staticcheck, checklocks string) error {
 		err = nil // vet's own findings
 	}
 	return err
-}
-
-func (l *lab) copyTree(from string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(from, path)
-		to := filepath.Join(l.tree, rel)
-		if d.IsDir() {
-			return os.MkdirAll(to, 0o755)
-		}
-		data, err := os.ReadFile(path)
-		if strings.HasSuffix(path, ".go") {
-			l.lines += bytes.Count(data, []byte("\n"))
-		}
-		return errors.Join(err, os.WriteFile(to, data, 0o644))
-	})
 }
 
 // measureAll measures each tool in each state.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/machine"
+	"github.com/interlock-go/interlock/cmd/internal/released"
 )
 
 // subject is a module, and the packages of it that are looked at.
@@ -46,27 +46,11 @@ type figures struct {
 	peak     float64 // megabytes of the largest process
 }
 
-// fetch downloads the module and gives a copy.
+// fetch downloads the module and returns the folder of a copy.
 func (s subject) fetch(ctx context.Context, tmp string) (dir string, err error) {
-	name := s.module + "@" + s.version
-	fmt.Fprintln(os.Stderr, "pruning: fetching", name)
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", name)
-	cmd.Dir = tmp
-	out, err := cmd.Output()
-	var got struct{ Dir, Error string }
-	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil || got.Error != "" {
-		return "", fmt.Errorf("fetching %s: %w %s", name, errors.Join(err, jsonErr), got.Error)
-	}
+	fmt.Fprintln(os.Stderr, "pruning: fetching", s.module, s.version)
 	dir = filepath.Join(tmp, filepath.Base(s.module))
-	if err := os.CopyFS(dir, os.DirFS(got.Dir)); err != nil {
-		return "", err
-	}
-	return dir, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			err = os.Chmod(path, 0o755)
-		}
-		return err
-	})
+	return dir, released.Fetch(ctx, s.module, s.version, dir)
 }
 
 // measure makes the plans and the findings. What the packages import is

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/released"
 )
 
 // module is a real one whose invariants are refined, with its own tests as the
@@ -73,15 +72,16 @@ func refine(ctx context.Context, o options, m module) (refinement, error) {
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	if err := fetch(ctx, m, dir); err != nil {
+	tree := filepath.Join(dir, "tree")
+	if err := released.Fetch(ctx, m.path, m.version, tree); err != nil {
 		return r, err
 	}
-	if r.lines, err = countLines(dir); err != nil {
+	if r.lines, err = released.Lines(tree, false); err != nil {
 		return r, err
 	}
 	args := append([]string{"sections", "refine", "-oracle", m.oracle, "-seed", "1", "-w"}, m.packages...)
 	cmd := exec.CommandContext(ctx, o.bin, args...)
-	cmd.Dir = dir
+	cmd.Dir = tree
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	r.elapsed = time.Since(began)
@@ -121,62 +121,4 @@ func (r *refinement) read(out string) error {
 	}
 	r.settled = !strings.Contains(out, "not settled")
 	return nil
-}
-
-// fetch puts a copy of the module that can be written to into dir.
-func fetch(ctx context.Context, m module, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", m.path+"@"+m.version)
-	cmd.Dir = os.TempDir()
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("fetching: %w", err)
-	}
-	var got struct{ Dir, Error string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		return fmt.Errorf("reading go mod download: %w", err)
-	}
-	if got.Error != "" {
-		return fmt.Errorf("fetching: %s", got.Error)
-	}
-	if err := copyTree(got.Dir, dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
-		return errors.New("the module has no go.mod")
-	}
-	return nil
-}
-
-// copyTree copies the files of the module cache, which are read-only.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
-	})
-}
-
-// countLines counts those of the Go files that are no tests.
-func countLines(dir string) (n int, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		n += bytes.Count(data, []byte("\n"))
-		return err
-	})
-	return n, err
 }

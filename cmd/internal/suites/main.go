@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/released"
 )
 
 func main() {
@@ -113,7 +115,7 @@ func ownCache(ctx context.Context, tmp string) error {
 // runModule builds a module both ways and compares its tests.
 func runModule(ctx context.Context, m module, tmp string, o options) (*result, error) {
 	dir := filepath.Join(tmp, "src")
-	if err := fetch(ctx, m, dir); err != nil {
+	if err := released.Fetch(ctx, m.path, m.version, dir); err != nil {
 		return nil, err
 	}
 	b, err := buildBoth(ctx, m, dir, tmp)

@@ -1,14 +1,5 @@
 package main
 
-import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-)
-
 // module is a module under test, and the part of its tests that is run.
 type module struct {
 	path, version string
@@ -34,41 +25,4 @@ var modules = []module{
 	{path: "google.golang.org/grpc", version: "v1.68.0", packages: []string{"./internal/balancergroup", "./internal/binarylog", "./internal/buffer", "./internal/cache", "./internal/channelz", "./internal/credentials", "./internal/grpcsync", "./internal/idle", "./internal/metadata", "./internal/profiling/...", "./internal/serviceconfig", "./internal/status", "./internal/transport", "./internal/wrr"}, part: "fourteen internal packages; the others run for long or need the network"},
 	{path: "github.com/nats-io/nats-server/v2", version: "v2.10.22", packages: []string{"./server"}, flags: []string{"-test.run=^Test(Account|Client|Closed|ConfigCheck|IPQueue|MemStore|NKey|Nkey|Parse|Ping|RateCounter|Ring|Split|Subject|Sublist|URL|Util|WSHandshake|WSRead)"}, part: "the tests that -run names; all of them run for an hour"},
 	{path: "github.com/robfig/cron/v3", version: "v3.0.1", packages: everything},
-}
-
-// fetch puts a copy of the module that can be written to into dir.
-func fetch(ctx context.Context, m module, dir string) error {
-	out, err := goCommand(ctx, os.TempDir(), "mod", "download", "-json", m.path+"@"+m.version)
-	if err != nil {
-		return err
-	}
-	var got struct{ Dir, Error string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		return fmt.Errorf("reading go mod download: %w", err)
-	}
-	if got.Error != "" {
-		return fmt.Errorf("fetching: %s", got.Error)
-	}
-	return copyTree(got.Dir, dir)
-}
-
-// copyTree copies the files of the module cache, which are read-only.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
-	})
 }
