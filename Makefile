@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections clean
+.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ suites: ## run the own tests of twelve real modules, plain and instrumented, and
 
 sections: build ## measure what is found of split atomic sections, refine the invariants of real modules, and keep the tables in docs/sections.md
 	$(GO) run ./cmd/internal/sections -o docs/sections.md
+
+strangers: build ## try check, test and fix on more than forty released modules of others, compare with the last run, and keep the table in docs/strangers.md
+	$(GO) run ./cmd/internal/strangers -o docs/strangers.md
 
 clean: ## remove what make built
 	rm -rf bin
