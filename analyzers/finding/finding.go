@@ -251,6 +251,9 @@ type Evidence struct {
 	// than the entry had read, or the entry's test would have come out
 	// otherwise at the end.
 	Changed bool `json:"changed,omitempty"`
+	// Error is that of the runtime or of package sync, which ended the run and is
+	// the evidence.
+	Error string `json:"error,omitempty"`
 }
 
 // Fix is a proposed patch, or the reason why there is none.

@@ -11,12 +11,12 @@ import (
 )
 
 // broken makes the finding of a section that was split.
-func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]Outcome) *finding.Finding {
+func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]*PackageResult) *finding.Finding {
 	told := &seen.told
 	entry, remote, end := t.access(cfg, told.split.Entry), t.access(cfg, told.split.Remote), t.endOf(cfg, section, told)
 	entry.Step, remote.Step, end.Step = 1, 2, 3
 	pattern := told.pattern(t.plan, section)
-	harmed := t.harmed(seen, plain)
+	harm := t.harmOf(section, seen, plain)
 	v := finding.Variable(section.Variables[0])
 	words := wordsOf(section.Kind)
 	f := &finding.Finding{
@@ -28,17 +28,21 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 		Section:  t.sectionFor(section, told.endSite(section)),
 		Evidence: &finding.Evidence{
 			Engine: "watch", Run: told.run, Runs: t.runs - t.rested[section.ID], Hits: len(seen.hits), Count: seen.count,
-			Seed: told.seed, Test: told.test, Harmful: len(harmed) > 0 || told.panicked != nil,
-			Pattern: pattern, Changed: told.split.Changed,
+			Seed: told.seed, Test: told.test, Harmful: harm.counts.failedSplit > 0,
+			Pattern: pattern, Changed: told.proof && told.split.Changed,
 		},
 	}
 	if told.panicked != nil { // the end that was not reached stays first, for the id
 		f.Accesses = append([]finding.Access{t.planned(told.endSite(section))}, entry, remote, end)
 	}
-	if t.certain(section, seen, harmed) {
+	switch {
+	case told.proof:
 		f.Status = finding.Confirmed
-	} else {
-		f.Notes = append(f.Notes, unproven(section.Kind, len(harmed) > 0))
+	case harm.significant():
+		f.Status = finding.Confirmed
+		f.Notes = append(f.Notes, harm.String())
+	default:
+		f.Notes = append(f.Notes, unproven(section.Kind, told, &harm))
 	}
 	f.Evidence.Replay = replay(cfg, told.strength, f)
 	if n := t.runs; n != f.Evidence.Runs {
@@ -81,15 +85,18 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 }
 
 // unproven says why a split is no proof.
-func unproven(kind string, failed bool) string {
+func unproven(kind string, told *sighting, harm *harm) string {
 	switch {
-	case kind == plan.Invariant && failed:
-		return "predicted: tests failed in such a run, but in others too, so the split need not be why"
+	case harm.counts.failedSplit > 0:
+		return "predicted: chance may be why " + harm.String()
+	case harm.excuse != "":
+		return "predicted: tests failed in such a run, which " + harm.excuse + " explains"
 	case kind == plan.Invariant:
 		return "predicted: the two accesses follow each other in the code, and no test that failed says that they belong together"
-	}
-	if kind == plan.UserSection {
+	case kind == plan.UserSection:
 		return "predicted: the other goroutine was about to come in between when the section went on to its end; which of the two was first is not certain"
+	case told.split.Changed:
+		return "predicted: the end has replaced what the other goroutine stored, and as far as is known by the same value"
 	}
 	return "predicted: the section was split, but no run shows that this changed what the program does"
 }
@@ -122,12 +129,14 @@ func (w words) story(told *sighting, pattern string, entry, remote, end *finding
 	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; had one gone after the other, it would have come out otherwise: %s.%s",
 		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry,
 		roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end,
-		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, pattern, w.effect(s))
+		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, pattern, w.effect(told))
 }
 
 // effect says what came of it.
-func (w words) effect(s *evidence.SplitSection) string {
+func (w words) effect(told *sighting) string {
+	s := &told.split
 	switch {
+	case !told.proof:
 	case s.Overturned:
 		return " The outcome was changed: at the end, what was asked at the entry had another answer."
 	case s.Changed:

@@ -192,11 +192,13 @@ func start(cfg *Config) (*campaign, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
-	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan)}
+	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
 	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
-			Package: b.Package, NoTests: b.Path == "", bearable: bearable(cfg.Workspace.Module.Packages, b.Package),
+			Package: b.Package, NoTests: b.Path == "",
+			bearable:   bearable(cfg.Workspace.Module.Packages, b.Package),
+			clockTests: clockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
 	}
 	return c, nil
@@ -300,6 +302,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
+	p.countsOnTime = pkg.countsOnTime(p.failedTests())
 	fresh := c.seen.add(pkg.Package, strength, records, p, problem)
 	for _, pair := range fresh.pairs {
 		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(pair)})

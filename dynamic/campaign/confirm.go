@@ -17,18 +17,19 @@ import (
 // findings makes a confirmed finding of each pair caught, and a finding of each
 // section split.
 func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
-	plain := map[string]Outcome{}
-	for _, p := range r.Packages {
-		plain[p.Package] = p.Plain
+	plain := map[string]*PackageResult{}
+	for i := range r.Packages {
+		plain[r.Packages[i].Package] = &r.Packages[i]
 	}
 	var all []*finding.Finding
 	for _, p := range t.pairs() {
 		f := t.confirm(cfg, p)
 		for pkg := range t.caught[p].failed {
-			f.Evidence.Harmful = f.Evidence.Harmful || plain[pkg] == Passed
+			f.Evidence.Harmful = f.Evidence.Harmful || plain[pkg] != nil && plain[pkg].Plain == Passed
 		}
 		all = append(all, f)
 	}
+	all = append(all, t.endedBy(cfg, all)...)
 	claims := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)
@@ -174,7 +175,10 @@ func userPath(cfg *Config, file string) string {
 
 // replay is the command that makes the first run that showed f once more.
 func replay(cfg *Config, strength int, f *finding.Finding) string {
-	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed), fmt.Sprintf("-strength=%d", strength)}
+	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed)}
+	if strength > 0 {
+		words = append(words, fmt.Sprintf("-strength=%d", strength))
+	}
 	if cfg.Budget > 0 {
 		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
 	}
@@ -187,7 +191,7 @@ func replay(cfg *Config, strength int, f *finding.Finding) string {
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
 	}
-	if cfg.OnlyFlag != "" {
+	if cfg.OnlyFlag != "" && f.Evidence.Error == "" {
 		words = append(words, fmt.Sprintf("%s=%s,%s", cfg.OnlyFlag, f.Accesses[0].Position, f.Accesses[1].Position))
 	}
 	words = append(words, f.Evidence.Test)

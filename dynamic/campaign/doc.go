@@ -34,20 +34,27 @@
 // # Atomic sections
 //
 // A section that was split is a finding: with the suspected one that it came
-// from, if there is one, whose id it keeps. It is confirmed where a user declared
-// the section and the remote access has certainly come in between; where an inferred one was split and the outcome was changed, or
-// its owner panicked inside; and where the test in which it was failed, which it
-// does not without noise. Access-interleaving invariants are only what programs
-// mostly do: they are confirmed where tests failed in no run but those that split
+// from, if there is one, whose id it keeps. It is confirmed by the mechanism: where a
+// user declared the section and the remote access has certainly come in between, and
+// where the split of an inferred one changed the outcome (a store was lost, or the
+// test had another answer at the use) by more than two equal stores ([tally.lost]).
+// Or by the tests, where failing runs that nothing else explains are split
+// significantly more often than passing ones ([tally.harmOf], [exceedance]).
+// Access-interleaving invariants are only what programs mostly do: only tests confirm
 // them. All else is predicted. [Refine] sorts out invariants that correct runs
 // split. Sections proven broken are left closed in every second run, as pairs are.
+//
+// # Errors that are bugs by themselves
+//
+// An error of the runtime or of package sync that proves a bug, such as a close of a
+// closed channel, is a finding of that bug (fatalErrors) and explains the failure.
 //
 // # What may be missed, what may be reported falsely
 //
 // A race that no run shows is not found. Evidence that a process could not
 // write, lines cut short and processes that left no evidence are counted and
 // said in [Result.Problems]. A finding is as true as the record that it stands
-// on: see dynamic/rt. Where a test fails under noise for another reason than the
-// split of an inferred section in it, that is taken for harm all the same. That a test fails "under noise only" rests on two runs
+// on: see dynamic/rt. By the tests, chance confirms a section in one of a hundred
+// campaigns at most. That a test fails "under noise only" rests on two runs
 // without; one that fails now and then by itself may look like that.
 package campaign

@@ -14,7 +14,7 @@ import (
 // Workspace and Plan count. Such findings have no replay command. An evidence
 // file that is not there is that of no process.
 func Gather(cfg Config, file string) (*Result, error) {
-	c := &campaign{cfg: &cfg, result: &Result{}, seen: newTally(cfg.Plan)}
+	c := &campaign{cfg: &cfg, result: &Result{}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
 	f, err := os.Open(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -68,6 +68,9 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 	if claim != "" {
 		return slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == claim })
 	}
+	if c.Evidence != nil && c.Evidence.Error != "" {
+		return slices.IndexFunc(static, func(s *finding.Finding) bool { return s.Code == c.Code && accessAt(s, c.Accesses[0]) >= 0 })
+	}
 	i := slices.IndexFunc(static, func(s *finding.Finding) bool { return sameVariable(s, c) && samePlaces(s, c) })
 	if i < 0 {
 		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
@@ -103,11 +106,20 @@ func sameLine(a, b finding.Access) bool {
 	return a.File == b.File && a.Line == b.Line && a.Mode == b.Mode
 }
 
+// accessAt gives the index of an access of s at the place of a, or -1.
+func accessAt(s *finding.Finding, a finding.Access) int {
+	return slices.IndexFunc(s.Accesses, func(b finding.Access) bool { return a.File == b.File && a.Line == b.Line })
+}
+
 // takeOver gives c what s knows. The accesses take the words of s, so that the
 // id is that of s and a baseline of suspected findings goes on to hold.
 func takeOver(c, s *finding.Finding) {
 	if c.Evidence.Pattern != "" {
 		takeOverSection(c, s)
+		return
+	}
+	if c.Evidence.Error != "" {
+		takeOverError(c, s)
 		return
 	}
 	c.Code = sharper(c.Code, s.Code)
@@ -128,6 +140,15 @@ func takeOver(c, s *finding.Finding) {
 			a.Role = from.Role
 		}
 	}
+	takeOverWords(c, s)
+}
+
+// takeOverError is takeOver for an error that ended a run: it was seen at one of the
+// accesses of s.
+func takeOverError(c, s *finding.Finding) {
+	seen := c.Accesses[0]
+	c.Variable, c.Accesses, c.Cycle, c.Fix, c.Ordinal = s.Variable, slices.Clone(s.Accesses), s.Cycle, s.Fix, s.Ordinal
+	c.Accesses[accessAt(s, seen)].Goroutine = seen.Goroutine
 	takeOverWords(c, s)
 }
 

@@ -61,6 +61,7 @@ func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResu
 	}
 	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Limit: pkg.Limit})
 	if !b.Monitored {
+		c.seen.fatal(b.Package, 0, p.output)
 		c.judge(ctx, 1, 0, b, pkg, p)
 	}
 	return nil
@@ -129,7 +130,7 @@ func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
 			pkg.Tests = append(pkg.Tests, t)
 		}
 	}
-	if weaker := weaken(f.Strength); !c.seen.showed[pkg.Package] && weaker < f.Strength {
+	if weaker := weaken(f.Strength); len(c.seen.bugs[pkg.Package]) == 0 && weaker < f.Strength {
 		pkg.Strength = weaker
 		c.progress(Event{Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed, Package: pkg.Package, Outcome: f.Outcome, Strength: weaker})
 	}

@@ -50,10 +50,11 @@ type PackageResult struct {
 	// LeftOut are tests that later runs left out, since they hung.
 	LeftOut []string
 
-	bearable   int            // strength that tests which count on time can stand
-	plainTests []string       // that failed without noise
-	testHangs  map[string]int // test -> runs in which it hung
-	hangs      int            // runs in which it is not known which test did
+	bearable   int             // strength that tests which count on time can stand
+	clockTests map[string]bool // those that may count on time
+	plainTests []string        // that failed without noise
+	testHangs  map[string]int  // test -> runs in which it hung
+	hangs      int             // runs in which it is not known which test did
 }
 
 // Failure is one run of a package's tests that did not pass.

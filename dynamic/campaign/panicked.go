@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"bytes"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -17,11 +19,11 @@ type panicking struct {
 }
 
 var (
-	panicMessage = regexp.MustCompile(`(?m)^panic: (.*)$`)
+	panicMessage = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.*)$`)
 	panicStack   = regexp.MustCompile(`(?m)^(goroutine \d+) [^\n]*\[running[^\n]*\]:\n`)
 )
 
-// panicOf reads what the runtime prints when a panic ends a process.
+// panicOf reads what the runtime prints when a panic or a fatal error ends a process.
 func panicOf(output []byte) (p panicking, ok bool) {
 	m := panicMessage.FindSubmatchIndex(output)
 	if m == nil {
@@ -35,23 +37,41 @@ func panicOf(output []byte) (p panicking, ok bool) {
 	}
 	text, _, _ := bytes.Cut(rest[at[1]:], []byte("\n\n"))
 	p.goroutine = parseStack(string(rest[at[2]:at[3]]) + " [running]:\n" + string(text))
-	for i, f := range p.goroutine.Stack { // what comes before is how the runtime panics
+	for i, f := range slices.Backward(p.goroutine.Stack) { // what comes before is how the runtime panics, and panics again
 		if f.Function == "panic" {
 			p.goroutine.Stack = p.goroutine.Stack[i+1:]
 			break
 		}
 	}
-	for len(p.goroutine.Stack) > 0 && strings.HasPrefix(p.goroutine.Stack[0].Function, "runtime.") {
+	for len(p.goroutine.Stack) > 0 && isRuntime(p.goroutine.Stack[0].Function) {
 		p.goroutine.Stack = p.goroutine.Stack[1:]
 	}
 	return p, len(p.goroutine.Stack) > 0
 }
 
-// inside reports whether the goroutine was in the function of the section.
-func (p *panicking) inside(s *plan.Section) bool {
+// isRuntime reports whether a function is one by which the runtime or package sync
+// fails.
+func isRuntime(function string) bool {
+	return slices.ContainsFunc([]string{"runtime.", "internal/runtime/", "internal/sync.", "sync."}, func(p string) bool { return strings.HasPrefix(function, p) })
+}
+
+// inside reports whether the goroutine was between the section's entry and the last
+// of its ends, as far as lines say.
+func (t *tally) inside(p *panicking, s *plan.Section) bool {
+	first, last := t.position(s.Entry).Line, 0
+	if s.EntryCall != nil {
+		first = s.EntryCall.Line
+	}
+	for _, e := range s.Ends {
+		line := t.position(e.Site).Line
+		if e.EndCall != nil {
+			line = e.EndCall.EndLine
+		}
+		last = max(last, line)
+	}
 	for _, f := range p.goroutine.Stack {
 		if strings.HasSuffix(f.Function, "."+s.Function) {
-			return true
+			return first <= f.Line && f.Line <= last
 		}
 	}
 	return false
@@ -59,22 +79,33 @@ func (p *panicking) inside(s *plan.Section) bool {
 
 // panicked takes up a process that ended in a panic: where the goroutine was in a
 // section into which another had come, the section is split, and its end is the
-// panic.
-func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, output []byte) (proven []uint32) {
+// panic. Where it panicked at a read of what the section had tested, which by then
+// had another answer, the split is why.
+func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, output []byte) {
 	p, ok := panicOf(output)
-	if !ok {
-		return nil
+	if _, fatal := fatalOf(output); !ok || fatal {
+		return
 	}
-	for i := len(came) - 1; i >= 0; i-- {
-		split := came[i].Split
+	for _, record := range slices.Backward(came) {
+		split := *record.Split
 		section := t.section(split.Section)
-		if split.Entry.GID != p.goroutine.ID || !p.inside(section) || section.Kind == plan.Invariant {
+		if split.Entry.GID != p.goroutine.ID || section.Kind == plan.Invariant || !t.inside(&p, section) {
 			continue
 		}
-		if t.sight(section, sighting{*split, t.runs, t.seed, strength, pkg, true, &p}) {
-			proven = append(proven, section.ID)
+		if record.Kind == evidence.Used {
+			if !p.at(t.position(split.End.Site)) {
+				continue
+			}
+			split.End = nil
 		}
-		break // the others came into sections that had ended before
+		t.sight(section, sighting{split: split, run: t.runs, seed: t.seed, strength: strength, test: pkg, panicked: &p})
+		return // the others came into sections that had ended before
 	}
-	return proven
+}
+
+// at reports whether the goroutine panicked by an error of the runtime, such as an
+// index out of range, on the line.
+func (p *panicking) at(place finding.Position) bool {
+	top := p.goroutine.Stack[0]
+	return strings.HasPrefix(p.message, "runtime error: ") && top.Line == place.Line && strings.HasSuffix(filepath.ToSlash(top.File), "/"+place.File)
 }

@@ -64,6 +64,8 @@ type process struct {
 	state   string // as the operating system tells it
 	killed  bool   // it did not end at its deadline
 	err     error  // it could not be run
+	// countsOnTime says that tests which failed ask for the time
+	countsOnTime bool
 }
 
 // execute runs a test binary as `go test` does: in the package's folder, with

@@ -23,6 +23,8 @@ type splitSeen struct {
 	hits  map[int]bool
 	count int
 	runs  map[testRun][]string // with the tests that it happened in; "" is any
+	// panicked are those that ended in a panic of the owner inside.
+	panicked map[testRun]bool
 }
 
 // sighting is one split.
@@ -32,20 +34,21 @@ type sighting struct {
 	seed     uint64
 	strength int
 	test     string
-	failed   bool // so did the tests
 	// panicked, if not nil, is the owner, which a panic kept from the end
 	panicked *panicking
+	proof    bool // that the section is broken, whatever the tests do; see proves
 }
 
-// better reports whether s tells more than t: what changed the outcome before
-// what did not, then runs that failed before others.
+// better reports whether s tells more than t.
 func (s *sighting) better(t *sighting) bool { return s.rank() > t.rank() }
 
 func (s *sighting) rank() int {
 	switch {
-	case s.split.Changed:
-		return 3
+	case s.proof:
+		return 4
 	case s.panicked != nil:
+		return 3
+	case s.split.Changed:
 		return 2
 	case s.split.Between:
 		return 1
@@ -53,19 +56,29 @@ func (s *sighting) rank() int {
 	return 0
 }
 
-// proves reports whether s is a bug whatever else the tests do.
-func (s *sighting) proves(section *plan.Section) bool {
-	certain := s.split.Changed || s.panicked != nil
-	return section.Kind == plan.UserSection && (s.split.Between || certain) || section.Kind != plan.Invariant && certain
+// proves reports whether s is a bug whatever the tests do: a section that a user
+// declared, into which another goroutine has certainly come, or an inferred one
+// where the split has changed the outcome by more than a store of the same value. Of an
+// access-interleaving invariant, which is only what the program usually does, a
+// changed value proves nothing.
+func (t *tally) proves(section *plan.Section, s *evidence.SplitSection) bool {
+	switch section.Kind {
+	case plan.Invariant:
+		return false
+	case plan.UserSection:
+		return s.Between || s.Changed
+	}
+	return s.Changed && t.lost(section, s)
 }
 
 // sight takes up a split, and reports whether it is the first that proves its
 // section broken.
-func (t *tally) sight(section *plan.Section, now sighting) (proof bool) {
+func (t *tally) sight(section *plan.Section, now sighting) (first bool) {
 	id, pkg := section.ID, now.test
+	now.proof = t.proves(section, &now.split)
 	seen := t.splits[id]
 	if seen == nil {
-		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun][]string{}}
+		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun][]string{}, panicked: map[testRun]bool{}}
 		t.splits[id] = seen
 	} else if now.better(&seen.told) {
 		seen.told = now
@@ -73,16 +86,16 @@ func (t *tally) sight(section *plan.Section, now sighting) (proof bool) {
 	seen.count++
 	in := testRun{pkg, t.runs}
 	seen.runs[in] = append(seen.runs[in], now.in())
+	seen.panicked[in] = seen.panicked[in] || now.panicked != nil
 	if !slices.Contains(t.resting, id) {
 		seen.hits[t.runs] = true
 	}
-	if now.proves(section) {
-		t.showed[pkg] = true
-		if !t.proven[id] {
-			t.proven[id], proof = true, true
-		}
+	if now.proof {
+		t.showed(pkg, sectionBug(id))
+		first = !t.proven[id]
+		t.proven[id] = true
 	}
-	return proof
+	return first
 }
 
 // section gives the section with the id, or nil.
@@ -108,43 +121,6 @@ func (s *sighting) in() string {
 		}
 	}
 	return commonTest(all)
-}
-
-// harmed gives the packages whose tests failed in a run in which the section
-// was split, and pass without noise: the test in which it was, if that is known.
-func (t *tally) harmed(s *splitSeen, plain map[string]Outcome) (pkgs []string) {
-	for r, in := range s.runs {
-		failed, did := t.failures[r]
-		if did && plain[r.pkg] == Passed && !slices.Contains(pkgs, r.pkg) && (len(failed) == 0 || slices.ContainsFunc(in, func(test string) bool {
-			return test == "" || slices.Contains(failed, test)
-		})) {
-			pkgs = append(pkgs, r.pkg)
-		}
-	}
-	slices.Sort(pkgs)
-	return pkgs
-}
-
-// explains reports whether the tests of a package failed under noise in no run
-// but those in which the section was split.
-func (t *tally) explains(s *splitSeen, pkg string) bool {
-	for r := range t.failures {
-		if r.pkg == pkg && len(s.runs[r]) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// certain reports whether a split section is a bug: one that a user declared,
-// one where the split changed the outcome, one in a run whose tests failed. Of
-// an access-interleaving invariant, which is only what the program usually does,
-// a changed value proves nothing, and a failure only where all go with splits.
-func (t *tally) certain(section *plan.Section, s *splitSeen, harmed []string) bool {
-	if section.Kind == plan.Invariant {
-		return slices.ContainsFunc(harmed, func(pkg string) bool { return t.explains(s, pkg) })
-	}
-	return s.told.proves(section) || len(harmed) > 0
 }
 
 // Opened gives the sections of p that runs open, by id. If only is not empty, it is

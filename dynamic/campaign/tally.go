@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -30,18 +31,20 @@ type caught struct {
 // tally adds up the evidence of all runs.
 type tally struct {
 	plan     *plan.Plan
+	pkgs     []*plan.Package // with their syntax
 	caught   map[pair]*caught
 	unarmed  map[pair]int // runs in which the pair was known beforehand
 	counters evidence.Counters
 	reached  map[uint32]bool
 	armed    map[uint32]bool
-	near     map[uint32]bool       // sites of near misses
-	showed   map[string]bool       // packages whose tests have shown a bug
-	splits   map[uint32]*splitSeen // by section
-	proven   map[uint32]bool       // sections with a split that is a bug whatever the tests say
-	rested   map[uint32]int        // runs in which a section was not opened, being proven
-	ended    map[SectionEnd]int    // how often sections came to an end
-	failures map[testRun][]string  // tests that failed by themselves, not by their timeout; none where the output names none
+	near     map[uint32]bool            // sites of near misses
+	bugs     map[string]map[string]bool // what the tests of a package have shown for certain, see showed
+	splits   map[uint32]*splitSeen      // by section
+	proven   map[uint32]bool            // sections with a split that is a bug whatever the tests say
+	rested   map[uint32]int             // runs in which a section was not opened, being proven
+	ended    map[SectionEnd]int         // how often sections came to an end
+	tests    map[testRun]*testsRun
+	fatals   map[fatalAt]*fatalSeen
 
 	runs    int      // begun
 	seed    uint64   // of the run that goes on
@@ -49,10 +52,10 @@ type tally struct {
 	resting []uint32 // sections that it does not open, being proven
 }
 
-func newTally(p *plan.Plan) *tally {
+func newTally(p *plan.Plan, pkgs []*plan.Package) *tally {
 	return &tally{
-		plan: p, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, showed: map[string]bool{},
-		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, failures: map[testRun][]string{},
+		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
+		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 	}
 }
 
@@ -83,10 +86,6 @@ type news struct {
 
 // add takes up the records of the process p and those that it started.
 func (t *tally) add(pkg string, strength int, records []evidence.Record, p *process, problem func(string, ...any)) (fresh news) {
-	failed := p.failedTests()
-	if p.outcome == Failed || p.outcome == Panicked {
-		t.failures[testRun{pkg, t.runs}] = failed
-	}
 	strange := 0
 	var came []*evidence.Record
 	last := map[int]*evidence.Record{} // the latest counters of each process
@@ -96,12 +95,12 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, p *proc
 		case r.Kind == evidence.Stats:
 			last[r.PID] = r
 		case r.Kind == evidence.Split && t.knows(r.Split):
-			if t.sight(t.section(r.Split.Section), sighting{*r.Split, t.runs, t.seed, strength, pkg, p.outcome != Passed, nil}) {
+			if t.sight(t.section(r.Split.Section), sighting{split: *r.Split, run: t.runs, seed: t.seed, strength: strength, test: pkg}) {
 				fresh.sections = append(fresh.sections, r.Split.Section)
 			}
-		case r.Kind == evidence.Came && t.knows(r.Split):
+		case (r.Kind == evidence.Came || r.Kind == evidence.Used) && t.knows(r.Split):
 			came = append(came, r)
-		case r.Kind == evidence.Split || r.Kind == evidence.Came:
+		case r.Split != nil:
 			strange++
 		case r.Kind != evidence.Race:
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
@@ -113,8 +112,10 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, p *proc
 		}
 	}
 	if p.outcome == Panicked {
-		fresh.sections = append(fresh.sections, t.panicked(pkg, strength, came, p.output)...)
+		t.panicked(pkg, strength, came, p.output)
+		t.fatal(pkg, strength, p.output)
 	}
+	t.ran(pkg, strength, p, last)
 	if strange > 0 {
 		problem("%d records name sites or sections that the plan does not have", strange)
 	}
@@ -129,8 +130,8 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, p *proc
 }
 
 func (t *tally) race(pkg string, strength int, r *evidence.Record, failed bool) (pair, bool) {
-	t.showed[pkg] = true
 	p := makePair(r.A.Site, r.B.Site)
+	t.showed(pkg, fmt.Sprintf("race %d-%d", p[0], p[1]))
 	c := t.caught[p]
 	isNew := c == nil
 	if isNew {

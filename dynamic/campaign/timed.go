@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/types"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -36,6 +38,61 @@ func bearable(pkgs []*plan.Package, path string) int {
 		return strongest
 	}
 	return min(max(int(wait.Microseconds()/waitShare), faint), strongest)
+}
+
+// timeWords are those of a test that speaks of time: a duration, a limit.
+var timeWords = regexp.MustCompile(`(?i)\btimed?[ -]?out|deadline|too (slow|long|late)|\b[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m[0-9.]+s|h[0-9]+m)\b`)
+
+// verdicts are lines of package testing that say how long each test took.
+var verdicts = regexp.MustCompile(`(?m)^( *--- (PASS|FAIL|SKIP): .*|(ok|FAIL)\s.*)$`)
+
+// clockTests gives the tests of a package that may count on time: those of files that
+// ask for the time, sleep or set a limit.
+func clockTests(pkgs []*plan.Package, path string) map[string]bool {
+	tests := map[string]bool{}
+	for _, p := range pkgs {
+		if p.Path != path && p.Path != path+"_test" {
+			continue
+		}
+		for _, f := range p.Files {
+			if !asksForTime(p, f) {
+				continue
+			}
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+					tests[fn.Name.Name] = true
+				}
+			}
+		}
+	}
+	return tests
+}
+
+// clocks are the functions that say what time it is, or wait for one.
+var clocks = map[string]bool{
+	"time.Now": true, "time.Since": true, "time.Until": true, "time.Sleep": true, "time.After": true, "time.AfterFunc": true,
+	"time.Tick": true, "time.NewTimer": true, "time.NewTicker": true, "testing.Deadline": true,
+	"context.WithTimeout": true, "context.WithDeadline": true, "context.WithTimeoutCause": true, "context.WithDeadlineCause": true,
+	"net.SetDeadline": true, "net.SetReadDeadline": true, "net.SetWriteDeadline": true,
+}
+
+func asksForTime(p *plan.Package, f *ast.File) (asks bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			fn, isFunc := p.Info.Uses[id].(*types.Func)
+			asks = asks || isFunc && fn.Pkg() != nil && clocks[fn.Pkg().Name()+"."+fn.Name()]
+		}
+		return !asks
+	})
+	return asks
+}
+
+// countsOnTime reports whether one of the tests may, or any where none is named.
+func (pkg *PackageResult) countsOnTime(tests []string) bool {
+	if len(tests) == 0 {
+		return len(pkg.clockTests) > 0
+	}
+	return slices.ContainsFunc(tests, func(t string) bool { return pkg.clockTests[t] })
 }
 
 // shortest gives the shortest constant of type time.Duration in a package and

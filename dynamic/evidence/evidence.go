@@ -29,7 +29,11 @@ const (
 	Split Kind = "split" // an access of another goroutine came into an atomic section
 	// Came: such an access has come, and the section has not ended yet. One that
 	// ends in a panic leaves no more than this.
-	Came  Kind = "came"
+	Came Kind = "came"
+	// Used: after one has come, the owner was about to read the variable again, before
+	// any end: it held another value, and the entry's test, if there is one, would
+	// have come out otherwise. End is that read. It is a bug where that read panics.
+	Used  Kind = "used"
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 )
 
@@ -46,7 +50,7 @@ type Record struct {
 	B     *Side  `json:"b,omitempty"`
 	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
 
-	Split *SplitSection `json:"split,omitempty"` // Split, Came
+	Split *SplitSection `json:"split,omitempty"` // Split, Came, Used
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
@@ -167,7 +171,7 @@ func (r *Record) Validate() error {
 		return errors.New("evidence: race of two atomic accesses")
 	case r.Kind == Stats && r.Counters == nil:
 		return errors.New("evidence: stats without counters")
-	case r.Kind == Split:
+	case r.Kind == Split || r.Kind == Used:
 		return r.Split.validate(true)
 	case r.Kind == Came:
 		return r.Split.validate(false)

@@ -33,6 +33,10 @@ func examples() []Record {
 			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), GapNS: 5},
 		},
 		{
+			Version: 1, Kind: Used, Run: 3, Seed: 9, PID: 42,
+			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, false, 7), Changed: true, Overturned: true, GapNS: 5},
+		},
+		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
 			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},

@@ -83,6 +83,43 @@ func writeCame(o *opened, r *remoteAccess, seq uint32) {
 	}
 }
 
+// used writes that the owner is about to read the variable again, by a, where that
+// holds another value by now or, if the section tests it, one for which the test would
+// have come out otherwise: if that read panics, no end is reached that would say so.
+func (o *opened) used(a *access) {
+	if !o.is(inside) || o.ofMap() {
+		return
+	}
+	now := contentsOf(o.entry.pointer(), o.entry.size, true)
+	overturned := o.what.differs(o.value, now)
+	if !overturned && (o.what.kind != 0 || !o.value.known || !now.known || o.value == now) {
+		return
+	}
+	out.mu.lock()
+	defer out.mu.unlock()
+	r := &o.remote[1]
+	if r.n == 0 || o.ownSite.Load() != 0 || out.path == "" || cames >= maxCames {
+		return
+	}
+	cames++
+	b := beginRecord("used")
+	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
+	b = append(b, `,"changed":`...)
+	b = strconv.AppendBool(b, overturned)
+	if overturned {
+		b = append(b, `,"overturned":true`...)
+	}
+	b = append(b, `,"between":true`...)
+	b = appendField(b, `,"gap_ns":`, uint64(max(nanotime()-o.since, 0)))
+	b = append(b, `,"entry":`...)
+	b = append(appendSide(b, &o.entry, o.entryText), '}')
+	b = append(b, `,"remote":`...)
+	b = append(appendSide(b, &r.access, r.text[:r.n]), '}')
+	b = append(b, `,"end":`...)
+	b = appendSide(b, a, out.own[:runtime.Stack(out.own[:], false)])
+	endRecord(append(b, `}}}`...))
+}
+
 // readSections reads INTERLOCK_SECTIONS, "id,id-id,...": the sections that may
 // be opened.
 func readSections() (problem string) {

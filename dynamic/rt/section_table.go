@@ -250,6 +250,7 @@ func (o *opened) own(a *access) {
 	case a.mode&writes == 0:
 		if o.hits.Load() != 0 && (o.armedEntry || a.site != o.entry.site) {
 			o.again.Store(true)
+			o.used(a)
 		}
 	case !o.ownSite.CompareAndSwap(0, a.site) && o.ownSite.Load() != a.site:
 		o.ownSites.Store(true)

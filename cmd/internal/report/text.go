@@ -44,7 +44,7 @@ func (t *text) finding(f *finding.Finding) {
 	for _, a := range inSteps(f.Accesses) {
 		t.access(a, locks)
 	}
-	if len(f.Accesses) == 1 {
+	if len(f.Accesses) == 1 && (f.Evidence == nil || f.Evidence.Error == "") {
 		t.line("    in two goroutines at once")
 	}
 	for i := range f.Cycle {
@@ -158,21 +158,13 @@ func (t *text) evidence(e *finding.Evidence) {
 	if e.Test != "" {
 		s += ", tests of " + e.Test
 	}
-	if e.Harmful {
-		s += harm(e)
+	if e.Harmful && e.Error == "" {
+		s += "; that run's tests failed"
 	}
 	t.line("%s", s)
 	if e.Replay != "" {
 		t.line("    replay: %s", e.Replay)
 	}
-}
-
-// harm says that tests failed where the bug was seen.
-func harm(e *finding.Evidence) string {
-	if e.Pattern != "" {
-		return "; harmful: tests failed in such a run"
-	}
-	return "; that run's tests failed"
 }
 
 func (t *text) fix(fix *finding.Fix) {

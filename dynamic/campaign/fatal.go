@@ -1,0 +1,264 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// fatalError is an error by which the runtime or package sync ends a process, and
+// which proves a bug of synchronisation by itself.
+type fatalError struct {
+	text  string // how it begins
+	code  finding.Code
+	mode  finding.Mode // of the access that failed
+	title string
+	says  string   // what it proves, and what not
+	calls []string // methods that fail so
+}
+
+var fatalErrors = []fatalError{
+	{"concurrent map writes", finding.CaughtInTheAct, finding.Write, "concurrent writes of a map", "The runtime found another goroutine in the middle of a write of the same map.", nil},
+	{"concurrent map read and map write", finding.CaughtInTheAct, finding.Read, "a map read during a write", "The runtime found another goroutine in the middle of a write of the same map.", nil},
+	{"concurrent map iteration and map write", finding.CaughtInTheAct, finding.Read, "a map iterated during a write", "The runtime found that another goroutine wrote the map during an iteration, or was about to.", nil},
+	{"concurrent map clone and map write", finding.CaughtInTheAct, finding.Read, "a map cloned during a write", "The runtime found another goroutine in the middle of a write of the same map.", nil},
+	{"sync: negative WaitGroup counter", finding.AddRacesWait, finding.Done, "more calls of Done than were added", "Done was called more often than Add had counted by then: one goroutine alone may do that, or an Add that came too late.", []string{"Done", "Add"}},
+	{"sync: WaitGroup misuse: Add called concurrently with Wait", finding.AddRacesWait, finding.Add, "WaitGroup.Add during Wait", "A goroutine called Add while another waited and the counter was zero, so Wait may return before the work is done.", []string{"Add", "Go", "Wait"}},
+	{"sync: WaitGroup is reused before previous Wait has returned", finding.AddRacesWait, finding.Wait, "WaitGroup used again before Wait has returned", "A goroutine called Add for the next round while another had not returned from Wait yet.", []string{"Wait"}},
+	{"sync: unlock of unlocked mutex", finding.LostUnlock, finding.Call, "unlock of a mutex that is not locked", oneTooMany, []string{"Unlock"}},
+	{"sync: Unlock of unlocked RWMutex", finding.LostUnlock, finding.Call, "unlock of a mutex that is not locked", oneTooMany, []string{"Unlock"}},
+	{"sync: RUnlock of unlocked RWMutex", finding.LostUnlock, finding.Call, "unlock of a mutex that is not locked for reading", oneTooMany, []string{"RUnlock"}},
+	{"send on closed channel", finding.CloseRaces, finding.Send, "send on a closed channel", "The channel was closed before the send. Whether another goroutine closed it at the same time, or this one long before, the panic does not say.", nil},
+	{"close of closed channel", finding.CloseRaces, finding.CloseChan, "a channel closed twice", "The channel was closed before. Whether another goroutine closed it at the same time, or this one long before, the panic does not say.", nil},
+}
+
+const oneTooMany = "It was unlocked more often than locked, by one goroutine alone or by two that each meant to be the only one."
+
+// fatalAt tells fatal errors apart: what happened, and where.
+type fatalAt struct {
+	text     string
+	function string
+	line     int
+}
+
+// fatalSeen is what the runs have shown of one.
+type fatalSeen struct {
+	kind      *fatalError
+	goroutine finding.Goroutine
+	run       int
+	seed      uint64
+	strength  int
+	test      string
+	hits      map[int]bool
+}
+
+// fatalOf gives the error that ended a process, if it proves a bug by itself.
+func fatalOf(output []byte) (*fatalError, bool) {
+	m := panicMessage.FindSubmatch(output)
+	if m == nil {
+		return nil, false
+	}
+	for i := range fatalErrors {
+		if strings.HasPrefix(string(m[1]), fatalErrors[i].text) {
+			return &fatalErrors[i], true
+		}
+	}
+	return nil, false
+}
+
+// fatal takes up what a process has printed that such an error may have ended.
+func (t *tally) fatal(pkg string, strength int, output []byte) {
+	kind, ok := fatalOf(output)
+	if !ok {
+		return
+	}
+	p, ok := panicOf(output)
+	if !ok {
+		return
+	}
+	at := fatalAt{kind.text, p.goroutine.Stack[0].Function, p.goroutine.Stack[0].Line}
+	seen := t.fatals[at]
+	if seen == nil {
+		seen = &fatalSeen{kind: kind, goroutine: p.goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
+		t.fatals[at] = seen
+	}
+	seen.hits[t.runs] = true
+	t.showed(pkg, at.text+" in "+at.function)
+}
+
+// endedBy makes a finding of each error that has ended runs, and leaves out a map
+// on which one of the races was caught at the same line: that gets a note.
+func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.Finding) {
+	for _, at := range slices.SortedFunc(maps.Keys(t.fatals), fatalAt.compare) {
+		f := t.fatalFinding(cfg, t.fatals[at])
+		same := slices.IndexFunc(races, func(r *finding.Finding) bool {
+			return f.Code == finding.CaughtInTheAct && slices.ContainsFunc(r.Accesses, func(a finding.Access) bool {
+				return a.File == f.Accesses[0].File && a.Line == f.Accesses[0].Line
+			})
+		})
+		if same >= 0 {
+			races[same].Evidence.Harmful = true
+			races[same].Notes = append(races[same].Notes, fmt.Sprintf("%d of the runs ended there with the runtime's error %q", f.Evidence.Hits, at.text))
+			continue
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func (t *tally) fatalFinding(cfg *Config, seen *fatalSeen) *finding.Finding {
+	kind, g := seen.kind, seen.goroutine
+	userPaths(cfg, &g)
+	a := finding.Access{Mode: kind.mode, Goroutine: &g}
+	frame := userFrame(g.Stack)
+	a.Package, a.Function = splitName(frame.Function)
+	a.File, a.Line = frame.File, frame.Line
+	a.Expr = kind.text // where the source says no more
+	v := finding.Variable{Package: a.Package, Function: a.Function, Name: kind.text}
+	if site := t.mapAt(&a); kind.code == finding.CaughtInTheAct && site != nil {
+		v, a.Expr, a.Source, a.Position = finding.Variable(site.Variable), site.Expr, site.Source, t.position(site.ID)
+	} else if e, p := t.operandAt(&a, kind); e != nil {
+		v, a.Expr = variableOf(p, e, a.Function), types.ExprString(e)
+		a.Column = p.Fset.PositionFor(e.Pos(), false).Column
+	}
+	f := &finding.Finding{
+		Code: kind.code, Status: finding.Confirmed,
+		Title:    fmt.Sprintf("%s: %s", a.Expr, kind.title),
+		Message:  fmt.Sprintf("Goroutine %d ended the process in %s with the error %q. %s", g.ID, a.Function, kind.text, kind.says),
+		Variable: v,
+		Accesses: []finding.Access{a},
+		Evidence: &finding.Evidence{
+			Engine: "watch", Run: seen.run, Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits), Seed: seen.seed, Test: seen.test, Harmful: true, Error: kind.text,
+		},
+	}
+	f.Evidence.Replay = replay(cfg, seen.strength, f)
+	return f
+}
+
+// runsOf counts the runs of a package's tests, at least the one without a monitor.
+func (t *tally) runsOf(pkg string) (n int) {
+	for r := range t.tests {
+		if r.pkg == pkg {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+// userFrame gives the innermost frame of the module, or the innermost of all.
+func userFrame(stack []finding.Frame) finding.Frame {
+	for _, f := range stack {
+		if !filepath.IsAbs(filepath.FromSlash(f.File)) {
+			return f
+		}
+	}
+	return stack[0]
+}
+
+// splitName splits the name of a function in a stack behind its package's path.
+func splitName(name string) (pkg, function string) {
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[slash:], '.')
+	if dot < 0 {
+		return "", name
+	}
+	return name[:slash+dot], name[slash+dot+1:]
+}
+
+// mapAt gives a site on the line of a that accesses a map, or nil.
+func (t *tally) mapAt(a *finding.Access) *plan.Site {
+	for i := range t.plan.Sites {
+		s := &t.plan.Sites[i]
+		if s.File == a.File && s.Line == a.Line && s.Variable.Kind == plan.KindMap && (s.Mode == plan.Write) == (a.Mode == finding.Write) {
+			return s
+		}
+	}
+	return nil
+}
+
+// operandAt finds what the failing operation was made on: on the line of a or, for a
+// deferred call, whose line the stack does not have, as the only one of its function.
+func (t *tally) operandAt(a *finding.Access, kind *fatalError) (operand ast.Expr, in *plan.Package) {
+	for _, p := range t.pkgs {
+		for _, f := range p.Files {
+			if !isFile(p, f, a.File) {
+				continue
+			}
+			var deferred []ast.Expr
+			ast.Inspect(f, func(n ast.Node) bool {
+				if fn, ok := n.(*ast.FuncDecl); ok {
+					first, last := p.Fset.PositionFor(fn.Pos(), false).Line, p.Fset.PositionFor(fn.End(), false).Line
+					return first <= a.Line && a.Line <= last
+				}
+				if d, ok := n.(*ast.DeferStmt); ok {
+					if e := kind.operand(d.Call); e != nil {
+						deferred = append(deferred, e)
+					}
+				}
+				if e := kind.operand(n); e != nil && p.Fset.PositionFor(e.Pos(), false).Line == a.Line {
+					operand, in = e, p
+				}
+				return true
+			})
+			if operand == nil && len(deferred) == 1 {
+				operand, in = deferred[0], p
+			}
+		}
+	}
+	return operand, in
+}
+
+// operand gives what a node that may fail so is about, or nil.
+func (k *fatalError) operand(n ast.Node) ast.Expr {
+	switch n := n.(type) {
+	case *ast.SendStmt:
+		if k.mode == finding.Send {
+			return n.Chan
+		}
+	case *ast.CallExpr:
+		switch fun := n.Fun.(type) {
+		case *ast.Ident:
+			if k.mode == finding.CloseChan && fun.Name == "close" && len(n.Args) == 1 {
+				return n.Args[0]
+			}
+		case *ast.SelectorExpr:
+			if slices.Contains(k.calls, fun.Sel.Name) {
+				return fun.X
+			}
+		}
+	}
+	return nil
+}
+
+// variableOf names what e, in the function, stands for.
+func variableOf(p *plan.Package, e ast.Expr, function string) finding.Variable {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.SelectorExpr:
+		if sel := p.Info.Selections[e]; sel != nil {
+			of := sel.Recv()
+			if ptr, ok := of.Underlying().(*types.Pointer); ok {
+				of = ptr.Elem()
+			}
+			if n, ok := types.Unalias(of).(*types.Named); ok && n.Obj().Pkg() != nil {
+				return finding.Variable{Package: n.Obj().Pkg().Path(), Type: n.Obj().Name(), Name: e.Sel.Name, Kind: plan.KindField}
+			}
+		}
+	case *ast.Ident:
+		if v := p.Info.Uses[e]; v != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+			return finding.Variable{Package: v.Pkg().Path(), Name: e.Name, Kind: plan.KindGlobal}
+		}
+	}
+	return finding.Variable{Package: p.Path, Function: function, Name: types.ExprString(e)}
+}
+
+func (at fatalAt) compare(other fatalAt) int {
+	return cmp.Or(cmp.Compare(at.text, other.text), cmp.Compare(at.function, other.function), cmp.Compare(at.line, other.line))
+}

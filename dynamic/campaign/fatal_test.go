@@ -1,0 +1,121 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+// ended holds functions whose last line is where the process ended.
+const ended = `package m
+
+import "sync"
+
+type T struct {
+	mu sync.RWMutex
+	wg sync.WaitGroup
+	m  map[int]int
+}
+
+var done chan int
+
+func (t *T) Put() {
+	t.m[1] = 2
+}
+
+func (t *T) Unlock() {
+	defer t.mu.Unlock()
+}
+
+func (t *T) Done() {
+	t.wg.Done()
+}
+
+func Close() {
+	close(done)
+}
+
+func Send(c chan int) {
+	c <- 1
+}
+`
+
+func TestErrorsThatProveABug(t *testing.T) {
+	const goroutine = "\n\ngoroutine 7 gp=0xc0 m=0 [running]:\n"
+	frame := func(function string, line string) string {
+		return function + "(0x1)\n\t/m/m.go:" + line + " +0x1\n"
+	}
+	std := func(function string) string { return function + "(...)\n\t/go/src/x.go:1 +0x1\n" }
+	for _, c := range []struct {
+		output   string
+		code     finding.Code
+		variable finding.Variable
+		line     int
+	}{
+		{"fatal error: concurrent map writes" + goroutine + std("internal/runtime/maps.fatal") + std("runtime.mapassign_fast64") + frame("m.(*T).Put", "14"),
+			finding.CaughtInTheAct, finding.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}, 14},
+		{"fatal error: sync: Unlock of unlocked RWMutex" + goroutine + std("sync.fatal") + std("sync.(*RWMutex).Unlock") + frame("m.(*T).Unlock", "19"),
+			finding.LostUnlock, finding.Variable{Package: "m", Type: "T", Name: "mu", Kind: plan.KindField}, 19},
+		{"panic: sync: negative WaitGroup counter [recovered, repanicked]" + goroutine + std("testing.tRunner.func1.2") + std("panic") + std("sync.(*WaitGroup).Add") + std("sync.(*WaitGroup).Done") + frame("m.(*T).Done", "22"),
+			finding.AddRacesWait, finding.Variable{Package: "m", Type: "T", Name: "wg", Kind: plan.KindField}, 22},
+		{"panic: close of closed channel" + goroutine + std("panic") + frame("m.Close", "26"),
+			finding.CloseRaces, finding.Variable{Package: "m", Name: "done", Kind: plan.KindGlobal}, 26},
+		{"panic: send on closed channel" + goroutine + std("panic") + frame("m.Send", "30"),
+			finding.CloseRaces, finding.Variable{Package: "m", Function: "Send", Name: "c"}, 30},
+		{"panic: send on closed channel" + goroutine + std("panic") + std("golang.org/x/y.F"),
+			finding.CloseRaces, finding.Variable{Package: "golang.org/x/y", Function: "F", Name: "send on closed channel"}, 1},
+	} {
+		p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 14, Column: 2, Mode: plan.Write, Package: "m", Function: "(*T).Put", Expr: "t.m[1]",
+			Variable: plan.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}}}}
+		seen := newTally(p, []*plan.Package{parsed(t, ended)})
+		seen.begin(1, 5, nil, nil)
+		seen.add("m", 100, nil, &process{outcome: Panicked, output: []byte(c.output)}, t.Errorf)
+		seen.begin(2, 6, nil, nil)
+		seen.add("m", 100, nil, &process{outcome: Passed}, t.Errorf)
+		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
+		found := seen.findings(cfg, &Result{})
+		if len(found) != 1 {
+			t.Errorf("%s: %d findings, want 1", c.output, len(found))
+			continue
+		}
+		f := found[0]
+		if err := f.Validate(); err != nil {
+			t.Errorf("%s: %v", f.Title, err)
+		}
+		if f.Code != c.code || f.Variable != c.variable || f.Accesses[0].Line != c.line || f.Status != finding.Confirmed {
+			t.Errorf("%s: %s %s, variable %+v, at %v", f.Title, f.Code, f.Status, f.Variable, f.Accesses[0].Position)
+		}
+		if e := f.Evidence; e.Hits != 1 || e.Runs != 2 || !strings.Contains(c.output, e.Error) {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// What no bug of synchronisation is proven by.
+func TestOtherPanicsProveNothing(t *testing.T) {
+	for _, output := range []string{
+		"panic: not implemented\n\ngoroutine 7 [running]:\nm.F()\n\t/m/m.go:3\n",
+		"--- FAIL: TestX (0.00s)\n    x_test.go:3: want panic \"close of closed channel\"\n",
+		"fatal error: all goroutines are asleep - deadlock!\n",
+	} {
+		if kind, ok := fatalOf([]byte(output)); ok {
+			t.Errorf("%s: taken for %q", output, kind.text)
+		}
+	}
+}
+
+// An error takes the place of the suspected finding at its line.
+func TestErrorTakesThePlaceOfSuspected(t *testing.T) {
+	suspected := make1(finding.CloseRaces, "done", at(7, finding.CloseChan), at(26, finding.CloseChan))
+	static := seal(suspected)
+	seen := make1(finding.CloseRaces, "c", at(26, finding.CloseChan))
+	seen.Status, seen.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Error: "close of closed channel"}
+	seen.Accesses[0].Goroutine = &finding.Goroutine{ID: 7}
+	got := Join(static, &Result{Findings: seal(seen), Runs: 1, lines: map[place]bool{}})
+	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed || got[0].Accesses[1].Goroutine == nil {
+		t.Errorf("%d findings, first %+v", len(got), got[0])
+	}
+}

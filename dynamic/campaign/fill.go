@@ -1,0 +1,250 @@
+package campaign
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// Two goroutines that find a cache empty, compute the same value and both store
+// it split each other's section and do no harm. So an end that replaces what the
+// other goroutine has stored counts only where the two are known to differ: by
+// what the monitor read of them, and by what their type says about equality.
+
+// store is what the source says about the write that ends a section.
+type store struct {
+	how      storeKind
+	value    types.Type // of what is stored
+	constant bool       // the same in every goroutine, such as true
+}
+
+type storeKind int
+
+const (
+	unknownStore storeKind = iota
+	update                 // builds on what is there: x++, delete(m, k), n.Add(1)
+	replacement            // puts a value in its place: x = v, m[k] = v, p.Store(v)
+)
+
+// lost reports whether what the split changed is more than that two goroutines have
+// stored the same: it is false where that is not known.
+func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
+	if s.End == nil || !s.End.Write || t.plan.Site(s.End.Site).Variable != t.plan.Site(section.Entry).Variable {
+		return true // what was asked at the entry decides about something else
+	}
+	st := t.storeAt(t.plan.Site(s.End.Site))
+	switch {
+	case st.how == update:
+		return true
+	case section.Kind != plan.TestAndUse:
+		// What was loaded goes into what is stored, so that a lost store is lost, but
+		// for texts that both goroutines may have made alike: f(f(x)) == f(x).
+		return st.value == nil || !isText(st.value) || s.Remote.Site != s.End.Site || t.differ(st.value, s)
+	case st.how == unknownStore:
+		return false
+	case st.constant:
+		// That a flag is set twice is nothing. That what it stands before is done twice is
+		// for the static finding to say.
+		return section.Finding != "" && s.Overturned
+	}
+	return t.differ(st.value, s)
+}
+
+// differ reports whether what the end replaced and what it stored, values of the
+// type, are known not to be equal.
+func (t *tally) differ(of types.Type, s *evidence.SplitSection) bool {
+	if s.Stored == nil {
+		return false
+	}
+	if s.Replaced == nil { // the key was gone
+		return true
+	}
+	return t.unequal(of, s.Replaced, s.Stored)
+}
+
+// unequal compares the first words of two values. What lies behind pointers was
+// not read: two objects differ if they may change, since then it matters which of
+// them goes on to be used, and may be equal if not.
+func (t *tally) unequal(of types.Type, a, b []uint64) bool {
+	if slices.Equal(a, b) {
+		return false
+	}
+	switch u := of.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer && (!isText(of) || lengthsDiffer(a, b))
+	case *types.Slice:
+		return lengthsDiffer(a, b)
+	case *types.Map, *types.Chan:
+		return true
+	case *types.Pointer:
+		return t.changes(u.Elem())
+	case *types.Struct, *types.Array:
+		return plainMemory(of)
+	}
+	return false
+}
+
+// lengthsDiffer compares the second words of two strings or slices.
+func lengthsDiffer(a, b []uint64) bool { return len(a) > 1 && len(b) > 1 && a[1] != b[1] }
+
+func isText(of types.Type) bool {
+	b, ok := of.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// plainMemory reports whether values of the type are equal only if their memory is:
+// no pointers, no padding that counts, no blank fields.
+func plainMemory(of types.Type) bool {
+	switch u := of.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&(types.IsInteger|types.IsBoolean) != 0
+	case *types.Array:
+		return plainMemory(u.Elem())
+	case *types.Struct:
+		var size int64
+		for f := range u.Fields() {
+			if f.Name() == "_" || !plainMemory(f.Type()) {
+				return false
+			}
+			size += memory.Sizeof(f.Type())
+		}
+		return size == memory.Sizeof(of)
+	}
+	return false
+}
+
+// memory lays values out as the systems do that the monitor runs on.
+var memory = types.SizesFor("gc", "amd64")
+
+// changes reports whether objects of the type are known to change once others can
+// reach them: some monitored code writes a field, or there is a lock, an atomic, a
+// channel or a map in them.
+func (t *tally) changes(of types.Type) bool {
+	n, ok := types.Unalias(of).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	st, ok := n.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for f := range st.Fields() {
+		if madeToChange(f.Type()) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.plan.Sites, func(s plan.Site) bool {
+		v := s.Variable
+		return s.Decision == plan.Monitor && s.Mode != plan.Read && s.Mode != plan.AtomicRead && v.Package == n.Obj().Pkg().Path() && v.Type == n.Obj().Name()
+	})
+}
+
+func madeToChange(of types.Type) bool {
+	switch of.Underlying().(type) {
+	case *types.Map, *types.Chan:
+		return true
+	}
+	n, ok := types.Unalias(of).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	path := n.Obj().Pkg().Path()
+	return path == "sync/atomic" || path == "sync" && n.Obj().Name() != "Once"
+}
+
+// storeAt finds the statement that makes the write at a site.
+func (t *tally) storeAt(site *plan.Site) (found store) {
+	for _, p := range t.pkgs {
+		for _, f := range p.Files {
+			if !isFile(p, f, site.File) {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if n == nil || !covers(p.Fset, n, site) {
+					return n == f
+				}
+				if st := storeOf(p, n, site); st.how != unknownStore {
+					found = st // an inner one decides
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// storeOf says what kind of write at the site the node makes, if it makes it.
+func storeOf(p *plan.Package, n ast.Node, site *plan.Site) store {
+	switch n := n.(type) {
+	case *ast.IncDecStmt:
+		return store{how: update}
+	case *ast.AssignStmt:
+		for i, e := range n.Lhs {
+			switch {
+			case !covers(p.Fset, e, site):
+			case n.Tok != token.ASSIGN && n.Tok != token.DEFINE:
+				return store{how: update}
+			case len(n.Lhs) != len(n.Rhs):
+				return store{replacement, p.Info.TypeOf(e), false}
+			default:
+				return store{replacement, p.Info.TypeOf(e), isConstant(p, n.Rhs[i])}
+			}
+		}
+	case *ast.CallExpr:
+		return storeOfCall(p, n)
+	}
+	return store{}
+}
+
+// storeOfCall is storeOf for delete, clear, copy and the functions of sync/atomic.
+func storeOfCall(p *plan.Package, call *ast.CallExpr) store {
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		if _, builtin := p.Info.Uses[fun].(*types.Builtin); builtin {
+			return store{how: update}
+		}
+	case *ast.SelectorExpr:
+		f, _ := p.Info.Uses[fun.Sel].(*types.Func)
+		switch {
+		case f == nil || f.Pkg() == nil || f.Pkg().Path() != "sync/atomic":
+		case strings.HasPrefix(f.Name(), "Store") && len(call.Args) > 0:
+			v := call.Args[len(call.Args)-1]
+			return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
+		default:
+			return store{how: update}
+		}
+	}
+	return store{}
+}
+
+// isConstant reports whether the expression has the same value each time.
+func isConstant(p *plan.Package, e ast.Expr) bool {
+	tv := p.Info.Types[e]
+	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
+		_, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
+		return isStruct
+	}
+	return tv.Value != nil || tv.IsNil()
+}
+
+// isFile reports whether f is the file that sites name so.
+func isFile(p *plan.Package, f *ast.File, name string) bool {
+	rel, err := filepath.Rel(p.Root, p.Fset.PositionFor(f.Package, false).Filename)
+	return err == nil && filepath.ToSlash(rel) == name
+}
+
+// covers reports whether the site begins in n.
+func covers(fset *token.FileSet, n ast.Node, site *plan.Site) bool {
+	from, to := fset.PositionFor(n.Pos(), false), fset.PositionFor(n.End(), false)
+	return !before(site.Line, site.Column, from) && before(site.Line, site.Column, to)
+}
+
+func before(line, column int, p token.Position) bool {
+	return line < p.Line || line == p.Line && column < p.Column
+}

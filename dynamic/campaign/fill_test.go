@@ -1,0 +1,172 @@
+package campaign
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// fills are ends of test-and-use sections, one a line: what was replaced, what was
+// stored, and whether it is known that the two differ.
+const fills = `package m
+
+import ("sync"; "sync/atomic")
+
+type still struct{ n int }
+type moves struct{ n int }
+type locked struct{ mu sync.Mutex }
+type pair struct{ a, b int64 }
+type padded struct{ a int8; b int64 }
+
+func (m *moves) set() { m.n = 1 } // changes
+
+type cache struct {
+	n int; f float64; s string; list []int; p *still; q *moves; l *locked; m map[int]int; fn func(); i any
+	two pair; pad padded; nums map[string]int; ptrs map[string]*still; flag bool; at atomic.Int64; ap atomic.Pointer[still]
+}
+
+func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked, k string, d cache) {
+	c.n = n           // 1 | 1 | equal
+	c.n = n + 1       // 1 | 2 | differ
+	c.n += n          // 1 | 2 | differ
+	c.f = 1 / float64(n) // 1 | 2 | differ
+	c.s = s           // 10,3 | 20,3 | equal
+	c.s = s + "x"     // 10,3 | 20,4 | differ
+	c.list = list     // 10,3,3 | 20,3,3 | equal
+	c.p = p           // 10 | 20 | equal
+	c.p = &still{n}   // 10 | 20 | equal
+	c.q = q           // 10 | 20 | differ
+	c.l = l           // 10 | 20 | differ
+	c.m = d.m         // 10 | 20 | differ
+	c.fn = d.fn       // 10 | 20 | equal
+	c.i = d.i         // 10,1 | 20,1 | equal
+	c.two = d.two     // 1,2 | 1,3 | differ
+	c.pad = d.pad     // 1,2 | 257,2 | equal
+	c.nums[k] = n     // 1 | 1 | equal
+	c.nums[k] = n + 1 // 1 | 2 | differ
+	c.nums[k] = n + 2 // | 2 | differ
+	c.ptrs[k] = p     // 10 | 20 | equal
+	c.n = n - 1       // | | equal
+	delete(c.nums, k) // | | differ
+	c.flag = true     // 1 | 1 | differ
+	c.at.Store(int64(n)) // 1 | 2 | differ
+	c.at.Add(1)       // | | differ
+	c.ap.Store(p)     // 10 | 20 | equal
+}
+`
+
+func TestEqualFills(t *testing.T) {
+	pkg := parsed(t, fills)
+	p := &plan.Plan{}
+	site := func(line, column int, v plan.Variable, mode plan.Mode) uint32 {
+		p.Sites = append(p.Sites, plan.Site{ID: uint32(len(p.Sites) + 1), File: "m.go", Line: line, Column: column, Variable: v, Mode: mode, Decision: plan.Monitor})
+		return uint32(len(p.Sites))
+	}
+	v := plan.Variable{Package: "m", Type: "cache", Name: "x"}
+	entry := site(1, 1, v, plan.Read)
+	seen := newTally(p, []*plan.Package{pkg})
+	tried := 0
+	for i, line := range strings.Split(fills, "\n") {
+		code, want, ok := strings.Cut(line, " // ")
+		if want == "changes" {
+			site(i+1, strings.Index(line, "m.n")+1, plan.Variable{Package: "m", Type: "moves", Name: "n"}, plan.Write)
+		}
+		parts := strings.Split(want, "|")
+		if !ok || len(parts) != 3 {
+			continue
+		}
+		tried++
+		column := 2
+		if at := strings.Index(code, "(c."); strings.HasPrefix(strings.TrimSpace(code), "delete") {
+			column = at + 2
+		}
+		end := site(i+1, column, v, plan.Write)
+		s := &evidence.SplitSection{
+			Entry: &evidence.Side{Site: entry}, Remote: &evidence.Side{Site: end, Write: true}, End: &evidence.Side{Site: end, Write: true},
+			Changed: true, Overturned: true, Replaced: words64(t, parts[0]), Stored: words64(t, parts[1]),
+		}
+		section := &plan.Section{Kind: plan.TestAndUse, Entry: entry, Finding: "il-1"}
+		if got := seen.lost(section, s); got != (strings.TrimSpace(parts[2]) == "differ") {
+			t.Errorf("%s: lost is %v, want that they %s", strings.TrimSpace(code), got, parts[2])
+		}
+	}
+	if tried != 26 {
+		t.Errorf("%d fills tried", tried)
+	}
+}
+
+// A flag counts only where a static finding says that what it guards is done twice.
+func TestFlagWithoutFinding(t *testing.T) {
+	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 6, Column: 2}}}
+	seen := newTally(p, []*plan.Package{parsed(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tc.flag = true\n}\n")})
+	s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
+	for finding, want := range map[string]bool{"": false, "il-1": true} {
+		if got := seen.lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1, Finding: finding}, s); got != want {
+			t.Errorf("finding %q: lost is %v", finding, got)
+		}
+	}
+}
+
+// A text that both have made of the same text may be the same; a count is not.
+func TestStoresOfWhatWasLoaded(t *testing.T) {
+	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 7, Column: 2}, {ID: 3}}}
+	seen := newTally(p, []*plan.Package{parsed(t, "package m\n\ntype c struct { s string; n int }\n\nfunc (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n")})
+	for _, tt := range []struct {
+		end, remote    uint32
+		before, behind string
+		want           bool
+	}{
+		{1, 1, "10,3", "20,3", false},
+		{1, 1, "10,3", "20,4", true},
+		{1, 3, "10,3", "20,3", true},
+		{2, 2, "1", "2", true},
+	} {
+		s := &evidence.SplitSection{
+			Remote: &evidence.Side{Site: tt.remote, Write: true}, End: &evidence.Side{Site: tt.end, Write: true}, Changed: true,
+			Replaced: words64(t, tt.before), Stored: words64(t, tt.behind),
+		}
+		if got := seen.lost(&plan.Section{Kind: plan.LoadAndStore, Entry: tt.end}, s); got != tt.want {
+			t.Errorf("%+v: lost is %v", tt, got)
+		}
+	}
+}
+
+// parsed type-checks the file m.go of package m.
+func parsed(t *testing.T, source string) *plan.Package {
+	t.Helper()
+	p := &plan.Package{Path: "m", Root: "/m", Fset: token.NewFileSet(), Info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}}
+	f, err := parser.ParseFile(p.Fset, "/m/m.go", source, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := types.Config{Importer: importer.ForCompiler(p.Fset, "source", nil)}
+	if p.Types, err = conf.Check("m", p.Fset, []*ast.File{f}, p.Info); err != nil {
+		t.Fatal(err)
+	}
+	p.Files = []*ast.File{f}
+	return p
+}
+
+func words64(t *testing.T, list string) (words []uint64) {
+	t.Helper()
+	for f := range strings.SplitSeq(strings.TrimSpace(list), ",") {
+		if f == "" {
+			continue
+		}
+		var w uint64
+		for _, c := range f {
+			w = 10*w + uint64(c-'0')
+		}
+		words = append(words, w)
+	}
+	return words
+}

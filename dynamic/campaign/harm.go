@@ -1,0 +1,174 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// level is that of the statistical test of harm, over all sections of a campaign:
+// so likely is it at most that chance alone confirms one of them.
+const level = 0.01
+
+// testsRun is how a package's tests went in one run.
+type testsRun struct {
+	strength int
+	outcome  Outcome
+	failed   []string        // tests, where the output names some
+	excuse   string          // what explains a failure, whichever section was split; "" if nothing is known to
+	watched  map[uint32]bool // sections that some owner has come through
+}
+
+// ran takes up how the tests of a package went in the run that goes on.
+func (t *tally) ran(pkg string, strength int, p *process, last map[int]*evidence.Record) {
+	r := &testsRun{strength: strength, outcome: p.outcome, failed: p.failedTests(), excuse: p.excuse(), watched: map[uint32]bool{}}
+	for _, stats := range last {
+		for _, e := range stats.Ended {
+			r.watched[e.Section] = true
+		}
+	}
+	t.tests[testRun{pkg, t.runs}] = r
+}
+
+// excuse says what explains that the tests failed, from their own output alone.
+func (p *process) excuse() string {
+	switch {
+	case p.outcome == TimedOut:
+		return "a time limit"
+	case p.outcome == Crashed:
+		return "a signal"
+	case p.outcome == Failed && (p.countsOnTime || timeWords.Match(verdicts.ReplaceAll(p.output, nil))):
+		return "a time limit"
+	}
+	if _, ok := fatalOf(p.output); ok && p.outcome == Panicked {
+		return "an error that is a bug of its own"
+	}
+	return ""
+}
+
+// harm is what failing tests say about a split section.
+type harm struct {
+	counts table   // over all strata
+	p      float64 // that chance alone has so many failing runs split
+	tested int     // sections that are tested beside each other
+	excuse string  // what explains a failing run that split the section, and is not counted; "" for none
+}
+
+// significant reports whether failing runs are split more often than chance has it.
+func (h *harm) significant() bool { return h.counts.failedSplit > 0 && h.p <= level/float64(h.tested) }
+
+// String says what was counted.
+func (h *harm) String() string {
+	c := &h.counts
+	return fmt.Sprintf("tests failed in %d of %d runs that split the section and in %d of %d that watched it whole (one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
+		c.failedSplit, c.split(), c.failedWhole, c.runs()-c.split(), h.p, level/float64(h.tested))
+}
+
+// stratum is what runs have to share to be compared: stronger noise splits more
+// sections, and upsets more tests by other ways too.
+type stratum struct {
+	pkg      string
+	strength int
+}
+
+// harmOf compares the runs in which the section was watched: those that failed, and
+// that nothing else explains, with those that passed.
+func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*PackageResult) harm {
+	h := harm{tested: max(len(t.splits), 1)}
+	strata := map[stratum]*table{}
+	for _, in := range slices.SortedFunc(maps.Keys(t.tests), testRun.compare) {
+		r, split := t.tests[in], len(s.runs[in]) > 0
+		if !split && !r.watched[section.ID] {
+			continue // without the section's noise, which itself may make tests fail
+		}
+		failed := r.outcome != Passed
+		if why := t.explained(in, r, section, s, plain[in.pkg]); failed && why != "" {
+			if split {
+				h.excuse = cmp.Or(h.excuse, why)
+			}
+			continue
+		}
+		tab := strata[stratum{in.pkg, r.strength}]
+		if tab == nil {
+			tab = new(table)
+			strata[stratum{in.pkg, r.strength}] = tab
+		}
+		tab.count(failed, split && (!failed || s.inOneOf(in, r.failed)))
+	}
+	var tables []table
+	for _, tab := range strata {
+		tables = append(tables, *tab)
+		h.counts.add(tab)
+	}
+	h.p = exceedance(tables)
+	return h
+}
+
+// explained says what explains that the tests failed in a run beside the split of
+// the section; "" if nothing is known to.
+func (t *tally) explained(in testRun, r *testsRun, section *plan.Section, s *splitSeen, plain *PackageResult) string {
+	switch {
+	case r.excuse != "":
+		return r.excuse
+	case plain == nil || plain.Plain != Passed:
+		return "that they fail without noise too"
+	case r.outcome == Panicked && !s.panicked[in]:
+		return "a panic outside of the section or after its end"
+	case t.otherBug(in.pkg, sectionBug(section.ID)):
+		return "another bug caught in these tests"
+	}
+	return ""
+}
+
+// inOneOf reports whether the section was split in one of the tests in that run;
+// where it or the tests are not known, it may have been.
+func (s *splitSeen) inOneOf(in testRun, tests []string) bool {
+	return len(tests) == 0 || slices.ContainsFunc(s.runs[in], func(test string) bool {
+		return test == "" || slices.Contains(tests, test)
+	})
+}
+
+func (r testRun) compare(other testRun) int {
+	return cmp.Or(cmp.Compare(r.run, other.run), cmp.Compare(r.pkg, other.pkg))
+}
+
+// showed notes that the tests of a package have shown a bug, whatever their outcome.
+func (t *tally) showed(pkg, bug string) {
+	if t.bugs[pkg] == nil {
+		t.bugs[pkg] = map[string]bool{}
+	}
+	t.bugs[pkg][bug] = true
+}
+
+// otherBug reports whether the tests of a package have shown another bug than the
+// one named.
+func (t *tally) otherBug(pkg, bug string) bool {
+	n := len(t.bugs[pkg])
+	return n > 1 || n == 1 && !t.bugs[pkg][bug]
+}
+
+func sectionBug(id uint32) string { return fmt.Sprintf("section %d", id) }
+
+func (t *table) count(failed, split bool) {
+	switch {
+	case failed && split:
+		t.failedSplit++
+	case failed:
+		t.failedWhole++
+	case split:
+		t.passedSplit++
+	default:
+		t.passedWhole++
+	}
+}
+
+func (t *table) add(other *table) {
+	t.failedSplit += other.failedSplit
+	t.failedWhole += other.failedWhole
+	t.passedSplit += other.passedSplit
+	t.passedWhole += other.passedWhole
+}
