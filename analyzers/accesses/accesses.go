@@ -81,7 +81,8 @@ type List struct {
 	Locks *lockset.Result
 	All   []*Access
 
-	kept map[*types.Var]bool // fields whose address some variable holds
+	kept    map[*types.Var]bool // fields whose address some variable holds
+	signals map[*ssa.Function]signalling
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -96,6 +97,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	l.Prog.Analyse(pass, func() {
 		l.findKept()
+		l.findSignals()
 		for _, fn := range l.Prog.Funcs {
 			c.function(fn)
 		}

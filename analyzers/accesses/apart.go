@@ -17,7 +17,7 @@ import (
 func (l *List) apart(a, b *Access) bool {
 	base, depth := selected(a.Addr)
 	within, ok := embedding(b.Addr, depth)
-	return ok && !l.mayPointTo(base, within, nil)
+	return ok && !l.mayPointTo(base, within, map[ssa.Value]bool{})
 }
 
 // selected gives the value from which addr selects fields without following a
@@ -50,11 +50,11 @@ func embedding(addr ssa.Value, depth int) (*types.Var, bool) {
 }
 
 // mayPointTo reports whether pointer v may be the address of the field in some object.
-func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen []ssa.Value) bool {
-	if slices.Contains(seen, v) {
+func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen map[ssa.Value]bool) bool {
+	if seen[v] {
 		return false // the other ways decide
 	}
-	seen = append(seen[:len(seen):len(seen)], v)
+	seen[v] = true
 	switch v := v.(type) {
 	case *ssa.Const:
 		return false
@@ -86,7 +86,7 @@ func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen []ssa.Value) bool 
 }
 
 // mayPass reports whether some caller may pass the address of the field as p.
-func (l *List) mayPass(p *ssa.Parameter, field *types.Var, seen []ssa.Value) bool {
+func (l *List) mayPass(p *ssa.Parameter, field *types.Var, seen map[ssa.Value]bool) bool {
 	fn := p.Parent()
 	i := slices.Index(fn.Params, p)
 	return !l.Graph.Closed(fn) || slices.ContainsFunc(l.Graph.Sites(fn), func(s callers.Site) bool {
@@ -98,6 +98,7 @@ func (l *List) mayPass(p *ssa.Parameter, field *types.Var, seen []ssa.Value) boo
 // that a pointer which was loaded from somewhere may lead to them.
 func (l *List) findKept() {
 	l.kept = map[*types.Var]bool{}
+	k := keeper{none: map[ssa.Value]bool{}}
 	for _, fn := range l.Prog.Funcs {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
@@ -108,7 +109,7 @@ func (l *List) findKept() {
 				if _, isStruct := types.Unalias(fa.Type()).Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct); !isStruct {
 					continue
 				}
-				if field := accesspath.FieldOf(fa); !l.kept[field] && keeps(fa, nil) {
+				if field := accesspath.FieldOf(fa); !l.kept[field] && k.mayKeep(fa) {
 					l.kept[field] = true
 				}
 			}
@@ -116,18 +117,31 @@ func (l *List) findKept() {
 	}
 }
 
-// maxSeen bounds how many values one address is followed through.
-const maxSeen = 20
+// keeper finds the addresses that may end in a variable of the heap.
+type keeper struct {
+	none  map[ssa.Value]bool // values that do not, for all that was seen
+	trail []ssa.Value        // what the search at hand has put there
+}
 
-// keeps reports whether address v may end in a variable of the heap.
-func keeps(v ssa.Value, seen []ssa.Value) bool {
-	if slices.Contains(seen, v) || v.Referrers() == nil {
+// mayKeep reports whether address v may end in a variable of the heap. What a
+// search in vain has come to is not looked at again.
+func (k *keeper) mayKeep(v ssa.Value) bool {
+	k.trail = k.trail[:0]
+	if !k.keeps(v) {
 		return false
 	}
-	if len(seen) > maxSeen {
-		return true
+	for _, v := range k.trail {
+		delete(k.none, v)
 	}
-	seen = append(seen[:len(seen):len(seen)], v)
+	return true
+}
+
+func (k *keeper) keeps(v ssa.Value) bool {
+	if k.none[v] || v.Referrers() == nil {
+		return false
+	}
+	k.none[v] = true
+	k.trail = append(k.trail, v)
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
 		case *ssa.Store:
@@ -135,7 +149,7 @@ func keeps(v ssa.Value, seen []ssa.Value) bool {
 				return true
 			}
 		case *ssa.Phi, *ssa.ChangeType, *ssa.Convert:
-			if keeps(ref.(ssa.Value), seen) {
+			if k.keeps(ref.(ssa.Value)) {
 				return true
 			}
 		case *ssa.Return, *ssa.Send, *ssa.MapUpdate, *ssa.MakeInterface, *ssa.MakeClosure:
@@ -143,7 +157,7 @@ func keeps(v ssa.Value, seen []ssa.Value) bool {
 				return true
 			}
 		case ssa.CallInstruction:
-			if passedOn(v, ref, seen) {
+			if k.passedOn(v, ref) {
 				return true
 			}
 		}
@@ -171,14 +185,14 @@ func onlyForeign(instr ssa.Instruction) bool {
 }
 
 // passedOn reports whether a callee of this package keeps argument v.
-func passedOn(v ssa.Value, call ssa.CallInstruction, seen []ssa.Value) bool {
+func (k *keeper) passedOn(v ssa.Value, call ssa.CallInstruction) bool {
 	common := call.Common()
 	fn := ssair.Origin(common.StaticCallee())
 	if fn == nil {
 		return true
 	}
 	for i, a := range common.Args {
-		if a == v && i < len(fn.Params) && keeps(fn.Params[i], seen) {
+		if a == v && i < len(fn.Params) && k.keeps(fn.Params[i]) {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package accesses
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -10,17 +11,68 @@ import (
 )
 
 // beforeClose reports whether a comes before its function closes a channel
-// that only signals, and b after that channel was found closed.
+// that only signals, and b after that channel was found closed. Most functions
+// close nothing, and most others receive from another channel: that is asked
+// first.
 func (l *List) beforeClose(a, b *Access) bool {
-	found := false
-	Reached(a.Instr, func(instr ssa.Instruction) bool {
-		if ch := closed(instr); ch != nil && signals(ch) {
-			name, ok := accesspath.NameOf(ch)
-			found = found || ok && afterReceive(b.Instr, name)
+	for _, c := range l.signals[a.Fn].closings {
+		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.Leads(a.Instr, c.instr) && l.after(received, b.Instr) {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	return false
+}
+
+// signalling is where a function closes channels that only signal, and where
+// it receives from channels.
+type signalling struct {
+	closings []closing
+	received map[accesspath.Name][]receipt
+}
+
+type closing struct {
+	instr ssa.Instruction
+	name  accesspath.Name
+}
+
+// receipt is a receive, or the block that a select goes on to after one.
+type receipt struct {
+	instr ssa.Instruction // nil for a select
+	block *ssa.BasicBlock
+}
+
+// findSignals fills l.signals.
+func (l *List) findSignals() {
+	l.signals = map[*ssa.Function]signalling{}
+	for _, fn := range l.Prog.Funcs {
+		s := signalling{received: map[accesspath.Name][]receipt{}}
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				if ch := closed(instr); ch != nil && signals(ch) {
+					if name, ok := accesspath.NameOf(ch); ok {
+						s.closings = append(s.closings, closing{instr, name})
+					}
+				}
+				if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW {
+					s.add(recv.X, receipt{instr, b})
+				}
+			}
+			if d := b.Idom(); d != nil && len(b.Preds) == 1 && b.Preds[0] == d {
+				if ch := chosen(d, b); ch != nil {
+					s.add(ch, receipt{nil, b})
+				}
+			}
+		}
+		if len(s.closings)+len(s.received) > 0 {
+			l.signals[fn] = s
+		}
+	}
+}
+
+func (s *signalling) add(ch ssa.Value, r receipt) {
+	if name, ok := accesspath.NameOf(ch); ok {
+		s.received[name] = append(s.received[name], r)
+	}
 }
 
 // closed gives the channel that instr closes, or nil.
@@ -45,48 +97,40 @@ func signals(ch ssa.Value) bool {
 	return ok && s.NumFields() == 0
 }
 
-// afterReceive reports whether every way to at receives from the channel.
-func afterReceive(at ssa.Instruction, channel accesspath.Name) bool {
-	for b := at.Block(); b != nil; b = b.Idom() {
-		for _, instr := range b.Instrs {
-			if instr == at {
-				break
-			}
-			if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW && named(recv.X, channel) {
-				return true
-			}
+// after reports whether every way to at comes by one of the receipts.
+func (l *List) after(received []receipt, at ssa.Instruction) bool {
+	flow := l.Prog.Flow(at.Parent())
+	return slices.ContainsFunc(received, func(r receipt) bool {
+		if r.instr != nil && r.block == at.Block() {
+			return flow.Index(r.instr) < flow.Index(at)
 		}
-		if d := b.Idom(); d != nil && len(b.Preds) == 1 && b.Preds[0] == d && chosen(d, b, channel) {
-			return true
-		}
-	}
-	return false
+		return r.block.Dominates(at.Block())
+	})
 }
 
-// chosen reports whether d goes on to b where a select has received from the channel.
-func chosen(d, b *ssa.BasicBlock, channel accesspath.Name) bool {
+// chosen gives the channel from which a select has received where d goes on to
+// b; nil if that is not so.
+func chosen(d, b *ssa.BasicBlock) ssa.Value {
 	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
 	if !ok || d.Succs[0] != b {
-		return false
+		return nil
 	}
 	cmp, ok := branch.Cond.(*ssa.BinOp)
 	if !ok || cmp.Op != token.EQL {
-		return false
+		return nil
 	}
 	which, ok := cmp.X.(*ssa.Extract)
 	number, isConst := cmp.Y.(*ssa.Const)
 	if !ok || !isConst || which.Index != 0 {
-		return false
+		return nil
 	}
 	sel, ok := which.Tuple.(*ssa.Select)
 	if !ok {
-		return false
+		return nil
 	}
 	i := int(number.Int64())
-	return i >= 0 && i < len(sel.States) && sel.States[i].Dir == types.RecvOnly && named(sel.States[i].Chan, channel)
-}
-
-func named(ch ssa.Value, want accesspath.Name) bool {
-	name, ok := accesspath.NameOf(ch)
-	return ok && name == want
+	if i < 0 || i >= len(sel.States) || sel.States[i].Dir != types.RecvOnly {
+		return nil
+	}
+	return sel.States[i].Chan
 }

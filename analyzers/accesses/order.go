@@ -18,19 +18,8 @@ func (l *List) beforeStart(a, b *Access) bool {
 		return false
 	}
 	return !slices.ContainsFunc(r.Goroutines, func(g *callers.Goroutine) bool {
-		return g.Start.Parent() != a.Fn || !leadsTo(a.Instr, g.Start) || leadsTo(g.Start, a.Instr)
+		return g.Start.Parent() != a.Fn || !l.Leads(a.Instr, g.Start) || l.Leads(g.Start, a.Instr)
 	})
-}
-
-// leadsTo reports whether control may come from one instruction to another of
-// the same function.
-func leadsTo(from, to ssa.Instruction) bool {
-	found := false
-	Reached(from, func(instr ssa.Instruction) bool {
-		found = found || instr == to
-		return !found
-	})
-	return found
 }
 
 func onlyGoroutines(r *callers.Roles) bool {
@@ -52,7 +41,7 @@ func (l *List) ownGoroutine(a, b *Access) bool {
 		}
 		starters[g.Start.Parent()] = true
 	}
-	return l.handedDown(a.Fn, holder(a.Addr), nil) && l.handedDown(b.Fn, holder(b.Addr), nil)
+	return l.handedDown(a.Fn, holder(a.Addr)) && l.handedDown(b.Fn, holder(b.Addr))
 }
 
 // holder gives the root of the object that addr lies in; nil if that was
@@ -73,10 +62,23 @@ func holder(addr ssa.Value) ssa.Value {
 
 // handedDown reports whether root, a parameter of fn, is what the goroutine
 // that runs fn was started with, on every way there.
-func (l *List) handedDown(fn *ssa.Function, root ssa.Value, seen []*ssa.Function) bool {
-	if slices.Contains(seen, fn) {
-		return true // the other calls decide
+func (l *List) handedDown(fn *ssa.Function, root ssa.Value) bool {
+	return l.handed(fn, root, map[handing]bool{})
+}
+
+// handing is a function and what it has the object by.
+type handing struct {
+	fn   *ssa.Function
+	root ssa.Value
+}
+
+// handed is handedDown but for the ways that are in seen: those were asked
+// about already, and the answer is that of all.
+func (l *List) handed(fn *ssa.Function, root ssa.Value, seen map[handing]bool) bool {
+	if seen[handing{fn, root}] {
+		return true
 	}
+	seen[handing{fn, root}] = true
 	p, ok := root.(*ssa.Parameter)
 	if !ok {
 		return root != nil && l.started(fn) // captured by the goroutine's own function
@@ -93,7 +95,7 @@ func (l *List) handedDown(fn *ssa.Function, root ssa.Value, seen []*ssa.Function
 			return false
 		}
 		arg := accesspath.Of(s.Args[i])
-		if arg.Fields != "" || !l.handedDown(s.Caller, arg.Root, append(seen[:len(seen):len(seen)], fn)) {
+		if arg.Fields != "" || !l.handed(s.Caller, arg.Root, seen) {
 			return false
 		}
 	}

@@ -232,6 +232,12 @@ func (a *Access) Exclusive() bool {
 	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool { return !h.Read })
 }
 
+// Leads reports whether control may come from instruction from to instruction
+// to, of the same function.
+func (l *List) Leads(from, to ssa.Instruction) bool {
+	return l.Prog.Flow(from.Parent()).Leads(from, to)
+}
+
 // Reached lists the blocks and instructions that control may reach after
 // instruction from within its function, in no order, until visit says stop
 // for a way by returning false.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -16,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 //go:embed doc.go
@@ -36,15 +38,16 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.UsedAfterLock, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		list.Prog.Analyse(pass, func() {
-			c := &checker{list: list, does: newBehaviours(pass, list.Prog), reporter: r}
+			c := &checker{list: list, does: newBehaviours(pass, list.Prog, list.Graph), reporter: r}
 			c.owner = pass.ResultOf[ownership.Analyzer].(*ownership.Result)
 			c.does.export()
 			c.findChanges()
-			for _, fn := range list.Prog.Funcs {
+			list.Prog.Each(pass, func(fn *ssa.Function, work *ssair.Work) {
 				if !list.Prog.InTest(fn) && len(c.changes) > 0 {
+					c.work = work
 					c.function(fn)
 				}
-			}
+			})
 		})
 	})
 }
@@ -54,6 +57,7 @@ type checker struct {
 	does     *behaviours
 	owner    *ownership.Result
 	reporter *check.Reporter
+	work     *ssair.Work // what is left for the function at hand
 	// changes holds a change in place for each guarded field and lock class.
 	changes map[guarded]*accesses.Access
 }
@@ -70,12 +74,13 @@ func (c *checker) findChanges() {
 		if c.list.Prog.InTest(fn) {
 			continue
 		}
+		assigned := assigns(fn)
 		c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
 			if len(s.Held()) == 0 {
 				return
 			}
 			for _, o := range c.does.changedBy(instr) {
-				if c.setsUp(o, instr) || renewed(instr, o) {
+				if c.renewed(instr, assigned[o.Field]) || c.setsUp(o, instr) {
 					continue
 				}
 				for _, h := range s.Held() {
@@ -96,27 +101,38 @@ func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
 }
 
 // renewed reports whether the field was given other contents before instr
-// changes them: then nobody has an alias of these yet.
-func renewed(instr ssa.Instruction, o origin) bool {
-	for b := instr.Block(); b != nil; b = b.Idom() {
-		for _, before := range b.Instrs {
-			if before == instr {
-				break
+// changes them, by one of the stores: then nobody has an alias of these yet.
+func (c *checker) renewed(instr ssa.Instruction, stores []*ssa.Store) bool {
+	flow := c.list.Prog.Flow(instr.Parent())
+	return slices.ContainsFunc(stores, func(st *ssa.Store) bool {
+		if !makes(st.Val) {
+			return false
+		}
+		if st.Block() == instr.Block() {
+			return flow.Index(st) < flow.Index(instr)
+		}
+		return st.Block().Dominates(instr.Block())
+	})
+}
+
+// assigns lists the stores of fn to fields, by field.
+func assigns(fn *ssa.Function) map[accesspath.Name][]*ssa.Store {
+	stores := map[accesspath.Name][]*ssa.Store{}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			st, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
 			}
-			if st, ok := before.(*ssa.Store); ok && assigns(st, o.Field) && makes(st.Val) {
-				return true
+			if _, isField := st.Addr.(*ssa.FieldAddr); !isField {
+				continue
+			}
+			if name, ok := accesspath.NameOf(st.Addr); ok {
+				stores[name] = append(stores[name], st)
 			}
 		}
 	}
-	return false
-}
-
-func assigns(st *ssa.Store, field accesspath.Name) bool {
-	if _, isField := st.Addr.(*ssa.FieldAddr); !isField {
-		return false
-	}
-	name, ok := accesspath.NameOf(st.Addr)
-	return ok && name == field
+	return stores
 }
 
 func makes(v ssa.Value) bool {
@@ -160,7 +176,8 @@ func (c *checker) expr(instr ssa.Instruction) ast.Expr {
 }
 
 // function reports the aliases that fn takes under a lock and uses after it,
-// one a field.
+// one a field; not of a field that it assigns: it may have taken the old
+// contents for itself.
 func (c *checker) function(fn *ssa.Function) {
 	states := map[ssa.Instruction]*lockset.State{}
 	var births []ssa.Value
@@ -170,10 +187,10 @@ func (c *checker) function(fn *ssa.Function) {
 			births = append(births, v)
 		}
 	})
-	reported := map[accesspath.Name]bool{}
+	reported, assigned := map[accesspath.Name]bool{}, assigns(fn)
 	for _, v := range births {
 		o, ok := c.does.originOf(v)
-		if !ok || o.Birth != v.(ssa.Instruction) && !isExtract(v) || reported[o.Field] || replaces(fn, o) ||
+		if !ok || o.Birth != v.(ssa.Instruction) && !isExtract(v) || reported[o.Field] || len(assigned[o.Field]) > 0 ||
 			c.owner.Of(o.Base, o.Birth) != ownership.Shared {
 			continue
 		}
@@ -193,19 +210,6 @@ func (c *checker) function(fn *ssa.Function) {
 
 func isExtract(v ssa.Value) bool { _, ok := v.(*ssa.Extract); return ok }
 
-// replaces reports whether fn assigns the field anew: then it may have taken
-// the old contents for itself.
-func replaces(fn *ssa.Function, o origin) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if st, ok := instr.(*ssa.Store); ok && assigns(st, o.Field) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // useAfter gives a use of the elements of v where lock h is surely not held.
 func (c *checker) useAfter(v ssa.Value, h lockset.Held, states map[ssa.Instruction]*lockset.State) ssa.Instruction {
 	seen := map[ssa.Value]bool{}
@@ -215,6 +219,7 @@ func (c *checker) useAfter(v ssa.Value, h lockset.Held, states map[ssa.Instructi
 			return nil
 		}
 		seen[v] = true
+		c.work.Spend(len(*v.Referrers()))
 		for _, ref := range *v.Referrers() {
 			switch ref := ref.(type) {
 			case *ssa.Store:

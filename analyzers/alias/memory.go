@@ -28,18 +28,24 @@ type behaviours struct {
 	pass *analysis.Pass
 	prog *ssair.Program
 	own  map[*ssa.Function]*Behaviour
+
+	origins map[ssa.Value]origin // that were found
+	// none are the values that lead to no field, for all that own says so far.
+	none  map[ssa.Value]bool
+	trail []ssa.Value // what the search at hand has put into none
 }
 
 // newBehaviours sums up all functions, again until nothing is added: calls
 // among them hand on what they do.
-func newBehaviours(pass *analysis.Pass, prog *ssair.Program) *behaviours {
-	b := &behaviours{pass, prog, map[*ssa.Function]*Behaviour{}}
+func newBehaviours(pass *analysis.Pass, prog *ssair.Program, graph *callers.Graph) *behaviours {
+	b := &behaviours{pass: pass, prog: prog, own: map[*ssa.Function]*Behaviour{}, origins: map[ssa.Value]origin{}}
 	for _, fn := range prog.Funcs {
 		b.own[fn] = &Behaviour{Results: map[int]Memory{}}
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, fn := range prog.Funcs {
+		b.none = map[ssa.Value]bool{}
+		for _, fn := range graph.CalleesFirst() {
 			changed = b.sum(fn) || changed
 		}
 	}
@@ -92,11 +98,11 @@ func (b *behaviours) sum(fn *ssa.Function) bool {
 func (b *behaviours) returned(does *Behaviour, fn *ssa.Function, ret *ssa.Return) bool {
 	news := false
 	for i, v := range ret.Results {
-		o, ok := b.originOf(v)
-		if !ok {
+		if _, known := does.Results[i]; known {
 			continue
 		}
-		if _, known := does.Results[i]; known {
+		o, ok := b.originOf(v)
+		if !ok {
 			continue
 		}
 		if m, ok := relative(o, fn); ok {
@@ -113,24 +119,48 @@ func relative(o origin, fn *ssa.Function) (Memory, bool) {
 
 // originOf follows a slice or map back to the field that it was taken from.
 func (b *behaviours) originOf(v ssa.Value) (origin, bool) {
-	return b.follow(v, maxSteps)
+	b.trail = b.trail[:0]
+	o, ok := b.follow(v)
+	if ok { // the search ended early: what it has left behind may lead on
+		for _, v := range b.trail {
+			delete(b.none, v)
+		}
+	}
+	return o, ok
 }
 
-// maxSteps bounds the way back: variables may hold pieces of themselves.
-const maxSteps = 16
-
-func (b *behaviours) follow(v ssa.Value, steps int) (origin, bool) {
-	if steps == 0 {
+// follow is the search of originOf. It comes to a value once: a search in vain
+// has shown that none of the values it came to leads to a field, and another
+// one keeps what it has found for each value on the way there.
+func (b *behaviours) follow(v ssa.Value) (origin, bool) {
+	if o, ok := b.origins[v]; ok {
+		return o, true
+	}
+	if b.none[v] {
 		return origin{}, false
 	}
+	b.none[v] = true
+	b.trail = append(b.trail, v)
+	o, ok := b.step(v)
+	if ok {
+		b.origins[v] = o
+	}
+	return o, ok
+}
+
+func (b *behaviours) step(v ssa.Value) (origin, bool) {
 	switch v := v.(type) {
 	case *ssa.Slice:
-		return b.follow(v.X, steps-1)
+		if _, array := v.X.(*ssa.Alloc); !array {
+			return b.follow(v.X)
+		}
 	case *ssa.ChangeType:
-		return b.follow(v.X, steps-1)
+		return b.follow(v.X)
+	case *ssa.Alloc:
+		return b.followCell(v)
 	case *ssa.UnOp:
 		if cell, ok := v.X.(*ssa.Alloc); ok && hasElements(v.Type()) {
-			return b.followCell(cell, steps-1)
+			return b.follow(cell)
 		}
 		return loaded(v)
 	case *ssa.Extract:
@@ -145,10 +175,10 @@ func (b *behaviours) follow(v ssa.Value, steps int) (origin, bool) {
 
 // followCell looks into a variable in memory, such as the result of a
 // function that defers: the first alias that is stored there stands for all.
-func (b *behaviours) followCell(cell *ssa.Alloc, steps int) (origin, bool) {
+func (b *behaviours) followCell(cell *ssa.Alloc) (origin, bool) {
 	for _, ref := range *cell.Referrers() {
 		if st, ok := ref.(*ssa.Store); ok && st.Addr == cell {
-			if o, ok := b.follow(st.Val, steps); ok {
+			if o, ok := b.follow(st.Val); ok {
 				return o, true
 			}
 		}

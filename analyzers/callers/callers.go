@@ -58,6 +58,7 @@ type Graph struct {
 	params  map[paramKey]*use
 	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
 	methods map[string][]*ssa.Function // unexported methods by name
+	bottom  []*ssa.Function            // callees first
 
 	tests     bool // calls in tests count
 	withTests *Graph
@@ -94,6 +95,7 @@ func newGraph(pass *analysis.Pass, prog *ssair.Program, tests bool) *Graph {
 		for _, f := range prog.Funcs {
 			g.scan(f)
 		}
+		g.bottom = g.calleesFirst()
 		g.spreadRoles()
 	})
 	return g

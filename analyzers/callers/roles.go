@@ -100,7 +100,7 @@ func (g *Graph) spreadRoles() {
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, f := range g.prog.Funcs {
+		for _, f := range g.CallersFirst() {
 			for _, s := range g.sites[f] {
 				if s.Mode != Go && g.roles[s.Caller] != nil {
 					changed = g.roles[f].join(g.roles[s.Caller]) || changed

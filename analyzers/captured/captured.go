@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 //go:embed doc.go
@@ -36,7 +37,8 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.Captured, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := &checker{list: list, reporter: r}
-		for _, fn := range list.Prog.Funcs {
+		list.Prog.Each(pass, func(fn *ssa.Function, work *ssair.Work) {
+			c.work = work
 			starts := map[ssa.CallInstruction]bool{}
 			for _, s := range list.Graph.WithTests().Sites(fn) {
 				if s.Mode == callers.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
@@ -44,13 +46,14 @@ func run(pass *analysis.Pass) (any, error) {
 					c.started(s)
 				}
 			}
-		}
+		})
 	})
 }
 
 type checker struct {
 	list     *accesses.List
 	reporter *check.Reporter
+	work     *ssair.Work // what is left for the function at hand
 }
 
 // started judges the variables that the goroutine of s captures.
@@ -157,6 +160,7 @@ func (c *checker) conflict(s callers.Site, cell *ssa.Alloc, inner use) ssa.Instr
 		return nil // who starts it for the function waits for it, too
 	}
 	accesses.Reached(start, func(instr ssa.Instruction) bool {
+		c.work.Spend(1)
 		if found != nil || instr == ssa.Instruction(cell) || waits(instr, 0) {
 			return false
 		}

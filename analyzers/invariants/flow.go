@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 // event is one access as a function sees it: its own, or one that a call leads to.
@@ -66,6 +67,7 @@ func (e *event) alike(u *event) bool {
 type body struct {
 	events  []*event
 	byInstr map[ssa.Instruction][]*event
+	work    *ssair.Work // what is left for the function, while its sections are looked for
 }
 
 func (f *finder) body(fn *ssa.Function) *body {
@@ -93,25 +95,31 @@ func (b *body) add(e *event) {
 }
 
 // next lists the events of e's variable that control may come to next. The
-// access that e is itself, come to again, is one: a circular section.
-func (b *body) next(e *event) []*event {
+// access that e is itself, come to again, is one: a circular section. Where
+// there are more than limit, there are none that anybody meant.
+func (b *body) next(e *event, limit int) []*event {
 	if !e.last {
 		return nil
 	}
 	var found []*event
 	accesses.Reached(e.at, func(instr ssa.Instruction) bool {
+		b.work.Spend(1)
 		v, ok := instr.(ssa.Value)
 		stop := ok && e.path.Uses(v) // in a loop: from here on the path leads to another object
 		for _, u := range b.byInstr[instr] {
 			if u.first && e.alike(u) {
 				stop = true
+				b.work.Spend(len(found))
 				if !slices.Contains(found, u) {
 					found = append(found, u)
 				}
 			}
 		}
-		return !stop
+		return !stop && len(found) <= limit
 	})
+	if len(found) > limit {
+		return nil
+	}
 	return found
 }
 
@@ -123,11 +131,13 @@ type touch struct {
 	first, last bool
 }
 
-// Bounds of what is looked for in callees: calls deep, and touches of one
-// function, beyond which it is about too much to be a half.
+// Bounds of what is looked for in callees: calls deep, events looked at, and
+// touches of one function, beyond which it is about too much to be a half.
 const (
 	maxDepth   = 3
+	maxEvents  = 256
 	maxTouches = 16
+	maxEnds    = 64 // of a section that nobody has declared
 	global     = -1
 )
 
@@ -139,6 +149,9 @@ func (f *finder) touches(fn *ssa.Function, depth int) []touch {
 	}
 	f.touched[fn] = nil // calls that come back add nothing
 	b := f.body(fn)
+	if len(b.events) > maxEvents {
+		return nil
+	}
 	var list []touch
 	for _, e := range b.events {
 		t := touch{a: e.a, param: e.path.Param(fn), path: e.path, first: b.isFirst(fn, e), last: e.last && b.isLast(e)}

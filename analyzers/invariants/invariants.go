@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 // Analyzer finds the sections of a package. Its result is a [*Result].
@@ -112,16 +113,17 @@ func (f *finder) find() {
 			f.byName[a.Name] = append(f.byName[a.Name], a)
 		}
 	}
-	for _, fn := range f.list.Prog.Funcs {
+	f.list.Prog.Each(f.pass, func(fn *ssa.Function, work *ssair.Work) {
 		inSpan := slices.ContainsFunc(f.spans, func(s *span) bool { return s.meets(fn) })
 		if !inSpan && (!Wanted || !f.counts(fn)) {
-			continue
+			return
 		}
 		b := f.body(fn)
+		b.work = work
 		for _, e := range slices.SortedStableFunc(slices.Values(b.events), func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
 			f.sections(fn, b, e)
 		}
-	}
+	})
 }
 
 // counts reports whether fn is code that several goroutines may meet in.
@@ -132,7 +134,11 @@ func (f *finder) counts(fn *ssa.Function) bool {
 
 // sections adds what begins at e: what is declared, or else a candidate.
 func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
-	next := b.next(e)
+	limit := maxEnds
+	if len(f.spans) > 0 {
+		limit = len(b.events) // somebody may have meant them
+	}
+	next := b.next(e, limit)
 	declared := false
 	for _, s := range f.spans {
 		inside := slices.DeleteFunc(slices.Clone(next), func(u *event) bool { return !s.has(fn, e, u) })

@@ -47,7 +47,7 @@ func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.A
 			continue
 		}
 		for _, ref := range *b.Value.Referrers() {
-			if way := ifZero(ref); way != nil && len(way.Preds) == 1 && way.Dominates(a.Instr.Block()) && !comesTo(a.Instr, b.Instr) {
+			if way := ifZero(ref); way != nil && len(way.Preds) == 1 && way.Dominates(a.Instr.Block()) && !c.list.Leads(a.Instr, b.Instr) {
 				return b
 			}
 		}
@@ -57,17 +57,6 @@ func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.A
 
 // isError: to note the first error is no initialisation.
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
-
-// comesTo: a test that is made again after the assignment is the condition of
-// a loop.
-func comesTo(from, to ssa.Instruction) bool {
-	found := false
-	accesses.Reached(from, func(instr ssa.Instruction) bool {
-		found = found || instr == to
-		return !found
-	})
-	return found
-}
 
 // ifZero gives the block that control takes if the comparison finds the zero
 // value: nil, "", 0.

@@ -32,7 +32,7 @@ func (c *checker) publication(v *accesses.Variable) *race {
 // startsWith reports whether a stands in a function that is started as a
 // goroutine, outside of its loops, and is reached from what it was given.
 func (c *checker) startsWith(a *accesses.Access) bool {
-	if object(a) == nil || !runsOnce(a.Instr.Block()) {
+	if object(a) == nil || c.list.Leads(a.Instr, a.Instr) {
 		return false
 	}
 	for _, s := range c.list.Graph.Sites(a.Fn) {
@@ -41,19 +41,6 @@ func (c *checker) startsWith(a *accesses.Access) bool {
 		}
 	}
 	return false
-}
-
-// runsOnce reports whether b dominates every block that control can reach
-// from it: it is in no loop, and on no branch that ends early.
-func runsOnce(b *ssa.BasicBlock) bool {
-	once := true
-	if len(b.Instrs) > 0 {
-		accesses.Reached(b.Instrs[len(b.Instrs)-1], func(instr ssa.Instruction) bool {
-			once = once && instr.Block() != b
-			return once
-		})
-	}
-	return once
 }
 
 func makesReference(v ssa.Value) bool {

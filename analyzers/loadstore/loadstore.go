@@ -11,11 +11,13 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 	"github.com/interlock-go/interlock/analyzers/testuse"
 )
 
@@ -38,7 +40,7 @@ func run(pass *analysis.Pass) (any, error) {
 		c := newChecker(pass, list, r)
 		c.skipReported(pass.ResultOf[guardedby.Leads].([]guardedby.Lead))
 		halves := pass.ResultOf[testuse.Halves].(*testuse.Package)
-		for _, s := range sections(list, halves) {
+		for _, s := range sections(pass, list, halves) {
 			if why, other := c.shared(s); why != "" {
 				c.report(s, why, other)
 			}
@@ -59,28 +61,43 @@ type section struct {
 
 // sections lists the load-and-store sections that no lock holds together, and
 // that do not ask a version before they store.
-func sections(list *accesses.List, halves *testuse.Package) []section {
+func sections(pass *analysis.Pass, list *accesses.List, halves *testuse.Package) []section {
 	var all []section
 	byFn := map[*ssa.Function][]*accesses.Access{}
 	for _, a := range list.All {
 		byFn[a.Fn] = append(byFn[a.Fn], a)
 	}
-	for _, fn := range list.Prog.Funcs {
+	list.Prog.Each(pass, func(fn *ssa.Function, work *ssair.Work) {
+		byPath := map[accesspath.Path][]*accesses.Access{}
+		for _, a := range byFn[fn] {
+			byPath[a.Path] = append(byPath[a.Path], a)
+		}
+		f := finder{list.Prog.Flow(fn), byPath, work}
 		for _, st := range byFn[fn] {
-			s, ok := sectionTo(st, byFn[fn])
-			if !ok || !list.Counts(st) || st.Owner != ownership.Shared || st.SetUp || !s.split && st.Made {
+			if !list.Counts(st) || st.Owner != ownership.Shared || st.SetUp {
+				continue
+			}
+			s, ok := f.sectionTo(st)
+			if !ok || !s.split && st.Made {
 				continue
 			}
 			if !s.split || !halves.Versioned(s.load, s.store) {
 				all = append(all, s)
 			}
 		}
-	}
+	})
 	return all
 }
 
+// finder looks for the sections of one function.
+type finder struct {
+	flow   *ssair.Flow
+	byPath map[accesspath.Path][]*accesses.Access
+	work   *ssair.Work
+}
+
 // sectionTo finds the section that ends at the store st, if there is one.
-func sectionTo(st *accesses.Access, inFn []*accesses.Access) (section, bool) {
+func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 	switch {
 	case st.Update:
 		s := section{load: st, store: st}
@@ -88,15 +105,16 @@ func sectionTo(st *accesses.Access, inFn []*accesses.Access) (section, bool) {
 	case st.Mode != finding.Write && st.Mode != finding.AtomicWrite || st.Value == nil:
 		return section{}, false
 	}
-	for _, ld := range inFn {
-		if !sameVariable(ld, st) || !dominates(ld.Instr, st.Instr) || !dependsOn(st.Value, ld.Value) {
+	f.work.Spend(len(f.byPath[st.Path]))
+	for _, ld := range f.byPath[st.Path] {
+		if !sameVariable(ld, st) || !f.dominates(ld.Instr, st.Instr) || !dependsOn(st.Value, ld.Value) {
 			continue
 		}
 		s := section{load: ld, store: st}
 		if unlocked(ld) && unlocked(st) {
 			return s, true
 		}
-		if splitLock(ld, st) && !checkedAgain(st, inFn) {
+		if splitLock(ld, st) && !f.checkedAgain(st) {
 			s.split = true
 			return s, true
 		}
@@ -140,9 +158,10 @@ func splitLock(ld, st *accesses.Access) bool {
 
 // checkedAgain: the variable is read once more under the lock of the store,
 // as optimistic code does before it writes.
-func checkedAgain(st *accesses.Access, inFn []*accesses.Access) bool {
-	for _, a := range inFn {
-		if a == st || a.Path != st.Path || !dominates(a.Instr, st.Instr) {
+func (f *finder) checkedAgain(st *accesses.Access) bool {
+	f.work.Spend(len(f.byPath[st.Path]))
+	for _, a := range f.byPath[st.Path] {
+		if a == st || !f.dominates(a.Instr, st.Instr) {
 			continue
 		}
 		for _, h := range a.Locks.Held() {
@@ -154,19 +173,11 @@ func checkedAgain(st *accesses.Access, inFn []*accesses.Access) bool {
 	return false
 }
 
-func dominates(a, b ssa.Instruction) bool {
+func (f *finder) dominates(a, b ssa.Instruction) bool {
 	if a.Block() != b.Block() {
 		return a.Block().Dominates(b.Block())
 	}
-	for _, instr := range a.Block().Instrs {
-		if instr == a {
-			return true
-		}
-		if instr == b {
-			return false
-		}
-	}
-	return false
+	return f.flow.Index(a) < f.flow.Index(b)
 }
 
 // dependsOn reports whether v is computed from what was loaded: through

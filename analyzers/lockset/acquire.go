@@ -148,7 +148,7 @@ func (r *Result) sumTakes() {
 	r.findPoints()
 	for changed := true; changed; {
 		changed = false
-		for _, fn := range r.prog.Funcs {
+		for _, fn := range r.graph.CalleesFirst() {
 			for i := range r.points[fn] {
 				p := &r.points[fn][i]
 				for _, a := range r.untold(p) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -55,10 +56,22 @@ type State struct {
 	defers []*ssa.Defer // that have run on some way here, in order of the blocks
 	// Unknown: a caller may hold locks that are not listed.
 	Unknown bool
+
+	once sync.Once
+	held []Held // what Held lists, once it was asked for
 }
 
-// Held lists the locks that are surely held, by path.
+// Held lists the locks that are surely held, by path. The list is not to be
+// changed.
 func (s *State) Held() []Held {
+	s.once.Do(func() { s.held = slices.Clip(s.listHeld()) })
+	return s.held
+}
+
+func (s *State) listHeld() []Held {
+	if len(s.locks) == 0 {
+		return nil
+	}
 	var list []Held
 	for p, h := range s.locks {
 		if h.status == held || h.status == heldRead {

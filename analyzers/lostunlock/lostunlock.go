@@ -83,7 +83,7 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 		switch _, held := e.state.Has(h.Path); {
 		case held:
 			leaves = append(leaves, e)
-		case !e.state.MayHold(h.Path) && reaches(h.Since, e.ret):
+		case !e.state.MayHold(h.Path) && c.prog.Flow(fn).Leads(h.Since, e.ret):
 			frees = append(frees, e)
 		}
 	}

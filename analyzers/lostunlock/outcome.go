@@ -45,28 +45,3 @@ func when(ok bool) result {
 	}
 	return failure
 }
-
-// reaches reports whether control can come from one instruction to a later one.
-func reaches(from, to ssa.Instruction) bool {
-	if from.Block() == to.Block() {
-		return true // a return ends its block
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	var walk func(b *ssa.BasicBlock) bool
-	walk = func(b *ssa.BasicBlock) bool {
-		if b == to.Block() {
-			return true
-		}
-		if seen[b] {
-			return false
-		}
-		seen[b] = true
-		for _, s := range b.Succs {
-			if walk(s) {
-				return true
-			}
-		}
-		return false
-	}
-	return walk(from.Block())
-}

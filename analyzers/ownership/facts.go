@@ -169,7 +169,7 @@ func (r *Result) findParamLevels() {
 		clear(r.results)
 		clear(r.built)
 		clear(r.methods)
-		for _, f := range r.prog.Funcs {
+		for _, f := range r.graph.CallersFirst() {
 			for i, p := range f.Params {
 				if old, ok := r.params[p]; ok && old < Shared {
 					if level := r.passed(f, i); level > old {

@@ -81,6 +81,7 @@ type Result struct {
 	leaks     map[paramKey]Level
 	results   map[resultKey]bool
 	built     map[resultKey]bool
+	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
 	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
 
@@ -123,6 +124,7 @@ func newResult(pass *analysis.Pass, graph *callers.Graph, strict bool) *Result {
 		leaks:     map[paramKey]Level{},
 		results:   map[resultKey]bool{},
 		built:     map[resultKey]bool{},
+		arounds:   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool{},
 		methods:   map[methodKey]bool{},
 		params:    map[*ssa.Parameter]Level{},
 	}
@@ -163,7 +165,7 @@ func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallIn
 		return nil, false
 	}
 	for _, p := range r.publications(root) {
-		if p.level < Shared || !reaches(p.instr, at, root) {
+		if p.level < Shared || !r.reaches(p.instr, at, root) {
 			continue
 		}
 		start, isGo := p.instr.(*ssa.Go)
@@ -199,7 +201,7 @@ func (r *Result) MadeKnownByCalls(base ssa.Value, at ssa.Instruction) bool {
 	root := rootObject(base)
 	return !slices.ContainsFunc(r.publications(root), func(p publication) bool {
 		_, isCall := p.instr.(*ssa.Call)
-		return !isCall && p.level == Shared && reaches(p.instr, at, root)
+		return !isCall && p.level == Shared && r.reaches(p.instr, at, root)
 	})
 }
 
@@ -444,7 +446,7 @@ func (r *Result) objectLevel(v ssa.Value, at ssa.Instruction) Level {
 			continue
 		}
 		for _, p := range r.publications(v) {
-			if p.level > level && reaches(p.instr, point.instr, v) {
+			if p.level > level && r.reaches(p.instr, point.instr, v) {
 				level = p.level
 			}
 		}
@@ -504,35 +506,42 @@ func runDefers(f *ssa.Function) []ssa.Instruction {
 
 // reaches reports whether control can come from instruction p to instruction
 // at without allocating object anew on the way.
-func reaches(p, at ssa.Instruction, object ssa.Value) bool {
+func (r *Result) reaches(p, at ssa.Instruction, object ssa.Value) bool {
 	if p.Parent() != at.Parent() {
 		return true // one of them is in a closure: no order is known
 	}
-	if p.Block() == at.Block() && index(p) < index(at) {
+	flow := r.prog.Flow(p.Parent())
+	if p.Block() == at.Block() && flow.Index(p) < flow.Index(at) {
 		return true
 	}
-	var cut *ssa.BasicBlock
-	if instr, ok := object.(ssa.Instruction); ok {
-		cut = instr.Block()
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	var walk func(b *ssa.BasicBlock) bool
-	walk = func(b *ssa.BasicBlock) bool {
-		for _, s := range b.Succs {
-			if s == cut || seen[s] {
-				continue
-			}
-			if s == at.Block() {
-				return true
-			}
-			seen[s] = true
-			if walk(s) {
-				return true
-			}
-		}
+	if !flow.Follows(p.Block(), at.Block()) {
 		return false
 	}
-	return walk(p.Block())
+	instr, ok := object.(ssa.Instruction)
+	if !ok || instr.Parent() != p.Parent() || !flow.Follows(p.Block(), instr.Block()) {
+		return true // no way leads past the allocation
+	}
+	return r.around(p.Block(), instr.Block())[at.Block()]
 }
 
-func index(instr ssa.Instruction) int { return slices.Index(instr.Block().Instrs, instr) }
+// around gives the blocks that control can reach from the end of one block
+// without coming to another, which are those of a loop that both are in.
+func (r *Result) around(from, cut *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	key := [2]*ssa.BasicBlock{from, cut}
+	if seen, ok := r.arounds[key]; ok {
+		return seen
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock)
+	walk = func(b *ssa.BasicBlock) {
+		for _, s := range b.Succs {
+			if s != cut && !seen[s] {
+				seen[s] = true
+				walk(s)
+			}
+		}
+	}
+	walk(from)
+	r.arounds[key] = seen
+	return seen
+}

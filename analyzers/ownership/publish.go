@@ -47,7 +47,7 @@ func (w *walker) closeLinks() {
 	for _, link := range w.links {
 		level := Fresh
 		for _, p := range direct {
-			if p.level > level && reaches(p.instr, link, nil) {
+			if p.level > level && w.r.reaches(p.instr, link, nil) {
 				level = p.level
 			}
 		}

@@ -47,6 +47,11 @@ type Program struct {
 	mu      sync.Mutex
 	usable  bool   // guarded by mu
 	problem string // guarded by mu
+	// abandoned is what passes did not finish; guarded by mu.
+	abandoned []Abandoned
+
+	flowMu sync.Mutex
+	flows  map[*ssa.Function]*Flow // guarded by flowMu
 }
 
 func run(pass *analysis.Pass) (any, error) {

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 )
 
 // Tell is a result of a call that tells what the callee has found. Exported
@@ -46,7 +46,42 @@ type function struct {
 	byName   map[accesspath.Name][]*event
 	outcomes map[ssa.Value][]*event // what reads find
 	branches []*branch
+	flow     *ssair.Flow
+	changed  map[cell]bool     // by some event
+	hit      map[*event]asking // of the events whose outcome some branch depends on
+	search   *search           // for pairs; nil outside of it
 }
+
+// search is what one search for pairs knows of its function. Functions as such
+// are shared by passes that run at the same time.
+type search struct {
+	work     *ssair.Work
+	rechecks map[*event]*event
+	sides    map[[2]*ssa.BasicBlock]sides
+}
+
+// searching gives a copy of f for a search that has work to spend.
+func (f *function) searching(work *ssair.Work) *function {
+	g := *f
+	g.search = &search{work, map[*event]*event{}, map[[2]*ssa.BasicBlock]sides{}}
+	return &g
+}
+
+// spend takes n steps off what the search may do.
+func (f *function) spend(n int) {
+	if f.search != nil {
+		f.search.work.Spend(n)
+	}
+}
+
+// cell is a field or package variable, or the map in it.
+type cell struct {
+	name  accesspath.Name
+	inMap bool
+}
+
+// asking says what the branches ask of an event.
+type asking struct{ itself bool }
 
 // branch is a condition and the events whose outcome it depends on.
 type branch struct {
@@ -59,9 +94,13 @@ func (c *checker) facts(fn *ssa.Function) *function {
 	if f := c.functions[fn]; f != nil {
 		return f
 	}
-	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{}, outcomes: map[ssa.Value][]*event{}}
+	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{}, outcomes: map[ssa.Value][]*event{},
+		flow: c.list.Prog.Flow(fn), changed: map[cell]bool{}, hit: map[*event]asking{}}
 	for _, e := range f.events {
 		f.byName[e.name] = append(f.byName[e.name], e)
+		if e.op.writes() {
+			f.changed[cell{e.name, e.inMap}] = true
+		}
 		if e.op == read {
 			if v := e.found(); v != nil {
 				f.outcomes[v] = append(f.outcomes[v], e)
@@ -94,6 +133,9 @@ func (f *function) findBranches() {
 		}
 		if hits := f.tests(last.Cond); len(hits) > 0 {
 			f.branches = append(f.branches, &branch{last, hits})
+			for e, o := range hits {
+				f.hit[e] = asking{f.hit[e].itself || !o.Inside}
+			}
 		}
 	}
 }
@@ -244,28 +286,57 @@ type decision struct {
 	only map[*ssa.BasicBlock]bool
 }
 
+// sides are the blocks that control may come to on either side of a branch,
+// and those that one side alone leads to.
+type sides struct {
+	reached [2]map[*ssa.BasicBlock]bool
+	only    [2]map[*ssa.BasicBlock]bool
+}
+
+// sidesOf gives the sides of the branch at the end of b, on ways that do not
+// lead through from.
+func (f *function) sidesOf(b, from *ssa.BasicBlock) sides {
+	key := [2]*ssa.BasicBlock{b, from}
+	if f.search != nil {
+		if s, ok := f.search.sides[key]; ok {
+			return s
+		}
+	}
+	f.spend(len(f.fn.Blocks))
+	var s sides
+	for way, succ := range b.Succs {
+		s.reached[way] = onward(b, succ, from)
+	}
+	for way := range s.only {
+		s.only[way] = map[*ssa.BasicBlock]bool{}
+		for block := range s.reached[way] {
+			if !s.reached[1-way][block] {
+				s.only[way][block] = true
+			}
+		}
+	}
+	if f.search != nil {
+		f.search.sides[key] = s
+	}
+	return s
+}
+
 // decides tells whether the branch b, which asks for what t found, decides if
 // instruction use runs before t does again, or a loop around both.
-func decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
+func (f *function) decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
 	from, to := t.at.Block(), use.Block()
 	if to == from || to == b.at.Block() {
 		return decision{}, false
 	}
-	s := b.at.Block().Succs
-	yes, no := onward(b.at.Block(), s[0], from), onward(b.at.Block(), s[1], from)
-	if yes[to] == no[to] {
+	s := f.sidesOf(b.at.Block(), from)
+	if s.reached[0][to] == s.reached[1][to] {
 		return decision{}, false
 	}
-	d := decision{branch: b, out: b.hits[t], only: map[*ssa.BasicBlock]bool{}}
-	mine, other := yes, no
-	if no[to] {
-		d.way, mine, other = 1, no, yes
+	d := decision{branch: b, out: b.hits[t]}
+	if s.reached[1][to] {
+		d.way = 1
 	}
-	for block := range mine {
-		if !other[block] {
-			d.only[block] = true
-		}
-	}
+	d.only = s.only[d.way]
 	return d, true
 }
 
@@ -281,11 +352,24 @@ func (d decision) present() int {
 // recheck gives a read of the variable that w changes which comes before w
 // under the same lock and whose outcome is asked for.
 func (f *function) recheck(w *event) *event {
+	if f.search == nil {
+		return f.findRecheck(w)
+	}
+	r, ok := f.search.rechecks[w]
+	if !ok {
+		r = f.findRecheck(w)
+		f.search.rechecks[w] = r
+	}
+	return r
+}
+
+func (f *function) findRecheck(w *event) *event {
+	f.spend(len(f.byName[w.name]))
 	for _, r := range f.byName[w.name] {
 		if r.op != read || r.inMap != w.inMap || r == w || r.at == w.at || !heldAlike(r, w) || !f.asked(r) {
 			continue
 		}
-		if comesBefore(r.at, w.at) {
+		if f.flow.Leads(r.at, w.at) {
 			return r
 		}
 	}
@@ -294,34 +378,13 @@ func (f *function) recheck(w *event) *event {
 
 // asked reports whether some branch depends on what r found.
 func (f *function) asked(r *event) bool {
-	return slices.ContainsFunc(f.branches, func(b *branch) bool {
-		_, ok := b.hits[r]
-		return ok
-	})
+	_, ok := f.hit[r]
+	return ok
 }
 
 // askedItself: on the value, not on what the object holds that it leads to.
 func (f *function) askedItself(r *event) bool {
-	return slices.ContainsFunc(f.branches, func(b *branch) bool {
-		o, ok := b.hits[r]
-		return ok && !o.Inside
-	})
-}
-
-// comesBefore reports whether control may come from a to b.
-func comesBefore(a, b ssa.Instruction) bool {
-	if a.Block() == b.Block() {
-		instrs := a.Block().Instrs
-		if slices.Index(instrs, a) < slices.Index(instrs, b) {
-			return true
-		}
-	}
-	found := false
-	accesses.Reached(a, func(instr ssa.Instruction) bool {
-		found = found || instr == b
-		return !found
-	})
-	return found
+	return f.hit[r].itself
 }
 
 // heldAlike reports whether one critical section holds both, be it that of a

@@ -124,11 +124,14 @@ func (c *checker) effects(fn *ssa.Function) []Effect {
 	}
 	var list []Effect
 	for _, e := range f.events {
+		if len(list) >= maxEffects {
+			break
+		}
 		if e.owner == ownership.Fresh || e.depth >= maxDepth || e.op == swap {
 			continue
 		}
 		eff := c.effectOf(f, e)
-		if e.op == read && eff.Bound < 0 && (len(eff.Tells) == 0 || f.writes(e)) || len(list) >= maxEffects {
+		if e.op == read && eff.Bound < 0 && (len(eff.Tells) == 0 || f.writes(e)) {
 			continue
 		}
 		list = append(list, eff)
@@ -161,7 +164,7 @@ func (c *checker) export() {
 // writes reports whether the function changes the variable that e reads: then
 // it is an operation of its own, not a test.
 func (f *function) writes(e *event) bool {
-	return slices.ContainsFunc(f.byName[e.name], func(w *event) bool { return w.op.writes() && w.inMap == e.inMap })
+	return f.changed[cell{e.name, e.inMap}]
 }
 
 // effectOf puts e in terms of the function's callers.

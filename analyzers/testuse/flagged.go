@@ -19,6 +19,7 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 		return nil
 	}
 	var list []pair
+	f.spend(len(f.events))
 	for _, u := range f.events {
 		if u.name == t.name || u.name.Package != t.name.Package || u.name.Type != t.name.Type || u.owner != ownership.Shared ||
 			u.op != grow && u.op != insert || u.call || !related(t.path, u.path) {
@@ -31,7 +32,7 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 		if tie == "" {
 			continue
 		}
-		if d, ok := decides(b, t, u.at); ok && f.next(d, t, u) {
+		if d, ok := f.decides(b, t, u.at); ok && f.next(d, t, u) {
 			list = append(list, pair{test: t, use: u, decision: d, gap: unlock, what: u.op.verb(), since: tie})
 		}
 	}
@@ -95,7 +96,7 @@ func (c *checker) closed(f *function, b *branch, t *event) []pair {
 			continue
 		}
 		tie := c.closesWith(t, u)
-		if d, ok := decides(b, t, u.at); ok && tie != "" {
+		if d, ok := f.decides(b, t, u.at); ok && tie != "" {
 			list = append(list, pair{test: t, use: u, decision: d, gap: unlock, what: sent, since: tie})
 		}
 	}

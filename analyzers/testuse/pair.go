@@ -35,10 +35,12 @@ const (
 func (c *checker) pairs(f *function) []pair {
 	var list []pair
 	for _, b := range f.branches {
+		f.spend(len(f.events))
 		for _, t := range f.events {
 			if _, asked := b.hits[t]; !asked || t.owner != ownership.Shared {
 				continue
 			}
+			f.spend(len(f.byName[t.name]))
 			for _, u := range f.byName[t.name] {
 				if p, ok := c.pair(f, b, t, u); ok {
 					list = append(list, p)
@@ -60,12 +62,13 @@ func (c *checker) outdated(f *function) []pair {
 			continue
 		}
 		hits := f.tests(u.bound)
+		f.spend(len(f.byName[u.name]))
 		for _, t := range f.byName[u.name] {
 			found, ok := hits[t]
 			if !ok || !found.Length || found.Inside || t.at == u.at || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
 				continue
 			}
-			if gapBetween(t, u) == unlock && guards(t, u) && comesBefore(t.at, u.at) {
+			if gapBetween(t, u) == unlock && guards(t, u) && f.flow.Leads(t.at, u.at) {
 				list = append(list, pair{test: t, use: u, gap: unlock, what: "indexed", taken: true, decision: decision{out: found}})
 			}
 		}
@@ -84,7 +87,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) || f.claims(t, u) {
 		return pair{}, false
 	}
-	d, ok := decides(b, t, u.at)
+	d, ok := f.decides(b, t, u.at)
 	if !ok || g == unlock && (!f.next(d, t, u) || !guards(t, u)) {
 		return pair{}, false
 	}
@@ -143,9 +146,10 @@ func givenUp(before, after lockset.Held) bool {
 // next reports whether u lies in the first critical section of the lock after
 // that of t: what was found further back, the code has most likely left behind.
 func (f *function) next(d decision, t, u *event) bool {
+	f.spend(len(f.events))
 	return !slices.ContainsFunc(f.events, func(e *event) bool {
 		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == unlock && gapBetween(e, u) == unlock &&
-			comesBefore(e.at, u.at) && !comesBefore(u.at, e.at)
+			f.flow.Leads(e.at, u.at) && !f.flow.Leads(u.at, e.at)
 	})
 }
 

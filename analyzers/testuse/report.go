@@ -186,5 +186,5 @@ func (c *checker) alsoEnds(f *function, p pair, u *event) bool {
 	if u == p.use || u == p.test || !sameObject(p.test, u) || u.at == p.use.at || !p.only[u.at.Block()] {
 		return false
 	}
-	return !comesBefore(u.at, p.use.at) && !comesBefore(p.use.at, u.at) && gapBetween(p.test, u) == p.gap
+	return !f.flow.Leads(u.at, p.use.at) && !f.flow.Leads(p.use.at, u.at) && gapBetween(p.test, u) == p.gap
 }

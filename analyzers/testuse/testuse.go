@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/ssair"
 	"github.com/interlock-go/interlock/analyzers/stationary"
 )
 
@@ -62,17 +63,17 @@ func runHalves(pass *analysis.Pass) (any, error) {
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.TestAndUse, func(r *check.Reporter) {
 		c := pass.ResultOf[Halves].(*Package).forCheck(r, pass.ResultOf[guardedby.Leads].([]guardedby.Lead))
-		for _, fn := range c.list.Prog.Funcs {
+		c.list.Prog.Each(pass, func(fn *ssa.Function, work *ssair.Work) {
 			if !c.counts(fn) {
-				continue
+				return
 			}
-			f := c.facts(fn)
+			f := c.facts(fn).searching(work)
 			for _, p := range c.pairs(f) {
 				if remote, ok := c.shared(f, p); ok {
 					c.report(f, p, remote)
 				}
 			}
-		}
+		})
 	})
 }
 

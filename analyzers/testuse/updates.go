@@ -57,7 +57,7 @@ func (f *function) updates(t, u *event) bool {
 	if t.op != read || !t.call && !u.call || t.inMap != u.inMap || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
 		return false
 	}
-	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || !comesBefore(t.at, u.at) {
+	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || !f.flow.Leads(t.at, u.at) {
 		return false
 	}
 	if g := gapBetween(t, u); g != atomics && (g != unlock || !guards(t, u)) {
