@@ -88,8 +88,9 @@ type SplitSection struct {
 	// Overturned says how: the entry's test would have come out otherwise at
 	// the end. Else what the other goroutine wrote was overwritten.
 	Overturned bool `json:"overturned,omitempty"`
-	// Between says that the remote access has certainly happened before the end,
-	// and not only been about to.
+	// Between says that the values show that the remote access has happened before
+	// the end, and has not left the section one step: what it wrote is there at the
+	// end, or it has read what was there neither before the section nor behind.
 	Between bool `json:"between,omitempty"`
 	// Replaced and Stored are what the variable held directly before an end that
 	// stores another value in its place, and directly behind it: the first four

@@ -211,10 +211,11 @@ func (r *rewriter) halves(a *access, s shape, x role) wrapping {
 		name, key = name+"Key", r.keyOf(a)
 	case s != pointer:
 		name += "Map"
-	case r.writes(a):
-		name += "Write"
-	case x.end != nil:
+	case x.end != nil && !r.writes(a):
 		name += "Read"
+	}
+	if r.writes(a) && (s == pointer || x.end == nil) {
+		name += "Write"
 	}
 	if x.end != nil {
 		args += fmt.Sprintf(", %d", r.allows(x.end, a))

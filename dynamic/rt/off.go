@@ -35,10 +35,11 @@ const (
 	hookArm
 	hookArmEnd
 	hookBound
+	hookHandOver
 )
 
 func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode)                            {}
-func enterMap(p unsafe.Pointer, key uint64, site, section uint32) *opened                           { return nil }
+func enterMap(p unsafe.Pointer, key uint64, site, section uint32, m mode) *opened                   { return nil }
 func hook(kind hookKind, section, arg uint32, operand int64)                                        {}
 func end(p unsafe.Pointer, size uintptr, site, section, allows uint32)                              {}
 func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, allows uint32) {}

@@ -30,7 +30,12 @@ import "unsafe"
 // another section on the variable was open. A remote access counts from directly
 // before it happens: an owner that needs no lock for its end may come to that in
 // between. Only a split that changed something, or is said to be between, is
-// certainly none of these. Changed may
+// certainly none of these: the values show it. A remote write after which the
+// variable holds what it held at the entry is no split, nor is one that comes when
+// the owner may have handed over to others (HandOver): goroutines that the section
+// starts, the other side of an iterator that is pulled, a worker that has been sent
+// a job. What the owner may not do without a call, a send or a receive is to hand
+// over by a store, and to ask in a loop of its own until it is answered. Changed may
 // be said falsely in one case: the section's own goroutine writes the variable
 // by code that is not monitored, while a monitored remote write comes too late
 // to be the cause. So no section may be opened whose goroutine hands out the
@@ -117,6 +122,17 @@ func Tested(section, test uint32, operand int64) {
 func Gap(section uint32) {
 	if gate.open != 0 {
 		hook(hookGap, section, 0, 0)
+	}
+}
+
+// HandOver stands before a statement by which the goroutine may have others work for
+// it and wait for them: it sends, receives, starts a goroutine, or calls what may do
+// so. Who comes to the variable from there on may belong to the section.
+//
+//go:norace
+func HandOver(section uint32) {
+	if gate.open != 0 {
+		hook(hookHandOver, section, 0, 0)
 	}
 }
 

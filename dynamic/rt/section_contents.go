@@ -10,9 +10,11 @@ import (
 const endWrites uint32 = 8
 
 // contents is what a variable held: its first 32 bytes, in words. Two that are
-// equal may differ behind that, so equality means "nothing is known to differ".
+// equal and in part only may differ behind that, so that equality of these means
+// "nothing is known to differ".
 type contents struct {
 	known   bool // else it could not be read
+	part    bool // there is more of it
 	present bool // of a map's element: the key is there
 	size    uintptr
 	words   [4]uint64
@@ -23,6 +25,7 @@ type contents struct {
 //go:norace
 func contentsOf(p unsafe.Pointer, size uintptr, present bool) contents {
 	c := contents{known: true, present: present, size: size}
+	c.part = size > 8 && (size > unsafe.Sizeof(c.words) || size&7 != 0)
 	switch {
 	case size == 8 && uintptr(p)&7 == 0:
 		c.words[0] = atomic.LoadUint64((*uint64)(p))
@@ -44,9 +47,15 @@ func contentsOf(p unsafe.Pointer, size uintptr, present bool) contents {
 	return c
 }
 
+// same reports whether a and b are known to be equal, all of them.
+func same(a, b contents) bool { return a.known && !a.part && a == b }
+
+// differ reports whether a and b are known to differ.
+func differ(a, b contents) bool { return a.known && b.known && a != b }
+
 // contentsOfLength stands for a whole map.
 func contentsOfLength(n int) contents {
-	return contents{known: true, present: true, size: 8, words: [4]uint64{uint64(n)}}
+	return contents{known: true, part: true, present: true, size: 8, words: [4]uint64{uint64(n)}}
 }
 
 // test is what a test-and-use section asks of the value of its entry: one of the

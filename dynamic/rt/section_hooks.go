@@ -21,6 +21,7 @@ const (
 	hookArm
 	hookArmEnd
 	hookBound
+	hookHandOver
 	hookMeasure
 )
 
@@ -54,12 +55,12 @@ func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode) {
 // the caller says what the map holds.
 //
 //go:noinline
-func enterMap(p unsafe.Pointer, key uint64, site, section uint32) *opened {
+func enterMap(p unsafe.Pointer, key uint64, site, section uint32, m mode) *opened {
 	if !wanted(section) {
 		return nil
 	}
 	defer runtime.KeepAlive(p)
-	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site}, section)
+	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: m}, section)
 }
 
 // enterAt opens the section on the variable of a. What that holds is to be read
@@ -150,6 +151,8 @@ func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
 		}
 	case hookGap:
 		o.gap()
+	case hookHandOver:
+		o.handOver()
 	case hookArmEnd:
 		o.endSite, o.endAllows = arg, uint32(operand)
 	case hookEnded:
@@ -167,6 +170,9 @@ func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
 // passed is a call in a deeper activation than that of o, where the end does not
 // end it, and a write is one of its own.
 func (o *opened) passed(kind hookKind) {
+	if kind == hookHandOver {
+		o.handOver()
+	}
 	if kind == hookEnded && o.is(ending) {
 		o.ownSites.Store(true)
 		o.phase.Store(uint32(inside))
@@ -178,13 +184,13 @@ func (o *opened) passed(kind hookKind) {
 func (o *opened) entered() {
 	now := o.value
 	if !o.ofMap() {
-		now = contentsOf(o.entry.pointer(), o.entry.size, true)
+		now = o.contents()
 	}
 	if o.hits.Load() != 0 || o.entry.mode&writes == 0 && (o.ownSite.Load() != 0 || now != o.value) {
 		o.withdraw()
 		return
 	}
-	o.value = now
+	o.before, o.value = o.value, now
 	o.ownSite.Store(0)
 	text := &entryTexts[o.index()]
 	o.entryText = text[:runtime.Stack(text[:], false)]
@@ -194,6 +200,23 @@ func (o *opened) entered() {
 // ofMap reports whether the section's variable is a map, of which there is no
 // telling what it holds by its address.
 func (o *opened) ofMap() bool { return o.entry.inMap }
+
+// contents returns what the variable holds, where it can be read without the
+// program's locks.
+func (o *opened) contents() contents {
+	if o.ofMap() {
+		return contents{}
+	}
+	return contentsOf(o.entry.pointer(), o.entry.size, true)
+}
+
+// handOver keeps what the variable holds before the owner may have others work for it.
+func (o *opened) handOver() {
+	if o.is(inside) && !o.handed.Load() {
+		o.atHandOver = o.contents()
+		o.handed.Store(true)
+	}
+}
 
 // gap makes the section's noise, once.
 func (o *opened) gap() {
@@ -260,7 +283,7 @@ func (o *opened) endAt(a *access, allows uint32, value contents) {
 	o.lastHits = o.hits.Load()
 	o.lastValue, o.atStore = value, contents{}
 	if !o.ofMap() {
-		o.lastValue = contentsOf(o.entry.pointer(), o.entry.size, true)
+		o.lastValue = o.contents()
 	} else if other {
 		o.lastValue = contents{}
 	}
@@ -343,8 +366,8 @@ func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32) {
 	runtime.KeepAlive(p)
 }
 
-// bindMap is bind for a map, or one key of it. It gives the record that it has
-// opened, of which the caller says what the map holds.
+// bindMap is bind for a map, or one key of it. It returns the record that it has
+// opened at a read, of which the caller says what the map holds.
 //
 //go:noinline
 func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, how uint32) *opened {
@@ -355,7 +378,11 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint
 	case o == nil:
 		return nil
 	case o.is(armed):
-		if o.bindEntry(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id}) {
+		a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id}
+		if how&endWrites != 0 {
+			a.mode = writes
+		}
+		if o.bindEntry(a) && a.mode&writes == 0 {
 			return o
 		}
 	default:

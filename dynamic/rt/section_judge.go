@@ -6,7 +6,7 @@ package rt
 // between that the end does not allow.
 func (o *opened) judge() {
 	if !o.ofMap() {
-		o.atStore = contentsOf(o.entry.pointer(), o.entry.size, true)
+		o.atStore = o.contents()
 	}
 	quiet := o.hits.Load() == o.lastHits
 	out.mu.lock()
@@ -20,16 +20,34 @@ func (o *opened) judge() {
 	}
 }
 
-// forbidden gives the remote access that the end does not allow, or nil, a write
-// before a read. requires: out.mu.
+// forbidden returns the remote access that the end does not allow, or nil, a write
+// before a read. One to which the section was one step all the same is none: a write
+// that has changed nothing, such as a CompareAndSwap that fails, the deletion of a
+// key that is not there, or a store of the same value, and a read of what the
+// variable held before or behind the section. requires: out.mu.
 func (o *opened) forbidden() *remoteAccess {
-	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 {
+	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 && (o.wrote() || !same(o.value, o.remoteValue())) {
 		return r
 	}
-	if r := &o.remote[0]; r.n != 0 && o.allows&AllowReads == 0 {
+	if r := &o.remote[0]; r.n != 0 && o.allows&AllowReads == 0 && !same(r.seen, o.before) && !same(r.seen, o.atStore) {
 		return r
 	}
 	return nil
+}
+
+// remoteValue is what the variable held when others could last have changed it for
+// themselves: when the section reached its end, or handed over.
+func (o *opened) remoteValue() contents {
+	if o.handed.Load() {
+		return o.atHandOver
+	}
+	return o.lastValue
+}
+
+// wrote reports whether the owner itself has written the variable, but for the entry
+// and the end.
+func (o *opened) wrote() bool {
+	return o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
 }
 
 // effect is what a split certainly did to the outcome.
@@ -45,28 +63,29 @@ const (
 // if nobody came by (quiet) since the end was reached. An owner that has read the
 // variable again may have asked again, or stores what builds on that.
 func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
-	own := o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
 	stores := o.last.mode&writes != 0
-	if r.mode&writes == 0 || own || stores && o.again.Load() {
+	if r.mode&writes == 0 || o.wrote() || !differ(o.value, o.remoteValue()) || stores && o.again.Load() {
 		return unknownEffect
 	}
-	if o.what.differs(o.value, o.lastValue) {
+	if o.what.differs(o.value, o.lastValue) && o.what.differs(o.value, o.remoteValue()) {
 		return overturned
 	}
 	overwrites := stores && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
-	if overwrites && quiet && o.value.known && o.lastValue.known && o.atStore.known &&
-		o.lastValue != o.value && o.atStore != o.lastValue {
+	if overwrites && quiet && differ(o.value, o.lastValue) && differ(o.lastValue, o.atStore) {
 		return overwrote
 	}
 	return unknownEffect
 }
 
 // between reports whether r has certainly happened before the end, and not only been
-// about to: its goroutine has come by again, or the variable holds another value.
-// requires: out.mu.
+// about to, and has not left the section one step: by what it wrote the variable holds
+// another value, or it has read one that the variable held neither before the section
+// nor behind. A value that was changed and changed back shows nothing. requires: out.mu.
 func (o *opened) between(r *remoteAccess) bool {
-	own := o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
-	return r.past || r.mode&writes != 0 && !own && o.value.known && o.lastValue.known && o.value != o.lastValue
+	if r.mode&writes != 0 {
+		return !o.wrote() && differ(o.value, o.remoteValue()) && differ(o.value, o.lastValue)
+	}
+	return r.past && o.remote[1].n == 0 && differ(r.seen, o.before) && differ(r.seen, o.atStore)
 }
 
 // ends counts how often sections came to their ends, in a hash table; guarded

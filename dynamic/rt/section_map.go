@@ -73,8 +73,25 @@ func enterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) {
 	if !wanted(section) {
 		return
 	}
-	if o := enterMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), keyOf(k), site, section); o != nil {
+	if o := enterMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), keyOf(k), site, section, 0); o != nil {
 		o.holds(element(m, k))
+	}
+}
+
+// EnterKeyWrite is EnterWrite for a write of m[k]. What that stores is not known.
+//
+//go:norace
+func EnterKeyWrite[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) M {
+	if gate.wanted {
+		enterKeyWrite(m, k, site, section)
+	}
+	return m
+}
+
+//go:noinline
+func enterKeyWrite[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) {
+	if wanted(section) {
+		enterMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), keyOf(k), site, section, writes)
 	}
 }
 
@@ -90,9 +107,19 @@ func EnterMap[M ~map[K]V, K comparable, V any](m M, site, section uint32) M {
 
 //go:noinline
 func enterWhole[M ~map[K]V, K comparable, V any](m M, site, section uint32) {
-	if o := enterMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), 0, site, section); o != nil {
+	if o := enterMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), 0, site, section, 0); o != nil {
 		o.holds(contentsOfLength(len(m)))
 	}
+}
+
+// EnterMapWrite is EnterKeyWrite where the key is not known.
+//
+//go:norace
+func EnterMapWrite[M ~map[K]V, K comparable, V any](m M, site, section uint32) M {
+	if gate.wanted {
+		enterMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), 0, site, section, writes)
+	}
+	return m
 }
 
 // EndKey stands before the access of m[k] that ends the section. allows is

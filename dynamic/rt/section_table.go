@@ -41,6 +41,7 @@ type opened struct {
 	ownSite  atomic.Uint32 // site at which the owner wrote, or 0
 	ownSites atomic.Bool   // it wrote at others, too
 	again    atomic.Bool   // the owner has read the variable after others came by
+	handed   atomic.Bool   // the owner may have others work for it: who comes now need not be remote
 
 	mask   uint64         // filter bits; guarded by table.mu
 	object unsafe.Pointer // keeps the variable alive; guarded by table.mu
@@ -58,7 +59,9 @@ type owned struct {
 	depth      uintptr // of the stack in hook, which is that of the activation
 	since, ns  int64   // when it began; the noise that is still to be made
 	what       test
-	value      contents // at the entry
+	before     contents // directly before the entry
+	value      contents // behind it
+	atHandOver contents // when the owner was about to hand over, if it was
 	entryText  []byte
 
 	armedEntry bool   // the entry is in a callee
@@ -75,8 +78,9 @@ type owned struct {
 // remoteAccess is an access of another goroutine to the variable of a section.
 type remoteAccess struct {
 	access
-	n    int  // bytes of its stack's text; 0 is none seen
-	past bool // its goroutine has come by again, so that it has happened
+	n    int      // bytes of its stack's text; 0 is none seen
+	past bool     // its goroutine has come by again, so that it has happened
+	seen contents // what the variable held when it was about to happen
 	text [stackMax]byte
 }
 
@@ -173,6 +177,7 @@ func take(id int64, section uint32, now int64) *opened {
 		o.ownSite.Store(0)
 		o.ownSites.Store(false)
 		o.again.Store(false)
+		o.handed.Store(false)
 		o.phase.Store(uint32(entering))
 		atomic.StoreUint64(&gate.open, gate.open|1<<i)
 		return o
@@ -257,24 +262,33 @@ func (o *opened) own(a *access) {
 	}
 }
 
-// suspect keeps the first remote read and the first remote write inside.
+// suspect keeps the first remote read inside, and of the remote writes the one that
+// came last while the variable still held the value of the entry: those before it
+// have changed nothing.
 func (o *opened) suspect(a *access) {
 	out.mu.lock()
 	defer out.mu.unlock()
+	if !o.is(inside) || o.handed.Load() || !o.meets(a) {
+		return
+	}
 	for i := range o.remote {
-		if r := &o.remote[i]; r.n != 0 && r.goid == a.goid && o.is(inside) {
+		if r := &o.remote[i]; r.n != 0 && r.goid == a.goid {
 			r.past = true
 		}
 	}
-	r, seq := &o.remote[a.mode&writes], o.seq.Load()
-	if r.n != 0 || !o.is(inside) || !o.meets(a) {
+	// The record and its variable stay while out.mu is held, but the owner may go on.
+	r, seq, now := &o.remote[a.mode&writes], o.seq.Load(), o.contents()
+	first := r.n == 0
+	if !first && (a.mode&writes == 0 || r.site == a.site && r.goid == a.goid || !same(now, o.value)) {
 		return
 	}
-	r.access, r.past = *a, false
+	r.access, r.past, r.seen, r.n = *a, false, now, 0
 	n := runtime.Stack(r.text[:], false)
 	if o.seq.Load() == seq && o.is(inside) { // else the owner went on meanwhile
 		r.n = n
-		writeCame(o, r, seq)
+		if first {
+			writeCame(o, r, seq)
+		}
 	}
 }
 

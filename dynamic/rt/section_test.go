@@ -144,14 +144,50 @@ func TestSplitWithRoom(t *testing.T) {
 // Nothing is said of sections that nobody can split, that are left, or whose
 // remote accesses are of other objects.
 func TestNoSplit(t *testing.T) {
-	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind", "wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested"} {
-		n := 5
+	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind",
+		"wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested",
+		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing", "wholeOrAnd",
+		"wholeStoreSame", "wholeDeleteAbsent", "wholeStoreThere", "wholeClearEmpty",
+		"wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
+	} {
+		n := 2
 		if os.Getenv("INTERLOCK_TEST_RUNS") != "" {
 			n = runs(t)
 		}
 		if all, _ := splits(t, program, n, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
 			t.Errorf("%s: %d splits, first %+v", program, len(all), all[0])
 		}
+	}
+}
+
+// A read between two writes sees what no order of the goroutines would show.
+func TestSplitByRead(t *testing.T) {
+	all, runs := splits(t, "splitReads", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "W-r-W" && s.Between })
+	if runs < 4 {
+		t.Errorf("split in %d of 5 runs, want 4", runs)
+	}
+	for _, s := range all {
+		if s.Changed {
+			t.Errorf("a read is said to change the outcome: %+v", s)
+		}
+	}
+}
+
+// What a key holds behind a section's first store is not known, so that nothing is
+// known to have changed.
+func TestSplitWriteKey(t *testing.T) {
+	all, _ := splits(t, "splitWriteKey", 5, func(*evidence.SplitSection) bool { return true })
+	for _, s := range all {
+		if s.Between || s.Changed || s.Pattern() != "W-w-W" {
+			t.Errorf("a store of the same value is said to come in between: %s, %+v", s.Pattern(), s)
+		}
+	}
+}
+
+// A write counts while what it wrote is there.
+func TestSplitAndChangedBack(t *testing.T) {
+	if _, runs := splits(t, "splitAndChangedBack", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" && s.Between }); runs < 4 {
+		t.Errorf("split in %d of 5 runs, want 4", runs)
 	}
 }
 
