@@ -43,8 +43,7 @@ func runCheck(c *call) int {
 		return c.usage("%v", err)
 	}
 	p := newProgress(c.stderr)
-	p.say("reading the packages")
-	st, err := c.vet("", c.buildFlags())
+	st, err := c.vet(p, "", c.buildFlags())
 	if err == nil {
 		c.prune(p, st, "", c.buildFlags(), true)
 		err = c.ctx.Err()

@@ -19,6 +19,7 @@ type progress struct {
 	now      func() time.Time // the clock
 
 	mu    sync.Mutex
+	state string    // guarded by mu; what the program is at, where it is working
 	last  time.Time // guarded by mu; of the last line of a log
 	drawn int       // guarded by mu; width of the bar on the terminal
 }
@@ -42,10 +43,44 @@ func (p *progress) at(done, total int, what string) {
 		p.draw(bar(done, total) + " " + what)
 		return
 	}
+	p.state = fmt.Sprintf("%d of %d %s", done, total, what)
+	p.tick()
+}
+
+// tick writes the state to the log, if it is time. requires: mu
+func (p *progress) tick() {
 	if now := p.now(); now.Sub(p.last) >= p.every {
 		p.last = now
-		fmt.Fprintf(p.w, "interlock: %d of %d %s\n", done, total, what)
+		fmt.Fprintf(p.w, "interlock: %s\n", p.state)
 	}
+}
+
+// working is say for what may take long and reports little on the way: until
+// the function that it returns is called, a log gets a line every few seconds,
+// with what at has said last. Short work leaves no line.
+func (p *progress) working(what string) (done func()) {
+	p.say(what)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state, p.last = what, p.now()
+	if p.terminal {
+		return func() {}
+	}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(p.every):
+				p.mu.Lock()
+				p.tick()
+				p.mu.Unlock()
+			}
+		}
+	}()
+	return func() { close(stop); <-ended }
 }
 
 // say shows a line that the next call of at replaces; a log does not get it.

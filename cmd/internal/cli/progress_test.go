@@ -81,3 +81,37 @@ func TestBar(t *testing.T) {
 		}
 	}
 }
+
+// Long work says now and then what it is at; short work says nothing.
+func TestWorkingSaysWhatItIsAt(t *testing.T) {
+	var buf bytes.Buffer
+	p := newProgress(&buf)
+	written := func() string {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return buf.String()
+	}
+	p.working("short work")()
+	if got := written(); got != "" {
+		t.Errorf("short work wrote %q", got)
+	}
+	p.every = time.Millisecond
+	done := p.working("loading the packages")
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(written(), "interlock: loading the packages\n"); {
+		if time.Now().After(deadline) {
+			t.Fatal("long work wrote nothing in a minute")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	p.at(2, 7, "packages checked")
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(written(), "interlock: 2 of 7 packages checked\n"); {
+		if time.Now().After(deadline) {
+			t.Fatal("what at said was not written in a minute")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	done()
+	if before := written(); before != written() {
+		t.Error("something was written after the end")
+	}
+}

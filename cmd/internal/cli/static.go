@@ -29,8 +29,10 @@ type static struct {
 }
 
 // vet runs the static checks on the packages, as seen from dir.
-func (c *call) vet(dir string, buildFlags []string) (*static, error) {
+func (c *call) vet(p *progress, dir string, buildFlags []string) (*static, error) {
+	defer p.working("checking the packages")()
 	o := driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Invariants: c.wants(fromInvariants)}
+	o.Progress = func(done, total int) { p.at(done, total, "packages checked") }
 	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
 		defer remove()
 		o.Env = append(o.Env, "GOTMPDIR="+tmp)
@@ -87,8 +89,9 @@ func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned,
 // makeInferred loads the packages, as seen from dir, finds the sites, and asks
 // the static side. Nobody has reviewed the sections of its plan.
 func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*planned, error) {
-	p.say("loading the packages")
+	loaded := p.working("loading the packages")
 	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Deps: c.deps, NoTests: !c.runsTests})
+	loaded()
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +99,7 @@ func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*plan
 	if deps := m.Deps(); len(deps) > 0 {
 		p.line("dependencies monitored too: %s", strings.Join(deps, ", "))
 	}
-	p.say("checking the packages")
-	st, err := c.vet(dir, buildFlags)
+	st, err := c.vet(p, dir, buildFlags)
 	if err != nil {
 		return nil, err
 	}

@@ -23,17 +23,18 @@ func wholeFlag(fs *flag.FlagSet, o *options, what string) {
 // programs it judges them in main functions as well, and in whatever may
 // import the packages.
 func (c *call) lookAtAll(p *progress, dir, root string, buildFlags []string, programs bool) ([]pointsto.Site, error) {
-	p.say("loading the whole program")
+	loaded := p.working("loading the whole program")
 	o := load.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Root: root, Tests: true, Programs: programs}
 	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
 		defer remove()
 		o.Env = append(os.Environ(), "GOTMPDIR="+tmp)
 	}
 	prog, err := load.Load(c.ctx, o)
+	loaded()
 	if err != nil {
 		return nil, err
 	}
-	p.say("looking at the whole program")
+	defer p.working("looking at the whole program")()
 	r := pointsto.Analyze(prog, pointsto.Options{Open: programs && prog.Library})
 	if c.verbose {
 		p.line("whole program: %d lines of %d files, %s", prog.Lines, prog.Files, r)

@@ -28,7 +28,9 @@ type Options struct {
 	BuildFlags []string // for the go command, such as -tags=x
 	Tool       string   // the vet tool; empty: this program
 	Invariants bool     // find all candidates of atomic sections too
-	Env        []string // added to the environment of this process, such as a GOTMPDIR that the caller removes
+	// Progress, if set, is called as packages are done, from one goroutine.
+	Progress func(done, total int)
+	Env      []string // added to the environment of this process, such as a GOTMPDIR that the caller removes
 }
 
 // Result is what the passes found in all packages together. Files are slash

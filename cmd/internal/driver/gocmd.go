@@ -24,6 +24,11 @@ type output struct{ stdout, stderr []byte }
 
 // goCommand runs the go command; the output is there even if it fails.
 func (o *Options) goCommand(ctx context.Context, args ...string) (output, error) {
+	return o.watched(ctx, nil, args...)
+}
+
+// watched is goCommand; watch, if not nil, sees each piece of output too.
+func (o *Options) watched(ctx context.Context, watch *counter, args ...string) (output, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Dir
 	cmd.Env = append(os.Environ(), o.Env...)
@@ -32,6 +37,9 @@ func (o *Options) goCommand(ctx context.Context, args ...string) (output, error)
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if watch != nil {
+		cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, watch.stream()), io.MultiWriter(&stderr, watch.stream())
+	}
 	ownGroup(cmd)
 	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes open
 	err := cmd.Run()

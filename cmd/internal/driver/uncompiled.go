@@ -25,7 +25,7 @@ type vetted struct {
 // there are some: go vet gives nothing for a package whose tests do not.
 func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *vetted {
 	run := func(more ...string) *vetted {
-		out, err := o.goCommand(ctx, slices.Concat(flags, more, o.BuildFlags, o.Patterns)...)
+		out, err := o.watched(ctx, o.counter(list), slices.Concat(flags, more, o.BuildFlags, o.Patterns)...)
 		return &vetted{output: unmix(out), err: err}
 	}
 	v := run()
