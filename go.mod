@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/dominikbraun/graph v0.23.0
 	github.com/golangci/plugin-module-register v0.1.2
+	github.com/maruel/panicparse/v2 v2.5.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/sourcegraph/go-diff v0.9.0
 	golang.org/x/mod v0.42.0

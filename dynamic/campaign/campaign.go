@@ -137,10 +137,10 @@ type place struct {
 	line int
 }
 
-// Failed reports whether a package's tests failed in some run.
+// Failed reports whether a package's tests failed in some run, be it without noise.
 func (r *Result) Failed() bool {
 	for _, p := range r.Packages {
-		if p.Failures > 0 {
+		if p.Fails() {
 			return true
 		}
 	}
@@ -235,7 +235,8 @@ func (c *campaign) run(ctx context.Context, n int) error {
 }
 
 // runPackage runs the i-th test binary in run n, and before its first run
-// without noise, for the time that it takes.
+// without noise, for the time that it takes. A run that Interlock has to end is made
+// again with less noise.
 func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, known []pair) error {
 	pkg := &c.result.Packages[i]
 	switch {
@@ -245,29 +246,41 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, kno
 		c.show(n == 1, noTests(b.Package))
 		return nil
 	case n == 1:
-		if err := c.measure(ctx, b, pkg); err != nil || !b.Monitored {
+		if err := c.measure(ctx, b, pkg); err != nil {
 			return err
 		}
-	case !b.Monitored || pkg.hangs >= maxPackageHangs:
+	}
+	if !b.Monitored || pkg.hangs {
 		return nil // there is nothing more to see
 	}
-	file := filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1))
 	strength := c.strength(n, pkg)
+	p, err := c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1), strength, b, pkg, known)
+	if err == nil && p.outcome == CutShort && c.cutShort(n, strength, pkg, p) {
+		strength = c.strength(n, pkg)
+		p, err = c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d-again.jsonl", n, i+1), strength, b, pkg, known)
+	}
+	if err != nil {
+		return err
+	}
+	c.judge(ctx, n, strength, b, pkg, p)
+	c.progress(Event{Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Strength: strength})
+	return nil
+}
+
+// runMonitored runs a test binary in run n, and takes up the evidence that it leaves
+// in the file.
+func (c *campaign) runMonitored(ctx context.Context, n int, name string, strength int, b build.Binary, pkg *PackageResult, known []pair) (*process, error) {
+	file := filepath.Join(c.result.Dir, name)
 	p := c.execute(ctx, b, processOptions{
 		vars:    append(monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg), "INTERLOCK_SECTIONS="+c.open),
 		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: pkg.LeftOut,
 	})
 	if p.err != nil && ctx.Err() == nil {
-		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 	}
 	settle(ctx, p)
 	c.collect(ctx, n, pkg, file, strength, p)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	c.judge(ctx, n, strength, b, pkg, p)
-	c.progress(Event{Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Strength: strength})
-	return nil
+	return p, ctx.Err()
 }
 
 // knownIn gives the pairs that run n is not to arm.

@@ -133,6 +133,9 @@ func Test(t *testing.T) {
 		if _, err := os.Stat("breaks"); err == nil {
 			t.Error("fails without the monitor")
 		}
+		if _, err := os.Stat("hangs"); err == nil {
+			select {}
+		}
 		return
 	}
 	data, err := os.ReadFile("script.txt")
@@ -286,8 +289,8 @@ func TestOutcomesAreToldApart(t *testing.T) {
 		{"fail 1-2", Failed, "as the script says"},
 		{"panic", Panicked, "panic: as the script says"},
 		{"exit", Failed, "FAIL\texample.com/m\t"},
-		{"hang", TimedOut, "panic: test timed out after 1.4s"},
-		{"wait", TimedOut, "*** Test killed: ran too long"},
+		{"hang", CutShort, "panic: test timed out after 1.4s"},
+		{"wait", CutShort, "*** Interlock has ended the tests after"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
@@ -301,6 +304,15 @@ func TestOutcomesAreToldApart(t *testing.T) {
 			cfg.Stdout = &out
 			r := campaignOf(t, cfg)
 			p := r.Packages[0]
+			if tt.outcome == CutShort {
+				if r.Failed() || p.NotCompleted != 1 || p.FirstCut.Outcome != CutShort {
+					t.Errorf("%+v", p)
+				}
+				if got := out.String(); !strings.Contains(got, tt.shown) || !strings.Contains(got, "\texample.com/m.Test  m_test.go:") || !strings.Contains(got, "[not completed]") {
+					t.Errorf("shown:\n%s", got)
+				}
+				return
+			}
 			if !r.Failed() || p.Failures != 1 || p.First == nil || p.First.Outcome != tt.outcome {
 				t.Fatalf("%+v", p)
 			}
@@ -309,9 +321,6 @@ func TestOutcomesAreToldApart(t *testing.T) {
 			}
 			if !strings.Contains(out.String(), tt.shown) || !strings.Contains(out.String(), "FAIL\texample.com/m\t") {
 				t.Errorf("shown:\n%s", out.String())
-			}
-			if tt.outcome == TimedOut && !strings.Contains(out.String(), "example.com/m.Test(") {
-				t.Errorf("no goroutine shown:\n%s", out.String())
 			}
 			if tt.outcome == Failed && len(r.Findings) == 1 && !r.Findings[0].Evidence.Harmful {
 				t.Error("a race in a run that failed, and fails only then, is harmful")

@@ -20,8 +20,9 @@
 // tell the two apart.
 //
 // The run before all others also bounds the time: a monitored run that takes
-// several times as long is ended with a dump of its goroutines, and tests that
-// hang twice are left out of later runs.
+// several times as long is ended with a dump of its goroutines, and made again with
+// less noise. That it was ended says nothing of the tests ([CutShort]); only what
+// hangs without noise has failed, and is left out of the monitored runs.
 //
 // # Counting k of n
 //

@@ -37,7 +37,7 @@ func (t *tally) ran(pkg string, strength int, p *process, last map[int]*evidence
 // excuse says what explains that the tests failed, from their own output alone.
 func (p *process) excuse() string {
 	switch {
-	case p.outcome == TimedOut:
+	case p.outcome == TimedOut || p.outcome == CutShort:
 		return "a time limit"
 	case p.outcome == Crashed:
 		return "a signal"

@@ -1,80 +1,155 @@
 package campaign
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/maruel/panicparse/v2/stack"
 )
 
-// How often a test may hang, and those of a package where the output names
-// none, before later runs leave them out: a campaign is not to last days for
-// them, and what hangs hides the tests after it.
-const (
-	maxTestHangs    = 2
-	maxPackageHangs = 3
-)
-
-// hung takes up a run that timed out.
+// hung takes up a run without noise that timed out: what hangs there would hang in
+// the monitored runs as well, and hide the tests behind it.
 func (c *campaign) hung(pkg *PackageResult, p *process) {
-	tests := hangingTests(p.output)
-	for _, t := range tests {
-		if pkg.testHangs == nil {
-			pkg.testHangs = map[string]int{}
-		}
-		if pkg.testHangs[t]++; pkg.testHangs[t] == maxTestHangs {
-			pkg.LeftOut = append(pkg.LeftOut, t)
-			c.problem("%s of %s hung in %d runs, later runs leave it out", t, pkg.Package, maxTestHangs)
-		}
-	}
-	if len(tests) > 0 {
+	if pkg.LeftOut = p.failedTests(); len(pkg.LeftOut) > 0 {
+		c.problem("%s of %s hangs without noise: the monitored runs leave it out", strings.Join(pkg.LeftOut, ", "), pkg.Package)
 		return
 	}
-	if pkg.hangs++; pkg.hangs == maxPackageHangs {
-		c.problem("the tests of %s hung in %d runs, later runs leave them out", pkg.Package, maxPackageHangs)
-	}
+	pkg.hangs = true
+	c.problem("the tests of %s hang without noise: there are no monitored runs of them", pkg.Package)
 }
 
 func (c *campaign) problem(format string, args ...any) {
 	c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
 }
 
-var (
-	runnerFrame   = regexp.MustCompile(`(?m)^testing\.tRunner\(`)
-	parallelFrame = regexp.MustCompile(`(?m)^testing\.\(\*T\)\.Parallel\(`)
-	testFrame     = regexp.MustCompile(`(?m)^[^\s()]*\.(Test[^.()\s]*)[.(]`)
-)
-
-// A process that is asked for its goroutines shows the scheduler's first, and
-// the registers last.
-var (
-	schedulerStack = regexp.MustCompile(`(?m)^PC=0x[0-9a-f]+ m=.*\n\ngoroutine 0 (?:.+\n)+\n`)
-	registers      = regexp.MustCompile(`(?m)^[a-z][a-z0-9]{1,5} +0x[0-9a-f]+\n?`)
-)
-
-// withoutRegisters leaves out of a dump what tells nothing of the tests.
-func withoutRegisters(dump []byte) []byte {
-	return registers.ReplaceAll(schedulerStack.ReplaceAll(dump, nil), nil)
+// goroutinesIn reads the dump of all goroutines that a process has printed, and what
+// it printed before.
+func goroutinesIn(output []byte) (before []byte, all []*stack.Goroutine, dump *stack.Snapshot) {
+	var prefix bytes.Buffer
+	opts := stack.DefaultOpts()
+	opts.GuessPaths, opts.AnalyzeSources = false, false
+	rest := io.Reader(bytes.NewReader(output))
+	for {
+		s, suffix, err := stack.ScanSnapshot(rest, &prefix, opts)
+		if s != nil && (dump == nil || len(s.Goroutines) > len(dump.Goroutines)) {
+			dump = s
+		}
+		if err != nil || s == nil {
+			break
+		}
+		rest = io.MultiReader(bytes.NewReader(suffix), rest)
+	}
+	if dump != nil {
+		all = dump.Goroutines
+	}
+	return prefix.Bytes(), all, dump
 }
 
 // hangingTests gives the top-level tests that a dump of all goroutines shows
 // at work; one that waits for its turn is not.
 func hangingTests(dump []byte) []string {
 	var tests []string
-	for goroutine := range strings.SplitSeq(string(dump), "\n\n") {
-		if !runnerFrame.MatchString(goroutine) || parallelFrame.MatchString(goroutine) {
-			continue
-		}
-		frames := testFrame.FindAllStringSubmatch(goroutine, -1)
-		if len(frames) == 0 {
-			continue
-		}
-		// The goroutine of TestMain only waits for the tests.
-		if name := frames[len(frames)-1][1]; name != "TestMain" && !slices.Contains(tests, name) {
-			tests = append(tests, name)
+	_, all, _ := goroutinesIn(dump)
+	for _, g := range all {
+		if test := runs(&g.Signature); test != "" && !slices.Contains(tests, test) {
+			tests = append(tests, test)
 		}
 	}
 	return tests
+}
+
+// runs gives the test whose own goroutine this is, or "".
+func runs(g *stack.Signature) (test string) {
+	runner := false
+	for _, c := range g.Stack.Calls {
+		switch name := c.Func.Complete; {
+		case name == "testing.(*T).Parallel":
+			return ""
+		case name == "testing.tRunner":
+			runner = true
+		case testOfFrame(name) != "":
+			test = testOfFrame(name)
+		}
+	}
+	if !runner || test == "TestMain" { // the goroutine of TestMain only waits for the tests
+		return ""
+	}
+	return test
+}
+
+var testFrame = regexp.MustCompile(`^[^()]*\.(Test[^.()]*)(\.|$)`)
+
+func testOfFrame(name string) string {
+	if m := testFrame.FindStringSubmatch(name); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// most is how many lines are shown of goroutines that wait at one place.
+const most = 10
+
+// waiting says which goroutines of a process wait where, those alike together:
+// without the frames of the runtime, of package testing and of the monitor, and
+// without goroutines that are at work or held by the monitor's noise.
+func waiting(cfg *Config, dump *stack.Snapshot) []byte {
+	var b bytes.Buffer
+	for _, bucket := range dump.Aggregate(stack.AnyValue).Buckets {
+		frames := shownFrames(cfg, &bucket.Signature)
+		if len(frames) == 0 || slices.Contains([]string{"running", "runnable", "syscall", "idle"}, bucket.State) {
+			continue
+		}
+		who := fmt.Sprintf("goroutine %d", bucket.IDs[0])
+		if n := len(bucket.IDs); n > 1 {
+			who = fmt.Sprintf("%d goroutines", n)
+		}
+		test := runs(&bucket.Signature)
+		for _, c := range bucket.CreatedBy.Calls {
+			if test == "" {
+				test = testOfFrame(createdBy(c.Func.Complete))
+			}
+		}
+		if test != "" {
+			test = " of " + test
+		}
+		fmt.Fprintf(&b, "%s%s [%s]:\n", who, test, bucket.State)
+		if room := most - 1; len(frames) > room {
+			frames = append(frames[:room-1], fmt.Sprintf("... %d more frames", len(frames)-room+1))
+		}
+		for _, f := range frames {
+			fmt.Fprintf(&b, "\t%s\n", f)
+		}
+	}
+	return b.Bytes()
+}
+
+// shownFrames gives a line for each frame of the goroutine that a reader wants; none
+// for a goroutine that the monitor holds or that is none of the program's.
+func shownFrames(cfg *Config, g *stack.Signature) (frames []string) {
+	for _, c := range g.Stack.Calls {
+		name := c.Func.Complete
+		if strings.HasPrefix(name, monitorFrames) {
+			return nil
+		}
+		if !slices.Contains([]string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}, c.ImportPath) && name != "main.main" {
+			frames = append(frames, fmt.Sprintf("%s  %s:%d", name, userPath(cfg, c.RemoteSrcPath), c.Line))
+		}
+	}
+	for _, c := range g.CreatedBy.Calls {
+		if name := createdBy(c.Func.Complete); len(frames) > 0 && !strings.HasPrefix(name, "testing.") {
+			frames = append(frames, fmt.Sprintf("started by %s  %s:%d", name, userPath(cfg, c.RemoteSrcPath), c.Line))
+		}
+	}
+	return frames
+}
+
+func createdBy(name string) string {
+	name, _, _ = strings.Cut(name, " in goroutine ")
+	return name
 }
 
 // without gives the test flags, with those left out that hang.

@@ -1,47 +1,92 @@
 package campaign
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/build"
 )
 
-func TestHangingTestsAreLeftOut(t *testing.T) {
-	cfg := config(t, scripted("hang 1-2\nhang\nhang\n1-2"), threeSites(t))
-	cfg.Runs, cfg.Timeout = 4, 100*time.Millisecond
+// A run that Interlock has ended is none that failed: it is made again with less
+// noise, and no test is left out for it.
+func TestRunsThatHangAreNotCompleted(t *testing.T) {
+	cfg := config(t, scripted("hang noise?\nhang\nhang\n1-2 noise?"), threeSites(t))
+	cfg.Runs, cfg.Timeout, cfg.Strength = 4, 100*time.Millisecond, 100
 	r := campaignOf(t, cfg)
 	p := r.Packages[0]
-	if p.Runs != 4 || p.Failures != 2 || !slices.Equal(p.LeftOut, []string{"Test"}) {
+	if r.Failed() || p.Runs != 4 || p.Failures != 0 || p.NotCompleted != 3 || p.FirstCut == nil || len(p.LeftOut) > 0 {
 		t.Errorf("%+v", p)
 	}
-	if !strings.Contains(strings.Join(r.Problems, "\n"), "Test of example.com/m hung in 2 runs, later runs leave it out") {
-		t.Errorf("problems %q", r.Problems)
+	if p.FirstCut.Outcome != CutShort || p.repeats != 3 || len(r.Findings) != 1 {
+		t.Errorf("%+v, %d repeats, %d findings", p.FirstCut, p.repeats, len(r.Findings))
+	}
+	if last, err := os.ReadFile(filepath.Join(cfg.Binaries[0].Dir, "noise-4")); err != nil || string(last) != "strength=12" {
+		t.Errorf("noise of the last run: %q, %v", last, err)
 	}
 }
 
-// Where nothing tells which test hangs, all of the package's are left out.
-func TestHangingPackagesAreLeftOut(t *testing.T) {
-	c := &campaign{cfg: &Config{}, result: &Result{}}
-	pkg := &PackageResult{Package: "example.com/m"}
-	for range maxPackageHangs {
-		c.hung(pkg, &process{output: []byte("goroutine 1 [sleep]:\nexample.com/m.init.0()\n")})
+// What hangs without noise is left out of the monitored runs, and has failed.
+func TestHangsWithoutNoise(t *testing.T) {
+	cfg := config(t, scripted("1-2"), threeSites(t))
+	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "hangs"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	if pkg.hangs != maxPackageHangs || len(pkg.LeftOut) > 0 || len(c.result.Problems) != 1 {
-		t.Errorf("%+v, problems %q", pkg, c.result.Problems)
+	cfg.Runs, cfg.Timeout = 1, 500*time.Millisecond
+	var out bytes.Buffer
+	cfg.Stdout = &out
+	r := campaignOf(t, cfg)
+	p := r.Packages[0]
+	if !r.Failed() || p.Plain != TimedOut || !slices.Equal(p.LeftOut, []string{"Test"}) || !p.NoneRan {
+		t.Errorf("%+v", p)
+	}
+	if got := out.String(); !strings.Contains(got, "panic: test timed out after 500ms") || !strings.Contains(got, " of Test [select (no cases)]:\n\texample.com/m.Test  m_test.go:") ||
+		strings.Contains(got, "testing.tRunner") || !strings.Contains(got, "FAIL\texample.com/m\t") {
+		t.Errorf("shown:\n%s", got)
+	}
+}
+
+// What fails without the monitor has failed, whatever the monitored runs do.
+func TestFailsOnlyWithoutTheMonitor(t *testing.T) {
+	cfg := config(t, scripted("1-2\n\n"), threeSites(t))
+	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Runs = 2
+	var out bytes.Buffer
+	cfg.Stdout = &out
+	r := campaignOf(t, cfg)
+	if p := r.Packages[0]; !r.Failed() || p.Failures != 0 || p.PlainFailure == nil {
+		t.Errorf("%+v", p)
+	}
+	if got := out.String(); !strings.Contains(got, "fails without the monitor") || strings.Contains(got, "ok  \t") {
+		t.Errorf("shown:\n%s", got)
 	}
 }
 
 func TestHangingTestsAreNamed(t *testing.T) {
+	frame := func(call string) string { return call + "\n\t/m/m_test.go:5 +0x1\n" }
+	goroutine := func(state string, calls ...string) string {
+		text := "goroutine 7 [" + state + "]:\n"
+		for _, c := range calls {
+			text += frame(c)
+		}
+		return text
+	}
 	dump := strings.Join([]string{
 		"SIGQUIT: quit\n",
-		"goroutine 1 [chan receive]:\ntesting.(*T).Run(0xc0, {0x1, 0x2}, 0x3)\n\t/go/testing.go:1\nmain.main()\n\t_testmain.go:9\n",
-		"goroutine 1 [chan receive]:\ntesting.runTests(0x1)\ntesting.tRunner(0xc0, 0x1)\ntesting.(*M).Run(0xc0)\nexample.com/m.TestMain(0xc0)\n\tm_test.go:2\n",
-		"goroutine 7 [chan receive]:\nexample.com/m.wait(...)\n\tm.go:3\nexample.com/m.TestOuter.func1(0xc0, 0x1)\n\tm_test.go:5\ntesting.tRunner(0xc0, 0x1)\n\ttesting.go:1\ncreated by testing.(*T).Run in goroutine 6\n",
-		"goroutine 8 [sync.Mutex.Lock]:\nexample.com/m_test.TestOther(0xc0)\n\tx_test.go:5\ntesting.tRunner(0xc0, 0x1)\n",
-		"goroutine 9 [chan receive]:\ntesting.(*T).Parallel(0xc0)\nexample.com/m.TestWaits(0xc0)\n\tm_test.go:5\ntesting.tRunner(0xc0, 0x1)\n",
-		"goroutine 10 [select]:\nexample.com/m.(*suite).TestMethod(0xc0)\n\tm_test.go:5\ntesting.tRunner(0xc0, 0x1)\n",
-		"goroutine 11 [select]:\nexample.com/m.TestDone.func2()\n\tm_test.go:5\ncreated by example.com/m.TestDone in goroutine 3\n",
+		goroutine("chan receive", "testing.(*T).Run(0xc0, {0x1, 0x2}, 0x3)", "main.main()"),
+		goroutine("chan receive", "testing.runTests(0x1)", "testing.tRunner(0xc0, 0x1)", "testing.(*M).Run(0xc0)", "example.com/m.TestMain(0xc0)"),
+		goroutine("chan receive", "example.com/m.wait(...)", "example.com/m.TestOuter.func1(0xc0, 0x1)", "testing.tRunner(0xc0, 0x1)", "created by testing.(*T).Run in goroutine 6"),
+		goroutine("sync.Mutex.Lock", "example.com/m_test.TestOther(0xc0)", "testing.tRunner(0xc0, 0x1)"),
+		goroutine("chan receive", "testing.(*T).Parallel(0xc0)", "example.com/m.TestWaits(0xc0)", "testing.tRunner(0xc0, 0x1)"),
+		goroutine("select", "example.com/m.(*suite).TestMethod(0xc0)", "testing.tRunner(0xc0, 0x1)"),
+		goroutine("select", "example.com/m.TestDone.func2()", "created by example.com/m.TestDone in goroutine 3"),
 	}, "\n")
 	if got := hangingTests([]byte(dump)); !slices.Equal(got, []string{"TestOuter", "TestOther"}) {
 		t.Errorf("got %q", got)
@@ -59,13 +104,43 @@ func TestLeavingOutKeepsTheFlags(t *testing.T) {
 	}
 }
 
-// What a killed test shows are its goroutines, not the scheduler's own stack
-// and the registers.
-func TestDumpWithoutRegisters(t *testing.T) {
-	dump := "SIGQUIT: quit\nPC=0x48ac03 m=0 sigcode=0\n\ngoroutine 0 gp=0x7a7c60 m=0 mp=0x7a8ba0 [idle]:\nruntime.futex(0x7a8ce0)\n\t/go/src/runtime/sys_linux_amd64.s:558 +0x23\n\n" +
-		"goroutine 1 [chan receive]:\nexample.com/m.TestX(0xc000)\n\t/m/m_test.go:5 +0x2f\n\nrax    0xca\nrip    0x48ac03\nrflags 0x286\ncs     0x33\n"
-	want := "SIGQUIT: quit\ngoroutine 1 [chan receive]:\nexample.com/m.TestX(0xc000)\n\t/m/m_test.go:5 +0x2f\n\n"
-	if got := string(withoutRegisters([]byte(dump))); got != want {
-		t.Errorf("got\n%s", got)
+// What a killed test shows are the goroutines that wait, those alike together, in at most
+// ten lines each: without the runtime, package testing and the monitor.
+func TestWaiting(t *testing.T) {
+	frames := func(calls ...string) (text string) {
+		for i, c := range calls {
+			text += fmt.Sprintf("%s\n\t/m/a.go:%d +0x2f fp=0xc0 sp=0xc1 pc=0x1\n", c, i+1)
+		}
+		return text
+	}
+	dump := "x_test.go:3: says\nSIGQUIT: quit\nPC=0x48ac03 m=0 sigcode=0\n\ngoroutine 0 gp=0x7a7c60 m=0 mp=0x7a8ba0 [idle]:\nruntime.futex(0x7a8ce0)\n\t/go/src/runtime/sys_linux_amd64.s:558 +0x23\n\n" +
+		"goroutine 1 gp=0xc0 m=nil [chan receive]:\n" + frames("runtime.gopark(0x1)", "testing.(*T).Run(0xc0)", "main.main()") + "\n" +
+		"goroutine 6 gp=0xc0 m=nil [chan receive]:\n" + frames("runtime.gopark(0x1)", "example.com/m.wait(0x1)", "example.com/m.TestX(0xc000)", "testing.tRunner(0xc0, 0x1)") + "created by testing.(*T).Run in goroutine 1\n\t/go/testing.go:1 +0x1\n\n" +
+		"goroutine 7 gp=0xc0 m=nil [sync.Mutex.Lock]:\n" + frames("internal/sync.runtime_SemacquireMutex(0x1)", "sync.(*Mutex).Lock(0x1)", "example.com/m.TestX.func1(0x7)") + "created by example.com/m.TestX in goroutine 6\n\t/m/x_test.go:9 +0x1\n\n" +
+		"goroutine 8 gp=0xc0 m=nil [sync.Mutex.Lock]:\n" + frames("internal/sync.runtime_SemacquireMutex(0x1)", "sync.(*Mutex).Lock(0x1)", "example.com/m.TestX.func1(0x8)") + "created by example.com/m.TestX in goroutine 6\n\t/m/x_test.go:9 +0x1\n\n" +
+		"goroutine 9 gp=0xc0 m=nil [sleep]:\n" + frames("time.Sleep(0x1)", "interlock.invalid/rt.delay(0x1)", "example.com/m.F(0x1)") + "\n" +
+		"goroutine 10 gp=0xc0 m=nil [select]:\n" + strings.Repeat(frames("example.com/m.deep(0x1)"), 20) + "\n" +
+		"rax    0xca\nrip    0x48ac03\n"
+	want := `goroutine 6 of TestX [chan receive]:
+	example.com/m.wait  a.go:2
+	example.com/m.TestX  a.go:3
+2 goroutines of TestX [sync.Mutex.Lock]:
+	sync.(*Mutex).Lock  a.go:2
+	example.com/m.TestX.func1  a.go:3
+	started by example.com/m.TestX  x_test.go:9
+goroutine 10 [select]:
+` + strings.Repeat("\texample.com/m.deep  a.go:1\n", 8) + "\t... 12 more frames\n"
+	before, _, snapshot := goroutinesIn([]byte(dump))
+	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}}
+	sections := func(s string) []string {
+		all := strings.SplitAfter(strings.ReplaceAll(s, "]:\n\t", "]: "), "\n")
+		slices.Sort(all)
+		return all
+	}
+	if got := string(waiting(cfg, snapshot)); !slices.Equal(sections(got), sections(want)) {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if !strings.HasPrefix(string(before), "x_test.go:3: says\n") || strings.Contains(string(before), "goroutine 0") {
+		t.Errorf("before the dump: %q", before)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/maruel/panicparse/v2/stack"
+
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
@@ -54,15 +56,22 @@ func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResu
 		return ctx.Err()
 	}
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.outcome, p.elapsed, p.failedTests()
+	pkg.share = p.share()
 	pkg.Limit = stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
+	if p.outcome != Passed {
+		pkg.PlainFailure, pkg.plainReport = p.failure(0, 0, 0), p.report(c.cfg, b.Package, c.verbose())
+	}
 	if p.outcome == TimedOut { // they hang: more time is no use
 		pkg.Limit = timeout + grace
 		c.hung(pkg, p)
 	}
 	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Limit: pkg.Limit})
-	if !b.Monitored {
+	switch {
+	case !b.Monitored:
 		c.seen.fatal(b.Package, 0, p.output)
 		c.judge(ctx, 1, 0, b, pkg, p)
+	case pkg.hangs:
+		c.show(true, pkg.plainReport)
 	}
 	return nil
 }
@@ -72,17 +81,22 @@ func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, p
 	pkg.Runs++
 	pkg.NoneRan = p.ranNone()
 	underNoise := !pkg.likePlain(p)
-	c.show(n == 1 || p.outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), p.report(b.Package, c.verbose()))
-	if p.outcome == Passed {
+	if n == 1 && p.outcome == Passed && pkg.PlainFailure != nil {
+		c.show(true, pkg.plainReport) // what fails without the monitor fails
+	} else if p.outcome != CutShort {
+		c.show(n == 1 || p.outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), p.report(c.cfg, b.Package, c.verbose()))
+	}
+	switch p.outcome {
+	case Passed:
+		return
+	case CutShort:
+		pkg.NotCompleted++
 		return
 	}
 	pkg.Failures++
-	failure := &Failure{Run: n, Seed: c.seen.seed, Strength: strength, Outcome: p.outcome, Output: string(p.output)}
+	failure := p.failure(n, c.seen.seed, strength)
 	if pkg.First == nil {
 		pkg.First = failure
-	}
-	if p.outcome == TimedOut {
-		c.hung(pkg, p)
 	}
 	if underNoise && pkg.UnderNoise == 0 {
 		c.repeat(ctx, b, pkg)
@@ -93,9 +107,44 @@ func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, p
 	}
 }
 
+// maxRepeats is how often runs of a package that Interlock has ended are made again;
+// later ones have less noise anyway.
+const maxRepeats = 2
+
+// cutShort takes up a run that Interlock has ended. It shows the first with the
+// goroutines that wait, has all further runs of the package make less noise, and
+// reports whether this one is worth to be made again: with more time, if the machine
+// was busy with other work.
+func (c *campaign) cutShort(n, strength int, pkg *PackageResult, p *process) (again bool) {
+	f := p.failure(n, c.seen.seed, strength)
+	f.Busy = p.starved(pkg.share)
+	if pkg.FirstCut == nil {
+		pkg.FirstCut = f
+		c.show(true, p.report(c.cfg, pkg.Package, c.verbose()))
+	}
+	if f.Busy {
+		pkg.Limit += pkg.Limit
+	}
+	c.weaken(pkg, f)
+	pkg.repeats++
+	return pkg.repeats <= maxRepeats
+}
+
+// share is how much of one processor the process has used, on average.
+func (p *process) share() float64 { return p.cpu.Seconds() / max(p.elapsed.Seconds(), 1e-6) }
+
+// starved reports whether the process could have gone on, and had less than half of
+// the processor time that one without noise has used: noise alone waits, and so do
+// goroutines that hang.
+func (p *process) starved(share float64) bool {
+	_, all, _ := goroutinesIn(p.output)
+	ready := slices.ContainsFunc(all, func(g *stack.Goroutine) bool { return g.State == "runnable" })
+	return ready && p.share() < share/2
+}
+
 // likePlain reports whether a run passed, or failed as one without noise did.
 func (pkg *PackageResult) likePlain(p *process) bool {
-	if p.outcome == Passed || pkg.Plain == "" {
+	if p.outcome == Passed || p.outcome == CutShort || pkg.Plain == "" {
 		return true
 	}
 	for _, t := range p.failedTests() {
@@ -111,7 +160,7 @@ func (pkg *PackageResult) likePlain(p *process) bool {
 func (c *campaign) repeat(ctx context.Context, b build.Binary, pkg *PackageResult) {
 	p := c.execute(ctx, b, processOptions{timeout: PlainTimeout(c.cfg.Timeout), limit: pkg.Limit})
 	settle(ctx, p)
-	if p.err != nil || ctx.Err() != nil || p.outcome == Passed {
+	if p.err != nil || ctx.Err() != nil || p.outcome == Passed || p.outcome == CutShort {
 		return
 	}
 	pkg.Plain = p.outcome
@@ -130,7 +179,14 @@ func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
 			pkg.Tests = append(pkg.Tests, t)
 		}
 	}
-	if weaker := weaken(f.Strength); len(c.seen.bugs[pkg.Package]) == 0 && weaker < f.Strength {
+	if len(c.seen.bugs[pkg.Package]) == 0 {
+		c.weaken(pkg, f)
+	}
+}
+
+// weaken has later runs of the package make less noise than the one that failed.
+func (c *campaign) weaken(pkg *PackageResult, f *Failure) {
+	if weaker := weaken(f.Strength); weaker < f.Strength {
 		pkg.Strength = weaker
 		c.progress(Event{Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed, Package: pkg.Package, Outcome: f.Outcome, Strength: weaker})
 	}

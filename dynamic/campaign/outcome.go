@@ -16,8 +16,10 @@ const (
 	Passed   Outcome = "passed"
 	Failed   Outcome = "failed"
 	Panicked Outcome = "panicked"  // a panic or fatal error ended the process
-	TimedOut Outcome = "timed out" // by its own deadline, or killed after it
+	TimedOut Outcome = "timed out" // by the user's own deadline, or killed after it
 	Crashed  Outcome = "crashed"   // ended by a signal
+	// CutShort: ended by a time limit of Interlock's. That says nothing of the tests.
+	CutShort Outcome = "not completed"
 )
 
 // PackageResult is how the tests of one package went over all runs.
@@ -45,16 +47,26 @@ type PackageResult struct {
 	// since the tests depend on timing; 0 if it was not.
 	Strength int
 
+	// PlainFailure is how the run before all others failed, nil if it passed. The
+	// tests fail then, whatever the monitored runs do.
+	PlainFailure *Failure
+	// NotCompleted counts the runs that Interlock ended and could not complete with
+	// less noise either; FirstCut is the first run that it ended.
+	NotCompleted int
+	FirstCut     *Failure
+
 	// NoneRan says that there are tests, and that the flags chose none of them.
 	NoneRan bool
-	// LeftOut are tests that later runs left out, since they hung.
+	// LeftOut are tests that monitored runs left out, since they hang without noise.
 	LeftOut []string
 
-	bearable   int             // strength that tests which count on time can stand
-	clockTests map[string]bool // those that may count on time
-	plainTests []string        // that failed without noise
-	testHangs  map[string]int  // test -> runs in which it hung
-	hangs      int             // runs in which it is not known which test did
+	bearable    int             // strength that tests which count on time can stand
+	clockTests  map[string]bool // those that may count on time
+	plainTests  []string        // that failed without noise
+	plainReport []byte          // what the run before all others printed, if it failed
+	share       float64         // of a processor that it used
+	repeats     int             // of runs that Interlock has ended
+	hangs       bool            // without noise, in no test that is known
 }
 
 // Failure is one run of a package's tests that did not pass.
@@ -64,7 +76,16 @@ type Failure struct {
 	Strength int // of the noise, in microseconds
 	Outcome  Outcome
 	Output   string
+	Elapsed  time.Duration
+	Busy     bool // the machine was: the process could have used much more of it
 }
+
+func (p *process) failure(run int, seed uint64, strength int) *Failure {
+	return &Failure{Run: run, Seed: seed, Strength: strength, Outcome: p.outcome, Output: string(p.output), Elapsed: p.elapsed}
+}
+
+// Fails reports whether the tests failed, with the monitor or without.
+func (pkg *PackageResult) Fails() bool { return pkg.Failures > 0 || pkg.PlainFailure != nil }
 
 var (
 	panicLine   = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
@@ -75,13 +96,14 @@ var (
 // classify tells outcomes apart by the exit and, for a process that ended
 // itself, by the words of the runtime and of package testing.
 func classify(p *process) Outcome {
+	timedOut := p.killed || p.exit == 2 && timeoutLine.Match(p.output)
 	switch {
-	case p.killed:
+	case timedOut && p.ours:
+		return CutShort
+	case timedOut:
 		return TimedOut
 	case p.exit == 0:
 		return Passed
-	case p.exit == 2 && timeoutLine.Match(p.output):
-		return TimedOut
 	case p.exit == 2 && panicLine.Match(p.output):
 		return Panicked
 	case p.exit < 0:
@@ -93,7 +115,7 @@ func classify(p *process) Outcome {
 // failedTests gives the top-level tests that failed or hung, in order.
 func (p *process) failedTests() []string {
 	var tests []string
-	if p.outcome == TimedOut {
+	if p.outcome == TimedOut || p.outcome == CutShort {
 		tests = hangingTests(p.output)
 	}
 	for _, m := range failLine.FindAllSubmatch(p.output, -1) {
@@ -105,28 +127,33 @@ func (p *process) failedTests() []string {
 	return tests
 }
 
-// report gives what `go test` prints for a package: the output of tests that
+// report returns what `go test` prints for a package: the output of tests that
 // failed, or of all with -v, if that was not shown before, and a line with the
-// verdict.
-func (p *process) report(pkg string, verbose bool) []byte {
+// verdict. Of tests that hang it is the goroutines that wait.
+func (p *process) report(cfg *Config, pkg string, verbose bool) []byte {
 	var b bytes.Buffer
 	elapsed := fmt.Sprintf("%.3fs", p.elapsed.Seconds())
 	if !p.shown && (p.outcome != Passed || verbose) {
 		out := p.output
-		if p.killed {
-			out = withoutRegisters(out)
+		if before, _, dump := goroutinesIn(out); dump != nil && (p.outcome == TimedOut || p.outcome == CutShort) {
+			out = append(before, waiting(cfg, dump)...)
 		}
 		b.Write(out)
 		if n := len(out); n > 0 && out[n-1] != '\n' {
 			b.WriteByte('\n')
 		}
 	}
-	if p.outcome == Passed {
+	switch p.outcome {
+	case Passed:
 		note := ""
 		if p.ranNone() {
 			note = " [no tests to run]"
 		}
 		fmt.Fprintf(&b, "ok  \t%s\t%s%s\n", pkg, elapsed, note)
+		return b.Bytes()
+	case CutShort:
+		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v: that is no failure of theirs.\n", p.elapsed.Round(time.Millisecond))
+		fmt.Fprintf(&b, "?   \t%s\t%s [not completed]\n", pkg, elapsed)
 		return b.Bytes()
 	}
 	if p.killed {

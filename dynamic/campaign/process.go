@@ -63,7 +63,9 @@ type process struct {
 	exit    int    // exit code, -1 if a signal ended it
 	state   string // as the operating system tells it
 	killed  bool   // it did not end at its deadline
-	err     error  // it could not be run
+	ours    bool   // a time limit that ended it would be one of Interlock's
+	cpu     time.Duration
+	err     error // it could not be run
 	// countsOnTime says that tests which failed ask for the time
 	countsOnTime bool
 }
@@ -96,6 +98,8 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	p.output = out.bytes()
 	p.exit = cmd.ProcessState.ExitCode()
 	p.state = cmd.ProcessState.String()
+	p.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	p.ours = len(o.vars) > 0 || p.killed && o.deadline() == o.limit
 	p.outcome = classify(p)
 	return p
 }

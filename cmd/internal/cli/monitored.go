@@ -202,6 +202,30 @@ func (m *monitored) fill(c *call, r *report.Report) {
 	}
 	r.Failures = failures(m.result)
 	c.tell(r.Failures...)
+	for i := range m.result.Packages {
+		p := &m.result.Packages[i]
+		switch {
+		case p.FirstCut == nil:
+		case p.NotCompleted < p.Runs:
+			c.tell(notCompleted(p))
+		default: // nothing was tried, so that silence would mean nothing
+			r.Problems = append(r.Problems, notCompleted(p))
+		}
+	}
+}
+
+// notCompleted says which runs Interlock has ended, and why.
+func notCompleted(p *campaign.PackageResult) string {
+	f := p.FirstCut
+	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s; that is no failure of theirs",
+		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+	if p.NotCompleted == 0 {
+		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed with less noise", f.Run, p.Package, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+	}
+	if f.Busy {
+		s += "; the machine was busy with other work"
+	}
+	return s
 }
 
 // failures say which packages' tests failed, as the tests' own output does not
@@ -209,7 +233,7 @@ func (m *monitored) fill(c *call, r *report.Report) {
 func failures(r *campaign.Result) []string {
 	var all []string
 	for i := range r.Packages {
-		if p := &r.Packages[i]; p.Failures > 0 {
+		if p := &r.Packages[i]; p.Fails() {
 			all = append(all, failureOf(p, len(r.Findings) > 0))
 		}
 	}
@@ -218,6 +242,16 @@ func failures(r *campaign.Result) []string {
 
 // failureOf tells in a line how the tests of a package failed.
 func failureOf(p *campaign.PackageResult, findings bool) string {
+	if p.Failures == 0 {
+		s := fmt.Sprintf("the tests of %s %s without the monitor", p.Package, p.PlainFailure.Outcome)
+		if p.Runs > p.NotCompleted {
+			s += fmt.Sprintf("; in %d monitored runs they passed", p.Runs-p.NotCompleted)
+		}
+		if len(p.LeftOut) > 0 {
+			s += ", which left out " + strings.Join(p.LeftOut, ", ")
+		}
+		return s
+	}
 	if p.UnderNoise == 0 {
 		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
 		if p.Plain != "" {

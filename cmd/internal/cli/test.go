@@ -26,8 +26,10 @@ count on time, or the noise has brought out a bug that the monitor does not see.
 code 1, are told apart from findings, and weaken the noise for that package from then on. A test
 that is known to count on time is left out with -- -skip TestName.
 
-A run is ended, with the stacks of all goroutines, when it takes several times what the tests take
-without noise, which one run before all others measures.`,
+What fails in the run without noise, which is made before all others, has failed whatever the
+monitored runs do. A monitored run that takes several times as long is ended, with the goroutines that
+wait. That is no failure: it is made again with less noise, and reported as not completed if that does
+not help.`,
 	examples: [][2]string{
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},

@@ -167,14 +167,20 @@ func (t *trial) suspected() error {
 	return nil
 }
 
-// failures rejects a patch under which the tests of a package failed that
-// passed in all of the runs without it: it may hang, or wait in vain.
+// failures rejects a patch under which the tests of a package failed, or were not
+// completed, that passed in all of the runs without it: it may hang, or wait for ever.
 func (t *trial) failures(r *campaign.Result) error {
 	for i := range r.Packages {
 		p := &r.Packages[i]
-		was := slices.ContainsFunc(t.before.Packages, func(b campaign.PackageResult) bool { return b.Package == p.Package && b.Failures > 0 })
-		if p.Failures > 0 && !was {
-			return fmt.Errorf("the tests of %s %s in %d of %d runs", p.Package, p.First.Outcome, p.Failures, p.Runs)
+		was := slices.ContainsFunc(t.before.Packages, func(b campaign.PackageResult) bool {
+			return b.Package == p.Package && (b.Fails() || b.NotCompleted > 0)
+		})
+		switch {
+		case was:
+		case p.Fails():
+			return errors.New(failureOf(p, false))
+		case p.NotCompleted > 0:
+			return errors.New(notCompleted(p))
 		}
 	}
 	return nil

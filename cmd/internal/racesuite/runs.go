@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func runFunction(ctx context.Context, s *suite.Suite, f function, opts options) 
 		return o, err
 	}
 	o.runs, o.findings = made, r.Findings
-	if first := r.Packages[0].First; first != nil {
+	if first := cmp.Or(r.Packages[0].First, r.Packages[0].FirstCut); first != nil {
 		o.ended = ending(first)
 	}
 	if f.racy && len(o.findings) == 0 {
