@@ -34,7 +34,7 @@ func summary(b *strings.Builder, now *results, known verdicts) {
 	for _, m := range now.Modules {
 		for _, s := range m.steps() {
 			hangs += number(s.Over)
-			changed += number(s.Changed)
+			changed += number(len(m.changed(s)) > 0)
 			crashes += number(len(s.Faults) > 0)
 		}
 		for _, c := range m.confirmed() {

@@ -95,6 +95,12 @@ func (r *result) steps() map[string]*step {
 	return all
 }
 
+// changed lists what a command has changed in the tree. Some tests write there:
+// what the plain ones leave or take away is theirs.
+func (r *result) changed(s *step) []string {
+	return slices.DeleteFunc(slices.Clone(s.Changed), func(name string) bool { return slices.Contains(r.Plain.Changed, name) })
+}
+
 // confirmed lists the findings that test or fix confirmed, each once.
 func (r *result) confirmed() []confirmed {
 	all := slices.Clone(r.Test.Confirmed)
@@ -185,8 +191,8 @@ func promises(now *results, known verdicts) []string {
 			if s.Over {
 				say("%s hangs", name)
 			}
-			if s.Changed {
-				say("%s changes the tree", name)
+			if changed := m.changed(s); len(changed) > 0 {
+				say("%s changes the tree: %s", name, strings.Join(changed, ", "))
 			}
 			for _, f := range s.Faults {
 				say("%s: %s", name, f)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -31,8 +30,8 @@ type step struct {
 	MB   float64 `json:"mb"`   // of the largest process
 	// Over says that the command was ended, since it took longer than -limit.
 	Over bool `json:"over,omitempty"`
-	// Changed says that the tree was not the same afterwards.
-	Changed bool `json:"changed,omitempty"`
+	// Changed are the files that were not the same afterwards.
+	Changed []string `json:"changed,omitempty"`
 	// Counts are the numbers of findings, by status and code.
 	Counts map[string]int `json:"counts,omitempty"`
 	// Confirmed are those that promise to be true.
@@ -70,6 +69,9 @@ func (s *step) count(status finding.Status) int {
 	return n
 }
 
+// failedTest is go test's line on a test that is no subtest.
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
+
 // plain runs the module's tests without Interlock.
 func (l *lab) plain(m stranger, dir string) (*step, error) {
 	s, err := l.run(dir, "go", slices.Concat([]string{"test", "-count=1"}, m.flags, m.what()))
@@ -82,27 +84,14 @@ func (l *lab) plain(m stranger, dir string) (*step, error) {
 	return s, nil
 }
 
-// failedTest is go test's line on a test that is no subtest.
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
-
-// interlock runs one of Interlock's commands, and compares the tree's checksums
-// before and after.
+// interlock runs one of Interlock's commands.
 func (l *lab) interlock(m stranger, dir, name string, args []string) (*step, error) {
-	before, err := checksum(dir)
-	if err != nil {
-		return nil, err
-	}
 	document := filepath.Join(l.tmp, "report.json")
 	defer os.Remove(document)
 	s, err := l.run(dir, l.options.interlock, append([]string{name, "-o=json:" + document}, args...))
 	if err != nil {
 		return nil, err
 	}
-	after, err := checksum(dir)
-	if err != nil {
-		return nil, err
-	}
-	s.Changed = before != after
 	if l.keep != "" {
 		kept := filepath.Join(l.keep, strings.ReplaceAll(m.path, "/", "_"))
 		report, _ := os.ReadFile(document) // a command that hangs leaves none
@@ -112,9 +101,13 @@ func (l *lab) interlock(m stranger, dir, name string, args []string) (*step, err
 	return s, errors.Join(err, s.read(document))
 }
 
-// run measures a command. One that takes too long is ended in the way that
-// shows its goroutines.
+// run measures a command, and compares the tree's checksums before and after.
+// One that takes too long is ended in the way that shows its goroutines.
 func (l *lab) run(dir, name string, args []string) (*step, error) {
+	before, err := checksums(dir)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(l.ctx, l.limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -124,22 +117,27 @@ func (l *lab) run(dir, name string, args []string) (*step, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	began := time.Now()
-	err := cmd.Run()
+	err = cmd.Run()
+	took := time.Since(began)
 	if cmd.ProcessState == nil {
 		return nil, fmt.Errorf("running %s: %w", name, err)
 	}
+	after, err := checksums(dir)
+	if err != nil {
+		return nil, err
+	}
 	return &step{
-		Exit: cmd.ProcessState.ExitCode(), Over: ctx.Err() != nil,
-		Wall: tenths(time.Since(began)), CPU: tenths(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()),
+		Exit: cmd.ProcessState.ExitCode(), Over: ctx.Err() != nil, Changed: differing(before, after),
+		Wall: tenths(took), CPU: tenths(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()),
 		MB: math.Round(machine.Largest(cmd.ProcessState)), output: out.Bytes(),
 	}, nil
 }
 
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 
-// checksum is that of all names, modes and contents below dir.
-func checksum(dir string) (string, error) {
-	h := sha256.New()
+// checksums are those of modes and contents of all that is below dir, by name.
+func checksums(dir string) (map[string]string, error) {
+	sums := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -148,24 +146,41 @@ func checksum(dir string) (string, error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(h, "%q %v\n", path, info.Mode())
+		var content []byte
 		switch {
 		case d.Type() == fs.ModeSymlink:
 			target, err := os.Readlink(path)
-			fmt.Fprintf(h, "%q\n", target)
-			return err
-		case !d.Type().IsRegular():
-			return nil
+			if err != nil {
+				return err
+			}
+			content = []byte(target)
+		case d.Type().IsRegular():
+			if content, err = os.ReadFile(path); err != nil {
+				return err
+			}
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		_, err = io.Copy(h, f)
+		rel, err := filepath.Rel(dir, path)
+		sums[filepath.ToSlash(rel)] = fmt.Sprintf("%v %x", info.Mode(), sha256.Sum256(content))
 		return err
 	})
-	return fmt.Sprintf("%x", h.Sum(nil)), err
+	return sums, err
+}
+
+// differing lists the names that have come, gone or changed.
+func differing(before, after map[string]string) []string {
+	var all []string
+	for name, sum := range after {
+		if before[name] != sum {
+			all = append(all, name)
+		}
+	}
+	for name := range before {
+		if after[name] == "" {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // read takes the numbers from the document that a command has written. One

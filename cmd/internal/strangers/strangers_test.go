@@ -48,10 +48,10 @@ func TestCompareSaysWhatIsNewAndGone(t *testing.T) {
 func TestPromises(t *testing.T) {
 	read := verdicts{{"example.com/m@v1.0.0", "a.go:1, b.go:2", benign, "a hint"}, {"example.com/m@v1.0.0", "c.go:3", falsely, "ordered"}}
 	m := tried(one("IL1001", "a.go:1", "b.go:2"), one("IL1000", "c.go:3"), one("IL2001", "d.go:4"))
-	m.Check.Over, m.Test.Changed, m.Test.Faults = true, true, []string{"panic: x"}
+	m.Check.Over, m.Plain.Changed, m.Test.Changed, m.Test.Faults = true, []string{"data.db"}, []string{"data.db", "go.sum"}, []string{"panic: x"}
 	want := []string{
 		"example.com/m v1.0.0: check hangs",
-		"example.com/m v1.0.0: test changes the tree",
+		"example.com/m v1.0.0: test changes the tree: go.sum",
 		"example.com/m v1.0.0: test: panic: x",
 		"example.com/m v1.0.0: IL1000 at c.go:3 is confirmed falsely",
 		"example.com/m v1.0.0: nobody has read IL2001 at d.go:4",
@@ -142,25 +142,29 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-func TestChecksumSeesNamesModesAndContents(t *testing.T) {
+func TestChecksumsSeeNamesModesAndContents(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.go")
-	seen := map[string]bool{}
-	for i, change := range []func() error{
-		func() error { return os.WriteFile(file, []byte("a"), 0o644) },
-		func() error { return os.WriteFile(file, []byte("b"), 0o644) },
-		func() error { return os.Chmod(file, 0o600) },
-		func() error { return os.Symlink("a.go", filepath.Join(dir, "b.go")) },
-		func() error { return os.Rename(file, filepath.Join(dir, "c.go")) },
+	before := map[string]string{}
+	for i, step := range []struct {
+		change func() error
+		want   []string
+	}{
+		{func() error { return os.WriteFile(file, []byte("a"), 0o644) }, []string{".", "a.go"}},
+		{func() error { return os.WriteFile(file, []byte("b"), 0o644) }, []string{"a.go"}},
+		{func() error { return os.Chmod(file, 0o600) }, []string{"a.go"}},
+		{func() error { return nil }, nil},
+		{func() error { return os.Symlink("a.go", filepath.Join(dir, "b.go")) }, []string{"b.go"}},
+		{func() error { return os.Rename(file, filepath.Join(dir, "c.go")) }, []string{"a.go", "c.go"}},
 	} {
-		if err := change(); err != nil {
+		if err := step.change(); err != nil {
 			t.Fatal(err)
 		}
-		sum, err := checksum(dir)
-		if err != nil || seen[sum] {
-			t.Errorf("change %d: checksum is the same, or error %v", i, err)
+		after, err := checksums(dir)
+		if got := differing(before, after); err != nil || !slices.Equal(got, step.want) {
+			t.Errorf("change %d: %q differ, error %v; want %q", i, got, err, step.want)
 		}
-		seen[sum] = true
+		before = after
 	}
 }
 
