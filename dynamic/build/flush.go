@@ -2,9 +2,11 @@ package build
 
 import (
 	"fmt"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
@@ -17,13 +19,18 @@ const flushName = "zz_interlock_test.go"
 // TestMain that has the monitor write its counters when the tests are over:
 // in tests of a few milliseconds, what they reached would go unsaid. Findings
 // do not need it. Packages that have a TestMain of their own are left as they
-// are; the generated program does the same with and without one.
+// are, and so are those whose examples could print its frame; the generated
+// program does the same with and without one.
 func flushes(m *Module, rewritten map[string][]byte) map[string][]byte {
 	files := map[string][]byte{}
+	stacks := slices.ContainsFunc(m.Packages, readsStacks)
 	for _, t := range m.Tests {
 		path := filepath.Join(t.Dir, flushName)
 		inside := slices.ContainsFunc(sortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
 		if _, err := os.Lstat(path); err == nil || !inside || t.None || m.holds(t, "TestMain", "interlockrt", "interlocktesting") {
+			continue
+		}
+		if stacks && m.hasExamples(t) {
 			continue
 		}
 		if pkg := m.packageOf(t.testPath()); pkg != nil {
@@ -59,6 +66,31 @@ func (m *Module) packageOf(path string) *plan.Package {
 		return nil
 	}
 	return m.Packages[i]
+}
+
+// readsStacks reports whether a package reads call stacks to their ends.
+func readsStacks(p *plan.Package) bool {
+	for _, obj := range p.Info.Uses {
+		if f, ok := obj.(*types.Func); ok {
+			switch f.FullName() {
+			case "runtime.Callers", "runtime.Stack", "runtime/debug.PrintStack", "runtime/debug.Stack":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasExamples reports whether the tests of a package have examples, which run
+// on the goroutine of TestMain. Tests run on others.
+func (m *Module) hasExamples(t Test) bool {
+	for _, path := range []string{t.Package, t.Package + "_test"} {
+		p := m.packageOf(path)
+		if p != nil && slices.ContainsFunc(p.Types.Scope().Names(), func(n string) bool { return strings.HasPrefix(n, "Example") }) {
+			return true
+		}
+	}
+	return false
 }
 
 // holds reports whether the package or its external tests declare a name.
