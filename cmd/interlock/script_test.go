@@ -24,10 +24,14 @@ import (
 var binary, cache string
 
 func TestMain(m *testing.M) {
-	os.Exit(testMain(m))
+	testscript.Main(withBinary{m}, map[string]func(){"interlock": guard})
 }
 
-func testMain(m *testing.M) int {
+// withBinary runs the tests with the binary built for them.
+type withBinary struct{ m *testing.M }
+
+// Run builds the binary and returns the exit code of the tests.
+func (w withBinary) Run() int {
 	dir, err := os.MkdirTemp("", "interlock-script-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -39,17 +43,19 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "building interlock: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	return w.m.Run()
 }
 
-// TestScript runs testdata/script/*.txtar. Beside the usual commands, scripts
-// have:
+// TestScript runs testdata/script/*.txtar. Every interlock in them is the
+// guard's: one that writes anything below $WORK but the outputs that its
+// command line names fails its script. Beside the usual commands, scripts have:
 //
 //	code N command…         the command ends with exit code N
 //	interrupt N TEXT args…  interlock with the args gets SIGINT once TEXT stands
 //	                        on its standard error, and ends with exit code N
 //	snapshot DIR            remembers every name, byte and mode below DIR
-//	unchanged DIR           fails if one of them is another now
+//	unchanged DIR           fails if one of them is another now; for what others
+//	                        than interlock do, which the guard does not see
 //	damage DIR HOW          damages every file below DIR: flip turns one bit in its
 //	                        middle, truncate leaves half of it, zero makes its bytes
 //	                        0, folder puts a folder into its place, unreadable
@@ -67,9 +73,16 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, goEnv...)
-			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("BANK", bank)
 			env.Setenv("SOURCE", filepath.Dir(filepath.Dir(bank)))
+			report := filepath.Join(t.TempDir(), "touched")
+			env.Setenv(guardedBinary, binary)
+			env.Setenv(guardReport, report)
+			env.Defer(func() {
+				if said, err := os.ReadFile(report); err == nil {
+					t.Errorf("interlock has touched the tree:\n%s", said)
+				}
+			})
 			env.Values[snapshotsKey{}] = snapshots{}
 			return nil
 		},
@@ -126,9 +139,11 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	cmd := exec.Command(binary, args[2:]...)
+	guard, err := exec.LookPath("interlock")
+	ts.Check(err)
+	cmd := exec.Command(guard, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", guardedBinary, guardReport} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var stdout bytes.Buffer
@@ -183,9 +198,9 @@ func (w *watched) String() string {
 	return w.buf.String()
 }
 
-// snapshots holds what `snapshot` saw: folder -> name -> mode and contents.
+// snapshots holds what `snapshot` saw, by folder.
 type (
-	snapshots    map[string]map[string]string
+	snapshots    map[string]map[string]entry
 	snapshotsKey struct{}
 )
 
@@ -193,7 +208,9 @@ func cmdSnapshot(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: snapshot DIR")
 	}
-	ts.Value(snapshotsKey{}).(snapshots)[args[0]] = readTree(ts, args[0])
+	tree, err := readTree(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Value(snapshotsKey{}).(snapshots)[args[0]] = tree
 }
 
 func cmdUnchanged(ts *testscript.TestScript, neg bool, args []string) {
@@ -204,44 +221,11 @@ func cmdUnchanged(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("no snapshot of %s", args[0])
 	}
-	after := readTree(ts, args[0])
-	for name, content := range after {
-		if old, ok := before[name]; !ok {
-			ts.Fatalf("%s is new", name)
-		} else if old != content {
-			ts.Fatalf("%s has changed", name)
-		}
+	after, err := readTree(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if changed := (outputs{}).refuse(differences(before, after), before, after); len(changed) > 0 {
+		ts.Fatalf("%s", strings.Join(changed, "\n"))
 	}
-	for name := range before {
-		if _, ok := after[name]; !ok {
-			ts.Fatalf("%s is gone", name)
-		}
-	}
-}
-
-func readTree(ts *testscript.TestScript, dir string) map[string]string {
-	tree := map[string]string{}
-	dir = ts.MkAbs(dir)
-	ts.Check(filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		content := info.Mode().String()
-		if !d.IsDir() {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			content += string(data)
-		}
-		tree[name] = content
-		return nil
-	}))
-	return tree
 }
 
 // cmdDamage does to files what disks, and processes that were killed, do.
