@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,83 +17,99 @@ var ErrChanged = errors.New("file changed since the analysis")
 
 // Apply writes new contents into the tree below root: all of the files or
 // none. Each must still have its old contents (else [ErrChanged], and the
-// next step is to analyse again); permissions stay. Contents go to a
-// temporary file beside the target first, so that no reader sees half a file;
-// should a later rename fail, those done are undone.
-func Apply(root string, old, new map[string][]byte) error {
-	var all []staged
+// next step is to analyse again) and be writable. Files are written in place,
+// as gofmt does: permissions, owners and all names of a file stay, links to it
+// too. Should writing one fail, the old contents of all are put back; where
+// even that fails, the error says where they are.
+func Apply(root string, old, new map[string][]byte) (err error) {
+	var all []opened
 	defer func() {
-		for _, s := range all {
-			os.Remove(s.temp) // gone already where it was renamed
+		for _, t := range all {
+			err = errors.Join(err, t.file.Close())
 		}
 	}()
 	for _, path := range slices.Sorted(maps.Keys(new)) {
-		s, err := stage(root, path, old[path], new[path])
+		t, err := open(root, path, old[path], new[path])
 		if err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
-		all = append(all, s)
+		all = append(all, t)
 	}
-	for i, s := range all {
-		if err := os.Rename(s.temp, s.name); err != nil {
-			return errors.Join(fmt.Errorf("writing %s: %w", s.name, err), undo(all[:i]))
+	for i, t := range all {
+		if err := replace(t.file, t.new); err != nil {
+			return errors.Join(fmt.Errorf("writing %s: %w", t.file.Name(), err), undo(all[:i+1]))
 		}
 	}
 	return nil
 }
 
-// staged is a file whose new contents lie beside it.
-type staged struct {
-	name, temp string
-	old        []byte
-	perm       fs.FileMode
+// opened is a file that is about to be written.
+type opened struct {
+	file     file
+	old, new []byte
 }
 
-// stage checks the old contents and writes the new ones beside them, links
-// followed.
-func stage(root, path string, old, new []byte) (s staged, err error) {
+// file is what Apply needs of an [os.File].
+type file interface {
+	io.ReadWriteSeeker
+	io.Closer
+	Name() string
+	Truncate(size int64) error
+}
+
+// openFile opens a file for reading and writing; tests replace it.
+var openFile = func(name string) (file, error) { return os.OpenFile(name, os.O_RDWR, 0) }
+
+// open opens the file, links followed, and checks its old contents.
+func open(root, path string, old, new []byte) (opened, error) {
 	if !filepath.IsLocal(filepath.FromSlash(path)) {
-		return s, errors.New("the path leads out of the module")
+		return opened{}, errors.New("the path leads out of the module")
 	}
-	name, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(path)))
+	f, err := openFile(filepath.Join(root, filepath.FromSlash(path)))
 	if err != nil {
-		return s, err
+		return opened{}, err
 	}
-	now, err := os.ReadFile(name)
+	now, err := io.ReadAll(f)
+	if err == nil && !bytes.Equal(now, old) {
+		err = ErrChanged
+	}
 	if err != nil {
-		return s, err
+		return opened{}, errors.Join(err, f.Close())
 	}
-	if !bytes.Equal(now, old) {
-		return s, ErrChanged
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return s, err
-	}
-	s = staged{name: name, old: old, perm: info.Mode().Perm()}
-	s.temp, err = writeBeside(name, new, s.perm)
-	return s, err
+	return opened{f, old, new}, nil
 }
 
-func writeBeside(name string, data []byte, perm fs.FileMode) (temp string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".interlock-*")
-	if err != nil {
-		return "", err
+// replace makes data the contents of the file.
+func replace(f file, data []byte) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(perm), f.Close())
-	if err != nil {
-		os.Remove(f.Name())
-		return "", err
+	if _, err := f.Write(data); err != nil {
+		return err
 	}
-	return f.Name(), nil
+	return f.Truncate(int64(len(data)))
 }
 
-// undo puts the old contents back.
-func undo(done []staged) error {
+// undo puts the old contents back, or else into a temporary file.
+func undo(done []opened) error {
 	var errs []error
-	for _, s := range done {
-		errs = append(errs, os.WriteFile(s.name, s.old, s.perm))
+	for _, t := range done {
+		if err := replace(t.file, t.old); err != nil {
+			errs = append(errs, fmt.Errorf("putting %s back: %w; %s", t.file.Name(), err, rescue(t.old)))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// rescue says where the contents of a file are now.
+func rescue(data []byte) string {
+	f, err := os.CreateTemp("", "interlock-rescued-*.go")
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return "its old contents could not be kept: " + err.Error()
+	}
+	return "its old contents are in " + f.Name()
 }

@@ -40,7 +40,18 @@ func TestApplyWritesAllAndKeepsModes(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(root, "a.go")); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode of a.go is now %v (%v)", info.Mode(), err)
 	}
-	noTemps(t, root)
+
+	// A file keeps all of its names.
+	if err := os.Link(filepath.Join(root, "a.go"), filepath.Join(root, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Apply(root, map[string][]byte{"a.go": patched["a.go"]}, map[string][]byte{"a.go": []byte("short")}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(root, "hard")); err != nil || string(got) != "short" {
+		t.Errorf("the other name has %q (%v)", got, err)
+	}
+	patched["a.go"] = []byte("short")
 
 	// A link stays a link.
 	err := Apply(root, map[string][]byte{"link.go": patched["a.go"]}, map[string][]byte{"link.go": []byte("package z\n")})
@@ -73,7 +84,6 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 			if got, _ := os.ReadFile(filepath.Join(root, "a.go")); string(got) != "package a\n" {
 				t.Errorf("a.go was written: %q", got)
 			}
-			noTemps(t, root)
 		})
 	}
 	if err := Apply(t.TempDir(), nil, map[string][]byte{"../x.go": nil}); err == nil {
@@ -81,10 +91,75 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func noTemps(t *testing.T, root string) {
-	t.Helper()
-	if left, _ := filepath.Glob(filepath.Join(root, ".interlock-*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+// broken is a file on a disk that is full once some bytes were written, and
+// stays full for good if stays is set.
+type broken struct {
+	file
+	room  int
+	stays bool
+}
+
+func (b *broken) Write(p []byte) (int, error) {
+	if len(p) > b.room {
+		n, err := b.file.Write(p[:b.room])
+		if !b.stays {
+			b.room = 1 << 20
+		}
+		return n, errors.Join(errors.New("disk full"), err)
+	}
+	return b.file.Write(p)
+}
+
+func TestApplyPutsBack(t *testing.T) {
+	real := openFile
+	defer func() { openFile = real }()
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, stays := range []bool{false, true} {
+		root := t.TempDir()
+		old := map[string][]byte{"a.go": []byte("package a\n"), "b.go": []byte("package b\n")}
+		for path, src := range old {
+			writeFile(t, filepath.Join(root, path), src)
+		}
+		openFile = func(name string) (file, error) {
+			f, err := real(name)
+			if filepath.Base(name) == "b.go" {
+				f = &broken{f, 5, stays}
+			}
+			return f, err
+		}
+		err := Apply(root, old, map[string][]byte{"a.go": []byte("package a // 1\n"), "b.go": []byte("package b // 2\n")})
+		if err == nil || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("Apply returned %v", err)
+			continue
+		}
+		if got, _ := os.ReadFile(filepath.Join(root, "a.go")); string(got) != "package a\n" {
+			t.Errorf("a.go holds %q", got)
+		}
+		if !stays {
+			if got, _ := os.ReadFile(filepath.Join(root, "b.go")); string(got) != "package b\n" {
+				t.Errorf("b.go holds %q", got)
+			}
+			continue
+		}
+		_, where, ok := strings.Cut(err.Error(), "its old contents are in ")
+		if got, _ := os.ReadFile(strings.TrimSpace(where)); !ok || string(got) != "package b\n" {
+			t.Errorf("no way back: %v", err)
+		}
+	}
+}
+
+func TestLineEnds(t *testing.T) {
+	for _, tt := range []struct{ old, new, want string }{
+		{"a\nb\n", "a\nx\nb\n", "a\nx\nb\n"},
+		{"a\r\nb\r\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n"},
+		{"a\r\nb\r\n", "x\na\n", "x\r\na\r\n"},
+		{"a\nb\r\nc\n", "a\nx\nb\ny\nc\nz\n", "a\nx\nb\r\ny\r\nc\nz\n"},
+		{"a\r\nb", "a\nx\nb", "a\r\nx\r\nb"},
+		{"a\r\nb", "a\nb\nx\n", "a\r\nb\r\nx\r\n"},
+	} {
+		if got := endLinesAs([]byte(tt.old), []byte(tt.new)); string(got) != tt.want {
+			t.Errorf("%q, now %q: %q, want %q", tt.old, tt.new, got, tt.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package patchgen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -128,7 +129,7 @@ func (u *unit) ownLine(n ast.Node) bool {
 }
 
 // files applies the edits: the new contents by path. Files that were
-// gofmt-ed stay so.
+// gofmt-ed stay so, and lines end as they did.
 func (es *edits) files() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for u, list := range es.by {
@@ -142,12 +143,40 @@ func (es *edits) files() (map[string][]byte, error) {
 		if bytes.Equal(src, u.src) {
 			continue
 		}
-		if src, err = tidy(u.src, src); err != nil {
+		if src, err = tidy(newlines(u.src), newlines(src)); err != nil {
 			return nil, fmt.Errorf("%s: %w", u.path, err)
 		}
-		out[u.path] = src
+		out[u.path] = endLinesAs(u.src, src)
 	}
 	return out, nil
+}
+
+// newlines ends every line with a newline alone.
+func newlines(src []byte) []byte { return bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")) }
+
+// endLinesAs ends the lines of src, which end with newlines, as old does: those
+// that old has as they end there, new ones as the line before.
+func endLinesAs(old, src []byte) []byte {
+	if !bytes.Contains(old, []byte("\r\n")) {
+		return src
+	}
+	were := splitLines(old)
+	end := func(line string) string { return line[len(strings.TrimRight(line, "\r\n")):] }
+	last := end(were[0])
+	var out []byte
+	for _, o := range compare(splitLines(newlines(old)), splitLines(src)) {
+		line := o.line
+		if o.kind != '+' {
+			line, were = were[0], were[1:]
+			last = cmp.Or(end(line), last)
+		} else if text, ended := strings.CutSuffix(line, "\n"); ended {
+			line = text + last
+		}
+		if o.kind != '-' {
+			out = append(out, line...)
+		}
+	}
+	return out
 }
 
 // tidy formats what has changed: the file if it was gofmt-ed, else each
