@@ -32,23 +32,28 @@ const exitTouched = 99
 
 // guard is the main function of the guard.
 func guard() {
-	os.Exit(guarded(os.Getenv(guardedBinary), os.Getenv("WORK"), os.Getenv(guardReport), os.Args[1:]))
+	args := os.Args[1:]
+	code, faults := guarded(os.Getenv(guardedBinary), os.Getenv("WORK"), args)
+	if len(faults) > 0 {
+		complain(os.Getenv(guardReport), fmt.Sprintf("guard: interlock %s:\n\t%s\n", strings.Join(args, " "), strings.Join(faults, "\n\t")))
+	}
+	os.Exit(code)
 }
 
-// guarded runs the binary and returns its exit code, or exitTouched if it has
-// changed what it may not change below work.
-func guarded(binary, work, report string, args []string) int {
-	cmd := exec.Command(binary, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+// guarded runs the binary and returns its exit code, or exitTouched and what is
+// wrong if it has changed what it may not change below work.
+func guarded(binary, work string, args []string) (code int, faults []string) {
 	before, err := readTree(work)
 	if err != nil {
-		return complain(report, args, err.Error())
+		return exitTouched, []string{err.Error()}
 	}
+	cmd := exec.Command(binary, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Ctrl-C is for the real one to obey.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
-		return complain(report, args, err.Error())
+		return exitTouched, []string{err.Error()}
 	}
 	go func() {
 		for s := range signals {
@@ -56,21 +61,20 @@ func guarded(binary, work, report string, args []string) int {
 		}
 	}()
 	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		return complain(report, args, err.Error())
+		return exitTouched, []string{err.Error()}
 	}
 	after, err := readTree(work)
 	if err != nil {
-		return complain(report, args, err.Error())
+		return exitTouched, []string{err.Error()}
 	}
-	if changes := outputsOf(args).refuse(differences(before, after), before, after); len(changes) > 0 {
-		return complain(report, args, changes...)
+	if faults := outputsOf(args).refuse(differences(before, after), before, after); len(faults) > 0 {
+		return exitTouched, faults
 	}
-	return cmd.ProcessState.ExitCode()
+	return cmd.ProcessState.ExitCode(), nil
 }
 
-// complain writes the changes to the report, where no script can pass them by.
-func complain(report string, args []string, changes ...string) int {
-	text := fmt.Sprintf("guard: interlock %s:\n\t%s\n", strings.Join(args, " "), strings.Join(changes, "\n\t"))
+// complain writes the text to the report too, where no script can pass it by.
+func complain(report, text string) {
 	fmt.Fprint(os.Stderr, text)
 	f, err := os.OpenFile(report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err == nil {
@@ -80,7 +84,6 @@ func complain(report string, args []string, changes ...string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "guard:", err)
 	}
-	return exitTouched
 }
 
 // entry is a file of a tree: its kind and permissions, and what it holds.
@@ -208,7 +211,7 @@ func TestGuard(t *testing.T) {
 	for _, tt := range []struct {
 		does, args, want string
 	}{
-		{does: "cat file", args: "check"},
+		{does: "cat file >/dev/null", args: "check"},
 		{does: "exit 3", args: "check"},
 		{does: "echo >>file", args: "fix", want: "file has changed"},
 		{does: "touch new", args: "test", want: "new is new"},
@@ -238,17 +241,17 @@ func TestGuard(t *testing.T) {
 			if err := os.Symlink("file", "link"); err != nil {
 				t.Skip(err)
 			}
-			binary, report := filepath.Join(bin, "interlock"), filepath.Join(bin, "report")
+			binary := filepath.Join(bin, "interlock")
 			if err := os.WriteFile(binary, []byte("#!/bin/sh\n"+tt.does+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			code := guarded(binary, work, report, strings.Fields(tt.args))
-			said, _ := os.ReadFile(report)
+			code, faults := guarded(binary, work, strings.Fields(tt.args))
+			said := strings.Join(faults, "\n")
 			if tt.want == "" {
-				if want := map[bool]int{true: 3}[tt.does == "exit 3"]; code != want || len(said) > 0 {
+				if want := map[bool]int{true: 3}[tt.does == "exit 3"]; code != want || said != "" {
 					t.Errorf("exit code %d, want %d: %s", code, want, said)
 				}
-			} else if code != exitTouched || !strings.Contains(string(said), tt.want) {
+			} else if code != exitTouched || !strings.Contains(said, tt.want) {
 				t.Errorf("exit code %d, %q; want %d and %q", code, said, exitTouched, tt.want)
 			}
 		})

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,12 @@ var refused = map[string]string{
 	"o":            "Interlock builds and runs the test binaries itself; leave it out",
 	"C":            "change to the folder before Interlock is started",
 	"exec":         "Interlock starts the test binaries itself; leave it out",
-	"n":            "Interlock runs the go command itself; leave it out",
+	"n":            "Interlock runs the go command itself, and shows nothing of it; leave it out",
+	"x":            "Interlock runs the go command itself, and shows nothing of it; leave it out",
+	"work":         "Interlock runs the go command itself, in a folder that it removes; leave it out",
+	"json":         "Interlock reads what the compiler says; leave it out",
+	"compiler":     "the monitor needs the gc compiler; leave it out",
+	"gccgoflags":   "the monitor needs the gc compiler; leave it out",
 }
 
 // flagName gives the name of a flag: "mod" of "-mod=vendor" and "--mod".
@@ -29,15 +35,39 @@ func flagName(flag string) string {
 	return name
 }
 
+// refusal returns why the flag cannot be combined with an instrumented build,
+// with the way out, or "".
+func refusal(flag string) string {
+	switch {
+	case !strings.HasPrefix(flag, "-"):
+		return "" // the value of the flag before it
+	case strings.TrimLeft(flag, "-") == "compiler=gc":
+		return ""
+	}
+	return refused[flagName(flag)]
+}
+
 // checkFlags refuses what cannot be combined. where names the origin for the
 // message.
 func checkFlags(where string, flags []string) error {
 	for _, f := range flags {
-		if !strings.HasPrefix(f, "-") {
-			continue // the value of the flag before it
-		}
-		if way, bad := refused[flagName(f)]; bad {
+		if way := refusal(f); way != "" {
 			return &ConfigError{fmt.Sprintf("%s holds %s", where, f), way}
+		}
+	}
+	return nil
+}
+
+// CheckFlags returns an error that says why one of the build flags of a request
+// cannot be obeyed, and what to do.
+func CheckFlags(flags []string) error {
+	for _, f := range flags {
+		way := refusal(f)
+		if writesGoMod(f) {
+			way = "Interlock leaves go.mod and go.sum as they are; bring them up to date with `go mod tidy`, and leave it out"
+		}
+		if way != "" {
+			return errors.New(way)
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ const flushName = "zz_interlock_test.go"
 // TestMain that has the monitor write its counters when the tests are over:
 // in tests of a few milliseconds, what they reached would go unsaid. Findings
 // do not need it. Packages that have a TestMain of their own are left as they
-// are, and so are those whose examples could print its frame; the generated
+// are, and so are those whose examples could print its frame, and those whose
+// files //go:embed puts into a program, lest it find one more; the generated
 // program does the same with and without one.
 func flushes(m *Module, rewritten map[string][]byte) map[string][]byte {
 	files := map[string][]byte{}
@@ -27,7 +28,7 @@ func flushes(m *Module, rewritten map[string][]byte) map[string][]byte {
 	for _, t := range m.Tests {
 		path := filepath.Join(t.Dir, flushName)
 		inside := slices.ContainsFunc(sortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
-		if _, err := os.Lstat(path); err == nil || !inside || t.None || m.holds(t, "TestMain", "interlockrt", "interlocktesting") {
+		if _, err := os.Lstat(path); err == nil || !inside || m.embeds(t.Dir) || t.None || m.holds(t, "TestMain", "interlockrt", "interlocktesting") {
 			continue
 		}
 		if stacks && m.hasExamples(t) {

@@ -25,7 +25,9 @@ type listed struct {
 	CgoFiles     []string
 	TestGoFiles  []string
 	XTestGoFiles []string
-	Module       *struct {
+	// What //go:embed puts into the package, and into its tests.
+	EmbedFiles, TestEmbedFiles, XTestEmbedFiles []string
+	Module                                      *struct {
 		Path string
 		Main bool
 		Dir  string
@@ -33,7 +35,7 @@ type listed struct {
 	Error *struct{ Err string }
 }
 
-const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Module,Error"
+const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error"
 
 // list gives the packages that patterns name and all that they, or their
 // tests too, depend on.

@@ -27,6 +27,9 @@ type Options struct {
 	Patterns   []string // as the go command takes them; none means "."
 	BuildFlags []string // build flags of the go command, such as -tags=x
 	Env        []string // environment; nil is that of this process
+	// Still keeps the go commands that look at the user's tree from writing to it.
+	// Test binaries are run without it.
+	Still *Still
 	// Deps name dependencies that are instrumented too, by patterns of module or
 	// import paths, such as golang.org/x/... .
 	Deps []string
@@ -42,6 +45,7 @@ type Options struct {
 // named packages' tests are built from.
 type Module struct {
 	Root      string // folder of the main module, or of the user's go.work
+	Work      string // the user's go.work, or "" where none is in force
 	Path      string // module path; several, with blanks between, for a go.work
 	GoVersion string // language version of the module that holds Root, or go line of the go.work
 	// Packages are to be enumerated and rewritten. Each file is in one of
@@ -66,6 +70,7 @@ type Module struct {
 	modCache string
 	deps     []dependency // to be instrumented too
 	vendored bool
+	embedded map[string]bool // Go files whose text is part of a program, by absolute path
 }
 
 // Test is one named package.
@@ -107,6 +112,7 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		return nil, err
 	}
 	m.vendored = sel.vendored
+	m.embedded = embedded(pkgs)
 	if !o.Programs {
 		m.Tests = sel.tests()
 	}
@@ -139,7 +145,10 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"."}
 	}
-	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Env}, userEnv: o.Env}
+	if o.Still == nil {
+		o.Still = new(Still)
+	}
+	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Still.Env(o.Env)}, userEnv: o.Env}
 	env, err := m.goTool.environment(ctx)
 	if err != nil {
 		return nil, err
@@ -160,10 +169,16 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if err := checkFlags("the request", o.BuildFlags); err != nil {
 		return nil, err
 	}
+	if o.Still.Work != "" {
+		env.GOWORK = o.Still.Work
+	}
 	if m.main, err = readMainModules(dir, env); err != nil {
 		return nil, err
 	}
 	m.Root, m.Path = m.main.root, m.main.title()
+	if m.main.work != nil {
+		m.Work = env.GOWORK
+	}
 	m.GoVersion = m.main.goVersion()
 	return m, nil
 }

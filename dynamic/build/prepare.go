@@ -40,14 +40,14 @@ func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan) (ws *Wo
 	if err != nil {
 		return nil, fmt.Errorf("reading the monitor's source: %w", err)
 	}
-	rewritten, err := rewrite(ctx, m, p)
+	rewritten, kept, err := rewrite(ctx, m, p)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(rewritten, flushes(m, rewritten))
 	ws, err = prepare(s, m, rewritten, monitor)
 	if err == nil {
-		ws.plan = p
+		ws.plan, ws.left = p, append(ws.left, kept...)
 	}
 	return ws, err
 }
@@ -55,12 +55,13 @@ func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan) (ws *Wo
 // Decide makes skips of the sites of p that the rewriter has to leave alone, as
 // [Prepare] does, and builds nothing.
 func Decide(ctx context.Context, m *Module, p *plan.Plan) error {
-	_, err := rewrite(ctx, m, p)
+	_, _, err := rewrite(ctx, m, p)
 	return err
 }
 
-// rewrite gives the rewritten files by the absolute paths of their originals.
-func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, error) {
+// rewrite returns the rewritten files by the absolute paths of their originals,
+// and those that are left alone because a program has their text.
+func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, []LeftAlone, error) {
 	sites := make(map[plan.Key]*plan.Site, len(p.Sites))
 	for i := range p.Sites {
 		sites[p.Sites[i].Key()] = &p.Sites[i]
@@ -69,11 +70,11 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, e
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: monitorPath, Plan: p})
 		if err != nil {
-			return nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
+			return nil, nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
 		}
 		for _, f := range res.Files {
 			rewritten[f.Name] = f.Content
@@ -91,7 +92,7 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, e
 			s.Left = instrument.EntryLeft
 		}
 	}
-	return rewritten, nil
+	return rewritten, m.keepEmbedded(p, rewritten), nil
 }
 
 func skip(s *plan.Site, why plan.Reason) {
@@ -100,14 +101,14 @@ func skip(s *plan.Site, why plan.Reason) {
 	}
 }
 
-// skipFile takes the sites of a file out of the plan.
-func (ws *Workspace) skipFile(file string) {
-	if ws.plan == nil {
+// skipFile takes the sites of a file out of the plan, if there is one.
+func skipFile(p *plan.Plan, file string, why plan.Reason) {
+	if p == nil {
 		return
 	}
-	for i := range ws.plan.Sites {
-		if s := &ws.plan.Sites[i]; s.File == file && s.Decision == plan.Monitor {
-			skip(s, NotCompiled)
+	for i := range p.Sites {
+		if s := &p.Sites[i]; s.File == file && s.Decision == plan.Monitor {
+			skip(s, why)
 		}
 	}
 }

@@ -62,6 +62,13 @@ func (s *scratch) close() error {
 	return os.RemoveAll(s.dir)
 }
 
+// IsTemp reports whether dir is a temporary folder of a process that may still
+// run, by its name and the lock in it.
+func IsTemp(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, cache.LockName))
+	return err == nil && scratchName.MatchString(filepath.Base(dir))
+}
+
 // removeLeftovers removes the folders under tmp whose process is gone. What
 // cannot be removed, another user's for one, is left.
 func removeLeftovers(tmp string) {

@@ -215,7 +215,7 @@ func (ws *Workspace) leave(rewritten, why string) {
 	delete(ws.sources, rewritten)
 	delete(ws.overlay, original)
 	ws.left = append(ws.left, LeftAlone{ws.Module.Rel(original), why})
-	ws.skipFile(ws.Module.Rel(original))
+	skipFile(ws.plan, ws.Module.Rel(original), NotCompiled)
 }
 
 // Rel gives a path as plans and findings have it: with slashes, relative to

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/instrument"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // pruning says what share of the accesses the static side leaves out, package
@@ -35,7 +36,7 @@ var counter []byte
 // that has counters for a monitor, and adds up by the plans' decisions.
 func newPruning(ctx context.Context, m *build.Module, p *plans, dir, tmp string) (*pruning, error) {
 	copied := filepath.Join(tmp, "counted")
-	if err := copyRewritten(m, p.every, dir, copied, m.Path+"/count"); err != nil {
+	if err := copyRewritten(ctx, m, p.every, dir, copied, m.Path+"/count"); err != nil {
 		return nil, err
 	}
 	if err := writeCounter(m, copied); err != nil {
@@ -64,8 +65,8 @@ func writeCounter(m *build.Module, copied string) error {
 
 // copyRewritten copies the programs, with the rewritten files, whose monitor has
 // the import path rt.
-func copyRewritten(m *build.Module, p *plan.Plan, dir, copied, rt string) error {
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+func copyRewritten(ctx context.Context, m *build.Module, p *plan.Plan, dir, copied, rt string) error {
+	if err := tree.Copy(ctx, copied, dir, nil); err != nil {
 		return err
 	}
 	sites := map[plan.Key]*plan.Site{}

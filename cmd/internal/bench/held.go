@@ -22,7 +22,7 @@ var held []byte
 func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tmp string) (*variant, error) {
 	const rt = "interlock.invalid/rt"
 	copied := filepath.Join(tmp, "held")
-	if err := copyRewritten(m, whole, dir, copied, rt); err != nil {
+	if err := copyRewritten(ctx, m, whole, dir, copied, rt); err != nil {
 		return nil, err
 	}
 	source, err := fs.Sub(dynamic.Source, "rt")

@@ -63,7 +63,8 @@ type call struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
 	*options
-	closers []io.Closer // when the command has ended
+	closers []io.Closer  // when the command has ended
+	kept    *build.Still // see still
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
@@ -129,6 +130,20 @@ func (c *call) close() {
 			c.tell(err.Error())
 		}
 	}
+}
+
+// still returns what keeps the go commands of this call from writing into the
+// user's tree; while patches are tried, it is that of the copy.
+func (c *call) still() (*build.Still, error) {
+	if c.kept != nil {
+		return c.kept, nil
+	}
+	still, err := build.KeepStill(c.ctx, ".", os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	c.kept, c.closers = still, append(c.closers, still)
+	return still, nil
 }
 
 // usage says in one line what is wrong with the command line.

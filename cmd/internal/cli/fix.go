@@ -21,7 +21,9 @@ the module's root, or in the folder of go.work if one is in force:
     interlock fix ./... | git apply
 
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
-files; patches are tried on a copy of the module in a temporary folder.
+files, all of the patches or none, through links where a file is one; permissions and line ends stay.
+Patches are tried on a copy of the module in a temporary folder: what tests write there is lost. The
+runs before that are made where go test makes them, in the folder of the package.
 
 The exit code is 1 while findings are left in your files: all that were reported, or with -w those
 without a patch.`,
@@ -45,7 +47,11 @@ func runFix(c *call) int {
 	if err := c.checkCampaign(); err != nil {
 		return c.usage("%v", err)
 	}
-	flags, err := splitTestFlags(c.testFlags)
+	still, err := c.still()
+	if err != nil {
+		return c.failed(err)
+	}
+	flags, err := splitTestFlags(still.Flags, c.testFlags)
 	if err != nil {
 		return c.usage("%v", err)
 	}

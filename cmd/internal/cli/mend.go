@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +14,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/patchgen"
 )
 
@@ -33,7 +37,7 @@ func (c *call) mend(p *progress, m *monitored, flags testFlags, r *report.Report
 		return nil, c.ctx.Err()
 	}
 	p.say("copying the module")
-	t, err := copyTree(c.ctx, m.plan.module.Root)
+	t, err := c.enterCopy(m.plan.module)
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +55,29 @@ func (c *call) mend(p *progress, m *monitored, flags testFlags, r *report.Report
 		}
 	}
 	return d, nil
+}
+
+// enterCopy copies the user's tree. From here on the go commands of the call run
+// in the copy, and name packages by what they are, not by where the user stands.
+func (c *call) enterCopy(m *build.Module) (*copied, error) {
+	t, err := copyTree(c.ctx, m.Root, m.Work)
+	if err != nil {
+		return nil, err
+	}
+	still, err := build.KeepStillIn(c.ctx, t.root, t.work, os.Environ())
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	original := c.kept
+	c.kept = still
+	if err := original.Close(); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	c.packages = nil
+	for _, p := range m.Tests {
+		c.packages = append(c.packages, p.Package)
+	}
+	return t, nil
 }
 
 // groups puts findings on one variable together, in the order of the findings.
@@ -76,6 +103,9 @@ func (d *mender) group(group []*finding.Finding) error {
 		}
 	}
 	moved, err := d.follow(known)
+	if err == nil {
+		err = inside(known)
+	}
 	if err != nil {
 		share(group, &finding.Fix{Withheld: err.Error()})
 		return nil
@@ -102,6 +132,19 @@ func (d *mender) group(group []*finding.Finding) error {
 	return nil
 }
 
+// inside returns an error that names a file outside of the tree, if an access of
+// the findings is there: the copy has none of it.
+func inside(findings []*finding.Finding) error {
+	for _, f := range findings {
+		for _, a := range f.Accesses {
+			if !filepath.IsLocal(filepath.FromSlash(a.Position.File)) {
+				return fmt.Errorf("%s lies outside of the folder of go.work, which patches are tried on a copy of: run interlock fix in its own module, with GOWORK=off", a.Position.File)
+			}
+		}
+	}
+	return nil
+}
+
 // share gives all findings of a group the same fix.
 func share(group []*finding.Finding, fix *finding.Fix) {
 	for _, f := range group {
@@ -113,7 +156,8 @@ func share(group []*finding.Finding, fix *finding.Fix) {
 func (d *mender) load() (*patchgen.Module, error) {
 	d.trial.p.say("reading the module for a patch")
 	loaded, err := packages.Load(&packages.Config{
-		Mode: patchgen.LoadMode, Context: d.trial.c.ctx, Dir: d.trial.dir, Tests: true, BuildFlags: d.trial.buildFlags(),
+		Mode: patchgen.LoadMode, Context: d.trial.c.ctx, Dir: d.trial.dir, Env: d.trial.c.kept.Env(os.Environ()),
+		Tests: true, BuildFlags: d.trial.buildFlags(),
 	}, d.pattern...)
 	if err != nil {
 		return nil, fmt.Errorf("loading the packages: %w", err)

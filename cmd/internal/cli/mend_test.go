@@ -79,32 +79,39 @@ func TestCopyTree(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "m")
 	put(t, root, map[string]string{
-		"go.mod":        "module m\n\nreplace (\n\tin => ./sub\n\tout => ../out\n\tpinned => other v1.0.0\n)\n",
-		"go.work":       "go 1.21\n\nuse (\n\t.\n\t./sub\n\t../out\n)\n",
-		"sub/go.mod":    "module sub\n\nreplace m => ../\n",
-		"m.go":          "package m\n",
-		"broken/go.mod": "modul e\n",
-		".git/HEAD":     "ref\n",
-		"in -> m.go":    "", "out -> ../out/x": "",
+		"go.mod":             "module m\n\nreplace (\n\tin => ./sub\n\tout => ../out\n\tabs => ROOT/sub\n\tpinned => other v1.0.0\n)\n",
+		"go.work":            "go 1.21\n\nuse (\n\t.\n\t./sub\n\t../out\n\tROOT/other\n)\n",
+		"sub/go.mod":         "module sub\n\nreplace m => ../\n",
+		"vendor/modules.txt": "# out v0.0.0 => ../out\n## explicit\nout\n# in v0.0.0 => ./sub\n# pinned => other v1.0.0\n# out => ../out\n",
+		"m.go":               "package m\n",
+		"broken/go.mod":      "modul e\n",
+		"other/x":            "",
+		"out -> ../out/x":    "",
 	})
-	put(t, dir, map[string]string{"out/x": "outside"})
-	if err := os.Chmod(filepath.Join(root, "m.go"), 0o444); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"go.mod", "go.work"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, name), []byte(strings.ReplaceAll(string(data), "ROOT", root)), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	c, err := copyTree(t.Context(), root)
+	put(t, dir, map[string]string{"out/x": "outside", "link -> m": ""})
+	c, err := copyTree(t.Context(), filepath.Join(dir, "link"), filepath.Join(dir, "link", "go.work"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.close()
 	out := filepath.Join(dir, "out")
 	for name, want := range map[string][]string{
-		"go.mod":        {"in => ./sub", "out => " + out, "pinned => other v1.0.0"},
-		"go.work":       {"./sub", out},
-		"sub/go.mod":    {"m => ../\n"},
-		"broken/go.mod": {"modul e\n"},
-		"m.go":          {"package m\n"},
-		"in":            {"package m\n"},
-		"out":           {"outside"},
+		"go.mod":             {"in => ./sub", "out => " + out, "abs => " + c.path("sub"), "pinned => other v1.0.0"},
+		"go.work":            {"./sub", out, c.path("other")},
+		"vendor/modules.txt": {"# out v0.0.0 => " + out + "\n", "in v0.0.0 => ./sub\n", "pinned => other v1.0.0\n", "# out => " + out + "\n"},
+		"sub/go.mod":         {"m => ../\n"},
+		"broken/go.mod":      {"modul e\n"},
+		"m.go":               {"package m\n"},
+		"out":                {"outside"},
 	} {
 		data, err := os.ReadFile(c.path(name))
 		if err != nil {
@@ -115,9 +122,6 @@ func TestCopyTree(t *testing.T) {
 				t.Errorf("%s: no %q in %q", name, w, data)
 			}
 		}
-	}
-	if _, err := os.Stat(c.path(".git")); !os.IsNotExist(err) {
-		t.Errorf(".git was copied (%v)", err)
 	}
 	if got := c.at(filepath.Join(root, "sub")); got != c.path("sub") {
 		t.Errorf("at: %s", got)
@@ -144,7 +148,7 @@ func TestCopyTree(t *testing.T) {
 		t.Error("a file that is not there was patched")
 	}
 	c.close()
-	if _, err := os.Stat(c.dir); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Dir(c.root)); !os.IsNotExist(err) {
 		t.Errorf("left behind: %v", err)
 	}
 }

@@ -31,11 +31,15 @@ type static struct {
 // vet runs the static checks on the packages, as seen from dir.
 func (c *call) vet(p *progress, dir string, buildFlags []string) (*static, error) {
 	defer p.working("checking the packages")()
-	o := driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Invariants: c.wants(fromInvariants)}
+	still, err := c.still()
+	if err != nil {
+		return nil, err
+	}
+	o := driver.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Invariants: c.wants(fromInvariants), Env: still.Vars, Work: still.Work}
 	o.Progress = func(done, total int) { p.at(done, total, "packages checked") }
 	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
 		defer remove()
-		o.Env = append(o.Env, "GOTMPDIR="+tmp)
+		o.Env = append(slices.Clip(o.Env), "GOTMPDIR="+tmp)
 	}
 	res, err := driver.Vet(c.ctx, o)
 	if err != nil {
@@ -90,7 +94,11 @@ func (c *call) makePlan(p *progress, dir string, buildFlags []string) (*planned,
 // the static side. Nobody has reviewed the sections of its plan.
 func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*planned, error) {
 	loaded := p.working("loading the packages")
-	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Deps: c.deps, NoTests: !c.runsTests})
+	still, err := c.still()
+	if err != nil {
+		return nil, err
+	}
+	m, err := build.Load(c.ctx, build.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Still: still, Deps: c.deps, NoTests: !c.runsTests})
 	loaded()
 	if err != nil {
 		return nil, err

@@ -92,7 +92,11 @@ func runTest(c *call) int {
 	if err := c.checkCampaign(); err != nil {
 		return c.usage("%v", err)
 	}
-	flags, err := splitTestFlags(c.testFlags)
+	still, err := c.still()
+	if err != nil {
+		return c.failed(err)
+	}
+	flags, err := splitTestFlags(still.Flags, c.testFlags)
 	if err != nil {
 		return c.usage("%v", err)
 	}
@@ -119,8 +123,13 @@ func runTest(c *call) int {
 // cover has go test measure coverage. Tests that fail there fail in the
 // campaign too, which tells.
 func (c *call) cover(flags testFlags) error {
+	still, err := c.still()
+	if err != nil {
+		return err
+	}
 	args := slices.Concat([]string{"test"}, c.buildFlags(), flags.cover, c.packages, flags.goTest())
 	cmd := exec.CommandContext(c.ctx, "go", args...)
+	cmd.Env = still.Env(os.Environ())
 	cmd.Stdout, cmd.Stderr = c.testOutput(), c.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var exit *exec.ExitError

@@ -1,52 +1,101 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/build"
 )
 
-// testBinaryFlags are the flags of go test that its binaries take as -test.X;
-// true for those that take a value.
-var testBinaryFlags = map[string]bool{
-	"bench": true, "benchmem": false, "benchtime": true, "blockprofile": true, "blockprofilerate": true,
-	"count": true, "cpu": true, "cpuprofile": true, "failfast": false, "fullpath": false, "fuzz": true,
-	"list": true, "memprofile": true, "memprofilerate": true, "mutexprofile": true, "mutexprofilefraction": true,
-	"outputdir": true, "parallel": true, "run": true, "short": false, "shuffle": true, "skip": true,
-	"timeout": true, "trace": true, "v": false,
+// goTestFlag is a flag of go test, and what becomes of it after --.
+type goTestFlag struct {
+	value bool // it takes one
+	fate  fate
+	next  string // of a refused one: why, and the next step
 }
 
-// goBuildFlags are the flags that go to the go command; true for those that
-// take a value.
-var goBuildFlags = map[string]bool{
-	"a": false, "asan": false, "asmflags": true, "buildmode": true, "buildvcs": false, "c": false, "C": true,
-	"compiler": true, "exec": true,
-	"gccgoflags": true, "gcflags": true, "installsuffix": true, "ldflags": true, "linkshared": false, "mod": true,
-	"modcacherw": false, "modfile": true, "msan": false, "n": false, "o": true, "overlay": true, "p": true,
-	"pgo": true, "pkgdir": true, "race": false, "tags": true, "toolexec": true, "trimpath": false, "work": false,
-	"x": false,
+type fate int
+
+const (
+	toBinary fate = iota // the test binaries take it as -test.X
+	toBuild              // the go command builds with it, unless package build refuses it
+	toCover              // for the run that measures coverage
+	toTimeout
+	toVet // of which only "off" is true here
+	isRefused
+)
+
+const (
+	fuzzing   = "fuzzing looks for inputs, and writes those that fail into the package: fuzz with go test, and run the seeds under the monitor with -run instead"
+	profiling = "the profile of a monitored run shows the monitor: profile with go test, and leave it out here"
+	listing   = "it runs no test: list with go test, and leave it out here"
+	vetting   = "rewritten files are not for vet to judge, so only -vet=off is taken: run go vet"
+	asJSON    = "the tests' output is that of plain go test: use -format jsonl before -- for findings, and go test for test events"
+	artifacts = "many runs would write the same files: make one with go test, and leave it out here"
+)
+
+// goTestFlags are all that `go help build`, `go help test` and `go help
+// testflag` name: none is dropped without a word.
+var goTestFlags = map[string]goTestFlag{
+	"bench": {value: true}, "benchmem": {}, "benchtime": {value: true}, "count": {value: true}, "cpu": {value: true},
+	"failfast": {}, "fullpath": {}, "parallel": {value: true}, "run": {value: true}, "short": {}, "shuffle": {value: true},
+	"skip": {value: true}, "v": {},
+
+	"timeout": {value: true, fate: toTimeout},
+	"vet":     {value: true, fate: toVet, next: vetting},
+
+	"cover": {fate: toCover}, "covermode": {value: true, fate: toCover}, "coverpkg": {value: true, fate: toCover},
+	"coverprofile": {value: true, fate: toCover},
+
+	"fuzz": {true, isRefused, fuzzing}, "fuzztime": {true, isRefused, fuzzing}, "fuzzminimizetime": {true, isRefused, fuzzing},
+	"list": {true, isRefused, listing}, "json": {false, isRefused, asJSON},
+	"artifacts": {false, isRefused, artifacts}, "outputdir": {true, isRefused, artifacts},
+	"blockprofile": {true, isRefused, profiling}, "blockprofilerate": {true, isRefused, profiling},
+	"cpuprofile": {true, isRefused, profiling}, "memprofile": {true, isRefused, profiling},
+	"memprofilerate": {true, isRefused, profiling}, "mutexprofile": {true, isRefused, profiling},
+	"mutexprofilefraction": {true, isRefused, profiling}, "trace": {true, isRefused, profiling},
+
+	"a": {fate: toBuild}, "asan": {fate: toBuild}, "asmflags": {value: true, fate: toBuild},
+	"buildmode": {value: true, fate: toBuild}, "buildvcs": {fate: toBuild}, "c": {fate: toBuild}, "C": {value: true, fate: toBuild},
+	"compiler": {value: true, fate: toBuild}, "exec": {value: true, fate: toBuild}, "gccgoflags": {value: true, fate: toBuild},
+	"gcflags": {value: true, fate: toBuild}, "installsuffix": {value: true, fate: toBuild}, "ldflags": {value: true, fate: toBuild},
+	"linkshared": {fate: toBuild}, "mod": {value: true, fate: toBuild}, "modcacherw": {fate: toBuild},
+	"modfile": {value: true, fate: toBuild}, "msan": {fate: toBuild}, "n": {fate: toBuild}, "o": {value: true, fate: toBuild},
+	"overlay": {value: true, fate: toBuild}, "p": {value: true, fate: toBuild}, "pgo": {value: true, fate: toBuild},
+	"pkgdir": {value: true, fate: toBuild}, "race": {fate: toBuild}, "tags": {value: true, fate: toBuild},
+	"toolexec": {value: true, fate: toBuild}, "trimpath": {fate: toBuild}, "work": {fate: toBuild}, "x": {fate: toBuild},
 }
-
-// coverFlags ask for coverage; true for those that take a value.
-var coverFlags = map[string]bool{"cover": false, "covermode": true, "coverpkg": true, "coverprofile": true}
-
-// ignoredTestFlags mean something to go test alone.
-var ignoredTestFlags = map[string]bool{"vet": true, "json": false}
 
 // testFlags are the go test flags after --, sorted by who takes them.
 type testFlags struct {
 	build   []string      // for the go command
 	binary  []string      // for the test binaries
 	cover   []string      // for a run of its own
+	noVet   bool          // go test is not to vet either
 	timeout time.Duration // as campaign.Config.Timeout
 	verbose bool
 }
 
-// splitTestFlags sorts go test flags as the go command does: what it does not
-// know goes to the test binaries, and so does everything after -args.
-func splitTestFlags(args []string) (testFlags, error) {
+// splitTestFlags sorts the words of GOFLAGS that are for tests, which the go
+// command does not pass on to binaries that it only builds, and the go test
+// flags after --, as the go command does: what it does not know goes to the test
+// binaries, and so does everything after -args. The error says what to do about
+// a flag that cannot be obeyed.
+func splitTestFlags(goFlags, args []string) (testFlags, error) {
 	var t testFlags
+	for _, word := range goFlags {
+		name, value, given := cutFlag(word)
+		flag, known := goTestFlags[name]
+		if !known || flag.fate == toBuild || flag.fate == toCover {
+			continue // the go command reads it, or package build refuses it
+		}
+		if err := t.take(flag, name, value, given); err != nil {
+			return t, fmt.Errorf("GOFLAGS holds %s: %w", word, err)
+		}
+	}
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -57,9 +106,8 @@ func splitTestFlags(args []string) (testFlags, error) {
 		if !strings.HasPrefix(word, "-") || word == "-" {
 			return t, fmt.Errorf("%q after --: packages stand before it, and arguments of the tests after -args", word)
 		}
-		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
-		name = strings.TrimPrefix(name, "test.")
-		wants, known := lookupFlag(name)
+		name, value, given := cutFlag(word)
+		flag, known := goTestFlags[name]
 		if !known { // a flag of the tests' own, perhaps with a value
 			t.binary = append(t.binary, word)
 			for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -67,53 +115,55 @@ func splitTestFlags(args []string) (testFlags, error) {
 			}
 			continue
 		}
-		if wants && !given {
+		if flag.value && !given {
 			if len(args) == 0 {
 				return t, fmt.Errorf("flag -%s after -- needs a value", name)
 			}
 			value, args, given = args[0], args[1:], true
 		}
-		if err := t.take(name, value, given); err != nil {
-			return t, err
+		if err := t.take(flag, name, value, given); err != nil {
+			return t, fmt.Errorf("-%s after --: %w", name, err)
 		}
 	}
 	return t, nil
 }
 
-// lookupFlag reports whether the flag takes a value, and whether go test
-// knows it.
-func lookupFlag(name string) (wants, known bool) {
-	for _, table := range []map[string]bool{testBinaryFlags, goBuildFlags, coverFlags, ignoredTestFlags} {
-		if wants, known = table[name]; known {
-			return wants, true
-		}
-	}
-	return false, false
+// cutFlag takes a flag apart: "run", "X" and true for -test.run=X.
+func cutFlag(word string) (name, value string, given bool) {
+	name, value, given = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
+	return strings.TrimPrefix(name, "test."), value, given
 }
 
-func (t *testFlags) take(name, value string, given bool) error {
+func (t *testFlags) take(f goTestFlag, name, value string, given bool) error {
 	flag := name
 	if given {
 		flag += "=" + value
 	}
-	_, binary := testBinaryFlags[name]
-	_, build := goBuildFlags[name]
-	_, cover := coverFlags[name]
-	switch {
-	case name == "timeout":
+	switch f.fate {
+	case isRefused:
+		return errors.New(f.next)
+	case toVet:
+		if value != "off" {
+			return errors.New(f.next)
+		}
+		t.noVet = true
+	case toTimeout:
 		d, err := time.ParseDuration(value)
 		if err != nil {
-			return fmt.Errorf("-timeout %s after --: want a duration such as 90s", value)
+			return fmt.Errorf("%q: want a duration such as 90s", value)
 		}
 		if t.timeout = d; d == 0 { // 0 is no limit to go test
 			t.timeout = -1
 		}
-	case binary:
+	case toBinary:
 		t.verbose = t.verbose || name == "v" && value != "false"
 		t.binary = append(t.binary, "-test."+flag)
-	case cover:
+	case toCover:
 		t.cover = append(t.cover, "-"+flag)
-	case build:
+	case toBuild:
+		if err := build.CheckFlags([]string{"-" + flag}); err != nil {
+			return err
+		}
 		t.build = append(t.build, "-"+flag)
 	}
 	return nil
@@ -122,6 +172,9 @@ func (t *testFlags) take(name, value string, given bool) error {
 // goTest gives all of the flags but those for coverage as go test takes them.
 func (t *testFlags) goTest() []string {
 	flags := slices.Clone(t.build)
+	if t.noVet {
+		flags = append(flags, "-vet=off")
+	}
 	for _, f := range t.binary {
 		flags = append(flags, strings.Replace(f, "-test.", "-", 1))
 	}

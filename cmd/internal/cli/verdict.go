@@ -133,6 +133,10 @@ func (c *call) compiler(output string) {
 		return
 	}
 	fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
+	if strings.Contains(output, "-mod=readonly") || strings.Contains(output, "missing go.sum entry") {
+		c.tell("go.mod and go.sum are left as they are, whatever -mod says: bring them up to date first, with `go mod tidy`")
+		return
+	}
 	c.tell("the packages do not compile: mend that first")
 }
 

@@ -21,7 +21,7 @@ import (
 type trial struct {
 	c      *call
 	p      *progress
-	tree   *tree
+	tree   *copied
 	dir    string // of the copy, where the user stands in the original
 	flags  testFlags
 	before *campaign.Result   // what the runs of the original showed
@@ -49,7 +49,7 @@ func (t *trial) checks() patchgen.Checks {
 func (t *trial) goCommand(args ...string) error {
 	cmd := exec.CommandContext(t.c.ctx, "go", args...)
 	cmd.Dir = t.dir
-	cmd.Env = append(os.Environ(), "PWD="+t.dir)
+	cmd.Env = append(t.c.kept.Env(os.Environ()), "PWD="+t.dir)
 	// Interrupted, the go command ends the tests that it runs; killed, it
 	// would leave them running.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

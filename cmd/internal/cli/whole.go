@@ -23,11 +23,15 @@ func wholeFlag(fs *flag.FlagSet, o *options, what string) {
 // programs it judges them in main functions as well, and in whatever may
 // import the packages.
 func (c *call) lookAtAll(p *progress, dir, root string, buildFlags []string, programs bool) ([]pointsto.Site, error) {
+	still, err := c.still()
+	if err != nil {
+		return nil, err
+	}
 	loaded := p.working("loading the whole program")
-	o := load.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Root: root, Tests: true, Programs: programs}
+	o := load.Options{Dir: dir, Patterns: c.packages, BuildFlags: buildFlags, Env: still.Env(os.Environ()), Root: root, Tests: true, Programs: programs}
 	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
 		defer remove()
-		o.Env = append(os.Environ(), "GOTMPDIR="+tmp)
+		o.Env = append(o.Env, "GOTMPDIR="+tmp)
 	}
 	prog, err := load.Load(c.ctx, o)
 	loaded()

@@ -31,6 +31,7 @@ type Options struct {
 	// Progress, if set, is called as packages are done, from one goroutine.
 	Progress func(done, total int)
 	Env      []string // added to the environment of this process, such as a GOTMPDIR that the caller removes
+	Work     string   // the user's go.work, where GOWORK names a copy of it; empty: what the go command says
 }
 
 // Result is what the passes found in all packages together. Files are slash

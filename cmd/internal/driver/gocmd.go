@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,7 +133,7 @@ func (l *packageList) rebase(ctx context.Context, o *Options) error {
 		return &UsageError{"the go command is " + goVersion, "use Go " + strings.TrimPrefix(oldestGo, "go") + " or later"}
 	}
 	l.replays = !version.IsValid(goVersion) || version.Compare(goVersion, "go1.26") >= 0
-	if work = strings.TrimSpace(work); work != "" && work != "off" {
+	if work = cmp.Or(o.Work, strings.TrimSpace(work)); work != "" && work != "off" {
 		l.root, l.work = filepath.Dir(work), true
 	}
 	return nil

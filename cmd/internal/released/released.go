@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // Fetch downloads a module with the go command, and puts a copy that can be
@@ -22,7 +24,7 @@ func Fetch(ctx context.Context, path, version, dir string) error {
 	if err != nil {
 		return fmt.Errorf("fetching %s %s: %w", path, version, err)
 	}
-	return Copy(got, dir)
+	return tree.Copy(ctx, dir, got, nil)
 }
 
 // download returns the folder of a module in the go command's cache. The go
@@ -41,10 +43,6 @@ func download(ctx context.Context, module string) (dir string, err error) {
 	}
 	return got.Dir, err
 }
-
-// Copy copies a tree into dir, which must not exist. The files of the module
-// cache are read-only; the copies can be written to.
-func Copy(from, dir string) error { return os.CopyFS(dir, os.DirFS(from)) }
 
 // Lines counts those of the Go files below dir, with tests or without.
 func Lines(dir string, tests bool) (n int, err error) {

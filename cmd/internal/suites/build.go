@@ -10,9 +10,9 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/cmd/internal/released"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // both are the test binaries of a module, built each way.
@@ -56,7 +56,7 @@ func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
 func warm(ctx context.Context, m module, dir, tmp string) error {
 	second := filepath.Join(tmp, "second")
 	defer os.RemoveAll(second)
-	if err := released.Copy(dir, second); err != nil {
+	if err := tree.Copy(ctx, second, dir, nil); err != nil {
 		return err
 	}
 	_, err := goCommand(ctx, second, append([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, m.packages...)...)
