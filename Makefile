@@ -43,7 +43,7 @@ toolchains: ## find, prove and mend the same race with the go commands 1.21 to 1
 noise: build ## count the static findings on nats-server and sixteen further well-kept modules
 	testdata/noise.sh bin/interlock
 
-cost: build ## measure what the static checks cost on nats-server, beside two other tools, and keep the table in docs/cost.md
+cost: build ## measure what the static checks cost on nats-server, beside two other tools, and on large modules, and keep the tables in docs/cost.md
 	$(GO) run ./cmd/internal/cost -o docs/cost.md
 
 bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
