@@ -70,7 +70,9 @@ type Access struct {
 	// caller runs for an object which it made. Later calls write no more.
 	First bool
 
-	load ssa.Instruction // that gave the map, for map accesses
+	load  ssa.Instruction // that gave the map, for map accesses
+	place []string        // see location
+	root  string          // see rootType
 }
 
 // List is the accesses of a package by function and then by instruction. It
@@ -125,6 +127,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Instr, a.Fn, a.Locks = instr, fn, s
 		a.Obj = object(a.Addr)
 		a.Path = accesspath.Of(a.Addr)
+		a.place, a.root = location(a.Addr), rootType(a.Path)
 		a.Owner = c.owner.Of(a.Addr, instr)
 		a.Private = c.owner.Proven().Of(a.Addr, instr) == ownership.Fresh
 		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)

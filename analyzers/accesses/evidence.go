@@ -19,7 +19,7 @@ func (l *List) Evidence(a *Access) *join.Access {
 		Access: finding.Access{Package: l.Prog.Pkg.Pkg.Path(), Function: l.Prog.FuncName(a.Fn), Mode: a.Mode},
 		Map:    a.Map,
 		Update: a.Update,
-		Place:  location(a.Addr),
+		Place:  a.place,
 		May:    a.Locks.MayHoldClasses(),
 
 		Unknown: a.Locks.Unknown,

@@ -175,14 +175,18 @@ func fieldPackage(t types.Type) *types.Package {
 // type, so that they may well mean the same one.
 func Alike(a, b *Access) bool {
 	return a.Path.Fields == b.Path.Fields && a.Path.Root != nil && b.Path.Root != nil &&
-		rootType(a) == rootType(b)
+		a.root == b.root
 }
 
-func rootType(a *Access) string {
-	if g, ok := a.Path.Global(); ok {
+// rootType names the type of the object that a path starts from.
+func rootType(p accesspath.Path) string {
+	if g, ok := p.Global(); ok {
 		return g.String()
 	}
-	return strings.TrimPrefix(a.Path.Root.Type().String(), "*")
+	if p.Root == nil {
+		return ""
+	}
+	return strings.TrimPrefix(p.Root.Type().String(), "*")
 }
 
 // MaySame reports whether a and b may be accesses to one location: not if
@@ -192,7 +196,7 @@ func MaySame(a, b *Access) bool {
 	if a.Name != b.Name || a.Map != b.Map {
 		return false
 	}
-	x, y := location(a.Addr), location(b.Addr)
+	x, y := a.place, b.place
 	if len(x) == len(y) {
 		return slices.Equal(x, y)
 	}

@@ -88,9 +88,9 @@ func (c *checker) adds(start callers.Site, key syncops.Key) (late *syncops.Op, e
 		case o.Mode != finding.Add:
 		case o.Fn != start.Caller:
 			early = true // somewhere else, perhaps before
-		case syncops.Reaches(o.Instr, start.Instr):
+		case c.list.Reaches(o.Instr, start.Instr):
 			early = true
-		case late == nil && syncops.Reaches(start.Instr, o.Instr):
+		case late == nil && c.list.Reaches(start.Instr, o.Instr):
 			late = o
 		}
 	}

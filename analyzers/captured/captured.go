@@ -125,28 +125,39 @@ func calledIn(mk *ssa.MakeClosure, in map[ssa.Instruction]bool) bool {
 // unordered lists the instructions of a goroutine's function at which it
 // holds no lock and has not waited for anything since it was started.
 func (c *checker) unordered(fn *ssa.Function) map[ssa.Instruction]bool {
-	set := map[ssa.Instruction]bool{}
+	set, waits := map[ssa.Instruction]bool{}, waitsIn(fn)
 	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
-		if len(s.Held()) == 0 && !waitedBefore(instr) {
+		if len(s.Held()) == 0 && !c.waitedBefore(waits, instr) {
 			set[instr] = true
 		}
 	})
 	return set
 }
 
-// waitedBefore reports whether a wait comes before at on every way there.
-func waitedBefore(at ssa.Instruction) bool {
-	for b := at.Block(); b != nil; b = b.Idom() {
+// waitedBefore reports whether one of the waits comes before at on every way
+// there.
+func (c *checker) waitedBefore(waits []ssa.Instruction, at ssa.Instruction) bool {
+	c.work.Spend(len(waits))
+	flow := c.list.Prog.Flow(at.Parent())
+	return slices.ContainsFunc(waits, func(w ssa.Instruction) bool {
+		if w.Block() == at.Block() {
+			return flow.Index(w) < flow.Index(at)
+		}
+		return w.Block().Dominates(at.Block())
+	})
+}
+
+// waitsIn lists the instructions of fn that surely wait.
+func waitsIn(fn *ssa.Function) []ssa.Instruction {
+	var waits []ssa.Instruction
+	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			if instr == at {
-				break
-			}
 			if surelyWaits(instr) {
-				return true
+				waits = append(waits, instr)
 			}
 		}
 	}
-	return false
+	return waits
 }
 
 // conflict gives an access of the starter, after the start and before it may

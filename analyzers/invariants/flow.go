@@ -63,10 +63,50 @@ func (e *event) alike(u *event) bool {
 	return p == q
 }
 
+// variable is what events are about that may be alike, and of map accesses the
+// key: a constant, variesKey for others, or anyKey for all together.
+type variable struct {
+	path  accesspath.Path
+	name  accesspath.Name
+	inMap bool
+	key   string
+}
+
+const (
+	anyKey    = ""
+	variesKey = "?"
+)
+
+func (e *event) variable() variable {
+	v := variable{e.path, e.a.Name, e.a.Map, variesKey}
+	if c, ok := e.a.Index.(*ssa.Const); ok && e.call == nil && c.Value != nil {
+		v.key = c.Value.ExactString()
+	}
+	return v
+}
+
+// alone reports whether no event that control comes to after e can be alike:
+// there is no other, and e is in no loop.
+func (b *body) alone(e *event) bool {
+	v := e.variable()
+	alike := 0
+	if v.key == variesKey {
+		v.key = anyKey
+		alike = b.count[v]
+	} else {
+		alike = b.count[v]
+		v.key = variesKey
+		alike += b.count[v]
+	}
+	return alike == 1 && !b.flow.Follows(e.at.Block(), e.at.Block())
+}
+
 // body is the events of a function.
 type body struct {
 	events  []*event
 	byInstr map[ssa.Instruction][]*event
+	count   map[variable]int // of the events
+	flow    *ssair.Flow
 	work    *ssair.Work // what is left for the function, while its sections are looked for
 }
 
@@ -74,7 +114,7 @@ func (f *finder) body(fn *ssa.Function) *body {
 	if b := f.known[fn]; b != nil {
 		return b
 	}
-	b := &body{byInstr: map[ssa.Instruction][]*event{}}
+	b := &body{byInstr: map[ssa.Instruction][]*event{}, count: map[variable]int{}, flow: f.list.Prog.Flow(fn)}
 	f.known[fn] = b
 	for _, a := range f.own[fn] {
 		b.add(&event{a: a, path: a.Path, at: a.Instr, owner: a.Owner, locks: a.Locks, first: true, last: true})
@@ -92,13 +132,17 @@ func (f *finder) body(fn *ssa.Function) *body {
 func (b *body) add(e *event) {
 	b.events = append(b.events, e)
 	b.byInstr[e.at] = append(b.byInstr[e.at], e)
+	v := e.variable()
+	b.count[v]++
+	v.key = anyKey
+	b.count[v]++
 }
 
 // next lists the events of e's variable that control may come to next. The
 // access that e is itself, come to again, is one: a circular section. Where
 // there are more than limit, there are none that anybody meant.
 func (b *body) next(e *event, limit int) []*event {
-	if !e.last {
+	if !e.last || b.alone(e) {
 		return nil
 	}
 	var found []*event

@@ -126,6 +126,10 @@ func run(pass *analysis.Pass) (any, error) {
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
+	for _, a := range list.Prog.Abandoned() {
+		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s gave up on %s at %s: it is too large, and what is wrong there may be missing",
+			s.Package, a.Pass, list.Prog.FuncName(a.Function), pass.Fset.PositionFor(a.Function.Pos(), false)))
+	}
 	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)
 	s.Sections = sections.Sections
 	problems := comments.Problems(codes()...)

@@ -245,39 +245,7 @@ func (l *List) Started(fn *ssa.Function) []callers.Site {
 }
 
 // Reaches reports whether control can come from one instruction of a function
-// to another, later one.
-func Reaches(from, to ssa.Instruction) bool {
-	if from.Block() == to.Block() && !Before(to, from) {
-		return true
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	var walk func(b *ssa.BasicBlock) bool
-	walk = func(b *ssa.BasicBlock) bool {
-		for _, s := range b.Succs {
-			if s == to.Block() {
-				return true
-			}
-			if !seen[s] {
-				seen[s] = true
-				if walk(s) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return walk(from.Block())
-}
-
-// Before reports whether a comes before b in the block that they share.
-func Before(a, b ssa.Instruction) bool {
-	for _, instr := range a.Block().Instrs {
-		switch instr {
-		case b:
-			return false
-		case a:
-			return true
-		}
-	}
-	return false
+// to another.
+func (l *List) Reaches(from, to ssa.Instruction) bool {
+	return from == to || l.Prog.Flow(from.Parent()).Leads(from, to)
 }

@@ -127,7 +127,7 @@ func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
 		call, ok := instr.(*ssa.Call)
 		if ok && !found && !s.MayHoldClass(class) && c.list.Locks.Blocks(o.Fn, call, class) {
 			_, deferred := o.Instr.(*ssa.Defer)
-			found = anywhere && deferred || syncops.Reaches(call, o.Instr)
+			found = anywhere && deferred || c.list.Reaches(call, o.Instr)
 		}
 	})
 	return found

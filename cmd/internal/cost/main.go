@@ -24,23 +24,24 @@ func main() {
 	out := flag.String("o", "", "write what was measured to `file` as well; its other sections stay")
 	only := flag.String("only", "", "measure one `section` only: tools or modules")
 	part := flag.String("module", "", "of the modules, measure those whose path has this `part` only")
+	state := flag.String("state", "", "keep what was measured of each module in `file`, and go on from there")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *tool, *out, *only, *part); err != nil {
+	if err := run(ctx, *tool, *out, *only, *part, *state); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, tool, out, only, part string) error {
+func run(ctx context.Context, tool, out, only, part, state string) error {
 	if only != "modules" {
 		if err := runTools(ctx, tool, out); err != nil {
 			return err
 		}
 	}
 	if only != "tools" {
-		rows, err := measureModules(ctx, tool, part)
+		rows, err := measureModules(ctx, tool, part, state)
 		if len(rows) > 0 {
 			err = errors.Join(err, keep(out, modulesSection(rows)))
 		}

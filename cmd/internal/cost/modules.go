@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,19 +21,19 @@ import (
 
 // module is one that check must end on.
 type module struct {
-	path, version string // no version: it is generated
-	dir           string // the part that is measured; empty: all
+	Path, Version string // no Version: it is generated
+	Dir           string // the part that is measured; empty: all
 }
 
 var modules = []module{
-	{path: "github.com/nats-io/nats-server/v2", version: "v2.15.2"},
-	{path: "github.com/cockroachdb/pebble/v2", version: "v2.1.7"},
-	{path: "github.com/minio/minio-go/v7", version: "v7.4.1"},
-	{path: "github.com/twmb/franz-go", version: "v1.22.2", dir: "pkg/kgo"},
-	{path: "k8s.io/client-go", version: "v0.37.2"},
-	{path: "tailscale.com", version: "v1.100.0"},
-	{path: "github.com/prometheus/prometheus", version: "v0.316.0"},
-	{path: generated},
+	{Path: "github.com/nats-io/nats-server/v2", Version: "v2.15.2"},
+	{Path: "github.com/cockroachdb/pebble/v2", Version: "v2.1.7"},
+	{Path: "github.com/minio/minio-go/v7", Version: "v7.4.1"},
+	{Path: "github.com/twmb/franz-go", Version: "v1.22.2", Dir: "pkg/kgo"},
+	{Path: "k8s.io/client-go", Version: "v0.37.2"},
+	{Path: "tailscale.com", Version: "v1.100.0"},
+	{Path: "github.com/prometheus/prometheus", Version: "v0.316.0"},
+	{Path: generated},
 }
 
 // The bars: what a person may expect of a module of any size.
@@ -43,35 +45,40 @@ const (
 // moduleRow is what a module cost.
 type moduleRow struct {
 	module
-	lines, packages, findings int
-	cpu, wall                 time.Duration
-	megabytes                 float64
-	ended                     bool
+	Lines, Packages, Findings int
+	CPU, Wall                 time.Duration
+	Megabytes                 float64
+	Ended                     bool
 }
 
 func (m module) name() string {
-	name := m.path
-	if m.dir != "" {
-		name += "/" + m.dir
+	name := m.Path
+	if m.Dir != "" {
+		name += "/" + m.Dir
 	}
-	if m.version != "" {
-		name += "@" + m.version
+	if m.Version != "" {
+		name += "@" + m.Version
 	}
 	return name
 }
 
 // perLines is the CPU seconds for 100,000 lines.
-func (r *moduleRow) perLines() float64 { return r.cpu.Seconds() * 1e5 / float64(max(r.lines, 1)) }
+func (r *moduleRow) perLines() float64 { return r.CPU.Seconds() * 1e5 / float64(max(r.Lines, 1)) }
 
-// measureModules runs check on each module whose name has the part in it, cold.
-func measureModules(ctx context.Context, interlock, part string) ([]*moduleRow, error) {
+// measureModules runs check on each module whose path has the part in it, cold,
+// but on those that are among the rows that the state file has from a run
+// before, and returns all rows.
+func measureModules(ctx context.Context, interlock, part, state string) ([]*moduleRow, error) {
 	interlock, err := filepath.Abs(interlock)
 	if err != nil {
 		return nil, err
 	}
-	var rows []*moduleRow
+	rows, err := readRows(state)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range modules {
-		if !strings.Contains(m.path, part) {
+		if !strings.Contains(m.Path, part) || slices.ContainsFunc(rows, func(r *moduleRow) bool { return r.module == m }) {
 			continue
 		}
 		r, err := measureModule(ctx, interlock, m)
@@ -80,8 +87,39 @@ func measureModules(ctx context.Context, interlock, part string) ([]*moduleRow, 
 		}
 		fmt.Fprintf(os.Stderr, "cost: %s\n", r)
 		rows = append(rows, r)
+		if err := writeRows(state, rows); err != nil {
+			return rows, err
+		}
 	}
+	slices.SortFunc(rows, func(a, b *moduleRow) int {
+		return cmp.Compare(slices.Index(modules, a.module), slices.Index(modules, b.module))
+	})
 	return rows, nil
+}
+
+func readRows(file string) (rows []*moduleRow, err error) {
+	data, err := os.ReadFile(file)
+	if file == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &rows)
+	}
+	if err != nil {
+		err = fmt.Errorf("reading what was measured before: %w; remove %s to measure all anew", err, file)
+	}
+	return rows, err
+}
+
+func writeRows(file string, rows []*moduleRow) error {
+	if file == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(rows, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
 }
 
 func measureModule(ctx context.Context, interlock string, m module) (*moduleRow, error) {
@@ -91,19 +129,19 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 	}
 	defer os.RemoveAll(dir)
 	tree := filepath.Join(dir, "tree")
-	if m.path == generated {
+	if m.Path == generated {
 		err = generate(tree)
 	} else {
-		err = released.Fetch(ctx, m.path, m.version, tree)
+		err = released.Fetch(ctx, m.Path, m.Version, tree)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r := &moduleRow{module: m}
-	if r.lines, err = released.Lines(filepath.Join(tree, m.dir), true); err != nil {
+	if r.Lines, err = released.Lines(filepath.Join(tree, m.Dir), true); err != nil {
 		return nil, err
 	}
-	pattern := "./" + filepath.ToSlash(filepath.Join(m.dir, "..."))
+	pattern := "./" + filepath.ToSlash(filepath.Join(m.Dir, "..."))
 	fmt.Fprintf(os.Stderr, "cost: compiling %s\n", m.name())
 	command := func(name string, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, name, args...)
@@ -115,7 +153,7 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 	if err != nil {
 		return nil, err
 	}
-	r.packages = bytes.Count(list, []byte("\n"))
+	r.Packages = bytes.Count(list, []byte("\n"))
 	return r, r.check(ctx, command(interlock, "check", "-format", "jsonl", pattern))
 }
 
@@ -125,25 +163,25 @@ func (r *moduleRow) check(ctx context.Context, cmd *exec.Cmd) error {
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	start := time.Now()
 	err := cmd.Run()
-	r.wall = time.Since(start)
+	r.Wall = time.Since(start)
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
 		return cmp.Or(ctx.Err(), err)
 	}
 	code := cmd.ProcessState.ExitCode()
-	r.ended = code == 0 || code == 1 || code == 3
-	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	r.megabytes = machine.Largest(cmd.ProcessState)
-	r.findings = bytes.Count(stdout.Bytes(), []byte("\n"))
+	r.Ended = code == 0 || code == 1 || code == 3
+	r.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	r.Megabytes = machine.Largest(cmd.ProcessState)
+	r.Findings = bytes.Count(stdout.Bytes(), []byte("\n"))
 	return nil
 }
 
 func (r *moduleRow) String() string {
 	ended := "ended"
-	if !r.ended {
+	if !r.Ended {
 		ended = "did not end"
 	}
 	return fmt.Sprintf("%s %s: %d lines, %d packages, %.1f CPU s (%.1f for 100,000 lines), %.1f s, %.0f MB, %d findings",
-		r.name(), ended, r.lines, r.packages, r.cpu.Seconds(), r.perLines(), r.wall.Seconds(), r.megabytes, r.findings)
+		r.name(), ended, r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.Wall.Seconds(), r.Megabytes, r.Findings)
 }
 
 // modulesSection is the part of the document about the modules.
@@ -168,14 +206,14 @@ generated module each package has a few types with locks, goroutines and tests, 
 `, machine.Describe(), time.Now().Format(time.DateOnly))
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.1f | %.2f | %.0f | %d |\n",
-			r.name(), r.lines, r.packages, r.cpu.Seconds(), r.perLines(), r.perLines()/median, r.megabytes, r.findings)
+			r.name(), r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.perLines()/median, r.Megabytes, r.Findings)
 	}
 	fmt.Fprintf(&b, "\nThe bars are: all end, no process needs more than %d MB, none more than %d times the CPU time per line of the median.\n", barMegabytes, barTimes)
 	for _, r := range rows {
 		switch {
-		case !r.ended:
+		case !r.Ended:
 			fmt.Fprintf(&b, "%s did not end.\n", r.name())
-		case r.megabytes > barMegabytes:
+		case r.Megabytes > barMegabytes:
 			fmt.Fprintf(&b, "%s needs more memory.\n", r.name())
 		case r.perLines() > barTimes*median:
 			fmt.Fprintf(&b, "%s needs more time for a line.\n", r.name())
