@@ -236,15 +236,19 @@ func ShortLock(class string) string {
 
 // Evidence is what a campaign of monitored runs has shown.
 type Evidence struct {
-	Engine  string `json:"engine"`            // "watch"
-	Run     int    `json:"run"`               // first run that showed it, from 1
-	Runs    int    `json:"runs"`              // n: runs made
-	Hits    int    `json:"hits"`              // k: runs that showed it
-	Count   int    `json:"count"`             // collisions over all runs
-	Seed    uint64 `json:"seed"`              // seed of that run
-	Test    string `json:"test,omitempty"`    // package whose test binary ran
-	Replay  string `json:"replay,omitempty"`  // one command that runs it again
-	Harmful bool   `json:"harmful,omitempty"` // the run's own oracle failed too
+	Engine string `json:"engine"`           // "watch"
+	Run    int    `json:"run"`              // first run that showed it, from 1
+	Runs   int    `json:"runs"`             // n: runs made
+	Hits   int    `json:"hits"`             // k: runs that showed it
+	Count  int    `json:"count"`            // collisions over all runs
+	Seed   uint64 `json:"seed"`             // seed of that run
+	Test   string `json:"test,omitempty"`   // package whose test binary ran
+	Replay string `json:"replay,omitempty"` // one command that runs it again
+	// ReplayHits of ReplayRuns tries of that command have shown it again; none where
+	// it was not tried.
+	ReplayHits int  `json:"replay_hits,omitempty"`
+	ReplayRuns int  `json:"replay_runs,omitempty"`
+	Harmful    bool `json:"harmful,omitempty"` // the run's own oracle failed too
 	// Pattern of a split section: local, remote, local access, such as R-w-R.
 	Pattern string `json:"pattern,omitempty"`
 	// Changed: the split changed the outcome. The end overwrote another value

@@ -24,7 +24,7 @@ func sample() *Finding {
 		Ordinal:  2,
 		Section:  &Section{Kind: "load-and-store", Entry: Position{File: "p.go", Line: 3}, End: Position{File: "p.go", Line: 4}, Allows: []Mode{Read}},
 		Cycle:    []Edge{{From: "A.mu", To: "B.mu", Position: Position{File: "p.go", Line: 5}, Function: "F", Via: "G at p.go:9", Since: &Position{File: "p.go", Line: 4}}},
-		Evidence: &Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 3, Count: 9, Seed: 1<<64 - 1, Test: "m/p", Replay: "interlock test", Harmful: true, Pattern: "R-w-W", Changed: true},
+		Evidence: &Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 3, Count: 9, Seed: 1<<64 - 1, Test: "m/p", Replay: "interlock test", ReplayHits: 2, ReplayRuns: 3, Harmful: true, Pattern: "R-w-W", Changed: true},
 		Fix:      &Fix{Strategy: "guard", Diff: "--- a/p.go\n+++ b/p.go\n", Checked: []string{"compiles"}},
 		Notes:    []string{"guessed"},
 	}

@@ -44,7 +44,8 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 	default:
 		f.Notes = append(f.Notes, unproven(section.Kind, told, &harm))
 	}
-	f.Evidence.Replay = replay(cfg, told.strength, f)
+	proof, id := told.proof, section.ID
+	t.replays(cfg, told.strength, f, func(seen *tally) bool { return seen.splits[id] != nil && (seen.proven[id] || !proof) })
 	if n := t.runs; n != f.Evidence.Runs {
 		f.Notes = append(f.Notes, fmt.Sprintf("open in %d of the campaign's %d runs; the others looked for further bugs", f.Evidence.Runs, n))
 	}

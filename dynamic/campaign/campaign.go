@@ -55,6 +55,12 @@ type Config struct {
 	// but the pair shows it far more often (10 of 10 for a pair that the same
 	// seeds without it showed in none). Without a name, replays arm all.
 	OnlyFlag string
+	// ReplayFlags are further ones that replay commands need, since they decide about
+	// the plan.
+	ReplayFlags []string
+	// Replays is how often the replay command of each finding is tried, after all runs:
+	// for as long as half of the time that these took. 0 is never.
+	Replays int
 	// Dir takes the evidence files, and is kept; "" is a folder in the
 	// workspace, which goes with it.
 	Dir string
@@ -95,6 +101,7 @@ const (
 	Measured    EventKind = "measured" // a package's tests have run without noise, for the time that they take
 	PackageDone EventKind = "package"
 	Caught      EventKind = "caught"
+	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
 	Weakened    EventKind = "weakened" // the tests of a package depend on timing
 )
 
@@ -165,12 +172,16 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = nil
 	}
 	c.finish()
+	if err == nil && !c.result.Interrupted {
+		c.measureReplays(ctx)
+	}
 	return c.result, err
 }
 
 // campaign is the state of Run.
 type campaign struct {
 	cfg    *Config
+	began  time.Time
 	result *Result
 	seen   *tally
 	sites  string // file of the site table, as the run that goes on has it
@@ -192,7 +203,7 @@ func start(cfg *Config) (*campaign, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
-	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
+	c := &campaign{cfg: cfg, began: time.Now(), seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
 	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{

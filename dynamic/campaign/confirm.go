@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -66,7 +64,7 @@ func (t *tally) confirm(cfg *Config, p pair) *finding.Finding {
 			Engine: "watch", Run: c.run, Runs: t.tries(p), Hits: len(c.hits), Count: c.count, Seed: c.seed, Test: c.test,
 		},
 	}
-	f.Evidence.Replay = replay(cfg, c.strength, f)
+	t.replays(cfg, c.strength, f, func(seen *tally) bool { return seen.caught[p] != nil })
 	if n := t.runs; n != f.Evidence.Runs {
 		f.Notes = append(f.Notes, fmt.Sprintf("armed in %d of the campaign's %d runs; the others looked for further races", f.Evidence.Runs, n))
 	}
@@ -171,92 +169,4 @@ func userPath(cfg *Config, file string) string {
 		return rel
 	}
 	return filepath.ToSlash(file)
-}
-
-// replay is the command that makes the first run that showed f once more.
-func replay(cfg *Config, strength int, f *finding.Finding) string {
-	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", f.Evidence.Seed)}
-	if strength > 0 {
-		words = append(words, fmt.Sprintf("-strength=%d", strength))
-	}
-	if cfg.Budget > 0 {
-		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
-	}
-	if cfg.Prob > 0 {
-		words = append(words, fmt.Sprintf("-prob=%d", cfg.Prob))
-	}
-	if cfg.OnlyFlag == "" && cfg.Where.text != "" {
-		words = append(words, "-noise="+cfg.Where.text)
-	}
-	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
-		words = append(words, "-deps="+strings.Join(deps, ","))
-	}
-	if cfg.OnlyFlag != "" && f.Evidence.Error == "" {
-		words = append(words, fmt.Sprintf("%s=%s,%s", cfg.OnlyFlag, f.Accesses[0].Position, f.Accesses[1].Position))
-	}
-	words = append(words, f.Evidence.Test)
-	flags := goFlags(cfg)
-	if test := testOf(f); test != "" && !strings.Contains(strings.Join(flags, " "), "-run=") {
-		flags = append(flags, "-run=^"+test+"$")
-	}
-	if len(flags) > 0 {
-		words = append(append(words, "--"), flags...)
-	}
-	for i, w := range words {
-		words[i] = shellQuote(w)
-	}
-	return strings.Join(words, " ")
-}
-
-// goFlags gives the flags as `go test` takes them.
-func goFlags(cfg *Config) []string {
-	flags := cfg.Workspace.Module.BuildFlags()
-	for _, f := range cfg.TestFlags {
-		if rest, ok := strings.CutPrefix(strings.TrimLeft(f, "-"), "test."); ok && strings.HasPrefix(f, "-") {
-			f = "-" + rest
-		}
-		flags = append(flags, f)
-	}
-	return flags
-}
-
-var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
-
-// testOf gives the test function that all sides come from, as their stacks
-// and go statements show it, or "".
-func testOf(f *finding.Finding) string {
-	var all []*finding.Goroutine
-	for _, a := range f.Accesses {
-		if a.Goroutine != nil {
-			all = append(all, a.Goroutine)
-		}
-	}
-	return commonTest(all)
-}
-
-// commonTest gives the test function that all goroutines come from, or "".
-func commonTest(goroutines []*finding.Goroutine) (test string) {
-	for _, g := range goroutines {
-		of := ""
-		for _, frame := range slices.Concat(g.Stack, g.Created) {
-			if m := testFunction.FindStringSubmatch(frame.Function); m != nil && strings.HasSuffix(frame.File, "_test.go") {
-				of = m[1] + m[2]
-			}
-		}
-		if of == "" || test != "" && of != test {
-			return ""
-		}
-		test = of
-	}
-	return test
-}
-
-var plainWord = regexp.MustCompile(`^[-+=:,./@%_A-Za-z0-9]+$`)
-
-// shellQuote quotes a word for a POSIX shell where it needs to be.
-func shellQuote(w string) string {
-	if plainWord.MatchString(w) {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

@@ -32,6 +32,12 @@
 // counts for each pair only the runs in which it was armed, and k those of
 // them that showed it. [Config.Repeat] arms everything in every run.
 //
+// # Replays
+//
+// After all runs each finding's replay command is tried, as the command line would
+// make its run, and the rate is reported beside it: a run in which one pair alone is
+// armed differs from the one that has shown it. [Config.Replays] says how often.
+//
 // # Atomic sections
 //
 // A section that was split is a finding: with the suspected one that it came

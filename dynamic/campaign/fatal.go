@@ -98,7 +98,7 @@ func (t *tally) fatal(pkg string, strength int, output []byte) {
 // on which one of the races was caught at the same line: that gets a note.
 func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.fatals), fatalAt.compare) {
-		f := t.fatalFinding(cfg, t.fatals[at])
+		f := t.fatalFinding(cfg, at)
 		same := slices.IndexFunc(races, func(r *finding.Finding) bool {
 			return f.Code == finding.CaughtInTheAct && slices.ContainsFunc(r.Accesses, func(a finding.Access) bool {
 				return a.File == f.Accesses[0].File && a.Line == f.Accesses[0].Line
@@ -114,7 +114,8 @@ func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.F
 	return all
 }
 
-func (t *tally) fatalFinding(cfg *Config, seen *fatalSeen) *finding.Finding {
+func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
+	seen := t.fatals[at]
 	kind, g := seen.kind, seen.goroutine
 	userPaths(cfg, &g)
 	a := finding.Access{Mode: kind.mode, Goroutine: &g}
@@ -139,7 +140,9 @@ func (t *tally) fatalFinding(cfg *Config, seen *fatalSeen) *finding.Finding {
 			Engine: "watch", Run: seen.run, Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits), Seed: seen.seed, Test: seen.test, Harmful: true, Error: kind.text,
 		},
 	}
-	f.Evidence.Replay = replay(cfg, seen.strength, f)
+	t.replays(cfg, seen.strength, f, func(seen *tally) bool {
+		return seen.fatals[at] != nil
+	})
 	return f
 }
 

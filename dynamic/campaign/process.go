@@ -46,12 +46,12 @@ func stretch(plain time.Duration, budget int) time.Duration {
 
 // processOptions say how a test binary is run.
 type processOptions struct {
-	vars    []string      // added to the environment; without any the monitor sleeps
-	timeout time.Duration // test timeout, which the tests can ask for; 0 is none
-	limit   time.Duration // when it is ended from outside; 0 is never
-	live    bool          // show what it prints while it runs
-	// leaveOut are tests not to run
-	leaveOut []string
+	vars     []string      // added to the environment; without any the monitor sleeps
+	timeout  time.Duration // test timeout, which the tests can ask for; 0 is none
+	limit    time.Duration // when it is ended from outside; 0 is never
+	live     bool          // show what it prints while it runs
+	leaveOut []string      // tests not to run
+	test     string        // that runs alone; "" is all
 }
 
 // process is a test binary that has run.
@@ -74,6 +74,9 @@ type process struct {
 // its arguments.
 func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions) *process {
 	args := []string{"-test.paniconexit0", "-test.timeout=" + o.timeout.String()}
+	if o.test != "" {
+		args = append(args, "-test.run=^"+o.test+"$")
+	}
 	out := new(output)
 	if o.live {
 		out.live = c.cfg.Stdout

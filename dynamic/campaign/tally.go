@@ -46,6 +46,8 @@ type tally struct {
 	tests    map[testRun]*testsRun
 	fatals   map[fatalAt]*fatalSeen
 
+	shown []shown // the findings that were made
+
 	runs    int      // begun
 	seed    uint64   // of the run that goes on
 	known   []pair   // in it

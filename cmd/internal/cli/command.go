@@ -47,6 +47,7 @@ type options struct {
 	format    string
 	out       outputs
 	runs      int
+	replays   int
 	seed      uint64
 	budget    int
 	strength  int

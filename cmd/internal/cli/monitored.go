@@ -33,7 +33,7 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 	for _, s := range pl.stale {
 		p.line("%s", s)
 	}
-	cfg := campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout, OnlyFlag: "-only"}
+	cfg := campaign.Config{TestFlags: flags.binary, Timeout: flags.timeout, OnlyFlag: "-only", ReplayFlags: c.planFlags(), Replays: c.replays}
 	if c.only != "" {
 		if cfg.Only, err = sitesAt(pl, c.only); err != nil {
 			return nil, &build.ConfigError{Problem: "-only: " + err.Error(), Next: "`interlock plan` shows the places"}
@@ -43,6 +43,17 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 		return nil, &build.ConfigError{Problem: "-noise: " + err.Error(), Next: "`interlock plan` shows variables and places"}
 	}
 	return c.execute(p, pl, cfg, out)
+}
+
+// planFlags gives the flags of this call that decide about the plan.
+func (c *call) planFlags() (flags []string) {
+	if c.sections != defaultSections {
+		flags = append(flags, "-sections="+c.sections)
+	}
+	if c.whole {
+		flags = append(flags, "-whole")
+	}
+	return flags
 }
 
 // sitesAt gives the sites at places, with commas between: relative to the root, as plan and
@@ -123,6 +134,8 @@ func (c *call) watch(p *progress) func(campaign.Event) {
 			p.at(e.Run-1, e.Runs, fmt.Sprintf("runs, bugs caught: %d", caught))
 		case campaign.Caught:
 			caught++
+		case campaign.Replaying:
+			p.at(e.Run-1, e.Runs, "replays of findings tried")
 		case campaign.Measured:
 			if c.verbose {
 				p.line("%s %s in %s without noise; a run may take %s", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond), e.Limit.Round(time.Second))

@@ -44,13 +44,17 @@ not help.`,
 		depsFlag(fs, o)
 		wholeFlag(fs, o, "accesses are not monitored where no two goroutines\ncan meet, nor, but for a tenth of the variables, another one with each seed, where the same lock is always held")
 		fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root\n(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
+		fs.IntVar(&o.replays, "replays", defaultReplays, "try the replay command of each finding `n` times, as far as half of the time of the runs suffices")
 		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 	},
 	tests: true,
 	run:   runTest,
 }
 
-const defaultRuns = 10
+const (
+	defaultRuns    = 10
+	defaultReplays = 5
+)
 
 // campaignFlags are those of the commands that run tests.
 func campaignFlags(fs *flag.FlagSet, o *options) {
@@ -69,6 +73,9 @@ const maxStrength = 1_000_000
 func (o *options) checkCampaign() error {
 	if o.runs < 1 {
 		return fmt.Errorf("-runs %d: at least one run is needed", o.runs)
+	}
+	if o.replays < 0 {
+		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
 	}
 	if o.budget < 0 || o.budget > 100 {
 		return fmt.Errorf("-budget %d: want a percentage", o.budget)

@@ -50,7 +50,7 @@ func sample() *Report {
 				Goroutine: &finding.Goroutine{ID: 1, Stack: []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}}},
 			},
 		},
-		Evidence: &finding.Evidence{Engine: "watch", Run: 2, Runs: 20, Hits: 3, Count: 5, Seed: 42, Test: "m/bank", Replay: "interlock test -runs 1 -seed 42 ./bank", Harmful: true},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 2, Runs: 20, Hits: 3, Count: 5, Seed: 42, Test: "m/bank", Replay: "interlock test -runs 1 -seed 42 ./bank", ReplayHits: 4, ReplayRuns: 5, Harmful: true},
 		Fix:      &finding.Fix{Strategy: "guard", Diff: bankDiff, Checked: []string{"compiles", "tests pass"}},
 	}
 	suspected := &finding.Finding{

@@ -165,6 +165,9 @@ func (t *text) evidence(e *finding.Evidence) {
 	if e.Replay != "" {
 		t.line("    replay: %s", e.Replay)
 	}
+	if e.ReplayRuns > 0 {
+		t.line("    replayed: seen again in %d of %s", e.ReplayHits, count(e.ReplayRuns, "run"))
+	}
 }
 
 func (t *text) fix(fix *finding.Fix) {

@@ -1,0 +1,277 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// replay is one run that is to show a finding again: the command line has all that
+// it depends on.
+type replay struct {
+	pkg      string // whose tests run
+	seed     uint64
+	strength int
+	only     string // places at which noise is made; "" is everywhere
+	test     string // that runs alone; "" is all that the user's flags choose
+}
+
+// replayOf is the run that has shown f first.
+func replayOf(cfg *Config, strength int, f *finding.Finding) replay {
+	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
+	if f.Evidence.Error == "" {
+		var places []string
+		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, what came in between as well
+			if at := a.Position.String(); !slices.Contains(places, at) {
+				places = append(places, at)
+			}
+		}
+		r.only = strings.Join(places, ",")
+	}
+	if !strings.Contains(strings.Join(goFlags(cfg), " "), "-run=") {
+		r.test = testOf(f)
+	}
+	return r
+}
+
+// command is the command line that makes the run.
+func (r *replay) command(cfg *Config) string {
+	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", r.seed)}
+	if r.strength > 0 {
+		words = append(words, fmt.Sprintf("-strength=%d", r.strength))
+	}
+	if cfg.Budget > 0 {
+		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
+	}
+	if cfg.Prob > 0 {
+		words = append(words, fmt.Sprintf("-prob=%d", cfg.Prob))
+	}
+	switch {
+	case cfg.OnlyFlag != "" && r.only != "":
+		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
+	case cfg.Where.text != "":
+		words = append(words, "-noise="+cfg.Where.text)
+	}
+	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
+		words = append(words, "-deps="+strings.Join(deps, ","))
+	}
+	words = append(append(words, cfg.ReplayFlags...), r.pkg)
+	flags := goFlags(cfg)
+	if r.test != "" {
+		flags = append(flags, "-run=^"+r.test+"$")
+	}
+	if len(flags) > 0 {
+		words = append(append(words, "--"), flags...)
+	}
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// shown is a finding, and how its replays know it again.
+type shown struct {
+	*finding.Finding
+	replay replay
+	again  func(*tally) bool // whether a run has shown it
+}
+
+// replays gives f the command that makes the run again which has shown it first.
+func (t *tally) replays(cfg *Config, strength int, f *finding.Finding, again func(*tally) bool) {
+	r := replayOf(cfg, strength, f)
+	f.Evidence.Replay = r.command(cfg)
+	t.shown = append(t.shown, shown{f, r, again})
+}
+
+const (
+	// selections is how many runs a way to replay a finding has to show it in one of.
+	selections = 2
+	// reliable is the rate from which no better way is looked for.
+	reliable = 0.75
+	// replayShare is how much of the campaign's time the replays may take, at least
+	// leastReplay.
+	replayShare = 0.5
+	leastReplay = 10 * time.Second
+)
+
+// measureReplays tries the replay commands of the findings: it chooses for each one
+// that shows it, and counts in how many of Config.Replays further runs that does.
+// Findings that there is no time for keep the command that was not tried.
+func (c *campaign) measureReplays(ctx context.Context) {
+	all := c.seen.shown
+	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first
+		return cmp.Compare(a.Status, b.Status)
+	})
+	end := time.Now().Add(max(time.Duration(replayShare*float64(time.Since(c.began))), leastReplay))
+	for i := range all {
+		if c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(end) {
+			return
+		}
+		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg})
+		c.measureReplay(ctx, &all[i])
+	}
+}
+
+func (c *campaign) measureReplay(ctx context.Context, s *shown) {
+	best, n := 0, 0
+	for _, r := range s.replay.ways() {
+		if hits, _ := c.tryReplay(ctx, s, r, selections, 1); hits == 0 {
+			continue
+		}
+		hits, runs := c.tryReplay(ctx, s, r, c.cfg.Replays, c.cfg.Replays)
+		if ctx.Err() != nil {
+			return
+		}
+		if hits > best || n == 0 {
+			best, n = hits, runs
+			s.Evidence.Replay = r.command(c.cfg)
+		}
+		if float64(best) >= reliable*float64(n) {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		s.Evidence.ReplayHits, s.Evidence.ReplayRuns = best, max(n, selections)
+	}
+}
+
+// ways lists what to try for r, the most faithful first: a wider window meets what
+// comes late, and other tests may have to come before.
+func (r *replay) ways() []replay {
+	ways := []replay{*r}
+	for _, strength := range []int{1000, 10000} {
+		if wider := *r; r.strength > 0 && r.strength < strength {
+			wider.strength = strength
+			ways = append(ways, wider)
+		}
+	}
+	if whole := *r; r.test != "" {
+		whole.test = ""
+		ways = append(ways, whole)
+	}
+	return ways
+}
+
+// tryReplay makes up to n runs, or fewer if enough have shown the finding.
+func (c *campaign) tryReplay(ctx context.Context, s *shown, r replay, n, enough int) (hits, runs int) {
+	for hits < enough && runs < n && ctx.Err() == nil {
+		seen, err := c.replayOnce(ctx, r)
+		if err != nil {
+			break
+		}
+		runs++
+		if s.again(seen) {
+			hits++
+		}
+	}
+	return hits, runs
+}
+
+// replayOnce makes the run that the command of r makes, and returns what it shows.
+func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
+	i := slices.IndexFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == r.pkg })
+	if i < 0 || c.cfg.Binaries[i].Path == "" {
+		return nil, fmt.Errorf("no tests of %s", r.pkg)
+	}
+	only := c.cfg.Only
+	if r.only != "" {
+		ids, err := SitesAt(c.cfg.Plan, r.only)
+		if err != nil {
+			return nil, err
+		}
+		only = ids
+	}
+	sites, file := filepath.Join(c.result.Dir, "replay-sites.txt"), filepath.Join(c.result.Dir, "replay.jsonl")
+	if err := os.WriteFile(sites, siteTable(c.cfg.Plan, only, nil), 0o644); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
+	seen.begin(1, r.seed, nil, nil)
+	pkg := &c.result.Packages[i]
+	p := c.execute(ctx, c.cfg.Binaries[i], processOptions{
+		vars:    append(monitored(file, sites, 1, r.seed, r.strength, nil, c.cfg), "INTERLOCK_SECTIONS="+SectionList(Opened(c.cfg.Plan, only))),
+		timeout: c.result.Timeout, limit: pkg.Limit, leaveOut: pkg.LeftOut, test: r.test,
+	})
+	if p.err != nil {
+		return nil, p.err
+	}
+	f, err := os.Open(file)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	var records []evidence.Record
+	if err == nil {
+		defer f.Close()
+		if records, _, err = evidence.Read(f); err != nil {
+			return nil, err
+		}
+	}
+	seen.add(r.pkg, r.strength, records, p, func(string, ...any) {})
+	return seen, nil
+}
+
+// goFlags gives the flags as `go test` takes them.
+func goFlags(cfg *Config) []string {
+	flags := cfg.Workspace.Module.BuildFlags()
+	for _, f := range cfg.TestFlags {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(f, "-"), "test."); ok && strings.HasPrefix(f, "-") {
+			f = "-" + rest
+		}
+		flags = append(flags, f)
+	}
+	return flags
+}
+
+var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
+
+// testOf gives the test function that all sides come from, as their stacks
+// and go statements show it, or "".
+func testOf(f *finding.Finding) string {
+	var all []*finding.Goroutine
+	for _, a := range f.Accesses {
+		if a.Goroutine != nil {
+			all = append(all, a.Goroutine)
+		}
+	}
+	return commonTest(all)
+}
+
+// commonTest gives the test function that all goroutines come from, or "".
+func commonTest(goroutines []*finding.Goroutine) (test string) {
+	for _, g := range goroutines {
+		of := ""
+		for _, frame := range slices.Concat(g.Stack, g.Created) {
+			if m := testFunction.FindStringSubmatch(frame.Function); m != nil && strings.HasSuffix(frame.File, "_test.go") {
+				of = m[1] + m[2]
+			}
+		}
+		if of == "" || test != "" && of != test {
+			return ""
+		}
+		test = of
+	}
+	return test
+}
+
+var plainWord = regexp.MustCompile(`^[-+=:,./@%_A-Za-z0-9]+$`)
+
+// shellQuote quotes a word for a POSIX shell where it needs to be.
+func shellQuote(w string) string {
+	if plainWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
