@@ -47,7 +47,8 @@ type pkg struct {
 	imports func(path string) (*types.Package, error)
 	sizes   types.Sizes
 	units   []*unit
-	ignored []string // Go files left out by build constraints
+	made    []*ast.File // what cgo has made, outside of the module
+	ignored []string    // Go files left out by build constraints
 }
 
 // unit is one file.
@@ -130,6 +131,7 @@ func (m *Module) addPackage(p *packages.Package) error {
 		rel, err := filepath.Rel(m.root, name)
 		if err != nil || strings.HasPrefix(rel, "..") {
 			q.ignored = append(q.ignored, name)
+			q.made = append(q.made, f)
 			continue
 		}
 		src, err := os.ReadFile(name)
@@ -233,18 +235,23 @@ func (p *pkg) check(m *Module) error {
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
 		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
 	}
-	var files []*ast.File
-	for _, u := range p.units {
-		files = append(files, u.file)
-	}
 	var errs []error
 	conf := types.Config{Importer: importerFunc(imports), GoVersion: p.goVer, Sizes: p.sizes, Error: func(err error) { errs = append(errs, err) }}
-	t, err := conf.Check(p.path, m.fset, files, p.info)
+	t, err := conf.Check(p.path, m.fset, p.files(), p.info)
 	if len(errs) > 0 {
 		err = errs[0]
 	}
 	p.types = t
 	return err
+}
+
+// files are all that the package is typed from.
+func (p *pkg) files() []*ast.File {
+	files := slices.Clone(p.made)
+	for _, u := range p.units {
+		files = append(files, u.file)
+	}
+	return files
 }
 
 // library gives a package of the standard library that the patched package

@@ -211,15 +211,11 @@ func (m *Module) dynamicCallees() (out map[token.Pos][]*fn, err error) {
 	if len(m.pkgs) == 0 {
 		return nil, errors.New("building the call graph: no packages")
 	}
-	prog := ssa.NewProgram(m.fset, ssa.InstantiateGenerics)
+	prog := ssa.NewProgram(m.fset, ssa.InstantiateGenerics|ssa.BuildSerially) // here, where a panic is recovered
 	created := map[*types.Package]bool{}
 	for _, p := range m.pkgs {
-		var files []*ast.File
-		for _, u := range p.units {
-			files = append(files, u.file)
-		}
 		created[p.types] = true
-		prog.CreatePackage(p.types, files, p.info, true)
+		prog.CreatePackage(p.types, p.files(), p.info, true)
 	}
 	for _, p := range m.pkgs {
 		createImports(prog, p.types, created)
