@@ -52,7 +52,8 @@ func (b *binaries) check(path string) {
 		return // the go command says what is wrong
 	}
 	data, err := os.ReadFile(path)
-	if sum, e := os.ReadFile(path + sumSuffix); err != nil || e != nil || string(sum) != checksum(data) {
+	sum, e := os.ReadFile(path + sumSuffix)
+	if err != nil || e != nil || string(sum) != checksum(data) || os.Chmod(path, 0o755) != nil {
 		os.RemoveAll(path)
 	}
 }

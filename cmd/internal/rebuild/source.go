@@ -188,11 +188,11 @@ func seal(program string) error {
 	return nil
 }
 
-// whole reports whether the program is what was sealed.
+// whole reports whether the program is what was sealed, and may be run.
 func whole(program string) bool {
 	want, err := os.ReadFile(program + ".sha256")
 	got, e := checksum(program)
-	return err == nil && e == nil && string(want) == got
+	return err == nil && e == nil && string(want) == got && os.Chmod(program, 0o755) == nil
 }
 
 func checksum(file string) (string, error) {
