@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -58,6 +61,7 @@ var emit bool
 func flags() flag.FlagSet {
 	var fs flag.FlagSet
 	fs.BoolVar(&emit, "emit", false, "report the summary of each package as a diagnostic, for interlock itself")
+	fs.Bool("always", false, "report it of packages with tests, too, of which others ask for facts alone")
 	fs.BoolVar(&invariants.Wanted, "invariants", false, "find all candidates of atomic sections, not only those that comments declare")
 	fs.Var(&scope.Flag, "modules", "module `paths` to analyse, separated by commas (default: the main modules)")
 	fs.String("config", "", "hash of the settings outside of the command line: part of the go command's cache key")
@@ -66,8 +70,10 @@ func flags() flag.FlagSet {
 
 // Summary is what one package hands on.
 type Summary struct {
-	Version  int                `json:"version"`
-	Package  string             `json:"package"`
+	Version int    `json:"version"`
+	Package string `json:"package"`
+	// Tests: it is the package together with test files.
+	Tests    bool               `json:"tests,omitempty"`
 	Findings []*finding.Finding `json:"findings,omitempty"`
 	// Files are the names that skips refer to by number.
 	Files []string `json:"files,omitempty"`
@@ -114,7 +120,7 @@ type Skip struct {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	s := &Summary{Version: Version, Package: pass.Pkg.Path()}
+	s := &Summary{Version: Version, Package: pass.Pkg.Path(), Tests: slices.ContainsFunc(pass.Files, isTest(pass.Fset))}
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
 	s.gatherFindings(pass)
@@ -147,6 +153,10 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	s.complain(pass, problems)
 	return s, nil
+}
+
+func isTest(fset *token.FileSet) func(*ast.File) bool {
+	return func(f *ast.File) bool { return strings.HasSuffix(fset.File(f.FileStart).Name(), "_test.go") }
 }
 
 func codes() []finding.Code {

@@ -33,9 +33,12 @@ type listed struct {
 		Dir  string
 	}
 	Error *struct{ Err string }
+	// Files that are in the folder and not in the package.
+	IgnoredGoFiles []string
+	InvalidGoFiles []string
 }
 
-const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error"
+const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
 
 // list gives the packages that patterns name and all that they, or their
 // tests too, depend on.
@@ -72,6 +75,7 @@ type selection struct {
 	named    []*listed // packages that the patterns name, of main modules
 	depends  []*listed // further packages that their tests need, of main modules and of dependencies named
 	vendored bool      // a dependency was taken from a vendor folder
+	unusable []*listed // named ones without files that are built
 }
 
 // choose sorts out what was listed. Packages outside of the main modules have
@@ -86,7 +90,10 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case !p.DepOnly && p.ImportPath == "command-line-arguments":
 			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
 		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
-			return nil, unusable(strings.TrimSpace(p.Error.Err))
+			if len(p.IgnoredGoFiles)+len(p.InvalidGoFiles) == 0 {
+				return nil, unusable(p)
+			}
+			s.unusable = append(s.unusable, p)
 		case p.DepOnly && (dep || p.Module != nil && p.Module.Main):
 			s.depends = append(s.depends, p)
 			s.vendored = s.vendored || dep && inVendor(p)
@@ -97,6 +104,9 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case inVendor(p):
 			s.vendored = true
 		}
+	}
+	if len(s.named) == 0 && len(s.unusable) > 0 {
+		return nil, unusable(s.unusable[0])
 	}
 	if len(s.named) == 0 {
 		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, such as ./..."}
@@ -109,7 +119,8 @@ func inVendor(p *listed) bool {
 }
 
 // unusable says why a named package has no files.
-func unusable(why string) error {
+func unusable(p *listed) error {
+	why := strings.TrimSpace(p.Error.Err)
 	if strings.Contains(why, "build constraints exclude all Go files") {
 		return &ConfigError{why, "give the tags that include some with -tags, or name other packages"}
 	}

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/version"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -113,6 +114,9 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 	}
 	m.vendored = sel.vendored
 	m.embedded = embedded(pkgs)
+	for _, p := range sel.unusable { // the others are not stopped by it
+		m.Uncompiled += strings.TrimSpace(p.Error.Err) + "\n"
+	}
 	if !o.Programs {
 		m.Tests = sel.tests()
 	}
@@ -192,7 +196,8 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) error {
 	fset := token.NewFileSet()
 	src := new(sources)
-	var broken []*packages.Package
+	var all []*packages.Package
+	var names []string
 	for _, group := range []struct {
 		pkgs  []*listed
 		tests bool
@@ -213,12 +218,12 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 		if err != nil {
 			return fmt.Errorf("loading packages: %w", err)
 		}
-		for _, p := range distinct(loaded, paths) {
-			if len(p.Errors) > 0 {
-				broken = append(broken, p)
-			} else {
-				m.add(p, src)
-			}
+		all, names = append(all, loaded...), append(names, paths...)
+	}
+	broken := Broken(all)
+	for _, p := range distinct(all, names, broken) {
+		if !slices.Contains(broken, p) {
+			m.add(p, src)
 		}
 	}
 	if len(broken) > 0 && ctx.Err() == nil {
@@ -227,8 +232,35 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 	return ctx.Err()
 }
 
+// Broken returns the packages that do not compile, those with errors first, and
+// then those that import such a one.
+func Broken(loaded []*packages.Package) []*packages.Package {
+	var broken []*packages.Package
+	paths := map[string]bool{} // of those that others may import
+	mark := func(p *packages.Package) {
+		broken = append(broken, p)
+		paths[p.PkgPath] = paths[p.PkgPath] || p.ForTest == ""
+	}
+	for _, p := range loaded {
+		if len(p.Errors) > 0 {
+			mark(p)
+		}
+	}
+	for n := -1; n != len(broken); {
+		n = len(broken)
+		for _, p := range loaded {
+			imports := slices.Collect(maps.Values(p.Imports))
+			uses := slices.ContainsFunc(imports, func(i *packages.Package) bool { return paths[i.PkgPath] })
+			if uses && !slices.Contains(broken, p) {
+				mark(p)
+			}
+		}
+	}
+	return broken
+}
+
 // without goes on without the tests of packages that do not compile, if there
-// are others. (Whatever imports a broken package has an error too.)
+// are others.
 func (m *Module) without(ctx context.Context, sel *selection, broken []*packages.Package) error {
 	err := m.compileError(ctx, sel, broken[0].Errors)
 	left := slices.DeleteFunc(slices.Clone(m.Tests), func(t Test) bool {
@@ -238,16 +270,17 @@ func (m *Module) without(ctx context.Context, sel *selection, broken []*packages
 	if !errors.As(err, &compile) || len(left) == 0 || len(m.Packages) == 0 {
 		return err
 	}
-	m.Tests, m.Uncompiled = left, compile.Output
+	m.Tests, m.Uncompiled = left, m.Uncompiled+compile.Output
 	return nil
 }
 
 // distinct drops the generated main packages of tests, and packages that are
-// there again with their internal tests.
-func distinct(loaded []*packages.Package, paths []string) []*packages.Package {
+// there again with their internal tests. Where these are broken the package
+// itself stays, too: the tests of others may need it.
+func distinct(loaded []*packages.Package, paths []string, broken []*packages.Package) []*packages.Package {
 	withTests := map[string]bool{}
 	for _, p := range loaded {
-		if p.ForTest == p.PkgPath {
+		if p.ForTest == p.PkgPath && !slices.Contains(broken, p) {
 			withTests[p.PkgPath] = true
 		}
 	}

@@ -1,7 +1,9 @@
 package build
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +65,9 @@ func readWorkspace(path string) (*mainModules, error) {
 	m := &mainModules{root: filepath.Dir(path), work: work}
 	for _, use := range work.Use {
 		mod, err := readModule(absolute(m.root, use.Path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &ConfigError{"cannot load module " + use.Path + " listed in go.work file: " + err.Error(), "mend go.work, or set GOWORK=off"}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -27,8 +27,9 @@ type Binary struct {
 // BuildTests builds the test binaries of the named packages, in their order.
 // A file that does not compile once rewritten is left as it is and shows in
 // [Workspace.LeftAlone]; what was wrong with it is kept in the user's cache
-// directory. It gives a *CompileError if the originals do not build either,
-// and a *RewriteError if leaving files alone does not help.
+// directory. Packages whose originals do not build either are left out, which
+// shows in [Module.Uncompiled]. It returns a *CompileError if all are such, and
+// a *RewriteError if leaving files alone does not help.
 func (ws *Workspace) BuildTests(ctx context.Context) ([]Binary, error) {
 	for {
 		bins, output, err := ws.buildOnce(ctx)
@@ -122,7 +123,7 @@ func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]b
 // fallBack leaves the rewritten files alone that the compiler complains about;
 // where it names none, the monitor is brought in another way.
 func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
-	if err := ws.checkOriginal(ctx); err != nil {
+	if left, err := ws.leaveUnbuildable(ctx); left || err != nil {
 		return err
 	}
 	named := ws.namedIn(output)
@@ -144,22 +145,49 @@ func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
 	return ws.writeOverlay()
 }
 
-// checkOriginal gives the compiler's own message where the user's code is at
-// fault. Its types were checked while loading; what is left is, for one, a
-// function without a body.
-func (ws *Workspace) checkOriginal(ctx context.Context) error {
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, ws.Module.flags)
+// leaveUnbuildable takes those packages out of the tests whose own code does
+// not build, and reports whether there are some. Its types were checked while
+// loading; what is left is, for one, a function without a body.
+func (ws *Workspace) leaveUnbuildable(ctx context.Context) (bool, error) {
+	if output, err := ws.buildOriginals(ctx, ws.Module.Tests...); err != nil || output == "" {
+		return false, err
+	}
+	var said string
+	var tests []Test
 	for _, t := range ws.Module.Tests {
+		output, err := ws.buildOriginals(ctx, t)
+		if err != nil {
+			return false, err
+		}
+		if said += output; output == "" {
+			tests = append(tests, t)
+		}
+	}
+	if len(tests) == 0 {
+		return false, &CompileError{said}
+	}
+	ws.Module.Tests, ws.Module.Uncompiled = tests, ws.Module.Uncompiled+said
+	return true, nil
+}
+
+// buildOriginals builds tests as the user has them, and returns what the
+// compiler says where it fails.
+func (ws *Workspace) buildOriginals(ctx context.Context, tests ...Test) (string, error) {
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, ws.Module.flags)
+	n := len(args)
+	for _, t := range tests {
 		if !t.None {
 			args = append(args, t.Package)
 		}
 	}
-	_, msg, err := ws.Module.goTool.run(ctx, args...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &CompileError{string(msg)}
+	if len(args) == n {
+		return "", nil
 	}
-	return err
+	_, msg, err := ws.Module.goTool.run(ctx, args...)
+	if errors.As(err, new(*exec.ExitError)) {
+		return strings.TrimRight(string(msg), "\n") + "\n", nil
+	}
+	return "", err
 }
 
 var messagePosition = regexp.MustCompile(`(?m)^(.+?\.go):[0-9]+(?::[0-9]+)?: (.*)$`)

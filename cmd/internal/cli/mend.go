@@ -43,8 +43,11 @@ func (c *call) mend(p *progress, m *monitored, flags testFlags, r *report.Report
 	}
 	defer t.close()
 	d := &mender{
-		trial: &trial{c: c, p: p, tree: t, dir: t.at(r.Dir), flags: flags, before: m.result},
-		root:  t.root, all: m.joined, first: map[string][]byte{}, last: map[string][]byte{},
+		trial: &trial{
+			c: c, p: p, tree: t, dir: t.at(r.Dir), flags: flags, before: m.result,
+			tests: m.plan.module.Tests, uncompiled: m.plan.uncompiled() != "",
+		},
+		root: t.root, all: m.joined, first: map[string][]byte{}, last: map[string][]byte{},
 	}
 	for path := range strings.FieldsSeq(m.plan.module.Path) {
 		d.pattern = append(d.pattern, path+"/...")
@@ -110,7 +113,11 @@ func (d *mender) group(group []*finding.Finding) error {
 		share(group, &finding.Fix{Withheld: err.Error()})
 		return nil
 	}
-	module, err := d.load()
+	module, err := d.load(group)
+	if err != nil && d.trial.c.ctx.Err() == nil {
+		share(group, &finding.Fix{Withheld: d.trial.tree.strip(err.Error())})
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -152,8 +159,9 @@ func share(group []*finding.Finding, fix *finding.Fix) {
 	}
 }
 
-// load reads the copy as it is now.
-func (d *mender) load() (*patchgen.Module, error) {
+// load reads the copy as it is now. Packages that do not compile are passed by
+// where none of what the findings are about is within their reach.
+func (d *mender) load(group []*finding.Finding) (*patchgen.Module, error) {
 	d.trial.p.say("reading the module for a patch")
 	loaded, err := packages.Load(&packages.Config{
 		Mode: patchgen.LoadMode, Context: d.trial.c.ctx, Dir: d.trial.dir, Env: d.trial.c.kept.Env(os.Environ()),
@@ -162,7 +170,37 @@ func (d *mender) load() (*patchgen.Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading the packages: %w", err)
 	}
-	return patchgen.NewModule(d.root, loaded)
+	near, broken := reaching(loaded, group), build.Broken(loaded)
+	for _, p := range broken {
+		if near[p.PkgPath] {
+			return nil, fmt.Errorf("%s may use %s and does not compile: mend that first", p.PkgPath, group[0].Variable)
+		}
+	}
+	sound := slices.DeleteFunc(loaded, func(p *packages.Package) bool { return slices.Contains(broken, p) })
+	return patchgen.NewModule(d.root, sound)
+}
+
+// reaching returns the paths of the packages that a group of findings is about,
+// and of those that import such a one by whatever way.
+func reaching(loaded []*packages.Package, group []*finding.Finding) map[string]bool {
+	near := map[string]bool{}
+	for _, f := range group {
+		near[f.Variable.Package] = true
+		for i := range f.Accesses {
+			near[strings.TrimSuffix(f.Accesses[i].Package, "_test")] = true
+		}
+	}
+	for n := -1; n != len(near); {
+		n = len(near)
+		for _, p := range loaded {
+			for _, imported := range p.Imports {
+				if near[imported.PkgPath] {
+					near[p.PkgPath] = true
+				}
+			}
+		}
+	}
+	return near
 }
 
 // take puts a patch into the copy. If it changes a file that an earlier patch

@@ -105,7 +105,7 @@ func (c *call) failed(err error) int {
 	case errors.As(err, &config) || errors.As(err, &usage):
 		return c.usage("%v", err)
 	case compile:
-		c.compiler(output)
+		c.compiler(output, "the packages do not compile: mend that first")
 		return exitIncomplete
 	}
 	c.tell(err.Error())
@@ -118,12 +118,13 @@ func (c *call) uncompiled(output string, code int) int {
 	if output == "" || code == exitInterrupted {
 		return code
 	}
-	c.compiler(output)
+	c.compiler(output, "packages that do not compile were left out: mend them first")
 	return exitIncomplete
 }
 
-// compiler shows what the compiler said of packages that do not compile.
-func (c *call) compiler(output string) {
+// compiler shows what the compiler said of packages that do not compile, and
+// what follows from it.
+func (c *call) compiler(output, so string) {
 	fault, broken := environmentFault(output)
 	if !broken {
 		fault, broken = diskFault()
@@ -137,7 +138,7 @@ func (c *call) compiler(output string) {
 		c.tell("go.mod and go.sum are left as they are, whatever -mod says: bring them up to date first, with `go mod tidy`")
 		return
 	}
-	c.tell("the packages do not compile: mend that first")
+	c.tell(so)
 }
 
 // compilerOutput gives what the compiler said, if that is why err came.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/patchgen"
 )
@@ -24,9 +25,12 @@ type trial struct {
 	tree   *copied
 	dir    string // of the copy, where the user stands in the original
 	flags  testFlags
-	before *campaign.Result   // what the runs of the original showed
-	group  []*finding.Finding // what the patch is for, on one variable
-	static []*finding.Finding // suspected in the patched source of the last campaign
+	before *campaign.Result // what the runs of the original showed
+	tests  []build.Test     // the packages of the request that compile
+	// uncompiled: there are others
+	uncompiled bool
+	group      []*finding.Finding // what the patch is for, on one variable
+	static     []*finding.Finding // suspected in the patched source of the last campaign
 }
 
 func (t *trial) variable() finding.Variable { return t.group[0].Variable }
@@ -71,9 +75,17 @@ func (t *trial) goCommand(args ...string) error {
 
 func (t *trial) buildFlags() []string { return append(t.c.buildFlags(), t.flags.build...) }
 
-// args gives the words, the flags and the packages of a go command.
+// args returns the words, the flags and the packages of a go command. What does
+// not compile without a patch either is not asked for.
 func (t *trial) args(words, flags []string) []string {
-	return slices.Concat(words, flags, t.c.packages)
+	packages := t.c.packages
+	if t.uncompiled {
+		packages = nil
+		for _, test := range t.tests {
+			packages = append(packages, test.Package)
+		}
+	}
+	return slices.Concat(words, flags, packages)
 }
 
 func (t *trial) build() error {

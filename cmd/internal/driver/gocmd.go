@@ -69,7 +69,42 @@ type listed struct {
 		Path, Dir string
 		Main      bool
 	}
-	Error *struct{ Pos, Err string }
+	Error      *loadError
+	DepsErrors []*loadError
+	// Files that are in the folder and not in the package.
+	IgnoredGoFiles []string
+	InvalidGoFiles []string
+}
+
+// loadError says why a package cannot be loaded.
+type loadError struct {
+	ImportStack []string
+	Pos, Err    string
+}
+
+// String is what the go command would say.
+func (e *loadError) String() string {
+	if e.Pos != "" {
+		return e.Pos + ": " + e.Err
+	}
+	if len(e.ImportStack) > 1 {
+		return "package " + strings.Join(e.ImportStack, "\n\timports ") + ": " + e.Err
+	}
+	return e.Err
+}
+
+// faults are why the package cannot be loaded, or what it imports cannot.
+func (p *listed) faults() []*loadError {
+	if p.Error != nil {
+		return append([]*loadError{p.Error}, p.DepsErrors...)
+	}
+	return p.DepsErrors
+}
+
+// there reports whether the pattern names a package at all, be it one that
+// cannot be loaded.
+func (p *listed) there() bool {
+	return p.files()+len(p.IgnoredGoFiles)+len(p.InvalidGoFiles) > 0
 }
 
 func (p *listed) files() int {
@@ -78,7 +113,8 @@ func (p *listed) files() int {
 
 // packageList is the packages that the patterns match.
 type packageList struct {
-	packages []listed
+	packages []listed // those that can be loaded
+	broken   []listed // the others: the go command vets nothing if one is asked for
 	modules  []string // main modules among them
 	root     string   // of the first of these, or the folder of the go.work in force
 	path     string   // of the first of these
@@ -87,7 +123,9 @@ type packageList struct {
 }
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
-	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module,Error"}
+	// Embedded files are looked for only where they are asked for.
+	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module," +
+		"Error,DepsErrors,IgnoredGoFiles,InvalidGoFiles,EmbedFiles"}
 	out, err := o.goCommand(ctx, append(append(args, o.BuildFlags...), o.Patterns...)...)
 	switch {
 	case ctx.Err() != nil:
@@ -110,6 +148,8 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 		}
 	}
 	switch {
+	case len(l.packages) == 0 && len(l.broken) > 0:
+		return nil, l.unloadable(o.Dir)
 	case len(l.packages) == 0:
 		return nil, &UsageError{"no packages match " + strings.Join(o.Patterns, " "), "name packages of this module, such as ./..."}
 	case len(l.modules) == 0:
@@ -139,17 +179,24 @@ func (l *packageList) rebase(ctx context.Context, o *Options) error {
 	return nil
 }
 
+// commandLine is the package that files named in the request make.
+const commandLine = "command-line-arguments"
+
 // foreign says, as dynamic/build does, that p is of no main module.
 func foreign(p listed, patterns []string) error {
-	if p.ImportPath == "command-line-arguments" {
+	if p.ImportPath == commandLine {
 		return &UsageError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
 	}
 	return &UsageError{"package " + p.ImportPath + " is not of the module worked on", "name packages of this module, or start Interlock in a copy of the other"}
 }
 
 func (l *packageList) add(dir string, p listed) error {
-	if p.Error != nil && p.files() == 0 {
+	if p.Error != nil && !p.there() {
 		return refused(dir, p.Error.Err)
+	}
+	if len(p.faults()) > 0 && p.ImportPath != commandLine {
+		l.broken = append(l.broken, p)
+		return nil
 	}
 	l.packages = append(l.packages, p)
 	if m := p.Module; m != nil && m.Main && !slices.Contains(l.modules, m.Path) {
@@ -161,6 +208,43 @@ func (l *packageList) add(dir string, p listed) error {
 	return nil
 }
 
+// unloadable says that no package of the request can be loaded.
+func (l *packageList) unloadable(dir string) error {
+	for _, p := range l.broken {
+		if p.files() > 0 {
+			return &CompileError{l.faults()}
+		}
+	}
+	return refused(dir, l.broken[0].faults()[0].Err)
+}
+
+// faults is why packages cannot be loaded, as the go command says it, each
+// fault once.
+func (l *packageList) faults() string {
+	var said []string
+	for _, p := range l.broken {
+		for _, f := range p.faults() {
+			if line := f.String() + "\n"; !slices.Contains(said, line) {
+				said = append(said, line)
+			}
+		}
+	}
+	return strings.Join(said, "")
+}
+
+// patterns are what the go command is to vet: what the user named, or the
+// packages that can be loaded, if some cannot.
+func (l *packageList) patterns(o *Options) []string {
+	if len(l.broken) == 0 {
+		return o.Patterns
+	}
+	var paths []string
+	for _, p := range l.packages {
+		paths = append(paths, p.ImportPath)
+	}
+	return paths
+}
+
 // refused makes one line of what the go command said, and adds what helps.
 func refused(dir, said string) error {
 	lines := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })
@@ -169,6 +253,8 @@ func refused(dir, said string) error {
 	switch {
 	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "does not contain main module or"):
 		return noModule(dir)
+	case strings.Contains(text, "go.work"):
+		next = "mend go.work, or set GOWORK=off"
 	case strings.Contains(text, "build constraints exclude all Go files"):
 		next = "give the tags that include some with -tags, or name other packages"
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):

@@ -19,14 +19,14 @@ import (
 // summary too. Go 1.26 keeps one result of a package, whichever was asked for
 // first, and would later replay one without a summary; and what others write
 // to is worth to know. A package with tests of its own is another one together
-// with them, and that is the one whose summary is asked for.
+// with them, and that is the one whose summary is asked for, unless the tests
+// of some packages are left out: then it is that of any.
 func inside(args []string) ([]string, error) {
-	emit := "-" + summary.Name + ".emit"
-	if !slices.Contains(args, emit) && !slices.Contains(args, emit+"=true") {
+	if !hasFlag(args, "emit") {
 		return args, nil
 	}
 	u, err := readUnit(args)
-	if err != nil || !u.VetxOnly || !u.in() || hasTests(u.Dir) {
+	if err != nil || !u.VetxOnly || !u.in() || hasTests(u.Dir) && !hasFlag(args, "always") {
 		return args, nil // unitchecker says what is wrong
 	}
 	name := args[len(args)-1]
@@ -47,6 +47,12 @@ func inside(args []string) ([]string, error) {
 		return nil, fmt.Errorf("asking for a summary: %w", err)
 	}
 	return append(slices.Clone(args[:len(args)-1]), name), nil
+}
+
+// hasFlag reports whether a flag of the summary is among the arguments.
+func hasFlag(args []string, name string) bool {
+	flag := "-" + summary.Name + "." + name
+	return slices.Contains(args, flag) || slices.Contains(args, flag+"=true")
 }
 
 // hasTests reports whether the folder has tests within its package, as far as

@@ -21,6 +21,7 @@ type merger struct {
 	summaries map[string]*summary.Summary // by import path
 	asked     map[string]bool             // import paths, those of external tests too
 	seen      map[string]bool             // import paths with a summary, those of dependencies too
+	tested    map[string]bool             // those of which it is with the tests within the package
 	// testless are packages without their tests, and external tests left out
 	testless map[string]bool
 	// what the join decides about
@@ -33,7 +34,7 @@ type merger struct {
 func newMerger(list *packageList) *merger {
 	r := &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}
 	m := &merger{
-		list: list, result: r, summaries: map[string]*summary.Summary{}, asked: map[string]bool{}, seen: map[string]bool{}, testless: map[string]bool{},
+		list: list, result: r, summaries: map[string]*summary.Summary{}, asked: map[string]bool{}, seen: map[string]bool{}, tested: map[string]bool{}, testless: map[string]bool{},
 		written: map[string]bool{}, unless: map[string][]Skip{},
 	}
 	for _, p := range list.packages {
@@ -113,9 +114,10 @@ func (m *merger) summary(id, text string) {
 		return // it comes the first time only
 	}
 	// Of a package with tests of its own there may be one without them, too.
-	if !m.seen[s.Package] || strings.HasSuffix(id, ".test]") {
+	if !m.seen[s.Package] || s.Tests && !m.tested[s.Package] {
 		m.summaries[s.Package] = &s
 	}
+	m.tested[s.Package] = m.tested[s.Package] || s.Tests
 	m.seen[s.Package] = true
 }
 
@@ -185,6 +187,10 @@ func (m *merger) finish() *Result {
 	for _, p := range m.list.packages {
 		m.account(p)
 	}
+	for _, p := range m.list.broken {
+		m.lost = true
+		m.problem("%s: not analysed: it cannot be loaded; `go vet %s` shows why", p.ImportPath, p.ImportPath)
+	}
 	slices.Sort(r.Packages)
 	r.Packages = slices.Compact(r.Packages)
 	slices.Sort(r.Problems)
@@ -202,14 +208,20 @@ func (m *merger) account(p listed) {
 	case p.Module == nil || !p.Module.Main:
 		m.problem("%s: not analysed: it is not in a main module", p.ImportPath)
 	case own > 0 && !m.seen[p.ImportPath]:
-		m.problem("%s: not analysed: go vet gave no result for it", p.ImportPath)
-	case m.testless[p.ImportPath] || m.testless[p.ImportPath+"_test"]: // told before
+		m.problem("%s: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath, p.ImportPath)
+	case m.testless[p.ImportPath] || m.testless[p.ImportPath+"_test"]: // said before
+	case len(p.TestGoFiles) > 0 && !m.tested[p.ImportPath]:
+		m.withoutTests(p.ImportPath)
 	case len(p.XTestGoFiles) > 0 && !m.seen[p.ImportPath+"_test"]:
-		m.problem("%s_test: not analysed: go vet gave no result for it", p.ImportPath)
+		m.problem("%s_test: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath, p.ImportPath)
 	default:
 		return
 	}
 	m.lost = true
+}
+
+func (m *merger) withoutTests(pkg string) {
+	m.problem("%s: analysed without its tests, which do not compile; `go vet %s` shows why", pkg, pkg)
 }
 
 // explain says why go vet failed: the code does not compile, or something else.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
 // vetted is what go vet printed, and why it failed, if it did.
@@ -21,29 +23,58 @@ type vetted struct {
 	compiler []byte // what the compiler said of these
 }
 
-// vet runs go vet, and once more without the tests that do not compile, if
-// there are some: go vet gives nothing for a package whose tests do not.
+// vet runs go vet, and again without tests that do not compile: go vet shows
+// nothing of a package whose tests do not, or whose tests need what does not.
+// First those go that the compiler names, then those of all packages of which
+// there is no result.
 func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *vetted {
 	run := func(more ...string) *vetted {
-		out, err := o.watched(ctx, o.counter(list), slices.Concat(flags, more, o.BuildFlags, o.Patterns)...)
+		out, err := o.watched(ctx, o.counter(list), slices.Concat(flags, more, o.BuildFlags, list.patterns(o))...)
 		return &vetted{output: unmix(out), err: err}
 	}
 	v := run()
-	if v.err == nil || ctx.Err() != nil {
+	if v.err == nil || ctx.Err() != nil || o.hasOverlay() {
 		return v
 	}
+	compiler := v.stderr
 	files, testless := list.brokenTests(o.Dir, compilerLines(string(v.stderr)))
-	if len(files) == 0 || o.hasOverlay() {
-		return v
+	for _, left := range []bool{true, false} {
+		if len(files) > 0 {
+			overlay, err := overlayWithout(files)
+			if err != nil {
+				return v // what go vet said is reported; that the rest is missing, too
+			}
+			again := run("-overlay="+overlay, "-"+summary.Name+".always")
+			os.Remove(overlay)
+			again.testless, again.compiler = testless, compiler
+			if v = again; v.err == nil || ctx.Err() != nil {
+				return v
+			}
+		}
+		more, packages := list.otherTests(v, files)
+		if !left || len(more) == 0 {
+			return v
+		}
+		files, testless = append(files, more...), append(testless, packages...)
 	}
-	overlay, err := overlayWithout(files)
-	if err != nil {
-		return v // what go vet said is told; that the rest is missing, too
+	return v
+}
+
+// otherTests returns the test files, but for those known, of packages without a
+// result that holds for their tests, and the names of these packages.
+func (l *packageList) otherTests(v *vetted, known []string) (files, packages []string) {
+	m := newMerger(l)
+	if m.read(v.stdout) != nil {
+		return nil, nil // whoever reads it for the result says what is wrong
 	}
-	defer os.Remove(overlay)
-	again := run("-overlay=" + overlay)
-	again.testless, again.compiler = testless, v.stderr
-	return again
+	for _, p := range l.packages {
+		tests := slices.Concat(p.paths(p.TestGoFiles), p.paths(p.XTestGoFiles))
+		tests = slices.DeleteFunc(tests, func(f string) bool { return slices.Contains(known, f) })
+		if len(p.TestGoFiles) > 0 && !m.tested[p.ImportPath] && len(tests) > 0 {
+			files, packages = append(files, tests...), append(packages, p.ImportPath)
+		}
+	}
+	return files, packages
 }
 
 // brokenTests gives the test files of each package for whose tests the compiler
@@ -115,27 +146,39 @@ func overlayWithout(files []string) (string, error) {
 // without goes on without what does not compile, if there is something else;
 // finish names what was not analysed. Else it says why go vet failed.
 func (m *merger) without(v *vetted) error {
+	m.result.Uncompiled = m.list.faults()
 	if v.err == nil && len(v.testless) == 0 {
 		return nil
 	}
 	for _, name := range v.testless {
 		path, external := strings.CutSuffix(name, "_test")
 		if external && m.seen[path] {
-			m.problem("%s: not analysed: it does not compile", name)
+			m.problem("%s: not analysed: it does not compile; `go vet %s` shows why", name, path)
 		} else if m.seen[name] {
-			m.problem("%s: analysed without its tests, which do not compile", name)
+			m.withoutTests(name)
 		}
 		m.testless[name] = true
 	}
 	if v.err == nil {
-		m.result.Uncompiled = compilerLines(string(v.compiler))
+		m.result.Uncompiled += compilerLines(string(v.compiler))
 		return nil
 	}
-	err := m.explain(append(v.compiler, v.stderr...), v.err)
-	var compile *CompileError
-	if !errors.As(err, &compile) || len(m.seen) == 0 {
-		return err
+	said := compilerLines(string(v.compiler)) + newLines(v.compiler, v.stderr)
+	if len(m.seen) == 0 || said == "" {
+		return m.explain([]byte(said), v.err)
 	}
-	m.result.Uncompiled = compile.Output
+	m.result.Uncompiled += said
 	return nil
+}
+
+// newLines returns the lines of a later run that an earlier one did not say.
+func newLines(before, after []byte) string {
+	var b strings.Builder
+	known := slices.Collect(strings.Lines(compilerLines(string(before))))
+	for line := range strings.Lines(compilerLines(string(after))) {
+		if !slices.Contains(known, line) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }

@@ -20,8 +20,8 @@ func TestOnePackageDoesNotCompile(t *testing.T) {
 		t.Errorf("findings %+v", r.Findings)
 	}
 	want := []string{
-		"example.com/partly/bad: not analysed: go vet gave no result for it",
-		"example.com/partly/uses: not analysed: go vet gave no result for it",
+		"example.com/partly/bad: not analysed: it, or what it imports, does not compile; `go vet example.com/partly/bad` shows why",
+		"example.com/partly/uses: not analysed: it, or what it imports, does not compile; `go vet example.com/partly/uses` shows why",
 	}
 	if !slices.Equal(r.Problems, want) {
 		t.Errorf("problems %q, want %q", r.Problems, want)
@@ -43,9 +43,9 @@ func TestTestsDoNotCompile(t *testing.T) {
 		t.Errorf("findings %+v", r.Findings)
 	}
 	want := []string{
-		"example.com/tests/inside: analysed without its tests, which do not compile",
-		"example.com/tests/outside_test: not analysed: it does not compile",
-		"example.com/tests/syntax: analysed without its tests, which do not compile",
+		"example.com/tests/inside: analysed without its tests, which do not compile; `go vet example.com/tests/inside` shows why",
+		"example.com/tests/outside_test: not analysed: it does not compile; `go vet example.com/tests/outside` shows why",
+		"example.com/tests/syntax: analysed without its tests, which do not compile; `go vet example.com/tests/syntax` shows why",
 	}
 	if !slices.Equal(r.Problems, want) {
 		t.Errorf("problems %q, want %q", r.Problems, want)
