@@ -68,11 +68,12 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, [
 	}
 	rewritten := map[string][]byte{}
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
+	opts := instrument.Options{RT: monitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages)}
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, instrument.Options{RT: monitorPath, Plan: p})
+		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, opts)
 		if err != nil {
 			return nil, nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
 		}

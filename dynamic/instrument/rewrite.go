@@ -22,6 +22,9 @@ type Options struct {
 	GoVersion string
 	// Plan has the atomic sections; nil means none.
 	Plan *plan.Plan
+	// Quiet are the functions that do not hand over to other goroutines; nil means
+	// those that [Quiet] finds in the package alone.
+	Quiet map[string]bool
 }
 
 // Result of a rewrite.
@@ -73,6 +76,9 @@ const (
 func Rewrite(p *plan.Package, site func(plan.Key) *plan.Site, opts Options) (*Result, error) {
 	if opts.RT == "" {
 		opts.RT = "interlock.invalid/rt"
+	}
+	if opts.Quiet == nil && opts.Plan != nil {
+		opts.Quiet = Quiet([]*plan.Package{p})
 	}
 	res := &Result{Sections: map[uint32]plan.Reason{}}
 	var files []*rewriter
@@ -196,7 +202,7 @@ func newRewriter(p *plan.Package, f *ast.File, accesses []*access, opts Options)
 		r.prefix += "x"
 	}
 	r.edits = buffer{src: src, position: r.position}
-	r.sectionsOf(opts.Plan)
+	r.sectionsOf(opts.Plan, opts.Quiet)
 	ast.Inspect(f, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
 			r.gotos[b.Label.Name] = true

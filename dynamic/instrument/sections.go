@@ -75,6 +75,7 @@ type sectioner struct {
 	spilled  map[*ast.ReturnStmt]bool   // its results are in temporaries
 	calls    map[spot][]placed
 	callees  map[uint32]*callee // entries of the package, by site
+	quiet    map[string]bool    // functions that do not hand over
 }
 
 // spot is where calls go: behind the brace or colon at lo, or, where hi is set,
@@ -141,14 +142,14 @@ func (r *rewriter) isKeyed(a *access) bool {
 }
 
 // sectionsOf finds what r's file has of the sections of pl.
-func (r *rewriter) sectionsOf(pl *plan.Plan) {
+func (r *rewriter) sectionsOf(pl *plan.Plan, quiet map[string]bool) {
 	if pl == nil {
 		return
 	}
 	r.sectioner = sectioner{
 		roles: map[*access][]role{}, binding: map[*access]bool{}, keyed: map[plan.Variable]bool{},
 		returns: map[*ast.ReturnStmt][]role{}, spilled: map[*ast.ReturnStmt]bool{},
-		calls: map[spot][]placed{},
+		calls: map[spot][]placed{}, quiet: quiet,
 	}
 	byID := map[uint32]*access{}
 	for _, a := range r.accesses {
@@ -200,6 +201,10 @@ func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan)
 	}
 	if len(o.ends) == 0 {
 		o.reason = EndLeft
+		return
+	}
+	if r.handsOverAtOnce(o) {
+		o.reason = HandsOver
 		return
 	}
 	r.assignRoles(o)
@@ -426,6 +431,7 @@ func (r *rewriter) placeSection(o *opening) {
 		r.placeEnd(o, e)
 	}
 	r.placeGaps(o, entry)
+	r.placeHandOvers(o, entry)
 	r.placeLeaves(o, entry)
 }
 

@@ -36,6 +36,8 @@ func key() string        { return "" }
 func use(...any)         {}
 func (c *C) lock()       { c.mu.Lock() }
 func (c *C) unlockAll()  { c.mu.Unlock() }
+
+type waitGroup = sync.WaitGroup
 `
 
 // TestSections rewrites the declarations of testdata/sections/golden.txtar. The

@@ -19,12 +19,13 @@ const (
 // it is full, every filter bit that still brings many calls is closed, which
 // are those of hot addresses; once it is drained, all are opened.
 var pace struct {
-	mu     spinlock
-	full   int64       // nanoseconds; guarded by mu
-	room   int64       // what full may be; guarded by mu
-	at     int64       // when full was true; guarded by mu
-	open   uint64      // filter bits; guarded by mu
-	reopen *time.Timer // guarded by mu; nil until a bit was closed first
+	mu       spinlock
+	full     int64       // nanoseconds; guarded by mu
+	room     int64       // what full may be; guarded by mu
+	at       int64       // when full was true; guarded by mu
+	open     uint64      // filter bits; guarded by mu
+	reopen   *time.Timer // guarded by mu; nil until a bit was closed first outside of bubbles
+	reopenAt int64       // when to open the filter where no timer does, or 0; guarded by mu
 }
 
 // shard counts for one filter bit, on a cache line of its own.
@@ -72,31 +73,50 @@ func keepPace(i uintptr) {
 	defer pace.mu.unlock()
 	pace.full = max(pace.full-(now-pace.at)/costShare, 0) + paceEvery*slowCost
 	pace.at = now
+	if pace.reopenAt != 0 && now >= pace.reopenAt {
+		openAll()
+	}
 	if pace.full <= pace.room || pace.open>>i&1 == 0 {
 		return
 	}
-	// A timer set from inside a bubble would wait for the bubble's clock, and one
-	// that was set outside must not be touched there: the filter stays open.
-	if inBubble() {
-		pace.full = 0
-		return
-	}
-	const drained = burst * costShare
-	switch {
-	case pace.reopen == nil:
+	if pace.room == firstBurst {
 		pace.full, pace.room = burst, burst
-		pace.reopen = time.AfterFunc(drained, openFilter)
-	case pace.open == ^uint64(0):
-		pace.reopen.Reset(drained)
 	}
+	scheduleOpening(now)
 	pace.open &^= 1 << i
 	setOpen(pace.open)
+}
+
+// scheduleOpening sees to it that the filter, of which a bit is about to be closed, is
+// opened again. A timer that is set in a testing/synctest bubble waits for the bubble's
+// clock, and one that was set outside must not be touched there: then whoever looks at
+// the pace next, by way of another bit, opens the filter. requires: pace.mu.
+func scheduleOpening(now int64) {
+	const drained = burst * costShare
+	nobody := pace.open == ^uint64(0)
+	switch {
+	case inBubble():
+		if nobody {
+			pace.reopenAt = now + drained
+		}
+		return
+	case pace.reopen == nil:
+		pace.reopen = time.AfterFunc(drained, openFilter)
+	case nobody || pace.reopenAt != 0:
+		pace.reopen.Reset(drained)
+	}
+	pace.reopenAt = 0
 }
 
 // openFilter opens the filter to all addresses.
 func openFilter() {
 	pace.mu.lock()
 	defer pace.mu.unlock()
-	pace.open = ^uint64(0)
+	openAll()
+}
+
+// openAll is openFilter for who holds pace.mu.
+func openAll() {
+	pace.open, pace.reopenAt = ^uint64(0), 0
 	setOpen(pace.open)
 }

@@ -90,9 +90,9 @@ func (o *opened) used(a *access) {
 	if !o.is(inside) || o.ofMap() {
 		return
 	}
-	now := contentsOf(o.entry.pointer(), o.entry.size, true)
+	now := o.contents()
 	overturned := o.what.differs(o.value, now)
-	if !overturned && (o.what.kind != 0 || !o.value.known || !now.known || o.value == now) {
+	if !overturned && (o.what.kind != 0 || !differ(o.value, now)) || o.handed.Load() && !differ(o.value, o.atHandOver) {
 		return
 	}
 	out.mu.lock()
