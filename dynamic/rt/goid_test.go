@@ -22,6 +22,23 @@ func TestGoid(t *testing.T) {
 	wg.Wait()
 }
 
+// What two goroutines can reach is on the stack of neither.
+func TestAddressOfAnother(t *testing.T) {
+	var captured, sent int
+	numbers, pointers := make(chan uintptr), make(chan *int)
+	go func() {
+		numbers <- address(unsafe.Pointer(&captured))
+		numbers <- address(unsafe.Pointer(<-pointers))
+	}()
+	if there, here := <-numbers, address(unsafe.Pointer(&captured)); here == 0 || there != here {
+		t.Errorf("a captured variable is at %#x here and at %#x in the other goroutine", here, there)
+	}
+	pointers <- &sent
+	if there, here := <-numbers, address(unsafe.Pointer(&sent)); here == 0 || there != here {
+		t.Errorf("a variable whose address was sent is at %#x here and at %#x in the other goroutine", here, there)
+	}
+}
+
 // An address on the running goroutine's stack is no number, all others are theirs.
 func TestAddress(t *testing.T) {
 	var local [64]byte

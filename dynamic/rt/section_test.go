@@ -148,7 +148,7 @@ func TestNoSplit(t *testing.T) {
 		"wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested",
 		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing", "wholeOrAnd",
 		"wholeStoreSame", "wholeDeleteAbsent", "wholeStoreThere", "wholeClearEmpty",
-		"wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
+		"wholeDropped", "wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
 	} {
 		n := 2
 		if os.Getenv("INTERLOCK_TEST_RUNS") != "" {

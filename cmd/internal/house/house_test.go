@@ -321,3 +321,51 @@ func TestNoPathOfAMachine(t *testing.T) {
 		t.Errorf("the walk saw %d files only", files)
 	}
 }
+
+// Each assumption of the monitor in docs/architecture.md names tests that exist, and
+// programs or parts of them that the test's files have.
+func TestAssumptionsAreTested(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(data), "## What the monitor relies on")
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 5 || strings.Trim(cells[1], " -") == "" || strings.TrimSpace(cells[1]) == "what" {
+			continue
+		}
+		rows++
+		tests := regexp.MustCompile("`([a-z/]+)\\.(Test\\w+)(?:/([^`]+))?`").FindAllStringSubmatch(cells[3], -1)
+		if len(tests) == 0 {
+			t.Errorf("no test is named for: %s", cells[2])
+		}
+		for _, m := range tests {
+			text := testFiles(t, filepath.Join(root, filepath.FromSlash(m[1])))
+			if !strings.Contains(text, "func "+m[2]+"(t *testing.T)") || m[3] != "" && !strings.Contains(text, m[3]) {
+				t.Errorf("%s has no %s %s", m[1], m[2], m[3])
+			}
+		}
+	}
+	if rows < 10 {
+		t.Errorf("read %d rows of the table of assumptions, the form must have changed", rows)
+	}
+}
+
+// testFiles returns the text of the tests in a folder, and of their testdata.
+func testFiles(t *testing.T, dir string) (text string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "testdata") {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		text += string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

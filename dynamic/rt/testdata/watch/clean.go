@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -160,6 +161,21 @@ func init() {
 		}
 	}
 
+	// Objects that nobody holds but the monitor's caller, of one size, while the
+	// collector runs all the time.
+	programs["cleanDropped"] = func() {
+		debug.SetGCPercent(1)
+		drop := func() {
+			for i := 0; i < 3000; i++ {
+				p := new([4]int)
+				dropped = p
+				dropped = nil
+				*rt.W(&p[i%4], 1)++
+			}
+		}
+		both(drop, drop)
+	}
+
 	// Stacks grow and move while windows are held.
 	programs["cleanStacks"] = func() {
 		var wg sync.WaitGroup
@@ -264,6 +280,9 @@ func init() {
 		os.Exit(3)
 	}
 }
+
+// dropped puts objects on the heap. Races on it are not monitored.
+var dropped *[4]int
 
 func deep(n int) int {
 	local := [8]int{n}

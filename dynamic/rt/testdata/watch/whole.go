@@ -2,6 +2,8 @@ package main
 
 import (
 	"iter"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -148,6 +150,33 @@ func init() {
 	whole("splitReads", func(a *account) (owner, other func()) {
 		return func() { a.inOrder(1, 0) }, a.get
 	})
+
+	// The variable of the entry is reachable from the section alone, while the collector
+	// runs and others make objects of its size.
+	programs["wholeDropped"] = func() {
+		debug.SetGCPercent(1)
+		q := new(account)
+		keep = q
+		beside(
+			func() {
+				p := new([4]int)
+				dropped = p
+				dropped = nil
+				_ = *rt.Enter(rt.R(&p[0], 1), 1, 1)
+				rt.Entered(1)
+				rt.Gap(1)
+				_ = *rt.EndRead(rt.R(&q.n, 2), 2, 1, rt.AllowReads|rt.OtherVariable)
+				rt.Ended(1)
+			},
+			func() {
+				for i := range 1000 {
+					p := new([4]int)
+					dropped = p
+					*rt.W(&p[0], 3) = i + 1
+				}
+				runtime.GC()
+			})
+	}
 
 	// The word is taken all along, by this program's start.
 	words := func(name string, other func(*atomic.Int32)) {
