@@ -53,6 +53,8 @@ func (w withBinary) Run() int {
 //	code N command…         the command ends with exit code N
 //	interrupt N TEXT args…  interlock with the args gets SIGINT once TEXT stands
 //	                        on its standard error, and ends with exit code N
+//	killed TEXT args…       interlock with the args is killed once TEXT stands on its
+//	                        standard error
 //	snapshot DIR            remembers every name, byte and mode below DIR
 //	unchanged DIR           fails if one of them is another now; for what others
 //	                        than interlock do, which the guard does not see
@@ -89,6 +91,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":      cmdCode,
 			"interrupt": cmdInterrupt,
+			"killed":    cmdKilled,
 			"snapshot":  cmdSnapshot,
 			"unchanged": cmdUnchanged,
 			"damage":    cmdDamage,
@@ -141,11 +144,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	guard, err := exec.LookPath("interlock")
 	ts.Check(err)
-	cmd := exec.Command(guard, args[2:]...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", guardedBinary, guardReport} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd := inScript(ts, guard, args[2:]...)
 	var stdout bytes.Buffer
 	stderr := &watched{text: args[1], seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
@@ -168,6 +167,39 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprint(ts.Stderr(), stderr.String())
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		ts.Fatalf("exit code %d, want %d\n%s\n%s", got, want, stdout.String(), stderr)
+	}
+}
+
+// inScript returns a command that runs where the script is, with the variables
+// that interlock needs.
+func inScript(ts *testscript.TestScript, program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", guardedBinary, guardReport} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+// cmdKilled ends a command in the middle of its work as nobody can expect, but
+// the kernel.
+func cmdKilled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: killed TEXT args…")
+	}
+	cmd := inScript(ts, ts.Getenv(guardedBinary), args[1:]...)
+	stderr := &watched{text: args[0], seen: make(chan struct{})}
+	cmd.Stderr = stderr
+	cmd.WaitDelay = time.Second // what it has started may hold the pipe open
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-stderr.seen:
+		ts.Check(cmd.Process.Kill())
+		<-done
+	case <-done:
+		ts.Fatalf("ended before %q was seen:\n%s", args[0], stderr)
 	}
 }
 
