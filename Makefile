@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers clean
+.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,7 +10,7 @@ help: ## this list
 build: ## bin/interlock
 	$(GO) build -o bin/ ./cmd/interlock
 
-test: lint unit sample ## all that must pass before a commit: lint, every test, a sample of conformance
+test: lint unit sample ## all that must pass before a commit: lint, every test, samples of conformance and torture
 
 # The race detector needs cgo and a C compiler; without them the same tests
 # run, only not under -race.
@@ -52,7 +52,8 @@ bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.
 pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules, and keep the table in docs/pruning.md
 	$(GO) run ./cmd/internal/pruning -o docs/pruning.md
 
-sample: ## every sixth program of `make conformance`, no table
+sample: build ## every sixth program of `make conformance`, and a few of `make torture`, no tables
+	$(GO) run ./cmd/internal/torture -norace -correct 24 -racy 8 -size 24 -runs 3 -least 0
 	@if [ -d "$$($(GO) env GOROOT)/test" ]; then \
 		set -x; $(GO) run ./cmd/internal/conformance -every 6; \
 	else \
@@ -80,6 +81,9 @@ sections: build ## measure what is found of split atomic sections, refine the in
 
 strangers: build ## try check, test and fix on more than forty released modules of others, compare with the last run, and keep the table in docs/strangers.md
 	$(GO) run ./cmd/internal/strangers -o docs/strangers.md
+
+torture: build ## generate 3,000 correct programs and 1,000 racy twins, try all of them, and keep the table in docs/torture.md (about an hour)
+	$(GO) run ./cmd/internal/torture -o docs/torture.md
 
 clean: ## remove what make built
 	rm -rf bin

@@ -60,11 +60,15 @@ const (
 func campaignFlags(fs *flag.FlagSet, o *options) {
 	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
 	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
-	fs.IntVar(&o.budget, "budget", 0, "spend at most this `percent` of the time on noise (default: the monitor's own)")
+	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it (default 200)")
 	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
 	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\nvariable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from run to run)")
 }
+
+// maxBudget lets noise take a hundred times as long as the tests: windows of
+// milliseconds at every access of tests that take as long in all.
+const maxBudget = 10_000
 
 // maxStrength is a second: a window as long as that catches whatever comes by.
 const maxStrength = 1_000_000
@@ -77,8 +81,8 @@ func (o *options) checkCampaign() error {
 	if o.replays < 0 {
 		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
 	}
-	if o.budget < 0 || o.budget > 100 {
-		return fmt.Errorf("-budget %d: want a percentage", o.budget)
+	if o.budget < 0 || o.budget > maxBudget {
+		return fmt.Errorf("-budget %d: want a percentage, at most %d", o.budget, maxBudget)
 	}
 	if o.strength < 0 || o.strength > maxStrength {
 		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
