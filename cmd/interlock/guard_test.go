@@ -19,7 +19,8 @@ import (
 // The guard stands on PATH in place of interlock: it runs the real one, and
 // fails if anything below $WORK is another afterwards that the command line
 // does not name as an output. Scripts start it as they would start interlock,
-// from a shell too.
+// from a shell too. Tests that are run may write to $WORK/.tmp, where scripts
+// have their temporary files by default.
 
 // Variables that the guard is run with, beside $WORK.
 const (
@@ -92,13 +93,16 @@ type entry struct {
 	content string // checksum of a regular file, target of a link
 }
 
-// readTree returns all that is below dir, by absolute path. Links are not
-// followed.
+// readTree returns all that is below dir but for .tmp, by absolute path. Links
+// are not followed.
 func readTree(dir string) (map[string]entry, error) {
 	tree := map[string]entry{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if name == filepath.Join(dir, ".tmp") {
+			return filepath.SkipDir
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -228,6 +232,7 @@ func TestGuard(t *testing.T) {
 		{does: "touch r.sarif", args: "check -o sarif:r.sarif"},
 		{does: "touch r.sarif", args: "check -o sarif:other.sarif", want: "r.sarif is new"},
 		{does: "mkdir d; touch d/x", args: "env -dir=d"},
+		{does: "mkdir .tmp; touch .tmp/x", args: "test"},
 		{does: "touch c.out", args: "test ./... -- -coverprofile c.out"},
 	} {
 		t.Run(tt.does+" in "+tt.args, func(t *testing.T) {
