@@ -34,46 +34,52 @@ func (ws *Workspace) toolexec() string {
 	return "-toolexec=" + quote(self) + " " + CoverTool + " " + quote(ws.overlayFile())
 }
 
-// RunTool runs a tool of the go command: cover with the files of the overlay in
-// place of the user's, all others as they are. It gives their exit code.
+// RunTool runs a tool of the go command. Cover reads the user's files, so that it
+// counts their statements; what it inserts goes into the rewritten ones. All
+// others run as they are. RunTool returns their exit code.
 func RunTool(args []string, stdout, stderr io.Writer) int {
 	if len(args) < 2 {
 		fmt.Fprintln(stderr, "interlock: the go command calls this for its tools; it is of no use otherwise")
 		return 2
 	}
 	overlay, tool, rest := args[0], args[1], args[2:]
-	suffix := ""
 	if strings.TrimSuffix(filepath.Base(tool), ".exe") == "cover" {
-		data, err := os.ReadFile(overlay)
-		var o struct{ Replace map[string]string }
-		if err == nil {
-			err = json.Unmarshal(data, &o)
-		}
-		if err != nil {
-			fmt.Fprintln(stderr, "interlock: reading the overlay:", err)
-			return 1
-		}
-		for i, arg := range rest {
-			if with := o.Replace[arg]; with != "" {
-				rest[i] = with
-			}
-		}
-		if len(rest) == 1 && rest[0] == "-V=full" {
-			// The go command's cache goes by this line.
-			suffix = fmt.Sprintf(" interlock:%x", sha256.Sum256(data))
-		}
+		return runCover(overlay, tool, rest, stdout, stderr)
 	}
-	cmd := exec.Command(tool, rest...)
-	cmd.Stdin, cmd.Stderr = os.Stdin, stderr
-	var out strings.Builder
-	cmd.Stdout = stdout
-	if suffix != "" {
-		cmd.Stdout = &out
+	return runTool(tool, rest, stdout, stderr)
+}
+
+func runCover(overlay, tool string, args []string, stdout, stderr io.Writer) int {
+	data, err := os.ReadFile(overlay)
+	var o struct{ Replace map[string]string }
+	if err == nil {
+		err = json.Unmarshal(data, &o)
 	}
+	if err != nil {
+		fmt.Fprintln(stderr, "interlock: reading the overlay:", err)
+		return 1
+	}
+	if len(args) == 1 && args[0] == "-V=full" {
+		// The go command's cache goes by this line.
+		var out strings.Builder
+		code := runTool(tool, args, &out, stderr)
+		fmt.Fprintf(stdout, "%s interlock:%x\n", strings.TrimSpace(out.String()), sha256.Sum256(data))
+		return code
+	}
+	code := runTool(tool, args, stdout, stderr)
+	if code != 0 {
+		return code
+	}
+	if err := weaveAll(args, o.Replace); err != nil {
+		fmt.Fprintln(stderr, "interlock:", err)
+	}
+	return 0
+}
+
+func runTool(tool string, args []string, stdout, stderr io.Writer) int {
+	cmd := exec.Command(tool, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
 	err := cmd.Run()
-	if suffix != "" {
-		fmt.Fprintln(stdout, strings.TrimSpace(out.String())+suffix)
-	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):

@@ -38,7 +38,7 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return prepareIn(ctx, &scratch{dir: dir}, m, p)
+	return prepareIn(ctx, &scratch{dir: dir}, m, p, true)
 }
 
 // newLasting makes a folder for the module at root.

@@ -26,11 +26,12 @@ func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return prepareIn(ctx, s, m, p)
+	return prepareIn(ctx, s, m, p, false)
 }
 
-// prepareIn is Prepare with a folder, which it closes if it fails.
-func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan) (ws *Workspace, err error) {
+// prepareIn is Prepare with a folder, which it closes if it fails. With covered,
+// packages may be built with -cover.
+func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan, covered bool) (ws *Workspace, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -40,45 +41,54 @@ func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan) (ws *Wo
 	if err != nil {
 		return nil, fmt.Errorf("reading the monitor's source: %w", err)
 	}
-	rewritten, kept, err := rewrite(ctx, m, p)
+	r, err := rewrite(ctx, m, p, covered)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(rewritten, flushes(m, rewritten))
-	ws, err = prepare(s, m, rewritten, monitor)
-	if err == nil {
-		ws.plan, ws.left = p, append(ws.left, kept...)
+	maps.Copy(r.files, flushes(m, r.files))
+	if ws, err = prepare(s, m, r.files, monitor); err != nil {
+		return nil, err
 	}
-	return ws, err
+	ws.plan, ws.left = p, append(ws.left, r.kept...)
+	return ws, ws.writeMarked(r.marked)
 }
 
 // Decide makes skips of the sites of p that the rewriter has to leave alone, as
 // [Prepare] does, and builds nothing.
 func Decide(ctx context.Context, m *Module, p *plan.Plan) error {
-	_, _, err := rewrite(ctx, m, p)
+	_, err := rewrite(ctx, m, p, false)
 	return err
 }
 
-// rewrite returns the rewritten files by the absolute paths of their originals,
-// and those that are left alone because a program has their text.
-func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, []LeftAlone, error) {
+// rewriting is what became of files.
+type rewriting struct {
+	files  map[string][]byte // rewritten ones, by the absolute paths of their originals
+	marked map[string][]byte // their marked texts, if asked for
+	kept   []LeftAlone       // because a program has their text
+}
+
+// rewrite rewrites the files of m as p says, and puts into p what it must leave.
+func rewrite(ctx context.Context, m *Module, p *plan.Plan, marked bool) (*rewriting, error) {
 	sites := make(map[plan.Key]*plan.Site, len(p.Sites))
 	for i := range p.Sites {
 		sites[p.Sites[i].Key()] = &p.Sites[i]
 	}
-	rewritten := map[string][]byte{}
+	r := &rewriting{files: map[string][]byte{}, marked: map[string][]byte{}}
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
-	opts := instrument.Options{RT: monitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages)}
+	opts := instrument.Options{RT: monitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked}
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, opts)
 		if err != nil {
-			return nil, nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
+			return nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
 		}
 		for _, f := range res.Files {
-			rewritten[f.Name] = f.Content
+			r.files[f.Name] = f.Content
+			if f.Marked != nil {
+				r.marked[f.Name] = f.Marked
+			}
 		}
 		for _, left := range res.Left {
 			skip(p.Site(left.Site.ID), left.Reason)
@@ -93,7 +103,8 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan) (map[string][]byte, [
 			s.Left = instrument.EntryLeft
 		}
 	}
-	return rewritten, m.keepEmbedded(p, rewritten), nil
+	r.kept = m.keepEmbedded(p, r.files)
+	return r, nil
 }
 
 func skip(s *plan.Site, why plan.Reason) {

@@ -21,7 +21,8 @@ type place struct{ line, statedLine, statedColumn int }
 
 // Ranks, from the outermost to the innermost of edits with one range.
 const (
-	rankSection = iota // calls for sections, before and behind a statement
+	rankMark    = iota // around all others
+	rankSection        // calls for sections, before and behind a statement
 	rankStmt           // around a statement
 	rankBehind         // around a map operand
 	rankCut            // a range that moves

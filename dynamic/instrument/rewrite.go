@@ -25,6 +25,8 @@ type Options struct {
 	// Quiet are the functions that do not hand over to other goroutines; nil means
 	// those that [Quiet] finds in the package alone.
 	Quiet map[string]bool
+	// Marked asks for [File.Marked].
+	Marked bool
 }
 
 // Result of a rewrite.
@@ -41,6 +43,9 @@ type Result struct {
 type File struct {
 	Name    string
 	Content []byte
+	// Marked is Content with [Mark] at the places where the cover tool may insert
+	// text. It is nil if not asked for, or if the file holds such text already.
+	Marked []byte
 }
 
 // Left is an access that is left alone, and why.
@@ -107,9 +112,16 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 	}
 	n := r.count(res)
 	res.Rewritten += n
-	if n > 0 || r.opens() {
-		res.Files = append(res.Files, File{r.name, content})
+	if n == 0 && !r.opens() {
+		return nil
 	}
+	f := File{Name: r.name, Content: content}
+	if opts.Marked {
+		if f.Marked, err = r.marked(); err != nil {
+			return fmt.Errorf("rewriting %s: %w", r.name, err)
+		}
+	}
+	res.Files = append(res.Files, f)
 	return nil
 }
 

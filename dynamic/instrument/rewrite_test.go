@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -138,11 +139,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+var marks = regexp.MustCompile(`/\*interlock:[0-9]+\*/`)
+
 func golden(t *testing.T, in string) string {
 	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\nfunc _(x, y *T, p *int, n int) { defer g()\n"
 	src := head + in + "}\n"
 	p := typed(t, "go1.26", map[string]string{"a.go": prelude, "b.go": src})
-	res, err := instrument.Rewrite(p, everySite(p), instrument.Options{})
+	res, err := instrument.Rewrite(p, everySite(p), instrument.Options{Marked: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +153,9 @@ func golden(t *testing.T, in string) string {
 	if len(res.Files) > 0 {
 		out = string(res.Files[0].Content)
 		checkTypes(t, prelude, out)
+		if plain := marks.ReplaceAllString(string(res.Files[0].Marked), ""); plain != out {
+			t.Errorf("without its marks the marked text is\n%s", plain)
+		}
 	}
 	_, out, _ = strings.Cut(out, "{ defer g()\n")
 	out = strings.TrimSuffix(out, "}\n")
