@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -20,10 +21,12 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 		plain[r.Packages[i].Package] = &r.Packages[i]
 	}
 	var all []*finding.Finding
-	for _, p := range t.pairs() {
-		f := t.confirm(cfg, p)
-		for pkg := range t.caught[p].failed {
-			f.Evidence.Harmful = f.Evidence.Harmful || plain[pkg] != nil && plain[pkg].Plain == Passed
+	for _, race := range t.races() {
+		f := t.confirm(cfg, race)
+		for _, p := range race {
+			for pkg := range t.caught[p].failed {
+				f.Evidence.Harmful = f.Evidence.Harmful || plain[pkg] != nil && plain[pkg].Plain == Passed
+			}
 		}
 		all = append(all, f)
 	}
@@ -44,8 +47,11 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 	return all
 }
 
-func (t *tally) confirm(cfg *Config, p pair) *finding.Finding {
+// confirm makes the finding of a race, which tells of the first of its pairs.
+func (t *tally) confirm(cfg *Config, race []pair) *finding.Finding {
+	p := race[0]
 	c := t.caught[p]
+	hits, tries, count := t.rate(race)
 	a := t.access(cfg, c.record.A)
 	b := t.access(cfg, c.record.B)
 	// A run cannot tell which side lacks protection; the text decides, so
@@ -61,10 +67,12 @@ func (t *tally) confirm(cfg *Config, p pair) *finding.Finding {
 		Variable: v,
 		Accesses: []finding.Access{a, b},
 		Evidence: &finding.Evidence{
-			Engine: "watch", Run: c.run, Runs: t.tries(p), Hits: len(c.hits), Count: c.count, Seed: c.seed, Test: c.test,
+			Engine: "watch", Run: c.run, Runs: tries, Hits: hits, Count: count, Seed: c.seed, Test: c.test,
 		},
 	}
-	t.replays(cfg, c.strength, f, func(seen *tally) bool { return seen.caught[p] != nil })
+	t.replays(cfg, c.strength, f, func(seen *tally) bool {
+		return slices.ContainsFunc(race, func(p pair) bool { return seen.caught[p] != nil })
+	})
 	if n := t.runs; n != f.Evidence.Runs {
 		f.Notes = append(f.Notes, fmt.Sprintf("armed in %d of the campaign's %d runs; the others looked for further races", f.Evidence.Runs, n))
 	}

@@ -14,7 +14,7 @@ import (
 // which side lacks protection, locks held, section, fix. So does one of a split
 // section, confirmed or predicted, with that of the section. A confirmed one that
 // shares with a suspected one no more than the access that lacks protection
-// takes over a code that is about this access alone. Notes point from one
+// takes the place of that one as well, if nothing else has: it is the same bug. Notes point from one
 // finding to others on the same variable. Suspected findings on which the runs have shown nothing get a note on
 // that. The findings given are not changed; those returned are sorted and have
 // ids of their own each.
@@ -25,16 +25,32 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 	slices.SortStableFunc(found, func(a, b *finding.Finding) int { // a split knows where it belongs, a race may guess
 		return -cmp.Compare(r.claims[a.ID], r.claims[b.ID])
 	})
-	settled := map[string]*finding.Finding{} // who took over which id
+	settled := map[string]*finding.Finding{}         // who took over which id
+	taken := map[*finding.Finding]*finding.Finding{} // suspected finding -> the confirmed one in its place
+	settle := func(c *finding.Finding, i int) {
+		s := left[i]
+		takeOver(c, s)
+		settled[c.ID], taken[s] = c, c
+		left = slices.Delete(left, i, i+1)
+		joined = append(joined, c)
+	}
+	var others []*finding.Finding
 	for _, c := range found {
 		if i := counterpart(left, c, r.claims[c.ID]); i >= 0 {
-			takeOver(c, left[i])
-			settled[c.ID] = c
-			left = slices.Delete(left, i, i+1)
+			settle(c, i)
+		} else {
+			others = append(others, c)
+		}
+	}
+	for _, c := range others {
+		if i := slices.IndexFunc(left, func(s *finding.Finding) bool { return sameBug(s, c) }); i >= 0 {
+			settle(c, i)
+		} else if into := caughtAlready(taken, c); into != nil {
+			into.Notes = append(into.Notes, alsoCaught(into, c))
 		} else {
 			sharpen(c, static)
+			joined = append(joined, c)
 		}
-		joined = append(joined, c)
 	}
 	for _, s := range left {
 		r.unobserved(s)
@@ -76,6 +92,37 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
 	}
 	return i
+}
+
+// sameBug reports whether c is a race of the access that s says lacks protection: what
+// it met is another victim of the same bug.
+func sameBug(s, c *finding.Finding) bool {
+	return c.Evidence != nil && c.Evidence.Pattern == "" && c.Evidence.Error == "" && sameVariable(s, c) && aboutFirstAccess(s) &&
+		slices.ContainsFunc(c.Accesses, func(a finding.Access) bool { return sameLine(s.Accesses[0], a) })
+}
+
+// caughtAlready gives the confirmed finding in the place of a suspected one that is
+// about the bug of c, the first in the order of the text, or nil.
+func caughtAlready(taken map[*finding.Finding]*finding.Finding, c *finding.Finding) (into *finding.Finding) {
+	for s, by := range taken {
+		if sameBug(s, c) && by.Evidence.Pattern == "" && (into == nil || by.ID < into.ID) {
+			into = by
+		}
+	}
+	return into
+}
+
+// alsoCaught says in a sentence what else the unprotected access of a finding met.
+func alsoCaught(into, c *finding.Finding) string {
+	other := c.Accesses[0]
+	if sameLine(other, into.Accesses[0]) {
+		other = c.Accesses[1]
+	}
+	what := fmt.Sprintf("%s of %s at %s in %s", other.Mode, other.Expr, other.Position, other.Function)
+	if sameLine(other, into.Accesses[0]) {
+		what = "itself in another goroutine"
+	}
+	return fmt.Sprintf("caught against %s as well, in %d of %d runs", what, c.Evidence.Hits, c.Evidence.Runs)
 }
 
 // sameVariable leaves the kind out, in which the two sides may differ.
@@ -126,6 +173,10 @@ func takeOver(c, s *finding.Finding) {
 	c.Section, c.Cycle, c.Fix, c.Ordinal = s.Section, s.Cycle, s.Fix, s.Ordinal
 	if len(c.Accesses) == 2 && len(s.Accesses) > 0 && !sameLine(c.Accesses[0], s.Accesses[0]) && sameLine(c.Accesses[1], s.Accesses[0]) {
 		slices.Reverse(c.Accesses)
+	}
+	if len(s.Accesses) == 2 && !samePlaces(s, c) && sameBug(s, c) {
+		// The id is that of the two accesses of s; what the run met follows.
+		c.Accesses = []finding.Access{c.Accesses[0], s.Accesses[1], c.Accesses[1]}
 	}
 	for i := range c.Accesses {
 		if len(s.Accesses) == 0 {

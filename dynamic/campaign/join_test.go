@@ -90,37 +90,41 @@ func TestOneAccessRacesWithItself(t *testing.T) {
 	}
 }
 
-func TestSharedAccessSharpensTheCode(t *testing.T) {
-	static := seal(make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)))
+// A race of the access that lacks protection confirms the finding about it, whatever
+// it met: both of the suspected accesses stay, for the id, and what it met follows.
+func TestAnotherVictimIsTheSameBug(t *testing.T) {
+	unlocked, locked := at(7, finding.Read), at(3, finding.Write)
+	static := seal(make1(finding.Unguarded, "n", unlocked, locked))
 	other := at(9, finding.Write)
-	other.Function = "G"
-	got := join(t, static, seal(make1(finding.CaughtInTheAct, "n", at(7, finding.Read), other)))
-	if len(got) != 2 {
+	other.Function, other.Goroutine = "G", &finding.Goroutine{ID: 5}
+	got := join(t, static, seal(make1(finding.CaughtInTheAct, "n", other, unlocked)))
+	if len(got) != 1 {
 		t.Fatalf("%d findings", len(got))
 	}
-	for _, f := range got {
-		if f.Code != finding.Unguarded || len(f.Notes) == 0 {
-			t.Errorf("%s %s %q", f.Status, f.Code, f.Notes)
-		}
+	f := got[0]
+	if f.ID != static[0].ID || f.Code != finding.Unguarded || f.Status != finding.Confirmed {
+		t.Errorf("%s %s, id %s, want %s", f.Status, f.Code, f.ID, static[0].ID)
+	}
+	if len(f.Accesses) != 3 || f.Accesses[0].Line != 7 || f.Accesses[1].Line != 3 || f.Accesses[2].Line != 9 || f.Accesses[2].Goroutine == nil {
+		t.Errorf("accesses %+v", f.Accesses)
 	}
 }
 
-// One suspected finding may name an access that two confirmed ones share: it
-// joins with the one, and the other has its code all the same. An access that
+// All races of one access that lacks protection are one finding. An access that
 // holds the lock says nothing of the other side, and a code about a pair needs
 // both.
-func TestCodeIsThatOfTheSharedAccess(t *testing.T) {
+func TestRacesOfOneUnprotectedAccess(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		static *finding.Finding
 		other  finding.Access // races with the write in line 3, beside line 7
-		want   finding.Code
+		note   string         // of the one finding; "" where there are two
 	}{
-		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)), at(3, finding.Write), finding.Unguarded},
-		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), finding.CaughtInTheAct},
-		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.WrittenLate},
-		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.CaughtInTheAct},
-		{"pair", make1(finding.LoadAndStore, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), finding.CaughtInTheAct},
+		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)), at(3, finding.Write), "caught against itself in another goroutine as well, in 1 of 1 runs"},
+		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), "caught against write of x.n at a.go:9:2 in G as well, in 1 of 1 runs"},
+		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), ""},
+		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), ""},
+		{"pair", make1(finding.LoadAndStore, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			other := tt.other
@@ -129,16 +133,18 @@ func TestCodeIsThatOfTheSharedAccess(t *testing.T) {
 			}
 			pair := make1(finding.CaughtInTheAct, "n", at(3, finding.Write), at(7, finding.Read))
 			second := make1(finding.CaughtInTheAct, "n", at(3, finding.Write), other)
-			for _, f := range join(t, seal(tt.static), seal(pair, second)) {
-				if f.Status != finding.Confirmed {
-					t.Errorf("the suspected finding is left over: %+v", f)
+			static := seal(tt.static)
+			got := join(t, static, seal(pair, second))
+			if one := len(got) == 1; one != (tt.note != "") {
+				t.Fatalf("%d findings", len(got))
+			}
+			for _, f := range got {
+				mine := f.ID == static[0].ID
+				if f.Status != finding.Confirmed || mine && f.Code != tt.static.Code || !mine && f.Code != finding.CaughtInTheAct {
+					t.Errorf("%s %s %s", f.Status, f.Code, f.ID)
 				}
-				want := tt.static.Code
-				if slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return sameLine(a, other) }) && f.Accesses[0].Line != 7 && f.Accesses[1].Line != 7 {
-					want = tt.want
-				}
-				if f.Code != want {
-					t.Errorf("line %d with line %d: %s, want %s", f.Accesses[0].Line, f.Accesses[1].Line, f.Code, want)
+				if tt.note != "" && !slices.Contains(f.Notes, tt.note) {
+					t.Errorf("notes %q, want %q", f.Notes, tt.note)
 				}
 			}
 		})

@@ -71,3 +71,32 @@ func TestWaysToReplay(t *testing.T) {
 		t.Errorf("an error of the runtime needs no noise, but gets it at %s", r.only)
 	}
 }
+
+// x = x + 1 in two functions is one race, whichever of their reads and writes met.
+func TestOneRaceIsOneFinding(t *testing.T) {
+	p := &plan.Plan{Version: plan.SchemaVersion, Module: "m"}
+	v := plan.Variable{Package: "m", Type: "T", Name: "n", Kind: plan.KindField}
+	for i, line := range []int{3, 3, 7, 7, 9} { // a read and a write each, and a read elsewhere
+		mode := []plan.Mode{plan.Read, plan.Write}[i%2]
+		p.Sites = append(p.Sites, plan.Site{ID: uint32(i + 1), Package: "m", Function: "F", Variable: v, Mode: mode, Decision: plan.Monitor, File: "a.go", Line: line, Column: 2 + i%2, Expr: "t.n"})
+	}
+	race := func(a, b uint32) evidence.Record {
+		side := func(site uint32, gid int64) *evidence.Side {
+			return &evidence.Side{Site: site, Write: site%2 == 0, GID: gid, Size: 8, Stack: "goroutine 7 [running]:\nm.F(0x1)\n\ta.go:3 +0x1\n"}
+		}
+		return evidence.Record{Version: 1, Kind: evidence.Race, PID: 1, A: side(a, 7), B: side(b, 8), Count: 1}
+	}
+	seen := newTally(p, nil)
+	for i, records := range [][]evidence.Record{{race(1, 4)}, {race(3, 2)}, {race(2, 4), race(5, 2)}, nil} {
+		seen.begin(i+1, 1, nil, nil)
+		seen.add("m", 100, records, &process{outcome: Passed}, t.Errorf)
+	}
+	found := seen.findings(&Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}, &Result{})
+	if len(found) != 2 {
+		t.Fatalf("%d findings, want one for the lines 3 and 7 and one for 3 and 9", len(found))
+	}
+	f := found[0]
+	if f.Accesses[0].Line != 7 || f.Accesses[0].Mode != finding.Write || f.Accesses[1].Mode != finding.Write || f.Evidence.Hits != 3 || f.Evidence.Runs != 4 || f.Evidence.Count != 3 {
+		t.Errorf("%s, %+v", f.Title, f.Evidence)
+	}
+}

@@ -33,7 +33,7 @@ type tally struct {
 	plan     *plan.Plan
 	pkgs     []*plan.Package // with their syntax
 	caught   map[pair]*caught
-	unarmed  map[pair]int // runs in which the pair was known beforehand
+	unarmed  map[pair]map[int]bool // runs in which the pair was known beforehand
 	counters evidence.Counters
 	reached  map[uint32]bool
 	armed    map[uint32]bool
@@ -56,7 +56,7 @@ type tally struct {
 
 func newTally(p *plan.Plan, pkgs []*plan.Package) *tally {
 	return &tally{
-		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]int{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
+		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
 		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 	}
 }
@@ -66,7 +66,10 @@ func newTally(p *plan.Plan, pkgs []*plan.Package) *tally {
 func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 	t.runs, t.seed, t.known, t.resting = run, seed, known, resting
 	for _, p := range known {
-		t.unarmed[p]++
+		if t.unarmed[p] == nil {
+			t.unarmed[p] = map[int]bool{}
+		}
+		t.unarmed[p][run] = true
 	}
 	for _, id := range resting {
 		t.rested[id]++
@@ -150,8 +153,65 @@ func (t *tally) race(pkg string, strength int, r *evidence.Record, failed bool) 
 	return p, isNew
 }
 
-// tries is the number of runs in which p was armed.
-func (t *tally) tries(p pair) int { return t.runs - t.unarmed[p] }
+// lines are the two places of a race, the first in the text first: x = x + 1 in two
+// functions is one race, whichever of their reads and writes met.
+type lines struct {
+	variable plan.Variable
+	a, b     place
+}
+
+// races groups the pairs that are one race, each group with the pair first that tells
+// most: two writes, then the one seen most often.
+func (t *tally) races() (all [][]pair) {
+	groups := map[lines]int{}
+	for _, p := range t.pairs() {
+		l := t.lines(p)
+		i, known := groups[l]
+		if !known {
+			i = len(all)
+			groups[l], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], p)
+	}
+	for _, group := range all {
+		slices.SortStableFunc(group, func(p, q pair) int {
+			return -cmp.Or(cmp.Compare(t.writesOf(p), t.writesOf(q)), cmp.Compare(len(t.caught[p].hits), len(t.caught[q].hits)))
+		})
+	}
+	return all
+}
+
+func (t *tally) lines(p pair) lines {
+	a, b := t.plan.Site(p[0]), t.plan.Site(p[1])
+	l := lines{a.Variable, place{a.File, a.Line}, place{b.File, b.Line}}
+	l.variable.Kind = ""
+	if l.b.file < l.a.file || l.b.file == l.a.file && l.b.line < l.a.line {
+		l.a, l.b = l.b, l.a
+	}
+	return l
+}
+
+// writesOf counts the sides of p that write.
+func (t *tally) writesOf(p pair) (n int) {
+	for _, side := range []*evidence.Side{t.caught[p].record.A, t.caught[p].record.B} {
+		if side.Write {
+			n++
+		}
+	}
+	return n
+}
+
+// rate is in how many runs a race was seen, of those in which one of its pairs was
+// armed, and how often in all.
+func (t *tally) rate(group []pair) (hits, tries, count int) {
+	seen, resting := map[int]bool{}, maps.Clone(t.unarmed[group[0]])
+	for _, p := range group {
+		maps.Copy(seen, t.caught[p].hits)
+		maps.DeleteFunc(resting, func(run int, _ bool) bool { return !t.unarmed[p][run] })
+		count += t.caught[p].count
+	}
+	return len(seen), t.runs - len(resting), count
+}
 
 func (t *tally) count(r *evidence.Record) {
 	c, n := &t.counters, r.Counters
