@@ -75,4 +75,6 @@
 //
 // The package imports nothing that runs programs: the checks that need the go
 // command are given to it.
+//
+// Cost: for a finding linear in the module, times the lock classes that its calls may hold.
 package patchgen

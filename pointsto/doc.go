@@ -34,4 +34,7 @@
 // site in code that one of several programs runs and the analysis was not told
 // of is not judged; it stays monitored. What may be said falsely of a site is
 // only that it must stay monitored, which costs time and hides nothing.
+//
+// Cost: close to linear in the instructions that are reached: places are unified, and marks run along the edges once
+// each.
 package pointsto

@@ -36,4 +36,6 @@
 // Missed: Add in functions that the goroutine calls, and Add by other methods
 // while Wait may run. Reported falsely: programs that know by other means that the
 // goroutine has started before they wait.
+//
+// Cost: linear in the operations, but the square of those on one WaitGroup.
 package addinside

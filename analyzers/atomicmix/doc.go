@@ -23,4 +23,6 @@
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such
 // as a read after WaitGroup.Wait in another function.
+//
+// Cost: linear in the accesses, but the square of those of a variable that is accessed both ways.
 package atomicmix

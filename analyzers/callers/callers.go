@@ -59,6 +59,7 @@ type Graph struct {
 	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
 	methods map[string][]*ssa.Function // unexported methods by name
 	bottom  []*ssa.Function            // callees first
+	fits    map[fit]bool               // whether the type implements the interface
 
 	tests     bool // calls in tests count
 	withTests *Graph
@@ -88,6 +89,7 @@ func newGraph(pass *analysis.Pass, prog *ssair.Program, tests bool) *Graph {
 		params:  map[paramKey]*use{},
 		summing: map[*ssa.MakeClosure]bool{},
 		methods: map[string][]*ssa.Function{},
+		fits:    map[fit]bool{},
 	}
 	prog.Analyse(pass, func() {
 		g.indexMethods()
@@ -249,11 +251,30 @@ func (g *Graph) addCall(caller *ssa.Function, call ssa.CallInstruction) {
 		return
 	}
 	for _, m := range g.methods[common.Method.Name()] {
-		if types.Implements(m.Signature.Recv().Type(), iface) {
+		if g.implements(m.Signature.Recv().Type(), iface) {
 			site.Callee, site.Args = m, append([]ssa.Value{common.Value}, common.Args...)
 			g.add(site)
 		}
 	}
+}
+
+type fit struct {
+	name    *types.TypeName
+	pointer bool
+	iface   *types.Interface
+}
+
+// implements is [types.Implements] of the type of a receiver, asked once for a
+// type and an interface: that goes through all methods.
+func (g *Graph) implements(t types.Type, iface *types.Interface) bool {
+	_, pointer := types.Unalias(t).(*types.Pointer)
+	key := fit{typeName(t), pointer, iface}
+	ok, known := g.fits[key]
+	if !known {
+		ok = types.Implements(t, iface)
+		g.fits[key] = ok
+	}
+	return ok
 }
 
 func (g *Graph) add(s Site) {

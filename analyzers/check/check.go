@@ -1,6 +1,8 @@
 // Package check holds what all checks share: how they report, how their help
 // is made from their package comment, and how a panic in one of them becomes
 // a problem of the result instead of the end of the run.
+//
+// Cost: the findings of one check in a package are compared with each other.
 package check
 
 import (

@@ -34,4 +34,6 @@
 // Missed: locks reached by two different paths, calls through other
 // interfaces and function values. Reported falsely: a second Lock under a
 // condition that never holds where the lock is held.
+//
+// Cost: linear in the waits under locks.
 package doublelock

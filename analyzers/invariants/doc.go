@@ -29,4 +29,7 @@
 // Missed: halves in functions of other packages, in goroutines and deferred
 // calls, objects that are reached by two ways. Falsely found: most of them,
 // which is why refinement drops what correct runs split.
+//
+// Cost: for each access linear in the instructions up to the next ones of its variable. A function that takes too many
+// steps is left (ssair.WorkLimit).
 package invariants

@@ -30,4 +30,7 @@
 // Missed: cycles of more than three classes, locks of one class at the two
 // ends of a hierarchy, calls through interfaces and function values kept in
 // memory. Reported falsely: cycles between classes whose objects never meet.
+//
+// Cost: linear in the accesses of a variable over all packages. Of lock orders the cube of the classes that wait for
+// each other in circles, and for a ring of two or three classes at most the product of the orders between them.
 package join

@@ -45,4 +45,6 @@
 // Missed: objects published through package variables and maps, values that
 // are no references in started goroutines. Reported falsely: methods that
 // their users call one after another, whatever the type's other locks say.
+//
+// Cost: linear in the accesses, but the square of those of a variable that is written late.
 package latewrite

@@ -33,4 +33,7 @@
 // Missed: updates by the only goroutine that writes, which others read; updates through two functions or through pointers kept elsewhere,
 // types that leave all locking to their callers. Reported falsely: updates
 // that something else orders, such as a channel or a phase of the program.
+//
+// Cost: the square of the accesses that one function makes to one variable; one that takes too many steps is left
+// (ssair.WorkLimit). What says that a variable is shared is looked for among its accesses.
 package loadstore

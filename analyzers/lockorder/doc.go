@@ -41,4 +41,6 @@
 // Missed: cycles of more than three locks, calls through function values kept
 // in memory and most interfaces. Reported falsely: locks of two types whose
 // objects never meet, orders that phases of the program keep apart.
+//
+// Cost: that of join.
 package lockorder

@@ -31,4 +31,6 @@
 // another lock, or the write side.
 //
 // Missed and reported falsely: as with guardedby (IL1001).
+//
+// Cost: linear in what guardedby finds.
 package mixedlocks

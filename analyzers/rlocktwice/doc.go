@@ -35,4 +35,6 @@
 //
 // Missed: as for IL3002. Reported falsely: phases of a program in which no
 // writer runs.
+//
+// Cost: linear in the waits under locks.
 package rlocktwice

@@ -6,4 +6,7 @@
 // to the runtime; outside of [scope] this pass costs nothing. Functions that
 // never return are known from the package itself, from facts of packages in
 // scope, and from a table for the standard library.
+//
+// Cost: linear in the source. The [Flow] of a function is worked out when it is first asked for, in the square of its
+// blocks over 64.
 package ssair

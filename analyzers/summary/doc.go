@@ -9,4 +9,6 @@
 // is there only with the flag -interlocksummary.emit. Problems, such as a
 // directive that suppresses nothing or a pass that failed, are part of it,
 // and are diagnostics of their own without the flag.
+//
+// Cost: linear in what the passes have found, and in the accesses.
 package summary

@@ -125,6 +125,7 @@ func dependsOn(v, part ssa.Value) bool {
 // decides too (if c.closing { return }; c.closing = true), on every way to u, so
 // that whoever comes next turns back.
 func (f *function) claims(t, u *event) bool {
+	f.spend(len(f.events))
 	return slices.ContainsFunc(f.events, func(w *event) bool {
 		if !w.op.writes() || w.call || !sameRegion(t, w) || !w.at.Block().Dominates(u.at.Block()) {
 			return false

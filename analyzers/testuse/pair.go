@@ -84,11 +84,11 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	g := gapBetween(t, u)
-	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) || f.claims(t, u) {
+	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) {
 		return pair{}, false
 	}
 	d, ok := f.decides(b, t, u.at)
-	if !ok || g == unlock && (!f.next(d, t, u) || !guards(t, u)) {
+	if !ok || f.claims(t, u) || g == unlock && (!f.next(d, t, u) || !guards(t, u)) {
 		return pair{}, false
 	}
 	p := pair{test: t, use: u, decision: d, gap: g}

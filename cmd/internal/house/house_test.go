@@ -369,3 +369,34 @@ func testFiles(t *testing.T, dir string) (text string) {
 	}
 	return text
 }
+
+// noAnalysis are the folders below analyzers that look at no program.
+var noAnalysis = []string{"finding", "golangci", "registry", "scope"}
+
+// Every analysis says in its package comment what it costs: who changes it can
+// see what he has to keep.
+func TestAnalysesSayWhatTheyCost(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(root, "analyzers", "*"))
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no analyzers: %v", err)
+	}
+	for _, name := range []string{"pointsto", "atomicsets", "patchgen"} {
+		folders = append(folders, filepath.Join(root, name))
+	}
+	for _, dir := range folders {
+		if slices.Contains(noAnalysis, filepath.Base(dir)) {
+			continue
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+		says := slices.ContainsFunc(files, func(name string) bool {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f.Doc != nil && strings.Contains(f.Doc.Text(), "\nCost: ")
+		})
+		if !says {
+			t.Errorf("%s: the package comment has no paragraph that begins with \"Cost: \"", dir)
+		}
+	}
+}
