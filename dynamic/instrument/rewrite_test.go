@@ -202,6 +202,7 @@ func AW[T any](p *T, site uint32) *T { return p }
 func Enter[T any](p *T, site, section uint32) *T { return p }
 func EnterWrite[T any](p *T, site, section uint32) *T { return p }
 func HandOver(section uint32) {}
+func Loose(section, words uint32) {}
 func EnterKeyWrite[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) M { return m }
 func EnterMapWrite[M ~map[K]V, K comparable, V any](m M, site, section uint32) M { return m }
 func Entered(section uint32) {}

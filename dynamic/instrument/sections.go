@@ -427,6 +427,9 @@ func (r *rewriter) placeSection(o *opening) {
 	}
 	r.onward(entry, asEntered, r.callf("Entered(%d)", o.ID))
 	r.placeTest(o, entry)
+	if words := r.looseWords(o); words != 0 {
+		r.onward(entry, asTested, r.callf("Loose(%d, %d)", o.ID, words))
+	}
 	for _, e := range o.ends {
 		r.placeEnd(o, e)
 	}

@@ -38,6 +38,18 @@ func (c *C) lock()       { c.mu.Lock() }
 func (c *C) unlockAll()  { c.mu.Unlock() }
 
 type waitGroup = sync.WaitGroup
+
+type D struct {
+	mu   sync.Mutex
+	name string
+	err  error
+	list []int
+	pos  struct {
+		on   bool
+		x, y int64
+	}
+	m map[int]string
+}
 `
 
 // TestSections rewrites the declarations of testdata/sections/golden.txtar. The
@@ -164,4 +176,50 @@ func callPlace(t *testing.T, p *plan.Package, text string) (place *plan.Place) {
 		t.Fatalf("no call %q", text)
 	}
 	return place
+}
+
+// A function is quiet if it and all that it calls are, in other packages too, however
+// they call each other.
+func TestQuiet(t *testing.T) {
+	const src = `package p
+
+import (
+	"fmt"
+	"sort"
+	"sync/atomic"
+	"time"
+)
+
+type T struct{ n atomic.Int32; f func() }
+
+func quietEven(n int) bool { return n == 0 || quietOdd(n-1) }
+func quietOdd(n int) bool { return n != 0 && quietEven(n-1) }
+func quietSort(s []int) string { sort.Slice(s, func(i, j int) bool { return s[i] < s[j] }); return fmt.Sprint(s) }
+func (t *T) quietLoad() int32 { return t.n.Load() }
+func quietGeneric[K comparable](k K) bool { return quietEven(0) && k == k }
+func quietInstance() bool { return quietGeneric(1) && quietGeneric[string]("") }
+func (t *T) loudStore() { t.n.Store(1) }
+func (t *T) loudValue() { t.f() }
+func loudMethod(e error) string { return e.Error() }
+func loudSleep() { time.Sleep(1) }
+func loudCalls(t *T) { defer t.loudStore() }
+func loudRound(n int) { if n > 0 { loudBack(n) } }
+func loudBack(n int) { loudRound(n - 1); loudSleep() }
+func loudSort(s []int, less func(i, j int) bool) { sort.Slice(s, less) }
+func loudRange(c chan int) { for range c { } }
+func loudPull(seq func(func(int) bool)) { for range seq { } }
+func loudClose(c chan int) { close(c) }
+`
+	p := typed(t, "go1.26", map[string]string{"a.go": src})
+	quiet := instrument.Quiet([]*plan.Package{p})
+	for _, d := range p.Files[0].Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := p.Info.Defs[fn.Name].(*types.Func).FullName()
+		if want := strings.HasPrefix(fn.Name.Name, "quiet"); quiet[name] != want {
+			t.Errorf("%s: quiet %v, want %v", name, quiet[name], want)
+		}
+	}
 }

@@ -29,6 +29,7 @@ type hookKind uint32
 const (
 	hookEntered hookKind = iota
 	hookTested
+	hookLoose
 	hookGap
 	hookEnded
 	hookLeave

@@ -115,6 +115,16 @@ func Tested(section, test uint32, operand int64) {
 	}
 }
 
+// Loose stands behind Entered and says which of the first four words of the entry's
+// variable, as bits, may differ although its value does not: the address of a text, say.
+//
+//go:norace
+func Loose(section, words uint32) {
+	if gate.open != 0 {
+		hook(hookLoose, section, words, 0)
+	}
+}
+
 // Gap stands between two critical sections of the section, or directly behind
 // Entered where there are none. Noise is made here.
 //

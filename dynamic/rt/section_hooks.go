@@ -15,6 +15,7 @@ type hookKind uint32
 const (
 	hookEntered hookKind = iota
 	hookTested
+	hookLoose
 	hookGap
 	hookEnded
 	hookLeave
@@ -149,6 +150,8 @@ func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
 		if o.is(inside) {
 			o.what = test{arg, operand}
 		}
+	case hookLoose:
+		o.loose = arg
 	case hookGap:
 		o.gap()
 	case hookHandOver:

@@ -83,9 +83,20 @@ func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
 // nor behind. A value that was changed and changed back shows nothing. requires: out.mu.
 func (o *opened) between(r *remoteAccess) bool {
 	if r.mode&writes != 0 {
-		return !o.wrote() && differ(o.value, o.remoteValue()) && differ(o.value, o.lastValue)
+		return !o.wrote() && o.apart(o.value, o.remoteValue()) && o.apart(o.value, o.lastValue)
 	}
-	return r.past && o.remote[1].n == 0 && differ(r.seen, o.before) && differ(r.seen, o.atStore)
+	return r.past && o.remote[1].n == 0 && o.apart(r.seen, o.before) && o.apart(r.seen, o.atStore)
+}
+
+// apart reports whether a and b, contents of the variable, are known to be different
+// values.
+func (o *opened) apart(a, b contents) bool {
+	for i := range a.words {
+		if o.loose>>i&1 != 0 {
+			a.words[i], b.words[i] = 0, 0
+		}
+	}
+	return differ(a, b)
 }
 
 // ends counts how often sections came to their ends, in a hash table; guarded

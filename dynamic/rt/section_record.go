@@ -92,7 +92,7 @@ func (o *opened) used(a *access) {
 	}
 	now := o.contents()
 	overturned := o.what.differs(o.value, now)
-	if !overturned && (o.what.kind != 0 || !differ(o.value, now)) || o.handed.Load() && !differ(o.value, o.atHandOver) {
+	if !overturned && (o.what.kind != 0 || !o.apart(o.value, now)) || o.handed.Load() && !differ(o.value, o.atHandOver) {
 		return
 	}
 	out.mu.lock()

@@ -59,6 +59,7 @@ type owned struct {
 	depth      uintptr // of the stack in hook, which is that of the activation
 	since, ns  int64   // when it began; the noise that is still to be made
 	what       test
+	loose      uint32   // bits of words of the variable that say nothing; see Loose
 	before     contents // directly before the entry
 	value      contents // behind it
 	atHandOver contents // when the owner was about to hand over, if it was

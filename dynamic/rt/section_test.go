@@ -184,6 +184,19 @@ func TestSplitWriteKey(t *testing.T) {
 	}
 }
 
+// A text that is stored again lies elsewhere, and is the same.
+func TestSplitText(t *testing.T) {
+	all, runs := splits(t, "splitText", 3, func(*evidence.SplitSection) bool { return true })
+	for _, s := range all {
+		if s.Between || s.Changed {
+			t.Errorf("a store of the same text is said to come in between: %+v", s)
+		}
+	}
+	if runs == 0 {
+		t.Error("no store has come")
+	}
+}
+
 // A write counts while what it wrote is there.
 func TestSplitAndChangedBack(t *testing.T) {
 	if _, runs := splits(t, "splitAndChangedBack", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" && s.Between }); runs < 4 {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -49,6 +50,26 @@ func (a *account) put(f, g func(n int) int) {
 	*rt.W(&a.n, 3) = f(a.n)
 	*rt.W(&a.n, 4) = g(a.n)
 	a.mu.Unlock()
+}
+
+// label has a text.
+type label struct {
+	mu   sync.Mutex
+	text string
+}
+
+// look is a section that reads the text twice.
+func (l *label) look() {
+	l.mu.Lock()
+	_ = *rt.Enter(rt.R(&l.text, 1), 1, 1)
+	rt.Entered(1)
+	rt.Loose(1, 1)
+	l.mu.Unlock()
+	rt.Gap(1)
+	l.mu.Lock()
+	_ = *rt.EndRead(rt.R(&l.text, 2), 2, 1, rt.AllowReads)
+	rt.Ended(1)
+	l.mu.Unlock()
 }
 
 // flag is a lock of one word.
@@ -150,6 +171,17 @@ func init() {
 	whole("splitReads", func(a *account) (owner, other func()) {
 		return func() { a.inOrder(1, 0) }, a.get
 	})
+
+	// Another text of the same letters is the same value.
+	programs["splitText"] = func() {
+		l := &label{text: strings.Repeat("a", 3)}
+		keep = l
+		beside(l.look, func() {
+			l.mu.Lock()
+			*rt.W(&l.text, 3) = strings.Repeat("a", 3)
+			l.mu.Unlock()
+		})
+	}
 
 	// The variable of the entry is reachable from the section alone, while the collector
 	// runs and others make objects of its size.
