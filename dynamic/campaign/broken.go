@@ -36,7 +36,7 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 		f.Accesses = append([]finding.Access{t.planned(told.endSite(section))}, entry, remote, end)
 	}
 	switch {
-	case told.proof:
+	case told.proof || told.used && plain[told.test] != nil && plain[told.test].Plain == Passed:
 		f.Status = finding.Confirmed
 	case harm.significant():
 		f.Status = finding.Confirmed
@@ -89,7 +89,7 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 func unproven(kind string, told *sighting, harm *harm) string {
 	switch {
 	case harm.counts.failedSplit > 0:
-		return "predicted: chance may be why " + harm.String()
+		return "predicted, as chance may be why: " + harm.String()
 	case harm.excuse != "":
 		return "predicted: tests failed in such a run, which " + harm.excuse + " explains"
 	case kind == plan.Invariant:

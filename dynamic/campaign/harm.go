@@ -64,6 +64,9 @@ func (h *harm) significant() bool { return h.counts.failedSplit > 0 && h.p <= le
 // String says what was counted.
 func (h *harm) String() string {
 	c := &h.counts
+	if c.runs() == c.split() {
+		return fmt.Sprintf("tests failed in %d of %d runs that split the section, and no run watched it whole, to compare with", c.failedSplit, c.split())
+	}
 	return fmt.Sprintf("tests failed in %d of %d runs that split the section and in %d of %d that watched it whole (one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
 		c.failedSplit, c.split(), c.failedWhole, c.runs()-c.split(), h.p, level/float64(h.tested))
 }

@@ -79,8 +79,8 @@ func (t *tally) inside(p *panicking, s *plan.Section) bool {
 
 // panicked takes up a process that ended in a panic: where the goroutine was in a
 // section into which another had come, the section is split, and its end is the
-// panic. Where it panicked at a read of what the section had tested, which by then
-// had another answer, the split is why.
+// panic. Where it panicked at a read of the section's variable, which by then held
+// another value, the split is why.
 func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, output []byte) {
 	p, ok := panicOf(output)
 	if _, fatal := fatalOf(output); !ok || fatal {
@@ -92,13 +92,12 @@ func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, outp
 		if split.Entry.GID != p.goroutine.ID || section.Kind == plan.Invariant || !t.inside(&p, section) {
 			continue
 		}
-		if record.Kind == evidence.Used {
-			if !p.at(t.position(split.End.Site)) {
-				continue
-			}
-			split.End = nil
+		used := record.Kind == evidence.Used
+		if used && !p.at(t.position(split.End.Site)) {
+			continue
 		}
-		t.sight(section, sighting{split: split, run: t.runs, seed: t.seed, strength: strength, test: pkg, panicked: &p})
+		split.End = nil
+		t.sight(section, sighting{split: split, run: t.runs, seed: t.seed, strength: strength, test: pkg, panicked: &p, used: used})
 		return // the others came into sections that had ended before
 	}
 }

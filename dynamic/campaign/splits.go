@@ -36,6 +36,7 @@ type sighting struct {
 	test     string
 	// panicked, if not nil, is the owner, which a panic kept from the end
 	panicked *panicking
+	used     bool // the panic came at a read of the section's variable, which held another value by then
 	proof    bool // that the section is broken, whatever the tests do; see proves
 }
 
@@ -46,9 +47,9 @@ func (s *sighting) rank() int {
 	switch {
 	case s.proof:
 		return 4
-	case s.panicked != nil:
+	case s.used:
 		return 3
-	case s.split.Changed:
+	case s.panicked != nil, s.split.Changed:
 		return 2
 	case s.split.Between:
 		return 1

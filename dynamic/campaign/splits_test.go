@@ -167,17 +167,19 @@ func TestPanicInSplitSection(t *testing.T) {
 	}
 	// Where it is known that what was tested had another answer at the very read that
 	// panicked, the split is why.
-	used := func(line int) func(int) []evidence.Record {
+	used := func(line int, overturned bool) func(int) []evidence.Record {
 		return func(int) []evidence.Record {
-			r := splitRecord(true)
-			r.Kind, r.Split.Overturned, r.Split.End.Site, r.Split.End.Write = evidence.Used, true, uint32(line-2), false
+			r := splitRecord(overturned)
+			r.Kind, r.Split.Overturned, r.Split.End.Site, r.Split.End.Write = evidence.Used, overturned, uint32(line-2), false
 			return append(came(1), r)
 		}
 	}
 	for line, want := range map[int]finding.Status{4: finding.Confirmed, 5: finding.Predicted} {
 		at := strings.Replace(strings.Replace(output, "index out", "runtime error: index out", 1), "m.(*T).pop(0x1)\n\t/m/a.go:9 +0x1\n", "", 1)
-		if f := told(t, plan.TestAndUse, []Outcome{Panicked}, used(line), at); f.Status != want {
-			t.Errorf("panicked at line 4, used at line %d: %s", line, f.Status)
+		for _, overturned := range []bool{true, false} {
+			if f := told(t, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at); f.Status != want {
+				t.Errorf("panicked at line 4, used at line %d, overturned %v: %s", line, overturned, f.Status)
+			}
 		}
 	}
 	for name, other := range map[string]string{
