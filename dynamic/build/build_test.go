@@ -392,7 +392,7 @@ func TestRequestsThatCannotBeServed(t *testing.T) {
 		{"no go.mod", t.TempDir(), nil, nil, nil, []string{"no go.mod", "go mod init"}},
 		{"no such package", dir, []string{"./nowhere"}, nil, nil, []string{"nowhere"}},
 		{"nothing matches", filepath.Join(dir, "testdata"), []string{"./..."}, nil, nil, []string{"no package matches ./..."}},
-		{"no tests", dir, []string{"./none"}, nil, nil, []string{"no test files in ./none"}},
+		{"no tests", dir, []string{"./none"}, nil, nil, []string{"no test files in ./none", "interlock help env"}},
 		{"files", dir, []string{"main_test.go", "a.go"}, nil, nil, []string{"names files"}},
 		{"other module", dir, []string{"strings"}, nil, nil, []string{"package strings is not of the module"}},
 		{"cover", dir, nil, []string{"-cover"}, nil, []string{"-cover", "a run of its own"}},

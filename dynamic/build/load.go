@@ -124,7 +124,7 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		return nil, err
 	}
 	if !o.Programs && !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
-		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests, such as ./..."}
+		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests (./... names all), or run a program as `interlock help env` shows"}
 	}
 	return m, nil
 }

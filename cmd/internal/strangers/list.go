@@ -89,6 +89,5 @@ var strangers = []stranger{
 	{path: "github.com/flosch/pongo2/v6", version: "v6.0.0"},
 	{path: "github.com/disintegration/imaging", version: "v1.6.2"},
 	{path: "github.com/gorilla/mux", version: "v1.8.1"},
-	{path: "gorm.io/gorm", version: "v1.31.2"},
-	{path: "github.com/mattn/go-pointer", version: "v0.0.1"}, // cgo
+	{path: "github.com/DataDog/zstd", version: "v1.5.7"}, // cgo
 }
