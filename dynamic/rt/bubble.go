@@ -2,14 +2,6 @@
 
 package rt
 
-import "runtime"
-
-// inBubble reports whether this goroutine may be in a testing/synctest bubble.
-func inBubble() bool {
-	var buf [64]byte
-	return bubbled(buf[:runtime.Stack(buf[:], false)])
-}
-
 // bubbled reports whether a running goroutine, the text of whose stack is given,
 // may be in a testing/synctest bubble: there the monitor must neither sleep nor
 // touch a timer. The runtime names the bubble in the first line of the text,

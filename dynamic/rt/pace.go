@@ -3,6 +3,7 @@
 package rt
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -26,6 +27,7 @@ var pace struct {
 	open     uint64      // filter bits; guarded by mu
 	reopen   *time.Timer // guarded by mu; nil until a bit was closed first outside of bubbles
 	reopenAt int64       // when to open the filter where no timer does, or 0; guarded by mu
+	stack    [64]byte    // the first line of a stack's text; guarded by mu
 }
 
 // shard counts for one filter bit, on a cache line of its own.
@@ -95,7 +97,7 @@ func scheduleOpening(now int64) {
 	const drained = burst * costShare
 	nobody := pace.open == ^uint64(0)
 	switch {
-	case inBubble():
+	case bubbled(pace.stack[:runtime.Stack(pace.stack[:], false)]):
 		if nobody {
 			pace.reopenAt = now + drained
 		}
