@@ -149,24 +149,29 @@ func classes(h holds) map[string]bool {
 }
 
 // heldAbove gives for every function the lock classes that some caller, at
-// any distance, may hold when it runs.
+// any distance, may hold when it runs. A function is looked at again when a
+// caller brings it a class: as often as there are classes, at most.
 func (fl *lockFlow) heldAbove(m *Module, dynamic map[token.Pos][]*fn) map[*fn]map[string]bool {
 	above := map[*fn]map[string]bool{}
-	fns := m.sortedFns()
-	for changed := true; changed; {
-		changed = false
-		for _, f := range fns {
-			f.each(func(call *ast.CallExpr) {
-				if _, isGo := f.unit.parents[call].(*ast.GoStmt); isGo {
-					return
+	work, queued := m.sortedFns(), map[*fn]bool{}
+	for _, f := range work {
+		queued[f] = true
+	}
+	for len(work) > 0 {
+		f := work[0]
+		work, queued[f] = work[1:], false
+		f.each(func(call *ast.CallExpr) {
+			if _, isGo := f.unit.parents[call].(*ast.GoStmt); isGo {
+				return
+			}
+			held := classes(fl.at(f, call).may)
+			maps.Copy(held, above[f])
+			for _, callee := range fl.callees(f, call, dynamic) {
+				if addAll(above, callee, held) && !queued[callee] {
+					work, queued[callee] = append(work, callee), true
 				}
-				held := classes(fl.at(f, call).may)
-				maps.Copy(held, above[f])
-				for _, callee := range fl.callees(f, call, dynamic) {
-					changed = addAll(above, callee, held) || changed
-				}
-			})
-		}
+			}
+		})
 	}
 	return above
 }

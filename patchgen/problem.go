@@ -193,28 +193,32 @@ func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool, oth
 // takers gives the declared functions that lead, through calls of the module,
 // to one of those that get regions. What they start by go does not count.
 func (m *Module) takers(covers []*cover) map[*fn]bool {
-	out := map[*fn]bool{}
-	for _, c := range covers {
-		out[c.f.decl()] = true
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, f := range m.decls {
-			if out[f] {
-				continue
-			}
-			ast.Inspect(f.body, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.GoStmt:
-					return false
-				case *ast.CallExpr:
-					if callee := f.unit.callee(n); callee != nil && out[callee] {
-						out[f], changed = true, true
-					}
+	callers := map[*fn][]*fn{}
+	for _, f := range m.decls {
+		ast.Inspect(f.body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				return false
+			case *ast.CallExpr:
+				if callee := f.unit.callee(n); callee != nil {
+					callers[callee] = append(callers[callee], f)
 				}
-				return true
-			})
+			}
+			return true
+		})
+	}
+	out := map[*fn]bool{}
+	var add func(f *fn)
+	add = func(f *fn) {
+		if !out[f] {
+			out[f] = true
+			for _, caller := range callers[f] {
+				add(caller)
+			}
 		}
+	}
+	for _, c := range covers {
+		add(c.f.decl())
 	}
 	return out
 }

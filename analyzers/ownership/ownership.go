@@ -81,6 +81,7 @@ type Result struct {
 	leaks     map[paramKey]Level
 	results   map[resultKey]bool
 	built     map[resultKey]bool
+	large     map[*ssa.Function]bool // see tooLarge
 	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
 	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
@@ -124,6 +125,7 @@ func newResult(pass *analysis.Pass, graph *callers.Graph, strict bool) *Result {
 		leaks:     map[paramKey]Level{},
 		results:   map[resultKey]bool{},
 		built:     map[resultKey]bool{},
+		large:     map[*ssa.Function]bool{},
 		arounds:   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool{},
 		methods:   map[methodKey]bool{},
 		params:    map[*ssa.Parameter]Level{},

@@ -22,11 +22,41 @@ func (r *Result) publications(object ssa.Value) []publication {
 	if pubs, ok := r.published[object]; ok {
 		return pubs
 	}
+	if fn := object.Parent(); r.tooLarge(fn) {
+		r.published[object] = []publication{{fn.Blocks[0].Instrs[0], Shared}}
+		return r.published[object]
+	}
 	w := &walker{r: r, seen: map[ssa.Value]bool{}}
 	w.carrier(object)
 	w.closeLinks()
 	r.published[object] = w.pubs
 	return w.pubs
+}
+
+// maxInstrs bounds the functions in which objects are followed: those of a
+// table that a program wrote are linked with each other, so that each leads to
+// all. In larger functions every object is shared from the start.
+const maxInstrs = 50_000
+
+// tooLarge reports whether fn has more than maxInstrs instructions, and notes
+// those that have.
+func (r *Result) tooLarge(fn *ssa.Function) bool {
+	if fn == nil || len(fn.Blocks) == 0 {
+		return false
+	}
+	large, known := r.large[fn]
+	if !known {
+		n := 0
+		for _, b := range fn.Blocks {
+			n += len(b.Instrs)
+		}
+		large = n > maxInstrs
+		r.large[fn] = large
+		if large {
+			r.prog.GiveUp(r.pass, fn)
+		}
+	}
+	return large
 }
 
 // walker follows one object through the values that carry it.

@@ -39,9 +39,7 @@ type Abandoned struct {
 func (p *Program) Each(pass *analysis.Pass, body func(*ssa.Function, *Work)) {
 	for _, fn := range p.Funcs {
 		if !finishes(fn, body) {
-			p.mu.Lock()
-			p.abandoned = append(p.abandoned, Abandoned{pass.Analyzer.Name, fn})
-			p.mu.Unlock()
+			p.GiveUp(pass, fn)
 		}
 	}
 }
@@ -59,6 +57,13 @@ func finishes(fn *ssa.Function, body func(*ssa.Function, *Work)) (done bool) {
 	return true
 }
 
+// GiveUp notes that a pass has left fn for its size.
+func (p *Program) GiveUp(pass *analysis.Pass, fn *ssa.Function) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.abandoned = append(p.abandoned, Abandoned{pass.Analyzer.Name, fn})
+}
+
 // Abandoned lists what passes did not finish so far, by pass and position.
 func (p *Program) Abandoned() []Abandoned {
 	p.mu.Lock()
@@ -67,5 +72,5 @@ func (p *Program) Abandoned() []Abandoned {
 	slices.SortFunc(list, func(a, b Abandoned) int {
 		return cmp.Or(cmp.Compare(a.Pass, b.Pass), cmp.Compare(a.Function.Pos(), b.Function.Pos()))
 	})
-	return list
+	return slices.Compact(list)
 }

@@ -91,6 +91,9 @@ type Summary struct {
 	Sections []invariants.Section `json:"sections,omitempty"`
 	// Incomplete: a shared pass failed, so that things are missing above.
 	Incomplete bool `json:"incomplete,omitempty"`
+	// GaveUp says which passes did not finish which functions, for their size:
+	// what is wrong there may be missing.
+	GaveUp []string `json:"gaveUp,omitempty"`
 	// Problems say what was not analysed, or asked for in vain.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -133,8 +136,7 @@ func run(pass *analysis.Pass) (any, error) {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
 	for _, a := range list.Prog.Abandoned() {
-		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s gave up on %s at %s: it is too large, and what is wrong there may be missing",
-			s.Package, a.Pass, list.Prog.FuncName(a.Function), pass.Fset.PositionFor(a.Function.Pos(), false)))
+		s.GaveUp = append(s.GaveUp, fmt.Sprintf("%s: %s gave up on %s for its size", s.Package, a.Pass, list.Prog.FuncName(a.Function)))
 	}
 	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)
 	s.Sections = sections.Sections

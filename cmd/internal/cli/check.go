@@ -53,6 +53,6 @@ func runCheck(c *call) int {
 		return c.failed(err)
 	}
 	r := c.newReport("check", st.root)
-	r.Findings, r.Problems = st.findings, st.problems
+	r.Findings, r.Problems, r.GaveUp = st.findings, st.problems, st.gaveUp
 	return c.uncompiled(st.uncompiled, c.finish(r, false))
 }

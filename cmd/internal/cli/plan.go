@@ -51,6 +51,7 @@ func runPlan(c *call) int {
 		return c.failed(err)
 	}
 	c.tell(pl.static.problems...)
+	c.tell(pl.static.gaveUp...)
 	if c.format == "json" {
 		err = writePlanJSON(c.stdout, pl.plan)
 	} else {

@@ -23,6 +23,7 @@ type static struct {
 	guarded  []plan.Key // may be skipped as well, but for a part
 	sections []invariants.Section
 	problems []string
+	gaveUp   []string // which passes did not finish which functions
 	// uncompiled is what the compiler said where some packages do not compile
 	// and others do
 	uncompiled string
@@ -48,7 +49,7 @@ func (c *call) vet(p *progress, dir string, buildFlags []string) (*static, error
 	if !c.hints {
 		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Level == finding.Hint })
 	}
-	st := &static{root: res.Root, findings: res.Findings, sections: res.Sections, problems: res.Problems, uncompiled: res.Uncompiled}
+	st := &static{root: res.Root, findings: res.Findings, sections: res.Sections, problems: res.Problems, gaveUp: res.GaveUp, uncompiled: res.Uncompiled}
 	for _, s := range res.Skips {
 		st.skips = append(st.skips, atomicsets.SkipSite{Key: siteKey(s), Reason: plan.Reason(s.Reason)})
 	}

@@ -40,6 +40,7 @@ func (c *call) settle(r *report.Report) {
 	finding.Sort(r.Findings)
 	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
 	c.tell(r.Problems...)
+	c.tell(r.GaveUp...)
 }
 
 // verdict gives the exit code: left is the number of findings that are still

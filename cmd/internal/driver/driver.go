@@ -46,6 +46,8 @@ type Result struct {
 	Locks    map[string]summary.Locks // by package
 	// Sections are those that comments declare, and candidates if asked for.
 	Sections []invariants.Section
+	// GaveUp says which passes did not finish which functions, for their size.
+	GaveUp []string
 	// Problems say what was not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.
 	Problems []string

@@ -147,6 +147,7 @@ func (m *merger) take(s *summary.Summary) {
 		m.relocateEdge(&s.Locks.Orders[i].Edge)
 	}
 	r.Locks[s.Package] = s.Locks
+	r.GaveUp = append(r.GaveUp, s.GaveUp...)
 	for _, p := range s.Problems {
 		r.Problems = append(r.Problems, strings.TrimPrefix(p, m.list.root+string(filepath.Separator)))
 	}

@@ -34,6 +34,7 @@ type document struct {
 	Findings    []*finding.Finding `json:"findings"` // never null
 	Coverage    Coverage           `json:"coverage"`
 	Problems    []string           `json:"problems,omitempty"`
+	GaveUp      []string           `json:"gaveUp,omitempty"`
 	Failures    []string           `json:"failures,omitempty"`
 	Interrupted bool               `json:"interrupted,omitempty"`
 }
@@ -45,7 +46,7 @@ func (JSON) Write(w io.Writer, r *Report) error {
 	return enc.Encode(document{
 		Version: finding.SchemaVersion, Tool: "interlock " + r.Version, Command: r.Command,
 		Findings: append([]*finding.Finding{}, r.Findings...), Coverage: r.Coverage,
-		Problems: r.Problems, Failures: r.Failures, Interrupted: r.Interrupted,
+		Problems: r.Problems, GaveUp: r.GaveUp, Failures: r.Failures, Interrupted: r.Interrupted,
 	})
 }
 

@@ -27,6 +27,9 @@ type Report struct {
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string
+	// GaveUp says which passes did not finish which functions, for their size:
+	// what is wrong there may be missing. It decides no exit code.
+	GaveUp []string
 	// Failures tell how tests failed, in a sentence a package: always, or under
 	// noise only, which means that they depend on timing.
 	Failures    []string
