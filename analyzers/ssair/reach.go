@@ -1,12 +1,16 @@
 package ssair
 
-import "golang.org/x/tools/go/ssa"
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
 
 // Flow answers which instructions of one function control may reach from which.
 // It is worked out once a function, in time and space of the square of its
 // blocks over 64; a question takes constant time. It is read-only once built.
 type Flow struct {
-	index map[ssa.Instruction]int // within its block
+	index map[ssa.Instruction]int // within its block, if that is long
 	after [][]uint64              // by number of a block, the blocks that come after it on some way
 }
 
@@ -28,15 +32,26 @@ func (p *Program) Flow(fn *ssa.Function) *Flow {
 func newFlow(fn *ssa.Function) *Flow {
 	f := &Flow{index: map[ssa.Instruction]int{}, after: closure(fn.Blocks)}
 	for _, b := range fn.Blocks {
-		for i, instr := range b.Instrs {
-			f.index[instr] = i
+		if len(b.Instrs) > longBlock {
+			for i, instr := range b.Instrs {
+				f.index[instr] = i
+			}
 		}
 	}
 	return f
 }
 
+// longBlock is how many instructions are too many to look through; an index of
+// all would take more memory than the instructions.
+const longBlock = 64
+
 // Index gives the place of instr in its block.
-func (f *Flow) Index(instr ssa.Instruction) int { return f.index[instr] }
+func (f *Flow) Index(instr ssa.Instruction) int {
+	if instrs := instr.Block().Instrs; len(instrs) <= longBlock {
+		return slices.Index(instrs, instr)
+	}
+	return f.index[instr]
+}
 
 // Follows reports whether control may come from the end of block a to the
 // start of b: of a itself, if it lies in a loop.
@@ -48,7 +63,7 @@ func (f *Flow) Follows(a, b *ssa.BasicBlock) bool {
 // to, of the same function.
 func (f *Flow) Leads(from, to ssa.Instruction) bool {
 	a, b := from.Block(), to.Block()
-	return a == b && f.index[from] < f.index[to] || f.Follows(a, b)
+	return a == b && f.Index(from) < f.Index(to) || f.Follows(a, b)
 }
 
 // closure gives for each block those that control may reach from its end, as
