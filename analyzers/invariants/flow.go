@@ -85,27 +85,33 @@ func (e *event) variable() variable {
 	return v
 }
 
-// alone reports whether no event that control comes to after e can be alike:
-// there is no other, and e is in no loop.
+// alone reports whether control comes to no event after e that can be alike.
+// Most that it comes to stand behind e, so the last are asked first.
 func (b *body) alone(e *event) bool {
+	comes := func(v variable) bool {
+		for _, u := range slices.Backward(b.about[v]) {
+			b.work.Spend(1)
+			if b.flow.Leads(e.at, u.at) {
+				return true
+			}
+		}
+		return false
+	}
 	v := e.variable()
-	alike := 0
 	if v.key == variesKey {
 		v.key = anyKey
-		alike = b.count[v]
-	} else {
-		alike = b.count[v]
-		v.key = variesKey
-		alike += b.count[v]
+		return !comes(v)
 	}
-	return alike == 1 && !b.flow.Follows(e.at.Block(), e.at.Block())
+	varies := v
+	varies.key = variesKey
+	return !comes(v) && !comes(varies)
 }
 
 // body is the events of a function.
 type body struct {
 	events  []*event
 	byInstr map[ssa.Instruction][]*event
-	count   map[variable]int // of the events
+	about   map[variable][]*event
 	flow    *ssair.Flow
 	work    *ssair.Work // what is left for the function, while its sections are looked for
 }
@@ -114,7 +120,7 @@ func (f *finder) body(fn *ssa.Function) *body {
 	if b := f.known[fn]; b != nil {
 		return b
 	}
-	b := &body{byInstr: map[ssa.Instruction][]*event{}, count: map[variable]int{}, flow: f.list.Prog.Flow(fn)}
+	b := &body{byInstr: map[ssa.Instruction][]*event{}, about: map[variable][]*event{}, flow: f.list.Prog.Flow(fn)}
 	f.known[fn] = b
 	for _, a := range f.own[fn] {
 		b.add(&event{a: a, path: a.Path, at: a.Instr, owner: a.Owner, locks: a.Locks, first: true, last: true})
@@ -133,9 +139,9 @@ func (b *body) add(e *event) {
 	b.events = append(b.events, e)
 	b.byInstr[e.at] = append(b.byInstr[e.at], e)
 	v := e.variable()
-	b.count[v]++
+	b.about[v] = append(b.about[v], e)
 	v.key = anyKey
-	b.count[v]++
+	b.about[v] = append(b.about[v], e)
 }
 
 // next lists the events of e's variable that control may come to next. The

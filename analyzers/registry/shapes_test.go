@@ -165,7 +165,7 @@ func (t *T) F() {
 		return "import \"sync\"\ntype T struct {\nmu sync.Mutex\n" + repeat(n, "f# int\n") + "}\n" +
 			repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.f# }\nfunc (t *T) Put#(k int) { t.f# = k }\n")
 	}},
-	{"objects made in a function", 800, func(n int) string {
+	{"objects made in a function", 500, func(n int) string {
 		return guarded + "func F(c chan *T) {\n" + repeat(n, "t# := &T{m: map[int]int{}}; t#.n = #; if t#.n > # { c <- t# }; t#.m[1] = 2\n") + "}"
 	}},
 	{"functions that call each other", 300, func(n int) string {
