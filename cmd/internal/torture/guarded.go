@@ -14,24 +14,24 @@ import (
 func (w *writer) guarded() (body, decl string) {
 	b := &guardedBlock{w: w, cell: pick(w, cells), lock: pick(w, locks), fork: pick(w, forks), decls: map[string]string{}}
 	w.shape = fmt.Sprintf("%s; %s; %s", b.lock.name, b.cell.name, b.fork.name)
-	w.fixed = b.cell.deaf
-	w.parts = map[string]string{"type": w.expand(b.cell.typ)}
-	b.bubble = w.rng.IntN(12) == 0 && !strings.Contains(b.fork.text, "t.Run(")
+	w.fixed = b.cell.has("deaf")
+	w.parts = map[string]string{"type": w.expand(b.cell.fields["typ"])}
+	b.bubble = w.rng.IntN(12) == 0 && !strings.Contains(b.fork.code("text"), "t.Run(")
 	text := ""
 	for range w.rng.IntN(3) {
-		text += w.expand(b.cell.add)
+		text += w.expand(b.cell.code("add"))
 		b.total++
 	}
 	text += b.workers()
-	text += w.expand(fmt.Sprintf("check(t, %s, %d) //~\n", b.cell.read, b.total))
+	text += w.expand(fmt.Sprintf("check(t, %s, %d) //~\n", b.cell.fields["read"], b.total))
 	if w.rng.IntN(3) == 0 {
-		text += w.expand(b.cell.add)
+		text += w.expand(b.cell.code("add"))
 	}
-	text = w.expand(b.cell.local) + w.withUses(w.expand(b.lock.local), text) + text
+	text = w.expand(b.cell.code("local")) + w.withUses(w.expand(b.lock.code("local")), text) + text
 	if b.bubble {
 		text = "synctest.Test(t, func(t *testing.T) {\n" + text + "})\n"
 	}
-	decl = w.expand(b.cell.decl) + w.expand(b.lock.decl)
+	decl = w.expand(b.cell.code("decl")) + w.expand(b.lock.code("decl"))
 	for _, name := range slices.Sorted(maps.Keys(b.decls)) {
 		decl += b.decls[name]
 	}
@@ -57,9 +57,9 @@ func (w *writer) withUses(declarations, text string) string {
 
 type guardedBlock struct {
 	w     *writer
-	cell  cell
-	lock  lock
-	fork  fork
+	cell  part
+	lock  part
+	fork  part
 	decls map[string]string // of wraps, by name
 	total int
 	// bubble: all of it runs in a bubble of testing/synctest, where nobody may
@@ -69,12 +69,12 @@ type guardedBlock struct {
 
 // workers writes the fork, the workers and the join.
 func (b *guardedBlock) workers() string {
-	text, decl, _ := strings.Cut(b.fork.text, "===\n")
-	b.decls["fork"] = b.w.expand(decl)
+	text := b.fork.code("text")
+	b.decls["fork"] = b.w.expand(b.fork.code("decl"))
 	n := 2 + b.w.rng.IntN(3)
 	w := b.w
 	w.parts["n"] = fmt.Sprint(n)
-	if b.fork.loop {
+	if b.fork.has("loop") {
 		w.parts["each"] = "_ = i\n" + b.worker(-1, n)
 		return w.expand(text)
 	}
@@ -113,7 +113,7 @@ func (b *guardedBlock) worker(i, n int) string {
 	text := fmt.Sprintf("for range %d {\n", rounds)
 	text += b.near(i)
 	if i > 0 && w.rng.IntN(4) == 0 {
-		text += b.locked(w.expand("use("+b.cell.read+") //~\n"), true, i)
+		text += b.locked(w.expand("use("+b.cell.fields["read"]+") //~\n"), true, i)
 	} else {
 		text += b.locked(b.wrapped(), false, i)
 		b.total += rounds * n
@@ -126,7 +126,7 @@ func (b *guardedBlock) worker(i, n int) string {
 
 // near writes the accesses to the neighbours of the variable.
 func (b *guardedBlock) near(i int) string {
-	near := [2]string{b.w.expand(b.cell.near[0]), b.w.expand(b.cell.near[1])}
+	near := [2]string{b.w.expand(b.cell.code("near 0")), b.w.expand(b.cell.code("near 1"))}
 	switch {
 	case i == 0 || i == 1:
 		return near[i]
@@ -141,17 +141,17 @@ func (b *guardedBlock) near(i int) string {
 func (b *guardedBlock) locked(body string, reads bool, i int) string {
 	w := b.w
 	w.parts["body"] = body
-	if reads && b.lock.share != "" {
-		return w.expand(b.lock.share)
+	if share := b.lock.code("share"); reads && share != "" {
+		return w.expand(share)
 	}
-	right := w.expand(b.lock.with)
+	right := w.expand(b.lock.code("with"))
 	if i > 0 {
 		return right
 	}
 	weak := map[string]string{"no lock": body}
-	for what, text := range b.lock.weak {
-		if what != "" && (i == 0) == !b.lock.forAll {
-			weak[what] = "func() {\n" + w.expand(text) + "}()\n"
+	for _, field := range slices.Sorted(maps.Keys(b.lock.fields)) {
+		if what, ok := strings.CutPrefix(field, "weak "); ok && (i < 0) == b.lock.has("all") {
+			weak[what] = "func() {\n" + w.expand(b.lock.code(field)) + "}()\n"
 		}
 	}
 	out := right
@@ -166,16 +166,27 @@ func (b *guardedBlock) locked(body string, reads bool, i int) string {
 // wrapped writes an access that counts up, and how the worker comes to it.
 func (b *guardedBlock) wrapped() string {
 	w := b.w
-	add := w.expand(b.cell.add)
+	add := w.expand(b.cell.code("add"))
 	c := pick(w, wraps)
-	for c.handed && b.cell.typ == "" || c.own && b.cell.whole || c.sleeps && b.bubble {
+	for !b.fits(&c) {
 		c = pick(w, wraps)
 	}
 	w.parts["body"] = add
-	if c.decl != "" && b.decls[c.name] == "" {
-		b.decls[c.name] = w.expand(c.decl)
+	if b.decls[c.name] == "" {
+		b.decls[c.name] = w.expand(c.code("decl"))
 	}
-	return w.expand(c.text)
+	return w.expand(c.code("text"))
+}
+
+// fits reports whether the cell can be come to so.
+func (b *guardedBlock) fits(c *part) bool {
+	switch {
+	case c.has("handed") && b.cell.fields["typ"] == "":
+		return false
+	case c.has("own") && b.cell.has("whole"):
+		return false
+	}
+	return !c.has("sleeps") || !b.bubble
 }
 
 // pick draws one.

@@ -144,15 +144,28 @@ func (w *writer) written(s shape) (body, decl string) {
 	all := s.body + s.decl
 	if strings.Contains(all, "«cell") || strings.Contains(all, "«add»") {
 		c := pick(w, cells)
-		for c.typ == "" && strings.Contains(all, "«type»") || c.deaf && strings.Contains(all, "«!") {
+		for c.fields["typ"] == "" && strings.Contains(all, "«type»") || c.has("deaf") && strings.Contains(all, "«!") {
 			c = pick(w, cells)
 		}
-		w.parts = map[string]string{"type": w.expand(c.typ), "cell": w.expand(c.local), "celldecl": w.expand(c.decl), "read": w.expand(c.read)}
-		w.parts["add"] = w.expand(c.add)
+		w.parts = map[string]string{
+			"type": w.expand(c.fields["typ"]), "cell": w.expand(c.code("local")), "celldecl": w.expand(c.code("decl")),
+			"add": w.expand(c.code("add")), "read": w.expand(c.fields["read"]),
+		}
 		w.shape += ": " + c.name
 	}
 	return w.expand(s.body), w.expand(s.decl)
 }
+
+// sideBySide calls two blocks.
+const sideBySide = `t.Run("both", func(t *testing.T) {
+	for _, f := range []func(*testing.T){%s, %s} {
+		t.Run("one", func(t *testing.T) {
+			t.Parallel()
+			f(t)
+		})
+	}
+})
+`
 
 // testFunction writes the test that calls the blocks: one after the other, or
 // the first two side by side.
@@ -163,7 +176,7 @@ func (w *writer) testFunction(p *program, calls []string) string {
 		b.WriteString("t.Parallel()\n")
 	}
 	if !p.alone && w.rng.IntN(4) == 0 {
-		fmt.Fprintf(&b, "t.Run(\"both\", func(t *testing.T) {\nfor _, f := range []func(*testing.T){%s, %s} {\nt.Run(\"one\", func(t *testing.T) {\nt.Parallel()\nf(t)\n})\n}\n})\n", calls[0], calls[1])
+		fmt.Fprintf(&b, sideBySide, calls[0], calls[1])
 		calls = calls[2:]
 	}
 	for _, c := range calls {
@@ -180,8 +193,9 @@ var packages = map[string]string{}
 
 func init() {
 	for _, path := range []string{
-		"bytes", "container/list", "context", "encoding/json", "errors", "fmt", "io", "iter", "maps", "reflect", "runtime", "runtime/debug", "slices",
-		"sort", "strconv", "strings", "sync", "sync/atomic", "testing", "testing/synctest", "time", "unsafe",
+		"bytes", "container/list", "context", "encoding/json", "errors", "fmt", "io", "iter", "maps", "reflect",
+		"runtime", "runtime/debug", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing", "testing/synctest",
+		"time", "unsafe",
 	} {
 		packages[path[strings.LastIndexByte(path, '/')+1:]] = path
 	}

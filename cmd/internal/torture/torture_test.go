@@ -66,8 +66,8 @@ func TestTwins(t *testing.T) {
 		if len(racy.racing) < 2 && !strings.Contains(racy.source, "for ") {
 			t.Errorf("seed %d: %s: lines %v race", seed, racy.broken, racy.racing)
 		}
-		same := names.Replace(correct.source) == names.Replace(strings.ReplaceAll(racy.source, fmt.Sprint("r", seed), fmt.Sprint("c", seed)))
-		if same {
+		twin := strings.ReplaceAll(racy.source, fmt.Sprint("r", seed), fmt.Sprint("c", seed))
+		if names.Replace(correct.source) == names.Replace(twin) {
 			t.Errorf("seed %d: %s: the twin is the same program", seed, racy.broken)
 		}
 	}
@@ -88,13 +88,12 @@ func TestChosenShapes(t *testing.T) {
 	}
 }
 
-// Every shape, lock, fork and cell compiles, in the correct form and in the
-// weakened ones, and the programs pass plainly.
+// Programs compile and pass as they are, twins too.
 func TestProgramsPass(t *testing.T) {
 	for _, racy := range []bool{false, true} {
-		o := options{correct: 60, seed: 5000}
+		o := options{correct: 24, seed: 5000}
 		if racy {
-			o = options{racy: 40, seed: 6000}
+			o = options{racy: 16, seed: 6000}
 		}
 		correct, twins := o.programs()
 		dir := filepath.Join(t.TempDir(), "programs")
@@ -144,15 +143,18 @@ func TestReport(t *testing.T) {
 	racy := &program{seed: 2, name: "racy000002", racy: true, broken: "pipeline: too late", racing: map[int]bool{7: true}}
 	missed := &program{seed: 4, name: "racy000004", racy: true, broken: "mutex; field; WaitGroup: no lock"}
 	batches := []*batch{
-		{programs: []*program{clean}, byFile: map[string]*program{clean.file(): clean}, findings: []*finding.Finding{confirm(clean, "IL1000", 1, 2)}},
-		{programs: []*program{racy, missed}, byFile: map[string]*program{racy.file(): racy}, findings: []*finding.Finding{confirm(racy, "IL1000", 7, 7), confirm(racy, "IL2003", 7, 9)}},
+		{programs: []*program{clean}, byFile: map[string]*program{clean.file(): clean}},
+		{programs: []*program{racy, missed}, byFile: map[string]*program{racy.file(): racy}},
 	}
+	batches[0].findings = []*finding.Finding{confirm(clean, "IL1000", 1, 2)}
+	batches[1].findings = []*finding.Finding{confirm(racy, "IL1000", 7, 7), confirm(racy, "IL2003", 7, 9)}
 	text, ok := report(batches, options{runs: 20, norace: true, least: 50})
 	if ok {
 		t.Error("false findings are no failure")
 	}
 	for _, want := range []string{
-		"| 1 | 20 | 1 | 0 | 0 |", "| 2 | 1 | 50.0 % | - | 1 |", "-seed 1 -correct 1 -racy 0 -write", "-seed 2 -correct 0 -racy 1 -write",
+		"| 1 | 20 | 1 | 0 | 0 |", "| 2 | 1 | 50.0 % | - | 1 |",
+		"-seed 1 -correct 1 -racy 0 -write", "-seed 2 -correct 0 -racy 1 -write",
 		"| pipeline: too late | 1 | 1 | - |", "| no lock | 1 | 0 | - |", "mutex; field; WaitGroup: no lock: seed 4",
 	} {
 		if !strings.Contains(text, want) {
