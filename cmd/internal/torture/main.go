@@ -34,6 +34,7 @@ type options struct {
 	runs          int
 	strength      int
 	budget        int
+	racyBudget    int
 	least         int
 	parallel      int
 	norace        bool
@@ -51,7 +52,8 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the first program, each further one adds 1")
 	flag.IntVar(&o.runs, "runs", 20, "runs of each package under the monitor")
 	flag.IntVar(&o.strength, "strength", 2000, "strength of the noise in `microseconds`; 0 has campaigns vary it")
-	flag.IntVar(&o.budget, "budget", 5000, "noise budget in `percent` of the plain time")
+	flag.IntVar(&o.budget, "budget", 2000, "noise budget of correct programs, in `percent` of the plain time")
+	flag.IntVar(&o.racyBudget, "racybudget", 10000, "that of racy twins: windows at nearly all accesses")
 	flag.IntVar(&o.least, "least", 95, "share of the racy twins, in `percent`, that is to be caught")
 	flag.IntVar(&o.parallel, "parallel", 2, "packages at the same time")
 	flag.BoolVar(&o.norace, "norace", false, "leave the race detector out")

@@ -193,9 +193,9 @@ var packages = map[string]string{}
 
 func init() {
 	for _, path := range []string{
-		"bytes", "container/list", "context", "encoding/json", "errors", "fmt", "io", "iter", "maps", "reflect",
+		"bytes", "container/list", "context", "encoding/json", "errors", "fmt", "io", "iter", "log", "maps", "reflect",
 		"runtime", "runtime/debug", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing", "testing/synctest",
-		"time", "unsafe",
+		"time", "unique", "unsafe", "weak",
 	} {
 		packages[path[strings.LastIndexByte(path, '/')+1:]] = path
 	}

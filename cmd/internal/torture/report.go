@@ -130,7 +130,9 @@ func report(batches []*batch, o options) (text string, ok bool) {
 	var b strings.Builder
 	b.WriteString(head)
 	fmt.Fprintf(&b, "- %s, %s\n", machine.Describe(), time.Now().UTC().Format("2006-01-02"))
-	fmt.Fprintf(&b, "- %d runs of each program; windows of about %s, for at most %d %% of the plain time\n", o.runs, strength(o.strength), o.budget)
+	fmt.Fprintf(&b, "- %d runs of each program; windows of about %s, for at most %d %% of the plain time,",
+		o.runs, strength(o.strength), o.budget)
+	fmt.Fprintf(&b, " of racy twins %d %%\n", o.racyBudget)
 	fmt.Fprintf(&b, "- %d programs a package, most of its tests parallel; seeds from %d\n\n", o.size, o.seed)
 	if correct.programs > 0 {
 		correct.writeCorrect(&b, o)

@@ -116,8 +116,12 @@ type document struct {
 // runMonitored runs the tests through the whole pipeline.
 func (b *batch) runMonitored(ctx context.Context, o options) {
 	began := time.Now()
+	budget := o.budget
+	if b.programs[0].racy {
+		budget = o.racyBudget
+	}
 	args := []string{
-		"test", "-format", "json", "-replays", "0", "-runs", fmt.Sprint(o.runs), "-budget", fmt.Sprint(o.budget),
+		"test", "-format", "json", "-replays", "0", "-runs", fmt.Sprint(o.runs), "-budget", fmt.Sprint(budget),
 		"-seed", fmt.Sprint(b.programs[0].seed),
 	}
 	if o.strength > 0 {
