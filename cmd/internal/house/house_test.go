@@ -400,3 +400,28 @@ func TestAnalysesSayWhatTheyCost(t *testing.T) {
 		}
 	}
 }
+
+// copiesTree matches calls that copy a folder of the disk.
+var copiesTree = regexp.MustCompile(`os\.CopyFS\(.*os\.DirFS\(`)
+
+// A copy with a link that leads back to the original was written to once.
+func TestTreesAreCopiedByOnePackage(t *testing.T) {
+	here := 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || !d.Type().IsRegular() {
+			return err
+		}
+		here++
+		data, err := os.ReadFile(name)
+		if copiesTree.Match(data) {
+			t.Errorf("%s copies a tree by itself: use dynamic/tree", name)
+		}
+		return err
+	})
+	if err != nil || here < 50 {
+		t.Fatalf("the walk saw %d files: %v", here, err)
+	}
+	if !copiesTree.MatchString("err := os.CopyFS(to, os.DirFS(from))") {
+		t.Error("a copy is not recognised")
+	}
+}
