@@ -255,6 +255,8 @@ func refused(dir, said string) error {
 		return noModule(dir)
 	case strings.Contains(text, "go.work"):
 		next = "mend go.work, or set GOWORK=off"
+	case strings.Contains(text, "go.mod"):
+		next = "mend go.mod, so that `go list ./...` works"
 	case strings.Contains(text, "build constraints exclude all Go files"):
 		next = "give the tags that include some with -tags, or name other packages"
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
