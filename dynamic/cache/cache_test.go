@@ -125,19 +125,26 @@ func TestLockEndsWithItsOwner(t *testing.T) {
 	if _, err := TryLock(path); err == nil {
 		t.Fatal("two processes hold the lock")
 	}
+	waited := 0
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := Lock(ctx, path); err == nil {
+	if _, err := Lock(ctx, path, func() { waited++ }); err == nil {
 		t.Fatal("waiting for the lock did not end")
 	}
 	time.AfterFunc(10*time.Millisecond, func() { owner.Process.Kill() })
 	ctx, cancel = context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	lock, err := Lock(ctx, path)
+	lock, err := Lock(ctx, path, func() { waited++ })
 	if err != nil {
 		t.Fatal(err)
 	}
 	lock.Close()
+	if waited != 2 {
+		t.Errorf("said %d times that it waits, want 2", waited)
+	}
+	if _, err := Lock(ctx, filepath.Join(path, "in", "file"), func() { t.Error("waits for what cannot be") }); err == nil {
+		t.Error("locked a file in a file")
+	}
 }
 
 // A folder in the lock's place is no owner.

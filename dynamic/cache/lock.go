@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,9 @@ const LockName = ".lock"
 // unlockedAge is how old a folder without a lock is that its maker died over:
 // nobody needs so long between making it and taking its lock.
 const unlockedAge = 10 * time.Minute
+
+// errHeld says that another process holds a lock, which passes.
+var errHeld = errors.New("another process holds it")
 
 // TryLock makes the file if need be and locks it for this process. It fails at
 // once where another process holds it, or has removed it meanwhile. Closing the
@@ -30,8 +34,8 @@ func TryLock(path string) (*os.File, error) {
 	mine, err := f.Stat()
 	if err == nil {
 		var there os.FileInfo
-		if there, err = os.Lstat(path); err == nil && !os.SameFile(mine, there) {
-			err = fmt.Errorf("%s was replaced", path)
+		if there, err = os.Lstat(path); err != nil || !os.SameFile(mine, there) {
+			err = errHeld
 		}
 	}
 	if err != nil {
@@ -41,13 +45,16 @@ func TryLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Lock is TryLock that waits until the lock is released. It fails when ctx
-// ends.
-func Lock(ctx context.Context, path string) (*os.File, error) {
-	for {
+// Lock is TryLock that waits until the lock is released, having called waiting if
+// it has to. It fails when ctx ends, and at once where the file cannot be locked.
+func Lock(ctx context.Context, path string, waiting func()) (*os.File, error) {
+	for first := true; ; first = false {
 		f, err := TryLock(path)
-		if err == nil {
-			return f, nil
+		if !errors.Is(err, errHeld) {
+			return f, err
+		}
+		if first {
+			waiting()
 		}
 		select {
 		case <-ctx.Done():

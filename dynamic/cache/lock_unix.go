@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -16,6 +17,9 @@ func takeLock(path string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errHeld
+		}
 		return nil, err
 	}
 	return f, nil

@@ -22,12 +22,13 @@ func main() {
 	every := flag.Int("every", 1, "take each `n`th program only")
 	match := flag.String("match", "", "take programs whose name contains this `text` only")
 	timeout := flag.Duration("timeout", defaultTimeout, "time that one program may take")
+	tests := flag.String("tests", "", "take the programs in this `folder` (default: test of the Go installation; a toolchain that\nthe go command has downloaded has none)")
 	out := flag.String("o", "", "write the report to this `file` instead of standard output")
 	keep := flag.String("keep", "", "keep the differing programs' outputs in this `folder`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	differing, err := run(ctx, options{*every, *match, *timeout, *out, *keep})
+	differing, err := run(ctx, options{*every, *match, *timeout, *tests, *out, *keep})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		os.Exit(3)
@@ -41,17 +42,21 @@ type options struct {
 	every   int
 	match   string
 	timeout timeoutFlag
+	tests   string
 	out     string
 	keep    string
 }
 
 // run gives how many programs differ and are no exception.
 func run(ctx context.Context, o options) (differing int, err error) {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
-	if err != nil {
-		return 0, fmt.Errorf("finding the Go distribution: %w", err)
+	testDir := o.tests
+	if testDir == "" {
+		root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+		if err != nil {
+			return 0, fmt.Errorf("finding the Go distribution: %w", err)
+		}
+		testDir = filepath.Join(strings.TrimSpace(string(root)), "test")
 	}
-	testDir := filepath.Join(strings.TrimSpace(string(root)), "test")
 	programs, err := collect(testDir)
 	if err != nil {
 		return 0, err

@@ -96,7 +96,7 @@ func (s source) program(ctx context.Context, t toolchain, stderr io.Writer) (str
 	dir := filepath.Join(folder, "built")
 	sound := func(dir string) bool { return whole(programIn(dir)) && readsCodeOf(programIn(dir), t) }
 	if !sound(dir) {
-		lock, err := hold(ctx, folder)
+		lock, err := hold(ctx, folder, stderr)
 		if err != nil {
 			return "", err
 		}
@@ -144,13 +144,15 @@ func (s source) folder(t toolchain) (string, error) {
 // hold makes the folder and takes its lock, or waits for the process that builds
 // there. One that takes too long is not waited for: the lock saves work, and
 // nothing depends on it.
-func hold(ctx context.Context, folder string) (io.Closer, error) {
+func hold(ctx context.Context, folder string, stderr io.Writer) (io.Closer, error) {
 	if err := cache.MakeDir(folder); err != nil {
 		return nil, fmt.Errorf("building it again: %w", err)
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	lock, err := cache.Lock(waiting, filepath.Join(folder, cache.LockName))
+	lock, err := cache.Lock(patient, filepath.Join(folder, cache.LockName), func() {
+		fmt.Fprintln(stderr, "interlock: older than the go command here; waiting for another one that builds it")
+	})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
