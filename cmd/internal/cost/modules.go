@@ -208,7 +208,12 @@ generated module each package has a few types with locks, goroutines and tests, 
 		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.1f | %.2f | %.0f | %d |\n",
 			r.name(), r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.perLines()/median, r.Megabytes, r.Findings)
 	}
-	fmt.Fprintf(&b, "\nThe bars are: all end, no process needs more than %d MB, none more than %d times the CPU time per line of the median.\n", barMegabytes, barTimes)
+	fmt.Fprintf(&b, "\nThe bars are: all end, no process needs more than %d MB, none more than %d times the CPU time per line of the median.\n\n", barMegabytes, barTimes)
+	for _, m := range modules {
+		if !slices.ContainsFunc(rows, func(r *moduleRow) bool { return r.module == m }) {
+			fmt.Fprintf(&b, "%s is not measured yet.\n", m.name())
+		}
+	}
 	for _, r := range rows {
 		switch {
 		case !r.Ended:
