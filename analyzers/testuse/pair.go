@@ -88,11 +88,11 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	d, ok := f.decides(b, t, u.at)
-	if !ok || f.claims(t, u) || g == unlock && (!f.next(d, t, u) || !guards(t, u)) {
+	if !ok || g == unlock && (!f.next(d, t, u) || !guards(t, u)) {
 		return pair{}, false
 	}
 	p := pair{test: t, use: u, decision: d, gap: g}
-	if p.what = c.harm(f, p); p.what == "" || g == unlock && (c.versioned(f, t, u) || c.confirmed(f, p)) {
+	if p.what = c.harm(f, p); p.what == "" || f.claims(t, u) || g == unlock && (c.versioned(f, t, u) || c.confirmed(f, p)) {
 		return pair{}, false
 	}
 	return p, true
