@@ -28,12 +28,16 @@
 // taken under it ([Acquire.Freed]). A goroutine that is started and gives up a
 // lock leaves it perhaps held.
 //
+// Where ways meet that disagree, the state is split by what is known of the
+// conditions that the function asks more than once.
+//
 // For orders between locks, a call stands for all locks that it may wait for
 // ([Result.Nestings]), through callees, callbacks, and interfaces whose value
-// was made in the same function.
+// was made in the same function. One through another interface of the module
+// is a class of its own ([Dispatch]), which the join resolves.
 //
-// Missed: locks held through aliases, and in maps; other calls through
-// interfaces and function values. Falsely held: where a pointer in the path is
+// Missed: locks held through aliases, and in maps; calls through function
+// values and other interfaces. Falsely held: where a pointer in the path is
 // assigned in between by a callee.
 //
 // Cost: each block is run again when a way into it brings fewer locks, so it is linear in the instructions times the

@@ -51,6 +51,7 @@ func (f *flow) solve(fn *ssa.Function, entry *State) {
 			}
 		}
 	}
+	f.splitWays(fn, entry)
 }
 
 // walk visits each reachable instruction with the state before it.

@@ -43,6 +43,7 @@ type Result struct {
 	entry     map[*ssa.Function]*State
 	flows     map[*ssa.Function]*flow
 	onObject  map[siteKey]ownership.Level // memo of calledOn
+	united    map[*ssa.Function]bool      // in which no condition tells ways apart
 }
 
 type siteKey struct {
@@ -69,6 +70,7 @@ func run(pass *analysis.Pass) (any, error) {
 		entry:     map[*ssa.Function]*State{},
 		flows:     map[*ssa.Function]*flow{},
 		onObject:  map[siteKey]ownership.Level{},
+		united:    map[*ssa.Function]bool{},
 	}
 	r.prog.Analyse(pass, func() {
 		r.findConds()
