@@ -2,12 +2,12 @@
 // fields, package variables and the maps in them: what, how, with which locks
 // held, and who owns the object. The checks are judgements over this list.
 //
-// Left out: locals, elements of slices, what has no expression in the source
-// (composite literals, pointers followed on the way to a promoted field), and
-// bulk copies of structs.
+// Left out: locals, and what has no expression in the source (composite
+// literals, pointers followed on the way to a promoted field). What copies of
+// structs, elements and calls on inner objects access is listed apart.
 //
 // Cost: linear in the instructions, with what ownership asks for each access. [List.Parallel] looks at the callers of
-// the two functions, not into their bodies.
+// the two functions, and where a command's main goroutine runs one, into who starts the goroutines of the other.
 package accesses
 
 import (
@@ -34,6 +34,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        "list the accesses to fields, package variables and maps",
 	Run:        run,
 	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer, lockset.Analyzer},
+	FactTypes:  []analysis.Fact{new(Touches)},
 	ResultType: reflect.TypeFor[*List](),
 }
 
@@ -73,7 +74,17 @@ type Access struct {
 	// caller runs for an object which it made. Later calls write no more.
 	First bool
 
-	load  ssa.Instruction // that gave the map, for map accesses
+	// Implied: it is one of [List.Implied], and Part, Elements and Inner say
+	// why: Addr is that of a struct, of which Part (".f") is copied or assigned;
+	// it is an access to elements of the slice or array at Addr; a method that
+	// touches Inner is called on the object that the field at Addr holds or
+	// points to.
+	Implied  bool
+	Part     string
+	Elements bool
+	Inner    []Touch
+
+	load  ssa.Instruction // that gave the map or slice whose contents are accessed
 	place []string        // see location
 	root  string          // see rootType
 }
@@ -85,6 +96,8 @@ type List struct {
 	Graph *callers.Graph
 	Locks *lockset.Result
 	All   []*Access
+	// Implied are accesses to shared objects beside All, outside of tests.
+	Implied []*Access
 
 	kept    map[*types.Var]bool // fields whose address some variable holds
 	signals map[*ssa.Function]signalling
@@ -98,6 +111,8 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	c := collector{
 		list:  l,
+		pass:  pass,
+		loads: map[ssa.Instruction]*lockset.State{},
 		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 	}
 	l.Prog.Analyse(pass, func() {
@@ -106,41 +121,57 @@ func run(pass *analysis.Pass) (any, error) {
 		for _, fn := range l.Prog.Funcs {
 			c.function(fn)
 		}
+		c.touches = c.newTouching()
+		c.touches.export()
+		c.findImplied()
 	})
 	return l, nil
 }
 
 type collector struct {
-	list  *List
-	owner *ownership.Result
-	found []*Access // of the current function
+	list    *List
+	pass    *analysis.Pass
+	owner   *ownership.Result
+	touches *touching
+	found   []*Access                          // of the current function
+	pending []pending                          // outside of tests
+	loads   map[ssa.Instruction]*lockset.State // of maps and slices
 }
 
 func (c *collector) function(fn *ssa.Function) {
 	c.found = nil
+	inTest := c.list.Prog.InTest(fn)
 	loads := map[ssa.Instruction]*lockset.State{} // of maps
 	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
 		if loadsMap(instr) {
 			loads[instr] = s
 		}
+		if !inTest {
+			c.note(instr, fn, s)
+		}
 		a := c.access(instr)
 		if a == nil || a.Map && lostLock(loads[a.load], s) {
 			return
 		}
-		a.Instr, a.Fn, a.Locks = instr, fn, s
 		a.Obj = object(a.Addr)
 		a.Path = accesspath.Of(a.Addr)
-		a.place, a.root = location(a.Addr), rootType(a.Path)
-		a.Owner = c.owner.Of(a.Addr, instr)
+		c.finish(a, instr, fn, s)
 		a.Private = c.owner.Proven().Of(a.Addr, instr) == ownership.Fresh
-		a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
-		a.Made = c.owner.Made(a.Addr, instr)
-		a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)
-		a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
 		a.First = a.Mode == finding.Write && !a.Map && ifNil(a) && c.owner.MadeBySome(a.Addr, instr)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)
+}
+
+// finish notes where a, made by instr, stands, and who has its object then.
+func (c *collector) finish(a *Access, instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
+	a.Instr, a.Fn, a.Locks = instr, fn, s
+	a.place, a.root = a.location(), rootType(a.Path)
+	a.Owner = c.owner.Of(a.Addr, instr)
+	a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
+	a.Made = c.owner.Made(a.Addr, instr)
+	a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)
+	a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
 }
 
 func object(addr ssa.Value) *types.Var {
@@ -313,15 +344,20 @@ func inAtomic(fn *ssa.Function) bool {
 
 // mergeUpdates makes one access of the load and the store of one expression.
 func mergeUpdates(found []*Access) []*Access {
-	stores := map[ast.Expr]*Access{}
+	type target struct {
+		expr  ast.Expr
+		name  accesspath.Name
+		isMap bool
+	}
+	stores := map[target]*Access{}
 	for _, a := range found {
 		if a.Mode == finding.Write {
-			stores[a.Expr] = a
+			stores[target{a.Expr, a.Name, a.Map}] = a
 		}
 	}
 	return slices.DeleteFunc(found, func(a *Access) bool {
-		st := stores[a.Expr]
-		if st == nil || a.Mode != finding.Read || a.Map != st.Map {
+		st := stores[target{a.Expr, a.Name, a.Map}]
+		if st == nil || a.Mode != finding.Read {
 			return false
 		}
 		st.Update = true

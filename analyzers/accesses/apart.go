@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -16,7 +17,11 @@ import (
 // within another one, and no such pointer leads to that struct.
 func (l *List) apart(a, b *Access) bool {
 	base, depth := selected(a.Addr)
-	within, ok := embedding(b.Addr, depth)
+	depth += strings.Count(a.Part, ".")
+	if depth == 0 {
+		return false
+	}
+	within, ok := embedding(b.Addr, depth-strings.Count(b.Part, "."))
 	return ok && !l.mayPointTo(base, within, map[ssa.Value]bool{})
 }
 
@@ -35,6 +40,9 @@ func selected(addr ssa.Value) (base ssa.Value, depth int) {
 // embedding gives the field that holds the struct of which addr selects a
 // field, depth steps deep.
 func embedding(addr ssa.Value, depth int) (*types.Var, bool) {
+	if depth < 0 {
+		return nil, false
+	}
 	for range depth {
 		fa, ok := addr.(*ssa.FieldAddr)
 		if !ok {
@@ -43,7 +51,7 @@ func embedding(addr ssa.Value, depth int) (*types.Var, bool) {
 		addr = fa.X
 	}
 	fa, ok := addr.(*ssa.FieldAddr)
-	if !ok || depth == 0 {
+	if !ok {
 		return nil, false
 	}
 	return accesspath.FieldOf(fa), true
@@ -86,10 +94,15 @@ func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen map[ssa.Value]bool
 }
 
 // mayPass reports whether some caller may pass the address of the field as p.
+// One of another package can only if it may name the field, or was given the
+// address.
 func (l *List) mayPass(p *ssa.Parameter, field *types.Var, seen map[ssa.Value]bool) bool {
 	fn := p.Parent()
 	i := slices.Index(fn.Params, p)
-	return !l.Graph.Closed(fn) || slices.ContainsFunc(l.Graph.Sites(fn), func(s callers.Site) bool {
+	if l.Graph.Escapes(fn) || l.Graph.Open(fn) && (field.Exported() || l.kept[field]) {
+		return true
+	}
+	return slices.ContainsFunc(l.Graph.Sites(fn), func(s callers.Site) bool {
 		return i >= len(s.Args) || l.mayPointTo(s.Args[i], field, seen)
 	})
 }

@@ -24,14 +24,59 @@ type Variable struct {
 }
 
 // Variables sorts the accesses by variable, in the order of their names.
-func (l *List) Variables() []*Variable {
-	byName := map[accesspath.Name]*Variable{}
+func (l *List) Variables() []*Variable { return l.sorted(l.All) }
+
+// Guardable is Variables with the implied accesses. What a slice or array
+// contains is a variable of its own, behind the one that holds it, and so is
+// the object on which methods are called. Where the
+// contents of a map are looked at, the variable is read to get there.
+func (l *List) Guardable() []*Variable {
+	contents := map[ssa.Instruction]bool{} // loads of maps
+	for _, a := range l.Implied {
+		if a.Map && a.load != nil {
+			contents[a.load] = true
+		}
+	}
+	all := slices.Concat(l.All, l.Implied)
+	return l.sorted(slices.DeleteFunc(all, func(a *Access) bool { return !a.Implied && contents[a.Instr] }))
+}
+
+// aspect is what of a variable is accessed.
+type aspect int
+
+const (
+	itself aspect = iota // and maps that it holds
+	elements
+	inner // the object that it holds or points to
+)
+
+func (a *Access) aspect() aspect {
+	switch {
+	case a.Elements:
+		return elements
+	case len(a.Inner) > 0:
+		return inner
+	}
+	return itself
+}
+
+// groupKey is what accesses have to have in common to be judged together.
+type groupKey struct {
+	name   accesspath.Name
+	aspect aspect
+}
+
+func (a *Access) group() groupKey { return groupKey{a.Name, a.aspect()} }
+
+func (l *List) sorted(list []*Access) []*Variable {
+	known := map[groupKey]*Variable{}
 	var all []*Variable
-	for _, a := range l.All {
-		v := byName[a.Name]
+	for _, a := range list {
+		k := a.group()
+		v := known[k]
 		if v == nil {
 			v = &Variable{Name: a.Name}
-			byName[a.Name] = v
+			known[k] = v
 			all = append(all, v)
 		}
 		v.Atomic = v.Atomic || a.Atomic()
@@ -39,7 +84,7 @@ func (l *List) Variables() []*Variable {
 			v.Accesses = append(v.Accesses, a)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Variable) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	slices.SortStableFunc(all, func(a, b *Variable) int { return strings.Compare(a.Name.String(), b.Name.String()) })
 	return all
 }
 
@@ -193,7 +238,10 @@ func rootType(p accesspath.Path) string {
 // the objects that hold the field are of distinct types, or hold it twice and
 // this is the one and that the other (x.first.seq, x.last.seq).
 func MaySame(a, b *Access) bool {
-	if a.Name != b.Name || a.Map != b.Map {
+	switch {
+	case a.group() != b.group(), a.Map != b.Map && !replaces(a, b) && !replaces(b, a):
+		return false
+	case a.Elements && distinctIndexes(a.Index, b.Index), a.aspect() == inner && !clash(a.Inner, b.Inner):
 		return false
 	}
 	x, y := a.place, b.place
@@ -205,6 +253,27 @@ func MaySame(a, b *Access) bool {
 		x, y = y, x
 	}
 	return slices.Equal(x[1:], y[len(y)-len(x)+1:])
+}
+
+// replaces reports whether a assigns the variable by which b comes to its map.
+func replaces(a, b *Access) bool {
+	return a.Mode == finding.Write && !a.Map && b.Map && b.Implied
+}
+
+// distinctIndexes: two constants. Of other indexes nothing is known.
+func distinctIndexes(a, b ssa.Value) bool {
+	x, ok := a.(*ssa.Const)
+	y, both := b.(*ssa.Const)
+	return ok && both && x.Value != nil && y.Value != nil && x.Int64() != y.Int64()
+}
+
+// location is that of Addr, or of the part of the struct there.
+func (a *Access) location() []string {
+	place := location(a.Addr)
+	if a.Part != "" {
+		place = append(place, strings.Split(a.Part[1:], ".")...)
+	}
+	return place
 }
 
 // location gives the type of the object that addr lies in, and the fields

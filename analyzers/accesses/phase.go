@@ -29,7 +29,7 @@ func (l *List) inPhases(a, b *Access) bool {
 	})
 }
 
-// calledFrom gives fn and the functions that lead to it by calls.
+// calledFrom returns fn and the functions that lead to it by calls.
 func calledFrom(graph *callers.Graph, fn *ssa.Function) map[*ssa.Function]bool {
 	above := map[*ssa.Function]bool{fn: true}
 	for work := []*ssa.Function{fn}; len(work) > 0; work = work[1:] {
@@ -46,7 +46,7 @@ func calledFrom(graph *callers.Graph, fn *ssa.Function) map[*ssa.Function]bool {
 // maxNested bounds how deep goroutines that start goroutines are followed.
 const maxNested = 3
 
-// joinedIn gives the function that starts g and returns only after it has
+// joinedIn returns the function that starts g and returns only after it has
 // ended; nil if that is not known. Goroutines that lead to the start of g have
 // to be waited for likewise.
 func joinedIn(graph *callers.Graph, g *callers.Goroutine, depth int) *ssa.Function {
@@ -112,7 +112,7 @@ func waitedFor(start ssa.CallInstruction, entry *ssa.Function) bool {
 	return waited
 }
 
-// groupOf gives the WaitGroup, a local of the starter, that counts the
+// groupOf returns the WaitGroup, a local of the starter, that counts the
 // goroutine: by its method Go, or as entry calls Done when it ends.
 func groupOf(start ssa.CallInstruction, entry *ssa.Function) ssa.Value {
 	if group := onGroup(start.Common(), "Go"); group != nil {
@@ -133,7 +133,7 @@ func groupOf(start ssa.CallInstruction, entry *ssa.Function) ssa.Value {
 	return nil
 }
 
-// onGroup gives the local WaitGroup on which the named method is called; nil
+// onGroup returns the local WaitGroup on which the named method is called; nil
 // if it is none.
 func onGroup(call *ssa.CallCommon, method string) ssa.Value {
 	fn, args := callers.Target(call)

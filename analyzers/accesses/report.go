@@ -14,8 +14,13 @@ import (
 // Variable gives what a accesses as findings name it.
 func (a *Access) Variable() finding.Variable {
 	v := variable(a.Name)
-	if a.Map {
+	switch {
+	case a.Map:
 		v.Kind = "map"
+	case a.Elements:
+		v.Kind = "element"
+	case len(a.Inner) > 0:
+		v.Kind = "deref"
 	}
 	return v
 }

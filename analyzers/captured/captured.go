@@ -241,14 +241,15 @@ func (c *checker) reportLoop(s callers.Site, cell *ssa.Alloc, inner use, loop, i
 	}
 	c.reporter.Report(&finding.Finding{
 		Title: fmt.Sprintf("loop variable %s is assigned while a goroutine that captures it uses it", cell.Comment),
-		Message: fmt.Sprintf("the loop assigns %s in each round, before Go 1.22 the same variable, and the goroutine started at line %d may still use it. Give the goroutine a variable of its own: %s := %s.",
+		Message: fmt.Sprintf("the loop assigns %s in each round, before Go 1.22 the same variable, and the goroutine started at line %d"+
+			" may still use it. Give the goroutine a variable of its own: %s := %s.",
 			cell.Comment, c.list.Prog.Fset().PositionFor(s.Instr.Pos(), false).Line, cell.Comment, cell.Comment),
 		Variable: c.variable(s, cell),
 		Accesses: []finding.Access{c.side(s.Caller, loop, finding.Write), c.side(s.Callee, inside, mode)},
 	}, loop, inside, "used here", []ast.Expr{loop, inside})
 }
 
-// loopVariable gives the identifier by which the head of a loop in fn declares
+// loopVariable returns the identifier by which the head of a loop in fn declares
 // the variable; nil if none does.
 func loopVariable(fn *ssa.Function, cell *ssa.Alloc) *ast.Ident {
 	if fn.Syntax() == nil {

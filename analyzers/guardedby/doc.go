@@ -28,6 +28,11 @@
 // one function hold. The finding shows the count, the accesses without the
 // lock, one a function, and a guarded access that conflicts.
 //
+// To copy a struct reads all its fields, and to assign one writes them. Elements
+// of slices and arrays are judged apart from the variable that holds them, and
+// so is an object on which methods are called that leave all locking to their
+// caller: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
+//
 // Accesses to objects that nobody else can reach yet say nothing, nor do
 // those in tests, in package initialisation and in a sync.Once, and where a
 // comment says that no lock is needed; helper functions are judged by the

@@ -15,7 +15,8 @@ func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
-		"starts", "setup", "owner", "apart", "comments", "spin", "closed", "byvalue")
+		"starts", "setup", "owner", "apart", "comments", "spin", "closed", "byvalue",
+		"copies", "elements", "inner", "branches")
 }
 
 // TestSiblings counts findings, which are fewer than the diagnostics.

@@ -3,6 +3,7 @@ package guardedby
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"reflect"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/lockset"
 )
@@ -67,7 +69,33 @@ func findLeads(pass *analysis.Pass) (any, error) {
 			leads = append(leads, c.leads(v, g)...)
 		}
 	})
-	return leads, nil
+	return withoutEchoes(leads), nil
+}
+
+// withoutEchoes leaves out leads by implied accesses that say what another one
+// says: of the same expression, as that of a struct with many parts, or of the
+// variable that holds the elements, in the same function.
+func withoutEchoes(leads []Lead) []Lead {
+	seen := map[ast.Expr]bool{}
+	type holder struct {
+		name accesspath.Name
+		fn   *ssa.Function
+	}
+	held := map[holder]bool{}
+	for _, l := range leads {
+		if !l.Without.Implied {
+			seen[l.Without.Expr], held[holder{l.Variable.Name, l.Without.Fn}] = true, true
+		}
+	}
+	return slices.DeleteFunc(leads, func(l Lead) bool {
+		a := l.Without
+		if !a.Implied {
+			return false
+		}
+		echo := seen[a.Expr] || a.Elements && held[holder{l.Variable.Name, a.Fn}]
+		seen[a.Expr] = true
+		return echo
+	})
 }
 
 // leads gives the leads of v. A variable is the matter of one check: if some
@@ -94,7 +122,7 @@ type checker struct {
 // variables lists those to judge: one that is also accessed atomically
 // follows other rules, and is left out.
 func variables(list *accesses.List) []*accesses.Variable {
-	return slices.DeleteFunc(list.Variables(), func(v *accesses.Variable) bool { return v.Atomic || len(v.Accesses) == 0 })
+	return slices.DeleteFunc(list.Guardable(), func(v *accesses.Variable) bool { return v.Atomic || len(v.Accesses) == 0 })
 }
 
 // perFunction keeps one access of each function: the first write, or the first read.
@@ -130,7 +158,7 @@ func rank(a *accesses.Access) int {
 // a guarded access can run at the same time and conflicts.
 func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.Access) (Lead, bool) {
 	for _, a := range unprotected {
-		if settingUp(a) || makesFirst(v, a) {
+		if settingUp(a) || makesFirst(v, a) || underHolders(a) {
 			continue
 		}
 		if b := c.otherSide(g, a); b != nil {
@@ -139,6 +167,10 @@ func (c *checker) lead(v *accesses.Variable, g *guard, unprotected []*accesses.A
 	}
 	return Lead{}, false
 }
+
+// underHolders: a method of an inner object is called under another lock, which
+// may well be that of an object that holds both, and keeps them apart.
+func underHolders(a *accesses.Access) bool { return len(a.Inner) > 0 && len(a.Locks.Held()) > 0 }
 
 // settingUp: a function that has just made the object reads what it put there
 // itself, unless it has started goroutines on it that may have changed it, and
@@ -151,6 +183,9 @@ func settingUp(a *accesses.Access) bool {
 // makesFirst: a makes what the variable holds, and nothing else assigns it:
 // its users come after it, or would find nil.
 func makesFirst(v *accesses.Variable, a *accesses.Access) bool {
+	if a.Implied {
+		return false
+	}
 	switch a.Value.(type) {
 	case *ssa.MakeMap, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Alloc:
 	default:

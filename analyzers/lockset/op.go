@@ -80,6 +80,37 @@ func IsLock(t types.Type) bool {
 	return isLock(t)
 }
 
+// HoldsLock reports whether a value of type t must not be copied: it is a lock
+// or anything else of packages sync and sync/atomic, or has one in it.
+func HoldsLock(t types.Type) bool { return holdsLock(t, 0) }
+
+// maxStructs bounds how deep structs are looked for locks.
+const maxStructs = 4
+
+func holdsLock(t types.Type, depth int) bool {
+	if depth > maxStructs {
+		return false
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
+		switch n.Obj().Pkg().Path() {
+		case "sync", "sync/atomic":
+			return true
+		}
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for field := range st.Fields() {
+		_, isPointer := field.Type().Underlying().(*types.Pointer)
+		_, isInterface := field.Type().Underlying().(*types.Interface)
+		if !isPointer && !isInterface && (IsLock(field.Type()) || holdsLock(field.Type(), depth+1)) {
+			return true
+		}
+	}
+	return false
+}
+
 // classOf names the lock at address v by what declares it: pkg.Type.field or
 // pkg.var; a lock type of the package's own by pkg.Type; "" for others, such
 // as a *sync.Mutex that came as a parameter.

@@ -79,35 +79,10 @@ func (f *finder) openTypes() {
 	scope := f.pkg.Scope()
 	for _, name := range scope.Names() {
 		t, ok := scope.Lookup(name).(*types.TypeName)
-		if ok && t.Exported() && !holdsLock(t.Type(), 0) {
+		if ok && t.Exported() && !lockset.HoldsLock(t.Type()) {
 			markIn(f.open, t.Type(), 0)
 		}
 	}
-}
-
-// holdsLock reports whether a value of type t must not be copied.
-func holdsLock(t types.Type, depth int) bool {
-	if depth > 4 {
-		return false
-	}
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
-		switch n.Obj().Pkg().Path() {
-		case "sync", "sync/atomic":
-			return true
-		}
-	}
-	st, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return false
-	}
-	for field := range st.Fields() {
-		_, isPointer := field.Type().Underlying().(*types.Pointer)
-		_, isInterface := field.Type().Underlying().(*types.Interface)
-		if !isPointer && !isInterface && (lockset.IsLock(field.Type()) || holdsLock(field.Type(), depth+1)) {
-			return true
-		}
-	}
-	return false
 }
 
 // mark notes that a value of type t may be written as a whole while shared.

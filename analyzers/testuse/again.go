@@ -15,8 +15,8 @@ import (
 // it may look at what moves with it, in the critical section of the write, and
 // turn back. Two forms are known. A version is compared for being equal with
 // the one that was read together with the variable; and other fields of the
-// object say the same as the variable does. Both hold only if whoever changes
-// the variable changes the other one too, in the same critical section.
+// object say the same as the variable does. Both hold only if each writer
+// of the variable changes the other one too, in the same critical section.
 
 // Version says that a function changes something only where a variable is
 // equal to what a parameter brings. Exported for facts, which are encoded.
@@ -39,19 +39,20 @@ type version struct {
 func (f *function) deciding(u *event) map[*branch][]*event {
 	found := map[*branch][]*event{}
 	for _, b := range f.branches {
-		if leadingSide(b.at.Block(), u.at.Block()) < 0 {
-			continue
-		}
+		var reads []*event
 		for r := range b.hits {
-			if r.op == read && r.at != u.at && heldAlike(r, u) {
-				found[b] = append(found[b], r)
+			if r.op == read && r.at != u.at && sameRegion(r, u) {
+				reads = append(reads, r)
 			}
+		}
+		if len(reads) > 0 && leadingSide(b.at.Block(), u.at.Block()) >= 0 {
+			found[b] = reads
 		}
 	}
 	return found
 }
 
-// leadingSide gives the successor of b by which alone control comes to block
+// leadingSide returns the successor of b by which alone control comes to block
 // to; -1 if both lead there, or none.
 func leadingSide(b, to *ssa.BasicBlock) int {
 	yes, no := onward(b, b.Succs[0], b), onward(b, b.Succs[1], b)
