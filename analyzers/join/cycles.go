@@ -16,12 +16,19 @@ import (
 // together, the shortest way round for each edge, sorted and sealed.
 func Cycles(packages ...Locks) []*finding.Finding {
 	j := &joiner{written: map[string]bool{}, edges: map[[2]string][]*Order{}}
+	calls := newDispatches(packages)
 	for _, p := range packages {
 		for _, class := range p.Written {
 			j.written[class] = true
 		}
 		for i := range p.Orders {
-			j.add(&p.Orders[i])
+			if o := &p.Orders[i]; !isDispatch(o.To) {
+				j.add(o)
+			} else {
+				for _, one := range calls.resolve(o, 0) {
+					j.add(one)
+				}
+			}
 		}
 	}
 	j.sort()

@@ -23,14 +23,21 @@
 // lock one side writes, or a writer may wait between two readers (package
 // sync lets no new reader pass it).
 //
+// An order that waits for a call through an interface stands for one order for
+// each lock that an implementation takes, of the types that flow to the node,
+// a field or parameter, which the call is made on ([Flow], [Method]). Matching
+// implementations by the name and signature of the method alone would add
+// cycles between types that never meet.
+//
 // Orders within one class are a cycle of their own where the two objects are
 // peers, such as receiver and argument of an exported method, that callers
 // may swap. Of parent and child nothing is told.
 //
 // Missed: cycles of more than three classes, locks of one class at the two
-// ends of a hierarchy, calls through interfaces and function values kept in
-// memory. Reported falsely: cycles between classes whose objects never meet.
+// ends of a hierarchy, calls through function values kept in memory. Reported
+// falsely: cycles between classes whose objects never meet.
 //
-// Cost: linear in the accesses of a variable over all packages. Of lock orders the cube of the classes that wait for
-// each other in circles, and for a ring of two or three classes at most the product of the orders between them.
+// Cost: linear in the accesses of a variable over all packages, and in the types that flow to nodes. Of lock orders the
+// cube of the classes that wait for each other in circles, and for a ring of two or three classes at most the product
+// of the orders between them.
 package join

@@ -29,6 +29,9 @@ type Locks struct {
 	Orders []Order `json:"orders,omitempty"`
 	// Written lists the classes that the package locks, and not only read-locks.
 	Written []string `json:"written,omitempty"`
+	// Flows and Methods say which locks a call through an interface may take.
+	Flows   []Flow   `json:"flows,omitempty"`
+	Methods []Method `json:"methods,omitempty"`
 }
 
 // gated reports whether a lock that both hold keeps a and b apart.

@@ -33,13 +33,18 @@
 // index's and calls back. Each place is told, with where the lock that it
 // holds was taken. Read locks count where writers may wait in between.
 //
+// A call through an interface that the module declares waits for what the
+// implementations take that flow to the field, parameter, map or slice which it
+// is called on, in whichever package they are put there.
+//
 // Orders under a common lock, by one goroutine only, on objects that nobody
 // else can reach yet, and from parents to children of one type are no cycle.
 // `go vet` sees the cycles within a package, `interlock check` those of the
 // module.
 //
 // Missed: cycles of more than three locks, calls through function values kept
-// in memory and most interfaces. Reported falsely: locks of two types whose
+// in memory, through interfaces of other modules, and through what functions
+// return. Reported falsely: locks of two types whose
 // objects never meet, orders that phases of the program keep apart.
 //
 // Cost: that of join.

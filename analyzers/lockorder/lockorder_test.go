@@ -10,5 +10,5 @@ import (
 
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), lockorder.Analyzer, "basic", "peers", "gates", "readers", "user")
+	analysistest.Run(t, analysistest.TestData(), lockorder.Analyzer, "basic", "peers", "gates", "readers", "user", "dispatch")
 }

@@ -55,7 +55,8 @@ type point struct {
 	state   *State
 	op      op // what it does to a lock itself
 	targets []target
-	told    bool // sumTakes has told what op takes
+	calls   string // class of the call through an interface that it is, or empty
+	told    bool   // sumTakes has told what op takes, or calls
 }
 
 // target is a function that a call runs before it returns.
@@ -88,7 +89,9 @@ func (r *Result) findPoints() {
 			if o, ok := r.callOp(call); ok && !r.wraps(call) {
 				p.op = o
 			} else if p.targets = r.targets(fn, call); len(p.targets) == 0 {
-				return
+				if p.calls = r.dispatched(call); p.calls == "" {
+					return
+				}
 			}
 			r.points[fn] = append(r.points[fn], p)
 		}}
@@ -173,6 +176,10 @@ func (r *Result) untold(p *point) []Acquire {
 	default:
 		return nil
 	}
+	if p.calls != "" && !p.told {
+		p.told = true
+		return []Acquire{{Class: p.calls}}
+	}
 	var list []Acquire
 	for i := range p.targets {
 		t := &p.targets[i]
@@ -236,7 +243,7 @@ func (a Acquire) in(t target) Acquire {
 // addTaken adds a to what fn takes, if callers should know.
 func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	a.Depends = a.Depends || byParameter(p.call)
-	if p.op.kind != 0 {
+	if p.op.kind != 0 || p.calls != "" {
 		a.Where = r.prog.FuncName(fn) + " at " + r.where(p.call.Pos())
 	}
 	if a.Path.Root != nil && p.state.locks[a.Path].status == released {
@@ -249,13 +256,19 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 		return false
 	}
 	a.Freed = union(a.Freed, p.state.freed())
-	variants := 0
+	variants, calls := 0, 0
 	for _, b := range r.takes[fn] {
+		if IsDispatch(b.Class) {
+			calls++
+		}
 		if b.Path == a.Path && b.Class == a.Class && b.Read == a.Read && b.Depends == a.Depends {
 			if variants++; variants == maxVariants || subset(b.Freed, a.Freed) {
 				return false
 			}
 		}
+	}
+	if IsDispatch(a.Class) && calls >= maxDispatches {
+		return false
 	}
 	r.takes[fn] = append(r.takes[fn], a)
 	return true
@@ -362,7 +375,7 @@ func exported(list []Acquire, fn *ssa.Function) []Taken {
 func (r *Result) Takes(fn *ssa.Function) []string {
 	var classes []string
 	for _, a := range r.takes[fn] {
-		if a.Class != "" {
+		if a.Class != "" && !IsDispatch(a.Class) {
 			classes = append(classes, a.Class)
 		}
 	}

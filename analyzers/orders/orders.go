@@ -63,6 +63,7 @@ func run(pass *analysis.Pass) (any, error) {
 				c.function(fn)
 			}
 		}
+		c.findFlows()
 		for class := range c.locks.Written() {
 			c.result.Written = append(c.result.Written, class)
 		}

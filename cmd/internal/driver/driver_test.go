@@ -135,6 +135,30 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// One package has a lock and calls through an interface, another the
+// implementation and the other order; a third has neither put there.
+func TestDispatch(t *testing.T) {
+	dir := unpack(t, "dispatch")
+	r, err := vet(t, dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) != 1 || len(r.Problems) > 0 {
+		t.Fatalf("%d findings, want 1; problems %q", len(r.Findings), r.Problems)
+	}
+	var got []string
+	for _, e := range r.Findings[0].Cycle {
+		got = append(got, fmt.Sprintf("%s %s: %s -> %s, %s", e.Position, e.Function, e.From, e.To, e.Via))
+	}
+	want := []string{
+		"index/index.go:26:15 (*Index).Refresh: example.com/m/index.Index.mu -> example.com/m/store.Store.mu, (*Store).Touch at store.go:30",
+		"store/store.go:26:11 (*Store).Put: example.com/m/store.Store.mu -> example.com/m/index.Index.mu, (*Index).Add at index.go:17",
+	}
+	if r.Findings[0].Code != finding.LockCycle || !slices.Equal(got, want) {
+		t.Errorf("%s\n got %q\nwant %q", r.Findings[0].Code, got, want)
+	}
+}
+
 // The same result comes from the go command's cache.
 func TestVetCached(t *testing.T) {
 	dir := unpack(t, "module")
