@@ -43,7 +43,7 @@ func measureDepths() {
 //
 //go:noinline
 func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode) {
-	if wanted(section) {
+	if mayEnter(section) {
 		a := access{addr: address(p), size: size, site: site, mode: m}
 		if o := enterAt(&a, section); o != nil {
 			o.value = contentsOf(p, size, true)
@@ -57,11 +57,18 @@ func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode) {
 //
 //go:noinline
 func enterMap(p unsafe.Pointer, key uint64, site, section uint32, m mode) *opened {
-	if !wanted(section) {
+	if !mayEnter(section) {
 		return nil
 	}
 	defer runtime.KeepAlive(p)
 	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: m}, section)
+}
+
+// mayEnter reports whether an entry may open the section, or close one that an
+// earlier round of a loop has left open: that is over, whether the next is wanted or
+// not.
+func mayEnter(section uint32) bool {
+	return wanted(section) || atomic.LoadUint64(&gate.open) != 0
 }
 
 // enterAt opens the section on the variable of a. What that holds is to be read

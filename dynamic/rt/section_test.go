@@ -149,6 +149,7 @@ func TestNoSplit(t *testing.T) {
 		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing", "wholeOrAnd",
 		"wholeStoreSame", "wholeDeleteAbsent", "wholeStoreThere", "wholeClearEmpty",
 		"wholeDropped", "wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
+		"wholeTurns",
 	} {
 		n := 2
 		if os.Getenv("INTERLOCK_TEST_RUNS") != "" {

@@ -72,6 +72,27 @@ func (l *label) look() {
 	l.mu.Unlock()
 }
 
+// turns is a lock that goroutines take in turn: section 1 reads serving until it
+// is the owner's turn, and ends where the owner raises it.
+type turns struct {
+	next, serving atomic.Int64
+}
+
+// work takes the lock; the test is asked again and again before it holds.
+func (l *turns) work() {
+	turn := l.next.Add(1) - 1
+	for rt.Enter(rt.AR(&l.serving, 1), 1, 1).Load() != turn {
+		rt.Entered(1)
+		rt.Tested(1, rt.TestEqual, turn)
+		runtime.Gosched()
+	}
+	rt.Entered(1)
+	rt.Tested(1, rt.TestEqual, turn)
+	rt.Gap(1)
+	rt.EndWrite(rt.AW(&l.serving, 2), 2, 1, rt.AllowReads|rt.Updates).Add(1)
+	rt.Ended(1)
+}
+
 // flag is a lock of one word.
 type flag struct {
 	state atomic.Int32
@@ -147,6 +168,19 @@ func (a *account) get() {
 }
 
 func init() {
+	programs["wholeTurns"] = func() {
+		l := new(turns)
+		keep = l
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 30 {
+					l.work()
+				}
+			})
+		}
+		wg.Wait()
+	}
 	same := func(n int) int { return n }
 	whole := func(name string, f func(a *account) (owner, other func())) {
 		programs[name] = func() {
