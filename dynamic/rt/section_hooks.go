@@ -224,6 +224,7 @@ func (o *opened) contents() contents {
 func (o *opened) handOver() {
 	if o.is(inside) && !o.handed.Load() {
 		o.atHandOver = o.contents()
+		//interlock:ignore IL2002 only the owner of the section stores here
 		o.handed.Store(true)
 	}
 }
