@@ -11,9 +11,6 @@ var strangers = []stranger{
 	{path: "github.com/jellydator/ttlcache/v3", version: "v3.4.1"},
 	{path: "github.com/bluele/gcache", version: "v0.0.2"},
 	{path: "github.com/muesli/cache2go", version: "v0.0.0-20221011235721-518229cd8021"},
-	{path: "github.com/maypok86/otter/v2", version: "v2.4.0", packages: []string{"."}, // testing/synctest, iterators
-		flags: []string{"-run=^Test(CoarseClock|Cache_(All|Collected|Compute|Concurrent|GC|Goexit|Invalidate|Issue|Iteration|Stop))"},
-		why:   "the tests of its clock, and those of the cache that start goroutines; all of them run for a minute"},
 
 	// Queues and other data structures.
 	{path: "github.com/Workiva/go-datastructures", version: "v1.1.7", packages: []string{"./augmentedtree", "./batcher", "./btree/palm", "./cache", "./futures", "./queue", "./slice/...", "./threadsafe/...", "./trie/ctrie"},
@@ -52,16 +49,11 @@ var strangers = []stranger{
 		why: "the packages beside the root and gochannel, whose tests run for a minute"},
 	{path: "github.com/dustin/go-broadcast", version: "v0.0.0-20171205050544-f664265f5a66"}, // no go.mod
 	{path: "github.com/gobwas/ws", version: "v1.5.0"},                                       // testing/synctest
-	{path: "github.com/lxzan/gws", version: "v1.8.9", // go:embed
-		flags: []string{"-run=^Test(Accept|ClientHandshake|Concurrent|Conn|Default|Fail|Map|New|NoDelay|RQueue|Read|Segments|Server|TaskQueue|Write)"},
-		why:   "the tests that -run names; those of buffers of many sizes run for long"},
 
 	// Logs and metrics.
 	{path: "github.com/rs/zerolog", version: "v1.35.1"},
 	{path: "github.com/hashicorp/go-hclog", version: "v1.6.3"},
 	{path: "gopkg.in/natefinch/lumberjack.v2", version: "v2.2.1"},
-	{path: "go.opentelemetry.io/otel", version: "v1.47.0", nested: map[string]string{"log": "v1.47.0", "metric": "v1.47.0", "trace": "v1.47.0"}, packages: []string{".", "./attribute/...", "./baggage/...", "./internal/...", "./propagation/..."},
-		why: "the packages of the root module, with three nested modules at their places"},
 	{path: "github.com/VictoriaMetrics/metrics", version: "v1.35.1", vendor: true, why: "what it imports lies in its vendor folder"},
 
 	// Programs' frames: state machines, injection, stores.
@@ -80,4 +72,11 @@ var strangers = []stranger{
 	{path: "github.com/disintegration/imaging", version: "v1.6.2"},
 	{path: "github.com/mattn/go-pointer", version: "v0.0.1"}, // cgo, no tests
 	{path: "github.com/gorilla/mux", version: "v1.8.1"},
+
+	// Such as take long.
+	{path: "github.com/lxzan/gws", version: "v1.8.9", // go:embed
+		flags: []string{"-run=^Test(Accept|ClientHandshake|Concurrent|Conn|Default|Fail|Map|New|NoDelay|RQueue|Read|Segments|Server|TaskQueue|Write)"},
+		why:   "the tests that -run names; those of buffers of many sizes run for long"},
+	{path: "go.opentelemetry.io/otel", version: "v1.47.0", nested: map[string]string{"log": "v1.47.0", "metric": "v1.47.0", "trace": "v1.47.0"}, packages: []string{".", "./attribute/...", "./baggage/...", "./internal/...", "./propagation/..."},
+		why: "the packages of the root module, with three nested modules at their places"},
 }

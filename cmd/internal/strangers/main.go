@@ -27,6 +27,7 @@ import (
 type options struct {
 	interlock string
 	match     string
+	missing   bool
 	limit     time.Duration
 	results   string
 	triage    string
@@ -38,6 +39,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.interlock, "interlock", filepath.Join("bin", "interlock"), "the `binary` to try")
 	flag.StringVar(&o.match, "match", "", "take modules whose path contains this `text` only, and keep the last results of the others")
+	flag.BoolVar(&o.missing, "missing", false, "take modules without a result only, to go on where a run was interrupted")
 	flag.DurationVar(&o.limit, "limit", 6*time.Minute, "time that one command may take on one module")
 	flag.StringVar(&o.results, "results", filepath.Join("testdata", "strangers.json"), "`file` with the results of the last run, which those of this one replace")
 	flag.StringVar(&o.triage, "triage", filepath.Join("docs", "triage.md"), "`file` with the verdicts on confirmed findings")
@@ -84,7 +86,7 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 	now := last.pinned()
 	now.Machine = machine.Describe()
 	for i, m := range strangers {
-		if !strings.Contains(m.path, o.match) {
+		if !strings.Contains(m.path, o.match) || o.missing && now.of(m.path) != nil {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "strangers: %s %s, %d of %d\n", m.path, m.version, i+1, len(strangers))
