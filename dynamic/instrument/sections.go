@@ -203,6 +203,10 @@ func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan)
 		o.reason = EndLeft
 		return
 	}
+	if r.mayNotBeFirst(o) {
+		o.reason = NotFirst
+		return
+	}
 	if r.handsOverAtOnce(o) {
 		o.reason = HandsOver
 		return
