@@ -19,7 +19,8 @@ finding is confirmed: it has happened. Each comes with a command that replays it
 
 The tests' own output goes to standard output as go test prints it (to standard error if -format
 is not text): the first run whole, then each package's first failure. Flags after -- are those of
-go test. Your files are not touched; the instrumented copies live in a temporary folder.
+go test, whose checks by go vet are left out. Your files are not touched; the instrumented copies
+live in a temporary folder.
 
 Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
 count on time, or the noise has brought out a bug that the monitor does not see. Both end in exit

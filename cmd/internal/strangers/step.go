@@ -69,8 +69,12 @@ func (s *step) count(status finding.Status) int {
 	return n
 }
 
-// failedTest is go test's line on a test that is no subtest.
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
+// failedTest is go test's line on a test that is no subtest, failedPackage that on
+// a package, whose tests may not even have been built.
+var (
+	failedTest    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
+	failedPackage = regexp.MustCompile(`(?m)^FAIL\t(.+)$`)
+)
 
 // plain runs the module's tests without Interlock.
 func (l *lab) plain(m stranger, dir string) (*step, error) {
@@ -78,8 +82,13 @@ func (l *lab) plain(m stranger, dir string) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range failedTest.FindAllSubmatch(s.output, -1) {
-		s.Failures = append(s.Failures, string(line[1]))
+	for _, re := range []*regexp.Regexp{failedTest, failedPackage} {
+		for _, line := range re.FindAllSubmatch(s.output, -1) {
+			s.Failures = append(s.Failures, string(line[1]))
+		}
+		if s.Failures != nil {
+			break
+		}
 	}
 	return s, nil
 }
