@@ -11,9 +11,9 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// flushName is the file that writes the monitor's last counters. It exists in
+// FlushName is the file that writes the monitor's last counters. It exists in
 // the overlay only.
-const flushName = "zz_interlock_test.go"
+const FlushName = "zz_interlock_test.go"
 
 // flushes gives, for each named package with rewritten files, a file with a
 // TestMain that has the monitor write its counters when the tests are over:
@@ -26,7 +26,7 @@ func flushes(m *Module, rewritten map[string][]byte) map[string][]byte {
 	files := map[string][]byte{}
 	stacks := slices.ContainsFunc(m.Packages, readsStacks)
 	for _, t := range m.Tests {
-		path := filepath.Join(t.Dir, flushName)
+		path := filepath.Join(t.Dir, FlushName)
 		inside := slices.ContainsFunc(sortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
 		if _, err := os.Lstat(path); err == nil || !inside || m.embeds(t.Dir) || t.None || m.holds(t, "TestMain", "interlockrt", "interlocktesting") {
 			continue

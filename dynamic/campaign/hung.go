@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/maruel/panicparse/v2/stack"
+
+	"github.com/interlock-go/interlock/dynamic/build"
 )
 
 // hung takes up a run without noise that timed out: what hangs there would hang in
@@ -25,6 +28,9 @@ func (c *campaign) hung(pkg *PackageResult, p *process) {
 func (c *campaign) problem(format string, args ...any) {
 	c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
 }
+
+// machineState are the lines on the processor that stand around the goroutines.
+var machineState = regexp.MustCompile(`(?m)^(PC=0x.*|[a-z]+\d*\s+0x[0-9a-f]+)?\n`)
 
 // goroutinesIn reads the dump of all goroutines that a process has printed, and what
 // it printed before.
@@ -46,7 +52,8 @@ func goroutinesIn(output []byte) (before []byte, all []*stack.Goroutine, dump *s
 	if dump != nil {
 		all = dump.Goroutines
 	}
-	return prefix.Bytes(), all, dump
+	before, state, _ := bytes.Cut(prefix.Bytes(), []byte("SIGQUIT: quit\n"))
+	return append(before, machineState.ReplaceAll(state, nil)...), all, dump
 }
 
 // hangingTests gives the top-level tests that a dump of all goroutines shows
@@ -134,6 +141,9 @@ func shownFrames(cfg *Config, g *stack.Signature) (frames []string) {
 		name := c.Func.Complete
 		if strings.HasPrefix(name, monitorFrames) {
 			return nil
+		}
+		if path.Base(c.RemoteSrcPath) == build.FlushName {
+			continue
 		}
 		if !slices.Contains([]string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}, c.ImportPath) && name != "main.main" {
 			frames = append(frames, fmt.Sprintf("%s  %s:%d", name, userPath(cfg, c.RemoteSrcPath), c.Line))
