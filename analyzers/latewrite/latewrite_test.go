@@ -9,5 +9,5 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), latewrite.Analyzer, "publish", "lazy", "flag", "generics", "closures", "cross", "crossuse")
+	analysistest.Run(t, analysistest.TestData(), latewrite.Analyzer, "publish", "lazy", "flags", "generics", "closures", "cross", "crossuse")
 }

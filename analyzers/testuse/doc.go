@@ -50,6 +50,8 @@
 //
 // Not reported: what is looked at again under the second lock, be it by a version
 // that was read with it or by other fields that always change with it, compare-and-swap,
+// a change whose own result is asked for (n.Add(1) > limit, a removal that returns what it found)
+// and what undoes it, a flag that is asked for again behind the use,
 // values that are computed again with the same result, removal of what is gone
 // already, a flag that is set once more where all else on the way asks for it
 // itself, limits that may be passed anyhow since the test does not ask for the

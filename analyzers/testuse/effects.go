@@ -42,6 +42,9 @@ type Effect struct {
 	Tells  []Tell
 	Locks  []Lock // that the function takes itself
 	Atomic bool
+	// Answers are the results of the function that carry what a write has made of
+	// the variable, or has found there.
+	Answers []int
 	// Rechecked: the function looks at the variable under the same lock first.
 	Rechecked bool
 	// Asked names what else decides there whether a write is made, and Versions
@@ -211,6 +214,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		eff.Varies = e.varying()
 	}
 	eff.Rechecked = e.rechecked || f.recheck(e) != nil
+	eff.Answers = f.answers(e)
 	eff.Asked = f.askedFor(e)
 	for _, v := range f.versions(e) {
 		p, ok := v.value.(*ssa.Parameter)
@@ -272,6 +276,9 @@ func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *ev
 	}
 	if eff.Amount >= 0 && eff.Amount < len(site.Args) {
 		e.amount = plain(site.Args[eff.Amount])
+	}
+	if e.answers = results(call, eff.Answers); e.op.writes() && slices.ContainsFunc(e.answers, answered) {
+		e.op = swap
 	}
 	e.asked = eff.Asked
 	for _, v := range eff.Versions {

@@ -78,7 +78,8 @@ type event struct {
 	held      []lockset.Held
 	unknown   bool // a caller may hold more
 	atomic    bool
-	rechecked bool // a write: the callee looks at the variable first, under the same lock
+	rechecked bool        // a write: the callee looks at the variable first, under the same lock
+	answers   []ssa.Value // a write by a call: results that carry what the callee has made of the variable, or found there
 	// asked and versions are what the callee looks at first, under the same
 	// lock: see askedFor and versions of [function].
 	asked    []accesspath.Name
@@ -316,7 +317,7 @@ func atomicOp(call *ssa.Call) op {
 	args := call.Call.Args
 	switch name := call.Call.StaticCallee().Name(); {
 	case strings.HasPrefix(name, "Add"):
-		if len(*call.Referrers()) > 0 && compared(call) {
+		if answered(call) {
 			return swap
 		}
 		if c, ok := args[1].(*ssa.Const); ok && c.Value != nil && c.Value.Kind() == constant.Int && constant.Sign(c.Value) < 0 {
@@ -327,25 +328,6 @@ func atomicOp(call *ssa.Call) op {
 		return storeOp(args[1], accesspath.Path{})
 	}
 	return swap
-}
-
-// compared reports whether a branch depends on v right away.
-func compared(v ssa.Value) bool {
-	for _, ref := range *v.Referrers() {
-		switch ref := ref.(type) {
-		case *ssa.BinOp:
-			if _, ok := ref.Type().Underlying().(*types.Basic); ok && isBool(ref.Type()) {
-				return true
-			}
-		case *ssa.Convert:
-			if compared(ref) {
-				return true
-			}
-		case *ssa.If:
-			return true
-		}
-	}
-	return false
 }
 
 func isBool(t types.Type) bool {

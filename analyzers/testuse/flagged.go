@@ -25,7 +25,7 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 			u.op != grow && u.op != insert || u.call || !related(t.path, u.path) {
 			continue
 		}
-		if gapBetween(t, u) != unlock || f.askedUnder(t, u) || !guards(t, u) {
+		if gapBetween(t, u) != unlock || f.askedUnder(t, u) || !guards(t, u) || f.askedBehind(t, u) {
 			continue
 		}
 		tie := c.changedWith(t, u)
@@ -52,6 +52,22 @@ func (c *checker) isFlag(t *event) bool {
 func (f *function) askedUnder(t, u *event) bool {
 	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
 		return r.op == read && r != t && sameRegion(r, u) && (r.at == u.at || f.asked(r))
+	})
+}
+
+// askedBehind reports whether the variable of t is asked for once more on every
+// way from u to a return: who enters and looks again sees what came in between.
+func (f *function) askedBehind(t, u *event) bool {
+	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
+		if r.op != read || r.at == t.at || r.path != t.path || !f.askedItself(r) || !f.flow.Leads(u.at, r.at) {
+			return false
+		}
+		for b := range reach(u.at.Block(), r.at.Block()) {
+			if _, returns := lastInstr(b).(*ssa.Return); returns {
+				return false
+			}
+		}
+		return true
 	})
 }
 

@@ -132,7 +132,7 @@ func (f *function) claims(t, u *event) bool {
 		}
 		if w.op == swap {
 			v, ok := w.at.(ssa.Value)
-			return ok && compared(v)
+			return ok && answered(v)
 		}
 		return slices.ContainsFunc(f.byName[w.name], func(r *event) bool {
 			return r.op == read && r.inMap == w.inMap && sameRegion(r, w) && f.askedItself(r)

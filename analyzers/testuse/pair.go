@@ -88,7 +88,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	d, ok := f.decides(b, t, u.at)
-	if !ok || g == unlock && (!f.next(d, t, u) || !guards(t, u)) {
+	if !ok || g == unlock && (!f.next(d, t, u) || !guards(t, u)) || g == atomics && f.claimed(d, t, u) {
 		return pair{}, false
 	}
 	p := pair{test: t, use: u, decision: d, gap: g}

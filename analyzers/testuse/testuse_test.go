@@ -12,7 +12,7 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(diagnostics{t}, analysistest.TestData(), testuse.Analyzer,
-		"basic", "lengths", "nils", "callee", "lib", "generic", "closure", "atomics", "flag", "owner", "again")
+		"basic", "lengths", "nils", "callee", "lib", "generic", "closure", "atomics", "flags", "owner", "again")
 }
 
 // diagnostics leaves out facts that nobody expects: nearly every function has

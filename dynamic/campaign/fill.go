@@ -30,6 +30,7 @@ const (
 	unknownStore storeKind = iota
 	update                 // builds on what is there: x++, delete(m, k), n.Add(1)
 	replacement            // puts a value in its place: x = v, m[k] = v, p.Store(v)
+	answer                 // an update whose result goes on, so that the code behind may ask for it: i := n.Add(1)
 )
 
 // lost reports whether what the split changed is more than that two goroutines have
@@ -46,7 +47,7 @@ func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
 		// What was loaded goes into what is stored, so that a lost store is lost, but
 		// for texts that both goroutines may have made alike: f(f(x)) == f(x).
 		return st.value == nil || !isText(st.value) || s.Remote.Site != s.End.Site || t.differ(st.value, s)
-	case st.how == unknownStore:
+	case st.how == unknownStore, st.how == answer:
 		return false
 	case st.constant:
 		// That a flag is set twice is nothing. That what it stands before is done twice is
@@ -165,11 +166,22 @@ func (t *tally) storeAt(site *plan.Site) (found store) {
 			if !isFile(p, f, site.File) {
 				continue
 			}
+			var dropped ast.Node // the call whose result nobody takes
 			ast.Inspect(f, func(n ast.Node) bool {
 				if n == nil || !covers(p.Fset, n, site) {
 					return n == f
 				}
-				if st := storeOf(p, n, site); st.how != unknownStore {
+				switch n := n.(type) {
+				case *ast.ExprStmt:
+					dropped = ast.Unparen(n.X)
+				case *ast.DeferStmt:
+					dropped = n.Call
+				}
+				st := storeOf(p, n, site)
+				if st.how == answer && n == dropped {
+					st.how = update
+				}
+				if st.how != unknownStore {
 					found = st // an inner one decides
 				}
 				return true
@@ -217,7 +229,7 @@ func storeOfCall(p *plan.Package, call *ast.CallExpr) store {
 			v := call.Args[len(call.Args)-1]
 			return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
 		default:
-			return store{how: update}
+			return store{how: answer}
 		}
 	}
 	return store{}

@@ -58,6 +58,8 @@ func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked,
 	c.flag = true     // 1 | 1 | differ
 	c.at.Store(int64(n)) // 1 | 2 | differ
 	c.at.Add(1)       // | | differ
+	_ = c.at.Add(1) < 3 // | | equal
+	c.n = 1 + int(c.at.Add(1)) // | | equal
 	c.ap.Store(p)     // 10 | 20 | equal
 }
 `
@@ -86,6 +88,8 @@ func TestEqualFills(t *testing.T) {
 		column := 2
 		if at := strings.Index(code, "(c."); strings.HasPrefix(strings.TrimSpace(code), "delete") {
 			column = at + 2
+		} else if at := strings.LastIndex(code, "c.at.Add"); at >= 0 {
+			column = at + 1
 		}
 		end := site(i+1, column, v, plan.Write)
 		s := &evidence.SplitSection{
@@ -97,7 +101,7 @@ func TestEqualFills(t *testing.T) {
 			t.Errorf("%s: lost is %v, want that they %s", strings.TrimSpace(code), got, parts[2])
 		}
 	}
-	if tried != 26 {
+	if tried != 28 {
 		t.Errorf("%d fills tried", tried)
 	}
 }

@@ -2,6 +2,7 @@ package house
 
 import (
 	"bytes"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -218,6 +219,20 @@ func TestContractsImportTheStandardLibraryOnly(t *testing.T) {
 			if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
 				t.Errorf("%s imports %s: a contract imports the standard library only", file, imported)
 			}
+		}
+	}
+}
+
+// A fixture that is named like a package of the standard library is never looked
+// at: analysistest loads that package instead.
+func TestFixturesHideNoStandardPackage(t *testing.T) {
+	fixtures, err := filepath.Glob(filepath.Join(root, "analyzers/*/testdata/src/*"))
+	if err != nil || len(fixtures) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	for _, dir := range fixtures {
+		if p, err := build.Default.Import(filepath.Base(dir), "", build.FindOnly); err == nil && p.Goroot {
+			t.Errorf("%s: rename it: package %s of the standard library is loaded in its place", dir, p.ImportPath)
 		}
 	}
 }

@@ -126,3 +126,79 @@ func (l *Limiter) work() {
 		j()
 	}
 }
+
+// Slots has places that are claimed by what Add returns.
+type Slots struct {
+	next  atomic.Int32
+	taken atomic.Int64
+	s     [8]int
+}
+
+func (s *Slots) Put(v int) bool {
+	if s.next.Load() >= 8 {
+		return false
+	}
+	i := s.next.Add(1) - 1 // ok: asked for when it is computed further
+	if i >= 8 {
+		return false
+	}
+	s.s[i] = v
+	return true
+}
+
+func (s *Slots) PutLast(v int) {
+	if s.next.Load() < 8 {
+		s.s[min(s.next.Add(1)-1, 7)] = v // ok: the smaller of two
+	}
+}
+
+func (s *Slots) PutBlindly(v int) {
+	if s.next.Load() < 8 {
+		s.s[s.next.Add(1)-1] = v // want `is raised`
+	}
+}
+
+func fits(i int32) bool { return i < 8 }
+
+func (s *Slots) PutFitting(v int) bool {
+	if s.next.Load() >= 8 {
+		return false
+	}
+	i := s.next.Add(1) - 1 // ok: a function asks for it
+	if !fits(i) {
+		return false
+	}
+	s.s[i] = v
+	return true
+}
+
+// claim raises next, and returns what it was.
+func (s *Slots) claim() int32 { return s.next.Add(1) - 1 }
+
+func (s *Slots) PutClaimed(v int) {
+	if s.next.Load() < 8 {
+		if i := s.claim(); i < 8 { // ok: asked for by the caller
+			s.s[i] = v
+		}
+	}
+}
+
+func (s *Slots) PutClaimedBlindly(v int) {
+	if s.next.Load() < 8 {
+		s.s[s.claim()] = v // want `is raised`
+	}
+}
+
+// Take gives back what was too much: the claim decides, not the look before.
+func (s *Slots) Take() bool {
+	if s.taken.Load() >= 3 {
+		return false
+	}
+	if s.taken.Add(1) > 3 {
+		s.taken.Add(-1) // ok
+		return false
+	}
+	return true
+}
+
+func (s *Slots) Leave() { s.taken.Add(-1) }

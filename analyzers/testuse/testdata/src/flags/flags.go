@@ -1,5 +1,5 @@
-// Package flag has flags that stand for other state.
-package flag
+// Package flags has flags that stand for other state.
+package flags
 
 import "sync"
 
@@ -167,4 +167,66 @@ func (f *Feed) End() {
 	f.mu.Unlock()
 	f.senders.Wait()
 	close(f.last)
+}
+
+// Event is awaited by those who entered before it was set.
+type Event struct {
+	mu      sync.Mutex
+	set     bool
+	waiters []chan bool
+}
+
+func (e *Event) isSet() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.set
+}
+
+func (e *Event) Set() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.set = true
+	for _, w := range e.waiters {
+		close(w)
+	}
+	e.waiters = nil
+}
+
+func (e *Event) Wait() {
+	if e.isSet() {
+		return
+	}
+	w := make(chan bool)
+	e.mu.Lock()
+	e.waiters = append(e.waiters, w) // ok
+	e.mu.Unlock()
+	if e.isSet() {
+		return
+	}
+	<-w
+}
+
+func (e *Event) WaitSometimes(ask bool) {
+	if e.isSet() {
+		return
+	}
+	w := make(chan bool)
+	e.mu.Lock()
+	e.waiters = append(e.waiters, w) // want `is raised`
+	e.mu.Unlock()
+	if ask && e.isSet() {
+		return
+	}
+	<-w
+}
+
+func (e *Event) Enter(list []chan bool) {
+	for _, w := range list {
+		if e.isSet() {
+			return
+		}
+		e.mu.Lock()
+		e.waiters = append(e.waiters, w) // want `is raised`
+		e.mu.Unlock()
+	}
 }
