@@ -1,4 +1,4 @@
-# Interlock. `make` alone tells what there is to make.
+# Interlock. `make` alone lists what there is to make.
 
 GO ?= go
 

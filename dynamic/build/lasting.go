@@ -45,7 +45,7 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 func newLasting(root string) (string, error) {
 	user := cache.Dir()
 	if user == "" {
-		return "", &ConfigError{"there is no cache folder that can be written", "name a folder"}
+		return "", &ConfigError{"there is no cache folder that can be written", "name one with -dir, or set XDG_CACHE_HOME or HOME"}
 	}
 	base := filepath.Join(user, "env")
 	if err := os.MkdirAll(base, 0o755); err != nil {

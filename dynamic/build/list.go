@@ -67,7 +67,11 @@ func listFailed(msg []byte, err error) error {
 	if errors.As(err, &conf) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &ConfigError{"go list: " + strings.TrimSpace(string(msg)), "mend the module or the request so that `go list -deps -test` works"}
+	next := "mend the module or the request so that `go list -deps -test` works"
+	if strings.Contains(string(msg), "requires go >=") {
+		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
+	}
+	return &ConfigError{"go list: " + strings.TrimSpace(string(msg)), next}
 }
 
 // selection is what a request comes down to.
@@ -109,7 +113,7 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		return nil, unusable(s.unusable[0])
 	}
 	if len(s.named) == 0 {
-		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, such as ./..."}
+		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, or start Interlock in a folder that has Go files in it or below"}
 	}
 	return s, nil
 }

@@ -282,7 +282,7 @@ func sharper(c, s finding.Code) finding.Code {
 }
 
 // unobserved notes on a suspected finding what the runs say about it: how
-// many there were, and whether they came by its accesses at all. It never says
+// many there were, and whether they reached its accesses at all. It never says
 // that the finding is wrong.
 func (r *Result) unobserved(s *finding.Finding) {
 	if r.Runs == 0 {
@@ -291,7 +291,7 @@ func (r *Result) unobserved(s *finding.Finding) {
 	note := fmt.Sprintf("unobserved in %d runs", r.Runs)
 	for _, a := range s.Accesses {
 		if !r.lines[place{a.File, a.Line}] {
-			note += fmt.Sprintf("; none came by %s:%d", a.File, a.Line)
+			note += fmt.Sprintf("; none reached %s:%d", a.File, a.Line)
 		}
 	}
 	if n := r.whole[s.ID]; n > 0 {

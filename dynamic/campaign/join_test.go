@@ -158,7 +158,7 @@ func TestOtherVariableStaysApart(t *testing.T) {
 		if f.Status == finding.Confirmed && (f.Code != finding.CaughtInTheAct || len(f.Notes) > 0) {
 			t.Errorf("%s %q", f.Code, f.Notes)
 		}
-		if f.Status == finding.Suspected && strings.Join(f.Notes, "") != "unobserved in 20 runs; none came by a.go:3" {
+		if f.Status == finding.Suspected && strings.Join(f.Notes, "") != "unobserved in 20 runs; none reached a.go:3" {
 			t.Errorf("notes %q", f.Notes)
 		}
 	}

@@ -152,7 +152,7 @@ func (p *process) report(cfg *Config, pkg string, verbose bool) []byte {
 		fmt.Fprintf(&b, "ok  \t%s\t%s%s\n", pkg, elapsed, note)
 		return b.Bytes()
 	case CutShort:
-		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v: that is no failure of theirs.\n", p.elapsed.Round(time.Millisecond))
+		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v. This alone is no failure of theirs.\n", p.elapsed.Round(time.Millisecond))
 		fmt.Fprintf(&b, "?   \t%s\t%s [not completed]\n", pkg, elapsed)
 		return b.Bytes()
 	}

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/interlock-go/interlock/cmd/internal/driver"
@@ -79,18 +80,19 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		name = "version"
 	}
 	name, args = subcommand(name, args)
-	c := &call{ctx: ctx, stdout: stdout, stderr: stderr}
+	out := &sink{w: stdout}
+	c := &call{ctx: ctx, stdout: out, stderr: stderr}
 	cmd := find(name)
 	if cmd == nil {
 		return c.usage("unknown command %q: `interlock help` lists the commands", name)
 	}
 	o, err := parse(cmd, args)
 	if errors.Is(err, flag.ErrHelp) {
-		cmd.help(stdout)
-		return exitClean
+		cmd.help(out)
+		return c.written(out, exitClean)
 	}
 	if err != nil {
-		return c.usage("%v: see `interlock help %s`", err, name)
+		return c.usage("%v: see `interlock help %s`%s", err, name, behindDashes(cmd, err))
 	}
 	if cmd.takesPackages() {
 		if err := rebuild.Match(ctx, o.dir, stderr); ctx.Err() != nil {
@@ -107,7 +109,40 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		}
 	}
 	c.options = o
-	return c.guarded(cmd)
+	return c.written(out, c.guarded(cmd))
+}
+
+// sink is standard output. It keeps the first error: a text that was cut off
+// must not pass for a whole one.
+type sink struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error // guarded by mu
+}
+
+// Write writes to standard output. Several goroutines may call it.
+func (s *sink) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.w.Write(b)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+// written returns the exit code of a command that would have ended in code, when
+// no goroutine of it runs any more. A command that has noticed by itself that its
+// output was not written has said so, and does not end in 0.
+func (c *call) written(out *sink, code int) int {
+	out.mu.Lock()
+	err := out.err
+	out.mu.Unlock()
+	if err == nil || code != exitClean {
+		return code
+	}
+	c.tell(fmt.Sprintf("the output is not whole: %v", err))
+	return exitIncomplete
 }
 
 // guarded runs the command. A panic is a fault of Interlock; by itself it

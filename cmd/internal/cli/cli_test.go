@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,20 @@ func TestAPanicIsNoUsageError(t *testing.T) {
 	for _, want := range []string{"internal error", "lost", "TestAPanicIsNoUsageError"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("no %q in %s", want, stderr)
+		}
+	}
+}
+
+// full is a standard output on a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestOutputThatIsNotWritten(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"help", "test"}, {"check", "-h"}, {"version"}, {"explain"}, {"explain", "IL1001"}} {
+		var stderr bytes.Buffer
+		if code := run(t.Context(), full{}, &stderr, args); code != exitIncomplete || stderr.String() != "interlock: the output is not whole: no space left\n" {
+			t.Errorf("%v: code %d, standard error %q", args, code, &stderr)
 		}
 	}
 }

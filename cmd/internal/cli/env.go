@@ -29,7 +29,7 @@ Files that change after env are not in its build: run it again. Its folder lies 
 -dir names another; one there that nobody has written to for 14 days is removed.`,
 	examples: [][2]string{
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
-		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`, "a program; env tells the folder"},
+		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`, "a program; env prints the folder"},
 	},
 	flags: func(fs *flag.FlagSet, o *options) {
 		depsFlag(fs, o)
@@ -134,7 +134,7 @@ func runReport(c *call) int {
 	case len(c.packages) == 1:
 		dir = c.packages[0]
 	case dir == "":
-		return c.usage("name the folder that `interlock env` has told, or set INTERLOCK_ENV to it")
+		return c.usage("name the folder that `interlock env` has printed, or set INTERLOCK_ENV to it")
 	}
 	if err := c.out.probe(); err != nil {
 		return c.usage("%v", err)

@@ -22,7 +22,7 @@ var il2003 string
 
 var explainCommand = command{
 	name: "explain", args: "[code]", short: "explain a class of findings, with an example of wrong and right",
-	long: "Explain tells what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely. Without a code it lists all.",
+	long: "Explain says what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely. Without a code it lists all.",
 	examples: [][2]string{
 		{"interlock explain IL1001", "access without the lock that guards it"},
 	},

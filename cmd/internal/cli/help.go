@@ -33,14 +33,14 @@ Exit codes:
     3    something could not be analysed or built
     130  interrupted, with no finding so far
 
-"interlock help <command>" tells more about a command,
-"interlock explain <code>" about a class of findings such as IL1001;
+"interlock help <command>" shows the flags of a command, with examples,
+"interlock explain <code>" explains a class of findings such as IL1001;
 "interlock explain" lists all codes.
 `
 
 func helpCommand() *command {
 	return &command{
-		name: "help", args: "[command]", short: "tell how to use interlock or one of its commands",
+		name: "help", args: "[command]", short: "show how to use interlock or one of its commands",
 		long:     "Help prints the list of commands, or what one of them does, with its flags and examples.",
 		examples: [][2]string{{"interlock help test", "what test does"}},
 		run:      runHelp,

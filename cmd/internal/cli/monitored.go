@@ -157,7 +157,7 @@ func (c *call) tellTimeout(p *progress, cfg *campaign.Config) {
 	watch := cfg.Progress
 	cfg.Progress = func(e campaign.Event) {
 		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {
-			p.line("noise takes time, so the tests have a timeout of %s where go test gives %s", e.Limit, campaign.PlainTimeout(cfg.Timeout))
+			p.line("noise takes time, so the tests have a timeout of %s, not of %s as under go test", e.Limit, campaign.PlainTimeout(cfg.Timeout))
 		}
 		watch(e)
 	}
@@ -230,10 +230,17 @@ func (m *monitored) fill(c *call, r *report.Report) {
 // notCompleted says which runs Interlock has ended, and why.
 func notCompleted(p *campaign.PackageResult) string {
 	f := p.FirstCut
-	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s; that is no failure of theirs",
+	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s",
 		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
 	if p.NotCompleted == 0 {
 		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed with less noise", f.Run, p.Package, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+	}
+	switch {
+	case p.NotCompleted == 0:
+	case len(p.LeftOut) > 0: // the run without noise has come no further than these
+		s += fmt.Sprintf("; without noise they hang in %s, and may hang elsewhere too: leave out more of them with -- -skip", strings.Join(p.LeftOut, ", "))
+	default:
+		s += "; that is no failure of theirs"
 	}
 	if f.Busy {
 		s += "; the machine was busy with other work"

@@ -47,7 +47,7 @@ with the variables of "interlock env": go commands in it build the monitored pro
 		fs.IntVar(&o.runs, "runs", 100, "make at most `n` runs")
 		fs.IntVar(&o.quiet, "quiet", 5, "end after `n` correct runs in a row that change nothing")
 		fs.IntVar(&o.plants, "plants", 20, "try the oracle with at most `n` planted violations")
-		fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
+		fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which findings name)")
 		fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
 		fs.BoolVar(&o.write, "w", false, "write the file")
 	},

@@ -14,7 +14,7 @@ var testCommand = command{
 	name: "test", args: "[flags] [packages] [-- go test flags]", short: "run the tests under the monitor, and report bugs caught in the act",
 	long: `Test builds the packages' tests with a monitor put before the accesses that "interlock plan" shows,
 and runs them many times, each run with another seed. The monitor holds a goroutine for a moment
-right at an access, and reports when another goroutine comes by with a conflicting one. Such a
+right at an access, and reports when another goroutine makes a conflicting one. Such a
 finding is confirmed: it has happened. Each comes with a command that replays its run.
 
 The tests' own output goes to standard output as go test prints it (to standard error if -format
@@ -60,7 +60,7 @@ const (
 // campaignFlags are those of the commands that run tests.
 func campaignFlags(fs *flag.FlagSet, o *options) {
 	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
-	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which is told)")
+	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which findings name)")
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it (default 200)")
 	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
 	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\nvariable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
@@ -142,7 +142,11 @@ func (c *call) cover(flags testFlags) error {
 	args := slices.Concat([]string{"test"}, c.buildFlags(), flags.cover, c.packages, flags.goTest())
 	cmd := exec.CommandContext(c.ctx, "go", args...)
 	cmd.Env = still.Env(os.Environ())
-	cmd.Stdout, cmd.Stderr = c.testOutput(), c.stderr
+	out := c.testOutput()
+	if s, ok := out.(*sink); ok { // a file is handed on as it is: what a test leaves running is not waited for
+		out = s.w
+	}
+	cmd.Stdout, cmd.Stderr = out, c.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var exit *exec.ExitError
 	if err := cmd.Run(); c.ctx.Err() != nil {

@@ -37,6 +37,16 @@ const (
 	artifacts = "many runs would write the same files: make one with go test, and leave it out here"
 )
 
+// behindDashes returns what to add to an error about a flag that cmd does not
+// know, where go test knows it; else "".
+func behindDashes(cmd *command, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if _, known := goTestFlags[name]; !unknown || !known || !cmd.tests {
+		return ""
+	}
+	return fmt.Sprintf("; flags of go test stand after --: `interlock %s ./... -- -%s`", cmd.name, name)
+}
+
 // goTestFlags are all that `go help build`, `go help test` and `go help
 // testflag` name: none is dropped without a word.
 var goTestFlags = map[string]goTestFlag{

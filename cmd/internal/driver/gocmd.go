@@ -151,7 +151,7 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case len(l.packages) == 0 && len(l.broken) > 0:
 		return nil, l.unloadable(o.Dir)
 	case len(l.packages) == 0:
-		return nil, &UsageError{"no packages match " + strings.Join(o.Patterns, " "), "name packages of this module, such as ./..."}
+		return nil, &UsageError{"no package matches " + strings.Join(o.Patterns, " "), "name packages of this module, or start Interlock in a folder that has Go files in it or below"}
 	case len(l.modules) == 0:
 		return nil, foreign(l.packages[0], o.Patterns)
 	}
@@ -253,6 +253,8 @@ func refused(dir, said string) error {
 	switch {
 	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "does not contain main module or"):
 		return noModule(dir)
+	case strings.Contains(text, "requires go >="):
+		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
 	case strings.Contains(text, "go.work"):
 		next = "mend go.work, or set GOWORK=off"
 	case strings.Contains(text, "go.mod"):

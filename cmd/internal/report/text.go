@@ -228,7 +228,7 @@ func (t *text) summary() {
 		t.line("interrupted: this is what was found so far")
 	}
 	if n := len(t.r.Problems); n > 0 {
-		t.line("incomplete: %s, told on standard error", count(n, "problem"))
+		t.line("incomplete: %s, see standard error", count(n, "problem"))
 	}
 }
 
