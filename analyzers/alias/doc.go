@@ -1,5 +1,5 @@
 // Package alias reports slices and maps that are taken from a field under its
-// lock, and used or handed out when the lock is given up.
+// lock, and used or handed out when the lock is released.
 //
 // alias: alias of guarded data used after unlock (IL1005)
 //
@@ -19,7 +19,7 @@
 //		c.mu.Unlock()
 //	}
 //
-// RIGHT: what is needed is copied before the lock is given up.
+// RIGHT: what is needed is copied before the lock is released.
 //
 //	func (c *Cache) Get(k string) []byte {
 //		c.mu.RLock()

@@ -24,7 +24,7 @@
 //
 // The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way
 // of a local (n := x; x = n + 1), map elements (m[k]++), an atomic load and an
-// atomic store, and a lock that is given up between the two. Only state that
+// atomic store, and a lock that is released between the two. Only state that
 // the code itself treats as shared is reported: other accesses hold a lock,
 // another goroutine writes it, the type has a lock and an exported method that
 // makes the update, or the update runs in goroutines started in a loop. An

@@ -56,7 +56,7 @@ func run(pass *analysis.Pass) (any, error) {
 // section is a load and the store that depends on it; the same access for x++.
 type section struct {
 	load, store *accesses.Access
-	split       bool // a lock is held at both, and given up in between
+	split       bool // a lock is held at both, and released in between
 }
 
 // sections lists the load-and-store sections that no lock holds together, and
@@ -276,7 +276,7 @@ func (c *checker) reportUpdate(u testuse.Update) {
 func how(s section) string {
 	switch {
 	case s.split:
-		return "under a lock that is given up in between"
+		return "under a lock that is released in between"
 	case s.store.Mode == finding.AtomicWrite:
 		return "with two atomic operations"
 	}

@@ -64,6 +64,6 @@
 // such as a channel or a phase of the program, and uses that undo themselves.
 //
 // Cost: for each branch that asks for a variable, the events of the function, and the uses of the variable; the uses
-// times the events where a lock is given up in between. A function that takes too many steps is left
+// times the events where a lock is released in between. A function that takes too many steps is left
 // (ssair.WorkLimit).
 package testuse

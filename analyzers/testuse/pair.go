@@ -26,7 +26,7 @@ type gap int
 
 const (
 	none     gap = iota
-	unlock       // a lock of both is given up in between
+	unlock       // a lock of both is released in between
 	atomics      // no lock holds the two together, one or both are atomic operations
 	unlocked     // no lock at all
 )
@@ -153,7 +153,7 @@ func (f *function) next(d decision, t, u *event) bool {
 	})
 }
 
-// guards reports whether a lock that is given up between the two lies in the
+// guards reports whether a lock that is released between the two lies in the
 // object that holds the variable, or is a package variable.
 func guards(t, u *event) bool {
 	for _, h := range t.held {

@@ -110,7 +110,7 @@ func (p pair) between() string {
 		if lock == "" && len(p.test.held) > 0 {
 			lock = lockName(p.test.held[0].Path, p.test.held[0].Class)
 		}
-		return lock + " is given up in between"
+		return lock + " is released in between"
 	case atomics:
 		return "each is atomic, the two together are not"
 	}

@@ -15,7 +15,7 @@ func Open(n int) *Account {
 	return &Account{balance: n}
 }
 
-// Balance tells what is in the account.
+// Balance returns what is in the account.
 func (a *Account) Balance() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,7 +34,7 @@ func (a *Account) Withdraw(n int) {
 	a.balance -= n
 }
 
-// Close empties the account and tells what was in it.
+// Close empties the account and returns what was in it.
 func (a *Account) Close() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,7 +30,7 @@ Exit codes:
     0    no findings
     1    findings were reported, or tests failed
     2    wrong usage or configuration; nothing was done
-    3    something could not be analysed or built
+    3    something could not be analysed, built or written
     130  interrupted, with no finding so far
 
 "interlock help <command>" shows the flags of a command, with examples,

@@ -1,4 +1,4 @@
-// Package loadstoreglobal has a package variable whose lock is given up between load and store. IL2001.
+// Package loadstoreglobal has a package variable whose lock is released between load and store. IL2001.
 package loadstoreglobal
 
 import "sync"

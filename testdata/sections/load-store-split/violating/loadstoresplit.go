@@ -1,4 +1,4 @@
-// Package loadstoresplit has an update whose lock is given up between load and store. IL2001.
+// Package loadstoresplit has an update whose lock is released between load and store. IL2001.
 package loadstoresplit
 
 import "sync"

@@ -1,4 +1,4 @@
-// Package split: a lock given up between load and store.
+// Package split: a lock released between load and store.
 package split
 
 import "sync"
@@ -16,7 +16,7 @@ func (a *Account) Charge() {
 	a.mu.Unlock()
 	b -= fee(b)
 	a.mu.Lock()
-	a.balance = b // want `update of Account.balance is not one step: \(\*Account\).Charge loads and stores it under a lock that is given up in between`
+	a.balance = b // want `update of Account.balance is not one step: \(\*Account\).Charge loads and stores it under a lock that is released in between`
 	a.mu.Unlock()
 }
 

@@ -25,7 +25,7 @@ func (c *Cache) GetOrCreate(k string) *entry {
 	}
 	e = &entry{}
 	c.mu.Lock()
-	c.entries[k] = e // want `test and use of Cache.entries are not one step: \(\*Cache\).GetOrCreate tests Cache.entries for a key at line \d+, and by what it finds it is made at line \d+; c.mu is given up in between`
+	c.entries[k] = e // want `test and use of Cache.entries are not one step: \(\*Cache\).GetOrCreate tests Cache.entries for a key at line \d+, and by what it finds it is made at line \d+; c.mu is released in between`
 	c.mu.Unlock()
 	return e
 }

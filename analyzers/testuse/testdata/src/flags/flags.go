@@ -113,7 +113,7 @@ func (f *Feed) Send(n int) bool {
 		return false
 	}
 	f.mu.Unlock()
-	f.out <- n // want `\(\*Feed\).Send tests Feed.done at line \d+, and by what it finds Feed.out is sent on at line \d+; f.mu is given up in between. \(\*Feed\).Stop may run in between, which sets the one and closes the other`
+	f.out <- n // want `\(\*Feed\).Send tests Feed.done at line \d+, and by what it finds Feed.out is sent on at line \d+; f.mu is released in between. \(\*Feed\).Stop may run in between, which sets the one and closes the other`
 	return true
 }
 
