@@ -58,12 +58,13 @@ type search struct {
 	work     *ssair.Work
 	rechecks map[*event]*event
 	sides    map[[2]*ssa.BasicBlock]sides
+	between  *event // what next found last
 }
 
 // searching gives a copy of f for a search that has work to spend.
 func (f *function) searching(work *ssair.Work) *function {
 	g := *f
-	g.search = &search{work, map[*event]*event{}, map[[2]*ssa.BasicBlock]sides{}}
+	g.search = &search{work: work, rechecks: map[*event]*event{}, sides: map[[2]*ssa.BasicBlock]sides{}}
 	return &g
 }
 

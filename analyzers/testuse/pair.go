@@ -146,11 +146,22 @@ func givenUp(before, after lockset.Held) bool {
 // next reports whether u lies in the first critical section of the lock after
 // that of t: what was found further back, the code has most likely left behind.
 func (f *function) next(d decision, t, u *event) bool {
-	f.spend(len(f.events))
-	return !slices.ContainsFunc(f.events, func(e *event) bool {
+	between := func(e *event) bool {
 		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == unlock && gapBetween(e, u) == unlock &&
 			f.flow.Leads(e.at, u.at) && !f.flow.Leads(u.at, e.at)
-	})
+	}
+	// What lies between t and one use lies between t and most of the later ones:
+	// asked first, it spares a look at all events for each use.
+	f.spend(1)
+	if f.search.between != nil && between(f.search.between) {
+		return false
+	}
+	f.spend(len(f.events))
+	i := slices.IndexFunc(f.events, between)
+	if i >= 0 {
+		f.search.between = f.events[i]
+	}
+	return i < 0
 }
 
 // guards reports whether a lock that is released between the two lies in the
