@@ -268,7 +268,7 @@ func failureOf(p *campaign.PackageResult, findings bool) string {
 			s += fmt.Sprintf("; in %d monitored runs they passed", p.Runs-p.NotCompleted)
 		}
 		if len(p.LeftOut) > 0 {
-			s += ", which left out " + strings.Join(p.LeftOut, ", ")
+			s += "; the monitored runs left out " + strings.Join(p.LeftOut, ", ")
 		}
 		return s
 	}
@@ -279,12 +279,15 @@ func failureOf(p *campaign.PackageResult, findings bool) string {
 		}
 		return s
 	}
-	what, f := "the tests of "+p.Package, p.UnderNoiseFirst
+	what, why, f := "the tests of "+p.Package, "they depend on timing, or have a bug", p.UnderNoiseFirst
+	if len(p.Tests) == 1 {
+		why = "it depends on timing, or has a bug"
+	}
 	if len(p.Tests) > 0 {
 		what = strings.Join(p.Tests, ", ") + " of " + p.Package
 	}
-	s := fmt.Sprintf("%s %s only under noise: it depends on timing, or has a bug that the monitor cannot name; in %d of %d runs, first in run %d with seed %d and strength %d",
-		what, f.Outcome, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
+	s := fmt.Sprintf("%s %s only under noise: %s that the monitor cannot name; in %d of %d runs, first in run %d with seed %d and strength %d",
+		what, f.Outcome, why, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
 	switch {
 	case p.Strength > 0 && f.Run < p.Runs:
 		s += fmt.Sprintf("; no finding explains it, so later runs had a strength of at most %d", p.Strength)
