@@ -28,7 +28,8 @@ type storeKind int
 
 const (
 	unknownStore storeKind = iota
-	update                 // builds on what is there: x++, delete(m, k), n.Add(1)
+	update                 // builds on what is there: x++, n.Add(1)
+	removal                // delete(m, k)
 	replacement            // puts a value in its place: x = v, m[k] = v, p.Store(v)
 	answer                 // an update whose result goes on, so that the code behind may ask for it: i := n.Add(1)
 )
@@ -40,8 +41,11 @@ func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
 		return true // what was asked at the entry decides about something else
 	}
 	st := t.storeAt(t.plan.Site(s.End.Site))
+	alike := section.Kind == plan.TestAndUse && s.Overturned && s.Remote.Site == s.End.Site // both have done the same
 	switch {
-	case st.how == update:
+	case alike && (st.constant || st.how == removal) && !t.repeats(section, s):
+		return false
+	case st.how == update, st.how == removal:
 		return true
 	case section.Kind != plan.TestAndUse:
 		// What was loaded goes into what is stored, so that a lost store is lost, but
@@ -50,8 +54,8 @@ func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
 	case st.how == unknownStore, st.how == answer:
 		return false
 	case st.constant:
-		// That a flag is set twice is nothing. That what it stands before is done twice is
-		// for the static finding to say.
+		// That a flag is set twice is nothing. What it stands before is, as the static
+		// finding says.
 		return section.Finding != "" && s.Overturned
 	}
 	return t.differ(st.value, s)
@@ -218,7 +222,9 @@ func storeOf(p *plan.Package, n ast.Node, site *plan.Site) store {
 func storeOfCall(p *plan.Package, call *ast.CallExpr) store {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
-		if _, builtin := p.Info.Uses[fun].(*types.Builtin); builtin {
+		if b, builtin := p.Info.Uses[fun].(*types.Builtin); builtin && b.Name() == "delete" {
+			return store{how: removal}
+		} else if builtin {
 			return store{how: update}
 		}
 	case *ast.SelectorExpr:

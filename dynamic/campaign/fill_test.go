@@ -108,8 +108,8 @@ func TestEqualFills(t *testing.T) {
 
 // A flag counts only where a static finding says that what it guards is done twice.
 func TestFlagWithoutFinding(t *testing.T) {
-	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 6, Column: 2}}}
-	seen := newTally(p, []*plan.Package{parsed(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tc.flag = true\n}\n")})
+	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 6}, {ID: 2, File: "m.go", Line: 7, Column: 3}}}
+	seen := newTally(p, []*plan.Package{parsed(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n")})
 	s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
 	for finding, want := range map[string]bool{"": false, "il-1": true} {
 		if got := seen.lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1, Finding: finding}, s); got != want {

@@ -1,0 +1,71 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// twice are tests of a flag or key; what each does beside its end is the same when
+// it is done twice, or counts.
+const twice = `package m
+
+import "sync"
+
+type c struct {
+	mu sync.Mutex; once sync.Once; flag bool; m map[int]bool; tab [4]int; n int; ch chan int; list []int; f func(); closed int
+}
+
+func (c *c) fill() { c.mu.Lock(); defer c.mu.Unlock(); for i := range c.tab { c.tab[i] = i * i } }
+func (c *c) end() { c.once.Do(func() { c.closed++ }) }
+func (c *c) count() { c.mu.Lock(); defer c.mu.Unlock(); c.n++ }
+func (c *c) deep() { c.count() }
+func (c *c) again() { c.again() }
+
+func (c *c) t1() { if !c.flag { c.fill(); c.flag = true } } // same
+func (c *c) t2() { if !c.flag { c.end(); c.flag = true } } // same
+func (c *c) t3() { if !c.flag { c.flag = true; c.tab[1] = 7 } } // same
+func (c *c) t4() { if !c.flag { c.count(); c.flag = true } } // counts
+func (c *c) t5() { if !c.flag { c.flag = true; c.deep() } } // counts
+func (c *c) t6() { if !c.flag { c.flag = true; go c.fill() } } // counts
+func (c *c) t7() { if !c.flag { c.flag = true; c.ch <- 1 } } // counts
+func (c *c) t8() { if !c.flag { c.flag = true; close(c.ch) } } // counts
+func (c *c) t9() { if !c.flag { c.flag = true; c.f() } } // counts
+func (c *c) t10() { if !c.flag { c.flag = true; c.again() } } // counts
+func (c *c) t11() { if !c.flag { c.ch = make(chan int); c.flag = true } } // counts
+func (c *c) t12() { if !c.flag { if c.n == 0 { c.flag = true }; c.list = append(c.list, 1) } } // counts
+func (c *c) t13() { if c.m[1] { c.end(); delete(c.m, 1) } } // same
+func (c *c) t14() { if c.m[1] { c.count(); delete(c.m, 1) } } // counts
+func (c *c) t15() { if !c.flag { i := 0; i++; c.flag = true }; c.n++ } // same
+func (c *c) t16() { if c.flag { return }; c.flag = true; c.fill() } // same
+func (c *c) t17() { if c.flag { return }; c.flag = true; c.count() } // counts
+`
+
+func TestDoneTwice(t *testing.T) {
+	pkg, tried := parsed(t, twice), 0
+	for i, line := range strings.Split(twice, "\n") {
+		code, want, ok := strings.Cut(line, " // ")
+		if !ok {
+			continue
+		}
+		tried++
+		end := strings.Index(code, "c.flag = true") + 1
+		if at := strings.Index(code, "delete(c.m"); at >= 0 {
+			end = at + len("delete(") + 1
+		}
+		p := &plan.Plan{Sites: []plan.Site{
+			{ID: 1, File: "m.go", Line: i + 1, Column: strings.Index(code, "if ") + 4}, {ID: 2, File: "m.go", Line: i + 1, Column: end},
+		}}
+		seen := newTally(p, []*plan.Package{pkg})
+		s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
+		section := &plan.Section{Kind: plan.TestAndUse, File: "m.go", Entry: 1, Ends: []plan.End{{Site: 2}}, Finding: "il-1"}
+		if got := seen.lost(section, s); got != (want == "counts") {
+			t.Errorf("%s: lost is %v, want that it %s", strings.TrimSpace(code), got, want)
+		}
+	}
+	if tried != 17 {
+		t.Errorf("%d tried", tried)
+	}
+}
