@@ -146,8 +146,37 @@ func (t *tally) changes(of types.Type) bool {
 	}
 	return slices.ContainsFunc(t.plan.Sites, func(s plan.Site) bool {
 		v := s.Variable
-		return s.Decision == plan.Monitor && s.Mode != plan.Read && s.Mode != plan.AtomicRead && v.Package == n.Obj().Pkg().Path() && v.Type == n.Obj().Name()
+		return s.Decision == plan.Monitor && s.Mode != plan.Read && s.Mode != plan.AtomicRead && v.Package == n.Obj().Pkg().Path() &&
+			v.Type == n.Obj().Name() && !t.workedOut(&s)
 	})
+}
+
+// workedOut reports whether the write at the site is made in a function that is
+// passed to the Do of a sync.Once: what each object works out once for itself does not make
+// two that were made alike different.
+func (t *tally) workedOut(site *plan.Site) (found bool) {
+	for _, p := range t.pkgs {
+		for _, f := range p.Files {
+			if !isFile(p, f, site.File) {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if n == nil || !covers(p.Fset, n, site) {
+					return false
+				}
+				call, ok := n.(*ast.CallExpr)
+				if !ok || len(call.Args) != 1 || !covers(p.Fset, call.Args[0], site) {
+					return true
+				}
+				if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+					fn, isFunc := p.Info.Uses[sel.Sel].(*types.Func)
+					found = found || isFunc && fn.FullName() == "(*sync.Once).Do"
+				}
+				return true
+			})
+		}
+	}
+	return found
 }
 
 func madeToChange(of types.Type) bool {
