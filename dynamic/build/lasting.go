@@ -49,7 +49,7 @@ func newLasting(root string) (string, error) {
 	}
 	base := filepath.Join(user, "env")
 	if err := os.MkdirAll(base, 0o755); err != nil {
-		return "", fmt.Errorf("making the folder: %w", err)
+		return "", fmt.Errorf("making the folder: %w; name another one with -dir, or set XDG_CACHE_HOME", err)
 	}
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {

@@ -45,6 +45,26 @@ func TestOutputThatIsNotWritten(t *testing.T) {
 	}
 }
 
+// A patch that cannot be written is printed, and its finding is left.
+func TestPatchThatIsNotWritten(t *testing.T) {
+	c, stdout, stderr := newCall(t.Context())
+	c.write = true
+	d := &mender{first: map[string][]byte{"a.go": []byte("package a\n")}, last: map[string][]byte{"a.go": []byte("package b\n")}}
+	f := fit()
+	f.Fix = &finding.Fix{Strategy: "guard", Diff: "x"}
+	r := &report.Report{Root: t.TempDir(), Findings: []*finding.Finding{f}} // which has no a.go
+	err := c.hand(d, r)
+	if err == nil || !strings.HasPrefix(err.Error(), "nothing was written, so the patches are printed: ") {
+		t.Errorf("error: %v", err)
+	}
+	if !strings.Contains(stdout.String(), "+package b") {
+		t.Errorf("standard output: %q", stdout)
+	}
+	if code := c.finishFix(r, false); code != exitFindings || strings.Contains(stderr.String(), "no patch was made") {
+		t.Errorf("code %d, standard error: %s", code, stderr)
+	}
+}
+
 func fit() *finding.Finding {
 	f := &finding.Finding{
 		Code: finding.Unguarded, Status: finding.Suspected, Title: "x", Variable: finding.Variable{Package: "p", Name: "x"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,8 +23,9 @@ the module's root, or in the folder of go.work if one is in force:
 
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
 files, all of the patches or none, through links where a file is one; permissions and line ends stay.
-Patches are tried on a copy of the module in a temporary folder: what tests write there is lost. The
-runs before that are made where go test makes them, in the folder of the package.
+If they cannot be written, they are printed. Patches are tried on a copy of the module in a temporary
+folder: what tests write there is lost. The runs before that are made where go test makes them, in the
+folder of the package.
 
 The exit code is 1 while findings are left in your files: all that were reported, or with -w those
 without a patch.`,
@@ -86,14 +88,18 @@ func (c *call) hand(d *mender, r *report.Report) error {
 		return nil
 	}
 	if c.write {
-		if err := patchgen.Apply(r.Root, d.first, d.last); err != nil {
-			for _, f := range r.Findings {
-				f.Fix = nil // it is in no file
-			}
-			return fmt.Errorf("nothing was written: %w", err)
+		err := patchgen.Apply(r.Root, d.first, d.last)
+		if err == nil {
+			return nil
 		}
-		return nil
+		c.write = false // no patch is in a file, and none is lost
+		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), c.print(d))
 	}
+	return c.print(d)
+}
+
+// print writes the patches to standard output, as one diff.
+func (c *call) print(d *mender) error {
 	diff, err := d.diff()
 	if err == nil {
 		_, err = io.WriteString(c.stdout, diff)
