@@ -109,6 +109,7 @@ func results(call *ssa.Call, indexes []int) []ssa.Value {
 // claimed reports whether, on the way from t to u, an operation on the same variable
 // has answered already: that decides, not what t found.
 func (f *function) claimed(d decision, t, u *event) bool {
+	f.spend(len(f.byName[t.name]))
 	return slices.ContainsFunc(f.byName[t.name], func(w *event) bool {
 		return w.op == swap && w.path == t.path && w.at != u.at && d.only[w.at.Block()] &&
 			w.at.Block().Dominates(u.at.Block()) && f.flow.Leads(w.at, u.at)

@@ -58,10 +58,12 @@ func (f *function) askedUnder(t, u *event) bool {
 // askedBehind reports whether the variable of t is asked for once more on every
 // way from u to a return: who enters and looks again sees what came in between.
 func (f *function) askedBehind(t, u *event) bool {
+	f.spend(len(f.byName[t.name]))
 	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
 		if r.op != read || r.at == t.at || r.path != t.path || !f.askedItself(r) || !f.flow.Leads(u.at, r.at) {
 			return false
 		}
+		f.spend(len(f.fn.Blocks))
 		for b := range reach(u.at.Block(), r.at.Block()) {
 			if _, returns := lastInstr(b).(*ssa.Return); returns {
 				return false
