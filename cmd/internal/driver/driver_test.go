@@ -194,7 +194,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, test := range []struct{ name, pattern, want string }{
 		{"empty", "./...", "go.mod"},
 		{"module", "./nope", "nope"},
-		{"module", "./docs/...", "no packages match ./docs/..."},
+		{"module", "./docs/...", "no package matches ./docs/..."},
 		{"module", "fmt", "not of the module worked on"},
 	} {
 		_, err := vet(t, unpack(t, test.name), test.pattern)

@@ -84,7 +84,7 @@ func TestMeasure(t *testing.T) {
 	}
 	dir := filepath.Join("..", "..", "..", "testdata", "sections")
 	var pairs []pair
-	for _, name := range []string{"bank", "declared-file", "load-store-split", "queue", "test-use-get-or-create"} {
+	for _, name := range []string{"bank", "declared-file", "load-store-split", "test-use-get-or-create", "test-use-release"} {
 		p, err := readPair(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

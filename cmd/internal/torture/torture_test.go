@@ -48,7 +48,7 @@ func TestExpand(t *testing.T) {
 func TestTwins(t *testing.T) {
 	names := strings.NewReplacer("racy", "", "correct", "")
 	seen := map[string]bool{}
-	for seed := uint64(1); seed <= 300; seed++ {
+	for seed := uint64(1); seed <= 500; seed++ {
 		correct, racy := generate(seed, false, nil), generate(seed, true, nil)
 		if again := generate(seed, true, nil); again.source != racy.source {
 			t.Fatalf("seed %d makes two programs", seed)
