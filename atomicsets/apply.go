@@ -58,7 +58,7 @@ type applier struct {
 	stale []Stale
 }
 
-// ends gives the ends of s that are left, with the A sets that the file has.
+// ends returns the ends of s that are left, with the A sets that the file has.
 func (a *applier) ends(s *plan.Section, in *repository.Section) []plan.End {
 	var left []plan.End
 	for _, e := range s.Ends {
@@ -103,7 +103,7 @@ func (a *applier) section(in *repository.Section) {
 	}
 }
 
-// resolve gives the monitored site of an access, or 0, which it complains of.
+// resolve returns the monitored site of an access, or 0, which it complains of.
 func (a *applier) resolve(in *repository.Section, e *repository.End, access repository.Access) uint32 {
 	fn := cmp.Or(access.In, in.Function)
 	id := a.keys.site(in.Package, fn, access)

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
 )
 
-// access gives a site of m.(*T).F in line n.
+// access returns a site of m.(*T).F in line n.
 func access(n int, mode plan.Mode, expr, kind string) plan.Site {
 	return plan.Site{
 		Package: "m", Function: "(*T).F", Variable: plan.Variable{Package: "m", Type: "T", Name: expr, Kind: kind}, Mode: mode,
@@ -26,7 +26,7 @@ func half(s plan.Site) invariants.Half {
 	}
 }
 
-// withInvariant gives a plan with one section: a read, then a second read or a write.
+// withInvariant returns a plan with one section: a read, then a second read or a write.
 func withInvariant(t *testing.T) *plan.Plan {
 	t.Helper()
 	all := []plan.Site{

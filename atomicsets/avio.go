@@ -2,7 +2,7 @@ package atomicsets
 
 import "github.com/interlock-go/interlock/atomicsets/plan"
 
-// Allowed gives the kinds of remote access that may come between two
+// Allowed returns the kinds of remote access that may come between two
 // consecutive local accesses of one variable: the complement of AVIO's
 // unserialisable interleavings R-w-R, W-w-R, W-r-W and R-w-W.
 func Allowed(entry, end plan.Mode) []plan.Mode {

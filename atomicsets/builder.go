@@ -170,7 +170,7 @@ func newIndex(p *plan.Plan) index {
 	return at
 }
 
-// find gives the sites that a place may mean, the variable and the map in it
+// find returns the sites that a place may mean, the variable and the map in it
 // alike: those exactly there, or else those that start there, or else all of
 // that mode in the line.
 func (at index) find(k plan.Key) []*plan.Site {

@@ -47,12 +47,12 @@ func of(s *plan.Site) string {
 
 func oneLine(expr string) string { return strings.Join(strings.Fields(expr), " ") }
 
-// Section gives the name of a section of the plan.
+// Section returns the name of a section of the plan.
 func (k *Keys) Section(s *plan.Section) repository.Key {
 	return repository.Key{Kind: s.Kind, Package: s.Package, Function: s.Function, Entry: k.access(s.Entry, s.EntryCall)}
 }
 
-// End gives the name of an end within its section.
+// End returns the name of an end within its section.
 func (k *Keys) End(e *plan.End) repository.Access { return k.access(e.Site, e.EndCall) }
 
 func (k *Keys) access(site uint32, call *plan.Place) repository.Access {
@@ -63,7 +63,7 @@ func (k *Keys) access(site uint32, call *plan.Place) repository.Access {
 	return n.access
 }
 
-// site gives the site with the name, of a function of the package; 0 if there is none.
+// site returns the site with the name, of a function of the package; 0 if there is none.
 func (k *Keys) site(pkg, fn string, a repository.Access) uint32 {
 	a.In = ""
 	return k.ids[named{pkg, fn, a}]

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -71,7 +71,7 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 	return s, len(s.Ends) > 0
 }
 
-// half gives the monitored site of h, if there is exactly one.
+// half returns the monitored site of h, if there is exactly one.
 func (at index) half(h *invariants.Half) *plan.Site {
 	sites := at.keys[plan.Key{
 		File: h.File, Line: h.Line, Column: h.Column, Mode: plan.Mode(h.Mode), Map: h.Map, EndLine: h.EndLine, EndCol: h.EndColumn,
@@ -162,7 +162,7 @@ func place(p *finding.Position) *plan.Place {
 	return &plan.Place{Line: p.Line, Column: p.Column, EndLine: p.EndLine, EndCol: p.EndColumn}
 }
 
-// one gives the monitored site at pos, plain or atomic, if there is exactly one.
+// one returns the monitored site at pos, plain or atomic, if there is exactly one.
 // That of a map is meant before the variable that holds it.
 func (at index) one(pos finding.Position, mode plan.Mode) *plan.Site {
 	modes := []plan.Mode{plan.Read, plan.AtomicRead}

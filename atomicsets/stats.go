@@ -21,7 +21,7 @@ type Skipped struct {
 	Sites  int         `json:"sites"`
 }
 
-// Count gives the numbers of p.
+// Count returns the numbers of p.
 func Count(p *plan.Plan) Stats {
 	st := Stats{Sites: len(p.Sites), Skipped: []Skipped{}}
 	reasons := map[plan.Reason]int{}

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-go/interlock/pointsto"
 )
 
-// WholeSkips gives the sites that need no monitor, for all that is known of
+// WholeSkips returns the sites that need no monitor, for all that is known of
 // the whole program.
 func WholeSkips(sites []pointsto.Site) []SkipSite {
 	var skips []SkipSite

@@ -176,7 +176,7 @@ func (a *access) addressMode(p *ast.UnaryExpr) mode {
 	return a.lent(call, p, address)
 }
 
-// lent gives the mode of a variable passed on to call: that of what the
+// lent returns the mode of a variable passed on to call: that of what the
 // callee does with it, if the callee is known and keeps nothing; else dflt.
 func (a *access) lent(call *ast.CallExpr, arg ast.Expr, dflt mode) mode {
 	callee := a.unit.callee(call)

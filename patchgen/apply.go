@@ -101,7 +101,7 @@ func undo(done []opened) error {
 	return errors.Join(errs...)
 }
 
-// rescue says where the contents of a file are now.
+// rescue returns where the contents of a file are now.
 func rescue(data []byte) string {
 	f, err := os.CreateTemp("", "interlock-rescued-*.go")
 	if err == nil {

@@ -167,7 +167,7 @@ func (w *atomicWriter) swaps() error {
 	return nil
 }
 
-// conditionOf gives the if statement whose whole condition tests a alone.
+// conditionOf returns the if statement whose whole condition tests a alone.
 func (w *atomicWriter) conditionOf(a *access) (*ast.IfStmt, bool) {
 	if a.mode != read || a.whole != a.expr || a.fn == nil {
 		return nil, false

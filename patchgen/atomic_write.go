@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// declare gives the variable its new type.
+// declare returns the variable its new type.
 func (w *atomicWriter) declare() error {
 	u, id := w.p.declaration()
 	if u == nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// blocks says why n must not be evaluated under a new lock: it may wait, do
+// blocks returns why n must not be evaluated under a new lock: it may wait, do
 // I/O, or call code that is not known here. "" if nothing speaks against it.
 // Function literals count only where they are run on the spot; what go and
 // defer start counts with its operands alone. Lock operations count too: a
@@ -99,7 +99,7 @@ func (u *unit) operands(call *ast.CallExpr, callee bool) string {
 	return ""
 }
 
-// callReason says why a call may not be made under a new lock, its operands
+// callReason returns why a call may not be made under a new lock, its operands
 // apart.
 func (u *unit) callReason(call *ast.CallExpr) string {
 	info := u.pkg.info
@@ -212,7 +212,7 @@ func (u *unit) callback(arg ast.Expr, pkg string) string {
 	return ""
 }
 
-// runsAt gives the call that runs a literal before it returns: the literal is
+// runsAt returns the call that runs a literal before it returns: the literal is
 // called on the spot, or handed to a harmless library function. nil if the
 // literal may run at another time.
 func (u *unit) runsAt(f *fn) *ast.CallExpr {

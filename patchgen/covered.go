@@ -169,7 +169,7 @@ func (f *fn) deferredUnlocks() map[string]bool {
 	return out
 }
 
-// leaksMore says where a lock stays held that did not before.
+// leaksMore returns where a lock stays held that did not before.
 func leaksMore(before, after map[siteKey]int) error {
 	for s, n := range after {
 		if n > before[s] {

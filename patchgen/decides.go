@@ -213,7 +213,7 @@ func isPointerOrInterface(u *unit, e ast.Expr) bool {
 	return t != nil && (isPointer(t) || types.IsInterface(t))
 }
 
-// behind gives what a jump out of s makes run or not: for a return all that
+// behind returns what a jump out of s makes run or not: for a return all that
 // follows, for the others what follows in the statement that they leave or
 // go on with.
 func (in *influence) behind(s ast.Node) (out []ast.Node) {

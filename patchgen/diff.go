@@ -13,7 +13,7 @@ import (
 // diffContext is the number of unchanged lines around a change.
 const diffContext = 3
 
-// Diff gives the unified diff from old to new contents by slash path, with
+// Diff returns the unified diff from old to new contents by slash path, with
 // a/ and b/ prefixes and paths in order: `git apply` takes it at the module's
 // root. Files of new that old lacks are created; files alike are left out.
 func Diff(old, new map[string][]byte) (string, error) {

@@ -75,7 +75,7 @@ func (u *unit) indent(p token.Pos) string {
 	return string(u.src[start:end])
 }
 
-// endOfLine gives the end of p's line where only a line comment follows p,
+// endOfLine returns the end of p's line where only a line comment follows p,
 // and p itself otherwise.
 func (u *unit) endOfLine(p token.Pos) int {
 	off := u.offset(p)

@@ -103,7 +103,7 @@ func observed(group []*finding.Finding) bool {
 	return slices.ContainsFunc(group, func(f *finding.Finding) bool { return f.Status == finding.Confirmed })
 }
 
-// Old gives the contents that the files had when the module was loaded, as
+// Old returns the contents that the files had when the module was loaded, as
 // [Diff] and [Apply] want them.
 func (m *Module) Old(files map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}

@@ -65,7 +65,7 @@ func (u *unit) pos(line, column int) (token.Pos, error) {
 	return p, nil
 }
 
-// fnOf gives the innermost function around n, or nil at package level.
+// fnOf returns the innermost function around n, or nil at package level.
 func (u *unit) fnOf(n ast.Node) *fn {
 	for n = u.parents[n]; n != nil; n = u.parents[n] {
 		if f := u.m.fns[n]; f != nil {
@@ -107,7 +107,7 @@ func (f *fn) receiver() types.Object {
 	return d.unit.pkg.info.Defs[d.recv.List[0].Names[0]]
 }
 
-// callee gives the declared function of the module that call certainly calls.
+// callee returns the declared function of the module that call certainly calls.
 func (u *unit) callee(call *ast.CallExpr) *fn {
 	if f := typeutil.StaticCallee(u.pkg.info, call); f != nil {
 		return u.m.decls[f.Origin().FullName()]

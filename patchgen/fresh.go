@@ -30,7 +30,7 @@ func (a *access) private() bool {
 	return !a.unit.escapesBefore(root, a.expr, a.fn)
 }
 
-// rootOf gives the local at the root of x or x.a.b; viaPointer is set where a
+// rootOf returns the local at the root of x or x.a.b; viaPointer is set where a
 // field on the way is a pointer.
 func (u *unit) rootOf(e ast.Expr) (root types.Object, viaPointer bool) {
 	for {

@@ -249,7 +249,7 @@ func (fl *lockFlow) heldByUser(f *fn) holds {
 	return nil
 }
 
-// translate gives the locks held at a call with the callee's parameters in
+// translate returns the locks held at a call with the callee's parameters in
 // place of the arguments.
 func (fl *lockFlow) translate(f *fn, site callSite) holds {
 	out := holds{}
@@ -272,7 +272,7 @@ func (fl *lockFlow) translate(f *fn, site callSite) holds {
 	return out
 }
 
-// at gives what is held when n, somewhere in f, is evaluated.
+// at returns what is held when n, somewhere in f, is evaluated.
 func (fl *lockFlow) at(f *fn, n ast.Node) lockState {
 	var best ast.Node
 	for node := range fl.states[f] {

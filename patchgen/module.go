@@ -185,7 +185,7 @@ func (u *unit) index() {
 	u.single = singleAssigned(u)
 }
 
-// with gives the module as it would be with the files replaced: parsed and
+// with returns the module as it would be with the files replaced: parsed and
 // type-checked, for the packages that hold a replaced file. The error is that
 // of the parser or type checker.
 func (m *Module) with(files map[string][]byte) (*Module, error) {
@@ -254,7 +254,7 @@ func (p *pkg) files() []*ast.File {
 	return files
 }
 
-// library gives a package of the standard library that the patched package
+// library returns a package of the standard library that the patched package
 // did not import: as another package of the module has it, or from source.
 func (m *Module) library(path string) (*types.Package, error) {
 	for _, p := range m.pkgs {

@@ -225,7 +225,7 @@ func (p *problem) declareLock(es *edits, name string) error {
 	return nil
 }
 
-// documented gives the doc comment of a declaration, or the declaration.
+// documented returns the doc comment of a declaration, or the declaration.
 func documented(n ast.Node, doc *ast.CommentGroup) ast.Node {
 	if doc != nil {
 		return doc

@@ -53,7 +53,7 @@ func (p *problem) lazyInit() (found *ast.IfStmt, in *unit, err error) {
 	return found, in, nil
 }
 
-// initialisation gives the if statement around a write whose condition says
+// initialisation returns the if statement around a write whose condition says
 // that the variable is unset: x.f == nil, x.f == 0, !x.f.
 func (u *unit) initialisation(a *access, p *problem) *ast.IfStmt {
 	for n := u.parents[a.expr]; n != nil && n != a.fn.node; n = u.parents[n] {

@@ -78,7 +78,7 @@ func (c *cover) stayTwo(a, b *access) string {
 	return fmt.Sprintf("%s (%s): the read and the later %s of %s stay two steps as they were, since what lies between cannot be done under the lock", c.f.name(), c.u.path, what, name)
 }
 
-// excuse says why a and what it decides about must not stay apart; nil if
+// excuse returns why a and what it decides about must not stay apart; nil if
 // they may.
 func (c *cover) excuse(a, b *access) error {
 	why, again := c.between(a, b)
@@ -132,7 +132,7 @@ func (c *cover) between(a, b *access) (why, again string) {
 	return why, again
 }
 
-// blockingHeader says why a statement or expression waits by itself.
+// blockingHeader returns why a statement or expression waits by itself.
 func (c *cover) blockingHeader(n ast.Node) string {
 	if r, ok := n.(*ast.RangeStmt); ok {
 		head := *r

@@ -142,7 +142,7 @@ func structOf(t types.Type) (*types.Struct, bool) {
 	return st, ok
 }
 
-// named gives the origin of the named type behind t or *t.
+// named returns the origin of the named type behind t or *t.
 func named(t types.Type) *types.Named {
 	if n, ok := types.Unalias(deref(types.Unalias(t))).(*types.Named); ok {
 		return n.Origin()

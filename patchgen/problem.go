@@ -107,7 +107,7 @@ func (m *Module) inLoopWith(n ast.Node, a *access) bool {
 	return false
 }
 
-// heldAt gives the locks that are certainly held at a.
+// heldAt returns the locks that are certainly held at a.
 func (p *problem) heldAt(a *access) holds { return p.m.lockFlow().at(a.fn, a.expr).must }
 
 // declaredIn is the package that declares the variable.
@@ -120,7 +120,7 @@ func (p *problem) declaredIn() *pkg {
 	return &pkg{}
 }
 
-// where says where accesses are, for notes and reasons: at most three places.
+// where returns where accesses are, for notes and reasons: at most three places.
 func where(accs []*access) string {
 	var out []string
 	for i, a := range accs {
@@ -133,7 +133,7 @@ func where(accs []*access) string {
 	return strings.Join(out, ", ")
 }
 
-// lockFor says which lock protects an access, as source and as place.
+// lockFor returns which lock protects an access, as source and as place.
 type lockFor func(a *access) (text, key string, err error)
 
 // coverAll puts every one of the accesses under its lock, with the accesses
@@ -190,7 +190,7 @@ func (p *problem) coverAll(es *edits, accs []*access, lock lockFor, rw bool, oth
 	return notes, nil
 }
 
-// takers gives the declared functions that lead, through calls of the module,
+// takers returns the declared functions that lead, through calls of the module,
 // to one of those that get regions. What they start by go does not count.
 func (m *Module) takers(covers []*cover) map[*fn]bool {
 	callers := map[*fn][]*fn{}
@@ -266,7 +266,7 @@ func (p *problem) unseen() error {
 	return nil
 }
 
-// noNewField says why a struct type cannot get a lock or atomic as a field:
+// noNewField returns why a struct type cannot get a lock or atomic as a field:
 // values of it are copied, or literals list its fields by position.
 func (m *Module) noNewField(owner *types.Named, what string) error {
 	if n := m.copied(owner); n != nil {

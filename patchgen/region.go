@@ -296,7 +296,7 @@ func (c *cover) tuple(e ast.Expr) bool {
 	return ok
 }
 
-// open gives the open region, or starts one before list[i]: a new one, or one
+// open returns the open region, or starts one before list[i]: a new one, or one
 // that goes on where list[i-1] ends a critical section of the same lock. With
 // no list, the caller places the Lock.
 func (c *cover) open(list []ast.Stmt, i int, r *region) *region {
@@ -319,7 +319,7 @@ func (c *cover) open(list []ast.Stmt, i int, r *region) *region {
 	return r
 }
 
-// unlocks gives the lock operation of a statement that is x.mu.Unlock() for
+// unlocks returns the lock operation of a statement that is x.mu.Unlock() for
 // this lock, held for writing on every way there.
 func (c *cover) unlocks(s ast.Stmt) *lockOp {
 	es, ok := s.(*ast.ExprStmt)

@@ -90,7 +90,7 @@ func (m *Module) newTarget(obj *types.Var, u *unit, e ast.Expr) *target {
 	return t
 }
 
-// declaring gives the function whose body or parameters declare a local.
+// declaring returns the function whose body or parameters declare a local.
 func (m *Module) declaring(u *unit, obj types.Object) *fn {
 	var best *fn
 	for n, f := range m.fns {
@@ -174,7 +174,7 @@ func (u *unit) accessOnLine(p finding.Position, name string) (found ast.Expr, ob
 	return found, obj
 }
 
-// varOf gives the variable that e denotes, and the whole expression: the
+// varOf returns the variable that e denotes, and the whole expression: the
 // selector where e is its last identifier.
 func (u *unit) varOf(e ast.Expr) (ast.Expr, *types.Var) {
 	switch e := e.(type) {

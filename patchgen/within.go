@@ -122,7 +122,7 @@ func (c *cover) in(nodes ...ast.Node) []*access {
 	return out
 }
 
-// blocks says why n must not be evaluated under the lock.
+// blocks returns why n must not be evaluated under the lock.
 func (c *cover) blocks(n ast.Node) (why string) {
 	if why = c.u.blocks(n); why != "" || len(c.takes) == 0 {
 		return why
@@ -143,7 +143,7 @@ func (c *cover) blocks(n ast.Node) (why string) {
 	return why
 }
 
-// callReason says why a call may not be made under the lock, its operands
+// callReason returns why a call may not be made under the lock, its operands
 // apart.
 func (c *cover) callReason(call *ast.CallExpr) string {
 	if callee := c.u.callee(call); callee != nil && c.takes[callee] {

@@ -125,7 +125,7 @@ func compareNames(f, g *ssa.Function) int {
 	return 0
 }
 
-// methodsOf gives the methods of t, or of what it points to, that may run.
+// methodsOf returns the methods of t, or of what it points to, that may run.
 func (a *program) methodsOf(t types.Type) []*ssa.Function { return a.methods[a.receiver(t)] }
 
 // receiver numbers the types that have methods, a type and pointers to it alike.

@@ -20,7 +20,7 @@ func newBoxes(g *graph) *boxes {
 	return &boxes{g: g, boxed: map[int]box{}, hubs: map[int]box{}}
 }
 
-// box gives the node of all values of type t that are in interfaces, or none.
+// box returns the node of all values of type t that are in interfaces, or none.
 func (b *boxes) box(id int, t types.Type) node {
 	if types.IsInterface(t) || !holdsPointers(t, 0) {
 		return none
@@ -36,7 +36,7 @@ func (b *boxes) box(id int, t types.Type) node {
 	return made.node
 }
 
-// hub gives the node of all values in interfaces that implement i.
+// hub returns the node of all values in interfaces that implement i.
 func (b *boxes) hub(id int, i *types.Interface) node {
 	if have, ok := b.hubs[id]; ok {
 		return have.node

@@ -4,7 +4,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// context says which goroutines may run a function.
+// context is which goroutines may run a function.
 type context uint8
 
 const (
@@ -70,7 +70,7 @@ func (c *contexts) spread() {
 	}
 }
 
-// inCall gives the context of what a function of context ctx calls.
+// inCall returns the context of what a function of context ctx calls.
 func (c *contexts) inCall(call ssa.CallInstruction, ctx context) context {
 	if _, isGo := call.(*ssa.Go); isGo && !runsAtOnce(call) {
 		if ctx&(inInit|early) != 0 {

@@ -44,7 +44,7 @@ func newFlows() *flows {
 	}
 }
 
-// node gives the node of v, or none if v holds no pointers.
+// node returns the node of v, or none if v holds no pointers.
 func (f *flows) node(v ssa.Value) node {
 	if n, ok := f.nodes[v]; ok {
 		return n
@@ -72,7 +72,7 @@ func (f *flows) cellOf(n node, v ssa.Value) {
 	}
 }
 
-// variable gives the place of the variable whose address is v, or nil for
+// variable returns the place of the variable whose address is v, or nil for
 // structs and arrays, whose fields and elements have places.
 func (f *flows) variable(v ssa.Value) *place {
 	switch deref(v.Type()).Underlying().(type) {
@@ -95,7 +95,7 @@ func (f *flows) part(v ssa.Value, i int, t types.Type) node {
 	return n
 }
 
-// result gives the node of result i of a function or call.
+// result returns the node of result i of a function or call.
 func (f *flows) result(v ssa.Value, sig *types.Signature, i int) node {
 	if _, isCall := v.(*ssa.Call); isCall && sig.Results().Len() == 1 {
 		return f.node(v)
@@ -103,7 +103,7 @@ func (f *flows) result(v ssa.Value, sig *types.Signature, i int) node {
 	return f.part(v, i, sig.Results().At(i).Type())
 }
 
-// at gives the place of the location at addr.
+// at returns the place of the location at addr.
 func (f *flows) at(addr ssa.Value) *place {
 	switch addr := addr.(type) {
 	case *ssa.FieldAddr:
@@ -122,7 +122,7 @@ func (f *flows) at(addr ssa.Value) *place {
 	return f.deref(deref(addr.Type()))
 }
 
-// captured gives the variable that fv is the address of, or nil.
+// captured returns the variable that fv is the address of, or nil.
 func (f *flows) captured(fv *ssa.FreeVar) ssa.Value {
 	for {
 		switch v := f.bound[fv].(type) {

@@ -30,7 +30,7 @@ const (
 	forward  = shared | unknown
 )
 
-// kind says which marks an edge lets through.
+// kind is which marks an edge lets through.
 type kind uint8
 
 const (
@@ -181,7 +181,7 @@ func (g *graph) spread() {
 	}
 }
 
-// contentMarks gives what follows for the contents of an object from marks of
+// contentMarks returns what follows for the contents of an object from marks of
 // a pointer to it.
 func contentMarks(m marks) marks {
 	var c marks

@@ -23,7 +23,7 @@ const (
 	NeverWritten                // nobody writes the variable once others can reach its object
 )
 
-// Reason gives the plan's reason to skip a site; "" if it is none.
+// Reason returns the plan's reason to skip a site; "" if it is none.
 func (v Verdict) Reason() plan.Reason {
 	switch v {
 	case Local:
@@ -138,7 +138,7 @@ func (r *Result) judgeAccess(s *site, a *plan.Access) {
 	}
 }
 
-// accesses gives what became of expression e. That of a selected field bears,
+// accesses returns what became of expression e. That of a selected field bears,
 // where it is stored to or its address is taken, the name of the field alone.
 func (r *Result) accesses(e ast.Expr) []access {
 	list := r.exprs[e]
@@ -195,7 +195,7 @@ type location struct {
 	places   []*place
 }
 
-// locate gives what a accesses; not ok where that is not known.
+// locate returns what a accesses; not ok where that is not known.
 func (p *program) locate(a *plan.Access, acc access) (location, bool) {
 	switch {
 	case a.Map():
@@ -280,7 +280,7 @@ func (p *program) through(acc access, path []string) (location, bool) {
 	return l, true
 }
 
-// addressOf gives the address that an expression stands for.
+// addressOf returns the address that an expression stands for.
 func (acc access) addressOf(mode plan.Mode) ssa.Value {
 	switch {
 	case acc.address:
@@ -308,7 +308,7 @@ func (acc access) addressOf(mode plan.Mode) ssa.Value {
 	}
 }
 
-// Steps tells how long the analysis took.
+// Steps reports how long the analysis took.
 func (r *Result) Steps() []Step { return r.program.took }
 
 // String tells the size of the program.

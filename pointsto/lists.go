@@ -55,7 +55,7 @@ func (l *lists) join(a, b node) {
 	}
 }
 
-// elem gives the place of the elements of slice n.
+// elem returns the place of the elements of slice n.
 func (l *lists) elem(n node, t types.Type) *place {
 	root := l.find(n)
 	p := l.elems[root]
@@ -66,7 +66,7 @@ func (l *lists) elem(n node, t types.Type) *place {
 	return p
 }
 
-// elemOf gives the place of the elements that v leads to: a slice, or a pointer
+// elemOf returns the place of the elements that v leads to: a slice, or a pointer
 // to an array.
 func (f *flows) elemOf(v ssa.Value) *place {
 	switch u := v.Type().Underlying().(type) {

@@ -232,7 +232,7 @@ func finalizer(i int) func(*flows, ssa.CallInstruction, []ssa.Value) {
 	}
 }
 
-// functionOf gives the function that v is, or is a closure of, if that is seen.
+// functionOf returns the function that v is, or is a closure of, if that is seen.
 func functionOf(v ssa.Value) *ssa.Function {
 	switch v := v.(type) {
 	case *ssa.Function:

@@ -11,7 +11,7 @@ import (
 // A library is open: packages of other modules call what it exports, and read
 // and write its exported variables.
 
-// enterable gives the functions that code may call which is no part of the
+// enterable returns the functions that code may call which is no part of the
 // program.
 func (a *program) enterable() map[*ssa.Function]bool {
 	fns := map[*ssa.Function]bool{}

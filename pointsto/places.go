@@ -20,7 +20,7 @@ type place struct {
 	sub      node   // the object that a pointer to a field leads to without its struct
 }
 
-// find gives the place that stands for p and all that are the same.
+// find returns the place that stands for p and all that are the same.
 func (p *place) find() *place {
 	for p.same != nil {
 		p = p.same
@@ -109,7 +109,7 @@ func (ps *places) of(c class, t types.Type, index int, contents types.Type) *pla
 	return p
 }
 
-// field gives the place of field i of struct type t.
+// field returns the place of field i of struct type t.
 func (ps *places) field(t types.Type, i int) *place {
 	st := t.Underlying().(*types.Struct)
 	f := st.Field(i)
@@ -137,7 +137,7 @@ func (ps *places) mapKey(m *types.Map) *place {
 }
 func (ps *places) messages(c *types.Chan) *place { return ps.of(chanClass, c.Elem(), 0, c.Elem()) }
 
-// cell gives the place of a variable by its address.
+// cell returns the place of a variable by its address.
 func (ps *places) cell(v ssa.Value) *place {
 	p := ps.cells[v]
 	if p == nil {
@@ -259,7 +259,7 @@ func (ps *places) whole(t types.Type) []*place {
 	return list
 }
 
-// deref gives what a pointer of type t leads to.
+// deref returns what a pointer of type t leads to.
 func deref(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()

@@ -26,7 +26,7 @@ type doorKey struct {
 	sig    int    // of typeIDs
 }
 
-// doorOf gives the door for functions of a type.
+// doorOf returns the door for functions of a type.
 func (a *program) doorOf(method string, sig *types.Signature) *door {
 	key := doorKey{method, a.id(sig)}
 	d := a.doors[key]

@@ -115,7 +115,7 @@ func (a *program) useByCall(common *ssa.CallCommon, ctx context) {
 	}
 }
 
-// boxedIn gives what was put into interface v, if that is seen here.
+// boxedIn returns what was put into interface v, if that is seen here.
 func boxedIn(v ssa.Value) ssa.Value {
 	if mk, ok := v.(*ssa.MakeInterface); ok {
 		return mk.X
@@ -169,7 +169,7 @@ func freshStore(st *ssa.Store) bool {
 	return true
 }
 
-// allocated gives the allocation of which addr is a part.
+// allocated returns the allocation of which addr is a part.
 func allocated(addr ssa.Value) *ssa.Alloc {
 	for {
 		switch v := addr.(type) {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/syncops"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
 //go:embed doc.go
@@ -80,7 +80,7 @@ func (c *checker) startedEarly(wait *syncops.Op) {
 	}
 }
 
-// adds gives an Add that the starting function comes to only after the start,
+// adds returns an Add that the starting function comes to only after the start,
 // and whether there is one before.
 func (c *checker) adds(start callers.Site, key syncops.Key) (late *syncops.Op, early bool) {
 	for _, o := range c.list.ByKey[key] {
@@ -151,7 +151,7 @@ func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) boo
 	return false
 }
 
-// wait gives a Wait that another goroutine may call.
+// wait returns a Wait that another goroutine may call.
 func (c *checker) wait(op *syncops.Op) *syncops.Op {
 	for _, o := range c.list.ByKey[op.Key] {
 		if o.Mode == finding.Wait && o.Fn != op.Fn {

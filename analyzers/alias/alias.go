@@ -10,14 +10,14 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ownership"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 //go:embed doc.go
@@ -210,7 +210,7 @@ func (c *checker) function(fn *ssa.Function) {
 
 func isExtract(v ssa.Value) bool { _, ok := v.(*ssa.Extract); return ok }
 
-// useAfter gives a use of the elements of v where lock h is surely not held.
+// useAfter returns a use of the elements of v where lock h is surely not held.
 func (c *checker) useAfter(v ssa.Value, h lockset.Held, states map[ssa.Instruction]*lockset.State) ssa.Instruction {
 	seen := map[ssa.Value]bool{}
 	var follow func(v ssa.Value) ssa.Instruction

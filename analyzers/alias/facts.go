@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
 // Memory is the elements of a slice or map that a field holds, reached from a
@@ -18,7 +18,7 @@ type Memory struct {
 // Behaviour is the fact of what a function does with elements of fields that
 // it reaches from its parameters.
 type Behaviour struct {
-	// Results says which results are aliases, and of what.
+	// Results is which results are aliases, and of what.
 	Results map[int]Memory
 	// Changes lists what it changes in place, callees included.
 	Changes []Memory

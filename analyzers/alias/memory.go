@@ -8,9 +8,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/callers"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // origin is where the elements that a value leads to live: in the field, of
@@ -62,7 +62,7 @@ func (b *behaviours) export() {
 	}
 }
 
-// of gives what fn does; nil if nothing is known.
+// of returns what fn does; nil if nothing is known.
 func (b *behaviours) of(fn *ssa.Function) *Behaviour {
 	if fn == nil {
 		return nil

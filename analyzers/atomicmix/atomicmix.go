@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
 )
 
 //go:embed doc.go
@@ -119,7 +119,7 @@ func does(a *accesses.Access) string {
 	return "reads"
 }
 
-// otherSide gives an atomic access that conflicts with the plain access a,
+// otherSide returns an atomic access that conflicts with the plain access a,
 // one that writes if there is one. One of the same function says little: the
 // only writer of a variable may read it plainly.
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *accesses.Access {

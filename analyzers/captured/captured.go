@@ -11,13 +11,13 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 //go:embed doc.go
@@ -160,7 +160,7 @@ func waitsIn(fn *ssa.Function) []ssa.Instruction {
 	return waits
 }
 
-// conflict gives an access of the starter, after the start and before it may
+// conflict returns an access of the starter, after the start and before it may
 // have waited, that conflicts with one of inner; or the start itself, if it
 // is in a loop and all its goroutines write the variable. Parallel subtests
 // wait until their starter has returned: only their siblings conflict.
@@ -293,7 +293,7 @@ func (c *checker) side(fn *ssa.Function, at *ast.Ident, mode finding.Mode) findi
 	}
 }
 
-// mention gives the identifier of the variable at pos, or else the first in
+// mention returns the identifier of the variable at pos, or else the first in
 // fn behind it; loads of locals have no position of their own.
 func (c *checker) mention(fn *ssa.Function, cell *ssa.Alloc, pos token.Pos) *ast.Ident {
 	var found *ast.Ident

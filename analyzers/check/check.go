@@ -17,10 +17,10 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Result is what every check hands on.
@@ -204,7 +204,7 @@ func URL(code finding.Code) string {
 	return "https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(code))
 }
 
-// Spots gives the expressions of accesses.
+// Spots returns the expressions of accesses.
 func Spots(list ...*accesses.Access) []ast.Expr {
 	var exprs []ast.Expr
 	for _, a := range list {

@@ -7,12 +7,12 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
-// Lock gives the lock of a class as findings name it; path is its name in fn,
+// Lock returns the lock of a class as findings name it; path is its name in fn,
 // for locks without a class.
 func Lock(prog *ssair.Program, fn *ssa.Function, class, path string) finding.Variable {
 	v := finding.Variable{Package: prog.Pkg.Pkg.Path(), Kind: "lock"}
@@ -67,7 +67,7 @@ func SideAt(prog *ssair.Program, fn *ssa.Function, pos token.Pos, mode finding.M
 	}
 }
 
-// LockMode gives the mode of taking a lock.
+// LockMode returns the mode of taking a lock.
 func LockMode(read bool) finding.Mode {
 	if read {
 		return finding.ReadLock

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/syncops"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
 //go:embed doc.go
@@ -62,7 +62,7 @@ func (c *checker) free(op *syncops.Op) bool {
 	return c.list.Graph.Open(c.function(op)) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
 }
 
-// function gives the declared function in every call of which op happens: the
+// function returns the declared function in every call of which op happens: the
 // literals around it are called, or deferred, where they stand.
 func (c *checker) function(op *syncops.Op) *ssa.Function {
 	fn := op.Fn
@@ -81,7 +81,7 @@ func (c *checker) calledInPlace(literal *ssa.Function) bool {
 
 func (c *checker) name(op *syncops.Op) string { return c.list.Prog.FuncName(c.function(op)) }
 
-// polled gives the look at the channel, by a select with a default, on which
+// polled returns the look at the channel, by a select with a default, on which
 // its close depends.
 func (c *checker) polled(op *syncops.Op) *syncops.Op {
 	for _, o := range c.list.ByKey[op.Key] {
@@ -93,7 +93,7 @@ func (c *checker) polled(op *syncops.Op) *syncops.Op {
 	return nil
 }
 
-// send gives a send that nothing keeps from coming after the close.
+// send returns a send that nothing keeps from coming after the close.
 func (c *checker) send(op *syncops.Op) *syncops.Op {
 	if !c.meantForMany(op) {
 		return nil

@@ -11,7 +11,7 @@ import (
 // when a field changes its meaning or goes away, not when one is added.
 const SchemaVersion = 1
 
-// Status says how far a finding has been proven.
+// Status is how far a finding has been proven.
 type Status string
 
 const (
@@ -106,7 +106,7 @@ type Variable struct {
 	Kind     string `json:"kind,omitempty"`     // "field", "global", "captured", "map", "deref", …
 }
 
-// String gives the variable as a Go programmer would say it: pkg.Type.field.
+// String returns the variable as a Go programmer would say it: pkg.Type.field.
 func (v Variable) String() string {
 	s := v.Package
 	for _, part := range []string{v.Type, v.Function, v.Name} {

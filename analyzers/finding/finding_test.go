@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sample gives a finding with every field set, sealed.
+// sample returns a finding with every field set, sealed.
 func sample() *Finding {
 	stack := []Frame{{Function: "p.F", File: "p.go", Line: 3}}
 	f := &Finding{
@@ -32,7 +32,7 @@ func sample() *Finding {
 	return f
 }
 
-// plain gives a sealed finding about two accesses of one field.
+// plain returns a sealed finding about two accesses of one field.
 func plain() *Finding {
 	f := sample()
 	f.Cycle, f.Ordinal = nil, 0

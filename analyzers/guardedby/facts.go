@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
 )
 
 // Annotations is the shared pass that knows which locks annotations name as
@@ -20,7 +20,7 @@ var Annotations = &analysis.Analyzer{
 	ResultType: reflect.TypeFor[Annotated](),
 }
 
-// Annotated gives the lock that an annotation names for a field or package
+// Annotated holds the lock that an annotation names for a field or package
 // variable, relative to the struct that holds it.
 type Annotated map[*types.Var]string
 

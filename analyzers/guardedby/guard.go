@@ -6,10 +6,10 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/join"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
 // guard is a lock that is held to guard a variable, and why.
@@ -95,7 +95,7 @@ func heldByPath(a *accesses.Access, lock string) verdict {
 	return without
 }
 
-// guardPath gives the path of the annotated lock for the object of a.
+// guardPath returns the path of the annotated lock for the object of a.
 func guardPath(a *accesses.Access, lock string) accesspath.Path {
 	if g, ok := a.Addr.(*ssa.Global); ok {
 		if l, ok := g.Pkg.Members[lock].(*ssa.Global); ok {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
 // Leads is the shared pass that finds accesses without the lock that guards
@@ -47,7 +47,7 @@ func (l Lead) holdsOther() bool {
 	})
 }
 
-// Evidence says why the lock is believed to guard, and what may happen.
+// Evidence returns why the lock is believed to guard, and what may happen.
 func (l Lead) Evidence(list *accesses.List) string {
 	what := "write"
 	if l.With.Mode == finding.Read {
@@ -98,7 +98,7 @@ func withoutEchoes(leads []Lead) []Lead {
 	})
 }
 
-// leads gives the leads of v. A variable is the matter of one check: if some
+// leads returns the leads of v. A variable is the matter of one check: if some
 // access holds no lock at all, that is what is wrong with it.
 func (c *checker) leads(v *accesses.Variable, g *guard) []Lead {
 	var leads []Lead

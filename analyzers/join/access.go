@@ -109,7 +109,7 @@ func (a *Access) verb() string {
 	return "read"
 }
 
-// otherLock gives a lock of the object, or a package variable, that is held at
+// otherLock returns a lock of the object, or a package variable, that is held at
 // an access which lacks its guard: its author may have thought that one to be it.
 func (a *Access) otherLock() string {
 	for _, h := range a.Held {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Cycles gives a finding for each cycle in the lock order of the packages
+// Cycles returns a finding for each cycle in the lock order of the packages
 // together, the shortest way round for each edge, sorted and sealed.
 func Cycles(packages ...Locks) []*finding.Finding {
 	j := &joiner{written: map[string]bool{}, edges: map[[2]string][]*Order{}}

@@ -156,7 +156,7 @@ func split(all []*Access, id lockID, judge func(*Access, lockID) verdict) *Guard
 	return g
 }
 
-// nameAt gives the lock as the source writes it at a, or as Type.field where
+// nameAt returns the lock as the source writes it at a, or as Type.field where
 // the source has no name for the object.
 func nameAt(a *Access, id lockID) string {
 	for _, h := range a.Held {

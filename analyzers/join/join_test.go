@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/join"
 )
 
-// order gives an order in a function of its own, by the names of its locks.
+// order returns an order in a function of its own, by the names of its locks.
 func order(from, to string, change ...func(*join.Order)) join.Order {
 	o := join.Order{Edge: finding.Edge{From: "m/p.T." + from, To: "m/p.T." + to, Function: from + to}}
 	o.Position = finding.Position{File: from + to + ".go", Line: 1}

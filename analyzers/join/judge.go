@@ -28,7 +28,7 @@ func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding 
 
 type judge struct{ found []*finding.Finding }
 
-// across gives the variables that more than one package accesses, with all
+// across returns the variables that more than one package accesses, with all
 // accesses, by name.
 func across(packages [][]Variable) []*Variable {
 	all := map[finding.Variable]*Variable{}

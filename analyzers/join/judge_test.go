@@ -12,7 +12,7 @@ import (
 // lines numbers the accesses, so that no two are at one place.
 var lines int
 
-// at gives an access in a function of its own, to a field of m.T.
+// at returns an access in a function of its own, to a field of m.T.
 func at(pkg string, mode finding.Mode, change ...func(*join.Access)) *join.Access {
 	lines++
 	a := &join.Access{Place: []string{"T", "n"}, Others: true}

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
 // flag finds a plain bool that tells whether the goroutine of an object runs:

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/testuse"
 )
 
@@ -84,7 +84,7 @@ func plainWrites(v *accesses.Variable) []*accesses.Access {
 	return stores
 }
 
-// object gives the parameter or captured variable from which a is reached.
+// object returns the parameter or captured variable from which a is reached.
 func object(a *accesses.Access) ssa.Value {
 	switch root := a.Path.Root.(type) {
 	case *ssa.Parameter, *ssa.FreeVar:

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 )
 
 // lazyInit finds `if x.f == nil { x.f = … }` without a lock, in code that any
@@ -40,7 +40,7 @@ func (c *checker) lockedSomewhere(v *accesses.Variable) bool {
 	return false
 }
 
-// zeroTest gives the read by which a is made only if the field is unset.
+// zeroTest returns the read by which a is made only if the field is unset.
 func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.Access {
 	for _, b := range v.Accesses {
 		if b.Fn != a.Fn || b.Writes() || b.Path != a.Path || b.Map || b.Value == nil {
@@ -58,7 +58,7 @@ func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.A
 // isError: to note the first error is no initialisation.
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-// ifZero gives the block that control takes if the comparison finds the zero
+// ifZero returns the block that control takes if the comparison finds the zero
 // value: nil, "", 0.
 func ifZero(instr ssa.Instruction) *ssa.BasicBlock {
 	cmp, ok := instr.(*ssa.BinOp)

@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
 )
 
 // publication finds the assignment within a started goroutine: its function

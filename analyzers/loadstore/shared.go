@@ -9,15 +9,15 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ownership"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // checker holds the accesses of a package by variable.
@@ -58,7 +58,7 @@ func (c *checker) skipReported(leads []guardedby.Lead) {
 	}
 }
 
-// shared says why the variable of s is taken to be shared, and gives another
+// shared returns why the variable of s is taken to be shared, and gives another
 // access to show, if there is one; why is empty if nothing says so.
 func (c *checker) shared(s section) (why string, other *accesses.Access) {
 	st := s.store
@@ -143,7 +143,7 @@ func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access)
 	return "", nil
 }
 
-// goroutineOf gives a goroutine that runs st and was handed the object that has
+// goroutineOf returns a goroutine that runs st and was handed the object that has
 // the variable by a function which users call in the midst of others.
 func (c *checker) goroutineOf(st *accesses.Access) *callers.Goroutine {
 	for _, g := range c.list.Graph.Roles(st.Fn).Goroutines {
@@ -267,7 +267,7 @@ func holdsOwnLock(a *accesses.Access) bool {
 	})
 }
 
-// otherGoroutine gives a write by another goroutine than the one that runs st,
+// otherGoroutine returns a write by another goroutine than the one that runs st,
 // if one of the two goroutines was started on such an object. It takes two
 // writers to lose an update: who reads only may see it late, which is another
 // question than this.
@@ -309,7 +309,7 @@ func startedOn(g *callers.Goroutine, a *accesses.Access) bool {
 	return false
 }
 
-// otherWriter gives a write that may come in between. Two functions that only
+// otherWriter returns a write that may come in between. Two functions that only
 // tests call, if any, say nothing about that.
 func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
 	unused := c.list.Graph.Roles(st.Fn).None()
@@ -318,7 +318,7 @@ func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
 	})
 }
 
-// find gives the first access of another function that fits and conflicts.
+// find returns the first access of another function that fits and conflicts.
 func (c *checker) find(st *accesses.Access, fits func(*accesses.Access) bool) *accesses.Access {
 	for _, a := range c.byName[st.Name] {
 		if a.Fn != st.Fn && a.Map == st.Map && accesses.Alike(a, st) && fits(a) &&

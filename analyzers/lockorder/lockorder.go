@@ -9,10 +9,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/join"
-	"github.com/interlock-go/interlock/analyzers/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/orders"
 )
 
 //go:embed doc.go

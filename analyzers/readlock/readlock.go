@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
 //go:embed doc.go
@@ -70,7 +70,7 @@ func verb(a *accesses.Access) string {
 	return "read"
 }
 
-// readLock gives the read lock of a's own object that is all that a write holds.
+// readLock returns the read lock of a's own object that is all that a write holds.
 func readLock(a *accesses.Access) (lockset.Held, bool) {
 	if a.Mode != finding.Write || a.Exclusive() || a.Locks.Unknown {
 		return lockset.Held{}, false

@@ -23,8 +23,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/invariants"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 

@@ -52,7 +52,7 @@ func Checks() []Check {
 	}
 }
 
-// ByCode gives the check that reports the code.
+// ByCode returns the check that reports the code.
 func ByCode(code finding.Code) (Check, bool) {
 	for _, c := range Checks() {
 		if c.Code == code {

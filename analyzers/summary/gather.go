@@ -6,14 +6,14 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/join"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/orders"
-	"github.com/interlock-go/interlock/analyzers/stationary"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 )
 
 // gatherSkips lists the accesses to objects that nobody else can reach yet,
@@ -75,7 +75,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 // why an access cannot race, unless some package writes a field while it is shared.
 type why struct{ reason, unless string }
 
-// reasonToSkip says why a cannot race; empty if it can.
+// reasonToSkip returns why a cannot race; empty if it can.
 func reasonToSkip(a *accesses.Access, still *stationary.Fields) why {
 	switch {
 	case a.Private:

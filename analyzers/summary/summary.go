@@ -14,18 +14,18 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/invariants"
 	"github.com/interlock-go/interlock/analyzers/join"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/scope"
-	"github.com/interlock-go/interlock/analyzers/stationary"
 )
 
 // Version is the version of a [Summary]. Driver and passes are one binary;
@@ -91,7 +91,7 @@ type Summary struct {
 	Sections []invariants.Section `json:"sections,omitempty"`
 	// Incomplete: a shared pass failed, so that things are missing above.
 	Incomplete bool `json:"incomplete,omitempty"`
-	// GaveUp says which passes did not finish which functions, for their size:
+	// GaveUp is which passes did not finish which functions, for their size:
 	// what is wrong there may be missing.
 	GaveUp []string `json:"gaveUp,omitempty"`
 	// Problems say what was not analysed, or asked for in vain.
@@ -201,7 +201,7 @@ func (s *Summary) complain(pass *analysis.Pass, placed []directives.Problem) {
 	}
 }
 
-// Unpack gives the variables as the join needs them, with the names of files
+// Unpack returns the variables as the join needs them, with the names of files
 // in place of their numbers.
 func (s *Summary) Unpack() []join.Variable {
 	for _, v := range s.Variables {
@@ -215,7 +215,7 @@ func (s *Summary) Unpack() []join.Variable {
 	return s.Variables
 }
 
-// file gives the number of a file name.
+// file returns the number of a file name.
 func (s *Summary) file(name string) int {
 	if i := slices.Index(s.Files, name); i >= 0 {
 		return i

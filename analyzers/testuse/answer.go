@@ -92,7 +92,7 @@ func (f *function) answers(e *event) []int {
 	return slices.Compact(list)
 }
 
-// results gives those of the call with the indexes.
+// results returns those of the call with the indexes.
 func results(call *ssa.Call, indexes []int) []ssa.Value {
 	if call.Call.Signature().Results().Len() == 1 && len(indexes) > 0 {
 		return []ssa.Value{call}

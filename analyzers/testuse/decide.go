@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Tell is a result of a call that tells what the callee has found. Exported
@@ -61,7 +61,7 @@ type search struct {
 	between  *event // what next found last
 }
 
-// searching gives a copy of f for a search that has work to spend.
+// searching returns a copy of f for a search that has work to spend.
 func (f *function) searching(work *ssair.Work) *function {
 	g := *f
 	g.search = &search{work: work, rechecks: map[*event]*event{}, sides: map[[2]*ssa.BasicBlock]sides{}}
@@ -90,7 +90,7 @@ type branch struct {
 	hits map[*event]Outcome
 }
 
-// facts gives what is known of fn.
+// facts returns what is known of fn.
 func (c *checker) facts(fn *ssa.Function) *function {
 	if f := c.functions[fn]; f != nil {
 		return f
@@ -115,7 +115,7 @@ func (c *checker) facts(fn *ssa.Function) *function {
 	return f
 }
 
-// found gives the value in which what e reads is found.
+// found returns the value in which what e reads is found.
 func (e *event) found() ssa.Value {
 	if e.call {
 		return e.at.(*ssa.Call)
@@ -141,7 +141,7 @@ func (f *function) findBranches() {
 	}
 }
 
-// tests gives the events that v depends on.
+// tests returns the events that v depends on.
 func (f *function) tests(v ssa.Value) map[*event]Outcome {
 	t := &tracer{f: f, seen: map[ssa.Value]map[*event]Outcome{}}
 	return t.trace(v, 0)
@@ -241,7 +241,7 @@ func lastInstr(b *ssa.BasicBlock) ssa.Instruction {
 	return b.Instrs[len(b.Instrs)-1]
 }
 
-// reach gives the blocks that control may come to from from on, which counts,
+// reach returns the blocks that control may come to from from on, which counts,
 // without passing through avoid.
 func reach(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	seen := map[*ssa.BasicBlock]bool{}
@@ -259,7 +259,7 @@ func reach(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	return seen
 }
 
-// onward gives the blocks that control may come to from b through its successor
+// onward returns the blocks that control may come to from b through its successor
 // first, which counts, without passing through avoid or going back to the head
 // of a loop.
 func onward(b, first, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
@@ -294,7 +294,7 @@ type sides struct {
 	only    [2]map[*ssa.BasicBlock]bool
 }
 
-// sidesOf gives the sides of the branch at the end of b, on ways that do not
+// sidesOf returns the sides of the branch at the end of b, on ways that do not
 // lead through from.
 func (f *function) sidesOf(b, from *ssa.BasicBlock) sides {
 	key := [2]*ssa.BasicBlock{b, from}
@@ -322,7 +322,7 @@ func (f *function) sidesOf(b, from *ssa.BasicBlock) sides {
 	return s
 }
 
-// decides tells whether the branch b, which asks for what t found, decides if
+// decides reports whether the branch b, which asks for what t found, decides if
 // instruction use runs before t does again, or a loop around both.
 func (f *function) decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
 	from, to := t.at.Block(), use.Block()
@@ -350,7 +350,7 @@ func (d decision) present() int {
 	return d.out.Sense
 }
 
-// recheck gives a read of the variable that w changes which comes before w
+// recheck returns a read of the variable that w changes which comes before w
 // under the same lock and whose outcome is asked for.
 func (f *function) recheck(w *event) *event {
 	if f.search == nil {

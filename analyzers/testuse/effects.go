@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
 // Where the object of an [Effect] comes from, if not from a parameter.
@@ -108,7 +108,7 @@ func (f *function) small() bool {
 	return len(f.fn.Blocks) <= maxBlocks && len(changed) <= maxChanges
 }
 
-// effects gives what a call of fn accesses, as far as tests and uses go.
+// effects returns what a call of fn accesses, as far as tests and uses go.
 func (c *checker) effects(fn *ssa.Function) []Effect {
 	if list, ok := c.summaries[fn]; ok {
 		return list
@@ -228,7 +228,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	return eff
 }
 
-// root says how callers of fn reach the location at p.
+// root returns how callers of fn reach the location at p.
 func root(fn *ssa.Function, p accesspath.Path) (param int, fields string, path accesspath.Path) {
 	if i := p.Param(fn); i >= 0 {
 		return i, p.Fields, accesspath.Path{}
@@ -242,7 +242,7 @@ func root(fn *ssa.Function, p accesspath.Path) (param int, fields string, path a
 	return unknown, p.Fields, accesspath.Path{}
 }
 
-// translate gives the event that an effect of the callee is to the caller.
+// translate returns the event that an effect of the callee is to the caller.
 func (c *checker) translate(eff Effect, site callers.Site, s *lockset.State) *event {
 	call := site.Instr.(*ssa.Call)
 	e := &event{
@@ -300,7 +300,7 @@ func inCaller(param int, fields string, path accesspath.Path, site callers.Site)
 	return path
 }
 
-// callExpr gives the source of a call.
+// callExpr returns the source of a call.
 func (c *checker) callExpr(call *ssa.Call) *ast.CallExpr {
 	e, _ := c.list.Prog.Node(call.Pos()).(*ast.CallExpr)
 	return e

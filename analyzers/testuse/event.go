@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/callers"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
 // op is what an access does to its variable, as far as a test can tell.
@@ -229,7 +229,7 @@ func opOf(a *accesses.Access) op {
 	return storeOp(a.Value, a.Path)
 }
 
-// amountOf gives what a adds to its variable or takes from it, or nil.
+// amountOf returns what a adds to its variable or takes from it, or nil.
 func amountOf(a *accesses.Access) ssa.Value {
 	if a.Atomic() {
 		call, ok := a.Instr.(*ssa.Call)
@@ -249,7 +249,7 @@ func amountOf(a *accesses.Access) ssa.Value {
 	return nil
 }
 
-// boundOf gives the index or end by which the value that a reads is used, or nil.
+// boundOf returns the index or end by which the value that a reads is used, or nil.
 func boundOf(a *accesses.Access) ssa.Value {
 	load, ok := a.Instr.(*ssa.UnOp)
 	if !ok {

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/callers"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // harm says what a second goroutine that comes in between would do, as far as

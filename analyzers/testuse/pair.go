@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlock-go/interlock/analyzers/accesspath"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
 // pair is a test and a use that its outcome decides about, with a gap between.

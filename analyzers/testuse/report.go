@@ -5,10 +5,10 @@ import (
 	"go/ast"
 	"path/filepath"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // report makes the finding of p. Both halves are shown as they are in the
@@ -88,7 +88,7 @@ func tested(p pair) string {
 	return p.test.name.Short()
 }
 
-// via says where a call leads, for halves that lie in callees.
+// via returns where a call leads, for halves that lie in callees.
 func (c *checker) via(e *event) string {
 	if !e.call {
 		return ""

@@ -5,9 +5,9 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/callers"
-	"github.com/interlock-go/interlock/analyzers/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
 // shared reports whether another goroutine may come in between, and gives an
@@ -54,7 +54,7 @@ func (c *checker) pairKey(f *function, p pair) string {
 	return p.use.name.String() + "\x00" + c.list.Prog.FuncName(f.fn)
 }
 
-// remote gives a write of the tested variable by which another goroutine than
+// remote returns a write of the tested variable by which another goroutine than
 // the one that runs fn may change what was found, preferably in another function.
 func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 	mine := c.list.Graph.Roles(fn)
@@ -79,7 +79,7 @@ func meet(mine, theirs *callers.Roles) bool {
 	return mine.Concurrent() || theirs.Concurrent() || len(theirs.Goroutines)+len(mine.Goroutines) > 0
 }
 
-// actors gives the roles of who has w made: of a function that changes what it
+// actors returns the roles of who has w made: of a function that changes what it
 // is handed, and all of whose calls are known, those of its callers, but for
 // the makers of the object.
 func (c *checker) actors(w *accesses.Access) []*callers.Roles {

@@ -3,14 +3,14 @@ package testuse
 import (
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
-// syncMapOp gives the method of sync.Map that call calls, or "".
+// syncMapOp returns the method of sync.Map that call calls, or "".
 func syncMapOp(call *ssa.Call) string {
 	fn := ssair.Origin(call.Call.StaticCallee())
 	if fn == nil || fn.Signature.Recv() == nil || fn.Signature.Recv().Type().String() != "*sync.Map" {
@@ -24,7 +24,7 @@ var syncMapOps = map[string]op{
 	"Swap": swap, "CompareAndSwap": swap, "CompareAndDelete": swap,
 }
 
-// syncMap gives the access that a method of sync.Map makes to its entries.
+// syncMap returns the access that a method of sync.Map makes to its entries.
 func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *event {
 	how, ok := syncMapOps[syncMapOp(call)]
 	if !ok {

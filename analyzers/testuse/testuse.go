@@ -7,15 +7,15 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesses"
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/ownership"
-	"github.com/interlock-go/interlock/analyzers/ssair"
-	"github.com/interlock-go/interlock/analyzers/stationary"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 )
 
 //go:embed doc.go
@@ -77,7 +77,7 @@ func run(pass *analysis.Pass) (any, error) {
 	})
 }
 
-// forCheck gives a copy that may note what it has reported.
+// forCheck returns a copy that may note what it has reported.
 func (p *Package) forCheck(r *check.Reporter, leads []guardedby.Lead) *checker {
 	c := *p.c
 	c.reporter, c.reported, c.done = r, map[finding.Position]bool{}, map[string]bool{}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
 // tracer follows a value back to what was read.

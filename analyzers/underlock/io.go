@@ -9,7 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
 // outside lists what waits for something outside of the program, as
@@ -27,7 +27,7 @@ var outside = []string{
 	"os.ReadFile", "os.WriteFile", "os.File.Read", "os.File.ReadAt", "os.File.Write", "os.File.WriteAt", "os.File.WriteString", "os.File.Sync",
 }
 
-// waits gives the name of what the call waits for outside of the program.
+// waits returns the name of what the call waits for outside of the program.
 func waits(call *ssa.CallCommon) (string, bool) {
 	var fn *types.Func
 	if call.IsInvoke() {

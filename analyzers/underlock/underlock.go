@@ -11,12 +11,12 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/accesspath"
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/directives"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/lockset"
-	"github.com/interlock-go/interlock/analyzers/syncops"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
 //go:embed doc.go
@@ -93,7 +93,7 @@ func together(p accesspath.Path, h lockset.Held) bool {
 	return owner(p.Fields) == owner(h.Path.Fields)
 }
 
-// owner gives the path of the object that the last field belongs to.
+// owner returns the path of the object that the last field belongs to.
 func owner(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
 
 // needing gives one of the other sides if all of them take a lock of h's
@@ -178,7 +178,7 @@ func (c *checker) callbacks() {
 	}
 }
 
-// userField gives the exported field that holds the function called, if it
+// userField returns the exported field that holds the function called, if it
 // returns nothing.
 func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
 	load, ok := call.Call.Value.(*ssa.UnOp)
@@ -193,7 +193,7 @@ func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
 	return field, true
 }
 
-// taker gives an exported function other than fn that takes locks of the class.
+// taker returns an exported function other than fn that takes locks of the class.
 func (c *checker) taker(class string, fn *ssa.Function) *ssa.Function {
 	for _, f := range c.list.Prog.Funcs {
 		if f == fn || !c.list.Graph.Open(f) || f.Signature.Recv() == nil {

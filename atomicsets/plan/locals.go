@@ -79,7 +79,7 @@ func (lf *localFinder) visit(n ast.Node) bool {
 	return true
 }
 
-// get gives the entry of the local variable v, or nil if v is none.
+// get returns the entry of the local variable v, or nil if v is none.
 func (lf *localFinder) get(v *types.Var) *local {
 	if v == nil || v.IsField() || v.Pkg() == nil || v.Parent() == v.Pkg().Scope() {
 		return nil
@@ -105,7 +105,7 @@ func (lf *localFinder) use(id *ast.Ident) {
 	}
 }
 
-// root gives the local variable that holds the place e by value, or nil.
+// root returns the local variable that holds the place e by value, or nil.
 func (lf *localFinder) root(e ast.Expr) *local {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

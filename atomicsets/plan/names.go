@@ -229,7 +229,7 @@ func isGlobal(v *types.Var) bool {
 	return v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
 }
 
-// namedOf gives the named type of t or of what t points to, or nil.
+// namedOf returns the named type of t or of what t points to, or nil.
 func namedOf(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
@@ -239,7 +239,7 @@ func namedOf(t types.Type) *types.Named {
 	return n
 }
 
-// structOf gives the struct that t is or points to, or nil.
+// structOf returns the struct that t is or points to, or nil.
 func structOf(t types.Type) *types.Struct {
 	u := under(t)
 	if p, ok := u.(*types.Pointer); ok {
@@ -273,7 +273,7 @@ func neverInstrument(d *ast.FuncDecl, linknames map[string]bool) bool {
 	return false
 }
 
-// linknames gives the local names of f's go:linkname directives.
+// linknames returns the local names of f's go:linkname directives.
 func linknames(f *ast.File) map[string]bool {
 	names := map[string]bool{}
 	for _, g := range f.Comments {

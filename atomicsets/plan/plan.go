@@ -16,7 +16,7 @@ const (
 	Skip    Decision = "skip"
 )
 
-// Reason says why a site is skipped. Every skipped site has one; the rewriter
+// Reason is why a site is skipped. Every skipped site has one; the rewriter
 // may add skips of its own for shapes that it leaves alone.
 type Reason string
 
@@ -153,7 +153,7 @@ type Plan struct {
 	Sections []Section `json:"sections,omitempty"`
 }
 
-// Site gives the site with the id, or nil.
+// Site returns the site with the id, or nil.
 func (p *Plan) Site(id uint32) *Site {
 	if id == 0 || int(id) > len(p.Sites) {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// typed gives the files of one package, contents by name, with their types.
+// typed returns the files of one package, contents by name, with their types.
 func typed(t *testing.T, goVersion string, srcs map[string]string) *plan.Package {
 	t.Helper()
 	info := &types.Info{

@@ -73,7 +73,7 @@ func (lf *localFinder) noteCall(e *ast.CallExpr) {
 	}
 }
 
-// sliced gives the slice that e is, or is a slice of.
+// sliced returns the slice that e is, or is a slice of.
 func (lf *localFinder) sliced(e ast.Expr) ast.Expr {
 	if s, ok := ast.Unparen(e).(*ast.SliceExpr); ok && isSlice(lf.info.TypeOf(s.X)) {
 		return s.X
@@ -157,7 +157,7 @@ func (lf *localFinder) hold(id *ast.Ident) {
 	}
 }
 
-// sliceRoot gives the local slice in one of whose elements the place e lies,
+// sliceRoot returns the local slice in one of whose elements the place e lies,
 // or nil.
 func (lf *localFinder) sliceRoot(e ast.Expr) *local {
 	switch e := e.(type) {

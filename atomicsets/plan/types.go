@@ -5,7 +5,7 @@ import (
 	"go/types"
 )
 
-// under gives the underlying type of t; of a type parameter the one that all
+// under returns the underlying type of t; of a type parameter the one that all
 // types of its type set share, or the constraint if they share none.
 func under(t types.Type) types.Type {
 	if t == nil {
@@ -21,7 +21,7 @@ func under(t types.Type) types.Type {
 	return u
 }
 
-// coreType gives the one underlying type of the types in i's type set, or nil.
+// coreType returns the one underlying type of the types in i's type set, or nil.
 func coreType(i *types.Interface) types.Type {
 	var core types.Type
 	for e := range i.EmbeddedTypes() {
@@ -50,7 +50,7 @@ func isMap(t types.Type) bool {
 	return ok
 }
 
-// scalar gives the kind of values of t as a Site has it, or "".
+// scalar returns the kind of values of t as a Site has it, or "".
 func scalar(t types.Type) string {
 	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
 		return ""
@@ -85,7 +85,7 @@ func isZeroSize(t types.Type) bool {
 	return false
 }
 
-// Builtin gives the name of the builtin that fun denotes, or "". Package
+// Builtin returns the name of the builtin that fun denotes, or "". Package
 // unsafe's functions are builtins too.
 func Builtin(info *types.Info, fun ast.Expr) string {
 	var id *ast.Ident

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Format gives the text of the file. Parsing it again gives the same file.
+// Format returns the text of the file. Parsing it again gives the same file.
 func (f *File) Format() []byte {
 	var b bytes.Buffer
 	for i, s := range f.Sections {
@@ -44,7 +44,7 @@ func (s *Section) format(b *bytes.Buffer) {
 	}
 }
 
-// String gives the access as the file has it.
+// String returns the access as the file has it.
 func (a Access) String() string { return a.words() + ": " + a.Expr }
 
 func (a Access) words() string {
@@ -61,7 +61,7 @@ func (a Access) words() string {
 	return s
 }
 
-// String gives the end as the file has it, without its reason.
+// String returns the end as the file has it, without its reason.
 func (e *End) String() string {
 	s := e.words()
 	switch {
@@ -87,7 +87,7 @@ func allowed(modes []plan.Mode) string {
 	return strings.Join(words, " ")
 }
 
-// String gives the key on one line.
+// String returns the key on one line.
 func (k Key) String() string {
 	return fmt.Sprintf("%s %s %s, entry %s", k.Kind, k.Package, k.Function, k.Entry)
 }

@@ -76,7 +76,7 @@ func (e *End) Drop(why string) {
 	e.Allows = []plan.Mode{plan.Read, plan.Write}
 }
 
-// Find gives the section with the key, or nil.
+// Find returns the section with the key, or nil.
 func (f *File) Find(k Key) *Section {
 	if i := slices.IndexFunc(f.Sections, func(s *Section) bool { return s.Key == k }); i >= 0 {
 		return f.Sections[i]
@@ -84,7 +84,7 @@ func (f *File) Find(k Key) *Section {
 	return nil
 }
 
-// End gives the end with the access, or nil.
+// End returns the end with the access, or nil.
 func (s *Section) End(a Access) *End {
 	if i := slices.IndexFunc(s.Ends, func(e *End) bool { return e.Access == a }); i >= 0 {
 		return s.Ends[i]

@@ -100,7 +100,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// goEnvironment gives what the go command needs to find its caches: scripts
+// goEnvironment returns what the go command needs to find its caches: scripts
 // run with an empty home folder.
 func goEnvironment(t *testing.T) []string {
 	t.Helper()

@@ -168,7 +168,7 @@ func (m *Module) Deps() []string {
 	return names
 }
 
-// DepPaths gives the module paths of the dependencies that are instrumented.
+// DepPaths returns the module paths of the dependencies that are instrumented.
 func (m *Module) DepPaths() []string {
 	var paths []string
 	for _, d := range m.deps {

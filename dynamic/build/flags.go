@@ -28,7 +28,7 @@ var refused = map[string]string{
 	"gccgoflags":   "the monitor needs the gc compiler; leave it out",
 }
 
-// flagName gives the name of a flag: "mod" of "-mod=vendor" and "--mod".
+// flagName returns the name of a flag: "mod" of "-mod=vendor" and "--mod".
 func flagName(flag string) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(flag, "-"), "-")
 	name, _, _ = strings.Cut(name, "=")

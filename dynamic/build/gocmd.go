@@ -49,7 +49,7 @@ func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []by
 // interrupted, until it is killed.
 const interruptGrace = 5 * time.Second
 
-// tidy gives a go command that makes its temporary folders in one of ours,
+// tidy returns a go command that makes its temporary folders in one of ours,
 // which done removes: interrupted while it builds, it leaves them. Where there
 // can be no such folder, it is left to do as it does.
 func (g goCommand) tidy() (tidied goCommand, done func()) {

@@ -53,7 +53,7 @@ func goWork(m *mainModules, monitor string, deps []dependency) ([]byte, error) {
 	return modfile.Format(w.Syntax), nil
 }
 
-// godebugs gives the godebug lines that the user's build obeys, the default
+// godebugs returns the godebug lines that the user's build obeys, the default
 // made explicit.
 func (m *mainModules) godebugs() []*modfile.Godebug {
 	var lines []*modfile.Godebug

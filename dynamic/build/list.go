@@ -40,7 +40,7 @@ type listed struct {
 
 const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
 
-// list gives the packages that patterns name and all that they, or their
+// list returns the packages that patterns name and all that they, or their
 // tests too, depend on.
 func (g goCommand) list(ctx context.Context, tests bool, flags, patterns []string) ([]*listed, error) {
 	args := slices.Concat([]string{"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), listFields}, flags, []string{"--"}, patterns)
@@ -122,7 +122,7 @@ func inVendor(p *listed) bool {
 	return !p.Standard && strings.Contains(filepath.ToSlash(p.Dir), "/vendor/")
 }
 
-// unusable says why a named package has no files.
+// unusable returns why a named package has no files.
 func unusable(p *listed) error {
 	why := strings.TrimSpace(p.Error.Err)
 	if strings.Contains(why, "build constraints exclude all Go files") {
@@ -131,7 +131,7 @@ func unusable(p *listed) error {
 	return &ConfigError{why, "name a package of this module, such as . or ./..."}
 }
 
-// tests gives the named packages as tests.
+// tests returns the named packages as tests.
 func (s *selection) tests() []Test {
 	var tests []Test
 	for _, p := range s.named {

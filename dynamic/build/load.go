@@ -85,7 +85,7 @@ type Test struct {
 
 // Load finds the main modules around o.Dir and type-checks their packages as
 // far as the named ones' tests need them; dependencies come from export data.
-// It gives a *ConfigError for a request that cannot be served, and a
+// It returns a *ConfigError for a request that cannot be served, and a
 // *CompileError with the compiler's own words where no named package compiles,
 // or where one of several programs does not. The caller closes the module, after
 // the workspaces that are made of it.
@@ -309,7 +309,7 @@ func (m *Module) add(p *packages.Package, src *sources) {
 	m.Packages = append(m.Packages, pkg)
 }
 
-// rootOf gives the folder that places in p are relative to.
+// rootOf returns the folder that places in p are relative to.
 func (m *Module) rootOf(p *packages.Package) string {
 	for _, d := range m.deps {
 		if d.copied() && p.Module != nil && p.Module.Path == d.path {

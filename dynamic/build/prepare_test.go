@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
-// godebug gives the GODEBUG defaults that are linked into a binary.
+// godebug returns the GODEBUG defaults that are linked into a binary.
 func godebug(t *testing.T, binary string) string {
 	t.Helper()
 	info, err := buildinfo.ReadFile(binary)

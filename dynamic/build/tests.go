@@ -81,7 +81,7 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 	return bins, nil, nil
 }
 
-// place gives the path that the go command will give a test binary, in a
+// place returns the path that the go command will give a test binary, in a
 // folder where none of those before has the same name.
 func (ws *Workspace) place(pkg string, before []Binary) string {
 	for n := 0; ; n++ {
@@ -171,7 +171,7 @@ func (ws *Workspace) leaveUnbuildable(ctx context.Context) (bool, error) {
 }
 
 // buildOriginals builds tests as the user has them, and returns what the
-// compiler says where it fails.
+// compiler returns where it fails.
 func (ws *Workspace) buildOriginals(ctx context.Context, tests ...Test) (string, error) {
 	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, ws.Module.flags)
 	n := len(args)
@@ -192,7 +192,7 @@ func (ws *Workspace) buildOriginals(ctx context.Context, tests ...Test) (string,
 
 var messagePosition = regexp.MustCompile(`(?m)^(.+?\.go):[0-9]+(?::[0-9]+)?: (.*)$`)
 
-// namedIn gives the rewritten files that messages of the compiler name, with
+// namedIn returns the rewritten files that messages of the compiler name, with
 // the first message for each. The go command shortens paths to relative ones.
 func (ws *Workspace) namedIn(output []byte) map[string]string {
 	named := map[string]string{}

@@ -167,7 +167,7 @@ func (ws *Workspace) Rewritten() int {
 	return n
 }
 
-// Original gives the user's file for the path of a rewritten one, and any
+// Original returns the user's file for the path of a rewritten one, and any
 // other path as it is.
 func (ws *Workspace) Original(path string) string {
 	if original, ok := ws.sources[path]; ok {
@@ -176,7 +176,7 @@ func (ws *Workspace) Original(path string) string {
 	return path
 }
 
-// Env gives the two variables, GOFLAGS and GOWORK, that make any go command
+// Env returns the two variables, GOFLAGS and GOWORK, that make any go command
 // in the user's tree build the instrumented code, as long as the workspace is
 // open.
 func (ws *Workspace) Env() []string {
@@ -218,7 +218,7 @@ func (ws *Workspace) leave(rewritten, why string) {
 	skipFile(ws.plan, ws.Module.Rel(original), NotCompiled)
 }
 
-// Rel gives a path as plans and findings have it: with slashes, relative to
+// Rel returns a path as plans and findings have it: with slashes, relative to
 // the root, through .. where a workspace's module lies outside; in a copied
 // dependency it begins with path@version.
 func (m *Module) Rel(path string) string {

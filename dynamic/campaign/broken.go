@@ -52,7 +52,7 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 	return f
 }
 
-// endSite gives the site of the end that was reached, or that a panic kept the
+// endSite returns the site of the end that was reached, or that a panic kept the
 // owner from.
 func (s *sighting) endSite(section *plan.Section) uint32 {
 	if s.split.End == nil {
@@ -70,7 +70,7 @@ func (s *sighting) pattern(p *plan.Plan, section *plan.Section) string {
 	return split.Pattern()
 }
 
-// endOf gives the access that ended the section, or the panic that did.
+// endOf returns the access that ended the section, or the panic that did.
 func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.Access {
 	if s.panicked == nil {
 		return t.access(cfg, s.split.End)
@@ -85,7 +85,7 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 	}
 }
 
-// unproven says why a split is no proof.
+// unproven returns why a split is no proof.
 func unproven(kind string, told *sighting, harm *harm) string {
 	switch {
 	case harm.counts.failedSplit > 0:
@@ -120,7 +120,7 @@ func wordsOf(kind string) words {
 	return words{finding.Interleaved, "consecutive accesses", "the first", "the second"}
 }
 
-// story tells what happened, in its order.
+// story reports what happened, in its order.
 func (w words) story(told *sighting, pattern string, entry, remote, end *finding.Access) string {
 	s := &told.split
 	if told.panicked != nil {
@@ -158,7 +158,7 @@ func roughly(d time.Duration) time.Duration {
 
 func plainVerb(m finding.Mode) string { return strings.TrimPrefix(string(m), "atomic-") }
 
-// sectionFor gives the section as findings have it, with the end at the site first.
+// sectionFor returns the section as findings have it, with the end at the site first.
 func (t *tally) sectionFor(s *plan.Section, site uint32) *finding.Section {
 	out := &finding.Section{Kind: s.Kind, Function: s.Function, Entry: t.position(s.Entry), EntryCall: place1(s.File, s.EntryCall), Length: s.Length}
 	for i := range s.Ends {

@@ -40,7 +40,7 @@ type Config struct {
 	// Strength is that of the noise in all runs: about how long a window is
 	// held, in microseconds. 0 varies it from run to run.
 	Strength int
-	// Where says where noise is made, Prob how likely a site that is due makes
+	// Where is where noise is made, Prob how likely a site that is due makes
 	// some, of 1000; 0 is the monitor's default, always.
 	Where Heuristic
 	Prob  int
@@ -130,7 +130,7 @@ type Result struct {
 	Problems []string
 
 	lines map[place]bool // where sites were reached
-	// claims gives the suspected finding that a finding's section came from, by
+	// claims holds the suspected finding that a finding's section came from, by
 	// ids.
 	claims map[string]string
 	// whole counts, by the id of the suspected finding that a section came from,
@@ -294,7 +294,7 @@ func (c *campaign) runMonitored(ctx context.Context, n int, name string, strengt
 	return p, ctx.Err()
 }
 
-// knownIn gives the pairs that run n is not to arm.
+// knownIn returns the pairs that run n is not to arm.
 func (c *campaign) knownIn(n int) []pair {
 	if c.cfg.Repeat || n%2 == 1 {
 		return nil

@@ -91,7 +91,7 @@ func message(v finding.Variable, a, b *finding.Access) string {
 		a.Goroutine.ID, verb(a.Mode), a.Expr, a.Function, b.Goroutine.ID, verb(b.Mode), b.Function, harm)
 }
 
-// found tells what the variable held when the second goroutine came.
+// found reports what the variable held when the second goroutine came.
 func (t *tally) found(b *evidence.Side) string {
 	if kind := t.plan.Site(b.Site).Scalar; kind != "" && b.Value != nil {
 		return fmt.Sprintf(" It held %s at that moment.", scalar(kind, *b.Value))
@@ -147,7 +147,7 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 	return a
 }
 
-// planned gives the access at a site as the plan knows it.
+// planned returns the access at a site as the plan knows it.
 func (t *tally) planned(site uint32) finding.Access {
 	s := t.plan.Site(site)
 	return finding.Access{
@@ -155,7 +155,7 @@ func (t *tally) planned(site uint32) finding.Access {
 	}
 }
 
-// userPaths gives the files of g's stacks as findings name them.
+// userPaths returns the files of g's stacks as findings name them.
 func userPaths(cfg *Config, g *finding.Goroutine) {
 	for _, frames := range [][]finding.Frame{g.Stack, g.Created} {
 		for i := range frames {
@@ -164,7 +164,7 @@ func userPaths(cfg *Config, g *finding.Goroutine) {
 	}
 }
 
-// userPath gives a file of a stack as findings name it: relative to the root
+// userPath returns a file of a stack as findings name it: relative to the root
 // where it lies below.
 func userPath(cfg *Config, file string) string {
 	m := cfg.Workspace.Module

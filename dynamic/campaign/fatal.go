@@ -60,7 +60,7 @@ type fatalSeen struct {
 	hits      map[int]bool
 }
 
-// fatalOf gives the error that ended a process, if it proves a bug by itself.
+// fatalOf returns the error that ended a process, if it proves a bug by itself.
 func fatalOf(output []byte) (*fatalError, bool) {
 	m := panicMessage.FindSubmatch(output)
 	if m == nil {
@@ -156,7 +156,7 @@ func (t *tally) runsOf(pkg string) (n int) {
 	return max(n, 1)
 }
 
-// userFrame gives the innermost frame of the module, or the innermost of all.
+// userFrame returns the innermost frame of the module, or the innermost of all.
 func userFrame(stack []finding.Frame) finding.Frame {
 	for _, f := range stack {
 		if !filepath.IsAbs(filepath.FromSlash(f.File)) {
@@ -176,7 +176,7 @@ func splitName(name string) (pkg, function string) {
 	return name[:slash+dot], name[slash+dot+1:]
 }
 
-// mapAt gives a site on the line of a that accesses a map, or nil.
+// mapAt returns a site on the line of a that accesses a map, or nil.
 func (t *tally) mapAt(a *finding.Access) *plan.Site {
 	for i := range t.plan.Sites {
 		s := &t.plan.Sites[i]
@@ -219,7 +219,7 @@ func (t *tally) operandAt(a *finding.Access, kind *fatalError) (operand ast.Expr
 	return operand, in
 }
 
-// operand gives what a node that may fail so is about, or nil.
+// operand returns what a node that may fail so is about, or nil.
 func (k *fatalError) operand(n ast.Node) ast.Expr {
 	switch n := n.(type) {
 	case *ast.SendStmt:

@@ -28,7 +28,7 @@ func exceedance(tables []table) float64 {
 	return min(p, 1)
 }
 
-// distribution gives the probability of each number of failing runs that are split,
+// distribution returns the probability of each number of failing runs that are split,
 // from 0, with the margins of t fixed.
 func (t *table) distribution() []float64 {
 	most := min(t.failed(), t.split())

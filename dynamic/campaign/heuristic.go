@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Heuristic says where noise is made: AtomRace's heuristics (3.3). The zero
+// Heuristic is where noise is made: AtomRace's heuristics (3.3). The zero
 // value leaves it to the monitor, which makes noise where near misses and static
 // findings point.
 type Heuristic struct {
@@ -55,7 +55,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 	return Heuristic{text, kind + ":" + strings.Join(numbers, ",")}, nil
 }
 
-// variablesNamed gives the groups of the monitored variables that go by name.
+// variablesNamed returns the groups of the monitored variables that go by name.
 func variablesNamed(p *plan.Plan, name string) ([]string, error) {
 	groups := groups(p)
 	var found, others []string

@@ -56,7 +56,7 @@ func goroutinesIn(output []byte) (before []byte, all []*stack.Goroutine, dump *s
 	return append(before, machineState.ReplaceAll(state, nil)...), all, dump
 }
 
-// hangingTests gives the top-level tests that a dump of all goroutines shows
+// hangingTests returns the top-level tests that a dump of all goroutines shows
 // at work; one that waits for its turn is not.
 func hangingTests(dump []byte) []string {
 	var tests []string
@@ -69,7 +69,7 @@ func hangingTests(dump []byte) []string {
 	return tests
 }
 
-// runs gives the test whose own goroutine this is, or "".
+// runs returns the test whose own goroutine this is, or "".
 func runs(g *stack.Signature) (test string) {
 	runner := false
 	for _, c := range g.Stack.Calls {
@@ -100,7 +100,7 @@ func testOfFrame(name string) string {
 // most is how many lines are shown of goroutines that wait at one place.
 const most = 10
 
-// waiting says which goroutines of a process wait where, those alike together:
+// waiting returns which goroutines of a process wait where, those alike together:
 // without the frames of the runtime, of package testing and of the monitor, and
 // without goroutines that are at work or held by the monitor's noise.
 func waiting(cfg *Config, dump *stack.Snapshot) []byte {
@@ -134,7 +134,7 @@ func waiting(cfg *Config, dump *stack.Snapshot) []byte {
 	return b.Bytes()
 }
 
-// shownFrames gives a line for each frame of the goroutine that a reader wants; none
+// shownFrames returns a line for each frame of the goroutine that a reader wants; none
 // for a goroutine that the monitor holds or that is none of the program's.
 func shownFrames(cfg *Config, g *stack.Signature) (frames []string) {
 	for _, c := range g.Stack.Calls {
@@ -162,7 +162,7 @@ func createdBy(name string) string {
 	return name
 }
 
-// without gives the test flags, with those left out that hang.
+// without returns the test flags, with those left out that hang.
 func (c *campaign) without(tests []string) []string {
 	if len(tests) == 0 {
 		return c.cfg.TestFlags

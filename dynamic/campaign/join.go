@@ -101,7 +101,7 @@ func sameBug(s, c *finding.Finding) bool {
 		slices.ContainsFunc(c.Accesses, func(a finding.Access) bool { return sameLine(s.Accesses[0], a) })
 }
 
-// caughtAlready gives the confirmed finding in the place of a suspected one that is
+// caughtAlready returns the confirmed finding in the place of a suspected one that is
 // about the bug of c, the first in the order of the text, or nil.
 func caughtAlready(taken map[*finding.Finding]*finding.Finding, c *finding.Finding) (into *finding.Finding) {
 	for s, by := range taken {
@@ -153,7 +153,7 @@ func sameLine(a, b finding.Access) bool {
 	return a.File == b.File && a.Line == b.Line && a.Mode == b.Mode
 }
 
-// accessAt gives the index of an access of s at the place of a, or -1.
+// accessAt returns the index of an access of s at the place of a, or -1.
 func accessAt(s *finding.Finding, a finding.Access) int {
 	return slices.IndexFunc(s.Accesses, func(b finding.Access) bool { return a.File == b.File && a.Line == b.Line })
 }
@@ -273,7 +273,7 @@ func aboutFirstAccess(s *finding.Finding) bool {
 	return false
 }
 
-// sharper gives the narrower of two codes.
+// sharper returns the narrower of two codes.
 func sharper(c, s finding.Code) finding.Code {
 	if c == finding.CaughtInTheAct {
 		return s

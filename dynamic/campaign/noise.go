@@ -192,6 +192,6 @@ func (c *campaign) weaken(pkg *PackageResult, f *Failure) {
 	}
 }
 
-// weaken gives the strength after one that the tests could not stand: half of
+// weaken returns the strength after one that the tests could not stand: half of
 // it, and what most runs have after a strong one.
 func weaken(strength int) int { return max(min(strength/2, gentle), weakest) }

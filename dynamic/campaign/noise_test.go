@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// noises gives what INTERLOCK_NOISE was in each run.
+// noises returns what INTERLOCK_NOISE was in each run.
 func noises(t *testing.T, cfg Config) []string {
 	t.Helper()
 	var all []string

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Outcome says how the tests of a package went, whatever the monitor caught.
+// Outcome is how the tests of a package went, whatever the monitor caught.
 type Outcome string
 
 const (
@@ -112,7 +112,7 @@ func classify(p *process) Outcome {
 	return Failed
 }
 
-// failedTests gives the top-level tests that failed or hung, in order.
+// failedTests returns the top-level tests that failed or hung, in order.
 func (p *process) failedTests() []string {
 	var tests []string
 	if p.outcome == TimedOut || p.outcome == CutShort {

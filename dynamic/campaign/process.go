@@ -25,7 +25,7 @@ const (
 	defaultFloor  = 10 * time.Second
 )
 
-// PlainTimeout gives the deadline that `go test` makes of a Config.Timeout; 0
+// PlainTimeout returns the deadline that `go test` makes of a Config.Timeout; 0
 // is none.
 func PlainTimeout(timeout time.Duration) time.Duration {
 	if timeout == 0 {
@@ -34,7 +34,7 @@ func PlainTimeout(timeout time.Duration) time.Duration {
 	return max(timeout, 0)
 }
 
-// stretch gives the time that monitored tests may take that take so long
+// stretch returns the time that monitored tests may take that take so long
 // without the monitor: noise and monitor cost time that the program is not to
 // blame for. budget is in percent; 0 is the monitor's own.
 func stretch(plain time.Duration, budget int) time.Duration {
@@ -151,7 +151,7 @@ func waitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (kil
 	}
 }
 
-// settle gives a Ctrl-C, which reaches the tests as well, the time to reach
+// settle returns a Ctrl-C, which reaches the tests as well, the time to reach
 // ctx too, so that tests ended by it do not look as if they had crashed.
 func settle(ctx context.Context, p *process) {
 	if p.exit >= 0 || p.killed {

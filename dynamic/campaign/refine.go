@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// RefineConfig says how sections are refined (AtomRace 4.3): a command is run
+// RefineConfig is how sections are refined (AtomRace 4.3): a command is run
 // again and again with the monitor awake, and tells by its exit code whether the
 // run was correct.
 type RefineConfig struct {
@@ -214,7 +214,7 @@ func (r *refiner) note(end SectionEnd, run OracleRun) (dropped bool) {
 	return run.Correct && !known && r.cfg.Plan.Sections[end.Section-1].Kind == plan.Invariant
 }
 
-// read gives the ends that a run has split, and counts those that it reached.
+// read returns the ends that a run has split, and counts those that it reached.
 func (r *refiner) read(file string) ([]SectionEnd, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -283,7 +283,7 @@ func (r *refiner) tryPlanted(ctx context.Context) error {
 	return ErrOracleBlind
 }
 
-// plantable gives the sites outside tests that were reached and write a number,
+// plantable returns the sites outside tests that were reached and write a number,
 // one a variable, first those of variables that have a section.
 func (r *refiner) plantable() []uint32 {
 	inSection := map[plan.Variable]bool{}
@@ -325,7 +325,7 @@ func (r *refiner) awake(run OracleRun, file string) []string {
 	return vars
 }
 
-// open gives the sections that have an end which is not dropped.
+// open returns the sections that have an end which is not dropped.
 func (r *refiner) open() []uint32 {
 	return slices.DeleteFunc(Opened(r.cfg.Plan, nil), func(id uint32) bool {
 		return !slices.ContainsFunc(r.cfg.Plan.Sections[id-1].Ends, func(e plan.End) bool {

@@ -223,7 +223,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	return seen, nil
 }
 
-// goFlags gives the flags as `go test` takes them.
+// goFlags returns the flags as `go test` takes them.
 func goFlags(cfg *Config) []string {
 	flags := cfg.Workspace.Module.BuildFlags()
 	for _, f := range cfg.TestFlags {
@@ -237,7 +237,7 @@ func goFlags(cfg *Config) []string {
 
 var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
 
-// testOf gives the test function that all sides come from, as their stacks
+// testOf returns the test function that all sides come from, as their stacks
 // and go statements show it, or "".
 func testOf(f *finding.Finding) string {
 	var all []*finding.Goroutine
@@ -249,7 +249,7 @@ func testOf(f *finding.Finding) string {
 	return commonTest(all)
 }
 
-// commonTest gives the test function that all goroutines come from, or "".
+// commonTest returns the test function that all goroutines come from, or "".
 func commonTest(goroutines []*finding.Goroutine) (test string) {
 	for _, g := range goroutines {
 		of := ""

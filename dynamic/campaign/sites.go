@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// SiteTable gives the monitored sites of p as the monitor reads them: "id
+// SiteTable returns the monitored sites of p as the monitor reads them: "id
 // group flags" a line, sites of one variable in one group.
 func SiteTable(p *plan.Plan) []byte { return siteTable(p, nil, nil) }
 
@@ -44,7 +44,7 @@ func groups(p *plan.Plan) map[plan.Variable]int {
 	return groups
 }
 
-// SitesAt gives the monitored sites at places, written as the replay command
+// SitesAt returns the monitored sites at places, written as the replay command
 // of a finding has them: "a.go:3:5,b.go:7". Without a column it is all of the
 // line.
 func SitesAt(p *plan.Plan, places string) ([]uint32, error) {
@@ -65,7 +65,7 @@ func SitesAt(p *plan.Plan, places string) ([]uint32, error) {
 	return ids, nil
 }
 
-// Coverage says which sites the runs came by. A site that was never reached
+// Coverage is which sites the runs came by. A site that was never reached
 // was not tested.
 type Coverage struct {
 	Monitored int      // sites with a monitor

@@ -99,7 +99,7 @@ func (t *tally) sight(section *plan.Section, now sighting) (first bool) {
 	return first
 }
 
-// section gives the section with the id, or nil.
+// section returns the section with the id, or nil.
 func (t *tally) section(id uint32) *plan.Section {
 	if id == 0 || int(id) > len(t.plan.Sections) {
 		return nil
@@ -112,7 +112,7 @@ func (t *tally) knows(s *evidence.SplitSection) bool {
 	return t.section(s.Section) != nil && t.plan.Site(s.Entry.Site) != nil && t.plan.Site(s.Remote.Site) != nil && (s.End == nil || t.plan.Site(s.End.Site) != nil)
 }
 
-// in gives the test that the split happened in, or "".
+// in returns the test that the split happened in, or "".
 func (s *sighting) in() string {
 	var all []*finding.Goroutine
 	for _, side := range []*evidence.Side{s.split.Entry, s.split.Remote, s.split.End} {
@@ -124,7 +124,7 @@ func (s *sighting) in() string {
 	return commonTest(all)
 }
 
-// Opened gives the sections of p that runs open, by id. If only is not empty, it is
+// Opened returns the sections of p that runs open, by id. If only is not empty, it is
 // those whose entry and one of whose ends are among these sites.
 func Opened(p *plan.Plan, only []uint32) []uint32 {
 	var ids []uint32
@@ -156,7 +156,7 @@ func SectionList(ids []uint32) string {
 	return strings.Join(parts, ",")
 }
 
-// opened gives the sections that run n opens, and those that it leaves alone
+// opened returns the sections that run n opens, and those that it leaves alone
 // since they are proven broken: noise teaches nothing new there.
 func (c *campaign) opened(n int) (open, resting []uint32) {
 	for _, id := range Opened(c.cfg.Plan, c.cfg.Only) {
@@ -169,5 +169,5 @@ func (c *campaign) opened(n int) (open, resting []uint32) {
 	return open, resting
 }
 
-// sectionsSplit gives the ids of those that were, in order.
+// sectionsSplit returns the ids of those that were, in order.
 func (t *tally) sectionsSplit() []uint32 { return slices.Sorted(maps.Keys(t.splits)) }

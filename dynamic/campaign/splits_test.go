@@ -38,7 +38,7 @@ func splitRecord(changed bool) evidence.Record {
 	}}
 }
 
-// told gives the finding after runs of package m, of which some fail.
+// told returns the finding after runs of package m, of which some fail.
 func told(t *testing.T, kind string, runs []Outcome, records func(run int) []evidence.Record, output string) *finding.Finding {
 	t.Helper()
 	p := sectionPlan(kind)

@@ -76,7 +76,7 @@ func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 	}
 }
 
-// pairs gives those caught so far, in order.
+// pairs returns those caught so far, in order.
 func (t *tally) pairs() []pair {
 	return slices.SortedFunc(maps.Keys(t.caught), func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))

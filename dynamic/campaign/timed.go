@@ -24,7 +24,7 @@ const (
 	faint = 50
 )
 
-// bearable gives the strength, in microseconds, that the tests of a package
+// bearable returns the strength, in microseconds, that the tests of a package
 // can stand that write their times as constants: a test that sleeps for 5 ms
 // and counts on another goroutine to be done by then takes faint noise only.
 // Without constants it is what the strongest rung has.
@@ -46,7 +46,7 @@ var timeWords = regexp.MustCompile(`(?i)\btimed?[ -]?out|deadline|too (slow|long
 // verdicts are lines of package testing that say how long each test took.
 var verdicts = regexp.MustCompile(`(?m)^( *--- (PASS|FAIL|SKIP): .*|(ok|FAIL)\s.*)$`)
 
-// clockTests gives the tests of a package that may count on time: those of files that
+// clockTests returns the tests of a package that may count on time: those of files that
 // ask for the time, sleep or set a limit.
 func clockTests(pkgs []*plan.Package, path string) map[string]bool {
 	tests := map[string]bool{}
@@ -95,7 +95,7 @@ func (pkg *PackageResult) countsOnTime(tests []string) bool {
 	return slices.ContainsFunc(tests, func(t string) bool { return pkg.clockTests[t] })
 }
 
-// shortest gives the shortest constant of type time.Duration in a package and
+// shortest returns the shortest constant of type time.Duration in a package and
 // its tests, or 0.
 func shortest(pkgs []*plan.Package, path string) time.Duration {
 	var least time.Duration

@@ -61,12 +61,12 @@ type Record struct {
 	// later run that treats these sites as suspicious makes its noise where
 	// races can be.
 	Near []uint32 `json:"near,omitempty"` // Stats
-	// Ended tells which ends of which sections their owners have come to, split
+	// Ended reports which ends of which sections their owners have come to, split
 	// or not.
 	Ended []SectionEnd `json:"ended,omitempty"` // Stats
 }
 
-// SectionEnd says how often the owner of a section has come from its entry to
+// SectionEnd is how often the owner of a section has come from its entry to
 // one of its ends.
 type SectionEnd struct {
 	Section uint32 `json:"section"` // id in the plan

@@ -64,7 +64,7 @@ func (r *rewriter) update(s *ast.AssignStmt, tree *node) {
 	tree.needs(a, operand)
 }
 
-// stores gives the monitored accesses that s itself writes.
+// stores returns the monitored accesses that s itself writes.
 func (r *rewriter) stores(s *ast.AssignStmt) map[*access]bool {
 	found := map[*access]bool{}
 	for _, lhs := range s.Lhs {
@@ -75,7 +75,7 @@ func (r *rewriter) stores(s *ast.AssignStmt) map[*access]bool {
 	return found
 }
 
-// store gives the monitored access that assigning to lhs makes, or nil.
+// store returns the monitored access that assigning to lhs makes, or nil.
 func (r *rewriter) store(lhs ast.Expr) *access {
 	lhs = ast.Unparen(lhs)
 	a := r.places[lhs]
@@ -161,7 +161,7 @@ func (r *rewriter) fits(s *ast.AssignStmt, vals *node) bool {
 	return ok
 }
 
-// oneByOne gives the assignments of the values, which are in temporaries, to
+// oneByOne returns the assignments of the values, which are in temporaries, to
 // the targets of s, from left to right.
 func (r *rewriter) oneByOne(s *ast.AssignStmt, vals *node) []piece {
 	var out []piece
@@ -200,7 +200,7 @@ func isBlank(e ast.Expr) bool {
 	return ok && id.Name == "_"
 }
 
-// channelElem gives the element type of the channel type t.
+// channelElem returns the element type of the channel type t.
 func channelElem(t types.Type) types.Type {
 	if c, ok := under(t).(*types.Chan); ok {
 		return c.Elem()

@@ -63,7 +63,7 @@ func (b *buffer) replace(lo, hi, rank int, with ...piece) *edit {
 	return e
 }
 
-// render gives the edited text, in which every original character still has
+// render returns the edited text, in which every original character still has
 // its line.
 func (b *buffer) render() ([]byte, error) {
 	root, err := b.tree()

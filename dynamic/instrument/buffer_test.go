@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// numbered gives a text of words, each the number of its line, and the
+// numbered returns a text of words, each the number of its line, and the
 // offsets at which words start.
 func numbered(lines, words int) (string, []int) {
 	var b strings.Builder
@@ -35,7 +35,7 @@ func newBuffer(src string) *buffer {
 
 var directiveOrToken = regexp.MustCompile(`/\*line :(\d+):\d+\*/|\n|\d+`)
 
-// misplaced gives the first word of out that a compiler takes for another
+// misplaced returns the first word of out that a compiler takes for another
 // line than its number, and how many words there are.
 func misplaced(out []byte) (string, int) {
 	line, words := 1, 0

@@ -70,7 +70,7 @@ func (o *orderer) bareName(e ast.Expr) bool {
 	return ok && o.places[id] == nil
 }
 
-// operand gives the node of n's operand e. If e is not hoisted, the node comes
+// operand returns the node of n's operand e. If e is not hoisted, the node comes
 // after all that is.
 func (n *node) operand(e ast.Expr) *node {
 	for _, k := range n.kids {
@@ -100,7 +100,7 @@ func (o *orderer) appending(e *ast.CallExpr, n *node) {
 	}
 }
 
-// toArray says how many elements the conversion e of a slice to an array reads.
+// toArray returns how many elements the conversion e of a slice to an array reads.
 func (o *orderer) toArray(e *ast.CallExpr) {
 	array, ok := under(o.info.TypeOf(e)).(*types.Array)
 	if a := o.behind[ast.Unparen(e.Args[0])]; ok && a != nil {

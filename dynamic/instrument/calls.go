@@ -55,7 +55,7 @@ func (n *node) hasCallOrChan() bool {
 	return found
 }
 
-// conversion gives the node that holds the operand of the conversion e.
+// conversion returns the node that holds the operand of the conversion e.
 func (o *orderer) conversion(e *ast.CallExpr, n *node) *node {
 	to, from := o.info.TypeOf(e.Fun), o.info.TypeOf(e.Args[0])
 	if isTypeParam(to) || isTypeParam(from) {

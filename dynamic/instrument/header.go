@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// languageVersion gives the language version of f as "go1.N".
+// languageVersion returns the language version of f as "go1.N".
 func languageVersion(p *plan.Package, f *ast.File, opts Options) string {
 	v := p.Info.FileVersions[f]
 	if v == "" && opts.GoVersion != "" {

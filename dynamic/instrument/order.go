@@ -187,7 +187,7 @@ func (o *orderer) index(e *ast.IndexExpr, n *node) {
 	o.expr(e.Index, o.keyNode(m, e.Index, n))
 }
 
-// keyNode gives the node that holds a map key: a copy where the runtime takes
+// keyNode returns the node that holds a map key: a copy where the runtime takes
 // the key by address (mapKeyTemp, mapfast), else n.
 func (o *orderer) keyNode(m *types.Map, key ast.Expr, n *node) *node {
 	tv := o.info.Types[key]

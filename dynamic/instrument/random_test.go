@@ -141,7 +141,7 @@ func markStores(p *plan.Package) func(plan.Key) *plan.Site {
 }
 
 // buildAndRun writes the files, among them the module's, to a new directory and runs the program there.
-// It gives what the program writes to stderr.
+// It returns what the program writes to stderr.
 func buildAndRun(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -173,7 +173,7 @@ func buildAndRun(t *testing.T, files map[string]string) string {
 	return stderr.String()
 }
 
-// firstError gives the line of src that the first message of out names.
+// firstError returns the line of src that the first message of out names.
 func firstError(out, src string) string {
 	_, out, _ = strings.Cut(out, "main.go:")
 	num, _, _ := strings.Cut(out, ":")
@@ -241,7 +241,7 @@ func compare(t *testing.T, got, want, rewritten, original string) {
 	}
 }
 
-// function gives the text of the generated function gen<i>.
+// function returns the text of the generated function gen<i>.
 func function(src string, i int) string {
 	_, src, _ = strings.Cut(src, fmt.Sprintf("func gen%d()", i))
 	src, _, _ = strings.Cut(src, "\nfunc gen")
@@ -335,7 +335,7 @@ func (g *generator) value(d int) string {
 	return fmt.Sprintf("%s + %d", g.expr(d), 1000003*g.unique())
 }
 
-// expr gives an int expression of depth d.
+// expr returns an int expression of depth d.
 func (g *generator) expr(d int) string {
 	if d <= 0 || g.rand.IntN(4) == 0 {
 		return g.atom()

@@ -21,7 +21,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
-// newInfo gives an Info that holds what Rewrite needs.
+// newInfo returns an Info that holds what Rewrite needs.
 func newInfo() *types.Info {
 	return &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
@@ -29,7 +29,7 @@ func newInfo() *types.Info {
 	}
 }
 
-// typed gives the files of one package, contents by name, with their types.
+// typed returns the files of one package, contents by name, with their types.
 func typed(t *testing.T, goVersion string, srcs map[string]string) *plan.Package {
 	t.Helper()
 	p := &plan.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: newInfo(), Src: map[string][]byte{}}

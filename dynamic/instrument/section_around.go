@@ -34,7 +34,7 @@ func (r *rewriter) shape(a *access) shape {
 	return pointer
 }
 
-// keyOf gives the key of the element of a map that a accesses, if that can be
+// keyOf returns the key of the element of a map that a accesses, if that can be
 // written twice, or nil.
 func (r *rewriter) keyOf(a *access) ast.Expr {
 	var key ast.Expr
@@ -58,7 +58,7 @@ func (r *rewriter) keyOf(a *access) ast.Expr {
 	return key
 }
 
-// up gives the node around e, but for parentheses.
+// up returns the node around e, but for parentheses.
 func (r *rewriter) up(e ast.Node) ast.Node {
 	n := r.parents[e]
 	for {
@@ -105,7 +105,7 @@ type wrapping struct {
 	args []piece // behind the first, with the closing bracket
 }
 
-// wrappings gives what goes around the monitor's call at a, from the inside: ends
+// wrappings returns what goes around the monitor's call at a, from the inside: ends
 // before entries, those of callers' sections first.
 func (r *rewriter) wrappings(a *access) []wrapping {
 	s := r.shape(a)
@@ -169,7 +169,7 @@ func (r *rewriter) updates(a *access) bool {
 	return false
 }
 
-// atomicName gives the name of the function or method of sync/atomic that makes
+// atomicName returns the name of the function or method of sync/atomic that makes
 // the access, or "".
 func (r *rewriter) atomicName(a *access) string {
 	for n := ast.Node(a.Node); n != nil; n = r.parents[n] {
@@ -199,7 +199,7 @@ func (r *rewriter) binds(a *access, s shape) wrapping {
 	return r.wrapping("BindRead", nil, fmt.Sprint(a.id))
 }
 
-// halves gives the call that begins or ends a section at a.
+// halves returns the call that begins or ends a section at a.
 func (r *rewriter) halves(a *access, s shape, x role) wrapping {
 	name, key := "Enter", ast.Expr(nil)
 	if x.end != nil {
@@ -232,7 +232,7 @@ func (r *rewriter) wrapping(name string, key ast.Expr, args string) wrapping {
 	return w
 }
 
-// allows gives the A set of an end as the monitor takes it; a is nil if the end is
+// allows returns the A set of an end as the monitor takes it; a is nil if the end is
 // in a callee.
 func (r *rewriter) allows(e *ending, a *access) int {
 	n := 0
@@ -261,7 +261,7 @@ func (r *rewriter) allows(e *ending, a *access) int {
 	return n
 }
 
-// stored gives the call that says what is stored under the key of a map, if the
+// stored returns the call that says what is stored under the key of a map, if the
 // map can be named behind the statement.
 func (r *rewriter) stored(o *opening, e ending) []piece {
 	if e.at == nil || !r.writes(e.at) || r.shape(e.at) != oneKey || o.Length || !r.pure(e.at.Node) {

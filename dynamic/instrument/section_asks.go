@@ -127,7 +127,7 @@ func (r *rewriter) returned1(e ast.Expr) bool {
 	return ok && len(s.Results) == 1
 }
 
-// valueOf gives the expression whose value a reads.
+// valueOf returns the expression whose value a reads.
 func (r *rewriter) valueOf(a *access) ast.Expr {
 	n := a.Node
 	switch up := r.up(n).(type) {
@@ -199,7 +199,7 @@ func (r *rewriter) askedLater(v value, s *ast.AssignStmt, body *ast.BlockStmt) (
 	return question{}, false
 }
 
-// firstQuestion gives the first use of the local lhs behind s in a condition or a
+// firstQuestion returns the first use of the local lhs behind s in a condition or a
 // return, or nil.
 func (r *rewriter) firstQuestion(lhs ast.Expr, s *ast.AssignStmt, body *ast.BlockStmt) (use ast.Expr) {
 	id, ok := lhs.(*ast.Ident)
@@ -240,7 +240,7 @@ func (r *rewriter) inCondition(e ast.Expr) bool {
 	}
 }
 
-// compared gives the question that the comparison e asks of v, one of its operands.
+// compared returns the question that the comparison e asks of v, one of its operands.
 func (r *rewriter) compared(v value, e *ast.BinaryExpr) (question, bool) {
 	op, other := e.Op, e.Y
 	if ast.Unparen(e.Y) == v.expr {

@@ -60,7 +60,7 @@ func (r *rewriter) inspectBody(o *opening, f func(ast.Node)) {
 	})
 }
 
-// firstAt gives the statement that comes first in the block of s that begins at
+// firstAt returns the statement that comes first in the block of s that begins at
 // the place, or s if it is empty.
 func (r *rewriter) firstAt(s ast.Stmt, at token.Pos) ast.Stmt {
 	first := s
@@ -165,7 +165,7 @@ func (r *rewriter) endsIn(o *opening, s *ast.ReturnStmt) bool {
 	return false
 }
 
-// roundFrom gives the place from which on a return may come when o is open: where
+// roundFrom returns the place from which on a return may come when o is open: where
 // the entry is, or the outermost loop around it begins, or the function where it
 // has labels to go to.
 func (r *rewriter) roundFrom(o *opening, entry ast.Stmt) token.Pos {
@@ -183,7 +183,7 @@ func (r *rewriter) roundFrom(o *opening, entry ast.Stmt) token.Pos {
 	return from
 }
 
-// lastOf gives the statement, of the innermost list that has the entry and all
+// lastOf returns the statement, of the innermost list that has the entry and all
 // ends, in which the last end is; nil if nothing comes behind it there.
 func (r *rewriter) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
 	last := o.ends[0].node

@@ -110,7 +110,7 @@ func hasSections(p *plan.Package, f *ast.File, pl *plan.Plan) bool {
 	return slices.ContainsFunc(pl.Sections, func(s plan.Section) bool { return s.File == name })
 }
 
-// relative gives the name of a file as sites have it.
+// relative returns the name of a file as sites have it.
 func relative(p *plan.Package, name string) string {
 	if rel, err := filepath.Rel(p.Root, name); err == nil && !strings.HasPrefix(rel, "..") {
 		name = rel
@@ -214,7 +214,7 @@ func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan)
 	r.assignRoles(o)
 }
 
-// half gives the access, or the call that leads to it.
+// half returns the access, or the call that leads to it.
 func (r *rewriter) half(call *plan.Place, a *access) (ast.Node, *access) {
 	switch {
 	case call != nil:
@@ -244,7 +244,7 @@ func (r *rewriter) assignRoles(o *opening) {
 	}
 }
 
-// callAt gives the call expression at the place, or nil.
+// callAt returns the call expression at the place, or nil.
 func (r *rewriter) callAt(at *plan.Place) (found *ast.CallExpr) {
 	for n := range r.parents {
 		c, ok := n.(*ast.CallExpr)
@@ -259,7 +259,7 @@ func (r *rewriter) callAt(at *plan.Place) (found *ast.CallExpr) {
 	return nil
 }
 
-// parents gives the node around each node of f.
+// parents returns the node around each node of f.
 func parents(f *ast.File) map[ast.Node]ast.Node {
 	up := map[ast.Node]ast.Node{}
 	var stack []ast.Node
@@ -277,7 +277,7 @@ func parents(f *ast.File) map[ast.Node]ast.Node {
 	return up
 }
 
-// enclosing gives the body of the function around n, and whether that has results.
+// enclosing returns the body of the function around n, and whether that has results.
 func (r *rewriter) enclosing(n ast.Node) (*ast.BlockStmt, bool) {
 	for ; n != nil; n = r.parents[n] {
 		switch n := n.(type) {
@@ -290,7 +290,7 @@ func (r *rewriter) enclosing(n ast.Node) (*ast.BlockStmt, bool) {
 	return nil, false
 }
 
-// statement gives the statement of a list that n is in.
+// statement returns the statement of a list that n is in.
 func (r *rewriter) statement(n ast.Node) ast.Stmt {
 	for ; n != nil; n = r.parents[n] {
 		if s, ok := n.(ast.Stmt); ok && r.listOf(s) != nil {
@@ -300,7 +300,7 @@ func (r *rewriter) statement(n ast.Node) ast.Stmt {
 	return nil
 }
 
-// listOf gives the list of statements that s is one of, or nil.
+// listOf returns the list of statements that s is one of, or nil.
 func (r *rewriter) listOf(s ast.Stmt) []ast.Stmt {
 	switch s.(type) {
 	case *ast.CaseClause, *ast.CommClause:
@@ -334,7 +334,7 @@ func (r *rewriter) watches(n ast.Node) bool {
 	return false
 }
 
-// returned gives the node to which the results of s belong: they are moved to
+// returned returns the node to which the results of s belong: they are moved to
 // temporaries if an end is among them, since nothing can stand behind it there.
 func (r *rewriter) returned(s *ast.ReturnStmt, tree *node) *node {
 	if len(r.returns[s]) == 0 || len(s.Results) == 0 {
@@ -456,7 +456,7 @@ func (r *rewriter) placeEnd(o *opening, e ending) {
 	r.onward(s, asEnded, r.callf("Ended(%d)", o.ID))
 }
 
-// callf gives a call of the monitor.
+// callf returns a call of the monitor.
 func (r *rewriter) callf(format string, args ...any) piece {
 	return text(r.prefix + "rt." + textf(format, args...).text)
 }
@@ -489,7 +489,7 @@ func (r *rewriter) onward(s ast.Stmt, order int, call ...piece) {
 	}
 }
 
-// waysOn gives the places where the program goes on when the expressions of s,
+// waysOn returns the places where the program goes on when the expressions of s,
 // those of its clauses among them, have been evaluated: the braces and colons that
 // begin its blocks, and, if through is set, behind s.
 func (r *rewriter) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
@@ -526,7 +526,7 @@ func (r *rewriter) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
 	return nil, true
 }
 
-// clauses gives the colons of a switch, and whether none of them may be taken.
+// clauses returns the colons of a switch, and whether none of them may be taken.
 func clauses(body *ast.BlockStmt) (starts []token.Pos, none bool) {
 	none = true
 	for _, c := range body.List {

@@ -32,7 +32,7 @@ func (r *rewriter) selectStmt(s *ast.SelectStmt) {
 	}
 }
 
-// received gives the channel operand of a receive.
+// received returns the channel operand of a receive.
 func received(e ast.Expr) ast.Expr {
 	return ast.Unparen(e).(*ast.UnaryExpr).X
 }

@@ -51,7 +51,7 @@ func (r *rewriter) demands(tree *node, may bool) []*hook {
 	return demanding
 }
 
-// blockers gives the nodes that must not be evaluated between the monitor's
+// blockers returns the nodes that must not be evaluated between the monitor's
 // call and the access.
 func (h *hook) blockers() []*node {
 	list := h.needs
@@ -106,7 +106,7 @@ func (n *node) spread() bool {
 	return last >= 0
 }
 
-// unfit gives the reason why the marked nodes cannot move, or "".
+// unfit returns the reason why the marked nodes cannot move, or "".
 func (r *rewriter) unfit(tree *node) plan.Reason {
 	reason := plan.Reason("")
 	tree.walk(func(n *node) {
@@ -155,7 +155,7 @@ func (n *node) keeps(info *types.Info, i int) bool {
 	return false
 }
 
-// emit gives the statements that evaluate the marked nodes below n, in gc's
+// emit returns the statements that evaluate the marked nodes below n, in gc's
 // order, and puts the names of the temporaries in their place.
 func (r *rewriter) emit(n *node) []piece {
 	if !n.spilled {
@@ -257,7 +257,7 @@ func (r *rewriter) emitIf(n *node) []piece {
 	return append(out, text(name+" = "), bodyOf(rhs), text(" }; "))
 }
 
-// asTyped gives the text of the cut expression x as a value of its type.
+// asTyped returns the text of the cut expression x as a value of its type.
 func (r *rewriter) asTyped(x ast.Expr, cut *edit) []piece {
 	if conv, _ := r.conversionOf(x); conv != "" {
 		return []piece{text(conv + "("), bodyOf(cut), text(")")}
@@ -265,7 +265,7 @@ func (r *rewriter) asTyped(x ast.Expr, cut *edit) []piece {
 	return []piece{bodyOf(cut)}
 }
 
-// conversionOf gives the type that x must be converted to so that a variable
+// conversionOf returns the type that x must be converted to so that a variable
 // defined by it has the type that x has where it stands; empty if it has it
 // without. It reports false if that type cannot be written there.
 func (r *rewriter) conversionOf(x ast.Expr) (string, bool) {

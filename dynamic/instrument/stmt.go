@@ -150,7 +150,7 @@ func (r *rewriter) function(sig *types.Signature, body *ast.BlockStmt) {
 	r.sig, r.just = outer, just
 }
 
-// resultType gives the type of the function's i-th result, or nil where a
+// resultType returns the type of the function's i-th result, or nil where a
 // return of n values does not give one a result.
 func (r *rewriter) resultType(i, n int) types.Type {
 	if r.sig == nil || r.sig.Results().Len() != n {
@@ -300,7 +300,7 @@ func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
 	r.twice(nil, s.Body)
 }
 
-// assignedPlaces gives those places that the clause of s assigns to which their
+// assignedPlaces returns those places that the clause of s assigns to which their
 // expressions still lead when it has; it leaves the other accesses of these
 // expressions alone.
 func (r *rewriter) assignedPlaces(s *ast.RangeStmt) []*access {
@@ -321,7 +321,7 @@ func (r *rewriter) assignedPlaces(s *ast.RangeStmt) []*access {
 	return places
 }
 
-// rootOf gives the variable that the path e of fields and pointers begins with,
+// rootOf returns the variable that the path e of fields and pointers begins with,
 // or nil for other expressions.
 func (r *rewriter) rootOf(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {

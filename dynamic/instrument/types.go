@@ -12,7 +12,7 @@ import (
 // gc copies; on 32-bit machines a few more are moved than need be.
 var sizes = types.SizesFor("gc", "amd64")
 
-// under gives the underlying type of t; of a type parameter the one that all
+// under returns the underlying type of t; of a type parameter the one that all
 // types of its type set share, or the constraint if they share none.
 func under(t types.Type) types.Type {
 	if t == nil {
@@ -133,7 +133,7 @@ func soleComponent(t types.Type) types.Type {
 	return t
 }
 
-// paramType gives the type of the i-th argument's parameter, or nil.
+// paramType returns the type of the i-th argument's parameter, or nil.
 func paramType(sig *types.Signature, i int, ellipsis bool) types.Type {
 	if sig == nil {
 		return nil
@@ -152,7 +152,7 @@ func paramType(sig *types.Signature, i int, ellipsis bool) types.Type {
 	return t
 }
 
-// appended gives the type of the elements that e, a call of append, appends,
+// appended returns the type of the elements that e, a call of append, appends,
 // or nil.
 func appended(info *types.Info, name string, e *ast.CallExpr) types.Type {
 	if s, ok := under(info.TypeOf(e)).(*types.Slice); ok && name == "append" && !e.Ellipsis.IsValid() {
@@ -161,7 +161,7 @@ func appended(info *types.Info, name string, e *ast.CallExpr) types.Type {
 	return nil
 }
 
-// elementType gives the type of an element of a composite literal of type t.
+// elementType returns the type of an element of a composite literal of type t.
 func elementType(info *types.Info, t types.Type, key ast.Expr, i int) types.Type {
 	switch t := t.(type) {
 	case *types.Slice:

@@ -74,7 +74,7 @@ func env(name string) string {
 	return v
 }
 
-// number gives the value of a variable that is unset or a decimal number.
+// number returns the value of a variable that is unset or a decimal number.
 func number(name string, unset uint64) (n uint64, ok bool) {
 	v := env(name)
 	if v == "" {
@@ -205,7 +205,7 @@ func grow[T any](s []T, n uint64) []T {
 	return append(s, make([]T, max(int(n)+1-len(s), 0))...)
 }
 
-// cut gives what is before the first sep in s, and what is after it. (Package
+// cut returns what is before the first sep in s, and what is after it. (Package
 // strings would be one more import in the program under test.)
 func cut(s string, sep byte) (before, after string) {
 	for i := 0; i < len(s); i++ {

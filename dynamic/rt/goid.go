@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// getg gives the running goroutine's runtime.g. It serves to read two things
+// getg returns the running goroutine's runtime.g. It serves to read two things
 // that stay put while the goroutine runs: its stack bounds and its id.
 func getg() unsafe.Pointer
 
@@ -52,7 +52,7 @@ func stackDepth(g unsafe.Pointer) uintptr {
 	return *(*uintptr)(unsafe.Add(g, 8)) - uintptr(unsafe.Pointer(&here))
 }
 
-// goid gives the id of the running goroutine g. Ids are never used twice,
+// goid returns the id of the running goroutine g. Ids are never used twice,
 // whereas g pointers are.
 func goid(g unsafe.Pointer) int64 {
 	if goidOffset != 0 {
@@ -94,7 +94,7 @@ func findGoid() {
 	}
 }
 
-// goidWords gives a set of the first words of the running goroutine's
+// goidWords returns a set of the first words of the running goroutine's
 // runtime.g: those that hold its id. runtime.g is longer than what is read.
 func goidWords() (set uint64) {
 	const words = 32

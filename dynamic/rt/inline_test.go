@@ -125,7 +125,7 @@ func TestNothingNewEscapes(t *testing.T) {
 	}
 }
 
-// escapes gives the messages about what moves to the heap, without positions.
+// escapes returns the messages about what moves to the heap, without positions.
 func escapes(text string) (messages []string) {
 	for line := range strings.Lines(text) {
 		_, message, _ := strings.Cut(line, ": ")

@@ -1,6 +1,6 @@
 package rt
 
-// filterMask gives the filter bits of accesses that may overlap [addr,
+// filterMask returns the filter bits of accesses that may overlap [addr,
 // addr+size), size > 0: one for each 8-byte granule of the range, and some
 // below it, since an access is tested by its first granule only and may begin
 // before the range.

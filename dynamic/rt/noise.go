@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// heuristic says where noise is made. The last three are those of AtomRace
+// heuristic is where noise is made. The last three are those of AtomRace
 // (3.3): at each site that is due, with probability prob/1000, a window of
 // about strength.
 type heuristic uint8
@@ -43,7 +43,7 @@ type noiseSettings struct {
 
 var defaultNoise = noiseSettings{prob: 1000, strength: 1_000_000, percent: 200, floor: 200_000_000}
 
-// probFor gives the probability, of 1000, of a window at a site that is due.
+// probFor returns the probability, of 1000, of a window at a site that is due.
 func (n *noiseSettings) probFor(state siteState, worthy bool) uint64 {
 	switch {
 	case n.where >= byVariable && !state.is(siteChosen):

@@ -33,7 +33,7 @@ var out struct {
 // stored under out.mu.
 var pairs [4096]atomic.Uint64
 
-// pairPlace gives the place of key, or the free one where it belongs, or nil.
+// pairPlace returns the place of key, or the free one where it belongs, or nil.
 func pairPlace(key uint64) *atomic.Uint64 {
 	for i, h := 0, mix(key); i < len(pairs); i, h = i+1, h+1 {
 		p := &pairs[h%uint64(len(pairs))]
@@ -78,7 +78,7 @@ func appendSide(b []byte, a *access, stack []byte) []byte {
 	return appendString(b, stack)
 }
 
-// value gives what is in memory where a is about to be made, if it can be read
+// value returns what is in memory where a is about to be made, if it can be read
 // in one piece: a torn value would mean nothing. Whoever makes the access keeps
 // the memory alive.
 //

@@ -104,7 +104,7 @@ func (o *opened) recursion(depth uintptr) bool {
 	return depth > o.enterDepth && (o.is(inside) || o.is(ending)) && nanotime()-o.since < sectionStale
 }
 
-// pointer gives the variable's address as a pointer, which escapes nowhere.
+// pointer returns the variable's address as a pointer, which escapes nowhere.
 func (a *access) pointer() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a.addr)) }
 
 // hook is where all calls of an activation arrive that need no generic code. That
@@ -338,7 +338,7 @@ func arm(g unsafe.Pointer, id int64, o *opened, section, site uint32, depth uint
 	}
 }
 
-// binding gives the goroutine's section that begins or ends in a call, at the
+// binding returns the goroutine's section that begins or ends in a call, at the
 // site, or nil.
 func binding(id int64, site uint32) *opened {
 	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {

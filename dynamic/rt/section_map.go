@@ -208,7 +208,7 @@ func bindWhole[M ~map[K]V, K comparable, V any](m M, site uint32, how uint32) {
 	}
 }
 
-// element gives what the map has under the key. It is read where the program is
+// element returns what the map has under the key. It is read where the program is
 // about to access it as well.
 func element[M ~map[K]V, K comparable, V any](m M, k K) contents {
 	v, ok := m[k]

@@ -114,7 +114,7 @@ func wanted(section uint32) bool {
 	return int(section) < len(sectionStates) && sectionStates[section].wanted && sectionStates[section].due.Load() <= nanotime()
 }
 
-// mine gives the record of the section that the goroutine has, or nil.
+// mine returns the record of the section that the goroutine has, or nil.
 func mine(goid int64, section uint32) *opened {
 	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
 		if o := &sections[bits.TrailingZeros64(open)]; o.goid.Load() == goid && o.section.Load() == section {
@@ -155,7 +155,7 @@ func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened 
 	return o
 }
 
-// take gives a free record, or one whose owner does not come back, to the
+// take returns a free record, or one whose owner does not come back, to the
 // goroutine, or nil.
 func take(id int64, section uint32, now int64) *opened {
 	table.mu.lock()
@@ -327,7 +327,7 @@ func closeSection(i int) {
 	setFilter()
 }
 
-// sectionMask gives the filter bits of all open sections. requires: table.mu.
+// sectionMask returns the filter bits of all open sections. requires: table.mu.
 func sectionMask() (mask uint64) {
 	for open := gate.open; open != 0; open &= open - 1 {
 		mask |= sections[bits.TrailingZeros64(open)].mask

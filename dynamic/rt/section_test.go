@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// splits gives the splits that a program's runs with the seeds 1 to n leave, and
+// splits returns the splits that a program's runs with the seeds 1 to n leave, and
 // in how many of the runs there was one that meets the condition.
 func splits(t *testing.T, program string, n int, condition func(*evidence.SplitSection) bool) (all []*evidence.SplitSection, runs int) {
 	t.Helper()

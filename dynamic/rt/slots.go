@@ -136,7 +136,7 @@ type window struct {
 	seq uint64
 }
 
-// load gives the window that slot i holds, if it holds one.
+// load returns the window that slot i holds, if it holds one.
 func load(i int) (w window, ok bool) {
 	s := &slots[i]
 	w.seq = s.seq.Load()

@@ -125,7 +125,7 @@ func (r *run) do(t *testing.T) *run {
 	return r.exec(t, binary)
 }
 
-// monitored gives a command that runs a program with the monitor awake.
+// monitored returns a command that runs a program with the monitor awake.
 func monitored(t *testing.T, binary, program, out string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(binary, program)
@@ -188,7 +188,7 @@ func (r *run) races() (races []evidence.Record) {
 	return races
 }
 
-// stats gives the last counters of the last process.
+// stats returns the last counters of the last process.
 func (r *run) stats() (last evidence.Record) {
 	for _, rec := range r.records {
 		if rec.Kind == evidence.Stats {

@@ -20,7 +20,7 @@ type node struct {
 	children []*node // none in a leaf
 }
 
-// Len gives the number of keys.
+// Len returns the number of keys.
 func (t *BTree) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

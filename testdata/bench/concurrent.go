@@ -82,7 +82,7 @@ type Cache struct {
 	m  map[string]int // guarded by mu
 }
 
-// Get gives the value of key, computing it on a miss.
+// Get returns the value of key, computing it on a miss.
 func (c *Cache) Get(key string, compute func(string) int) int {
 	c.mu.RLock()
 	v, ok := c.m[key]

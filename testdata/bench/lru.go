@@ -24,7 +24,7 @@ func NewLRU(size int) *LRU {
 	return c
 }
 
-// Get gives the value of key and makes it the newest.
+// Get returns the value of key and makes it the newest.
 func (c *LRU) Get(key int) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ type Parser struct {
 	nodes int
 }
 
-// Parse gives the number of values in src.
+// Parse returns the number of values in src.
 func Parse(src []byte) (int, error) {
 	p := &Parser{src: src}
 	if err := p.value(); err != nil {

@@ -118,7 +118,7 @@ func (t *tally) add(counts string, p *plan.Plan) error {
 	return nil
 }
 
-// cells gives the share of reason why, of the sites and of the executed accesses.
+// cells returns the share of reason why, of the sites and of the executed accesses.
 func (t *tally) cells(why plan.Reason) string {
 	share := func(m map[plan.Reason]int) float64 {
 		total := 0
@@ -130,7 +130,7 @@ func (t *tally) cells(why plan.Reason) string {
 	return fmt.Sprintf(" %d (%.0f %%) | %.0f %% |", t.sites[why], share(t.sites), share(t.executed))
 }
 
-// rows gives a row for each reason.
+// rows returns a row for each reason.
 func (pr *pruning) rows() []string {
 	reasons := maps.Clone(pr.whole.sites)
 	maps.Copy(reasons, pr.modular.sites)

@@ -58,7 +58,7 @@ func median(xs []float64) float64 {
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// measureMemory gives the peak of the resident memory of each program under
+// measureMemory returns the peak of the resident memory of each program under
 // each variant, over that of the plain one (whose own is in bytes). Each runs
 // alone, for as many iterations as take plainly a third of a second, so that all
 // do the same work.

@@ -199,7 +199,7 @@ func (v *variant) command(ctx context.Context, pattern, benchtime string) *exec.
 	return cmd
 }
 
-// peak gives the peak of the resident memory of one run, in bytes, as the
+// peak returns the peak of the resident memory of one run, in bytes, as the
 // programs tell it. (What the system tells of a child that has ended includes
 // its parent's memory before exec.)
 func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64, error) {

@@ -70,7 +70,7 @@ type options struct {
 	testFlags []string // after --
 }
 
-// newFlagSet gives the flags of c, writing nothing by itself.
+// newFlagSet returns the flags of c, writing nothing by itself.
 func newFlagSet(c *command, o *options) *flag.FlagSet {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -109,7 +109,7 @@ func parse(c *command, args []string) (*options, error) {
 	}
 }
 
-// buildFlags gives the flags that every go command of this call gets.
+// buildFlags returns the flags that every go command of this call gets.
 func (o *options) buildFlags() []string {
 	if o.tags == "" {
 		return nil

@@ -58,7 +58,7 @@ const unchecked = `No static check reports this yet: "interlock check" is silent
 it where it catches such accesses in the act.
 `
 
-// helpTexts gives the text of each code: that of its check, which is the
+// helpTexts returns the text of each code: that of its check, which is the
 // check's package comment.
 func helpTexts() map[finding.Code]string {
 	texts := map[finding.Code]string{finding.CaughtInTheAct: il1000, finding.Interleaved: il2003}

@@ -82,7 +82,7 @@ func runFix(c *call) int {
 	return c.uncompiled(m.plan.uncompiled(), c.finishFix(r, m.result.Failed()))
 }
 
-// hand gives the patches to the user: into the files, or as one diff.
+// hand returns the patches to the user: into the files, or as one diff.
 func (c *call) hand(d *mender, r *report.Report) error {
 	if d == nil || len(d.last) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (c *call) print(d *mender) error {
 	return nil
 }
 
-// finishFix tells what became of each finding, and gives the exit code.
+// finishFix reports what became of each finding, and gives the exit code.
 func (c *call) finishFix(r *report.Report, testsFailed bool) int {
 	c.settle(r)
 	left := 0

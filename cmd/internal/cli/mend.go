@@ -152,7 +152,7 @@ func inside(findings []*finding.Finding) error {
 	return nil
 }
 
-// share gives all findings of a group the same fix.
+// share returns all findings of a group the same fix.
 func share(group []*finding.Finding, fix *finding.Fix) {
 	for _, f := range group {
 		f.Fix = fix
@@ -229,7 +229,7 @@ func (d *mender) take(module *patchgen.Module, fix *finding.Fix, files map[strin
 	return err
 }
 
-// diff gives all patches together.
+// diff returns all patches together.
 func (d *mender) diff() (string, error) { return patchgen.Diff(d.first, d.last) }
 
 // follow gives copies of the findings with the positions that their accesses
@@ -259,7 +259,7 @@ func (d *mender) follow(group []*finding.Finding) ([]*finding.Finding, error) {
 	return out, nil
 }
 
-// lineShift tells how far a line of the old contents has moved in the new
+// lineShift reports how far a line of the old contents has moved in the new
 // ones; not ok if it is not there any more.
 func lineShift(before, after []byte, line int) (shift int, ok bool) {
 	text, err := patchgen.Diff(map[string][]byte{"f": before}, map[string][]byte{"f": after})

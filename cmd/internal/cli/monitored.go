@@ -45,7 +45,7 @@ func (c *call) monitored(p *progress, flags testFlags, out io.Writer) (*monitore
 	return c.execute(p, pl, cfg, out)
 }
 
-// planFlags gives the flags of this call that decide about the plan.
+// planFlags returns the flags of this call that decide about the plan.
 func (c *call) planFlags() (flags []string) {
 	if c.sections != defaultSections {
 		flags = append(flags, "-sections="+c.sections)
@@ -56,7 +56,7 @@ func (c *call) planFlags() (flags []string) {
 	return flags
 }
 
-// sitesAt gives the sites at places, with commas between: relative to the root, as plan and
+// sitesAt returns the sites at places, with commas between: relative to the root, as plan and
 // replay commands have them, or to this folder, as findings show them.
 func sitesAt(pl *planned, places string) ([]uint32, error) {
 	var all []uint32
@@ -73,7 +73,7 @@ func sitesAt(pl *planned, places string) ([]uint32, error) {
 	return all, nil
 }
 
-// rebased gives a place named from this folder as one named from root.
+// rebased returns a place named from this folder as one named from root.
 func rebased(place, root string) string {
 	file, position, _ := strings.Cut(place, ":")
 	abs, err := filepath.Abs(filepath.FromSlash(file))
@@ -227,7 +227,7 @@ func (m *monitored) fill(c *call, r *report.Report) {
 	}
 }
 
-// notCompleted says which runs Interlock has ended, and why.
+// notCompleted returns which runs Interlock has ended, and why.
 func notCompleted(p *campaign.PackageResult) string {
 	f := p.FirstCut
 	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s",

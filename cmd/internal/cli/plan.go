@@ -99,7 +99,7 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 	return b.Flush()
 }
 
-// name gives a site's variable without the package's path.
+// name returns a site's variable without the package's path.
 func name(s *plan.Site) string {
 	v := s.Variable
 	for _, owner := range []string{v.Type, v.Function} {

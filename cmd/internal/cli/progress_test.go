@@ -43,7 +43,7 @@ func TestProgressOnATerminalLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// screen gives what a terminal shows: a carriage return goes back to the
+// screen returns what a terminal shows: a carriage return goes back to the
 // start of the line. Blanks at the ends of lines do not show.
 func screen(s string) string {
 	var out []string

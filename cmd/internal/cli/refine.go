@@ -136,7 +136,7 @@ func (c *call) candidates(p *progress) (*planned, *repository.File, error) {
 	return pl, f, err
 }
 
-// observable gives a copy of s without what runs have not seen so far: they may now.
+// observable returns a copy of s without what runs have not seen so far: they may now.
 func observable(s *repository.Section) *repository.Section {
 	again := *s
 	again.Ends = nil
@@ -177,7 +177,7 @@ func (c *call) refine(p *progress, ws *build.Workspace, pl *planned) (*campaign.
 	})
 }
 
-// shell gives the words that have the shell run a command.
+// shell returns the words that have the shell run a command.
 func shell(command string) []string {
 	if runtime.GOOS == "windows" {
 		return []string{"cmd", "/C", command}
@@ -191,7 +191,7 @@ func refused(err error) bool {
 		errors.Is(err, campaign.ErrNothingSeen) || errors.Is(err, campaign.ErrNeverCorrect)
 }
 
-// refuse tells why the oracle cannot be used, and what to do.
+// refuse reports why the oracle cannot be used, and what to do.
 func (c *call) refuse(err error, r *campaign.Refined) int {
 	next := "mend the command, or the tests"
 	if len(r.Output) > 0 {
@@ -208,7 +208,7 @@ func (c *call) refuse(err error, r *campaign.Refined) int {
 	return c.usage("%v: %s", err, next)
 }
 
-// lastLines gives the last n lines of what a command printed.
+// lastLines returns the last n lines of what a command printed.
 func lastLines(text []byte, n int) []byte {
 	lines := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
 	return bytes.Join(lines[max(len(lines)-n, 0):], []byte("\n"))
@@ -254,7 +254,7 @@ func (p *planned) apply(f *repository.File, r *campaign.Refined) (n changed) {
 	return n
 }
 
-// summary tells what was done, and what is left for a person.
+// summary reports what was done, and what is left for a person.
 func (c *call) summary(pl *planned, r *campaign.Refined, n changed) {
 	b := bufio.NewWriter(c.stderr)
 	defer b.Flush()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlock-go/interlock/analyzers/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
@@ -43,7 +43,7 @@ func subcommands() []*command {
 	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand}
 }
 
-// subcommand gives the command that the first of args names, if it is one of name.
+// subcommand returns the command that the first of args names, if it is one of name.
 func subcommand(name string, args []string) (string, []string) {
 	if len(args) > 0 {
 		if full := name + " " + args[0]; find(full) != nil {
@@ -228,7 +228,7 @@ func writeSection(b *bufio.Writer, p *plan.Plan, s *plan.Section) {
 	}
 }
 
-// placed says where an access of a section is, and the call that leads there.
+// placed returns where an access of a section is, and the call that leads there.
 func placed(p *plan.Plan, id uint32, call *plan.Place, file string) string {
 	s := p.Site(id)
 	at := fmt.Sprintf("%s:%d:%d: %s of %s: %s", s.File, s.Line, s.Column, s.Mode, name(s), s.Expr)
@@ -293,7 +293,7 @@ func (p *planned) refresh(c *call, f *repository.File) atomicsets.Changes {
 	return atomicsets.Refresh(f, p.plan, kinds, p.loads)
 }
 
-// tellStale tells what the file says in vain, on standard error.
+// tellStale reports what the file says in vain, on standard error.
 func (c *call) tellStale(stale []atomicsets.Stale) {
 	for _, s := range stale {
 		c.tell(s.String())

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/driver"

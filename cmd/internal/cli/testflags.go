@@ -179,7 +179,7 @@ func (t *testFlags) take(f goTestFlag, name, value string, given bool) error {
 	return nil
 }
 
-// goTest gives all of the flags but those for coverage as go test takes them.
+// goTest returns all of the flags but those for coverage as go test takes them.
 func (t *testFlags) goTest() []string {
 	flags := slices.Clone(t.build)
 	if t.noVet {

@@ -43,7 +43,7 @@ func (c *call) settle(r *report.Report) {
 	c.tell(r.GaveUp...)
 }
 
-// verdict gives the exit code: left is the number of findings that are still
+// verdict returns the exit code: left is the number of findings that are still
 // in the user's files.
 func verdict(r *report.Report, left int, testsFailed bool) int {
 	switch {
@@ -86,7 +86,7 @@ func places(f *finding.Finding) []string {
 	return s
 }
 
-// failed tells why a command ended before it could report anything, and gives
+// failed reports why a command ended before it could report anything, and gives
 // the exit code.
 func (c *call) failed(err error) int {
 	var config *build.ConfigError
@@ -142,7 +142,7 @@ func (c *call) compiler(output, so string) {
 	c.tell(so)
 }
 
-// compilerOutput gives what the compiler said, if that is why err came.
+// compilerOutput returns what the compiler said, if that is why err came.
 func compilerOutput(err error) (string, bool) {
 	var b *build.CompileError
 	var d *driver.CompileError

@@ -20,7 +20,7 @@ func runVersion(c *call) int {
 	return exitClean
 }
 
-// version gives the module's version where the binary has one (go install
+// version returns the module's version where the binary has one (go install
 // ...@v1.2.3), else 0.0.0-devel, with the revision where it is known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()

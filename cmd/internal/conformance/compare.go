@@ -124,7 +124,7 @@ func difference(a, b result) string {
 	return ""
 }
 
-// firstDifference gives the first line of a that b has not, quoted.
+// firstDifference returns the first line of a that b has not, quoted.
 func firstDifference(a, b string) string {
 	other := strings.Split(b, "\n")
 	for i, line := range strings.Split(a, "\n") {

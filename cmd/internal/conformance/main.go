@@ -47,7 +47,7 @@ type options struct {
 	keep    string
 }
 
-// run gives how many programs differ and are no exception.
+// run returns how many programs differ and are no exception.
 func run(ctx context.Context, o options) (differing int, err error) {
 	testDir := o.tests
 	if testDir == "" {

@@ -102,7 +102,7 @@ func (p *program) readMore(dir string) error {
 	return nil
 }
 
-// recipe gives the words of the recipe line; quotes group, as in -gcflags='-N -l'.
+// recipe returns the words of the recipe line; quotes group, as in -gcflags='-N -l'.
 func recipe(src string) []string {
 	for line := range strings.Lines(src) {
 		if line = strings.TrimSpace(line); line == "" || constraint.IsGoBuild(line) || constraint.IsPlusBuild(line) {

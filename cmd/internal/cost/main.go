@@ -78,7 +78,7 @@ func keep(file, section string) error {
 
 const title = "# What the static checks cost\n\nMade by `make cost`, which writes the sections below anew.\n"
 
-// replaced gives the document with the section in place of the one with the same
+// replaced returns the document with the section in place of the one with the same
 // heading, or at its end.
 func replaced(document, section string) string {
 	heading, _, _ := strings.Cut(section, "\n")

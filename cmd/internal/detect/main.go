@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// run gives how many clean twins a race was confirmed in.
+// run returns how many clean twins a race was confirmed in.
 func run(ctx context.Context, o options) (falseAlarms int, err error) {
 	classes, err := findClasses(o.dir, o.match)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
@@ -46,7 +46,7 @@ type Result struct {
 	Locks    map[string]summary.Locks // by package
 	// Sections are those that comments declare, and candidates if asked for.
 	Sections []invariants.Section
-	// GaveUp says which passes did not finish which functions, for their size.
+	// GaveUp is which passes did not finish which functions, for their size.
 	GaveUp []string
 	// Problems say what was not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.

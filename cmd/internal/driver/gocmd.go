@@ -76,7 +76,7 @@ type listed struct {
 	InvalidGoFiles []string
 }
 
-// loadError says why a package cannot be loaded.
+// loadError is why a package cannot be loaded.
 type loadError struct {
 	ImportStack []string
 	Pos, Err    string

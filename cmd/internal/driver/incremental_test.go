@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
-// counting gives a vet tool that notes the packages of the module which it is
+// counting returns a vet tool that notes the packages of the module which it is
 // run for, and a function that lists them and forgets.
 func counting(t *testing.T) (counter string, ran func() []string) {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
-// inside gives the arguments with which unitchecker is to serve a package of
+// inside returns the arguments with which unitchecker is to serve a package of
 // which only the facts are asked for, since others import it: those for its
 // summary too. Go 1.26 keeps one result of a package, whichever was asked for
 // first, and would later replay one without a summary; and what others write

@@ -77,7 +77,7 @@ func told(t *testing.T, r *driver.Result) []string {
 	return all
 }
 
-// stationary gives the lines that are skipped since a field is stationary.
+// stationary returns the lines that are skipped since a field is stationary.
 func stationary(r *driver.Result) []string {
 	var lines []string
 	for _, s := range r.Skips {
@@ -89,7 +89,7 @@ func stationary(r *driver.Result) []string {
 	return lines
 }
 
-// marked gives the lines of a file that have the mark.
+// marked returns the lines of a file that have the mark.
 func marked(t *testing.T, dir, file, mark string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, file))

@@ -225,7 +225,7 @@ func (m *merger) withoutTests(pkg string) {
 	m.problem("%s: analysed without its tests, which do not compile; `go vet %s` shows why", pkg, pkg)
 }
 
-// explain says why go vet failed: the code does not compile, or something else.
+// explain returns why go vet failed: the code does not compile, or something else.
 func (m *merger) explain(stderr []byte, err error) error {
 	text := compilerLines(string(stderr))
 	if text == "" {

@@ -121,7 +121,7 @@ func readVetx(name string) (exported []byte, err error) {
 	return rest[8 : 8+binary.LittleEndian.Uint32(rest)], nil
 }
 
-// vetxImporter gives the packages that a unit imports, from their vetx files.
+// vetxImporter holds the packages that a unit imports, from their vetx files.
 // It is used by one goroutine.
 type vetxImporter struct {
 	unit     *unit

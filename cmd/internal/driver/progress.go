@@ -17,7 +17,7 @@ type counter struct {
 	left map[string]bool // guarded by mu; import paths, those of external tests too
 }
 
-// counter gives the one for the packages; nil if nobody asks.
+// counter returns the one for the packages; nil if nobody asks.
 func (o *Options) counter(l *packageList) *counter {
 	if o.Progress == nil {
 		return nil
@@ -36,7 +36,7 @@ func (o *Options) counter(l *packageList) *counter {
 	return c
 }
 
-// stream gives a writer for one stream of output.
+// stream returns a writer for one stream of output.
 func (c *counter) stream() io.Writer { return &lineWriter{line: c.line} }
 
 // line takes a line of output. That of a package begins its object, one tab

@@ -67,7 +67,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// pairsIn gives the folders "pair/half" below root, and which half each is.
+// pairsIn returns the folders "pair/half" below root, and which half each is.
 func pairsIn(t *testing.T, root string) map[string]string {
 	t.Helper()
 	halves := map[string]string{}
@@ -83,7 +83,7 @@ func pairsIn(t *testing.T, root string) map[string]string {
 	return halves
 }
 
-// inFolder gives the findings about atomicity in a folder or below it.
+// inFolder returns the findings about atomicity in a folder or below it.
 func inFolder(all []*finding.Finding, name string) []*finding.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f *finding.Finding) bool {
 		return !strings.HasPrefix(string(f.Code), "IL2") || !strings.HasPrefix(f.Accesses[0].File, name+"/")

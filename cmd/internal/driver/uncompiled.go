@@ -77,7 +77,7 @@ func (l *packageList) otherTests(v *vetted, known []string) (files, packages []s
 	return files, packages
 }
 
-// brokenTests gives the test files of each package for whose tests the compiler
+// brokenTests returns the test files of each package for whose tests the compiler
 // names a position, and the names of these packages: the external tests alone,
 // where only those are named, else both, as the external ones may need the others.
 func (l *packageList) brokenTests(dir, compiler string) (files, packages []string) {

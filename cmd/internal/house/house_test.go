@@ -128,7 +128,7 @@ func readLattice(t *testing.T) lattice {
 	return l
 }
 
-// row gives the row for a folder: its own, or that of the nearest pattern
+// row returns the row for a folder: its own, or that of the nearest pattern
 // such as analyzers/<check>, or of a room that it is an inner folder of.
 func (l lattice) row(dir string) (may []string, ok bool) {
 	if may, ok = l[dir]; ok {
@@ -386,7 +386,7 @@ func testFiles(t *testing.T, dir string) (text string) {
 }
 
 // noAnalysis are the folders below analyzers that look at no program.
-var noAnalysis = []string{"finding", "golangci", "registry", "scope"}
+var noAnalysis = []string{"finding", "golangci", "registry", "scope", "pass"}
 
 // Every analysis says in its package comment what it costs: who changes it can
 // see what he has to keep.
@@ -395,6 +395,11 @@ func TestAnalysesSayWhatTheyCost(t *testing.T) {
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("no analyzers: %v", err)
 	}
+	passes, err := filepath.Glob(filepath.Join(root, "analyzers", "pass", "*"))
+	if err != nil || len(passes) == 0 {
+		t.Fatalf("no shared passes: %v", err)
+	}
+	folders = append(folders, passes...)
 	for _, name := range []string{"pointsto", "atomicsets", "patchgen"} {
 		folders = append(folders, filepath.Join(root, name))
 	}

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Largest gives the megabytes that the largest of a process and those that it
+// Largest returns the megabytes that the largest of a process and those that it
 // waited for held at most.
 func Largest(p *os.ProcessState) float64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)

@@ -51,7 +51,7 @@ func (f *figures) cells() string {
 		f.stats.Monitored, share(f.stats, proofs...), f.findings, f.took.Seconds(), f.cpu.Seconds(), f.peak)
 }
 
-// share gives what the reasons skip, in percent of all sites.
+// share returns what the reasons skip, in percent of all sites.
 func share(s atomicsets.Stats, reasons ...plan.Reason) float64 {
 	n := 0
 	for _, skipped := range s.Skipped {

@@ -319,7 +319,7 @@ var beforeSharing = map[plan.Reason]bool{plan.Fresh: true, plan.Stationary: true
 
 func watched(all []*plan.Site) bool { return len(all) > 0 && lost(all) == "" }
 
-// lost gives the reason for which none of the sites is monitored, or "".
+// lost returns the reason for which none of the sites is monitored, or "".
 func lost(all []*plan.Site) plan.Reason {
 	for _, s := range all {
 		if !provenBy[s.Reason] {

@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// run gives how many clean functions a race was confirmed in.
+// run returns how many clean functions a race was confirmed in.
 func run(ctx context.Context, o options) (falseAlarms int, err error) {
 	testdata, err := suiteFolder(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func suiteFolder(ctx context.Context) (string, error) {
 	return filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "race", "testdata"), nil
 }
 
-// matching gives the functions whose name contains match.
+// matching returns the functions whose name contains match.
 func matching(functions []function, match string) []function {
 	return slices.DeleteFunc(functions, func(f function) bool { return !strings.Contains(f.name, match) })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
-// distribution gives the functions of the suite in this Go installation.
+// distribution returns the functions of the suite in this Go installation.
 func distribution(t *testing.T) *files {
 	t.Helper()
 	testdata, err := suiteFolder(context.Background())

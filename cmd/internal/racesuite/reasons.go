@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
-// reason says why racy functions are not caught in the act.
+// reason is why racy functions are not caught in the act.
 type reason struct {
 	title string
 	about string
@@ -56,7 +56,7 @@ var (
 // reasons is the order of the report.
 var reasons = append(known, notReached, oneSide, apart)
 
-// explain gives the reason why the function was not caught.
+// explain returns the reason why the function was not caught.
 func explain(f function, p *plan.Plan, c campaign.Coverage) *reason {
 	for _, r := range known {
 		if r.names.MatchString(f.name) {

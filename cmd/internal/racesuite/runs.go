@@ -69,7 +69,7 @@ func runFunction(ctx context.Context, s *suite.Suite, f function, opts options) 
 	return o, nil
 }
 
-// ending tells how the first process that did not pass has ended.
+// ending reports how the first process that did not pass has ended.
 func ending(f *campaign.Failure) string {
 	for line := range strings.Lines(f.Output) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") {

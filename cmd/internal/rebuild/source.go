@@ -37,7 +37,7 @@ type source struct {
 	clone   string // the folder of a clone of the module, or ""
 }
 
-// ownSource says where this program comes from.
+// ownSource returns where this program comes from.
 func ownSource() (source, error) {
 	binary, err := os.Executable()
 	if err != nil {

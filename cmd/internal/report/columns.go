@@ -28,7 +28,7 @@ func (c *converter) utf16Column(file string, line, column int) int {
 	return len(utf16.Encode([]rune(lines[line-1][:column-1]))) + 1
 }
 
-// source gives the lines of a file, none if it cannot be read.
+// source returns the lines of a file, none if it cannot be read.
 func (c *converter) source(file string) []string {
 	if lines, ok := c.lines[file]; ok {
 		return lines

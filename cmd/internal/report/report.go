@@ -27,7 +27,7 @@ type Report struct {
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string
-	// GaveUp says which passes did not finish which functions, for their size:
+	// GaveUp is which passes did not finish which functions, for their size:
 	// what is wrong there may be missing. It decides no exit code.
 	GaveUp []string
 	// Failures tell how tests failed, in a sentence a package: always, or under
@@ -39,7 +39,7 @@ type Report struct {
 	Help map[finding.Code]string
 }
 
-// Coverage says how much was looked at, so that silence can be judged.
+// Coverage is how much was looked at, so that silence can be judged.
 // A number that a command does not know is 0.
 type Coverage struct {
 	Sites     int `json:"sites,omitempty"`     // accesses in the packages named
@@ -89,7 +89,7 @@ func Formats() []string {
 	return names
 }
 
-// For gives the handler of the named format.
+// For returns the handler of the named format.
 func For(format string) (Handler, error) {
 	for _, h := range handlers {
 		if h.name == format {
@@ -99,7 +99,7 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count gives the number of findings with one of the statuses; hints are none.
+// Count returns the number of findings with one of the statuses; hints are none.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -110,7 +110,7 @@ func (r *Report) Count(statuses ...finding.Status) int {
 	return n
 }
 
-// Left gives the number of findings that are no hints.
+// Left returns the number of findings that are no hints.
 func (r *Report) Left() int {
 	n := 0
 	for _, f := range r.Findings {
@@ -121,7 +121,7 @@ func (r *Report) Left() int {
 	return n
 }
 
-// shown gives a finding's file as text shows it: relative to Dir if it lies
+// shown returns a finding's file as text shows it: relative to Dir if it lies
 // below it, else to the root, else absolute.
 func (r *Report) shown(file string) string {
 	if r.Dir == "" || r.Root == "" || filepath.IsAbs(filepath.FromSlash(file)) {

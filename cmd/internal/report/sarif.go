@@ -234,7 +234,7 @@ func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
 	return []sarifCodeFlow{{ThreadFlows: flows}}
 }
 
-// wayTo gives the flow of an access's goroutine, from where it was started, up to
+// wayTo returns the flow of an access's goroutine, from where it was started, up to
 // the access.
 func (c *converter) wayTo(a *finding.Access) sarifThreadFlow {
 	flow := sarifThreadFlow{ID: fmt.Sprintf("goroutine %d", a.Goroutine.ID), Message: sarifText{accessText(a)}}
@@ -251,7 +251,7 @@ func (c *converter) accessStep(a *finding.Access) sarifStep {
 	return sarifStep{Location: c.location(a.Position, a.Function, accessText(a)), Importance: "essential"}
 }
 
-// stepFlows gives the flows of a finding whose accesses a run has seen in steps,
+// stepFlows returns the flows of a finding whose accesses a run has seen in steps,
 // one a goroutine. The orders of the accesses follow each other, behind all else.
 func (c *converter) stepFlows(f *finding.Finding) []sarifCodeFlow {
 	var flows []sarifThreadFlow
@@ -289,7 +289,7 @@ func (c *converter) step(f finding.Frame, does string) sarifStep {
 	return sarifStep{Location: loc, Importance: "important"}
 }
 
-// pascal gives a rule its name: "data race caught" becomes "DataRaceCaught".
+// pascal returns a rule its name: "data race caught" becomes "DataRaceCaught".
 func pascal(title string) string {
 	var b strings.Builder
 	for word := range strings.FieldsSeq(strings.NewReplacer("+", "", "-", " ").Replace(title)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// fixes gives a patch as one SARIF fix: all its changes together or none, as
+// fixes returns a patch as one SARIF fix: all its changes together or none, as
 // half of a patch is worse than no patch.
 func (c *converter) fixes(fix *finding.Fix) ([]sarifFix, error) {
 	if fix == nil || fix.Diff == "" {

@@ -66,7 +66,7 @@ func said(note, message string, before []string) bool {
 	return strings.Contains(message, note) || slices.ContainsFunc(before, func(b string) bool { return strings.Contains(b, note) })
 }
 
-// Line gives the finding in one line: place, code, status (or that it is a
+// Line returns the finding in one line: place, code, status (or that it is a
 // hint), title, id.
 func (r *Report) Line(f *finding.Finding) string {
 	place := "-"
@@ -128,7 +128,7 @@ func panics(a *finding.Access) bool {
 	return a.Mode == finding.Leave && a.Step > 0 && strings.HasPrefix(a.Expr, "panic: ")
 }
 
-// inSteps gives the accesses in the order in which a run has seen them, those
+// inSteps returns the accesses in the order in which a run has seen them, those
 // that it has not behind them.
 func inSteps(accesses []finding.Access) []*finding.Access {
 	var all []*finding.Access

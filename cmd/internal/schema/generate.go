@@ -49,7 +49,7 @@ type Contract struct {
 	Open      []string
 }
 
-// Generate gives the schema of c as indented JSON with a final newline.
+// Generate returns the schema of c as indented JSON with a final newline.
 func Generate(c Contract) ([]byte, error) {
 	g, err := load(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func comment(groups ...*ast.CommentGroup) string {
 	return strings.NewReplacer("[", "", "]", "").Replace(strings.Join(words, " "))
 }
 
-// named gives the definition of a declared type, making it if need be.
+// named returns the definition of a declared type, making it if need be.
 func (g *generator) named(name string) (*Schema, error) {
 	if s := g.defs[name]; s != nil {
 		return s, nil

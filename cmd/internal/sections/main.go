@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// run gives how many pairs are not as they should be.
+// run returns how many pairs are not as they should be.
 func run(ctx context.Context, o options) (wrong int, err error) {
 	if o.bin, err = filepath.Abs(o.bin); err != nil {
 		return 0, err

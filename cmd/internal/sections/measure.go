@@ -74,7 +74,7 @@ func output(ctx context.Context, o options, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// check gives the suspected findings about atomicity.
+// check returns the suspected findings about atomicity.
 func check(ctx context.Context, o options, patterns []string) (all []*finding.Finding, err error) {
 	out, err := output(ctx, o, append([]string{"check", "-format", "jsonl"}, patterns...)...)
 	if err != nil {
@@ -94,7 +94,7 @@ func check(ctx context.Context, o options, patterns []string) (all []*finding.Fi
 
 func atomicity(f *finding.Finding) bool { return strings.HasPrefix(string(f.Code), "IL2") }
 
-// within gives the findings about one half of a pair.
+// within returns the findings about one half of a pair.
 func within(all []*finding.Finding, name, half string) (found []*finding.Finding) {
 	for _, f := range all {
 		if strings.HasSuffix(f.Accesses[0].Package, "/"+path.Join(name, half)) {

@@ -87,7 +87,7 @@ type place struct {
 
 var wantComment = regexp.MustCompile(`// want IL2\d\d\d (entry|end)`)
 
-// wanted gives the lines below dir with `// want CODE entry` or `end`; there must
+// wanted returns the lines below dir with `// want CODE entry` or `end`; there must
 // be one of each.
 func wanted(dir string) (halves []place, err error) {
 	found := map[string]bool{}

@@ -61,7 +61,7 @@ func Build(ctx context.Context, dir string) (*Suite, error) {
 // Close removes what the build has laid out.
 func (s *Suite) Close() error { return s.workspace.Close() }
 
-// Request says how to run a function.
+// Request is how to run a function.
 type Request struct {
 	Function string
 	Runs     int
@@ -93,7 +93,7 @@ func (s *Suite) Run(ctx context.Context, q Request) (r *campaign.Result, runs in
 	return r, runs, err
 }
 
-// Hits gives how many runs of a campaign caught a race.
+// Hits returns how many runs of a campaign caught a race.
 func Hits(r *campaign.Result) (hits int, err error) {
 	names, err := filepath.Glob(filepath.Join(r.Dir, "*.jsonl"))
 	if err != nil {

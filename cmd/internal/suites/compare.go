@@ -107,7 +107,7 @@ func (p *pkg) doubt(again outcomes) {
 	slices.Sort(p.unsure)
 }
 
-// against gives the tests that went another way than plain.
+// against returns the tests that went another way than plain.
 func (p *pkg) against(got outcomes) []difference {
 	var all []difference
 	for _, test := range slices.Sorted(maps.Keys(p.plain)) {

@@ -49,7 +49,7 @@ type options struct {
 	keep    string
 }
 
-// run gives how many tests differ for no known reason.
+// run returns how many tests differ for no known reason.
 func run(ctx context.Context, o options) (differing int, err error) {
 	tmp, err := os.MkdirTemp("", "interlock-suites-")
 	if err != nil {

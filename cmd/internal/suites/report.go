@@ -20,7 +20,7 @@ type result struct {
 	packages []*pkg
 }
 
-// count gives how many tests and subtests went one way in all plain runs, by
+// count returns how many tests and subtests went one way in all plain runs, by
 // that way.
 func (r *result) count() map[string]int {
 	n := map[string]int{}
@@ -51,7 +51,7 @@ func (r *result) differing(mode mode) (always, sometimes int) {
 	return always, sometimes
 }
 
-// cell gives both numbers for a table.
+// cell returns both numbers for a table.
 func (r *result) cell(mode mode) string {
 	always, sometimes := r.differing(mode)
 	if sometimes == 0 {
@@ -60,7 +60,7 @@ func (r *result) cell(mode mode) string {
 	return fmt.Sprintf("%d (%d now and then)", always, sometimes)
 }
 
-// report gives the document, and how many tests always differ for no known
+// report returns the document, and how many tests always differ for no known
 // reason.
 func report(results []*result, took time.Duration) (text string, differing int) {
 	var b strings.Builder
@@ -188,7 +188,7 @@ func differences(b *strings.Builder, results []*result) {
 	}
 }
 
-// name gives what a test is called in the report.
+// name returns what a test is called in the report.
 func name(test string) string {
 	if test == "" {
 		return "(the process)"

@@ -22,7 +22,7 @@ func (a *Account) Deposit(n int) {
 	a.balance += n
 }
 
-// Balance tells what is there.
+// Balance reports what is there.
 func (a *Account) Balance() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,7 +16,7 @@ func (b *Buffer) Len() int {
 	return len(b.text)
 }
 
-// Bytes gives a copy of what there is.
+// Bytes returns a copy of what there is.
 func (b *Buffer) Bytes() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,5 +24,5 @@ func (l *Level) add(n int) {
 // Raise makes it n higher.
 func (l *Level) Raise(n int) { l.add(n) }
 
-// Now tells how high it is.
+// Now reports how high it is.
 func (l *Level) Now() int { return l.get() }

@@ -27,5 +27,5 @@ func (l *Level) Raise(n int) {
 	l.set(now + n) // want IL2001 end
 }
 
-// Now tells how high it is.
+// Now reports how high it is.
 func (l *Level) Now() int { return l.get() }

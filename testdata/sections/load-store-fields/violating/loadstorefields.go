@@ -20,7 +20,7 @@ func (s *Span) Widen(n int) {
 	s.mu.Unlock()
 }
 
-// Width tells how wide it is.
+// Width reports how wide it is.
 func (s *Span) Width() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ func (c *Cell[T]) Update(f func(T) T) {
 	c.v = f(c.v)
 }
 
-// Get gives the value.
+// Get returns the value.
 func (c *Cell[T]) Get() T {
 	c.mu.Lock()
 	defer c.mu.Unlock()

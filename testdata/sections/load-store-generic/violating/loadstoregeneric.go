@@ -20,7 +20,7 @@ func (c *Cell[T]) Update(f func(T) T) {
 	c.mu.Unlock()
 }
 
-// Get gives the value.
+// Get returns the value.
 func (c *Cell[T]) Get() T {
 	c.mu.Lock()
 	defer c.mu.Unlock()

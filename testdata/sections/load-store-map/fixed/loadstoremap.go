@@ -21,7 +21,7 @@ func (s *Stock) Deliver(article string, boxes int) {
 	s.mu.Unlock()
 }
 
-// Pieces tells how many there are.
+// Pieces reports how many there are.
 func (s *Stock) Pieces(article string) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

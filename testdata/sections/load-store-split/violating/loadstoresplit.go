@@ -22,7 +22,7 @@ func (a *Account) Deposit(n int) {
 
 func fee(n int) int { return n / 100 }
 
-// Balance tells what is there.
+// Balance reports what is there.
 func (a *Account) Balance() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,7 +17,7 @@ func (q *Queue) Put(v int) {
 	q.items = append(q.items, v)
 }
 
-// Empty tells whether there is nothing to do.
+// Empty reports whether there is nothing to do.
 func (q *Queue) Empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -27,7 +27,7 @@ func (r *Room) Enter(name string) bool {
 	return true
 }
 
-// Len tells how many are in.
+// Len reports how many are in.
 func (r *Room) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ func (m *Mailbox) Send(text string) bool {
 	return true
 }
 
-// Close gives all letters; none can be sent any more.
+// Close returns all letters; none can be sent any more.
 func (m *Mailbox) Close() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

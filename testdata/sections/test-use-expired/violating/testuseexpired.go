@@ -15,7 +15,7 @@ type Leases struct {
 // New makes an empty set.
 func New() *Leases { return &Leases{byName: map[string]*Lease{}} }
 
-// Renew gives a new lease.
+// Renew returns a new lease.
 func (l *Leases) Renew(name string, ends int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

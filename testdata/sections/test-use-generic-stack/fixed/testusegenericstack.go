@@ -16,7 +16,7 @@ func (s *Stack[T]) Push(v T) {
 	s.list = append(s.list, v)
 }
 
-// Len tells how many there are.
+// Len reports how many there are.
 func (s *Stack[T]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ type Counters struct {
 // New makes an empty set.
 func New() *Counters { return &Counters{byName: map[string]*Counter{}} }
 
-// Get gives the counter of a name, and makes it if need be.
+// Get returns the counter of a name, and makes it if need be.
 func (c *Counters) Get(name string) *Counter {
 	c.mu.RLock()
 	n, ok := c.byName[name]

@@ -30,7 +30,7 @@ func (h *Hall) Take(n int, who string) bool {
 	return h.putNew(n, &Seat{who: who})
 }
 
-// Rename gives the seat to another.
+// Rename returns the seat to another.
 func (h *Hall) Rename(n int, who string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -39,7 +39,7 @@ func (h *Hall) Take(n int, who string) bool {
 	return true
 }
 
-// Rename gives the seat to another.
+// Rename returns the seat to another.
 func (h *Hall) Rename(n int, who string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

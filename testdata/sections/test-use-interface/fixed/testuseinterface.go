@@ -52,5 +52,5 @@ func (c *Chat) Join(name string) {
 	c.rooms.join(r)
 }
 
-// Members tells how many are in a room.
+// Members reports how many are in a room.
 func (c *Chat) Members(name string) int { return c.rooms.find(name).members }

@@ -22,7 +22,7 @@ func (h *Hub) Join(topic string, id int) {
 	h.topics[topic][id] = true
 }
 
-// Members tells how many there are.
+// Members reports how many there are.
 func (h *Hub) Members(topic string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -28,7 +28,7 @@ func (c *Client) Do() {
 	c.mu.Unlock()
 }
 
-// Lost tells how many uses the pool knows nothing of.
+// Lost reports how many uses the pool knows nothing of.
 func (c *Client) Lost() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

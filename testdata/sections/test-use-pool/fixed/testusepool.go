@@ -16,7 +16,7 @@ type Pool struct {
 // New makes a pool.
 func New(max int) *Pool { return &Pool{max: max} }
 
-// Get gives an idle connection or a new one; nil if there are too many.
+// Get returns an idle connection or a new one; nil if there are too many.
 func (p *Pool) Get() *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,14 +32,14 @@ func (p *Pool) Get() *Conn {
 	return &Conn{}
 }
 
-// Put gives a connection back.
+// Put returns a connection back.
 func (p *Pool) Put(c *Conn) {
 	p.mu.Lock()
 	p.idle = append(p.idle, c)
 	p.mu.Unlock()
 }
 
-// Open tells how many connections there are.
+// Open reports how many connections there are.
 func (p *Pool) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ func New(h *Handle) *Holder { return &Holder{h: h} }
 
 func (h *Handle) giveBack() { h.returned++ }
 
-// Close gives the handle back.
+// Close returns the handle back.
 func (o *Holder) Close() {
 	o.mu.Lock()
 	h := o.h

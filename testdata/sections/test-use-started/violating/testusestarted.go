@@ -20,5 +20,5 @@ func (s *Service) Start() {
 	}
 }
 
-// Starts tells how often it was started.
+// Starts reports how often it was started.
 func (s *Service) Starts() int { return len(s.starts) }

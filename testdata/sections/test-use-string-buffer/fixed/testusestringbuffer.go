@@ -12,14 +12,14 @@ type Buffer struct {
 // New holds text.
 func New(text string) *Buffer { return &Buffer{text: []byte(text)} }
 
-// Len tells how long it is.
+// Len reports how long it is.
 func (b *Buffer) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.text)
 }
 
-// all gives all bytes.
+// all returns all bytes.
 func (b *Buffer) all() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

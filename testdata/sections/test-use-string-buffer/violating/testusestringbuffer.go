@@ -12,14 +12,14 @@ type Buffer struct {
 // New holds text.
 func New(text string) *Buffer { return &Buffer{text: []byte(text)} }
 
-// Len tells how long it is.
+// Len reports how long it is.
 func (b *Buffer) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.text)
 }
 
-// first gives the first n bytes.
+// first returns the first n bytes.
 func (b *Buffer) first(n int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

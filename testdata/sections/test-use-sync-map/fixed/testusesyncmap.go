@@ -20,7 +20,7 @@ func (p *Pages) Hit(page string) {
 	v.(*hits).n.Add(1)
 }
 
-// Hits tells how many there were.
+// Hits reports how many there were.
 func (p *Pages) Hits(page string) int64 {
 	v, ok := p.m.Load(page)
 	if !ok {

@@ -15,5 +15,5 @@ func (s *Store) Put(k string, v int) { // want Put:"changes Store.Items"
 	s.Log = append(s.Log, k)
 }
 
-// All gives the map itself; callers lock.
+// All returns the map itself; callers lock.
 func (s *Store) All() map[string]int { return s.Items } // want All:"result 0 aliases Store.Items"

@@ -22,7 +22,7 @@ func (w *Worker) run() {
 
 func (w *Worker) Stop() { w.stop <- true }
 
-// Waiter tells when it has set the field.
+// Waiter reports when it has set the field.
 type Waiter struct {
 	ready chan bool
 	stop  chan bool

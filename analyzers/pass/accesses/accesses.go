@@ -1,0 +1,373 @@
+// Package accesses is the shared pass that lists the accesses of a package to
+// fields, package variables and the maps in them: what, how, with which locks
+// held, and who owns the object. The checks are judgements over this list.
+//
+// Left out: locals, and what has no expression in the source (composite
+// literals, pointers followed on the way to a promoted field). What copies of
+// structs, elements and calls on inner objects access is listed apart.
+//
+// Cost: linear in the instructions, with what ownership asks for each access. [List.Parallel] looks at the callers of
+// the two functions, and where a command's main goroutine runs one, into who starts the goroutines of the other.
+package accesses
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Analyzer lists the accesses of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockaccesses",
+	Doc:        "list the accesses to fields, package variables and maps",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer, lockset.Analyzer},
+	FactTypes:  []analysis.Fact{new(Touches)},
+	ResultType: reflect.TypeFor[*List](),
+}
+
+// Access is one access. Loads and stores that one x++ or x += f makes are one
+// access, a write.
+type Access struct {
+	Name   accesspath.Name
+	Obj    *types.Var // the field or package variable, of the generic origin
+	Map    bool       // the map itself, not the variable that holds it
+	Mode   finding.Mode
+	Update bool // x++, x += f, m[k]++
+
+	Instr ssa.Instruction
+	Fn    *ssa.Function
+	Value ssa.Value // what a load gives, or a store takes; nil for others
+	Index ssa.Value // key of a map access, nil for others
+	Addr  ssa.Value // the location; for maps that of the variable that holds it
+	Expr  ast.Expr  // what the source writes; nodes start where the access starts
+	Path  accesspath.Path
+	Locks *lockset.State
+	Owner ownership.Level
+	// Private: only the accessing goroutine can reach the object yet, in tests
+	// too, of which Owner knows nothing.
+	Private bool
+	// Starts are the go statements by which alone the function shared the
+	// object, if it allocated it itself; OwnStarts says that this is so.
+	Starts    []ssa.CallInstruction
+	OwnStarts bool
+	// Made: the function allocated the object itself. Even when it is
+	// registered somewhere, its maker often is its only user for a while.
+	Made bool
+	// ByCalls: Made, and only what the function has called may have shared it.
+	ByCalls bool
+	// SetUp: all callers of the function made the object themselves.
+	SetUp bool
+	// First: a write where the variable was found nil, in a function that some
+	// caller runs for an object which it made. Later calls write no more.
+	First bool
+
+	// Implied: it is one of [List.Implied], and Part, Elements and Inner say
+	// why: Addr is that of a struct, of which Part (".f") is copied or assigned;
+	// it is an access to elements of the slice or array at Addr; a method that
+	// touches Inner is called on the object that the field at Addr holds or
+	// points to.
+	Implied  bool
+	Part     string
+	Elements bool
+	Inner    []Touch
+
+	load  ssa.Instruction // that gave the map or slice whose contents are accessed
+	place []string        // see location
+	root  string          // see rootType
+}
+
+// List is the accesses of a package by function and then by instruction. It
+// is read-only once built.
+type List struct {
+	Prog  *ssair.Program
+	Graph *callers.Graph
+	Locks *lockset.Result
+	All   []*Access
+	// Implied are accesses to shared objects beside All, outside of tests.
+	Implied []*Access
+
+	kept    map[*types.Var]bool // fields whose address some variable holds
+	signals map[*ssa.Function]signalling
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	l := &List{
+		Prog:  pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		Graph: pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		Locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+	}
+	c := collector{
+		list:  l,
+		pass:  pass,
+		loads: map[ssa.Instruction]*lockset.State{},
+		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
+	}
+	l.Prog.Analyse(pass, func() {
+		l.findKept()
+		l.findSignals()
+		for _, fn := range l.Prog.Funcs {
+			c.function(fn)
+		}
+		c.touches = c.newTouching()
+		c.touches.export()
+		c.findImplied()
+	})
+	return l, nil
+}
+
+type collector struct {
+	list    *List
+	pass    *analysis.Pass
+	owner   *ownership.Result
+	touches *touching
+	found   []*Access                          // of the current function
+	pending []pending                          // outside of tests
+	loads   map[ssa.Instruction]*lockset.State // of maps and slices
+}
+
+func (c *collector) function(fn *ssa.Function) {
+	c.found = nil
+	inTest := c.list.Prog.InTest(fn)
+	loads := map[ssa.Instruction]*lockset.State{} // of maps
+	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if loadsMap(instr) {
+			loads[instr] = s
+		}
+		if !inTest {
+			c.note(instr, fn, s)
+		}
+		a := c.access(instr)
+		if a == nil || a.Map && lostLock(loads[a.load], s) {
+			return
+		}
+		a.Obj = object(a.Addr)
+		a.Path = accesspath.Of(a.Addr)
+		c.finish(a, instr, fn, s)
+		a.Private = c.owner.Proven().Of(a.Addr, instr) == ownership.Fresh
+		a.First = a.Mode == finding.Write && !a.Map && ifNil(a) && c.owner.MadeBySome(a.Addr, instr)
+		c.found = append(c.found, a)
+	})
+	c.list.All = append(c.list.All, mergeUpdates(c.found)...)
+}
+
+// finish notes where a, made by instr, stands, and who has its object then.
+func (c *collector) finish(a *Access, instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
+	a.Instr, a.Fn, a.Locks = instr, fn, s
+	a.place, a.root = a.location(), rootType(a.Path)
+	a.Owner = c.owner.Of(a.Addr, instr)
+	a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
+	a.Made = c.owner.Made(a.Addr, instr)
+	a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)
+	a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
+}
+
+func object(addr ssa.Value) *types.Var {
+	switch addr := addr.(type) {
+	case *ssa.FieldAddr:
+		return accesspath.FieldOf(addr)
+	case *ssa.Global:
+		v, _ := addr.Object().(*types.Var)
+		return v
+	}
+	return nil
+}
+
+// access recognises an instruction that accesses a variable; else nil.
+func (c *collector) access(instr ssa.Instruction) *Access {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op == token.MUL && !feedsMapAccess(instr) {
+			return c.place(instr.X, instr.Pos(), finding.Read, instr)
+		}
+	case *ssa.Store:
+		return c.place(instr.Addr, instr.Pos(), finding.Write, instr.Val)
+	case *ssa.MapUpdate:
+		return c.mapAccess(instr.Map, instr.Key, instr.Pos(), finding.Write, instr.Value)
+	case *ssa.Lookup:
+		return c.mapAccess(instr.X, instr.Index, instr.Pos(), finding.Read, instr)
+	case *ssa.Range:
+		return c.mapAccess(instr.X, nil, instr.Pos(), finding.Read, nil)
+	case *ssa.Call:
+		return c.call(instr)
+	}
+	return nil
+}
+
+// place is an access to a field or package variable at addr.
+func (c *collector) place(addr ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {
+	switch addr.(type) {
+	case *ssa.FieldAddr, *ssa.Global:
+	default: // elements of arrays may each have a lock of their own
+		return nil
+	}
+	name, ok := accesspath.NameOf(addr)
+	if !ok {
+		return nil
+	}
+	expr, ok := c.list.Prog.Node(pos).(ast.Expr)
+	if !ok {
+		return nil
+	}
+	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+func (c *collector) mapAccess(m, key ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {
+	if _, isMap := m.Type().Underlying().(*types.Map); !isMap {
+		return nil
+	}
+	load, ok := m.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return nil
+	}
+	name, ok := accesspath.NameOf(load.X)
+	if !ok {
+		return nil
+	}
+	a := &Access{load: load, Name: name, Map: true, Mode: mode, Addr: load.X, Value: value, Index: key}
+	switch node := c.list.Prog.Node(pos).(type) {
+	case *ast.IndexExpr:
+		a.Expr = node
+	case *ast.RangeStmt:
+		a.Expr = ast.Unparen(node.X)
+	case *ast.CallExpr:
+		a.Expr = ast.Unparen(node.Args[0])
+	default:
+		return nil
+	}
+	return a
+}
+
+// lostLock reports whether a lock that was held when a map was loaded is not
+// held when it is accessed. That map may have been swapped out, and be ours
+// alone; what it means is another question than this list answers.
+func lostLock(loaded, now *lockset.State) bool {
+	if loaded == nil {
+		return false
+	}
+	for _, h := range loaded.Held() {
+		if again, ok := now.Has(h.Path); !ok || again.Since != h.Since {
+			return true
+		}
+	}
+	return false
+}
+
+func loadsMap(instr ssa.Instruction) bool {
+	load, ok := instr.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return false
+	}
+	_, isMap := load.Type().Underlying().(*types.Map)
+	return isMap
+}
+
+// feedsMapAccess: a map variable that is only read to get at the map is no
+// access of its own; the map's is.
+func feedsMapAccess(instr ssa.Instruction) bool {
+	if !loadsMap(instr) {
+		return false
+	}
+	load := instr.(*ssa.UnOp)
+	if len(*load.Referrers()) == 0 {
+		return false
+	}
+	for _, ref := range *load.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.Lookup, *ssa.MapUpdate, *ssa.Range:
+		case *ssa.Call:
+			if !removesFromMap(ref) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func removesFromMap(call *ssa.Call) bool {
+	b, ok := call.Call.Value.(*ssa.Builtin)
+	return ok && (b.Name() == "delete" || b.Name() == "clear")
+}
+
+// call recognises delete, clear, and the operations of sync/atomic.
+func (c *collector) call(call *ssa.Call) *Access {
+	if removesFromMap(call) {
+		return c.mapAccess(call.Call.Args[0], nil, call.Pos(), finding.Write, nil)
+	}
+	fn := ssair.Origin(call.Call.StaticCallee())
+	if fn == nil || len(call.Call.Args) == 0 || !inAtomic(fn) {
+		return nil
+	}
+	mode, value := finding.AtomicWrite, ssa.Value(nil)
+	switch name := fn.Name(); {
+	case len(name) >= 4 && name[:4] == "Load":
+		mode, value = finding.AtomicRead, call
+	case len(name) >= 5 && name[:5] == "Store" && len(call.Call.Args) > 1:
+		value = call.Call.Args[1]
+	}
+	addr := call.Call.Args[0]
+	if _, pointee := addr.(*ssa.UnOp); pointee {
+		return nil // what the variable points to, not the variable
+	}
+	name, ok := accesspath.NameOf(addr)
+	if !ok {
+		return nil
+	}
+	expr, ok := c.list.Prog.Node(addr.Pos()).(ast.Expr)
+	if node, isCall := c.list.Prog.Node(call.Pos()).(*ast.CallExpr); !ok && isCall {
+		expr, ok = node.Fun, true
+	}
+	if !ok {
+		return nil
+	}
+	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+func inAtomic(fn *ssa.Function) bool {
+	obj := fn.Object()
+	return obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "sync/atomic"
+}
+
+// mergeUpdates makes one access of the load and the store of one expression.
+func mergeUpdates(found []*Access) []*Access {
+	type target struct {
+		expr  ast.Expr
+		name  accesspath.Name
+		isMap bool
+	}
+	stores := map[target]*Access{}
+	for _, a := range found {
+		if a.Mode == finding.Write {
+			stores[target{a.Expr, a.Name, a.Map}] = a
+		}
+	}
+	return slices.DeleteFunc(found, func(a *Access) bool {
+		st := stores[target{a.Expr, a.Name, a.Map}]
+		if st == nil || a.Mode != finding.Read {
+			return false
+		}
+		st.Update = true
+		return true
+	})
+}
+
+// Counts reports whether the access says something about the program: it is
+// not in a test, and not made while the package is initialised or by a
+// sync.Once, nor in a function that is marked go:norace.
+func (l *List) Counts(a *Access) bool {
+	return !l.Prog.InTest(a.Fn) && !l.Prog.NoRace(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() && !l.Graph.Once(a.Fn)
+}

@@ -1,0 +1,136 @@
+package accesses
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+)
+
+// beforeClose reports whether a comes before its function closes a channel
+// that only signals, and b after that channel was found closed. Most functions
+// close nothing, and most others receive from another channel: that is asked
+// first.
+func (l *List) beforeClose(a, b *Access) bool {
+	for _, c := range l.signals[a.Fn].closings {
+		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.Leads(a.Instr, c.instr) && l.after(received, b.Instr) {
+			return true
+		}
+	}
+	return false
+}
+
+// signalling is where a function closes channels that only signal, and where
+// it receives from channels.
+type signalling struct {
+	closings []closing
+	received map[accesspath.Name][]receipt
+}
+
+type closing struct {
+	instr ssa.Instruction
+	name  accesspath.Name
+}
+
+// receipt is a receive, or the block that a select goes on to after one.
+type receipt struct {
+	instr ssa.Instruction // nil for a select
+	block *ssa.BasicBlock
+}
+
+// findSignals fills l.signals.
+func (l *List) findSignals() {
+	l.signals = map[*ssa.Function]signalling{}
+	for _, fn := range l.Prog.Funcs {
+		s := signalling{received: map[accesspath.Name][]receipt{}}
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				if ch := closed(instr); ch != nil && signals(ch) {
+					if name, ok := accesspath.NameOf(ch); ok {
+						s.closings = append(s.closings, closing{instr, name})
+					}
+				}
+				if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW {
+					s.add(recv.X, receipt{instr, b})
+				}
+			}
+			if d := b.Idom(); d != nil && len(b.Preds) == 1 && b.Preds[0] == d {
+				if ch := chosen(d, b); ch != nil {
+					s.add(ch, receipt{nil, b})
+				}
+			}
+		}
+		if len(s.closings)+len(s.received) > 0 {
+			l.signals[fn] = s
+		}
+	}
+}
+
+func (s *signalling) add(ch ssa.Value, r receipt) {
+	if name, ok := accesspath.NameOf(ch); ok {
+		s.received[name] = append(s.received[name], r)
+	}
+}
+
+// closed returns the channel that instr closes, or nil.
+func closed(instr ssa.Instruction) ssa.Value {
+	call, ok := instr.(ssa.CallInstruction)
+	if !ok {
+		return nil
+	}
+	if b, ok := call.Common().Value.(*ssa.Builtin); !ok || b.Name() != "close" {
+		return nil
+	}
+	return call.Common().Args[0]
+}
+
+// signals: a channel of empty structs carries nothing but its closing.
+func signals(ch ssa.Value) bool {
+	c, ok := ch.Type().Underlying().(*types.Chan)
+	if !ok {
+		return false
+	}
+	s, ok := c.Elem().Underlying().(*types.Struct)
+	return ok && s.NumFields() == 0
+}
+
+// after reports whether every way to at comes by one of the receipts.
+func (l *List) after(received []receipt, at ssa.Instruction) bool {
+	flow := l.Prog.Flow(at.Parent())
+	return slices.ContainsFunc(received, func(r receipt) bool {
+		if r.instr != nil && r.block == at.Block() {
+			return flow.Index(r.instr) < flow.Index(at)
+		}
+		return r.block.Dominates(at.Block())
+	})
+}
+
+// chosen returns the channel from which a select has received where d goes on to
+// b; nil if that is not so.
+func chosen(d, b *ssa.BasicBlock) ssa.Value {
+	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
+	if !ok || d.Succs[0] != b {
+		return nil
+	}
+	cmp, ok := branch.Cond.(*ssa.BinOp)
+	if !ok || cmp.Op != token.EQL {
+		return nil
+	}
+	which, ok := cmp.X.(*ssa.Extract)
+	number, isConst := cmp.Y.(*ssa.Const)
+	if !ok || !isConst || which.Index != 0 {
+		return nil
+	}
+	sel, ok := which.Tuple.(*ssa.Select)
+	if !ok {
+		return nil
+	}
+	i := int(number.Int64())
+	if i < 0 || i >= len(sel.States) || sel.States[i].Dir != types.RecvOnly {
+		return nil
+	}
+	return sel.States[i].Chan
+}

@@ -1,0 +1,142 @@
+package accesses
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/join"
+	"github.com/interlock-go/interlock/analyzers/scope"
+)
+
+// Evidence returns what a says for judgements that go by the whole variable, of
+// one package or of all. Of its place it knows the function only.
+func (l *List) Evidence(a *Access) *join.Access {
+	r := l.Graph.Roles(a.Fn)
+	e := &join.Access{
+		Access: finding.Access{Package: l.Prog.Pkg.Pkg.Path(), Function: l.Prog.FuncName(a.Fn), Mode: a.Mode},
+		Map:    a.Map,
+		Update: a.Update,
+		Place:  a.place,
+		May:    a.Locks.MayHoldClasses(),
+
+		Unknown: a.Locks.Unknown,
+		Exempt:  l.beforeSharing(a) || l.Prog.SaysNoLock(a.Fn, a.Expr.Pos()),
+		SetUp:   a.SetUp || a.First || a.ByCalls || a.Made && len(a.Starts) == 0,
+		Others:  r.Concurrent() || r.Unknown,
+	}
+	for _, h := range a.Locks.Held() {
+		held := join.Held{Class: h.Class, Read: h.Read, Near: a.Near(h)}
+		if h.Path.Named() {
+			held.Name = h.Path.String()
+		}
+		e.Held = append(e.Held, held)
+		e.Ordered = e.Ordered || l.Locks.Outlives(h.Class)
+	}
+	return e
+}
+
+// given: the object comes from a function of which nothing is known, one behind
+// an interface for instance, and may have been made for who called it.
+func given(a *Access) bool {
+	root := a.Path.Root
+	if e, ok := root.(*ssa.Extract); ok {
+		root = e.Tuple
+	}
+	call, ok := root.(*ssa.Call)
+	return ok && call.Call.StaticCallee() == nil
+}
+
+// beforeSharing: what only the main goroutine runs may come before any other
+// goroutine is started.
+func (l *List) beforeSharing(a *Access) bool {
+	r := l.Graph.Roles(a.Fn)
+	return r.Main && !r.API && len(r.Goroutines) == 0
+}
+
+// Exported lists the variables of the modules at work that other packages may
+// name, with the accesses that count; those of a function that say the same
+// are one. codesAt gives what a directive suppresses at an access, and
+// annotated the lock that one names as the guard of a variable.
+func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*types.Var]string) []join.Variable {
+	var list []join.Variable
+	own := l.Prog.Pkg.Pkg
+	for _, v := range l.Variables() {
+		if len(v.Accesses) == 0 {
+			continue
+		}
+		obj := v.Accesses[0].Obj
+		switch {
+		case obj == nil || !obj.Exported():
+			continue
+		case obj.Pkg() == own && (own.Name() == "main" || !atStake(v)): // a main package is not imported
+			continue
+		case obj.Pkg() != own && !(scope.Unit{Path: v.Name.Package}).In():
+			continue
+		}
+		w := join.Variable{Variable: variable(v.Name), Annotated: annotated[obj]}
+		for _, a := range v.Accesses {
+			e := l.Evidence(a)
+			e.Ignored = codesAt(a)
+			if given(a) {
+				e.Exempt, e.SetUp = true, true
+			}
+			same := slices.IndexFunc(w.Accesses, func(b *join.Access) bool { return alike(e, b) })
+			if same >= 0 {
+				w.Accesses[same].Alike++
+				continue
+			}
+			e.Access = l.Side(a)
+			w.Accesses = append(w.Accesses, e)
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// atStake reports whether accesses in other packages may say something new
+// about a variable of this one: it can be accessed atomically, or there is a
+// lock beside it or held at some access.
+func atStake(v *Variable) bool {
+	if b, ok := v.Accesses[0].Obj.Type().Underlying().(*types.Basic); ok {
+		switch b.Kind() {
+		case types.Int32, types.Int64, types.Uint32, types.Uint64, types.Uintptr, types.UnsafePointer:
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.Accesses, func(a *Access) bool {
+		return a.Atomic() || len(a.Locks.MayHoldClasses()) > 0 || lockBeside(a.Addr)
+	})
+}
+
+// lockBeside reports whether the struct that addr is a field of has a lock
+// too; beside a package variable there may always be one.
+func lockBeside(addr ssa.Value) bool {
+	fa, ok := addr.(*ssa.FieldAddr)
+	if !ok {
+		return true
+	}
+	p, ok := fa.X.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return true
+	}
+	st, ok := p.Elem().Underlying().(*types.Struct)
+	if !ok {
+		return true
+	}
+	for f := range st.Fields() {
+		if synchronises(f.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// alike reports whether a and b, of one function, say the same.
+func alike(a, b *join.Access) bool {
+	return a.Function == b.Function && a.Mode == b.Mode && a.Map == b.Map && a.Update == b.Update &&
+		a.Unknown == b.Unknown && a.Ordered == b.Ordered && a.Exempt == b.Exempt && a.SetUp == b.SetUp && a.Others == b.Others &&
+		slices.Equal(a.Place, b.Place) && slices.Equal(a.Held, b.Held) && slices.Equal(a.May, b.May) && slices.Equal(a.Ignored, b.Ignored)
+}

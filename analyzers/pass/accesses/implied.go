@@ -1,0 +1,335 @@
+package accesses
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Some accesses have no expression of their own in the source, or are made by
+// somebody else than who has the lock:
+//
+//   - to copy a struct reads all its fields, to assign one writes them;
+//   - elements of slices and arrays, and the contents of maps that len and
+//     packages slices and maps look at;
+//   - a method called on the object in a field reads and writes that object
+//     (see [Touches]): the guard is the holder's.
+//
+// They are listed apart, as [List.Implied], for judgements by guard. What the
+// plan leaves out does not rest on them.
+
+// implied collects the implied accesses of a package.
+type implied struct {
+	*collector
+	// named are the variables that some expression accesses while they are
+	// shared, and whether one of them writes: a copy of others conflicts with
+	// nothing that is known.
+	named map[accesspath.Name]bool
+}
+
+// findImplied lists the implied accesses of the package, function by function.
+func (c *collector) findImplied() {
+	im := &implied{collector: c, named: map[accesspath.Name]bool{}}
+	for _, a := range c.list.All {
+		if a.Owner == ownership.Shared && !a.Map && c.list.Counts(a) {
+			im.named[a.Name] = im.named[a.Name] || a.Writes()
+		}
+	}
+	var found []*Access
+	locked := map[groupKey]bool{} // variables that some access has a lock for
+	for _, a := range c.list.All {
+		locked[a.group()] = locked[a.group()] || len(a.Locks.Held()) > 0
+	}
+	for _, p := range c.pending {
+		for _, a := range im.at(p.instr) {
+			if a.load != nil && lostLock(c.loads[a.load], p.state) {
+				continue
+			}
+			a.Implied, a.Instr, a.Fn, a.Locks = true, p.instr, p.fn, p.state
+			locked[a.group()] = locked[a.group()] || len(a.Locks.Held()) > 0
+			found = append(found, a)
+		}
+	}
+	found = slices.DeleteFunc(found, func(a *Access) bool {
+		if !locked[a.group()] || c.owner.Of(a.Addr, a.Instr) != ownership.Shared {
+			return true
+		}
+		c.finish(a, a.Instr, a.Fn, a.Locks)
+		return false
+	})
+	c.list.Implied = mergeUpdates(found)
+}
+
+// pending is an instruction that may imply accesses, and the locks held there.
+type pending struct {
+	instr ssa.Instruction
+	fn    *ssa.Function
+	state *lockset.State
+}
+
+// note keeps instr for later, if it may imply accesses.
+func (c *collector) note(instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
+	keep := false
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op != token.MUL {
+			return
+		}
+		if isContainer(instr.Type()) {
+			c.loads[instr] = s
+		}
+		keep = mayImply(instr.X)
+	case *ssa.Store:
+		keep = mayImply(instr.Addr)
+	case *ssa.Call:
+		switch v := instr.Call.Value.(type) {
+		case *ssa.Builtin:
+			keep = true
+		default:
+			_, static := v.(*ssa.Function)
+			keep = static && len(instr.Call.Args) > 0
+		}
+	}
+	if keep {
+		c.pending = append(c.pending, pending{instr, fn, s})
+	}
+}
+
+// mayImply reports whether a load or store at addr is one of an element, or of
+// a struct as a whole.
+func mayImply(addr ssa.Value) bool {
+	if _, element := addr.(*ssa.IndexAddr); element {
+		return true
+	}
+	if _, local := addr.(*ssa.Alloc); local {
+		return false
+	}
+	p, ok := addr.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	_, isStruct := p.Elem().Underlying().(*types.Struct)
+	return isStruct
+}
+
+func isContainer(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Map:
+		return true
+	}
+	return false
+}
+
+// at returns the accesses that instr implies.
+func (im *implied) at(instr ssa.Instruction) []*Access {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op == token.MUL {
+			return append(im.parts(instr.X, instr.Pos(), finding.Read), im.element(instr.X, instr.Pos(), finding.Read, instr)...)
+		}
+	case *ssa.Store:
+		parts := im.parts(instr.Addr, instr.Pos(), finding.Write)
+		return append(parts, im.element(instr.Addr, instr.Pos(), finding.Write, instr.Val)...)
+	case *ssa.Call:
+		if _, ok := instr.Call.Value.(*ssa.Builtin); ok {
+			return im.builtin(instr)
+		}
+		if list := im.libraryCall(instr); list != nil {
+			return list
+		}
+		return im.onInner(instr)
+	}
+	return nil
+}
+
+// maxParts bounds the fields of one struct that are listed.
+const maxParts = 40
+
+// parts lists the fields of the struct at addr that is copied or assigned as a
+// whole, as far as other code names them. A struct with a lock is vet's matter.
+func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Access {
+	if _, local := addr.(*ssa.Alloc); local {
+		return nil
+	}
+	p, ok := addr.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	if st, ok := p.Elem().Underlying().(*types.Struct); !ok || st.NumFields() == 0 || lockset.HoldsLock(p.Elem()) {
+		return nil
+	}
+	expr, ok := im.list.Prog.Node(pos).(ast.Expr)
+	if !ok {
+		return nil
+	}
+	var list []*Access
+	var fields func(t types.Type, path string, depth int)
+	fields = func(t types.Type, path string, depth int) {
+		named, ok := types.Unalias(t).(*types.Named)
+		if !ok || named.Obj().Pkg() == nil || depth > 3 {
+			return
+		}
+		st, ok := named.Origin().Underlying().(*types.Struct)
+		if !ok {
+			return
+		}
+		for f := range st.Fields() {
+			name := accesspath.Name{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Field: f.Name()}
+			if writes, known := im.named[name]; known && (writes || mode == finding.Write) && len(list) < maxParts {
+				part := path + "." + f.Name()
+				list = append(list, &Access{
+					Name: name, Obj: f, Mode: mode, Addr: addr, Path: accesspath.Of(addr).Plus(part), Expr: expr, Part: part,
+				})
+			}
+			fields(f.Type(), path+"."+f.Name(), depth+1)
+		}
+	}
+	fields(p.Elem(), "", 0)
+	return list
+}
+
+// element returns the access to an element of a slice or array at addr, that a
+// field or package variable holds.
+func (im *implied) element(addr ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) []*Access {
+	at, ok := addr.(*ssa.IndexAddr)
+	if !ok {
+		return nil
+	}
+	a := im.contents(at.X, mode)
+	if a == nil {
+		return nil
+	}
+	if index, ok := im.list.Prog.Node(at.Pos()).(*ast.IndexExpr); ok {
+		a.Expr = index
+	}
+	a.Value, a.Index = value, at.Index
+	return []*Access{a}
+}
+
+// contents returns an access to what v, the slice, map or pointer to an array
+// that a field or package variable holds, contains; nil for others. Its
+// expression is that of the variable.
+func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
+	a := &Access{Mode: mode, Elements: true}
+	pos := v.Pos()
+	switch x := v.(type) {
+	case *ssa.UnOp:
+		if x.Op != token.MUL || !isContainer(x.Type()) {
+			return nil
+		}
+		_, a.Map = x.Type().Underlying().(*types.Map)
+		a.Elements = !a.Map
+		a.Addr, a.load = x.X, x
+	case *ssa.FieldAddr, *ssa.Global:
+		p, ok := x.Type().Underlying().(*types.Pointer)
+		if !ok {
+			return nil
+		}
+		if _, isArray := p.Elem().Underlying().(*types.Array); !isArray {
+			return nil
+		}
+		a.Addr = x
+	default:
+		return nil
+	}
+	switch a.Addr.(type) {
+	case *ssa.FieldAddr, *ssa.Global:
+	default:
+		return nil
+	}
+	a.Obj, a.Path = object(a.Addr), accesspath.Of(a.Addr)
+	var ok bool
+	if a.Name, ok = accesspath.NameOf(a.Addr); !ok {
+		return nil
+	}
+	if a.Expr, ok = im.list.Prog.Node(pos).(ast.Expr); !ok {
+		return nil
+	}
+	return a
+}
+
+// builtin lists what a builtin function does to the contents of its arguments.
+// What append writes lies behind the end of what others see.
+func (im *implied) builtin(call *ssa.Call) []*Access {
+	args := call.Call.Args
+	switch call.Call.Value.(*ssa.Builtin).Name() {
+	case "len":
+		if _, isMap := args[0].Type().Underlying().(*types.Map); isMap {
+			return im.all(args[:1], finding.Read)
+		}
+	case "clear":
+		if _, isMap := args[0].Type().Underlying().(*types.Map); !isMap {
+			return im.all(args[:1], finding.Write)
+		}
+	case "copy":
+		return append(im.all(args[:1], finding.Write), im.all(args[1:], finding.Read)...)
+	case "append":
+		return im.all(args[1:], finding.Read)
+	}
+	return nil
+}
+
+// all lists accesses to the contents of each of the values.
+func (im *implied) all(values []ssa.Value, mode finding.Mode) []*Access {
+	var list []*Access
+	for _, v := range values {
+		if a := im.contents(sliced(v), mode); a != nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// sliced returns the slice or array of which v is a part, or v; what an
+// interface was made of counts as itself.
+func sliced(v ssa.Value) ssa.Value {
+	for {
+		switch x := v.(type) {
+		case *ssa.Slice:
+			v = x.X
+		case *ssa.ChangeType:
+			v = x.X
+		case *ssa.MakeInterface:
+			v = x.X
+		default:
+			return v
+		}
+	}
+}
+
+// libraryCall lists what functions of packages slices, maps and sort do to the
+// contents of their arguments; nil for other calls.
+func (im *implied) libraryCall(call *ssa.Call) []*Access {
+	fn := ssair.Origin(call.Call.StaticCallee())
+	args := call.Call.Args
+	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || fn.Signature.Recv() != nil || len(args) == 0 {
+		return nil
+	}
+	changes, ok := changing[fn.Object().Pkg().Path()]
+	if !ok {
+		return nil
+	}
+	if !slices.Contains(changes, fn.Name()) {
+		return im.all(args, finding.Read)
+	}
+	return append(im.all(args[:1], finding.Write), im.all(args[1:], finding.Read)...)
+}
+
+// changing lists the functions that change what their first argument holds;
+// the others of these packages only look at it.
+var changing = map[string][]string{
+	"maps": {"Copy", "DeleteFunc", "Insert"},
+	"slices": {
+		"Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace", "Reverse", "Sort", "SortFunc", "SortStableFunc",
+	},
+	"sort": {"Float64s", "Ints", "Slice", "SliceStable", "Sort", "Stable", "Strings"},
+}

@@ -1,0 +1,148 @@
+package accesses
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+)
+
+// inPhases reports whether a and b are made in different phases of the
+// program: only the main goroutine, of a command or of a test, makes a, and
+// every goroutine that makes b has ended when the function that started it
+// returns, which does not lead to a meanwhile.
+func (l *List) inPhases(a, b *Access) bool {
+	graph := l.Graph
+	if graph.Roles(a.Fn).None() && graph.Roles(b.Fn).None() {
+		graph = graph.WithTests() // nobody else uses them
+	}
+	ra, rb := graph.Roles(a.Fn), graph.Roles(b.Fn)
+	if !ra.Main || ra.API || ra.Unknown || len(ra.Goroutines) > 0 || rb.API || rb.Unknown || len(rb.Goroutines) == 0 {
+		return false
+	}
+	above := calledFrom(graph, a.Fn)
+	return !slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
+		in := joinedIn(graph, g, 0)
+		return in == nil || above[in]
+	})
+}
+
+// calledFrom returns fn and the functions that lead to it by calls.
+func calledFrom(graph *callers.Graph, fn *ssa.Function) map[*ssa.Function]bool {
+	above := map[*ssa.Function]bool{fn: true}
+	for work := []*ssa.Function{fn}; len(work) > 0; work = work[1:] {
+		for _, s := range graph.Sites(work[0]) {
+			if s.Mode != callers.Go && !above[s.Caller] {
+				above[s.Caller] = true
+				work = append(work, s.Caller)
+			}
+		}
+	}
+	return above
+}
+
+// maxNested bounds how deep goroutines that start goroutines are followed.
+const maxNested = 3
+
+// joinedIn returns the function that starts g and returns only after it has
+// ended; nil if that is not known. Goroutines that lead to the start of g have
+// to be waited for likewise.
+func joinedIn(graph *callers.Graph, g *callers.Goroutine, depth int) *ssa.Function {
+	in := g.Start.Parent()
+	joined := false
+	for _, s := range graph.At(g.Start) {
+		switch {
+		case s.Mode != callers.Go || s.Callee != g.Entry:
+		case s.Through != nil && len(s.Through.Blocks) > 0: // handed to a function that starts it
+			in = s.Through
+			joined = joinsAll(graph, in)
+		default:
+			joined = waitedFor(g.Start, s.Callee)
+		}
+	}
+	if !joined || depth > maxNested {
+		return nil
+	}
+	for _, outer := range graph.Roles(g.Start.Parent()).Goroutines {
+		if joinedIn(graph, outer, depth+1) == nil {
+			return nil
+		}
+	}
+	return in
+}
+
+// joinsAll reports whether fn waits for every goroutine that it starts itself.
+func joinsAll(graph *callers.Graph, fn *ssa.Function) bool {
+	some, all := false, true
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			for _, s := range graph.At(call) {
+				if s.Mode == callers.Go {
+					some = true
+					all = all && waitedFor(call, s.Callee)
+				}
+			}
+		}
+	}
+	return some && all
+}
+
+// waitedFor reports whether every way from start, which runs entry in a
+// goroutine, to a return waits for a WaitGroup of the function's own that
+// entry is done with at its end.
+func waitedFor(start ssa.CallInstruction, entry *ssa.Function) bool {
+	group := groupOf(start, entry)
+	if group == nil {
+		return false
+	}
+	waited := true
+	Reached(start, func(instr ssa.Instruction) bool {
+		if _, ok := instr.(*ssa.Return); ok {
+			waited = false
+		}
+		call, ok := instr.(*ssa.Call)
+		return !ok || onGroup(call.Common(), "Wait") != group
+	})
+	return waited
+}
+
+// groupOf returns the WaitGroup, a local of the starter, that counts the
+// goroutine: by its method Go, or as entry calls Done when it ends.
+func groupOf(start ssa.CallInstruction, entry *ssa.Function) ssa.Value {
+	if group := onGroup(start.Common(), "Go"); group != nil {
+		return group
+	}
+	for _, b := range entry.Blocks {
+		_, atEnd := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		for _, instr := range b.Instrs {
+			call, ok := instr.(ssa.CallInstruction)
+			if _, deferred := instr.(*ssa.Defer); !ok || !deferred && !atEnd {
+				continue
+			}
+			if group := onGroup(call.Common(), "Done"); group != nil && group.Parent() == start.Parent() {
+				return group
+			}
+		}
+	}
+	return nil
+}
+
+// onGroup returns the local WaitGroup on which the named method is called; nil
+// if it is none.
+func onGroup(call *ssa.CallCommon, method string) ssa.Value {
+	fn, args := callers.Target(call)
+	if fn == nil || len(args) == 0 || fn.String() != "(*sync.WaitGroup)."+method {
+		return nil
+	}
+	p := accesspath.Of(args[0])
+	if local, ok := p.Root.(*ssa.Alloc); ok && p.Fields == "" {
+		return local
+	}
+	return nil
+}

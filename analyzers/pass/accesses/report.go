@@ -1,0 +1,86 @@
+package accesses
+
+import (
+	"fmt"
+	"go/token"
+	"path/filepath"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Variable returns what a accesses as findings name it.
+func (a *Access) Variable() finding.Variable {
+	v := variable(a.Name)
+	switch {
+	case a.Map:
+		v.Kind = "map"
+	case a.Elements:
+		v.Kind = "element"
+	case len(a.Inner) > 0:
+		v.Kind = "deref"
+	}
+	return v
+}
+
+// variable returns the variable itself, not the map in it.
+func variable(n accesspath.Name) finding.Variable {
+	kind := "field"
+	if n.Type == "" {
+		kind = "global"
+	}
+	return finding.Variable{Package: n.Package, Type: n.Type, Name: n.Field, Kind: kind}
+}
+
+// Side returns a as one side of a finding. File names are as the driver gave
+// them; whoever gathers the findings makes them relative.
+func (l *List) Side(a *Access) finding.Access {
+	side := finding.Access{
+		Position: Position(l.Prog.Fset(), a.Expr.Pos(), a.Expr.End()),
+		Package:  l.Prog.Pkg.Pkg.Path(),
+		Function: l.Prog.FuncName(a.Fn),
+		Expr:     ssair.Text(a.Expr),
+		Mode:     a.Mode,
+		Role:     l.role(a),
+	}
+	for _, h := range a.Locks.Held() {
+		side.Locks = append(side.Locks, h.String())
+	}
+	return side
+}
+
+// Position returns the range as the file on disk has it.
+func Position(fset *token.FileSet, from, to token.Pos) finding.Position {
+	start, end := fset.PositionFor(from, false), fset.PositionFor(to, false)
+	return finding.Position{
+		File: start.Filename, Line: start.Line, Column: start.Column,
+		EndLine: end.Line, EndColumn: end.Column,
+	}
+}
+
+// role says who runs the access, as far as that is one thing.
+func (l *List) role(a *Access) string {
+	r := l.Graph.Roles(a.Fn)
+	switch {
+	case r.API:
+		return "any caller"
+	case len(r.Goroutines) > 0:
+		return "goroutine started at " + l.short(r.Goroutines[0])
+	case r.Main:
+		return "main goroutine"
+	}
+	return ""
+}
+
+func (l *List) short(g *callers.Goroutine) string {
+	p := l.Prog.Fset().PositionFor(g.Pos(), false)
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+}
+
+// Where gives "file:line" of a, without the directory.
+func (l *List) Where(a *Access) string {
+	p := l.Prog.Fset().PositionFor(a.Expr.Pos(), false)
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+}

@@ -1,0 +1,238 @@
+package accesses
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// Touches is the fact of which variables of its receiver's object a method
+// reads and writes without synchronising by itself: who calls it from
+// several goroutines has to. Methods of types that hold a lock, or anything
+// else of package sync, have none.
+type Touches struct{ List []Touch }
+
+// Touch is one variable in the object.
+type Touch struct {
+	Field string // "size", "stats.hits"
+	Map   bool   // the map in it
+	Write bool
+}
+
+// AFact marks Touches as a fact.
+func (*Touches) AFact() {}
+
+func (t *Touches) String() string {
+	var parts []string
+	for _, x := range t.List {
+		verb := "reads"
+		if x.Write {
+			verb = "writes"
+		}
+		parts = append(parts, verb+" "+x.Field)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Bounds of what is summed up: variables of one method, and calls deep.
+const (
+	maxTouches = 24
+	maxCalls   = 4
+)
+
+// touching sums up methods.
+type touching struct {
+	*collector
+	byFn map[*ssa.Function][]*Access
+	done map[*ssa.Function][]Touch
+}
+
+func (c *collector) newTouching() *touching {
+	t := &touching{collector: c, byFn: map[*ssa.Function][]*Access{}, done: map[*ssa.Function][]Touch{}}
+	for _, a := range c.list.All {
+		t.byFn[a.Fn] = append(t.byFn[a.Fn], a)
+	}
+	return t
+}
+
+// export exports the facts of exported methods.
+func (t *touching) export() {
+	for _, fn := range t.list.Prog.Funcs {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || !obj.Exported() || t.list.Prog.InTest(fn) {
+			continue
+		}
+		if list := t.of(fn, 0); len(list) > 0 {
+			t.pass.ExportObjectFact(obj, &Touches{list})
+		}
+	}
+}
+
+// of returns what fn, a method, does to its receiver's object. Recursive calls
+// add nothing.
+func (t *touching) of(fn *ssa.Function, depth int) []Touch {
+	if list, ok := t.done[fn]; ok || depth > maxCalls {
+		return list
+	}
+	t.done[fn] = nil
+	if !plainReceiver(fn) {
+		return nil
+	}
+	if len(fn.Blocks) == 0 {
+		t.done[fn] = t.imported(fn)
+		return t.done[fn]
+	}
+	var list []Touch
+	add := func(x Touch) {
+		if i := slices.IndexFunc(list, func(y Touch) bool { return x.Field == y.Field && x.Map == y.Map }); i >= 0 {
+			list[i].Write = list[i].Write || x.Write
+		} else if len(list) < maxTouches {
+			list = append(list, x)
+		}
+	}
+	for _, a := range t.byFn[fn] {
+		rest, ok := a.Path.Under(accesspath.Path{Root: fn.Params[0]})
+		if ok && !a.Atomic() && a.Locks.Free() && strings.HasPrefix(rest, ".") && !strings.Contains(rest, "[") {
+			add(Touch{rest[1:], a.Map, a.Writes()})
+		}
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			callee, args := callers.Target(call.Common())
+			if callee == nil || len(args) == 0 {
+				continue
+			}
+			base, ok := accesspath.Of(args[0]).Under(accesspath.Path{Root: fn.Params[0]})
+			if ok && !strings.Contains(base, "[") {
+				for _, x := range t.of(callee, depth+1) {
+					x.Field = strings.TrimPrefix(base+"."+x.Field, ".")
+					add(x)
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Touch) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(fmt.Sprint(a.Map), fmt.Sprint(b.Map)))
+	})
+	t.done[fn] = list
+	return list
+}
+
+func (t *touching) imported(fn *ssa.Function) []Touch {
+	if list, ok := stdTouches(fn); ok {
+		return list
+	}
+	var fact Touches
+	if obj, ok := fn.Object().(*types.Func); ok && t.pass.ImportObjectFact(obj, &fact) {
+		return fact.List
+	}
+	return nil
+}
+
+// plainReceiver reports whether fn is a method on a pointer to a struct that
+// holds nothing to synchronise by.
+func plainReceiver(fn *ssa.Function) bool {
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return false
+	}
+	p, ok := types.Unalias(recv.Type()).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	st, ok := p.Elem().Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for f := range st.Fields() {
+		if synchronises(f.Type()) || lockset.HoldsLock(f.Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// stdTouches is the table of types of the standard library that leave all
+// locking to their user, with the methods that only read.
+func stdTouches(fn *ssa.Function) ([]Touch, bool) {
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return nil, false
+	}
+	reading, ok := unguarded[types.TypeString(recv.Type(), nil)]
+	if !ok {
+		return nil, false
+	}
+	return []Touch{{Field: "contents", Write: !slices.Contains(reading, fn.Name())}}, true
+}
+
+var unguarded = map[string][]string{
+	"*bytes.Buffer":        {"Available", "AvailableBuffer", "Bytes", "Cap", "Len", "String"},
+	"*strings.Builder":     {"Cap", "Len", "String"},
+	"*container/list.List": {"Back", "Front", "Len"},
+	"*container/ring.Ring": {"Do", "Len", "Move", "Next", "Prev"},
+	"*math/rand.Rand":      {},
+	"*math/rand/v2.Rand":   {},
+}
+
+// onInner returns what a method call does to the object that a field holds, or
+// points to, as one access to that object by way of its holder.
+func (im *implied) onInner(call *ssa.Call) []*Access {
+	fn, args := callers.Target(call.Common())
+	if fn == nil || len(args) == 0 || fn.Signature.Recv() == nil {
+		return nil
+	}
+	addr := args[0]
+	if load, ok := addr.(*ssa.UnOp); ok && load.Op == token.MUL {
+		addr = load.X
+	}
+	holder, ok := addr.(*ssa.FieldAddr)
+	if !ok {
+		return nil
+	}
+	name, ok := accesspath.NameOf(holder)
+	if !ok || name.Package != im.list.Prog.Pkg.Pkg.Path() {
+		return nil
+	}
+	expr, ok := im.list.Prog.Node(call.Pos()).(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	touches := im.touches.of(fn, 0)
+	if len(touches) == 0 {
+		return nil
+	}
+	a := &Access{
+		Name: name, Obj: object(holder), Mode: finding.Read,
+		Addr: holder, Path: accesspath.Of(holder), Expr: expr, Inner: touches,
+	}
+	if slices.ContainsFunc(touches, func(x Touch) bool { return x.Write }) {
+		a.Mode = finding.Write
+	}
+	return []*Access{a}
+}
+
+// clash reports whether two calls touch one variable of the object, and one of
+// them writes it.
+func clash(a, b []Touch) bool {
+	return slices.ContainsFunc(a, func(x Touch) bool {
+		return slices.ContainsFunc(b, func(y Touch) bool {
+			return x.Field == y.Field && x.Map == y.Map && (x.Write || y.Write)
+		})
+	})
+}

@@ -1,0 +1,319 @@
+// Package accesspath names memory and locks by how a function reaches them:
+// a root value (receiver, parameter, package variable, local) and the fields
+// selected from it, pointers followed silently: "c.stats.mu".
+//
+// Two equal paths are taken to be one location. That is a guess where a
+// pointer on the way is assigned between the two uses; it errs both ways, and
+// checklocks and RacerD make it too. Distinct paths may still be aliases.
+//
+// A variable that a closure captures is traced to the function that declares
+// it, so a path in the closure equals the path outside.
+//
+// Cost: linear in the length of the path.
+package accesspath
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Path is a root and the fields selected from it. It is comparable. The zero
+// Path names nothing.
+type Path struct {
+	Root ssa.Value
+	// Fields is ".a.b" for x.a.b, "" for x itself; "[…]" for elements. Without
+	// a root it is the class of a lock that has no path here.
+	Fields string
+}
+
+// Of returns the path of v: of the location that v points to, or of the value
+// that was loaded from there, which is the same path.
+func Of(v ssa.Value) Path {
+	var fields []string
+	for {
+		next, step := strip(v)
+		if next == nil {
+			return Path{v, join(fields)}
+		}
+		if step != "" {
+			fields = append(fields, step)
+		}
+		v = next
+	}
+}
+
+func join(reversed []string) string {
+	var b strings.Builder
+	for i := len(reversed) - 1; i >= 0; i-- {
+		b.WriteString(reversed[i])
+	}
+	return b.String()
+}
+
+// strip goes one step towards the root: the value that v is derived from and
+// the text of the step. A nil value means that v is the root.
+func strip(v ssa.Value) (ssa.Value, string) {
+	switch v := v.(type) {
+	case *ssa.FieldAddr:
+		return v.X, "." + FieldOf(v).Name()
+	case *ssa.Field:
+		return v.X, "." + v.X.Type().Underlying().(*types.Struct).Field(v.Field).Name()
+	case *ssa.IndexAddr:
+		return v.X, "[" + indexText(v.Index) + "]"
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			if held, ok := Cell(v.X); ok {
+				return held, ""
+			}
+			return v.X, ""
+		}
+	case *ssa.FreeVar:
+		if bound := Binding(v); bound != nil {
+			return bound, ""
+		}
+	case *ssa.ChangeType:
+		return v.X, ""
+	case *ssa.ChangeInterface:
+		return v.X, ""
+	case *ssa.MakeInterface:
+		return v.X, ""
+	case *ssa.Convert:
+		if _, ok := v.Type().Underlying().(*types.Pointer); ok {
+			return v.X, ""
+		}
+	case *ssa.TypeAssert:
+		if !v.CommaOk {
+			return v.X, ""
+		}
+	}
+	return nil, ""
+}
+
+func indexText(v ssa.Value) string {
+	if c, ok := v.(*ssa.Const); ok && c.Value != nil && c.Value.Kind() == constant.Int {
+		return c.Value.ExactString()
+	}
+	// A register is the same index only within its own function.
+	return fmt.Sprintf("%s:%s", v.Parent(), v.Name())
+}
+
+// FieldOf returns the field that f selects, as its generic origin declares it.
+func FieldOf(f *ssa.FieldAddr) *types.Var {
+	ptr := types.Unalias(f.X.Type()).Underlying().(*types.Pointer)
+	return coreStruct(ptr.Elem()).Field(f.Field).Origin()
+}
+
+// coreStruct returns the struct under t, for a type parameter that of its constraint.
+func coreStruct(t types.Type) *types.Struct {
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		return s
+	}
+	iface := t.Underlying().(*types.Interface)
+	for e := range iface.EmbeddedTypes() {
+		switch e := types.Unalias(e).Underlying().(type) {
+		case *types.Struct:
+			return e
+		case *types.Union:
+			return coreStruct(e.Term(0).Type())
+		}
+	}
+	panic("accesspath: field of a type without a struct under it: " + t.String())
+}
+
+// Binding returns the value in the enclosing function that v captures; nil for
+// bound methods and other synthetic functions.
+func Binding(v *ssa.FreeVar) ssa.Value {
+	mk := Creation(v.Parent())
+	if mk == nil {
+		return nil
+	}
+	for i, fv := range v.Parent().FreeVars {
+		if fv == v {
+			return mk.Bindings[i]
+		}
+	}
+	return nil
+}
+
+// Creation returns the one instruction that makes closures of literal f; nil
+// for functions that capture nothing.
+func Creation(f *ssa.Function) *ssa.MakeClosure {
+	if f.Parent() == nil {
+		return nil
+	}
+	for _, ref := range *f.Referrers() {
+		if mk, ok := ref.(*ssa.MakeClosure); ok {
+			return mk
+		}
+	}
+	return nil
+}
+
+// Cell returns the one value that a local variable in memory (one that closures
+// capture) ever holds, if it is a pointer or another reference that is
+// assigned once. Then the variable and that value have the same path.
+func Cell(addr ssa.Value) (ssa.Value, bool) {
+	alloc, ok := addr.(*ssa.Alloc)
+	if !ok {
+		if fv, isFree := addr.(*ssa.FreeVar); isFree {
+			if bound := Binding(fv); bound != nil {
+				return Cell(bound)
+			}
+		}
+		return nil, false
+	}
+	if !isReference(alloc.Type().Underlying().(*types.Pointer).Elem()) {
+		return nil, false
+	}
+	var held ssa.Value
+	for _, v := range Stored(alloc) {
+		if held != nil && held != v {
+			return nil, false
+		}
+		held = v
+	}
+	return held, held != nil
+}
+
+func isReference(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Map, *types.Chan:
+		return true
+	}
+	return false
+}
+
+// Stored lists what is assigned to the variable alloc, in its function and in
+// the closures that capture it, but for nil and for itself. A variable whose
+// address goes elsewhere gives its own address: anything may be in it.
+func Stored(alloc *ssa.Alloc) []ssa.Value {
+	var values []ssa.Value
+	var visit func(addr ssa.Value)
+	visit = func(addr ssa.Value) {
+		for _, ref := range *addr.Referrers() {
+			switch ref := ref.(type) {
+			case *ssa.Store:
+				if ref.Val == addr {
+					values = append(values, addr)
+				} else if !isNil(ref.Val) && !isLoadOf(ref.Val, alloc) {
+					values = append(values, ref.Val)
+				}
+			case *ssa.UnOp, *ssa.DebugRef:
+			case *ssa.MakeClosure:
+				fn := ref.Fn.(*ssa.Function)
+				for i, b := range ref.Bindings {
+					if b == addr {
+						visit(fn.FreeVars[i])
+					}
+				}
+			default:
+				values = append(values, addr)
+			}
+		}
+	}
+	visit(alloc)
+	return values
+}
+
+func isNil(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.IsNil()
+}
+
+func isLoadOf(v ssa.Value, alloc *ssa.Alloc) bool {
+	load, ok := v.(*ssa.UnOp)
+	return ok && load.Op == token.MUL && load.X == alloc
+}
+
+// Global returns the package variable that roots p, if one does.
+func (p Path) Global() (*ssa.Global, bool) {
+	g, ok := p.Root.(*ssa.Global)
+	return g, ok
+}
+
+// Param returns the index of the parameter of f that roots p, or -1.
+func (p Path) Param(f *ssa.Function) int {
+	for i, param := range f.Params {
+		if p.Root == param {
+			return i
+		}
+	}
+	return -1
+}
+
+// Plus gives p with more fields selected.
+func (p Path) Plus(fields string) Path { return Path{p.Root, p.Fields + fields} }
+
+// Under reports whether p is base or a location reached through it, and
+// what is selected from base on the way.
+func (p Path) Under(base Path) (rest string, ok bool) {
+	if p.Root == nil || p.Root != base.Root || !strings.HasPrefix(p.Fields, base.Fields) {
+		return "", false
+	}
+	rest = p.Fields[len(base.Fields):]
+	return rest, rest == "" || rest[0] == '.' || rest[0] == '['
+}
+
+// MayRoot reports whether v may root a path, or be an index in one, and be
+// computed more than once.
+func MayRoot(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Phi, *ssa.Call, *ssa.Extract, *ssa.Lookup, *ssa.Alloc, *ssa.BinOp, *ssa.UnOp, *ssa.Index, *ssa.Next:
+		return true
+	}
+	return false
+}
+
+// Uses reports whether p is rooted in v or has v as an index.
+func (p Path) Uses(v ssa.Value) bool {
+	return p.Root == v || strings.Contains(p.Fields, ":") && strings.Contains(p.Fields, "["+indexText(v)+"]")
+}
+
+// Named reports whether the source has a name for the root of p.
+func (p Path) Named() bool {
+	switch p.Root.(type) {
+	case *ssa.Parameter, *ssa.FreeVar, *ssa.Global:
+		return true
+	}
+	return false
+}
+
+// String returns the path as the source writes it, as far as its root has a name.
+func (p Path) String() string {
+	if p.Root == nil { // a lock known by its class only
+		return p.Fields[strings.LastIndexByte(p.Fields, '/')+1:]
+	}
+	return registers.ReplaceAllString(rootName(p.Root)+p.Fields, "[…]")
+}
+
+// registers matches an index that only go/ssa has a name for.
+var registers = regexp.MustCompile(`\[[^\]]*:t\d+\]`)
+
+func rootName(v ssa.Value) string {
+	switch v := v.(type) {
+	case *ssa.Parameter, *ssa.FreeVar:
+		return v.Name()
+	case *ssa.Global:
+		return v.Name()
+	case *ssa.Alloc:
+		// go/ssa says "complit" and the like of what is no variable.
+		switch v.Comment {
+		case "", "complit", "new", "varargs", "makeslice", "slicelit":
+		default:
+			return v.Comment
+		}
+	case *ssa.Call:
+		if f := ssair.Origin(v.Call.StaticCallee()); f != nil {
+			return f.Name() + "()"
+		}
+	}
+	return "(" + types.TypeString(v.Type(), func(p *types.Package) string { return p.Name() }) + ")"
+}

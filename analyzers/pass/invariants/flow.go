@@ -1,0 +1,287 @@
+package invariants
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// event is one access as a function sees it: its own, or one that a call leads to.
+type event struct {
+	a     *accesses.Access
+	path  accesspath.Path // of the variable, in the function
+	at    ssa.Instruction
+	call  *ast.CallExpr // nil for an access of the function itself
+	owner ownership.Level
+	locks *lockset.State // at at
+	// first, last: of those in the callee, nothing comes before or behind it.
+	first, last bool
+}
+
+// pos is where the function has it.
+func (e *event) pos() token.Pos {
+	if e.call != nil {
+		return e.call.Pos()
+	}
+	return e.a.Expr.Pos()
+}
+
+// candidate reports whether others may reach the variable.
+func (e *event) candidate() bool {
+	return e.owner == ownership.Shared && !e.a.SetUp && !e.a.First
+}
+
+// near is [accesses.Access.Near], of the variable as the function reaches it.
+func (e *event) near(h lockset.Held) bool {
+	a := *e.a
+	a.Path = e.path
+	return a.Near(h)
+}
+
+// alike reports whether the two are about one variable.
+func (e *event) alike(u *event) bool {
+	if e.path != u.path || e.path.Root == nil || e.a.Map != u.a.Map || e.a.Name != u.a.Name {
+		return false
+	}
+	if !e.a.Map || e.a.Index == nil || u.a.Index == nil || e.call != nil || u.call != nil {
+		return true
+	}
+	p, q := accesspath.Of(e.a.Index), accesspath.Of(u.a.Index)
+	if c, ok := e.a.Index.(*ssa.Const); ok {
+		d, ok := u.a.Index.(*ssa.Const)
+		return ok && c.Value != nil && d.Value != nil && c.Value.ExactString() == d.Value.ExactString()
+	}
+	return p == q
+}
+
+// variable is what events are about that may be alike, and of map accesses the
+// key: a constant, variesKey for others, or anyKey for all together.
+type variable struct {
+	path  accesspath.Path
+	name  accesspath.Name
+	inMap bool
+	key   string
+}
+
+const (
+	anyKey    = ""
+	variesKey = "?"
+)
+
+func (e *event) variable() variable {
+	v := variable{e.path, e.a.Name, e.a.Map, variesKey}
+	if c, ok := e.a.Index.(*ssa.Const); ok && e.call == nil && c.Value != nil {
+		v.key = c.Value.ExactString()
+	}
+	return v
+}
+
+// alone reports whether control comes to no event after e that can be alike.
+// Most that it comes to stand behind e, so the last are asked first.
+func (b *body) alone(e *event) bool {
+	comes := func(v variable) bool {
+		for _, u := range slices.Backward(b.about[v]) {
+			b.work.Spend(1)
+			if b.flow.Leads(e.at, u.at) {
+				return true
+			}
+		}
+		return false
+	}
+	v := e.variable()
+	if v.key == variesKey {
+		v.key = anyKey
+		return !comes(v)
+	}
+	varies := v
+	varies.key = variesKey
+	return !comes(v) && !comes(varies)
+}
+
+// body is the events of a function.
+type body struct {
+	events  []*event
+	byInstr map[ssa.Instruction][]*event
+	about   map[variable][]*event
+	flow    *ssair.Flow
+	work    *ssair.Work // what is left for the function, while its sections are looked for
+}
+
+func (f *finder) body(fn *ssa.Function) *body {
+	if b := f.known[fn]; b != nil {
+		return b
+	}
+	b := &body{byInstr: map[ssa.Instruction][]*event{}, about: map[variable][]*event{}, flow: f.list.Prog.Flow(fn)}
+	f.known[fn] = b
+	for _, a := range f.own[fn] {
+		b.add(&event{a: a, path: a.Path, at: a.Instr, owner: a.Owner, locks: a.Locks, first: true, last: true})
+	}
+	f.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if call, ok := instr.(*ssa.Call); ok {
+			for _, e := range f.called(call, s) {
+				b.add(e)
+			}
+		}
+	})
+	return b
+}
+
+func (b *body) add(e *event) {
+	b.events = append(b.events, e)
+	b.byInstr[e.at] = append(b.byInstr[e.at], e)
+	v := e.variable()
+	b.about[v] = append(b.about[v], e)
+	v.key = anyKey
+	b.about[v] = append(b.about[v], e)
+}
+
+// next lists the events of e's variable that control may come to next. The
+// access that e is itself, come to again, is one: a circular section. Where
+// there are more than limit, there are none that anybody meant.
+func (b *body) next(e *event, limit int) []*event {
+	if !e.last || b.alone(e) {
+		return nil
+	}
+	var found []*event
+	accesses.Reached(e.at, func(instr ssa.Instruction) bool {
+		b.work.Spend(1)
+		v, ok := instr.(ssa.Value)
+		stop := ok && e.path.Uses(v) // in a loop: from here on the path leads to another object
+		for _, u := range b.byInstr[instr] {
+			if u.first && e.alike(u) {
+				stop = true
+				b.work.Spend(len(found))
+				if !slices.Contains(found, u) {
+					found = append(found, u)
+				}
+			}
+		}
+		return !stop && len(found) <= limit
+	})
+	if len(found) > limit {
+		return nil
+	}
+	return found
+}
+
+// touch is an access that a call of a function makes, as its callers see it.
+type touch struct {
+	a           *accesses.Access
+	param       int // that the variable is reached from, or global
+	path        accesspath.Path
+	first, last bool
+}
+
+// Bounds of what is looked for in callees: calls deep, events looked at, and
+// touches of one function, beyond which it is about too much to be a half.
+const (
+	maxDepth   = 3
+	maxEvents  = 256
+	maxTouches = 16
+	maxEnds    = 64 // of a section that nobody has declared
+	global     = -1
+)
+
+// touches lists what a call of fn accesses first and last of each variable that its
+// callers reach too.
+func (f *finder) touches(fn *ssa.Function, depth int) []touch {
+	if list, ok := f.touched[fn]; ok || depth > maxDepth || len(fn.Blocks) == 0 || f.list.Prog.InTest(fn) {
+		return list
+	}
+	f.touched[fn] = nil // calls that come back add nothing
+	b := f.body(fn)
+	if len(b.events) > maxEvents {
+		return nil
+	}
+	var list []touch
+	for _, e := range b.events {
+		t := touch{a: e.a, param: e.path.Param(fn), path: e.path, first: b.isFirst(fn, e), last: e.last && b.isLast(e)}
+		if _, isGlobal := e.path.Global(); isGlobal {
+			t.param = global
+		} else if t.param < 0 {
+			continue
+		}
+		if t.first || t.last {
+			list = append(list, t)
+		}
+	}
+	if len(list) > maxTouches {
+		list = nil
+	}
+	f.touched[fn] = list
+	return list
+}
+
+// isFirst reports whether control may come to e, from the start of fn, before
+// it comes to another access of the variable.
+func (b *body) isFirst(fn *ssa.Function, e *event) bool {
+	if !e.first || len(fn.Blocks[0].Instrs) == 0 {
+		return false
+	}
+	found := false
+	look := func(instr ssa.Instruction) bool {
+		for _, u := range b.byInstr[instr] {
+			if u == e {
+				found = true
+			}
+			if u.first && e.alike(u) {
+				return false
+			}
+		}
+		return true
+	}
+	start := fn.Blocks[0].Instrs[0]
+	if look(start) {
+		accesses.Reached(start, look)
+	}
+	return found
+}
+
+// isLast reports whether control may leave the function from e without another
+// access of the variable.
+func (b *body) isLast(e *event) bool {
+	found := false
+	accesses.Reached(e.at, func(instr ssa.Instruction) bool {
+		if _, ok := instr.(*ssa.Return); ok {
+			found = true
+		}
+		return !slices.ContainsFunc(b.byInstr[instr], e.alike)
+	})
+	return found
+}
+
+// called lists what a call leads to.
+func (f *finder) called(call *ssa.Call, s *lockset.State) []*event {
+	node, ok := f.list.Prog.Node(call.Pos()).(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	var list []*event
+	for _, site := range f.list.Graph.At(call) {
+		if site.Through != nil || site.Mode != callers.Call {
+			continue
+		}
+		for _, t := range f.touches(site.Callee, 1) {
+			e := &event{a: t.a, path: t.path, at: call, call: node, owner: t.a.Owner, locks: s, first: t.first, last: t.last}
+			if t.param >= 0 {
+				if t.param >= len(site.Args) {
+					continue
+				}
+				arg := site.Args[t.param]
+				e.path = accesspath.Of(arg).Plus(t.path.Fields)
+				e.owner = min(e.owner, f.owner.Of(arg, call))
+			}
+			list = append(list, e)
+		}
+	}
+	return list
+}

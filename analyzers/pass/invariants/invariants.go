@@ -1,0 +1,219 @@
+package invariants
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Analyzer finds the sections of a package. Its result is a [*Result].
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockinvariants",
+	Doc:        "find candidates of atomic sections, and those declared in comments",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, ownership.Analyzer},
+	ResultType: reflect.TypeFor[*Result](),
+}
+
+// Wanted says that all pairs of consecutive accesses are asked for, not only
+// those that comments declare. It is set while flags are parsed, and only read by passes.
+var Wanted bool
+
+// Result is the sections of a package, by function and entry.
+type Result struct {
+	Sections []Section
+	Problems []Problem // directives that make no sense
+}
+
+// Section is a pair of consecutive accesses of one variable, with all that may
+// be the second one. File names are as the driver gave them.
+type Section struct {
+	Declared bool   `json:"declared,omitempty"` // by a comment
+	Package  string `json:"package"`            // import path
+	Function string `json:"function"`           // that has both halves
+	Variable string `json:"variable"`           // for people: Type.field
+	Entry    Half   `json:"entry"`
+	Ends     []Half `json:"ends"`
+	// Length: one of them accesses a map without a key, so that any key counts.
+	Length bool `json:"length,omitempty"`
+}
+
+// Half is one access of a section.
+type Half struct {
+	finding.Position
+	Mode finding.Mode      `json:"mode"`
+	Map  bool              `json:"map,omitempty"`  // the map itself, not the variable that holds it
+	Call *finding.Position `json:"call,omitempty"` // in Function, that leads there
+}
+
+// Places lists the positions of s, for who has to rewrite file names.
+func (s *Section) Places() []*finding.Position {
+	var all []*finding.Position
+	add := func(h *Half) {
+		all = append(all, &h.Position)
+		if h.Call != nil {
+			all = append(all, h.Call)
+		}
+	}
+	add(&s.Entry)
+	for i := range s.Ends {
+		add(&s.Ends[i])
+	}
+	return all
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	f := &finder{
+		pass:  pass,
+		list:  pass.ResultOf[accesses.Analyzer].(*accesses.List),
+		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
+		own:   map[*ssa.Function][]*accesses.Access{},
+		known: map[*ssa.Function]*body{}, touched: map[*ssa.Function][]touch{},
+		byName: map[accesspath.Name][]*accesses.Access{},
+		result: new(Result),
+	}
+	if !f.list.Prog.InScope() {
+		return f.result, nil
+	}
+	f.readDirectives()
+	if !Wanted && len(f.spans) == 0 {
+		return f.result, nil
+	}
+	f.list.Prog.Analyse(pass, f.find)
+	f.unused()
+	return f.result, nil
+}
+
+// finder is one package at work.
+type finder struct {
+	pass    *analysis.Pass
+	list    *accesses.List
+	owner   *ownership.Result
+	own     map[*ssa.Function][]*accesses.Access
+	byName  map[accesspath.Name][]*accesses.Access // of shared objects, outside of tests
+	known   map[*ssa.Function]*body
+	touched map[*ssa.Function][]touch
+	spans   []*span
+	result  *Result
+}
+
+func (f *finder) find() {
+	for _, a := range f.list.All {
+		f.own[a.Fn] = append(f.own[a.Fn], a)
+		if a.Owner == ownership.Shared && f.list.Counts(a) && !a.SetUp {
+			f.byName[a.Name] = append(f.byName[a.Name], a)
+		}
+	}
+	f.list.Prog.Each(f.pass, func(fn *ssa.Function, work *ssair.Work) {
+		inSpan := slices.ContainsFunc(f.spans, func(s *span) bool { return s.meets(fn) })
+		if !inSpan && (!Wanted || !f.counts(fn)) {
+			return
+		}
+		b := f.body(fn)
+		b.work = work
+		for _, e := range slices.SortedStableFunc(slices.Values(b.events), func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
+			f.sections(fn, b, e)
+		}
+	})
+}
+
+// counts reports whether fn is code that several goroutines may meet in.
+func (f *finder) counts(fn *ssa.Function) bool {
+	prog, graph := f.list.Prog, f.list.Graph
+	return !prog.InTest(fn) && !prog.NoRace(fn) && !graph.Roles(fn).OnlyInit() && !graph.Once(fn)
+}
+
+// sections adds what begins at e: what is declared, or else a candidate.
+func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
+	limit := maxEnds
+	if len(f.spans) > 0 {
+		limit = len(b.events) // somebody may have meant them
+	}
+	next := b.next(e, limit)
+	declared := false
+	for _, s := range f.spans {
+		inside := slices.DeleteFunc(slices.Clone(next), func(u *event) bool { return !s.has(fn, e, u) })
+		if len(inside) > 0 {
+			s.used, declared = true, true
+			f.add(fn, e, inside, true)
+		}
+	}
+	if declared || !Wanted || !f.counts(fn) || !e.candidate() {
+		return
+	}
+	ends := slices.DeleteFunc(next, func(u *event) bool {
+		return !u.candidate() || held(e, u) || !f.splits(fn, e, u)
+	})
+	if len(ends) > 0 {
+		f.add(fn, e, ends, false)
+	}
+}
+
+func (f *finder) add(fn *ssa.Function, e *event, ends []*event, declared bool) {
+	s := Section{
+		Declared: declared, Package: f.list.Prog.Pkg.Pkg.Path(), Function: f.list.Prog.FuncName(fn),
+		Variable: e.a.Name.Short(), Entry: f.half(e), Length: e.a.Map && e.a.Index == nil,
+	}
+	for _, u := range ends {
+		h := f.half(u)
+		if !slices.ContainsFunc(s.Ends, func(o Half) bool { return same(o, h) }) {
+			s.Ends = append(s.Ends, h)
+		}
+		s.Length = s.Length || u.a.Map && u.a.Index == nil
+	}
+	f.result.Sections = append(f.result.Sections, s)
+}
+
+func same(a, b Half) bool {
+	return a.Position == b.Position && a.Mode == b.Mode && a.Map == b.Map && (a.Call == nil) == (b.Call == nil) && (a.Call == nil || *a.Call == *b.Call)
+}
+
+func (f *finder) half(e *event) Half {
+	h := Half{Position: f.list.Side(e.a).Position, Mode: e.a.Mode, Map: e.a.Map}
+	if e.call != nil {
+		at := accesses.Position(f.list.Prog.Fset(), e.call.Pos(), e.call.End())
+		h.Call = &at
+	}
+	return h
+}
+
+// splits reports whether another goroutine may make an access that may not
+// come between e and u.
+func (f *finder) splits(fn *ssa.Function, e, u *event) bool {
+	bothWrite := e.a.Writes() && u.a.Writes()
+	mine := f.list.Graph.Roles(fn)
+	return slices.ContainsFunc(f.byName[e.a.Name], func(r *accesses.Access) bool {
+		if r.Map != e.a.Map || r.Writes() == bothWrite {
+			return false
+		}
+		theirs := f.list.Graph.Roles(r.Fn)
+		if single := mine.Single(); single != nil && single == theirs.Single() {
+			return false
+		}
+		return r.Fn != fn || mine.Concurrent()
+	})
+}
+
+// held reports whether one critical section of a lock of the variable's object
+// holds both.
+func held(e, u *event) bool {
+	for _, h := range e.locks.Held() {
+		g, ok := u.locks.Has(h.Path)
+		if !ok || g.Since != h.Since || h.Read && (e.a.Writes() || u.a.Writes()) {
+			continue
+		}
+		if e.near(h) {
+			return true
+		}
+	}
+	return false
+}

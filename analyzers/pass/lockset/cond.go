@@ -1,0 +1,136 @@
+package lockset
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+)
+
+// condAlias is the lock that the conditions kept in one field stand on: a
+// field of the same struct, or of what it holds.
+type condAlias struct {
+	fields string // from that struct: ".mu"
+	class  string
+}
+
+// findConds finds x.cond = sync.NewCond(&x.mu), after which x.cond.L is x.mu.
+// A field that gets several locks is none of them.
+func (r *Result) findConds() {
+	conflict := map[accesspath.Name]bool{}
+	for _, fn := range r.prog.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				st, ok := instr.(*ssa.Store)
+				if !ok {
+					continue
+				}
+				name, alias, ok := newCond(st)
+				if !ok {
+					continue
+				}
+				if old, seen := r.conds[name]; seen && old != alias || alias.fields == "" {
+					conflict[name] = true
+				}
+				r.conds[name] = alias
+			}
+		}
+	}
+	for name := range conflict {
+		delete(r.conds, name)
+	}
+}
+
+// newCond recognises the store of a new condition into a field.
+func newCond(st *ssa.Store) (name accesspath.Name, alias condAlias, ok bool) {
+	field, isField := st.Addr.(*ssa.FieldAddr)
+	call, isCall := st.Val.(*ssa.Call)
+	if !isField || !isCall || len(call.Call.Args) != 1 {
+		return name, alias, false
+	}
+	if fn := call.Call.StaticCallee(); fn == nil || fn.Name() != "NewCond" || !inSync(fn.Object()) {
+		return name, alias, false
+	}
+	name, ok = accesspath.NameOf(field)
+	if rest, under := accesspath.Of(call.Call.Args[0]).Under(accesspath.Of(field.X)); under {
+		alias = condAlias{rest, classOf(call.Call.Args[0])}
+	}
+	return name, alias, ok
+}
+
+func inSync(obj types.Object) bool {
+	return obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "sync"
+}
+
+// condLock names the lock c.L of a condition: the lock that NewCond was given,
+// where that is known, and else by the field that holds the condition.
+func (r *Result) condLock(v ssa.Value) (accesspath.Path, string, bool) {
+	load, ok := v.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return accesspath.Path{}, "", false
+	}
+	l, ok := load.X.(*ssa.FieldAddr)
+	if !ok || accesspath.FieldOf(l).Name() != "L" || !inSync(accesspath.FieldOf(l)) {
+		return accesspath.Path{}, "", false
+	}
+	if path, class, ok := r.lockOfCond(l.X); ok {
+		return path, class, true
+	}
+	return accesspath.Of(v), "", true
+}
+
+// lockOfCond names the lock of the condition at v.
+func (r *Result) lockOfCond(v ssa.Value) (accesspath.Path, string, bool) {
+	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+		v = load.X
+	}
+	name, ok := accesspath.NameOf(v)
+	if !ok {
+		return accesspath.Path{}, "", false
+	}
+	if alias, known := r.conds[name]; known {
+		if field, isField := v.(*ssa.FieldAddr); isField {
+			return accesspath.Of(field.X).Plus(alias.fields), alias.class, true
+		}
+	}
+	return accesspath.Of(v).Plus(".L"), name.String() + ".L", true
+}
+
+// lend returns the state after a goroutine is started that gives up a lock
+// which it has not taken, or waits for a condition under it: from then on it
+// may be held or not.
+func (r *Result) lend(s *State, start *ssa.Go) *State {
+	fn, _ := callers.Target(&start.Call)
+	if fn == nil || len(fn.Blocks) == 0 {
+		return s
+	}
+	for p, h := range s.locks {
+		if (h.status == held || h.status == heldRead) && (r.releases(fn, h.class) || r.waitsUnder(fn, p)) {
+			s = s.with(p, hold{status: maybe, class: h.class})
+		}
+	}
+	return s
+}
+
+// waitsUnder reports whether fn waits for a condition of the lock at p.
+func (r *Result) waitsUnder(fn *ssa.Function, p accesspath.Path) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok {
+				continue
+			}
+			callee := call.Call.StaticCallee()
+			if callee == nil || callee.Name() != "Wait" || callee.Signature.Recv() == nil || !inSync(callee.Object()) {
+				continue
+			}
+			if path, _, ok := r.lockOfCond(call.Call.Args[0]); ok && path == p {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,115 @@
+package lockset
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/scope"
+)
+
+// A call through an interface may take the locks of any implementation, and
+// which there are only the whole program knows. Such a call is carried to callers as
+// a lock of a class of its own, [Dispatch], which the join over all packages
+// puts locks in the place of: it knows which types flow to the field or
+// parameter that the receiver comes from. Only interfaces of the modules at
+// work are carried, and only receivers that come from such a place.
+
+// dispatchPrefix begins the classes that stand for calls.
+const dispatchPrefix = "call "
+
+// Dispatch returns the class that stands for a call of the method on what node holds.
+func Dispatch(node, method string) string { return dispatchPrefix + node + "." + method }
+
+// IsDispatch reports whether the class stands for a call through an interface.
+func IsDispatch(class string) bool { return strings.HasPrefix(class, dispatchPrefix) }
+
+// maxDispatches bounds how many calls through interfaces are carried to the
+// callers of one function.
+const maxDispatches = 6
+
+// dispatched returns the class of a call through an interface of which nothing
+// else is known; empty for other calls.
+func (r *Result) dispatched(call ssa.CallInstruction) string {
+	common := call.Common()
+	if !common.IsInvoke() || !Carried(common.Value.Type()) || prints(common.Method) || r.prog.InTest(call.Parent()) {
+		return ""
+	}
+	if node := NodeOf(common.Value); node != "" {
+		return Dispatch(node, common.Method.Name())
+	}
+	return ""
+}
+
+// prints reports whether a method takes any arguments and returns
+// nothing, as those of loggers do: they are called everywhere, and lead nowhere.
+func prints(method *types.Func) bool {
+	sig := method.Signature()
+	return sig.Variadic() && sig.Results().Len() == 0
+}
+
+// Carried reports whether t is an interface that a module at work declares.
+func Carried(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	iface, ok := n.Underlying().(*types.Interface)
+	return ok && iface.NumMethods() > 0 && scope.Unit{Path: n.Obj().Pkg().Path()}.In()
+}
+
+// NodeOf names the field, package variable or parameter that v comes from, or
+// the one that holds the map or slice which v is an element of; empty for others.
+func NodeOf(v ssa.Value) string {
+	for range maxFields {
+		switch x := v.(type) {
+		case *ssa.ChangeInterface:
+			v = x.X
+		case *ssa.FreeVar:
+			bound := accesspath.Binding(x)
+			if bound == nil {
+				return ""
+			}
+			v = bound
+		case *ssa.Parameter:
+			return ParamNode(x.Parent(), slices.Index(x.Parent().Params, x))
+		case *ssa.Lookup:
+			v = x.X
+		case *ssa.Extract:
+			v = x.Tuple
+		case *ssa.IndexAddr:
+			v = x.X
+		case *ssa.UnOp:
+			if held, ok := accesspath.Cell(x.X); ok && x.Op == token.MUL {
+				v = held
+				continue
+			}
+			if name, ok := accesspath.NameOf(x.X); ok && x.Op == token.MUL {
+				return name.String()
+			}
+			v = x.X
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// ParamNode names parameter i, receiver first, of a declared function.
+func ParamNode(fn *ssa.Function, i int) string {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s#%d", obj.Origin().FullName(), i)
+}
+
+// MethodTakes lists the locks that the method may block on, by class.
+func (r *Result) MethodTakes(method *ssa.Function) []Acquire {
+	return slices.DeleteFunc(slices.Clone(r.takenBy(method)), func(a Acquire) bool { return a.Class == "" || a.Depends })
+}

@@ -1,0 +1,292 @@
+package lockset
+
+import (
+	"go/ast"
+	"go/types"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// spread finds the locks held on entry of each function: from the roots
+// along calls, each function again whenever a call brings fewer locks.
+func (r *Result) spread() {
+	work := r.roots()
+	queued := map[*ssa.Function]bool{}
+	for len(work) > 0 {
+		fn := work[0]
+		work = work[1:]
+		queued[fn] = false
+		for _, callee := range r.follow(fn) {
+			if !queued[callee] {
+				queued[callee] = true
+				work = append(work, callee)
+			}
+		}
+	}
+	for _, fn := range r.prog.Funcs { // functions that nothing calls
+		if r.entry[fn] == nil {
+			r.entry[fn] = r.declaredState(fn, true)
+		}
+		f := &flow{r: r}
+		f.solve(fn, r.entry[fn])
+		r.flows[fn] = f
+	}
+}
+
+// roots gives each function that starts with a state of its own that state.
+func (r *Result) roots() []*ssa.Function {
+	var work []*ssa.Function
+	for _, fn := range r.prog.Funcs {
+		roles := r.graph.Roles(fn)
+		root := r.graph.Open(fn) || r.graph.Escapes(fn) || len(r.graph.Sites(fn)) == 0
+		if root {
+			r.entry[fn] = r.declaredState(fn, !r.graph.Open(fn) && !roles.Main || r.wants[fn])
+			work = append(work, fn)
+		}
+	}
+	return work
+}
+
+func (r *Result) declaredState(fn *ssa.Function, unknown bool) *State {
+	s := &State{Unknown: unknown && len(r.declared[fn]) == 0}
+	for _, p := range r.declared[fn] {
+		s = s.acquire(p, hold{status: held})
+	}
+	return s
+}
+
+// follow runs fn from its entry state and lists the callees whose own changed.
+func (r *Result) follow(fn *ssa.Function) []*ssa.Function {
+	var changed []*ssa.Function
+	f := &flow{r: r, onCall: func(call ssa.CallInstruction, s *State) {
+		for _, site := range r.graph.At(call) {
+			if site.Caller == fn && r.arrive(site, s) {
+				changed = append(changed, site.Callee)
+			}
+		}
+	}}
+	f.solve(fn, r.entry[fn])
+	f.walk(fn, nil)
+	return changed
+}
+
+// arrive joins the state of a call into its callee's entry, and reports
+// whether that changed it.
+func (r *Result) arrive(site callers.Site, s *State) bool {
+	fn := site.Callee
+	if r.graph.Open(fn) || r.graph.Escapes(fn) || r.graph.Roles(site.Caller).OnlyInit() {
+		return false
+	}
+	in := r.translate(site, s)
+	if in == nil {
+		return false
+	}
+	for _, p := range r.declared[fn] {
+		in = in.acquire(p, hold{status: held})
+	}
+	in.Unknown = in.Unknown || r.wants[fn]
+	old := r.entry[fn]
+	switch {
+	case old == nil || old.Unknown && !in.Unknown:
+		r.entry[fn] = in
+	case in.Unknown && !old.Unknown:
+		return false // a call that is understood says more
+	default:
+		r.entry[fn] = onlyHeld(join(old, in))
+	}
+	return old == nil || !equal(old, r.entry[fn])
+}
+
+// translate returns the entry state that a call with state s brings, in terms
+// of the callee; nil if the call does not count, its receiver being fresh.
+func (r *Result) translate(site callers.Site, s *State) *State {
+	in := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
+	if site.Mode == callers.Go {
+		in.Unknown = false // a goroutine starts without locks, and shares what it is given
+		return in
+	}
+	switch r.calledOn(site) {
+	case ownership.Fresh:
+		return nil
+	case ownership.Handed:
+		in.Unknown = true
+	}
+	if roles := r.graph.Roles(site.Caller); roles.Main && !roles.Concurrent() {
+		in.Unknown = true // the goroutines may not have been started yet
+	}
+	if site.Through != nil {
+		s = r.around(site, s)
+	}
+	for p, h := range s.locks {
+		if h.status != held && h.status != heldRead {
+			continue
+		}
+		h.since = nil
+		names := inCallee(site, p)
+		if len(names) == 0 && h.class != "" {
+			names = []accesspath.Path{anonymous(h.class)}
+		}
+		for _, q := range names {
+			in.locks[q] = h
+		}
+	}
+	return in
+}
+
+// anonymous names a lock that a caller holds and the callee has no path to:
+// some lock of the class.
+func anonymous(class string) accesspath.Path { return accesspath.Path{Fields: class} }
+
+// onlyHeld drops what is not surely held: on entry nothing else is known.
+func onlyHeld(s *State) *State {
+	out := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
+	for p, h := range s.locks {
+		if h.status == held || h.status == heldRead {
+			h.since = nil
+			out.locks[p] = h
+		}
+	}
+	return out
+}
+
+// inCallee returns the names by which the callee reaches the caller's lock p:
+// unchanged for package variables and captured values, and through each
+// parameter whose argument p is reached from.
+func inCallee(site callers.Site, p accesspath.Path) []accesspath.Path {
+	var paths []accesspath.Path
+	if _, global := p.Global(); global || site.Callee.Parent() != nil {
+		paths = append(paths, p)
+	}
+	for i, arg := range site.Args {
+		if i >= len(site.Callee.Params) {
+			break
+		}
+		if rest, ok := p.Under(accesspath.Of(arg)); ok {
+			paths = append(paths, accesspath.Path{Root: site.Callee.Params[i], Fields: rest})
+		}
+	}
+	return paths
+}
+
+// calledOn returns how far the object that a method is called on is shared; for
+// a function, the least private of the structs that it is given.
+func (r *Result) calledOn(site callers.Site) ownership.Level {
+	key := siteKey{site.Instr, site.Callee}
+	level, ok := r.onObject[key]
+	if !ok {
+		level = r.receiverLevel(site)
+		r.onObject[key] = level
+	}
+	return level
+}
+
+func (r *Result) receiverLevel(site callers.Site) ownership.Level {
+	if site.Callee.Signature.Recv() != nil && len(site.Args) > 0 {
+		return r.owner.Of(site.Args[0], site.Instr)
+	}
+	level, any := ownership.Fresh, false
+	for _, a := range site.Args {
+		if p, ok := a.Type().Underlying().(*types.Pointer); ok {
+			if _, ok := p.Elem().Underlying().(*types.Struct); ok {
+				any = true
+				level = max(level, r.owner.Of(a, site.Instr))
+			}
+		}
+	}
+	if !any {
+		return ownership.Shared
+	}
+	return level
+}
+
+// around adds to s the locks that the function which is handed the callee
+// holds while it calls it.
+func (r *Result) around(site callers.Site, s *State) *State {
+	_, args := callers.Target(site.Instr.Common())
+	for _, e := range r.heldAround(site.Through, site.Param) {
+		if p, ok := e.in(site.Through, args); ok {
+			s = s.acquire(p, hold{status: e.status, class: e.class})
+		}
+	}
+	return s
+}
+
+// heldAround lists the locks that fn holds whenever it calls its parameter i.
+func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
+	if len(fn.Blocks) == 0 {
+		var fact Effects
+		if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
+			return imported(fact.Under[i])
+		}
+		return nil
+	}
+	if i >= len(fn.Params) {
+		return nil
+	}
+	var all *State
+	f := &flow{r: r, onCall: func(call ssa.CallInstruction, s *State) {
+		if call.Common().Value == fn.Params[i] {
+			all = join(all, s)
+		}
+	}}
+	f.solve(fn, &State{})
+	f.walk(fn, nil)
+	if all == nil {
+		return nil
+	}
+	var effects []effect
+	for p, h := range all.locks {
+		if (h.status == held || h.status == heldRead) && visible(p, fn) {
+			effects = append(effects, effect{path: p, status: h.status, class: h.class})
+		}
+	}
+	return effects
+}
+
+// wantsLock matches comments such as "Lock should be held on entry", "the
+// caller must hold mu" and "called with the lock held".
+var wantsLock = regexp.MustCompile(`(?i)\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b|\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`)
+
+// readDeclarations reads what fn's name and comments say of locks: gVisor's
+// +checklocks:c.mu names one; conventions leave the entry state unknown.
+func (r *Result) readDeclarations(fn *ssa.Function) {
+	decl, ok := fn.Syntax().(*ast.FuncDecl)
+	if !ok {
+		return
+	}
+	if strings.HasSuffix(fn.Name(), "Locked") || strings.HasSuffix(fn.Name(), "NoLock") || strings.HasSuffix(fn.Name(), "Unsafe") {
+		r.wants[fn] = true
+	}
+	if decl.Doc == nil {
+		return
+	}
+	r.wants[fn] = r.wants[fn] || wantsLock.MatchString(strings.Join(strings.Fields(decl.Doc.Text()), " "))
+	for _, c := range decl.Doc.List {
+		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "//"))
+		if strings.HasPrefix(text, "+checklocksignore") {
+			r.wants[fn] = true
+		}
+		if path, ok := strings.CutPrefix(text, "+checklocks:"); ok {
+			r.declare(fn, path)
+		}
+	}
+}
+
+func (r *Result) declare(fn *ssa.Function, path string) {
+	root, fields, _ := strings.Cut(path, ".")
+	for _, p := range fn.Params {
+		if p.Name() == root {
+			r.declared[fn] = append(r.declared[fn], accesspath.Path{Root: p, Fields: "." + fields})
+			return
+		}
+	}
+	if g := r.prog.Pkg.Var(path); g != nil {
+		r.declared[fn] = append(r.declared[fn], accesspath.Path{Root: g})
+	}
+}

@@ -1,0 +1,126 @@
+package lockset
+
+import (
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Analyzer finds the locks held at each instruction.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlocklockset",
+	Doc:        "find the locks held at each instruction",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer},
+	FactTypes:  []analysis.Fact{new(Effects)},
+	ResultType: reflect.TypeFor[*Result](),
+}
+
+// Result holds the locks of one package. It is read-only once built.
+type Result struct {
+	prog  *ssair.Program
+	graph *callers.Graph
+	owner *ownership.Result
+	pass  *analysis.Pass
+
+	summaries map[*ssa.Function][]effect
+	local     map[*ssa.Function]*flow // from an entry state without locks
+	quiet     map[*ssa.Function]bool  // nothing in it changes a lock
+	conds     map[accesspath.Name]condAlias
+	spins     map[*ssa.Function]kind // methods that are lock operations by what they do
+	points    map[*ssa.Function][]point
+	takes     map[*ssa.Function][]Acquire
+	outlives  map[string]bool
+	wants     map[*ssa.Function]bool // name or comment says: with the lock held
+	declared  map[*ssa.Function][]accesspath.Path
+	entry     map[*ssa.Function]*State
+	flows     map[*ssa.Function]*flow
+	onObject  map[siteKey]ownership.Level // memo of calledOn
+	united    map[*ssa.Function]bool      // in which no condition tells ways apart
+}
+
+type siteKey struct {
+	call   ssa.CallInstruction
+	callee *ssa.Function
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	r := &Result{
+		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		graph:     pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		owner:     pass.ResultOf[ownership.Analyzer].(*ownership.Result),
+		pass:      pass,
+		summaries: map[*ssa.Function][]effect{},
+		local:     map[*ssa.Function]*flow{},
+		quiet:     map[*ssa.Function]bool{},
+		conds:     map[accesspath.Name]condAlias{},
+		spins:     map[*ssa.Function]kind{},
+		points:    map[*ssa.Function][]point{},
+		takes:     map[*ssa.Function][]Acquire{},
+		outlives:  map[string]bool{},
+		wants:     map[*ssa.Function]bool{},
+		declared:  map[*ssa.Function][]accesspath.Path{},
+		entry:     map[*ssa.Function]*State{},
+		flows:     map[*ssa.Function]*flow{},
+		onObject:  map[siteKey]ownership.Level{},
+		united:    map[*ssa.Function]bool{},
+	}
+	r.prog.Analyse(pass, func() {
+		r.findConds()
+		r.findSpins()
+		for _, fn := range r.prog.Funcs {
+			r.effects(fn)
+			r.readDeclarations(fn)
+		}
+		r.sumTakes()
+		r.findOutliving()
+		r.spread()
+		r.export()
+	})
+	return r, nil
+}
+
+// Walk visits each reachable instruction of fn with the locks held before it.
+func (r *Result) Walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
+	if f := r.flows[fn]; f != nil {
+		f.walk(fn, visit)
+	}
+}
+
+func (r *Result) export() {
+	for _, fn := range r.prog.Funcs {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || !obj.Exported() || r.prog.InTest(fn) {
+			continue
+		}
+		fact := &Effects{Takes: exported(r.takes[fn], fn), Locks: relative(r.summaries[fn], fn), Under: map[int][]Effect{}}
+		for i, p := range fn.Params {
+			if _, isFunc := p.Type().Underlying().(*types.Signature); isFunc {
+				if under := relative(r.heldAround(fn, i), fn); len(under) > 0 {
+					fact.Under[i] = under
+				}
+			}
+		}
+		if len(fact.Locks)+len(fact.Takes)+len(fact.Under) > 0 {
+			r.pass.ExportObjectFact(obj, fact)
+		}
+	}
+}
+
+// relative keeps the effects on locks that are reached from parameters.
+func relative(effects []effect, fn *ssa.Function) []Effect {
+	var list []Effect
+	for _, e := range effects {
+		if i := e.path.Param(fn); i >= 0 {
+			list = append(list, Effect{i, e.path.Fields, int(e.status), e.class})
+		}
+	}
+	return list
+}

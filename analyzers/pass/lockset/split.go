@@ -1,0 +1,265 @@
+package lockset
+
+import (
+	"go/constant"
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+)
+
+// Where ways meet that disagree on a lock, its state is maybe, and so it stays
+// although a condition that both asked says which way was taken:
+//
+//	if last { mu.Unlock() }
+//	…
+//	if !last { mu.Unlock() }
+//
+// So functions in which ways disagree are solved again with the state of each
+// block split by what is known of the conditions that they ask more than once.
+// That a condition on memory, c.f == nil, comes out alike as long as the function
+// itself does not assign it, is what the author relies on.
+
+// Bounds of what is split: conditions of a function, and states in all. Beyond
+// them ways are joined as ever.
+const (
+	maxConditions = 6
+	maxStates     = 500
+)
+
+// condition is what several branches ask: a boolean value, or whether a value
+// or a location is equal to a constant.
+type condition struct {
+	value ssa.Value
+	path  accesspath.Path
+	equal string // the constant; empty: the value itself is asked
+}
+
+// known says of each condition of the function what is known: '0' or '1' for
+// its outcome, '?' for nothing.
+type known string
+
+func (k known) with(i int, outcome byte) known {
+	if k[i] == outcome {
+		return k
+	}
+	b := []byte(k)
+	b[i] = outcome
+	return known(b)
+}
+
+// point of a split solution.
+type splitPoint struct {
+	block *ssa.BasicBlock
+	known known
+}
+
+// splitWays replaces the solution of fn by one split by conditions, where ways
+// disagree and some condition may separate them.
+func (f *flow) splitWays(fn *ssa.Function, entry *State) {
+	if f.r.united[fn] || !f.disagree() {
+		return
+	}
+	conditions := repeated(fn)
+	if len(conditions) == 0 || len(conditions) > maxConditions {
+		f.r.united[fn] = true
+		return
+	}
+	start := make([]byte, len(conditions))
+	for i := range start {
+		start[i] = '?'
+	}
+	first := splitPoint{fn.Blocks[0], known(start)}
+	in, order := map[splitPoint]*State{first: entry}, []splitPoint{first}
+	for work := []splitPoint{first}; len(work) > 0; work = work[1:] {
+		at := work[0]
+		out, facts := in[at], at.known
+		for _, instr := range at.block.Instrs {
+			out = f.step(out, instr, nil)
+			facts = forget(facts, conditions, instr)
+		}
+		for i, succ := range at.block.Succs {
+			after, possible := taken(facts, conditions, at.block, i)
+			if !possible {
+				continue
+			}
+			to := splitPoint{succ, after}
+			next := join(in[to], f.branch(out, at.block, i))
+			if in[to] == nil || !equal(next, in[to]) {
+				if in[to] == nil {
+					order = append(order, to)
+				}
+				in[to] = next
+				work = append(work, to)
+			}
+		}
+		if len(order) > maxStates {
+			f.r.united[fn] = true
+			return
+		}
+	}
+	clear(f.in)
+	for _, at := range order {
+		f.in[at.block] = join(f.in[at.block], in[at])
+	}
+}
+
+// disagree reports whether a lock is held on some ways to a block only.
+func (f *flow) disagree() bool {
+	for _, s := range f.in {
+		for _, h := range s.locks {
+			if h.status == maybe || h.status == unsure {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// repeated lists the conditions that at least two branches of fn ask, and those
+// that are set to constants on the way, as by `locked = true`.
+func repeated(fn *ssa.Function) []condition {
+	asked := map[condition]int{}
+	var order []condition
+	for _, b := range fn.Blocks {
+		if c, _, ok := conditionOf(b); ok {
+			if asked[c]++; asked[c] == 1 {
+				order = append(order, c)
+			}
+		}
+	}
+	var list []condition
+	for _, c := range order {
+		phi, chosen := c.value.(*ssa.Phi)
+		if asked[c] > 1 || chosen && c.equal == "" && hasConstant(phi) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func hasConstant(phi *ssa.Phi) bool {
+	for _, e := range phi.Edges {
+		if _, ok := e.(*ssa.Const); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// conditionOf returns what the branch at the end of b asks, and on which of its
+// successors that is so.
+func conditionOf(b *ssa.BasicBlock) (c condition, yes int, ok bool) {
+	if len(b.Instrs) == 0 {
+		return condition{}, 0, false
+	}
+	last, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	if !ok {
+		return condition{}, 0, false
+	}
+	v := last.Cond
+	for {
+		not, isNot := v.(*ssa.UnOp)
+		if !isNot || not.Op != token.NOT {
+			break
+		}
+		v, yes = not.X, 1-yes
+	}
+	if cmp, isCmp := v.(*ssa.BinOp); isCmp && (cmp.Op == token.EQL || cmp.Op == token.NEQ) {
+		if constant, isConst := cmp.Y.(*ssa.Const); isConst {
+			if cmp.Op == token.NEQ {
+				yes = 1 - yes
+			}
+			return located(condition{value: cmp.X, equal: constant.String()}), yes, true
+		}
+	}
+	return located(condition{value: v}), yes, true
+}
+
+// located puts the path of a field or package variable in the place of the
+// value that was loaded from there: the next load is another value.
+func located(c condition) condition {
+	load, ok := c.value.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return c
+	}
+	switch load.X.(type) {
+	case *ssa.FieldAddr, *ssa.Global, *ssa.FreeVar:
+		c.value, c.path = nil, accesspath.Of(load.X)
+	}
+	return c
+}
+
+// forget returns what is known after instr: it may compute anew what a condition
+// asks, or assign it.
+func forget(k known, conditions []condition, instr ssa.Instruction) known {
+	for i, c := range conditions {
+		switch instr := instr.(type) {
+		case *ssa.Phi: // set on the way, see taken
+		case *ssa.Store:
+			if _, under := c.path.Under(accesspath.Of(instr.Addr)); c.value == nil && under {
+				k = k.with(i, '?')
+			}
+		case ssa.Value:
+			if c.value == instr || c.value == nil && accesspath.MayRoot(instr) && c.path.Uses(instr) {
+				k = k.with(i, '?')
+			}
+		}
+	}
+	return k
+}
+
+// taken returns what is known when control goes from b to its i-th successor,
+// and whether it can.
+func taken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bool) {
+	if c, yes, ok := conditionOf(b); ok && b.Succs[0] != b.Succs[1] {
+		for j := range conditions {
+			outcome := outcomeOf(i == yes)
+			switch {
+			case conditions[j] != c:
+			case k[j] != '?' && k[j] != outcome:
+				return k, false
+			default:
+				k = k.with(j, outcome)
+			}
+		}
+	}
+	return chosen(k, conditions, b, b.Succs[i]), true
+}
+
+// chosen returns what is known once the conditions that the ways to succ choose
+// have their values.
+func chosen(k known, conditions []condition, from, succ *ssa.BasicBlock) known {
+	before := k
+	for i, c := range conditions {
+		phi, ok := c.value.(*ssa.Phi)
+		if !ok || phi.Block() != succ {
+			continue
+		}
+		k = k.with(i, '?')
+		for e, pred := range succ.Preds {
+			if pred != from {
+				continue
+			}
+			v := phi.Edges[e]
+			if cst, ok := v.(*ssa.Const); ok && c.equal == "" && cst.Value != nil && cst.Value.Kind() == constant.Bool {
+				k = k.with(i, outcomeOf(constant.BoolVal(cst.Value)))
+				continue
+			}
+			for j, d := range conditions {
+				if d.value == v && d.equal == c.equal && d.value != nil {
+					k = k.with(i, before[j])
+				}
+			}
+		}
+	}
+	return k
+}
+
+func outcomeOf(yes bool) byte {
+	if yes {
+		return '1'
+	}
+	return '0'
+}

@@ -1,0 +1,271 @@
+package lockset
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+)
+
+// status of one lock. Absent means not held and not touched.
+type status int
+
+const (
+	absent   status = iota
+	held            // for writing
+	heldRead        // for reading
+	maybe           // held on some ways here
+	released        // given up though the function had not taken it
+	unsure          // released on some ways here
+)
+
+type hold struct {
+	status status
+	since  ssa.Instruction // what took it; nil: held on entry, or taken in several places
+	class  string
+	// back: the function gave it up before without having taken it, so that
+	// to take it again changes nothing for the caller.
+	back bool
+}
+
+// Held is a lock that is held.
+type Held struct {
+	Path  accesspath.Path
+	Read  bool            // the read side of a reader/writer lock only
+	Since ssa.Instruction // the instruction that took it; nil if the caller did, or several may have
+	Class string          // pkg.Type.field, pkg.var; "" if it has no such name
+	// Back: the function had given the lock up for its caller, and has taken it again.
+	Back bool
+}
+
+// String returns the lock's path, with " (read)" for the read side.
+func (h Held) String() string {
+	if h.Read {
+		return h.Path.String() + " (read)"
+	}
+	return h.Path.String()
+}
+
+// State is the locks at one instruction. It is never changed once made.
+type State struct {
+	locks  map[accesspath.Path]hold
+	defers []*ssa.Defer // that have run on some way here, in order of the blocks
+	// Unknown: a caller may hold locks that are not listed.
+	Unknown bool
+
+	once sync.Once
+	held []Held // what Held lists, once it was asked for
+}
+
+// Held lists the locks that are surely held, by path. The list is not to be
+// changed.
+func (s *State) Held() []Held {
+	s.once.Do(func() { s.held = slices.Clip(s.listHeld()) })
+	return s.held
+}
+
+func (s *State) listHeld() []Held {
+	if len(s.locks) == 0 {
+		return nil
+	}
+	var list []Held
+	for p, h := range s.locks {
+		if h.status == held || h.status == heldRead {
+			list = append(list, h.at(p))
+		}
+	}
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Path.String(), b.Path.String()), cmp.Compare(a.Class, b.Class))
+	})
+	return list
+}
+
+// Has returns the lock at path p if it is surely held.
+func (s *State) Has(p accesspath.Path) (Held, bool) {
+	h := s.locks[p]
+	return h.at(p), h.status == held || h.status == heldRead
+}
+
+func (h hold) at(p accesspath.Path) Held {
+	return Held{p, h.status == heldRead, h.since, h.class, h.back}
+}
+
+// MayHold reports whether the lock at p is held on some way here.
+func (s *State) MayHold(p accesspath.Path) bool {
+	switch s.locks[p].status {
+	case held, heldRead, maybe:
+		return true
+	}
+	return false
+}
+
+// MayHoldClass reports whether some lock of the class may be held.
+func (s *State) MayHoldClass(class string) bool {
+	for _, h := range s.locks {
+		if h.class == class && (h.status == held || h.status == heldRead || h.status == maybe) {
+			return true
+		}
+	}
+	return false
+}
+
+// MayHoldClasses lists the classes of which some lock may be held, sorted.
+func (s *State) MayHoldClasses() []string {
+	var classes []string
+	for _, h := range s.locks {
+		if h.class != "" && (h.status == held || h.status == heldRead || h.status == maybe) {
+			classes = append(classes, h.class)
+		}
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes)
+}
+
+func (s *State) with(p accesspath.Path, h hold) *State {
+	c := &State{locks: maps.Clone(s.locks), defers: s.defers, Unknown: s.Unknown}
+	if c.locks == nil {
+		c.locks = map[accesspath.Path]hold{}
+	}
+	if h.status == absent {
+		delete(c.locks, p)
+	} else {
+		c.locks[p] = h
+	}
+	return c
+}
+
+func (s *State) withDefer(d *ssa.Defer) *State {
+	if slices.Contains(s.defers, d) {
+		return s
+	}
+	return &State{locks: s.locks, defers: append(slices.Clip(s.defers), d), Unknown: s.Unknown}
+}
+
+// acquire and release give the state after an operation on the lock at p.
+func (s *State) acquire(p accesspath.Path, h hold) *State {
+	old := s.locks[p]
+	if h.status == heldRead && old.status == held {
+		return s // stays held for writing
+	}
+	h.back = old.status == released
+	return s.with(p, h)
+}
+
+func (s *State) release(p accesspath.Path, class string) *State {
+	switch h := s.locks[p]; h.status {
+	case held, heldRead, maybe:
+		if h.back {
+			return s.with(p, hold{status: released, class: class})
+		}
+		return s.with(p, hold{})
+	case absent:
+		// One of several that were taken in a loop, perhaps.
+		if some := anonymous(class); class != "" && s.locks[some].status != absent {
+			return s.with(some, hold{})
+		}
+	}
+	return s.with(p, hold{status: released, class: class})
+}
+
+// renew returns the state when v is computed: what it stood for before, in an
+// earlier round of a loop, has no name any more.
+func (s *State) renew(v ssa.Value) *State {
+	if len(s.locks) == 0 || !accesspath.MayRoot(v) {
+		return s
+	}
+	return s.rename(func(p accesspath.Path) bool { return p.Uses(v) })
+}
+
+// reassign returns the state after the variable at p is assigned: locks that
+// were reached through it have no name any more.
+func (s *State) reassign(p accesspath.Path) *State {
+	if len(s.locks) == 0 {
+		return s
+	}
+	return s.rename(func(q accesspath.Path) bool {
+		_, under := q.Under(p)
+		return under
+	})
+}
+
+// rename leaves the locks whose path is lost known by their class only.
+func (s *State) rename(lost func(accesspath.Path) bool) *State {
+	out := s
+	for p, h := range s.locks {
+		if p.Root == nil || !lost(p) {
+			continue
+		}
+		out = out.with(p, hold{})
+		if h.class != "" && (h.status == held || h.status == heldRead) {
+			out = out.with(anonymous(h.class), h)
+		}
+	}
+	return out
+}
+
+// join returns what holds on both of two ways that meet.
+func join(a, b *State) *State {
+	if a == nil || a == b {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	out := &State{locks: map[accesspath.Path]hold{}, defers: a.defers, Unknown: a.Unknown || b.Unknown}
+	for p, h := range a.locks {
+		out.locks[p] = joinHold(h, b.locks[p])
+	}
+	for p, h := range b.locks {
+		if _, both := a.locks[p]; !both {
+			out.locks[p] = joinHold(h, hold{})
+		}
+	}
+	for _, d := range b.defers {
+		out = out.withDefer(d)
+	}
+	return out
+}
+
+func joinHold(a, b hold) hold {
+	h := hold{class: cmp.Or(a.class, b.class)}
+	if a.since == b.since {
+		h.since = a.since
+	}
+	h.back = a.back && b.back || a.back && b.status == absent || b.back && a.status == absent
+	x, y := min(a.status, b.status), max(a.status, b.status)
+	switch {
+	case x == y:
+		h.status = x
+	case x == held && y == heldRead:
+		h.status = heldRead
+	case x == absent && y >= released || y == unsure && x == released:
+		h.status = unsure
+	default:
+		h.status = maybe
+	}
+	return h
+}
+
+func equal(a, b *State) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Unknown == b.Unknown && maps.Equal(a.locks, b.locks) && slices.Equal(a.defers, b.defers)
+}
+
+// Free reports whether surely no lock is held, by this function or a caller.
+func (s *State) Free() bool {
+	if s.Unknown {
+		return false
+	}
+	for _, h := range s.locks {
+		if h.status == held || h.status == heldRead || h.status == maybe {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,549 @@
+package ownership
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Analyzer answers who owns an object at an instruction.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockownership",
+	Doc:        "find objects that no other goroutine can reach yet",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer},
+	FactTypes:  []analysis.Fact{new(Behaviour)},
+	ResultType: reflect.TypeFor[*Result](),
+}
+
+// Level is how far an object is known to others, in ascending order.
+type Level int
+
+const (
+	Fresh  Level = iota // only this goroutine can reach it
+	Handed              // passed on to code or objects not known to share it
+	Shared              // other goroutines can reach it, or nothing is known of it
+)
+
+// Behaviour is the fact of what a function does with ownership.
+type Behaviour struct {
+	// FreshResults are the indexes of results that are nil or fresh.
+	FreshResults []int
+	// Leaks is how far the function publishes its parameters (receiver
+	// first); those behind the end it keeps private. No map: the encoding of
+	// a fact is part of cache keys, and that of maps is not always the same.
+	Leaks []Level
+}
+
+// AFact marks Behaviour as a fact.
+func (*Behaviour) AFact() {}
+
+// leak returns how far parameter i is published.
+func (b *Behaviour) leak(i int) Level {
+	if i < len(b.Leaks) {
+		return b.Leaks[i]
+	}
+	return Fresh
+}
+
+func (b *Behaviour) String() string {
+	if len(b.FreshResults) > 0 {
+		return "fresh result"
+	}
+	for i := range 16 {
+		if b.leak(i) > Fresh {
+			return fmt.Sprintf("publishes parameter %d", i)
+		}
+	}
+	return "keeps its parameters private"
+}
+
+// Result answers for the functions of one package. It works out answers when
+// asked, under a lock: checks run at the same time.
+type Result struct {
+	mu sync.Mutex // guards all maps below, once run has returned
+
+	prog  *ssair.Program
+	graph *callers.Graph
+	pass  *analysis.Pass
+
+	published map[ssa.Value][]publication
+	leaks     map[paramKey]Level
+	results   map[resultKey]bool
+	built     map[resultKey]bool
+	large     map[*ssa.Function]bool // see tooLarge
+	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
+	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
+	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
+
+	// strict: calls in tests count, and objects are followed through those that
+	// they are stored in.
+	strict bool
+	proven *Result
+}
+
+type paramKey struct {
+	fn    *ssa.Function
+	index int
+}
+
+type resultKey struct {
+	fn    *ssa.Function
+	index int
+}
+
+type methodKey struct {
+	method *types.Func
+	index  int
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	graph := pass.ResultOf[callers.Analyzer].(*callers.Graph)
+	r := newResult(pass, graph, false)
+	r.proven = newResult(pass, graph.WithTests(), true)
+	r.prog.Analyse(pass, r.export)
+	return r, nil
+}
+
+func newResult(pass *analysis.Pass, graph *callers.Graph, strict bool) *Result {
+	r := &Result{
+		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		graph:     graph,
+		strict:    strict,
+		pass:      pass,
+		published: map[ssa.Value][]publication{},
+		leaks:     map[paramKey]Level{},
+		results:   map[resultKey]bool{},
+		built:     map[resultKey]bool{},
+		large:     map[*ssa.Function]bool{},
+		arounds:   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool{},
+		methods:   map[methodKey]bool{},
+		params:    map[*ssa.Parameter]Level{},
+	}
+	r.prog.Analyse(pass, r.findParamLevels)
+	return r
+}
+
+// Proven gives answers that a proof may rest on: what tests do counts, and an
+// object that lies in another one goes where that goes. Those of r itself are
+// opinions on how the package is meant to be used.
+func (r *Result) Proven() *Result { return r.proven }
+
+// Of returns how far the object that base lies in is known to others when
+// instruction at runs. Base is an address within the object, or a reference to it.
+func (r *Result) Of(base ssa.Value, at ssa.Instruction) Level {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of(base, at)
+}
+
+// Starts lists the go statements that shared the object in which base lies
+// before at, if the function of at allocated it and nothing else shared it;
+// only code that these goroutines run can reach it then. Else ok is false.
+func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallInstruction, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	root := rootObject(base)
+	switch x := root.(type) {
+	case *ssa.Alloc:
+	case *ssa.Call:
+		if !r.freshResult(x, 0) {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	if root.Parent() != at.Parent() {
+		return nil, false
+	}
+	for _, p := range r.publications(root) {
+		if p.level < Shared || !r.reaches(p.instr, at, root) {
+			continue
+		}
+		start, isGo := p.instr.(*ssa.Go)
+		if !isGo {
+			return nil, false
+		}
+		starts = append(starts, start)
+	}
+	return starts, true
+}
+
+// Made reports whether the function of at allocated the object in which base
+// lies, itself or by a constructor, whoever has come to know of it since.
+func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	root := rootObject(base)
+	if root.Parent() != at.Parent() {
+		return false
+	}
+	return r.makes(root)
+}
+
+// MadeKnownByCalls reports whether the function of at made the object in which
+// base lies, and only what it called before at, none of its own go statements,
+// sends and assignments, may have shared it.
+func (r *Result) MadeKnownByCalls(base ssa.Value, at ssa.Instruction) bool {
+	if !r.Made(base, at) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	root := rootObject(base)
+	return !slices.ContainsFunc(r.publications(root), func(p publication) bool {
+		_, isCall := p.instr.(*ssa.Call)
+		return !isCall && p.level == Shared && r.reaches(p.instr, at, root)
+	})
+}
+
+// MadeByCallers reports whether base lies in an object that comes as a
+// parameter, and every caller has made it itself or by such a helper: the
+// function is part of what sets the object up.
+func (r *Result) MadeByCallers(base ssa.Value, at ssa.Instruction) bool {
+	return r.madeByCallers(base, at, 0)
+}
+
+// MadeBySome reports whether base lies in an object that comes as a parameter
+// which some caller has made itself: to set the object up is one of the
+// function's uses.
+func (r *Result) MadeBySome(base ssa.Value, at ssa.Instruction) bool {
+	return r.madeBySome(base, at, 0)
+}
+
+func (r *Result) madeBySome(base ssa.Value, at ssa.Instruction, depth int) bool {
+	p, ok := rootObject(base).(*ssa.Parameter)
+	if !ok || p.Parent() != at.Parent() || depth > 3 {
+		return false
+	}
+	i := slices.Index(p.Parent().Params, p)
+	return slices.ContainsFunc(r.graph.Sites(p.Parent()), func(s callers.Site) bool {
+		return s.Mode == callers.Call && i < len(s.Args) &&
+			(r.Made(s.Args[i], s.Instr) || r.madeBySome(s.Args[i], s.Instr, depth+1))
+	})
+}
+
+func (r *Result) madeByCallers(base ssa.Value, at ssa.Instruction, depth int) bool {
+	p, ok := rootObject(base).(*ssa.Parameter)
+	if !ok || p.Parent() != at.Parent() || depth > 3 || !r.graph.Closed(p.Parent()) {
+		return false
+	}
+	i, sites := slices.Index(p.Parent().Params, p), r.graph.Sites(p.Parent())
+	for _, s := range sites {
+		if s.Mode == callers.Go || i >= len(s.Args) ||
+			!r.Made(s.Args[i], s.Instr) && !r.madeByCallers(s.Args[i], s.Instr, depth+1) {
+			return false
+		}
+	}
+	return len(sites) > 0
+}
+
+func (r *Result) of(base ssa.Value, at ssa.Instruction) Level {
+	return r.level(base, at, map[ssa.Value]bool{})
+}
+
+func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+	if seen[v] {
+		return Fresh // a loop: the other edges decide
+	}
+	seen[v] = true
+	switch v := v.(type) {
+	case *ssa.Const:
+		return Fresh // nil
+	case *ssa.FieldAddr:
+		return r.level(v.X, at, seen)
+	case *ssa.IndexAddr:
+		return r.level(v.X, at, seen)
+	case *ssa.Slice:
+		return r.level(v.X, at, seen)
+	case *ssa.ChangeType:
+		return r.level(v.X, at, seen)
+	case *ssa.MakeInterface:
+		return r.level(v.X, at, seen)
+	case *ssa.ChangeInterface:
+		return r.level(v.X, at, seen)
+	case *ssa.TypeAssert:
+		return r.level(v.X, at, seen)
+	case *ssa.Phi:
+		return r.worst(v.Edges, at, seen)
+	case *ssa.FreeVar:
+		if bound := accesspath.Binding(v); bound != nil {
+			return r.level(bound, at, seen)
+		}
+	case *ssa.UnOp:
+		return r.loaded(v, at, seen)
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
+		return r.objectLevel(v, at)
+	case *ssa.Parameter:
+		if level, ok := r.params[v]; ok {
+			return max(level, r.objectLevel(v, at))
+		}
+	case *ssa.Call:
+		if transfersOwnership(v) {
+			return Handed
+		}
+		return r.called(v, v, 0, at)
+	case *ssa.Extract:
+		switch tuple := v.Tuple.(type) {
+		case *ssa.Call:
+			return r.called(v, tuple, v.Index, at)
+		case *ssa.Select:
+			return Handed // received, as below
+		case *ssa.UnOp, *ssa.TypeAssert:
+			return r.level(tuple, at, seen)
+		}
+	}
+	return Shared
+}
+
+// called judges v, result i of a call.
+func (r *Result) called(v ssa.Value, call *ssa.Call, i int, at ssa.Instruction) Level {
+	switch {
+	case r.freshResult(call, i):
+		return r.objectLevel(v, at)
+	case r.builtResult(call, i):
+		return max(Handed, r.objectLevel(v, at))
+	case r.freshFromInterface(call, i):
+		return Handed
+	}
+	return Shared
+}
+
+func (r *Result) worst(values []ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+	level := Fresh
+	for _, v := range values {
+		level = max(level, r.level(v, at, seen))
+	}
+	return level
+}
+
+// loaded judges what a load gives: the contents of a captured variable, or
+// what a field of another object points to, of which nothing is certain.
+func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+	if load.Op == token.ARROW {
+		return Handed // a received object is the receiver's by custom
+	}
+	addr := load.X
+	if fv, ok := addr.(*ssa.FreeVar); ok {
+		if bound := accesspath.Binding(fv); bound != nil {
+			addr = bound
+		}
+	}
+	if cell, ok := addr.(*ssa.Alloc); ok {
+		stored := accesspath.Stored(cell)
+		if !slices.Contains(stored, ssa.Value(cell)) {
+			return r.worst(stored, at, seen)
+		}
+		return Shared
+	}
+	if r.level(load.X, at, seen) == Shared || r.copied(load.X, at, seen) {
+		return Shared
+	}
+	return Handed
+}
+
+// copied reports whether addr is a field of a local struct that was copied as
+// a whole from where others may reach what its pointers lead to: the copy is
+// private, its pointees are not. A field that the function assigns itself is
+// judged by that.
+func (r *Result) copied(addr ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+	selected := map[int]bool{} // fields of the local itself
+	for {
+		fa, ok := addr.(*ssa.FieldAddr)
+		if !ok {
+			break
+		}
+		addr, selected = fa.X, map[int]bool{fa.Field: true}
+	}
+	local, ok := addr.(*ssa.Alloc)
+	if !ok || len(selected) == 0 {
+		return false
+	}
+	var sources []ssa.Value
+	for _, ref := range *local.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.Store:
+			if ref.Addr == local {
+				sources = append(sources, ref.Val)
+			}
+		case *ssa.FieldAddr:
+			if selected[ref.Field] && assigned(ref) {
+				return false
+			}
+		}
+	}
+	return slices.ContainsFunc(sources, func(v ssa.Value) bool { return r.copyOfShared(v, at, seen) })
+}
+
+// assigned reports whether something is stored in the field at fa, or in a
+// part of it, or its address is used for more than loads.
+func assigned(fa *ssa.FieldAddr) bool {
+	return slices.ContainsFunc(*fa.Referrers(), func(ref ssa.Instruction) bool {
+		switch ref := ref.(type) {
+		case *ssa.UnOp, *ssa.DebugRef:
+			return false
+		case *ssa.FieldAddr:
+			return assigned(ref)
+		}
+		return true
+	})
+}
+
+// copyOfShared reports whether v, a struct, is a copy of what others may
+// reach: loaded from a shared object, or passed by value by callers who did
+// not make it themselves.
+func (r *Result) copyOfShared(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		return v.Op == token.MUL && (r.level(v.X, v, seen) == Shared || r.copied(v.X, v, seen))
+	case *ssa.Phi:
+		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return r.copyOfShared(e, at, seen) })
+	case *ssa.Parameter:
+		return r.passedByValue(v, seen)
+	}
+	return false
+}
+
+// passedByValue reports whether some caller passes a copy of what is shared as
+// p; callers of other packages may.
+func (r *Result) passedByValue(p *ssa.Parameter, seen map[ssa.Value]bool) bool {
+	fn := p.Parent()
+	if !r.graph.Closed(fn) {
+		return r.graph.Open(fn)
+	}
+	i := slices.Index(fn.Params, p)
+	return slices.ContainsFunc(r.graph.Sites(fn), func(s callers.Site) bool {
+		return i < len(s.Args) && r.copyOfShared(s.Args[i], s.Instr, seen)
+	})
+}
+
+// transfersOwnership: what a pool gives belongs to the one who asked.
+func transfersOwnership(call *ssa.Call) bool {
+	fn := call.Call.StaticCallee()
+	return fn != nil && fn.Name() == "Get" && fn.Signature.Recv() != nil &&
+		types.TypeString(fn.Signature.Recv().Type(), nil) == "*sync.Pool"
+}
+
+// objectLevel judges object v, allocated in its function, at an instruction
+// of that function or of a closure that it runs.
+func (r *Result) objectLevel(v ssa.Value, at ssa.Instruction) Level {
+	level := Fresh
+	for _, point := range r.pointsIn(v.Parent(), at, 0) {
+		level = max(level, point.level)
+		if point.instr == nil {
+			continue
+		}
+		for _, p := range r.publications(v) {
+			if p.level > level && r.reaches(p.instr, point.instr, v) {
+				level = p.level
+			}
+		}
+	}
+	return level
+}
+
+// point is an instruction of the allocating function during which another
+// one, perhaps in a closure, runs; level is what the way there adds.
+type point struct {
+	instr ssa.Instruction
+	level Level
+}
+
+// pointsIn lists the points of fn during which at runs.
+func (r *Result) pointsIn(fn *ssa.Function, at ssa.Instruction, depth int) []point {
+	f := at.Parent()
+	if f == fn {
+		return []point{{instr: at}}
+	}
+	if f.Parent() == nil || depth > 8 {
+		return []point{{level: Shared}}
+	}
+	if r.graph.Escapes(f) {
+		return []point{{level: Handed}}
+	}
+	var points []point
+	for _, s := range r.graph.Sites(f) {
+		switch {
+		case s.Mode == callers.Go:
+			points = append(points, point{level: Shared})
+		case s.Mode == callers.Defer:
+			for _, end := range runDefers(s.Caller) {
+				points = append(points, r.pointsIn(fn, end, depth+1)...)
+			}
+		default:
+			points = append(points, r.pointsIn(fn, s.Instr, depth+1)...)
+		}
+	}
+	if len(points) == 0 {
+		return []point{{level: Handed}}
+	}
+	return points
+}
+
+func runDefers(f *ssa.Function) []ssa.Instruction {
+	var ends []ssa.Instruction
+	for _, b := range f.Blocks {
+		for _, instr := range b.Instrs {
+			if _, ok := instr.(*ssa.RunDefers); ok {
+				ends = append(ends, instr)
+			}
+		}
+	}
+	return ends
+}
+
+// reaches reports whether control can come from instruction p to instruction
+// at without allocating object anew on the way.
+func (r *Result) reaches(p, at ssa.Instruction, object ssa.Value) bool {
+	if p.Parent() != at.Parent() {
+		return true // one of them is in a closure: no order is known
+	}
+	flow := r.prog.Flow(p.Parent())
+	if p.Block() == at.Block() && flow.Index(p) < flow.Index(at) {
+		return true
+	}
+	if !flow.Follows(p.Block(), at.Block()) {
+		return false
+	}
+	instr, ok := object.(ssa.Instruction)
+	if !ok || instr.Parent() != p.Parent() || !flow.Follows(p.Block(), instr.Block()) {
+		return true // no way leads past the allocation
+	}
+	return r.around(p.Block(), instr.Block())[at.Block()]
+}
+
+// around returns the blocks that control can reach from the end of one block
+// without coming to another, which are those of a loop that both are in.
+func (r *Result) around(from, cut *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	key := [2]*ssa.BasicBlock{from, cut}
+	if seen, ok := r.arounds[key]; ok {
+		return seen
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock)
+	walk = func(b *ssa.BasicBlock) {
+		for _, s := range b.Succs {
+			if s != cut && !seen[s] {
+				seen[s] = true
+				walk(s)
+			}
+		}
+	}
+	walk(from)
+	r.arounds[key] = seen
+	return seen
+}

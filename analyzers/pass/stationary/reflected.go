@@ -1,0 +1,168 @@
+package stationary
+
+import (
+	"go/types"
+	"regexp"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// Package reflect sets exported fields without naming them. A pointer in a
+// variable of type any may come to it; one in an interface with methods does
+// so in decoders only, which [overwrites] knows. What follows is opinion about
+// who does not.
+
+// readers matches the names of functions that look at what they are given.
+var readers = regexp.MustCompile(`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)|(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`)
+
+// readPackages hold, count or hand back what they are given.
+var readPackages = []string{"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic", "container/list", "container/heap", "container/ring"}
+
+// onlyReads reports whether fn does not write to what an interface leads to.
+func onlyReads(fn *ssa.Function) bool {
+	if fn.Object() != nil && fn.Object().Pkg() != nil && slices.Contains(readPackages, fn.Object().Pkg().Path()) {
+		return true
+	}
+	return readers.MatchString(fn.Name()) && !overwrites(fn)
+}
+
+// boxed marks what a value of type any leads to, unless only readers come by it.
+func (f *finder) boxed(mk *ssa.MakeInterface) {
+	iface, ok := mk.Type().Underlying().(*types.Interface)
+	if !ok || iface.NumMethods() > 0 || !leadsToStruct(mk.X.Type()) {
+		return
+	}
+	if f.handedOn(mk, mk) {
+		f.reflected(mk.X.Type())
+	}
+}
+
+// handedOn reports whether the object in mk may be written to by who is given
+// carrier, which is mk or holds it.
+func (f *finder) handedOn(mk *ssa.MakeInterface, carrier ssa.Value) bool {
+	return slices.ContainsFunc(*carrier.Referrers(), func(use ssa.Instruction) bool {
+		switch use := use.(type) {
+		case *ssa.DebugRef, *ssa.Panic, *ssa.TypeAssert, *ssa.BinOp:
+			return false
+		case *ssa.Return:
+			return f.owner.Of(mk.X, use) != ownership.Fresh
+		case *ssa.Store: // one of several arguments
+			at, ok := use.Addr.(*ssa.IndexAddr)
+			if !ok || use.Val != carrier {
+				return true
+			}
+			list, ok := at.X.(*ssa.Alloc)
+			return !ok || f.handedOn(mk, list)
+		case *ssa.IndexAddr:
+			return false // of the list: its own elements
+		case *ssa.Slice:
+			return f.handedOn(mk, use)
+		case ssa.CallInstruction:
+			return f.callWrites(use, mk)
+		}
+		return true
+	})
+}
+
+// callWrites: a callee that is not known to read only may decode into the
+// object, unless it is fresh: then nobody else sees that.
+func (f *finder) callWrites(call ssa.CallInstruction, mk *ssa.MakeInterface) bool {
+	if b, ok := call.Common().Value.(*ssa.Builtin); ok {
+		return b.Name() == "append" || b.Name() == "copy" // kept, who knows for whom
+	}
+	fn, _ := callers.Target(call.Common())
+	switch {
+	case fn != nil && onlyReads(fn), call.Common().IsInvoke() && readers.MatchString(call.Common().Method.Name()):
+		return false
+	}
+	_, isCall := call.(*ssa.Call)
+	return !isCall || f.owner.Of(mk.X, call) != ownership.Fresh
+}
+
+func leadsToStruct(t types.Type) bool {
+	for range 4 {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			if _, ok := u.Elem().Underlying().(*types.Struct); ok {
+				return true
+			}
+			t = u.Elem()
+		case *types.Slice:
+			if _, ok := u.Elem().Underlying().(*types.Struct); ok {
+				return true
+			}
+			t = u.Elem()
+		case *types.Map:
+			t = u.Elem()
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// reflected marks the exported fields of what t leads to, through pointers too.
+func (f *finder) reflected(t types.Type) {
+	if f.boxedTypes[t] || len(f.boxedTypes) > maxReflected {
+		return
+	}
+	f.boxedTypes[t] = true
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		f.reflected(u.Elem())
+	case *types.Slice:
+		f.reflected(u.Elem())
+	case *types.Array:
+		f.reflected(u.Elem())
+	case *types.Map:
+		f.reflected(u.Elem())
+	case *types.Struct:
+		for field := range u.Fields() {
+			if field.Exported() || field.Embedded() {
+				f.written[field.Origin()] = true
+				f.hidden[field.Origin()] = true
+				f.reflected(field.Type())
+			}
+		}
+	}
+}
+
+// generic marks what a call gives to a function that can only treat it as a
+// whole: p of type *T may be assigned to.
+func (f *finder) generic(call ssa.CallInstruction, fn *ssa.Function, args []ssa.Value) {
+	sig := fn.Signature
+	if onlyReads(fn) || len(call.Common().StaticCallee().TypeArgs()) == 0 && sig.TypeParams().Len() == 0 {
+		return
+	}
+	var params []types.Type
+	if sig.Recv() != nil {
+		params = append(params, nil) // of a type of its own
+	}
+	for p := range sig.Params().Variables() {
+		params = append(params, p.Type())
+	}
+	for i, arg := range args {
+		if i < len(params) && params[i] != nil && wholeOf(params[i]) && leadsToStruct(arg.Type()) && f.owner.Of(arg, call) != ownership.Fresh {
+			f.markPointee(arg.Type())
+			f.reflected(arg.Type())
+		}
+	}
+}
+
+// wholeOf reports whether t is *T or []T, for a type parameter T.
+func wholeOf(t types.Type) bool {
+	switch u := t.(type) {
+	case *types.Pointer:
+		t = u.Elem()
+	case *types.Slice:
+		t = u.Elem()
+	default:
+		return false
+	}
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}

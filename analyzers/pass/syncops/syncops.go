@@ -1,0 +1,253 @@
+// Package syncops is the shared pass that lists the operations of a package on
+// channels and WaitGroups, with the locks held at each.
+//
+// Operations on fields and package variables are told apart by name, those on
+// local variables by the variable. Left out: what tests do.
+//
+// Cost: linear in the instructions.
+package syncops
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+)
+
+// Analyzer lists the operations of a package on channels and WaitGroups.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlocksyncops",
+	Doc:        "list the operations on channels and WaitGroups",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, lockset.Analyzer},
+	ResultType: reflect.TypeFor[*List](),
+}
+
+// Key tells channels and WaitGroups apart: by name, or a local by its path.
+type Key struct {
+	Name accesspath.Name
+	Path accesspath.Path
+}
+
+// Op is one operation.
+type Op struct {
+	Mode  finding.Mode // Send, Receive, CloseChan, Add, Done or Wait
+	Key   Key
+	Path  accesspath.Path
+	Instr ssa.Instruction
+	Fn    *ssa.Function
+	Locks *lockset.State
+	Pos   token.Pos
+	// Alone: the operation blocks until its other side is there; a case of a
+	// select with further cases, or with a default, does not.
+	Alone bool
+	// Polls: a case of a select with a default.
+	Polls bool
+}
+
+// List is the operations of a package. It is read-only once built.
+type List struct {
+	Prog  *ssair.Program
+	Graph *callers.Graph
+	Locks *lockset.Result
+	All   []*Op
+	ByKey map[Key][]*Op
+	// Unbuffered are the channels that are only made without a buffer.
+	Unbuffered map[Key]bool
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	l := &List{
+		Prog:       pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		Graph:      pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		Locks:      pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+		ByKey:      map[Key][]*Op{},
+		Unbuffered: map[Key]bool{},
+	}
+	l.Prog.Analyse(pass, func() {
+		for _, fn := range l.Prog.Funcs {
+			if !l.Prog.InTest(fn) {
+				l.function(fn)
+			}
+		}
+	})
+	return l, nil
+}
+
+func (l *List) function(fn *ssa.Function) {
+	l.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		add := func(mode finding.Mode, v ssa.Value, pos token.Pos, alone, polls bool) {
+			key, ok := KeyOf(v)
+			if !ok {
+				return
+			}
+			op := &Op{mode, key, accesspath.Of(v), instr, fn, s, pos, alone, polls}
+			l.All = append(l.All, op)
+			l.ByKey[key] = append(l.ByKey[key], op)
+		}
+		switch instr := instr.(type) {
+		case *ssa.Send:
+			add(finding.Send, instr.Chan, instr.Pos(), true, false)
+		case *ssa.UnOp:
+			if instr.Op == token.ARROW {
+				add(finding.Receive, instr.X, instr.Pos(), true, false)
+			}
+		case *ssa.Select:
+			for _, c := range instr.States {
+				mode := finding.Receive
+				if c.Dir == types.SendOnly {
+					mode = finding.Send
+				}
+				add(mode, c.Chan, c.Pos, instr.Blocking && len(instr.States) == 1, !instr.Blocking)
+			}
+		case *ssa.MakeChan: // of a local that is assigned once, traced to here
+			l.Unbuffered[Key{Path: accesspath.Of(instr)}] = unbuffered(instr)
+		case *ssa.Store:
+			l.made(instr)
+		case *ssa.Go: // of another goroutine, whose order is not known
+		case ssa.CallInstruction:
+			l.call(instr, add)
+		}
+	})
+}
+
+// call recognises close, and the methods of WaitGroup.
+func (l *List) call(call ssa.CallInstruction, add func(finding.Mode, ssa.Value, token.Pos, bool, bool)) {
+	common := call.Common()
+	if b, ok := common.Value.(*ssa.Builtin); ok {
+		if b.Name() == "close" {
+			add(finding.CloseChan, common.Args[0], call.Pos(), false, false)
+		}
+		return
+	}
+	fn := common.StaticCallee()
+	if fn == nil || len(common.Args) == 0 || fn.Signature.Recv() == nil || types.TypeString(fn.Signature.Recv().Type(), nil) != "*sync.WaitGroup" {
+		return
+	}
+	switch fn.Name() {
+	case "Add":
+		if c, ok := common.Args[1].(*ssa.Const); ok && constant.Sign(c.Value) < 0 {
+			return
+		}
+		add(finding.Add, common.Args[0], call.Pos(), false, false)
+	case "Done":
+		add(finding.Done, common.Args[0], call.Pos(), false, false)
+	case "Wait":
+		add(finding.Wait, common.Args[0], call.Pos(), true, false)
+	}
+}
+
+// made notes channels that are stored in a variable, by their buffer.
+func (l *List) made(st *ssa.Store) {
+	if _, isChan := st.Val.Type().Underlying().(*types.Chan); !isChan {
+		return
+	}
+	key, ok := KeyOf(st.Addr)
+	if !ok {
+		return
+	}
+	v := st.Val
+	if c, ok := v.(*ssa.ChangeType); ok {
+		v = c.X
+	}
+	mk, ok := v.(*ssa.MakeChan)
+	if c, isConst := v.(*ssa.Const); isConst && c.IsNil() {
+		return
+	}
+	before, seen := l.Unbuffered[key]
+	l.Unbuffered[key] = ok && unbuffered(mk) && (before || !seen)
+}
+
+func unbuffered(mk *ssa.MakeChan) bool {
+	size, isConst := mk.Size.(*ssa.Const)
+	return isConst && constant.Sign(size.Value) == 0
+}
+
+// KeyOf returns the key of the channel or WaitGroup that v is, or points to.
+func KeyOf(v ssa.Value) (Key, bool) {
+	for {
+		c, ok := v.(*ssa.ChangeType)
+		if !ok {
+			break
+		}
+		v = c.X
+	}
+	if name, ok := accesspath.NameOf(v); ok {
+		return Key{Name: name}, true
+	}
+	path := accesspath.Of(v)
+	switch path.Root.(type) {
+	case *ssa.Alloc, *ssa.MakeChan:
+		return Key{Path: path}, true
+	}
+	return Key{}, false
+}
+
+// Variable returns what op is on as findings name it.
+func (l *List) Variable(op *Op) finding.Variable {
+	v := finding.Variable{Package: l.Prog.Pkg.Pkg.Path(), Kind: "channel"}
+	switch op.Mode {
+	case finding.Add, finding.Done, finding.Wait:
+		v.Kind = "waitgroup"
+	}
+	if n := op.Key.Name; n.Field != "" {
+		v.Package, v.Type, v.Name = n.Package, n.Type, n.Field
+		return v
+	}
+	v.Function, v.Name = l.Prog.FuncName(ssair.Outermost(op.Fn)), l.channelText(op)
+	return v
+}
+
+// channelText returns the local channel of op as the source writes it: its path
+// starts where it is made, which has no name.
+func (l *List) channelText(op *Op) string {
+	text := op.Path.String()
+	if _, made := op.Path.Root.(*ssa.MakeChan); !made || op.Fn.Syntax() == nil {
+		return text
+	}
+	ast.Inspect(op.Fn.Syntax(), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.UnaryExpr:
+			if n.OpPos == op.Pos {
+				text = ssair.Text(n.X)
+			}
+		case *ast.SendStmt:
+			if n.Arrow == op.Pos {
+				text = ssair.Text(n.Chan)
+			}
+		case *ast.CallExpr:
+			if n.Lparen == op.Pos && op.Mode == finding.CloseChan {
+				text = ssair.Text(n.Args[0])
+			}
+		}
+		return true
+	})
+	return text
+}
+
+// Started reports whether a go statement starts fn, and gives the starting calls.
+func (l *List) Started(fn *ssa.Function) []callers.Site {
+	var starts []callers.Site
+	for _, s := range l.Graph.Sites(fn) {
+		if s.Mode == callers.Go {
+			starts = append(starts, s)
+		}
+	}
+	return starts
+}
+
+// Reaches reports whether control can come from one instruction of a function
+// to another.
+func (l *List) Reaches(from, to ssa.Instruction) bool {
+	return from == to || l.Prog.Flow(from.Parent()).Leads(from, to)
+}
