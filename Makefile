@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build test unit sample lint fmt demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
+.PHONY: help build test unit sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ lint: build ## gofmt, go vet, staticcheck, and interlock on its own code
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files -- '*.go' ':!*/testdata/*')
+
+house: ## print the size and the shape of the repository's own code, and every place that breaks a rule of size
+	$(GO) run ./cmd/internal/lab house -list
 
 demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
 	testdata/demo.sh bin/interlock

@@ -1,8 +1,10 @@
-// Package house holds the rules of this repository as tests, and nothing
-// else: who may import whom (the table of docs/architecture.md is read as
-// data), what the injected monitor may import, which folders there are, what
-// a check must have, what must not stand in a file.
+// Package house measures this repository and holds its rules as tests: who may
+// import whom (the table of docs/architecture.md is read as data), what the
+// injected monitor may import, which folders there are, what a check must have,
+// how large a package and how dense a function may be, and which words are not
+// used.
 //
-// The tests parse the files in process: a test that asked the go command
-// would be answered from the test cache.
+// Survey reads a tree and Write prints its tables; `make house` calls both.
+// Everything is parsed in process: a test that asked the go command would be
+// answered from the test cache.
 package house

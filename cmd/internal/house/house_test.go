@@ -8,19 +8,15 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
-const (
-	root   = "../../.."
-	module = "github.com/interlock-go/interlock"
-)
+const root = "../../.."
 
 // topLevel are the files and folders that the design fixes, and those that
 // go with any repository.
@@ -38,54 +34,22 @@ var rtMayImport = []string{
 	"hash/maphash", "math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic", "syscall", "time", "unsafe",
 }
 
-// goPackage is one folder with Go files.
-type goPackage struct {
-	imports     map[string]string // path -> a file that imports it
-	testImports map[string]string // the same of _test.go files
-}
+// tree and rooms are read once for all tests.
+var (
+	tree  = sync.OnceValues(func() (*Tree, error) { return Survey(root) })
+	rooms = sync.OnceValues(func() (Rooms, error) { return ReadRooms(root) })
+)
 
-// readPackages parses the imports of every Go file that belongs to the module.
-func readPackages(t *testing.T) map[string]*goPackage {
+// readTree returns the packages of the module by folder.
+func readTree(t *testing.T) map[string]*Package {
 	t.Helper()
-	pkgs := map[string]*goPackage{}
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(root, name)
-		rel = filepath.ToSlash(rel)
-		if d.IsDir() {
-			if base := d.Name(); rel != "." && (base == "testdata" || base[0] == '.' || base[0] == '_' || rel == "bin") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(rel, ".go") {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		dir := path.Dir(rel)
-		if pkgs[dir] == nil {
-			pkgs[dir] = &goPackage{map[string]string{}, map[string]string{}}
-		}
-		into := pkgs[dir].imports
-		if strings.HasSuffix(rel, "_test.go") {
-			into = pkgs[dir].testImports
-		}
-		for _, spec := range f.Imports {
-			p, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
-			into[p] = rel
-		}
-		return nil
-	})
+	tree, err := tree()
 	if err != nil {
 		t.Fatal(err)
+	}
+	pkgs := map[string]*Package{}
+	for _, pkg := range tree.Packages {
+		pkgs[pkg.Dir] = pkg
 	}
 	if pkgs["cmd/interlock"] == nil || pkgs["analyzers/finding"] == nil {
 		t.Fatalf("the walk missed what must be there; it saw %v", slices.Sorted(maps.Keys(pkgs)))
@@ -93,103 +57,52 @@ func readPackages(t *testing.T) map[string]*goPackage {
 	return pkgs
 }
 
-// lattice is the table "The rooms" of docs/architecture.md: folder -> what it
-// may import of this module.
-type lattice map[string][]string
-
-func readLattice(t *testing.T) lattice {
+func readRooms(t *testing.T) Rooms {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	rooms, err := rooms()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := lattice{}
-	for line := range strings.Lines(string(data)) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 5 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
-			continue
-		}
-		folder, may := strings.Trim(cells[1], " `"), strings.TrimSpace(cells[3])
-		switch may {
-		case "nothing", "-":
-			l[folder] = []string{}
-			continue
-		case "everything":
-			l[folder] = []string{"..."}
-			continue
-		}
-		for p := range strings.SplitSeq(may, ",") {
-			l[folder] = append(l[folder], strings.Trim(p, " `"))
-		}
-	}
-	if len(l) < 10 {
-		t.Fatalf("docs/architecture.md: read %d rows of the table of rooms, the form must have changed", len(l))
-	}
-	return l
+	return rooms
 }
 
-// row returns the row for a folder: its own, or that of the nearest pattern
-// such as analyzers/<check>, or of a room that it is an inner folder of.
-func (l lattice) row(dir string) (may []string, ok bool) {
-	if may, ok = l[dir]; ok {
-		return may, true
-	}
-	for pattern, may := range l {
-		if parent, _, ok := strings.Cut(pattern, "/<"); ok && path.Dir(dir) == parent {
-			return may, true
+// imports returns the paths that a package imports, each with a file that does,
+// of its tests or of its other files.
+func imports(pkg *Package, tests bool) map[string]string {
+	files := map[string]string{}
+	for _, f := range pkg.Files {
+		for _, imported := range f.Imports {
+			if f.Test == tests {
+				files[imported] = f.Name
+			}
 		}
 	}
-	if parent := path.Dir(dir); parent != "." {
-		return l.row(parent)
-	}
-	return nil, false
-}
-
-// allows reports whether dir may import the folder imported.
-func (l lattice) allows(dir, imported string) bool {
-	may, _ := l.row(dir)
-	for _, p := range may {
-		if within(imported, p) {
-			return true
-		}
-	}
-	return within(imported, dir+"/internal/...")
-}
-
-// within reports whether folder is meant by p: itself, or a pattern with ...
-func within(folder, p string) bool {
-	if p == "..." {
-		return true
-	}
-	if prefix, ok := strings.CutSuffix(p, "/..."); ok {
-		return folder == prefix || strings.HasPrefix(folder, prefix+"/")
-	}
-	return folder == p
+	return files
 }
 
 func TestImportOrder(t *testing.T) {
-	l := readLattice(t)
-	for dir, pkg := range readPackages(t) {
-		if _, ok := l.row(dir); !ok {
+	rooms := readRooms(t)
+	for dir, pkg := range readTree(t) {
+		if rooms.row(dir) == "" {
 			t.Errorf("%s has no row in docs/architecture.md", dir)
 			continue
 		}
-		for imported, file := range pkg.imports {
-			if folder, ok := strings.CutPrefix(imported, module+"/"); ok && !l.allows(dir, folder) {
+		for imported, file := range imports(pkg, false) {
+			if folder, ok := strings.CutPrefix(imported, Module+"/"); ok && !rooms.allows(dir, folder) {
 				t.Errorf("%s imports %s, which docs/architecture.md does not allow to %s", file, folder, dir)
 			}
 		}
-		for imported, file := range pkg.testImports {
-			if strings.HasPrefix(imported, module+"/cmd") && !within(dir, "cmd/...") {
+		for imported, file := range imports(pkg, true) {
+			if strings.HasPrefix(imported, Module+"/cmd") && !within(dir, "cmd/...") {
 				t.Errorf("%s imports %s: only cmd may", file, imported)
 			}
 		}
 	}
 }
 
-// The lattice must be able to refuse, or the test above says nothing.
-func TestLatticeRefuses(t *testing.T) {
-	l := readLattice(t)
+// The table must be able to refuse, or the test above says nothing.
+func TestRoomsRefuse(t *testing.T) {
+	rooms := readRooms(t)
 	for _, tt := range []struct {
 		dir, imported string
 		want          bool
@@ -206,16 +119,16 @@ func TestLatticeRefuses(t *testing.T) {
 		{"cmd/interlock", "patchgen", false},
 		{"cmd/internal/cli", "patchgen", true},
 	} {
-		if got := l.allows(tt.dir, tt.imported); got != tt.want {
+		if got := rooms.allows(tt.dir, tt.imported); got != tt.want {
 			t.Errorf("%s -> %s: %v, want %v", tt.dir, tt.imported, got, tt.want)
 		}
 	}
 }
 
 func TestContractsImportTheStandardLibraryOnly(t *testing.T) {
-	pkgs := readPackages(t)
+	pkgs := readTree(t)
 	for _, dir := range []string{"analyzers/finding", "atomicsets/plan", "dynamic/evidence"} {
-		for imported, file := range pkgs[dir].imports {
+		for imported, file := range imports(pkgs[dir], false) {
 			if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
 				t.Errorf("%s imports %s: a contract imports the standard library only", file, imported)
 			}
@@ -238,11 +151,11 @@ func TestFixturesHideNoStandardPackage(t *testing.T) {
 }
 
 func TestMonitorImports(t *testing.T) {
-	pkg := readPackages(t)["dynamic/rt"]
+	pkg := readTree(t)["dynamic/rt"]
 	if pkg == nil {
 		t.Fatal("no dynamic/rt")
 	}
-	for imported, file := range pkg.imports {
+	for imported, file := range imports(pkg, false) {
 		if !slices.Contains(rtMayImport, imported) {
 			t.Errorf("%s imports %s: the injected monitor may import %s only", file, imported, strings.Join(rtMayImport, ", "))
 		}
@@ -264,13 +177,13 @@ func TestTopLevel(t *testing.T) {
 // Every check, that is whatever the registry imports beside the contract,
 // says what is wrong and what is right; that text is its help as well.
 func TestChecksExplainThemselves(t *testing.T) {
-	registry := readPackages(t)["analyzers/registry"]
+	registry := readTree(t)["analyzers/registry"]
 	if registry == nil {
 		t.Fatal("no analyzers/registry")
 	}
 	checks := 0
-	for imported := range registry.imports {
-		dir, ok := strings.CutPrefix(imported, module+"/")
+	for imported := range imports(registry, false) {
+		dir, ok := strings.CutPrefix(imported, Module+"/")
 		if !ok || dir == "analyzers/finding" {
 			continue
 		}

@@ -1,0 +1,107 @@
+package house
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// measure measures one function that has a body.
+func measure(fset *token.FileSet, decl *ast.FuncDecl, comments []*ast.CommentGroup) Function {
+	from, to := fset.Position(decl.Pos()).Line, fset.Position(decl.End()).Line
+	return Function{
+		Name:       functionName(decl),
+		Line:       from,
+		Lines:      to - from + 1,
+		Cyclomatic: cyclomatic(decl),
+		Nesting:    nesting(decl.Body),
+		Parameters: decl.Type.Params.NumFields(),
+		Commented: slices.ContainsFunc(comments, func(g *ast.CommentGroup) bool {
+			return g.Pos() > decl.Body.Lbrace && g.End() <= decl.Body.Rbrace
+		}),
+	}
+}
+
+// functionName returns Name, or T.Name for a method of T or *T.
+func functionName(decl *ast.FuncDecl) string {
+	if decl.Recv == nil || len(decl.Recv.List) == 0 {
+		return decl.Name.Name
+	}
+	receiver := decl.Recv.List[0].Type
+	for {
+		switch t := receiver.(type) {
+		case *ast.StarExpr:
+			receiver = t.X
+		case *ast.ParenExpr:
+			receiver = t.X
+		case *ast.IndexExpr:
+			receiver = t.X
+		case *ast.IndexListExpr:
+			receiver = t.X
+		case *ast.Ident:
+			return t.Name + "." + decl.Name.Name
+		default:
+			return decl.Name.Name
+		}
+	}
+}
+
+// cyclomatic returns McCabe's number: 1, and 1 more for each branch. A switch
+// counts by its cases, without default.
+func cyclomatic(decl *ast.FuncDecl) int {
+	n := 1
+	ast.Inspect(decl, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt:
+			n++
+		case *ast.CaseClause:
+			if node.List != nil {
+				n++
+			}
+		case *ast.CommClause:
+			if node.Comm != nil {
+				n++
+			}
+		case *ast.BinaryExpr:
+			if node.Op == token.LAND || node.Op == token.LOR {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// nesting returns how many control statements stand in each other at the most.
+// An else-if stands beside its if, not in it.
+func nesting(body *ast.BlockStmt) (deepest int) {
+	chained := map[ast.Node]bool{} // the else-ifs
+	var open []bool                // of each node on the way down: whether it is a control statement
+	depth := 0
+	ast.Inspect(body, func(node ast.Node) bool {
+		if node == nil {
+			if last := len(open) - 1; open[last] {
+				depth--
+			}
+			open = open[:len(open)-1]
+			return true
+		}
+		control := false
+		switch node := node.(type) {
+		case *ast.IfStmt:
+			control = !chained[node]
+			if node.Else != nil {
+				chained[node.Else] = true
+			}
+		case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			control = true
+		}
+		if control {
+			depth++
+		}
+		deepest = max(deepest, depth)
+		open = append(open, control)
+		return true
+	})
+	return deepest
+}

@@ -1,0 +1,141 @@
+package house
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowance is how many breaches of a rule a folder may have, with all below it.
+type allowance struct {
+	rule Rule
+	dir  string
+	most int
+}
+
+// tolerated are today's breaches in rooms that are being rebuilt. A number only
+// goes down, and a row that has become 0 goes away.
+var tolerated = []allowance{
+	{Columns, "analyzers", 170},
+	{Columns, "atomicsets", 32},
+	{Columns, "pointsto", 12},
+	{Columns, "patchgen", 51},
+	{Columns, "cmd", 323},
+	{Columns, "dynamic/rt", 20},
+	{Columns, "dynamic/instrument", 32},
+	{Columns, "dynamic/campaign", 152},
+	{Columns, "dynamic", 51},
+	{Openings, "analyzers", 56},
+	{Openings, "atomicsets", 10},
+	{Openings, "pointsto", 12},
+	{Openings, "patchgen", 9},
+	{Openings, "cmd", 33},
+	{Openings, "dynamic/rt", 11},
+	{Openings, "dynamic/instrument", 8},
+	{Openings, "dynamic/campaign", 25},
+	{Openings, "dynamic", 12},
+	{Files, "patchgen", 1},
+	{Files, "cmd", 1},
+	{Files, "dynamic/rt", 1},
+	{Files, "dynamic/instrument", 1},
+	{Files, "dynamic/campaign", 1},
+	{Files, "dynamic", 1},
+	{Cyclomatic, "analyzers", 2},
+	{Cyclomatic, "pointsto", 1},
+	{Cyclomatic, "patchgen", 1},
+	{Bare, "analyzers", 22},
+	{Bare, "atomicsets", 6},
+	{Bare, "pointsto", 3},
+	{Bare, "patchgen", 29},
+	{Bare, "cmd", 42},
+	{Bare, "dynamic/rt", 1},
+	{Bare, "dynamic/instrument", 12},
+	{Bare, "dynamic/campaign", 9},
+	{Bare, "dynamic", 3},
+}
+
+// looseRows are rows of docs/architecture.md that allow more than the code of
+// today uses, in rooms that are being rebuilt.
+var looseRows = []string{
+	"cmd/internal/report: atomicsets/plan",
+	"patchgen: analyzers/...", "patchgen: atomicsets/plan", "patchgen: dynamic/evidence", "patchgen: pointsto",
+	"pointsto: analyzers/...", "pointsto: pointsto/...",
+}
+
+func TestRules(t *testing.T) {
+	readTree(t)
+	tree, _ := tree()
+	left := make([]int, len(tolerated))
+	for i := range tolerated {
+		left[i] = tolerated[i].most
+	}
+	for _, b := range tree.Breaches() {
+		i := slices.IndexFunc(tolerated, func(e allowance) bool {
+			return e.rule == b.Rule && within(b.Dir, e.dir+"/...")
+		})
+		if i < 0 {
+			t.Errorf("%s: %s", b.Rule, b.Where)
+			continue
+		}
+		if left[i]--; left[i] < 0 {
+			t.Errorf("%s: %s: more than the %d that %s has", b.Rule, b.Where, tolerated[i].most, tolerated[i].dir)
+		}
+	}
+}
+
+// A row that is wider than the code hides which way the imports go.
+func TestRowsAreTight(t *testing.T) {
+	readTree(t)
+	tree, _ := tree()
+	for _, loose := range readRooms(t).Loose(tree) {
+		if row, _, _ := strings.Cut(loose, " (used"); !slices.Contains(looseRows, row) {
+			t.Errorf("docs/architecture.md allows more than the code uses: %s", loose)
+		}
+	}
+}
+
+// Every measure must be able to see what it measures.
+func TestSurveyFile(t *testing.T) {
+	src := "// Package p gives nothing.\npackage p\n\n" +
+		"// F says it. " + strings.Repeat("x", MaxColumns) + "\n" +
+		"func (t *T[K]) F(a, b int) {\n" +
+		"\tif a > 0 && b > 0 { // why\n\t\tfor range b {\n\t\t}\n\t} else if a < 0 {\n\t}\n" +
+		"\tswitch {\n\tcase a == 1:\n\tdefault:\n\t}\n}\n\n" +
+		"const (\n\tA = 1 // says A gives\n\tB = `\n`\n)\n"
+	f, err := surveyFile("p.go", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Lines != 21 || f.Code != 17 || f.Comments != 4 || f.Exported != 3 || f.Documented != 2 {
+		t.Errorf("sizes: %+v", f)
+	}
+	if !slices.Equal(f.Wide, []int{4}) || !slices.Equal(f.Openings, []int{1, 4}) {
+		t.Errorf("wide %v, openings %v", f.Wide, f.Openings)
+	}
+	want := Function{Name: "T.F", Line: 5, Lines: 11, Cyclomatic: 6, Nesting: 2, Parameters: 2, Commented: true}
+	if len(f.Functions) != 1 || f.Functions[0] != want {
+		t.Errorf("functions %+v, want %+v", f.Functions, want)
+	}
+}
+
+// A rule must be able to refuse, and so must the test of the rows.
+func TestBreachesAreSeen(t *testing.T) {
+	bad := &Package{Dir: "a", Files: []*File{{
+		Name: "a/a.go", Wide: []int{1}, Openings: []int{2}, Imports: []string{Module + "/b"},
+		Functions: []Function{{Name: "F", Lines: MaxBare + 1, Cyclomatic: MaxCyclomatic + 1}, {Name: "G", Lines: MaxBare}},
+	}}}
+	for range MaxFiles {
+		bad.Files = append(bad.Files, &File{Name: "a/b.go"})
+	}
+	tree := &Tree{Packages: []*Package{bad}}
+	all := tree.Breaches()
+	for _, rule := range Rules {
+		if n := count(all, rule); n != 1 {
+			t.Errorf("%s: %d seen, want 1", rule, n)
+		}
+	}
+	got := Rooms{"a": {"b", "c", "b/..."}}.Loose(tree)
+	if want := []string{"a: c (used for 0)", "a: b/... (used for 1)"}; !slices.Equal(got, want) {
+		t.Errorf("loose rows %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,90 @@
+package house
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What the rules allow at the most. A function of more than MaxBare lines needs
+// comments above its steps; MaxFiles counts without tests.
+const (
+	MaxCyclomatic = 25
+	MaxBare       = 30
+	MaxFiles      = 15
+)
+
+// Rule is one limit that every file is held to.
+type Rule string
+
+const (
+	Columns    Rule = "lines over 120 columns"
+	Openings   Rule = "comments that open with 'X gives', 'X tells' or 'X says'"
+	Files      Rule = "packages above 15 files"
+	Cyclomatic Rule = "functions above cyclomatic 25"
+	Bare       Rule = "functions over 30 lines without a comment inside"
+)
+
+// Rules lists them as the tables do.
+var Rules = []Rule{Columns, Openings, Files, Cyclomatic, Bare}
+
+// Breach is one place where a rule is broken.
+type Breach struct {
+	Rule  Rule
+	Dir   string // of the package
+	Where string // file:line and what it is, for people
+}
+
+// Breaches returns every breach in the tree. Tests are held to Columns and
+// Openings only.
+func (t *Tree) Breaches() (all []Breach) {
+	for _, pkg := range t.Packages {
+		add := func(rule Rule, format string, args ...any) {
+			all = append(all, Breach{rule, pkg.Dir, fmt.Sprintf(format, args...)})
+		}
+		files := 0
+		for _, f := range pkg.Files {
+			for _, line := range f.Wide {
+				add(Columns, "%s:%d", f.Name, line)
+			}
+			for _, line := range f.Openings {
+				add(Openings, "%s:%d", f.Name, line)
+			}
+			if f.Test {
+				continue
+			}
+			files++
+			for _, fn := range f.Functions {
+				if fn.Cyclomatic > MaxCyclomatic {
+					add(Cyclomatic, "%s:%d: %s: %d", f.Name, fn.Line, fn.Name, fn.Cyclomatic)
+				}
+				if fn.Lines > MaxBare && !fn.Commented {
+					add(Bare, "%s:%d: %s: %d lines", f.Name, fn.Line, fn.Name, fn.Lines)
+				}
+			}
+		}
+		if files > MaxFiles {
+			add(Files, "%s: %d files", pkg.Dir, files)
+		}
+	}
+	return all
+}
+
+// count returns how many breaches are of a rule.
+func count(all []Breach, rule Rule) (n int) {
+	for _, b := range all {
+		if b.Rule == rule {
+			n++
+		}
+	}
+	return n
+}
+
+// sources returns the files that are no tests, of the packages that in reports.
+func (t *Tree) sources(in func(*Package) bool) (files []*File) {
+	for _, pkg := range t.Packages {
+		if in(pkg) {
+			files = append(files, slices.DeleteFunc(slices.Clone(pkg.Files), func(f *File) bool { return f.Test })...)
+		}
+	}
+	return files
+}

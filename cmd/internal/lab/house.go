@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/interlock-go/interlock/cmd/internal/house"
+)
+
+// runHouse prints the tables of the trees that args name, side by side; without
+// any, those of the working directory.
+func runHouse(_ context.Context, args []string) error {
+	flags := flag.NewFlagSet("house", flag.ContinueOnError)
+	list := flags.Bool("list", false, "also list every place that breaks a rule, for each tree")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	dirs := flags.Args()
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	var trees []house.Named
+	for _, dir := range dirs {
+		tree, err := house.Survey(dir)
+		if err != nil {
+			return err
+		}
+		rows, err := house.ReadRooms(dir)
+		if err != nil {
+			return err
+		}
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		trees = append(trees, house.Named{Name: filepath.Base(abs), Tree: tree, Rows: rows})
+	}
+	house.Write(os.Stdout, trees...)
+	if *list {
+		for _, t := range trees {
+			fmt.Printf("\n## Rules broken: %s\n", t.Name)
+			house.WriteBreaches(os.Stdout, t)
+		}
+	}
+	return nil
+}
