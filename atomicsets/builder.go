@@ -183,14 +183,3 @@ func (at index) find(k plan.Key) []*plan.Site {
 	}
 	return at.lines[line{k.File, k.Line, k.Mode}]
 }
-
-// Sites enumerates the sites of packages.
-func Sites(pkgs []*plan.Package) []plan.Site {
-	var sites []plan.Site
-	for _, p := range pkgs {
-		for _, a := range plan.Enumerate(p) {
-			sites = append(sites, a.Site)
-		}
-	}
-	return sites
-}

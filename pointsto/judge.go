@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // Verdict is what the whole program says of a site.
@@ -86,7 +87,7 @@ func (r *Result) judge() {
 	r.sites = map[plan.Key]*site{}
 	r.findExprs()
 	for _, p := range r.program.loaded.Own {
-		for _, a := range plan.Enumerate(p.Package) {
+		for _, a := range sites.Enumerate(p.Package) {
 			k := a.Site.Key()
 			s := r.sites[k]
 			if s == nil {
@@ -121,7 +122,7 @@ func (r *Result) findExprs() {
 }
 
 // judgeAccess adds to s what is known of one access in the source.
-func (r *Result) judgeAccess(s *site, a *plan.Access) {
+func (r *Result) judgeAccess(s *site, a *sites.Access) {
 	list := r.accesses(ast.Unparen(a.Node))
 	if a.Map() || a.Site.Behind && a.Through == "" {
 		list = values(list)
@@ -196,7 +197,7 @@ type location struct {
 }
 
 // locate returns what a accesses; not ok where that is not known.
-func (p *program) locate(a *plan.Access, acc access) (location, bool) {
+func (p *program) locate(a *sites.Access, acc access) (location, bool) {
 	switch {
 	case a.Map():
 		return p.mapOf(acc)

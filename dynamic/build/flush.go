@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // FlushName is the file that writes the monitor's last counters. It exists in
@@ -61,8 +61,8 @@ func (t Test) testPath() string {
 	return t.Package + "_test"
 }
 
-func (m *Module) packageOf(path string) *plan.Package {
-	i := slices.IndexFunc(m.Packages, func(p *plan.Package) bool { return p.Path == path })
+func (m *Module) packageOf(path string) *sites.Package {
+	i := slices.IndexFunc(m.Packages, func(p *sites.Package) bool { return p.Path == path })
 	if i < 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (m *Module) packageOf(path string) *plan.Package {
 }
 
 // readsStacks reports whether a package reads call stacks to their ends.
-func readsStacks(p *plan.Package) bool {
+func readsStacks(p *sites.Package) bool {
 	for _, obj := range p.Info.Uses {
 		if f, ok := obj.(*types.Func); ok {
 			switch f.FullName() {

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // Options say what to load.
@@ -51,7 +51,7 @@ type Module struct {
 	GoVersion string // language version of the module that holds Root, or go line of the go.work
 	// Packages are to be enumerated and rewritten. Each file is in one of
 	// them only: a package with internal tests is there as the tests see it.
-	Packages []*plan.Package
+	Packages []*sites.Package
 	// Tests are the named packages, in the order of the go command.
 	Tests []Test
 	// Uncompiled is what the compiler said of packages that do not compile,
@@ -292,7 +292,7 @@ func distinct(loaded []*packages.Package, paths []string, broken []*packages.Pac
 
 // add takes up the files of p that are compiled as they stand.
 func (m *Module) add(p *packages.Package, src *sources) {
-	pkg := &plan.Package{
+	pkg := &sites.Package{
 		Path: p.PkgPath, Root: m.rootOf(p), Fset: p.Fset, Types: p.Types, Info: p.TypesInfo, Src: map[string][]byte{},
 	}
 	for i, name := range p.CompiledGoFiles {

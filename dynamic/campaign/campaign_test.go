@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
@@ -68,7 +69,7 @@ func config(t *testing.T, archive string, p *plan.Plan) Config {
 		t.Fatal(err)
 	}
 	if p == nil {
-		if p, err = atomicsets.Build(m.Path, atomicsets.Sites(m.Packages), nil, nil); err != nil {
+		if p, err = atomicsets.Build(m.Path, sites.All(m.Packages), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

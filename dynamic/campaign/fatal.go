@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // fatalError is an error by which the runtime or package sync ends a process, and
@@ -189,7 +190,7 @@ func (t *tally) mapAt(a *finding.Access) *plan.Site {
 
 // operandAt finds what the failing operation was made on: on the line of a or, for a
 // deferred call, whose line the stack does not have, as the only one of its function.
-func (t *tally) operandAt(a *finding.Access, kind *fatalError) (operand ast.Expr, in *plan.Package) {
+func (t *tally) operandAt(a *finding.Access, kind *fatalError) (operand ast.Expr, in *sites.Package) {
 	for _, p := range t.pkgs {
 		for _, f := range p.Files {
 			if !isFile(p, f, a.File) {
@@ -242,7 +243,7 @@ func (k *fatalError) operand(n ast.Node) ast.Expr {
 }
 
 // variableOf names what e, in the function, stands for.
-func variableOf(p *plan.Package, e ast.Expr, function string) finding.Variable {
+func variableOf(p *sites.Package, e ast.Expr, function string) finding.Variable {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.SelectorExpr:
 		if sel := p.Info.Selections[e]; sel != nil {

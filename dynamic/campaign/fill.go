@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -225,7 +226,7 @@ func (t *tally) storeAt(site *plan.Site) (found store) {
 }
 
 // storeOf says what kind of write at the site the node makes, if it makes it.
-func storeOf(p *plan.Package, n ast.Node, site *plan.Site) store {
+func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
 	switch n := n.(type) {
 	case *ast.IncDecStmt:
 		return store{how: update}
@@ -248,7 +249,7 @@ func storeOf(p *plan.Package, n ast.Node, site *plan.Site) store {
 }
 
 // storeOfCall is storeOf for delete, clear, copy and the functions of sync/atomic.
-func storeOfCall(p *plan.Package, call *ast.CallExpr) store {
+func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
 		if b, builtin := p.Info.Uses[fun].(*types.Builtin); builtin && b.Name() == "delete" {
@@ -271,7 +272,7 @@ func storeOfCall(p *plan.Package, call *ast.CallExpr) store {
 }
 
 // isConstant reports whether the expression has the same value each time.
-func isConstant(p *plan.Package, e ast.Expr) bool {
+func isConstant(p *sites.Package, e ast.Expr) bool {
 	tv := p.Info.Types[e]
 	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
 		_, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
@@ -281,7 +282,7 @@ func isConstant(p *plan.Package, e ast.Expr) bool {
 }
 
 // isFile reports whether f is the file that sites name so.
-func isFile(p *plan.Package, f *ast.File, name string) bool {
+func isFile(p *sites.Package, f *ast.File, name string) bool {
 	rel, err := filepath.Rel(p.Root, p.Fset.PositionFor(f.Package, false).Filename)
 	return err == nil && filepath.ToSlash(rel) == name
 }

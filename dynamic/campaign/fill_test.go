@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -78,7 +79,7 @@ func TestEqualFills(t *testing.T) {
 	}
 	v := plan.Variable{Package: "m", Type: "cache", Name: "x"}
 	entry := site(1, 1, v, plan.Read)
-	seen := newTally(p, []*plan.Package{pkg})
+	seen := newTally(p, []*sites.Package{pkg})
 	tried := 0
 	for i, line := range strings.Split(fills, "\n") {
 		code, want, ok := strings.Cut(line, " // ")
@@ -114,7 +115,7 @@ func TestEqualFills(t *testing.T) {
 // A flag counts only where a static finding says that what it guards is done twice.
 func TestFlagWithoutFinding(t *testing.T) {
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 6}, {ID: 2, File: "m.go", Line: 7, Column: 3}}}
-	seen := newTally(p, []*plan.Package{parsed(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n")})
+	seen := newTally(p, []*sites.Package{parsed(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n")})
 	s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
 	for finding, want := range map[string]bool{"": false, "il-1": true} {
 		if got := seen.lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1, Finding: finding}, s); got != want {
@@ -126,7 +127,7 @@ func TestFlagWithoutFinding(t *testing.T) {
 // A text that both have made of the same text may be the same; a count is not.
 func TestStoresOfWhatWasLoaded(t *testing.T) {
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 7, Column: 2}, {ID: 3}}}
-	seen := newTally(p, []*plan.Package{parsed(t, "package m\n\ntype c struct { s string; n int }\n\nfunc (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n")})
+	seen := newTally(p, []*sites.Package{parsed(t, "package m\n\ntype c struct { s string; n int }\n\nfunc (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n")})
 	for _, tt := range []struct {
 		end, remote    uint32
 		before, behind string
@@ -148,9 +149,9 @@ func TestStoresOfWhatWasLoaded(t *testing.T) {
 }
 
 // parsed type-checks the file m.go of package m.
-func parsed(t *testing.T, source string) *plan.Package {
+func parsed(t *testing.T, source string) *sites.Package {
 	t.Helper()
-	p := &plan.Package{Path: "m", Root: "/m", Fset: token.NewFileSet(), Info: &types.Info{
+	p := &sites.Package{Path: "m", Root: "/m", Fset: token.NewFileSet(), Info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}}
 	f, err := parser.ParseFile(p.Fset, "/m/m.go", source, parser.ParseComments)

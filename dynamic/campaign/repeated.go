@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -21,7 +22,7 @@ const maxRepeated = 4
 // repeated finds what is done twice with the end of a section.
 type repeated struct {
 	t      *tally
-	pkg    *plan.Package
+	pkg    *sites.Package
 	within []*ast.FuncDecl // that are looked at
 }
 
@@ -57,7 +58,7 @@ func (t *tally) repeats(section *plan.Section, s *evidence.SplitSection) bool {
 // decided lists the code that the test at the entry decides about, by which the end
 // is reached: the outermost block around the end that begins behind the entry,
 // or what stands behind the entry in the block that has both.
-func decided(p *plan.Package, f *ast.File, entry, end *plan.Site) (code []ast.Node) {
+func decided(p *sites.Package, f *ast.File, entry, end *plan.Site) (code []ast.Node) {
 	behind := func(n ast.Node) bool { return before(entry.Line, entry.Column, p.Fset.PositionFor(n.Pos(), false)) }
 	done := false
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -58,7 +59,7 @@ func TestDoneTwice(t *testing.T) {
 		p := &plan.Plan{Sites: []plan.Site{
 			{ID: 1, File: "m.go", Line: i + 1, Column: strings.Index(code, "if ") + 4}, {ID: 2, File: "m.go", Line: i + 1, Column: end},
 		}}
-		seen := newTally(p, []*plan.Package{pkg})
+		seen := newTally(p, []*sites.Package{pkg})
 		s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
 		section := &plan.Section{Kind: plan.TestAndUse, File: "m.go", Entry: 1, Ends: []plan.End{{Site: 2}}, Finding: "il-1"}
 		if got := seen.lost(section, s); got != (want == "counts") {

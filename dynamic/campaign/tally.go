@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -31,7 +32,7 @@ type caught struct {
 // tally adds up the evidence of all runs.
 type tally struct {
 	plan     *plan.Plan
-	pkgs     []*plan.Package // with their syntax
+	pkgs     []*sites.Package // with their syntax
 	caught   map[pair]*caught
 	unarmed  map[pair]map[int]bool // runs in which the pair was known beforehand
 	counters evidence.Counters
@@ -54,7 +55,7 @@ type tally struct {
 	resting []uint32 // sections that it does not open, being proven
 }
 
-func newTally(p *plan.Plan, pkgs []*plan.Package) *tally {
+func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 	return &tally{
 		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
 		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},

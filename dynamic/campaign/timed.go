@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // can stand that write their times as constants: a test that sleeps for 5 ms
 // and counts on another goroutine to be done by then takes faint noise only.
 // Without constants it is what the strongest rung has.
-func bearable(pkgs []*plan.Package, path string) int {
+func bearable(pkgs []*sites.Package, path string) int {
 	strongest := 0
 	for _, s := range ladder {
 		strongest = max(strongest, s)
@@ -48,7 +48,7 @@ var verdicts = regexp.MustCompile(`(?m)^( *--- (PASS|FAIL|SKIP): .*|(ok|FAIL)\s.
 
 // clockTests returns the tests of a package that may count on time: those of files that
 // ask for the time, sleep or set a limit.
-func clockTests(pkgs []*plan.Package, path string) map[string]bool {
+func clockTests(pkgs []*sites.Package, path string) map[string]bool {
 	tests := map[string]bool{}
 	for _, p := range pkgs {
 		if p.Path != path && p.Path != path+"_test" {
@@ -76,7 +76,7 @@ var clocks = map[string]bool{
 	"net.SetDeadline": true, "net.SetReadDeadline": true, "net.SetWriteDeadline": true,
 }
 
-func asksForTime(p *plan.Package, f *ast.File) (asks bool) {
+func asksForTime(p *sites.Package, f *ast.File) (asks bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			fn, isFunc := p.Info.Uses[id].(*types.Func)
@@ -97,7 +97,7 @@ func (pkg *PackageResult) countsOnTime(tests []string) bool {
 
 // shortest returns the shortest constant of type time.Duration in a package and
 // its tests, or 0.
-func shortest(pkgs []*plan.Package, path string) time.Duration {
+func shortest(pkgs []*sites.Package, path string) time.Duration {
 	var least time.Duration
 	for _, p := range pkgs {
 		if p.Path != path && p.Path != path+"_test" {

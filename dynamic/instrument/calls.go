@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 func (o *orderer) call(e *ast.CallExpr, n *node) {
@@ -13,7 +13,7 @@ func (o *orderer) call(e *ast.CallExpr, n *node) {
 		o.toArray(e)
 		return
 	}
-	if b := plan.Builtin(o.info, e.Fun); b != "" {
+	if b := sites.Builtin(o.info, e.Fun); b != "" {
 		o.builtin(b, e, n)
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
@@ -44,18 +45,18 @@ func buildMonitored(t *testing.T, src string) (binary, table string) {
 		os.Remove(name)
 	}
 	groups := map[plan.Variable]int{}
-	var sites strings.Builder
-	for i, a := range plan.Enumerate(p) {
+	var siteTable strings.Builder
+	for i, a := range sites.Enumerate(p) {
 		if groups[a.Site.Variable] == 0 {
 			groups[a.Site.Variable] = len(groups) + 1
 		}
-		fmt.Fprintf(&sites, "%d %d -\n", i+1, groups[a.Site.Variable])
+		fmt.Fprintf(&siteTable, "%d %d -\n", i+1, groups[a.Site.Variable])
 	}
 	for name, content := range map[string]string{
 		"go.mod":    "module m\n\ngo 1.24\n\nrequire interlock.invalid/rt v0.0.0\n\nreplace interlock.invalid/rt => ./rt\n",
 		"rt/go.mod": "module interlock.invalid/rt\n\ngo 1.21\n",
 		"main.go":   string(res.Files[0].Content),
-		"sites":     sites.String(),
+		"sites":     siteTable.String(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
 			t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"go/version"
 	"strings"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // languageVersion returns the language version of f as "go1.N".
-func languageVersion(p *plan.Package, f *ast.File, opts Options) string {
+func languageVersion(p *sites.Package, f *ast.File, opts Options) string {
 	v := p.Info.FileVersions[f]
 	if v == "" && opts.GoVersion != "" {
 		v = "go" + strings.TrimPrefix(opts.GoVersion, "go")

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
@@ -129,7 +130,7 @@ func Check() {
 `
 
 // markStores is everySite, with a bit for the stores to map elements.
-func markStores(p *plan.Package) func(plan.Key) *plan.Site {
+func markStores(p *sites.Package) func(plan.Key) *plan.Site {
 	every := everySite(p)
 	return func(k plan.Key) *plan.Site {
 		s := every(k)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // Options of [Rewrite].
@@ -78,12 +79,12 @@ const (
 // it for their key, is to be monitored; site gives nil for an access that the
 // plan does not know. The package must have been typed without errors, from
 // the very contents in p.Src.
-func Rewrite(p *plan.Package, site func(plan.Key) *plan.Site, opts Options) (*Result, error) {
+func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*Result, error) {
 	if opts.RT == "" {
 		opts.RT = "interlock.invalid/rt"
 	}
 	if opts.Quiet == nil && opts.Plan != nil {
-		opts.Quiet = Quiet([]*plan.Package{p})
+		opts.Quiet = Quiet([]*sites.Package{p})
 	}
 	res := &Result{Sections: map[uint32]plan.Reason{}}
 	var files []*rewriter
@@ -127,7 +128,7 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 
 // access is a monitored access of one file.
 type access struct {
-	plan.Access
+	sites.Access
 	id   uint32
 	left plan.Reason // why it is left alone after all
 	// placed: its statement has put the monitor's call where it belongs, so
@@ -143,9 +144,9 @@ func (a *access) isBehind() bool { return a.Map() || a.Site.Behind }
 
 // monitored yields the files of p that have accesses to monitor, or sections, in
 // order.
-func monitored(p *plan.Package, site func(plan.Key) *plan.Site, sections *plan.Plan) func(func(*ast.File, []*access) bool) {
+func monitored(p *sites.Package, site func(plan.Key) *plan.Site, sections *plan.Plan) func(func(*ast.File, []*access) bool) {
 	byFile := map[*ast.File][]*access{}
-	for _, a := range plan.Enumerate(p) {
+	for _, a := range sites.Enumerate(p) {
 		if a.Site.Decision == plan.Skip {
 			continue
 		}
@@ -168,7 +169,7 @@ func monitored(p *plan.Package, site func(plan.Key) *plan.Site, sections *plan.P
 type rewriter struct {
 	orderer
 	sectioner
-	pkg      *plan.Package
+	pkg      *sites.Package
 	file     *ast.File
 	tfile    *token.File
 	name     string
@@ -184,7 +185,7 @@ type rewriter struct {
 	temps    int
 }
 
-func newRewriter(p *plan.Package, f *ast.File, accesses []*access, opts Options) (*rewriter, error) {
+func newRewriter(p *sites.Package, f *ast.File, accesses []*access, opts Options) (*rewriter, error) {
 	r := &rewriter{pkg: p, file: f, tfile: p.Fset.File(f.FileStart), accesses: accesses, gotos: map[string]bool{}}
 	r.name = r.tfile.Name()
 	src, ok := p.Src[r.name]

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
@@ -30,9 +31,9 @@ func newInfo() *types.Info {
 }
 
 // typed returns the files of one package, contents by name, with their types.
-func typed(t *testing.T, goVersion string, srcs map[string]string) *plan.Package {
+func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Package {
 	t.Helper()
-	p := &plan.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: newInfo(), Src: map[string][]byte{}}
+	p := &sites.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: newInfo(), Src: map[string][]byte{}}
 	for _, name := range slices.Sorted(maps.Keys(srcs)) {
 		file := filepath.Join("/m", name)
 		f, err := parser.ParseFile(p.Fset, file, srcs[name], parser.ParseComments|parser.SkipObjectResolution)
@@ -55,9 +56,9 @@ func sourceImporter(fset *token.FileSet) types.Importer {
 }
 
 // everySite monitors all sites, with ids in the order of the text.
-func everySite(p *plan.Package) func(plan.Key) *plan.Site {
+func everySite(p *sites.Package) func(plan.Key) *plan.Site {
 	table := map[plan.Key]*plan.Site{}
-	for i, a := range plan.Enumerate(p) {
+	for i, a := range sites.Enumerate(p) {
 		a.Site.ID = uint32(i + 1)
 		table[a.Site.Key()] = &a.Site
 	}

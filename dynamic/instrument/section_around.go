@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // shape is the kind of call that can hold an access for a section.
@@ -44,7 +45,7 @@ func (r *rewriter) keyOf(a *access) ast.Expr {
 			key = up.Index
 		}
 	case *ast.CallExpr:
-		if plan.Builtin(r.info, up.Fun) == "delete" {
+		if sites.Builtin(r.info, up.Fun) == "delete" {
 			key = up.Args[1]
 		}
 	}
@@ -87,7 +88,7 @@ func (r *rewriter) pure(e ast.Expr) bool {
 	case *ast.BinaryExpr:
 		return (e.Op == token.ADD || e.Op == token.SUB || e.Op == token.MUL) && r.pure(e.X) && r.pure(e.Y)
 	case *ast.CallExpr:
-		switch plan.Builtin(r.info, e.Fun) {
+		switch sites.Builtin(r.info, e.Fun) {
 		case "len", "cap":
 			return r.pure(e.Args[0])
 		}

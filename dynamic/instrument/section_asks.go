@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // question is what a test-and-use section asks of the value of its entry, as far
@@ -144,7 +145,7 @@ func (r *rewriter) valueOf(a *access) ast.Expr {
 			return c
 		}
 	case *ast.CallExpr:
-		if a.Map() && plan.Builtin(r.info, up.Fun) == "len" {
+		if a.Map() && sites.Builtin(r.info, up.Fun) == "len" {
 			return up
 		}
 	}
@@ -157,7 +158,7 @@ func (r *rewriter) askedOf(v value, body *ast.BlockStmt) (question, bool) {
 	switch up := r.up(v.expr).(type) {
 	case *ast.CallExpr:
 		switch {
-		case plan.Builtin(r.info, up.Fun) == "len" && len(up.Args) == 1 && !isMapType(r.info.TypeOf(v.expr)):
+		case sites.Builtin(r.info, up.Fun) == "len" && len(up.Args) == 1 && !isMapType(r.info.TypeOf(v.expr)):
 			return r.askedOf(value{up, true, v.later}, body)
 		case r.info.Types[up.Fun].IsType() && isInteger(r.info.TypeOf(up)) && isInteger(r.info.TypeOf(v.expr)):
 			return r.askedOf(value{up, v.length, v.later}, body)
@@ -224,7 +225,7 @@ func (r *rewriter) inCondition(e ast.Expr) bool {
 		up := r.parents[n]
 		switch s := up.(type) {
 		case ast.Expr:
-			if _, call := s.(*ast.CallExpr); call && !r.info.Types[s.(*ast.CallExpr).Fun].IsType() && plan.Builtin(r.info, s.(*ast.CallExpr).Fun) != "len" {
+			if _, call := s.(*ast.CallExpr); call && !r.info.Types[s.(*ast.CallExpr).Fun].IsType() && sites.Builtin(r.info, s.(*ast.CallExpr).Fun) != "len" {
 				return false
 			}
 			n = up

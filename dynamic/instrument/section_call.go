@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // NotFirst is why a section cannot be opened whose entry lies in a callee. The first
@@ -35,7 +36,7 @@ func (r *rewriter) mayNotBeFirst(o *opening) (found bool) {
 
 // mayRunOurs reports whether code of the module may run in the call.
 func (r *rewriter) mayRunOurs(c *ast.CallExpr) bool {
-	if r.info.Types[c.Fun].IsType() || plan.Builtin(r.info, c.Fun) != "" {
+	if r.info.Types[c.Fun].IsType() || sites.Builtin(r.info, c.Fun) != "" {
 		return false
 	}
 	f := calledFunc(r.info, c)

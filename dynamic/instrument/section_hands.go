@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // A goroutine in an atomic section may have others work for it and wait for them.
@@ -22,7 +23,7 @@ const HandsOver plan.Reason = "may hand over to other goroutines directly behind
 
 // Quiet returns the full names of those functions of pkgs that do not hand over. It
 // looks at each body once and then at each call once, from the callee.
-func Quiet(pkgs []*plan.Package) map[string]bool {
+func Quiet(pkgs []*sites.Package) map[string]bool {
 	callers, loud := map[string][]string{}, map[string]bool{}
 	var spread []string
 	quiet := map[string]bool{}
@@ -99,7 +100,7 @@ func callHandsOver(info *types.Info, c *ast.CallExpr, calls func(callee string) 
 	if info.Types[c.Fun].IsType() {
 		return false
 	}
-	if b := plan.Builtin(info, c.Fun); b != "" {
+	if b := sites.Builtin(info, c.Fun); b != "" {
 		return b == "close"
 	}
 	if _, ok := ast.Unparen(c.Fun).(*ast.FuncLit); ok {

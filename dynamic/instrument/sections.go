@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // Atomic sections are watched by calls of the monitor beside those at the
@@ -102,7 +103,7 @@ const (
 )
 
 // hasSections reports whether the function of a section of pl is in the file f.
-func hasSections(p *plan.Package, f *ast.File, pl *plan.Plan) bool {
+func hasSections(p *sites.Package, f *ast.File, pl *plan.Plan) bool {
 	if pl == nil {
 		return false
 	}
@@ -111,7 +112,7 @@ func hasSections(p *plan.Package, f *ast.File, pl *plan.Plan) bool {
 }
 
 // relative returns the name of a file as sites have it.
-func relative(p *plan.Package, name string) string {
+func relative(p *sites.Package, name string) string {
 	if rel, err := filepath.Rel(p.Root, name); err == nil && !strings.HasPrefix(rel, "..") {
 		name = rel
 	}
@@ -521,7 +522,7 @@ func (r *rewriter) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
 		return nil, false
 	case *ast.ExprStmt:
 		c, ok := ast.Unparen(s.X).(*ast.CallExpr)
-		return nil, !ok || plan.Builtin(r.info, c.Fun) != "panic"
+		return nil, !ok || sites.Builtin(r.info, c.Fun) != "panic"
 	}
 	return nil, true
 }

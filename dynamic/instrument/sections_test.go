@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
@@ -88,7 +89,7 @@ func goldenSections(t *testing.T, in string) string {
 	const head = "package p\n\n"
 	p := typed(t, "go1.26", map[string]string{"a.go": sectionPrelude, "b.go": head + in})
 	pl := &plan.Plan{Version: plan.SchemaVersion, Module: "m"}
-	for i, a := range plan.Enumerate(p) {
+	for i, a := range sites.Enumerate(p) {
 		a.Site.ID = uint32(i + 1)
 		pl.Sites = append(pl.Sites, a.Site)
 	}
@@ -103,7 +104,7 @@ func goldenSections(t *testing.T, in string) string {
 	return rewriteSections(t, p, pl, head)
 }
 
-func rewriteSections(t *testing.T, p *plan.Package, pl *plan.Plan, head string) string {
+func rewriteSections(t *testing.T, p *sites.Package, pl *plan.Plan, head string) string {
 	site := func(k plan.Key) *plan.Site {
 		for i := range pl.Sites {
 			if s := &pl.Sites[i]; s.Key() == k {
@@ -129,7 +130,7 @@ func rewriteSections(t *testing.T, p *plan.Package, pl *plan.Plan, head string) 
 }
 
 // section reads the words of a section comment.
-func section(t *testing.T, p *plan.Package, pl *plan.Plan, words []string) plan.Section {
+func section(t *testing.T, p *sites.Package, pl *plan.Plan, words []string) plan.Section {
 	t.Helper()
 	kind, length := strings.CutSuffix(words[0], "+length")
 	s := plan.Section{ID: uint32(len(pl.Sections) + 1), Kind: kind, Name: "s", File: "b.go", Function: "f", Length: length}
@@ -143,7 +144,7 @@ func section(t *testing.T, p *plan.Package, pl *plan.Plan, words []string) plan.
 	return s
 }
 
-func half(t *testing.T, p *plan.Package, pl *plan.Plan, text string) (uint32, *plan.Place) {
+func half(t *testing.T, p *sites.Package, pl *plan.Plan, text string) (uint32, *plan.Place) {
 	t.Helper()
 	var place *plan.Place
 	if call, rest, ok := strings.Cut(text, ">"); ok {
@@ -163,7 +164,7 @@ func half(t *testing.T, p *plan.Package, pl *plan.Plan, text string) (uint32, *p
 	return 0, nil
 }
 
-func callPlace(t *testing.T, p *plan.Package, text string) (place *plan.Place) {
+func callPlace(t *testing.T, p *sites.Package, text string) (place *plan.Place) {
 	t.Helper()
 	ast.Inspect(p.Files[len(p.Files)-1], func(n ast.Node) bool {
 		if c, ok := n.(*ast.CallExpr); ok && types.ExprString(c) == text && place == nil {
@@ -211,7 +212,7 @@ func loudPull(seq func(func(int) bool)) { for range seq { } }
 func loudClose(c chan int) { close(c) }
 `
 	p := typed(t, "go1.26", map[string]string{"a.go": src})
-	quiet := instrument.Quiet([]*plan.Package{p})
+	quiet := instrument.Quiet([]*sites.Package{p})
 	for _, d := range p.Files[0].Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {

@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // Code that takes no time worth speaking of may ask once, where it begins,
@@ -71,7 +71,7 @@ func (r *rewriter) immediate(n ast.Node) bool {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			ok = ok && (r.info.Types[n.Fun].IsType() || immediateBuiltin(plan.Builtin(r.info, n.Fun)))
+			ok = ok && (r.info.Types[n.Fun].IsType() || immediateBuiltin(sites.Builtin(r.info, n.Fun)))
 		case *ast.UnaryExpr:
 			ok = ok && n.Op != token.ARROW
 		case *ast.BranchStmt:

@@ -5,7 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // sizes are those of gc on 64-bit machines. They only decide which operands
@@ -200,7 +200,7 @@ func mayPanic(info *types.Info, e ast.Expr) bool {
 		case *ast.BinaryExpr:
 			found = found || operatorMayPanic(info, n)
 		case *ast.CallExpr:
-			b := plan.Builtin(info, n.Fun)
+			b := sites.Builtin(info, n.Fun)
 			found = found || b == "make" || b == "Slice" || b == "String" || info.Types[n.Fun].IsType() && isSlice(info.TypeOf(n.Args[0])) && !isString(info.TypeOf(n))
 		}
 		return !found

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/ssa/ssautil"
 
-	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // Options say what to load.
@@ -59,7 +59,7 @@ type Program struct {
 
 // Package is a package of the main modules.
 type Package struct {
-	*plan.Package
+	*sites.Package
 	SSA *ssa.Package
 	// Library: packages of other modules may import it.
 	Library bool
@@ -132,7 +132,7 @@ func (p *Program) add(pkg *packages.Package, root string) {
 	}
 	built.SetDebugMode(true) // keeps expressions, which sites are found by
 	q := &Package{
-		Package: &plan.Package{Path: pkg.PkgPath, Root: root, Fset: pkg.Fset, Types: pkg.Types, Info: pkg.TypesInfo},
+		Package: &sites.Package{Path: pkg.PkgPath, Root: root, Fset: pkg.Fset, Types: pkg.Types, Info: pkg.TypesInfo},
 		SSA:     built,
 		Library: library(pkg),
 	}

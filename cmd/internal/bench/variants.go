@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
@@ -120,14 +121,14 @@ func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, e
 	}
 	judged := pointsto.Analyze(prog, pointsto.Options{}).Sites()
 	stay, _ := atomicsets.Withdraw(vet.Findings, judged)
-	sites, p := atomicsets.Sites(m.Packages), new(plans)
-	if p.every, err = atomicsets.Build(m.Path, slices.Clone(sites), nil, nil); err != nil {
+	all, p := sites.All(m.Packages), new(plans)
+	if p.every, err = atomicsets.Build(m.Path, slices.Clone(all), nil, nil); err != nil {
 		return nil, err
 	}
-	if p.modular, err = atomicsets.Build(m.Path, slices.Clone(sites), skips, atomicsets.Suspicions(vet.Findings)); err != nil {
+	if p.modular, err = atomicsets.Build(m.Path, slices.Clone(all), skips, atomicsets.Suspicions(vet.Findings)); err != nil {
 		return nil, err
 	}
-	if p.whole, err = atomicsets.Build(m.Path, sites, append(skips, atomicsets.WholeSkips(judged)...), atomicsets.Suspicions(stay)); err != nil {
+	if p.whole, err = atomicsets.Build(m.Path, all, append(skips, atomicsets.WholeSkips(judged)...), atomicsets.Suspicions(stay)); err != nil {
 		return nil, err
 	}
 	var guarded []plan.Key

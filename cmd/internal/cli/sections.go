@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
@@ -162,7 +163,7 @@ func (c *call) wantsKind(kind string) bool {
 
 // loads reports whether the plan covers the package.
 func (p *planned) loads(path string) bool {
-	return slices.ContainsFunc(p.module.Packages, func(pkg *plan.Package) bool { return pkg.Path == path })
+	return slices.ContainsFunc(p.module.Packages, func(pkg *sites.Package) bool { return pkg.Path == path })
 }
 
 // loadSections reads the repository file of the module at root.

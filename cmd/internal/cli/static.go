@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
@@ -116,13 +117,7 @@ func (c *call) makeInferred(p *progress, dir string, buildFlags []string) (*plan
 	if c.ctx.Err() != nil {
 		return nil, c.ctx.Err()
 	}
-	var sites []plan.Site
-	for _, pkg := range m.Packages {
-		for _, a := range plan.Enumerate(pkg) {
-			sites = append(sites, a.Site)
-		}
-	}
-	pl, err := atomicsets.Build(m.Path, sites, st.skips, atomicsets.Suspicions(st.findings))
+	pl, err := atomicsets.Build(m.Path, sites.All(m.Packages), st.skips, atomicsets.Suspicions(st.findings))
 	if err != nil {
 		return nil, fmt.Errorf("making the plan: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
@@ -141,7 +142,7 @@ func (b *builds) instrument(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := atomicsets.Build(m.Path, atomicsets.Sites(m.Packages), nil, nil)
+	p, err := atomicsets.Build(m.Path, sites.All(m.Packages), nil, nil)
 	if err != nil {
 		return err
 	}

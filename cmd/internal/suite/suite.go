@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -35,7 +36,7 @@ func Build(ctx context.Context, dir string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := atomicsets.Build(m.Path, atomicsets.Sites(m.Packages), nil, nil)
+	p, err := atomicsets.Build(m.Path, sites.All(m.Packages), nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/tree"
@@ -71,7 +72,7 @@ func (b *both) instrument(ctx context.Context, m module, dir string) error {
 	if err != nil {
 		return err
 	}
-	if b.plan, err = atomicsets.Build(loaded.Path, atomicsets.Sites(loaded.Packages), nil, nil); err != nil {
+	if b.plan, err = atomicsets.Build(loaded.Path, sites.All(loaded.Packages), nil, nil); err != nil {
 		return err
 	}
 	if b.workspace, err = build.Prepare(ctx, loaded, b.plan); err != nil {

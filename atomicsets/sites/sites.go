@@ -1,4 +1,4 @@
-package plan
+package sites
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // Package is one typed package, as [Enumerate] and the rewriter take it. The
@@ -26,7 +28,7 @@ type Package struct {
 
 // Access is a site together with its syntax.
 type Access struct {
-	Site Site // ID is 0: whoever makes the plan numbers the sites
+	Site plan.Site // ID is 0: whoever makes the plan numbers the sites
 	File *ast.File
 	// Node is what the monitor is put around: the access expression without
 	// parentheses around it, or, for a map, the operand that gives the map.
@@ -46,7 +48,7 @@ type Access struct {
 }
 
 // Map reports whether a is the access to a map itself.
-func (a *Access) Map() bool { return a.Site.Variable.Kind == KindMap }
+func (a *Access) Map() bool { return a.Site.Variable.Kind == plan.KindMap }
 
 // Enumerate lists the sites of p, by file and position: the static accesses
 // to memory that two goroutines can share. Those are fields and pointees
@@ -82,6 +84,18 @@ func Enumerate(p *Package) []Access {
 	return all
 }
 
+// All returns the sites of packages, package by package.
+func All(pkgs []*Package) []plan.Site {
+	var all []plan.Site
+	for _, p := range pkgs {
+		for _, a := range Enumerate(p) {
+			all = append(all, a.Site)
+		}
+	}
+	return all
+}
+
+// mapOrder puts the variable that holds a map before the map itself.
 func (a *Access) mapOrder() int {
 	if a.Map() || a.Site.Behind {
 		return 1
@@ -115,9 +129,9 @@ type walker struct {
 	names     *closureNames
 	cgo       bool
 
-	fn       string // name of the function we are in
-	skip     Reason // why nothing in it may be monitored, or empty
-	deferred bool   // in the call of a go or defer statement
+	fn       string      // name of the function we are in
+	skip     plan.Reason // why nothing in it may be monitored, or empty
+	deferred bool        // in the call of a go or defer statement
 	found    []Access
 }
 
@@ -130,11 +144,11 @@ func (w *walker) walkFile() {
 			}
 			w.fn, w.skip = w.names.declared(d), ""
 			if neverInstrument(d, w.linknames) {
-				w.skip = NeverInstrument
+				w.skip = plan.NeverInstrument
 			}
 			w.stmt(d.Body)
 		case *ast.GenDecl:
-			w.fn, w.skip = "init", InitialValue
+			w.fn, w.skip = "init", plan.InitialValue
 			w.genDecl(d)
 		}
 	}
@@ -142,19 +156,19 @@ func (w *walker) walkFile() {
 
 // add records the site of node in the given role; extent is the expression
 // whose range and text the site bears.
-func (w *walker) add(node, extent ast.Expr, mode Mode, v Variable) {
+func (w *walker) add(node, extent ast.Expr, mode plan.Mode, v plan.Variable) {
 	if t := w.info.TypeOf(node); !isZeroSize(t) {
 		a := w.record(node, extent, mode, v)
-		if v.Kind != KindMap {
+		if v.Kind != plan.KindMap {
 			a.Site.Scalar = scalar(t)
 		}
 	}
 }
 
 // record is add for an access of known size, of which the caller may tell more.
-func (w *walker) record(node, extent ast.Expr, mode Mode, v Variable) *Access {
+func (w *walker) record(node, extent ast.Expr, mode plan.Mode, v plan.Variable) *Access {
 	from, to := w.position(extent.Pos()), w.position(extent.End())
-	s := Site{
+	s := plan.Site{
 		Package:  w.pkg.Path,
 		Function: w.fn,
 		Variable: v,
@@ -165,16 +179,16 @@ func (w *walker) record(node, extent ast.Expr, mode Mode, v Variable) *Access {
 		EndLine:  to.Line,
 		EndCol:   to.Column,
 		Expr:     types.ExprString(extent),
-		Decision: Monitor,
+		Decision: plan.Monitor,
 	}
 	if from.Line <= len(w.lines) {
 		s.Source = string(bytes.TrimSpace(w.lines[from.Line-1]))
 	}
 	switch {
 	case w.cgo:
-		s.Decision, s.Reason = Skip, CgoFile
+		s.Decision, s.Reason = plan.Skip, plan.CgoFile
 	case w.skip != "":
-		s.Decision, s.Reason = Skip, w.skip
+		s.Decision, s.Reason = plan.Skip, w.skip
 	}
 	w.found = append(w.found, Access{Site: s, File: w.file, Node: node})
 	return &w.found[len(w.found)-1]
@@ -204,7 +218,7 @@ func (w *walker) load(e ast.Expr) {
 	case *ast.ParenExpr:
 		w.load(e.X)
 	case *ast.Ident, *ast.SelectorExpr, *ast.StarExpr, *ast.IndexExpr:
-		w.access(e, Read)
+		w.access(e, plan.Read)
 	case *ast.SliceExpr:
 		w.base(e.X)
 		w.loads(e.Low, e.High, e.Max)
@@ -234,7 +248,7 @@ func (w *walker) loads(list ...ast.Expr) {
 }
 
 // access visits e as the place that is read or written.
-func (w *walker) access(e ast.Expr, mode Mode) {
+func (w *walker) access(e ast.Expr, mode plan.Mode) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		w.access(e.X, mode)
@@ -254,7 +268,7 @@ func (w *walker) access(e ast.Expr, mode Mode) {
 	}
 }
 
-func (w *walker) selector(e *ast.SelectorExpr, mode Mode) {
+func (w *walker) selector(e *ast.SelectorExpr, mode plan.Mode) {
 	sel := w.info.Selections[e]
 	switch {
 	case sel == nil: // qualified identifier
@@ -279,7 +293,7 @@ func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
 	switch {
 	case isPointer(sel.Recv()):
 		if !byPointer && len(sel.Index()) == 1 && !types.IsInterface(recv.Type()) {
-			w.pointee(e.X, Read, false)
+			w.pointee(e.X, plan.Read, false)
 		}
 		w.load(e.X)
 	case byPointer, len(sel.Index()) > 1: // the address is given, nothing read, of whatever kind the operand is
@@ -289,7 +303,7 @@ func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
 	}
 }
 
-func (w *walker) index(e *ast.IndexExpr, mode Mode) {
+func (w *walker) index(e *ast.IndexExpr, mode plan.Mode) {
 	if w.info.Types[e.Index].IsType() || isGenericFunc(w.info, e) {
 		return
 	}
@@ -342,7 +356,7 @@ func (w *walker) address(e ast.Expr) {
 		w.load(e.X)
 	case *ast.IndexExpr:
 		if isMap(w.info.TypeOf(e.X)) {
-			w.index(e, Read)
+			w.index(e, plan.Read)
 		} else {
 			w.indexed(e)
 		}
@@ -369,7 +383,7 @@ func (w *walker) composite(e *ast.CompositeLit) {
 func (w *walker) closure(e *ast.FuncLit) {
 	outer, skip := w.fn, w.skip
 	w.fn = w.names.closure(outer)
-	if w.skip != NeverInstrument {
+	if w.skip != plan.NeverInstrument {
 		w.skip = "" // the body runs later, by itself
 	}
 	w.stmt(e.Body)

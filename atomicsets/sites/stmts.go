@@ -1,10 +1,12 @@
-package plan
+package sites
 
 import (
 	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // stmt visits the statement s, which may be nil.
@@ -13,7 +15,7 @@ func (w *walker) stmt(s ast.Stmt) {
 	case *ast.AssignStmt:
 		w.assign(s)
 	case *ast.IncDecStmt:
-		w.access(s.X, Write)
+		w.access(s.X, plan.Write)
 	case *ast.ExprStmt:
 		w.load(s.X)
 	case *ast.SendStmt:
@@ -79,7 +81,7 @@ func (w *walker) assign(s *ast.AssignStmt) {
 	if slices.ContainsFunc(s.Rhs, w.toUintptr) {
 		// What the pointer points to is kept alive, and updated where it is
 		// on a stack, in this statement only.
-		defer w.skipping(UnsafeArithmetic)()
+		defer w.skipping(plan.UnsafeArithmetic)()
 	}
 	for _, lhs := range s.Lhs {
 		w.target(lhs)
@@ -94,7 +96,7 @@ func (w *walker) target(lhs ast.Expr) {
 		return
 	}
 	if lhs != nil {
-		w.access(lhs, Write)
+		w.access(lhs, plan.Write)
 	}
 }
 
@@ -146,7 +148,7 @@ func (w *walker) loopVariable(e ast.Expr) {
 	}
 	v, ok := w.info.Defs[id].(*types.Var)
 	if l := w.locals[v]; ok && l != nil && l.captured && l.ranged {
-		w.add(id, id, Write, w.namedVar(v))
+		w.add(id, id, plan.Write, w.namedVar(v))
 	}
 }
 
@@ -157,17 +159,17 @@ func (w *walker) rangeElements(s *ast.RangeStmt) {
 		return
 	}
 	x := ast.Unparen(s.X)
-	if a := w.elements(x, Read, false); a != nil {
+	if a := w.elements(x, plan.Read, false); a != nil {
 		a.Each = true
 	} else if isPointer(w.info.TypeOf(x)) && isArray(w.info.TypeOf(x)) {
-		a := w.record(x, x, Read, w.element(x))
+		a := w.record(x, x, plan.Read, w.element(x))
 		a.Each, a.Site.Behind = true, true
 	}
 }
 
 func (w *walker) rangeMap(s *ast.RangeStmt) {
 	m := ast.Unparen(s.X)
-	w.add(m, m, Read, w.mapVariable(m))
+	w.add(m, m, plan.Read, w.mapVariable(m))
 	if x, ok := m.(*ast.IndexExpr); ok && isMap(w.info.TypeOf(x.X)) {
 		// The index is a site of the same extent: this one starts at `range`.
 		site, at := &w.found[len(w.found)-1].Site, w.position(s.Range)

@@ -1,10 +1,12 @@
-package plan
+package sites
 
 import (
 	"go/ast"
 	"go/token"
 	"go/types"
 	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 func (w *walker) call(e *ast.CallExpr) {
@@ -15,10 +17,10 @@ func (w *walker) call(e *ast.CallExpr) {
 		return
 	}
 	if w.fromUintptr(e) {
-		defer w.skipping(UnsafeArithmetic)()
+		defer w.skipping(plan.UnsafeArithmetic)()
 	}
 	if w.info.Types[e.Fun].IsType() && copiesElements(w.info.TypeOf(e)) {
-		w.elements(e.Args[0], Read, deferred)
+		w.elements(e.Args[0], plan.Read, deferred)
 	}
 	w.atomic(e, deferred)
 	w.load(e.Fun) // types and declared functions yield nothing
@@ -27,7 +29,7 @@ func (w *walker) call(e *ast.CallExpr) {
 
 // skipping skips what is found until the result is called, unless it is
 // skipped anyway.
-func (w *walker) skipping(why Reason) (restore func()) {
+func (w *walker) skipping(why plan.Reason) (restore func()) {
 	before := w.skip
 	if before == "" {
 		w.skip = why
@@ -42,13 +44,13 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 	case "delete", "clear":
 		if isMap(w.info.TypeOf(e.Args[0])) {
 			m := ast.Unparen(e.Args[0])
-			w.record(m, m, Write, w.mapVariable(m)).Deferred = deferred
+			w.record(m, m, plan.Write, w.mapVariable(m)).Deferred = deferred
 		} else {
-			w.elements(e.Args[0], Write, deferred)
+			w.elements(e.Args[0], plan.Write, deferred)
 		}
 	case "len":
 		if m := ast.Unparen(e.Args[0]); isMap(w.info.TypeOf(m)) {
-			w.record(m, m, Read, w.mapVariable(m))
+			w.record(m, m, plan.Read, w.mapVariable(m))
 		}
 	case "copy", "append":
 		w.bulk(name, e, deferred)
@@ -62,11 +64,11 @@ func (w *walker) bulk(name string, e *ast.CallExpr, deferred bool) {
 	if len(e.Args) < 2 {
 		return
 	}
-	if a := w.elements(e.Args[0], Write, deferred); a != nil {
+	if a := w.elements(e.Args[0], plan.Write, deferred); a != nil {
 		a.Append = name == "append"
 	}
 	if name == "copy" || e.Ellipsis.IsValid() {
-		w.elements(e.Args[1], Read, deferred)
+		w.elements(e.Args[1], plan.Read, deferred)
 	}
 }
 
@@ -80,9 +82,9 @@ func (w *walker) atomic(e *ast.CallExpr, deferred bool) {
 	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" {
 		return
 	}
-	mode := AtomicWrite
+	mode := plan.AtomicWrite
 	if strings.HasPrefix(fn.Name(), "Load") {
-		mode = AtomicRead
+		mode = plan.AtomicRead
 	}
 	sel := w.info.Selections[fun]
 	switch {
@@ -100,7 +102,7 @@ func (w *walker) atomic(e *ast.CallExpr, deferred bool) {
 	}
 }
 
-func (w *walker) atomicPlace(e ast.Expr, mode Mode, deferred bool) {
+func (w *walker) atomicPlace(e ast.Expr, mode plan.Mode, deferred bool) {
 	e = ast.Unparen(e)
 	if w.info.Types[e].Addressable() && w.sharedPlace(e) {
 		w.record(e, e, mode, w.variable(e)).Deferred = deferred

@@ -1,4 +1,4 @@
-package plan_test
+package sites_test
 
 import (
 	"fmt"
@@ -15,16 +15,17 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // typed returns the files of one package, contents by name, with their types.
-func typed(t *testing.T, goVersion string, srcs map[string]string) *plan.Package {
+func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Package {
 	t.Helper()
 	info := &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, FileVersions: map[*ast.File]string{},
 	}
-	p := &plan.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: info, Src: map[string][]byte{}}
+	p := &sites.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: info, Src: map[string][]byte{}}
 	for _, name := range slices.Sorted(maps.Keys(srcs)) {
 		f, err := parser.ParseFile(p.Fset, "/m/"+name, srcs[name], parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -59,7 +60,7 @@ func TestEnumerate(t *testing.T) {
 	}
 	got := map[string]string{}
 	seen := map[plan.Key]bool{}
-	for _, a := range plan.Enumerate(typed(t, "go1.26", srcs)) {
+	for _, a := range sites.Enumerate(typed(t, "go1.26", srcs)) {
 		s := a.Site
 		got[fmt.Sprint(s.File, ":", s.Line)] += fmt.Sprintf("; %s %s %s", s.Mode, s.Expr, describe(s))
 		if seen[s.Key()] {

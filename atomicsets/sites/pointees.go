@@ -1,14 +1,16 @@
-package plan
+package sites
 
 import (
 	"go/ast"
 	"go/types"
 	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // elements records an access to all elements of e, if e is a slice of which
 // somebody else may hold elements.
-func (w *walker) elements(e ast.Expr, mode Mode, deferred bool) *Access {
+func (w *walker) elements(e ast.Expr, mode plan.Mode, deferred bool) *Access {
 	e = ast.Unparen(e)
 	s, ok := under(w.info.TypeOf(e)).(*types.Slice)
 	if !ok || isZeroSize(s.Elem()) || w.ownSlice(e) {
@@ -31,7 +33,7 @@ func copiesElements(t types.Type) bool {
 }
 
 // pointee records an access to what the pointer e points to.
-func (w *walker) pointee(e ast.Expr, mode Mode, deferred bool) {
+func (w *walker) pointee(e ast.Expr, mode plan.Mode, deferred bool) {
 	e = ast.Unparen(e)
 	p, ok := under(w.info.TypeOf(e)).(*types.Pointer)
 	if !ok || isZeroSize(p.Elem()) {
@@ -80,8 +82,8 @@ func (w *walker) embedded(e *ast.SelectorExpr, sel *types.Selection) {
 	if read == nil || owner == nil || owner.Obj().Pkg() == nil || !isPointer(sel.Recv()) && !(w.info.Types[e.X].Addressable() && w.sharedPlace(ast.Unparen(e.X))) {
 		return
 	}
-	v := Variable{Package: owner.Obj().Pkg().Path(), Type: owner.Obj().Name(), Name: strings.Join(path, "."), Kind: KindField}
-	a := w.record(ast.Unparen(e.X), e, Read, v)
+	v := plan.Variable{Package: owner.Obj().Pkg().Path(), Type: owner.Obj().Name(), Name: strings.Join(path, "."), Kind: plan.KindField}
+	a := w.record(ast.Unparen(e.X), e, plan.Read, v)
 	a.Site.Behind, a.Through = true, strings.Join(through, ".")
 	a.Site.Expr = types.ExprString(e.X) + "." + a.Through
 }

@@ -1,4 +1,4 @@
-package plan
+package sites
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"go/version"
 	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // closureNames names functions as gc's stack traces do (without inlining):
@@ -62,7 +64,7 @@ func isClosureSuffix(s string) bool {
 }
 
 // variable names what the place e accesses.
-func (w *walker) variable(e ast.Expr) Variable {
+func (w *walker) variable(e ast.Expr) plan.Variable {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return w.namedVar(w.info.Uses[e].(*types.Var))
@@ -77,26 +79,26 @@ func (w *walker) variable(e ast.Expr) Variable {
 	if star, ok := e.(*ast.StarExpr); ok {
 		return w.deref(star.X)
 	}
-	return Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: KindDeref}
+	return plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: plan.KindDeref}
 }
 
 // deref names what the pointer e points to.
-func (w *walker) deref(e ast.Expr) Variable {
+func (w *walker) deref(e ast.Expr) plan.Variable {
 	if named := namedOf(w.info.TypeOf(e)); named != nil && named.Obj().Pkg() != nil {
-		return Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: "*", Kind: KindDeref}
+		return plan.Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: "*", Kind: plan.KindDeref}
 	}
-	return Variable{Package: w.pkg.Path, Function: w.fn, Name: "*" + types.ExprString(e), Kind: KindDeref}
+	return plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: "*" + types.ExprString(e), Kind: plan.KindDeref}
 }
 
-func (w *walker) namedVar(v *types.Var) Variable {
+func (w *walker) namedVar(v *types.Var) plan.Variable {
 	if isGlobal(v) {
-		return Variable{Package: v.Pkg().Path(), Name: v.Name(), Kind: KindGlobal}
+		return plan.Variable{Package: v.Pkg().Path(), Name: v.Name(), Kind: plan.KindGlobal}
 	}
-	kind := KindLocal
+	kind := plan.KindLocal
 	if l := w.locals[v]; l != nil && l.captured {
-		kind = KindCaptured
+		kind = plan.KindCaptured
 	}
-	return Variable{Package: w.pkg.Path, Function: w.declarer(v), Name: v.Name(), Kind: kind}
+	return plan.Variable{Package: w.pkg.Path, Function: w.declarer(v), Name: v.Name(), Kind: kind}
 }
 
 // declarer names the function that declares the local v, without the closure
@@ -111,7 +113,7 @@ func (w *walker) declarer(v *types.Var) string {
 
 // field names the field that e selects: by the named type that declares it,
 // with the path inside that type where unnamed structs lie between.
-func (w *walker) field(e *ast.SelectorExpr) Variable {
+func (w *walker) field(e *ast.SelectorExpr) plan.Variable {
 	sel := w.info.Selections[e]
 	owner, path := sel.Recv(), []string(nil)
 	var named *types.Named
@@ -128,7 +130,7 @@ func (w *walker) field(e *ast.SelectorExpr) Variable {
 	}
 	name := strings.Join(path, ".")
 	if named != nil && named.Obj().Pkg() != nil {
-		return Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: name, Kind: KindField}
+		return plan.Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: name, Kind: plan.KindField}
 	}
 	switch x := ast.Unparen(e.X).(type) { // the struct type has no name: its holder has
 	case *ast.SelectorExpr, *ast.Ident:
@@ -137,11 +139,11 @@ func (w *walker) field(e *ast.SelectorExpr) Variable {
 			return v
 		}
 	}
-	return Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: KindField}
+	return plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: plan.KindField}
 }
 
 // holder names the variable or field e, whether or not it is shared.
-func (w *walker) holder(e ast.Expr) (Variable, bool) {
+func (w *walker) holder(e ast.Expr) (plan.Variable, bool) {
 	switch e := e.(type) {
 	case *ast.Ident:
 		if v, ok := w.info.Uses[e].(*types.Var); ok {
@@ -152,22 +154,22 @@ func (w *walker) holder(e ast.Expr) (Variable, bool) {
 			return w.variable(e), true
 		}
 	}
-	return Variable{}, false
+	return plan.Variable{}, false
 }
 
 // mapVariable names the map that e gives: as the variable that holds it, or,
 // for the result of a call and the like, by its expression.
-func (w *walker) mapVariable(e ast.Expr) Variable {
+func (w *walker) mapVariable(e ast.Expr) plan.Variable {
 	v, ok := w.holder(ast.Unparen(e))
 	if !ok {
-		v = Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
+		v = plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
 	}
-	v.Kind = KindMap
+	v.Kind = plan.KindMap
 	return v
 }
 
 // element names the elements of what e gives, as mapVariable does for a map.
-func (w *walker) element(e ast.Expr) Variable {
+func (w *walker) element(e ast.Expr) plan.Variable {
 	e = ast.Unparen(e)
 	v, ok := w.holder(e)
 	switch x := e.(type) {
@@ -183,10 +185,10 @@ func (w *walker) element(e ast.Expr) Variable {
 		}
 	}
 	if !ok {
-		v = Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
+		v = plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
 	}
 	v.Name += "[]"
-	v.Kind = KindElement
+	v.Kind = plan.KindElement
 	return v
 }
 

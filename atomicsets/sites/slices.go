@@ -1,4 +1,4 @@
-package plan
+package sites
 
 import (
 	"go/ast"
