@@ -41,11 +41,20 @@ func (f *FuncParams) String() string {
 
 // addUses follows the closure that mk makes in caller.
 func (g *Graph) addUses(caller *ssa.Function, mk *ssa.MakeClosure) {
+	w := valueWalk{Graph: g, caller: caller, fn: mk.Fn.(*ssa.Function), cells: map[*ssa.Alloc]bool{}}
 	if method, recv := bound(mk); method != nil {
-		g.followValue(caller, method, []ssa.Value{recv}, mk)
-		return
+		w.fn, w.args = method, []ssa.Value{recv}
 	}
-	g.followValue(caller, mk.Fn.(*ssa.Function), nil, mk)
+	w.follow(mk)
+}
+
+// valueWalk follows a function value through the function that makes it.
+type valueWalk struct {
+	*Graph
+	caller *ssa.Function
+	fn     *ssa.Function       // the function that is the value
+	args   []ssa.Value         // the receiver that a method value binds
+	cells  map[*ssa.Alloc]bool // the local variables that were followed: `g := f; f = g` leads back
 }
 
 // addValue records that instr uses function fn itself as a value.
@@ -58,26 +67,26 @@ func (g *Graph) addValue(caller, fn *ssa.Function, args []ssa.Value, instr ssa.I
 	g.handedOver(caller, ssair.Origin(fn), args, call, fn)
 }
 
-// followValue records the calls of fn by way of the values that v flows to.
-func (g *Graph) followValue(caller, fn *ssa.Function, args []ssa.Value, v ssa.Value) {
+// follow records the calls of w.fn by way of the values that v flows to.
+func (w *valueWalk) follow(v ssa.Value) {
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
 		case ssa.CallInstruction:
 			if ref.Common().Value == v && !ref.Common().IsInvoke() {
-				if len(args) > 0 {
+				if len(w.args) > 0 {
 					continue // scan has it, as the call of a bound method
 				}
-				g.recordOnce(Site{Instr: ref, Caller: caller, Callee: fn, Mode: modeOf(ref), Args: ref.Common().Args})
+				w.recordOnce(Site{Instr: ref, Caller: w.caller, Callee: w.fn, Mode: modeOf(ref), Args: ref.Common().Args})
 			} else {
-				g.handedOver(caller, fn, args, ref, v)
+				w.handedOver(w.caller, w.fn, w.args, ref, v)
 			}
 		case *ssa.ChangeType:
-			g.followValue(caller, fn, args, ref)
+			w.follow(ref)
 		case *ssa.Store:
-			g.followCell(caller, fn, args, ref, v)
+			w.followCell(ref, v)
 		case *ssa.DebugRef:
 		default:
-			g.escapes[fn] = true
+			w.escapes[w.fn] = true
 		}
 	}
 }
@@ -94,17 +103,22 @@ func (g *Graph) recordOnce(s Site) {
 
 // followCell follows a function kept in a local variable, as in
 // `var f func(); f = func() { … f() … }`, as long as it is only called there.
-func (g *Graph) followCell(caller, fn *ssa.Function, args []ssa.Value, st *ssa.Store, v ssa.Value) {
+func (w *valueWalk) followCell(st *ssa.Store, v ssa.Value) {
 	alloc, ok := st.Addr.(*ssa.Alloc)
 	if !ok || st.Val != v {
-		g.escapes[fn] = true
+		w.escapes[w.fn] = true
 		return
 	}
+	if w.cells[alloc] {
+		w.escapes[w.fn] = true // it is stored there twice
+		return
+	}
+	w.cells[alloc] = true
 	for _, ref := range *alloc.Referrers() {
 		if load, ok := ref.(*ssa.UnOp); ok && load.Op == token.MUL {
-			g.followValue(caller, fn, args, load)
+			w.follow(load)
 		} else if ref != st {
-			g.escapes[fn] = true
+			w.escapes[w.fn] = true
 		}
 	}
 }
@@ -246,6 +260,15 @@ func (g *Graph) sumCell(v ssa.Value, st *ssa.Store, u *use, async bool) {
 		u.lost = true
 		return
 	}
+	// What is assigned again is lost. So no walk comes back to a variable, as
+	// it would in `g := f; f = g`.
+	u.lost = u.lost || slices.ContainsFunc(*alloc.Referrers(), func(ref ssa.Instruction) bool {
+		other, ok := ref.(*ssa.Store)
+		return ok && other != st
+	})
+	if u.lost {
+		return
+	}
 	for _, ref := range *alloc.Referrers() {
 		switch ref := ref.(type) {
 		case *ssa.UnOp:
@@ -253,7 +276,6 @@ func (g *Graph) sumCell(v ssa.Value, st *ssa.Store, u *use, async bool) {
 		case *ssa.MakeClosure:
 			g.sumCaptured(alloc, ref, u, async)
 		case *ssa.Store:
-			u.lost = u.lost || ref != st
 		default:
 			u.lost = true
 		}

@@ -36,3 +36,24 @@ func Tree(n int, visit func(int)) { // want Tree:"params: call"
 	}
 	walk(n)
 }
+
+// Swapped takes its parameter out of a captured variable and puts it back.
+func Swapped(f func()) { // ok: assigned again, so lost
+	saved := f
+	restore := func() { f = saved }
+	f = saved
+	restore()
+	f()
+}
+
+// restored replaces a function that a closure calls, and restores it.
+func restored() {
+	hook := func() { println("hook") }
+	run := func() { hook() }
+	saved := hook
+	hook = func() { saved() }
+	defer func() { hook = saved }()
+	hook = hook
+	saved = hook
+	run()
+}
