@@ -1,0 +1,169 @@
+package session
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"runtime/debug"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+)
+
+// Analyzers are the passes that a snapshot holds the results of. What they
+// require runs too.
+var Analyzers = []*analysis.Analyzer{
+	ssair.Analyzer, callers.Analyzer, ownership.Analyzer, lockset.Analyzer, orders.Analyzer, syncops.Analyzer,
+}
+
+// Snapshot is one state of the module's source, typed and analysed. It is
+// read-only once built.
+type Snapshot struct {
+	root string
+	// Packages are those of the module, each behind those that it imports.
+	Packages []*Package
+	byPath   map[string]*Package
+}
+
+// Package returns the package with an import path; nil if it is not loaded.
+func (s *Snapshot) Package(path string) *Package { return s.byPath[path] }
+
+func (s *Snapshot) add(p *Package) {
+	s.Packages = append(s.Packages, p)
+	s.byPath[p.Path] = p
+}
+
+// Package is one package of a snapshot, with the results of the passes.
+type Package struct {
+	Path  string
+	Fset  *token.FileSet
+	Files []*ast.File
+	Types *types.Package
+	Info  *types.Info
+
+	IR     *ssair.Program
+	Calls  *callers.Graph
+	Owners *ownership.Result
+	Locks  *lockset.Result
+	Orders *orders.Result
+	Ops    *syncops.List
+
+	loaded   *packages.Package
+	facts    *facts
+	newFacts bool // facts differ from those of the original
+}
+
+func newPackage(p *packages.Package) *Package {
+	return &Package{Path: p.PkgPath, Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, loaded: p}
+}
+
+// again returns p with its types, not yet analysed.
+func (p *Package) again() *Package {
+	return &Package{Path: p.Path, Fset: p.Fset, Files: p.Files, Types: p.Types, Info: p.Info, loaded: p.loaded}
+}
+
+// seesNewFacts reports whether p imports a package of s whose facts are not
+// those that p was analysed with.
+func (s *Snapshot) seesNewFacts(p *Package) bool {
+	for _, dep := range p.Types.Imports() {
+		if q := s.byPath[dep.Path()]; q != nil && q.newFacts {
+			return true
+		}
+	}
+	return false
+}
+
+// analyse runs the passes on p. The packages that it imports come before it.
+func (s *Snapshot) analyse(p *Package) error {
+	p.facts = newFacts(p.Types)
+	r := &runner{snap: s, pkg: p, results: map[*analysis.Analyzer]any{}}
+	for _, a := range Analyzers {
+		if err := r.run(a); err != nil {
+			return err
+		}
+	}
+	p.IR = r.results[ssair.Analyzer].(*ssair.Program)
+	p.Calls = r.results[callers.Analyzer].(*callers.Graph)
+	p.Owners = r.results[ownership.Analyzer].(*ownership.Result)
+	p.Locks = r.results[lockset.Analyzer].(*lockset.Result)
+	p.Orders = r.results[orders.Analyzer].(*orders.Result)
+	p.Ops = r.results[syncops.Analyzer].(*syncops.List)
+	// A pass that failed leaves an empty package behind, in which nothing is wrong.
+	if problem := p.IR.Problem(); problem != "" {
+		return fmt.Errorf("analysing %s: %s", p.Path, problem)
+	}
+	if !p.IR.Usable() {
+		return fmt.Errorf("analysing %s: it is none of the packages to analyse", p.Path)
+	}
+	if left := p.IR.Abandoned(); len(left) > 0 {
+		return fmt.Errorf("analysing %s: %s did not finish %s", p.Path, left[0].Pass, left[0].Function)
+	}
+	return nil
+}
+
+// runner runs analyzers on one package.
+type runner struct {
+	snap    *Snapshot
+	pkg     *Package
+	results map[*analysis.Analyzer]any
+}
+
+// run runs a behind those that it requires.
+func (r *runner) run(a *analysis.Analyzer) (err error) {
+	if _, done := r.results[a]; done {
+		return nil
+	}
+	for _, b := range a.Requires {
+		if err := r.run(b); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", r.pkg.Path, a.Name, v, ssair.Frame(debug.Stack()))
+		}
+	}()
+	result, err := a.Run(r.pass(a))
+	if err != nil {
+		return fmt.Errorf("analysing %s: %s: %w", r.pkg.Path, a.Name, err)
+	}
+	r.results[a] = result
+	return nil
+}
+
+func (r *runner) pass(a *analysis.Analyzer) *analysis.Pass {
+	p := r.pkg
+	results := map[*analysis.Analyzer]any{}
+	for _, b := range a.Requires {
+		results[b] = r.results[b]
+	}
+	return &analysis.Pass{
+		Analyzer: a, Fset: p.Fset, Files: p.Files, Pkg: p.Types, TypesInfo: p.Info, TypesSizes: p.loaded.TypesSizes,
+		Module: module(p.loaded), ResultOf: results, ReadFile: os.ReadFile,
+		Report:            func(analysis.Diagnostic) {}, // passes have none
+		ImportObjectFact:  r.snap.importFact,
+		ExportObjectFact:  func(obj types.Object, f analysis.Fact) { p.facts.set(obj, f) },
+		AllObjectFacts:    func() []analysis.ObjectFact { return nil },
+		ImportPackageFact: func(*types.Package, analysis.Fact) bool { return false },
+		ExportPackageFact: func(analysis.Fact) { panic("session: a pass exports facts of packages") },
+		AllPackageFacts:   func() []analysis.PackageFact { return nil },
+	}
+}
+
+// importFact sets fact to what was noted of obj.
+func (s *Snapshot) importFact(obj types.Object, fact analysis.Fact) bool {
+	if obj.Pkg() == nil {
+		return false
+	}
+	p := s.byPath[obj.Pkg().Path()]
+	return p != nil && p.facts.get(obj, fact)
+}
