@@ -14,10 +14,10 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 //go:embed doc.go
@@ -37,11 +37,11 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.Captured, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := &checker{list: list, reporter: r}
-		list.Prog.Each(pass, func(fn *ssa.Function, work *ssair.Work) {
+		list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
 			c.work = work
 			starts := map[ssa.CallInstruction]bool{}
 			for _, s := range list.Graph.WithTests().Sites(fn) {
-				if s.Mode == callers.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
+				if s.Mode == callgraph.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
 					starts[s.Instr] = true
 					c.started(s)
 				}
@@ -53,11 +53,11 @@ func run(pass *analysis.Pass) (any, error) {
 type checker struct {
 	list     *accesses.List
 	reporter *check.Reporter
-	work     *ssair.Work // what is left for the function at hand
+	work     *ir.Work // what is left for the function at hand
 }
 
 // started judges the variables that the goroutine of s captures.
-func (c *checker) started(s callers.Site) {
+func (c *checker) started(s callgraph.Site) {
 	mk := creation(s)
 	if mk == nil {
 		return
@@ -75,7 +75,7 @@ func (c *checker) started(s callers.Site) {
 	}
 }
 
-func creation(s callers.Site) *ssa.MakeClosure {
+func creation(s callgraph.Site) *ssa.MakeClosure {
 	for _, ref := range *s.Callee.Referrers() {
 		if mk, ok := ref.(*ssa.MakeClosure); ok && mk.Parent() == s.Caller {
 			return mk
@@ -164,9 +164,9 @@ func waitsIn(fn *ssa.Function) []ssa.Instruction {
 // have waited, that conflicts with one of inner; or the start itself, if it
 // is in a loop and all its goroutines write the variable. Parallel subtests
 // wait until their starter has returned: only their siblings conflict.
-func (c *checker) conflict(s callers.Site, cell *ssa.Alloc, inner use) ssa.Instruction {
+func (c *checker) conflict(s callgraph.Site, cell *ssa.Alloc, inner use) ssa.Instruction {
 	var found ssa.Instruction
-	start, subtest := s.Instr, callers.ParallelSubtest(s)
+	start, subtest := s.Instr, callgraph.ParallelSubtest(s)
 	if s.Through != nil && callWaits(start.Common(), 0) {
 		return nil // who starts it for the function waits for it, too
 	}
@@ -197,7 +197,7 @@ func (c *checker) conflict(s callers.Site, cell *ssa.Alloc, inner use) ssa.Instr
 // report makes the finding of a variable that the goroutine of s uses as inner
 // says, and that other accesses. One that the loop itself assigns is reported
 // there: what vet's loopclosure says of it stands at its use.
-func (c *checker) report(s callers.Site, cell *ssa.Alloc, inner use, other ssa.Instruction) {
+func (c *checker) report(s callgraph.Site, cell *ssa.Alloc, inner use, other ssa.Instruction) {
 	inside := c.mention(s.Callee, cell, s.Callee.Pos())
 	outside := c.mention(s.Caller, cell, other.Pos())
 	if loop := loopVariable(s.Caller, cell); loop != nil && inside != nil && other != ssa.Instruction(s.Instr) {
@@ -234,7 +234,7 @@ func (c *checker) report(s callers.Site, cell *ssa.Alloc, inner use, other ssa.I
 
 // reportLoop makes the finding of a variable that the head of a loop declares
 // and assigns in each round, as it does before Go 1.22.
-func (c *checker) reportLoop(s callers.Site, cell *ssa.Alloc, inner use, loop, inside *ast.Ident) {
+func (c *checker) reportLoop(s callgraph.Site, cell *ssa.Alloc, inner use, loop, inside *ast.Ident) {
 	mode := finding.Read
 	if len(inner.writes) > 0 {
 		mode = finding.Write
@@ -279,7 +279,7 @@ func loopVariable(fn *ssa.Function, cell *ssa.Alloc) *ast.Ident {
 	return declared
 }
 
-func (c *checker) variable(s callers.Site, cell *ssa.Alloc) finding.Variable {
+func (c *checker) variable(s callgraph.Site, cell *ssa.Alloc) finding.Variable {
 	return finding.Variable{Package: c.list.Prog.Pkg.Pkg.Path(), Function: c.list.Prog.FuncName(s.Caller), Name: cell.Comment, Kind: "captured"}
 }
 

@@ -33,5 +33,5 @@
 // goroutines that are known to have ended by other means than waiting.
 //
 // Cost: for each go statement linear in the instructions that may run beside its goroutine: the square of a function
-// that starts many. A function that takes too many steps is left (ssair.WorkLimit).
+// that starts many. A function that takes too many steps is left (ir.WorkLimit).
 package captured

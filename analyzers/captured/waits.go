@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // waiting matches the names of functions that may wait for other goroutines,
@@ -50,7 +50,7 @@ func callWaits(call *ssa.CallCommon, depth int) bool {
 	if call.IsInvoke() {
 		return waiting.MatchString(call.Method.Name())
 	}
-	fn := ssair.Origin(call.StaticCallee())
+	fn := ir.Origin(call.StaticCallee())
 	switch {
 	case fn == nil || depth > 3:
 		return true

@@ -2,13 +2,13 @@ package check
 
 import (
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // ReportAgain reports that a lock is taken again by who holds it: what is
 // wrong, and what hangs.
-func (r *Reporter) ReportAgain(prog *ssair.Program, a lockset.Again, wrong, hangs string) {
+func (r *Reporter) ReportAgain(prog *ir.Program, a lockset.Again, wrong, hangs string) {
 	path := a.First.Path.String()
 	lock := Lock(prog, a.Fn, a.First.Class, path)
 	second := Side(prog, a.Fn, a.Call, LockMode(a.To.Read), path)

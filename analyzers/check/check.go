@@ -20,7 +20,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Result is what every check hands on.
@@ -54,7 +54,7 @@ func (r *Reporter) protect(body func(*Reporter)) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.result.Problems = append(r.result.Problems, fmt.Sprintf("%s: internal error in %s: %v (%s)",
-				r.pass.Pkg.Path(), r.pass.Analyzer.Name, p, ssair.Frame(debug.Stack())))
+				r.pass.Pkg.Path(), r.pass.Analyzer.Name, p, ir.Frame(debug.Stack())))
 		}
 	}()
 	body(r)

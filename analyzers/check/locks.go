@@ -9,12 +9,12 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Lock returns the lock of a class as findings name it; path is its name in fn,
 // for locks without a class.
-func Lock(prog *ssair.Program, fn *ssa.Function, class, path string) finding.Variable {
+func Lock(prog *ir.Program, fn *ssa.Function, class, path string) finding.Variable {
 	v := finding.Variable{Package: prog.Pkg.Pkg.Path(), Kind: "lock"}
 	if class == "" {
 		v.Function, v.Name = prog.FuncName(fn), path
@@ -44,15 +44,15 @@ func ShortName(v finding.Variable) string {
 
 // Side gives instruction instr of fn as one side of a finding about
 // synchronisation; expr is what the source writes, if it is known, else text.
-func Side(prog *ssair.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
+func Side(prog *ir.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
 	return SideAt(prog, fn, instr.Pos(), mode, text)
 }
 
 // SideAt is Side for what is at pos; without a position it is the end of fn.
-func SideAt(prog *ssair.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode, text string) finding.Access {
+func SideAt(prog *ir.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode, text string) finding.Access {
 	end := pos
 	if e, ok := prog.Node(pos).(ast.Expr); ok {
-		pos, end, text = e.Pos(), e.End(), ssair.Text(e)
+		pos, end, text = e.Pos(), e.End(), ir.Text(e)
 	}
 	if pos == token.NoPos { // the return at the end of a function
 		pos = fn.Syntax().End() - 1

@@ -12,7 +12,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
@@ -74,8 +74,8 @@ func (c *checker) function(op *syncops.Op) *ssa.Function {
 
 func (c *checker) calledInPlace(literal *ssa.Function) bool {
 	sites := c.list.Graph.Sites(literal)
-	return len(sites) > 0 && !slices.ContainsFunc(sites, func(s callers.Site) bool {
-		return s.Mode == callers.Go || s.Through != nil || s.Caller != literal.Parent() || asked(s.Instr)
+	return len(sites) > 0 && !slices.ContainsFunc(sites, func(s callgraph.Site) bool {
+		return s.Mode == callgraph.Go || s.Through != nil || s.Caller != literal.Parent() || asked(s.Instr)
 	})
 }
 

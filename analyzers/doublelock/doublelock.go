@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 //go:embed doc.go
@@ -22,13 +22,13 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.DoubleLock),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, lockset.Analyzer, directives.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer, directives.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.DoubleLock, func(r *check.Reporter) {
-		prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
+		prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
 		locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
 		for _, fn := range prog.Funcs {
 			if prog.InTest(fn) {

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
 )
 
 //go:embed doc.go
@@ -22,23 +23,23 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.Unguarded),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, Leads},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guards.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.Unguarded, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, lead := range pass.ResultOf[Leads].([]Lead) {
-			if !lead.OtherLock {
-				report(list, r, lead)
+		for _, suspect := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
+			if !suspect.OtherLock {
+				report(list, r, suspect)
 			}
 		}
 	})
 }
 
-// report makes the finding of a lead.
-func report(list *accesses.List, r *check.Reporter, l Lead) {
+// report makes the finding of a suspect.
+func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	a, b := l.Without, l.With
 	f := &finding.Finding{
 		Title:    fmt.Sprintf("%s is %s without %s", l.Variable.Name.Short(), a.Verb(), l.Lock),

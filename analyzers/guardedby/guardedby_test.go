@@ -31,7 +31,3 @@ func TestSiblings(t *testing.T) {
 		t.Errorf("findings %q, want %q", titles, want)
 	}
 }
-
-func TestFacts(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), guardedby.Annotations, "facts")
-}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
-	"github.com/interlock-go/interlock/analyzers/testuse"
 )
 
 //go:embed doc.go
@@ -30,7 +30,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.LoadAndStore),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, testuse.Halves, directives.Analyzer, guardedby.Leads},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, endpoints.Analyzer, directives.Analyzer, guards.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
@@ -38,15 +38,15 @@ func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.LoadAndStore, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 		c := newChecker(pass, list, r)
-		c.skipReported(pass.ResultOf[guardedby.Leads].([]guardedby.Lead))
-		halves := pass.ResultOf[testuse.Halves].(*testuse.Package)
-		for _, s := range sections(pass, list, halves) {
+		c.skipReported(pass.ResultOf[guards.Analyzer].([]guards.Suspect))
+		ends := pass.ResultOf[endpoints.Analyzer].(*endpoints.Package)
+		for _, s := range sections(pass, list, ends) {
 			if why, other := c.shared(s); why != "" {
 				c.report(s, why, other)
 			}
 		}
 		for _, fn := range list.Prog.Funcs {
-			for _, u := range halves.Updates(fn) {
+			for _, u := range ends.Updates(fn) {
 				c.reportUpdate(u)
 			}
 		}
@@ -61,13 +61,13 @@ type section struct {
 
 // sections lists the load-and-store sections that no lock holds together, and
 // that do not ask a version before they store.
-func sections(pass *analysis.Pass, list *accesses.List, halves *testuse.Package) []section {
+func sections(pass *analysis.Pass, list *accesses.List, ends *endpoints.Package) []section {
 	var all []section
 	byFn := map[*ssa.Function][]*accesses.Access{}
 	for _, a := range list.All {
 		byFn[a.Fn] = append(byFn[a.Fn], a)
 	}
-	list.Prog.Each(pass, func(fn *ssa.Function, work *ssair.Work) {
+	list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
 		byPath := map[accesspath.Path][]*accesses.Access{}
 		for _, a := range byFn[fn] {
 			byPath[a.Path] = append(byPath[a.Path], a)
@@ -81,7 +81,7 @@ func sections(pass *analysis.Pass, list *accesses.List, halves *testuse.Package)
 			if !ok || !s.split && st.Made {
 				continue
 			}
-			if !s.split || !halves.Versioned(s.load, s.store) {
+			if !s.split || !ends.Versioned(s.load, s.store) {
 				all = append(all, s)
 			}
 		}
@@ -91,9 +91,9 @@ func sections(pass *analysis.Pass, list *accesses.List, halves *testuse.Package)
 
 // finder looks for the sections of one function.
 type finder struct {
-	flow   *ssair.Flow
+	flow   *ir.Flow
 	byPath map[accesspath.Path][]*accesses.Access
-	work   *ssair.Work
+	work   *ir.Work
 }
 
 // sectionTo finds the section that ends at the store st, if there is one.
@@ -252,7 +252,7 @@ func (c *checker) report(s section, why string, other *accesses.Access) {
 }
 
 // reportUpdate makes the finding of an update by way of calls.
-func (c *checker) reportUpdate(u testuse.Update) {
+func (c *checker) reportUpdate(u endpoints.Update) {
 	key := u.Name + "\x00" + u.Store.Function
 	if c.reported[u.Store.Position] || c.reported[u.Load.Position] || c.done[key] {
 		return

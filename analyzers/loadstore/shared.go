@@ -11,13 +11,13 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // checker holds the accesses of a package by variable.
@@ -52,7 +52,7 @@ func newChecker(pass *analysis.Pass, list *accesses.List, r *check.Reporter) *ch
 
 // skipReported leaves out accesses that are reported for the lock that they
 // lack: it is the better explanation of the same bug.
-func (c *checker) skipReported(leads []guardedby.Lead) {
+func (c *checker) skipReported(leads []guards.Suspect) {
 	for _, l := range leads {
 		c.reported[c.list.Side(l.Without).Position] = true
 	}
@@ -145,9 +145,9 @@ func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access)
 
 // goroutineOf returns a goroutine that runs st and was handed the object that has
 // the variable by a function which users call in the midst of others.
-func (c *checker) goroutineOf(st *accesses.Access) *callers.Goroutine {
+func (c *checker) goroutineOf(st *accesses.Access) *callgraph.Goroutine {
 	for _, g := range c.list.Graph.Roles(st.Fn).Goroutines {
-		from := ssair.Outermost(g.Start.Parent())
+		from := ir.Outermost(g.Start.Parent())
 		if c.list.Graph.Open(from) && !accesses.LifeCycle(from) && startedOnHolder(g, st.Addr) {
 			return g
 		}
@@ -157,7 +157,7 @@ func (c *checker) goroutineOf(st *accesses.Access) *callers.Goroutine {
 
 // startedOnHolder reports whether g was started on an object of the type that
 // holds the variable at addr, at whatever depth, by value.
-func startedOnHolder(g *callers.Goroutine, addr ssa.Value) bool {
+func startedOnHolder(g *callgraph.Goroutine, addr ssa.Value) bool {
 	for {
 		fa, ok := addr.(*ssa.FieldAddr)
 		if !ok {
@@ -288,7 +288,7 @@ func (c *checker) otherGoroutine(st *accesses.Access) *accesses.Access {
 
 // startedOn reports whether g was started on an object of the type that a
 // starts from: as its receiver, an argument, or a captured variable.
-func startedOn(g *callers.Goroutine, a *accesses.Access) bool {
+func startedOn(g *callgraph.Goroutine, a *accesses.Access) bool {
 	if g == nil {
 		return false
 	}

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
-	"github.com/interlock-go/interlock/analyzers/pass/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 )
 
 //go:embed doc.go
@@ -24,14 +24,14 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.LockCycle),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{orders.Analyzer, directives.Analyzer},
+	Requires:   []*analysis.Analyzer{lockgraph.Analyzer, directives.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.LockCycle, func(r *check.Reporter) {
-		list := pass.ResultOf[orders.Analyzer].(*orders.Result)
-		for _, f := range join.Cycles(list.Locks) {
+		list := pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result)
+		for _, f := range crosspkg.Cycles(list.Locks) {
 			at := list.Place(f.Cycle[0].Position)
 			var notes []check.Note
 			for _, e := range f.Cycle[1:] {

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 //go:embed doc.go
@@ -25,14 +25,14 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.LostUnlock),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, lockset.Analyzer, directives.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer, directives.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.LostUnlock, func(r *check.Reporter) {
 		c := &checker{
-			prog:     pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+			prog:     pass.ResultOf[ir.Analyzer].(*ir.Program),
 			locks:    pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 			reporter: r,
 		}
@@ -46,7 +46,7 @@ func run(pass *analysis.Pass) (any, error) {
 }
 
 type checker struct {
-	prog     *ssair.Program
+	prog     *ir.Program
 	locks    *lockset.Result
 	reporter *check.Reporter
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -75,7 +75,7 @@ func isUnlock(call *ssa.CallCommon) bool {
 // calls reports whether the body of a deferred function has a call that is wanted.
 func calls(deferred []*ssa.Defer, wanted func(*ssa.CallCommon) bool) bool {
 	for _, d := range deferred {
-		fn, _ := callers.Target(d.Common())
+		fn, _ := callgraph.Target(d.Common())
 		if fn == nil {
 			continue
 		}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
 )
 
 //go:embed doc.go
@@ -24,14 +24,14 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	URL:        check.URL(finding.DifferentLocks),
 	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guardedby.Leads},
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guards.Analyzer},
 	ResultType: reflect.TypeFor[*check.Result](),
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	return check.Run(pass, finding.DifferentLocks, func(r *check.Reporter) {
 		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, lead := range pass.ResultOf[guardedby.Leads].([]guardedby.Lead) {
+		for _, lead := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
 			if lead.OtherLock {
 				report(list, r, lead)
 			}
@@ -39,7 +39,7 @@ func run(pass *analysis.Pass) (any, error) {
 	})
 }
 
-func report(list *accesses.List, r *check.Reporter, l guardedby.Lead) {
+func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	a, b := l.Without, l.With
 	f := &finding.Finding{
 		Title:    fmt.Sprintf("%s is %s under %s, but %s guards it", l.Variable.Name.Short(), a.Verb(), locks(a), l.Lock),

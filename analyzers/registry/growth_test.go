@@ -24,7 +24,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
@@ -35,7 +35,7 @@ const maxGrowth = 3
 // squares names the passes whose docs state a square for a shape, and what they
 // compare: twice the size may cost six times as much there.
 var squares = map[string]string{
-	"defers": "testuse", // each branch that asks with each use of the variable
+	"defers": "interlocktestuses", // each branch that asks with each use of the variable
 }
 
 const maxSquareGrowth = 6
@@ -95,8 +95,8 @@ func costs(of map[string]time.Duration) string {
 // A function that takes too many steps is left, and that is said; the others
 // are judged.
 func TestWorkLimit(t *testing.T) {
-	defer func(n int) { ssair.WorkLimit = n }(ssair.WorkLimit)
-	ssair.WorkLimit = 500
+	defer func(n int) { ir.WorkLimit = n }(ir.WorkLimit)
+	ir.WorkLimit = 500
 	lookUp := "t.mu.Lock(); _, ok# := t.byKey[k]; t.mu.Unlock(); if !ok# { t.mu.Lock(); t.byKey[k] = &T{}; t.mu.Unlock() }\n"
 	r := measure(t, stdImporter(t), `
 import "sync"
@@ -112,8 +112,8 @@ func (t *T) Large(k int) {
 `+repeat(100, lookUp)+"}")
 	s := r.results[summary.Analyzer].(*summary.Summary)
 	if want := []string{
+		"example.com/growth: interlocktestuses gave up on (*T).Large for its size",
 		"example.com/growth: loadstore gave up on (*T).Large for its size",
-		"example.com/growth: testuse gave up on (*T).Large for its size",
 	}; !slices.Equal(s.GaveUp, want) {
 		t.Errorf("gave up: %q, want %q", s.GaveUp, want)
 	}

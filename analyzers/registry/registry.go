@@ -5,15 +5,13 @@ package registry
 import (
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/addinside"
-	"github.com/interlock-go/interlock/analyzers/alias"
+	"github.com/interlock-go/interlock/analyzers/aliasescape"
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
 	"github.com/interlock-go/interlock/analyzers/captured"
 	"github.com/interlock-go/interlock/analyzers/closerace"
 	"github.com/interlock-go/interlock/analyzers/doublelock"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/latewrite"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
 	"github.com/interlock-go/interlock/analyzers/lockorder"
 	"github.com/interlock-go/interlock/analyzers/lostunlock"
@@ -22,6 +20,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/rlocktwice"
 	"github.com/interlock-go/interlock/analyzers/testuse"
 	"github.com/interlock-go/interlock/analyzers/underlock"
+	"github.com/interlock-go/interlock/analyzers/unsafepub"
+	"github.com/interlock-go/interlock/analyzers/waitgroupadd"
 )
 
 // Check is one pass that reports findings of one code. Its result is a *check.Result.
@@ -37,9 +37,9 @@ func Checks() []Check {
 		{finding.UnderReadLock, readlock.Analyzer},
 		{finding.MixedAtomic, atomicmix.Analyzer},
 		{finding.Captured, captured.Analyzer},
-		{finding.UsedAfterLock, alias.Analyzer},
+		{finding.UsedAfterLock, aliasescape.Analyzer},
 		{finding.DifferentLocks, mixedlocks.Analyzer},
-		{finding.WrittenLate, latewrite.Analyzer},
+		{finding.WrittenLate, unsafepub.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
 		{finding.TestAndUse, testuse.Analyzer},
 		{finding.LockCycle, lockorder.Analyzer},
@@ -47,7 +47,7 @@ func Checks() []Check {
 		{finding.ReadLockAgain, rlocktwice.Analyzer},
 		{finding.LostUnlock, lostunlock.Analyzer},
 		{finding.WaitUnderLock, underlock.Analyzer},
-		{finding.AddRacesWait, addinside.Analyzer},
+		{finding.AddRacesWait, waitgroupadd.Analyzer},
 		{finding.CloseRaces, closerace.Analyzer},
 	}
 }

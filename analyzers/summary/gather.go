@@ -6,13 +6,13 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/orders"
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 )
 
@@ -103,7 +103,7 @@ func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
 		}
 		return codes
 	}
-	s.Variables = list.Exported(ignored, pass.ResultOf[guardedby.Annotations].(guardedby.Annotated))
+	s.Variables = list.Exported(ignored, pass.ResultOf[guards.Annotations].(guards.Annotated))
 	for _, v := range s.Variables {
 		for _, a := range v.Accesses {
 			a.File = strconv.Itoa(s.file(a.File))
@@ -114,7 +114,7 @@ func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
 
 // Locks is how a package uses locks, for the join and for deadlock checks.
 type Locks struct {
-	join.Locks
+	crosspkg.Locks
 	Functions []Function `json:"functions,omitempty"` // those that take locks
 }
 
@@ -126,7 +126,7 @@ type Function struct {
 }
 
 // gatherLocks lists the lock orders and each function's locks.
-func (s *Summary) gatherLocks(list *accesses.List, locks *lockset.Result, order *orders.Result) {
+func (s *Summary) gatherLocks(list *accesses.List, locks *lockset.Result, order *lockgraph.Result) {
 	s.Locks.Locks = order.Locks
 	for _, fn := range list.Prog.Funcs {
 		if list.Prog.InTest(fn) {

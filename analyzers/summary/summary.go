@@ -15,17 +15,17 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/orders"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 	"github.com/interlock-go/interlock/analyzers/registry"
-	"github.com/interlock-go/interlock/analyzers/scope"
 )
 
 // Version is the version of a [Summary]. Driver and passes are one binary;
@@ -50,7 +50,7 @@ var Analyzer = &analysis.Analyzer{
 	Doc:        check.Doc(doc),
 	Flags:      flags(),
 	Run:        run,
-	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, orders.Analyzer, guardedby.Annotations, invariants.Analyzer, directives.Analyzer),
+	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, lockgraph.Analyzer, guards.Annotations, invariants.Analyzer, directives.Analyzer),
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
@@ -84,8 +84,8 @@ type Summary struct {
 	Written []string `json:"written,omitempty"`
 	// Variables are those that other packages may access too; Unpack gives
 	// them as they were.
-	Variables []join.Variable `json:"variables,omitempty"`
-	Locks     Locks           `json:"locks"`
+	Variables []crosspkg.Variable `json:"variables,omitempty"`
+	Locks     Locks               `json:"locks"`
 	// Sections are atomic sections that comments declare, and if asked for
 	// all candidates.
 	Sections []invariants.Section `json:"sections,omitempty"`
@@ -130,7 +130,7 @@ func run(pass *analysis.Pass) (any, error) {
 	list.Prog.Analyse(pass, func() {
 		s.gatherSkips(list, pass.ResultOf[stationary.Analyzer].(*stationary.Fields))
 		s.gatherVariables(pass, list)
-		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result), pass.ResultOf[orders.Analyzer].(*orders.Result))
+		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result), pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result))
 	})
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
@@ -203,7 +203,7 @@ func (s *Summary) complain(pass *analysis.Pass, placed []directives.Problem) {
 
 // Unpack returns the variables as the join needs them, with the names of files
 // in place of their numbers.
-func (s *Summary) Unpack() []join.Variable {
+func (s *Summary) Unpack() []crosspkg.Variable {
 	for _, v := range s.Variables {
 		v.Unpack(s.Package)
 		for _, a := range v.Accesses {

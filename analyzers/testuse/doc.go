@@ -66,5 +66,5 @@
 // Cost: for each branch that asks for a variable, the events of the function, and the uses of the variable, so a square
 // where a function asks often; at worst the uses times the events where a lock is released in between, for which what
 // lies between a test and one use is mostly found again for the next. A function that takes too many steps is left
-// (ssair.WorkLimit).
+// (ir.WorkLimit).
 package testuse

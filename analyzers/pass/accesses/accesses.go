@@ -22,10 +22,10 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Analyzer lists the accesses of a package.
@@ -33,7 +33,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockaccesses",
 	Doc:        "list the accesses to fields, package variables and maps",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer, lockset.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, ownership.Analyzer, lockset.Analyzer},
 	FactTypes:  []analysis.Fact{new(Touches)},
 	ResultType: reflect.TypeFor[*List](),
 }
@@ -92,8 +92,8 @@ type Access struct {
 // List is the accesses of a package by function and then by instruction. It
 // is read-only once built.
 type List struct {
-	Prog  *ssair.Program
-	Graph *callers.Graph
+	Prog  *ir.Program
+	Graph *callgraph.Graph
 	Locks *lockset.Result
 	All   []*Access
 	// Implied are accesses to shared objects beside All, outside of tests.
@@ -105,8 +105,8 @@ type List struct {
 
 func run(pass *analysis.Pass) (any, error) {
 	l := &List{
-		Prog:  pass.ResultOf[ssair.Analyzer].(*ssair.Program),
-		Graph: pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		Prog:  pass.ResultOf[ir.Analyzer].(*ir.Program),
+		Graph: pass.ResultOf[callgraph.Analyzer].(*callgraph.Graph),
 		Locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 	}
 	c := collector{
@@ -308,7 +308,7 @@ func (c *collector) call(call *ssa.Call) *Access {
 	if removesFromMap(call) {
 		return c.mapAccess(call.Call.Args[0], nil, call.Pos(), finding.Write, nil)
 	}
-	fn := ssair.Origin(call.Call.StaticCallee())
+	fn := ir.Origin(call.Call.StaticCallee())
 	if fn == nil || len(call.Call.Args) == 0 || !inAtomic(fn) {
 		return nil
 	}

@@ -6,16 +6,16 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/join"
-	"github.com/interlock-go/interlock/analyzers/scope"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
 // Evidence returns what a says for judgements that go by the whole variable, of
 // one package or of all. Of its place it knows the function only.
-func (l *List) Evidence(a *Access) *join.Access {
+func (l *List) Evidence(a *Access) *crosspkg.Access {
 	r := l.Graph.Roles(a.Fn)
-	e := &join.Access{
+	e := &crosspkg.Access{
 		Access: finding.Access{Package: l.Prog.Pkg.Pkg.Path(), Function: l.Prog.FuncName(a.Fn), Mode: a.Mode},
 		Map:    a.Map,
 		Update: a.Update,
@@ -28,7 +28,7 @@ func (l *List) Evidence(a *Access) *join.Access {
 		Others:  r.Concurrent() || r.Unknown,
 	}
 	for _, h := range a.Locks.Held() {
-		held := join.Held{Class: h.Class, Read: h.Read, Near: a.Near(h)}
+		held := crosspkg.Held{Class: h.Class, Read: h.Read, Near: a.Near(h)}
 		if h.Path.Named() {
 			held.Name = h.Path.String()
 		}
@@ -60,8 +60,8 @@ func (l *List) beforeSharing(a *Access) bool {
 // name, with the accesses that count; those of a function that say the same
 // are one. codesAt gives what a directive suppresses at an access, and
 // annotated the lock that one names as the guard of a variable.
-func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*types.Var]string) []join.Variable {
-	var list []join.Variable
+func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*types.Var]string) []crosspkg.Variable {
+	var list []crosspkg.Variable
 	own := l.Prog.Pkg.Pkg
 	for _, v := range l.Variables() {
 		if len(v.Accesses) == 0 {
@@ -76,14 +76,14 @@ func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*typ
 		case obj.Pkg() != own && !(scope.Unit{Path: v.Name.Package}).In():
 			continue
 		}
-		w := join.Variable{Variable: variable(v.Name), Annotated: annotated[obj]}
+		w := crosspkg.Variable{Variable: variable(v.Name), Annotated: annotated[obj]}
 		for _, a := range v.Accesses {
 			e := l.Evidence(a)
 			e.Ignored = codesAt(a)
 			if given(a) {
 				e.Exempt, e.SetUp = true, true
 			}
-			same := slices.IndexFunc(w.Accesses, func(b *join.Access) bool { return alike(e, b) })
+			same := slices.IndexFunc(w.Accesses, func(b *crosspkg.Access) bool { return alike(e, b) })
 			if same >= 0 {
 				w.Accesses[same].Alike++
 				continue
@@ -135,7 +135,7 @@ func lockBeside(addr ssa.Value) bool {
 }
 
 // alike reports whether a and b, of one function, say the same.
-func alike(a, b *join.Access) bool {
+func alike(a, b *crosspkg.Access) bool {
 	return a.Function == b.Function && a.Mode == b.Mode && a.Map == b.Map && a.Update == b.Update &&
 		a.Unknown == b.Unknown && a.Ordered == b.Ordered && a.Exempt == b.Exempt && a.SetUp == b.SetUp && a.Others == b.Others &&
 		slices.Equal(a.Place, b.Place) && slices.Equal(a.Held, b.Held) && slices.Equal(a.May, b.May) && slices.Equal(a.Ignored, b.Ignored)

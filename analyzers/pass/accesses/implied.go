@@ -10,9 +10,9 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Some accesses have no expression of their own in the source, or are made by
@@ -309,7 +309,7 @@ func sliced(v ssa.Value) ssa.Value {
 // libraryCall lists what functions of packages slices, maps and sort do to the
 // contents of their arguments; nil for other calls.
 func (im *implied) libraryCall(call *ssa.Call) []*Access {
-	fn := ssair.Origin(call.Call.StaticCallee())
+	fn := ir.Origin(call.Call.StaticCallee())
 	args := call.Call.Args
 	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || fn.Signature.Recv() != nil || len(args) == 0 {
 		return nil

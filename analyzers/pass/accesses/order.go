@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // beforeStart reports whether a comes before every go statement that leads to
@@ -17,12 +17,12 @@ func (l *List) beforeStart(a, b *Access) bool {
 	if !onlyGoroutines(r) {
 		return false
 	}
-	return !slices.ContainsFunc(r.Goroutines, func(g *callers.Goroutine) bool {
+	return !slices.ContainsFunc(r.Goroutines, func(g *callgraph.Goroutine) bool {
 		return g.Start.Parent() != a.Fn || !l.Leads(a.Instr, g.Start) || l.Leads(g.Start, a.Instr)
 	})
 }
 
-func onlyGoroutines(r *callers.Roles) bool {
+func onlyGoroutines(r *callgraph.Roles) bool {
 	return len(r.Goroutines) > 0 && !r.API && !r.Main && !r.Unknown
 }
 
@@ -88,7 +88,7 @@ func (l *List) handed(fn *ssa.Function, root ssa.Value, seen map[handing]bool) b
 	}
 	i := slices.Index(fn.Params, p)
 	for _, s := range l.Graph.Sites(fn) {
-		if s.Mode == callers.Go {
+		if s.Mode == callgraph.Go {
 			continue
 		}
 		if i >= len(s.Args) {
@@ -106,5 +106,5 @@ func (l *List) handed(fn *ssa.Function, root ssa.Value, seen map[handing]bool) b
 func (l *List) started(fn *ssa.Function) bool {
 	sites := l.Graph.Sites(fn)
 	return fn.Parent() != nil && len(sites) > 0 &&
-		!slices.ContainsFunc(sites, func(s callers.Site) bool { return s.Mode != callers.Go })
+		!slices.ContainsFunc(sites, func(s callgraph.Site) bool { return s.Mode != callgraph.Go })
 }

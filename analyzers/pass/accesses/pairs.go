@@ -9,7 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -123,7 +123,7 @@ func (l *List) Parallel(a, b *Access) bool {
 		l.inPhases(a, b) || l.inPhases(b, a) {
 		return false
 	}
-	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
+	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callgraph.Goroutine) bool {
 		return slices.Contains(a.Starts, g.Start)
 	})
 }

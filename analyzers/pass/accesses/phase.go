@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // inPhases reports whether a and b are made in different phases of the
@@ -23,18 +23,18 @@ func (l *List) inPhases(a, b *Access) bool {
 		return false
 	}
 	above := calledFrom(graph, a.Fn)
-	return !slices.ContainsFunc(rb.Goroutines, func(g *callers.Goroutine) bool {
+	return !slices.ContainsFunc(rb.Goroutines, func(g *callgraph.Goroutine) bool {
 		in := joinedIn(graph, g, 0)
 		return in == nil || above[in]
 	})
 }
 
 // calledFrom returns fn and the functions that lead to it by calls.
-func calledFrom(graph *callers.Graph, fn *ssa.Function) map[*ssa.Function]bool {
+func calledFrom(graph *callgraph.Graph, fn *ssa.Function) map[*ssa.Function]bool {
 	above := map[*ssa.Function]bool{fn: true}
 	for work := []*ssa.Function{fn}; len(work) > 0; work = work[1:] {
 		for _, s := range graph.Sites(work[0]) {
-			if s.Mode != callers.Go && !above[s.Caller] {
+			if s.Mode != callgraph.Go && !above[s.Caller] {
 				above[s.Caller] = true
 				work = append(work, s.Caller)
 			}
@@ -49,12 +49,12 @@ const maxNested = 3
 // joinedIn returns the function that starts g and returns only after it has
 // ended; nil if that is not known. Goroutines that lead to the start of g have
 // to be waited for likewise.
-func joinedIn(graph *callers.Graph, g *callers.Goroutine, depth int) *ssa.Function {
+func joinedIn(graph *callgraph.Graph, g *callgraph.Goroutine, depth int) *ssa.Function {
 	in := g.Start.Parent()
 	joined := false
 	for _, s := range graph.At(g.Start) {
 		switch {
-		case s.Mode != callers.Go || s.Callee != g.Entry:
+		case s.Mode != callgraph.Go || s.Callee != g.Entry:
 		case s.Through != nil && len(s.Through.Blocks) > 0: // handed to a function that starts it
 			in = s.Through
 			joined = joinsAll(graph, in)
@@ -74,7 +74,7 @@ func joinedIn(graph *callers.Graph, g *callers.Goroutine, depth int) *ssa.Functi
 }
 
 // joinsAll reports whether fn waits for every goroutine that it starts itself.
-func joinsAll(graph *callers.Graph, fn *ssa.Function) bool {
+func joinsAll(graph *callgraph.Graph, fn *ssa.Function) bool {
 	some, all := false, true
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -83,7 +83,7 @@ func joinsAll(graph *callers.Graph, fn *ssa.Function) bool {
 				continue
 			}
 			for _, s := range graph.At(call) {
-				if s.Mode == callers.Go {
+				if s.Mode == callgraph.Go {
 					some = true
 					all = all && waitedFor(call, s.Callee)
 				}
@@ -136,7 +136,7 @@ func groupOf(start ssa.CallInstruction, entry *ssa.Function) ssa.Value {
 // onGroup returns the local WaitGroup on which the named method is called; nil
 // if it is none.
 func onGroup(call *ssa.CallCommon, method string) ssa.Value {
-	fn, args := callers.Target(call)
+	fn, args := callgraph.Target(call)
 	if fn == nil || len(args) == 0 || fn.String() != "(*sync.WaitGroup)."+method {
 		return nil
 	}

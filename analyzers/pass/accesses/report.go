@@ -7,8 +7,8 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Variable returns what a accesses as findings name it.
@@ -41,7 +41,7 @@ func (l *List) Side(a *Access) finding.Access {
 		Position: Position(l.Prog.Fset(), a.Expr.Pos(), a.Expr.End()),
 		Package:  l.Prog.Pkg.Pkg.Path(),
 		Function: l.Prog.FuncName(a.Fn),
-		Expr:     ssair.Text(a.Expr),
+		Expr:     ir.Text(a.Expr),
 		Mode:     a.Mode,
 		Role:     l.role(a),
 	}
@@ -74,7 +74,7 @@ func (l *List) role(a *Access) string {
 	return ""
 }
 
-func (l *List) short(g *callers.Goroutine) string {
+func (l *List) short(g *callgraph.Goroutine) string {
 	p := l.Prog.Fset().PositionFor(g.Pos(), false)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -113,7 +113,7 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 			if !ok {
 				continue
 			}
-			callee, args := callers.Target(call.Common())
+			callee, args := callgraph.Target(call.Common())
 			if callee == nil || len(args) == 0 {
 				continue
 			}
@@ -193,7 +193,7 @@ var unguarded = map[string][]string{
 // onInner returns what a method call does to the object that a field holds, or
 // points to, as one access to that object by way of its holder.
 func (im *implied) onInner(call *ssa.Call) []*Access {
-	fn, args := callers.Target(call.Common())
+	fn, args := callgraph.Target(call.Common())
 	if fn == nil || len(args) == 0 || fn.Signature.Recv() == nil {
 		return nil
 	}

@@ -22,7 +22,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Path is a root and the fields selected from it. It is comparable. The zero
@@ -311,7 +311,7 @@ func rootName(v ssa.Value) string {
 			return v.Comment
 		}
 	case *ssa.Call:
-		if f := ssair.Origin(v.Call.StaticCallee()); f != nil {
+		if f := ir.Origin(v.Call.StaticCallee()); f != nil {
 			return f.Name() + "()"
 		}
 	}

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/scope"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
 // Analyzer reads the directives of a package.

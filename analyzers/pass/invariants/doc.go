@@ -31,5 +31,5 @@
 // which is why refinement drops what correct runs split.
 //
 // Cost: for each access linear in the instructions up to the next ones of its variable. A function that takes too many
-// steps is left (ssair.WorkLimit).
+// steps is left (ir.WorkLimit).
 package invariants

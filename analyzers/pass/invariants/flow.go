@@ -9,10 +9,10 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // event is one access as a function sees it: its own, or one that a call leads to.
@@ -112,8 +112,8 @@ type body struct {
 	events  []*event
 	byInstr map[ssa.Instruction][]*event
 	about   map[variable][]*event
-	flow    *ssair.Flow
-	work    *ssair.Work // what is left for the function, while its sections are looked for
+	flow    *ir.Flow
+	work    *ir.Work // what is left for the function, while its sections are looked for
 }
 
 func (f *finder) body(fn *ssa.Function) *body {
@@ -267,7 +267,7 @@ func (f *finder) called(call *ssa.Call, s *lockset.State) []*event {
 	}
 	var list []*event
 	for _, site := range f.list.Graph.At(call) {
-		if site.Through != nil || site.Mode != callers.Call {
+		if site.Through != nil || site.Mode != callgraph.Call {
 			continue
 		}
 		for _, t := range f.touches(site.Callee, 1) {

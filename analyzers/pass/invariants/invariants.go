@@ -11,8 +11,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Analyzer finds the sections of a package. Its result is a [*Result].
@@ -113,7 +113,7 @@ func (f *finder) find() {
 			f.byName[a.Name] = append(f.byName[a.Name], a)
 		}
 	}
-	f.list.Prog.Each(f.pass, func(fn *ssa.Function, work *ssair.Work) {
+	f.list.Prog.Each(f.pass, func(fn *ssa.Function, work *ir.Work) {
 		inSpan := slices.ContainsFunc(f.spans, func(s *span) bool { return s.meets(fn) })
 		if !inSpan && (!Wanted || !f.counts(fn)) {
 			return

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // Acquire is a lock that an instruction may block on, directly or in callees.
@@ -103,7 +103,7 @@ func (r *Result) findPoints() {
 // wraps reports whether call runs a method whose body is known to change locks,
 // and that is thus no lock operation itself.
 func (r *Result) wraps(call ssa.CallInstruction) bool {
-	fn, _ := callers.Target(call.Common())
+	fn, _ := callgraph.Target(call.Common())
 	return fn != nil && len(r.effects(fn)) > 0
 }
 
@@ -112,13 +112,13 @@ func (r *Result) wraps(call ssa.CallInstruction) bool {
 func (r *Result) targets(fn *ssa.Function, call ssa.CallInstruction) []target {
 	var list []target
 	common := call.Common()
-	if callee, args := callers.Target(common); callee != nil {
+	if callee, args := callgraph.Target(common); callee != nil {
 		list = append(list, target{fn: callee, args: args})
 	} else if method := r.concrete(common); method != nil {
 		list = append(list, target{fn: method, args: append([]ssa.Value{common.Value}, common.Args...)})
 	}
 	for _, s := range r.graph.At(call) {
-		if s.Caller != fn || s.Mode == callers.Go || slices.ContainsFunc(list, func(t target) bool { return t.fn == s.Callee }) {
+		if s.Caller != fn || s.Mode == callgraph.Go || slices.ContainsFunc(list, func(t target) bool { return t.fn == s.Callee }) {
 			continue
 		}
 		list = append(list, target{fn: s.Callee, args: s.Args, through: s.Through != nil})
@@ -472,6 +472,6 @@ func (r *Result) Receiver(instr ssa.Instruction) ssa.Value {
 	if call.Common().IsInvoke() {
 		return call.Common().Value
 	}
-	_, args := callers.Target(call.Common())
+	_, args := callgraph.Target(call.Common())
 	return args[0]
 }

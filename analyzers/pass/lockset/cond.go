@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // condAlias is the lock that the conditions kept in one field stand on: a
@@ -103,7 +103,7 @@ func (r *Result) lockOfCond(v ssa.Value) (accesspath.Path, string, bool) {
 // which it has not taken, or waits for a condition under it: from then on it
 // may be held or not.
 func (r *Result) lend(s *State, start *ssa.Go) *State {
-	fn, _ := callers.Target(&start.Call)
+	fn, _ := callgraph.Target(&start.Call)
 	if fn == nil || len(fn.Blocks) == 0 {
 		return s
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/scope"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
 // A call through an interface may take the locks of any implementation, and

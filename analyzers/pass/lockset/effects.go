@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // effect is what a call does to one lock.
@@ -140,7 +140,7 @@ func (r *Result) touchesLocks(fn *ssa.Function) bool {
 			if !ok {
 				continue
 			}
-			if callee, _ := callers.Target(call.Common()); callee != nil && len(r.effects(callee)) > 0 {
+			if callee, _ := callgraph.Target(call.Common()); callee != nil && len(r.effects(callee)) > 0 {
 				touches = true
 			}
 			for _, s := range r.callbacks(call) {
@@ -231,7 +231,7 @@ func (r *Result) defersRelease(fn *ssa.Function, class string) bool {
 			if !ok {
 				continue
 			}
-			target, _ := callers.Target(d.Common())
+			target, _ := callgraph.Target(d.Common())
 			if target == nil {
 				continue
 			}

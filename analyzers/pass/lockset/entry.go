@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -78,7 +78,7 @@ func (r *Result) follow(fn *ssa.Function) []*ssa.Function {
 
 // arrive joins the state of a call into its callee's entry, and reports
 // whether that changed it.
-func (r *Result) arrive(site callers.Site, s *State) bool {
+func (r *Result) arrive(site callgraph.Site, s *State) bool {
 	fn := site.Callee
 	if r.graph.Open(fn) || r.graph.Escapes(fn) || r.graph.Roles(site.Caller).OnlyInit() {
 		return false
@@ -105,9 +105,9 @@ func (r *Result) arrive(site callers.Site, s *State) bool {
 
 // translate returns the entry state that a call with state s brings, in terms
 // of the callee; nil if the call does not count, its receiver being fresh.
-func (r *Result) translate(site callers.Site, s *State) *State {
+func (r *Result) translate(site callgraph.Site, s *State) *State {
 	in := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
-	if site.Mode == callers.Go {
+	if site.Mode == callgraph.Go {
 		in.Unknown = false // a goroutine starts without locks, and shares what it is given
 		return in
 	}
@@ -158,7 +158,7 @@ func onlyHeld(s *State) *State {
 // inCallee returns the names by which the callee reaches the caller's lock p:
 // unchanged for package variables and captured values, and through each
 // parameter whose argument p is reached from.
-func inCallee(site callers.Site, p accesspath.Path) []accesspath.Path {
+func inCallee(site callgraph.Site, p accesspath.Path) []accesspath.Path {
 	var paths []accesspath.Path
 	if _, global := p.Global(); global || site.Callee.Parent() != nil {
 		paths = append(paths, p)
@@ -176,7 +176,7 @@ func inCallee(site callers.Site, p accesspath.Path) []accesspath.Path {
 
 // calledOn returns how far the object that a method is called on is shared; for
 // a function, the least private of the structs that it is given.
-func (r *Result) calledOn(site callers.Site) ownership.Level {
+func (r *Result) calledOn(site callgraph.Site) ownership.Level {
 	key := siteKey{site.Instr, site.Callee}
 	level, ok := r.onObject[key]
 	if !ok {
@@ -186,7 +186,7 @@ func (r *Result) calledOn(site callers.Site) ownership.Level {
 	return level
 }
 
-func (r *Result) receiverLevel(site callers.Site) ownership.Level {
+func (r *Result) receiverLevel(site callgraph.Site) ownership.Level {
 	if site.Callee.Signature.Recv() != nil && len(site.Args) > 0 {
 		return r.owner.Of(site.Args[0], site.Instr)
 	}
@@ -207,8 +207,8 @@ func (r *Result) receiverLevel(site callers.Site) ownership.Level {
 
 // around adds to s the locks that the function which is handed the callee
 // holds while it calls it.
-func (r *Result) around(site callers.Site, s *State) *State {
-	_, args := callers.Target(site.Instr.Common())
+func (r *Result) around(site callgraph.Site, s *State) *State {
+	_, args := callgraph.Target(site.Instr.Common())
 	for _, e := range r.heldAround(site.Through, site.Param) {
 		if p, ok := e.in(site.Through, args); ok {
 			s = s.acquire(p, hold{status: e.status, class: e.class})

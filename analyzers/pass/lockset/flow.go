@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // flow is the dataflow through one function from one entry state.
@@ -115,7 +115,7 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 			}
 		}
 	}
-	fn, args := callers.Target(call.Common())
+	fn, args := callgraph.Target(call.Common())
 	if fn != nil {
 		if effects := f.r.effects(fn); len(effects) > 0 && !f.r.canBeOff(call, effects) {
 			for _, e := range effects {
@@ -153,10 +153,10 @@ func (r *Result) canBeOff(call ssa.CallInstruction, effects []effect) bool {
 
 // callbacks lists the functions that are handed to a callee which runs them,
 // if it does so at all, as sync.Once does.
-func (r *Result) callbacks(call ssa.CallInstruction) []callers.Site {
-	var list []callers.Site
+func (r *Result) callbacks(call ssa.CallInstruction) []callgraph.Site {
+	var list []callgraph.Site
 	for _, s := range r.graph.At(call) {
-		if s.Through != nil && s.Mode != callers.Go && len(s.Callee.Blocks) > 0 {
+		if s.Through != nil && s.Mode != callgraph.Go && len(s.Callee.Blocks) > 0 {
 			list = append(list, s)
 		}
 	}
@@ -169,7 +169,7 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 	if o, ok := r.lockOp(call.Common()); ok {
 		return o, true
 	}
-	fn, args := callers.Target(call.Common())
+	fn, args := callgraph.Target(call.Common())
 	if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
 		return op{}, false
 	}

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Analyzer finds the locks held at each instruction.
@@ -18,15 +18,15 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlocklockset",
 	Doc:        "find the locks held at each instruction",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, ownership.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, ownership.Analyzer},
 	FactTypes:  []analysis.Fact{new(Effects)},
 	ResultType: reflect.TypeFor[*Result](),
 }
 
 // Result holds the locks of one package. It is read-only once built.
 type Result struct {
-	prog  *ssair.Program
-	graph *callers.Graph
+	prog  *ir.Program
+	graph *callgraph.Graph
 	owner *ownership.Result
 	pass  *analysis.Pass
 
@@ -53,8 +53,8 @@ type siteKey struct {
 
 func run(pass *analysis.Pass) (any, error) {
 	r := &Result{
-		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
-		graph:     pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		prog:      pass.ResultOf[ir.Analyzer].(*ir.Program),
+		graph:     pass.ResultOf[callgraph.Analyzer].(*callgraph.Graph),
 		owner:     pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 		pass:      pass,
 		summaries: map[*ssa.Function][]effect{},

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // kind of an operation on a lock.
@@ -39,7 +39,7 @@ func (r *Result) lockOp(common *ssa.CallCommon) (op, bool) {
 	name, recv := "", ssa.Value(nil)
 	if common.IsInvoke() {
 		name, recv = common.Method.Name(), common.Value
-	} else if fn := ssair.Origin(common.StaticCallee()); fn != nil && fn.Signature.Recv() != nil && len(common.Args) > 0 {
+	} else if fn := ir.Origin(common.StaticCallee()); fn != nil && fn.Signature.Recv() != nil && len(common.Args) > 0 {
 		name, recv = fn.Name(), common.Args[0]
 	}
 	k := kinds[name]

@@ -6,13 +6,13 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // freshResult reports whether result i of the call is nil or a fresh object.
 func (r *Result) freshResult(call *ssa.Call, i int) bool {
-	fn := ssair.Origin(call.Call.StaticCallee())
+	fn := ir.Origin(call.Call.StaticCallee())
 	switch {
 	case fn == nil:
 		return false
@@ -57,7 +57,7 @@ func (r *Result) returnsFresh(fn *ssa.Function, i int) bool {
 // the callee made, and that others know of at most from what the callee called
 // to build it.
 func (r *Result) builtResult(call *ssa.Call, i int) bool {
-	fn := ssair.Origin(call.Call.StaticCallee())
+	fn := ir.Origin(call.Call.StaticCallee())
 	if fn == nil || len(fn.Blocks) == 0 {
 		return false
 	}
@@ -187,7 +187,7 @@ func (r *Result) findParamLevels() {
 func (r *Result) passed(f *ssa.Function, i int) Level {
 	level := Fresh
 	for _, s := range r.graph.Sites(f) {
-		if s.Mode == callers.Go || i >= len(s.Args) {
+		if s.Mode == callgraph.Go || i >= len(s.Args) {
 			return Shared
 		}
 		if level = max(level, r.of(s.Args[i], s.Instr)); level == Shared {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Analyzer answers who owns an object at an instruction.
@@ -21,7 +21,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockownership",
 	Doc:        "find objects that no other goroutine can reach yet",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer},
 	FactTypes:  []analysis.Fact{new(Behaviour)},
 	ResultType: reflect.TypeFor[*Result](),
 }
@@ -73,8 +73,8 @@ func (b *Behaviour) String() string {
 type Result struct {
 	mu sync.Mutex // guards all maps below, once run has returned
 
-	prog  *ssair.Program
-	graph *callers.Graph
+	prog  *ir.Program
+	graph *callgraph.Graph
 	pass  *analysis.Pass
 
 	published map[ssa.Value][]publication
@@ -108,16 +108,16 @@ type methodKey struct {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	graph := pass.ResultOf[callers.Analyzer].(*callers.Graph)
+	graph := pass.ResultOf[callgraph.Analyzer].(*callgraph.Graph)
 	r := newResult(pass, graph, false)
 	r.proven = newResult(pass, graph.WithTests(), true)
 	r.prog.Analyse(pass, r.export)
 	return r, nil
 }
 
-func newResult(pass *analysis.Pass, graph *callers.Graph, strict bool) *Result {
+func newResult(pass *analysis.Pass, graph *callgraph.Graph, strict bool) *Result {
 	r := &Result{
-		prog:      pass.ResultOf[ssair.Analyzer].(*ssair.Program),
+		prog:      pass.ResultOf[ir.Analyzer].(*ir.Program),
 		graph:     graph,
 		strict:    strict,
 		pass:      pass,
@@ -227,8 +227,8 @@ func (r *Result) madeBySome(base ssa.Value, at ssa.Instruction, depth int) bool 
 		return false
 	}
 	i := slices.Index(p.Parent().Params, p)
-	return slices.ContainsFunc(r.graph.Sites(p.Parent()), func(s callers.Site) bool {
-		return s.Mode == callers.Call && i < len(s.Args) &&
+	return slices.ContainsFunc(r.graph.Sites(p.Parent()), func(s callgraph.Site) bool {
+		return s.Mode == callgraph.Call && i < len(s.Args) &&
 			(r.Made(s.Args[i], s.Instr) || r.madeBySome(s.Args[i], s.Instr, depth+1))
 	})
 }
@@ -240,7 +240,7 @@ func (r *Result) madeByCallers(base ssa.Value, at ssa.Instruction, depth int) bo
 	}
 	i, sites := slices.Index(p.Parent().Params, p), r.graph.Sites(p.Parent())
 	for _, s := range sites {
-		if s.Mode == callers.Go || i >= len(s.Args) ||
+		if s.Mode == callgraph.Go || i >= len(s.Args) ||
 			!r.Made(s.Args[i], s.Instr) && !r.madeByCallers(s.Args[i], s.Instr, depth+1) {
 			return false
 		}
@@ -426,7 +426,7 @@ func (r *Result) passedByValue(p *ssa.Parameter, seen map[ssa.Value]bool) bool {
 		return r.graph.Open(fn)
 	}
 	i := slices.Index(fn.Params, p)
-	return slices.ContainsFunc(r.graph.Sites(fn), func(s callers.Site) bool {
+	return slices.ContainsFunc(r.graph.Sites(fn), func(s callgraph.Site) bool {
 		return i < len(s.Args) && r.copyOfShared(s.Args[i], s.Instr, seen)
 	})
 }
@@ -478,9 +478,9 @@ func (r *Result) pointsIn(fn *ssa.Function, at ssa.Instruction, depth int) []poi
 	var points []point
 	for _, s := range r.graph.Sites(f) {
 		switch {
-		case s.Mode == callers.Go:
+		case s.Mode == callgraph.Go:
 			points = append(points, point{level: Shared})
-		case s.Mode == callers.Defer:
+		case s.Mode == callgraph.Defer:
 			for _, end := range runDefers(s.Caller) {
 				points = append(points, r.pointsIn(fn, end, depth+1)...)
 			}

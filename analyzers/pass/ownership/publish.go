@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // publication is an instruction after which others may reach an object.
@@ -318,9 +318,9 @@ func (w *walker) closureUses(fn *ssa.Function, mk *ssa.MakeClosure, within Level
 	}
 	for _, s := range w.r.graph.Sites(fn) {
 		switch s.Mode {
-		case callers.Go:
+		case callgraph.Go:
 			w.publish(s.Instr, Shared)
-		case callers.Defer:
+		case callgraph.Defer:
 			for _, end := range runDefers(s.Caller) {
 				w.publish(end, within)
 			}
@@ -346,7 +346,7 @@ func (w *walker) called(v ssa.Value, call ssa.CallInstruction) {
 	if common.Value == v && !common.IsInvoke() {
 		return // the closure itself is called: captured has looked inside
 	}
-	fn, args := callers.Target(common)
+	fn, args := callgraph.Target(common)
 	if fn == nil {
 		w.publish(call, Handed)
 		return

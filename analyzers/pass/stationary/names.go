@@ -4,7 +4,7 @@ import (
 	"go/types"
 	"slices"
 
-	"github.com/interlock-go/interlock/analyzers/scope"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
 // names gives fields names that are the same in every package: that of their

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -74,7 +74,7 @@ func (f *finder) callWrites(call ssa.CallInstruction, mk *ssa.MakeInterface) boo
 	if b, ok := call.Common().Value.(*ssa.Builtin); ok {
 		return b.Name() == "append" || b.Name() == "copy" // kept, who knows for whom
 	}
-	fn, _ := callers.Target(call.Common())
+	fn, _ := callgraph.Target(call.Common())
 	switch {
 	case fn != nil && onlyReads(fn), call.Common().IsInvoke() && readers.MatchString(call.Common().Method.Name()):
 		return false

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Analyzer finds the stationary fields of a package.
@@ -20,7 +20,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockstationary",
 	Doc:        "find fields that are written only before their object is shared",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, ownership.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, ownership.Analyzer},
 	ResultType: reflect.TypeFor[*Fields](),
 }
 
@@ -48,7 +48,7 @@ func (s *Fields) Named(f *types.Var) bool {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	prog := pass.ResultOf[ssair.Analyzer].(*ssair.Program)
+	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
 	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, hidden: map[*types.Var]bool{}, open: map[*types.Var]bool{}, names: names{}}
 	prog.Analyse(pass, func() {
 		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result).Proven(), boxedTypes: map[types.Type]bool{}}
@@ -211,7 +211,7 @@ func (f *finder) call(instr ssa.CallInstruction) {
 		}
 		return
 	}
-	fn, args := callers.Target(call)
+	fn, args := callgraph.Target(call)
 	if fn == nil {
 		return
 	}

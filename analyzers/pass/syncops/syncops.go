@@ -19,9 +19,9 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 )
 
 // Analyzer lists the operations of a package on channels and WaitGroups.
@@ -29,7 +29,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlocksyncops",
 	Doc:        "list the operations on channels and WaitGroups",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ssair.Analyzer, callers.Analyzer, lockset.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, lockset.Analyzer},
 	ResultType: reflect.TypeFor[*List](),
 }
 
@@ -57,8 +57,8 @@ type Op struct {
 
 // List is the operations of a package. It is read-only once built.
 type List struct {
-	Prog  *ssair.Program
-	Graph *callers.Graph
+	Prog  *ir.Program
+	Graph *callgraph.Graph
 	Locks *lockset.Result
 	All   []*Op
 	ByKey map[Key][]*Op
@@ -68,8 +68,8 @@ type List struct {
 
 func run(pass *analysis.Pass) (any, error) {
 	l := &List{
-		Prog:       pass.ResultOf[ssair.Analyzer].(*ssair.Program),
-		Graph:      pass.ResultOf[callers.Analyzer].(*callers.Graph),
+		Prog:       pass.ResultOf[ir.Analyzer].(*ir.Program),
+		Graph:      pass.ResultOf[callgraph.Analyzer].(*callgraph.Graph),
 		Locks:      pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 		ByKey:      map[Key][]*Op{},
 		Unbuffered: map[Key]bool{},
@@ -204,7 +204,7 @@ func (l *List) Variable(op *Op) finding.Variable {
 		v.Package, v.Type, v.Name = n.Package, n.Type, n.Field
 		return v
 	}
-	v.Function, v.Name = l.Prog.FuncName(ssair.Outermost(op.Fn)), l.channelText(op)
+	v.Function, v.Name = l.Prog.FuncName(ir.Outermost(op.Fn)), l.channelText(op)
 	return v
 }
 
@@ -219,15 +219,15 @@ func (l *List) channelText(op *Op) string {
 		switch n := n.(type) {
 		case *ast.UnaryExpr:
 			if n.OpPos == op.Pos {
-				text = ssair.Text(n.X)
+				text = ir.Text(n.X)
 			}
 		case *ast.SendStmt:
 			if n.Arrow == op.Pos {
-				text = ssair.Text(n.Chan)
+				text = ir.Text(n.Chan)
 			}
 		case *ast.CallExpr:
 			if n.Lparen == op.Pos && op.Mode == finding.CloseChan {
-				text = ssair.Text(n.Args[0])
+				text = ir.Text(n.Args[0])
 			}
 		}
 		return true
@@ -236,10 +236,10 @@ func (l *List) channelText(op *Op) string {
 }
 
 // Started reports whether a go statement starts fn, and gives the starting calls.
-func (l *List) Started(fn *ssa.Function) []callers.Site {
-	var starts []callers.Site
+func (l *List) Started(fn *ssa.Function) []callgraph.Site {
+	var starts []callgraph.Site
 	for _, s := range l.Graph.Sites(fn) {
-		if s.Mode == callers.Go {
+		if s.Mode == callgraph.Go {
 			starts = append(starts, s)
 		}
 	}

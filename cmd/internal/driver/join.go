@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
@@ -54,14 +54,14 @@ func (m *merger) fields(s *summary.Summary) {
 // and the fields of types that are.
 func (m *merger) join() {
 	r := m.result
-	r.Findings = slices.DeleteFunc(join.Judge(r.Findings, m.variables...), func(f *finding.Finding) bool {
+	r.Findings = slices.DeleteFunc(crosspkg.Judge(r.Findings, m.variables...), func(f *finding.Finding) bool {
 		return !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return m.asked[a.Package] })
 	})
-	var all []join.Locks
+	var all []crosspkg.Locks
 	for _, pkg := range sortedKeys(r.Locks) {
 		all = append(all, r.Locks[pkg].Locks)
 	}
-	r.Findings = append(r.Findings, join.Cycles(all...)...)
+	r.Findings = append(r.Findings, crosspkg.Cycles(all...)...)
 	if m.whole() {
 		for _, field := range slices.Sorted(maps.Keys(m.unless)) {
 			if !m.written[field] {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/join"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
@@ -25,7 +25,7 @@ type merger struct {
 	// testless are packages without their tests, and external tests left out
 	testless map[string]bool
 	// what the join decides about
-	variables [][]join.Variable
+	variables [][]crosspkg.Variable
 	written   map[string]bool   // fields that some package writes while shared
 	unless    map[string][]Skip // by field that nobody must write so
 	lost      bool              // some package was not analysed in full

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 	"golang.org/x/tools/go/gcexportdata"
 
-	"github.com/interlock-go/interlock/analyzers/scope"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 

@@ -110,6 +110,14 @@ func TestRoomsRefuse(t *testing.T) {
 		{"analyzers/finding", "atomicsets/plan", false},
 		{"analyzers/guardedby", "analyzers/finding", true},
 		{"analyzers/guardedby", "dynamic/build", false},
+		{"analyzers/guardedby", "analyzers/pass/guards", true},
+		{"analyzers/guardedby", "analyzers/readlock", false}, // a check imports no check
+		{"analyzers/guardedby", "analyzers/registry", false},
+		{"analyzers/pass/lockset", "analyzers/pass/ownership", true},
+		{"analyzers/pass/lockset", "analyzers/guardedby", false}, // a pass imports no check
+		{"analyzers/pass/lockset", "analyzers/check", false},
+		{"analyzers/registry", "analyzers/guardedby", true},
+		{"analyzers/crosspkg", "analyzers/pass/lockset", false},
 		{"dynamic/rt", "dynamic/evidence", false},
 		{"dynamic/instrument", "analyzers/finding", false},
 		{"dynamic/campaign", "analyzers/finding", true},
@@ -143,6 +151,11 @@ func TestFixturesHideNoStandardPackage(t *testing.T) {
 	if err != nil || len(fixtures) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
+	ofPasses, err := filepath.Glob(filepath.Join(root, "analyzers/pass/*/testdata/src/*"))
+	if err != nil || len(ofPasses) == 0 {
+		t.Fatalf("no fixtures of the shared passes: %v", err)
+	}
+	fixtures = append(fixtures, ofPasses...)
 	for _, dir := range fixtures {
 		if p, err := build.Default.Import(filepath.Base(dir), "", build.FindOnly); err == nil && p.Goroot {
 			t.Errorf("%s: rename it: package %s of the standard library is loaded in its place", dir, p.ImportPath)
@@ -298,8 +311,8 @@ func testFiles(t *testing.T, dir string) (text string) {
 	return text
 }
 
-// noAnalysis are the folders below analyzers that look at no program.
-var noAnalysis = []string{"finding", "golangci", "registry", "scope", "pass"}
+// noAnalysis are the folders below analyzers that analyse no program.
+var noAnalysis = []string{"finding", "golangci", "registry", "pass", "scope"}
 
 // Every analysis says in its package comment what it costs: who changes it can
 // see what he has to keep.

@@ -1,0 +1,294 @@
+package aliasescape
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports aliases of guarded data that are used after unlock.
+var Analyzer = &analysis.Analyzer{
+	Name:       "aliasescape",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.UsedAfterLock),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, ownership.Analyzer, directives.Analyzer},
+	FactTypes:  []analysis.Fact{new(Behaviour)},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.UsedAfterLock, func(r *check.Reporter) {
+		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+		list.Prog.Analyse(pass, func() {
+			c := &checker{list: list, does: newBehaviours(pass, list.Prog, list.Graph), reporter: r}
+			c.owner = pass.ResultOf[ownership.Analyzer].(*ownership.Result)
+			c.does.export()
+			c.findChanges()
+			list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
+				if !list.Prog.InTest(fn) && len(c.changes) > 0 {
+					c.work = work
+					c.function(fn)
+				}
+			})
+		})
+	})
+}
+
+type checker struct {
+	list     *accesses.List
+	does     *behaviours
+	owner    *ownership.Result
+	reporter *check.Reporter
+	work     *ir.Work // what is left for the function at hand
+	// changes holds a change in place for each guarded field and lock class.
+	changes map[guarded]*accesses.Access
+}
+
+type guarded struct {
+	field accesspath.Name
+	lock  string
+}
+
+// findChanges notes which elements are changed in place under which lock.
+func (c *checker) findChanges() {
+	c.changes = map[guarded]*accesses.Access{}
+	for _, fn := range c.list.Prog.Funcs {
+		if c.list.Prog.InTest(fn) {
+			continue
+		}
+		assigned := assigns(fn)
+		c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+			if len(s.Held()) == 0 {
+				return
+			}
+			for _, o := range c.does.changedBy(instr) {
+				if c.renewed(instr, assigned[o.Field]) || c.setsUp(o, instr) {
+					continue
+				}
+				for _, h := range s.Held() {
+					key := guarded{o.Field, h.Class}
+					if h.Class != "" && !h.Read && guards(h, o) && c.changes[key] == nil {
+						c.changes[key] = c.access(fn, instr, s, o, finding.Write)
+					}
+				}
+			}
+		})
+	}
+}
+
+// setsUp reports whether instr changes an object that its function made, or
+// all callers of its function.
+func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
+	return c.owner.Made(o.Base, instr) || c.owner.MadeByCallers(o.Base, instr) || c.owner.Of(o.Base, instr) != ownership.Shared
+}
+
+// renewed reports whether the field was given other contents before instr
+// changes them, by one of the stores: then nobody has an alias of these yet.
+func (c *checker) renewed(instr ssa.Instruction, stores []*ssa.Store) bool {
+	flow := c.list.Prog.Flow(instr.Parent())
+	return slices.ContainsFunc(stores, func(st *ssa.Store) bool {
+		if !makes(st.Val) {
+			return false
+		}
+		if st.Block() == instr.Block() {
+			return flow.Index(st) < flow.Index(instr)
+		}
+		return st.Block().Dominates(instr.Block())
+	})
+}
+
+// assigns lists the stores of fn to fields, by field.
+func assigns(fn *ssa.Function) map[accesspath.Name][]*ssa.Store {
+	stores := map[accesspath.Name][]*ssa.Store{}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			st, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
+			}
+			if _, isField := st.Addr.(*ssa.FieldAddr); !isField {
+				continue
+			}
+			if name, ok := accesspath.NameOf(st.Addr); ok {
+				stores[name] = append(stores[name], st)
+			}
+		}
+	}
+	return stores
+}
+
+func makes(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.MakeMap, *ssa.MakeSlice:
+		return true
+	case *ssa.Slice: // of a new array
+		_, ok := v.X.(*ssa.Alloc)
+		return ok
+	}
+	return false
+}
+
+// guards reports whether the field lies in the object that lock h lies in.
+func guards(h lockset.Held, o origin) bool {
+	a := accesses.Access{Path: o.Path.Plus("." + o.Field.Field)}
+	return a.Near(h)
+}
+
+// access makes an access of instr for a finding; nil if the source has no
+// expression there.
+func (c *checker) access(fn *ssa.Function, instr ssa.Instruction, s *lockset.State, o origin, mode finding.Mode) *accesses.Access {
+	e := c.expr(instr)
+	if e == nil && o.Birth != nil {
+		e = c.expr(o.Birth)
+	}
+	if e == nil {
+		return nil
+	}
+	return &accesses.Access{Name: o.Field, Mode: mode, Fn: fn, Instr: instr, Locks: s, Expr: e, Path: o.Path}
+}
+
+func (c *checker) expr(instr ssa.Instruction) ast.Expr {
+	switch node := c.list.Prog.Node(instr.Pos()).(type) {
+	case ast.Expr:
+		return node
+	case *ast.RangeStmt:
+		return node.X
+	}
+	return nil
+}
+
+// function reports the aliases that fn takes under a lock and uses after it,
+// one a field; not of a field that it assigns: it may have taken the old
+// contents for itself.
+func (c *checker) function(fn *ssa.Function) {
+	states := map[ssa.Instruction]*lockset.State{}
+	var births []ssa.Value
+	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		states[instr] = s
+		if v, ok := instr.(ssa.Value); ok && len(s.Held()) > 0 {
+			births = append(births, v)
+		}
+	})
+	reported, assigned := map[accesspath.Name]bool{}, assigns(fn)
+	for _, v := range births {
+		o, ok := c.does.originOf(v)
+		if !ok || o.Birth != v.(ssa.Instruction) && !isExtract(v) || reported[o.Field] || len(assigned[o.Field]) > 0 ||
+			c.owner.Of(o.Base, o.Birth) != ownership.Shared {
+			continue
+		}
+		for _, h := range states[o.Birth].Held() {
+			change := c.changes[guarded{o.Field, h.Class}]
+			if change == nil || !guards(h, o) {
+				continue
+			}
+			if use := c.useAfter(v, h, states); use != nil {
+				reported[o.Field] = true
+				c.report(fn, use, states[use], o, h, change)
+				break
+			}
+		}
+	}
+}
+
+func isExtract(v ssa.Value) bool { _, ok := v.(*ssa.Extract); return ok }
+
+// useAfter returns a use of the elements of v where lock h is surely not held.
+func (c *checker) useAfter(v ssa.Value, h lockset.Held, states map[ssa.Instruction]*lockset.State) ssa.Instruction {
+	seen := map[ssa.Value]bool{}
+	var follow func(v ssa.Value) ssa.Instruction
+	follow = func(v ssa.Value) ssa.Instruction {
+		if seen[v] || v.Referrers() == nil {
+			return nil
+		}
+		seen[v] = true
+		c.work.Spend(len(*v.Referrers()))
+		for _, ref := range *v.Referrers() {
+			switch ref := ref.(type) {
+			case *ssa.Store:
+				if use := throughCell(ref, v, follow); use != nil {
+					return use
+				}
+			case *ssa.Slice, *ssa.Phi, *ssa.ChangeType:
+				if use := follow(ref.(ssa.Value)); use != nil {
+					return use
+				}
+			default:
+				if s := states[ref]; s != nil && usesElements(ref, v) && !s.Unknown && !s.MayHoldClass(h.Class) {
+					return ref
+				}
+			}
+		}
+		return nil
+	}
+	return follow(v)
+}
+
+// throughCell follows v into a variable in memory that it is stored in.
+func throughCell(st *ssa.Store, v ssa.Value, follow func(ssa.Value) ssa.Instruction) ssa.Instruction {
+	cell, ok := st.Addr.(*ssa.Alloc)
+	if !ok || st.Val != v {
+		return nil
+	}
+	for _, ref := range *cell.Referrers() {
+		if load, ok := ref.(*ssa.UnOp); ok {
+			if use := follow(load); use != nil {
+				return use
+			}
+		}
+	}
+	return nil
+}
+
+// usesElements reports whether instr reads or writes elements of v, or hands
+// v to somebody who may.
+func usesElements(instr ssa.Instruction, v ssa.Value) bool {
+	switch instr := instr.(type) {
+	case *ssa.IndexAddr:
+		return instr.X == v
+	case *ssa.Lookup, *ssa.Range, *ssa.MapUpdate, *ssa.Convert, *ssa.Return:
+		return true
+	case *ssa.Call:
+		if b, ok := instr.Call.Value.(*ssa.Builtin); ok {
+			return b.Name() == "copy" || b.Name() == "delete" || b.Name() == "append" && instr.Call.Args[0] != v
+		}
+		return true
+	}
+	return false
+}
+
+func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s *lockset.State, o origin, h lockset.Held, change *accesses.Access) {
+	a := c.access(fn, use, s, o, finding.Read)
+	if a == nil {
+		return
+	}
+	what := "used after"
+	if _, ok := use.(*ssa.Return); ok {
+		what = "returned from under"
+	}
+	f := &finding.Finding{
+		Title: fmt.Sprintf("alias of %s is %s %s", o.Field.Short(), what, h.Path),
+		Message: fmt.Sprintf("its elements were reached under the lock; %s (%s) changes them in place under it, perhaps while they are read here. Copy what is needed before the unlock.",
+			c.list.Prog.FuncName(change.Fn), c.list.Where(change)),
+		Variable: a.Variable(),
+		Accesses: []finding.Access{c.list.Side(a), c.list.Side(change)},
+	}
+	c.reporter.Report(f, a.Expr, change.Expr, "changed in place here", check.Spots(a))
+}

@@ -1,0 +1,236 @@
+package crosspkg
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// All that is opinion about when a lock guards a variable is here. Each
+// number was chosen on open-source modules; more of either makes fewer
+// findings.
+const (
+	// A lock in the same object as the field, or a package variable.
+	nearHeld  = 2    // accesses that hold it, at least
+	nearShare = 0.66 // of all accesses that say anything
+	// A lock of some other object: coincidence is likelier.
+	farHeld  = 8
+	farShare = 0.9
+	// A variable that many functions access without the lock has another
+	// discipline than the lock: an owner goroutine, a phase of its own.
+	exceptions      = 3  // functions, always allowed
+	farExceptions   = 2  // the same for locks of other objects
+	exceptionsShare = 10 // one more for so many guarded accesses
+	// Who owns an object for a while may read it without the lock under
+	// which its state changes hands. If writers agree, only they are judged.
+	writersHeld   = 4 // functions that write with the lock, at least
+	writersExcept = 1 // functions that write without it, at most
+)
+
+// Guard is a lock that guards a variable, going by the accesses to it.
+type Guard struct {
+	Name    string    // "c.mu" as the first guarded access writes it
+	With    []*Access // hold it
+	Without []*Access // do not; those that say nothing are in neither
+
+	id lockID
+}
+
+// lockID names a lock relative to the variable that it may guard.
+type lockID struct {
+	class string
+	// near: the lock lies in an object that the variable lies in too, or
+	// is a package variable. Else any lock of the class counts.
+	near bool
+}
+
+// Infer finds the lock that guards the variable with these accesses; nil if
+// none is evident.
+func Infer(all []*Access) *Guard {
+	var best *Guard
+	for _, id := range candidates(all) {
+		g := split(all, id, heldAsNear)
+		if g.convincing() && (best == nil || number(g.With) > number(best.With)) {
+			best = g
+		}
+	}
+	if best != nil {
+		return best
+	}
+	for _, id := range candidates(all) {
+		if g := split(all, id, heldAnywhere); g.amongWriters() {
+			return g
+		}
+	}
+	return nil
+}
+
+// amongWriters reports whether the writers agree on the guard, and some
+// reader too, who would see a write without it. Then it judges writes alone.
+func (g *Guard) amongWriters() bool {
+	isRead := func(a *Access) bool { return !a.Writes() }
+	g.Without = slices.DeleteFunc(g.Without, isRead)
+	writers := slices.DeleteFunc(slices.Clone(g.With), isRead)
+	return functions(writers) >= writersHeld && functions(g.Without) <= writersExcept &&
+		len(g.Without) > 0 && len(writers) < len(g.With)
+}
+
+// candidates lists the locks that any access holds, near ones first.
+func candidates(all []*Access) []lockID {
+	var ids []lockID
+	for _, a := range all {
+		for _, h := range a.Held {
+			if id := (lockID{h.Class, h.Near}); h.Class != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b lockID) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a.class, b.class))
+	})
+	return ids
+}
+
+func order(id lockID) int {
+	if id.near {
+		return 0
+	}
+	return 1
+}
+
+// verdict on one access and one lock.
+type verdict int
+
+const (
+	without verdict = iota
+	with
+	unclear // a caller may hold it, or another lock of the class is held
+)
+
+func heldAsNear(a *Access, id lockID) verdict {
+	v := without
+	for _, h := range a.Held {
+		if h.Class != id.class {
+			continue
+		}
+		if id.near == h.Near && !(h.Read && a.Mode == finding.Write) {
+			return with
+		}
+		v = unclear
+	}
+	if a.Unknown || slices.Contains(a.May, id.class) {
+		return unclear
+	}
+	return v
+}
+
+// heldAnywhere judges by the class of the lock alone, wherever it lies.
+func heldAnywhere(a *Access, id lockID) verdict {
+	for _, h := range a.Held {
+		if h.Class == id.class && !(h.Read && a.Mode == finding.Write) {
+			return with
+		}
+	}
+	if a.Unknown || slices.Contains(a.May, id.class) {
+		return unclear
+	}
+	return without
+}
+
+func split(all []*Access, id lockID, judge func(*Access, lockID) verdict) *Guard {
+	g := &Guard{id: id}
+	for _, a := range all {
+		switch judge(a, id) {
+		case with:
+			g.With = append(g.With, a)
+			g.Name = cmp.Or(g.Name, nameAt(a, id))
+		case without:
+			if !a.Exempt {
+				g.Without = append(g.Without, a)
+			}
+		}
+	}
+	return g
+}
+
+// nameAt returns the lock as the source writes it at a, or as Type.field where
+// the source has no name for the object.
+func nameAt(a *Access, id lockID) string {
+	for _, h := range a.Held {
+		if h.Class == id.class && h.Name != "" {
+			return h.Name
+		}
+	}
+	return id.class[strings.LastIndexByte(id.class, '/')+1:]
+}
+
+// convincing reports whether the accesses agree on the lock well enough, and
+// some guarded write makes it worth guarding.
+func (g *Guard) convincing() bool {
+	held, share := farHeld, farShare
+	if g.id.near {
+		held, share = nearHeld, nearShare
+	}
+	n, other := number(g.With), number(g.Without)
+	return n >= held && float64(n) >= share*float64(n+other) &&
+		writes(g.With) > 0 && functions(g.Without) <= g.allowed()
+}
+
+// allowed is how many functions may go without the lock. A variable with one
+// assignment is likely set up once, and the lock there for something else.
+func (g *Guard) allowed() int {
+	switch {
+	case !g.id.near:
+		return farExceptions
+	case g.setOnce():
+		return exceptions
+	}
+	return max(exceptions, number(g.With)/exceptionsShare)
+}
+
+func (g *Guard) setOnce() bool {
+	var stores []*Access
+	for _, a := range slices.Concat(g.With, g.Without) {
+		if a.Mode == finding.Write {
+			stores = append(stores, a)
+		}
+	}
+	return number(stores) == 1 && !stores[0].Map && !stores[0].Update
+}
+
+func functions(list []*Access) int {
+	seen := map[[2]string]bool{}
+	for _, a := range list {
+		seen[[2]string{a.Package, a.Function}] = true
+	}
+	return len(seen)
+}
+
+func number(list []*Access) int {
+	n := 0
+	for _, a := range list {
+		n += a.times()
+	}
+	return n
+}
+
+func writes(list []*Access) int {
+	n := 0
+	for _, a := range list {
+		if a.Mode == finding.Write {
+			n += a.times()
+		}
+	}
+	return n
+}
+
+// Count is the evidence in numbers.
+func (g *Guard) Count() string {
+	held, total := number(g.With), number(g.With)+number(g.Without)
+	w, wo := writes(g.With), writes(g.Without)
+	return fmt.Sprintf("%s is held at %d of %d accesses: %d of %d writes, %d of %d reads",
+		g.Name, held, total, w, w+wo, held-w, total-w-wo)
+}

@@ -1,0 +1,246 @@
+package crosspkg
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Judge decides about the variables that several packages access, given what
+// each package found by itself: it leaves out the findings that the accesses
+// of others speak against, adds places to those that these confirm, and adds
+// findings that no package sees. The result is neither sorted nor sealed.
+func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding {
+	j := &judge{found: slices.Clone(found)}
+	for _, v := range across(packages) {
+		if slices.ContainsFunc(v.Accesses, (*Access).Atomic) {
+			j.mixed(v)
+		} else {
+			j.guarded(v)
+		}
+	}
+	return j.found
+}
+
+type judge struct{ found []*finding.Finding }
+
+// across returns the variables that more than one package accesses, with all
+// accesses, by name.
+func across(packages [][]Variable) []*Variable {
+	all := map[finding.Variable]*Variable{}
+	for _, p := range packages {
+		for _, v := range p {
+			if all[v.Variable] == nil {
+				all[v.Variable] = &Variable{Variable: v.Variable}
+			}
+			w := all[v.Variable]
+			w.Annotated = cmp.Or(w.Annotated, v.Annotated)
+			w.Accesses = append(w.Accesses, v.Accesses...)
+		}
+	}
+	var list []*Variable
+	for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b finding.Variable) int { return strings.Compare(a.String(), b.String()) }) {
+		v := all[key]
+		foreign := func(a *Access) bool { return a.Package != v.Accesses[0].Package }
+		if !slices.ContainsFunc(v.Accesses, foreign) {
+			continue
+		}
+		slices.SortFunc(v.Accesses, compare)
+		list = append(list, v)
+	}
+	return list
+}
+
+// compare orders accesses by what there is to see first: writes, then by place.
+func compare(a, b *Access) int {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+func rank(a *Access) int {
+	if a.Writes() {
+		return 0
+	}
+	return 1
+}
+
+// pair is an access that lacks something, and one that it races with.
+type pair struct{ a, b *Access }
+
+// mixed judges a variable that some package accesses atomically: plain
+// accesses of the others race with that.
+func (j *judge) mixed(v *Variable) {
+	var pairs []pair
+	for _, a := range v.Accesses {
+		if a.Atomic() || a.Map || a.SetUp || a.Exempt && a.Writes() || slices.Contains(a.Ignored, finding.MixedAtomic) || knowsBetter(v, a) {
+			continue
+		}
+		i := slices.IndexFunc(v.Accesses, func(b *Access) bool {
+			return b.Atomic() && b.Package != a.Package && finding.Conflicts(a.Mode, b.Mode) && maySame(a, b) && !apart(a, b) &&
+				!(b.Unknown && slices.ContainsFunc(a.Held, func(h Held) bool { return h.Near }))
+		})
+		if i >= 0 {
+			pairs = append(pairs, pair{a, v.Accesses[i]})
+		}
+	}
+	if len(pairs) == 0 {
+		return
+	}
+	a, b := pairs[0].a, pairs[0].b
+	does := "reads"
+	if b.Writes() {
+		does = "writes"
+	}
+	j.report(finding.MixedAtomic, v, pairs, &finding.Finding{
+		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", short(v.Variable), a.verb()),
+		Message: fmt.Sprintf("%s of package %s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may do so at the same time.",
+			b.Function, b.Package, does, b.where()),
+	})
+}
+
+// knowsBetter: the package of a accesses the variable atomically itself, so
+// that its own check has judged a; or a's function does, as the only writer
+// may who reads plainly.
+func knowsBetter(v *Variable, a *Access) bool {
+	return slices.ContainsFunc(v.Accesses, func(b *Access) bool {
+		return b.Atomic() && b.Package == a.Package && (finding.Conflicts(a.Mode, b.Mode) || b.Function == a.Function)
+	})
+}
+
+// guarded judges a variable by the lock that an annotation names, or that most
+// accesses of all packages hold; if there is none, no package's guess stands.
+func (j *judge) guarded(v *Variable) {
+	g := Infer(v.Accesses)
+	if v.Annotated != "" {
+		owner := v.Variable
+		owner.Name = v.Annotated
+		g = split(v.Accesses, lockID{class: owner.String(), near: true}, heldAsNear)
+	}
+	if g == nil {
+		j.found = slices.DeleteFunc(j.found, func(f *finding.Finding) bool {
+			return f.Code == finding.Unguarded && sameVariable(f.Variable, v.Variable)
+		})
+		return
+	}
+	if !g.id.near || v.Annotated == "" && g.setOnce() {
+		// A lock elsewhere says too little across packages; and what is set
+		// once, users of the package read when they know that it is.
+		return
+	}
+	var pairs []pair
+	told := map[[2]string]bool{}
+	for _, a := range g.Without {
+		in := [2]string{a.Package, a.Function}
+		if told[in] || a.SetUp || j.told(a) || slices.Contains(a.Ignored, finding.Unguarded) || slices.Contains(a.Ignored, finding.DifferentLocks) {
+			continue
+		}
+		if b := g.otherSide(a); b != nil {
+			told[in] = true
+			pairs = append(pairs, pair{a, b})
+		}
+	}
+	if len(pairs) == 0 {
+		return
+	}
+	a, b := pairs[0].a, pairs[0].b
+	code, title := finding.Unguarded, fmt.Sprintf("%s is %s without %s", short(v.Variable), a.verb(), g.Name)
+	if !slices.ContainsFunc(pairs, func(p pair) bool { return p.a.otherLock() == "" }) {
+		code, title = finding.DifferentLocks, fmt.Sprintf("%s is %s under %s, but %s guards it", short(v.Variable), a.verb(), a.otherLock(), g.Name)
+	}
+	does := "read"
+	if b.Writes() {
+		does = "write"
+	}
+	j.report(code, v, pairs, &finding.Finding{
+		Title:   title,
+		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.", g.Count(), b.verb(), b.where(), b.Package, does),
+		Notes:   []string{g.Count() + ", all packages of the module together"},
+	})
+}
+
+// guardsOf reports whether f is about a guard that an access lacks.
+func guardsOf(f *finding.Finding) bool {
+	return f.Code == finding.Unguarded || f.Code == finding.DifferentLocks
+}
+
+// told: a finding stands at a already, perhaps as what goes for another field too.
+func (j *judge) told(a *Access) bool {
+	return slices.ContainsFunc(j.found, func(f *finding.Finding) bool {
+		return guardsOf(f) && slices.ContainsFunc(f.Accesses, func(b finding.Access) bool {
+			return b.Position == a.Position
+		})
+	})
+}
+
+// otherSide chooses the guarded access to show: a write rather than a read,
+// of another package rather than the same.
+func (g *Guard) otherSide(a *Access) *Access {
+	var best *Access
+	bestScore := -1
+	for _, b := range g.With {
+		elsewhere := b.Package != a.Package
+		if b.SetUp || b.Ordered || !finding.Conflicts(a.Mode, b.Mode) || !maySame(a, b) || apart(a, b) ||
+			!elsewhere && (b.Function == a.Function || !a.Others || !b.Others) {
+			continue
+		}
+		score := 1 - rank(b)
+		if elsewhere {
+			score += 2
+		}
+		if score > bestScore {
+			best, bestScore = b, score
+		}
+	}
+	return best
+}
+
+// report makes one finding of the pairs, which are about one variable: whoever
+// mends one has to mend them all. What a package has found about the variable
+// stays as it is, and gets the places that it lacks.
+func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.Finding) {
+	i := slices.IndexFunc(j.found, func(g *finding.Finding) bool {
+		return sameVariable(g.Variable, v.Variable) && (g.Code == code || code != finding.MixedAtomic && guardsOf(g))
+	})
+	if i >= 0 {
+		g := *j.found[i]
+		g.Accesses, g.Notes = slices.Clone(g.Accesses), slices.Clone(g.Notes)
+		for _, p := range pairs {
+			addPlace(&g, p.a)
+		}
+		j.found[i] = &g
+		return
+	}
+	f.Version, f.Code, f.Status, f.Variable = finding.SchemaVersion, code, finding.Suspected, v.Variable
+	if pairs[0].a.Map {
+		f.Variable.Kind = "map"
+	}
+	f.Accesses = []finding.Access{pairs[0].a.Access, pairs[0].b.Access}
+	for _, p := range pairs[1:] {
+		addPlace(f, p.a)
+	}
+	j.found = append(j.found, f)
+}
+
+// addPlace adds a to the accesses of f, unless one of its function is there.
+func addPlace(f *finding.Finding, a *Access) {
+	if slices.ContainsFunc(f.Accesses, func(b finding.Access) bool { return b.Package == a.Package && b.Function == a.Function }) {
+		return
+	}
+	f.Accesses = append(f.Accesses, a.Access)
+	f.Notes = append(f.Notes, fmt.Sprintf("also %s in %s of package %s (%s)", a.verb(), a.Function, a.Package, a.where()))
+}
+
+func sameVariable(a, b finding.Variable) bool {
+	return a.Package == b.Package && a.Type == b.Type && a.Name == b.Name
+}
+
+// short gives Type.field, or the name of a package variable.
+func short(v finding.Variable) string {
+	if v.Type == "" {
+		return v.Name
+	}
+	return v.Type + "." + v.Name
+}

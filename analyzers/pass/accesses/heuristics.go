@@ -1,0 +1,104 @@
+package accesses
+
+import (
+	"go/types"
+	"regexp"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// AnyCaller reports whether a stands in what importing packages call, on the
+// receiver, and is no part of the object's life cycle, which its user calls
+// once and alone.
+func (l *List) AnyCaller(a *Access) bool {
+	roles := l.Graph.Roles(a.Fn)
+	recv := a.Fn.Signature.Recv()
+	return roles.API && !roles.Unknown && recv != nil && len(a.Fn.Params) > 0 &&
+		a.Path.Root == a.Fn.Params[0] && l.Graph.Open(a.Fn) && !l.Prog.Alone(a.Fn) && !LifeCycle(ir.Outermost(a.Fn))
+}
+
+// LifeCycle reports whether fn sets an object up or takes it down, by its name.
+func LifeCycle(fn *ssa.Function) bool { return lifeCycle.MatchString(fn.Name()) }
+
+// lifeCycle matches the names of methods that set an object up or take it
+// down; it is the custom to call them while nobody else uses it.
+var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
+
+// MeantToBeShared reports whether method fn, or what it calls on the same
+// type, synchronises by a field of that type: a lock, a Once, an atomic.
+// Why else would it?
+func (l *List) MeantToBeShared(fn *ssa.Function) bool {
+	if fn.Signature.Recv() == nil || len(fn.Params) == 0 {
+		return false
+	}
+	recv := fn.Params[0].Type()
+	seen := map[*ssa.Function]bool{}
+	var uses func(fn *ssa.Function, depth int) bool
+	uses = func(fn *ssa.Function, depth int) bool {
+		if seen[fn] || depth > 3 || fn.Signature.Recv() == nil || !types.Identical(fn.Signature.Recv().Type(), recv) {
+			return false
+		}
+		seen[fn] = true
+		for _, call := range calls(fn) {
+			callee, args := callgraph.Target(call)
+			if callee == nil {
+				continue
+			}
+			if len(args) > 0 && synchroniser(args[0], recv) || uses(callee, depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	return uses(fn, 0)
+}
+
+func calls(fn *ssa.Function) []*ssa.CallCommon {
+	var all []*ssa.CallCommon
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, ok := instr.(ssa.CallInstruction); ok {
+				all = append(all, call.Common())
+			}
+		}
+	}
+	return all
+}
+
+// synchroniser reports whether v is the address of a field of owner's struct
+// by which goroutines synchronise.
+func synchroniser(v ssa.Value, owner types.Type) bool {
+	fa, ok := v.(*ssa.FieldAddr)
+	if !ok || !synchronises(accesspath.FieldOf(fa).Type()) {
+		return false
+	}
+	for !types.Identical(fa.X.Type(), owner) { // of a struct within
+		if fa, ok = fa.X.(*ssa.FieldAddr); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func synchronises(t types.Type) bool {
+	if lockset.IsLock(t) {
+		return true
+	}
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	switch n.Obj().Pkg().Path() {
+	case "sync", "sync/atomic":
+		return true
+	}
+	return false
+}

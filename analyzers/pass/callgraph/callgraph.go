@@ -1,0 +1,325 @@
+package callgraph
+
+import (
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// Analyzer builds the [Graph] of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockcallgraph",
+	Doc:        "find who calls each function of a package, and in which goroutines it runs",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ir.Analyzer},
+	FactTypes:  []analysis.Fact{new(FuncParams)},
+	ResultType: reflect.TypeFor[*Graph](),
+}
+
+// Mode is how a call runs: at once, when the caller returns, or in a goroutine of its own.
+type Mode int
+
+const (
+	Call Mode = iota
+	Defer
+	Go
+)
+
+// Site is one place that calls Callee, as far as it could be followed.
+type Site struct {
+	Instr  ssa.CallInstruction
+	Caller *ssa.Function
+	Callee *ssa.Function
+	Mode   Mode
+	// Args are the values of Callee's parameters; nil if somebody else supplies them.
+	Args []ssa.Value
+	// Through is the function, of any package, that Instr hands Callee to
+	// and that calls it as its parameter Param; nil for direct calls and
+	// for functions known by table.
+	Through *ssa.Function
+	Param   int
+}
+
+// Graph knows the callers of each function. It is read-only once built.
+type Graph struct {
+	prog    *ir.Program
+	pass    *analysis.Pass
+	sites   map[*ssa.Function][]Site
+	at      map[ssa.CallInstruction][]Site
+	escapes map[*ssa.Function]bool
+	open    map[*ssa.Function]bool
+	roles   map[*ssa.Function]*Roles
+	params  map[paramKey]*use
+	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
+	methods map[string][]*ssa.Function // unexported methods by name
+	bottom  []*ssa.Function            // callees first
+	fits    map[fit]bool               // whether the type implements the interface
+
+	tests     bool // calls in tests count
+	withTests *Graph
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
+	g := newGraph(pass, prog, false)
+	g.withTests = g
+	if slices.ContainsFunc(prog.Funcs, prog.InTest) {
+		g.withTests = newGraph(pass, prog, true)
+	}
+	prog.Analyse(pass, g.exportParams)
+	return g, nil
+}
+
+func newGraph(pass *analysis.Pass, prog *ir.Program, tests bool) *Graph {
+	g := &Graph{
+		prog:    prog,
+		pass:    pass,
+		tests:   tests,
+		sites:   map[*ssa.Function][]Site{},
+		at:      map[ssa.CallInstruction][]Site{},
+		escapes: map[*ssa.Function]bool{},
+		open:    map[*ssa.Function]bool{},
+		roles:   map[*ssa.Function]*Roles{},
+		params:  map[paramKey]*use{},
+		summing: map[*ssa.MakeClosure]bool{},
+		methods: map[string][]*ssa.Function{},
+		fits:    map[fit]bool{},
+	}
+	prog.Analyse(pass, func() {
+		g.indexMethods()
+		g.findOpen()
+		for _, f := range prog.Funcs {
+			g.scan(f)
+		}
+		g.bottom = g.calleesFirst()
+		g.spreadRoles()
+	})
+	return g
+}
+
+// WithTests returns the graph in which calls in tests count like any others: for
+// who needs a proof, and not what users of the package do.
+func (g *Graph) WithTests() *Graph { return g.withTests }
+
+// Sites lists the calls of f outside of tests.
+func (g *Graph) Sites(f *ssa.Function) []Site { return g.sites[f] }
+
+// At lists the calls that one instruction makes, outside of tests.
+func (g *Graph) At(call ssa.CallInstruction) []Site { return g.at[call] }
+
+// Open reports whether code outside of the package may call f in any state.
+func (g *Graph) Open(f *ssa.Function) bool { return g.open[f] }
+
+// Escapes reports whether f is used in a way that could not be followed.
+func (g *Graph) Escapes(f *ssa.Function) bool { return g.escapes[f] }
+
+// Closed reports whether Sites lists every call of f.
+func (g *Graph) Closed(f *ssa.Function) bool { return !g.open[f] && !g.escapes[f] }
+
+func (g *Graph) indexMethods() {
+	for _, f := range g.prog.Funcs {
+		if f.Signature.Recv() != nil && !token.IsExported(f.Name()) {
+			g.methods[f.Name()] = append(g.methods[f.Name()], f)
+		}
+	}
+}
+
+// findOpen marks what other packages may call: exported functions and
+// methods. Of a command nobody imports anything, so there it is only the
+// methods of types that are turned into interfaces.
+func (g *Graph) findOpen() {
+	command := g.prog.Pkg.Pkg.Name() == "main"
+	var boxed map[*types.TypeName]bool
+	if command {
+		boxed = g.boxedTypes()
+	}
+	for _, f := range g.prog.Funcs {
+		if f.Parent() != nil || !token.IsExported(f.Name()) || g.prog.InTest(f) {
+			continue
+		}
+		if isCallback(f) {
+			g.escapes[f] = true
+			continue
+		}
+		g.open[f] = !command || boxed[receiverName(f)]
+	}
+}
+
+// isCallback: the methods of sort.Interface and heap.Interface are exported
+// for these packages to call, in whatever state the call of those is made.
+func isCallback(f *ssa.Function) bool {
+	recv := f.Signature.Recv()
+	if recv == nil {
+		return false
+	}
+	switch f.Name() {
+	case "Len", "Less", "Swap", "Push", "Pop":
+	default:
+		return false
+	}
+	ms := types.NewMethodSet(recv.Type())
+	return ms.Lookup(nil, "Len") != nil && ms.Lookup(nil, "Less") != nil && ms.Lookup(nil, "Swap") != nil
+}
+
+func (g *Graph) boxedTypes() map[*types.TypeName]bool {
+	boxed := map[*types.TypeName]bool{}
+	for _, f := range g.prog.Funcs {
+		eachInstr(f, func(instr ssa.Instruction) {
+			if mk, ok := instr.(*ssa.MakeInterface); ok {
+				if name := typeName(mk.X.Type()); name != nil {
+					boxed[name] = true
+				}
+			}
+		})
+	}
+	return boxed
+}
+
+func receiverName(f *ssa.Function) *types.TypeName {
+	if recv := f.Signature.Recv(); recv != nil {
+		return typeName(recv.Type())
+	}
+	return nil
+}
+
+// typeName returns the declared name of t or of what t points to, of its
+// generic origin; nil for unnamed types.
+func typeName(t types.Type) *types.TypeName {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Origin().Obj()
+	}
+	return nil
+}
+
+func eachInstr(f *ssa.Function, visit func(ssa.Instruction)) {
+	for _, b := range f.Blocks {
+		for _, instr := range b.Instrs {
+			visit(instr)
+		}
+	}
+}
+
+// scan records the calls that f makes and the functions that it uses as values.
+func (g *Graph) scan(f *ssa.Function) {
+	if g.prog.InTest(f) && !g.tests {
+		return
+	}
+	var buf [16]*ssa.Value
+	eachInstr(f, func(instr ssa.Instruction) {
+		call, isCall := instr.(ssa.CallInstruction)
+		if isCall {
+			g.addCall(f, call)
+		}
+		for i, op := range instr.Operands(buf[:0]) {
+			fn, ok := (*op).(*ssa.Function)
+			if !ok || isCall && i == 0 && !call.Common().IsInvoke() {
+				continue
+			}
+			if mk, ok := instr.(*ssa.MakeClosure); ok && i == 0 {
+				g.addUses(f, mk)
+				continue
+			}
+			g.addValue(f, fn, nil, instr)
+		}
+	})
+}
+
+// addCall records a direct call and one through an interface that names an
+// unexported method, which only this package can implement.
+func (g *Graph) addCall(caller *ssa.Function, call ssa.CallInstruction) {
+	common := call.Common()
+	site := Site{Instr: call, Caller: caller, Mode: modeOf(call)}
+	if !common.IsInvoke() {
+		if fn, args := Target(common); fn != nil {
+			site.Callee, site.Args = fn, args
+			g.add(site)
+		}
+		return
+	}
+	iface, ok := common.Value.Type().Underlying().(*types.Interface)
+	if !ok {
+		return
+	}
+	for _, m := range g.methods[common.Method.Name()] {
+		if g.implements(m.Signature.Recv().Type(), iface) {
+			site.Callee, site.Args = m, append([]ssa.Value{common.Value}, common.Args...)
+			g.add(site)
+		}
+	}
+}
+
+type fit struct {
+	name    *types.TypeName
+	pointer bool
+	iface   *types.Interface
+}
+
+// implements is [types.Implements] of the type of a receiver, asked once for a
+// type and an interface: that goes through all methods.
+func (g *Graph) implements(t types.Type, iface *types.Interface) bool {
+	_, pointer := types.Unalias(t).(*types.Pointer)
+	key := fit{typeName(t), pointer, iface}
+	ok, known := g.fits[key]
+	if !known {
+		ok = types.Implements(t, iface)
+		g.fits[key] = ok
+	}
+	return ok
+}
+
+func (g *Graph) add(s Site) {
+	g.sites[s.Callee] = append(g.sites[s.Callee], s)
+	g.at[s.Instr] = append(g.at[s.Instr], s)
+}
+
+func modeOf(call ssa.CallInstruction) Mode {
+	switch call.(type) {
+	case *ssa.Go:
+		return Go
+	case *ssa.Defer:
+		return Defer
+	}
+	return Call
+}
+
+// Target returns the function that a call statically runs, its generic origin,
+// with the values of its parameters; for a bound method x.M called as a value
+// that is the method and x. Nil for dynamic calls and builtins.
+func Target(common *ssa.CallCommon) (*ssa.Function, []ssa.Value) {
+	fn := common.StaticCallee()
+	if fn == nil {
+		return nil, nil
+	}
+	if method, recv := bound(common.Value); method != nil {
+		return method, append([]ssa.Value{recv}, common.Args...)
+	}
+	return ir.Origin(fn), common.Args
+}
+
+// bound returns the method and the receiver of a method value x.M.
+func bound(v ssa.Value) (*ssa.Function, ssa.Value) {
+	mk, ok := v.(*ssa.MakeClosure)
+	if !ok || len(mk.Bindings) != 1 {
+		return nil, nil
+	}
+	fn := mk.Fn.(*ssa.Function)
+	obj, ok := fn.Object().(*types.Func)
+	if fn.Synthetic == "" || fn.Parent() != nil || !ok {
+		return nil, nil
+	}
+	method := fn.Prog.FuncValue(obj.Origin())
+	if method == nil { // of an interface
+		return nil, nil
+	}
+	return method, mk.Bindings[0]
+}

@@ -1,0 +1,117 @@
+package endpoints
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A write may answer: n.Add(1) returns what it has made, and a function that
+// removes an entry may return what it was. Who asks for the answer need not rely on
+// what a test found before: test and use are one step then, as in a compare-and-swap.
+
+// answered reports whether a branch depends on v, the smaller or greater of it
+// and something else is taken, or a function is asked about it.
+func answered(v ssa.Value) bool {
+	return follow(v, map[ssa.Value]bool{}, func(v ssa.Value, use ssa.Instruction) bool {
+		switch use := use.(type) {
+		case *ssa.If:
+			return true
+		case *ssa.BinOp:
+			return isBool(use.Type())
+		case *ssa.Call:
+			b, ok := use.Call.Value.(*ssa.Builtin)
+			return ok && (b.Name() == "min" || b.Name() == "max")
+		}
+		return false
+	})
+}
+
+// follow reports whether found holds for a use of v, or of what is computed from it.
+func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ssa.Instruction) bool) bool {
+	if v.Referrers() == nil || seen[v] {
+		return false
+	}
+	seen[v] = true
+	return slices.ContainsFunc(*v.Referrers(), func(use ssa.Instruction) bool {
+		if found(v, use) {
+			return true
+		}
+		switch use := use.(type) {
+		case *ssa.BinOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi, *ssa.Extract:
+			return follow(use.(ssa.Value), seen, found)
+		case *ssa.Call:
+			_, plain := v.Type().Underlying().(*types.Basic)
+			return plain && follow(use, seen, found)
+		case *ssa.Store:
+			cell, ok := use.Addr.(*ssa.Alloc)
+			return ok && use.Val == v && follow(cell, seen, found)
+		case *ssa.UnOp:
+			_, cell := v.(*ssa.Alloc)
+			return use.Op != token.ARROW && (use.Op != token.MUL || cell) && follow(use, seen, found)
+		}
+		return false
+	})
+}
+
+// answers lists the results of the function that carry what e, a write, has made of
+// the variable, or what was found there in the critical section of e.
+func (f *function) answers(e *event) []int {
+	var list []int
+	carries := func(v ssa.Value) {
+		follow(v, map[ssa.Value]bool{}, func(v ssa.Value, use ssa.Instruction) bool {
+			if ret, ok := use.(*ssa.Return); ok {
+				for i, r := range ret.Results {
+					if r == v {
+						list = append(list, i)
+					}
+				}
+			}
+			return false
+		})
+	}
+	for _, v := range e.answers {
+		carries(v)
+	}
+	if call, ok := e.at.(*ssa.Call); ok && !e.call && e.atomic {
+		carries(call)
+	}
+	for _, r := range f.byName[e.name] {
+		if r.op != read || r.call || e.call || r.path != e.path || r.inMap != e.inMap || e.inMap && !sameKey(r.key, e.key) || !sameRegion(r, e) {
+			continue
+		}
+		for _, told := range f.tells(r) {
+			if !told.Inside {
+				list = append(list, told.Index)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// results returns those of the call with the indexes.
+func results(call *ssa.Call, indexes []int) []ssa.Value {
+	if call.Call.Signature().Results().Len() == 1 && len(indexes) > 0 {
+		return []ssa.Value{call}
+	}
+	var list []ssa.Value
+	for _, ref := range *call.Referrers() {
+		if x, ok := ref.(*ssa.Extract); ok && slices.Contains(indexes, x.Index) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// claimed reports whether, on the way from t to u, an operation on the same variable
+// has answered already: that decides, not what t found.
+func (f *function) claimed(d decision, t, u *event) bool {
+	f.spend(len(f.byName[t.name]))
+	return slices.ContainsFunc(f.byName[t.name], func(w *event) bool {
+		return w.op == swap && w.path == t.path && w.at != u.at && d.only[w.at.Block()] &&
+			w.at.Block().Dominates(u.at.Block()) && f.flow.Leads(w.at, u.at)
+	})
+}

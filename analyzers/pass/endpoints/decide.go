@@ -1,0 +1,411 @@
+package endpoints
+
+import (
+	"cmp"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// Tell is a result of a call that tells what the callee has found. Exported
+// for facts, which are encoded.
+type Tell struct {
+	Index int
+	Outcome
+}
+
+// Outcome is what a value has to do with the variable that an event reads.
+type Outcome struct {
+	// Sense: 1 if the value is true (not nil, not zero) where the variable or
+	// the entry is there, -1 if it is the other way round, 0 if that is not so
+	// simple, as in comparisons.
+	Sense  int
+	Length bool // of a slice or map
+	// Compares: the value is compared with another, by size or for being equal.
+	Compares bool
+	// Element: it is what a map holds for a key, not of the map itself.
+	Element bool
+	// Ordered: by size.
+	Ordered bool
+	// Inside: it is not the value itself that is asked for but what the object
+	// holds which it leads to.
+	Inside bool
+	// Computed: by a call that may have found out more than that.
+	Computed bool
+}
+
+// function is a function with its events and branches.
+type function struct {
+	fn       *ssa.Function
+	events   []*event
+	byName   map[accesspath.Name][]*event
+	outcomes map[ssa.Value][]*event // what reads find
+	branches []*branch
+	flow     *ir.Flow
+	changed  map[cell]bool     // by some event
+	hit      map[*event]asking // of the events whose outcome some branch depends on
+	search   *search           // for pairs; nil outside of it
+}
+
+// search is what one search for pairs knows of its function. Functions as such
+// are shared by passes that run at the same time.
+type search struct {
+	work     *ir.Work
+	rechecks map[*event]*event
+	sides    map[[2]*ssa.BasicBlock]sides
+	between  *event // what next found last
+}
+
+// searching returns a copy of f for a search that has work to spend.
+func (f *function) searching(work *ir.Work) *function {
+	g := *f
+	g.search = &search{work: work, rechecks: map[*event]*event{}, sides: map[[2]*ssa.BasicBlock]sides{}}
+	return &g
+}
+
+// spend takes n steps off what the search may do.
+func (f *function) spend(n int) {
+	if f.search != nil {
+		f.search.work.Spend(n)
+	}
+}
+
+// cell is a field or package variable, or the map in it.
+type cell struct {
+	name  accesspath.Name
+	inMap bool
+}
+
+// asking says what the branches ask of an event.
+type asking struct{ itself bool }
+
+// branch is a condition and the events whose outcome it depends on.
+type branch struct {
+	at   *ssa.If
+	hits map[*event]Outcome
+}
+
+// facts returns what is known of fn.
+func (c *checker) facts(fn *ssa.Function) *function {
+	if f := c.functions[fn]; f != nil {
+		return f
+	}
+	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{}, outcomes: map[ssa.Value][]*event{},
+		flow: c.list.Prog.Flow(fn), changed: map[cell]bool{}, hit: map[*event]asking{}}
+	for _, e := range f.events {
+		f.byName[e.name] = append(f.byName[e.name], e)
+		if e.op.writes() {
+			f.changed[cell{e.name, e.inMap}] = true
+		}
+		if e.op == read {
+			if v := e.found(); v != nil {
+				f.outcomes[v] = append(f.outcomes[v], e)
+			}
+		}
+	}
+	if len(f.outcomes) > 0 {
+		f.findBranches()
+	}
+	c.functions[fn] = f
+	return f
+}
+
+// found returns the value in which what e reads is found.
+func (e *event) found() ssa.Value {
+	if e.call {
+		return e.at.(*ssa.Call)
+	}
+	return e.own.Value
+}
+
+func (f *function) findBranches() {
+	for _, b := range f.fn.Blocks {
+		if len(b.Instrs) == 0 {
+			continue
+		}
+		last, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		if hits := f.tests(last.Cond); len(hits) > 0 {
+			f.branches = append(f.branches, &branch{last, hits})
+			for e, o := range hits {
+				f.hit[e] = asking{f.hit[e].itself || !o.Inside}
+			}
+		}
+	}
+}
+
+// tests returns the events that v depends on.
+func (f *function) tests(v ssa.Value) map[*event]Outcome {
+	t := &tracer{f: f, seen: map[ssa.Value]map[*event]Outcome{}}
+	return t.trace(v, 0)
+}
+
+// tells lists the results of the function that tell what e found.
+func (f *function) tells(e *event) []Tell {
+	var list []Tell
+	results := f.fn.Signature.Results().Len()
+	for i := range results {
+		if o, ok := f.told(e, i); ok {
+			list = append(list, Tell{i, o})
+		}
+	}
+	return list
+}
+
+// told reports whether result i depends on e: it is computed from what was
+// found, or returned on one side of a branch that asks for it.
+func (f *function) told(e *event, i int) (Outcome, bool) {
+	for _, b := range f.fn.Blocks {
+		if ret, ok := lastInstr(b).(*ssa.Return); ok && i < len(ret.Results) {
+			if o, ok := f.tests(ret.Results[i])[e]; ok {
+				return o, true
+			}
+		}
+	}
+	for _, b := range f.branches {
+		o, ok := b.hits[e]
+		if !ok {
+			continue
+		}
+		yes, no := returned(b.at.Block().Succs[0], i, b.at.Block()), returned(b.at.Block().Succs[1], i, b.at.Block())
+		switch {
+		case yes == 0 || no == 0 || yes == no:
+			continue
+		case yes == falsy && no == truthy:
+			return negated(o), true
+		case yes == truthy && no == falsy:
+			return o, true
+		}
+		return vague(o), true
+	}
+	return Outcome{}, false
+}
+
+// What a result is on one side of a branch.
+const (
+	truthy = iota + 1
+	falsy
+	mixed
+)
+
+// returned says what result i is on all ways that start at from, without
+// coming to avoid.
+func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
+	kind := 0
+	for b := range reach(from, avoid) {
+		ret, ok := lastInstr(b).(*ssa.Return)
+		if !ok || i >= len(ret.Results) {
+			continue
+		}
+		k := mixed
+		if c, ok := result(ret, i).(*ssa.Const); ok {
+			k = truthy
+			if isZero(c) {
+				k = falsy
+			}
+		}
+		if kind != 0 && kind != k {
+			return mixed
+		}
+		kind = cmp.Or(kind, k)
+	}
+	return kind
+}
+
+// result gives result i of ret. Where calls are deferred, it is stored in the
+// result's variable first, and loaded once they are done.
+func result(ret *ssa.Return, i int) ssa.Value {
+	load, ok := ret.Results[i].(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return ret.Results[i]
+	}
+	for _, instr := range slices.Backward(ret.Block().Instrs) {
+		if st, ok := instr.(*ssa.Store); ok && st.Addr == load.X {
+			return st.Val
+		}
+	}
+	return load
+}
+
+func lastInstr(b *ssa.BasicBlock) ssa.Instruction {
+	if len(b.Instrs) == 0 {
+		return nil
+	}
+	return b.Instrs[len(b.Instrs)-1]
+}
+
+// reach returns the blocks that control may come to from from on, which counts,
+// without passing through avoid.
+func reach(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(x *ssa.BasicBlock)
+	walk = func(x *ssa.BasicBlock) {
+		if seen[x] || x == avoid {
+			return
+		}
+		seen[x] = true
+		for _, s := range x.Succs {
+			walk(s)
+		}
+	}
+	walk(from)
+	return seen
+}
+
+// onward returns the blocks that control may come to from b through its successor
+// first, which counts, without passing through avoid or going back to the head
+// of a loop.
+func onward(b, first, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(from, to *ssa.BasicBlock)
+	walk = func(from, to *ssa.BasicBlock) {
+		if seen[to] || to == avoid || to.Dominates(from) {
+			return
+		}
+		seen[to] = true
+		for _, s := range to.Succs {
+			walk(to, s)
+		}
+	}
+	walk(b, first)
+	return seen
+}
+
+// decision is a branch that decides whether a use is made after a test.
+type decision struct {
+	branch *branch
+	way    int // successor that leads to the use
+	out    Outcome
+	// only are the blocks that this side alone leads to.
+	only map[*ssa.BasicBlock]bool
+}
+
+// sides are the blocks that control may come to on either side of a branch,
+// and those that one side alone leads to.
+type sides struct {
+	reached [2]map[*ssa.BasicBlock]bool
+	only    [2]map[*ssa.BasicBlock]bool
+}
+
+// sidesOf returns the sides of the branch at the end of b, on ways that do not
+// lead through from.
+func (f *function) sidesOf(b, from *ssa.BasicBlock) sides {
+	key := [2]*ssa.BasicBlock{b, from}
+	if f.search != nil {
+		if s, ok := f.search.sides[key]; ok {
+			return s
+		}
+	}
+	f.spend(len(f.fn.Blocks))
+	var s sides
+	for way, succ := range b.Succs {
+		s.reached[way] = onward(b, succ, from)
+	}
+	for way := range s.only {
+		s.only[way] = map[*ssa.BasicBlock]bool{}
+		for block := range s.reached[way] {
+			if !s.reached[1-way][block] {
+				s.only[way][block] = true
+			}
+		}
+	}
+	if f.search != nil {
+		f.search.sides[key] = s
+	}
+	return s
+}
+
+// decides reports whether the branch b, which asks for what t found, decides if
+// instruction use runs before t does again, or a loop around both.
+func (f *function) decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
+	from, to := t.at.Block(), use.Block()
+	if to == from || to == b.at.Block() {
+		return decision{}, false
+	}
+	s := f.sidesOf(b.at.Block(), from)
+	if s.reached[0][to] == s.reached[1][to] {
+		return decision{}, false
+	}
+	d := decision{branch: b, out: b.hits[t]}
+	if s.reached[1][to] {
+		d.way = 1
+	}
+	d.only = s.only[d.way]
+	return d, true
+}
+
+// present: 1 if the variable or entry is there where the use is, -1 if it is
+// not, 0 if that is not what was asked.
+func (d decision) present() int {
+	if d.way == 1 {
+		return -d.out.Sense
+	}
+	return d.out.Sense
+}
+
+// recheck returns a read of the variable that w changes which comes before w
+// under the same lock and whose outcome is asked for.
+func (f *function) recheck(w *event) *event {
+	if f.search == nil {
+		return f.findRecheck(w)
+	}
+	r, ok := f.search.rechecks[w]
+	if !ok {
+		r = f.findRecheck(w)
+		f.search.rechecks[w] = r
+	}
+	return r
+}
+
+func (f *function) findRecheck(w *event) *event {
+	f.spend(len(f.byName[w.name]))
+	for _, r := range f.byName[w.name] {
+		if r.op != read || r.inMap != w.inMap || r == w || r.at == w.at || !heldAlike(r, w) || !f.asked(r) {
+			continue
+		}
+		if f.flow.Leads(r.at, w.at) {
+			return r
+		}
+	}
+	return nil
+}
+
+// asked reports whether some branch depends on what r found.
+func (f *function) asked(r *event) bool {
+	_, ok := f.hit[r]
+	return ok
+}
+
+// askedItself: on the value, not on what the object holds that it leads to.
+func (f *function) askedItself(r *event) bool {
+	return f.hit[r].itself
+}
+
+// heldAlike reports whether one critical section holds both, be it that of a
+// caller: no lock of the function's own is held at one and not at the other.
+func heldAlike(a, b *event) bool {
+	return sameRegion(a, b) || len(a.held) == 0 && len(b.held) == 0 && !a.atomic && !b.atomic
+}
+
+// sameRegion reports whether one critical section holds both.
+func sameRegion(a, b *event) bool {
+	return slices.ContainsFunc(a.held, func(h lockset.Held) bool {
+		return slices.ContainsFunc(b.held, func(g lockset.Held) bool { return sameLock(h, g) && h.Since == g.Since })
+	})
+}
+
+// sameLock reports whether two held locks are the same one, as far as their
+// names go; without a name their class decides.
+func sameLock(a, b lockset.Held) bool {
+	if a.Path.Root != nil && b.Path.Root != nil {
+		return a.Path == b.Path
+	}
+	return a.Class != "" && a.Class == b.Class
+}

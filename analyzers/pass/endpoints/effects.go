@@ -1,0 +1,415 @@
+package endpoints
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// Where the object of an [Effect] comes from, if not from a parameter.
+const (
+	global  = -1 // package variable
+	unknown = -2
+)
+
+// Effect is an access that a function makes, itself or by its calls, as its
+// callers see it.
+type Effect struct {
+	Name   accesspath.Name
+	Map    bool
+	Param  int    // parameter that the variable is reached from, or global, unknown
+	Fields string // what is selected from the parameter
+	Key    int    // parameter that is the key of a map access, or unknown
+	Exact  string // constant key
+	Op     int
+	Value  int  // parameter that is stored, or unknown
+	Amount int  // parameter that is added or taken, or unknown
+	Bound  int  // parameter that is an index into what is read, or unknown
+	Varies bool // what is added or taken is neither a parameter nor a constant
+	Made   bool // an object of its own is stored, made by the function
+	Tells  []Tell
+	Locks  []Lock // that the function takes itself
+	Atomic bool
+	// Answers are the results of the function that carry what a write has made of
+	// the variable, or has found there.
+	Answers []int
+	// Rechecked: the function looks at the variable under the same lock first.
+	Rechecked bool
+	// Asked names what else decides there whether a write is made, and Versions
+	// what of it has to be equal to a parameter.
+	Asked    []accesspath.Name
+	Versions []Version
+	Side     finding.Access
+	Depth    int
+
+	path    accesspath.Path // of package variables, and of what closures capture
+	keyPath accesspath.Path // of a key that a closure captures
+}
+
+// Lock is a lock that a function holds at an access, having taken it itself.
+type Lock struct {
+	Param  int // as in Effect
+	Fields string
+	Class  string
+	Read   bool
+
+	path accesspath.Path
+}
+
+// Effects is the fact of what a function tests and changes. Parameters are
+// counted with the receiver first.
+type Effects struct{ List []Effect }
+
+// AFact marks Effects as a fact.
+func (*Effects) AFact() {}
+
+func (f *Effects) String() string {
+	var parts []string
+	for _, e := range f.List {
+		verb := op(e.Op).verb()
+		if len(e.Tells) > 0 {
+			verb = "tells of"
+		}
+		parts = append(parts, fmt.Sprintf("%s %d%s", verb, e.Param, e.Fields))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Bounds of what is summed up: calls deep, effects of one function, and the
+// blocks and changed variables of a function that is about one thing, so that
+// its name says to a reader of the caller what it tests or does.
+const (
+	maxDepth   = 3
+	maxEffects = 24
+	maxBlocks  = 16
+	maxChanges = 4
+)
+
+// small reports whether the function is about one thing.
+func (f *function) small() bool {
+	changed := map[accesspath.Name]bool{}
+	for _, e := range f.events {
+		if e.op.writes() {
+			changed[e.name] = true
+		}
+	}
+	return len(f.fn.Blocks) <= maxBlocks && len(changed) <= maxChanges
+}
+
+// effects returns what a call of fn accesses, as far as tests and uses go.
+func (c *checker) effects(fn *ssa.Function) []Effect {
+	if list, ok := c.summaries[fn]; ok {
+		return list
+	}
+	c.summaries[fn] = nil
+	if len(fn.Blocks) == 0 {
+		c.summaries[fn] = c.imported(fn)
+		return c.summaries[fn]
+	}
+	if c.list.Prog.InTest(fn) {
+		return nil
+	}
+	f := c.facts(fn)
+	if !f.small() {
+		return nil
+	}
+	var list []Effect
+	for _, e := range f.events {
+		if len(list) >= maxEffects {
+			break
+		}
+		if e.owner == ownership.Fresh || e.depth >= maxDepth || e.op == swap {
+			continue
+		}
+		eff := c.effectOf(f, e)
+		if e.op == read && eff.Bound < 0 && (len(eff.Tells) == 0 || f.writes(e)) {
+			continue
+		}
+		list = append(list, eff)
+	}
+	c.summaries[fn] = list
+	return list
+}
+
+func (c *checker) imported(fn *ssa.Function) []Effect {
+	var fact Effects
+	if obj, ok := fn.Object().(*types.Func); ok && c.pass.ImportObjectFact(obj, &fact) {
+		return fact.List
+	}
+	return nil
+}
+
+// export tells importing packages of the exported functions.
+func (c *checker) export() {
+	for _, fn := range c.list.Prog.Funcs {
+		obj, ok := fn.Object().(*types.Func)
+		if !ok || !obj.Exported() || c.list.Prog.InTest(fn) {
+			continue
+		}
+		if list := c.effects(fn); len(list) > 0 {
+			c.pass.ExportObjectFact(obj, &Effects{list})
+		}
+	}
+}
+
+// writes reports whether the function changes the variable that e reads: then
+// it is an operation of its own, not a test.
+func (f *function) writes(e *event) bool {
+	return f.changed[cell{e.name, e.inMap}]
+}
+
+// effectOf puts e in terms of the function's callers.
+func (c *checker) effectOf(f *function, e *event) Effect {
+	eff := Effect{
+		Name: e.name, Map: e.inMap, Op: int(e.op), Made: e.made, Atomic: e.atomic, Side: e.side, Depth: e.depth + 1,
+		Key: unknown, Value: unknown, Amount: unknown, Bound: unknown,
+	}
+	eff.Param, eff.Fields, eff.path = root(f.fn, e.path)
+	if e.key != nil {
+		eff.Exact = e.key.exact
+		if p, ok := e.key.v.(*ssa.Parameter); ok {
+			eff.Key = slices.Index(f.fn.Params, p)
+		} else if at := e.key.where(); at.Root != nil && at.Root.Parent() != f.fn {
+			eff.keyPath = at
+		}
+	}
+	for _, h := range e.held {
+		if h.Since == nil {
+			continue // its caller's, who knows
+		}
+		l := Lock{Class: h.Class, Read: h.Read}
+		l.Param, l.Fields, l.path = root(f.fn, h.Path)
+		eff.Locks = append(eff.Locks, l)
+	}
+	if e.op == read {
+		if !f.writes(e) {
+			eff.Tells = f.tells(e)
+		}
+		if p, ok := e.bound.(*ssa.Parameter); ok {
+			eff.Bound = slices.Index(f.fn.Params, p)
+			eff.Rechecked = e.rechecked || f.recheck(e) != nil
+		}
+		return eff
+	}
+	if p, ok := unwrap(e.value).(*ssa.Parameter); ok {
+		eff.Value = slices.Index(f.fn.Params, p)
+	} else if e.value != nil {
+		eff.Made = c.distinct(e.value)
+	}
+	if p, ok := e.amount.(*ssa.Parameter); ok {
+		eff.Amount = slices.Index(f.fn.Params, p)
+	} else {
+		eff.Varies = e.varying()
+	}
+	eff.Rechecked = e.rechecked || f.recheck(e) != nil
+	eff.Answers = f.answers(e)
+	eff.Asked = f.askedFor(e)
+	for _, v := range f.versions(e) {
+		p, ok := v.value.(*ssa.Parameter)
+		if param, fields, _ := root(f.fn, v.path); ok && param >= 0 {
+			eff.Versions = append(eff.Versions, Version{v.name, param, fields, slices.Index(f.fn.Params, p)})
+		}
+	}
+	slices.SortFunc(eff.Versions, func(a, b Version) int {
+		return cmp.Or(cmp.Compare(a.Name.String(), b.Name.String()), cmp.Compare(a.Param, b.Param), cmp.Compare(a.Fields, b.Fields), cmp.Compare(a.Value, b.Value))
+	})
+	return eff
+}
+
+// root returns how callers of fn reach the location at p.
+func root(fn *ssa.Function, p accesspath.Path) (param int, fields string, path accesspath.Path) {
+	if i := p.Param(fn); i >= 0 {
+		return i, p.Fields, accesspath.Path{}
+	}
+	if _, ok := p.Global(); ok {
+		return global, p.Fields, p
+	}
+	if p.Root != nil && p.Root.Parent() != nil && p.Root.Parent() != fn { // captured
+		return unknown, p.Fields, p
+	}
+	return unknown, p.Fields, accesspath.Path{}
+}
+
+// translate returns the event that an effect of the callee is to the caller.
+func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *event {
+	call := site.Instr.(*ssa.Call)
+	e := &event{
+		name: eff.Name, inMap: eff.Map, op: op(eff.Op), made: eff.Made, at: call, call: true, tells: eff.Tells,
+		unknown: s.Unknown, varies: eff.Varies, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared, side: eff.Side, depth: eff.Depth,
+	}
+	e.path = inCaller(eff.Param, eff.Fields, eff.path, site)
+	switch {
+	case eff.Param >= 0 && eff.Param < len(site.Args):
+		e.owner = c.owner.Of(site.Args[eff.Param], call)
+		if e.owner == ownership.Handed && strings.Count(eff.Fields, ".") > 1 {
+			e.owner = ownership.Shared // what lies behind the object is not only its holder's
+		}
+	case eff.Param == unknown && e.path.Root == nil && (op(eff.Op) == read || op(eff.Op) != grow && op(eff.Op) != shrink):
+		return nil
+	}
+	switch {
+	case eff.Exact != "":
+		e.key = &key{exact: eff.Exact}
+	case eff.Key >= 0 && eff.Key < len(site.Args):
+		e.key = keyOf(site.Args[eff.Key])
+	case eff.keyPath.Root != nil:
+		e.key = &key{path: eff.keyPath}
+	}
+	if eff.Value >= 0 && eff.Value < len(site.Args) {
+		e.value = site.Args[eff.Value]
+		e.made = c.distinct(e.value)
+	}
+	if eff.Bound >= 0 && eff.Bound < len(site.Args) {
+		e.bound = site.Args[eff.Bound]
+	}
+	if eff.Amount >= 0 && eff.Amount < len(site.Args) {
+		e.amount = plain(site.Args[eff.Amount])
+	}
+	if e.answers = results(call, eff.Answers); e.op.writes() && slices.ContainsFunc(e.answers, answered) {
+		e.op = swap
+	}
+	e.asked = eff.Asked
+	for _, v := range eff.Versions {
+		if v.Param < len(site.Args) && v.Value >= 0 && v.Value < len(site.Args) {
+			e.versions = append(e.versions, version{v.Name, inCaller(v.Param, v.Fields, accesspath.Path{}, site), site.Args[v.Value]})
+		}
+	}
+	e.held = s.Held()
+	for _, l := range eff.Locks {
+		e.held = append(e.held, lockset.Held{Path: inCaller(l.Param, l.Fields, l.path, site), Read: l.Read, Since: call, Class: l.Class})
+	}
+	return e
+}
+
+func inCaller(param int, fields string, path accesspath.Path, site callgraph.Site) accesspath.Path {
+	if param >= 0 && param < len(site.Args) {
+		return accesspath.Of(site.Args[param]).Plus(fields)
+	}
+	return path
+}
+
+// callExpr returns the source of a call.
+func (c *checker) callExpr(call *ssa.Call) *ast.CallExpr {
+	e, _ := c.list.Prog.Node(call.Pos()).(*ast.CallExpr)
+	return e
+}
+
+// unwrap leaves out conversions that keep the object.
+func unwrap(v ssa.Value) ssa.Value {
+	for {
+		switch x := v.(type) {
+		case *ssa.MakeInterface:
+			v = x.X
+		case *ssa.ChangeType:
+			v = x.X
+		case *ssa.ChangeInterface:
+			v = x.X
+		default:
+			return v
+		}
+	}
+}
+
+// distinct reports whether v is an object of its own, so that to store it
+// twice is not the same as once: not plain values, not what never changes.
+func (c *checker) distinct(v ssa.Value) bool { return c.isDistinct(v, map[ssa.Value]bool{}) }
+
+// isDistinct looks at each value once: variables are stored into each other.
+func (c *checker) isDistinct(v ssa.Value, seen map[ssa.Value]bool) bool {
+	if v == nil || seen[v] {
+		return false
+	}
+	seen[v] = true
+	switch x := unwrap(v).(type) {
+	case *ssa.Const, *ssa.Function, *ssa.Global:
+		return false
+	case *ssa.Phi:
+		return slices.ContainsFunc(x.Edges, func(e ssa.Value) bool { return c.isDistinct(e, seen) })
+	case *ssa.UnOp: // what a variable holds, which others would take from there as well
+		if cell, ok := x.X.(*ssa.Alloc); ok {
+			return slices.ContainsFunc(accesspath.Stored(cell), func(s ssa.Value) bool { return c.isDistinct(s, seen) })
+		}
+		return false
+	case *ssa.Extract, *ssa.Call, *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeClosure, *ssa.Parameter:
+		return c.mutable(x.Type())
+	}
+	return false
+}
+
+// mutable reports whether values of type t refer to something that changes.
+func (c *checker) mutable(t types.Type) bool {
+	t = types.Unalias(t)
+	if types.Identical(t, types.Universe.Lookup("error").Type()) || constantTypes[types.TypeString(t, nil)] {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Map, *types.Chan, *types.Signature, *types.Interface:
+		return true
+	case *types.Pointer:
+		st, ok := u.Elem().Underlying().(*types.Struct)
+		return !ok || c.changes(st, u.Elem())
+	}
+	return false
+}
+
+// constantTypes are types whose values stay as they were made, or for which it
+// does not matter which of two that were made alike is used.
+var constantTypes = map[string]bool{
+	"*regexp.Regexp": true, "*text/template.Template": true, "*html/template.Template": true, "reflect.Type": true,
+	"*log.Logger": true, "*log/slog.Logger": true, "*time.Location": true, "*net/url.URL": true, "*math/big.Int": true,
+}
+
+// changes reports whether objects of the struct type change once others can
+// reach them; of other modules' types that is taken for granted.
+func (c *checker) changes(st *types.Struct, t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg() != c.pass.Pkg {
+		return true
+	}
+	if o, ok := n.Origin().Underlying().(*types.Struct); ok {
+		st = o
+	}
+	for f := range st.Fields() {
+		if !c.still.Has(f) || c.mutableInside(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// mutableInside: a lock, an atomic, a channel or a map in a struct is there to
+// change, but for maps that nothing adds to.
+func (c *checker) mutableInside(f *types.Var) bool {
+	switch f.Type().Underlying().(type) {
+	case *types.Chan:
+		return true
+	case *types.Map:
+		return f.Exported() || c.entriesChange(f)
+	}
+	n, ok := types.Unalias(f.Type()).(*types.Named)
+	isAtomic := ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync/atomic"
+	return isAtomic || lockset.IsLock(f.Type())
+}
+
+// entriesChange reports whether the map in field f changes once others can
+// reach it.
+func (c *checker) entriesChange(f *types.Var) bool {
+	for _, list := range c.writers {
+		if slices.ContainsFunc(list, func(w *accesses.Access) bool { return w.Map && w.Obj == f.Origin() }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,201 @@
+package endpoints
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// flagged lists the uses of other state that some function changes together
+// with the tested flag, in one critical section.
+func (c *checker) flagged(f *function, b *branch, t *event) []pair {
+	if t.inMap || t.atomic || !c.isFlag(t) || b.hits[t].Compares || b.hits[t].Inside {
+		return nil
+	}
+	var list []pair
+	f.spend(len(f.events))
+	for _, u := range f.events {
+		if u.name == t.name || u.name.Package != t.name.Package || u.name.Type != t.name.Type || u.owner != ownership.Shared ||
+			u.op != grow && u.op != insert || u.call || !related(t.path, u.path) {
+			continue
+		}
+		if gapBetween(t, u) != unlock || f.askedUnder(t, u) || !releasesGuard(t, u) || f.askedBehind(t, u) {
+			continue
+		}
+		tie := c.changedWith(t, u)
+		if tie == "" {
+			continue
+		}
+		if d, ok := f.decides(b, t, u.at); ok && f.next(d, t, u) {
+			list = append(list, pair{test: t, use: u, decision: d, gap: unlock, what: u.op.verb(), since: tie})
+		}
+	}
+	return list
+}
+
+// isFlag: a boolean.
+func (c *checker) isFlag(t *event) bool {
+	if t.call {
+		sig := t.at.(*ssa.Call).Call.Signature()
+		return sig.Results().Len() == 1 && isBool(sig.Results().At(0).Type())
+	}
+	return t.own.Value != nil && isBool(t.own.Value.Type())
+}
+
+// askedUnder reports whether the variable of t is asked for under the lock of u.
+func (f *function) askedUnder(t, u *event) bool {
+	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
+		return r.op == read && r != t && sameRegion(r, u) && (r.at == u.at || f.asked(r))
+	})
+}
+
+// askedBehind reports whether the variable of t is asked for once more on every
+// way from u to a return: who enters and looks again sees what came in between.
+func (f *function) askedBehind(t, u *event) bool {
+	f.spend(len(f.byName[t.name]))
+	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
+		if r.op != read || r.at == t.at || r.path != t.path || !f.askedItself(r) || !f.flow.Leads(u.at, r.at) {
+			return false
+		}
+		f.spend(len(f.fn.Blocks))
+		for b := range reach(u.at.Block(), r.at.Block()) {
+			if _, returns := lastInstr(b).(*ssa.Return); returns {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// changedWith names a function that sets the flag of t and clears the state of
+// u in one critical section, as one that closes does: what is added
+// afterwards, stays.
+func (c *checker) changedWith(t, u *event) string {
+	for _, w := range c.writers[t.name] {
+		if strings.HasPrefix(w.Fn.Name(), "New") {
+			continue
+		}
+		for _, v := range c.writers[u.name] {
+			if v.Fn != w.Fn || v.Map != u.inMap && !clears(opOf(v)) || !clears(opOf(v)) {
+				continue
+			}
+			for _, h := range w.Locks.Held() {
+				if g, ok := v.Locks.Has(h.Path); ok && g.Since == h.Since {
+					return c.list.Prog.FuncName(w.Fn)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func clears(o op) bool { return o == reset || o == remove }
+
+// sent is what a send does to its channel.
+const sent = "sent on"
+
+// closed lists sends on a channel that some function closes in the critical
+// section in which it sets the tested flag. A send cannot wait under the lock,
+// so the gap begins where the lock of the test is given up.
+func (c *checker) closed(f *function, b *branch, t *event) []pair {
+	if t.inMap || !c.isFlag(t) || b.hits[t].Compares || b.hits[t].Inside || len(t.held) == 0 {
+		return nil
+	}
+	var list []pair
+	for _, u := range f.events {
+		if u.op != read || u.own == nil || u.name.Package != t.name.Package || u.name.Type != t.name.Type || !related(t.path, u.path) ||
+			u.owner != ownership.Shared || !sentOn(u.own.Value) || f.askedUnder(t, u) || holdsAny(t, u) {
+			continue
+		}
+		tie := c.closesWith(t, u)
+		if d, ok := f.decides(b, t, u.at); ok && tie != "" {
+			list = append(list, pair{test: t, use: u, decision: d, gap: unlock, what: sent, since: tie})
+		}
+	}
+	return list
+}
+
+// holdsAny reports whether a lock under which t was made, the same or one taken
+// anew, is held at u.
+func holdsAny(t, u *event) bool {
+	return u.unknown || slices.ContainsFunc(t.held, func(h lockset.Held) bool {
+		return slices.ContainsFunc(u.held, func(g lockset.Held) bool { return sameLock(h, g) })
+	})
+}
+
+// sentOn reports whether v is a channel that something is sent on.
+func sentOn(v ssa.Value) bool {
+	if v == nil || v.Referrers() == nil {
+		return false
+	}
+	return slices.ContainsFunc(*v.Referrers(), func(ref ssa.Instruction) bool {
+		switch ref := ref.(type) {
+		case *ssa.Send:
+			return ref.Chan == v
+		case *ssa.Select:
+			return slices.ContainsFunc(ref.States, func(s *ssa.SelectState) bool { return s.Chan == v && s.Dir == types.SendOnly })
+		}
+		return false
+	})
+}
+
+// closesWith names a function that sets the flag of t under a lock of t, and
+// closes the channel of u, without waiting for those who send.
+func (c *checker) closesWith(t, u *event) string {
+	for _, w := range c.writers[t.name] {
+		if storeOp(w.Value, w.Path) != mark && opOf(w) != swap || !slices.Contains(c.closers[u.name], w.Fn) {
+			continue
+		}
+		if slices.ContainsFunc(w.Locks.Held(), func(h lockset.Held) bool {
+			return slices.ContainsFunc(t.held, func(g lockset.Held) bool { return h.Class != "" && h.Class == g.Class })
+		}) {
+			return c.list.Prog.FuncName(w.Fn)
+		}
+	}
+	return ""
+}
+
+// findClosers finds the functions that close a channel in a field or package
+// variable, but for those that wait for a WaitGroup.
+func (c *checker) findClosers() {
+	for _, fn := range c.list.Prog.Funcs {
+		var names []accesspath.Name
+		waits := false
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				common := callOf(instr)
+				if common == nil {
+					continue
+				}
+				if callee := common.StaticCallee(); callee != nil && callee.String() == "(*sync.WaitGroup).Wait" {
+					waits = true
+				}
+				if builtin, ok := common.Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
+					if load, ok := common.Args[0].(*ssa.UnOp); ok {
+						if name, ok := accesspath.NameOf(load.X); ok {
+							names = append(names, name)
+						}
+					}
+				}
+			}
+		}
+		for _, name := range names {
+			if !waits && !c.list.Prog.InTest(fn) {
+				c.closers[name] = append(c.closers[name], fn)
+			}
+		}
+	}
+}
+
+func callOf(instr ssa.Instruction) *ssa.CallCommon {
+	if call, ok := instr.(ssa.CallInstruction); ok {
+		return call.Common()
+	}
+	return nil
+}

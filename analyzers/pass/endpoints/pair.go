@@ -1,0 +1,201 @@
+package endpoints
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// pair is a test and a use that its outcome decides about, with a gap between.
+type pair struct {
+	test, use *event
+	decision
+	gap  gap
+	what string // what the use does, in the past tense
+	// taken: no branch decides, but the length that was found is used as an index.
+	taken bool
+	// since: what ties the use's variable to the test's, if they differ.
+	since string
+}
+
+// gap is what lies between the two halves.
+type gap int
+
+const (
+	none     gap = iota
+	unlock       // a lock of both is released in between
+	atomics      // no lock holds the two together, one or both are atomic operations
+	unlocked     // no lock at all
+)
+
+// pairs lists the pairs of the function, for each test and variable the first use.
+func (c *checker) pairs(f *function) []pair {
+	var list []pair
+	for _, b := range f.branches {
+		f.spend(len(f.events))
+		for _, t := range f.events {
+			if _, asked := b.hits[t]; !asked || t.owner != ownership.Shared {
+				continue
+			}
+			f.spend(len(f.byName[t.name]))
+			for _, u := range f.byName[t.name] {
+				if p, ok := c.pair(f, b, t, u); ok {
+					list = append(list, p)
+				}
+			}
+			list = append(list, c.flagged(f, b, t)...)
+			list = append(list, c.closed(f, b, t)...)
+		}
+	}
+	return append(list, c.outdated(f)...)
+}
+
+// outdated lists uses of a length as an index or end, after the variable may have
+// become shorter.
+func (c *checker) outdated(f *function) []pair {
+	var list []pair
+	for _, u := range f.events {
+		if u.bound == nil || u.op != read || u.rechecked || u.owner != ownership.Shared || f.recheck(u) != nil {
+			continue
+		}
+		hits := f.tests(u.bound)
+		f.spend(len(f.byName[u.name]))
+		for _, t := range f.byName[u.name] {
+			found, ok := hits[t]
+			if !ok || !found.Length || found.Inside || t.at == u.at || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
+				continue
+			}
+			if gapBetween(t, u) == unlock && releasesGuard(t, u) && f.flow.Leads(t.at, u.at) {
+				list = append(list, pair{test: t, use: u, gap: unlock, what: "indexed", taken: true, decision: decision{out: found}})
+			}
+		}
+	}
+	return list
+}
+
+func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
+	if u == t || u.at == t.at || u.inMap != t.inMap && !b.hits[t].Length || u.owner != ownership.Shared || u.op == swap || !sameObject(t, u) {
+		return pair{}, false
+	}
+	if b.hits[t].Inside && u.op != remove {
+		return pair{}, false
+	}
+	g := gapBetween(t, u)
+	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) {
+		return pair{}, false
+	}
+	d, ok := f.decides(b, t, u.at)
+	if !ok || g == unlock && (!f.next(d, t, u) || !releasesGuard(t, u)) || g == atomics && f.claimed(d, t, u) {
+		return pair{}, false
+	}
+	p := pair{test: t, use: u, decision: d, gap: g}
+	if p.what = c.harm(f, p); p.what == "" || f.claims(t, u) || g == unlock && (c.versioned(f, t, u) || c.confirmed(f, p)) {
+		return pair{}, false
+	}
+	return p, true
+}
+
+// sameObject reports whether the two are about one variable. That of a use in
+// a callee which reaches it by itself may be the same; only counters are
+// taken to be.
+func sameObject(t, u *event) bool {
+	if _, ok := t.path.Global(); ok {
+		return t.path == u.path
+	}
+	if t.path.Root != nil && t.path == u.path {
+		return true
+	}
+	return u.call && u.depth > 0 && (u.op == grow || u.op == shrink) && t.atomic && u.atomic && !related(t.path, u.path)
+}
+
+// related: both are reached from one value, by different ways.
+func related(a, b accesspath.Path) bool { return a.Root != nil && a.Root == b.Root }
+
+// gapBetween says what lies between test and use.
+func gapBetween(t, u *event) gap {
+	if sameRegion(t, u) {
+		return none
+	}
+	for _, h := range t.held {
+		for _, g := range u.held {
+			if sameLock(h, g) && givenUp(h, g) && !(g.Read && u.op.writes()) {
+				return unlock
+			}
+		}
+	}
+	switch {
+	case t.unknown || u.unknown:
+		return none
+	case t.atomic && u.atomic:
+		return atomics
+	case len(t.held) == 0 && len(u.held) == 0 && !t.atomic && !u.atomic:
+		return unlocked
+	}
+	return none
+}
+
+// givenUp reports whether a lock that is held at two places was surely given up
+// in between: not where it is not known which of several operations took it.
+func givenUp(before, after lockset.Held) bool {
+	return after.Since != nil && (before.Since != nil || after.Back)
+}
+
+// next reports whether u lies in the first critical section of the lock after
+// that of t: what was found further back, the code has most likely left behind.
+func (f *function) next(d decision, t, u *event) bool {
+	between := func(e *event) bool {
+		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == unlock && gapBetween(e, u) == unlock &&
+			f.flow.Leads(e.at, u.at) && !f.flow.Leads(u.at, e.at)
+	}
+	// What lies between t and one use lies between t and most of the later ones:
+	// asked first, it spares a look at all events for each use.
+	f.spend(1)
+	if f.search.between != nil && between(f.search.between) {
+		return false
+	}
+	f.spend(len(f.events))
+	i := slices.IndexFunc(f.events, between)
+	if i >= 0 {
+		f.search.between = f.events[i]
+	}
+	return i < 0
+}
+
+// releasesGuard reports whether a lock that is released between the two lies in the
+// object that holds the variable, or is a package variable.
+func releasesGuard(t, u *event) bool {
+	for _, h := range t.held {
+		for _, g := range u.held {
+			if sameLock(h, g) && near(t, h) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// near is [accesses.Access.Near], and for halves that are calls the same by
+// the names of types.
+func near(e *event, h lockset.Held) bool {
+	if e.own != nil {
+		return e.own.Near(h)
+	}
+	if _, global := h.Path.Global(); global {
+		return true
+	}
+	owner := e.name.Package + "." + e.name.Type + "."
+	if e.name.Type == "" {
+		owner = e.name.Package + "."
+	}
+	if strings.HasPrefix(h.Class, owner) {
+		return true
+	}
+	_, under := e.path.Under(accesspath.Path{Root: h.Path.Root, Fields: parent(h.Path.Fields)})
+	return h.Path.Root != nil && under
+}
+
+// parent leaves out the last field.
+func parent(fields string) string { return fields[:max(0, strings.LastIndexByte(fields, '.'))] }

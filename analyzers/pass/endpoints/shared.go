@@ -1,0 +1,139 @@
+package endpoints
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// shared reports whether another goroutine may come in between, and gives an
+// access by which it would, if one of this package is known.
+func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool) {
+	roles := c.list.Graph.Roles(f.fn)
+	prog := c.list.Prog
+	switch {
+	case roles.Unknown && !roles.Concurrent(), c.alreadyReported(f, p):
+		return nil, false
+	case prog.Alone(f.fn), prog.SaysNoLock(f.fn, p.use.at.Pos()):
+		return nil, false
+	}
+	if p.what == sent {
+		return nil, roles.Concurrent()
+	}
+	remote = c.remote(f.fn, p)
+	switch {
+	case p.gap == unlocked:
+		return remote, c.lazy(p)
+	case p.out.Inside:
+		return remote, remote != nil
+	case p.use.own != nil && !c.list.Parallel(p.use.own, p.use.own): // each has an object of its own
+		return remote, remote != nil
+	case p.use.op.writes() && roles.Concurrent(): // two goroutines may run this very code
+		return remote, true
+	}
+	return remote, remote != nil
+}
+
+// alreadyReported: one of the halves lacks the lock that guards the variable
+// elsewhere, which is the better explanation; or this is the second pair on
+// the variable in the function.
+func (c *checker) alreadyReported(f *function, p pair) bool {
+	for _, e := range []*event{p.test, p.use} {
+		if c.reported[e.side.Position] {
+			return true
+		}
+	}
+	return c.done[c.pairKey(f, p)]
+}
+
+func (c *checker) pairKey(f *function, p pair) string {
+	return p.use.name.String() + "\x00" + c.list.Prog.FuncName(f.fn)
+}
+
+// remote returns a write of the tested variable by which another goroutine than
+// the one that runs fn may change what was found, preferably in another function.
+func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
+	mine := c.list.Graph.Roles(fn)
+	var found *accesses.Access
+	for _, w := range c.writers[p.test.name] {
+		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) || p.test.own != nil && !c.list.Parallel(p.test.own, w) {
+			continue
+		}
+		meets := slices.ContainsFunc(c.actors(w), func(theirs *callgraph.Roles) bool { return meet(mine, theirs) })
+		if meets && (w.Fn != fn || mine.Concurrent()) && (found == nil || found.Fn == fn && w.Fn != fn) {
+			found = w
+		}
+	}
+	return found
+}
+
+// meet reports whether code with these roles may be run by two goroutines.
+func meet(mine, theirs *callgraph.Roles) bool {
+	if single := mine.Single(); single != nil && single == theirs.Single() {
+		return false
+	}
+	return mine.Concurrent() || theirs.Concurrent() || len(theirs.Goroutines)+len(mine.Goroutines) > 0
+}
+
+// actors returns the roles of who has w made: of a function that changes what it
+// is handed, and all of whose calls are known, those of its callers, but for
+// the makers of the object.
+func (c *checker) actors(w *accesses.Access) []*callgraph.Roles {
+	graph := c.list.Graph
+	whole := []*callgraph.Roles{graph.Roles(w.Fn)}
+	param := w.Path.Param(w.Fn)
+	if param < 0 || !graph.Closed(w.Fn) {
+		return whole
+	}
+	var list []*callgraph.Roles
+	for _, s := range graph.Sites(w.Fn) {
+		if s.Mode == callgraph.Go || param >= len(s.Args) {
+			return whole
+		}
+		if arg := s.Args[param]; c.owner.Of(arg, s.Instr) == ownership.Shared && !c.owner.Made(arg, s.Instr) {
+			list = append(list, graph.Roles(s.Caller))
+		}
+	}
+	return list
+}
+
+// disturbs reports whether a change by o can make what the test found untrue.
+func disturbs(o op, p pair) bool {
+	switch {
+	case p.out.Inside:
+		return o == insert || o == set
+	case p.taken:
+		return o != grow && o != insert
+	case p.out.Compares: // what goes the other way makes no less room, and no less to take
+		return p.use.op != shrink || o != grow && o != insert
+	case p.present() < 0:
+		return o != reset && o != remove && o != shrink
+	case p.present() > 0 && !p.out.Length:
+		return o == reset || o == remove || o == set
+	case p.present() > 0:
+		return o != grow && o != insert
+	}
+	return true
+}
+
+// lazy: without any lock only lazy initialisation is judged, by methods that
+// any goroutine may call on a type that is meant for several.
+func (c *checker) lazy(p pair) bool {
+	t, u := p.test.own, p.use.own
+	return t != nil && u != nil && p.what == "made" && c.list.AnyCaller(u) && c.list.MeantToBeShared(u.Fn) &&
+		!c.lockedSomewhere(u)
+}
+
+// lockedSomewhere: then it is a matter of the lock.
+func (c *checker) lockedSomewhere(u *accesses.Access) bool {
+	for _, w := range c.writers[u.Name] {
+		if len(w.Locks.Held()) > 0 {
+			return true
+		}
+	}
+	return false
+}

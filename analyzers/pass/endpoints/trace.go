@@ -1,0 +1,269 @@
+package endpoints
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+)
+
+// tracer follows a value back to what was read.
+type tracer struct {
+	f    *function
+	seen map[ssa.Value]map[*event]Outcome
+}
+
+// maxTrace bounds how many operators a value is followed through.
+const maxTrace = 12
+
+func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
+	if done, ok := t.seen[v]; ok || depth > maxTrace {
+		return done
+	}
+	t.seen[v] = nil
+	hits := map[*event]Outcome{}
+	for _, e := range t.f.outcomes[v] {
+		if !e.call {
+			hits[e] = Outcome{Sense: 1, Element: e.inMap}
+			continue
+		}
+		for _, told := range e.tells {
+			if told.Index == 0 && e.at.(*ssa.Call).Call.Signature().Results().Len() == 1 {
+				hits[e] = told.Outcome
+			}
+		}
+	}
+	t.step(v, depth, hits)
+	t.seen[v] = hits
+	return hits
+}
+
+// step adds what the operands of v bring.
+func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
+	add := func(from ssa.Value, change func(Outcome) Outcome) {
+		for e, o := range t.trace(from, depth+1) {
+			if _, have := hits[e]; !have {
+				hits[e] = change(o)
+			}
+		}
+	}
+	same := func(o Outcome) Outcome { return o }
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		switch v.Op {
+		case token.NOT:
+			add(v.X, negated)
+		case token.MUL:
+			t.cell(v.X, add)
+			if fa, ok := v.X.(*ssa.FieldAddr); ok {
+				add(fa.X, inside)
+			}
+		case token.ARROW:
+		default:
+			add(v.X, vague)
+		}
+	case *ssa.BinOp:
+		t.binary(v, add)
+	case *ssa.Convert:
+		add(v.X, same)
+	case *ssa.ChangeType:
+		add(v.X, same)
+	case *ssa.ChangeInterface:
+		add(v.X, same)
+	case *ssa.MakeInterface:
+		add(v.X, same)
+	case *ssa.TypeAssert:
+		add(v.X, same)
+	case *ssa.Field:
+		add(v.X, vague)
+	case *ssa.Extract:
+		t.extract(v, add, hits)
+	case *ssa.Phi:
+		t.phi(v, add)
+	case *ssa.Call:
+		t.call(v, add)
+	}
+}
+
+func negated(o Outcome) Outcome {
+	o.Sense = -o.Sense
+	return o
+}
+
+func inside(o Outcome) Outcome {
+	o.Sense, o.Inside = 0, true
+	return o
+}
+
+func vague(o Outcome) Outcome {
+	o.Sense = 0
+	return o
+}
+
+func ordering(o Outcome) Outcome {
+	o.Ordered = true
+	return comparing(o)
+}
+
+func comparing(o Outcome) Outcome {
+	o.Sense, o.Compares = 0, true
+	return o
+}
+
+// cell follows a local variable in memory to what is stored in it.
+func (t *tracer) cell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
+	alloc, ok := addr.(*ssa.Alloc)
+	if !ok {
+		return
+	}
+	stored := accesspath.Stored(alloc)
+	if slices.Contains(stored, ssa.Value(alloc)) {
+		return
+	}
+	for _, s := range stored {
+		add(s, func(o Outcome) Outcome { return o })
+	}
+}
+
+func (t *tracer) binary(v *ssa.BinOp, add func(ssa.Value, func(Outcome) Outcome)) {
+	x, y := v.X, v.Y
+	zero, isConst := y.(*ssa.Const)
+	if !isConst {
+		zero, isConst = x.(*ssa.Const)
+		x = y
+	}
+	atZero := isConst && isZero(zero)
+	switch v.Op {
+	case token.EQL, token.NEQ:
+		switch {
+		case atZero && v.Op == token.EQL:
+			add(x, negated)
+			return
+		case atZero:
+			add(x, func(o Outcome) Outcome { return o })
+			return
+		}
+	case token.GTR:
+		if atZero && x == v.X { // x > 0
+			add(x, func(o Outcome) Outcome { return o })
+			return
+		}
+	}
+	how := vague
+	switch v.Op {
+	case token.EQL, token.NEQ:
+		how = comparing
+	case token.LSS, token.LEQ, token.GTR, token.GEQ:
+		how = ordering
+	}
+	add(v.X, how)
+	add(v.Y, how)
+}
+
+func (t *tracer) extract(v *ssa.Extract, add func(ssa.Value, func(Outcome) Outcome), hits map[*event]Outcome) {
+	call, ok := v.Tuple.(*ssa.Call)
+	if !ok { // comma-ok forms
+		add(v.Tuple, func(o Outcome) Outcome { return o })
+		return
+	}
+	for _, e := range t.f.outcomes[call] {
+		if !e.call { // an atomic or sync.Map operation
+			hits[e] = Outcome{Sense: 1}
+		}
+		for _, told := range e.tells {
+			if told.Index == v.Index {
+				hits[e] = told.Outcome
+			}
+		}
+	}
+}
+
+// phi adds what is chosen, and what decides on the choice among constants.
+func (t *tracer) phi(v *ssa.Phi, add func(ssa.Value, func(Outcome) Outcome)) {
+	constants := 0
+	for _, e := range v.Edges {
+		if _, ok := e.(*ssa.Const); ok {
+			constants++
+		}
+		add(e, func(o Outcome) Outcome { return o })
+	}
+	if constants == 0 || v.Block().Idom() == nil {
+		return
+	}
+	d := v.Block().Idom()
+	if last, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If); ok {
+		add(last.Cond, func(o Outcome) Outcome {
+			o.Sense *= chosenSense(v, d)
+			return o
+		})
+	}
+}
+
+// chosenSense: 1 if v is true where the branch at the end of d is taken, -1 if
+// it is false there, 0 if neither is clear.
+func chosenSense(v *ssa.Phi, d *ssa.BasicBlock) int {
+	if len(v.Edges) != 2 {
+		return 0
+	}
+	for i, e := range v.Edges {
+		c, ok := e.(*ssa.Const)
+		if !ok {
+			continue
+		}
+		p := v.Block().Preds[i]
+		taken := 0
+		switch {
+		case p == d && d.Succs[0] == v.Block() || len(p.Preds) == 1 && p == d.Succs[0]:
+			taken = 1
+		case p == d && d.Succs[1] == v.Block() || len(p.Preds) == 1 && p == d.Succs[1]:
+			taken = -1
+		}
+		if isZero(c) {
+			taken = -taken
+		}
+		if taken != 0 {
+			return taken
+		}
+	}
+	return 0
+}
+
+// call follows arguments: of len and the like, and plain values of functions
+// that compute with them. What a pointer leads to is a variable of its own.
+func (t *tracer) call(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
+	if b, ok := v.Call.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "len", "cap":
+			add(v.Call.Args[0], func(o Outcome) Outcome {
+				if o.Element {
+					o.Inside = true // another thing than how many keys there are
+				} else {
+					o.Length = true
+				}
+				return o
+			})
+		case "min", "max":
+			for _, a := range v.Call.Args {
+				add(a, vague)
+			}
+		}
+		return
+	}
+	if v.Call.IsInvoke() {
+		return
+	}
+	for _, a := range v.Call.Args {
+		switch a.Type().Underlying().(type) {
+		case *types.Basic, *types.Struct, *types.Array:
+			add(a, func(o Outcome) Outcome {
+				o.Sense, o.Computed = 0, true
+				return o
+			})
+		case *types.Pointer:
+			add(a, inside)
+		}
+	}
+}

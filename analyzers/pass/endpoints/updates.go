@@ -1,0 +1,111 @@
+package endpoints
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// Update is a load of a variable and a store of what was computed from it, one
+// of them or both in functions that are called, with a gap in between.
+type Update struct {
+	Load, Store         finding.Access // as the function has them: the access, or the call
+	LoadNode, StoreNode ast.Expr
+	At                  token.Pos // of the store
+	Variable            finding.Variable
+	Name                string // Type.field
+	Via                 string // where the calls lead to, for people; begins with a blank
+	Gap                 string // why another goroutine may come in between
+	Section             *finding.Section
+	Remote              *accesses.Access // that may come in between, if one is known
+}
+
+// Updates lists those of fn that another goroutine may come in between.
+func (p *Package) Updates(fn *ssa.Function) []Update {
+	c := p.c
+	if !c.counts(fn) {
+		return nil
+	}
+	f := c.facts(fn)
+	var list []Update
+	for _, u := range f.events {
+		if u.op == read || u.op == swap || u.value == nil || u.owner != ownership.Shared || u.rechecked {
+			continue
+		}
+		for _, t := range f.byName[u.name] {
+			if !f.updates(t, u) || c.versioned(f, t, u) {
+				continue
+			}
+			if up, ok := c.update(f, t, u); ok {
+				list = append(list, up)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// updates reports whether u stores what is computed from what t has read, after
+// another goroutine could come in between.
+func (f *function) updates(t, u *event) bool {
+	if t.op != read || !t.call && !u.call || t.inMap != u.inMap || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
+		return false
+	}
+	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || !f.flow.Leads(t.at, u.at) {
+		return false
+	}
+	if g := gapBetween(t, u); g != atomics && (g != unlock || !releasesGuard(t, u)) {
+		return false
+	}
+	found, ok := f.tests(u.value)[t]
+	return ok && found.Sense == 0 && !found.Compares && !found.Length && !found.Inside && f.recheck(u) == nil
+}
+
+func (c *checker) update(f *function, t, u *event) (Update, bool) {
+	roles := c.list.Graph.Roles(f.fn)
+	if roles.Unknown && !roles.Concurrent() || c.list.Prog.Alone(f.fn) || c.list.Prog.SaysNoLock(f.fn, u.at.Pos()) {
+		return Update{}, false
+	}
+	p := pair{test: t, use: u, gap: gapBetween(t, u)}
+	p.out.Compares = true // any change makes the load stale
+	remote := c.remote(f.fn, p)
+	if remote == nil && !roles.Concurrent() {
+		return Update{}, false
+	}
+	load, store := c.half(f, t), c.half(f, u)
+	if load.node == nil || store.node == nil {
+		return Update{}, false
+	}
+	s := &finding.Section{
+		Kind: "load-and-store", Function: c.list.Prog.FuncName(f.fn),
+		Entry: t.side.Position, End: u.side.Position, Allows: []finding.Mode{finding.Read},
+	}
+	if t.call {
+		s.EntryCall = &load.Position
+	}
+	if u.call {
+		s.EndCall = &store.Position
+	}
+	return Update{
+		Load: load.Access, Store: store.Access, LoadNode: load.node, StoreNode: store.node, At: u.at.Pos(),
+		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Gap: p.between(), Section: s, Remote: remote,
+	}, true
+}
+
+// Versioned reports whether st, in a critical section of its own, is made only
+// where a version is still the one that was read together with ld, and every
+// writer of the variable changes the version.
+func (p *Package) Versioned(ld, st *accesses.Access) bool {
+	f := p.c.facts(ld.Fn)
+	at := func(a *accesses.Access) int {
+		return slices.IndexFunc(f.events, func(e *event) bool { return e.own == a })
+	}
+	t, u := at(ld), at(st)
+	return t >= 0 && u >= 0 && p.c.versioned(f, f.events[t], f.events[u])
+}

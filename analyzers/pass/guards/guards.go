@@ -1,0 +1,241 @@
+package guards
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// Analyzer is the shared pass that finds accesses without the lock that guards
+// the variable elsewhere; the checks that report them differ in what the
+// access holds instead.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockguards",
+	Doc:        "find accesses without the lock that guards the variable elsewhere",
+	Run:        findSuspects,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, Annotations},
+	ResultType: reflect.TypeFor[[]Suspect](),
+}
+
+// Suspect is an access without the guard of its variable, one a function.
+type Suspect struct {
+	Variable *accesses.Variable
+	Lock     string             // the guard, as the source writes it
+	Without  *accesses.Access   // does not hold the guard
+	With     *accesses.Access   // holds it, conflicts, and may run at the same time
+	All      []*accesses.Access // those of the function that do not hold it
+	Count    string             // the evidence for the guard in numbers
+	// OtherLock: all unprotected accesses to the variable hold another lock of
+	// the same object, which its author may have thought to be the guard.
+	OtherLock bool
+}
+
+func (l Suspect) holdsOther() bool {
+	return slices.ContainsFunc(l.Without.Locks.Held(), func(h lockset.Held) bool {
+		_, global := h.Path.Global()
+		return !global && l.Without.Near(h)
+	})
+}
+
+// Evidence returns why the lock is believed to guard, and what may happen.
+func (l Suspect) Evidence(list *accesses.List) string {
+	what := "write"
+	if l.With.Mode == finding.Read {
+		what = "read"
+	}
+	return fmt.Sprintf("%s; %s at %s. Another goroutine may %s it at the same time.", l.Count, l.With.Verb(), list.Where(l.With), what)
+}
+
+func findSuspects(pass *analysis.Pass) (any, error) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	c := &checker{list, pass.ResultOf[Annotations].(Annotated)}
+	var suspects []Suspect
+	list.Prog.Analyse(pass, func() {
+		for _, v := range variables(list) {
+			g := c.guardOf(v)
+			if g == nil {
+				continue
+			}
+			suspects = append(suspects, c.suspects(v, g)...)
+		}
+	})
+	return withoutEchoes(suspects), nil
+}
+
+// withoutEchoes leaves out suspects by implied accesses that say what another one
+// says: of the same expression, as that of a struct with many parts, or of the
+// variable that holds the elements, in the same function.
+func withoutEchoes(suspects []Suspect) []Suspect {
+	seen := map[ast.Expr]bool{}
+	type holder struct {
+		name accesspath.Name
+		fn   *ssa.Function
+	}
+	held := map[holder]bool{}
+	for _, l := range suspects {
+		if !l.Without.Implied {
+			seen[l.Without.Expr], held[holder{l.Variable.Name, l.Without.Fn}] = true, true
+		}
+	}
+	return slices.DeleteFunc(suspects, func(l Suspect) bool {
+		a := l.Without
+		if !a.Implied {
+			return false
+		}
+		echo := seen[a.Expr] || a.Elements && held[holder{l.Variable.Name, a.Fn}]
+		seen[a.Expr] = true
+		return echo
+	})
+}
+
+// suspects returns the suspects of v. A variable is the matter of one check: if some
+// access holds no lock at all, that is what is wrong with it.
+func (c *checker) suspects(v *accesses.Variable, g *guard) []Suspect {
+	var suspects []Suspect
+	for _, unprotected := range c.perFunction(g.without) {
+		if l, ok := c.suspect(v, g, unprotected); ok {
+			suspects = append(suspects, l)
+		}
+	}
+	other := !slices.ContainsFunc(suspects, func(l Suspect) bool { return !l.holdsOther() })
+	for i := range suspects {
+		suspects[i].OtherLock = other
+	}
+	return suspects
+}
+
+type checker struct {
+	list        *accesses.List
+	annotations Annotated
+}
+
+// variables lists those to judge: one that is also accessed atomically
+// follows other rules, and is left out.
+func variables(list *accesses.List) []*accesses.Variable {
+	return slices.DeleteFunc(list.Guardable(), func(v *accesses.Variable) bool { return v.Atomic || len(v.Accesses) == 0 })
+}
+
+// perFunction keeps one access of each function: the first write, or the first read.
+func (c *checker) perFunction(unprotected []*accesses.Access) [][]*accesses.Access {
+	index := map[string]int{}
+	var groups [][]*accesses.Access
+	for _, a := range unprotected {
+		name := c.list.Prog.FuncName(a.Fn)
+		i, ok := index[name]
+		if !ok {
+			i = len(groups)
+			index[name] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], a)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *accesses.Access) int {
+			return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Expr.Pos(), b.Expr.Pos()))
+		})
+	}
+	return groups
+}
+
+func rank(a *accesses.Access) int {
+	if a.Mode == finding.Write {
+		return 0
+	}
+	return 1
+}
+
+// suspect finds the first of the unprotected accesses of one function for which
+// a guarded access can run at the same time and conflicts.
+func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesses.Access) (Suspect, bool) {
+	for _, a := range unprotected {
+		if settingUp(a) || makesFirst(v, a) || underHolders(a) {
+			continue
+		}
+		if b := c.otherSide(g, a); b != nil {
+			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count}, true
+		}
+	}
+	return Suspect{}, false
+}
+
+// underHolders: a method of an inner object is called under another lock, which
+// may well be that of an object that holds both, and keeps them apart.
+func underHolders(a *accesses.Access) bool { return len(a.Inner) > 0 && len(a.Locks.Held()) > 0 }
+
+// settingUp: a function that has just made the object reads what it put there
+// itself, unless it has started goroutines on it that may have changed it, and
+// completes it while only its callees know of it. Its helpers, which nobody
+// else calls, are part of it, and so is what they do once for each object.
+func settingUp(a *accesses.Access) bool {
+	return a.SetUp || a.First || a.ByCalls || a.Made && !a.Writes() && len(a.Starts) == 0
+}
+
+// makesFirst: a makes what the variable holds, and nothing else assigns it:
+// its users come after it, or would find nil.
+func makesFirst(v *accesses.Variable, a *accesses.Access) bool {
+	if a.Implied {
+		return false
+	}
+	switch a.Value.(type) {
+	case *ssa.MakeMap, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Alloc:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b != a && b.Mode == finding.Write && !b.Map
+	}) && !testsNil(v, a)
+}
+
+// testsNil: the function of a makes it lazily, as several may do at once.
+func testsNil(v *accesses.Variable, a *accesses.Access) bool {
+	return slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b.Fn == a.Fn && b.Mode == finding.Read && !b.Map && b.Path == a.Path
+	})
+}
+
+// otherSide chooses the guarded access to show: one that conflicts with a and
+// that another goroutine can run, a write rather than a read, of another
+// function rather than the same.
+func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
+	var best *accesses.Access
+	bestScore := -1
+	for _, b := range g.with {
+		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || c.setUpBefore(b, a) ||
+			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || c.mayBeOrdered(b) {
+			continue
+		}
+		score := 0
+		if b.Mode == finding.Write {
+			score += 2
+		}
+		if b.Fn != a.Fn {
+			score++
+		}
+		if score > bestScore {
+			best, bestScore = b, score
+		}
+	}
+	return best
+}
+
+// setUpBefore: b belongs to what makes the object, and a stands where only
+// somebody comes who was given it.
+func (c *checker) setUpBefore(b, a *accesses.Access) bool {
+	return (b.SetUp || b.Made) && len(b.Starts) == 0 && c.list.Graph.Roles(a.Fn).API
+}
+
+// mayBeOrdered: b holds a lock that its takers keep beyond their return, so
+// that a may run under it too.
+func (c *checker) mayBeOrdered(b *accesses.Access) bool {
+	return slices.ContainsFunc(b.Locks.Held(), func(h lockset.Held) bool { return c.list.Locks.Outlives(h.Class) })
+}

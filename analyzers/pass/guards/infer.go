@@ -1,0 +1,110 @@
+package guards
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+)
+
+// guard is a lock that is held to guard a variable, and why.
+type guard struct {
+	text    string // "c.mu" as the first guarded access writes it
+	with    []*accesses.Access
+	without []*accesses.Access
+	count   string // the evidence in numbers
+}
+
+// guardOf finds the guard of v by annotation, or by inference from the
+// accesses of the package; nil if none is evident.
+func (c *checker) guardOf(v *accesses.Variable) *guard {
+	lock, isAnnotated := c.annotations[v.Accesses[0].Obj]
+	if !isAnnotated && !slices.ContainsFunc(v.Accesses, holdsLock) {
+		return nil
+	}
+	known := map[*crosspkg.Access]*accesses.Access{}
+	var evidence []*crosspkg.Access
+	for _, a := range v.Accesses {
+		e := c.list.Evidence(a)
+		known[e] = a
+		evidence = append(evidence, e)
+	}
+	found := crosspkg.Infer(evidence)
+	if isAnnotated {
+		found = annotated(evidence, known, lock)
+	}
+	if found == nil {
+		return nil
+	}
+	g := &guard{text: found.Name, count: found.Count()}
+	if isAnnotated {
+		g.count += "; an annotation names it"
+	}
+	for _, e := range found.With {
+		g.with = append(g.with, known[e])
+	}
+	for _, e := range found.Without {
+		g.without = append(g.without, known[e])
+	}
+	return g
+}
+
+func holdsLock(a *accesses.Access) bool { return len(a.Locks.Held()) > 0 }
+
+// verdict on one access and one lock.
+type verdict int
+
+const (
+	without verdict = iota
+	with
+	unclear // a caller may hold it, or its read side is held
+)
+
+// annotated judges the accesses by the lock that an annotation names.
+func annotated(evidence []*crosspkg.Access, known map[*crosspkg.Access]*accesses.Access, lock string) *crosspkg.Guard {
+	g := &crosspkg.Guard{Name: lock}
+	for _, e := range evidence {
+		switch heldByPath(known[e], lock) {
+		case with:
+			g.With = append(g.With, e)
+		case without:
+			if !e.Exempt {
+				g.Without = append(g.Without, e)
+			}
+		}
+	}
+	return g
+}
+
+func heldByPath(a *accesses.Access, lock string) verdict {
+	want := guardPath(a, lock)
+	if h, ok := a.Locks.Has(want); ok {
+		if h.Read && a.Mode == finding.Write {
+			return unclear // a class of its own
+		}
+		return with
+	}
+	if a.Locks.Unknown || a.Locks.MayHold(want) {
+		return unclear
+	}
+	return without
+}
+
+// guardPath returns the path of the annotated lock for the object of a.
+func guardPath(a *accesses.Access, lock string) accesspath.Path {
+	if g, ok := a.Addr.(*ssa.Global); ok {
+		if l, ok := g.Pkg.Members[lock].(*ssa.Global); ok {
+			return accesspath.Path{Root: l}
+		}
+	}
+	base := a.Path
+	if i := strings.LastIndexByte(base.Fields, '.'); i >= 0 {
+		base.Fields = base.Fields[:i]
+	}
+	return base.Plus("." + lock)
+}

@@ -1,0 +1,73 @@
+package ir
+
+import (
+	"go/ast"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+// Alone reports whether the comment of f, or that of its receiver's type,
+// tells users to keep to one goroutine at a time. What f does without a lock
+// is then its caller's to order.
+func (p *Program) Alone(f *ssa.Function) bool {
+	f = Outermost(f)
+	if f.Object() != nil && p.alone[f.Object()] {
+		return true
+	}
+	recv := f.Signature.Recv()
+	if recv == nil {
+		return false
+	}
+	t := types.Unalias(recv.Type())
+	if ptr, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(ptr.Elem())
+	}
+	n, ok := t.(*types.Named)
+	return ok && p.alone[n.Origin().Obj()]
+}
+
+// NoRace reports whether f is marked go:norace: its races are meant.
+func (p *Program) NoRace(f *ssa.Function) bool {
+	decl, ok := Outermost(f).Syntax().(*ast.FuncDecl)
+	return ok && decl.Doc != nil && slices.ContainsFunc(decl.Doc.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//go:norace")
+	})
+}
+
+// notConcurrent matches how comments forbid use by several goroutines.
+var notConcurrent = regexp.MustCompile(`(?is)\b(not|isn't|never|non)[ -](be )?((currently|itself) )?(go-?routine|thread|concurren)(cy)?-?\s*(safe|ly)?\b` +
+	`|\bnot\s+safe\s+(for|to)\b[^.]{0,40}\b(concurren|goroutine|thread)` +
+	`|\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)` +
+	`|\b(one|single)\s+concurrent\b|\bonly\s+(be\s+)?(called\s+|used\s+|accessed\s+)?(by|from|in)\s+(one|a single)\s+goroutine`)
+
+// readAlone finds the declared types and functions whose comments say so.
+func readAlone(pass *analysis.Pass) map[types.Object]bool {
+	alone := map[types.Object]bool{}
+	note := func(name *ast.Ident, docs ...*ast.CommentGroup) {
+		for _, d := range docs {
+			if d != nil && notConcurrent.MatchString(d.Text()) {
+				alone[pass.TypesInfo.Defs[name]] = true
+			}
+		}
+	}
+	for _, f := range pass.Files {
+		for _, decl := range f.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				note(decl.Name, decl.Doc)
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					if t, ok := spec.(*ast.TypeSpec); ok {
+						note(t.Name, t.Doc, decl.Doc)
+					}
+				}
+			}
+		}
+	}
+	return alone
+}

@@ -1,0 +1,193 @@
+package ir
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
+)
+
+// Analyzer builds the [Program] of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockssa",
+	Doc:        "build the SSA form of packages in scope, for later passes",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{inspect.Analyzer},
+	FactTypes:  []analysis.Fact{new(noReturn)},
+	ResultType: reflect.TypeFor[*Program](),
+}
+
+// Program is one package in SSA form. It is read-only once built.
+type Program struct {
+	Pkg *ssa.Package
+	// Funcs are the functions that have source: declared functions, literals
+	// and range-over-func bodies, an outer function before those inside it.
+	// Generic functions are there once, as their origin.
+	Funcs []*ssa.Function
+
+	fset   *token.FileSet
+	info   *types.Info
+	nodes  map[token.Pos]ast.Node
+	names  map[ast.Node]string
+	alone  map[types.Object]bool
+	noLock map[string][]commentLines // by file
+	inTest map[*ssa.Function]bool
+
+	inScope bool
+	mu      sync.Mutex
+	usable  bool   // guarded by mu
+	problem string // guarded by mu
+	// abandoned is what passes did not finish; guarded by mu.
+	abandoned []Abandoned
+
+	flowMu sync.Mutex
+	flows  map[*ssa.Function]*Flow // guarded by flowMu
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	p := &Program{
+		fset:   pass.Fset,
+		info:   pass.TypesInfo,
+		names:  map[ast.Node]string{},
+		inTest: map[*ssa.Function]bool{},
+	}
+	p.inScope = scope.In(pass)
+	p.usable = p.inScope
+	p.Analyse(pass, func() { p.build(pass) })
+	return p, nil
+}
+
+func (p *Program) build(pass *analysis.Pass) {
+	p.nodes = indexNodes(pass)
+	p.alone = readAlone(pass)
+	p.noLock = readNoLock(pass)
+	n := &namer{names: p.names}
+	for _, f := range pass.Files {
+		n.file(f)
+	}
+	p.Pkg = buildPackage(pass, noReturns(pass))
+	p.collect(pass)
+}
+
+// Analyse runs body, which is a shared pass over p, if p is in scope and no
+// earlier pass has failed. A panic of body is kept as p's problem: then the
+// passes that come after it see an empty package, and the run goes on.
+func (p *Program) Analyse(pass *analysis.Pass, body func()) {
+	if !p.Usable() {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.usable = false
+			p.problem = fmt.Sprintf("%s: internal error in %s: %v (%s)", pass.Pkg.Path(), pass.Analyzer.Name, v, Frame(debug.Stack()))
+		}
+	}()
+	body()
+}
+
+// Usable reports whether the package is in scope and was analysed so far.
+func (p *Program) Usable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.usable
+}
+
+// InScope reports whether the package is one of those to analyse.
+func (p *Program) InScope() bool { return p.inScope }
+
+// Problem returns why a package in scope is not usable; empty if it is.
+func (p *Program) Problem() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.problem
+}
+
+// Frame returns the place in the analyzers where the stack of a recovered
+// panic began, as folder/file.go:line.
+func Frame(stack []byte) string {
+	_, after, _ := strings.Cut(string(stack), "panic(")
+	for line := range strings.Lines(after) {
+		line = strings.TrimSpace(line)
+		if i := strings.LastIndex(line, "/analyzers/"); i >= 0 && strings.Contains(line, ".go:") {
+			place, _, _ := strings.Cut(line[i+1:], " ")
+			return place
+		}
+	}
+	return "no stack"
+}
+
+func buildPackage(pass *analysis.Pass, neverReturns func(*types.Func) bool) *ssa.Package {
+	prog := ssa.NewProgram(pass.Fset, ssa.BuilderMode(0))
+	prog.SetNoReturn(neverReturns)
+	for _, imp := range pass.Pkg.Imports() {
+		prog.CreatePackage(imp, nil, nil, true)
+	}
+	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
+	pkg.Build()
+	return pkg
+}
+
+// collect lists the functions, those of package variables' initialisers last.
+func (p *Program) collect(pass *analysis.Pass) {
+	var add func(f *ssa.Function)
+	add = func(f *ssa.Function) {
+		p.Funcs = append(p.Funcs, f)
+		p.inTest[f] = strings.HasSuffix(pass.Fset.PositionFor(f.Pos(), false).Filename, "_test.go")
+		for _, anon := range f.AnonFuncs {
+			add(anon)
+		}
+	}
+	for _, file := range pass.Files {
+		for _, decl := range file.Decls {
+			if decl, ok := decl.(*ast.FuncDecl); ok {
+				if f := p.Pkg.Prog.FuncValue(pass.TypesInfo.Defs[decl.Name].(*types.Func)); f != nil {
+					add(f)
+				}
+			}
+		}
+	}
+	for _, anon := range p.Pkg.Func("init").AnonFuncs {
+		add(anon)
+	}
+}
+
+// InTest reports whether f stands in a _test.go file.
+func (p *Program) InTest(f *ssa.Function) bool { return p.inTest[f] }
+
+// Info returns the type information of the package.
+func (p *Program) Info() *types.Info { return p.info }
+
+// Fset returns the file set of the package.
+func (p *Program) Fset() *token.FileSet { return p.fset }
+
+// Outermost returns the declared function (or the initialiser of package
+// variables) that f stands in; f itself if it is one.
+func Outermost(f *ssa.Function) *ssa.Function {
+	for f.Parent() != nil {
+		f = f.Parent()
+	}
+	return f
+}
+
+// Origin returns the generic function that f is an instance of, or f.
+func Origin(f *ssa.Function) *ssa.Function {
+	if f == nil {
+		return nil
+	}
+	if o := f.Origin(); o != nil {
+		return o
+	}
+	return f
+}

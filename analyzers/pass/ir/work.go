@@ -1,0 +1,77 @@
+package ir
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+// WorkLimit is how many steps a pass may make for one function. A step is what
+// an instruction or a pair of accesses costs, so the limit is about a second. No
+// function of the modules in docs/cost.md needs a fifth of it. It is a variable
+// for tests.
+var WorkLimit = 100_000_000
+
+// Work is what is left for a pass to do for one function.
+type Work struct{ left int }
+
+// exhausted is the panic by which a pass leaves a function that has cost too much.
+type exhausted struct{}
+
+// Spend takes n steps off. When none are left, it does not return: the pass is
+// done with the function, and [Program.Each] goes on with the next.
+func (w *Work) Spend(n int) {
+	if w.left -= n; w.left < 0 {
+		panic(exhausted{})
+	}
+}
+
+// Abandoned is a pass and a function that it did not finish.
+type Abandoned struct {
+	Pass     string
+	Function *ssa.Function
+}
+
+// Each runs body, a pass, on every function of the package. A function for
+// which it needs more than [WorkLimit] steps is left, and noted: what was found
+// there before stands, what would have come is missing.
+func (p *Program) Each(pass *analysis.Pass, body func(*ssa.Function, *Work)) {
+	for _, fn := range p.Funcs {
+		if !finishes(fn, body) {
+			p.GiveUp(pass, fn)
+		}
+	}
+}
+
+// finishes runs body on fn and reports whether it came to its end.
+func finishes(fn *ssa.Function, body func(*ssa.Function, *Work)) (done bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(exhausted); !ok {
+				panic(v)
+			}
+		}
+	}()
+	body(fn, &Work{WorkLimit})
+	return true
+}
+
+// GiveUp notes that a pass has left fn for its size.
+func (p *Program) GiveUp(pass *analysis.Pass, fn *ssa.Function) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.abandoned = append(p.abandoned, Abandoned{pass.Analyzer.Name, fn})
+}
+
+// Abandoned lists what passes did not finish so far, by pass and position.
+func (p *Program) Abandoned() []Abandoned {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := slices.Clone(p.abandoned)
+	slices.SortFunc(list, func(a, b Abandoned) int {
+		return cmp.Or(cmp.Compare(a.Pass, b.Pass), cmp.Compare(a.Function.Pos(), b.Function.Pos()))
+	})
+	return slices.Compact(list)
+}

@@ -1,0 +1,100 @@
+package lockset
+
+import (
+	"regexp"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+)
+
+// Again is a lock that a function waits for while it holds it: package sync's
+// locks know no owner, so that it waits for itself.
+type Again struct {
+	Nesting
+	First Held
+}
+
+// Again lists where fn waits for a lock that it has surely taken itself, each
+// lock and called function once.
+func (r *Result) Again(fn *ssa.Function) []Again {
+	type key struct {
+		path   accesspath.Path
+		callee *ssa.Function
+		read   bool
+	}
+	seen := map[key]bool{}
+	var list []Again
+	for _, n := range r.Nestings(fn) {
+		for _, h := range n.Held {
+			callee, _ := callgraph.Target(n.Call.Common())
+			k := key{h.Path, callee, h.Read}
+			if h.Path.Root == nil || h.Path != n.To.Path || h.Since == nil || n.To.Depends || seen[k] {
+				continue
+			}
+			seen[k] = true
+			list = append(list, Again{n, h})
+		}
+	}
+	return list
+}
+
+// ReleasedElsewhere reports whether some function of the package gives up a
+// lock of the class that it has not taken, for good: then the lock is handed
+// from one function to another.
+func (r *Result) ReleasedElsewhere(class string) bool {
+	for _, fn := range r.prog.Funcs {
+		if r.releases(fn, class) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Result) releases(fn *ssa.Function, class string) bool {
+	for _, e := range r.summaries[fn] {
+		if e.class == class && (e.status == released || e.status == unsure) {
+			return true
+		}
+	}
+	return false
+}
+
+// HandedOn reports whether fn makes a closure or starts a goroutine that gives
+// up a lock of the class.
+func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			switch instr := instr.(type) {
+			case *ssa.Go:
+				if callee, _ := callgraph.Target(instr.Common()); callee != nil && r.releases(callee, class) {
+					return true
+				}
+			case *ssa.MakeClosure:
+				made := instr.Fn.(*ssa.Function)
+				if k := kinds[boundName(made)]; k == unlock || k == runlock || r.releases(made, class) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// boundName returns the name of the method that a method value binds.
+func boundName(fn *ssa.Function) string {
+	if fn.Synthetic != "" && fn.Parent() == nil && fn.Object() != nil {
+		return fn.Object().Name()
+	}
+	return ""
+}
+
+// returnsLocked matches names of functions that are meant to return with a lock held.
+var returnsLocked = regexp.MustCompile(`(?i)lock|acquire|begin|enter|hold|freeze|pause`)
+
+// MayReturnLocked reports whether the name or the comment of fn says that it
+// has to do with locks that it finds or leaves held.
+func (r *Result) MayReturnLocked(fn *ssa.Function) bool {
+	return r.wants[fn] || returnsLocked.MatchString(fn.Name())
+}

@@ -1,0 +1,98 @@
+package unsafepub
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports fields that are written after their object was shared.
+var Analyzer = &analysis.Analyzer{
+	Name:       "unsafepub",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.WrittenLate),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, endpoints.TestUses},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.WrittenLate, func(r *check.Reporter) {
+		c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r, map[finding.Position]bool{}}
+		for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
+			c.judged[found.Use.Position] = true
+		}
+		for _, v := range c.list.Variables() {
+			if v.Atomic {
+				continue
+			}
+			for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.flag} {
+				if found := find(v); found != nil {
+					c.report(v, found)
+					break
+				}
+			}
+		}
+	})
+}
+
+type checker struct {
+	list     *accesses.List
+	reporter *check.Reporter
+	// judged are uses that testuse reports: it is the same bug, and the section
+	// tells more.
+	judged map[finding.Position]bool
+}
+
+// race is a late write, another access, and what to say of them.
+type race struct {
+	write, other *accesses.Access
+	title, why   string
+}
+
+func (c *checker) report(v *accesses.Variable, found *race) {
+	a, b := found.write, found.other
+	f := &finding.Finding{
+		Title:    fmt.Sprintf("%s is %s", v.Name.Short(), found.title),
+		Message:  found.why,
+		Variable: a.Variable(),
+		Accesses: []finding.Access{c.list.Side(a), c.list.Side(b)},
+	}
+	c.reporter.Report(f, a.Expr, b.Expr, b.Verb()+" here", check.Spots(a))
+}
+
+// plainWrites lists the stores to v that no lock protects.
+func plainWrites(v *accesses.Variable) []*accesses.Access {
+	var stores []*accesses.Access
+	for _, a := range v.Accesses {
+		if a.Mode == finding.Write && !a.Map && a.Locks.Free() {
+			stores = append(stores, a)
+		}
+	}
+	return stores
+}
+
+// object returns the parameter or captured variable from which a is reached.
+func object(a *accesses.Access) ssa.Value {
+	switch root := a.Path.Root.(type) {
+	case *ssa.Parameter, *ssa.FreeVar:
+		return root
+	case *ssa.Alloc:
+		if root.Parent() != a.Fn { // in a variable that is assigned once
+			return root
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package waitgroupadd
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports goroutines that count themselves in a WaitGroup.
+var Analyzer = &analysis.Analyzer{
+	Name:       "waitgroupadd",
+	Doc:        check.Doc(doc),
+	URL:        check.URL(finding.AddRacesWait),
+	Run:        run,
+	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
+	ResultType: reflect.TypeFor[*check.Result](),
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	return check.Run(pass, finding.AddRacesWait, func(r *check.Reporter) {
+		c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+		for _, op := range c.list.All {
+			if op.Mode != finding.Add || vetReports(op) || !c.uses(op.Fn, op.Key, finding.Done) {
+				continue
+			}
+			if wait := c.wait(op); wait != nil && c.uncounted(op) {
+				c.report(op, wait)
+			}
+		}
+		for _, op := range c.list.All {
+			if op.Mode == finding.Wait {
+				c.startedEarly(op)
+			}
+		}
+	})
+}
+
+type checker struct {
+	list     *syncops.List
+	reporter *check.Reporter
+}
+
+// uncounted reports whether op's function is started by go statements, and
+// some of them do not count it before.
+func (c *checker) uncounted(op *syncops.Op) bool {
+	for _, s := range c.list.Started(op.Fn) {
+		if !c.uses(s.Caller, op.Key, finding.Add) && !c.uses(s.Caller, op.Key, finding.Done) {
+			return true
+		}
+	}
+	return false
+}
+
+// startedEarly judges a goroutine that begins by waiting: whoever starts it
+// must have counted before.
+func (c *checker) startedEarly(wait *syncops.Op) {
+	if !waitsAtOnce(wait) {
+		return
+	}
+	for _, s := range c.list.Started(wait.Fn) {
+		late, early := c.adds(s, wait.Key)
+		if late != nil && !early {
+			c.reportLate(late, wait)
+			return
+		}
+	}
+}
+
+// adds returns an Add that the starting function comes to only after the start,
+// and whether there is one before.
+func (c *checker) adds(start callgraph.Site, key syncops.Key) (late *syncops.Op, early bool) {
+	for _, o := range c.list.ByKey[key] {
+		switch {
+		case o.Mode != finding.Add:
+		case o.Fn != start.Caller:
+			early = true // somewhere else, perhaps before
+		case c.list.Reaches(o.Instr, start.Instr):
+			early = true
+		case late == nil && c.list.Reaches(start.Instr, o.Instr):
+			late = o
+		}
+	}
+	return late, early
+}
+
+// waitsAtOnce reports whether nothing that may take time comes before op in its function.
+func waitsAtOnce(op *syncops.Op) bool {
+	if op.Instr.Block() != op.Fn.Blocks[0] {
+		return false
+	}
+	for _, instr := range op.Fn.Blocks[0].Instrs {
+		switch instr := instr.(type) {
+		case *ssa.Call:
+			return instr == op.Instr
+		case *ssa.Select, *ssa.Send:
+			return false
+		case *ssa.UnOp:
+			if instr.Op == token.ARROW {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+func (c *checker) reportLate(add, wait *syncops.Op) {
+	prog := c.list.Prog
+	v := c.list.Variable(add)
+	f := &finding.Finding{
+		Title: fmt.Sprintf("%s is raised after Wait may have begun", check.ShortName(v)),
+		Message: fmt.Sprintf("%s waits as soon as it is started, and %s raises the count only later: Wait may find nothing to wait for.",
+			prog.FuncName(wait.Fn), prog.FuncName(add.Fn)),
+		Variable: v,
+		Accesses: []finding.Access{
+			check.Side(prog, add.Fn, add.Instr, add.Mode, add.Path.String()),
+			check.Side(prog, wait.Fn, wait.Instr, wait.Mode, wait.Path.String()),
+		},
+	}
+	c.reporter.ReportAt(f, add.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
+}
+
+// uses reports whether fn, or a closure in it, does mode on the WaitGroup.
+func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) bool {
+	for _, o := range c.list.ByKey[key] {
+		if o.Mode != mode {
+			continue
+		}
+		for f := o.Fn; f != nil; f = f.Parent() {
+			if f == fn {
+				return mode != finding.Add || o.Fn == fn
+			}
+			if len(c.list.Started(f)) > 0 {
+				break // of another goroutine
+			}
+		}
+	}
+	return false
+}
+
+// wait returns a Wait that another goroutine may call.
+func (c *checker) wait(op *syncops.Op) *syncops.Op {
+	for _, o := range c.list.ByKey[op.Key] {
+		if o.Mode == finding.Wait && o.Fn != op.Fn {
+			return o
+		}
+	}
+	return nil
+}
+
+// vetReports: the first statement of a literal is vet's.
+func vetReports(op *syncops.Op) bool {
+	lit, ok := op.Fn.Syntax().(*ast.FuncLit)
+	return ok && len(lit.Body.List) > 0 && lit.Body.List[0].Pos() <= op.Pos && op.Pos < lit.Body.List[0].End()
+}
+
+func (c *checker) report(op, wait *syncops.Op) {
+	prog := c.list.Prog
+	v := c.list.Variable(op)
+	f := &finding.Finding{
+		Title: fmt.Sprintf("%s is raised by the goroutine that it counts", check.ShortName(v)),
+		Message: fmt.Sprintf("%s runs in a goroutine of its own; Wait in %s may come before its Add, and does not wait for it then.",
+			prog.FuncName(op.Fn), prog.FuncName(wait.Fn)),
+		Variable: v,
+		Accesses: []finding.Access{
+			check.Side(prog, op.Fn, op.Instr, op.Mode, op.Path.String()),
+			check.Side(prog, wait.Fn, wait.Instr, wait.Mode, wait.Path.String()),
+		},
+	}
+	c.reporter.ReportAt(f, op.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
+}
