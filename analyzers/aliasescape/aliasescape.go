@@ -97,7 +97,8 @@ func (c *checker) findChanges() {
 // setsUp reports whether instr changes an object that its function made, or
 // all callers of its function.
 func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
-	return c.owner.Made(o.Base, instr) || c.owner.MadeByCallers(o.Base, instr) || c.owner.Of(o.Base, instr) != ownership.Shared
+	return c.owner.Made(o.Base, instr) || c.owner.MadeByCallers(o.Base, instr) ||
+		c.owner.Of(o.Base, instr) != ownership.Shared
 }
 
 // renewed reports whether the field was given other contents before instr
@@ -154,7 +155,8 @@ func guards(h lockset.Held, o origin) bool {
 
 // access makes an access of instr for a finding; nil if the source has no
 // expression there.
-func (c *checker) access(fn *ssa.Function, instr ssa.Instruction, s *lockset.State, o origin, mode finding.Mode) *accesses.Access {
+func (c *checker) access(fn *ssa.Function, instr ssa.Instruction, s *lockset.State, o origin,
+	mode finding.Mode) *accesses.Access {
 	e := c.expr(instr)
 	if e == nil && o.Birth != nil {
 		e = c.expr(o.Birth)
@@ -274,7 +276,8 @@ func usesElements(instr ssa.Instruction, v ssa.Value) bool {
 	return false
 }
 
-func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s *lockset.State, o origin, h lockset.Held, change *accesses.Access) {
+func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s *lockset.State, o origin, h lockset.Held,
+	change *accesses.Access) {
 	a := c.access(fn, use, s, o, finding.Read)
 	if a == nil {
 		return

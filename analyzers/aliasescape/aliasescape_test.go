@@ -9,5 +9,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), aliasescape.Analyzer, "basic", "generics", "queue", "shard", "closures", "cross", "crossuse")
+	analysistest.Run(t, analysistest.TestData(), aliasescape.Analyzer, "basic", "generics", "queue", "shard", "closures",
+		"cross", "crossuse")
 }

@@ -270,7 +270,8 @@ func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin 
 		return nil
 	}
 	path := fn.Object().Pkg().Path()
-	sorts := []string{"Slice", "SliceStable", "Ints", "Strings", "Sort", "SortFunc", "SortStableFunc", "Reverse", "Delete", "DeleteFunc"}
+	sorts := []string{"Slice", "SliceStable", "Ints", "Strings", "Sort", "SortFunc", "SortStableFunc", "Reverse", "Delete",
+		"DeleteFunc"}
 	if (path == "sort" || path == "slices") && slices.Contains(sorts, fn.Name()) {
 		v := args[0]
 		if mk, ok := v.(*ssa.MakeInterface); ok {

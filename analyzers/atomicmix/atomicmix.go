@@ -125,7 +125,8 @@ func does(a *accesses.Access) string {
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	for _, b := range v.Accesses {
-		if !b.Atomic() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !finding.Conflicts(a.Mode, b.Mode) || !list.Parallel(a, b) ||
+		if !b.Atomic() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !finding.Conflicts(a.Mode, b.Mode) ||
+			!list.Parallel(a, b) ||
 			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || callerLocks(a, b) {
 			continue
 		}

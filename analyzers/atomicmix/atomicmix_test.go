@@ -9,5 +9,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup", "copies", "closures", "cross", "crossuse")
+	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup", "copies",
+		"closures", "cross", "crossuse")
 }

@@ -280,7 +280,8 @@ func loopVariable(fn *ssa.Function, cell *ssa.Alloc) *ast.Ident {
 }
 
 func (c *checker) variable(s callgraph.Site, cell *ssa.Alloc) finding.Variable {
-	return finding.Variable{Package: c.list.Prog.Pkg.Pkg.Path(), Function: c.list.Prog.FuncName(s.Caller), Name: cell.Comment, Kind: "captured"}
+	return finding.Variable{Package: c.list.Prog.Pkg.Pkg.Path(), Function: c.list.Prog.FuncName(s.Caller),
+		Name: cell.Comment, Kind: "captured"}
 }
 
 func (c *checker) side(fn *ssa.Function, at *ast.Ident, mode finding.Mode) finding.Access {

@@ -9,5 +9,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), captured.Analyzer, "basic", "loops", "generics", "closures", "cross", "crossuse", "tests")
+	analysistest.Run(t, analysistest.TestData(), captured.Analyzer, "basic", "loops", "generics", "closures", "cross",
+		"crossuse", "tests")
 }

@@ -43,7 +43,8 @@ func run(pass *analysis.Pass) (any, error) {
 					fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.name(op)))
 			} else if send := c.send(op); send != nil {
 				c.report(send, op, "may be sent on when it is closed",
-					fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send), c.name(op)))
+					fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send),
+						c.name(op)))
 			}
 		}
 	})
@@ -110,7 +111,8 @@ func (c *checker) send(op *syncops.Op) *syncops.Op {
 // then its methods are meant to be called by several goroutines.
 func (c *checker) meantForMany(op *syncops.Op) bool {
 	pkg := c.list.Prog.Pkg.Pkg
-	if i := slices.IndexFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == op.Key.Name.Package }); i >= 0 {
+	if i := slices.IndexFunc(pkg.Imports(),
+		func(p *types.Package) bool { return p.Path() == op.Key.Name.Package }); i >= 0 {
 		pkg = pkg.Imports()[i]
 	}
 	obj := pkg.Scope().Lookup(op.Key.Name.Type)

@@ -37,17 +37,25 @@ func TestCycles(t *testing.T) {
 	}{
 		{"no cycle", []crosspkg.Order{order("a", "b"), order("b", "c"), order("a", "c")}, nil, nil},
 		{"two", []crosspkg.Order{order("a", "b"), order("b", "a")}, nil, []string{"T.a and T.b are locked in both orders"}},
-		{"three", []crosspkg.Order{order("a", "b"), order("b", "c"), order("c", "a")}, nil, []string{"locks are taken in a circle: T.a -> T.b -> T.c -> T.a"}},
-		{"three the other way round", []crosspkg.Order{order("a", "c"), order("c", "b"), order("b", "a")}, nil, []string{"locks are taken in a circle: T.a -> T.c -> T.b -> T.a"}},
-		{"the shortest only", []crosspkg.Order{order("a", "b"), order("b", "a"), order("b", "c"), order("c", "a")}, nil, []string{"T.a and T.b are locked in both orders"}},
+		{"three", []crosspkg.Order{order("a", "b"), order("b", "c"), order("c", "a")}, nil,
+			[]string{"locks are taken in a circle: T.a -> T.b -> T.c -> T.a"}},
+		{"three the other way round", []crosspkg.Order{order("a", "c"), order("c", "b"), order("b", "a")}, nil,
+			[]string{"locks are taken in a circle: T.a -> T.c -> T.b -> T.a"}},
+		{"the shortest only", []crosspkg.Order{order("a", "b"), order("b", "a"), order("b", "c"), order("c", "a")}, nil,
+			[]string{"T.a and T.b are locked in both orders"}},
 		{"gated", []crosspkg.Order{order("a", "b", gate(false)), order("b", "a", gate(true))}, nil, nil},
-		{"read gates", []crosspkg.Order{order("a", "b", gate(true)), order("b", "a", gate(true))}, nil, []string{"T.a and T.b are locked in both orders"}},
-		{"one of two orders is gated", []crosspkg.Order{order("a", "b", gate(false)), order("a", "b"), order("b", "a", gate(false))}, nil, []string{"T.a and T.b are locked in both orders"}},
+		{"read gates", []crosspkg.Order{order("a", "b", gate(true)), order("b", "a", gate(true))}, nil,
+			[]string{"T.a and T.b are locked in both orders"}},
+		{"one of two orders is gated", []crosspkg.Order{order("a", "b", gate(false)), order("a", "b"),
+			order("b", "a", gate(false))}, nil, []string{"T.a and T.b are locked in both orders"}},
 		{"one goroutine", []crosspkg.Order{order("a", "b", by("x.go:1")), order("b", "a", by("x.go:1"))}, nil, nil},
-		{"two goroutines", []crosspkg.Order{order("a", "b", by("x.go:1")), order("b", "a", by("x.go:2"))}, nil, []string{"T.a and T.b are locked in both orders"}},
+		{"two goroutines", []crosspkg.Order{order("a", "b", by("x.go:1")), order("b", "a", by("x.go:2"))}, nil,
+			[]string{"T.a and T.b are locked in both orders"}},
 		{"readers", []crosspkg.Order{order("a", "b", readers), order("b", "a", readers)}, []string{"m/p.T.a"}, nil},
-		{"readers and writers", []crosspkg.Order{order("a", "b", readers), order("b", "a", readers)}, []string{"m/p.T.a", "m/p.T.b"}, []string{"T.a and T.b are locked in both orders"}},
-		{"peers", []crosspkg.Order{order("a", "a")}, nil, []string{"two T.a are locked in the order in which they are passed"}},
+		{"readers and writers", []crosspkg.Order{order("a", "b", readers), order("b", "a", readers)},
+			[]string{"m/p.T.a", "m/p.T.b"}, []string{"T.a and T.b are locked in both orders"}},
+		{"peers", []crosspkg.Order{order("a", "a")}, nil,
+			[]string{"two T.a are locked in the order in which they are passed"}},
 		{"gated peers", []crosspkg.Order{order("a", "a", gate(false))}, nil, nil},
 		{"peers without writers", []crosspkg.Order{order("a", "a", readers)}, nil, nil},
 	} {
@@ -73,7 +81,8 @@ func TestCycles(t *testing.T) {
 
 // The id of a cycle does not depend on the order of the packages.
 func TestCyclesAreStable(t *testing.T) {
-	a, b := crosspkg.Locks{Orders: []crosspkg.Order{order("a", "b")}}, crosspkg.Locks{Orders: []crosspkg.Order{order("b", "a")}}
+	a, b := crosspkg.Locks{Orders: []crosspkg.Order{order("a", "b")}},
+		crosspkg.Locks{Orders: []crosspkg.Order{order("b", "a")}}
 	x, y := crosspkg.Cycles(a, b), crosspkg.Cycles(b, a)
 	if len(x) != 1 || len(y) != 1 || x[0].ID != y[0].ID || x[0].Message != y[0].Message {
 		t.Errorf("got %+v and %+v", x, y)

@@ -85,7 +85,8 @@ func (j *joiner) peers() map[string]bool {
 
 // peerCycle makes one finding of all functions that lock two peers of the class.
 func (j *joiner) peerCycle(class string) *finding.Finding {
-	f := &finding.Finding{Title: fmt.Sprintf("two %s are locked in the order in which they are passed", finding.ShortLock(class))}
+	f := &finding.Finding{Title: fmt.Sprintf("two %s are locked in the order in which they are passed",
+		finding.ShortLock(class))}
 	seen := map[string]bool{}
 	reads := true
 	for _, o := range j.edges[[2]string{class, class}] {
@@ -210,7 +211,8 @@ func (j *joiner) cycle(orders []*Order) *finding.Finding {
 	for i, o := range orders {
 		f.Cycle = append(f.Cycle, o.Edge)
 		names = append(names, finding.ShortLock(o.From))
-		says = append(says, fmt.Sprintf("%s holds %s and waits for %s", o.Function, finding.ShortLock(o.From), finding.ShortLock(o.To)))
+		says = append(says, fmt.Sprintf("%s holds %s and waits for %s", o.Function, finding.ShortLock(o.From),
+			finding.ShortLock(o.To)))
 		if o.ToRead && orders[(i+1)%len(orders)].FromRead {
 			pending = append(pending, finding.ShortLock(o.To))
 		}

@@ -43,7 +43,8 @@ func across(packages [][]Variable) []*Variable {
 		}
 	}
 	var list []*Variable
-	for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b finding.Variable) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(all),
+		func(a, b finding.Variable) int { return strings.Compare(a.String(), b.String()) }) {
 		v := all[key]
 		foreign := func(a *Access) bool { return a.Package != v.Accesses[0].Package }
 		if !slices.ContainsFunc(v.Accesses, foreign) {
@@ -57,7 +58,8 @@ func across(packages [][]Variable) []*Variable {
 
 // compare orders accesses by what there is to see first: writes, then by place.
 func compare(a, b *Access) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Column, b.Column))
 }
 
 func rank(a *Access) int {
@@ -75,7 +77,8 @@ type pair struct{ a, b *Access }
 func (j *judge) mixed(v *Variable) {
 	var pairs []pair
 	for _, a := range v.Accesses {
-		if a.Atomic() || a.Map || a.SetUp || a.Exempt && a.Writes() || slices.Contains(a.Ignored, finding.MixedAtomic) || knowsBetter(v, a) {
+		if a.Atomic() || a.Map || a.SetUp || a.Exempt && a.Writes() || slices.Contains(a.Ignored, finding.MixedAtomic) ||
+			knowsBetter(v, a) {
 			continue
 		}
 		i := slices.IndexFunc(v.Accesses, func(b *Access) bool {
@@ -134,7 +137,8 @@ func (j *judge) guarded(v *Variable) {
 	told := map[[2]string]bool{}
 	for _, a := range g.Without {
 		in := [2]string{a.Package, a.Function}
-		if told[in] || a.SetUp || j.told(a) || slices.Contains(a.Ignored, finding.Unguarded) || slices.Contains(a.Ignored, finding.DifferentLocks) {
+		if told[in] || a.SetUp || j.told(a) || slices.Contains(a.Ignored, finding.Unguarded) ||
+			slices.Contains(a.Ignored, finding.DifferentLocks) {
 			continue
 		}
 		if b := g.otherSide(a); b != nil {
@@ -148,16 +152,18 @@ func (j *judge) guarded(v *Variable) {
 	a, b := pairs[0].a, pairs[0].b
 	code, title := finding.Unguarded, fmt.Sprintf("%s is %s without %s", short(v.Variable), a.verb(), g.Name)
 	if !slices.ContainsFunc(pairs, func(p pair) bool { return p.a.otherLock() == "" }) {
-		code, title = finding.DifferentLocks, fmt.Sprintf("%s is %s under %s, but %s guards it", short(v.Variable), a.verb(), a.otherLock(), g.Name)
+		code, title = finding.DifferentLocks, fmt.Sprintf("%s is %s under %s, but %s guards it", short(v.Variable), a.verb(),
+			a.otherLock(), g.Name)
 	}
 	does := "read"
 	if b.Writes() {
 		does = "write"
 	}
 	j.report(code, v, pairs, &finding.Finding{
-		Title:   title,
-		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.", g.Count(), b.verb(), b.where(), b.Package, does),
-		Notes:   []string{g.Count() + ", all packages of the module together"},
+		Title: title,
+		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.", g.Count(), b.verb(),
+			b.where(), b.Package, does),
+		Notes: []string{g.Count() + ", all packages of the module together"},
 	})
 }
 
@@ -226,7 +232,10 @@ func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.
 
 // addPlace adds a to the accesses of f, unless one of its function is there.
 func addPlace(f *finding.Finding, a *Access) {
-	if slices.ContainsFunc(f.Accesses, func(b finding.Access) bool { return b.Package == a.Package && b.Function == a.Function }) {
+	if slices.ContainsFunc(f.Accesses, func(b finding.Access) bool {
+		return b.Package == a.Package &&
+			b.Function == a.Function
+	}) {
 		return
 	}
 	f.Accesses = append(f.Accesses, a.Access)

@@ -71,28 +71,39 @@ func TestJudge(t *testing.T) {
 		accesses []*crosspkg.Access
 		want     []string // titles
 	}{
-		{"a reader elsewhere", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r)}, []string{unguarded}},
-		{"writers elsewhere", []*crosspkg.Access{at("m", r), at("p", w, locked, increment), at("q", w, locked, increment)}, []string{unguarded}},
-		{"a writer elsewhere", []*crosspkg.Access{at("m", r, locked), at("m", w, locked, increment), at("p", w)}, []string{"T.n is written without t.mu"}},
+		{"a reader elsewhere", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r)},
+			[]string{unguarded}},
+		{"writers elsewhere", []*crosspkg.Access{at("m", r), at("p", w, locked, increment), at("q", w, locked, increment)},
+			[]string{unguarded}},
+		{"a writer elsewhere", []*crosspkg.Access{at("m", r, locked), at("m", w, locked, increment), at("p", w)},
+			[]string{"T.n is written without t.mu"}},
 		{"one package", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("m", r)}, nil},
-		{"all locked", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, readLocked)}, nil},
+		{"all locked", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment),
+			at("p", r, readLocked)}, nil},
 		{"too few", []*crosspkg.Access{at("m", w, locked, increment), at("p", r)}, nil},
-		{"most go without", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r), at("p", r), at("p", r)}, nil},
-		{"a caller may hold it", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, unknown)}, nil},
+		{"most go without", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r),
+			at("p", r), at("p", r)}, nil},
+		{"a caller may hold it", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment),
+			at("p", r, unknown)}, nil},
 		{"set once", []*crosspkg.Access{at("m", w, locked), at("m", r, locked), at("p", r)}, nil},
 		{"set up", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, setUp)}, nil},
 		{"exempt", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, exempt)}, nil},
-		{"ignored", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, ignored(finding.Unguarded))}, nil},
-		{"a lock of another object", []*crosspkg.Access{at("m", w, far, increment), at("m", w, far, increment), at("p", r)}, nil},
-		{"another lock of the object", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, otherLocked)}, []string{"T.n is read under t.other, but t.mu guards it"}},
-		{"of another struct that holds it", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment), at("p", r, func(a *crosspkg.Access) { a.Place = []string{"U", "n"} })}, nil},
+		{"ignored", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment),
+			at("p", r, ignored(finding.Unguarded))}, nil},
+		{"a lock of another object", []*crosspkg.Access{at("m", w, far, increment), at("m", w, far, increment), at("p", r)},
+			nil},
+		{"another lock of the object", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment),
+			at("p", r, otherLocked)}, []string{"T.n is read under t.other, but t.mu guards it"}},
+		{"of another struct that holds it", []*crosspkg.Access{at("m", w, locked, increment), at("m", w, locked, increment),
+			at("p", r, func(a *crosspkg.Access) { a.Place = []string{"U", "n"} })}, nil},
 
 		{"atomic here, plain there", []*crosspkg.Access{at("m", aw), at("p", r)}, []string{mixed}},
 		{"plain here, atomic there", []*crosspkg.Access{at("m", r), at("p", aw)}, []string{mixed}},
 		{"through a struct that holds it", []*crosspkg.Access{at("m", aw), at("p", r, inside("u"))}, []string{mixed}},
 		{"another one of that struct", []*crosspkg.Access{at("m", aw, inside("v")), at("p", r, inside("u"))}, nil},
 		{"only reads", []*crosspkg.Access{at("m", ar), at("p", r)}, nil},
-		{"a write beside atomic reads", []*crosspkg.Access{at("m", ar), at("p", w)}, []string{"T.n is written plainly and accessed atomically elsewhere"}},
+		{"a write beside atomic reads", []*crosspkg.Access{at("m", ar), at("p", w)},
+			[]string{"T.n is written plainly and accessed atomically elsewhere"}},
 		{"all atomic", []*crosspkg.Access{at("m", aw), at("p", ar)}, nil},
 		{"the package's own check has judged", []*crosspkg.Access{at("m", aw), at("m", r), at("p", aw)}, nil},
 		{"both under the lock", []*crosspkg.Access{at("m", aw, locked), at("p", r, locked)}, nil},
@@ -156,15 +167,19 @@ func packedAndUnpacked(accesses []*crosspkg.Access) [][]crosspkg.Variable {
 // What a package has found by itself is taken up: with the places of others,
 // or not at all if these speak against its guess.
 func TestJudgeTakesUpFindings(t *testing.T) {
-	add, sub, get := at("m", finding.Write, locked, increment), at("m", finding.Write, locked, increment), at("m", finding.Read)
+	add, sub, get := at("m", finding.Write, locked, increment), at("m", finding.Write, locked, increment),
+		at("m", finding.Read)
 	own := func() *finding.Finding {
-		return &finding.Finding{Code: finding.Unguarded, Title: "own", Variable: variable, Accesses: []finding.Access{get.Access, add.Access}}
+		return &finding.Finding{Code: finding.Unguarded, Title: "own", Variable: variable,
+			Accesses: []finding.Access{get.Access, add.Access}}
 	}
-	other := &finding.Finding{Code: finding.LostUnlock, Title: "other", Variable: variable, Accesses: []finding.Access{get.Access}}
+	other := &finding.Finding{Code: finding.LostUnlock, Title: "other", Variable: variable,
+		Accesses: []finding.Access{get.Access}}
 
 	more := at("p", finding.Read)
 	reader, writer := at("p", finding.Read, locked), at("p", finding.Write, locked, increment)
-	got := crosspkg.Judge([]*finding.Finding{own(), other}, packages([]*crosspkg.Access{add, sub, reader, writer, get, more})...)
+	got := crosspkg.Judge([]*finding.Finding{own(), other},
+		packages([]*crosspkg.Access{add, sub, reader, writer, get, more})...)
 	if len(got) != 2 || len(got[0].Accesses) != 3 || got[0].Accesses[2].Package != "p" || len(got[0].Notes) != 1 {
 		t.Errorf("a further place: %+v", got)
 	}
@@ -178,7 +193,8 @@ func TestJudgeTakesUpFindings(t *testing.T) {
 
 // An annotation decides in every package.
 func TestJudgeAnnotated(t *testing.T) {
-	all := packages([]*crosspkg.Access{at("m", finding.Write, locked), at("p", finding.Read), at("q", finding.Read), at("q", finding.Read)})
+	all := packages([]*crosspkg.Access{at("m", finding.Write, locked), at("p", finding.Read), at("q", finding.Read),
+		at("q", finding.Read)})
 	all[0][0].Annotated = "mu"
 	got := crosspkg.Judge(nil, all...)
 	if len(got) != 1 || len(got[0].Accesses) != 4 {

@@ -12,21 +12,28 @@ import (
 func sample() *Finding {
 	stack := []Frame{{Function: "p.F", File: "p.go", Line: 3}}
 	f := &Finding{
-		Code: Unguarded, Status: Confirmed, Level: Hint, Title: "Counter.n is written without Counter.mu", Message: "Updates may be lost.",
+		Code: Unguarded, Status: Confirmed, Level: Hint, Title: "Counter.n is written without Counter.mu",
+		Message:  "Updates may be lost.",
 		Variable: Variable{Package: "m/p", Type: "Counter", Function: "New", Name: "n", Kind: "field"},
 		Accesses: []Access{
 			{
-				Position: Position{File: "p.go", Line: 3, Column: 2, EndLine: 3, EndColumn: 5}, Package: "m/p", Function: "F", Expr: "c.n",
-				Source: "c.n++", Mode: Write, Role: "any caller", Step: 1, Goroutine: &Goroutine{ID: 7, Stack: stack, Created: stack},
+				Position: Position{File: "p.go", Line: 3, Column: 2, EndLine: 3, EndColumn: 5}, Package: "m/p", Function: "F",
+				Expr:   "c.n",
+				Source: "c.n++", Mode: Write, Role: "any caller", Step: 1,
+				Goroutine: &Goroutine{ID: 7, Stack: stack, Created: stack},
 			},
-			{Position: Position{File: "p.go", Line: 9, Column: 9}, Package: "m/p", Function: "(*Counter).Get", Expr: "c.n", Mode: Read, Locks: []string{"c.mu"}},
+			{Position: Position{File: "p.go", Line: 9, Column: 9}, Package: "m/p", Function: "(*Counter).Get", Expr: "c.n",
+				Mode: Read, Locks: []string{"c.mu"}},
 		},
-		Ordinal:  2,
-		Section:  &Section{Kind: "load-and-store", Entry: Position{File: "p.go", Line: 3}, End: Position{File: "p.go", Line: 4}, Allows: []Mode{Read}},
-		Cycle:    []Edge{{From: "A.mu", To: "B.mu", Position: Position{File: "p.go", Line: 5}, Function: "F", Via: "G at p.go:9", Since: &Position{File: "p.go", Line: 4}}},
-		Evidence: &Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 3, Count: 9, Seed: 1<<64 - 1, Test: "m/p", Replay: "interlock test", ReplayHits: 2, ReplayRuns: 3, Harmful: true, Pattern: "R-w-W", Changed: true},
-		Fix:      &Fix{Strategy: "guard", Diff: "--- a/p.go\n+++ b/p.go\n", Checked: []string{"compiles"}},
-		Notes:    []string{"guessed"},
+		Ordinal: 2,
+		Section: &Section{Kind: "load-and-store", Entry: Position{File: "p.go", Line: 3},
+			End: Position{File: "p.go", Line: 4}, Allows: []Mode{Read}},
+		Cycle: []Edge{{From: "A.mu", To: "B.mu", Position: Position{File: "p.go", Line: 5}, Function: "F",
+			Via: "G at p.go:9", Since: &Position{File: "p.go", Line: 4}}},
+		Evidence: &Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 3, Count: 9, Seed: 1<<64 - 1, Test: "m/p",
+			Replay: "interlock test", ReplayHits: 2, ReplayRuns: 3, Harmful: true, Pattern: "R-w-W", Changed: true},
+		Fix:   &Fix{Strategy: "guard", Diff: "--- a/p.go\n+++ b/p.go\n", Checked: []string{"compiles"}},
+		Notes: []string{"guessed"},
 	}
 	f.Version, f.ID = SchemaVersion, f.ComputeID()
 	return f

@@ -26,7 +26,8 @@ func TestSiblings(t *testing.T) {
 	for _, f := range results[0].Result.(*check.Result).Findings {
 		titles = append(titles, f.Title)
 	}
-	want := []string{"Conn.lazy is written without c.mu", "Conn.in is read without c.mu", "Cache.opts is read without c.mu"}
+	want := []string{"Conn.lazy is written without c.mu", "Conn.in is read without c.mu",
+		"Cache.opts is read without c.mu"}
 	if !slices.Equal(titles, want) {
 		t.Errorf("findings %q, want %q", titles, want)
 	}

@@ -30,7 +30,8 @@
 // makes the update, or the update runs in goroutines started in a loop. An
 // update is safe that compares a version, which all writers change, before it stores.
 //
-// Missed: updates by the only goroutine that writes, which others read; updates through two functions or through pointers kept elsewhere,
+// Missed: updates by the only goroutine that writes, which others read; updates through two functions or through
+// pointers kept elsewhere,
 // types that leave all locking to their callers. Reported falsely: updates
 // that something else orders, such as a channel or a phase of the program.
 //

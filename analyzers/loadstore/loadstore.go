@@ -225,8 +225,9 @@ func dependsOn(v, loaded ssa.Value) bool {
 // report makes the finding of s.
 func (c *checker) report(s section, why string, other *accesses.Access) {
 	f := &finding.Finding{
-		Title:    fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
-		Message:  fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between is lost.", c.list.Prog.FuncName(s.store.Fn), how(s), why),
+		Title: fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
+		Message: fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between is lost.",
+			c.list.Prog.FuncName(s.store.Fn), how(s), why),
 		Variable: s.store.Variable(),
 		Accesses: []finding.Access{c.list.Side(s.store)},
 		Section: &finding.Section{
@@ -238,7 +239,8 @@ func (c *checker) report(s section, why string, other *accesses.Access) {
 		Notes: []string{why},
 	}
 	if s.load != s.store {
-		f.Notes = append(f.Notes, fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d", f.Section.Entry.Line, f.Section.End.Line))
+		f.Notes = append(f.Notes, fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d",
+			f.Section.Entry.Line, f.Section.End.Line))
 	}
 	var node ast.Expr
 	note := ""
@@ -265,7 +267,8 @@ func (c *checker) reportUpdate(u endpoints.Update) {
 		Variable: u.Variable,
 		Accesses: []finding.Access{u.Store, u.Load},
 		Section:  u.Section,
-		Notes:    []string{fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d", u.Load.Line, u.Store.Line)},
+		Notes: []string{fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d", u.Load.Line,
+			u.Store.Line)},
 	}
 	if u.Remote != nil {
 		f.Accesses = append(f.Accesses, c.list.Side(u.Remote))

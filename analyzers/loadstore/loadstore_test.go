@@ -9,5 +9,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), loadstore.Analyzer, "basic", "signals", "split", "atomics", "calls", "version", "phases", "command")
+	analysistest.Run(t, analysistest.TestData(), loadstore.Analyzer, "basic", "signals", "split", "atomics", "calls",
+		"version", "phases", "command")
 }

@@ -133,7 +133,8 @@ func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access)
 		}
 	}
 	if g := c.goroutineOf(st); roles.API && g != nil && counts(st) {
-		return fmt.Sprintf("the goroutine that %s starts runs this, and so may any caller", c.list.Prog.FuncName(g.Start.Parent())), nil
+		return fmt.Sprintf("the goroutine that %s starts runs this, and so may any caller",
+			c.list.Prog.FuncName(g.Start.Parent())), nil
 	}
 	for _, g := range roles.Goroutines {
 		if g.Many && (global || sharedByAll(st, g.Start)) {
@@ -165,7 +166,8 @@ func startedOnHolder(g *callgraph.Goroutine, addr ssa.Value) bool {
 		}
 		addr = fa.X
 	}
-	return slices.ContainsFunc(g.Entry.Params, func(p *ssa.Parameter) bool { return types.Identical(p.Type(), addr.Type()) })
+	return slices.ContainsFunc(g.Entry.Params,
+		func(p *ssa.Parameter) bool { return types.Identical(p.Type(), addr.Type()) })
 }
 
 // counts reports whether st is x++ or x += n: a registry that is appended to

@@ -100,8 +100,9 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 		side := check.Side(c.prog, fn, e.ret, finding.Leave, path)
 		side.Locks = []string{first.String()}
 		f := &finding.Finding{
-			Title:    fmt.Sprintf("a return leaves %s locked", check.ShortName(lock)),
-			Message:  fmt.Sprintf("The other returns of %s unlock %s, this one does not: whoever locks it next waits forever.", c.prog.FuncName(fn), path),
+			Title: fmt.Sprintf("a return leaves %s locked", check.ShortName(lock)),
+			Message: fmt.Sprintf("The other returns of %s unlock %s, this one does not: whoever locks it next waits forever.",
+				c.prog.FuncName(fn), path),
 			Variable: lock,
 			Accesses: []finding.Access{side, check.Side(c.prog, fn, first.Since, check.LockMode(first.Read), path)},
 		}

@@ -127,7 +127,8 @@ func (t *T) Large(k int) {
 // A table that a program has written is judged but for who owns its parts, and
 // that is said.
 func TestLargeTable(t *testing.T) {
-	r := measure(t, stdImporter(t), "type e struct{ name string }\nvar table = map[string]*e{\n"+repeat(15000, "\"#\": {name: \"#\"},\n")+"}")
+	r := measure(t, stdImporter(t), "type e struct{ name string }\nvar table = map[string]*e{\n"+repeat(15000,
+		"\"#\": {name: \"#\"},\n")+"}")
 	got := r.results[summary.Analyzer].(*summary.Summary).GaveUp
 	if want := []string{"example.com/growth: interlockownership gave up on init for its size"}; !slices.Equal(got, want) {
 		t.Errorf("gave up: %q, want %q", got, want)
@@ -142,11 +143,13 @@ func measure(t *testing.T, std types.Importer, source string) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{fset: fset, file: file, results: map[*analysis.Analyzer]any{}, facts: map[fact]analysis.Fact{}, cost: map[string]time.Duration{}}
+	r := &runner{fset: fset, file: file, results: map[*analysis.Analyzer]any{}, facts: map[fact]analysis.Fact{},
+		cost: map[string]time.Duration{}}
 	r.info = &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
 		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{},
+		FileVersions: map[*ast.File]string{},
 	}
 	conf := types.Config{Importer: std}
 	if r.pkg, err = conf.Check("example.com/growth", fset, []*ast.File{file}, r.info); err != nil {
@@ -187,8 +190,9 @@ func (r *runner) run(a *analysis.Analyzer) error {
 		results[req] = r.results[req]
 	}
 	pass := &analysis.Pass{
-		Analyzer: a, Fset: r.fset, Files: []*ast.File{r.file}, Pkg: r.pkg, TypesInfo: r.info, TypesSizes: types.SizesFor("gc", "amd64"),
-		ResultOf: results, ReadFile: os.ReadFile, Report: func(analysis.Diagnostic) {},
+		Analyzer: a, Fset: r.fset, Files: []*ast.File{r.file}, Pkg: r.pkg, TypesInfo: r.info,
+		TypesSizes: types.SizesFor("gc", "amd64"),
+		ResultOf:   results, ReadFile: os.ReadFile, Report: func(analysis.Diagnostic) {},
 		ExportObjectFact:  func(obj types.Object, f analysis.Fact) { r.put(obj, f) },
 		ImportObjectFact:  func(obj types.Object, f analysis.Fact) bool { return r.get(obj, f) },
 		ExportPackageFact: func(f analysis.Fact) { r.put(r.pkg, f) },
@@ -225,7 +229,8 @@ func cpuTime() time.Duration {
 // the go command has compiled.
 func stdImporter(t *testing.T) types.Importer {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "errors", "sync", "sync/atomic").Output()
+	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "errors", "sync",
+		"sync/atomic").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,5 +239,6 @@ func stdImporter(t *testing.T) types.Importer {
 		path, file, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		exports[path] = file
 	}
-	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	return importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 }

@@ -109,19 +109,23 @@ func (t *T) F() {
 		return guarded + "func F(t *T) {\nx := 0\n" + nest(n, "go func() {\nx++; t.n++\n", "x--", "\n}()\n") + "}"
 	}},
 	{"defers", 400, func(n int) string {
-		return guarded + "func (t *T) F() {\n" + repeat(n, "t.mu.Lock(); if t.n > # { defer t.mu.Unlock(); t.n = #; return }; t.mu.Unlock()\n") + "}"
+		return guarded + "func (t *T) F() {\n" +
+			repeat(n, "t.mu.Lock(); if t.n > # { defer t.mu.Unlock(); t.n = #; return }; t.mu.Unlock()\n") + "}"
 	}},
 	{"loops within each other", 60, func(n int) string {
-		return guarded + "func (t *T) F(k int) {\n" + nest(n, "for i# := 0; i# < k; i#++ {\nt.mu.Lock(); t.n += i#; t.mu.Unlock()\n", "t.n++", "\n}\n") + "}"
+		return guarded + "func (t *T) F(k int) {\n" +
+			nest(n, "for i# := 0; i# < k; i#++ {\nt.mu.Lock(); t.n += i#; t.mu.Unlock()\n", "t.n++", "\n}\n") + "}"
 	}},
 	{"loops one after the other", 500, func(n int) string {
-		return guarded + "func (t *T) F(k int) {\n" + repeat(n, "for i := range k { t.mu.Lock(); t.s[i] = t.n; t.n++; t.mu.Unlock() }\n") + "}"
+		return guarded + "func (t *T) F(k int) {\n" +
+			repeat(n, "for i := range k { t.mu.Lock(); t.s[i] = t.n; t.n++; t.mu.Unlock() }\n") + "}"
 	}},
 	{"a variable through branches", 1000, func(n int) string {
 		return guarded + "func F(a, b *T, k int) {\nx := a\n" + repeat(n, "if k > # { x = b } else { x = a }; x.n++\n") + "}"
 	}},
 	{"pieces of pieces", 1000, func(n int) string {
-		return guarded + "func (t *T) F(k int) []int {\nt.mu.Lock()\nx := t.s\n" + repeat(n, "if k > # { x = x[1:] }\n") + "t.mu.Unlock()\nx[0] = 1\nreturn x\n}"
+		return guarded + "func (t *T) F(k int) []int {\nt.mu.Lock()\nx := t.s\n" + repeat(n, "if k > # { x = x[1:] }\n") +
+			"t.mu.Unlock()\nx[0] = 1\nreturn x\n}"
 	}},
 	{"calls down a chain", 1000, func(n int) string {
 		return guarded + "func (t *T) f0(x *T) { t.mu.Lock(); x.n++; t.mu.Unlock() }\n" +
@@ -136,16 +140,20 @@ func (t *T) F() {
 			"func (t *T) F() { flast(func() { t.n++ }); t.n++ }"
 	}},
 	{"a switch", 500, func(n int) string {
-		return guarded + "func (t *T) F(k int) {\nswitch k {\n" + repeat(n, "case #: t.n = k; t.m[#]++\n") + "}\n}\nfunc Start(t *T) { go t.F(1); t.F(2) }"
+		return guarded + "func (t *T) F(k int) {\nswitch k {\n" + repeat(n, "case #: t.n = k; t.m[#]++\n") +
+			"}\n}\nfunc Start(t *T) { go t.F(1); t.F(2) }"
 	}},
 	{"a literal", 2000, func(n int) string {
-		return "type e struct { name string; f func(int) int }\nvar table = []e{\n" + repeat(n, "{\"#\", func(i int) int { return i + # }},\n") + "}\nvar names = map[string]*e{\n" + repeat(n, "\"#\": {name: \"#\"},\n") + "}"
+		return "type e struct { name string; f func(int) int }\nvar table = []e{\n" +
+			repeat(n, "{\"#\", func(i int) int { return i + # }},\n") + "}\nvar names = map[string]*e{\n" +
+			repeat(n, "\"#\": {name: \"#\"},\n") + "}"
 	}},
 	{"methods of a type", 600, func(n int) string {
 		return guarded + repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.n }\nfunc (t *T) Put#(k int) { t.n = k }\n")
 	}},
 	{"else upon else", 400, func(n int) string {
-		return guarded + "func (t *T) F(k int) {\n" + repeat(n, "if k == # { t.mu.Lock(); t.n = #; t.mu.Unlock() } else ") + "{ t.n++ }\n}"
+		return guarded + "func (t *T) F(k int) {\n" + repeat(n, "if k == # { t.mu.Lock(); t.n = #; t.mu.Unlock() } else ") +
+			"{ t.n++ }\n}"
 	}},
 	{"methods of an interface", 300, func(n int) string {
 		return guarded + "type I interface {\n" + repeat(n, "m#()\n") + "}\n" + repeat(n, "func (t *T) m#() { t.n++ }\n") +
@@ -156,17 +164,20 @@ func (t *T) F() {
 			"func F(i I) { i.m() }\nfunc Start() {\n" + repeat(n, "F(&T#{})\n") + "}"
 	}},
 	{"tests and uses", 150, func(n int) string {
-		return guarded + "func (t *T) F(k int) {\n" + repeat(n, "t.mu.Lock(); ok# := t.m[#] > 0; t.mu.Unlock(); if ok# { t.mu.Lock(); t.m[#] = k; t.mu.Unlock() }\n") + "}"
+		return guarded + "func (t *T) F(k int) {\n" +
+			repeat(n, "t.mu.Lock(); ok# := t.m[#] > 0; t.mu.Unlock(); if ok# { t.mu.Lock(); t.m[#] = k; t.mu.Unlock() }\n") + "}"
 	}},
 	{"loads and stores", 300, func(n int) string {
-		return guarded + "func (t *T) F(k int) {\n" + repeat(n, "t.mu.Lock(); x# := t.n; t.mu.Unlock(); t.mu.Lock(); t.n = x# + k; t.mu.Unlock()\n") + "}"
+		return guarded + "func (t *T) F(k int) {\n" +
+			repeat(n, "t.mu.Lock(); x# := t.n; t.mu.Unlock(); t.mu.Lock(); t.n = x# + k; t.mu.Unlock()\n") + "}"
 	}},
 	{"fields", 1000, func(n int) string {
 		return "import \"sync\"\ntype T struct {\nmu sync.Mutex\n" + repeat(n, "f# int\n") + "}\n" +
 			repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.f# }\nfunc (t *T) Put#(k int) { t.f# = k }\n")
 	}},
 	{"objects made in a function", 500, func(n int) string {
-		return guarded + "func F(c chan *T) {\n" + repeat(n, "t# := &T{m: map[int]int{}}; t#.n = #; if t#.n > # { c <- t# }; t#.m[1] = 2\n") + "}"
+		return guarded + "func F(c chan *T) {\n" +
+			repeat(n, "t# := &T{m: map[int]int{}}; t#.n = #; if t#.n > # { c <- t# }; t#.m[1] = 2\n") + "}"
 	}},
 	{"functions that call each other", 300, func(n int) string {
 		return guarded + repeat(n, "func (t *T) r#(x *T, k int) { t.mu.Lock(); t.n++; t.mu.Unlock(); if k > # { x.r0(t, k) } }\n") +

@@ -46,11 +46,12 @@ var doc string
 
 // Analyzer makes the [Summary] of a package.
 var Analyzer = &analysis.Analyzer{
-	Name:       Name,
-	Doc:        check.Doc(doc),
-	Flags:      flags(),
-	Run:        run,
-	Requires:   append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, lockgraph.Analyzer, guards.Annotations, invariants.Analyzer, directives.Analyzer),
+	Name:  Name,
+	Doc:   check.Doc(doc),
+	Flags: flags(),
+	Run:   run,
+	Requires: append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, lockgraph.Analyzer,
+		guards.Annotations, invariants.Analyzer, directives.Analyzer),
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
@@ -62,7 +63,8 @@ func flags() flag.FlagSet {
 	var fs flag.FlagSet
 	fs.BoolVar(&emit, "emit", false, "report the summary of each package as a diagnostic, for interlock itself")
 	fs.Bool("always", false, "report it of packages with tests, too, of which others ask for facts alone")
-	fs.BoolVar(&invariants.Wanted, "invariants", false, "find all candidates of atomic sections, not only those that comments declare")
+	fs.BoolVar(&invariants.Wanted, "invariants", false,
+		"find all candidates of atomic sections, not only those that comments declare")
 	fs.Var(&scope.Flag, "modules", "module `paths` to analyse, separated by commas (default: the main modules)")
 	fs.String("config", "", "hash of the settings outside of the command line: part of the go command's cache key")
 	return fs
@@ -130,13 +132,15 @@ func run(pass *analysis.Pass) (any, error) {
 	list.Prog.Analyse(pass, func() {
 		s.gatherSkips(list, pass.ResultOf[stationary.Analyzer].(*stationary.Fields))
 		s.gatherVariables(pass, list)
-		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result), pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result))
+		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+			pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result))
 	})
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
 	for _, a := range list.Prog.Abandoned() {
-		s.GaveUp = append(s.GaveUp, fmt.Sprintf("%s: %s gave up on %s for its size", s.Package, a.Pass, list.Prog.FuncName(a.Function)))
+		s.GaveUp = append(s.GaveUp, fmt.Sprintf("%s: %s gave up on %s for its size", s.Package, a.Pass,
+			list.Prog.FuncName(a.Function)))
 	}
 	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)
 	s.Sections = sections.Sections

@@ -16,15 +16,20 @@ import (
 // pkg.Func or pkg.Type.Method, interfaces like others.
 var outside = []string{
 	"time.Sleep",
-	"net.Dial", "net.DialTimeout", "net.DialTCP", "net.Dialer.Dial", "net.Dialer.DialContext", "net.LookupHost", "net.LookupIP",
+	"net.Dial", "net.DialTimeout", "net.DialTCP", "net.Dialer.Dial", "net.Dialer.DialContext", "net.LookupHost",
+	"net.LookupIP",
 	"net.Conn.Read", "net.Conn.Write", "net.TCPConn.Read", "net.TCPConn.Write", "net.UnixConn.Read", "net.UnixConn.Write",
-	"net.Listener.Accept", "net.TCPListener.Accept", "net.Buffers.WriteTo", "crypto/tls.Conn.Handshake", "crypto/tls.Conn.Read", "crypto/tls.Conn.Write",
-	"net/http.Get", "net/http.Post", "net/http.PostForm", "net/http.Head", "net/http.Client.Do", "net/http.Client.Get", "net/http.Client.Post",
+	"net.Listener.Accept", "net.TCPListener.Accept", "net.Buffers.WriteTo", "crypto/tls.Conn.Handshake",
+	"crypto/tls.Conn.Read", "crypto/tls.Conn.Write",
+	"net/http.Get", "net/http.Post", "net/http.PostForm", "net/http.Head", "net/http.Client.Do", "net/http.Client.Get",
+	"net/http.Client.Post",
 	"net/http.RoundTripper.RoundTrip", "net/http.Server.Shutdown",
 	"os/exec.Cmd.Run", "os/exec.Cmd.Wait", "os/exec.Cmd.Output", "os/exec.Cmd.CombinedOutput",
-	"database/sql.DB.Query", "database/sql.DB.QueryContext", "database/sql.DB.Exec", "database/sql.DB.ExecContext", "database/sql.DB.Ping",
+	"database/sql.DB.Query", "database/sql.DB.QueryContext", "database/sql.DB.Exec", "database/sql.DB.ExecContext",
+	"database/sql.DB.Ping",
 	"database/sql.Tx.Query", "database/sql.Tx.Exec", "database/sql.Tx.Commit",
-	"os.ReadFile", "os.WriteFile", "os.File.Read", "os.File.ReadAt", "os.File.Write", "os.File.WriteAt", "os.File.WriteString", "os.File.Sync",
+	"os.ReadFile", "os.WriteFile", "os.File.Read", "os.File.ReadAt", "os.File.Write", "os.File.WriteAt",
+	"os.File.WriteString", "os.File.Sync",
 }
 
 // waits returns the name of what the call waits for outside of the program.
@@ -88,9 +93,10 @@ func (c *checker) hint(fn *ssa.Function, call *ssa.Call, what string, h lockset.
 	side := check.Side(prog, fn, call, finding.Call, what)
 	side.Locks = []string{h.String()}
 	f := &finding.Finding{
-		Level:    finding.Hint,
-		Title:    fmt.Sprintf("%s is called under %s", what, check.ShortName(lock)),
-		Message:  fmt.Sprintf("Whoever needs %s waits for as long as that takes. It is fine where the lock orders just this.", h.Path),
+		Level: finding.Hint,
+		Title: fmt.Sprintf("%s is called under %s", what, check.ShortName(lock)),
+		Message: fmt.Sprintf("Whoever needs %s waits for as long as that takes. It is fine where the lock orders just this.",
+			h.Path),
 		Variable: lock,
 		Accesses: []finding.Access{side, check.SideAt(prog, fn, h.Since.Pos(), check.LockMode(h.Read), h.Path.String())},
 	}

@@ -166,7 +166,8 @@ func (c *checker) callbacks() {
 			}
 			path := accesspath.Of(field)
 			for _, h := range s.Held() {
-				if h.Read || h.Class == "" || h.Since == nil || path.Root != h.Path.Root || owner(path.Fields) != owner(h.Path.Fields) {
+				if h.Read || h.Class == "" || h.Since == nil || path.Root != h.Path.Root ||
+					owner(path.Fields) != owner(h.Path.Fields) {
 					continue
 				}
 				if taker := c.taker(h.Class, fn); taker != nil {
@@ -208,15 +209,17 @@ func (c *checker) taker(class string, fn *ssa.Function) *ssa.Function {
 	return nil
 }
 
-func (c *checker) reportCallback(fn *ssa.Function, call *ssa.Call, field *ssa.FieldAddr, h lockset.Held, taker *ssa.Function) {
+func (c *checker) reportCallback(fn *ssa.Function, call *ssa.Call, field *ssa.FieldAddr, h lockset.Held,
+	taker *ssa.Function) {
 	prog := c.list.Prog
 	name, _ := accesspath.NameOf(field)
 	lock := check.Lock(prog, fn, h.Class, h.Path.String())
 	side := check.Side(prog, fn, call, finding.Call, accesspath.Of(field).String())
 	side.Locks = []string{h.String()}
 	f := &finding.Finding{
-		Title:    fmt.Sprintf("callback %s.%s is called under %s", name.Type, name.Field, check.ShortName(lock)),
-		Message:  fmt.Sprintf("If the callback calls %s, it waits for the lock that its caller holds, forever.", prog.FuncName(taker)),
+		Title: fmt.Sprintf("callback %s.%s is called under %s", name.Type, name.Field, check.ShortName(lock)),
+		Message: fmt.Sprintf("If the callback calls %s, it waits for the lock that its caller holds, forever.",
+			prog.FuncName(taker)),
 		Variable: finding.Variable{Package: name.Package, Type: name.Type, Name: name.Field, Kind: "callback"},
 		Accesses: []finding.Access{side, check.SideAt(prog, fn, h.Since.Pos(), check.LockMode(h.Read), h.Path.String())},
 	}

@@ -19,7 +19,8 @@ func (c *checker) lazyInit(v *accesses.Variable) *race {
 		return nil // guardedby judges it
 	}
 	for _, a := range plainWrites(v) {
-		if a.Update || isError(a.Obj.Type()) || !c.list.AnyCaller(a) || !c.list.MeantToBeShared(a.Fn) || c.judged[c.list.Side(a).Position] {
+		if a.Update || isError(a.Obj.Type()) || !c.list.AnyCaller(a) || !c.list.MeantToBeShared(a.Fn) ||
+			c.judged[c.list.Side(a).Position] {
 			continue
 		}
 		if test := c.zeroTest(v, a); test != nil {
@@ -47,7 +48,8 @@ func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.A
 			continue
 		}
 		for _, ref := range *b.Value.Referrers() {
-			if way := ifZero(ref); way != nil && len(way.Preds) == 1 && way.Dominates(a.Instr.Block()) && !c.list.Leads(a.Instr, b.Instr) {
+			if way := ifZero(ref); way != nil && len(way.Preds) == 1 && way.Dominates(a.Instr.Block()) &&
+				!c.list.Leads(a.Instr, b.Instr) {
 				return b
 			}
 		}

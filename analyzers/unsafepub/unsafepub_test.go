@@ -9,5 +9,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), unsafepub.Analyzer, "publish", "lazy", "flags", "generics", "closures", "cross", "crossuse")
+	analysistest.Run(t, analysistest.TestData(), unsafepub.Analyzer, "publish", "lazy", "flags", "generics", "closures",
+		"cross", "crossuse")
 }

@@ -16,7 +16,8 @@ import (
 // first.
 func (l *List) beforeClose(a, b *Access) bool {
 	for _, c := range l.signals[a.Fn].closings {
-		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.Leads(a.Instr, c.instr) && l.after(received, b.Instr) {
+		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.Leads(a.Instr, c.instr) &&
+			l.after(received, b.Instr) {
 			return true
 		}
 	}

@@ -137,6 +137,8 @@ func lockBeside(addr ssa.Value) bool {
 // alike reports whether a and b, of one function, say the same.
 func alike(a, b *crosspkg.Access) bool {
 	return a.Function == b.Function && a.Mode == b.Mode && a.Map == b.Map && a.Update == b.Update &&
-		a.Unknown == b.Unknown && a.Ordered == b.Ordered && a.Exempt == b.Exempt && a.SetUp == b.SetUp && a.Others == b.Others &&
-		slices.Equal(a.Place, b.Place) && slices.Equal(a.Held, b.Held) && slices.Equal(a.May, b.May) && slices.Equal(a.Ignored, b.Ignored)
+		a.Unknown == b.Unknown && a.Ordered == b.Ordered && a.Exempt == b.Exempt && a.SetUp == b.SetUp &&
+		a.Others == b.Others &&
+		slices.Equal(a.Place, b.Place) && slices.Equal(a.Held, b.Held) && slices.Equal(a.May, b.May) &&
+		slices.Equal(a.Ignored, b.Ignored)
 }

@@ -329,7 +329,8 @@ func (im *implied) libraryCall(call *ssa.Call) []*Access {
 var changing = map[string][]string{
 	"maps": {"Copy", "DeleteFunc", "Insert"},
 	"slices": {
-		"Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace", "Reverse", "Sort", "SortFunc", "SortStableFunc",
+		"Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace", "Reverse", "Sort", "SortFunc",
+		"SortStableFunc",
 	},
 	"sort": {"Float64s", "Ints", "Slice", "SliceStable", "Sort", "Stable", "Strings"},
 }

@@ -119,7 +119,8 @@ func (l *List) Parallel(a, b *Access) bool {
 	if sa := ra.Single(); sa != nil && sa == rb.Single() {
 		return false
 	}
-	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) || l.apart(a, b) || l.apart(b, a) ||
+	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) ||
+		l.apart(a, b) || l.apart(b, a) ||
 		l.inPhases(a, b) || l.inPhases(b, a) {
 		return false
 	}

@@ -79,7 +79,8 @@ func (f *function) answers(e *event) []int {
 		carries(call)
 	}
 	for _, r := range f.byName[e.name] {
-		if r.op != read || r.call || e.call || r.path != e.path || r.inMap != e.inMap || e.inMap && !sameKey(r.key, e.key) || !sameRegion(r, e) {
+		if r.op != read || r.call || e.call || r.path != e.path || r.inMap != e.inMap || e.inMap && !sameKey(r.key, e.key) ||
+			!sameRegion(r, e) {
 			continue
 		}
 		for _, told := range f.tells(r) {

@@ -251,11 +251,13 @@ func packageOf(fn *ssa.Function) string {
 }
 
 // quietPackages do nothing that another goroutine would notice.
-var quietPackages = []string{"sync", "sync/atomic", "fmt", "log", "log/slog", "errors", "strings", "strconv", "bytes", "time", "sort", "slices", "maps", "math", "context", "unicode", "path", "path/filepath", "reflect"}
+var quietPackages = []string{"sync", "sync/atomic", "fmt", "log", "log/slog", "errors", "strings", "strconv", "bytes",
+	"time", "sort", "slices", "maps", "math", "context", "unicode", "path", "path/filepath", "reflect"}
 
 // quietNames are methods that lock, ask or log.
 var quietNames = map[string]bool{
 	"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Error": true, "String": true, "Len": true,
-	"Debugf": true, "Infof": true, "Warnf": true, "Errorf": true, "Noticef": true, "Tracef": true, "Printf": true, "Logf": true,
+	"Debugf": true, "Infof": true, "Warnf": true, "Errorf": true, "Noticef": true, "Tracef": true, "Printf": true,
+	"Logf":  true,
 	"Debug": true, "Info": true, "Warn": true, "Trace": true,
 }

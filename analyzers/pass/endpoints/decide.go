@@ -95,8 +95,9 @@ func (c *checker) facts(fn *ssa.Function) *function {
 	if f := c.functions[fn]; f != nil {
 		return f
 	}
-	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{}, outcomes: map[ssa.Value][]*event{},
-		flow: c.list.Prog.Flow(fn), changed: map[cell]bool{}, hit: map[*event]asking{}}
+	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{},
+		outcomes: map[ssa.Value][]*event{},
+		flow:     c.list.Prog.Flow(fn), changed: map[cell]bool{}, hit: map[*event]asking{}}
 	for _, e := range f.events {
 		f.byName[e.name] = append(f.byName[e.name], e)
 		if e.op.writes() {

@@ -223,7 +223,8 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		}
 	}
 	slices.SortFunc(eff.Versions, func(a, b Version) int {
-		return cmp.Or(cmp.Compare(a.Name.String(), b.Name.String()), cmp.Compare(a.Param, b.Param), cmp.Compare(a.Fields, b.Fields), cmp.Compare(a.Value, b.Value))
+		return cmp.Or(cmp.Compare(a.Name.String(), b.Name.String()), cmp.Compare(a.Param, b.Param),
+			cmp.Compare(a.Fields, b.Fields), cmp.Compare(a.Value, b.Value))
 	})
 	return eff
 }
@@ -247,7 +248,8 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	call := site.Instr.(*ssa.Call)
 	e := &event{
 		name: eff.Name, inMap: eff.Map, op: op(eff.Op), made: eff.Made, at: call, call: true, tells: eff.Tells,
-		unknown: s.Unknown, varies: eff.Varies, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared, side: eff.Side, depth: eff.Depth,
+		unknown: s.Unknown, varies: eff.Varies, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared,
+		side: eff.Side, depth: eff.Depth,
 	}
 	e.path = inCaller(eff.Param, eff.Fields, eff.path, site)
 	switch {
@@ -283,12 +285,14 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	e.asked = eff.Asked
 	for _, v := range eff.Versions {
 		if v.Param < len(site.Args) && v.Value >= 0 && v.Value < len(site.Args) {
-			e.versions = append(e.versions, version{v.Name, inCaller(v.Param, v.Fields, accesspath.Path{}, site), site.Args[v.Value]})
+			e.versions = append(e.versions, version{v.Name, inCaller(v.Param, v.Fields, accesspath.Path{}, site),
+				site.Args[v.Value]})
 		}
 	}
 	e.held = s.Held()
 	for _, l := range eff.Locks {
-		e.held = append(e.held, lockset.Held{Path: inCaller(l.Param, l.Fields, l.path, site), Read: l.Read, Since: call, Class: l.Class})
+		e.held = append(e.held, lockset.Held{Path: inCaller(l.Param, l.Fields, l.path, site), Read: l.Read, Since: call,
+			Class: l.Class})
 	}
 	return e
 }

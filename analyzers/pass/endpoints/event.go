@@ -320,7 +320,8 @@ func atomicOp(call *ssa.Call) op {
 		if answered(call) {
 			return swap
 		}
-		if c, ok := args[1].(*ssa.Const); ok && c.Value != nil && c.Value.Kind() == constant.Int && constant.Sign(c.Value) < 0 {
+		if c, ok := args[1].(*ssa.Const); ok && c.Value != nil && c.Value.Kind() == constant.Int &&
+			constant.Sign(c.Value) < 0 {
 			return shrink
 		}
 		return grow

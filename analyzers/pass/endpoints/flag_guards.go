@@ -21,7 +21,8 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 	var list []pair
 	f.spend(len(f.events))
 	for _, u := range f.events {
-		if u.name == t.name || u.name.Package != t.name.Package || u.name.Type != t.name.Type || u.owner != ownership.Shared ||
+		if u.name == t.name || u.name.Package != t.name.Package || u.name.Type != t.name.Type ||
+			u.owner != ownership.Shared ||
 			u.op != grow && u.op != insert || u.call || !related(t.path, u.path) {
 			continue
 		}
@@ -109,7 +110,8 @@ func (c *checker) closed(f *function, b *branch, t *event) []pair {
 	}
 	var list []pair
 	for _, u := range f.events {
-		if u.op != read || u.own == nil || u.name.Package != t.name.Package || u.name.Type != t.name.Type || !related(t.path, u.path) ||
+		if u.op != read || u.own == nil || u.name.Package != t.name.Package || u.name.Type != t.name.Type ||
+			!related(t.path, u.path) ||
 			u.owner != ownership.Shared || !sentOn(u.own.Value) || f.askedUnder(t, u) || holdsAny(t, u) {
 			continue
 		}
@@ -139,7 +141,8 @@ func sentOn(v ssa.Value) bool {
 		case *ssa.Send:
 			return ref.Chan == v
 		case *ssa.Select:
-			return slices.ContainsFunc(ref.States, func(s *ssa.SelectState) bool { return s.Chan == v && s.Dir == types.SendOnly })
+			return slices.ContainsFunc(ref.States,
+				func(s *ssa.SelectState) bool { return s.Chan == v && s.Dir == types.SendOnly })
 		}
 		return false
 	})

@@ -65,11 +65,13 @@ func (c *checker) outdated(f *function) []pair {
 		f.spend(len(f.byName[u.name]))
 		for _, t := range f.byName[u.name] {
 			found, ok := hits[t]
-			if !ok || !found.Length || found.Inside || t.at == u.at || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
+			if !ok || !found.Length || found.Inside || t.at == u.at || t.owner != ownership.Shared || t.path.Root == nil ||
+				t.path != u.path {
 				continue
 			}
 			if gapBetween(t, u) == unlock && releasesGuard(t, u) && f.flow.Leads(t.at, u.at) {
-				list = append(list, pair{test: t, use: u, gap: unlock, what: "indexed", taken: true, decision: decision{out: found}})
+				list = append(list, pair{test: t, use: u, gap: unlock, what: "indexed", taken: true,
+					decision: decision{out: found}})
 			}
 		}
 	}
@@ -77,7 +79,8 @@ func (c *checker) outdated(f *function) []pair {
 }
 
 func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
-	if u == t || u.at == t.at || u.inMap != t.inMap && !b.hits[t].Length || u.owner != ownership.Shared || u.op == swap || !sameObject(t, u) {
+	if u == t || u.at == t.at || u.inMap != t.inMap && !b.hits[t].Length || u.owner != ownership.Shared || u.op == swap ||
+		!sameObject(t, u) {
 		return pair{}, false
 	}
 	if b.hits[t].Inside && u.op != remove {
@@ -92,7 +95,8 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 		return pair{}, false
 	}
 	p := pair{test: t, use: u, decision: d, gap: g}
-	if p.what = c.harm(f, p); p.what == "" || f.claims(t, u) || g == unlock && (c.versioned(f, t, u) || c.confirmed(f, p)) {
+	if p.what = c.harm(f, p); p.what == "" || f.claims(t, u) || g == unlock &&
+		(c.versioned(f, t, u) || c.confirmed(f, p)) {
 		return pair{}, false
 	}
 	return p, true

@@ -24,7 +24,8 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse
 		Test: test.Access, Use: use.Access, TestNode: test.node, UseNode: use.node,
 		Variable: variable(p.use), Name: p.use.name.Short(), Section: c.section(f, p, test, use),
 		Why: fmt.Sprintf("%s %s %s at line %d%s, and by what it finds %s is %s at line %d%s; %s.%s",
-			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.what, use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
+			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.what, use.Line, c.via(p.use),
+			p.between(), c.consequence(p, remote)),
 	}
 	if remote != nil && remote != p.use.own {
 		found.Remote = remote
@@ -131,7 +132,8 @@ func (c *checker) consequence(p pair, remote *accesses.Access) string {
 	if remote == nil || remote == p.use.own {
 		return " Another goroutine may do the same in between."
 	}
-	return fmt.Sprintf(" Another goroutine may change it in between, as %s does at %s.", c.list.Prog.FuncName(remote.Fn), c.list.Where(remote))
+	return fmt.Sprintf(" Another goroutine may change it in between, as %s does at %s.", c.list.Prog.FuncName(remote.Fn),
+		c.list.Where(remote))
 }
 
 func variable(e *event) finding.Variable {

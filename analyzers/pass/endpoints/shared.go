@@ -60,7 +60,8 @@ func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 	mine := c.list.Graph.Roles(fn)
 	var found *accesses.Access
 	for _, w := range c.writers[p.test.name] {
-		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) || p.test.own != nil && !c.list.Parallel(p.test.own, w) {
+		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) || p.test.own != nil &&
+			!c.list.Parallel(p.test.own, w) {
 			continue
 		}
 		meets := slices.ContainsFunc(c.actors(w), func(theirs *callgraph.Roles) bool { return meet(mine, theirs) })

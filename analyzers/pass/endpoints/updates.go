@@ -54,7 +54,8 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 // updates reports whether u stores what is computed from what t has read, after
 // another goroutine could come in between.
 func (f *function) updates(t, u *event) bool {
-	if t.op != read || !t.call && !u.call || t.inMap != u.inMap || t.owner != ownership.Shared || t.path.Root == nil || t.path != u.path {
+	if t.op != read || !t.call && !u.call || t.inMap != u.inMap || t.owner != ownership.Shared || t.path.Root == nil ||
+		t.path != u.path {
 		return false
 	}
 	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || !f.flow.Leads(t.at, u.at) {

@@ -53,7 +53,8 @@ func (l Suspect) Evidence(list *accesses.List) string {
 	if l.With.Mode == finding.Read {
 		what = "read"
 	}
-	return fmt.Sprintf("%s; %s at %s. Another goroutine may %s it at the same time.", l.Count, l.With.Verb(), list.Where(l.With), what)
+	return fmt.Sprintf("%s; %s at %s. Another goroutine may %s it at the same time.", l.Count, l.With.Verb(),
+		list.Where(l.With), what)
 }
 
 func findSuspects(pass *analysis.Pass) (any, error) {

@@ -120,7 +120,8 @@ func (f *finder) find() {
 		}
 		b := f.body(fn)
 		b.work = work
-		for _, e := range slices.SortedStableFunc(slices.Values(b.events), func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
+		for _, e := range slices.SortedStableFunc(slices.Values(b.events),
+			func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
 			f.sections(fn, b, e)
 		}
 	})
@@ -174,7 +175,8 @@ func (f *finder) add(fn *ssa.Function, e *event, ends []*event, declared bool) {
 }
 
 func same(a, b Half) bool {
-	return a.Position == b.Position && a.Mode == b.Mode && a.Map == b.Map && (a.Call == nil) == (b.Call == nil) && (a.Call == nil || *a.Call == *b.Call)
+	return a.Position == b.Position && a.Mode == b.Mode && a.Map == b.Map && (a.Call == nil) == (b.Call == nil) &&
+		(a.Call == nil || *a.Call == *b.Call)
 }
 
 func (f *finder) half(e *event) Half {

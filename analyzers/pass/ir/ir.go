@@ -91,7 +91,8 @@ func (p *Program) Analyse(pass *analysis.Pass, body func()) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.usable = false
-			p.problem = fmt.Sprintf("%s: internal error in %s: %v (%s)", pass.Pkg.Path(), pass.Analyzer.Name, v, Frame(debug.Stack()))
+			p.problem = fmt.Sprintf("%s: internal error in %s: %v (%s)", pass.Pkg.Path(), pass.Analyzer.Name, v,
+				Frame(debug.Stack()))
 		}
 	}()
 	body()

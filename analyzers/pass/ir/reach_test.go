@@ -23,7 +23,8 @@ func TestLeads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pkg, _, err := ssautil.BuildPackage(&types.Config{}, fset, types.NewPackage("p", "p"), []*ast.File{file}, ssa.BuilderMode(0))
+		pkg, _, err := ssautil.BuildPackage(&types.Config{}, fset, types.NewPackage("p", "p"), []*ast.File{file},
+			ssa.BuilderMode(0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,8 @@ func TestLeads(t *testing.T) {
 			reached := walked(from)
 			for _, to := range instrs(fn) {
 				if got := flow.Leads(from, to); got != reached[to] {
-					t.Errorf("%s: from %v in block %d to %v in block %d: %v", name, from, from.Block().Index, to, to.Block().Index, got)
+					t.Errorf("%s: from %v in block %d to %v in block %d: %v", name, from, from.Block().Index, to, to.Block().Index,
+						got)
 				}
 			}
 		}

@@ -32,10 +32,11 @@ import (
 
 // Analyzer lists the lock orders of a package.
 var Analyzer = &analysis.Analyzer{
-	Name:       "interlocklockgraph",
-	Doc:        "list where a lock is waited for while another is held",
-	Run:        run,
-	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, ownership.Analyzer, lockset.Analyzer, directives.Analyzer},
+	Name: "interlocklockgraph",
+	Doc:  "list where a lock is waited for while another is held",
+	Run:  run,
+	Requires: []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, ownership.Analyzer, lockset.Analyzer,
+		directives.Analyzer},
 	ResultType: reflect.TypeFor[*Result](),
 }
 
@@ -134,7 +135,8 @@ func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 	}
 	for _, g := range slices.Concat(n.Held, n.Entry) {
 		gate := crosspkg.Gate{Class: g.Class, Read: g.Read}
-		if g.Class != "" && g.Class != o.From && g.Class != o.To && !slices.Contains(o.Gates, gate) && !slices.Contains(n.To.Freed, g.Class) {
+		if g.Class != "" && g.Class != o.From && g.Class != o.To && !slices.Contains(o.Gates, gate) &&
+			!slices.Contains(n.To.Freed, g.Class) {
 			o.Gates = append(o.Gates, gate)
 		}
 	}

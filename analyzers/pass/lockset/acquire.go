@@ -118,7 +118,8 @@ func (r *Result) targets(fn *ssa.Function, call ssa.CallInstruction) []target {
 		list = append(list, target{fn: method, args: append([]ssa.Value{common.Value}, common.Args...)})
 	}
 	for _, s := range r.graph.At(call) {
-		if s.Caller != fn || s.Mode == callgraph.Go || slices.ContainsFunc(list, func(t target) bool { return t.fn == s.Callee }) {
+		if s.Caller != fn || s.Mode == callgraph.Go ||
+			slices.ContainsFunc(list, func(t target) bool { return t.fn == s.Callee }) {
 			continue
 		}
 		list = append(list, target{fn: s.Callee, args: s.Args, through: s.Through != nil})
@@ -213,7 +214,8 @@ func (r *Result) takenBy(fn *ssa.Function) []Acquire {
 	if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
 		for _, t := range fact.Takes {
 			r.takes[fn] = append(r.takes[fn], Acquire{
-				Path: accesspath.Path{Fields: t.Fields}, Class: t.Class, Read: t.Read, Freed: t.Freed, Where: t.Where, Depends: t.Depends,
+				Path: accesspath.Path{Fields: t.Fields}, Class: t.Class, Read: t.Read, Freed: t.Freed, Where: t.Where,
+				Depends:  t.Depends,
 				imported: true, param: t.Param,
 			})
 		}
@@ -249,7 +251,8 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	if a.Path.Root != nil && p.state.locks[a.Path].status == released {
 		return false // given up before for the caller, who takes it back so
 	}
-	if a.Path.Root != nil && (!visible(a.Path, fn) || strings.Count(a.Path.Fields, ".") > maxFields || r.reassigned(fn, a.Path)) {
+	if a.Path.Root != nil && (!visible(a.Path, fn) || strings.Count(a.Path.Fields, ".") > maxFields ||
+		r.reassigned(fn, a.Path)) {
 		a.Path = accesspath.Path{}
 	}
 	if a.Class == "" && a.Path.Root == nil {
@@ -365,7 +368,8 @@ func exported(list []Acquire, fn *ssa.Function) []Taken {
 		taken = append(taken, t)
 	}
 	slices.SortFunc(taken, func(a, b Taken) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Param, b.Param), cmp.Compare(a.Fields, b.Fields), cmp.Compare(a.Where, b.Where))
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Param, b.Param), cmp.Compare(a.Fields, b.Fields),
+			cmp.Compare(a.Where, b.Where))
 	})
 	return taken
 }

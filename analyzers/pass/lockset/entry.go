@@ -260,7 +260,8 @@ func (r *Result) readDeclarations(fn *ssa.Function) {
 	if !ok {
 		return
 	}
-	if strings.HasSuffix(fn.Name(), "Locked") || strings.HasSuffix(fn.Name(), "NoLock") || strings.HasSuffix(fn.Name(), "Unsafe") {
+	if strings.HasSuffix(fn.Name(), "Locked") || strings.HasSuffix(fn.Name(), "NoLock") ||
+		strings.HasSuffix(fn.Name(), "Unsafe") {
 		r.wants[fn] = true
 	}
 	if decl.Doc == nil {

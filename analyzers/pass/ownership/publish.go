@@ -120,7 +120,8 @@ func (w *walker) carrier(v ssa.Value) {
 			if ref.X == v {
 				w.carrier(ref)
 			}
-		case *ssa.Slice, *ssa.ChangeType, *ssa.Phi, *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.TypeAssert, *ssa.Convert, *ssa.Extract:
+		case *ssa.Slice, *ssa.ChangeType, *ssa.Phi, *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.TypeAssert, *ssa.Convert,
+			*ssa.Extract:
 			w.carrier(ref.(ssa.Value))
 		case *ssa.Store:
 			if ref.Val == v {

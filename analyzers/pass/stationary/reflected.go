@@ -20,7 +20,8 @@ import (
 var readers = regexp.MustCompile(`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)|(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`)
 
 // readPackages hold, count or hand back what they are given.
-var readPackages = []string{"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic", "container/list", "container/heap", "container/ring"}
+var readPackages = []string{"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic",
+	"container/list", "container/heap", "container/ring"}
 
 // onlyReads reports whether fn does not write to what an interface leads to.
 func onlyReads(fn *ssa.Function) bool {
@@ -146,7 +147,8 @@ func (f *finder) generic(call ssa.CallInstruction, fn *ssa.Function, args []ssa.
 		params = append(params, p.Type())
 	}
 	for i, arg := range args {
-		if i < len(params) && params[i] != nil && wholeOf(params[i]) && leadsToStruct(arg.Type()) && f.owner.Of(arg, call) != ownership.Fresh {
+		if i < len(params) && params[i] != nil && wholeOf(params[i]) && leadsToStruct(arg.Type()) &&
+			f.owner.Of(arg, call) != ownership.Fresh {
 			f.markPointee(arg.Type())
 			f.reflected(arg.Type())
 		}

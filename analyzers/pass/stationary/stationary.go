@@ -49,9 +49,11 @@ func (s *Fields) Named(f *types.Var) bool {
 
 func run(pass *analysis.Pass) (any, error) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
-	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, hidden: map[*types.Var]bool{}, open: map[*types.Var]bool{}, names: names{}}
+	s := &Fields{pkg: pass.Pkg, written: map[*types.Var]bool{}, hidden: map[*types.Var]bool{}, open: map[*types.Var]bool{},
+		names: names{}}
 	prog.Analyse(pass, func() {
-		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result).Proven(), boxedTypes: map[types.Type]bool{}}
+		f := &finder{Fields: s, owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result).Proven(),
+			boxedTypes: map[types.Type]bool{}}
 		f.openTypes()
 		for _, fn := range prog.Funcs {
 			f.function(fn)

@@ -131,7 +131,8 @@ func (l *List) call(call ssa.CallInstruction, add func(finding.Mode, ssa.Value, 
 		return
 	}
 	fn := common.StaticCallee()
-	if fn == nil || len(common.Args) == 0 || fn.Signature.Recv() == nil || types.TypeString(fn.Signature.Recv().Type(), nil) != "*sync.WaitGroup" {
+	if fn == nil || len(common.Args) == 0 || fn.Signature.Recv() == nil ||
+		types.TypeString(fn.Signature.Recv().Type(), nil) != "*sync.WaitGroup" {
 		return
 	}
 	switch fn.Name() {
