@@ -11,18 +11,18 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/interlock-go/interlock/analyzers/pass/callers"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-	"github.com/interlock-go/interlock/analyzers/pass/orders"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
-	"github.com/interlock-go/interlock/analyzers/pass/ssair"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
 // Analyzers are the passes that a snapshot holds the results of. What they
 // require runs too.
 var Analyzers = []*analysis.Analyzer{
-	ssair.Analyzer, callers.Analyzer, ownership.Analyzer, lockset.Analyzer, orders.Analyzer, syncops.Analyzer,
+	ir.Analyzer, callgraph.Analyzer, ownership.Analyzer, lockset.Analyzer, lockgraph.Analyzer, syncops.Analyzer,
 }
 
 // Snapshot is one state of the module's source, typed and analysed. It is
@@ -50,11 +50,11 @@ type Package struct {
 	Types *types.Package
 	Info  *types.Info
 
-	IR     *ssair.Program
-	Calls  *callers.Graph
+	IR     *ir.Program
+	Calls  *callgraph.Graph
 	Owners *ownership.Result
 	Locks  *lockset.Result
-	Orders *orders.Result
+	Orders *lockgraph.Result
 	Ops    *syncops.List
 
 	loaded   *packages.Package
@@ -91,11 +91,11 @@ func (s *Snapshot) analyse(p *Package) error {
 			return err
 		}
 	}
-	p.IR = r.results[ssair.Analyzer].(*ssair.Program)
-	p.Calls = r.results[callers.Analyzer].(*callers.Graph)
+	p.IR = r.results[ir.Analyzer].(*ir.Program)
+	p.Calls = r.results[callgraph.Analyzer].(*callgraph.Graph)
 	p.Owners = r.results[ownership.Analyzer].(*ownership.Result)
 	p.Locks = r.results[lockset.Analyzer].(*lockset.Result)
-	p.Orders = r.results[orders.Analyzer].(*orders.Result)
+	p.Orders = r.results[lockgraph.Analyzer].(*lockgraph.Result)
 	p.Ops = r.results[syncops.Analyzer].(*syncops.List)
 	// A pass that failed leaves an empty package behind, in which nothing is wrong.
 	if problem := p.IR.Problem(); problem != "" {
@@ -129,7 +129,7 @@ func (r *runner) run(a *analysis.Analyzer) (err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", r.pkg.Path, a.Name, v, ssair.Frame(debug.Stack()))
+			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", r.pkg.Path, a.Name, v, ir.Frame(debug.Stack()))
 		}
 	}()
 	result, err := a.Run(r.pass(a))
