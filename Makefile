@@ -1,6 +1,7 @@
 # Interlock. `make` alone lists what there is to make.
 
 GO ?= go
+LAB = $(GO) run ./cmd/internal/lab
 
 .PHONY: help build test unit sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
 
@@ -35,7 +36,7 @@ fmt: ## format the Go files
 	gofmt -w $$(git ls-files -- '*.go' ':!*/testdata/*')
 
 house: ## print the size and the shape of the repository's own code, and every place that breaks a rule of size
-	$(GO) run ./cmd/internal/lab house -list
+	$(LAB) house -list
 
 demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
 	testdata/demo.sh bin/interlock
@@ -47,46 +48,46 @@ noise: build ## count the static findings on nats-server and sixteen further wel
 	testdata/noise.sh bin/interlock
 
 cost: build ## measure what the static checks cost on nats-server, beside two other tools, and on large modules, and keep the tables in docs/cost.md
-	$(GO) run ./cmd/internal/cost -o docs/cost.md
+	$(LAB) cost -o docs/cost.md
 
 bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
-	$(GO) run ./cmd/internal/bench -o docs/benchmarks.md
+	$(LAB) bench -o docs/benchmarks.md
 
 pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules, and keep the table in docs/pruning.md
-	$(GO) run ./cmd/internal/pruning -o docs/pruning.md
+	$(LAB) pruning -o docs/pruning.md
 
 sample: build ## every sixth program of `make conformance`, and a few of `make torture`, no tables
-	$(GO) run ./cmd/internal/torture -norace -correct 24 -racy 8 -size 24 -runs 3 -least 0
+	$(LAB) torture -norace -correct 24 -racy 8 -size 24 -runs 3 -least 0
 	@if [ -d "$$($(GO) env GOROOT)/test" ]; then \
-		set -x; $(GO) run ./cmd/internal/conformance -every 6; \
+		set -x; $(LAB) conformance -every 6; \
 	else \
 		echo "make: this Go installation has no test folder, so no sample of conformance" >&2; \
 	fi
 
 conformance: ## compare the Go distribution's own test programs, plain and instrumented, and keep the table in docs/conformance.md
-	$(GO) run ./cmd/internal/conformance -o docs/conformance.md
+	$(LAB) conformance -o docs/conformance.md
 
 detect: ## measure what is caught, class by class, beside -race, and keep the table in docs/detection.md
-	$(GO) run ./cmd/internal/detect -o docs/detection.md
+	$(LAB) detect -o docs/detection.md
 
 silent: ## run every clean program of the monitor's and the rewriter's tests 200 times with wide windows: none may report anything
 	$(GO) test ./dynamic/instrument -run TestCaught/ -silent 200 -v -timeout 1h
 	INTERLOCK_TEST_RUNS=200 $(GO) test ./dynamic/rt -run 'TestNoRace|TestNoSplit' -v -timeout 2h
 
 racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
-	$(GO) run ./cmd/internal/racesuite -o docs/racesuite.md
+	$(LAB) racesuite -o docs/racesuite.md
 
 suites: ## run the own tests of twelve real modules, plain and instrumented, and keep the table in docs/suites.md
-	$(GO) run ./cmd/internal/suites -o docs/suites.md
+	$(LAB) suites -o docs/suites.md
 
 sections: build ## measure what is found of split atomic sections, refine the invariants of real modules, and keep the tables in docs/sections.md
-	$(GO) run ./cmd/internal/sections -o docs/sections.md
+	$(LAB) sections -o docs/sections.md
 
 strangers: build ## try check, test and fix on more than forty released modules of others, compare with the last run, and keep the table in docs/strangers.md
-	$(GO) run ./cmd/internal/strangers -o docs/strangers.md
+	$(LAB) strangers -o docs/strangers.md
 
 torture: build ## generate 3,000 correct programs and 1,000 racy twins, try all of them, and keep the table in docs/torture.md (about an hour)
-	$(GO) run ./cmd/internal/torture -o docs/torture.md
+	$(LAB) torture -o docs/torture.md
 
 clean: ## remove what make built
 	rm -rf bin

@@ -1,6 +1,6 @@
 // Package detect holds small programs, one a class of data race, each with a
 // clean twin: TestRaceX has the race, TestNoRaceX the same code with the
-// synchronisation that was missing. cmd/internal/detect runs them.
+// synchronisation that was missing. `make detect` runs them.
 package detect
 
 import "sync"

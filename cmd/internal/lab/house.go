@@ -12,12 +12,10 @@ import (
 
 // runHouse prints the tables of the trees that args name, side by side; without
 // any, those of the working directory.
-func runHouse(_ context.Context, args []string) error {
-	flags := flag.NewFlagSet("house", flag.ContinueOnError)
+func runHouse(_ context.Context, args []string) (held bool, err error) {
+	flags := flag.NewFlagSet("lab house", flag.ExitOnError)
 	list := flags.Bool("list", false, "also list every place that breaks a rule, for each tree")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	flags.Parse(args)
 	dirs := flags.Args()
 	if len(dirs) == 0 {
 		dirs = []string{"."}
@@ -26,15 +24,15 @@ func runHouse(_ context.Context, args []string) error {
 	for _, dir := range dirs {
 		tree, err := house.Survey(dir)
 		if err != nil {
-			return err
+			return false, err
 		}
 		rows, err := house.ReadRooms(dir)
 		if err != nil {
-			return err
+			return false, err
 		}
 		abs, err := filepath.Abs(dir)
 		if err != nil {
-			return err
+			return false, err
 		}
 		trees = append(trees, house.Named{Name: filepath.Base(abs), Tree: tree, Rows: rows})
 	}
@@ -45,5 +43,5 @@ func runHouse(_ context.Context, args []string) error {
 			house.WriteBreaches(os.Stdout, t)
 		}
 	}
-	return nil
+	return true, nil
 }

@@ -7,45 +7,78 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/bench"
+	"github.com/interlock-go/interlock/cmd/internal/lab/conformance"
+	"github.com/interlock-go/interlock/cmd/internal/lab/cost"
+	"github.com/interlock-go/interlock/cmd/internal/lab/detect"
+	"github.com/interlock-go/interlock/cmd/internal/lab/pruning"
+	"github.com/interlock-go/interlock/cmd/internal/lab/racesuite"
+	"github.com/interlock-go/interlock/cmd/internal/lab/realmodules"
+	"github.com/interlock-go/interlock/cmd/internal/lab/sections"
+	"github.com/interlock-go/interlock/cmd/internal/lab/strangers"
+	"github.com/interlock-go/interlock/cmd/internal/lab/torture"
 )
 
 // tool is one subcommand.
 type tool struct {
 	name, does string
-	run        func(ctx context.Context, args []string) error
+	run        func(ctx context.Context, args []string) (held bool, err error)
 }
 
 var tools = []tool{
-	{"house", "print the size and the shape of the repository's own code", runHouse},
+	{"bench", "what the monitor costs", bench.Run},
+	{"conformance", "the Go distribution's test programs behave as plain when they are instrumented", conformance.Run},
+	{"cost", "what the static checks cost", cost.Run},
+	{"detect", "what the watch engine catches of each class of races", detect.Run},
+	{"house", "the size and the shape of the repository's own code", runHouse},
+	{"pruning", "which accesses are not monitored, and why", pruning.Run},
+	{"racesuite", "what the watch engine catches of the race detector's own suite", racesuite.Run},
+	{"sections", "what is found of split atomic sections", sections.Run},
+	{"strangers", "what check, test and fix do to released modules", strangers.Run},
+	{"suites", "the tests of real modules behave as plain when they are instrumented", realmodules.Run},
+	{"torture", "generated programs, correct and racy, through the whole pipeline", torture.Run},
 }
+
+// The exit codes, beside 0.
+const (
+	exitMissed = 1 // the tool ran, and a bar that it knows is missed
+	exitUsage  = 2
+	exitFailed = 3 // the tool could not measure
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if len(os.Args) < 2 {
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// run runs the tool that args name and returns the exit code.
+func run(ctx context.Context, args []string) int {
+	if len(args) == 0 {
 		usage()
-		os.Exit(2)
+		return exitUsage
 	}
-	for _, t := range tools {
-		if t.name != os.Args[1] {
-			continue
-		}
-		switch err := t.run(ctx, os.Args[2:]); {
-		case err == nil || errors.Is(err, flag.ErrHelp):
-			return
-		default:
-			fmt.Fprintf(os.Stderr, "lab %s: %v\n", t.name, err)
-			os.Exit(1)
-		}
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == args[0] })
+	if i < 0 {
+		fmt.Fprintf(os.Stderr, "lab: no tool %q\n", args[0])
+		usage()
+		return exitUsage
 	}
-	fmt.Fprintf(os.Stderr, "lab: no tool %q\n", os.Args[1])
-	usage()
-	os.Exit(2)
+	held, err := tools[i].run(ctx, args[1:])
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "lab %s: %v\n", args[0], err)
+		return exitFailed
+	case !held:
+		fmt.Fprintf(os.Stderr, "lab %s: a bar is missed; the report says which\n", args[0])
+		return exitMissed
+	}
+	return 0
 }
 
 func usage() {

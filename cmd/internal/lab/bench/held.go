@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+//go:embed held.go.txt
+var held []byte
+
+// heldVariant builds the programs with every site monitored and one atomic
+// section that is open from before the first program to the end of the last.
+func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tmp string) (*variant, error) {
+	const rt = "interlock.invalid/rt"
+	copied := filepath.Join(tmp, "held")
+	if err := copyRewritten(ctx, m, whole, dir, copied, rt); err != nil {
+		return nil, err
+	}
+	source, err := fs.Sub(dynamic.Source, "rt")
+	if err != nil {
+		return nil, err
+	}
+	mod, err := os.ReadFile(filepath.Join(copied, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	mod = append(mod, "\nrequire "+rt+" v0.0.0\n\nreplace "+rt+" => ./rt\n"...)
+	table := filepath.Join(tmp, "held.sites")
+	if err := errors.Join(
+		os.CopyFS(filepath.Join(copied, "rt"), source),
+		os.WriteFile(filepath.Join(copied, "rt", "go.mod"), []byte("module "+rt+"\n\ngo 1.21\n"), 0o644),
+		os.WriteFile(filepath.Join(copied, "go.mod"), mod, 0o644),
+		os.WriteFile(filepath.Join(copied, "zz_held_test.go"), held, 0o644),
+		os.WriteFile(table, campaign.SiteTable(whole), 0o644),
+	); err != nil {
+		return nil, err
+	}
+	v := &variant{
+		name: "watch, section held", about: "every site, the monitor awake without noise, one atomic section held throughout",
+		dir: copied, path: filepath.Join(tmp, "held.test"),
+		env: []string{"INTERLOCK_OUT=" + filepath.Join(tmp, "held.evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SECTIONS=1", "INTERLOCK_NOISE=prob=0"},
+	}
+	return v, goTest(ctx, v)
+}

@@ -1,0 +1,85 @@
+// Package conformance runs every `// run` program of the Go distribution's
+// test folder twice, plain and instrumented with the monitor awake, and
+// compares output and exit code: an instrumented program must behave as the
+// original does. `make conformance` keeps the result in docs/conformance.md.
+//
+// Exceptions are listed in exceptions.go with a reason each. A program that
+// behaves differently because its rewriting is wrong is never an exception.
+package conformance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+)
+
+type options struct {
+	every   int
+	match   string
+	timeout time.Duration
+	tests   string
+	out     string
+	keep    string
+}
+
+// Run runs the tool. It reports whether every program behaves as it does plain,
+// apart from the exceptions.
+func Run(ctx context.Context, args []string) (held bool, err error) {
+	var o options
+	flags := flag.NewFlagSet("lab conformance", flag.ExitOnError)
+	flags.IntVar(&o.every, "every", 1, "take each `n`th program only")
+	flags.StringVar(&o.match, "match", "", "take programs whose name contains this `text` only")
+	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "time that one program may take")
+	flags.StringVar(&o.tests, "tests", "", "take the programs in this `folder` (default: test of the Go installation;\n"+
+		"a toolchain that the go command has downloaded has none)")
+	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
+	flags.StringVar(&o.keep, "keep", "", "keep the differing programs' outputs in this `folder`")
+	flags.Parse(args)
+
+	// Choose the programs.
+	if o.tests == "" {
+		goroot, err := command.GoEnv(ctx, "GOROOT")
+		if err != nil {
+			return false, fmt.Errorf("finding the Go distribution: %w", err)
+		}
+		o.tests = filepath.Join(goroot, "test")
+	}
+	programs, err := collect(o.tests)
+	if err != nil {
+		return false, err
+	}
+	programs = choose(programs, o.every, o.match)
+
+	// Build them both ways, and compare.
+	tmp, err := os.MkdirTemp("", "interlock-conformance-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(tmp)
+	fmt.Fprintf(os.Stderr, "conformance: building %d programs, plain and instrumented\n", len(programs))
+	b, err := buildAll(ctx, programs, tmp)
+	if err != nil {
+		return false, err
+	}
+	defer b.close()
+	text, differing := report(b.compareAll(ctx, o), b)
+	return differing == 0, page.Write(o.out, text)
+}
+
+// choose takes each nth program whose name contains match.
+func choose(programs []program, n int, match string) []program {
+	var chosen []program
+	for i, p := range programs {
+		if i%max(n, 1) == 0 && strings.Contains(p.Name, match) {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen
+}

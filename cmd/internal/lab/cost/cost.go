@@ -1,0 +1,98 @@
+// Package cost measures what `interlock check` costs: on nats-server with
+// tests, beside staticcheck and gVisor's checklocks, and on large modules, one of them
+// generated. CPU time is that of all processes together, memory that of the largest
+// process. It downloads modules and tools with the go command, and works on
+// copies.
+package cost
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+)
+
+// Run runs the tool.
+func Run(ctx context.Context, args []string) (held bool, err error) {
+	flags := flag.NewFlagSet("lab cost", flag.ExitOnError)
+	tool := flags.String("interlock", "bin/interlock", "the `binary` to measure")
+	out := flags.String("o", "", "write what was measured to `file` as well; its other sections stay")
+	only := flags.String("only", "", "measure one `section` only: tools or modules")
+	part := flags.String("module", "", "of the modules, measure those whose path has this `part` only")
+	state := flags.String("state", "", "keep what was measured of each module in `file`, and go on from there")
+	flags.Parse(args)
+	if *tool, err = command.Interlock(*tool); err != nil {
+		return false, err
+	}
+	if *only != "modules" {
+		if err := runTools(ctx, *tool, *out); err != nil {
+			return false, err
+		}
+	}
+	if *only != "tools" {
+		rows, err := measureModules(ctx, *tool, *part, *state)
+		if len(rows) > 0 {
+			err = errors.Join(err, keep(*out, modulesSection(rows)))
+		}
+		return true, err
+	}
+	return true, nil
+}
+
+// runTools measures nats-server with each tool.
+func runTools(ctx context.Context, tool, out string) error {
+	l, err := newLab(ctx, tool)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := l.measureAll(); err != nil {
+		return err
+	}
+	return keep(out, toolsSection(l.module, l.lines, l.rows))
+}
+
+// keep prints a section, and puts it into the file in place of the one with
+// the same heading, if a file is named.
+func keep(file, section string) error {
+	fmt.Println(section)
+	if file == "" {
+		return nil
+	}
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(file, []byte(page.ReplaceSection(string(old), title, section)), 0o644)
+}
+
+const title = "# What the static checks cost\n\nMade by `make cost`, which writes the sections below anew.\n"
+
+// toolsSection is the part of the document about nats-server and the other tools.
+func toolsSection(module string, lines int, rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `## Beside other tools
+
+%s with its tests, %d lines of Go. The packages that it imports were compiled before,
+all in one build cache. *Cold* means that the tool had never run on this tree; *unchanged* that it has just run; *after an edit* that
+one file of the package named was changed since; the go command then compiles the package before the tool sees it, which is part
+of the figure. CPU time is that of all processes together, the go command included; the largest process is
+what one of them held at most. Each tool prints its own kind of findings, so the last column compares noise, not merit.
+
+%s- staticcheck as pinned in go.mod, checklocks as in gvisor.dev/gvisor@%s
+
+| tool | state | CPU s | wall s | largest process MB | lines printed |
+|---|---|---:|---:|---:|---:|
+`, module, lines, page.Made(), gvisor)
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %.1f | %.1f | %.0f | %d |\n",
+			r.tool, r.state, r.CPU.Seconds(), r.Wall.Seconds(), r.Megabytes, r.lines)
+	}
+	return b.String()
+}

@@ -1,0 +1,17 @@
+package cost
+
+import (
+	"go/parser"
+	"go/token"
+	"testing"
+)
+
+func TestGeneratedParses(t *testing.T) {
+	for _, i := range []int{0, 3, 1999} {
+		for _, text := range []string{generatedPackage(i), generatedTest(i)} {
+			if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parser.SkipObjectResolution); err != nil {
+				t.Errorf("package %d: %v", i, err)
+			}
+		}
+	}
+}

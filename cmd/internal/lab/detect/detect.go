@@ -1,0 +1,97 @@
+// Package detect measures what the watch engine catches: each program of
+// testdata/detect has a data race of one class and a clean twin. It runs the
+// racy ones under the watch engine and under the race detector of the Go
+// distribution, the clean ones under the watch engine only, and prints a
+// table. `make detect` keeps it in docs/detection.md.
+//
+// The runs under the watch engine are those of a campaign, as `interlock test`
+// makes it, without help from the static side. A confirmed race in a clean twin
+// makes the command fail.
+package detect
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
+)
+
+type options struct {
+	dir         string
+	runs, clean int
+	match, out  string
+}
+
+// Run runs the tool. It reports whether no race was confirmed in a clean twin.
+func Run(ctx context.Context, args []string) (held bool, err error) {
+	var o options
+	flags := flag.NewFlagSet("lab detect", flag.ExitOnError)
+	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "detect"), "module with the programs")
+	flags.IntVar(&o.runs, "runs", 20, "runs of each racy program, with each detector")
+	flags.IntVar(&o.clean, "clean", 200, "runs of each clean twin")
+	flags.StringVar(&o.match, "match", "", "take classes whose name contains this `text` only")
+	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
+	flags.Parse(args)
+
+	// Build the programs with each detector.
+	classes, err := findClasses(o.dir, o.match)
+	if err != nil {
+		return false, err
+	}
+	watch, err := testbin.BuildMonitored(ctx, o.dir)
+	if err != nil {
+		return false, err
+	}
+	defer watch.Close()
+	tmp, err := os.MkdirTemp("", "interlock-detect-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(tmp)
+	race, err := testbin.BuildRace(ctx, o.dir, tmp)
+	if err != nil {
+		return false, err
+	}
+
+	// Run them, class by class.
+	held = true
+	for i := range classes {
+		c := &classes[i]
+		fmt.Fprintf(os.Stderr, "detect: %s, %d of %d\n", c.name, i+1, len(classes))
+		if err := c.measure(ctx, watch, race, o); err != nil {
+			return false, err
+		}
+		held = held && c.alarms == 0
+	}
+	return held, page.Write(o.out, table(classes, race, o))
+}
+
+// timeout is that of one run; no program takes a tenth of a second.
+const timeout = 10 * time.Second
+
+// measure runs a class with each detector, and its clean twin.
+func (c *class) measure(ctx context.Context, watch *testbin.Monitored, race *testbin.Race, o options) error {
+	r, _, err := watch.Run(ctx, testbin.Request{Function: "TestRace" + c.name, Runs: o.runs, Seed: 1, Timeout: timeout})
+	if err != nil {
+		return err
+	}
+	if c.watch, err = testbin.Hits(r); err != nil {
+		return err
+	}
+	c.race = race.Hits(ctx, "TestRace"+c.name, o.runs, timeout)
+	r, _, err = watch.Run(ctx, testbin.Request{Function: "TestNoRace" + c.name, Runs: o.clean, Seed: 1, Timeout: timeout})
+	if err != nil {
+		return err
+	}
+	c.alarms = len(r.Findings)
+	for _, f := range r.Findings {
+		fmt.Fprintf(os.Stderr, "detect: false alarm: %s at %s and %s\n",
+			f.Title, f.Accesses[0].Position, f.Accesses[1].Position)
+	}
+	return ctx.Err()
+}

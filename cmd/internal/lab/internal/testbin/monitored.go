@@ -1,0 +1,142 @@
+// Package testbin builds test binaries for the tools that measure detection, and
+// runs single functions of them: under the watch engine, with every site
+// monitored and no help from the static side, and under the race detector of the
+// Go distribution.
+package testbin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// Monitored is the instrumented test binary of a module's root package. Several
+// goroutines may run functions of it.
+type Monitored struct {
+	Plan *plan.Plan
+
+	workspace *build.Workspace
+	binary    build.Binary
+	evidence  string
+}
+
+// BuildMonitored builds the tests of the module in dir. The caller closes the
+// result.
+func BuildMonitored(ctx context.Context, dir string) (*Monitored, error) {
+	loaded, err := build.Load(ctx, build.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	p, err := atomicsets.Build(loaded.Path, sites.All(loaded.Packages), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := build.Prepare(ctx, loaded, p)
+	if err != nil {
+		return nil, err
+	}
+	m := &Monitored{Plan: p, workspace: ws, evidence: filepath.Join(ws.Dir, "evidence")}
+	binaries, err := ws.BuildTests(ctx)
+	if err == nil && (len(binaries) != 1 || binaries[0].Path == "") {
+		err = errors.New("the module is to be one package with tests")
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	m.binary = binaries[0]
+	for _, l := range ws.LeftAlone() {
+		fmt.Fprintf(os.Stderr, "%s is not monitored: %s\n", l.File, l.Why)
+	}
+	return m, nil
+}
+
+// Close removes what the build has laid out.
+func (m *Monitored) Close() error { return m.workspace.Close() }
+
+// Request is how to run a function.
+type Request struct {
+	Function string
+	Runs     int
+	Seed     uint64        // of the first run
+	Timeout  time.Duration // of one run, before it is stretched for noise
+	Strength int           // of the noise, in microseconds; 0 is what campaigns do by default
+	FirstHit bool          // stop at the run that shows a race
+}
+
+// Run makes a campaign of one test function. It returns also how many runs began.
+func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, runs int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err = campaign.Run(ctx, campaign.Config{
+		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
+		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: true,
+		TestFlags: []string{"-test.run=^" + q.Function + "$"},
+		Dir:       filepath.Join(m.evidence, q.Function),
+		Progress: func(e campaign.Event) {
+			runs = max(runs, e.Run)
+			if q.FirstHit && e.Kind == campaign.Caught {
+				cancel()
+			}
+		},
+	})
+	if err != nil {
+		err = fmt.Errorf("running %s: %w", q.Function, err)
+	}
+	return r, runs, err
+}
+
+// Hits returns how many runs of a campaign caught a race.
+func Hits(r *campaign.Result) (hits int, err error) {
+	names, err := filepath.Glob(filepath.Join(r.Dir, "*.jsonl"))
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return 0, err
+		}
+		records, _, err := evidence.Read(f)
+		f.Close()
+		if err != nil {
+			return 0, err
+		}
+		if slices.ContainsFunc(records, func(r evidence.Record) bool { return r.Kind == evidence.Race }) {
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+// Quiet runs no function at all, takes the sites that race even so, while the
+// package is initialised, out of the plan, and returns how many those are.
+func (m *Monitored) Quiet(ctx context.Context, runs int) (sites int, err error) {
+	const why plan.Reason = "races while the package is initialised, whatever function runs"
+	r, _, err := m.Run(ctx, Request{Function: "none", Runs: runs, Seed: 1, Timeout: time.Minute})
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range r.Findings {
+		for _, a := range f.Accesses {
+			for i := range m.Plan.Sites {
+				p := &m.Plan.Sites[i]
+				if p.Decision == plan.Monitor && p.File == a.File && p.Line == a.Line && p.Column == a.Column {
+					p.Decision, p.Reason = plan.Skip, why
+					sites++
+				}
+			}
+		}
+	}
+	return sites, nil
+}

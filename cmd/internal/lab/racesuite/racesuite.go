@@ -1,0 +1,93 @@
+// Package racesuite runs the race detector's own suite, the TestRace and
+// TestNoRace functions of runtime/race/testdata in the Go distribution, under
+// the watch engine: how many of the racy functions it confirms in up to so
+// many runs, and that it confirms none of the clean ones. `make racesuite`
+// keeps the result in docs/racesuite.md.
+//
+// The suite is copied to a temporary module, built once with every site
+// monitored, and each function runs alone in processes of its own. A confirmed
+// race in a clean function breaks the first promise of the project, and makes
+// the command fail.
+package racesuite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
+)
+
+type options struct {
+	runs     int
+	match    string
+	parallel int
+	strength int
+	out      string
+}
+
+// Run runs the tool. It reports whether no race was confirmed in a clean function.
+func Run(ctx context.Context, args []string) (held bool, err error) {
+	var o options
+	flags := flag.NewFlagSet("lab racesuite", flag.ExitOnError)
+	flags.IntVar(&o.runs, "runs", 20, "runs of each function, each with another seed; a racy one stops at its first hit")
+	flags.StringVar(&o.match, "match", "", "take functions whose name contains this `text` only")
+	flags.IntVar(&o.parallel, "parallel", 1, "functions at the same time")
+	flags.IntVar(&o.strength, "strength", 1000, "strength of the noise in `microseconds`; with 0 campaigns choose it,\n"+
+		"faint noise for tests that sleep")
+	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
+	flags.Parse(args)
+
+	// Copy the suite from the Go distribution.
+	testdata, err := suiteFolder(ctx)
+	if err != nil {
+		return false, err
+	}
+	tmp, err := os.MkdirTemp("", "interlock-racesuite-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(tmp)
+	files, err := copySuite(testdata, filepath.Join(tmp, "racesuite"))
+	if err != nil {
+		return false, err
+	}
+
+	// Build it once, and run its functions one by one.
+	fmt.Fprintln(os.Stderr, "racesuite: building the suite")
+	s, err := testbin.BuildMonitored(ctx, files.dir)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	silenced, err := s.Quiet(ctx, o.runs)
+	if err != nil {
+		return false, err
+	}
+	outcomes, err := runAll(ctx, s, matching(files.functions, o.match), o)
+	if err != nil {
+		return false, err
+	}
+	text, falseAlarms := report(outcomes, files.leftOut, silenced, o)
+	return falseAlarms == 0, page.Write(o.out, text)
+}
+
+// suiteFolder returns where the Go distribution has the suite.
+func suiteFolder(ctx context.Context) (string, error) {
+	goroot, err := command.GoEnv(ctx, "GOROOT")
+	if err != nil {
+		return "", fmt.Errorf("finding the Go distribution: %w", err)
+	}
+	return filepath.Join(goroot, "src", "runtime", "race", "testdata"), nil
+}
+
+// matching returns the functions whose name contains match.
+func matching(functions []function, match string) []function {
+	return slices.DeleteFunc(functions, func(f function) bool { return !strings.Contains(f.name, match) })
+}

@@ -1,0 +1,124 @@
+package sections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
+)
+
+// module is a real one whose invariants are refined, with its own tests as the
+// oracle.
+type module struct {
+	path, version string
+	packages      []string
+	oracle        string
+}
+
+var everything = []string{"./..."}
+
+// modules have tests that check results and take seconds.
+var modules = []module{
+	{path: "github.com/jackc/puddle/v2", version: "v2.2.2", packages: everything, oracle: "go test ./..."},
+	{path: "github.com/hashicorp/golang-lru/v2", version: "v2.0.7", packages: everything, oracle: "go test ./..."},
+	{path: "github.com/allegro/bigcache/v3", version: "v3.1.0", packages: everything, oracle: "go test ./..."},
+	{path: "golang.org/x/sync", version: "v0.11.0", packages: everything, oracle: "go test ./..."},
+}
+
+// refinement is what `sections refine` said of a module.
+type refinement struct {
+	module
+	lines    int
+	runs     int
+	correct  int
+	plants   int // runs until the oracle rejected a planted violation
+	ends     int // of invariants, at first
+	dropped  int
+	unseen   int
+	left     int
+	sections int // with an end left
+	settled  bool
+	elapsed  time.Duration
+	refused  string // why there was none
+}
+
+func refineAll(ctx context.Context, o options) (all []refinement, err error) {
+	for i, m := range modules {
+		if !strings.Contains(m.path, o.match) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "sections: refining %s, %d of %d\n", m.path, i+1, len(modules))
+		r, err := refine(ctx, o, m)
+		if err != nil {
+			return nil, fmt.Errorf("refining %s: %w", m.path, err)
+		}
+		all = append(all, r)
+	}
+	return all, ctx.Err()
+}
+
+func refine(ctx context.Context, o options, m module) (refinement, error) {
+	r := refinement{module: m}
+	dir, err := os.MkdirTemp("", "interlock-refine-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	tree := filepath.Join(dir, "tree")
+	if err := released.Fetch(ctx, m.path, m.version, tree); err != nil {
+		return r, err
+	}
+	if r.lines, err = released.Lines(tree, false); err != nil {
+		return r, err
+	}
+	args := append([]string{"sections", "refine", "-oracle", m.oracle, "-seed", "1", "-w"}, m.packages...)
+	cmd := exec.CommandContext(ctx, o.bin, args...)
+	cmd.Dir = tree
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	r.elapsed = time.Since(began)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == 2:
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		r.refused = strings.TrimPrefix(lines[len(lines)-1], "interlock: ")
+		return r, nil
+	case err != nil:
+		return r, fmt.Errorf("%w: %s", err, out)
+	}
+	return r, r.read(string(out))
+}
+
+var (
+	runsLine = regexp.MustCompile(`interlock: (\d+) runs in \S+, (\d+) of them correct; the oracle rejected a planted violation \(try (\d+)\)`)
+	endsLine = regexp.MustCompile(`interlock: (\d+) ends of invariants: (\d+) dropped, (\d+) unobserved, (\d+) left, in (\d+) sections`)
+)
+
+// read takes the numbers from what the command says.
+func (r *refinement) read(out string) error {
+	for _, l := range []struct {
+		line *regexp.Regexp
+		into []*int
+	}{
+		{runsLine, []*int{&r.runs, &r.correct, &r.plants}},
+		{endsLine, []*int{&r.ends, &r.dropped, &r.unseen, &r.left, &r.sections}},
+	} {
+		m := l.line.FindStringSubmatch(out)
+		if m == nil {
+			return fmt.Errorf("the command does not say what it did: %s", out)
+		}
+		for i, n := range l.into {
+			*n, _ = strconv.Atoi(m[i+1]) // digits, by the expression
+		}
+	}
+	r.settled = !strings.Contains(out, "not settled")
+	return nil
+}

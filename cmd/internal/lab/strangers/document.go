@@ -1,0 +1,157 @@
+package strangers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// render returns the document of a run.
+func render(now *results, known verdicts) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Strangers' code
+
+Made by `+"`make strangers`"+`, which overwrites this file: what becomes of %d released modules, which nobody tuned Interlock on, on
+%s. Each is fetched, tested plainly (`+"`go test`"+`), checked, tested under the monitor in %d runs,
+and where something was confirmed, mended without -w. [triage.md](triage.md) has what a person thought on reading each confirmed finding.
+
+`, len(now.Modules), now.Machine, runs)
+	summary(&b, now, known)
+	table(&b, now)
+	confirmedTable(&b, now, known)
+	list(&b, "Tests that fail plainly", plainFailures(now))
+	list(&b, "Tests that went another way", otherWay(now))
+	list(&b, "Lines that sound like faults of Interlock", faults(now))
+	list(&b, "Since the last run", now.Since)
+	parts(&b, now)
+	return b.String()
+}
+
+// summary counts what the promises are about.
+func summary(b *strings.Builder, now *results, known verdicts) {
+	hangs, changed, crashes := 0, 0, 0
+	judged := map[string]int{}
+	for _, m := range now.Modules {
+		for _, s := range m.steps() {
+			hangs += number(s.Over)
+			changed += number(len(m.changed(s)) > 0)
+			crashes += number(len(s.Faults) > 0)
+		}
+		for _, c := range m.confirmed() {
+			how := "not read"
+			if v := known.of(m, c); v != nil {
+				how = v.verdict
+			}
+			judged[how]++
+		}
+	}
+	fmt.Fprintf(b, "| modules | hangs | crashes and other faults | changed trees | confirmed: harmful | benign | in a test's own code | false | not read |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	fmt.Fprintf(b, "| %d | %d | %d | %d | %d | %d | %d | %d | %d |\n\n", len(now.Modules), hangs, crashes, changed,
+		judged[harmful], judged[benign], judged[inTest], judged[falsely], judged["not read"])
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func table(b *strings.Builder, now *results) {
+	b.WriteString("Seconds are those of a machine with other work; `test` includes making the plan and the build. A fix column that is empty: nothing was confirmed.\n\n")
+	b.WriteString("| module | lines | tests, s | check: exit | CPU s | MB | suspected | test: exit | s | CPU s | predicted | confirmed | fix: exit | s | patches | withheld |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	for _, m := range now.Modules {
+		c, t := m.Check, m.Test
+		fmt.Fprintf(b, "| %s %s | %d | %.1f%s | %d | %.1f | %.0f | %d | %d | %.1f | %.1f | %d | %d |", m.Module, m.Version, m.Lines,
+			m.Plain.Wall, failed(m.Plain), c.Exit, c.CPU, c.MB, c.count("suspected"), t.Exit, t.Wall, t.CPU, t.count("predicted"), t.count("confirmed"))
+		if f := m.Fix; f != nil {
+			fmt.Fprintf(b, " %d | %.1f | %d | %d |\n", f.Exit, f.Wall, f.Patches, f.Withheld)
+		} else {
+			b.WriteString(" | | | |\n")
+		}
+	}
+	b.WriteString("\n")
+}
+
+// failed marks tests that fail plainly.
+func failed(plain *step) string {
+	if plain.Exit != 0 {
+		return ", fail"
+	}
+	return ""
+}
+
+func confirmedTable(b *strings.Builder, now *results, known verdicts) {
+	b.WriteString("## Confirmed\n\n| module | places | code | variable | runs of " + fmt.Sprint(runs) + " | verdict |\n|---|---|---|---|---:|---|\n")
+	for _, m := range now.Modules {
+		for _, c := range m.confirmed() {
+			how := "**not read**"
+			if v := known.of(m, c); v != nil {
+				how = v.verdict
+			}
+			fmt.Fprintf(b, "| %s@%s | %s | %s | %s | %d | %s |\n", m.Module, m.Version, c.key(), c.Code, c.Variable, c.Hits, how)
+		}
+	}
+	b.WriteString("\n")
+}
+
+// plainFailures lists the modules whose tests fail without Interlock.
+func plainFailures(now *results) []string {
+	var all []string
+	for _, m := range now.Modules {
+		if m.Plain.Exit != 0 {
+			all = append(all, fmt.Sprintf("%s: go test ends in %d: %s", m.Module, m.Plain.Exit, strings.Join(m.Plain.Failures, ", ")))
+		}
+	}
+	return all
+}
+
+// otherWay lists what Interlock says of tests that fail in modules whose tests
+// pass plainly.
+func otherWay(now *results) []string {
+	var all []string
+	for _, m := range now.Modules {
+		if m.Plain.Exit != 0 {
+			continue
+		}
+		for _, f := range m.Test.Failures {
+			all = append(all, m.Module+": "+f)
+		}
+	}
+	return all
+}
+
+func faults(now *results) []string {
+	var all []string
+	for _, m := range now.Modules {
+		for name, s := range m.steps() {
+			for _, f := range s.Faults {
+				all = append(all, fmt.Sprintf("%s, %s: %s", m.Module, name, f))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func list(b *strings.Builder, title string, lines []string) {
+	fmt.Fprintf(b, "## %s\n\n", title)
+	if len(lines) == 0 {
+		b.WriteString("None.\n")
+	}
+	for _, l := range lines {
+		fmt.Fprintf(b, "- %s\n", l)
+	}
+	b.WriteString("\n")
+}
+
+// parts says what is run of modules that are not run whole or as they are.
+func parts(b *strings.Builder, now *results) {
+	b.WriteString("## What is run\n\nAll packages and tests, but for these:\n\n")
+	for _, m := range strangers {
+		if m.why != "" && now.of(m.path) != nil {
+			fmt.Fprintf(b, "- %s: %s (`%s`)\n", m.path, m.why, strings.Join(m.whatAndFlags(), " "))
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package strangers
+
+import "slices"
+
+// stranger is a released module, and how it is tried.
+type stranger struct {
+	path, version string
+	packages      []string          // all, if there are none
+	flags         []string          // of go test
+	nested        map[string]string // folder -> version: modules of the same repository that it asks for by a relative path
+	vendor        bool              // tried with what it imports in its vendor folder
+	why           string            // it is not run whole, or not as it is
+}
+
+// what names the packages.
+func (m stranger) what() []string {
+	if len(m.packages) == 0 {
+		return []string{"./..."}
+	}
+	return m.packages
+}
+
+// whatAndFlags adds the flags of the tests, in the form that Interlock takes.
+func (m stranger) whatAndFlags() []string {
+	if len(m.flags) == 0 {
+		return m.what()
+	}
+	return slices.Concat(m.what(), []string{"--"}, m.flags)
+}

@@ -1,0 +1,211 @@
+package strangers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// results are those of a run, as testdata/strangers.json keeps them.
+type results struct {
+	Machine string    `json:"machine"`
+	Modules []*result `json:"modules"`
+	// Since is what has changed against the run before.
+	Since []string `json:"since"`
+}
+
+// result is what became of one module.
+type result struct {
+	Module  string `json:"module"`
+	Version string `json:"version"`
+	Date    string `json:"date"`
+	Lines   int    `json:"lines"` // of Go, with tests
+	Plain   *step  `json:"plain"`
+	Check   *step  `json:"check"`
+	Test    *step  `json:"test"`
+	Fix     *step  `json:"fix,omitempty"` // where something was confirmed
+}
+
+// load reads the results of the last run; before the first there are none.
+func load(name string) (*results, error) {
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &results{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := new(results)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return r, nil
+}
+
+func (r *results) save(name string) error {
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(data, '\n'), 0o644)
+}
+
+// of returns the result of a module, or nil.
+func (r *results) of(module string) *result {
+	i := slices.IndexFunc(r.Modules, func(m *result) bool { return m.Module == module })
+	if i < 0 {
+		return nil
+	}
+	return r.Modules[i]
+}
+
+// pinned returns the results of the modules that are still pinned at the same
+// version, in their order.
+func (r *results) pinned() *results {
+	p := &results{}
+	for _, m := range strangers {
+		if old := r.of(m.path); old != nil && old.Version == m.version {
+			p.Modules = append(p.Modules, old)
+		}
+	}
+	return p
+}
+
+// put replaces the result of a module, or adds one.
+func (r *results) put(m *result) {
+	m.Date = time.Now().UTC().Format(time.DateOnly)
+	if i := slices.IndexFunc(r.Modules, func(old *result) bool { return old.Module == m.Module }); i >= 0 {
+		r.Modules[i] = m
+		return
+	}
+	r.Modules = append(r.Modules, m)
+}
+
+// steps names what was run on a module.
+func (r *result) steps() map[string]*step {
+	all := map[string]*step{"check": r.Check, "test": r.Test}
+	if r.Fix != nil {
+		all["fix"] = r.Fix
+	}
+	return all
+}
+
+// changed lists what a command has changed in the tree. Some tests write there:
+// what the plain ones leave or take away is theirs.
+func (r *result) changed(s *step) []string {
+	return slices.DeleteFunc(slices.Clone(s.Changed), func(name string) bool { return slices.Contains(r.Plain.Changed, name) })
+}
+
+// confirmed lists the findings that test or fix confirmed, each once.
+func (r *result) confirmed() []confirmed {
+	all := slices.Clone(r.Test.Confirmed)
+	if r.Fix != nil {
+		for _, c := range r.Fix.Confirmed {
+			if !slices.ContainsFunc(all, c.same) {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b confirmed) int { return strings.Compare(a.key(), b.key()) })
+	return all
+}
+
+// key names a finding within its module.
+func (c confirmed) key() string { return strings.Join(c.Places, ", ") }
+
+func (c confirmed) same(d confirmed) bool { return c.key() == d.key() }
+
+// compare says what has changed from one run to another, module by module.
+func compare(last, now *results) []string {
+	var all []string
+	for _, m := range now.Modules {
+		old := last.of(m.Module)
+		if old == nil || old == m || old.Version != m.Version {
+			continue
+		}
+		for _, change := range m.against(old) {
+			all = append(all, m.Module+": "+change)
+		}
+	}
+	return all
+}
+
+// slower is by what factor, beyond slack seconds, a command has to take more
+// CPU time or less to be worth a line.
+const (
+	slower = 2
+	slack  = 10
+)
+
+// against says what has changed for one module.
+func (r *result) against(old *result) []string {
+	var all []string
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	before := old.steps()
+	for _, name := range []string{"check", "test", "fix"} {
+		was, is := before[name], r.steps()[name]
+		if was == nil || is == nil {
+			continue
+		}
+		if was.Exit != is.Exit {
+			say("%s ends in %d, before in %d", name, is.Exit, was.Exit)
+		}
+		if is.CPU > slower*was.CPU+slack || was.CPU > slower*is.CPU+slack {
+			say("%s takes %.1f CPU-s, before %.1f", name, is.CPU, was.CPU)
+		}
+	}
+	then, current := old.confirmed(), r.confirmed()
+	for _, c := range current {
+		if !slices.ContainsFunc(then, c.same) {
+			say("%s at %s is confirmed, before it was not", c.Code, c.key())
+		}
+	}
+	for _, c := range then {
+		if !slices.ContainsFunc(current, c.same) {
+			say("%s at %s was confirmed, now it is not", c.Code, c.key())
+		}
+	}
+	if was, is := old.Check.count("suspected"), r.Check.count("suspected"); was != is {
+		say("%d suspected, before %d", is, was)
+	}
+	return all
+}
+
+// promises lists what is broken.
+func promises(now *results, known verdicts) []string {
+	var all []string
+	for _, m := range now.Modules {
+		say := func(format string, args ...any) {
+			all = append(all, fmt.Sprintf("%s %s: ", m.Module, m.Version)+fmt.Sprintf(format, args...))
+		}
+		for _, name := range []string{"check", "test", "fix"} {
+			s := m.steps()[name]
+			if s == nil {
+				continue
+			}
+			if s.Over {
+				say("%s hangs", name)
+			}
+			if changed := m.changed(s); len(changed) > 0 {
+				say("%s changes the tree: %s", name, strings.Join(changed, ", "))
+			}
+			for _, f := range s.Faults {
+				say("%s: %s", name, f)
+			}
+		}
+		for _, c := range m.confirmed() {
+			switch v := known.of(m, c); {
+			case v == nil:
+				say("nobody has read %s at %s", c.Code, c.key())
+			case v.verdict == falsely:
+				say("%s at %s is confirmed falsely", c.Code, c.key())
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,177 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// batch is a module of programs, and what its runs have shown.
+type batch struct {
+	dir       string
+	programs  []*program
+	byFile    map[string]*program
+	tests     map[string]*program // by the name of the test
+	failed    map[*program]string // without the monitor: how
+	raced     map[*program]bool   // under the race detector
+	findings  []*finding.Finding
+	failures  []string // sentences of interlock on tests that failed
+	problems  []string // what else went wrong: a build, a crash of a tool
+	suspected int
+	took      time.Duration
+}
+
+// measure runs the batch in all ways.
+func (b *batch) measure(ctx context.Context, o options) error {
+	if err := layOut(b.dir, b.programs); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	b.byFile, b.tests = map[string]*program{}, map[string]*program{}
+	b.failed, b.raced = map[*program]string{}, map[*program]bool{}
+	for _, p := range b.programs {
+		b.byFile[p.file()], b.tests[p.test()] = p, p
+	}
+	if o.norace {
+		b.runPlain(ctx)
+	} else {
+		b.runRace(ctx)
+	}
+	b.runMonitored(ctx, o)
+	return ctx.Err()
+}
+
+var failLine = regexp.MustCompile(`(?m)^--- FAIL: (\w+) `)
+
+// goTest runs the tests of the batch and returns what they print, and whether
+// they passed.
+func (b *batch) goTest(ctx context.Context, flags ...string) (out string, passed bool) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-vet=off", "-timeout=5m"}, flags...)...)
+	cmd.Dir = b.dir
+	data, err := cmd.CombinedOutput()
+	return string(data), err == nil
+}
+
+// runPlain runs the tests as they are: a failure is a fault of the generator.
+func (b *batch) runPlain(ctx context.Context) { b.noteFailures(b.goTest(ctx)) }
+
+// noteFailures takes up which tests fail without the monitor.
+func (b *batch) noteFailures(out string, passed bool) {
+	failed := failLine.FindAllStringSubmatch(out, -1)
+	for _, m := range failed {
+		if p := b.tests[m[1]]; p != nil {
+			b.failed[p] = "fails without the monitor"
+		}
+	}
+	if !passed && len(failed) == 0 {
+		b.problems = append(b.problems, "go test: "+tail(out))
+	}
+}
+
+// aside is a place of a program in a report of the race detector.
+var aside = regexp.MustCompile(`/((?:correct|racy)\d+(?:_test)?\.go):(\d+)`)
+
+// runRace runs the tests under the race detector, which is a plain run too. A
+// race of a racy program is one between the accesses that are marked; of a
+// correct one, any.
+func (b *batch) runRace(ctx context.Context) {
+	out, passed := b.goTest(ctx, "-race")
+	reports := strings.Split(out, "WARNING: DATA RACE")[1:]
+	for _, report := range reports {
+		sides, _, _ := strings.Cut(report, "\nGoroutine ")
+		for _, m := range aside.FindAllStringSubmatch(sides, -1) {
+			line, _ := strconv.Atoi(m[2])
+			if p := b.byFile[m[1]]; p != nil && (!p.racy || p.racing[line]) {
+				b.raced[p] = true
+			}
+		}
+	}
+	if !b.programs[0].racy || len(reports) == 0 {
+		b.noteFailures(out, passed)
+	}
+}
+
+// document is what `interlock test -format json` prints, as far as it matters
+// here.
+type document struct {
+	Findings []*finding.Finding `json:"findings"`
+	Problems []string           `json:"problems"`
+	Failures []string           `json:"failures"`
+	Coverage struct {
+		Unobserved int `json:"unobserved"`
+		Runs       int `json:"runs"`
+	} `json:"coverage"`
+}
+
+// runMonitored runs the tests through the whole pipeline.
+func (b *batch) runMonitored(ctx context.Context, o options) {
+	began := time.Now()
+	budget := o.budget
+	if b.programs[0].racy {
+		budget = o.racyBudget
+	}
+	args := []string{
+		"test", "-format", "json", "-replays", "0", "-runs", fmt.Sprint(o.runs), "-budget", fmt.Sprint(budget),
+		"-seed", fmt.Sprint(b.programs[0].seed),
+	}
+	if o.strength > 0 {
+		args = append(args, "-strength", fmt.Sprint(o.strength))
+	}
+	cmd := exec.CommandContext(ctx, o.interlock, append(args, "./...", "--", "-parallel=8")...)
+	cmd.Dir = b.dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	b.took = time.Since(began)
+	if ctx.Err() != nil {
+		return
+	}
+	if o.keep != "" {
+		os.WriteFile(filepath.Join(o.keep, filepath.Base(b.dir)+".json"), stdout.Bytes(), 0o644)
+		os.WriteFile(filepath.Join(o.keep, filepath.Base(b.dir)+".txt"), stderr.Bytes(), 0o644)
+	}
+	var d document
+	if jsonErr := json.Unmarshal(stdout.Bytes(), &d); jsonErr != nil {
+		b.problems = append(b.problems, fmt.Sprintf("interlock test: %v: %s", err, tail(stderr.String())))
+		return
+	}
+	b.findings, b.failures, b.suspected = d.Findings, d.Failures, d.Coverage.Unobserved
+	b.problems = append(b.problems, d.Problems...)
+	if d.Coverage.Runs < o.runs {
+		b.problems = append(b.problems, fmt.Sprintf("%d of %d runs made", d.Coverage.Runs, o.runs))
+	}
+}
+
+// confirmed lists the confirmed findings by program; those that lie in none
+// are under nil.
+func (b *batch) confirmed() map[*program][]*finding.Finding {
+	by := map[*program][]*finding.Finding{}
+	for _, f := range b.findings {
+		if f.Status == finding.Confirmed {
+			p := b.byFile[filepath.Base(f.Accesses[0].File)]
+			by[p] = append(by[p], f)
+		}
+	}
+	return by
+}
+
+// hits reports whether a finding names the accesses that race in p.
+func (p *program) hits(f *finding.Finding) bool {
+	return len(f.Accesses) > 1 && p.racing[f.Accesses[0].Line] && p.racing[f.Accesses[1].Line]
+}
+
+// tail returns the last lines of an output.
+func tail(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return strings.Join(lines[max(0, len(lines)-12):], "\n")
+}
