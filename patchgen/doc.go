@@ -24,7 +24,7 @@
 //
 // # Locks
 //
-// Regions under a lock are as small as the code allows (see cover): nothing
+// Regions under a lock are as small as the code allows (see internal/critsec): nothing
 // that may wait, do I/O or call unknown code is put under a new lock; operands
 // are computed before or after. Code is known if it is a function of the
 // module that, through everything it calls, is, or one of a table of harmless

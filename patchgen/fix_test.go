@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
 
 var updateGolden = flag.Bool("update", false, "write the diffs that come out into the golden files")
@@ -114,12 +115,12 @@ func moduleOf(t *testing.T, root, dir string, loaded []*packages.Package) *Modul
 func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	m := moduleOf(t, root, c.name, loaded)
 	if v := c.header["go"]; v != nil {
-		m.pkgs[0].goVer = v[0]
+		m.Packages[0].GoVersion = v[0]
 	}
 	if only := c.header["only"]; only != nil {
-		old := strategies
-		defer func() { strategies = old }()
-		strategies = slices.DeleteFunc(slices.Clone(strategies), func(s strategy) bool { return s.name != only[0] })
+		old := strategy.All
+		defer func() { strategy.All = old }()
+		strategy.All = slices.DeleteFunc(slices.Clone(strategy.All), func(s strategy.Strategy) bool { return s.Name != only[0] })
 	}
 	fix, files, err := Fix(context.Background(), Input{Module: m, Group: []*finding.Finding{c.finding(t, root)}})
 	if err != nil {
@@ -220,21 +221,9 @@ func checkApplies(t *testing.T, m *Module, diff string, files map[string][]byte)
 func checkAgain(t *testing.T, m *Module, files map[string][]byte) {
 	t.Helper()
 	for path, src := range files {
-		again, err := tidy(m.files[path].src, src)
+		again, err := edit.Tidy(m.Files[path].Source, src)
 		if err != nil || !bytes.Equal(again, src) {
 			t.Errorf("%s is not gofmt-stable (%v)", path, err)
 		}
 	}
-}
-
-func ExampleDiff() {
-	diff, err := Diff(map[string][]byte{"a.go": []byte("package a\n")}, map[string][]byte{"a.go": []byte("package b\n")})
-	fmt.Print(diff, err)
-	// Output:
-	// --- a/a.go
-	// +++ b/a.go
-	// @@ -1,1 +1,1 @@
-	// -package a
-	// +package b
-	// <nil>
 }

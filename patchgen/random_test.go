@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
 
 // randomPrograms is how many small packages TestRandom makes: enough to meet
@@ -35,10 +36,10 @@ func TestRandom(t *testing.T) {
 		name := fmt.Sprintf("o%d", i)
 		m := moduleOf(t, root, name, loaded)
 		for _, field := range []string{"n", "on", "s", "m"} {
-			for _, s := range strategies {
+			for _, s := range strategy.All {
 				if files := tryRandom(t, m, name, field, s); files != nil {
-					built[s.name]++
-					dir := fmt.Sprintf("%s_%s_%s", name, field, s.name)
+					built[s.Name]++
+					dir := fmt.Sprintf("%s_%s_%s", name, field, s.Name)
 					writeFile(t, filepath.Join(root, dir, "a.go"), files[name+"/a.go"])
 					diffs[dir], _ = Diff(m.Old(files), files)
 					variants[name] = append(variants[name], dir)
@@ -56,42 +57,42 @@ func TestRandom(t *testing.T) {
 }
 
 // tryRandom builds and checks one patch; nil if the strategy refuses.
-func tryRandom(t *testing.T, m *Module, name, field string, s strategy) map[string][]byte {
-	u := m.files[name+"/a.go"]
-	at := u.m.fset.Position(u.file.Pos())
+func tryRandom(t *testing.T, m *Module, name, field string, s strategy.Strategy) map[string][]byte {
+	file := m.Files[name+"/a.go"]
+	at := m.Fset.Position(file.Syntax.Pos())
 	f := &finding.Finding{Code: finding.CaughtInTheAct, Variable: finding.Variable{Name: field}}
-	for i, line := range strings.Split(string(u.src), "\n") {
+	for i, line := range strings.Split(string(file.Source), "\n") {
 		if column := strings.Index(line, "x."+field+" "); column >= 0 && !strings.HasPrefix(line, "//") {
-			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: u.path, Line: at.Line + i, Column: column + 1}, Mode: finding.Write})
+			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: file.Path, Line: at.Line + i, Column: column + 1}, Mode: finding.Write})
 			break
 		}
 	}
 	if len(f.Accesses) == 0 {
 		return nil
 	}
-	p, err := newProblem(m, []*finding.Finding{f})
+	p, err := strategy.NewProblem(m, []*finding.Finding{f})
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, field, err)
 	}
-	out, err := tryBuild(s, p)
+	out, err := strategy.Try(s, p)
 	if err != nil {
 		if strings.Contains(err.Error(), "internal error") || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "expected") {
-			t.Errorf("%s of %s.%s: %v\n%s", s.name, name, field, err, u.src)
+			t.Errorf("%s of %s.%s: %v\n%s", s.Name, name, field, err, file.Source)
 		}
 		return nil
 	}
-	diff, err := Diff(m.Old(out.files), out.files)
+	diff, err := Diff(m.Old(out.Files), out.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &verifier{m: m}
+	v := &verifier{module: m, facts: p.Facts}
 	if err := v.verify(context.Background(), out); err != nil {
-		t.Errorf("%s of %s.%s: %v\n%s", s.name, name, field, err, diff)
+		t.Errorf("%s of %s.%s: %v\n%s", s.Name, name, field, err, diff)
 		return nil
 	}
-	checkApplies(t, m, diff, out.files)
-	checkAgain(t, m, out.files)
-	return out.files
+	checkApplies(t, m, diff, out.Files)
+	checkAgain(t, m, out.Files)
+	return out.Files
 }
 
 // compareRuns runs originals and variants in one program.

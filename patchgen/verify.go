@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
 
 // Candidate is a patched module that a check looks at: the tree at Root with
@@ -39,10 +43,11 @@ type Checks struct {
 
 // verifier checks candidates of one module.
 type verifier struct {
-	m      *Module
+	module *source.Module
+	facts  *lockfacts.Facts // of the original
 	checks Checks
-	before *lockOrder // of the original, kept
-	passed []string   // by the last candidate
+	before *lockfacts.LockOrder // of the original, kept
+	passed []string             // by the last candidate
 	// observed: a run has shown a finding of the group. Only then is it worth
 	// saying that runs do not show it any more.
 	observed bool
@@ -60,9 +65,9 @@ type step struct {
 const unobserved = "fit under noise"
 
 // verify runs the checks in order, cheapest first; the first failure ends it.
-func (v *verifier) verify(ctx context.Context, out *patch) error {
+func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 	v.passed = nil
-	c := Candidate{Root: v.m.root, Files: out.files}
+	c := Candidate{Root: v.module.Root, Files: out.Files}
 	steps := []step{
 		{"type-checks", nil},
 		{"lock covers every access", nil},
@@ -76,9 +81,12 @@ func (v *verifier) verify(ctx context.Context, out *patch) error {
 		steps[len(steps)-1].name = unobserved
 		steps = append(steps, step{"static finding gone", v.checks.Static})
 	}
-	var patched *Module
-	steps[0].run = func(context.Context, Candidate) (err error) {
-		patched, err = v.m.with(out.files)
+	var patched *lockfacts.Facts
+	steps[0].run = func(context.Context, Candidate) error {
+		m, err := v.module.With(out.Files)
+		if err == nil {
+			patched = lockfacts.New(m)
+		}
 		return err
 	}
 	steps[1].run = v.covered(out, &patched)
@@ -102,28 +110,28 @@ func (v *verifier) verify(ctx context.Context, out *patch) error {
 
 // covered holds a patch that takes a lock to its promise, and to leaving no
 // lock held.
-func (v *verifier) covered(out *patch, patched **Module) Check {
-	if out.claim == nil {
+func (v *verifier) covered(out *strategy.Patch, patched **lockfacts.Facts) Check {
+	if out.Claim == nil {
 		return nil
 	}
 	return func(context.Context, Candidate) error {
-		if err := out.claim.check(*patched); err != nil {
+		if err := out.Claim.Check(*patched); err != nil {
 			return err
 		}
-		return leaksMore(v.m.leaks(), (*patched).leaks())
+		return lockfacts.MoreLeaks(v.facts.Leaks(), (*patched).Leaks())
 	}
 }
 
 // lockOrder compares the lock-order graph with that of the original.
-func (v *verifier) lockOrder(patched *Module) (err error) {
+func (v *verifier) lockOrder(patched *lockfacts.Facts) (err error) {
 	if v.before == nil {
-		if v.before, err = v.m.lockOrder(); err != nil {
+		if v.before, err = v.facts.LockOrder(); err != nil {
 			return err
 		}
 	}
-	after, err := patched.lockOrder()
+	after, err := patched.LockOrder()
 	if err != nil {
 		return err
 	}
-	return after.worse(v.before)
+	return after.Worse(v.before)
 }

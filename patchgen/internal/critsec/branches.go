@@ -1,0 +1,293 @@
+package critsec
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// branch is one way through an if, switch or select.
+type branch struct {
+	list  []ast.Stmt
+	end   token.Pos                // where code at the end of an empty list goes
+	close func(text func() string) // ends the region on a way that the source does not spell out
+}
+
+func (c *builder) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*region, error) {
+	header := c.In(s.Init, s.Cond)
+	why := c.blocks(s.Cond)
+	if s.Init != nil && why == "" {
+		why = c.blocks(s.Init)
+	}
+	if len(header) == 0 {
+		if r != nil && c.blocks(s) == "" {
+			return r, c.unlockExits(s, r)
+		}
+		if r != nil {
+			c.before(s, r.unlockText)
+		}
+		return nil, c.descendIf(s)
+	}
+	if s.Init != nil && c.blocks(s.Init) != "" && len(c.In(s.Init)) == 0 && c.blocks(s.Cond) == "" {
+		return nil, c.initApart(s, r)
+	}
+	hold := c.carry(s.Body.List, -1) || c.elseCarries(s) || !c.file.Ends(s.Body.List) && c.carry(list, i) ||
+		s.Else == nil && c.carry(list, i)
+	if why != "" || !hold && s.Init == nil && !anyWrites(header) {
+		if s.Init != nil && len(c.In(s.Cond)) > 0 {
+			return nil, fmt.Errorf("%s: %s before the variable is tested", c.file.At(s), why)
+		}
+		if _, err := c.copyBefore(list, i, r, header); err != nil {
+			return nil, err
+		}
+		return nil, c.descendIf(s)
+	}
+	if !hold && len(c.In(s.Cond)) == 0 && c.initCanMove(s.Init) {
+		return nil, c.moveInit(list, i, s, r)
+	}
+	if err := c.checkNil(header, s); err != nil {
+		return nil, err
+	}
+	r = c.open(list, i, r)
+	if err := c.record(r, header); err != nil {
+		return nil, err
+	}
+	return c.branches(c.ifBranches(s), r)
+}
+
+func (c *builder) elseCarries(s *ast.IfStmt) bool {
+	switch e := s.Else.(type) {
+	case *ast.BlockStmt:
+		return c.carry(e.List, -1)
+	case *ast.IfStmt:
+		return c.carry([]ast.Stmt{e}, -1)
+	}
+	return false
+}
+
+// descendIf covers the branches of an if that is entered unlocked.
+func (c *builder) descendIf(s *ast.IfStmt) error {
+	if err := c.sub(s.Body.List); err != nil {
+		return err
+	}
+	switch e := s.Else.(type) {
+	case *ast.BlockStmt:
+		return c.sub(e.List)
+	case *ast.IfStmt:
+		if len(c.In(e.Init, e.Cond)) == 0 {
+			return c.descendIf(e)
+		}
+		done := c.braces(e)
+		err := c.sub([]ast.Stmt{e})
+		done()
+		return err
+	}
+	return nil
+}
+
+// braces turns `else if` into `else { if`, so that code can stand before it.
+func (c *builder) braces(e *ast.IfStmt) (done func()) {
+	c.edits.Add(c.file, c.file.Offset(e.Pos()), c.file.Offset(e.Pos()), func() string { return "{\n" })
+	return func() {
+		c.edits.Add(c.file, c.file.Offset(e.End()), c.file.Offset(e.End()), func() string { return "\n}" })
+	}
+}
+
+// ifBranches lists the ways through an if that is entered with the lock held.
+func (c *builder) ifBranches(s *ast.IfStmt) []branch {
+	out := []branch{{list: s.Body.List, end: s.Body.Rbrace}}
+	switch e := s.Else.(type) {
+	case *ast.BlockStmt:
+		out = append(out, branch{list: e.List, end: e.Rbrace})
+	case *ast.IfStmt:
+		out = append(out, branch{list: []ast.Stmt{e}})
+	case nil:
+		out = append(out, branch{close: func(text func() string) {
+			c.edits.Add(c.file, c.file.Offset(s.End()), c.file.Offset(s.End()), func() string { return " else {\n" + text() + "\n}" })
+		}})
+	}
+	return out
+}
+
+// branches covers ways that are all entered with r open. Where they end
+// alike, the region may go on; else each closes it.
+func (c *builder) branches(ways []branch, r *region) (*region, error) {
+	var open []branch
+	closed := 0
+	for _, b := range ways {
+		still, falls, err := c.branch(b, r)
+		switch {
+		case err != nil:
+			return nil, err
+		case still:
+			open = append(open, b)
+		case falls:
+			closed++
+		}
+	}
+	if closed == 0 && len(open) > 0 {
+		return r, nil
+	}
+	for _, b := range open {
+		c.closeBranch(b, r)
+	}
+	return nil, nil
+}
+
+// branch covers one way; still says that the region is open at its end, falls
+// that its end is reached.
+func (c *builder) branch(b branch, r *region) (still, falls bool, err error) {
+	if len(b.list) == 0 {
+		return true, true, nil
+	}
+	falls = !c.file.Ends(b.list)
+	if elseIf, ok := b.list[0].(*ast.IfStmt); ok && b.end == token.NoPos {
+		done := c.braces(elseIf)
+		out, err := c.list(b.list, r, false)
+		if err == nil && out != nil {
+			c.after(elseIf, out.unlockText)
+		}
+		done()
+		return false, falls, err
+	}
+	if !c.carry(b.list, -1) {
+		if _, isReturn := b.list[0].(*ast.ReturnStmt); !isReturn {
+			c.before(b.list[0], r.unlockText)
+			return false, falls, c.sub(b.list)
+		}
+	}
+	out, err := c.list(b.list, r, false)
+	if out != nil && out != r {
+		c.after(b.list[len(b.list)-1], out.unlockText)
+		out = nil
+	}
+	return out != nil && falls, falls, err
+}
+
+func (c *builder) closeBranch(b branch, r *region) {
+	switch {
+	case b.close != nil:
+		b.close(r.unlockText)
+	case len(b.list) > 0:
+		c.after(b.list[len(b.list)-1], r.unlockText)
+	default:
+		c.edits.Add(c.file, c.file.Offset(b.end), c.file.Offset(b.end), func() string { return "\n" + r.unlockText() + "\n" })
+	}
+}
+
+// unlockExits unlocks on the ways out of s, which is held as a whole.
+func (c *builder) unlockExits(s ast.Stmt, r *region) error {
+	if err := c.checkNil(c.In(s), s); err != nil {
+		return err
+	}
+	if err := c.record(r, c.In(s)); err != nil {
+		return err
+	}
+	c.recordUse(s, r)
+	var err error
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			if _, e := c.returnStmt(nil, 0, n, r); e != nil {
+				err = e
+			}
+		case *ast.BranchStmt:
+			if c.file.Leaves(n, s) {
+				c.before(n, r.unlockText)
+			}
+		case *ast.DeferStmt:
+			if c.has(n) {
+				err = fmt.Errorf("%s: a deferred call accesses it", c.file.At(n))
+			}
+		case *ast.ExprStmt:
+			if source.IsPanic(c.file, n) {
+				if c.has(n) {
+					err = fmt.Errorf("%s: panics with it", c.file.At(n))
+				}
+				c.before(n, r.unlockText)
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+// initCanMove reports whether the init statement of an if can stand before
+// it: the names that it declares occur nowhere else around.
+func (c *builder) initCanMove(init ast.Stmt) bool {
+	as, ok := init.(*ast.AssignStmt)
+	if !ok || as.Tok != token.DEFINE {
+		return ok
+	}
+	for _, lhs := range as.Lhs {
+		id, ok := lhs.(*ast.Ident)
+		if !ok {
+			return false
+		}
+		uses := 0
+		ast.Inspect(c.function.Declaration().Node, func(n ast.Node) bool {
+			if x, ok := n.(*ast.Ident); ok && x.Name == id.Name && id.Name != "_" && c.file.Package.Info.ObjectOf(x) != c.file.Package.Info.ObjectOf(id) {
+				uses++
+			}
+			return true
+		})
+		if uses > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// moveInit moves the init statement of an if before it, under the lock.
+func (c *builder) moveInit(list []ast.Stmt, i int, s *ast.IfStmt, r *region) error {
+	accs := c.In(s.Init)
+	if err := c.checkNil(accs, s.Init); err != nil {
+		return err
+	}
+	r = c.open(list, i, r)
+	if err := c.record(r, accs); err != nil {
+		return err
+	}
+	text := c.file.Text(s.Init)
+	c.before(s, func() string { return text })
+	c.before(s, r.unlockText)
+	c.edits.Add(c.file, c.file.Offset(s.Init.Pos()), c.file.Offset(s.Cond.Pos()), func() string { return "" })
+	return c.descendIf(s)
+}
+
+// initApart evaluates the init statement of an if before the region that the
+// condition needs. Braces keep its names to themselves where others share them.
+func (c *builder) initApart(s *ast.IfStmt, r *region) error {
+	if err := c.checkNil(c.In(s.Cond), s); err != nil {
+		return err
+	}
+	if r != nil {
+		c.before(s, r.unlockText)
+	}
+	text, braces := c.file.Text(s.Init), !c.initCanMove(s.Init)
+	if braces {
+		text = "{\n" + text
+	}
+	c.before(s, func() string { return text })
+	c.edits.Add(c.file, c.file.Offset(s.Init.Pos()), c.file.Offset(s.Cond.Pos()), func() string { return "" })
+	r = c.open(nil, 0, nil)
+	c.before(s, r.lockText)
+	if err := c.record(r, c.In(s.Cond)); err != nil {
+		return err
+	}
+	r, err := c.branches(c.ifBranches(s), r)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		c.after(s, r.unlockText)
+	}
+	if braces {
+		c.after(s, func() string { return "}" })
+	}
+	return nil
+}

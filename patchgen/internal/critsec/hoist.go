@@ -1,0 +1,168 @@
+package critsec
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// hoist copies what the accesses in s read into locals, by statements before
+// at, and lets s use those.
+func (c *builder) hoist(s, at ast.Stmt, accs []*source.Access, r *region) error {
+	if err := c.checkNil(accs, s); err != nil {
+		return err
+	}
+	names := map[string]string{}
+	for _, a := range accs {
+		if err := c.record(r, []*source.Access{a}); err != nil {
+			return err
+		}
+		if c.copiedWithOther(a, accs) {
+			continue // copied with what it is a part of
+		}
+		if c.needsSnapshot(a) {
+			c.snapshot(at, a)
+			continue
+		}
+		e := a.Whole
+		if why := c.blocks(e); why != "" {
+			return fmt.Errorf("%s: %s", c.file.At(e), why)
+		}
+		text := c.file.Text(e)
+		name, ok := names[text]
+		if !ok {
+			name = c.fresh(c.nameFor(e))
+			names[text] = name
+			c.before(at, func() string { return name + " := " + text })
+		}
+		c.edits.Replace(c.file, e, name)
+	}
+	return nil
+}
+
+// copiedWithOther reports whether a is an operand of what another access is copied with.
+func (c *builder) copiedWithOther(a *source.Access, accs []*source.Access) bool {
+	for _, b := range accs {
+		if b != a && !c.needsSnapshot(b) && b.Whole.Pos() <= a.Expr.Pos() && a.Expr.End() <= b.Whole.End() {
+			return true
+		}
+	}
+	return false
+}
+
+// needsSnapshot reports whether a is a map or slice that is changed in place
+// and that the statement goes through while it may block: ranged over, or
+// lent to a function that only reads it.
+func (c *builder) needsSnapshot(a *source.Access) bool {
+	if !c.Variable.Deep || a.Mode != source.Read || a.Element {
+		return false
+	}
+	if a.Call != nil {
+		return source.IsMap(c.file.TypeOf(a.Expr)) && c.blocks(a.Call) != ""
+	}
+	return c.ranged(a)
+}
+
+// ranged reports whether a is what a range statement iterates over.
+func (c *builder) ranged(a *source.Access) bool {
+	rs, ok := c.file.Parents[a.Whole].(*ast.RangeStmt)
+	return ok && rs.X == a.Whole
+}
+
+// snapshot copies a map or slice under the lock, for the statement to use.
+func (c *builder) snapshot(s ast.Stmt, a *source.Access) {
+	text := c.file.Text(a.Expr)
+	name := c.fresh(c.nameFor(a.Expr))
+	t := c.file.TypeOf(a.Expr)
+	c.edits.Replace(c.file, a.Expr, name)
+	if !source.IsMap(t) {
+		c.before(s, func() string { return fmt.Sprintf("%s := append(%s[:0:0], %s...)", name, text, text) })
+		return
+	}
+	k, v := c.fresh("k"), c.fresh("v")
+	c.before(s, func() string {
+		return fmt.Sprintf("%s := make(%s, len(%s))\nfor %s, %s := range %s {\n\t%s[%s] = %s\n}", name, c.typeText(t), text, k, v, text, name, k, v)
+	})
+}
+
+// hoistCalls evaluates what may block in s before s. It fails where that
+// depends on the variable, or is evaluated only under a condition.
+func (c *builder) hoistCalls(s ast.Stmt) (err error) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if err != nil || !ok || c.blocks(e) == "" {
+			return err == nil
+		}
+		if _, isLit := e.(*ast.FuncLit); isLit {
+			return false
+		}
+		if c.has(e) {
+			if c.blocksItself(e) {
+				err = fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.file.At(e), c.blocks(e))
+			}
+			return err == nil
+		}
+		if c.conditional(&source.Access{Expr: e}, s) {
+			err = fmt.Errorf("%s: %s under a condition", c.file.At(e), c.blocks(e))
+			return false
+		}
+		name := c.fresh(c.storedIn(s))
+		text := c.file.Text(e)
+		c.edits.Replace(c.file, e, name)
+		c.before(s, func() string { return name + " := " + text })
+		return false
+	})
+	if err == nil && isSend(s) {
+		err = fmt.Errorf("%s: sends on a channel", c.file.At(s))
+	}
+	return err
+}
+
+func isSend(s ast.Stmt) bool {
+	_, ok := s.(*ast.SendStmt)
+	return ok
+}
+
+// blocksItself reports whether e may block even if its operands do not.
+func (c *builder) blocksItself(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return c.callReason(e) != ""
+	case *ast.UnaryExpr:
+		return e.Op == token.ARROW
+	}
+	return false
+}
+
+// storeTuple turns a, x.f = g() into a call without the lock and a store
+// under it.
+func (c *builder) storeTuple(s *ast.AssignStmt, accs []*source.Access) (*region, error) {
+	if len(c.In(s.Rhs[0])) > 0 {
+		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.file.At(s), c.blocks(s.Rhs[0]))
+	}
+	var stores []string
+	for _, lhs := range s.Lhs {
+		if len(c.In(lhs)) == 0 {
+			continue
+		}
+		if why := c.blocks(lhs); why != "" {
+			return nil, fmt.Errorf("%s: %s", c.file.At(lhs), why)
+		}
+		name := c.fresh(c.nameFor(lhs))
+		c.edits.Replace(c.file, lhs, name)
+		if s.Tok == token.ASSIGN {
+			typ := c.typeText(c.file.TypeOf(lhs))
+			c.before(s, func() string { return "var " + name + " " + typ })
+		}
+		stores = append(stores, c.file.Text(lhs)+" = "+name)
+	}
+	r := c.open(nil, 0, nil)
+	if err := c.record(r, accs); err != nil {
+		return nil, err
+	}
+	c.after(s, func() string { return r.lockText() + "\n" + strings.Join(stores, "\n") })
+	return r, nil
+}

@@ -1,0 +1,84 @@
+package critsec
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// moveLock moves a Lock of the function's own, with a deferred Unlock behind it,
+// up to the first read that decides about what they protect, if all between
+// can be held.
+func (c *builder) moveLock() error {
+	list := c.function.Body.List
+	for j, s := range list {
+		acquire := c.acquires(s)
+		if acquire == nil {
+			continue
+		}
+		i := c.moveTarget(list[:j], s.Pos())
+		if i < 0 {
+			continue
+		}
+		between := list[i:j]
+		if acquire.Read && anyWrites(c.In(nodes(between)...)) {
+			return fmt.Errorf("%s: only the read lock is taken behind it", c.file.At(list[i]))
+		}
+		return c.moveLockOver(between, list[j:], acquire)
+	}
+	return nil
+}
+
+// moveLockOver moves the Lock that behind starts with before the statements.
+func (c *builder) moveLockOver(between, behind []ast.Stmt, acquire *source.LockOp) error {
+	text := c.file.Text(behind[0])
+	c.edits.DeleteLine(c.file, behind[0])
+	if len(behind) > 1 && c.defersUnlock(behind[1]) {
+		text += "\n" + c.file.Text(behind[1])
+		c.edits.DeleteLine(c.file, behind[1])
+	} else {
+		r := &region{builder: c, continued: "Lock"}
+		if acquire.Read {
+			r.continued = "RLock"
+		}
+		for _, s := range between {
+			if err := c.unlockExits(s, r); err != nil {
+				return err
+			}
+		}
+	}
+	c.edits.Before(c.file, between[0], func() string { return text })
+	for _, a := range c.In(nodes(between)...) {
+		delete(c.Accesses, a.Expr)
+	}
+	return nil
+}
+
+// moveTarget is the first statement of the list with an access that decides
+// about one behind the end; -1 if there is none, or the lock cannot be held
+// from there.
+func (c *builder) moveTarget(list []ast.Stmt, end token.Pos) int {
+	first := -1
+	for i, s := range list {
+		for _, a := range c.In(s) {
+			for _, b := range c.AlreadyHeld {
+				if first < 0 && b.Expr.Pos() > end && c.Decides(a, b) && !c.testedAgain(a, b) {
+					first = i
+				}
+			}
+		}
+		if first >= 0 && (c.blocks(s) != "" || holdsDefer(s) || c.checkNil(c.In(s), s) != nil) {
+			return -1
+		}
+	}
+	return first
+}
+
+func nodes(list []ast.Stmt) (out []ast.Node) {
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
+}

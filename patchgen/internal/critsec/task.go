@@ -1,0 +1,122 @@
+package critsec
+
+import (
+	"fmt"
+	"go/ast"
+
+	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// Task is the work to be done in one function under one lock.
+type Task struct {
+	*dependences
+	edits       *edit.Edits
+	Variable    *source.Variable
+	Lock        string           // source of the lock: "x.mu"
+	LockKey     string           // its place
+	HasRLock    bool             // it has a read side
+	AlreadyHeld []*source.Access // accesses of state under the lock that hold it already
+	// TwoSteps says that a read of the variable and a later write came to lie
+	// in two regions.
+	TwoSteps bool
+}
+
+func (c *Task) acquires(s ast.Stmt) *source.LockOp {
+	es, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return nil
+	}
+	if call, ok := es.X.(*ast.CallExpr); ok {
+		if op, ok := c.File.LockOp(call); ok && op.Acquire && !op.Try && op.Path.Key == c.LockKey && c.File.Text(op.Expr) == c.Lock {
+			return &op
+		}
+	}
+	return nil
+}
+
+func (c *Task) defersUnlock(s ast.Stmt) bool {
+	d, ok := s.(*ast.DeferStmt)
+	if !ok {
+		return false
+	}
+	op, ok := c.File.LockOp(d.Call)
+	return ok && !op.Acquire && op.Path.Key == c.LockKey
+}
+
+// Acquirers returns the declared functions that lead, through calls of the module,
+// to one of those that get regions. What they start by go does not count.
+func Acquirers(m *source.Module, covers []*Task) map[*source.Function]bool {
+	callers := map[*source.Function][]*source.Function{}
+	for _, f := range m.Declared {
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				return false
+			case *ast.CallExpr:
+				if callee := f.File.Callee(n); callee != nil {
+					callers[callee] = append(callers[callee], f)
+				}
+			}
+			return true
+		})
+	}
+	out := map[*source.Function]bool{}
+	var add func(f *source.Function)
+	add = func(f *source.Function) {
+		if !out[f] {
+			out[f] = true
+			for _, caller := range callers[f] {
+				add(caller)
+			}
+		}
+	}
+	for _, c := range covers {
+		add(c.Function.Declaration())
+	}
+	return out
+}
+
+// OneObjectPerStatement refuses functions where one statement accesses the variable
+// of two objects: their locks would nest.
+func OneObjectPerStatement(covers []*Task) error {
+	seen := map[ast.Stmt]*Task{}
+	for _, c := range covers {
+		for _, a := range c.Accesses {
+			s := c.File.StmtOf(a.Expr)
+			if other := seen[s]; other != nil && other != c {
+				return fmt.Errorf("%s: one statement accesses the variable of two objects", c.File.At(s))
+			}
+			seen[s] = c
+		}
+	}
+	return nil
+}
+
+// NewTask returns the work in f, without a lock or accesses yet.
+func NewTask(facts *lockfacts.Facts, f *source.Function, edits *edit.Edits) *Task {
+	in := &Scope{File: f.File, Function: f, Facts: facts, Accesses: map[ast.Expr]*source.Access{}}
+	return &Task{dependences: &dependences{Scope: in, byRead: map[ast.Expr]*dependence{}}, edits: edits}
+}
+
+// unlocks returns the lock operation of a statement that is x.mu.Unlock() for
+// this lock, held for writing on every way there.
+func (c *Task) unlocks(s ast.Stmt) *source.LockOp {
+	es, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return nil
+	}
+	call, ok := es.X.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	op, ok := c.File.LockOp(call)
+	if !ok || op.Acquire || op.Read || op.Path.Key != c.LockKey || c.File.Text(op.Expr) != c.Lock {
+		return nil
+	}
+	if _, held := c.Facts.At(c.Function, call).Must[c.LockKey]; !held {
+		return nil
+	}
+	return &op
+}

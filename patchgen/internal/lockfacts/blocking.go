@@ -1,0 +1,213 @@
+package lockfacts
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// Blocks returns why n must not be evaluated under a new lock: it may wait, do
+// I/O, or call code that is not known here. "" if nothing speaks against it.
+// Function literals count only where they are run on the spot; what go and
+// defer start counts with its operands alone. Lock operations count too: a
+// new region ends where another begins.
+func (facts *Facts) Blocks(file *source.File, n ast.Node) string {
+	return facts.blocksIn(file, n, false)
+}
+
+// blocksIn is blocks; inside a callee deferred calls count, since they run
+// before it ends.
+func (facts *Facts) blocksIn(file *source.File, n ast.Node, callee bool) (why string) {
+	if n == nil {
+		return ""
+	}
+	ast.Inspect(n, func(x ast.Node) bool {
+		if why != "" {
+			return false
+		}
+		switch x := x.(type) {
+		case *ast.FuncLit:
+			return false // its body counts where it is called
+		case *ast.UnaryExpr:
+			if x.Op == token.ARROW {
+				why = "receives from a channel"
+			}
+		case *ast.SendStmt:
+			why = "sends on a channel"
+		case *ast.SelectStmt:
+			why = "selects on channels"
+		case *ast.RangeStmt:
+			if t := file.TypeOf(x.X); t != nil {
+				switch t.Underlying().(type) {
+				case *types.Chan:
+					why = "ranges over a channel"
+				case *types.Signature:
+					why = "ranges over a function"
+				}
+			}
+		case *ast.ForStmt:
+			if x.Cond == nil && !hasJump(x.Body) {
+				why = "loops without end"
+			}
+		case *ast.GoStmt:
+			why = facts.operands(file, x.Call, callee)
+			return false
+		case *ast.DeferStmt:
+			if !callee {
+				why = facts.operands(file, x.Call, callee)
+				return false
+			}
+		case *ast.CallExpr:
+			why = facts.CallReason(file, x)
+		}
+		return why == ""
+	})
+	return why
+}
+
+// hasJump reports whether a loop body has a way out.
+func hasJump(body *ast.BlockStmt) (found bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			found = true
+		case *ast.BranchStmt:
+			found = found || n.Tok == token.BREAK || n.Tok == token.GOTO
+		}
+		return true
+	})
+	return found
+}
+
+// operands of a call that go or defer evaluates on the spot.
+func (facts *Facts) operands(file *source.File, call *ast.CallExpr, callee bool) string {
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if why := facts.blocksIn(file, sel.X, callee); why != "" {
+			return why
+		}
+	}
+	for _, arg := range call.Args {
+		if why := facts.blocksIn(file, arg, callee); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// CallReason returns why a call may not be made under a new lock, its operands
+// apart.
+func (facts *Facts) CallReason(file *source.File, call *ast.CallExpr) string {
+	info := file.Package.Info
+	if tv, ok := info.Types[call.Fun]; ok && (tv.IsType() || tv.IsBuiltin()) {
+		return ""
+	}
+	if op, ok := file.LockOp(call); ok {
+		return "uses the lock " + source.Short(op.Path.Class)
+	}
+	if lit, ok := ast.Unparen(call.Fun).(*ast.FuncLit); ok {
+		return facts.blocksIn(file, lit.Body, true)
+	}
+	f := typeutil.StaticCallee(info, call)
+	if f == nil {
+		return fmt.Sprintf("calls %s, which may be any code", file.Text(call.Fun))
+	}
+	if own := file.Module.Declared[f.Origin().FullName()]; own != nil {
+		return facts.blocksCallee(own)
+	}
+	return facts.libraryReason(file, f, call)
+}
+
+// blocksCallee is the reason of the whole body of a declared function, kept.
+func (facts *Facts) blocksCallee(f *source.Function) string {
+	if why, known := facts.mayBlock[f]; known {
+		return why
+	}
+	facts.mayBlock[f] = "" // recursion adds nothing
+	why := facts.blocksIn(f.File, f.Body, true)
+	if why != "" && !strings.Contains(why, " through ") {
+		why += " through " + f.Name()
+	}
+	facts.mayBlock[f] = why
+	return why
+}
+
+// harmless lists packages outside the module whose functions neither wait nor
+// do I/O, with the exceptions. Functions that call back are judged by what
+// they are given (see foreign).
+var harmless = map[string][]string{
+	"bytes": nil, "strings": nil, "strconv": nil, "errors": nil, "unsafe": nil, "path": nil,
+	"math": nil, "math/bits": nil, "math/cmplx": nil, "math/rand": nil, "math/rand/v2": nil,
+	"unicode": nil, "unicode/utf8": nil, "unicode/utf16": nil, "cmp": nil,
+	"sort": nil, "slices": nil, "maps": nil, "container/list": nil, "container/ring": nil,
+	"sync/atomic": nil, "encoding/binary": {"Read", "Write"}, "encoding/hex": nil, "encoding/base64": nil,
+	"hash/fnv": nil, "hash/crc32": nil, "hash/crc64": nil, "hash/adler32": nil, "hash/maphash": nil,
+	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
+	"time": {"Sleep", "LoadLocation"},
+	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Lock", "RLock", "Go"},
+	"fmt":  {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln", "Fscan", "Fscanf", "Fscanln"},
+}
+
+// libraryReason judges a call of a function outside the module.
+func (facts *Facts) libraryReason(file *source.File, f *types.Func, call *ast.CallExpr) string {
+	if f.Pkg() == nil {
+		return ""
+	}
+	except, ok := harmless[f.Pkg().Path()]
+	if !ok || slices.Contains(except, f.Name()) {
+		return fmt.Sprintf("calls %s, which may wait or do I/O", file.Text(call.Fun))
+	}
+	for _, arg := range call.Args {
+		if why := facts.callbackReason(file, arg, f.Pkg().Path()); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// callbackReason judges an argument that the callee may call: a function, or an
+// object with methods.
+func (facts *Facts) callbackReason(file *source.File, arg ast.Expr, pkg string) string {
+	t := file.TypeOf(arg)
+	if t == nil {
+		return ""
+	}
+	if lit, ok := ast.Unparen(arg).(*ast.FuncLit); ok {
+		return facts.blocksIn(file, lit.Body, true)
+	}
+	switch t.Underlying().(type) {
+	case *types.Signature:
+		if f, ok := typeutil.Callee(file.Package.Info, &ast.CallExpr{Fun: arg}).(*types.Func); ok {
+			if own := file.Module.Declared[f.Origin().FullName()]; own != nil {
+				return facts.blocksCallee(own)
+			}
+		}
+		return fmt.Sprintf("hands on %s, which may be any code", file.Text(arg))
+	case *types.Interface:
+		if pkg == "fmt" || pkg == "sort" || pkg == "bytes" || pkg == "errors" {
+			return fmt.Sprintf("hands on %s, whose methods may be any code", file.Text(arg))
+		}
+		return ""
+	}
+	if pkg != "fmt" && pkg != "sort" {
+		return ""
+	}
+	set := types.NewMethodSet(t)
+	for i := range set.Len() {
+		m := set.At(i).Obj().(*types.Func)
+		if own := file.Module.Declared[m.Origin().FullName()]; own != nil && slices.Contains([]string{"Len", "Less", "Swap", "String", "Error", "Format", "GoString"}, m.Name()) {
+			if why := facts.blocksCallee(own); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+package source
+
+import (
+	"go/ast"
+	"go/types"
+	"unicode"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// Function is one function: a declaration or a literal.
+type Function struct {
+	File   *File
+	Node   ast.Node
+	Recv   *ast.FieldList
+	Type   *ast.FuncType
+	Body   *ast.BlockStmt
+	Outer  *Function   // function around a literal
+	Object *types.Func // nil for a literal
+}
+
+// RunsAt returns the call that runs a literal before it returns: the literal is
+// called on the spot, or handed to a harmless library function. nil if the
+// literal may run at another time.
+func (file *File) RunsAt(f *Function) *ast.CallExpr {
+	var e ast.Node = f.Node
+	parent := file.Parents[e]
+	for {
+		paren, ok := parent.(*ast.ParenExpr)
+		if !ok {
+			break
+		}
+		e, parent = paren, file.Parents[paren]
+	}
+	call, ok := parent.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	switch file.Parents[call].(type) {
+	case *ast.GoStmt, *ast.DeferStmt:
+		return nil
+	}
+	if call.Fun == e {
+		return call
+	}
+	callee := typeutil.StaticCallee(file.Package.Info, call)
+	if callee == nil || callee.Pkg() == nil {
+		return nil
+	}
+	switch callee.Pkg().Path() {
+	case "sort", "slices", "strings", "bytes":
+		return call
+	}
+	return nil
+}
+
+// Name of f as reasons have it.
+func (f *Function) Name() string {
+	if d, ok := f.Node.(*ast.FuncDecl); ok {
+		if d.Recv != nil && len(d.Recv.List) == 1 {
+			return "(" + f.File.Text(d.Recv.List[0].Type) + ")." + d.Name.Name
+		}
+		return d.Name.Name
+	}
+	if f.Outer != nil {
+		return "a function literal in " + f.Outer.Name()
+	}
+	return "a function literal"
+}
+
+// Declaration is the declaration around f, f itself for a declared function; nil for
+// a literal at package level.
+func (f *Function) Declaration() *Function {
+	for f.Outer != nil {
+		f = f.Outer
+	}
+	return f
+}
+
+// Receiver is the receiver variable of f or of a function around it.
+func (f *Function) Receiver() types.Object {
+	d := f.Declaration()
+	if d.Recv == nil || len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) != 1 {
+		return nil
+	}
+	return d.File.Package.Info.Defs[d.Recv.List[0].Names[0]]
+}
+
+// Params lists receiver and parameters of f in order; nil for an unnamed one.
+func (f *Function) Params() []types.Object {
+	var out []types.Object
+	for _, list := range []*ast.FieldList{f.Recv, f.Type.Params} {
+		if list == nil {
+			continue
+		}
+		for _, field := range list.List {
+			if len(field.Names) == 0 {
+				out = append(out, nil)
+			}
+			for _, name := range field.Names {
+				out = append(out, f.File.Package.Info.Defs[name])
+			}
+		}
+	}
+	return out
+}
+
+// Arguments lists the receiver and the arguments of a call of f, in the order
+// of [fn.params]; nil where they do not correspond one to one.
+func (f *Function) Arguments(call *ast.CallExpr) []ast.Expr {
+	var out []ast.Expr
+	if f.Recv != nil {
+		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		if !ok {
+			return nil
+		}
+		out = append(out, sel.X)
+	}
+	out = append(out, call.Args...)
+	if len(out) != len(f.Params()) || call.Ellipsis.IsValid() {
+		return nil
+	}
+	return out
+}
+
+// LowerFirst turns HTTPClient into httpClient.
+func LowerFirst(s string) string {
+	r := []rune(s)
+	for i := range r {
+		if !unicode.IsUpper(r[i]) || i > 0 && i+1 < len(r) && unicode.IsLower(r[i+1]) {
+			break
+		}
+		r[i] = unicode.ToLower(r[i])
+	}
+	return string(r)
+}
+
+// UsedNames are the identifiers of a function that stand alone, and those of
+// the file's imports.
+func UsedNames(f *Function) map[string]bool {
+	out := map[string]bool{}
+	file := f.File
+	for _, p := range file.Package.Types.Imports() {
+		out[p.Name()] = true
+	}
+	ast.Inspect(f.Declaration().Node, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && file.Parents[id] != f.Declaration().Node {
+			if sel, isSel := file.Parents[id].(*ast.SelectorExpr); !isSel || sel.Sel != id {
+				out[id.Name] = true
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// Calls reports whether f may call to through static calls of the module.
+func (f *Function) Calls(to *Function, seen map[*Function]bool) (found bool) {
+	if f == to {
+		return true
+	}
+	if seen[f] {
+		return false
+	}
+	seen[f] = true
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && !found {
+			if callee := f.File.Callee(call); callee != nil {
+				found = callee.Calls(to, seen)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// EachCall calls visit for every call that f's own body evaluates.
+func (f *Function) EachCall(visit func(*ast.CallExpr)) {
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return n == f.Node
+		case *ast.CallExpr:
+			visit(n)
+		}
+		return true
+	})
+}
+
+func (f *Function) IsInit() bool {
+	d, ok := f.Node.(*ast.FuncDecl)
+	return ok && d.Recv == nil && d.Name.Name == "init"
+}
+
+// FunctionAt returns the function that an *ast.FuncDecl or *ast.FuncLit
+// declares; nil for other nodes.
+func (m *Module) FunctionAt(n ast.Node) *Function { return m.functions[n] }

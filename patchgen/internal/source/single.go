@@ -1,0 +1,67 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// singleAssigned finds the locals of a file that are assigned once, by their
+// definition, and whose address nobody takes: other names for another place.
+func singleAssigned(file *File) map[types.Object]ast.Expr {
+	values := map[types.Object]ast.Expr{}
+	count := map[types.Object]int{}
+	assign := func(lhs, rhs ast.Expr) {
+		id, ok := ast.Unparen(lhs).(*ast.Ident)
+		if !ok {
+			return
+		}
+		obj := file.Package.Info.ObjectOf(id)
+		if obj == nil {
+			return
+		}
+		count[obj]++
+		if rhs == nil {
+			count[obj]++
+		}
+		values[obj] = rhs
+	}
+	ast.Inspect(file.Syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, lhs := range n.Lhs {
+				if len(n.Lhs) == len(n.Rhs) {
+					assign(lhs, n.Rhs[i])
+				} else {
+					assign(lhs, nil)
+				}
+			}
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				if len(n.Names) == len(n.Values) {
+					assign(name, n.Values[i])
+				}
+			}
+		case *ast.IncDecStmt:
+			assign(n.X, nil)
+		case *ast.RangeStmt:
+			if n.Key != nil {
+				assign(n.Key, nil)
+			}
+			if n.Value != nil {
+				assign(n.Value, nil)
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				assign(n.X, nil)
+			}
+		}
+		return true
+	})
+	for obj, n := range count {
+		if n != 1 || IsGlobal(obj) {
+			delete(values, obj)
+		}
+	}
+	return values
+}

@@ -1,0 +1,93 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+func ComparesNil(n ast.Node) bool {
+	b, ok := n.(*ast.BinaryExpr)
+	return ok && (b.Op == token.EQL || b.Op == token.NEQ)
+}
+
+func IsBuiltin(file *File, call *ast.CallExpr, names ...string) bool {
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	_, ok = file.Package.Info.Uses[id].(*types.Builtin)
+	return ok && slices.Contains(names, id.Name)
+}
+
+// Ends reports whether control never reaches the end of the list.
+func (file *File) Ends(list []ast.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.ReturnStmt, *ast.BranchStmt:
+		return true
+	case *ast.BlockStmt:
+		return file.Ends(s.List)
+	case *ast.IfStmt:
+		switch e := s.Else.(type) {
+		case *ast.BlockStmt:
+			return file.Ends(s.Body.List) && file.Ends(e.List)
+		case *ast.IfStmt:
+			return file.Ends(s.Body.List) && file.Ends([]ast.Stmt{e})
+		}
+		return false
+	default:
+		return IsPanic(file, s)
+	}
+}
+
+// Leaves reports whether a break, continue or goto leads out of s.
+func (file *File) Leaves(b *ast.BranchStmt, s ast.Stmt) bool {
+	if b.Tok == token.FALLTHROUGH {
+		return false
+	}
+	for n := file.Parents[b]; n != nil; n = file.Parents[n] {
+		within := n.Pos() >= s.Pos() && n.End() <= s.End()
+		if !within {
+			return true
+		}
+		switch n := n.(type) {
+		case *ast.LabeledStmt:
+			if b.Label != nil && n.Label.Name == b.Label.Name {
+				return false
+			}
+		case *ast.ForStmt, *ast.RangeStmt:
+			if b.Label == nil {
+				return false
+			}
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			if b.Label == nil && b.Tok == token.BREAK {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func IsPanic(file *File, s ast.Stmt) bool {
+	if es, ok := s.(*ast.ExprStmt); ok {
+		if call, ok := es.X.(*ast.CallExpr); ok {
+			return IsBuiltin(file, call, "panic")
+		}
+	}
+	return false
+}
+
+// IsWait reports whether n by itself, calls apart, may wait.
+func IsWait(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.SendStmt, *ast.SelectStmt, *ast.RangeStmt:
+		return true
+	case *ast.UnaryExpr:
+		return n.Op == token.ARROW
+	}
+	return false
+}

@@ -1,0 +1,307 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Variable is the variable that a patch protects.
+type Variable struct {
+	module   *Module
+	Object   *types.Var
+	Owner    *types.Named // type whose field it is; nil for package variables and locals
+	Function *Function    // function that declares a local
+	Key      string       // objKey of obj
+	Name     string
+	// deep: what the variable refers to is part of it, since it is mutated in
+	// place: a map's entries, a slice's elements.
+	Deep bool
+	// places are the accesses that the findings name.
+	Named map[ast.Expr]bool
+}
+
+// SameVariable finds the variable of another state of the module by name.
+func (m *Module) SameVariable(old *Variable) *Variable {
+	for _, q := range m.Packages {
+		if q.Path != old.Object.Pkg().Path() {
+			continue
+		}
+		if old.Function != nil {
+			return m.sameLocal(old)
+		}
+		scope := q.Types.Scope()
+		if old.Owner == nil {
+			if v, ok := scope.Lookup(old.Name).(*types.Var); ok {
+				return &Variable{module: m, Object: v, Key: ObjectKey(m, v), Name: v.Name(), Deep: old.Deep}
+			}
+			return nil
+		}
+		if tn, ok := scope.Lookup(old.Owner.Obj().Name()).(*types.TypeName); ok {
+			return fieldVariable(m, tn, old)
+		}
+	}
+	return nil
+}
+
+func fieldVariable(m *Module, tn *types.TypeName, old *Variable) *Variable {
+	st, ok := StructOf(tn.Type())
+	for i := 0; ok && i < st.NumFields(); i++ {
+		if f := st.Field(i); f.Name() == old.Name {
+			return &Variable{module: m, Object: f, Key: ObjectKey(m, f), Name: f.Name(), Owner: Named(tn.Type()), Deep: old.Deep}
+		}
+	}
+	return nil
+}
+
+// sameLocal finds a local by its function and its ordinal among those of the
+// same name there.
+func (m *Module) sameLocal(old *Variable) *Variable {
+	ordinal := -1
+	for _, id := range definitions(old.Function.Declaration(), old.Name) {
+		ordinal++
+		if ObjectKey(old.module, old.Function.File.Package.Info.Defs[id]) == old.Key {
+			break
+		}
+	}
+	for _, f := range m.functions {
+		if f.Outer != nil || f.File.Path != old.Function.File.Path || f.Name() != old.Function.Declaration().Name() {
+			continue
+		}
+		ids := definitions(f, old.Name)
+		if ordinal < 0 || ordinal >= len(ids) {
+			return nil
+		}
+		obj, ok := f.File.Package.Info.Defs[ids[ordinal]].(*types.Var)
+		if !ok {
+			return nil
+		}
+		return &Variable{module: m, Object: obj, Key: ObjectKey(m, obj), Name: old.Name, Function: m.Declaring(f.File, obj), Deep: old.Deep}
+	}
+	return nil
+}
+
+// definitions of variables called name within f, in order.
+func definitions(f *Function, name string) (out []*ast.Ident) {
+	ast.Inspect(f.Node, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == name {
+			if _, isVar := f.File.Package.Info.Defs[id].(*types.Var); isVar {
+				out = append(out, id)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// String names the variable in reasons.
+func (t *Variable) String() string {
+	if t.Owner != nil {
+		return t.Owner.Obj().Name() + "." + t.Name
+	}
+	return t.Name
+}
+
+// Resolve finds the variable of a group: by its accesses' positions, since
+// those also tell locals apart.
+func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
+	if len(group) == 0 {
+		return nil, errors.New("no finding given")
+	}
+	var t *Variable
+	var exprs []ast.Expr
+	for _, f := range group {
+		for _, a := range f.Accesses {
+			file := m.Files[a.File]
+			if file == nil {
+				return nil, fmt.Errorf("%s is not among the loaded files of the module", a.File)
+			}
+			e, obj := file.accessAt(a.Position, lastName(f.Variable.Name))
+			if e == nil {
+				return nil, fmt.Errorf("no access of %s at %s: the file changed since the analysis", f.Variable.Name, a.Position)
+			}
+			if t == nil {
+				t = m.NewVariable(obj, file, e)
+			} else if ObjectKey(m, obj) != t.Key && obj.Name() != t.Name {
+				return nil, fmt.Errorf("the findings are on several variables: %s and %s", t.Name, obj.Name())
+			}
+			exprs = append(exprs, e)
+		}
+	}
+	if t == nil {
+		return nil, errors.New("the findings name no access")
+	}
+	t = m.fieldOfMap(t)
+	t.Named = map[ast.Expr]bool{}
+	for _, e := range exprs {
+		t.Named[e] = true
+	}
+	t.Deep = IsMap(t.Object.Type()) || m.MutatedInPlace(t)
+	return t, nil
+}
+
+// lastName is the field that a variable's name path ends in.
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+func (m *Module) NewVariable(obj *types.Var, file *File, e ast.Expr) *Variable {
+	t := &Variable{module: m, Object: obj.Origin(), Key: ObjectKey(m, obj), Name: obj.Name()}
+	switch {
+	case obj.IsField():
+		if sel, ok := e.(*ast.SelectorExpr); ok {
+			t.Owner = fieldOwner(file.Package.Info.Selections[sel])
+		}
+	case !IsGlobal(obj):
+		t.Function = m.Declaring(file, obj)
+	}
+	return t
+}
+
+// Declaring returns the function whose body or parameters declare a local.
+func (m *Module) Declaring(file *File, obj types.Object) *Function {
+	var best *Function
+	for n, f := range m.functions {
+		if f.File == file && n.Pos() <= obj.Pos() && obj.Pos() < n.End() && (best == nil || n.Pos() > best.Node.Pos()) {
+			best = f
+		}
+	}
+	return best
+}
+
+// fieldOwner is the named type that holds the field of a selection, embedded
+// structs followed; nil for a field of an unnamed struct.
+func fieldOwner(sel *types.Selection) *types.Named {
+	if sel == nil {
+		return nil
+	}
+	t := sel.Recv()
+	for _, i := range sel.Index()[:len(sel.Index())-1] {
+		st, ok := StructOf(t)
+		if !ok {
+			return nil
+		}
+		t = st.Field(i).Type()
+	}
+	return Named(t)
+}
+
+// accessAt finds the access of a variable called name at a position: the
+// expression starts there, or its last identifier does.
+func (file *File) accessAt(p finding.Position, name string) (ast.Expr, *types.Var) {
+	pos, err := file.pos(p.Line, p.Column)
+	if err != nil {
+		return nil, nil
+	}
+	path, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	if e, obj := file.namedAccess(path, pos, name); e != nil {
+		return e, obj
+	}
+	return file.accessOnLine(p, name)
+}
+
+func (file *File) namedAccess(path []ast.Node, pos token.Pos, name string) (ast.Expr, *types.Var) {
+	for _, n := range path {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			continue
+		}
+		if x, obj := file.VariableOf(e); obj != nil && obj.Name() == name && (x.Pos() == pos || NameOf(x).Pos() == pos) {
+			return x, obj
+		}
+		for _, inner := range Leftmost(e) { // x.m[k], x.f++, *x.p: the access starts where they do
+			if x, obj := file.VariableOf(inner); obj != nil && obj.Name() == name && x.Pos() == pos {
+				return x, obj
+			}
+		}
+	}
+	return nil, nil
+}
+
+// accessOnLine takes the only access of that name on the line, for makers of
+// findings that know no exact column.
+func (file *File) accessOnLine(p finding.Position, name string) (found ast.Expr, obj *types.Var) {
+	many := false
+	ast.Inspect(file.Syntax, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok || file.Line(e.Pos()) != p.Line {
+			return n != nil
+		}
+		if x, v := file.VariableOf(e); v != nil && v.Name() == name && x == e {
+			if found != nil && ObjectKey(file.Module, v) != ObjectKey(file.Module, obj) {
+				many = true
+			}
+			found, obj = x, v
+			return false
+		}
+		return true
+	})
+	if many {
+		return nil, nil
+	}
+	return found, obj
+}
+
+// fieldOfMap follows a race caught in a method of a named map type to the one
+// field that holds such maps: that is what can be guarded.
+func (m *Module) fieldOfMap(t *Variable) *Variable {
+	if t.Owner != nil || IsGlobal(t.Object) || !IsMap(t.Object.Type()) || t.Function == nil || t.Function.Recv == nil {
+		return t
+	}
+	typ := Named(t.Object.Type())
+	if typ == nil {
+		return t
+	}
+	var field *Variable
+	for _, p := range m.Packages {
+		for _, name := range p.Types.Scope().Names() {
+			tn, ok := p.Types.Scope().Lookup(name).(*types.TypeName)
+			if !ok {
+				continue
+			}
+			st, ok := tn.Type().Underlying().(*types.Struct)
+			if !ok {
+				continue
+			}
+			for i := range st.NumFields() {
+				if f := st.Field(i); Named(f.Type()) == typ {
+					if field != nil && field.Key != ObjectKey(m, f) {
+						return t
+					}
+					field = &Variable{module: m, Object: f, Key: ObjectKey(m, f), Name: f.Name(), Owner: Named(tn.Type())}
+				}
+			}
+		}
+	}
+	if field == nil {
+		return t
+	}
+	return field
+}
+
+// MutatedInPlace reports whether elements of a slice variable are assigned
+// through it: then a copy of its header is not enough.
+func (m *Module) MutatedInPlace(t *Variable) bool {
+	if _, ok := t.Object.Type().Underlying().(*types.Slice); !ok {
+		return false
+	}
+	for _, a := range m.Accesses(t) {
+		if a.File.Test {
+			continue
+		}
+		if a.Element && a.Mode.Writes() {
+			return true
+		}
+		if sl, ok := a.File.Parents[a.Expr].(*ast.SliceExpr); ok && sl.X == a.Expr {
+			if call, ok := a.File.Parents[sl].(*ast.CallExpr); ok && IsBuiltin(a.File, call, "append", "copy") && len(call.Args) > 0 && call.Args[0] == ast.Expr(sl) {
+				return true // append(x.s[:i], …) moves elements down in place
+			}
+		}
+	}
+	return false
+}

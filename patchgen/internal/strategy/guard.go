@@ -1,0 +1,194 @@
+package strategy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// guard takes the lock that guards the variable elsewhere: the lock class
+// held at most of its accesses, and at a write.
+func guard(p *Problem) (*Patch, error) {
+	need := p.protectable()
+	for _, a := range p.Accesses {
+		if a.Mode == source.Atomic {
+			return nil, fmt.Errorf("%s is accessed atomically at %s: a lock would not exclude that", p.Variable, a.File.At(a.Expr))
+		}
+	}
+	classes, reasons := p.guardingLocks(need), []string(nil)
+	if len(classes) == 0 {
+		return nil, fmt.Errorf("no lock is held at most accesses of %s", p.Variable)
+	}
+	for _, class := range classes {
+		out, err := p.guardWith(class, need)
+		if err == nil {
+			return out, nil
+		}
+		reasons = append(reasons, fmt.Sprintf("%s: %v", source.Short(class), err))
+	}
+	return nil, fmt.Errorf("%s", strings.Join(reasons, "; "))
+}
+
+// guardingLocks lists lock classes, best first: held at a write, and at no less than
+// half of the accesses or at one that a finding names.
+func (p *Problem) guardingLocks(need []*source.Access) []string {
+	count, writes, namedAt := map[string]int{}, map[string]bool{}, map[string]bool{}
+	for _, a := range need {
+		for class := range lockfacts.Classes(p.heldAt(a)) {
+			count[class]++
+			writes[class] = writes[class] || a.Mode.Writes()
+			namedAt[class] = namedAt[class] || p.named(a)
+		}
+	}
+	var out []string
+	for _, class := range slices.Sorted(maps.Keys(count)) {
+		if writes[class] && (2*count[class] >= len(need) || namedAt[class]) {
+			out = append(out, class)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return count[b] - count[a] })
+	return out
+}
+
+func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error) {
+	lock, err := p.findLock(class)
+	if err != nil {
+		return nil, err
+	}
+	open, upgrade, err := p.unguarded(class, lock, need)
+	if err != nil {
+		return nil, err
+	}
+	out := &Patch{}
+	all := len(open)
+	open, out.Notes = p.reachable(open, lock)
+	out.Claim = &Claim{Variable: p.Variable, class: class, left: all - len(open)}
+	if len(open)+len(upgrade) == 0 {
+		if all == 0 && p.Patched {
+			return out, nil
+		}
+		return nil, fmt.Errorf("it is held at every access already")
+	}
+	edits := edit.New()
+	if err := p.upgrade(edits, class, upgrade); err != nil {
+		return nil, err
+	}
+	notes, err := p.protectAll(edits, open, lock.expr, lock.hasRLock, &relatedVariables{problem: p, lock: lock, byKey: map[string]*guardedVariable{}})
+	if err != nil {
+		return nil, err
+	}
+	out.Notes = append(out.Notes, notes...)
+	if p.Variable.Owner != nil && p.Variable.Object.Exported() && p.Variable.Owner.Obj().Exported() {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s is exported: code outside the module may still access it without the lock", p.Variable))
+	}
+	out.Files, err = edits.Files()
+	return out, err
+}
+
+// unguarded sorts out the accesses at which the lock is not held, and the
+// writes at which only its read side is.
+func (p *Problem) unguarded(class string, lock *knownLock, need []*source.Access) (open, upgrade []*source.Access, err error) {
+	facts := p.Facts
+	for _, a := range need {
+		state := facts.At(a.Function, a.Expr)
+		h, held := lock.heldIn(state.Must, a)
+		_, maybe := lock.heldIn(state.May, a)
+		switch {
+		case held && h.Read && a.Mode.Writes():
+			upgrade = append(upgrade, a)
+		case held:
+		case maybe:
+			return nil, nil, fmt.Errorf("%s: it is held on some ways to the access only", a.File.At(a.Expr))
+		default:
+			open = append(open, a)
+		}
+	}
+	return open, upgrade, nil
+}
+
+// reachable sorts out what the patch leaves alone: accesses in packages that
+// cannot name the lock; and where the lock lies in another object, reads that
+// no finding names, since the object's owner may need no lock for them.
+func (p *Problem) reachable(open []*source.Access, lock *knownLock) (keep []*source.Access, notes []string) {
+	var foreign, owned []*source.Access
+	for _, a := range open {
+		switch {
+		case p.named(a):
+			keep = append(keep, a)
+		case lock.local != nil:
+			keep = append(keep, a)
+		case a.File.Package.Path != lock.pkg.Path() && !token.IsExported(lock.field):
+			foreign = append(foreign, a)
+		case !lock.isBeside(p.Variable) && !a.Mode.Writes():
+			owned = append(owned, a)
+		default:
+			keep = append(keep, a)
+		}
+	}
+	if len(foreign) > 0 {
+		notes = append(notes, fmt.Sprintf("other packages access %s without the lock, which they cannot name: %s", p.Variable, source.Places(foreign)))
+	}
+	if len(owned) > 0 {
+		notes = append(notes, fmt.Sprintf("reads of %s without the lock that no finding names are left: %s", p.Variable, source.Places(owned)))
+	}
+	return keep, notes
+}
+
+// upgrade turns read locks around writes into write locks, where the function
+// does nothing else that may block.
+func (p *Problem) upgrade(edits *edit.Edits, class string, accs []*source.Access) error {
+	done := map[*source.Function]bool{}
+	for _, a := range accs {
+		f := a.Function
+		if done[f] {
+			continue
+		}
+		done[f] = true
+		ops, why := p.lockOps(f, class)
+		switch {
+		case why != "":
+			return fmt.Errorf("%s is written at %s under a read lock, and %s %s", p.Variable, a.File.At(a.Expr), f.Name(), why)
+		case len(ops) == 0:
+			return fmt.Errorf("%s is written at %s under a read lock that a caller takes", p.Variable, a.File.At(a.Expr))
+		}
+		for _, op := range ops {
+			if op.Try || !op.Read {
+				return fmt.Errorf("%s uses both sides of the lock", f.Name())
+			}
+			name := op.Call.Fun.(*ast.SelectorExpr).Sel
+			edits.Replace(f.File, name, strings.TrimPrefix(name.Name, "R"))
+		}
+	}
+	return nil
+}
+
+// lockOps lists the function's operations on a lock class; why says what else
+// in it may block.
+func (p *Problem) lockOps(f *source.Function, class string) (ops []source.LockOp, why string) {
+	own := map[*ast.CallExpr]bool{}
+	f.EachCall(func(call *ast.CallExpr) {
+		if op, ok := f.File.LockOp(call); ok && op.Path.Class == class {
+			ops, own[call] = append(ops, op), true
+		}
+	})
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		call, isCall := n.(*ast.CallExpr)
+		switch {
+		case isCall && own[call]:
+			return false
+		case isCall && why == "":
+			why = p.Facts.CallReason(f.File, call)
+		case why == "" && source.IsWait(n):
+			why = p.Facts.Blocks(f.File, n)
+		}
+		return true
+	})
+	return ops, why
+}

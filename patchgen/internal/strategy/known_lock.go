@@ -1,0 +1,173 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// knownLock is an existing lock: a field, or a package variable.
+type knownLock struct {
+	problem  *Problem
+	class    string
+	owner    *types.Named // nil for a package variable
+	field    string
+	hasRLock bool
+	pkg      *types.Package
+	local    types.Object // the variable itself, for a lock in a local
+	// embedded locks are called through the object itself.
+	embedded bool
+}
+
+// sourceOf writes the lock of the object x.
+func (k *knownLock) sourceOf(x string) string {
+	if k.embedded {
+		return x
+	}
+	return x + "." + k.field
+}
+
+func (k *knownLock) isBeside(t *source.Variable) bool {
+	return k.owner == nil || t.Owner != nil && source.SameNamed(k.owner, t.Owner)
+}
+
+// heldIn looks the lock up in a state: for a lock beside the variable it must
+// be that of the same object.
+func (k *knownLock) heldIn(s lockfacts.Holds, a *source.Access) (lockfacts.Hold, bool) {
+	if k.owner != nil && k.isBeside(k.problem.Variable) && a.Base != nil {
+		if key, ok := a.HolderKey(); ok {
+			h, held := s[key+"."+k.field]
+			return h, held
+		}
+	}
+	for _, h := range s {
+		if h.Class == k.class {
+			return h, true
+		}
+	}
+	return lockfacts.Hold{}, false
+}
+
+// findLock finds the declaration of a lock class.
+func (p *Problem) findLock(class string) (*knownLock, error) {
+	if key, ok := strings.CutPrefix(class, source.LocalClass); ok {
+		return p.findLocal(key)
+	}
+	var found *knownLock
+	for _, q := range p.Module.Packages {
+		scope := q.Types.Scope()
+		for _, name := range scope.Names() {
+			obj := scope.Lookup(name)
+			full := obj.Pkg().Path() + "." + name
+			if _, isVar := obj.(*types.Var); isVar && full == class {
+				found = &knownLock{problem: p, class: class, field: name, hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg()}
+			}
+			tn, isType := obj.(*types.TypeName)
+			field, ok := strings.CutPrefix(class, full+".")
+			if !isType || !ok {
+				continue
+			}
+			st, isStruct := source.StructOf(tn.Type())
+			for i := 0; isStruct && i < st.NumFields(); i++ {
+				if f := st.Field(i); f.Name() == field {
+					found = &knownLock{problem: p, class: class, owner: source.Named(tn.Type()), field: field, hasRLock: source.HasRLock(f.Type()), pkg: obj.Pkg(), embedded: f.Embedded()}
+				}
+			}
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("its declaration is not in the module")
+	}
+	return found, nil
+}
+
+// findLocal finds a lock in a local variable that the function around the
+// protected local declares too.
+func (p *Problem) findLocal(key string) (*knownLock, error) {
+	if p.Variable.Function == nil {
+		return nil, errors.New("it is a local variable")
+	}
+	file := p.Variable.Function.File
+	for id, obj := range file.Package.Info.Defs {
+		if obj != nil && p.Variable.Function.Node.Pos() <= id.Pos() && id.Pos() < p.Variable.Function.Node.End() && source.ObjectKey(p.Module, obj) == key {
+			return &knownLock{problem: p, class: source.LocalClass + key, field: obj.Name(), hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg(), local: obj}, nil
+		}
+	}
+	return nil, errors.New("its declaration is in another function")
+}
+
+// expr writes the lock for an access: beside the variable, or reached through
+// the one variable in scope that leads to it.
+func (k *knownLock) expr(a *source.Access) (text, key string, err error) {
+	file := a.File
+	if file.Package.Path != k.pkg.Path() && !token.IsExported(k.field) {
+		return "", "", fmt.Errorf("%s: the lock belongs to another package", file.At(a.Expr))
+	}
+	switch {
+	case k.local != nil:
+		if scope := k.local.Parent(); scope == nil || !scope.Contains(a.Expr.Pos()) || k.local.Pos() > a.Expr.Pos() {
+			return "", "", fmt.Errorf("%s: %s is not in scope", file.At(a.Expr), k.field)
+		}
+		return k.field, strings.TrimPrefix(k.class, source.LocalClass), nil
+	case k.owner == nil:
+		if file.Package.Path != k.pkg.Path() {
+			return "", "", fmt.Errorf("%s: the lock belongs to another package", file.At(a.Expr))
+		}
+		return k.field, k.class, nil
+	case k.isBeside(k.problem.Variable):
+		key, ok := a.HolderKey()
+		if !ok {
+			return "", "", fmt.Errorf("%s: the object is the result of %s", file.At(a.Expr), file.Text(a.Base))
+		}
+		return k.sourceOf(selectorBase(file, a.Base)), key + "." + k.field, nil
+	}
+	return k.inScope(a)
+}
+
+// inScope finds the receiver or parameter that holds the lock, or the field
+// of the accessed object that leads back to it.
+func (k *knownLock) inScope(a *source.Access) (text, key string, err error) {
+	file := a.File
+	var names []types.Object
+	for f := a.Function; f != nil; f = f.Outer {
+		for _, obj := range f.Params() {
+			if obj != nil && obj.Name() != "_" && source.SameNamed(source.Named(obj.Type()), k.owner) {
+				names = append(names, obj)
+			}
+		}
+	}
+	if len(names) == 1 {
+		return k.sourceOf(names[0].Name()), source.ObjectKey(file.Module, names[0]) + "." + k.field, nil
+	}
+	if a.Base != nil && len(names) == 0 {
+		at, ok := file.PathOf(a.Base)
+		back := k.backPointer(file.TypeOf(a.Base))
+		if ok && back != "" {
+			return k.sourceOf(selectorBase(file, a.Base) + "." + back), at.Key + "." + back + "." + k.field, nil
+		}
+	}
+	return "", "", fmt.Errorf("%s: no single variable in scope leads to the lock", file.At(a.Expr))
+}
+
+// backPointer names the one field of a struct that points to the lock's owner.
+func (k *knownLock) backPointer(t types.Type) string {
+	st, ok := source.StructOf(t)
+	if !ok {
+		return ""
+	}
+	name := ""
+	for i := range st.NumFields() {
+		if f := st.Field(i); source.SameNamed(source.Named(f.Type()), k.owner) {
+			if name != "" {
+				return ""
+			}
+			name = f.Name()
+		}
+	}
+	return name
+}

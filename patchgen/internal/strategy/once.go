@@ -1,0 +1,178 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// once makes `if x.f == nil { x.f = … }` run once, in a sync.Once beside the
+// field or package variable. Reads that follow in the same function are then
+// ordered after it; any other access speaks against it.
+func once(p *Problem) (*Patch, error) {
+	s, file, err := p.lazyInit()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.onlyAfter(s, file); err != nil {
+		return nil, err
+	}
+	if err := p.noWayOut(s, file); err != nil {
+		return nil, err
+	}
+	if p.Variable.Owner != nil {
+		if err := p.Module.NoNewField(p.Variable.Owner, "a sync.Once"); err != nil {
+			return nil, err
+		}
+	}
+	return p.writeOnce(s, file)
+}
+
+// lazyInit finds the one if statement that tests the variable and sets it.
+func (p *Problem) lazyInit() (found *ast.IfStmt, in *source.File, err error) {
+	for _, a := range p.Accesses {
+		if !a.Mode.Writes() || a.File.Test && !p.named(a) || a.Private() {
+			continue
+		}
+		s := p.initialisation(a)
+		switch {
+		case len(p.heldAt(a)) > 0:
+			return nil, nil, fmt.Errorf("%s: %s is set under a lock already", a.File.At(a.Expr), p.Variable)
+		case s == nil:
+			return nil, nil, fmt.Errorf("%s is also set at %s, not only where it is found unset", p.Variable, a.File.At(a.Expr))
+		case found != nil && found != s:
+			return nil, nil, fmt.Errorf("%s is initialised in two places: %s and %s", p.Variable, in.At(found), a.File.At(s))
+		}
+		found, in = s, a.File
+	}
+	if found == nil {
+		return nil, nil, fmt.Errorf("%s is not initialised lazily", p.Variable)
+	}
+	return found, in, nil
+}
+
+// initialisation returns the if statement around a write whose condition says
+// that the variable is unset: x.f == nil, x.f == 0, !x.f.
+func (p *Problem) initialisation(a *source.Access) *ast.IfStmt {
+	file := a.File
+	for n := file.Parents[a.Expr]; n != nil && n != a.Function.Node; n = file.Parents[n] {
+		s, ok := n.(*ast.IfStmt)
+		if !ok {
+			continue
+		}
+		if s.Init != nil || s.Else != nil || a.Expr.Pos() < s.Body.Pos() || !p.unset(file, s.Cond) {
+			return nil
+		}
+		return s
+	}
+	return nil
+}
+
+func (p *Problem) unset(file *source.File, cond ast.Expr) bool {
+	is := func(e ast.Expr) bool {
+		x, obj := file.VariableOf(ast.Unparen(e))
+		return obj != nil && source.ObjectKey(p.Module, obj) == p.Variable.Key && x == ast.Unparen(e)
+	}
+	switch c := ast.Unparen(cond).(type) {
+	case *ast.UnaryExpr:
+		return c.Op == token.NOT && is(c.X)
+	case *ast.BinaryExpr:
+		if c.Op != token.EQL || !is(c.X) {
+			return false
+		}
+		tv := file.Package.Info.Types[c.Y]
+		return tv.IsNil() || tv.Value != nil && (tv.Value.ExactString() == "0" || tv.Value.ExactString() == `""`)
+	}
+	return false
+}
+
+// onlyAfter refuses accesses elsewhere than in s or after it in its function.
+func (p *Problem) onlyAfter(s *ast.IfStmt, file *source.File) error {
+	f := file.FunctionOf(s)
+	if file.Parents[s] != ast.Node(f.Body) {
+		return fmt.Errorf("%s: the initialisation is not at the function's top level", file.At(s))
+	}
+	for _, a := range p.protectable() {
+		same := a.Function == f || a.Function != nil && a.Function.Node.Pos() > s.End() && a.Function.Declaration() == f.Declaration()
+		if !same || a.File != file || a.Expr.Pos() < s.Pos() {
+			return fmt.Errorf("%s: %s is also accessed where the initialisation need not have run", a.File.At(a.Expr), p.Variable)
+		}
+		if a.Mode.Writes() && a.Expr.Pos() > s.End() {
+			return fmt.Errorf("%s: %s is set again", a.File.At(a.Expr), p.Variable)
+		}
+	}
+	return nil
+}
+
+// noWayOut refuses bodies that cannot become a function literal, and those
+// that could come back to the same initialisation.
+func (p *Problem) noWayOut(s *ast.IfStmt, file *source.File) (err error) {
+	ast.Inspect(s.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt, *ast.BranchStmt, *ast.DeferStmt:
+			err = fmt.Errorf("%s: the initialisation leaves its block early", file.At(n))
+		case *ast.CallExpr:
+			if source.IsBuiltin(file, n, "recover") {
+				err = errors.New("the initialisation recovers")
+			}
+			if callee := file.Callee(n); callee != nil && callee.Calls(file.FunctionOf(s), map[*source.Function]bool{}) {
+				err = fmt.Errorf("%s: %s leads back to the initialisation", file.At(n), file.Text(n.Fun))
+			}
+		}
+		return true
+	})
+	return err
+}
+
+func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
+	name := source.LowerFirst(p.Variable.Name) + "Once"
+	if p.Variable.Owner != nil {
+		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(), name); obj != nil {
+			return nil, fmt.Errorf("the name %s is taken", name)
+		}
+	} else if !source.IsGlobal(p.Variable.Object) || p.Variable.Object.Pkg().Scope().Lookup(name) != nil {
+		return nil, fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
+	}
+	edits := edit.New()
+	declUnit, id := p.declaration()
+	if declUnit == nil {
+		return nil, fmt.Errorf("the declaration of %s is not in the module", p.Variable)
+	}
+	pkg := edits.AddImport(declUnit, "sync")
+	text := name + " " + pkg + ".Once // initialises " + p.Variable.Name
+	switch n := p.declNode(declUnit, id).(type) {
+	case *ast.Field:
+		list, ok := declUnit.Parents[n].(*ast.FieldList)
+		if !ok {
+			return nil, fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
+		}
+		// At the end: a Once is twelve bytes, and what stands behind it may
+		// need its alignment for atomic access.
+		edits.After(declUnit, list.List[len(list.List)-1], func() string { return text })
+	case *ast.GenDecl:
+		edits.Before(declUnit, withDoc(n, n.Doc), func() string { return "var " + text + "\n" })
+	default:
+		edits.Before(declUnit, n, func() string { return text })
+	}
+	call := name
+	for _, a := range p.Accesses {
+		if a.Base != nil && a.Expr.Pos() >= s.Pos() && a.Expr.End() <= s.End() {
+			call = selectorBase(file, a.Base) + "." + name
+		}
+	}
+	edits.Add(file, file.Offset(s.Pos()), file.Offset(s.Pos()), func() string { return call + ".Do(func() {\n" })
+	edits.Add(file, file.Offset(s.End()), file.Offset(s.End()), func() string { return "\n})" })
+	files, err := edits.Files()
+	out := &Patch{Files: files, Notes: p.copyNote()}
+	if p.Variable.Object.Exported() {
+		out.Notes = append(out.Notes, fmt.Sprintf("once initialised, %s is not initialised again if other code unsets it", p.Variable))
+	}
+	return out, err
+}

@@ -1,0 +1,137 @@
+package strategy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// Problem is one variable to protect, with what every strategy needs to know.
+type Problem struct {
+	Module   *source.Module
+	Facts    *lockfacts.Facts
+	Variable *source.Variable
+	Findings []*finding.Finding
+	Accesses []*source.Access // all accesses of the variable in the module
+	// Patched says that the module holds other patches, one of which may have put the
+	// variable under its lock already.
+	Patched bool
+}
+
+// NewProblem finds the variable of the findings. The error says why it cannot
+// be found.
+func NewProblem(m *source.Module, group []*finding.Finding) (*Problem, error) {
+	t, err := m.Resolve(group)
+	if err != nil {
+		return nil, err
+	}
+	return &Problem{Module: m, Facts: lockfacts.New(m), Variable: t, Findings: group, Accesses: m.Accesses(t)}, nil
+}
+
+// named reports whether a finding names the access.
+func (p *Problem) named(a *source.Access) bool {
+	for e := range p.Variable.Named {
+		if e == a.Expr {
+			return true
+		}
+	}
+	return false
+}
+
+// protectable lists the accesses that a lock has to cover: not those of
+// objects that nobody else can reach yet, not initial values, not those in
+// tests unless a finding names them.
+func (p *Problem) protectable() []*source.Access {
+	var out []*source.Access
+	for _, a := range p.Accesses {
+		switch {
+		case a.Mode == source.Initial, a.Function == nil:
+		case a.File.Test && !p.named(a):
+		case source.IsGlobal(p.Variable.Object) && a.Function.Declaration().IsInit():
+		case a.Private():
+		case p.Variable.Function != nil && !p.captured(a):
+		default:
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// captured reports whether a local is accessed where a closure may run at the
+// same time: in a closure, or after the first one that uses it.
+func (p *Problem) captured(a *source.Access) bool {
+	if a.Function != p.Variable.Function {
+		return true
+	}
+	for _, other := range p.Accesses {
+		if other.Function != p.Variable.Function && other.Function != nil {
+			lit := other.Function
+			for lit.Outer != nil && lit.Outer != p.Variable.Function {
+				lit = lit.Outer
+			}
+			if lit.Node.Pos() < a.Expr.Pos() || inLoopWith(lit.Node, a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inLoopWith reports whether one loop within the function holds both.
+func inLoopWith(n ast.Node, a *source.Access) bool {
+	file := a.File
+	for p := file.Parents[a.Expr]; p != nil && p != a.Function.Node; p = file.Parents[p] {
+		switch p.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if p.Pos() <= n.Pos() && n.End() <= p.End() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// heldAt returns the locks that are certainly held at a.
+func (p *Problem) heldAt(a *source.Access) lockfacts.Holds {
+	return p.Facts.At(a.Function, a.Expr).Must
+}
+
+// declaredIn is the package that declares the variable.
+func (p *Problem) declaredIn() *source.Package {
+	for _, q := range p.Module.Packages {
+		if q.Path == p.Variable.Object.Pkg().Path() {
+			return q
+		}
+	}
+	return &source.Package{}
+}
+
+// Unseen refuses variables whose name occurs in files of their package that
+// were not loaded: those for other systems, and files that cgo rewrites.
+func (p *Problem) Unseen() error {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(p.Variable.Name) + `\b`)
+	for _, name := range p.declaredIn().Ignored {
+		if src, err := os.ReadFile(name); err == nil && strings.HasSuffix(name, ".go") && word.Match(src) {
+			return fmt.Errorf("%s may be accessed in %s, which this build leaves out or generates", p.Variable, filepath.Base(name))
+		}
+	}
+	return nil
+}
+
+// copyNote tells the reader of a patch that adds a lock or an atomic to an
+// exported struct without one that its values must not be copied any more.
+func (p *Problem) copyNote() []string {
+	owner := p.Variable.Owner
+	if owner == nil || !owner.Obj().Exported() || source.HoldsLock(owner, map[types.Type]bool{}) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s is exported: values of it must not be copied any more, and code outside the module may do so", owner.Obj().Name())}
+}

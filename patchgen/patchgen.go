@@ -1,0 +1,38 @@
+package patchgen
+
+import (
+	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// Module is the typed source of one main module, tests included. Nothing
+// here changes it, and it is not safe for concurrent use.
+type Module = source.Module
+
+// LoadMode is what [packages.Load] must be asked for (with Tests set) so that
+// [NewModule] can use the result.
+const LoadMode = source.LoadMode
+
+// NewModule makes a module of loaded packages. Packages outside root and
+// generated test mains are left out; of a package's variants the widest one
+// counts. It fails where a package has errors: no patch is built on source
+// that does not compile.
+func NewModule(root string, loaded []*packages.Package) (*Module, error) {
+	return source.NewModule(root, loaded)
+}
+
+// Diff returns the unified diff from old to new contents by slash path, with
+// a/ and b/ prefixes and paths in order: `git apply` takes it at the module's
+// root. Files of new that old lacks are created; unchanged files are left out.
+func Diff(old, new map[string][]byte) (string, error) { return edit.Diff(old, new) }
+
+// ErrChanged is returned by [Apply] where a file is no longer what the patch
+// was built on.
+var ErrChanged = edit.ErrChanged
+
+// Apply writes new contents into the tree below root: all of the files or
+// none. Each must still have its old contents (else [ErrChanged], and the
+// next step is to analyse again) and be writable.
+func Apply(root string, old, new map[string][]byte) error { return edit.Apply(root, old, new) }
