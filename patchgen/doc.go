@@ -41,7 +41,7 @@
 // between, there is no patch, with one exception: the two are accesses of the
 // same variable. The author had the blocking step between them too, so nobody
 // could rely on the pair being one step, and the patch makes it no less so; a
-// note says that the split is left. Where a critical section tests the
+// note reports that the split is left. Where a critical section tests the
 // variable once more before what it decides about, the read without the lock
 // was a hint, and stays a region of its own. Critical sections that the author
 // ended himself are not joined with what follows, unless it follows at once.

@@ -63,7 +63,8 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 	return &finding.Fix{Withheld: strings.Join(reasons, "\n")}, nil, nil
 }
 
-func fixOf(p *strategy.Problem, name string, out *strategy.Patch, passed []string) (*finding.Fix, map[string][]byte, error) {
+func fixOf(p *strategy.Problem, name string, out *strategy.Patch, passed []string) (*finding.Fix, map[string][]byte,
+	error) {
 	diff, err := edit.Diff(p.Module.Old(out.Files), out.Files)
 	if err != nil {
 		return nil, nil, err

@@ -89,7 +89,8 @@ func writeFile(t *testing.T, name string, data []byte) {
 func loadAll(t *testing.T, root string) []*packages.Package {
 	t.Helper()
 	writeFile(t, filepath.Join(root, "go.mod"), []byte("module example.com/m\n\ngo 1.26.0\n"))
-	loaded, err := packages.Load(&packages.Config{Mode: LoadMode, Dir: root, Tests: true, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=")}, "./...")
+	loaded, err := packages.Load(&packages.Config{Mode: LoadMode, Dir: root, Tests: true,
+		Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=")}, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func moduleOf(t *testing.T, root, dir string, loaded []*packages.Package) *Modul
 	t.Helper()
 	var own []*packages.Package
 	for _, p := range loaded {
-		if p.PkgPath == "example.com/m/"+dir || strings.HasPrefix(p.PkgPath, "example.com/m/"+dir+"/") || p.PkgPath == "example.com/m/"+dir+"_test" {
+		if p.PkgPath == "example.com/m/"+dir || strings.HasPrefix(p.PkgPath, "example.com/m/"+dir+"/") ||
+			p.PkgPath == "example.com/m/"+dir+"_test" {
 			own = append(own, p)
 		}
 	}
@@ -120,7 +122,8 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	if only := c.header["only"]; only != nil {
 		old := strategy.All
 		defer func() { strategy.All = old }()
-		strategy.All = slices.DeleteFunc(slices.Clone(strategy.All), func(s strategy.Strategy) bool { return s.Name != only[0] })
+		strategy.All = slices.DeleteFunc(slices.Clone(strategy.All),
+			func(s strategy.Strategy) bool { return s.Name != only[0] })
 	}
 	fix, files, err := Fix(context.Background(), Input{Module: m, Group: []*finding.Finding{c.finding(t, root)}})
 	if err != nil {
@@ -171,7 +174,8 @@ func (c *fixCase) finding(t *testing.T, root string) *finding.Finding {
 			name := line[m[4]:m[5]]
 			column := regexp.MustCompile(`[\w.]*\b` + name + `\b`).FindStringIndex(line)[0] + 1
 			f.Variable.Name = name
-			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: c.name + "/" + file.Name, Line: i + 1, Column: column}, Mode: finding.Mode(line[m[2]:m[3]])})
+			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: c.name + "/" + file.Name,
+				Line: i + 1, Column: column}, Mode: finding.Mode(line[m[2]:m[3]])})
 		}
 	}
 	return f
@@ -192,7 +196,8 @@ func (c *fixCase) golden(t *testing.T, diff string) {
 		return
 	}
 	if got := string(c.archive.Files[i].Data); got != diff {
-		t.Errorf("the diff is not the golden one; go test ./patchgen -run TestFix -update writes it\n--- golden\n%s\n--- now\n%s", got, diff)
+		t.Errorf("the diff is not the golden one; go test ./patchgen -run TestFix -update writes it\n"+
+			"--- golden\n%s\n--- now\n%s", got, diff)
 	}
 }
 

@@ -48,7 +48,8 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	t.Log("patches built:", built)
-	for s, atLeast := range map[string]int{"guard": randomPrograms / 2, "atomic": randomPrograms / 6, "mutex": randomPrograms} {
+	for s, atLeast := range map[string]int{"guard": randomPrograms / 2, "atomic": randomPrograms / 6,
+		"mutex": randomPrograms} {
 		if built[s] < atLeast {
 			t.Errorf("only %d patches by %s: the programs no longer try it", built[s], s)
 		}
@@ -63,7 +64,8 @@ func tryRandom(t *testing.T, m *Module, name, field string, s strategy.Strategy)
 	f := &finding.Finding{Code: finding.CaughtInTheAct, Variable: finding.Variable{Name: field}}
 	for i, line := range strings.Split(string(file.Source), "\n") {
 		if column := strings.Index(line, "x."+field+" "); column >= 0 && !strings.HasPrefix(line, "//") {
-			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: file.Path, Line: at.Line + i, Column: column + 1}, Mode: finding.Write})
+			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: file.Path, Line: at.Line + i,
+				Column: column + 1}, Mode: finding.Write})
 			break
 		}
 	}
@@ -76,7 +78,8 @@ func tryRandom(t *testing.T, m *Module, name, field string, s strategy.Strategy)
 	}
 	out, err := strategy.Try(s, p)
 	if err != nil {
-		if strings.Contains(err.Error(), "internal error") || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "expected") {
+		if strings.Contains(err.Error(), "internal error") || strings.Contains(err.Error(), "overlap") ||
+			strings.Contains(err.Error(), "expected") {
 			t.Errorf("%s of %s.%s: %v\n%s", s.Name, name, field, err, file.Source)
 		}
 		return nil
@@ -194,7 +197,8 @@ func Run() string {
 	if g.locked {
 		g.b.WriteString("\t\tx.set(i)\n\t\tx.flip()\n\t\tx.look()\n")
 	}
-	g.b.WriteString("\t}\n\tvar keys []int\n\tfor k := range 20 {\n\t\tkeys = append(keys, x.m[k])\n\t}\n\treturn fmt.Sprint(x.n, x.on, x.s, keys, x.log)\n}\n")
+	g.b.WriteString("\t}\n\tvar keys []int\n\tfor k := range 20 {\n\t\tkeys = append(keys, x.m[k])\n\t}\n" +
+		"\treturn fmt.Sprint(x.n, x.on, x.s, keys, x.log)\n}\n")
 	if g.locked {
 		g.b.WriteString(`
 func (x *T) set(v int) {
@@ -310,7 +314,8 @@ func (g *generator) stmt(depth int) {
 		g.line(depth, "}()")
 	case 17:
 		g.next++ // a sum, since a map's order is random
-		g.line(depth, "t%d := 0\nfor k, v := range x.m {\nif k == v {\nt%d += x.hook(k)\n}\n}\nx.note(t%d)", g.next, g.next, g.next)
+		g.line(depth, "t%d := 0\nfor k, v := range x.m {\nif k == v {\nt%d += x.hook(k)\n}\n}\nx.note(t%d)", g.next, g.next,
+			g.next)
 	case 18:
 		g.line(depth, "defer x.note(%s)", g.value(0))
 	}

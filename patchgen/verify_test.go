@@ -34,7 +34,8 @@ func TestChecksInOrder(t *testing.T) {
 
 	fix, _, err := Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{
 		Build: check("build", nil), Vet: check("vet", nil), Test: check("test", nil), Campaign: check("campaign", nil)}})
-	if want := "[type-checks lock covers every access lock order builds vet tests pass does not come back]"; err != nil || fmt.Sprint(fix.Checked) != want {
+	if want := "[type-checks lock covers every access lock order builds vet tests pass does not come back]"; err != nil ||
+		fmt.Sprint(fix.Checked) != want {
 		t.Errorf("checked %v (%v), want %v", fix.Checked, err, want)
 	}
 	if fmt.Sprint(ran) != "[build vet test campaign]" {
@@ -45,21 +46,24 @@ func TestChecksInOrder(t *testing.T) {
 	group[0].Status, ran = finding.Suspected, nil
 	fix, _, err = Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{
 		Campaign: check("campaign", nil), Static: check("static", nil)}})
-	if want := "[type-checks lock covers every access lock order static finding gone]"; err != nil || fmt.Sprint(fix.Checked, ran) != want+" [campaign static]" {
+	if want := "[type-checks lock covers every access lock order static finding gone]"; err != nil ||
+		fmt.Sprint(fix.Checked, ran) != want+" [campaign static]" {
 		t.Errorf("checked %v (%v), ran %v, want %v", fix.Checked, err, ran, want)
 	}
 
 	ran = nil
 	fix, files, err := Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{
 		Build: check("build", nil), Vet: check("vet", errors.New("copies a lock")), Test: check("test", nil)}})
-	if err != nil || fix.Diff != "" || files != nil || !strings.Contains(fix.Withheld, `guard: not "vet": copies a lock`) || !strings.Contains(fix.Withheld, `mutex: not "vet"`) {
+	if err != nil || fix.Diff != "" || files != nil || !strings.Contains(fix.Withheld,
+		`guard: not "vet": copies a lock`) || !strings.Contains(fix.Withheld, `mutex: not "vet"`) {
 		t.Errorf("fix %+v (%v)", fix, err)
 	}
 	if fmt.Sprint(ran) != "[build vet build vet]" {
 		t.Errorf("ran %v: guard and mutex should each have met build and vet", ran)
 	}
 
-	_, _, err = Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{Build: check("build", fmt.Errorf("%w: no go command", ErrCannotCheck))}})
+	_, _, err = Fix(t.Context(), Input{Module: m, Group: group,
+		Checks: Checks{Build: check("build", fmt.Errorf("%w: no go command", ErrCannotCheck))}})
 	if !errors.Is(err, ErrCannotCheck) {
 		t.Errorf("error %v, want ErrCannotCheck", err)
 	}
@@ -82,12 +86,13 @@ func TestPositionsThatDoNotFit(t *testing.T) {
 			Accesses: []finding.Access{{Position: finding.Position{File: file, Line: line, Column: 1}}}}}
 	}
 	for want, group := range map[string][]*finding.Finding{
-		"is not among the loaded files":   at("nowhere.go", 1),
-		"no access of n at":               at("guard_getter/a.go", 1),
-		"the file changed since":          at("guard_getter/a.go", 4000),
-		"no finding given":                nil,
-		"the findings name no access":     {{}},
-		"the findings are on several var": {c.finding(t, root), {Variable: finding.Variable{Name: "mu"}, Accesses: []finding.Access{{Position: finding.Position{File: "guard_getter/a.go", Line: 17, Column: 2}}}}},
+		"is not among the loaded files": at("nowhere.go", 1),
+		"no access of n at":             at("guard_getter/a.go", 1),
+		"the file changed since":        at("guard_getter/a.go", 4000),
+		"no finding given":              nil,
+		"the findings name no access":   {{}},
+		"the findings are on several var": {c.finding(t, root), {Variable: finding.Variable{Name: "mu"},
+			Accesses: []finding.Access{{Position: finding.Position{File: "guard_getter/a.go", Line: 17, Column: 2}}}}},
 	} {
 		fix, files, err := Fix(t.Context(), Input{Module: m, Group: group})
 		if err != nil || files != nil || !strings.Contains(fix.Withheld, want) {
@@ -115,7 +120,8 @@ func TestPatchedAlready(t *testing.T) {
 	other.Variable.Name = "valid"
 	other.Accesses = []finding.Access{{Position: finding.Position{File: "a/a.go", Line: 22, Column: 6}}}
 	fix, files, err := Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{&other}, Patched: true})
-	if err != nil || len(files) > 0 || fix.Strategy != "guard" || fix.Diff != "" || !slices.Contains(fix.Checked, "lock covers every access") {
+	if err != nil || len(files) > 0 || fix.Strategy != "guard" || fix.Diff != "" ||
+		!slices.Contains(fix.Checked, "lock covers every access") {
 		t.Errorf("fix %+v, files %v (%v)", fix, files, err)
 	}
 	fix, _, err = Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{&other}})

@@ -80,7 +80,8 @@ func (c *Task) stayTwo(a, b *source.Access) string {
 	if source.NameOf(a.Expr).Name != c.Variable.Name {
 		name = c.File.Text(a.Expr)
 	}
-	return fmt.Sprintf("%s (%s): the read and the later %s of %s stay two steps as they were, since what lies between cannot be done under the lock", c.Function.Name(), c.File.Path, what, name)
+	return fmt.Sprintf("%s (%s): the read and the later %s of %s stay two steps as they were, "+
+		"since what lies between cannot be done under the lock", c.Function.Name(), c.File.Path, what, name)
 }
 
 // mayStayApart returns why a and what it decides about must not stay apart; nil if
@@ -105,7 +106,7 @@ func sameVar(a, b *source.Access) bool {
 	return v != nil && w != nil && v.Origin() == w.Origin()
 }
 
-// between says what lies between two accesses, or around the second one, that
+// between returns what lies between two accesses, or around the second one, that
 // must not be done under the lock; and where the lock itself is taken there.
 func (c *Task) between(a, b *source.Access) (why, again string) {
 	end := b.Expr.Pos()
@@ -151,7 +152,8 @@ func (c *Scope) blockingHeader(n ast.Node) string {
 // before b, so that the read without the lock is a hint only.
 func (c *Task) testedAgain(a, b *source.Access) bool {
 	for _, again := range c.AlreadyHeld {
-		if again == b || again.Mode != source.Read || !sameVar(a, again) || again.Expr.Pos() > b.Expr.Pos() || again.Expr.Pos() < a.Expr.Pos() {
+		if again == b || again.Mode != source.Read || !sameVar(a, again) || again.Expr.Pos() > b.Expr.Pos() ||
+			again.Expr.Pos() < a.Expr.Pos() {
 			continue
 		}
 		if c.Decides(again, b) && !c.unlockedBetween(again, b) {

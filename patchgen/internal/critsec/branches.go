@@ -105,7 +105,8 @@ func (c *builder) ifBranches(s *ast.IfStmt) []branch {
 		out = append(out, branch{list: []ast.Stmt{e}})
 	case nil:
 		out = append(out, branch{close: func(text func() string) {
-			c.edits.Add(c.file, c.file.Offset(s.End()), c.file.Offset(s.End()), func() string { return " else {\n" + text() + "\n}" })
+			c.edits.Add(c.file, c.file.Offset(s.End()), c.file.Offset(s.End()),
+				func() string { return " else {\n" + text() + "\n}" })
 		}})
 	}
 	return out
@@ -230,7 +231,8 @@ func (c *builder) initCanMove(init ast.Stmt) bool {
 		}
 		uses := 0
 		ast.Inspect(c.function.Declaration().Node, func(n ast.Node) bool {
-			if x, ok := n.(*ast.Ident); ok && x.Name == id.Name && id.Name != "_" && c.file.Package.Info.ObjectOf(x) != c.file.Package.Info.ObjectOf(id) {
+			if x, ok := n.(*ast.Ident); ok && x.Name == id.Name && id.Name != "_" &&
+				c.file.Package.Info.ObjectOf(x) != c.file.Package.Info.ObjectOf(id) {
 				uses++
 			}
 			return true

@@ -66,7 +66,8 @@ func (c *dependences) Decides(a, b *source.Access) bool {
 func simpleAround(file *source.File, e ast.Node) ast.Node {
 	for n := file.Parents[e]; n != nil; n = file.Parents[n] {
 		switch n.(type) {
-		case *ast.AssignStmt, *ast.IncDecStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.SendStmt, *ast.DeclStmt, *ast.GoStmt, *ast.DeferStmt:
+		case *ast.AssignStmt, *ast.IncDecStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.SendStmt, *ast.DeclStmt, *ast.GoStmt,
+			*ast.DeferStmt:
 			return n
 		case ast.Stmt:
 			return nil

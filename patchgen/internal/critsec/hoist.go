@@ -84,7 +84,8 @@ func (c *builder) snapshot(s ast.Stmt, a *source.Access) {
 	}
 	k, v := c.fresh("k"), c.fresh("v")
 	c.before(s, func() string {
-		return fmt.Sprintf("%s := make(%s, len(%s))\nfor %s, %s := range %s {\n\t%s[%s] = %s\n}", name, c.typeText(t), text, k, v, text, name, k, v)
+		return fmt.Sprintf("%s := make(%s, len(%s))\nfor %s, %s := range %s {\n\t%s[%s] = %s\n}", name, c.typeText(t), text,
+			k, v, text, name, k, v)
 	})
 }
 
@@ -141,7 +142,8 @@ func (c *builder) blocksItself(e ast.Expr) bool {
 // under it.
 func (c *builder) storeTuple(s *ast.AssignStmt, accs []*source.Access) (*region, error) {
 	if len(c.In(s.Rhs[0])) > 0 {
-		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.file.At(s), c.blocks(s.Rhs[0]))
+		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.file.At(s),
+			c.blocks(s.Rhs[0]))
 	}
 	var stores []string
 	for _, lhs := range s.Lhs {

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
-// clauses gives header expressions and clauses of a switch.
+// clauses returns the init statement, header expressions and clauses of a switch.
 func clauses(s ast.Stmt) (init ast.Stmt, header []ast.Node, body *ast.BlockStmt) {
 	switch s := s.(type) {
 	case *ast.SwitchStmt:
@@ -170,7 +170,8 @@ func (c *builder) testInBody(s *ast.ForStmt) error {
 	indent := c.file.Indent(s.Pos()) + "\t"
 	at := c.file.Offset(s.Body.Lbrace) + 1
 	c.edits.Add(c.file, at, at, func() string {
-		return "\n" + indent + edit.Lines(r.lockText()+"\n"+name+" := "+cond+"\n"+r.unlockText()+"\nif !"+name+" {\n\tbreak\n}", indent)
+		test := r.lockText() + "\n" + name + " := " + cond + "\n" + r.unlockText()
+		return "\n" + indent + edit.Lines(test+"\nif !"+name+" {\n\tbreak\n}", indent)
 	})
 	return c.sub(s.Body.List)
 }

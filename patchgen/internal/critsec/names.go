@@ -77,7 +77,8 @@ func (c *localNames) fresh(name string) string {
 		if i > 1 {
 			try = fmt.Sprintf("%s%d", name, i)
 		}
-		if !c.used[try] && !token.IsKeyword(try) && types.Universe.Lookup(try) == nil && c.file.Package.Types.Scope().Lookup(try) == nil {
+		if !c.used[try] && !token.IsKeyword(try) && types.Universe.Lookup(try) == nil &&
+			c.file.Package.Types.Scope().Lookup(try) == nil {
 			c.used[try] = true
 			return try
 		}

@@ -13,12 +13,14 @@ import (
 
 // Scope is one function with the accesses in it that a lock has to cover.
 type Scope struct {
-	File      *source.File
-	Function  *source.Function
-	Facts     *lockfacts.Facts
-	Accesses  map[ast.Expr]*source.Access
-	Object    string                    // place of the object that holds the variable; "" if none
-	Acquirers map[*source.Function]bool // functions that take the lock once the patch is made, by themselves or through others
+	File     *source.File
+	Function *source.Function
+	Facts    *lockfacts.Facts
+	Accesses map[ast.Expr]*source.Access
+	Object   string // place of the object that holds the variable; "" if none
+	// Acquirers take the lock once the patch is made, by themselves or through
+	// what they call.
+	Acquirers map[*source.Function]bool
 }
 
 // decided reports whether an access before a position decides about one in s.

@@ -29,7 +29,8 @@ func (c *Task) acquires(s ast.Stmt) *source.LockOp {
 		return nil
 	}
 	if call, ok := es.X.(*ast.CallExpr); ok {
-		if op, ok := c.File.LockOp(call); ok && op.Acquire && !op.Try && op.Path.Key == c.LockKey && c.File.Text(op.Expr) == c.Lock {
+		if op, ok := c.File.LockOp(call); ok && op.Acquire && !op.Try && op.Path.Key == c.LockKey &&
+			c.File.Text(op.Expr) == c.Lock {
 			return &op
 		}
 	}

@@ -38,7 +38,8 @@ func TestApplyWritesAllAndKeepsModes(t *testing.T) {
 	if err := os.Link(filepath.Join(root, "a.go"), filepath.Join(root, "hard")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(root, map[string][]byte{"a.go": patched["a.go"]}, map[string][]byte{"a.go": []byte("short")}); err != nil {
+	if err := Apply(root, map[string][]byte{"a.go": patched["a.go"]},
+		map[string][]byte{"a.go": []byte("short")}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(root, "hard")); err != nil || string(got) != "short" {

@@ -153,7 +153,8 @@ var harmless = map[string][]string{
 	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
 	"time": {"Sleep", "LoadLocation"},
 	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Lock", "RLock", "Go"},
-	"fmt":  {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln", "Fscan", "Fscanf", "Fscanln"},
+	"fmt": {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln", "Fscan", "Fscanf",
+		"Fscanln"},
 }
 
 // libraryReason judges a call of a function outside the module.
@@ -203,7 +204,8 @@ func (facts *Facts) callbackReason(file *source.File, arg ast.Expr, pkg string) 
 	set := types.NewMethodSet(t)
 	for i := range set.Len() {
 		m := set.At(i).Obj().(*types.Func)
-		if own := file.Module.Declared[m.Origin().FullName()]; own != nil && slices.Contains([]string{"Len", "Less", "Swap", "String", "Error", "Format", "GoString"}, m.Name()) {
+		if own := file.Module.Declared[m.Origin().FullName()]; own != nil &&
+			slices.Contains([]string{"Len", "Less", "Swap", "String", "Error", "Format", "GoString"}, m.Name()) {
 			if why := facts.blocksCallee(own); why != "" {
 				return why
 			}

@@ -52,7 +52,8 @@ const entryRounds = 4
 
 // New analyses a module.
 func New(m *source.Module) *Facts {
-	facts := &Facts{Module: m, mayBlock: map[*source.Function]string{}, entry: map[*source.Function]Holds{}, states: map[*source.Function]map[ast.Node]State{}, graphs: map[*source.Function]*cfg.CFG{},
+	facts := &Facts{Module: m, mayBlock: map[*source.Function]string{}, entry: map[*source.Function]Holds{},
+		states: map[*source.Function]map[ast.Node]State{}, graphs: map[*source.Function]*cfg.CFG{},
 		Calls: map[string][]CallSite{}, Values: map[string]bool{}, ifaces: map[string]bool{}}
 	fns := m.Functions()
 	facts.findCalls()

@@ -74,7 +74,7 @@ func (o *LockOrder) add(s siteKey, at string) {
 	}
 }
 
-// Worse says what o has that before has not: an acquisition that closes a
+// Worse returns as an error what o has that before has not: an acquisition that closes a
 // cycle, its own class included. A cycle that was there already is no excuse
 // for one more way into it.
 func (o *LockOrder) Worse(before *LockOrder) error {
@@ -86,7 +86,8 @@ func (o *LockOrder) Worse(before *LockOrder) error {
 		if s.from == s.to {
 			return fmt.Errorf("%s could be locked again while it is held (%s)", source.Short(s.to), o.where[s])
 		}
-		return fmt.Errorf("%s would be locked while %s is held (%s), which closes the cycle %s", source.Short(s.to), source.Short(s.from), o.where[s], o.cycle(s.lockEdge))
+		return fmt.Errorf("%s would be locked while %s is held (%s), which closes the cycle %s", source.Short(s.to),
+			source.Short(s.from), o.where[s], o.cycle(s.lockEdge))
 	}
 	return nil
 }
@@ -137,10 +138,11 @@ func Classes(h Holds) map[string]bool {
 	return out
 }
 
-// heldAbove gives for every function the lock classes that some caller, at
+// heldAbove returns for every function the lock classes that some caller, at
 // any distance, may hold when it runs. A function is looked at again when a
 // caller brings it a class: as often as there are classes, at most.
-func (facts *Facts) heldAbove(m *source.Module, dynamic map[token.Pos][]*source.Function) map[*source.Function]map[string]bool {
+func (facts *Facts) heldAbove(m *source.Module,
+	dynamic map[token.Pos][]*source.Function) map[*source.Function]map[string]bool {
 	above := map[*source.Function]map[string]bool{}
 	work, queued := m.Functions(), map[*source.Function]bool{}
 	for _, f := range work {
@@ -177,7 +179,8 @@ func addAll(to map[*source.Function]map[string]bool, f *source.Function, classes
 	return changed
 }
 
-func (facts *Facts) callees(f *source.Function, call *ast.CallExpr, dynamic map[token.Pos][]*source.Function) []*source.Function {
+func (facts *Facts) callees(f *source.Function, call *ast.CallExpr,
+	dynamic map[token.Pos][]*source.Function) []*source.Function {
 	var out []*source.Function
 	if callee := f.File.Callee(call); callee != nil {
 		out = append(out, callee)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Mode says what an access does to the variable.
+// Mode is what an access does to the variable.
 type Mode int
 
 const (
@@ -106,7 +106,8 @@ func (a *Access) classify() {
 			}
 		case *ast.SelectorExpr:
 			// A field of a struct value is part of the variable.
-			if sel := file.Package.Info.Selections[p]; sel != nil && sel.Kind() == types.FieldVal && !IsPointer(file.TypeOf(p.X)) {
+			if sel := file.Package.Info.Selections[p]; sel != nil && sel.Kind() == types.FieldVal &&
+				!IsPointer(file.TypeOf(p.X)) {
 				a.Whole, e = p, p
 				continue
 			}

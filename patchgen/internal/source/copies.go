@@ -45,7 +45,8 @@ func (m *Module) copied(owner *types.Named) ast.Node {
 					return found == nil
 				}
 				tv, ok := file.Package.Info.Types[e]
-				if !ok || !tv.IsValue() || Named(tv.Type) != owner.Origin() && !SameNamed(Named(tv.Type), owner) || IsPointer(tv.Type) {
+				if !ok || !tv.IsValue() || Named(tv.Type) != owner.Origin() && !SameNamed(Named(tv.Type), owner) ||
+					IsPointer(tv.Type) {
 					return true
 				}
 				if file.copies(e) {

@@ -27,7 +27,8 @@ type File struct {
 // atomicFunc names the function of sync/atomic that call calls; "" if none.
 func (file *File) atomicFunc(call *ast.CallExpr) string {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
-		if f, ok := file.Package.Info.Uses[sel.Sel].(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "sync/atomic" && f.Signature().Recv() == nil {
+		if f, ok := file.Package.Info.Uses[sel.Sel].(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "sync/atomic" &&
+			f.Signature().Recv() == nil {
 			return f.Name()
 		}
 	}
@@ -92,7 +93,7 @@ func (file *File) Text(n ast.Node) string {
 	return string(file.Source[file.Offset(n.Pos()):file.Offset(n.End())])
 }
 
-// At says in a reason where n is.
+// At returns where n is, as reasons name it: "path:line".
 func (file *File) At(n ast.Node) string { return fmt.Sprintf("%s:%d", file.Path, file.Line(n.Pos())) }
 
 // pos turns a 1-based line and byte column into a position of the file.

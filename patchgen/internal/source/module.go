@@ -87,7 +87,8 @@ func NewModule(root string, loaded []*packages.Package) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolving module root: %w", err)
 	}
-	m := &Module{Root: abs, Files: map[string]*File{}, functions: map[ast.Node]*Function{}, Declared: map[string]*Function{}}
+	m := &Module{Root: abs, Files: map[string]*File{}, functions: map[ast.Node]*Function{},
+		Declared: map[string]*Function{}}
 	for _, p := range widest(loaded) {
 		if err := m.addPackage(p); err != nil {
 			return nil, err
@@ -128,7 +129,8 @@ func (m *Module) addPackage(p *packages.Package) error {
 		return fmt.Errorf("package %s does not load: %w", p.PkgPath, p.Errors[0])
 	}
 	m.Fset = p.Fset
-	q := &Package{Path: p.PkgPath, Types: p.Types, Info: p.TypesInfo, sizes: p.TypesSizes, Ignored: slices.Clone(p.IgnoredFiles)}
+	q := &Package{Path: p.PkgPath, Types: p.Types, Info: p.TypesInfo, sizes: p.TypesSizes,
+		Ignored: slices.Clone(p.IgnoredFiles)}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		q.GoVersion = "go" + p.Module.GoVersion
 	}
@@ -153,7 +155,8 @@ func (m *Module) addPackage(p *packages.Package) error {
 		if err != nil {
 			return fmt.Errorf("reading source to patch: %w", err)
 		}
-		file := &File{Module: m, Package: q, Path: filepath.ToSlash(rel), Source: src, Syntax: f, Test: strings.HasSuffix(rel, "_test.go")}
+		file := &File{Module: m, Package: q, Path: filepath.ToSlash(rel), Source: src, Syntax: f,
+			Test: strings.HasSuffix(rel, "_test.go")}
 		q.Files = append(q.Files, file)
 		m.Files[file.Path] = file
 	}
@@ -176,7 +179,8 @@ func (m *Module) index() {
 // type-checked, for the packages that hold a replaced file. The error is that
 // of the parser or type checker.
 func (m *Module) With(files map[string][]byte) (*Module, error) {
-	out := &Module{Root: m.Root, Fset: m.Fset, Files: map[string]*File{}, functions: map[ast.Node]*Function{}, Declared: map[string]*Function{}}
+	out := &Module{Root: m.Root, Fset: m.Fset, Files: map[string]*File{}, functions: map[ast.Node]*Function{},
+		Declared: map[string]*Function{}}
 	for _, p := range m.Packages {
 		q := *p
 		q.Files = nil
@@ -184,7 +188,8 @@ func (m *Module) With(files map[string][]byte) (*Module, error) {
 		for _, file := range p.Files {
 			v := &File{Module: out, Package: &q, Path: file.Path, Source: file.Source, Syntax: file.Syntax, Test: file.Test}
 			if src, ok := files[file.Path]; ok {
-				f, err := parser.ParseFile(m.Fset, filepath.Join(m.Root, filepath.FromSlash(file.Path)), src, parser.ParseComments|parser.SkipObjectResolution)
+				f, err := parser.ParseFile(m.Fset, filepath.Join(m.Root, filepath.FromSlash(file.Path)), src,
+					parser.ParseComments|parser.SkipObjectResolution)
 				if err != nil {
 					return nil, err
 				}
@@ -221,7 +226,8 @@ func (p *Package) check(m *Module) error {
 		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
 	}
 	var errs []error
-	conf := types.Config{Importer: importerFunc(imports), GoVersion: p.GoVersion, Sizes: p.sizes, Error: func(err error) { errs = append(errs, err) }}
+	conf := types.Config{Importer: importerFunc(imports), GoVersion: p.GoVersion, Sizes: p.sizes,
+		Error: func(err error) { errs = append(errs, err) }}
 	t, err := conf.Check(p.Path, m.Fset, p.Syntax(), p.Info)
 	if len(errs) > 0 {
 		err = errs[0]

@@ -86,7 +86,8 @@ func HoldsLock(t types.Type, seen map[types.Type]bool) bool {
 	if _, isInterface := t.Underlying().(*types.Interface); !isInterface && Lockable(t) {
 		return true
 	}
-	if n := Named(t); n != nil && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" || n.Obj().Pkg().Path() == "sync/atomic") {
+	if n := Named(t); n != nil && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" ||
+		n.Obj().Pkg().Path() == "sync/atomic") {
 		return true
 	}
 	st, ok := t.Underlying().(*types.Struct)

@@ -83,7 +83,8 @@ func (m *Module) sameLocal(old *Variable) *Variable {
 		if !ok {
 			return nil
 		}
-		return &Variable{module: m, Object: obj, Key: ObjectKey(m, obj), Name: old.Name, Function: m.Declaring(f.File, obj), Deep: old.Deep}
+		return &Variable{module: m, Object: obj, Key: ObjectKey(m, obj), Name: old.Name, Function: m.Declaring(f.File, obj),
+			Deep: old.Deep}
 	}
 	return nil
 }
@@ -298,7 +299,8 @@ func (m *Module) MutatedInPlace(t *Variable) bool {
 			return true
 		}
 		if sl, ok := a.File.Parents[a.Expr].(*ast.SliceExpr); ok && sl.X == a.Expr {
-			if call, ok := a.File.Parents[sl].(*ast.CallExpr); ok && IsBuiltin(a.File, call, "append", "copy") && len(call.Args) > 0 && call.Args[0] == ast.Expr(sl) {
+			if call, ok := a.File.Parents[sl].(*ast.CallExpr); ok && IsBuiltin(a.File, call, "append", "copy") &&
+				len(call.Args) > 0 && call.Args[0] == ast.Expr(sl) {
 				return true // append(x.s[:i], …) moves elements down in place
 			}
 		}

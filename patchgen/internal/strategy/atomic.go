@@ -35,7 +35,8 @@ func atomically(p *Problem) (*Patch, error) {
 		return nil, fmt.Errorf("%s is changed in place", p.Variable)
 	}
 	if locks := p.guardingLocks(p.protectable()); len(locks) > 0 {
-		return nil, fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step", source.Short(locks[0]), p.Variable)
+		return nil, fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step",
+			source.Short(locks[0]), p.Variable)
 	}
 	w := &atomicWriter{problem: p, edits: edit.New()}
 	for _, a := range p.Accesses {
@@ -164,7 +165,8 @@ func (w *atomicWriter) swaps() error {
 			continue
 		}
 		w.done[a.Expr], w.done[set.Lhs[0]] = true, true
-		swap := fmt.Sprintf("%s%s.CompareAndSwap(%s, %s)", negate, file.Text(a.Expr), w.converted(old), w.converted(file.Text(set.Rhs[0])))
+		swap := fmt.Sprintf("%s%s.CompareAndSwap(%s, %s)", negate, file.Text(a.Expr), w.converted(old),
+			w.converted(file.Text(set.Rhs[0])))
 		w.edits.Replace(file, s.Cond, swap)
 		w.edits.DeleteLine(file, set)
 	}
@@ -248,7 +250,8 @@ func (w *atomicWriter) steps() error {
 	}
 	for f, a := range writes {
 		if r := reads[f]; r != nil && a.Function == r.Function {
-			return fmt.Errorf("%s reads %s (%s) and sets it (%s): two atomic steps are not one", f.Name(), w.problem.Variable, r.File.At(r.Expr), a.File.At(a.Expr))
+			return fmt.Errorf("%s reads %s (%s) and sets it (%s): two atomic steps are not one", f.Name(), w.problem.Variable,
+				r.File.At(r.Expr), a.File.At(a.Expr))
 		}
 	}
 	return nil
@@ -278,7 +281,8 @@ func (w *atomicWriter) testAndUse(a *source.Access) error {
 	for _, list := range lists {
 		for _, st := range list {
 			if c.UsesObject(st) {
-				return fmt.Errorf("%s tests %s (%s) and then uses the object (%s): an atomic does not make that one step", a.Function.Name(), w.problem.Variable, a.File.At(a.Expr), a.File.At(st))
+				return fmt.Errorf("%s tests %s (%s) and then uses the object (%s): an atomic does not make that one step",
+					a.Function.Name(), w.problem.Variable, a.File.At(a.Expr), a.File.At(st))
 			}
 		}
 	}

@@ -72,7 +72,8 @@ func (p *Problem) declaration() (*source.File, *ast.Ident) {
 		for _, file := range q.Files {
 			var found *ast.Ident
 			ast.Inspect(file.Syntax, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok && id.Name == p.Variable.Name && file.Package.Info.Defs[id] != nil && source.ObjectKey(p.Module, file.Package.Info.Defs[id]) == p.Variable.Key {
+				if id, ok := n.(*ast.Ident); ok && id.Name == p.Variable.Name && file.Package.Info.Defs[id] != nil &&
+					source.ObjectKey(p.Module, file.Package.Info.Defs[id]) == p.Variable.Key {
 					found = id
 				}
 				return found == nil

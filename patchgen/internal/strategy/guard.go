@@ -19,7 +19,8 @@ func guard(p *Problem) (*Patch, error) {
 	need := p.protectable()
 	for _, a := range p.Accesses {
 		if a.Mode == source.Atomic {
-			return nil, fmt.Errorf("%s is accessed atomically at %s: a lock would not exclude that", p.Variable, a.File.At(a.Expr))
+			return nil, fmt.Errorf("%s is accessed atomically at %s: a lock would not exclude that", p.Variable,
+				a.File.At(a.Expr))
 		}
 	}
 	classes, reasons := p.guardingLocks(need), []string(nil)
@@ -80,13 +81,15 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	if err := p.upgrade(edits, class, upgrade); err != nil {
 		return nil, err
 	}
-	notes, err := p.protectAll(edits, open, lock.expr, lock.hasRLock, &relatedVariables{problem: p, lock: lock, byKey: map[string]*guardedVariable{}})
+	notes, err := p.protectAll(edits, open, lock.expr, lock.hasRLock, &relatedVariables{problem: p, lock: lock,
+		byKey: map[string]*guardedVariable{}})
 	if err != nil {
 		return nil, err
 	}
 	out.Notes = append(out.Notes, notes...)
 	if p.Variable.Owner != nil && p.Variable.Object.Exported() && p.Variable.Owner.Obj().Exported() {
-		out.Notes = append(out.Notes, fmt.Sprintf("%s is exported: code outside the module may still access it without the lock", p.Variable))
+		out.Notes = append(out.Notes,
+			fmt.Sprintf("%s is exported: code outside the module may still access it without the lock", p.Variable))
 	}
 	out.Files, err = edits.Files()
 	return out, err
@@ -94,7 +97,8 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 
 // unguarded sorts out the accesses at which the lock is not held, and the
 // writes at which only its read side is.
-func (p *Problem) unguarded(class string, lock *knownLock, need []*source.Access) (open, upgrade []*source.Access, err error) {
+func (p *Problem) unguarded(class string, lock *knownLock, need []*source.Access) (open, upgrade []*source.Access,
+	err error) {
 	facts := p.Facts
 	for _, a := range need {
 		state := facts.At(a.Function, a.Expr)
@@ -133,10 +137,12 @@ func (p *Problem) reachable(open []*source.Access, lock *knownLock) (keep []*sou
 		}
 	}
 	if len(foreign) > 0 {
-		notes = append(notes, fmt.Sprintf("other packages access %s without the lock, which they cannot name: %s", p.Variable, source.Places(foreign)))
+		notes = append(notes, fmt.Sprintf("other packages access %s without the lock, which they cannot name: %s",
+			p.Variable, source.Places(foreign)))
 	}
 	if len(owned) > 0 {
-		notes = append(notes, fmt.Sprintf("reads of %s without the lock that no finding names are left: %s", p.Variable, source.Places(owned)))
+		notes = append(notes, fmt.Sprintf("reads of %s without the lock that no finding names are left: %s", p.Variable,
+			source.Places(owned)))
 	}
 	return keep, notes
 }

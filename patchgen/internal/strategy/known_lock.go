@@ -75,7 +75,8 @@ func (p *Problem) findLock(class string) (*knownLock, error) {
 			st, isStruct := source.StructOf(tn.Type())
 			for i := 0; isStruct && i < st.NumFields(); i++ {
 				if f := st.Field(i); f.Name() == field {
-					found = &knownLock{problem: p, class: class, owner: source.Named(tn.Type()), field: field, hasRLock: source.HasRLock(f.Type()), pkg: obj.Pkg(), embedded: f.Embedded()}
+					found = &knownLock{problem: p, class: class, owner: source.Named(tn.Type()), field: field,
+						hasRLock: source.HasRLock(f.Type()), pkg: obj.Pkg(), embedded: f.Embedded()}
 				}
 			}
 		}
@@ -94,8 +95,10 @@ func (p *Problem) findLocal(key string) (*knownLock, error) {
 	}
 	file := p.Variable.Function.File
 	for id, obj := range file.Package.Info.Defs {
-		if obj != nil && p.Variable.Function.Node.Pos() <= id.Pos() && id.Pos() < p.Variable.Function.Node.End() && source.ObjectKey(p.Module, obj) == key {
-			return &knownLock{problem: p, class: source.LocalClass + key, field: obj.Name(), hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg(), local: obj}, nil
+		if obj != nil && p.Variable.Function.Node.Pos() <= id.Pos() && id.Pos() < p.Variable.Function.Node.End() &&
+			source.ObjectKey(p.Module, obj) == key {
+			return &knownLock{problem: p, class: source.LocalClass + key, field: obj.Name(),
+				hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg(), local: obj}, nil
 		}
 	}
 	return nil, errors.New("its declaration is in another function")

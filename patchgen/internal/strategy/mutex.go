@@ -16,7 +16,8 @@ import (
 // guarded as part of the outer field: a mutex in the inner struct would be
 // copied with it.
 func mutex(p *Problem) (*Patch, error) {
-	if p.Variable.Object.Exported() && (source.IsGlobal(p.Variable.Object) || p.Variable.Owner != nil && p.Variable.Owner.Obj().Exported()) && !p.nested() {
+	if p.Variable.Object.Exported() && (source.IsGlobal(p.Variable.Object) || p.Variable.Owner != nil &&
+		p.Variable.Owner.Obj().Exported()) && !p.nested() {
 		return nil, fmt.Errorf("%s is exported: code outside the module would not take a new lock", p.Variable)
 	}
 	h, err := p.outermost()
@@ -59,7 +60,8 @@ func mutex(p *Problem) (*Patch, error) {
 		return nil, err
 	}
 	files, err := edits.Files()
-	return &Patch{Files: files, Notes: slices.Concat(notes, h.leftOut(), h.copyNote()), Claim: &Claim{Variable: h.Variable, class: h.classOf(name)}}, err
+	return &Patch{Files: files, Notes: slices.Concat(notes, h.leftOut(), h.copyNote()),
+		Claim: &Claim{Variable: h.Variable, class: h.classOf(name)}}, err
 }
 
 // classOf is the lock class of the new mutex.
@@ -98,7 +100,7 @@ func (p *Problem) nested() bool {
 	return len(p.Variable.Named) > 0
 }
 
-// outerField gives x.stats for x.stats.n, if stats is a struct value.
+// outerField returns x.stats for x.stats.n, if stats is a struct value.
 func outerField(file *source.File, e ast.Expr) *ast.SelectorExpr {
 	sel, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -137,7 +139,8 @@ func (p *Problem) outermost() (*Problem, error) {
 		places[outer] = true
 	}
 	t.Named = places
-	return &Problem{Module: p.Module, Facts: p.Facts, Variable: t, Findings: p.Findings, Accesses: p.Module.Accesses(t)}, nil
+	return &Problem{Module: p.Module, Facts: p.Facts, Variable: t, Findings: p.Findings, Accesses: p.Module.Accesses(t)},
+		nil
 }
 
 // fits refuses variables that a lock beside them cannot protect.

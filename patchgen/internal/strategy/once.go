@@ -98,9 +98,11 @@ func (p *Problem) onlyAfter(s *ast.IfStmt, file *source.File) error {
 		return fmt.Errorf("%s: the initialisation is not at the function's top level", file.At(s))
 	}
 	for _, a := range p.protectable() {
-		same := a.Function == f || a.Function != nil && a.Function.Node.Pos() > s.End() && a.Function.Declaration() == f.Declaration()
+		same := a.Function == f || a.Function != nil && a.Function.Node.Pos() > s.End() &&
+			a.Function.Declaration() == f.Declaration()
 		if !same || a.File != file || a.Expr.Pos() < s.Pos() {
-			return fmt.Errorf("%s: %s is also accessed where the initialisation need not have run", a.File.At(a.Expr), p.Variable)
+			return fmt.Errorf("%s: %s is also accessed where the initialisation need not have run", a.File.At(a.Expr),
+				p.Variable)
 		}
 		if a.Mode.Writes() && a.Expr.Pos() > s.End() {
 			return fmt.Errorf("%s: %s is set again", a.File.At(a.Expr), p.Variable)
@@ -134,7 +136,8 @@ func (p *Problem) noWayOut(s *ast.IfStmt, file *source.File) (err error) {
 func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
 	name := source.LowerFirst(p.Variable.Name) + "Once"
 	if p.Variable.Owner != nil {
-		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(), name); obj != nil {
+		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(),
+			name); obj != nil {
 			return nil, fmt.Errorf("the name %s is taken", name)
 		}
 	} else if !source.IsGlobal(p.Variable.Object) || p.Variable.Object.Pkg().Scope().Lookup(name) != nil {
@@ -172,7 +175,8 @@ func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
 	files, err := edits.Files()
 	out := &Patch{Files: files, Notes: p.copyNote()}
 	if p.Variable.Object.Exported() {
-		out.Notes = append(out.Notes, fmt.Sprintf("once initialised, %s is not initialised again if other code unsets it", p.Variable))
+		out.Notes = append(out.Notes, fmt.Sprintf("once initialised, %s is not initialised again if other code unsets it",
+			p.Variable))
 	}
 	return out, err
 }

@@ -26,8 +26,8 @@ type Problem struct {
 	Patched bool
 }
 
-// NewProblem finds the variable of the findings. The error says why it cannot
-// be found.
+// NewProblem finds the variable of the findings. The error is the reason why it
+// cannot be found.
 func NewProblem(m *source.Module, group []*finding.Finding) (*Problem, error) {
 	t, err := m.Resolve(group)
 	if err != nil {
@@ -120,18 +120,20 @@ func (p *Problem) Unseen() error {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(p.Variable.Name) + `\b`)
 	for _, name := range p.declaredIn().Ignored {
 		if src, err := os.ReadFile(name); err == nil && strings.HasSuffix(name, ".go") && word.Match(src) {
-			return fmt.Errorf("%s may be accessed in %s, which this build leaves out or generates", p.Variable, filepath.Base(name))
+			return fmt.Errorf("%s may be accessed in %s, which this build leaves out or generates", p.Variable,
+				filepath.Base(name))
 		}
 	}
 	return nil
 }
 
-// copyNote tells the reader of a patch that adds a lock or an atomic to an
-// exported struct without one that its values must not be copied any more.
+// copyNote returns the note on a patch that adds a lock or an atomic to an
+// exported struct without one: its values must not be copied any more.
 func (p *Problem) copyNote() []string {
 	owner := p.Variable.Owner
 	if owner == nil || !owner.Obj().Exported() || source.HoldsLock(owner, map[types.Type]bool{}) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s is exported: values of it must not be copied any more, and code outside the module may do so", owner.Obj().Name())}
+	return []string{fmt.Sprintf("%s is exported: values of it must not be copied any more, "+
+		"and code outside the module may do so", owner.Obj().Name())}
 }

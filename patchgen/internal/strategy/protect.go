@@ -15,7 +15,8 @@ type lockFor func(a *source.Access) (text, key string, err error)
 
 // protectAll puts every one of the accesses under its lock, with the accesses
 // of other variables under that lock that belong to them.
-func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lockFor, rw bool, others *relatedVariables) (notes []string, err error) {
+func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lockFor, rw bool,
+	others *relatedVariables) (notes []string, err error) {
 	type job struct {
 		f    *source.Function
 		text string
@@ -60,7 +61,8 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 			return nil, fmt.Errorf("%s: the load and the store that depends on it cannot be one region", c.Function.Name())
 		}
 		if c.TwoSteps && len(split) == 0 {
-			split = []string{fmt.Sprintf("%s (%s): a read and a later write of %s are two steps, as they were; neither depends on the other", c.Function.Name(), c.File.Path, p.Variable)}
+			split = []string{fmt.Sprintf("%s (%s): a read and a later write of %s are two steps, as they were; "+
+				"neither depends on the other", c.Function.Name(), c.File.Path, p.Variable)}
 		}
 		slices.Sort(split)
 		notes = append(notes, slices.Compact(split)...)

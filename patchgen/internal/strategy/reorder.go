@@ -174,7 +174,8 @@ func (p *Problem) inStarter(f *source.Function, site lockfacts.CallSite, s *ast.
 			}
 		case i >= 0:
 			if _, pure := site.In.File.PathOf(args[i]); !pure {
-				err = fmt.Errorf("%s: the argument %s may differ the second time", site.In.File.At(args[i]), site.In.File.Text(args[i]))
+				err = fmt.Errorf("%s: the argument %s may differ the second time", site.In.File.At(args[i]),
+					site.In.File.Text(args[i]))
 			}
 			swaps = append(swaps, swap{id, strings.TrimPrefix(site.In.File.Text(args[i]), "&")})
 		case f.Outer != nil && p.Module.Declaring(file, v) != f: // captured: the same there
@@ -314,7 +315,8 @@ func (p *Problem) mentions(file *source.File, s ast.Stmt, a *source.Access) (fou
 		root, _ = file.RootOf(a.Base)
 	}
 	ast.Inspect(s, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && root != nil && file.Package.Info.Uses[id] != nil && source.ObjectKey(p.Module, file.Package.Info.Uses[id]) == source.ObjectKey(p.Module, root) {
+		if id, ok := n.(*ast.Ident); ok && root != nil && file.Package.Info.Uses[id] != nil &&
+			source.ObjectKey(p.Module, file.Package.Info.Uses[id]) == source.ObjectKey(p.Module, root) {
 			found = true
 		}
 		return true
