@@ -17,7 +17,7 @@ type Input struct {
 	Module *Module
 	// Group holds all findings on the variable; each names both accesses.
 	Group []*finding.Finding
-	// Patched says that the module holds patches for other variables, made
+	// Patched reports that the module holds patches for other variables, made
 	// after the findings: one of them may be what this variable needs.
 	Patched bool
 	// Checks are what a candidate has to pass besides patchgen's own checks.

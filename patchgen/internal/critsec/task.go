@@ -18,7 +18,7 @@ type Task struct {
 	LockKey     string           // its place
 	HasRLock    bool             // it has a read side
 	AlreadyHeld []*source.Access // accesses of state under the lock that hold it already
-	// TwoSteps says that a read of the variable and a later write came to lie
+	// TwoSteps reports that a read of the variable and a later write came to lie
 	// in two regions.
 	TwoSteps bool
 }

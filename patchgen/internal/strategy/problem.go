@@ -21,7 +21,7 @@ type Problem struct {
 	Variable *source.Variable
 	Findings []*finding.Finding
 	Accesses []*source.Access // all accesses of the variable in the module
-	// Patched says that the module holds other patches, one of which may have put the
+	// Patched reports that the module holds other patches, one of which may have put the
 	// variable under its lock already.
 	Patched bool
 }
