@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
-	"reflect"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -14,7 +13,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
@@ -24,30 +22,20 @@ import (
 var doc string
 
 // Analyzer reports aliases of guarded data that are used after unlock.
-var Analyzer = &analysis.Analyzer{
-	Name:       "aliasescape",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.UsedAfterLock),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, ownership.Analyzer, directives.Analyzer},
-	FactTypes:  []analysis.Fact{new(Behaviour)},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.WithFacts(check.New("aliasescape", finding.UsedAfterLock, doc, run, accesses.Analyzer, ownership.Analyzer), new(Behaviour))
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.UsedAfterLock, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		list.Prog.Analyse(pass, func() {
-			c := &checker{list: list, does: newBehaviours(pass, list.Prog, list.Graph), reporter: r}
-			c.owner = pass.ResultOf[ownership.Analyzer].(*ownership.Result)
-			c.does.export()
-			c.findChanges()
-			list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
-				if !list.Prog.InTest(fn) && len(c.changes) > 0 {
-					c.work = work
-					c.function(fn)
-				}
-			})
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	list.Prog.Analyse(pass, func() {
+		c := &checker{list: list, does: newBehaviours(pass, list.Prog, list.Graph), reporter: r}
+		c.owner = pass.ResultOf[ownership.Analyzer].(*ownership.Result)
+		c.does.export()
+		c.findChanges()
+		list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
+			if !list.Prog.InTest(fn) && len(c.changes) > 0 {
+				c.work = work
+				c.function(fn)
+			}
 		})
 	})
 }
@@ -288,7 +276,8 @@ func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s *lockset.State
 	}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("alias of %s is %s %s", o.Field.Short(), what, h.Path),
-		Message: fmt.Sprintf("its elements were reached under the lock; %s (%s) changes them in place under it, perhaps while they are read here. Copy what is needed before the unlock.",
+		Message: fmt.Sprintf("its elements were reached under the lock; %s (%s) changes them in place under it, perhaps "+
+			"while they are read here. Copy what is needed before the unlock.",
 			c.list.Prog.FuncName(change.Fn), c.list.Where(change)),
 		Variable: a.Variable(),
 		Accesses: []finding.Access{c.list.Side(a), c.list.Side(change)},

@@ -3,7 +3,6 @@ package atomicmix
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -12,31 +11,21 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports plain accesses to variables that are accessed atomically elsewhere.
-var Analyzer = &analysis.Analyzer{
-	Name:       "atomicmix",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.MixedAtomic),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("atomicmix", finding.MixedAtomic, doc, run, accesses.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.MixedAtomic, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, v := range list.Variables() {
-			if v.Atomic {
-				reportPlain(list, v, r)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	for _, v := range list.Variables() {
+		if v.Atomic {
+			reportPlain(list, v, r)
 		}
-	})
+	}
 }
 
 // ownRead: a function that stores the variable atomically reads it plainly,
@@ -75,7 +64,8 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	a, b := pairs[0].plain, pairs[0].atomic
 	f := &finding.Finding{
 		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), a.Verb()),
-		Message: fmt.Sprintf("%s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may do so at the same time.%s",
+		Message: fmt.Sprintf("%s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may "+
+			"do so at the same time.%s",
 			list.Prog.FuncName(b.Fn), does(b), list.Where(b), also(list, pairs[1:])),
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"reflect"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -15,7 +14,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -24,29 +22,20 @@ import (
 var doc string
 
 // Analyzer reports variables that a goroutine captures and its starter uses.
-var Analyzer = &analysis.Analyzer{
-	Name:       "captured",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.Captured),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("captured", finding.Captured, doc, run, accesses.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.Captured, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		c := &checker{list: list, reporter: r}
-		list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
-			c.work = work
-			starts := map[ssa.CallInstruction]bool{}
-			for _, s := range list.Graph.WithTests().Sites(fn) {
-				if s.Mode == callgraph.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
-					starts[s.Instr] = true
-					c.started(s)
-				}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	c := &checker{list: list, reporter: r}
+	list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
+		c.work = work
+		starts := map[ssa.CallInstruction]bool{}
+		for _, s := range list.Graph.WithTests().Sites(fn) {
+			if s.Mode == callgraph.Go && s.Caller == fn.Parent() && !starts[s.Instr] {
+				starts[s.Instr] = true
+				c.started(s)
 			}
-		})
+		}
 	})
 }
 
@@ -217,7 +206,8 @@ func (c *checker) report(s callgraph.Site, cell *ssa.Alloc, inner use, other ssa
 	}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("variable %s is shared with the goroutine that captures it", cell.Comment),
-		Message: fmt.Sprintf("the goroutine started here uses %s, and %s, without waiting. Give the goroutine a variable of its own, or wait for it first.",
+		Message: fmt.Sprintf("the goroutine started here uses %s, and %s, without waiting. Give the goroutine a variable "+
+			"of its own, or wait for it first.",
 			cell.Comment, what),
 		Variable: c.variable(s, cell),
 		Accesses: []finding.Access{c.side(s.Callee, inside, finding.Write)},
@@ -241,7 +231,8 @@ func (c *checker) reportLoop(s callgraph.Site, cell *ssa.Alloc, inner use, loop,
 	}
 	c.reporter.Report(&finding.Finding{
 		Title: fmt.Sprintf("loop variable %s is assigned while a goroutine that captures it uses it", cell.Comment),
-		Message: fmt.Sprintf("the loop assigns %s in each round, before Go 1.22 the same variable, and the goroutine started at line %d"+
+		Message: fmt.Sprintf("the loop assigns %s in each round, before Go 1.22 the same variable, and the goroutine "+
+			"started at line %d"+
 			" may still use it. Give the goroutine a variable of its own: %s := %s.",
 			cell.Comment, c.list.Prog.Fset().PositionFor(s.Instr.Pos(), false).Line, cell.Comment, cell.Comment),
 		Variable: c.variable(s, cell),

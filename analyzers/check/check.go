@@ -11,6 +11,7 @@ import (
 	"go/ast"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,24 +41,48 @@ type Reporter struct {
 	result   *Result
 }
 
-// Run runs body as the check of one package. It needs the results of
-// [directives.Analyzer].
-func Run(pass *analysis.Pass, code finding.Code, body func(*Reporter)) (any, error) {
-	r := &Reporter{pass, code, pass.ResultOf[directives.Analyzer].(*directives.Set), new(Result)}
-	r.protect(body)
-	finding.Sort(r.result.Findings)
-	finding.Seal(r.result.Findings)
-	return r.result, nil
+// New returns the check name, which reports findings of code: source is the
+// text of its doc.go, which becomes its help, run judges one package, and
+// requires are the passes that run reads. Its result is a [*Result].
+func New(name string, code finding.Code, source string, run func(*analysis.Pass, *Reporter),
+	requires ...*analysis.Analyzer) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name:       name,
+		Doc:        Help(source),
+		URL:        "https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(code)),
+		Requires:   append([]*analysis.Analyzer{directives.Analyzer}, requires...),
+		ResultType: reflect.TypeFor[*Result](),
+		Run: func(pass *analysis.Pass) (any, error) {
+			r := &Reporter{pass, code, pass.ResultOf[directives.Analyzer].(*directives.Set), new(Result)}
+			r.protect(run)
+			finding.Sort(r.result.Findings)
+			finding.Seal(r.result.Findings)
+			return r.result, nil
+		},
+	}
 }
 
-func (r *Reporter) protect(body func(*Reporter)) {
+// WithFacts returns the check a, which exports and imports facts of these types.
+func WithFacts(a *analysis.Analyzer, facts ...analysis.Fact) *analysis.Analyzer {
+	a.FactTypes = facts
+	return a
+}
+
+// WithHints returns the check a with the flag [HintsFlag], whose help is usage.
+func WithHints(a *analysis.Analyzer, usage string) *analysis.Analyzer {
+	a.Flags.Bool(HintsFlag, false, usage)
+	return a
+}
+
+// protect runs the check, and turns a panic in it into a problem of the result.
+func (r *Reporter) protect(run func(*analysis.Pass, *Reporter)) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.result.Problems = append(r.result.Problems, fmt.Sprintf("%s: internal error in %s: %v (%s)",
 				r.pass.Pkg.Path(), r.pass.Analyzer.Name, p, ir.Frame(debug.Stack())))
 		}
 	}()
-	body(r)
+	run(r.pass, r)
 }
 
 // Report hands on f, unless a directive at one of the spots, all of which the
@@ -183,9 +208,9 @@ func (r *Reporter) showsHints() bool {
 	return f != nil && f.Value.String() == "true"
 }
 
-// Doc makes a check's help from its doc.go: the package comment, which holds
+// Help makes a check's help from its doc.go: the package comment, which holds
 // a line "name: summary", from that line on.
-func Doc(source string) string {
+func Help(source string) string {
 	var b strings.Builder
 	for line := range strings.Lines(source) {
 		text, ok := strings.CutPrefix(line, "//")
@@ -197,11 +222,6 @@ func Doc(source string) string {
 	_, body, _ := strings.Cut(b.String(), "\n\n")
 	_, rest, _ := strings.Cut(body, ": ")
 	return rest
-}
-
-// URL is where the check with the code is explained.
-func URL(code finding.Code) string {
-	return "https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(code))
 }
 
 // Spots returns the expressions of accesses.

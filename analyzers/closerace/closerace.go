@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"go/types"
-	"reflect"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,7 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
@@ -22,32 +20,23 @@ import (
 var doc string
 
 // Analyzer reports channels that may be closed twice or sent on when closed.
-var Analyzer = &analysis.Analyzer{
-	Name:       "closerace",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.CloseRaces),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.CloseRaces, func(r *check.Reporter) {
-		c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
-		for _, op := range c.list.All {
-			if op.Mode != finding.CloseChan || !c.free(op) {
-				continue
-			}
-			if poll := c.polled(op); poll != nil {
-				c.report(op, poll, "may be closed twice",
-					fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.name(op)))
-			} else if send := c.send(op); send != nil {
-				c.report(send, op, "may be sent on when it is closed",
-					fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send),
-						c.name(op)))
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	for _, op := range c.list.All {
+		if op.Mode != finding.CloseChan || !c.free(op) {
+			continue
 		}
-	})
+		if poll := c.polled(op); poll != nil {
+			c.report(op, poll, "may be closed twice",
+				fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.name(op)))
+		} else if send := c.send(op); send != nil {
+			c.report(send, op, "may be sent on when it is closed",
+				fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send),
+					c.name(op)))
+		}
+	}
 }
 
 type checker struct {

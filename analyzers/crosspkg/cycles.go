@@ -105,9 +105,11 @@ func (j *joiner) peerCycle(class string) *finding.Finding {
 	})
 	name := f.Cycle[0].Function
 	other := f.Cycle[len(f.Cycle)-1].Function
-	f.Message = fmt.Sprintf("One goroutine in %s holds the first and waits for the second, while another in %s, called with the two swapped, holds the second and waits for the first: both wait forever.", name, other)
+	f.Message = fmt.Sprintf("One goroutine in %s holds the first and waits for the second, while another in %s, called "+
+		"with the two swapped, holds the second and waits for the first: both wait forever.", name, other)
 	if reads {
-		f.Message += " The locks are read locks here; it takes a writer that waits on each in between, as new readers queue behind it."
+		f.Message += " The locks are read locks here; it takes a writer that waits on each in between, as new readers " +
+			"queue behind it."
 	}
 	return f
 }
@@ -223,7 +225,8 @@ func (j *joiner) cycle(orders []*Order) *finding.Finding {
 	}
 	f.Message = "At the same moment, " + strings.Join(says, ", while ") + ": all of them wait forever."
 	if len(pending) > 0 {
-		f.Message += fmt.Sprintf(" Of %s only the read side is held and waited for; it takes a writer that waits in between, as new readers queue behind it.", strings.Join(pending, " and "))
+		f.Message += fmt.Sprintf(" Of %s only the read side is held and waited for; it takes a writer that waits in "+
+			"between, as new readers queue behind it.", strings.Join(pending, " and "))
 	}
 	return f
 }

@@ -99,7 +99,8 @@ func (j *judge) mixed(v *Variable) {
 	}
 	j.report(finding.MixedAtomic, v, pairs, &finding.Finding{
 		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", short(v.Variable), a.verb()),
-		Message: fmt.Sprintf("%s of package %s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may do so at the same time.",
+		Message: fmt.Sprintf("%s of package %s %s it through sync/atomic (%s), which orders only atomic accesses. Another "+
+			"goroutine may do so at the same time.",
 			b.Function, b.Package, does, b.where()),
 	})
 }

@@ -2,13 +2,11 @@ package doublelock
 
 import (
 	_ "embed"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -17,29 +15,20 @@ import (
 var doc string
 
 // Analyzer reports second Locks of held mutexes.
-var Analyzer = &analysis.Analyzer{
-	Name:       "doublelock",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.DoubleLock),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("doublelock", finding.DoubleLock, doc, run, ir.Analyzer, lockset.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.DoubleLock, func(r *check.Reporter) {
-		prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
-		locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
-		for _, fn := range prog.Funcs {
-			if prog.InTest(fn) {
-				continue
-			}
-			for _, a := range locks.Again(fn) {
-				if !a.First.Read {
-					r.ReportAgain(prog, a, "is locked again by the goroutine that holds it",
-						"It waits for itself, forever, and so does everybody who comes after it.")
-				}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
+	locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
+	for _, fn := range prog.Funcs {
+		if prog.InTest(fn) {
+			continue
+		}
+		for _, a := range locks.Again(fn) {
+			if !a.First.Read {
+				r.ReportAgain(prog, a, "is locked again by the goroutine that holds it",
+					"It waits for itself, forever, and so does everybody who comes after it.")
 			}
 		}
-	})
+	}
 }

@@ -3,14 +3,12 @@ package guardedby
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 )
 
@@ -18,24 +16,15 @@ import (
 var doc string
 
 // Analyzer reports accesses without the lock that guards them elsewhere.
-var Analyzer = &analysis.Analyzer{
-	Name:       "guardedby",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.Unguarded),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guards.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("guardedby", finding.Unguarded, doc, run, accesses.Analyzer, guards.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.Unguarded, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, suspect := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
-			if !suspect.OtherLock {
-				report(list, r, suspect)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	for _, suspect := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
+		if !suspect.OtherLock {
+			report(list, r, suspect)
 		}
-	})
+	}
 }
 
 // report makes the finding of a suspect.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -14,7 +13,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -25,32 +23,23 @@ import (
 var doc string
 
 // Analyzer reports loads and stores that should be one step.
-var Analyzer = &analysis.Analyzer{
-	Name:       "loadstore",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.LoadAndStore),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, endpoints.Analyzer, directives.Analyzer, guards.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("loadstore", finding.LoadAndStore, doc, run, accesses.Analyzer, endpoints.Analyzer, guards.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.LoadAndStore, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		c := newChecker(pass, list, r)
-		c.skipReported(pass.ResultOf[guards.Analyzer].([]guards.Suspect))
-		ends := pass.ResultOf[endpoints.Analyzer].(*endpoints.Package)
-		for _, s := range sections(pass, list, ends) {
-			if why, other := c.shared(s); why != "" {
-				c.report(s, why, other)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	c := newChecker(pass, list, r)
+	c.skipReported(pass.ResultOf[guards.Analyzer].([]guards.Suspect))
+	ends := pass.ResultOf[endpoints.Analyzer].(*endpoints.Package)
+	for _, s := range sections(pass, list, ends) {
+		if why, other := c.shared(s); why != "" {
+			c.report(s, why, other)
 		}
-		for _, fn := range list.Prog.Funcs {
-			for _, u := range ends.Updates(fn) {
-				c.reportUpdate(u)
-			}
+	}
+	for _, fn := range list.Prog.Funcs {
+		for _, u := range ends.Updates(fn) {
+			c.reportUpdate(u)
 		}
-	})
+	}
 }
 
 // section is a load and the store that depends on it; the same access for x++.
@@ -262,7 +251,8 @@ func (c *checker) reportUpdate(u endpoints.Update) {
 	c.done[key] = true
 	f := &finding.Finding{
 		Title: fmt.Sprintf("update of %s is not one step", u.Name),
-		Message: fmt.Sprintf("%s loads it at line %d and stores at line %d%s what it has computed from that; %s. An update by another goroutine in between is lost.",
+		Message: fmt.Sprintf("%s loads it at line %d and stores at line %d%s what it has computed from that; %s. An update "+
+			"by another goroutine in between is lost.",
 			u.Store.Function, u.Load.Line, u.Store.Line, u.Via, u.Gap),
 		Variable: u.Variable,
 		Accesses: []finding.Access{u.Store, u.Load},

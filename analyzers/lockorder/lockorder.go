@@ -4,14 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"go/token"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 )
 
@@ -19,26 +17,17 @@ import (
 var doc string
 
 // Analyzer reports the lock-order cycles within a package.
-var Analyzer = &analysis.Analyzer{
-	Name:       "lockorder",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.LockCycle),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{lockgraph.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("lockorder", finding.LockCycle, doc, run, lockgraph.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.LockCycle, func(r *check.Reporter) {
-		list := pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result)
-		for _, f := range crosspkg.Cycles(list.Locks) {
-			at := list.Place(f.Cycle[0].Position)
-			var notes []check.Note
-			for _, e := range f.Cycle[1:] {
-				text := fmt.Sprintf("%s takes %s here while it holds %s", e.Function, e.To, e.From)
-				notes = append(notes, check.Note{Pos: list.Place(e.Position), Text: text})
-			}
-			r.ReportAt(f, token.Pos(at), notes...)
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result)
+	for _, f := range crosspkg.Cycles(list.Locks) {
+		at := list.Place(f.Cycle[0].Position)
+		var notes []check.Note
+		for _, e := range f.Cycle[1:] {
+			text := fmt.Sprintf("%s takes %s here while it holds %s", e.Function, e.To, e.From)
+			notes = append(notes, check.Note{Pos: list.Place(e.Position), Text: text})
 		}
-	})
+		r.ReportAt(f, token.Pos(at), notes...)
+	}
 }

@@ -3,7 +3,6 @@ package lostunlock
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -11,7 +10,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -20,29 +18,20 @@ import (
 var doc string
 
 // Analyzer reports returns that leave a lock held.
-var Analyzer = &analysis.Analyzer{
-	Name:       "lostunlock",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.LostUnlock),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("lostunlock", finding.LostUnlock, doc, run, ir.Analyzer, lockset.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.LostUnlock, func(r *check.Reporter) {
-		c := &checker{
-			prog:     pass.ResultOf[ir.Analyzer].(*ir.Program),
-			locks:    pass.ResultOf[lockset.Analyzer].(*lockset.Result),
-			reporter: r,
+func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{
+		prog:     pass.ResultOf[ir.Analyzer].(*ir.Program),
+		locks:    pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+		reporter: r,
+	}
+	for _, fn := range c.prog.Funcs {
+		if !c.prog.InTest(fn) && !c.locks.MayReturnLocked(fn) {
+			c.function(fn)
+			c.panics(fn)
 		}
-		for _, fn := range c.prog.Funcs {
-			if !c.prog.InTest(fn) && !c.locks.MayReturnLocked(fn) {
-				c.function(fn)
-				c.panics(fn)
-			}
-		}
-	})
+	}
 }
 
 type checker struct {

@@ -3,7 +3,6 @@ package mixedlocks
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -11,7 +10,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 )
 
@@ -19,24 +17,15 @@ import (
 var doc string
 
 // Analyzer reports fields that two sides access under different locks.
-var Analyzer = &analysis.Analyzer{
-	Name:       "mixedlocks",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.DifferentLocks),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, guards.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("mixedlocks", finding.DifferentLocks, doc, run, accesses.Analyzer, guards.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.DifferentLocks, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, lead := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
-			if lead.OtherLock {
-				report(list, r, lead)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	for _, lead := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
+		if lead.OtherLock {
+			report(list, r, lead)
 		}
-	})
+	}
 }
 
 func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {

@@ -3,14 +3,12 @@ package readlock
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -18,24 +16,15 @@ import (
 var doc string
 
 // Analyzer reports writes under the read side of a lock.
-var Analyzer = &analysis.Analyzer{
-	Name:       "readlock",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.UnderReadLock),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("readlock", finding.UnderReadLock, doc, run, accesses.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.UnderReadLock, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, v := range list.Variables() {
-			if !v.Atomic {
-				reportWrites(list, v, r)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	for _, v := range list.Variables() {
+		if !v.Atomic {
+			reportWrites(list, v, r)
 		}
-	})
+	}
 }
 
 // reportWrites reports the writes to v under a read lock, once a function.
@@ -51,7 +40,8 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 		b := otherSide(list, v, a, h)
 		f := &finding.Finding{
 			Title: fmt.Sprintf("%s is written under %s, which others may hold too", v.Name.Short(), h),
-			Message: fmt.Sprintf("any number of goroutines may hold the read side at once; %s may %s it at the same time. Writing needs %s.Lock.",
+			Message: fmt.Sprintf("any number of goroutines may hold the read side at once; %s may %s it at the same time. "+
+				"Writing needs %s.Lock.",
 				list.Prog.FuncName(b.Fn), verb(b), h.Path),
 			Variable: a.Variable(),
 			Accesses: []finding.Access{list.Side(a)},

@@ -97,7 +97,8 @@ func costs(of map[string]time.Duration) string {
 func TestWorkLimit(t *testing.T) {
 	defer func(n int) { ir.WorkLimit = n }(ir.WorkLimit)
 	ir.WorkLimit = 500
-	lookUp := "t.mu.Lock(); _, ok# := t.byKey[k]; t.mu.Unlock(); if !ok# { t.mu.Lock(); t.byKey[k] = &T{}; t.mu.Unlock() }\n"
+	lookUp := "t.mu.Lock(); _, ok# := t.byKey[k]; t.mu.Unlock(); if !ok# { t.mu.Lock(); t.byKey[k] = &T{}; " +
+		"t.mu.Unlock() }\n"
 	r := measure(t, stdImporter(t), `
 import "sync"
 

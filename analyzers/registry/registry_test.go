@@ -8,26 +8,66 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/registry"
 )
 
-var update = flag.Bool("update", false, "write docs/checks.md anew")
+var update = flag.Bool("update", false, "write docs/checks.md and the table of codes in docs/findings.md anew")
 
-const page = "../../docs/checks.md"
+const (
+	page     = "../../docs/checks.md"
+	findings = "../../docs/findings.md"
+)
 
 // docs/checks.md is the checks' own help, so that the two cannot drift.
 func TestChecksPageIsFresh(t *testing.T) {
-	want := checksPage()
+	compare(t, page, checksPage())
+}
+
+// The table of codes in docs/findings.md is made from the codes and the checks.
+func TestCodesTableIsFresh(t *testing.T) {
+	got, err := os.ReadFile(findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- go test ./analyzers/registry -update writes this table -->\n", "<!-- end of the table -->\n"
+	head, rest, ok := strings.Cut(string(got), begin)
+	_, tail, ends := strings.Cut(rest, end)
+	if !ok || !ends {
+		t.Fatalf("%s has no table between the lines\n%s%s", findings, begin, end)
+	}
+	compare(t, findings, []byte(head+begin+codesTable()+end+tail))
+}
+
+// compare checks that the file holds want, or writes it with -update.
+func compare(t *testing.T, file string, want []byte) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(page, want, 0o666); err != nil {
+		if err := os.WriteFile(file, want, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	got, err := os.ReadFile(page)
+	got, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is stale (%v); mend it with: go test ./analyzers/registry -update", page, err)
+		t.Errorf("%s is stale (%v); mend it with: go test ./analyzers/registry -update", file, err)
 	}
+}
+
+// codesTable lists every code, its class, and the check that reports it
+// without a run.
+func codesTable() string {
+	var b strings.Builder
+	b.WriteString("\n| code | class | check |\n|---|---|---|\n")
+	for _, code := range finding.Codes() {
+		name := "runs only"
+		if c, ok := registry.ByCode(code); ok {
+			name = fmt.Sprintf("[`%s`](checks.md#%s)", c.Analyzer.Name, strings.ToLower(string(code)))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, code.Title(), name)
+	}
+	b.WriteString("\n")
+	return b.String()
 }
 
 // Every check shows what is wrong, what is right, and where it may err.
@@ -43,7 +83,8 @@ func TestHelpIsWhole(t *testing.T) {
 
 func checksPage() []byte {
 	var b bytes.Buffer
-	b.WriteString("# Checks\n\nWhat `interlock check` reports, code by code; `interlock explain CODE` prints the same. Generated from the package\ncomments of the checks: `go test ./analyzers/registry -update`.\n")
+	b.WriteString("# Checks\n\nWhat `interlock check` reports, code by code; `interlock explain CODE` prints the same. " +
+		"Generated from the package\ncomments of the checks: `go test ./analyzers/registry -update`.\n")
 	for _, c := range registry.Checks() {
 		title, rest, _ := strings.Cut(c.Analyzer.Doc, "\n")
 		title = strings.TrimSuffix(title, fmt.Sprintf(" (%s)", c.Code))

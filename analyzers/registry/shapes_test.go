@@ -149,7 +149,8 @@ func (t *T) F() {
 			repeat(n, "\"#\": {name: \"#\"},\n") + "}"
 	}},
 	{"methods of a type", 600, func(n int) string {
-		return guarded + repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.n }\nfunc (t *T) Put#(k int) { t.n = k }\n")
+		return guarded + repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.n }\nfunc (t *T) "+
+			"Put#(k int) { t.n = k }\n")
 	}},
 	{"else upon else", 400, func(n int) string {
 		return guarded + "func (t *T) F(k int) {\n" + repeat(n, "if k == # { t.mu.Lock(); t.n = #; t.mu.Unlock() } else ") +
@@ -173,14 +174,16 @@ func (t *T) F() {
 	}},
 	{"fields", 1000, func(n int) string {
 		return "import \"sync\"\ntype T struct {\nmu sync.Mutex\n" + repeat(n, "f# int\n") + "}\n" +
-			repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.f# }\nfunc (t *T) Put#(k int) { t.f# = k }\n")
+			repeat(n, "func (t *T) Get#() int { t.mu.Lock(); defer t.mu.Unlock(); return t.f# }\nfunc (t *T) Put#(k int) { "+
+				"t.f# = k }\n")
 	}},
 	{"objects made in a function", 500, func(n int) string {
 		return guarded + "func F(c chan *T) {\n" +
 			repeat(n, "t# := &T{m: map[int]int{}}; t#.n = #; if t#.n > # { c <- t# }; t#.m[1] = 2\n") + "}"
 	}},
 	{"functions that call each other", 300, func(n int) string {
-		return guarded + repeat(n, "func (t *T) r#(x *T, k int) { t.mu.Lock(); t.n++; t.mu.Unlock(); if k > # { x.r0(t, k) } }\n") +
+		return guarded + repeat(n, "func (t *T) r#(x *T, k int) { t.mu.Lock(); t.n++; t.mu.Unlock(); if k > # { x.r0(t, k) "+
+			"} }\n") +
 			"func (t *T) All(x *T) {\n" + repeat(n, "t.r#(x, #)\n") + "}"
 	}},
 }

@@ -2,13 +2,11 @@ package rlocktwice
 
 import (
 	_ "embed"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -17,35 +15,27 @@ import (
 var doc string
 
 // Analyzer reports read locks that are upgraded or taken again.
-var Analyzer = &analysis.Analyzer{
-	Name:       "rlocktwice",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.ReadLockAgain),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("rlocktwice", finding.ReadLockAgain, doc, run, ir.Analyzer, lockset.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.ReadLockAgain, func(r *check.Reporter) {
-		prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
-		locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
-		written := locks.Written()
-		for _, fn := range prog.Funcs {
-			if prog.InTest(fn) {
-				continue
-			}
-			for _, a := range locks.Again(fn) {
-				switch {
-				case !a.First.Read:
-				case !a.To.Read:
-					r.ReportAgain(prog, a, "is locked for writing by the goroutine that holds its read lock",
-						"The writer waits for all readers, so that it waits for itself, forever.")
-				case written[a.First.Class]:
-					r.ReportAgain(prog, a, "is read-locked again by the goroutine that holds its read lock",
-						"If a writer calls Lock in between, the second RLock queues behind the writer, and the writer behind the first: both wait forever.")
-				}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
+	locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
+	written := locks.Written()
+	for _, fn := range prog.Funcs {
+		if prog.InTest(fn) {
+			continue
+		}
+		for _, a := range locks.Again(fn) {
+			switch {
+			case !a.First.Read:
+			case !a.To.Read:
+				r.ReportAgain(prog, a, "is locked for writing by the goroutine that holds its read lock",
+					"The writer waits for all readers, so that it waits for itself, forever.")
+			case written[a.First.Class]:
+				r.ReportAgain(prog, a, "is read-locked again by the goroutine that holds its read lock",
+					"If a writer calls Lock in between, the second RLock queues behind the writer, and the writer behind the "+
+						"first: both wait forever.")
 			}
 		}
-	})
+	}
 }

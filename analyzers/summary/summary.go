@@ -47,7 +47,7 @@ var doc string
 // Analyzer makes the [Summary] of a package.
 var Analyzer = &analysis.Analyzer{
 	Name:  Name,
-	Doc:   check.Doc(doc),
+	Doc:   check.Help(doc),
 	Flags: flags(),
 	Run:   run,
 	Requires: append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, lockgraph.Analyzer,

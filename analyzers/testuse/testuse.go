@@ -4,14 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
 )
 
@@ -19,22 +17,13 @@ import (
 var doc string
 
 // Analyzer reports tests and uses that should be one step.
-var Analyzer = &analysis.Analyzer{
-	Name:       "testuse",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.TestAndUse),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, endpoints.TestUses, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("testuse", finding.TestAndUse, doc, run, accesses.Analyzer, endpoints.TestUses)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.TestAndUse, func(r *check.Reporter) {
-		list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-		for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
-			report(list, r, found)
-		}
-	})
+func run(pass *analysis.Pass, r *check.Reporter) {
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
+		report(list, r, found)
+	}
 }
 
 // report makes the finding of a test and a use.

@@ -2,10 +2,8 @@ package underlock
 
 import (
 	_ "embed"
-	"flag"
 	"fmt"
 	"go/token"
-	"reflect"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -14,7 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
@@ -23,33 +20,17 @@ import (
 var doc string
 
 // Analyzer reports waiting under a lock for somebody who needs it.
-var Analyzer = &analysis.Analyzer{
-	Name:       "underlock",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.WaitUnderLock),
-	Flags:      flags(),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer), "report I/O under a lock, too")
 
-func flags() flag.FlagSet {
-	var fs flag.FlagSet
-	fs.Bool(check.HintsFlag, false, "report I/O under a lock, too")
-	return fs
-}
-
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.WaitUnderLock, func(r *check.Reporter) {
-		c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
-		for _, op := range c.list.All {
-			if op.Alone {
-				c.waiting(op)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	for _, op := range c.list.All {
+		if op.Alone {
+			c.waiting(op)
 		}
-		c.callbacks()
-		c.hints()
-	})
+	}
+	c.callbacks()
+	c.hints()
 }
 
 type checker struct {

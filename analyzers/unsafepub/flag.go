@@ -28,7 +28,8 @@ func (c *checker) flag(v *accesses.Variable) *race {
 				continue
 			}
 			return &race{a, b, "a plain flag that says whether a goroutine runs",
-				fmt.Sprintf("%s sets it and starts the goroutine, %s (%s) decides by it whether to talk to that goroutine. Any two callers may do so at the same time, without a lock.",
+				fmt.Sprintf("%s sets it and starts the goroutine, %s (%s) decides by it whether to talk to that goroutine. Any "+
+					"two callers may do so at the same time, without a lock.",
 					c.list.Prog.FuncName(a.Fn), c.list.Prog.FuncName(b.Fn), c.list.Where(b))}
 		}
 	}

@@ -22,7 +22,8 @@ func (c *checker) publication(v *accesses.Variable) *race {
 				continue
 			}
 			return &race{a, b, "assigned within the goroutine that others should find it set by",
-				fmt.Sprintf("the object was shared before %s was started; %s (%s) may find the field unset, and races with the assignment. Set it before the go statement.",
+				fmt.Sprintf("the object was shared before %s was started; %s (%s) may find the field unset, and races with the "+
+					"assignment. Set it before the go statement.",
 					c.list.Prog.FuncName(a.Fn), c.list.Prog.FuncName(b.Fn), c.list.Where(b))}
 		}
 	}

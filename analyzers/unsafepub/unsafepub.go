@@ -3,7 +3,6 @@ package unsafepub
 import (
 	_ "embed"
 	"fmt"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -11,7 +10,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
 )
 
@@ -19,33 +17,24 @@ import (
 var doc string
 
 // Analyzer reports fields that are written after their object was shared.
-var Analyzer = &analysis.Analyzer{
-	Name:       "unsafepub",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.WrittenLate),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{accesses.Analyzer, directives.Analyzer, endpoints.TestUses},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("unsafepub", finding.WrittenLate, doc, run, accesses.Analyzer, endpoints.TestUses)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.WrittenLate, func(r *check.Reporter) {
-		c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r, map[finding.Position]bool{}}
-		for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
-			c.judged[found.Use.Position] = true
+func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r, map[finding.Position]bool{}}
+	for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
+		c.judged[found.Use.Position] = true
+	}
+	for _, v := range c.list.Variables() {
+		if v.Atomic {
+			continue
 		}
-		for _, v := range c.list.Variables() {
-			if v.Atomic {
-				continue
-			}
-			for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.flag} {
-				if found := find(v); found != nil {
-					c.report(v, found)
-					break
-				}
+		for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.flag} {
+			if found := find(v); found != nil {
+				c.report(v, found)
+				break
 			}
 		}
-	})
+	}
 }
 
 type checker struct {

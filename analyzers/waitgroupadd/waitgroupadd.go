@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"reflect"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -13,7 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
-	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
@@ -21,32 +19,23 @@ import (
 var doc string
 
 // Analyzer reports goroutines that count themselves in a WaitGroup.
-var Analyzer = &analysis.Analyzer{
-	Name:       "waitgroupadd",
-	Doc:        check.Doc(doc),
-	URL:        check.URL(finding.AddRacesWait),
-	Run:        run,
-	Requires:   []*analysis.Analyzer{syncops.Analyzer, directives.Analyzer},
-	ResultType: reflect.TypeFor[*check.Result](),
-}
+var Analyzer = check.New("waitgroupadd", finding.AddRacesWait, doc, run, syncops.Analyzer)
 
-func run(pass *analysis.Pass) (any, error) {
-	return check.Run(pass, finding.AddRacesWait, func(r *check.Reporter) {
-		c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
-		for _, op := range c.list.All {
-			if op.Mode != finding.Add || vetReports(op) || !c.uses(op.Fn, op.Key, finding.Done) {
-				continue
-			}
-			if wait := c.wait(op); wait != nil && c.uncounted(op) {
-				c.report(op, wait)
-			}
+func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	for _, op := range c.list.All {
+		if op.Mode != finding.Add || vetReports(op) || !c.uses(op.Fn, op.Key, finding.Done) {
+			continue
 		}
-		for _, op := range c.list.All {
-			if op.Mode == finding.Wait {
-				c.startedEarly(op)
-			}
+		if wait := c.wait(op); wait != nil && c.uncounted(op) {
+			c.report(op, wait)
 		}
-	})
+	}
+	for _, op := range c.list.All {
+		if op.Mode == finding.Wait {
+			c.startedEarly(op)
+		}
+	}
 }
 
 type checker struct {
@@ -122,7 +111,8 @@ func (c *checker) reportLate(add, wait *syncops.Op) {
 	v := c.list.Variable(add)
 	f := &finding.Finding{
 		Title: fmt.Sprintf("%s is raised after Wait may have begun", check.ShortName(v)),
-		Message: fmt.Sprintf("%s waits as soon as it is started, and %s raises the count only later: Wait may find nothing to wait for.",
+		Message: fmt.Sprintf("%s waits as soon as it is started, and %s raises the count only later: Wait may find nothing "+
+			"to wait for.",
 			prog.FuncName(wait.Fn), prog.FuncName(add.Fn)),
 		Variable: v,
 		Accesses: []finding.Access{
@@ -172,7 +162,8 @@ func (c *checker) report(op, wait *syncops.Op) {
 	v := c.list.Variable(op)
 	f := &finding.Finding{
 		Title: fmt.Sprintf("%s is raised by the goroutine that it counts", check.ShortName(v)),
-		Message: fmt.Sprintf("%s runs in a goroutine of its own; Wait in %s may come before its Add, and does not wait for it then.",
+		Message: fmt.Sprintf("%s runs in a goroutine of its own; Wait in %s may come before its Add, and does not wait for "+
+			"it then.",
 			prog.FuncName(op.Fn), prog.FuncName(wait.Fn)),
 		Variable: v,
 		Accesses: []finding.Access{

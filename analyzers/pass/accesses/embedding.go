@@ -119,11 +119,12 @@ func (l *List) findKept() {
 				if !ok {
 					continue
 				}
-				if _, isStruct := types.Unalias(fa.Type()).Underlying().(*types.Pointer).Elem().Underlying().(*types.Struct); !isStruct {
+				field := types.Unalias(fa.Type()).Underlying().(*types.Pointer).Elem()
+				if _, isStruct := field.Underlying().(*types.Struct); !isStruct {
 					continue
 				}
-				if field := accesspath.FieldOf(fa); !l.kept[field] && k.mayKeep(fa) {
-					l.kept[field] = true
+				if f := accesspath.FieldOf(fa); !l.kept[f] && k.mayKeep(fa) {
+					l.kept[f] = true
 				}
 			}
 		}

@@ -27,7 +27,8 @@ func LifeCycle(fn *ssa.Function) bool { return lifeCycle.MatchString(fn.Name()) 
 
 // lifeCycle matches the names of methods that set an object up or take it
 // down; it is the custom to call them while nobody else uses it.
-var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
+var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|Start|Run|Serve` +
+	`|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
 
 // MeantToBeShared reports whether method fn, or what it calls on the same
 // type, synchronises by a field of that type: a lock, a Once, an atomic.

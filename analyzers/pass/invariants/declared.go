@@ -55,7 +55,8 @@ func (f *finder) readDirectives() {
 				case strings.TrimSpace(why) == "":
 					f.problem(c.Pos(), "interlock:atomic without a reason: say why after it")
 				case n == nil:
-					f.problem(c.Pos(), "interlock:atomic marks nothing: it stands above a function, or above or at the end of the first line of a statement in one")
+					f.problem(c.Pos(), "interlock:atomic marks nothing: it stands above a function, or above or at the end of the "+
+						"first line of a statement in one")
 				default:
 					f.spans = append(f.spans, &span{comment: c.Pos(), from: n.Pos(), to: n.End()})
 				}
@@ -99,7 +100,8 @@ func (f *finder) marked(file *ast.File, c *ast.Comment) ast.Node {
 func (f *finder) unused() {
 	for _, s := range f.spans {
 		if !s.used {
-			f.problem(s.comment, "interlock:atomic covers no two consecutive accesses of one shared variable: remove it, or declare the section in interlock.sections")
+			f.problem(s.comment, "interlock:atomic covers no two consecutive accesses of one shared variable: remove it, or "+
+				"declare the section in interlock.sections")
 		}
 	}
 }

@@ -35,10 +35,14 @@ type commentLines struct {
 }
 
 // noLock matches how comments say that no lock is needed, or that a race is meant.
-var noLock = regexp.MustCompile(`(?is)\b(don't|doesn't|do not|does not|not|no longer)\s+(need|require|necessary)\b([^.]|\.\w){0,30}\b(lock|locking|mutex|synchroni[sz]ation)\b` +
-	`|\bno\s+(need\s+(to|for)\s+(a\s+|the\s+)?)?(lock|locking|mutex|synchroni[sz]ation)\s*(is\s+|needed|required|necessary|here|as\b|since\b|because\b)` +
+var noLock = regexp.MustCompile(`(?is)\b(don't|doesn't|do not|does not|not|no longer)\s+(need|require` +
+	`|necessary)\b([^.]|\.\w){0,30}\b(lock|locking|mutex|synchroni[sz]ation)\b` +
+	`|\bno\s+(need\s+(to|for)\s+(a\s+|the\s+)?)?(lock|locking|mutex|synchroni[sz]ation)\s*(is\s+|needed|required` +
+	`|necessary|here|as\b|since\b|because\b)` +
 	`|\brac(e|es|y|ing)\b.{0,100}\b(allowed|acceptable|harmless|benign|tolerable)\b` +
-	`|\b((safe|fine|ok|okay)\s+to|can\s+be\s+(read|set|written|updated|accessed|used|called))\b([^.]|\.\w){0,80}\bwithout\s+(any\s+|the\s+|a\s+)?(holding\s+|taking\s+)?(the\s+|a\s+)?(lock|locking|mutex|synchroni[sz]ation)`)
+	`|\b((safe|fine|ok|okay)\s+to|can\s+be\s+(read|set|written|updated|accessed|used|called))\b([^.]` +
+	`|\.\w){0,80}\bwithout\s+(any\s+|the\s+|a\s+)?(holding\s+|taking\s+)?(the\s+|a\s+)?(lock|locking|mutex` +
+	`|synchroni[sz]ation)`)
 
 // readNoLock finds the comments that say so, by file.
 func readNoLock(pass *analysis.Pass) map[string][]commentLines {

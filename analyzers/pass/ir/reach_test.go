@@ -14,9 +14,12 @@ import (
 // Leads agrees with a walk through the blocks, for every pair of instructions.
 func TestLeads(t *testing.T) {
 	for name, source := range map[string]string{
-		"loops":    "func f(n int) (s int) { for i := range n { for s < i { s += 2; if s == 7 { continue }; s++ } }; return s }",
-		"branches": "func f(n int) int { switch { case n > 1: n++; case n > 2: return 2; default: n-- }; if n > 3 { panic(n) }; return n }",
-		"jumps":    "func f(n int) int {\nagain:\n\tn++\n\tif n < 3 { goto again }\n\tfor { if n > 9 { break }; n += n }\n\treturn n\n}",
+		"loops": "func f(n int) (s int) { for i := range n { for s < i { s += 2; if s == 7 { continue }; s++ } }; " +
+			"return s }",
+		"branches": "func f(n int) int { switch { case n > 1: n++; case n > 2: return 2; default: n-- }; if n > 3 { " +
+			"panic(n) }; return n }",
+		"jumps": "func f(n int) int {\nagain:\n\tn++\n\tif n < 3 { goto again }\n\tfor { if n > 9 { break }; n += n " +
+			"}\n\treturn n\n}",
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "p.go", "package p\n\n"+source, 0)

@@ -251,7 +251,8 @@ func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
 
 // wantsLock matches comments such as "Lock should be held on entry", "the
 // caller must hold mu" and "called with the lock held".
-var wantsLock = regexp.MustCompile(`(?i)\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b|\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`)
+var wantsLock = regexp.MustCompile(`(?i)\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b` +
+	`|\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`)
 
 // readDeclarations reads what fn's name and comments say of locks: gVisor's
 // +checklocks:c.mu names one; conventions leave the entry state unknown.

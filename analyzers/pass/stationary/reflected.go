@@ -17,7 +17,9 @@ import (
 // who does not.
 
 // readers matches the names of functions that look at what they are given.
-var readers = regexp.MustCompile(`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)|(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`)
+var readers = regexp.MustCompile(`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic` +
+	`|Assert|Require|Equal|NotEqual|Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual` +
+	`|Execute)|(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`)
 
 // readPackages hold, count or hand back what they are given.
 var readPackages = []string{"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic",
