@@ -22,7 +22,8 @@ import (
 var doc string
 
 // Analyzer reports aliases of guarded data that are used after unlock.
-var Analyzer = check.WithFacts(check.New("aliasescape", finding.UsedAfterLock, doc, run, accesses.Analyzer, ownership.Analyzer), new(Behaviour))
+var Analyzer = check.WithFacts(check.New("aliasescape", finding.UsedAfterLock, doc, run, accesses.Analyzer,
+	ownership.Analyzer), new(Behaviour))
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)

@@ -23,7 +23,8 @@ import (
 var doc string
 
 // Analyzer reports loads and stores that should be one step.
-var Analyzer = check.New("loadstore", finding.LoadAndStore, doc, run, accesses.Analyzer, endpoints.Analyzer, guards.Analyzer)
+var Analyzer = check.New("loadstore", finding.LoadAndStore, doc, run, accesses.Analyzer, endpoints.Analyzer,
+	guards.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)

@@ -20,7 +20,8 @@ import (
 var doc string
 
 // Analyzer reports waiting under a lock for somebody who needs it.
-var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer), "report I/O under a lock, too")
+var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer),
+	"report I/O under a lock, too")
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
