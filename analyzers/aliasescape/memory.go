@@ -3,11 +3,11 @@ package aliasescape
 import (
 	"go/token"
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -269,10 +269,7 @@ func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin 
 	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || len(args) == 0 {
 		return nil
 	}
-	path := fn.Object().Pkg().Path()
-	sorts := []string{"Slice", "SliceStable", "Ints", "Strings", "Sort", "SortFunc", "SortStableFunc", "Reverse", "Delete",
-		"DeleteFunc"}
-	if (path == "sort" || path == "slices") && slices.Contains(sorts, fn.Name()) {
+	if knowledge.WritesFirstArgument(fn.Object().Pkg().Path(), fn.Name()) {
 		v := args[0]
 		if mk, ok := v.(*ssa.MakeInterface); ok {
 			v = mk.X

@@ -2,16 +2,12 @@ package captured
 
 import (
 	"go/token"
-	"regexp"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
-
-// waiting matches the names of functions that may wait for other goroutines,
-// and of those that make others wait.
-var waiting = regexp.MustCompile(`(?i)wait|lock|join|stop|close|shutdown|drain|sleep|recv|receive|done|kill|sync|flush`)
 
 // waits reports whether instr may order the goroutine with others: it
 // receives, selects, or calls what may. Unknown function values may.
@@ -38,7 +34,7 @@ func surelyWaits(instr ssa.Instruction) bool {
 		return true
 	case *ssa.Call:
 		fn := instr.Call.StaticCallee()
-		return fn != nil && waiting.MatchString(fn.Name())
+		return fn != nil && knowledge.MayWait(fn.Name())
 	}
 	return false
 }
@@ -48,14 +44,14 @@ func callWaits(call *ssa.CallCommon, depth int) bool {
 		return false
 	}
 	if call.IsInvoke() {
-		return waiting.MatchString(call.Method.Name())
+		return knowledge.MayWait(call.Method.Name())
 	}
 	fn := ir.Origin(call.StaticCallee())
 	switch {
-	case fn == nil || depth > 3:
+	case fn == nil || depth > knowledge.CallsToWait:
 		return true
-	case len(fn.Blocks) == 0 || waiting.MatchString(fn.Name()):
-		return waiting.MatchString(fn.Name())
+	case len(fn.Blocks) == 0 || knowledge.MayWait(fn.Name()):
+		return knowledge.MayWait(fn.Name())
 	}
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {

@@ -3,6 +3,8 @@ package crosspkg
 import (
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
 // Flow says that values of a type, or those of another node, flow to a node: a
@@ -76,13 +78,10 @@ const dispatchPrefix = "call "
 // isDispatch reports whether the class stands for a call through an interface.
 func isDispatch(class string) bool { return strings.HasPrefix(class, dispatchPrefix) }
 
-// maxDispatch bounds how many calls through interfaces lead to one lock.
-const maxDispatch = 3
-
 // resolve lists the orders that o stands for, which waits for a call: one for
 // each lock that some implementation takes.
 func (d *dispatches) resolve(o *Order, depth int) []*Order {
-	if depth > maxDispatch {
+	if depth > knowledge.DispatchesToLock {
 		return nil
 	}
 	call := strings.TrimPrefix(o.To, dispatchPrefix)

@@ -7,27 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-)
-
-// All that is opinion about when a lock guards a variable is here. Each
-// number was chosen on open-source modules; more of either makes fewer
-// findings.
-const (
-	// A lock in the same object as the field, or a package variable.
-	nearHeld  = 2    // accesses that hold it, at least
-	nearShare = 0.66 // of all accesses that say anything
-	// A lock of some other object: coincidence is likelier.
-	farHeld  = 8
-	farShare = 0.9
-	// A variable that many functions access without the lock has another
-	// discipline than the lock: an owner goroutine, a phase of its own.
-	exceptions      = 3  // functions, always allowed
-	farExceptions   = 2  // the same for locks of other objects
-	exceptionsShare = 10 // one more for so many guarded accesses
-	// Who owns an object for a while may read it without the lock under
-	// which its state changes hands. If writers agree, only they are judged.
-	writersHeld   = 4 // functions that write with the lock, at least
-	writersExcept = 1 // functions that write without it, at most
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
 // Guard is a lock that guards a variable, going by the accesses to it.
@@ -74,7 +54,7 @@ func (g *Guard) amongWriters() bool {
 	isRead := func(a *Access) bool { return !a.Writes() }
 	g.Without = slices.DeleteFunc(g.Without, isRead)
 	writers := slices.DeleteFunc(slices.Clone(g.With), isRead)
-	return functions(writers) >= writersHeld && functions(g.Without) <= writersExcept &&
+	return functions(writers) >= knowledge.WritersHeld && functions(g.Without) <= knowledge.WritersExcept &&
 		len(g.Without) > 0 && len(writers) < len(g.With)
 }
 
@@ -170,9 +150,9 @@ func nameAt(a *Access, id lockID) string {
 // convincing reports whether the accesses agree on the lock well enough, and
 // some guarded write makes it worth guarding.
 func (g *Guard) convincing() bool {
-	held, share := farHeld, farShare
+	held, share := knowledge.FarHeld, knowledge.FarShare
 	if g.id.near {
-		held, share = nearHeld, nearShare
+		held, share = knowledge.NearHeld, knowledge.NearShare
 	}
 	n, other := number(g.With), number(g.Without)
 	return n >= held && float64(n) >= share*float64(n+other) &&
@@ -184,11 +164,11 @@ func (g *Guard) convincing() bool {
 func (g *Guard) allowed() int {
 	switch {
 	case !g.id.near:
-		return farExceptions
+		return knowledge.FarExceptions
 	case g.setOnce():
-		return exceptions
+		return knowledge.Exceptions
 	}
-	return max(exceptions, number(g.With)/exceptionsShare)
+	return max(knowledge.Exceptions, number(g.With)/knowledge.ExceptionsShare)
 }
 
 func (g *Guard) setOnce() bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
@@ -181,7 +182,7 @@ func dependsOn(v, loaded ssa.Value) bool {
 			return computed
 		}
 		instr, ok := v.(ssa.Instruction)
-		if !ok || seen[v] || depth > 12 {
+		if !ok || seen[v] || depth > knowledge.OperatorsFollowed {
 			return false
 		}
 		seen[v] = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
@@ -212,7 +213,7 @@ func (c *checker) lockOf(st *accesses.Access) string {
 				guarded++
 			}
 		}
-		if guarded > 0 && 2*guarded >= mutable {
+		if guarded > 0 && float64(guarded) >= knowledge.GuardsStruct*float64(mutable) {
 			return lock[strings.LastIndexByte(lock, '.')+1:]
 		}
 	}

@@ -3,34 +3,14 @@ package underlock
 import (
 	"fmt"
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
-
-// outside lists what waits for something outside of the program, as
-// pkg.Func or pkg.Type.Method, interfaces like others.
-var outside = []string{
-	"time.Sleep",
-	"net.Dial", "net.DialTimeout", "net.DialTCP", "net.Dialer.Dial", "net.Dialer.DialContext", "net.LookupHost",
-	"net.LookupIP",
-	"net.Conn.Read", "net.Conn.Write", "net.TCPConn.Read", "net.TCPConn.Write", "net.UnixConn.Read", "net.UnixConn.Write",
-	"net.Listener.Accept", "net.TCPListener.Accept", "net.Buffers.WriteTo", "crypto/tls.Conn.Handshake",
-	"crypto/tls.Conn.Read", "crypto/tls.Conn.Write",
-	"net/http.Get", "net/http.Post", "net/http.PostForm", "net/http.Head", "net/http.Client.Do", "net/http.Client.Get",
-	"net/http.Client.Post",
-	"net/http.RoundTripper.RoundTrip", "net/http.Server.Shutdown",
-	"os/exec.Cmd.Run", "os/exec.Cmd.Wait", "os/exec.Cmd.Output", "os/exec.Cmd.CombinedOutput",
-	"database/sql.DB.Query", "database/sql.DB.QueryContext", "database/sql.DB.Exec", "database/sql.DB.ExecContext",
-	"database/sql.DB.Ping",
-	"database/sql.Tx.Query", "database/sql.Tx.Exec", "database/sql.Tx.Commit",
-	"os.ReadFile", "os.WriteFile", "os.File.Read", "os.File.ReadAt", "os.File.Write", "os.File.WriteAt",
-	"os.File.WriteString", "os.File.Sync",
-}
 
 // waits returns the name of what the call waits for outside of the program.
 func waits(call *ssa.CallCommon) (string, bool) {
@@ -56,7 +36,7 @@ func waits(call *ssa.CallCommon) (string, bool) {
 		name = named.Obj().Name() + "." + name
 	}
 	name = fn.Pkg().Path() + "." + name
-	return name, slices.Contains(outside, name)
+	return name, knowledge.WaitsOutside(name)
 }
 
 // hints tells of waiting for the outside under a lock, once for each function

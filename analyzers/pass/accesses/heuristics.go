@@ -2,10 +2,10 @@ package accesses
 
 import (
 	"go/types"
-	"regexp"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -23,12 +23,7 @@ func (l *List) AnyCaller(a *Access) bool {
 }
 
 // LifeCycle reports whether fn sets an object up or takes it down, by its name.
-func LifeCycle(fn *ssa.Function) bool { return lifeCycle.MatchString(fn.Name()) }
-
-// lifeCycle matches the names of methods that set an object up or take it
-// down; it is the custom to call them while nobody else uses it.
-var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|Start|Run|Serve` +
-	`|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
+func LifeCycle(fn *ssa.Function) bool { return knowledge.LifeCycle(fn.Name()) }
 
 // MeantToBeShared reports whether method fn, or what it calls on the same
 // type, synchronises by a field of that type: a lock, a Once, an atomic.
@@ -41,7 +36,8 @@ func (l *List) MeantToBeShared(fn *ssa.Function) bool {
 	seen := map[*ssa.Function]bool{}
 	var uses func(fn *ssa.Function, depth int) bool
 	uses = func(fn *ssa.Function, depth int) bool {
-		if seen[fn] || depth > 3 || fn.Signature.Recv() == nil || !types.Identical(fn.Signature.Recv().Type(), recv) {
+		if seen[fn] || depth > knowledge.CallsToSync || fn.Signature.Recv() == nil ||
+			!types.Identical(fn.Signature.Recv().Type(), recv) {
 			return false
 		}
 		seen[fn] = true

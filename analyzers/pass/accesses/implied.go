@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -151,9 +152,6 @@ func (im *implied) at(instr ssa.Instruction) []*Access {
 	return nil
 }
 
-// maxParts bounds the fields of one struct that are listed.
-const maxParts = 40
-
 // parts lists the fields of the struct at addr that is copied or assigned as a
 // whole, as far as other code names them. A struct with a lock is vet's matter.
 func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Access {
@@ -175,7 +173,7 @@ func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Ac
 	var fields func(t types.Type, path string, depth int)
 	fields = func(t types.Type, path string, depth int) {
 		named, ok := types.Unalias(t).(*types.Named)
-		if !ok || named.Obj().Pkg() == nil || depth > 3 {
+		if !ok || named.Obj().Pkg() == nil || depth > knowledge.NestedParts {
 			return
 		}
 		st, ok := named.Origin().Underlying().(*types.Struct)
@@ -184,7 +182,8 @@ func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Ac
 		}
 		for f := range st.Fields() {
 			name := accesspath.Name{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Field: f.Name()}
-			if writes, known := im.named[name]; known && (writes || mode == finding.Write) && len(list) < maxParts {
+			if writes, known := im.named[name]; known && (writes || mode == finding.Write) &&
+				len(list) < knowledge.PartsOfStruct {
 				part := path + "." + f.Name()
 				list = append(list, &Access{
 					Name: name, Obj: f, Mode: mode, Addr: addr, Path: accesspath.Of(addr).Plus(part), Expr: expr, Part: part,

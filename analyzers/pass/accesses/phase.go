@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
@@ -43,9 +44,6 @@ func calledFrom(graph *callgraph.Graph, fn *ssa.Function) map[*ssa.Function]bool
 	return above
 }
 
-// maxNested bounds how deep goroutines that start goroutines are followed.
-const maxNested = 3
-
 // joinedIn returns the function that starts g and returns only after it has
 // ended; nil if that is not known. Goroutines that lead to the start of g have
 // to be waited for likewise.
@@ -62,7 +60,7 @@ func joinedIn(graph *callgraph.Graph, g *callgraph.Goroutine, depth int) *ssa.Fu
 			joined = waitedFor(g.Start, s.Callee)
 		}
 	}
-	if !joined || depth > maxNested {
+	if !joined || depth > knowledge.NestedGoroutines {
 		return nil
 	}
 	for _, outer := range graph.Roles(g.Start.Parent()).Goroutines {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -45,12 +46,6 @@ func (t *Touches) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Bounds of what is summed up: variables of one method, and calls deep.
-const (
-	maxTouches = 24
-	maxCalls   = 4
-)
-
 // touching sums up methods.
 type touching struct {
 	*collector
@@ -82,7 +77,7 @@ func (t *touching) export() {
 // of returns what fn, a method, does to its receiver's object. Recursive calls
 // add nothing.
 func (t *touching) of(fn *ssa.Function, depth int) []Touch {
-	if list, ok := t.done[fn]; ok || depth > maxCalls {
+	if list, ok := t.done[fn]; ok || depth > knowledge.CallsToTouches {
 		return list
 	}
 	t.done[fn] = nil
@@ -97,7 +92,7 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 	add := func(x Touch) {
 		if i := slices.IndexFunc(list, func(y Touch) bool { return x.Field == y.Field && x.Map == y.Map }); i >= 0 {
 			list[i].Write = list[i].Write || x.Write
-		} else if len(list) < maxTouches {
+		} else if len(list) < knowledge.TouchesOfMethod {
 			list = append(list, x)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
@@ -68,7 +69,7 @@ func (r *Roles) OnlyInit() bool {
 func (g *Graph) Once(f *ssa.Function) bool { return g.once(f, 0) }
 
 func (g *Graph) once(f *ssa.Function, depth int) bool {
-	if depth > 4 || !g.Closed(f) || len(g.sites[f]) == 0 {
+	if depth > knowledge.CallsToRole || !g.Closed(f) || len(g.sites[f]) == 0 {
 		return false
 	}
 	for _, s := range g.sites[f] {

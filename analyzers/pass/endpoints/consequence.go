@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -225,7 +226,7 @@ func (c *checker) visible(call *ssa.Call) bool {
 		return b.Name() == "close"
 	}
 	if common.IsInvoke() {
-		return !lockset.IsLock(common.Value.Type()) && !quietNames[common.Method.Name()]
+		return !lockset.IsLock(common.Value.Type()) && !knowledge.QuietName(common.Method.Name())
 	}
 	fn, _ := callgraph.Target(common)
 	if fn == nil {
@@ -234,10 +235,10 @@ func (c *checker) visible(call *ssa.Call) bool {
 	if fn.Pkg == nil && fn.Object() == nil {
 		return true
 	}
-	if quietNames[fn.Name()] {
+	if knowledge.QuietName(fn.Name()) {
 		return false
 	}
-	return !slices.Contains(quietPackages, packageOf(fn))
+	return !knowledge.QuietPackage(packageOf(fn))
 }
 
 func packageOf(fn *ssa.Function) string {
@@ -248,16 +249,4 @@ func packageOf(fn *ssa.Function) string {
 		return p.Pkg.Path()
 	}
 	return ""
-}
-
-// quietPackages do nothing that another goroutine would notice.
-var quietPackages = []string{"sync", "sync/atomic", "fmt", "log", "log/slog", "errors", "strings", "strconv", "bytes",
-	"time", "sort", "slices", "maps", "math", "context", "unicode", "path", "path/filepath", "reflect"}
-
-// quietNames are methods that lock, ask or log.
-var quietNames = map[string]bool{
-	"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Error": true, "String": true, "Len": true,
-	"Debugf": true, "Infof": true, "Warnf": true, "Errorf": true, "Noticef": true, "Tracef": true, "Printf": true,
-	"Logf":  true,
-	"Debug": true, "Info": true, "Warn": true, "Trace": true,
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
@@ -87,16 +88,6 @@ func (f *Effects) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Bounds of what is summed up: calls deep, effects of one function, and the
-// blocks and changed variables of a function that is about one thing, so that
-// its name says to a reader of the caller what it tests or does.
-const (
-	maxDepth   = 3
-	maxEffects = 24
-	maxBlocks  = 16
-	maxChanges = 4
-)
-
 // small reports whether the function is about one thing.
 func (f *function) small() bool {
 	changed := map[accesspath.Name]bool{}
@@ -105,7 +96,7 @@ func (f *function) small() bool {
 			changed[e.name] = true
 		}
 	}
-	return len(f.fn.Blocks) <= maxBlocks && len(changed) <= maxChanges
+	return len(f.fn.Blocks) <= knowledge.OneThingBlocks && len(changed) <= knowledge.OneThingChanges
 }
 
 // effects returns what a call of fn accesses, as far as tests and uses go.
@@ -127,10 +118,10 @@ func (c *checker) effects(fn *ssa.Function) []Effect {
 	}
 	var list []Effect
 	for _, e := range f.events {
-		if len(list) >= maxEffects {
+		if len(list) >= knowledge.EffectsOfFunction {
 			break
 		}
-		if e.owner == ownership.Fresh || e.depth >= maxDepth || e.op == swap {
+		if e.owner == ownership.Fresh || e.depth >= knowledge.CallsToEnds || e.op == swap {
 			continue
 		}
 		eff := c.effectOf(f, e)
@@ -355,7 +346,7 @@ func (c *checker) isDistinct(v ssa.Value, seen map[ssa.Value]bool) bool {
 // mutable reports whether values of type t refer to something that changes.
 func (c *checker) mutable(t types.Type) bool {
 	t = types.Unalias(t)
-	if types.Identical(t, types.Universe.Lookup("error").Type()) || constantTypes[types.TypeString(t, nil)] {
+	if types.Identical(t, types.Universe.Lookup("error").Type()) || knowledge.ConstantType(types.TypeString(t, nil)) {
 		return false
 	}
 	switch u := t.Underlying().(type) {
@@ -366,13 +357,6 @@ func (c *checker) mutable(t types.Type) bool {
 		return !ok || c.changes(st, u.Elem())
 	}
 	return false
-}
-
-// constantTypes are types whose values stay as they were made, or for which it
-// does not matter which of two that were made alike is used.
-var constantTypes = map[string]bool{
-	"*regexp.Regexp": true, "*text/template.Template": true, "*html/template.Template": true, "reflect.Type": true,
-	"*log.Logger": true, "*log/slog.Logger": true, "*time.Location": true, "*net/url.URL": true, "*math/big.Int": true,
 }
 
 // changes reports whether objects of the struct type change once others can

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
@@ -16,11 +17,8 @@ type tracer struct {
 	seen map[ssa.Value]map[*event]Outcome
 }
 
-// maxTrace bounds how many operators a value is followed through.
-const maxTrace = 12
-
 func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
-	if done, ok := t.seen[v]; ok || depth > maxTrace {
+	if done, ok := t.seen[v]; ok || depth > knowledge.OperatorsFollowed {
 		return done
 	}
 	t.seen[v] = nil

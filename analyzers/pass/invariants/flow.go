@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
@@ -184,22 +185,18 @@ type touch struct {
 // Bounds of what is looked for in callees: calls deep, events looked at, and
 // touches of one function, beyond which it is about too much to be a half.
 const (
-	maxDepth   = 3
-	maxEvents  = 256
-	maxTouches = 16
-	maxEnds    = 64 // of a section that nobody has declared
-	global     = -1
+	global = -1
 )
 
 // touches lists what a call of fn accesses first and last of each variable that its
 // callers reach too.
 func (f *finder) touches(fn *ssa.Function, depth int) []touch {
-	if list, ok := f.touched[fn]; ok || depth > maxDepth || len(fn.Blocks) == 0 || f.list.Prog.InTest(fn) {
+	if list, ok := f.touched[fn]; ok || depth > knowledge.CallsToEnds || len(fn.Blocks) == 0 || f.list.Prog.InTest(fn) {
 		return list
 	}
 	f.touched[fn] = nil // calls that come back add nothing
 	b := f.body(fn)
-	if len(b.events) > maxEvents {
+	if len(b.events) > knowledge.EventsOfSection {
 		return nil
 	}
 	var list []touch
@@ -214,7 +211,7 @@ func (f *finder) touches(fn *ssa.Function, depth int) []touch {
 			list = append(list, t)
 		}
 	}
-	if len(list) > maxTouches {
+	if len(list) > knowledge.OneThingTouches {
 		list = nil
 	}
 	f.touched[fn] = list

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -135,7 +136,7 @@ func (f *finder) counts(fn *ssa.Function) bool {
 
 // sections adds what begins at e: what is declared, or else a candidate.
 func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
-	limit := maxEnds
+	limit := knowledge.EndsOfSection
 	if len(f.spans) > 0 {
 		limit = len(b.events) // somebody may have meant them
 	}

@@ -3,12 +3,13 @@ package ir
 import (
 	"go/ast"
 	"go/types"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
 // Alone reports whether the comment of f, or that of its receiver's type,
@@ -39,20 +40,12 @@ func (p *Program) NoRace(f *ssa.Function) bool {
 	})
 }
 
-// notConcurrent matches how comments forbid use by several goroutines.
-var notConcurrent = regexp.MustCompile(`(?is)\b(not|isn't|never|non)[ -](be )?((currently|itself) )?(go-?routine` +
-	`|thread|concurren)(cy)?-?\s*(safe|ly)?\b` +
-	`|\bnot\s+safe\s+(for|to)\b[^.]{0,40}\b(concurren|goroutine|thread)` +
-	`|\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)` +
-	`|\b(one|single)\s+concurrent\b|\bonly\s+(be\s+)?(called\s+|used\s+|accessed\s+)?(by|from|in)\s+(one` +
-	`|a single)\s+goroutine`)
-
 // readAlone finds the declared types and functions whose comments say so.
 func readAlone(pass *analysis.Pass) map[types.Object]bool {
 	alone := map[types.Object]bool{}
 	note := func(name *ast.Ident, docs ...*ast.CommentGroup) {
 		for _, d := range docs {
-			if d != nil && notConcurrent.MatchString(d.Text()) {
+			if d != nil && knowledge.CommentForbidsConcurrency(d.Text()) {
 				alone[pass.TypesInfo.Defs[name]] = true
 			}
 		}

@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/ctrlflow"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
 // noReturn is the fact that a function never returns. It is ctrlflow's own
@@ -33,26 +35,8 @@ func noReturns(pass *analysis.Pass) func(*types.Func) bool {
 	return cfgs.(*ctrlflow.CFGs).NoReturn
 }
 
-// stdNeverReturns is the table: package path and name of the function or method.
+// stdNeverReturns reports whether obj is a function of the standard library
+// that never returns.
 func stdNeverReturns(obj types.Object) bool {
-	if obj.Pkg() == nil {
-		return false
-	}
-	switch obj.Pkg().Path() {
-	case "os", "syscall":
-		return obj.Name() == "Exit"
-	case "runtime":
-		return obj.Name() == "Goexit"
-	case "log":
-		switch obj.Name() {
-		case "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln":
-			return true
-		}
-	case "testing":
-		switch obj.Name() {
-		case "Fatal", "Fatalf", "FailNow", "Skip", "Skipf", "SkipNow":
-			return true
-		}
-	}
-	return false
+	return obj.Pkg() != nil && knowledge.NeverReturns(obj.Pkg().Path(), obj.Name())
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -122,7 +123,7 @@ func (f *flows) to(node string, v ssa.Value) {
 // sources lists the values that v may be: through choices, conversions of
 // interfaces and locals that are assigned once.
 func sources(v ssa.Value, seen []ssa.Value) []ssa.Value {
-	if slices.Contains(seen, v) || len(seen) > maxSources {
+	if slices.Contains(seen, v) || len(seen) > knowledge.SourcesFollowed {
 		return nil
 	}
 	seen = append(seen[:len(seen):len(seen)], v)
@@ -142,9 +143,6 @@ func sources(v ssa.Value, seen []ssa.Value) []ssa.Value {
 	}
 	return []ssa.Value{v}
 }
-
-// maxSources bounds how many values one is followed through.
-const maxSources = 8
 
 // implementation names the type t, and notes which methods of the interface
 // take locks there; empty if none does.

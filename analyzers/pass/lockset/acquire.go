@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
@@ -66,13 +67,6 @@ type target struct {
 	through bool        // a callback that the callee runs
 	told    int         // how many locks of takenBy(fn) sumTakes has told
 }
-
-// maxVariants bounds how many ways to come to one lock are told apart.
-const maxVariants = 3
-
-// maxFields bounds the paths that are carried into callers: those of a
-// recursive function would grow without end.
-const maxFields = 4
 
 // findPoints lists the calls of each function that may take locks.
 func (r *Result) findPoints() {
@@ -251,7 +245,7 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	if a.Path.Root != nil && p.state.locks[a.Path].status == released {
 		return false // given up before for the caller, who takes it back so
 	}
-	if a.Path.Root != nil && (!visible(a.Path, fn) || strings.Count(a.Path.Fields, ".") > maxFields ||
+	if a.Path.Root != nil && (!visible(a.Path, fn) || strings.Count(a.Path.Fields, ".") > knowledge.FieldsOfPath ||
 		r.reassigned(fn, a.Path)) {
 		a.Path = accesspath.Path{}
 	}
@@ -265,12 +259,12 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 			calls++
 		}
 		if b.Path == a.Path && b.Class == a.Class && b.Read == a.Read && b.Depends == a.Depends {
-			if variants++; variants == maxVariants || subset(b.Freed, a.Freed) {
+			if variants++; variants == knowledge.AcquisitionVariants || subset(b.Freed, a.Freed) {
 				return false
 			}
 		}
 	}
-	if IsDispatch(a.Class) && calls >= maxDispatches {
+	if IsDispatch(a.Class) && calls >= knowledge.DispatchesOfCallee {
 		return false
 	}
 	r.takes[fn] = append(r.takes[fn], a)

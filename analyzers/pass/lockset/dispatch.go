@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
@@ -28,10 +29,6 @@ func Dispatch(node, method string) string { return dispatchPrefix + node + "." +
 
 // IsDispatch reports whether the class stands for a call through an interface.
 func IsDispatch(class string) bool { return strings.HasPrefix(class, dispatchPrefix) }
-
-// maxDispatches bounds how many calls through interfaces are carried to the
-// callers of one function.
-const maxDispatches = 6
 
 // dispatched returns the class of a call through an interface of which nothing
 // else is known; empty for other calls.
@@ -66,7 +63,7 @@ func Carried(t types.Type) bool {
 // NodeOf names the field, package variable or parameter that v comes from, or
 // the one that holds the map or slice which v is an element of; empty for others.
 func NodeOf(v ssa.Value) string {
-	for range maxFields {
+	for range knowledge.FieldsOfPath {
 		switch x := v.(type) {
 		case *ssa.ChangeInterface:
 			v = x.X

@@ -3,11 +3,11 @@ package lockset
 import (
 	"go/ast"
 	"go/types"
-	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
@@ -249,11 +249,6 @@ func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
 	return effects
 }
 
-// wantsLock matches comments such as "Lock should be held on entry", "the
-// caller must hold mu" and "called with the lock held".
-var wantsLock = regexp.MustCompile(`(?i)\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b` +
-	`|\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`)
-
 // readDeclarations reads what fn's name and comments say of locks: gVisor's
 // +checklocks:c.mu names one; conventions leave the entry state unknown.
 func (r *Result) readDeclarations(fn *ssa.Function) {
@@ -261,14 +256,13 @@ func (r *Result) readDeclarations(fn *ssa.Function) {
 	if !ok {
 		return
 	}
-	if strings.HasSuffix(fn.Name(), "Locked") || strings.HasSuffix(fn.Name(), "NoLock") ||
-		strings.HasSuffix(fn.Name(), "Unsafe") {
+	if knowledge.NameWantsLock(fn.Name()) {
 		r.wants[fn] = true
 	}
 	if decl.Doc == nil {
 		return
 	}
-	r.wants[fn] = r.wants[fn] || wantsLock.MatchString(strings.Join(strings.Fields(decl.Doc.Text()), " "))
+	r.wants[fn] = r.wants[fn] || knowledge.CommentWantsLock(strings.Join(strings.Fields(decl.Doc.Text()), " "))
 	for _, c := range decl.Doc.List {
 		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "//"))
 		if strings.HasPrefix(text, "+checklocksignore") {

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
@@ -84,11 +85,8 @@ func IsLock(t types.Type) bool {
 // or anything else of packages sync and sync/atomic, or has one in it.
 func HoldsLock(t types.Type) bool { return holdsLock(t, 0) }
 
-// maxStructs bounds how deep structs are looked for locks.
-const maxStructs = 4
-
 func holdsLock(t types.Type, depth int) bool {
-	if depth > maxStructs {
+	if depth > knowledge.NestedStructs {
 		return false
 	}
 	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {

@@ -1,10 +1,9 @@
 package lockset
 
 import (
-	"regexp"
-
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
@@ -90,11 +89,8 @@ func boundName(fn *ssa.Function) string {
 	return ""
 }
 
-// returnsLocked matches names of functions that are meant to return with a lock held.
-var returnsLocked = regexp.MustCompile(`(?i)lock|acquire|begin|enter|hold|freeze|pause`)
-
 // MayReturnLocked reports whether the name or the comment of fn says that it
 // has to do with locks that it finds or leaves held.
 func (r *Result) MayReturnLocked(fn *ssa.Function) bool {
-	return r.wants[fn] || returnsLocked.MatchString(fn.Name())
+	return r.wants[fn] || knowledge.MayReturnLocked(fn.Name())
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
@@ -20,13 +21,6 @@ import (
 // block split by what is known of the conditions that they ask more than once.
 // That a condition on memory, c.f == nil, comes out alike as long as the function
 // itself does not assign it, is what the author relies on.
-
-// Bounds of what is split: conditions of a function, and states in all. Beyond
-// them ways are joined as ever.
-const (
-	maxConditions = 6
-	maxStates     = 500
-)
 
 // condition is what several branches ask: a boolean value, or whether a value
 // or a location is equal to a constant.
@@ -62,7 +56,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 		return
 	}
 	conditions := repeated(fn)
-	if len(conditions) == 0 || len(conditions) > maxConditions {
+	if len(conditions) == 0 || len(conditions) > knowledge.ConditionsSplit {
 		f.r.united[fn] = true
 		return
 	}
@@ -94,7 +88,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 				work = append(work, to)
 			}
 		}
-		if len(order) > maxStates {
+		if len(order) > knowledge.StatesSplit {
 			f.r.united[fn] = true
 			return
 		}

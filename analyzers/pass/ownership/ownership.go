@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -223,7 +224,7 @@ func (r *Result) MadeBySome(base ssa.Value, at ssa.Instruction) bool {
 
 func (r *Result) madeBySome(base ssa.Value, at ssa.Instruction, depth int) bool {
 	p, ok := rootObject(base).(*ssa.Parameter)
-	if !ok || p.Parent() != at.Parent() || depth > 3 {
+	if !ok || p.Parent() != at.Parent() || depth > knowledge.CallsToOwner {
 		return false
 	}
 	i := slices.Index(p.Parent().Params, p)
@@ -235,7 +236,7 @@ func (r *Result) madeBySome(base ssa.Value, at ssa.Instruction, depth int) bool 
 
 func (r *Result) madeByCallers(base ssa.Value, at ssa.Instruction, depth int) bool {
 	p, ok := rootObject(base).(*ssa.Parameter)
-	if !ok || p.Parent() != at.Parent() || depth > 3 || !r.graph.Closed(p.Parent()) {
+	if !ok || p.Parent() != at.Parent() || depth > knowledge.CallsToOwner || !r.graph.Closed(p.Parent()) {
 		return false
 	}
 	i, sites := slices.Index(p.Parent().Params, p), r.graph.Sites(p.Parent())
@@ -469,7 +470,7 @@ func (r *Result) pointsIn(fn *ssa.Function, at ssa.Instruction, depth int) []poi
 	if f == fn {
 		return []point{{instr: at}}
 	}
-	if f.Parent() == nil || depth > 8 {
+	if f.Parent() == nil || depth > knowledge.ClosuresToOwner {
 		return []point{{level: Shared}}
 	}
 	if r.graph.Escapes(f) {

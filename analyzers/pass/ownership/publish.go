@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
@@ -33,12 +34,7 @@ func (r *Result) publications(object ssa.Value) []publication {
 	return w.pubs
 }
 
-// maxInstrs bounds the functions in which objects are followed: those of a
-// table that a program wrote are linked with each other, so that each leads to
-// all. In larger functions every object is shared from the start.
-const maxInstrs = 50_000
-
-// tooLarge reports whether fn has more than maxInstrs instructions, and notes
+// tooLarge reports whether fn has more than [knowledge.InstructionsFollowed] instructions, and notes
 // those that have.
 func (r *Result) tooLarge(fn *ssa.Function) bool {
 	if fn == nil || len(fn.Blocks) == 0 {
@@ -50,7 +46,7 @@ func (r *Result) tooLarge(fn *ssa.Function) bool {
 		for _, b := range fn.Blocks {
 			n += len(b.Instrs)
 		}
-		large = n > maxInstrs
+		large = n > knowledge.InstructionsFollowed
 		r.large[fn] = large
 		if large {
 			r.prog.GiveUp(r.pass, fn)

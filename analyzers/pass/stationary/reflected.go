@@ -2,11 +2,11 @@ package stationary
 
 import (
 	"go/types"
-	"regexp"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -16,21 +16,12 @@ import (
 // so in decoders only, which [overwrites] knows. What follows is opinion about
 // who does not.
 
-// readers matches the names of functions that look at what they are given.
-var readers = regexp.MustCompile(`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic` +
-	`|Assert|Require|Equal|NotEqual|Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual` +
-	`|Execute)|(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`)
-
-// readPackages hold, count or hand back what they are given.
-var readPackages = []string{"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic",
-	"container/list", "container/heap", "container/ring"}
-
 // onlyReads reports whether fn does not write to what an interface leads to.
 func onlyReads(fn *ssa.Function) bool {
-	if fn.Object() != nil && fn.Object().Pkg() != nil && slices.Contains(readPackages, fn.Object().Pkg().Path()) {
+	if fn.Object() != nil && fn.Object().Pkg() != nil && knowledge.OnlyKeeps(fn.Object().Pkg().Path()) {
 		return true
 	}
-	return readers.MatchString(fn.Name()) && !overwrites(fn)
+	return knowledge.NameOnlyReads(fn.Name()) && !overwrites(fn)
 }
 
 // boxed marks what a value of type any leads to, unless only readers come by it.
@@ -79,7 +70,7 @@ func (f *finder) callWrites(call ssa.CallInstruction, mk *ssa.MakeInterface) boo
 	}
 	fn, _ := callgraph.Target(call.Common())
 	switch {
-	case fn != nil && onlyReads(fn), call.Common().IsInvoke() && readers.MatchString(call.Common().Method.Name()):
+	case fn != nil && onlyReads(fn), call.Common().IsInvoke() && knowledge.NameOnlyReads(call.Common().Method.Name()):
 		return false
 	}
 	_, isCall := call.(*ssa.Call)
@@ -110,7 +101,7 @@ func leadsToStruct(t types.Type) bool {
 
 // reflected marks the exported fields of what t leads to, through pointers too.
 func (f *finder) reflected(t types.Type) {
-	if f.boxedTypes[t] || len(f.boxedTypes) > maxReflected {
+	if f.boxedTypes[t] || len(f.boxedTypes) > knowledge.TypesReflected {
 		return
 	}
 	f.boxedTypes[t] = true

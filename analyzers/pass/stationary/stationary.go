@@ -72,10 +72,6 @@ type finder struct {
 	boxedTypes map[types.Type]bool
 }
 
-// maxReflected bounds the types that one package can hand to package reflect:
-// generic ones may lead to ever new ones.
-const maxReflected = 20000
-
 // openTypes marks the fields of types that other packages may copy over.
 func (f *finder) openTypes() {
 	scope := f.pkg.Scope()

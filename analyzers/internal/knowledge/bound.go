@@ -1,0 +1,41 @@
+package knowledge
+
+// Where searches stop, so that check ends, whatever it is given. They were
+// chosen on the modules of docs/cost.md, which shows what check costs with them.
+
+// Calls followed from a function into its callees.
+const (
+	CallsToEnds      = 3 // to an end of a section that a callee has
+	CallsToTouches   = 4 // to variables that a method accesses
+	CallsToSync      = 3 // to a field by which a method synchronises
+	CallsToWait      = 3 // to something that waits
+	CallsToRole      = 4 // from a helper back to the functions that call it
+	CallsToOwner     = 3 // from a parameter back to what its callers hand over
+	ClosuresToOwner  = 8 // from a closure out to the function that declares it
+	NestedGoroutines = 3 // goroutines that start goroutines
+)
+
+// Values, states and parts that one function is judged by.
+const (
+	EffectsOfFunction   = 24  // ends of sections that a caller sees
+	TouchesOfMethod     = 24  // variables that a caller sees
+	EventsOfSection     = 256 // accesses looked through for a section of access-interleaving invariants
+	EndsOfSection       = 64  // of a section that nobody has declared
+	OperatorsFollowed   = 12  // from a value back to what it is computed from
+	SourcesFollowed     = 8   // values that a lock's object may be
+	ConditionsSplit     = 6   // conditions of a function by which lock states are kept apart
+	StatesSplit         = 500 // lock states of a function in all
+	AcquisitionVariants = 3   // ways to reach one lock
+	FieldsOfPath        = 4   // of an access path that is carried into callers: a recursive function has no end
+	DispatchesOfCallee  = 6   // calls through interfaces that a caller sees
+	DispatchesToLock    = 3   // calls through interfaces that lead to one lock
+	PartsOfStruct       = 40  // fields of a struct that is copied or assigned as a whole
+	NestedStructs       = 4   // structs in structs that are looked through for a lock
+	NestedParts         = 3   // structs in structs whose fields are parts of a copy
+	TypesReflected      = 20_000
+)
+
+// InstructionsFollowed bounds the functions in which objects are followed: those of
+// a table that a program has written are linked with each other, so that each leads to
+// all. In larger functions every object is shared from the start.
+const InstructionsFollowed = 50_000

@@ -1,0 +1,105 @@
+package knowledge
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The customs of this file were met in the modules of docs/triage.md;
+// docs/strangers.md shows what check reports on modules that nobody tuned it on.
+// Each of them makes fewer findings, at the price of missing a bug behind a name or
+// a comment that is wrong.
+
+// anyOf compiles a pattern that matches where one of the parts does.
+func anyOf(flags string, parts ...string) *regexp.Regexp {
+	return regexp.MustCompile(flags + strings.Join(parts, "|"))
+}
+
+var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|` +
+	`Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
+
+// LifeCycle reports whether a function of this name sets an object up or takes
+// it down: it is the custom to call it while nobody else uses the object.
+func LifeCycle(name string) bool { return lifeCycle.MatchString(name) }
+
+var quietNames = map[string]bool{
+	"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true,
+	"Error": true, "String": true, "Len": true,
+	"Debug": true, "Info": true, "Warn": true, "Trace": true,
+	"Debugf": true, "Infof": true, "Warnf": true, "Errorf": true, "Noticef": true, "Tracef": true, "Printf": true,
+	"Logf": true,
+}
+
+// QuietName reports whether a function of this name locks, asks or logs, which
+// no other goroutine takes for an effect.
+func QuietName(name string) bool { return quietNames[name] }
+
+var mayWait = regexp.MustCompile(
+	`(?i)wait|lock|join|stop|close|shutdown|drain|sleep|recv|receive|done|kill|sync|flush`)
+
+// MayWait reports whether a function of this name may wait for other
+// goroutines, or make others wait.
+func MayWait(name string) bool { return mayWait.MatchString(name) }
+
+var mayReturnLocked = regexp.MustCompile(`(?i)lock|acquire|begin|enter|hold|freeze|pause`)
+
+// MayReturnLocked reports whether a function of this name is meant to return
+// with a lock held.
+func MayReturnLocked(name string) bool { return mayReturnLocked.MatchString(name) }
+
+// NameWantsLock reports whether a function of this name expects its caller to
+// hold a lock, or to do without.
+func NameWantsLock(name string) bool {
+	return strings.HasSuffix(name, "Locked") || strings.HasSuffix(name, "NoLock") || strings.HasSuffix(name, "Unsafe")
+}
+
+var wantsLock = anyOf(`(?i)`,
+	`\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b`,
+	`\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`,
+)
+
+// CommentWantsLock reports whether the comment of a function, its lines
+// joined, says such as "Lock should be held on entry", "the caller must hold mu"
+// or "called with the lock held".
+func CommentWantsLock(text string) bool { return wantsLock.MatchString(text) }
+
+// aLock is how comments name a lock; sentence is what may stand in between.
+const (
+	aLock    = `(lock|locking|mutex|synchroni[sz]ation)`
+	sentence = `([^.]|\.\w)`
+)
+
+var needsNoLock = anyOf(`(?is)`,
+	`\b(don't|doesn't|do not|does not|not|no longer)\s+(need|require|necessary)\b`+sentence+`{0,30}\b`+aLock+`\b`,
+	`\bno\s+(need\s+(to|for)\s+(a\s+|the\s+)?)?`+aLock+
+		`\s*(is\s+|needed|required|necessary|here|as\b|since\b|because\b)`,
+	`\brac(e|es|y|ing)\b.{0,100}\b(allowed|acceptable|harmless|benign|tolerable)\b`,
+	`\b((safe|fine|ok|okay)\s+to|can\s+be\s+(read|set|written|updated|accessed|used|called))\b`+sentence+
+		`{0,80}\bwithout\s+(any\s+|the\s+|a\s+)?(holding\s+|taking\s+)?(the\s+|a\s+)?`+aLock,
+)
+
+// CommentNeedsNoLock reports whether a comment says that no lock is needed, or
+// that a race is meant.
+func CommentNeedsNoLock(text string) bool { return needsNoLock.MatchString(text) }
+
+var notConcurrent = anyOf(`(?is)`,
+	`\b(not|isn't|never|non)[ -](be )?((currently|itself) )?(go-?routine|thread|concurren)(cy)?-?\s*(safe|ly)?\b`,
+	`\bnot\s+safe\s+(for|to)\b[^.]{0,40}\b(concurren|goroutine|thread)`,
+	`\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)`,
+	`\b(one|single)\s+concurrent\b`,
+	`\bonly\s+(be\s+)?(called\s+|used\s+|accessed\s+)?(by|from|in)\s+(one|a single)\s+goroutine`,
+)
+
+// CommentForbidsConcurrency reports whether the comment of a type or function
+// forbids its use by several goroutines.
+func CommentForbidsConcurrency(text string) bool { return notConcurrent.MatchString(text) }
+
+var onlyReads = anyOf("",
+	`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|`+
+		`Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)`,
+	`(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`,
+)
+
+// NameOnlyReads reports whether a function of this name reads what it is given
+// in a variable of type any, and writes to none of it.
+func NameOnlyReads(name string) bool { return onlyReads.MatchString(name) }

@@ -1,0 +1,41 @@
+package knowledge
+
+import "testing"
+
+// Each custom matches the first texts and not the second.
+func TestCustoms(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		matches func(string) bool
+		yes, no []string
+	}{
+		{"LifeCycle", LifeCycle, []string{"NewServer", "Close", "SetLimit"}, []string{"Get", "renew", "IsClosed"}},
+		{"QuietName", QuietName, []string{"Lock", "Errorf"}, []string{"Write", "LockAll"}},
+		{"MayWait", MayWait, []string{"WaitFor", "unlock", "doSync"}, []string{"Get", "put"}},
+		{"MayReturnLocked", MayReturnLocked, []string{"lockAll", "BeginWrite"}, []string{"Get", "release"}},
+		{"NameWantsLock", NameWantsLock, []string{"sizeLocked", "getNoLock"}, []string{"Lock", "LockedSize"}},
+		{"CommentWantsLock", CommentWantsLock,
+			[]string{"The caller must hold mu.", "Lock should be held on entry.", "called with the lock held"},
+			[]string{"Size returns the size.", "It clocks in. It is held elsewhere."}},
+		{"CommentNeedsNoLock", CommentNeedsNoLock,
+			[]string{"does not need the lock", "No lock needed here", "a benign race is harmless, racy but acceptable",
+				"safe to read\nwithout holding the lock", "no need for a mutex since it is set once"},
+			[]string{"takes the lock", "does not need more. The lock is taken.", "can be read at once"}},
+		{"CommentForbidsConcurrency", CommentForbidsConcurrency,
+			[]string{"It is not safe for concurrent use.", "not goroutine-safe", "T must not be used concurrently",
+				"may only be called by one goroutine", "isn't thread safe"},
+			[]string{"It is safe for concurrent use.", "started in a goroutine"}},
+		{"NameOnlyReads", NameOnlyReads, []string{"Printf", "Marshal", "myDebugf"}, []string{"Unmarshal", "Decode", "Store"}},
+	} {
+		for _, s := range tt.yes {
+			if !tt.matches(s) {
+				t.Errorf("%s does not match %q", tt.name, s)
+			}
+		}
+		for _, s := range tt.no {
+			if tt.matches(s) {
+				t.Errorf("%s matches %q", tt.name, s)
+			}
+		}
+	}
+}

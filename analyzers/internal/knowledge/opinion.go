@@ -1,0 +1,44 @@
+package knowledge
+
+// From which numbers on something counts as evidence. They were chosen on the
+// open-source modules of docs/triage.md (nats-server, bbolt, raft, badger, grpc,
+// go-redis and others); docs/strangers.md shows what check reports with them on
+// modules that nobody tuned it on.
+
+// When a lock guards a variable. Accesses are counted that say anything: not
+// those of fresh objects, of package initialisation and of tests. More of a
+// number makes fewer findings.
+const (
+	// A lock in the same object as the field, or a package variable.
+	NearHeld  = 2    // accesses that hold it, at least
+	NearShare = 0.66 // of all accesses
+	// A lock of some other object: coincidence is likelier.
+	FarHeld  = 8
+	FarShare = 0.9
+	// A variable that many functions access without the lock is protected by
+	// something other than the lock: an owner goroutine, a phase of its own.
+	Exceptions      = 3  // functions, always allowed
+	FarExceptions   = 2  // the same for locks of other objects
+	ExceptionsShare = 10 // one more for so many guarded accesses
+	// The current owner may read an object without the lock that transfers
+	// ownership. If writers agree, only they are judged.
+	WritersHeld   = 4 // functions that write with the lock, at least
+	WritersExcept = 1 // functions that write without it, at most
+)
+
+// GuardsStruct is the share of the other mutable fields of a struct that are
+// accessed under one of its locks somewhere, from which on the lock guards the
+// struct as a whole. A lock for one field only says nothing of the others.
+const GuardsStruct = 0.5
+
+// CommentReach is how many lines below a comment it is taken to speak of: a
+// short group of statements.
+const CommentReach = 6
+
+// A function that is about one thing has a name that says to a reader of its
+// caller what it tests or does; what others do is no end of a section there.
+const (
+	OneThingBlocks  = 16 // blocks, at most
+	OneThingChanges = 4  // variables that it changes, at most
+	OneThingTouches = 16 // variables that it accesses, at most
+)
