@@ -184,8 +184,7 @@ type campaign struct {
 	began  time.Time
 	result *Result
 	seen   *tally
-	sites  string // file of the site table, as the run that goes on has it
-	open   string // sections that it may open
+	open   string // sections that the run that goes on may open
 }
 
 func start(cfg *Config) (*campaign, error) {
@@ -207,7 +206,7 @@ func start(cfg *Config) (*campaign, error) {
 	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
-			Package: b.Package, NoTests: b.Path == "",
+			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),
 			bearable:   bearable(cfg.Workspace.Module.Packages, b.Package),
 			clockTests: clockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
@@ -215,30 +214,20 @@ func start(cfg *Config) (*campaign, error) {
 	return c, nil
 }
 
-// layOut writes the site table of run n. Sites that earlier runs have seen
-// near misses at are armed first, as suspicious ones are.
-func (c *campaign) layOut(n int) error {
-	c.sites = filepath.Join(c.result.Dir, fmt.Sprintf("run-%04d-sites.txt", n))
-	if err := os.WriteFile(c.sites, siteTable(c.cfg.Plan, c.cfg.Only, c.seen.near), 0o644); err != nil {
-		return fmt.Errorf("writing the site table: %w", err)
-	}
-	return nil
-}
-
 // run makes one run: every package's test binary once.
 func (c *campaign) run(ctx context.Context, n int) error {
 	cfg := c.cfg
 	seed := cfg.Seed + uint64(n-1)
 	c.progress(Event{Kind: RunStarted, Run: n, Runs: cfg.Runs, Seed: seed, Limit: c.result.Timeout})
-	known := c.knownIn(n)
 	open, resting := c.opened(n)
-	c.seen.begin(n, seed, known, resting)
-	c.open = SectionList(open)
-	if err := c.layOut(n); err != nil {
-		return err
+	c.seen.begin(n, seed, c.knownIn(n), resting)
+	if cfg.purpose(n) == measuring {
+		c.seen.hold(n, nil)
+		open = nil
 	}
+	c.open = SectionList(open)
 	for i, b := range cfg.Binaries {
-		if err := c.runPackage(ctx, n, i, b, known); err != nil {
+		if err := c.runPackage(ctx, n, i, b); err != nil {
 			return err
 		}
 	}
@@ -248,7 +237,7 @@ func (c *campaign) run(ctx context.Context, n int) error {
 // runPackage runs the i-th test binary in run n, and before its first run
 // without noise, for the time that it takes. A run that Interlock has to end is made
 // again with less noise.
-func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, known []pair) error {
+func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) error {
 	pkg := &c.result.Packages[i]
 	switch {
 	case ctx.Err() != nil:
@@ -264,47 +253,43 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary, kno
 	if !b.Monitored || pkg.hangs {
 		return nil // there is nothing more to see
 	}
-	strength := c.strength(n, pkg)
-	p, err := c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d.jsonl", n, i+1), strength, b, pkg, known)
-	if err == nil && p.outcome == CutShort && c.cutShort(n, strength, pkg, p) {
-		strength = c.strength(n, pkg)
-		p, err = c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d-again.jsonl", n, i+1), strength, b, pkg, known)
+	o := c.noiseOf(n, pkg)
+	p, err := c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d", n, i+1), &o, b, pkg)
+	if err == nil && p.outcome == CutShort && c.cutShort(n, o.strength, pkg, p) {
+		o.strength, o.holds = c.strength(n, pkg), nil
+		p, err = c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d-again", n, i+1), &o, b, pkg)
 	}
 	if err != nil {
 		return err
 	}
-	c.judge(ctx, n, strength, b, pkg, p)
-	c.progress(Event{Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Strength: strength})
+	c.judge(ctx, n, o.strength, b, pkg, p)
+	c.progress(Event{Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Strength: o.strength})
 	return nil
 }
 
-// runMonitored runs a test binary in run n, and takes up the evidence that it leaves
-// in the file.
-func (c *campaign) runMonitored(ctx context.Context, n int, name string, strength int, b build.Binary, pkg *PackageResult, known []pair) (*process, error) {
-	file := filepath.Join(c.result.Dir, name)
+// runMonitored runs a test binary in run n with the noise given, and takes up the
+// evidence that it leaves in a file of the name.
+func (c *campaign) runMonitored(ctx context.Context, n int, name string, o *noise, b build.Binary, pkg *PackageResult) (*process, error) {
+	prefix := filepath.Join(c.result.Dir, name)
+	vars, err := o.environment(c.cfg, c.seen, prefix, c.cfg.Only)
+	if err != nil {
+		return nil, err
+	}
 	p := c.execute(ctx, b, processOptions{
-		vars:    append(monitored(file, c.sites, n, c.seen.seed, strength, known, c.cfg), "INTERLOCK_SECTIONS="+c.open),
+		vars:    append(vars, "INTERLOCK_SECTIONS="+c.open),
 		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: pkg.LeftOut,
 	})
 	if p.err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 	}
 	settle(ctx, p)
-	c.collect(ctx, n, pkg, file, strength, p)
+	c.collect(ctx, n, pkg, prefix+".jsonl", o, p)
 	return p, ctx.Err()
-}
-
-// knownIn returns the pairs that run n is not to arm.
-func (c *campaign) knownIn(n int) []pair {
-	if c.cfg.Repeat || n%2 == 1 {
-		return nil
-	}
-	return c.seen.pairs()
 }
 
 // collect reads the evidence of one process. That an interrupted one has left
 // none says nothing.
-func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file string, strength int, p *process) {
+func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file string, o *noise, p *process) {
 	problem := func(format string, args ...any) {
 		c.result.Problems = append(c.result.Problems, fmt.Sprintf("run %d of %s: ", n, pkg.Package)+fmt.Sprintf(format, args...))
 	}
@@ -327,7 +312,8 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 		problem("%d lines of evidence are not readable", bad)
 	}
 	p.countsOnTime = pkg.countsOnTime(p.failedTests())
-	fresh := c.seen.add(pkg.Package, strength, records, p, problem)
+	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
+	c.learn(pkg, o, records)
 	for _, pair := range fresh.pairs {
 		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(pair)})
 	}

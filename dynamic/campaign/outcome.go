@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
 // Outcome is how the tests of a package went, whatever the monitor caught.
@@ -60,6 +62,7 @@ type PackageResult struct {
 	// LeftOut are tests that monitored runs left out, since they hang without noise.
 	LeftOut []string
 
+	auto        *schedule.Auto  // where its planned runs hold goroutines
 	bearable    int             // strength that tests which count on time can stand
 	clockTests  map[string]bool // those that may count on time
 	plainTests  []string        // that failed without noise

@@ -175,36 +175,6 @@ func (c *campaign) userEnv(dir string) []string {
 	return append(env, "PATH="+path, "PWD="+dir)
 }
 
-// monitored is the environment that wakes the monitor.
-func monitored(file, sites string, run int, seed uint64, strength int, known []pair, cfg *Config) []string {
-	noise := "INTERLOCK_NOISE="
-	if cfg.Where.noise != "" {
-		noise += cfg.Where.noise + ","
-	}
-	noise += fmt.Sprintf("strength=%d", strength)
-	if cfg.Budget > 0 {
-		noise += fmt.Sprintf(",budget=%d", cfg.Budget)
-	}
-	if cfg.Prob > 0 {
-		noise += fmt.Sprintf(",prob=%d", cfg.Prob)
-	}
-	vars := []string{
-		"INTERLOCK_OUT=" + file,
-		"INTERLOCK_SITES=" + sites,
-		fmt.Sprintf("INTERLOCK_RUN=%d", run),
-		fmt.Sprintf("INTERLOCK_SEED=%d", seed),
-		noise,
-	}
-	if len(known) > 0 {
-		var list []string
-		for _, p := range known {
-			list = append(list, fmt.Sprintf("%d-%d", p[0], p[1]))
-		}
-		vars = append(vars, "INTERLOCK_KNOWN="+strings.Join(list, ","))
-	}
-	return vars
-}
-
 // output collects what a process prints: all of it up to a size that no
 // reader wants, then the beginning and the end.
 type output struct {

@@ -191,18 +191,21 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		}
 		only = ids
 	}
-	sites, file := filepath.Join(c.result.Dir, "replay-sites.txt"), filepath.Join(c.result.Dir, "replay.jsonl")
-	if err := os.WriteFile(sites, siteTable(c.cfg.Plan, only, nil), 0o644); err != nil {
-		return nil, err
-	}
+	prefix := filepath.Join(c.result.Dir, "replay")
+	file := prefix + ".jsonl"
 	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, r.seed, nil, nil)
 	pkg := &c.result.Packages[i]
+	o := noise{strength: r.strength, plain: pkg.PlainTime}
+	vars, err := o.environment(c.cfg, seen, prefix, only)
+	if err != nil {
+		return nil, err
+	}
 	p := c.execute(ctx, c.cfg.Binaries[i], processOptions{
-		vars:    append(monitored(file, sites, 1, r.seed, r.strength, nil, c.cfg), "INTERLOCK_SECTIONS="+SectionList(Opened(c.cfg.Plan, only))),
+		vars:    append(vars, "INTERLOCK_SECTIONS="+SectionList(Opened(c.cfg.Plan, only))),
 		timeout: c.result.Timeout, limit: pkg.Limit, leaveOut: pkg.LeftOut, test: r.test,
 	})
 	if p.err != nil {

@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // SiteTable returns the monitored sites of p as the monitor reads them: "id
 // group flags" a line, sites of one variable in one group.
-func SiteTable(p *plan.Plan) []byte { return siteTable(p, nil, nil) }
+func SiteTable(p *plan.Plan) []byte { return siteTable(p, nil, nil, nil) }
 
-// siteTable is SiteTable for a run. Sites in near count as suspicious. If only is not empty, it writes these sites only, as suspicious
-// ones.
-func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
+// siteTable is SiteTable for a run. Sites in near count as suspicious. If only is not
+// empty, it writes these sites only, as suspicious ones. Where holds has a length, the
+// line ends in it, in microseconds.
+func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool, holds map[uint32]time.Duration) []byte {
 	var b bytes.Buffer
 	groups := groups(p)
 	for i := range p.Sites {
@@ -28,7 +30,11 @@ func siteTable(p *plan.Plan, only []uint32, near map[uint32]bool) []byte {
 		if s.Suspicious || chosen || near[s.ID] {
 			flags = "s"
 		}
-		fmt.Fprintf(&b, "%d %d %s\n", s.ID, groups[s.Variable], flags)
+		fmt.Fprintf(&b, "%d %d %s", s.ID, groups[s.Variable], flags)
+		if hold := holds[s.ID].Microseconds(); hold > 0 {
+			fmt.Fprintf(&b, " %d", hold)
+		}
+		b.WriteByte('\n')
 	}
 	return b.Bytes()
 }

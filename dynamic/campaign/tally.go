@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
@@ -34,7 +35,8 @@ type tally struct {
 	plan     *plan.Plan
 	pkgs     []*sites.Package // with their syntax
 	caught   map[pair]*caught
-	unarmed  map[pair]map[int]bool // runs in which the pair was known beforehand
+	unarmed  map[pair]map[int]bool   // runs in which the pair was known beforehand
+	holds    map[int]map[uint32]bool // sites that runs by a plan have held goroutines at, by run
 	counters evidence.Counters
 	reached  map[uint32]bool
 	armed    map[uint32]bool
@@ -57,7 +59,7 @@ type tally struct {
 
 func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 	return &tally{
-		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
+		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{}, holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
 		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 	}
 }
@@ -75,6 +77,22 @@ func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 	for _, id := range resting {
 		t.rested[id]++
 	}
+}
+
+// hold says that run n is made by a plan, for a package with these windows.
+func (t *tally) hold(n int, windows map[uint32]time.Duration) {
+	if t.holds[n] == nil {
+		t.holds[n] = map[uint32]bool{}
+	}
+	for id := range windows {
+		t.holds[n][id] = true
+	}
+}
+
+// arms reports whether a window at the pair was possible in a run.
+func (t *tally) arms(p pair, run int) bool {
+	held, byPlan := t.holds[run]
+	return !t.unarmed[p][run] && (!byPlan || held[p[0]] || held[p[1]])
 }
 
 // pairs returns those caught so far, in order.
@@ -205,13 +223,18 @@ func (t *tally) writesOf(p pair) (n int) {
 // rate is in how many runs a race was seen, of those in which one of its pairs was
 // armed, and how often in all.
 func (t *tally) rate(group []pair) (hits, tries, count int) {
-	seen, resting := map[int]bool{}, maps.Clone(t.unarmed[group[0]])
+	seen, armed := map[int]bool{}, map[int]bool{}
 	for _, p := range group {
 		maps.Copy(seen, t.caught[p].hits)
-		maps.DeleteFunc(resting, func(run int, _ bool) bool { return !t.unarmed[p][run] })
+		for run := 1; run <= t.runs; run++ {
+			if t.arms(p, run) {
+				armed[run] = true
+			}
+		}
 		count += t.caught[p].count
 	}
-	return len(seen), t.runs - len(resting), count
+	maps.Copy(armed, seen) // what no plan has foreseen
+	return len(seen), len(armed), count
 }
 
 func (t *tally) count(r *evidence.Record) {

@@ -35,6 +35,7 @@ const (
 	// have come out otherwise. End is that read. It is a bug where that read panics.
 	Used  Kind = "used"
 	Stats Kind = "stats" // counters so far; the last one of a process counts
+	Gaps  Kind = "gaps"  // how far apart two goroutines came to an address
 )
 
 // Record is one line of evidence.
@@ -64,6 +65,18 @@ type Record struct {
 	// Ended reports which ends of which sections their owners have come to, split
 	// or not.
 	Ended []SectionEnd `json:"ended,omitempty"` // Stats
+
+	Gaps []Gap `json:"gaps,omitempty"` // Gaps: those that are new or have changed
+}
+
+// Gap is how far apart two goroutines came to one address, one of them to write
+// there: a hint where a window has to be, and how long. Ordered accesses leave gaps
+// too.
+type Gap struct {
+	First   uint32 `json:"first"`    // site of the one that came first
+	Then    uint32 `json:"then"`     // site of the other
+	LeastNS int64  `json:"least_ns"` // from the last visit of First to one of Then, the least so far
+	MostNS  int64  `json:"most_ns"`  // from the first visit of First, the most so far
 }
 
 // SectionEnd is how often the owner of a section has come from its entry to
@@ -155,6 +168,7 @@ type Counters struct {
 	OverBudget uint64 `json:"over_budget"` // windows not held: noise budget used up
 	BadSite    uint64 `json:"bad_site"`    // accesses with a site the table does not know
 	NotWritten uint64 `json:"not_written"` // records that could not be written
+	NoGap      uint64 `json:"no_gap"`      // gaps not noted: table full
 }
 
 // Validate reports the first thing that makes r unfit to be used.
@@ -176,7 +190,9 @@ func (r *Record) Validate() error {
 		return r.Split.validate(true)
 	case r.Kind == Came:
 		return r.Split.validate(false)
-	case r.Kind != Start && r.Kind != Race && r.Kind != Stats:
+	case r.Kind == Gaps && len(r.Gaps) == 0:
+		return errors.New("evidence: gaps without any")
+	case r.Kind != Start && r.Kind != Race && r.Kind != Stats && r.Kind != Gaps:
 		return fmt.Errorf("evidence: unknown kind %q", r.Kind)
 	}
 	return nil

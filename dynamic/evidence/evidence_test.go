@@ -38,9 +38,13 @@ func examples() []Record {
 		},
 		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
-			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9},
+			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
 			Ended: []SectionEnd{{Section: 1, Site: 2, Times: 3}},
+		},
+		{
+			Version: 1, Kind: Gaps, Run: 3, Seed: 9, PID: 42,
+			Gaps: []Gap{{First: 1, Then: 2, LeastNS: 5, MostNS: 7}},
 		},
 	}
 }

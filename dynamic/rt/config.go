@@ -84,7 +84,7 @@ func number(name string, unset uint64) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// parseNoise reads "heuristic,prob=0..1000,strength=microseconds,budget=percent";
+// parseNoise reads "heuristic,prob=0..1000,strength=microseconds,budget=percent,plain=microseconds";
 // each part may be missing. The heuristic is "random", "variable:group,..." or
 // "location:site,...".
 func parseNoise() (problem string) {
@@ -100,14 +100,17 @@ func parseNoise() (problem string) {
 
 // setNoise takes a part "key=value".
 func setNoise(part string) (ok bool) {
+	const most = 1 << 24
 	key, value := cut(part, '=')
-	n, err := strconv.ParseUint(value, 10, 24)
+	n, err := strconv.ParseUint(value, 10, 40)
 	switch {
 	case err == nil && key == "prob" && n <= 1000:
 		noise.prob = n
-	case err == nil && key == "strength":
+	case err == nil && key == "plain":
+		noise.plain = int64(n) * 1000
+	case err == nil && key == "strength" && n < most:
 		noise.strength = int64(n) * 1000
-	case err == nil && key == "budget":
+	case err == nil && key == "budget" && n < most:
 		noise.percent = int64(n)
 	default:
 		return false
@@ -167,7 +170,8 @@ func parseKnown() (problem string) {
 	return ""
 }
 
-// readSites reads the site table: lines of "id group flags".
+// readSites reads the site table: lines of "id group flags", or "id group flags
+// microseconds" where the plan of the run has windows.
 func readSites() (problem string) {
 	text, err := readFile(env("INTERLOCK_SITES"))
 	if err != nil {
@@ -175,7 +179,7 @@ func readSites() (problem string) {
 	}
 	for line := ""; text != ""; {
 		if line, text = cut(text, '\n'); line != "" && !readSite(line) {
-			return `INTERLOCK_SITES has a line that is not "id group flags": ` + strconv.Quote(line)
+			return `INTERLOCK_SITES has a line that is not "id group flags" or "id group flags microseconds": ` + strconv.Quote(line)
 		}
 	}
 	return ""
@@ -183,10 +187,15 @@ func readSites() (problem string) {
 
 func readSite(line string) (ok bool) {
 	textID, line := cut(line, ' ')
-	textGroup, flags := cut(line, ' ')
+	textGroup, line := cut(line, ' ')
+	flags, textHold := cut(line, ' ')
+	hold, ok := int64(0), true
+	if textHold != "" {
+		hold, ok = readHold(textHold)
+	}
 	id, err1 := strconv.ParseUint(textID, 10, 32)
 	group, err2 := strconv.ParseUint(textGroup, 10, 32)
-	if err1 != nil || err2 != nil || id == 0 || id >= maxSites || group >= maxSites || flags != "-" && flags != "s" {
+	if err1 != nil || err2 != nil || !ok || id == 0 || id >= maxSites || group >= maxSites || flags != "-" && flags != "s" {
 		return false
 	}
 	sites, shared = grow(sites, id), grow(shared, group)
@@ -196,8 +205,21 @@ func readSite(line string) (ok bool) {
 		noise.focused = random&3 != 0 // the other runs look around
 	}
 	sites[id].group = uint32(group)
+	sites[id].hold = hold
+	sites[id].holds.Store(holdsAtSite)
 	sites[id].state.Store(uint64(state))
 	return true
+}
+
+// holdsAtSite is how many windows a process holds at a site that its plan names: the
+// first that comes need not be the one that races.
+const holdsAtSite = 3
+
+// readHold reads how long a window of the plan lasts.
+func readHold(text string) (ns int64, ok bool) {
+	us, err := strconv.ParseUint(text, 10, 32)
+	noise.planned = true
+	return int64(us) * 1000, err == nil && us > 0
 }
 
 // grow gives s with an element n.

@@ -37,8 +37,10 @@ type noiseSettings struct {
 	strength int64  // nanoseconds
 	percent  int64  // of the plain time that windows may take in all
 	floor    int64  // nanoseconds that they may take in any case
+	plain    int64  // nanoseconds that the process takes without noise, where that is known, or 0
 	where    heuristic
 	focused  bool
+	planned  bool // the site table says where windows are held; elsewhere there are hardly any
 }
 
 var defaultNoise = noiseSettings{prob: 1000, strength: 1_000_000, percent: 200, floor: 200_000_000}
@@ -50,7 +52,7 @@ func (n *noiseSettings) probFor(state siteState, worthy bool) uint64 {
 		return 0
 	case n.where != guided:
 		return n.prob
-	case n.focused && !worthy:
+	case n.planned, n.focused && !worthy:
 		return n.prob / 16
 	}
 	return n.prob
@@ -68,9 +70,14 @@ var (
 type site struct {
 	state atomic.Uint64 // a siteState
 	group uint32
+	hold  int64        // nanoseconds of the windows that the plan of this run has here, or 0
+	holds atomic.Int32 // of them that are left
 }
 
 func (s *site) load() siteState { return siteState(s.state.Load()) }
+
+// caught reports whether the site is in a pair that was caught.
+func caught(id uint32) bool { return known(id) && sites[id].load().is(siteCaught) }
 
 // known reports whether the site table has the site.
 func known(id uint32) bool { return uint64(id) < uint64(len(sites)) && sites[id].load().is(siteKnown) }
@@ -88,9 +95,6 @@ func (s *site) update(f func(siteState) siteState) {
 	}
 }
 
-// visits remembers for some granules who was there last.
-var visits [4096]atomic.Uint64
-
 // consider decides whether a window is held here, and gives its length, or 0,
 // and the time. Whoever is given a length must settle the site. n is random.
 func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
@@ -102,21 +106,15 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if !s.load().is(siteReached) {
 		s.update(func(st siteState) siteState { return st | siteReached })
 	}
+	now = nanotime()
 	if a.goid != 0 {
-		notice(s, a, n)
+		notice(s, a, now, n)
 	}
 	state := s.load()
-	now = nanotime()
 	if state.due() > ticks(now-start) || alone(g) {
 		return 0, 0
 	}
-	ns = windowLength(uint32(n), state)
-	worthy := s.worthy()
-	if prob := noise.probFor(state, worthy); n>>32*1000>>32 >= prob {
-		return 0, 0
-	}
-	if !affordable(now, ns, n>>12&0xfffff, worthy) {
-		counters.overBudget.Add(1)
+	if ns = s.chooseWindow(state, now, n); ns == 0 {
 		return 0, 0
 	}
 	// Until it is settled, the site is due to nobody else.
@@ -124,29 +122,30 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if !s.state.CompareAndSwap(uint64(state), uint64(claimed)) {
 		return 0, 0
 	}
+	s.holds.Add(-1)
 	return ns, now
 }
 
-// notice looks who was at these granules last. Two goroutines, one of them
-// writing, make both sites near: worth more windows, and the next one at once.
-// (TSVD, Li and others 2019, calls it a near miss.)
-func notice(s *site, a *access, n uint64) {
-	const most = 64 // granules looked at; of a longer range, a sample
-	first, last := a.addr>>3, (a.addr+a.size-1)>>3
-	step := (last-first)/most + 1
-	for granule := first + uintptr(n)%step; granule <= last; granule += step {
-		v := makeVisit(granule, a)
-		place := &visits[granule%uintptr(len(visits))]
-		old := visit(place.Load())
-		if old == v {
-			continue
+// chooseWindow returns how long a window at a site that is due is to last, or 0. n is
+// random.
+func (s *site) chooseWindow(state siteState, now int64, n uint64) (ns int64) {
+	worthy, spread := s.worthy(), n>>12&0xfffff
+	switch {
+	case s.hold != 0:
+		if s.holds.Load() <= 0 {
+			return 0
 		}
-		place.Store(uint64(v))
-		if old.conflicts(v) {
-			s.comeNear()
-			sites[old.site()].comeNear()
-		}
+		ns, worthy, spread = s.hold, true, 0 // the plan is within the budget
+	case n>>32*1000>>32 >= noise.probFor(state, worthy):
+		return 0
+	default:
+		ns = windowLength(uint32(n), state)
 	}
+	if !affordable(now, ns, spread, worthy) {
+		counters.overBudget.Add(1)
+		return 0
+	}
+	return ns
 }
 
 // comeNear makes the site near, if it is not.
@@ -190,7 +189,11 @@ func settlePair(a, b uint32, now int64) {
 			continue
 		}
 		sites[id].update(func(st siteState) siteState {
-			st = st.withLevel(st.level()+rarely) | siteCaught
+			st |= siteCaught
+			if sites[id].hold != 0 { // the plan is after another partner
+				return st
+			}
+			st = st.withLevel(st.level() + rarely)
 			if st.due() == inWindow {
 				return st
 			}
@@ -243,25 +246,30 @@ func affordable(now, ns int64, random uint64, worthy bool) bool {
 	if since := noise.since.Load(); since != 0 {
 		spent += now - since
 	}
-	left := noise.floor + (now-start-spent)*noise.percent/100 - spent
+	left := noise.floor + max(now-start-spent, noise.plain)*noise.percent/100 - spent
 	if !worthy {
 		left -= noise.floor / 2
 	}
 	return left >= ns && left*4 >= noise.floor*int64(random)>>20
 }
 
-// delay lets ns nanoseconds pass and others run. stack is the text of the
-// goroutine's stack.
-func delay(ns int64, stack []byte) {
+// never is a flag that nobody sets.
+var never atomic.Bool
+
+// delay lets ns nanoseconds pass and others run, or fewer once over is set. stack is
+// the text of the goroutine's stack.
+func delay(ns int64, stack []byte, over *atomic.Bool) {
 	// A sleep frees the processor but may take a millisecond more, and in a
 	// testing/synctest bubble it moves the clock. Short delays and those in a
 	// bubble spin: the clock of a bubble stands still while one of its goroutines runs.
-	const sleepFrom = 500_000
-	if ns >= sleepFrom && !bubbled(stack) {
-		time.Sleep(time.Duration(ns))
-		return
-	}
-	for end := nanotime() + ns; nanotime() < end; {
-		runtime.Gosched()
+	const sleepFrom, nap = 500_000, 1_000_000
+	sleeps := ns >= sleepFrom && !bubbled(stack)
+	end := nanotime() + ns
+	for left := ns; left > 0 && !over.Load(); left = end - nanotime() {
+		if sleeps {
+			time.Sleep(time.Duration(min(left, nap)))
+		} else {
+			runtime.Gosched()
+		}
 	}
 }

@@ -8,11 +8,9 @@ func TestNoticeRange(t *testing.T) {
 	const base = 1 << 30
 	near := func(size, at uintptr, n uint64) bool {
 		withEngine(t)
-		notice(&sites[1], &access{addr: base, size: size, site: 1, goid: 7}, n)
-		notice(&sites[2], &access{addr: base + at, size: 8, site: 2, goid: 8, mode: writes}, n)
-		for i := range visits {
-			visits[i].Store(0)
-		}
+		notice(&sites[1], &access{addr: base, size: size, site: 1, goid: 7}, 100, n)
+		notice(&sites[2], &access{addr: base + at, size: 8, site: 2, goid: 8, mode: writes}, 300, n)
+		forgetHistory()
 		return sites[1].load().is(siteNear) && sites[2].load().is(siteNear)
 	}
 	for at := uintptr(0); at < 512; at += 8 {
@@ -31,5 +29,48 @@ func TestNoticeRange(t *testing.T) {
 	}
 	if noticed == 0 || noticed == 100 {
 		t.Errorf("a write in a range of 8000 bytes is noticed in %d of 100 tries, want some", noticed)
+	}
+}
+
+func forgetHistory() {
+	for i := range history {
+		for k := range history[i] {
+			history[i][k].visit.Store(0)
+		}
+	}
+	for i := range gaps {
+		gaps[i].sites.Store(0)
+		gaps[i].least.Store(0)
+		gaps[i].most.Store(0)
+		gaps[i].news.Store(false)
+	}
+}
+
+// What two goroutines do at one address, in either order and however far apart, leaves
+// a gap: the least from the last visit, the most from the first.
+func TestGaps(t *testing.T) {
+	withEngine(t)
+	defer forgetHistory()
+	const addr = 1 << 30
+	come := func(site uint32, goid int64, m mode, now int64) {
+		notice(&sites[site], &access{addr: addr, size: 8, site: site, goid: goid, mode: m}, now, 0)
+	}
+	come(1, 7, writes, 1_000)
+	come(1, 7, writes, 5_000) // again
+	come(2, 8, 0, 5_000_000)  // another goroutine reads
+	come(3, 8, 0, 6_000_000)  // and once more: the first side is still there
+	come(2, 9, 0, 7_000_000)  // two that read do not race
+	come(1, 7, writes, 500_000_000)
+	for _, want := range []struct {
+		first, then uint32
+		least, most int64
+	}{{1, 2, 4_995_000, 6_999_000}, {1, 3, 5_995_000, 5_999_000}, {2, 1, 495_000_000, 495_000_000}, {3, 1, 494_000_000, 494_000_000}} {
+		g := gapOf(uint64(want.first)<<32 | uint64(want.then))
+		if least, most := g.least.Load(), g.most.Load(); least != want.least || most != want.most {
+			t.Errorf("from site %d to %d: least %d, most %d, want %d and %d", want.first, want.then, least, most, want.least, want.most)
+		}
+	}
+	if g := gapOf(2<<32 | 3); g.least.Load() != 0 {
+		t.Error("two reads have left a gap")
 	}
 }

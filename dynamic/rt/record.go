@@ -119,6 +119,7 @@ func writeStats(now int64) {
 	const often, seldom = 200_000, 1_000_000_000
 	if calls() != out.statsCalls {
 		endRecord(appendStats(beginRecord("stats")))
+		writeGaps()
 	}
 	end := nanotime()
 	pause := min(max((end-start)/4, often), seldom)
@@ -148,6 +149,7 @@ func appendStats(b []byte) []byte {
 	b = appendField(b, `,"over_budget":`, counters.overBudget.Load())
 	b = appendField(b, `,"bad_site":`, counters.badSite.Load())
 	b = appendField(b, `,"not_written":`, counters.notWritten.Load())
+	b = appendField(b, `,"no_gap":`, counters.noGap.Load())
 	b = append(b, '}')
 	b = appendSites(b, `,"reached":[`, siteReached)
 	b = appendSites(b, `,"armed":[`, siteArmed)

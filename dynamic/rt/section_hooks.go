@@ -237,7 +237,7 @@ func (o *opened) gap() {
 	ns := o.ns
 	o.ns = 0
 	begin := nanotime()
-	delay(ns, o.entryText)
+	delay(ns, o.entryText, &never)
 	spent := nanotime() - begin
 	noise.spent.Add(spent)
 	counters.delayNS.Add(uint64(spent))

@@ -26,8 +26,7 @@ type slot struct {
 	mask uint64      // filter bits; guarded by table.mu
 	hit  atomic.Bool // somebody came by
 	told atomic.Bool // the stack's text is there
-
-	_ [4]byte
+	over atomic.Bool // the window has shown what is news, and need not last longer
 }
 
 var slots [slotCount]slot
@@ -76,6 +75,7 @@ func publish(a *access, now int64) (i int) {
 	s.goid.Store(a.goid)
 	s.hit.Store(false)
 	s.told.Store(false)
+	s.over.Store(false)
 	s.mask = filterMask(a.addr, a.size)
 	s.seq.Add(1)
 	if held == 0 {

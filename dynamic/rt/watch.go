@@ -110,6 +110,9 @@ func collide(i int, w *window, a *access) {
 	// Where the text is gone, so is the window; there will be others.
 	if n >= 0 && p != nil && p.Swap(key) != key {
 		writeRace(w, out.other[:n], a)
+		if !caught(w.site) || !caught(a.site) {
+			slots[i].over.Store(true)
+		}
 		settlePair(w.site, a.site, nanotime())
 	}
 }
@@ -128,7 +131,7 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 	}
 	tell(i)
 	meetWindows(g, a)
-	delay(ns, texts[i].buf[:texts[i].n])
+	delay(ns, texts[i].buf[:texts[i].n], &slots[i].over)
 	end := nanotime()
 	hit := withdraw(i, end)
 	counters.windows.Add(1)

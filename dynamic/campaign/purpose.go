@@ -1,0 +1,171 @@
+package campaign
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/schedule"
+)
+
+// purpose is what a run of a campaign is for.
+type purpose int
+
+const (
+	// guided runs make noise where near misses and static findings point, with any
+	// heuristic of the user's. They arm pairs that are caught already, too.
+	guided purpose = iota
+	// measuring runs make none: how far apart goroutines come is as without the monitor.
+	measuring
+	// planned runs hold goroutines where the schedule says.
+	planned
+)
+
+// fewRuns is how many runs a campaign has at least for one of them to measure only.
+const fewRuns = 4
+
+// auto reports whether runs are made by the gaps that earlier ones have shown: that is
+// where the user does not say where to make noise.
+func (cfg *Config) auto() bool { return cfg.Where.text == "" && len(cfg.Only) == 0 }
+
+// purpose returns that of run n, from 1: of an auto schedule, the first run measures,
+// and every fourth looks around, since what no run has come to leaves no gap.
+func (cfg *Config) purpose(n int) purpose {
+	switch {
+	case !cfg.auto() || n%4 == 0:
+		return guided
+	case n > 1:
+		return planned
+	case cfg.Runs < fewRuns:
+		return guided
+	}
+	return measuring
+}
+
+// noise is that of one run of a test binary.
+type noise struct {
+	purpose  purpose
+	strength int           // microseconds
+	plain    time.Duration // that the tests take without noise, or 0 where nobody knows
+	known    []pair        // not to be armed
+	holds    map[uint32]time.Duration
+}
+
+// noiseOf returns what run n of a package is to have.
+func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
+	o := noise{purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime, known: c.knownIn(n)}
+	if o.purpose == planned {
+		o.holds = pkg.auto.Plan(c.noiseBudget(pkg))
+		c.seen.hold(n, o.holds)
+	}
+	return o
+}
+
+// knownIn returns the pairs that run n is not to arm.
+func (c *campaign) knownIn(n int) []pair {
+	all := c.cfg.purpose(n) == guided
+	if !c.cfg.auto() {
+		all = n%2 == 1
+	}
+	if all || c.cfg.Repeat {
+		return nil
+	}
+	return c.seen.pairs()
+}
+
+// noiseBudget is how long windows may take in a run of the package, as the monitor
+// reckons it.
+func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
+	const floor = 200 * time.Millisecond
+	percent := c.cfg.Budget
+	if percent <= 0 {
+		percent = monitorBudget
+	}
+	return floor + pkg.PlainTime/100*time.Duration(percent)
+}
+
+// environment is what has the monitor make the noise in run n: the site table is
+// written to a file whose name begins with prefix.
+func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint32) ([]string, error) {
+	sites := prefix + "-sites.txt"
+	if err := os.WriteFile(sites, siteTable(cfg.Plan, only, seen.near, o.holds), 0o644); err != nil {
+		return nil, fmt.Errorf("writing the site table: %w", err)
+	}
+	vars := []string{
+		"INTERLOCK_OUT=" + prefix + ".jsonl",
+		"INTERLOCK_SITES=" + sites,
+		fmt.Sprintf("INTERLOCK_RUN=%d", seen.runs),
+		fmt.Sprintf("INTERLOCK_SEED=%d", seen.seed),
+		"INTERLOCK_NOISE=" + strings.Join(o.parts(cfg), ","),
+	}
+	if len(o.known) > 0 {
+		var list []string
+		for _, p := range o.known {
+			list = append(list, fmt.Sprintf("%d-%d", p[0], p[1]))
+		}
+		vars = append(vars, "INTERLOCK_KNOWN="+strings.Join(list, ","))
+	}
+	return vars, nil
+}
+
+// parts are those of INTERLOCK_NOISE.
+func (o *noise) parts(cfg *Config) []string {
+	var parts []string
+	if cfg.Where.noise != "" {
+		parts = append(parts, cfg.Where.noise)
+	}
+	parts = append(parts, fmt.Sprintf("strength=%d", o.strength))
+	if cfg.Budget > 0 {
+		parts = append(parts, fmt.Sprintf("budget=%d", cfg.Budget))
+	}
+	if o.plain > 0 {
+		parts = append(parts, fmt.Sprintf("plain=%d", o.plain.Microseconds()))
+	}
+	switch {
+	case o.purpose == measuring:
+		parts = append(parts, "prob=0")
+	case cfg.Prob > 0:
+		parts = append(parts, fmt.Sprintf("prob=%d", cfg.Prob))
+	}
+	return parts
+}
+
+// learn has the schedule of a package take up what a run has shown.
+func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record) {
+	var armed []uint32
+	last := map[int]*evidence.Record{} // the latest counters of each process
+	for i := range records {
+		switch r := &records[i]; r.Kind {
+		case evidence.Gaps:
+			pkg.auto.Observe(slices.DeleteFunc(r.Gaps, func(g evidence.Gap) bool {
+				return c.cfg.Plan.Site(g.First) == nil || c.cfg.Plan.Site(g.Then) == nil
+			}))
+		case evidence.Stats:
+			last[r.PID] = r
+		case evidence.Race:
+			if !c.cfg.Repeat && c.cfg.Plan.Site(r.A.Site) != nil && c.cfg.Plan.Site(r.B.Site) != nil {
+				pkg.auto.Caught(r.A.Site, r.B.Site)
+			}
+		}
+	}
+	over := uint64(0)
+	for _, r := range last {
+		armed = append(armed, r.Armed...)
+		over += r.Counters.OverBudget
+	}
+	if o.purpose == planned {
+		pkg.auto.Ran(armed, over)
+	}
+}
+
+// newSchedule returns the schedule of a package.
+func (c *campaign) newSchedule() *schedule.Auto {
+	groups := groups(c.cfg.Plan)
+	return schedule.NewAuto(c.cfg.Seed, func(id uint32) schedule.Site {
+		s := c.cfg.Plan.Site(id)
+		return schedule.Site{Variable: groups[s.Variable], Suspicious: s.Suspicious}
+	})
+}

@@ -1,0 +1,169 @@
+// Package schedule decides where a monitored run holds goroutines, and for how long,
+// so that two accesses meet that are far apart in time or that come once each.
+//
+// [Auto] learns from the gaps that the monitor leaves (evidence.Gap): how long after a
+// goroutine has come to one site another one comes to a second, at the same address,
+// one of them to write. A later run holds the first at its site for about that gap, so
+// that the second comes while it is there: the delay is as long as what was observed,
+// as in Waffle (Stoica and others, EuroSys 2023), and a pair that was tried without
+// success is tried less (TSVD, Li and others, SOSP 2019). Pairs that the program
+// orders leave gaps too, and hold nobody up for longer than their tries.
+//
+// A schedule is made by nobody but its seed and what it was shown, so that a campaign
+// with the same seed and the same evidence plans the same runs. It is not safe for
+// concurrent use.
+package schedule
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// Site is what a schedule asks about a site.
+type Site struct {
+	Variable   int  // a number that the sites of one variable share
+	Suspicious bool // a static finding names it
+}
+
+// Auto is the schedule by gaps. Make one with [NewAuto].
+type Auto struct {
+	random *rand.Rand
+	site   func(id uint32) Site
+	pairs  map[pair]*chance
+	caught map[pair]bool // in both orders
+	proven map[int]bool  // variables of caught pairs
+	// scale is how much longer all windows of a plan may take together than the
+	// budget: windows of goroutines that run at the same time overlap.
+	scale float64
+
+	planned []pair // in the run that goes on
+}
+
+// pair is an ordered pair of sites: a goroutine came to the first before another one
+// came to the second.
+type pair [2]uint32
+
+func (p pair) reversed() pair { return pair{p[1], p[0]} }
+
+// chance is what is known of a pair.
+type chance struct {
+	least, most time.Duration // the gap, see evidence.Gap
+	tries       int           // runs that held the first site for it, without success
+}
+
+// NewAuto returns a schedule that has seen nothing yet. site describes a site of the
+// plan.
+func NewAuto(seed uint64, site func(id uint32) Site) *Auto {
+	return &Auto{
+		random: rand.New(rand.NewPCG(seed, 0)), site: site, scale: 1,
+		pairs: map[pair]*chance{}, caught: map[pair]bool{}, proven: map[int]bool{},
+	}
+}
+
+// Observe takes up gaps that a run has shown.
+func (a *Auto) Observe(gaps []evidence.Gap) {
+	for _, g := range gaps {
+		c := a.pairs[pair{g.First, g.Then}]
+		if c == nil {
+			c = &chance{least: time.Duration(g.LeastNS)}
+			a.pairs[pair{g.First, g.Then}] = c
+		}
+		c.least = min(c.least, time.Duration(g.LeastNS))
+		c.most = max(c.most, time.Duration(g.MostNS))
+	}
+}
+
+// Caught takes up that two goroutines were at these sites at the same moment: no
+// further run has to show it.
+func (a *Auto) Caught(first, second uint32) {
+	p := pair{first, second}
+	a.caught[p], a.caught[p.reversed()] = true, true
+	a.proven[a.site(first).Variable] = true
+}
+
+// Ran takes up a run that was made by the plan: the sites at which it has held a
+// goroutine, and how many windows its budget did not suffice for.
+func (a *Auto) Ran(held []uint32, overBudget uint64) {
+	for _, p := range a.planned {
+		if slices.Contains(held, p[0]) {
+			a.pairs[p].tries++
+		}
+	}
+	a.planned = nil
+	if overBudget > 0 {
+		a.scale = max(a.scale*0.7, 0.5)
+	} else {
+		a.scale = min(a.scale*1.5, 16)
+	}
+}
+
+// Plan returns for how long the next run is to hold a goroutine at which sites. All
+// windows of one processor together take about the budget.
+func (a *Auto) Plan(budget time.Duration) map[uint32]time.Duration {
+	holds := map[uint32]time.Duration{}
+	left := time.Duration(float64(budget) * a.scale)
+	a.planned = nil
+	for _, p := range a.shuffled() {
+		length := min(a.pairs[p].window(), budget/2)
+		more := max(length-holds[p[0]], 0)
+		if more > left {
+			continue
+		}
+		left -= more
+		holds[p[0]] = max(holds[p[0]], length)
+		a.planned = append(a.planned, p)
+	}
+	return holds
+}
+
+// window is how long the first site of a pair is held: for the least gap that was seen,
+// then for the longest, each time with more of a margin, since the second side may be
+// late by what the scheduler does and by other windows on its way.
+func (c *chance) window() time.Duration {
+	const margin = time.Millisecond
+	gap := c.least
+	if c.tries > 0 {
+		gap = max(c.most, gap)
+	}
+	return gap + gap/2 + margin<<min(c.tries, 6)
+}
+
+// shuffled returns the pairs in random order, the better ones rather first: a weighted
+// sample (Efraimidis and Spirakis, 2006).
+func (a *Auto) shuffled() []pair {
+	keys := make(map[pair]float64, len(a.pairs))
+	pairs := slices.SortedFunc(maps.Keys(a.pairs), func(p, q pair) int {
+		return cmp.Or(cmp.Compare(p[0], q[0]), cmp.Compare(p[1], q[1]))
+	})
+	for _, p := range pairs {
+		keys[p] = -math.Log(1-a.random.Float64()) / a.weight(p)
+	}
+	slices.SortStableFunc(pairs, func(p, q pair) int { return cmp.Compare(keys[p], keys[q]) })
+	return pairs
+}
+
+// weight is how promising a pair is.
+func (a *Auto) weight(p pair) float64 {
+	c := a.pairs[p]
+	w := math.Pow(0.4, float64(c.tries)) / math.Sqrt(c.window().Seconds())
+	first, second := a.site(p[0]), a.site(p[1])
+	switch {
+	case a.caught[p]:
+		w *= 0.01
+	case a.proven[first.Variable]: // most likely the same bug
+		w *= 0.1
+	}
+	if first.Suspicious || second.Suspicious {
+		w *= 8
+	}
+	if a.pairs[p.reversed()] != nil { // come in both orders: no goroutine starts or waits for the other
+		w *= 2
+	}
+	return w
+}
