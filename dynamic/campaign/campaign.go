@@ -263,13 +263,18 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 		return err
 	}
 	c.judge(ctx, n, o.strength, b, pkg, p)
-	c.progress(Event{Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Strength: o.strength})
+	c.progress(Event{
+		Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package,
+		Outcome: p.outcome, Elapsed: p.elapsed, Strength: o.strength,
+	})
 	return nil
 }
 
 // runMonitored runs a test binary in run n with the noise given, and takes up the
 // evidence that it leaves in a file of the name.
-func (c *campaign) runMonitored(ctx context.Context, n int, name string, o *noise, b build.Binary, pkg *PackageResult) (*process, error) {
+func (c *campaign) runMonitored(
+	ctx context.Context, n int, name string, o *noise, b build.Binary, pkg *PackageResult,
+) (*process, error) {
 	prefix := filepath.Join(c.result.Dir, name)
 	vars, err := o.environment(c.cfg, c.seen, prefix, c.cfg.Only)
 	if err != nil {

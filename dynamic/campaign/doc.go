@@ -7,6 +7,13 @@
 // as a test (passed, failed, panicked, timed out) is kept apart from what the
 // monitor caught.
 //
+// # What a run is for
+//
+// Where the user does not say where to make noise, the first run makes none and measures
+// how far apart two goroutines come to one address. Most later runs hold goroutines where
+// and for as long as package schedule plans by such gaps; every fourth looks around, guided
+// by near misses and static findings (purpose).
+//
 // # Noise that tests can bear
 //
 // Every order that noise brings about is a legal one, but tests that count on
@@ -26,11 +33,11 @@
 //
 // # Counting k of n
 //
-// Once a pair of sites is caught, noise at it teaches nothing new. So every
-// second run is told the pairs caught so far and arms them no more, which
-// leaves the noise to the rest. A rate from such runs would say nothing, so n
-// counts for each pair only the runs in which it was armed, and k those of
-// them that showed it. [Config.Repeat] arms everything in every run.
+// Once a pair of sites is caught, noise at it teaches nothing new. So planned runs, and
+// of those that a heuristic of the user's guides every second one, do not arm the pairs
+// caught so far, which leaves the noise to the rest. A rate from such runs would say
+// nothing, so n counts for each pair only the runs in which it was armed, and k those of
+// them that showed it. [Config.Repeat] has no plans, and arms everything in every run.
 //
 // # Replays
 //

@@ -26,8 +26,8 @@ func TestRunsThatHangAreNotCompleted(t *testing.T) {
 	if p.FirstCut.Outcome != CutShort || p.repeats != 3 || len(r.Findings) != 1 {
 		t.Errorf("%+v, %d repeats, %d findings", p.FirstCut, p.repeats, len(r.Findings))
 	}
-	if last, err := os.ReadFile(filepath.Join(cfg.Binaries[0].Dir, "noise-4")); err != nil || string(last) != "strength=12" {
-		t.Errorf("noise of the last run: %q, %v", last, err)
+	if last := noiseOf(t, cfg, 4); last != "strength=12" {
+		t.Errorf("noise of the last run: %q", last)
 	}
 }
 

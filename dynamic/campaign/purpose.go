@@ -27,9 +27,9 @@ const (
 // fewRuns is how many runs a campaign has at least for one of them to measure only.
 const fewRuns = 4
 
-// auto reports whether runs are made by the gaps that earlier ones have shown: that is
-// where the user does not say where to make noise.
-func (cfg *Config) auto() bool { return cfg.Where.text == "" && len(cfg.Only) == 0 }
+// auto reports whether runs are made by the gaps that earlier ones have shown: where
+// the user does not say where to make noise, and runs need not be alike.
+func (cfg *Config) auto() bool { return cfg.Where.text == "" && len(cfg.Only) == 0 && !cfg.Repeat }
 
 // purpose returns that of run n, from 1: of an auto schedule, the first run measures,
 // and every fourth looks around, since what no run has come to leaves no gap.
@@ -68,9 +68,9 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 func (c *campaign) knownIn(n int) []pair {
 	all := c.cfg.purpose(n) == guided
 	if !c.cfg.auto() {
-		all = n%2 == 1
+		all = n%2 == 1 || c.cfg.Repeat
 	}
-	if all || c.cfg.Repeat {
+	if all {
 		return nil
 	}
 	return c.seen.pairs()
@@ -146,7 +146,7 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 		case evidence.Stats:
 			last[r.PID] = r
 		case evidence.Race:
-			if !c.cfg.Repeat && c.cfg.Plan.Site(r.A.Site) != nil && c.cfg.Plan.Site(r.B.Site) != nil {
+			if c.cfg.Plan.Site(r.A.Site) != nil && c.cfg.Plan.Site(r.B.Site) != nil {
 				pkg.auto.Caught(r.A.Site, r.B.Site)
 			}
 		}

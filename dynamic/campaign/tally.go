@@ -59,8 +59,10 @@ type tally struct {
 
 func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 	return &tally{
-		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{}, holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{}, bugs: map[string]map[string]bool{},
-		splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{}, rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
+		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{},
+		holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
+		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
+		rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 	}
 }
 
@@ -79,7 +81,7 @@ func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 	}
 }
 
-// hold says that run n is made by a plan, for a package with these windows.
+// hold takes up that run n is made by a plan, for a package with these windows.
 func (t *tally) hold(n int, windows map[uint32]time.Duration) {
 	if t.holds[n] == nil {
 		t.holds[n] = map[uint32]bool{}

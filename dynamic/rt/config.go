@@ -179,7 +179,7 @@ func readSites() (problem string) {
 	}
 	for line := ""; text != ""; {
 		if line, text = cut(text, '\n'); line != "" && !readSite(line) {
-			return `INTERLOCK_SITES has a line that is not "id group flags" or "id group flags microseconds": ` + strconv.Quote(line)
+			return `INTERLOCK_SITES has a line that is not "id group flags", with microseconds or not: ` + strconv.Quote(line)
 		}
 	}
 	return ""
@@ -195,7 +195,8 @@ func readSite(line string) (ok bool) {
 	}
 	id, err1 := strconv.ParseUint(textID, 10, 32)
 	group, err2 := strconv.ParseUint(textGroup, 10, 32)
-	if err1 != nil || err2 != nil || !ok || id == 0 || id >= maxSites || group >= maxSites || flags != "-" && flags != "s" {
+	ok = ok && err1 == nil && err2 == nil && id != 0 && id < maxSites && group < maxSites
+	if !ok || flags != "-" && flags != "s" {
 		return false
 	}
 	sites, shared = grow(sites, id), grow(shared, group)

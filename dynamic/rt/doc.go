@@ -17,6 +17,7 @@
 //	watch.go   the slow path: meet the windows of others, then hold one
 //	slots.go   the table of published windows, and the filter over it
 //	noise.go   where to hold a window, how long, and how much in all
+//	gaps.go    which sites two goroutines come to, and how far apart
 //	pace.go    when the filter is open to all addresses
 //	record.go  records in the format of package evidence
 //	section*.go  atomic sections: Figure 3 of AtomRace
@@ -48,7 +49,8 @@
 // It is as true as the rewriter's promise that nothing synchronises between
 // call and access, and no more.
 //
-// Missed are: races whose accesses come further apart than a window lasts;
+// Missed are: races whose accesses come further apart than a window lasts, which is as
+// long as the gap that an earlier run has shown, within the budget;
 // accesses by code that is not instrumented; sites that run only while the
 // filter is closed; an access by [R] or [W] that begins more than 24 bytes
 // below a window that it reaches into, unless the filter is open; everything on stacks

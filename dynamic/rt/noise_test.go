@@ -64,10 +64,13 @@ func TestGaps(t *testing.T) {
 	for _, want := range []struct {
 		first, then uint32
 		least, most int64
-	}{{1, 2, 4_995_000, 6_999_000}, {1, 3, 5_995_000, 5_999_000}, {2, 1, 495_000_000, 495_000_000}, {3, 1, 494_000_000, 494_000_000}} {
+	}{
+		{1, 2, 4_995_000, 6_999_000}, {1, 3, 5_995_000, 5_999_000},
+		{2, 1, 495_000_000, 495_000_000}, {3, 1, 494_000_000, 494_000_000},
+	} {
 		g := gapOf(uint64(want.first)<<32 | uint64(want.then))
 		if least, most := g.least.Load(), g.most.Load(); least != want.least || most != want.most {
-			t.Errorf("from site %d to %d: least %d, most %d, want %d and %d", want.first, want.then, least, most, want.least, want.most)
+			t.Errorf("least %d and most %d, want %+v", least, most, want)
 		}
 	}
 	if g := gapOf(2<<32 | 3); g.least.Load() != 0 {
