@@ -96,7 +96,8 @@ func (a *applier) section(in *repository.Section) {
 	switch {
 	case a.have[in.Key] || in.Kind != plan.UserSection && in.Pinned == "":
 	case inCallee:
-		a.complain(in, nil, "nothing has inferred the section, and one with an access in a callee cannot be declared: mark the code with //interlock:atomic")
+		a.complain(in, nil, "nothing has inferred the section, and one with an access in a callee cannot be declared: "+
+			"mark the code with //interlock:atomic")
 	case s.Entry != 0 && len(s.Ends) > 0:
 		s.Name = sectionName(&s, s.Variables[0].Name)
 		addSection(a.plan, s)
@@ -112,7 +113,7 @@ func (a *applier) resolve(in *repository.Section, e *repository.End, access repo
 	case id == 0:
 		next := "`interlock sections refresh` removes it"
 		if in.Kind == plan.UserSection || in.Pinned != "" {
-			next = "mend or remove it"
+			next = "fix or remove it"
 		}
 		a.complain(in, e, "%s.%s has no access `%s`: %s", in.Package, fn, access, next)
 	case a.plan.Site(id).Decision != plan.Monitor && in.Kind == plan.UserSection:

@@ -14,7 +14,8 @@ import (
 // access returns a site of m.(*T).F in line n.
 func access(n int, mode plan.Mode, expr, kind string) plan.Site {
 	return plan.Site{
-		Package: "m", Function: "(*T).F", Variable: plan.Variable{Package: "m", Type: "T", Name: expr, Kind: kind}, Mode: mode,
+		Package: "m", Function: "(*T).F", Variable: plan.Variable{Package: "m", Type: "T", Name: expr, Kind: kind},
+		Mode: mode,
 		File: "t.go", Line: n, Column: 2, EndLine: n, EndCol: 5, Expr: "t." + expr, Source: "t." + expr,
 	}
 }
@@ -36,7 +37,8 @@ func withInvariant(t *testing.T) *plan.Plan {
 	p := build(t, all, nil, nil)
 	gone := access(9, plan.Read, "n", plan.KindField)
 	err := AddInvariants(p, []invariants.Section{
-		{Package: "m", Function: "(*T).F", Variable: "T.n", Entry: half(all[0]), Ends: []invariants.Half{half(all[1]), half(all[2]), half(gone)}},
+		{Package: "m", Function: "(*T).F", Variable: "T.n", Entry: half(all[0]),
+			Ends: []invariants.Half{half(all[1]), half(all[2]), half(gone)}},
 		{Package: "m", Function: "(*T).F", Variable: "T.n", Entry: half(gone), Ends: []invariants.Half{half(all[1])}},
 	})
 	if err != nil {
@@ -82,7 +84,8 @@ func TestRefreshAddsWhatIsNew(t *testing.T) {
 	if got := string(f.Format()); got != candidate || n != (Changes{Added: 2}) {
 		t.Errorf("%+v\n%s", n, got)
 	}
-	if n := Refresh(f, withInvariant(t), []string{plan.Invariant}, func(string) bool { return true }); n != (Changes{Kept: 2}) {
+	if n := Refresh(f, withInvariant(t), []string{plan.Invariant},
+		func(string) bool { return true }); n != (Changes{Kept: 2}) {
 		t.Errorf("a second time: %+v", n)
 	}
 }
@@ -133,17 +136,25 @@ func TestApply(t *testing.T) {
 		stale      []string
 	}{
 		{"no file", "", 1, 2, nil},
-		{"a dropped end", strings.Replace(candidate, "read #2 allows read: t.n", "read #2 dropped: t.n\n\t\twhy: x", 1), 1, 1, nil},
+		{"a dropped end", strings.Replace(candidate, "read #2 allows read: t.n", "read #2 dropped: t.n\n\t\twhy: x", 1), 1,
+			1, nil},
 		{"an unobserved end", strings.Replace(candidate, "write allows read", "write allows read unobserved", 1), 1, 1, nil},
 		{"none left", strings.ReplaceAll(candidate, "allows read:", "allows read unobserved:"), 0, 0, nil},
-		{"an end that is gone", strings.Replace(candidate, "#2", "#5", 1), 1, 2, []string{"interlock.sections:3: m.(*T).F has no access `read #5: t.n`: `interlock sections refresh` removes it"}},
-		{"a user section", "section user m (*T).F\n\tentry read map: t.m\n\tend write allows none: t.n\n\twhy: x\n", 2, 2, nil},
-		{"a user section that is gone", "section user m (*T).F\n\tentry read: t.m\n\tend write allows none: t.n\n\twhy: x\n", 1, 2,
-			[]string{"interlock.sections:1: m.(*T).F has no access `read: t.m`: mend or remove it"}},
-		{"a pinned one that nothing infers", "section invariant m (*T).F\n\tentry read #2: t.n\n\tend write allows read: t.n\n\tpinned: x\n", 2, 2, nil},
-		{"one that nothing infers", "section invariant m (*T).F\n\tentry read #2: t.n\n\tend write allows read: t.n\n", 1, 2, nil},
-		{"a declared one with an end in a callee", "section user m (*T).F\n\tentry read: t.n\n\tend read in (*T).G allows read: t.n\n\twhy: x\n", 1, 2,
-			[]string{"interlock.sections:1: nothing has inferred the section, and one with an access in a callee cannot be declared: mark the code with //interlock:atomic"}},
+		{"an end that is gone", strings.Replace(candidate, "#2", "#5", 1), 1, 2,
+			[]string{"interlock.sections:3: m.(*T).F has no access `read #5: t.n`: `interlock sections refresh` removes it"}},
+		{"a user section", "section user m (*T).F\n\tentry read map: t.m\n\tend write allows none: t.n\n\twhy: x\n", 2, 2,
+			nil},
+		{"a user section that is gone", "section user m (*T).F\n\tentry read: t.m\n\tend write allows none: t.n\n\twhy: " +
+			"x\n", 1, 2,
+			[]string{"interlock.sections:1: m.(*T).F has no access `read: t.m`: fix or remove it"}},
+		{"a pinned one that nothing infers", "section invariant m (*T).F\n\tentry read #2: t.n\n\tend write allows " +
+			"read: t.n\n\tpinned: x\n", 2, 2, nil},
+		{"one that nothing infers", "section invariant m (*T).F\n\tentry read #2: t.n\n\tend write allows read: t.n\n", 1,
+			2, nil},
+		{"a declared one with an end in a callee", "section user m (*T).F\n\tentry read: t.n\n\tend read in (*T).G " +
+			"allows read: t.n\n\twhy: x\n", 1, 2,
+			[]string{"interlock.sections:1: nothing has inferred the section, and one with an access in a callee cannot be " +
+				"declared: mark the code with //interlock:atomic"}},
 	} {
 		p := withInvariant(t)
 		stale, err := Apply(p, parse(t, c.file))

@@ -16,7 +16,7 @@ func site(file string, line, col int, mode plan.Mode, name, kind string) plan.Si
 	}
 }
 
-func sites() []plan.Site {
+func sample() []plan.Site {
 	return []plan.Site{
 		site("b.go", 3, 2, plan.Write, "n", plan.KindField),
 		site("a.go", 9, 5, plan.Read, "m", plan.KindField),
@@ -36,8 +36,8 @@ func build(t *testing.T, in []plan.Site, skips []SkipSite, susp []Suspicion) *pl
 }
 
 func TestIDsFollowTheText(t *testing.T) {
-	want := build(t, sites(), nil, nil)
-	shuffled := append(sites(), sites()[1], sites()[0]) // in another order, and twice
+	want := build(t, sample(), nil, nil)
+	shuffled := append(sample(), sample()[1], sample()[0]) // in another order, and twice
 	slices.Reverse(shuffled)
 	if got := build(t, shuffled, nil, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("another order of sites gives another plan:\n%v\n%v", got, want)
@@ -55,7 +55,7 @@ func TestIDsFollowTheText(t *testing.T) {
 }
 
 func TestSkipHitsOnlyItsSite(t *testing.T) {
-	in := append(sites(), site("a.go", 2, 1, plan.Read, "n.next", plan.KindField))
+	in := append(sample(), site("a.go", 2, 1, plan.Read, "n.next", plan.KindField))
 	in[5].EndCol = 12
 	skips := []SkipSite{
 		{plan.Key{File: "a.go", Line: 9, Column: 5, Mode: plan.Read, Map: true}, plan.Fresh},
@@ -76,11 +76,13 @@ func TestSkipHitsOnlyItsSite(t *testing.T) {
 // The element rows[0] and the elements of rows[0] share a place and are two
 // sites; a pass that speaks of rows there means neither.
 func TestElementsAreSitesOfTheirOwn(t *testing.T) {
-	rows, element := site("a.go", 2, 1, plan.Read, "rows", plan.KindField), site("a.go", 2, 1, plan.Read, "rows[]", plan.KindElement)
+	rows, element := site("a.go", 2, 1, plan.Read, "rows", plan.KindField),
+		site("a.go", 2, 1, plan.Read, "rows[]", plan.KindElement)
 	element.EndCol = 7
 	elements := element
 	elements.Behind = true
-	p := build(t, []plan.Site{elements, rows, element}, []SkipSite{{plan.Key{File: "a.go", Line: 2, Column: 1, Mode: plan.Read}, plan.Fresh}}, nil)
+	p := build(t, []plan.Site{elements, rows, element},
+		[]SkipSite{{plan.Key{File: "a.go", Line: 2, Column: 1, Mode: plan.Read}, plan.Fresh}}, nil)
 	want := Stats{Sites: 3, Monitored: 2, Skipped: []Skipped{{plan.Fresh, 1}}}
 	if got := Count(p); !reflect.DeepEqual(got, want) {
 		t.Errorf("Count: %+v, want %+v", got, want)
@@ -88,7 +90,7 @@ func TestElementsAreSitesOfTheirOwn(t *testing.T) {
 }
 
 func TestDecisionOfTheSiteStays(t *testing.T) {
-	in := sites()
+	in := sample()
 	in[0].Decision, in[0].Reason = plan.Skip, plan.NeverInstrument
 	p := build(t, in, nil, []Suspicion{{"il-1", in[0].Key(), in[0].Key()}})
 	s := p.Sites[4]
@@ -106,8 +108,8 @@ func TestSuspicionMarksBothSides(t *testing.T) {
 		access("b.go", 3, 2, finding.Write),
 		access("a.go", 9, 5, finding.Read), // another variable
 	}}}
-	skip := []SkipSite{{sites()[0].Key(), plan.Fresh}}
-	p := build(t, sites(), skip, Suspicions(findings))
+	skip := []SkipSite{{sample()[0].Key(), plan.Fresh}}
+	p := build(t, sample(), skip, Suspicions(findings))
 	if want := []plan.Pair{{A: 1, B: 5, Finding: "il-1"}}; !slices.Equal(p.Pairs, want) {
 		t.Errorf("pairs %v, want %v", p.Pairs, want)
 	}
@@ -119,7 +121,7 @@ func TestSuspicionMarksBothSides(t *testing.T) {
 }
 
 func TestBuildRefusesWhatCannotRun(t *testing.T) {
-	in := sites()
+	in := sample()
 	in[2].Mode = "peek"
 	if _, err := Build("m", in, nil, nil); err == nil {
 		t.Error("a site of unknown mode was accepted")

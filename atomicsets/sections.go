@@ -74,7 +74,8 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 // half returns the monitored site of h, if there is exactly one.
 func (at index) half(h *invariants.Half) *plan.Site {
 	sites := at.keys[plan.Key{
-		File: h.File, Line: h.Line, Column: h.Column, Mode: plan.Mode(h.Mode), Map: h.Map, EndLine: h.EndLine, EndCol: h.EndColumn,
+		File: h.File, Line: h.Line, Column: h.Column, Mode: plan.Mode(h.Mode), Map: h.Map, EndLine: h.EndLine,
+		EndCol: h.EndColumn,
 	}]
 	if len(sites) != 1 || sites[0].Decision != plan.Monitor {
 		return nil
@@ -172,7 +173,8 @@ func (at index) one(pos finding.Position, mode plan.Mode) *plan.Site {
 	for _, inMap := range []bool{true, false} {
 		var found []*plan.Site
 		for _, m := range modes {
-			k := plan.Key{File: pos.File, Line: pos.Line, Column: pos.Column, Mode: m, Map: inMap, EndLine: pos.EndLine, EndCol: pos.EndColumn}
+			k := plan.Key{File: pos.File, Line: pos.Line, Column: pos.Column, Mode: m, Map: inMap, EndLine: pos.EndLine,
+				EndCol: pos.EndColumn}
 			found = append(found, at.keys[k]...)
 		}
 		if len(found) == 1 && watchable(found[0]) {

@@ -44,7 +44,7 @@ func TestAddSections(t *testing.T) {
 		split(at("c.go", 1, 1), at("a.go", 9, 1)), // no such site
 		good, good,
 	}
-	p := build(t, sites(), nil, nil)
+	p := build(t, sample(), nil, nil)
 	if err := AddSections(p, findings); err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,12 @@ func TestAddSections(t *testing.T) {
 
 // A site that is skipped cannot open a section.
 func TestSectionsOfSkippedSitesAreLeftOut(t *testing.T) {
-	p := build(t, sites(), []SkipSite{{sites()[4].Key(), plan.Fresh}}, nil)
+	p := build(t, sample(), []SkipSite{{sample()[4].Key(), plan.Fresh}}, nil)
 	pos := func(s plan.Site) finding.Position {
 		return finding.Position{File: s.File, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndCol}
 	}
-	f := &finding.Finding{Section: &finding.Section{Kind: plan.LoadAndStore, Entry: pos(sites()[4]), End: pos(sites()[3])}}
+	f := &finding.Finding{Section: &finding.Section{Kind: plan.LoadAndStore, Entry: pos(sample()[4]),
+		End: pos(sample()[3])}}
 	if err := AddSections(p, []*finding.Finding{f}); err != nil || len(p.Sections) != 0 {
 		t.Errorf("sections %+v, %v", p.Sections, err)
 	}

@@ -8,29 +8,29 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/pointsto"
 )
 
-// WholeSkips returns the sites that need no monitor, for all that is known of
+// wholeSkips returns the sites that need no monitor, for all that is known of
 // the whole program.
-func WholeSkips(sites []pointsto.Site) []SkipSite {
+func wholeSkips(verdicts []plan.Verdict) []SkipSite {
 	var skips []SkipSite
-	for i := range sites {
-		if reason := sites[i].Verdict.Reason(); reason != "" {
-			skips = append(skips, SkipSite{sites[i].Key(), reason})
+	for i := range verdicts {
+		if reason := verdicts[i].Reason; reason != "" {
+			skips = append(skips, SkipSite{verdicts[i].Site.Key(), reason})
 		}
 	}
 	return skips
 }
 
-// monitoredPart: of so many variables that are always guarded one stays monitored.
+// monitoredPart is the number of always guarded variables of which one stays
+// monitored.
 const monitoredPart = 10
 
-// PruneGuarded leaves out the sites at the places that static passes hold to be
+// pruneGuarded leaves out the sites at the places that static passes hold to be
 // always guarded. It comes last, when p has its suspicions and sections: what
-// these speak of stays. So do all sites of a tenth of the variables, which turn
+// these name stays. So do all sites of a tenth of the variables, which turn
 // chooses: another tenth each time that it grows by one.
-func PruneGuarded(p *plan.Plan, guarded []plan.Key, turn uint64) {
+func pruneGuarded(p *plan.Plan, guarded []plan.Key, turn uint64) {
 	inSections := map[plan.Variable]bool{}
 	for i := range p.Sections {
 		for _, v := range p.Sections[i].Variables {
@@ -56,12 +56,12 @@ func hasTurn(v plan.Variable, turn uint64) bool {
 	return (uint64(h.Sum32())+turn)%monitoredPart == 0
 }
 
-// Withdraw tells apart the findings that stay and those that the whole program
-// refutes: data races and split sections of whose conflicting accesses at least
-// one cannot meet any other, nor can the same function's further accesses to
-// the variable, for which it stands.
-func Withdraw(findings []*finding.Finding, sites []pointsto.Site) (stay, withdrawn []*finding.Finding) {
-	j := newJudge(sites)
+// Withdraw separates the findings that stay from those that the whole program
+// refutes: data races and split sections where at least one of each two
+// conflicting accesses cannot meet any other, nor can the same function's further
+// accesses to the variable, for which it stands. Without verdicts all stay.
+func Withdraw(findings []*finding.Finding, verdicts []plan.Verdict) (stay, withdrawn []*finding.Finding) {
+	j := newJudge(verdicts)
 	for _, f := range findings {
 		if onAccesses(f.Code) && j.refutes(f) {
 			withdrawn = append(withdrawn, f)
@@ -72,7 +72,8 @@ func Withdraw(findings []*finding.Finding, sites []pointsto.Site) (stay, withdra
 	return stay, withdrawn
 }
 
-// onAccesses: findings with other codes are about locks and channels.
+// onAccesses reports whether findings with the code are about accesses; others
+// are about locks and channels.
 func onAccesses(c finding.Code) bool {
 	return strings.HasPrefix(string(c), "IL1") || strings.HasPrefix(string(c), "IL2")
 }
@@ -90,15 +91,15 @@ type use struct {
 	variable      plan.Variable
 }
 
-func newJudge(sites []pointsto.Site) *judge {
+func newJudge(verdicts []plan.Verdict) *judge {
 	p, j := &plan.Plan{}, &judge{safe: map[plan.Key]bool{}, unsafe: map[use]bool{}}
-	for i := range sites {
-		s := &sites[i]
-		p.Sites = append(p.Sites, s.Site)
-		if s.Verdict.Reason() != "" {
-			j.safe[s.Key()] = true
+	for i := range verdicts {
+		v := &verdicts[i]
+		p.Sites = append(p.Sites, v.Site)
+		if v.Reason != "" {
+			j.safe[v.Site.Key()] = true
 		} else {
-			j.unsafe[useOf(&s.Site)] = true
+			j.unsafe[useOf(&v.Site)] = true
 		}
 	}
 	j.at = newIndex(p)
@@ -125,5 +126,7 @@ func (j *judge) refutes(f *finding.Finding) bool {
 // meet none of another goroutine.
 func (j *judge) alone(a finding.Access) bool {
 	found := j.at.find(key(a))
-	return len(found) > 0 && !slices.ContainsFunc(found, func(s *plan.Site) bool { return !j.safe[s.Key()] || j.unsafe[useOf(s)] })
+	return len(found) > 0 && !slices.ContainsFunc(found, func(s *plan.Site) bool {
+		return !j.safe[s.Key()] || j.unsafe[useOf(s)]
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"go/types"
 	"maps"
 	"slices"
-	"time"
 
 	"golang.org/x/tools/go/callgraph/rta"
 	"golang.org/x/tools/go/callgraph/vta"
@@ -45,13 +44,6 @@ type program struct {
 	changed bool            // entered or anytime has grown
 	live    []*ssa.Function // somebody runs them
 	built   int             // so many of them are in the graph
-	took    []Step
-}
-
-// Step is one step of the analysis, and the time since its beginning at its end.
-type Step struct {
-	Name string
-	At   time.Duration
 }
 
 type globalUse struct {
@@ -62,7 +54,6 @@ type globalUse struct {
 // Analyze works out for a program which objects several goroutines may reach,
 // and which code they may run at the same time.
 func Analyze(p *load.Program, o Options) *Result {
-	began := time.Now()
 	a := &program{
 		flows: newFlows(), loaded: p, opts: o,
 		methods: map[int][]*ssa.Function{}, entered: map[*ssa.Function]bool{}, anytime: map[*ssa.Function]bool{},
@@ -72,16 +63,13 @@ func Analyze(p *load.Program, o Options) *Result {
 	}
 	a.unseen, a.runs = a.callUnseen, a.runAnytime
 	a.graph.grow, a.graph.marked = a.growMarks, a.noteMarks
-	done := func(what string) { a.took = append(a.took, Step{what, time.Since(began)}) }
 	a.reach()
-	done("reachable code")
 	a.callGraph()
-	done("call graph")
+	// The graph of pointers grows with the code that runs, and the code that runs
+	// with the graph: solve goes round until neither does.
 	a.captures()
 	a.solve()
-	done("escape")
 	a.countUses()
-	done("uses")
 	return &Result{program: a}
 }
 

@@ -13,34 +13,21 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// Verdict is what the whole program says of a site.
-type Verdict int
+// verdict is what the whole program says of a site. Of two proofs the larger
+// one holds for both: see [site.add].
+type verdict int
 
 const (
-	Unjudged     Verdict = iota // no code that the program may run was found there
-	MaybeShared                 // it may race, for all that is known
-	Local                       // only one goroutine can reach the object
-	NotParallel                 // the variable is accessed by goroutines that follow each other only
-	NeverWritten                // nobody writes the variable once others can reach its object
+	unjudged     verdict = iota // no code that the program may run was found there
+	maybeShared                 // it may race, for all that is known
+	local                       // only one goroutine can reach the object
+	notParallel                 // the variable is accessed by goroutines that follow each other only
+	neverWritten                // nobody writes the variable once others can reach its object
 )
 
-// Reason returns the plan's reason to skip a site; "" if it is none.
-func (v Verdict) Reason() plan.Reason {
-	switch v {
-	case Local:
-		return plan.WholeLocal
-	case NotParallel:
-		return plan.WholeNotParallel
-	case NeverWritten:
-		return plan.WholeStationary
-	}
-	return ""
-}
-
-// Site is a judged site; it has no id and no decision.
-type Site struct {
-	plan.Site
-	Verdict Verdict
+// reasons are the plan's, by verdict.
+var reasons = map[verdict]plan.Reason{
+	local: plan.WholeLocal, notParallel: plan.WholeNotParallel, neverWritten: plan.WholeStationary,
 }
 
 // Result answers questions about a program. It is not safe for concurrent use.
@@ -63,19 +50,19 @@ type access struct {
 // pointer for each function that its code was compiled to.
 type site struct {
 	plan    *plan.Site
-	verdict Verdict
+	verdict verdict
 	by      context
 	nodes   []node
 }
 
-// Sites judges all sites of the main modules. A site whose file belongs to
-// several packages, such as a package with and without its tests, is judged by
-// the worst. They come in no order.
-func (r *Result) Sites() []Site {
+// Verdicts judges all sites of the main modules, in no order. A site whose file
+// belongs to several packages, such as a package with and without its tests, is
+// judged by the worst.
+func (r *Result) Verdicts() []plan.Verdict {
 	r.judge()
-	all := make([]Site, 0, len(r.sites))
+	all := make([]plan.Verdict, 0, len(r.sites))
 	for _, s := range r.sites {
-		all = append(all, Site{*s.plan, s.verdict})
+		all = append(all, plan.Verdict{Site: *s.plan, Judged: s.verdict != unjudged, Reason: reasons[s.verdict]})
 	}
 	return all
 }
@@ -130,7 +117,7 @@ func (r *Result) judgeAccess(s *site, a *sites.Access) {
 	for _, acc := range list {
 		l, ok := r.program.locate(a, acc)
 		if !ok {
-			s.add(MaybeShared)
+			s.add(maybeShared)
 			continue
 		}
 		s.by |= r.program.ctx.of[acc.in]
@@ -162,31 +149,31 @@ func values(list []access) []access {
 }
 
 // add joins the verdicts on the functions that a site was compiled to.
-func (s *site) add(v Verdict) {
+func (s *site) add(v verdict) {
 	switch {
-	case s.verdict == Unjudged || v == MaybeShared:
+	case s.verdict == unjudged || v == maybeShared:
 		s.verdict = v
-	case s.verdict != MaybeShared:
+	case s.verdict != maybeShared:
 		s.verdict = max(s.verdict, v) // each proof holds for its own function
 	}
 }
 
-func (p *program) verdict(l location) Verdict {
+func (p *program) verdict(l location) verdict {
 	if !slices.ContainsFunc(l.pointers, func(n node) bool { return n == none || p.has(n, shared) }) {
-		return Local
+		return local
 	}
 	written := false
 	for _, pl := range l.places {
 		u := pl.find().uses
 		if u.conflict() {
-			return MaybeShared
+			return maybeShared
 		}
 		written = written || u.writes != 0
 	}
 	if written {
-		return NotParallel
+		return notParallel
 	}
-	return NeverWritten
+	return neverWritten
 }
 
 // location is what an access touches: pointers to the object, and all places
@@ -308,9 +295,6 @@ func (acc access) addressOf(mode plan.Mode) ssa.Value {
 		}
 	}
 }
-
-// Steps reports how long the analysis took.
-func (r *Result) Steps() []Step { return r.program.took }
 
 // String tells the size of the program.
 func (r *Result) String() string { return r.program.String() }

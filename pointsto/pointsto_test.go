@@ -1,4 +1,4 @@
-package pointsto
+package pointsto_test
 
 import (
 	"fmt"
@@ -11,13 +11,21 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/pointsto"
 	"github.com/interlock-go/interlock/pointsto/load"
 )
 
 // words are the verdicts as the fixtures have them.
-var words = map[Verdict]string{
-	Local: "local", NotParallel: "not-parallel", NeverWritten: "stationary", MaybeShared: "shared", Unjudged: "unjudged",
+var words = map[plan.Reason]string{
+	plan.WholeLocal: "local", plan.WholeNotParallel: "not-parallel", plan.WholeStationary: "stationary", "": shared,
 }
+
+// Words of sites that are not skipped.
+const (
+	shared   = "shared"
+	unjudged = "unjudged"
+)
 
 // TestVerdicts runs the programs of testdata. A comment `// want local` names
 // the verdicts on all sites of its line, with commas between. A site in a line
@@ -57,9 +65,12 @@ func verdicts(t *testing.T, ar *txtar.Archive) map[string][]string {
 		t.Fatal(err)
 	}
 	got := map[string][]string{}
-	for _, s := range Analyze(p, Options{Open: strings.Contains(title, "open")}).Sites() {
-		at := fmt.Sprintf("%s:%d", s.File, s.Line)
-		if word := words[s.Verdict]; !slices.Contains(got[at], word) {
+	for _, v := range pointsto.Analyze(p, pointsto.Options{Open: strings.Contains(title, "open")}).Verdicts() {
+		at, word := fmt.Sprintf("%s:%d", v.Site.File, v.Site.Line), words[v.Reason]
+		if !v.Judged {
+			word = unjudged
+		}
+		if !slices.Contains(got[at], word) {
 			got[at] = append(got[at], word)
 		}
 	}
@@ -110,4 +121,4 @@ func compare(t *testing.T, got, want map[string][]string) {
 	}
 }
 
-func skips(word string) bool { return word != words[MaybeShared] && word != words[Unjudged] }
+func skips(word string) bool { return word != shared && word != unjudged }

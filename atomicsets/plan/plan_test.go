@@ -10,16 +10,19 @@ import (
 func sample() *Plan {
 	site := func(id uint32, mode Mode) Site {
 		return Site{
-			ID: id, Package: "m/p", Function: "(*T).M", Variable: Variable{Package: "m/p", Type: "T", Name: "n", Kind: KindField},
-			Mode: mode, File: "p.go", Line: 3, Column: int(id), EndLine: 3, EndCol: int(id) + 3, Expr: "t.n", Source: "t.n++", Decision: Monitor,
+			ID: id, Package: "m/p", Function: "(*T).M", Variable: Variable{Package: "m/p", Type: "T", Name: "n",
+				Kind: KindField},
+			Mode: mode, File: "p.go", Line: 3, Column: int(id), EndLine: 3, EndCol: int(id) + 3, Expr: "t.n", Source: "t.n++",
+			Decision: Monitor,
 		}
 	}
 	p := &Plan{
 		Version: SchemaVersion, Module: "m", Sites: []Site{site(1, Read), site(2, Write), site(3, Read)},
 		Pairs: []Pair{{A: 1, B: 2, Finding: "il-1"}},
 		Sections: []Section{{
-			ID: 1, Kind: LoadAndStore, Name: "m.F n", File: "a.go", Function: "F", Variables: []Variable{{Package: "m", Name: "n"}},
-			Entry: 1, Ends: []End{{Site: 2, Allows: []Mode{Read}}},
+			ID: 1, Kind: LoadAndStore, Name: "m.F n", File: "a.go", Function: "F",
+			Variables: []Variable{{Package: "m", Name: "n"}},
+			Entry:     1, Ends: []End{{Site: 2, Allows: []Mode{Read}}},
 		}},
 	}
 	p.Sites[1].Suspicious = true

@@ -88,7 +88,8 @@ func TestBadLines(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-	if _, err := Parse("f", []byte(strings.Repeat("x\n", 50))); err == nil || !strings.Contains(err.Error(), "f: 40 more bad lines") {
+	if _, err := Parse("f", []byte(strings.Repeat("x\n", 50))); err == nil ||
+		!strings.Contains(err.Error(), "f: 40 more bad lines") {
 		t.Errorf("fifty bad lines: %v", err)
 	}
 }
@@ -140,7 +141,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %d sections, then %d", data, len(first.Sections), len(second.Sections))
 		}
 		for _, s := range first.Sections {
-			if got := second.Find(s.Key); got == nil || len(got.Ends) != len(s.Ends) || got.Why != s.Why || got.Pinned != s.Pinned {
+			if got := second.Find(s.Key); got == nil || len(got.Ends) != len(s.Ends) || got.Why != s.Why ||
+				got.Pinned != s.Pinned {
 				t.Fatalf("%q: %+v became %+v", data, s, got)
 			}
 		}

@@ -79,10 +79,12 @@ func (w *walker) embedded(e *ast.SelectorExpr, sel *types.Selection) {
 		}
 		read = f
 	}
-	if read == nil || owner == nil || owner.Obj().Pkg() == nil || !isPointer(sel.Recv()) && !(w.info.Types[e.X].Addressable() && w.sharedPlace(ast.Unparen(e.X))) {
+	if read == nil || owner == nil || owner.Obj().Pkg() == nil || !isPointer(sel.Recv()) &&
+		!(w.info.Types[e.X].Addressable() && w.sharedPlace(ast.Unparen(e.X))) {
 		return
 	}
-	v := plan.Variable{Package: owner.Obj().Pkg().Path(), Type: owner.Obj().Name(), Name: strings.Join(path, "."), Kind: plan.KindField}
+	v := plan.Variable{Package: owner.Obj().Pkg().Path(), Type: owner.Obj().Name(), Name: strings.Join(path, "."),
+		Kind: plan.KindField}
 	a := w.record(ast.Unparen(e.X), e, plan.Read, v)
 	a.Site.Behind, a.Through = true, strings.Join(through, ".")
 	a.Site.Expr = types.ExprString(e.X) + "." + a.Through

@@ -23,7 +23,8 @@ func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Packag
 	t.Helper()
 	info := &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, FileVersions: map[*ast.File]string{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
+		FileVersions: map[*ast.File]string{},
 	}
 	p := &sites.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: info, Src: map[string][]byte{}}
 	for _, name := range slices.Sorted(maps.Keys(srcs)) {

@@ -67,7 +67,7 @@ func listFailed(msg []byte, err error) error {
 	if errors.As(err, &conf) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	next := "mend the module or the request so that `go list -deps -test` works"
+	next := "fix the module or the request so that `go list -deps -test` works"
 	if strings.Contains(string(msg), "requires go >=") {
 		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
 	}

@@ -60,13 +60,13 @@ func readWorkspace(path string) (*mainModules, error) {
 	}
 	work, err := modfile.ParseWork(path, data, nil)
 	if err != nil {
-		return nil, &ConfigError{err.Error(), "mend go.work, or set GOWORK=off"}
+		return nil, &ConfigError{err.Error(), "fix go.work, or set GOWORK=off"}
 	}
 	m := &mainModules{root: filepath.Dir(path), work: work}
 	for _, use := range work.Use {
 		mod, err := readModule(absolute(m.root, use.Path))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &ConfigError{"cannot load module " + use.Path + " listed in go.work file: " + err.Error(), "mend go.work, or set GOWORK=off"}
+			return nil, &ConfigError{"cannot load module " + use.Path + " listed in go.work file: " + err.Error(), "fix go.work, or set GOWORK=off"}
 		}
 		if err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func readModule(dir string) (mainModule, error) {
 	}
 	file, err := modfile.Parse(path, data, nil)
 	if err != nil {
-		return mainModule{}, &ConfigError{err.Error(), "mend go.mod"}
+		return mainModule{}, &ConfigError{err.Error(), "fix go.mod"}
 	}
 	if file.Module == nil {
 		return mainModule{}, &ConfigError{path + " has no module line", "add one"}

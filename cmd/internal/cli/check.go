@@ -3,7 +3,8 @@ package cli
 import (
 	"flag"
 
-	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 )
 
 var checkCommand = command{
@@ -19,40 +20,36 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 		{"interlock check -o sarif:interlock.sarif ./...", "text on standard output, and a SARIF file for code scanning"},
 		{"interlock check -format jsonl ./... | jq -r .id", "one finding a line, for programs"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		reportFlags(fs, o)
-		fs.BoolVar(&o.hints, "hints", false, "report hints as well: what is worth a look, but likely meant; they do not count for the exit code")
-		wholeFlag(fs, o, "findings are withdrawn that it refutes")
-	},
-	run: runCheck,
+	options: func() runner { return new(checkOptions) },
 }
 
-// reportFlags are those of the commands that report findings.
-func reportFlags(fs *flag.FlagSet, o *options) {
-	o.format = "text"
-	fs.Func("format", "`format` of standard output: text, jsonl, json or sarif (default text)", func(s string) error {
-		_, err := report.For(s)
-		o.format = s
-		return err
-	})
-	fs.Var(&o.out, "o", "write a report to a file as well, as `format:path`; may be given several times")
+type checkOptions struct {
+	reportFlags
+	planFlags
+	hints bool
 }
 
-func runCheck(c *call) int {
-	if err := c.out.probe(); err != nil {
+func (o *checkOptions) declare(fs *flag.FlagSet) {
+	o.reportFlags.declare(fs)
+	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not affect the exit code")
+	o.declareWhole(fs, "findings are withdrawn that it refutes")
+}
+
+func (o *checkOptions) run(c *call) int {
+	if err := o.out.Probe(); err != nil {
 		return c.usage("%v", err)
 	}
-	p := newProgress(c.stderr)
-	st, err := c.vet(p, "", c.buildFlags())
-	if err == nil {
-		c.prune(p, st, "", c.buildFlags(), true)
-		err = c.ctx.Err()
-	}
-	p.clear()
+	p, err := o.planner(c)
 	if err != nil {
 		return c.failed(err)
 	}
-	r := c.newReport("check", st.root)
-	r.Findings, r.Problems, r.GaveUp = st.findings, st.problems, st.gaveUp
-	return c.uncompiled(st.uncompiled, c.finish(r, false))
+	p.Hints, p.Programs, p.Sources = o.hints, true, atomicsets.Sources{}
+	res, err := planner.Check(c.ctx, p)
+	c.progress.Clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	r := c.newReport("check", res.Root)
+	r.Findings, r.Problems, r.GaveUp = res.Findings, res.Problems, res.GaveUp
+	return c.uncompiled(res.Uncompiled, c.finish(r, o.reportFlags, false))
 }

@@ -20,7 +20,10 @@ import (
 	"syscall"
 
 	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
@@ -40,7 +43,7 @@ const (
 	exitInterrupted = 130 // stopped by Ctrl-C or SIGTERM
 )
 
-// Main runs the command line args (without the program's name) and gives the
+// Main runs the command line args (without the program's name) and returns the
 // exit code.
 func Main(args []string) int {
 	if driver.IsVetTool(args) {
@@ -63,7 +66,8 @@ func Main(args []string) int {
 type call struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
-	*options
+	progress       *progress.Reporter
+	*common
 	closers []io.Closer  // when the command has ended
 	kept    *build.Still // see still
 }
@@ -81,35 +85,39 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	}
 	name, args = subcommand(name, args)
 	out := &sink{w: stdout}
-	c := &call{ctx: ctx, stdout: out, stderr: stderr}
+	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr)}
 	cmd := find(name)
 	if cmd == nil {
 		return c.usage("unknown command %q: `interlock help` lists the commands", name)
 	}
-	o, err := parse(cmd, args)
+	in, own, err := parse(cmd, args)
 	if errors.Is(err, flag.ErrHelp) {
 		cmd.help(out)
 		return c.written(out, exitClean)
 	}
 	if err != nil {
-		return c.usage("%v: see `interlock help %s`%s", err, name, behindDashes(cmd, err))
+		advice := ""
+		if cmd.tests {
+			advice = testflags.Advise(name, err)
+		}
+		return c.usage("%v: see `interlock help %s`%s", err, name, advice)
 	}
 	if cmd.takesPackages() {
-		if err := rebuild.Match(ctx, o.dir, stderr); ctx.Err() != nil {
-			c.tell("interrupted, with no finding so far")
+		if err := rebuild.Match(ctx, in.dir, stderr); ctx.Err() != nil {
+			c.warn("interrupted, with no finding so far")
 			return exitInterrupted
 		} else if err != nil {
-			c.tell(err.Error())
+			c.warn(err.Error())
 			return exitIncomplete
 		}
 	}
-	if o.dir != "" {
-		if err := os.Chdir(o.dir); err != nil {
+	if in.dir != "" {
+		if err := os.Chdir(in.dir); err != nil {
 			return c.usage("-C: %v", err)
 		}
 	}
-	c.options = o
-	return c.written(out, c.guarded(cmd))
+	c.common = in
+	return c.written(out, c.guarded(own))
 }
 
 // sink is standard output. It keeps the first error: a text that was cut off
@@ -141,13 +149,13 @@ func (c *call) written(out *sink, code int) int {
 	if err == nil || code != exitClean {
 		return code
 	}
-	c.tell(fmt.Sprintf("the output is not whole: %v", err))
+	c.warn(fmt.Sprintf("the output is not whole: %v", err))
 	return exitIncomplete
 }
 
 // guarded runs the command. A panic is a fault of Interlock; by itself it
 // would end in Go's exit code 2, which is not true of the user's command line.
-func (c *call) guarded(cmd *command) (code int) {
+func (c *call) guarded(cmd runner) (code int) {
 	defer func() {
 		if v := recover(); v != nil {
 			fmt.Fprintf(c.stderr, "interlock: internal error, please report it with what follows: %v\n%s", v, debug.Stack())
@@ -161,14 +169,28 @@ func (c *call) guarded(cmd *command) (code int) {
 // close removes what the command has left in temporary folders.
 func (c *call) close() {
 	for _, closer := range slices.Backward(c.closers) {
-		if err := closer.Close(); err != nil {
-			c.tell(err.Error())
-		}
+		c.closeLater(closer)
 	}
 }
 
+// closeLater closes what a command has used, and reports what went wrong.
+func (c *call) closeLater(closer io.Closer) {
+	if err := closer.Close(); err != nil {
+		c.warn(err.Error())
+	}
+}
+
+// makePlan makes a plan, whose module is closed when the command has ended.
+func (c *call) makePlan(o planner.Options) (*planner.Planned, error) {
+	pl, err := planner.Make(c.ctx, o)
+	if pl != nil {
+		c.closers = append(c.closers, pl.Module)
+	}
+	return pl, err
+}
+
 // still returns what keeps the go commands of this call from writing into the
-// user's tree; while patches are tried, it is that of the copy.
+// user's tree.
 func (c *call) still() (*build.Still, error) {
 	if c.kept != nil {
 		return c.kept, nil

@@ -4,23 +4,23 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/trial"
 )
 
 func newCall(ctx context.Context) (c *call, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	return &call{ctx: ctx, stdout: stdout, stderr: stderr, options: &options{format: "jsonl"}}, stdout, stderr
+	return &call{ctx: ctx, stdout: stdout, stderr: stderr, progress: progress.New(stderr), common: new(common)}, stdout, stderr
 }
 
 func TestAPanicIsNoUsageError(t *testing.T) {
 	c, stdout, stderr := newCall(t.Context())
-	code := c.guarded(&command{run: func(*call) int { panic("lost") }})
+	code := c.guarded(flagless(func(*call) int { panic("lost") }))
 	if code != exitIncomplete || stdout.Len() > 0 {
 		t.Errorf("code %d, output %q", code, stdout)
 	}
@@ -48,19 +48,19 @@ func TestOutputThatIsNotWritten(t *testing.T) {
 // A patch that cannot be written is printed, and its finding is left.
 func TestPatchThatIsNotWritten(t *testing.T) {
 	c, stdout, stderr := newCall(t.Context())
-	c.write = true
-	d := &mender{first: map[string][]byte{"a.go": []byte("package a\n")}, last: map[string][]byte{"a.go": []byte("package b\n")}}
+	o := &fixOptions{write: true}
+	made := &trial.Patches{Before: map[string][]byte{"a.go": []byte("package a\n")}, After: map[string][]byte{"a.go": []byte("package b\n")}}
 	f := fit()
 	f.Fix = &finding.Fix{Strategy: "guard", Diff: "x"}
 	r := &report.Report{Root: t.TempDir(), Findings: []*finding.Finding{f}} // which has no a.go
-	err := c.hand(d, r)
+	err := o.deliver(c, made, r.Root)
 	if err == nil || !strings.HasPrefix(err.Error(), "nothing was written, so the patches are printed: ") {
 		t.Errorf("error: %v", err)
 	}
 	if !strings.Contains(stdout.String(), "+package b") {
 		t.Errorf("standard output: %q", stdout)
 	}
-	if code := c.finishFix(r, false); code != exitFindings || strings.Contains(stderr.String(), "no patch was made") {
+	if code := o.finish(c, r, false); code != exitFindings || strings.Contains(stderr.String(), "no patch was made") {
 		t.Errorf("code %d, standard error: %s", code, stderr)
 	}
 }
@@ -95,36 +95,11 @@ func TestVerdict(t *testing.T) {
 		{"unfit finding", t.Context(), report.Report{Findings: []*finding.Finding{broken}}, false, exitIncomplete},
 	} {
 		c, stdout, stderr := newCall(tt.ctx)
-		if got := c.finish(&tt.report, tt.testsFailed); got != tt.want {
+		if got := c.finish(&tt.report, reportFlags{format: "jsonl"}, tt.testsFailed); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d (%s)", tt.name, got, tt.want, stderr)
 		}
 		if strings.Contains(stdout.String(), "il-0") {
 			t.Errorf("%s: an unfit finding was reported", tt.name)
 		}
-	}
-}
-
-func TestWriteFileReplacesInOneStep(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "out")
-	for _, text := range []string{"first", "second"} {
-		if err := writeFile(file, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(file); err != nil || string(got) != text {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	if err := writeFile(filepath.Join(dir, "absent", "out"), nil); err == nil {
-		t.Error("a file in a folder that is not there was written")
-	}
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeFile(filepath.Join(dir, "folder"), nil); err == nil {
-		t.Error("a folder was replaced by a file")
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
-		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }

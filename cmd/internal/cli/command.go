@@ -16,10 +16,24 @@ type command struct {
 	long  string // what it does, for a stranger
 	// examples holds pairs: a command line, and what it is for.
 	examples [][2]string
-	flags    func(*flag.FlagSet, *options) // beyond -C; nil for none
-	tests    bool                          // takes `-- go test flags`
-	run      func(*call) int
+	tests    bool          // takes `-- go test flags`
+	options  func() runner // the command's own options, with no flag set
 }
+
+// runner holds the values of a command's own flags, and runs it.
+type runner interface {
+	// declare declares the flags and sets their defaults.
+	declare(fs *flag.FlagSet)
+	// run runs the command and returns the exit code.
+	run(c *call) int
+}
+
+// flagless is a command without flags of its own.
+type flagless func(*call) int
+
+func (flagless) declare(*flag.FlagSet) {}
+
+func (f flagless) run(c *call) int { return f(c) }
 
 func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packages]") }
 
@@ -38,89 +52,57 @@ func find(name string) *command {
 	return nil
 }
 
-// options are the values of all flags; each command declares those that it
-// knows.
-type options struct {
+// common holds what the command lines of all commands share.
+type common struct {
 	dir       string
 	tags      string
 	verbose   bool
-	format    string
-	out       outputs
-	runs      int
-	replays   int
-	seed      uint64
-	budget    int
-	strength  int
-	prob      int
-	noise     string
-	only      string
-	sections  string
-	suspected bool
-	write     bool
-	folder    string // of env
-	deps      []string
-	oracle    string // of sections refine, as quiet and plants
-	quiet     int
-	plants    int
-	whole     bool
-	hints     bool
-
-	runsTests bool     // the command does
 	packages  []string // or other words that stand on the command line
 	testFlags []string // after --
 }
 
-// newFlagSet returns the flags of c, writing nothing by itself.
-func newFlagSet(c *command, o *options) *flag.FlagSet {
+// newFlagSet returns the flags of c, which sets the values of in and own. It
+// writes nothing by itself.
+func newFlagSet(c *command, in *common, own runner) *flag.FlagSet {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	if c.takesPackages() {
-		fs.StringVar(&o.dir, "C", "", "change to the `folder` before anything else")
-		fs.StringVar(&o.tags, "tags", "", "build `tags`, with commas between, as go build has them")
-		fs.BoolVar(&o.verbose, "v", false, "say on standard error what is being done")
+		fs.StringVar(&in.dir, "C", "", "change to the `folder` before anything else")
+		fs.StringVar(&in.tags, "tags", "", "build `tags`, with commas between, as go build has them")
+		fs.BoolVar(&in.verbose, "v", false, "report on standard error what is being done")
 	}
-	if c.flags != nil {
-		c.flags(fs, o)
-	}
+	own.declare(fs)
 	return fs
 }
 
 // parse reads the arguments of c. Flags may stand before, between and behind
 // the packages, up to --.
-func parse(c *command, args []string) (*options, error) {
-	o := &options{runsTests: c.tests}
-	fs := newFlagSet(c, o)
+func parse(c *command, args []string) (*common, runner, error) {
+	in, own := new(common), c.options()
+	fs := newFlagSet(c, in, own)
 	if i := slices.Index(args, "--"); i >= 0 {
 		if !c.tests {
-			return nil, fmt.Errorf("%s takes nothing after --", c.name)
+			return nil, nil, fmt.Errorf("%s takes nothing after --", c.name)
 		}
-		args, o.testFlags = args[:i], args[i+1:]
+		args, in.testFlags = args[:i], args[i+1:]
 	}
 	for {
 		if err := fs.Parse(args); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if fs.NArg() == 0 {
-			return o, nil
+			return in, own, nil
 		}
-		o.packages = append(o.packages, fs.Arg(0))
+		in.packages = append(in.packages, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
 }
 
 // buildFlags returns the flags that every go command of this call gets.
-func (o *options) buildFlags() []string {
-	if o.tags == "" {
+func (in *common) buildFlags() []string {
+	if in.tags == "" {
 		return nil
 	}
-	return []string{"-tags=" + o.tags}
-}
-
-// depsFlag is that of the commands that monitor.
-func depsFlag(fs *flag.FlagSet, o *options) {
-	fs.Func("deps", "monitor these dependencies too: `patterns` of module or package paths, such as\ngolang.org/x/..., with commas between; may be given several times", func(s string) error {
-		o.deps = append(o.deps, strings.Split(s, ",")...)
-		return nil
-	})
+	return []string{"-tags=" + in.tags}
 }

@@ -10,8 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
@@ -31,12 +35,19 @@ Files that change after env are not in its build: run it again. Its folder lies 
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
 		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`, "a program; env prints the folder"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		depsFlag(fs, o)
-		fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
-		fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
-	},
-	run: runEnv,
+	options: func() runner { return new(envOptions) },
+}
+
+type envOptions struct {
+	planFlags
+	folder   string
+	strength int
+}
+
+func (o *envOptions) declare(fs *flag.FlagSet) {
+	o.declareDeps(fs)
+	fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
+	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
 }
 
 // recorded is what report needs to know of an env: file recordName in its folder.
@@ -54,19 +65,23 @@ const (
 	sitesName    = "sites.txt"
 )
 
-func runEnv(c *call) int {
-	if c.strength < 1 || c.strength > maxStrength {
-		return c.usage("-strength %d: want microseconds, from 1 to %d", c.strength, maxStrength)
+func (o *envOptions) run(c *call) int {
+	if err := checkStrength(o.strength); err != nil {
+		return c.usage("%v", err)
 	}
-	p := newProgress(c.stderr)
-	pl, err := c.makePlan(p, "", c.buildFlags())
+	defer c.progress.Clear()
+	p, err := o.planner(c)
 	if err != nil {
-		p.clear()
 		return c.failed(err)
 	}
-	p.say("preparing the instrumented build")
-	ws, err := build.PrepareLasting(c.ctx, c.folder, pl.module, pl.plan)
-	p.clear()
+	pl, err := c.makePlan(p)
+	if err != nil {
+		c.progress.Clear()
+		return c.failed(err)
+	}
+	c.progress.Say("preparing the instrumented build")
+	ws, err := build.PrepareLasting(c.ctx, o.folder, pl.Module, pl.Plan)
+	c.progress.Clear()
 	if err != nil {
 		return c.failed(err)
 	}
@@ -74,19 +89,17 @@ func runEnv(c *call) int {
 	if err := writeRecord(ws.Dir, pl); err != nil {
 		return c.failed(err)
 	}
-	c.tell(pl.static.problems...)
-	for _, l := range ws.LeftAlone() {
-		c.tell(fmt.Sprintf("%s is not monitored: %s", l.File, l.Why))
-	}
+	c.warn(pl.Vet.Problems...)
+	c.warnLeftAlone(ws)
 	env, covers := ws.CoverEnv()
 	if !covers {
-		c.tell("with -cover, packages will not be monitored: GOFLAGS holds a -toolexec")
+		c.warn("with -cover, packages will not be monitored: GOFLAGS holds a -toolexec")
 	}
 	for _, v := range append(env,
 		"INTERLOCK_OUT="+filepath.Join(ws.Dir, evidenceName),
 		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
-		"INTERLOCK_SECTIONS="+campaign.SectionList(campaign.Opened(pl.plan, nil)),
-		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", c.strength),
+		"INTERLOCK_SECTIONS="+campaign.SectionList(campaign.Opened(pl.Plan, nil)),
+		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", o.strength),
 		"INTERLOCK_ENV="+ws.Dir) {
 		name, value, _ := strings.Cut(v, "=")
 		if name == "GOFLAGS" { // results of tests are not to come from a cache, nor is vet to judge rewritten files
@@ -95,14 +108,14 @@ func runEnv(c *call) int {
 		fmt.Fprintf(c.stdout, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
 	}
 	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave there\n", ws.Dir, ws.Dir)
-	return c.uncompiled(pl.uncompiled(), exitClean)
+	return c.uncompiled(pl.Uncompiled(), exitClean)
 }
 
-func writeRecord(dir string, pl *planned) error {
-	data, err := json.Marshal(&recorded{pl.module.Root, pl.module.Path, pl.static.findings, pl.plan})
+func writeRecord(dir string, pl *planner.Planned) error {
+	data, err := json.Marshal(&recorded{pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Plan})
 	if err == nil {
 		err = errors.Join(os.WriteFile(filepath.Join(dir, recordName), data, 0o644),
-			os.WriteFile(filepath.Join(dir, sitesName), campaign.SiteTable(pl.plan), 0o644))
+			os.WriteFile(filepath.Join(dir, sitesName), campaign.SiteTable(pl.Plan), 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("recording the plan: %w", err)
@@ -119,14 +132,20 @@ counts as a run. It may be called as often as you like; the evidence stays.`,
 		{"interlock report", "in a shell that has the variables of env"},
 		{"interlock report -o sarif:interlock.sarif <folder>", "elsewhere, and a file for code scanning"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		reportFlags(fs, o)
-		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no process showed them")
-	},
-	run: runReport,
+	options: func() runner { return new(reportOptions) },
 }
 
-func runReport(c *call) int {
+type reportOptions struct {
+	reportFlags
+	suspected bool
+}
+
+func (o *reportOptions) declare(fs *flag.FlagSet) {
+	o.reportFlags.declare(fs)
+	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no process showed them")
+}
+
+func (o *reportOptions) run(c *call) int {
 	dir := os.Getenv("INTERLOCK_ENV")
 	switch {
 	case len(c.packages) > 1:
@@ -136,7 +155,7 @@ func runReport(c *call) int {
 	case dir == "":
 		return c.usage("name the folder that `interlock env` has printed, or set INTERLOCK_ENV to it")
 	}
-	if err := c.out.probe(); err != nil {
+	if err := o.out.Probe(); err != nil {
 		return c.usage("%v", err)
 	}
 	rec, err := readRecord(dir)
@@ -144,17 +163,17 @@ func runReport(c *call) int {
 		return c.usage("%v", err)
 	}
 	ws := build.Reopened(rec.Root, rec.Path)
-	m := &monitored{plan: &planned{static: &static{root: rec.Root, findings: rec.Findings}, module: ws.Module, plan: rec.Plan}, workspace: ws}
-	if m.result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, filepath.Join(dir, evidenceName)); err != nil {
+	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings}
+	d := &testrun.Done{Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws}
+	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, filepath.Join(dir, evidenceName)); err != nil {
 		return c.failed(err)
 	}
-	if m.result.Runs == 0 {
-		c.tell("no monitored process has left evidence in " + dir)
+	if d.Result.Runs == 0 {
+		c.warn("no monitored process has left evidence in " + dir)
 	}
-	c.runs = m.result.Runs
 	r := c.newReport("report", rec.Root)
-	m.fill(c, r)
-	return c.finish(r, false)
+	(&results{Done: d, suspected: o.suspected, runs: d.Result.Runs}).fill(c, r)
+	return c.finish(r, o.reportFlags, false)
 }
 
 func readRecord(dir string) (*recorded, error) {

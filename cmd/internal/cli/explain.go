@@ -26,7 +26,7 @@ var explainCommand = command{
 	examples: [][2]string{
 		{"interlock explain IL1001", "access without the lock that guards it"},
 	},
-	run: runExplain,
+	options: func() runner { return flagless(runExplain) },
 }
 
 func runExplain(c *call) int {

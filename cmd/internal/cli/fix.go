@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/report"
-	"github.com/interlock-go/interlock/patchgen"
+	"github.com/interlock-go/interlock/cmd/internal/trial"
 )
 
 var fixCommand = command{
@@ -34,73 +34,86 @@ without a patch.`,
 		{"interlock fix -w ./...", "write them to your files"},
 		{"interlock fix -suspected ./... | git apply", "patch suspected findings too"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		o.format = "text"
-		fs.Var(&o.out, "o", "write a report, with the patches, to a file as well, as `format:path`; may be given several times")
-		campaignFlags(fs, o)
-		fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
-		fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")
-	},
-	tests: true,
-	run:   runFix,
+	tests:   true,
+	options: func() runner { return new(fixOptions) },
 }
 
-func runFix(c *call) int {
-	if err := c.checkCampaign(); err != nil {
+type fixOptions struct {
+	campaignFlags
+	planFlags // none of them is declared
+	out       report.Outputs
+	write     bool
+	suspected bool
+}
+
+func (o *fixOptions) declare(fs *flag.FlagSet) {
+	fs.Var(&o.out, "o", "write a report, with the patches, to a file as well, as `format:path`; may be given several times")
+	o.campaignFlags.declare(fs)
+	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
+	fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")
+}
+
+func (o *fixOptions) run(c *call) int {
+	if err := errors.Join(o.check(), o.out.Probe()); err != nil {
 		return c.usage("%v", err)
 	}
-	still, err := c.still()
+	flags, code := c.testFlagsOf()
+	if code != exitClean {
+		return code
+	}
+	if len(flags.Cover) > 0 {
+		return c.usage("fix measures no coverage: leave %s out", flags.Cover[0])
+	}
+	p, err := o.planner(c)
 	if err != nil {
 		return c.failed(err)
 	}
-	flags, err := splitTestFlags(still.Flags, c.testFlags)
-	if err != nil {
-		return c.usage("%v", err)
+	p.KeepGuarded = o.choosesPlaces()
+	m := monitored{campaignFlags: o.campaignFlags, flags: flags, replayFlags: o.replayFlags()}
+	d, err := m.run(c, p, c.stderr)
+	if d != nil {
+		defer c.closeLater(d)
 	}
-	if len(flags.cover) > 0 {
-		return c.usage("fix measures no coverage: leave %s out", flags.cover[0])
-	}
-	p := newProgress(c.stderr)
-	m, err := c.monitored(p, flags, c.stderr)
-	if m != nil {
-		defer m.close(c)
-	}
-	p.clear()
+	c.progress.Clear()
 	if err != nil {
 		return c.failed(err)
 	}
-	r := c.newReport("fix", m.plan.module.Root)
-	m.fill(c, r)
-	patches, err := c.mend(p, m, flags, r)
-	p.clear()
+	r := c.newReport("fix", d.Planned.Module.Root)
+	shown := &results{Done: d, suspected: o.suspected, runs: o.runs}
+	shown.fill(c, r)
+	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
+	patches, err := trial.Patch(c.ctx, trial.Options{
+		Plan: p, Settings: o.settings(c), Flags: flags, Done: d, Findings: r.Findings, Known: shown.joined, Dir: r.Dir,
+	})
+	c.progress.Clear()
 	if err != nil && c.ctx.Err() == nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
 	}
-	if err := c.hand(patches, r); err != nil {
+	if err := o.deliver(c, patches, r.Root); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
-	return c.uncompiled(m.plan.uncompiled(), c.finishFix(r, m.result.Failed()))
+	return c.uncompiled(d.Planned.Uncompiled(), o.finish(c, r, d.Result.Failed()))
 }
 
-// hand returns the patches to the user: into the files, or as one diff.
-func (c *call) hand(d *mender, r *report.Report) error {
-	if d == nil || len(d.last) == 0 {
+// deliver writes the patches into the files, or prints them as one diff. Those that
+// cannot be written are printed, and o.write is false from then on.
+func (o *fixOptions) deliver(c *call, made *trial.Patches, root string) error {
+	if made.Empty() {
 		return nil
 	}
-	if c.write {
-		err := patchgen.Apply(r.Root, d.first, d.last)
+	if o.write {
+		err := made.Apply(root)
 		if err == nil {
 			return nil
 		}
-		c.write = false // no patch is in a file, and none is lost
-		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), c.print(d))
+		o.write = false // no patch is in a file, and none is lost
+		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), c.printPatches(made))
 	}
-	return c.print(d)
+	return c.printPatches(made)
 }
 
-// print writes the patches to standard output, as one diff.
-func (c *call) print(d *mender) error {
-	diff, err := d.diff()
+func (c *call) printPatches(made *trial.Patches) error {
+	diff, err := made.Diff()
 	if err == nil {
 		_, err = io.WriteString(c.stdout, diff)
 	}
@@ -110,8 +123,8 @@ func (c *call) print(d *mender) error {
 	return nil
 }
 
-// finishFix reports what became of each finding, and gives the exit code.
-func (c *call) finishFix(r *report.Report, testsFailed bool) int {
+// finish reports what became of each finding, and returns the exit code.
+func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 	c.settle(r)
 	left := 0
 	for _, f := range r.Findings {
@@ -126,21 +139,21 @@ func (c *call) finishFix(r *report.Report, testsFailed bool) int {
 				fate += "\n    note: " + n
 			}
 		}
-		if f.Fix == nil || f.Fix.Diff == "" || !c.write {
+		if f.Fix == nil || f.Fix.Diff == "" || !o.write {
 			left++
 		}
 		fmt.Fprintf(c.stderr, "%s\n    %s\n", r.Line(f), fate)
 	}
 	switch {
 	case r.Interrupted && len(r.Findings) == 0:
-		c.tell("interrupted, with no finding so far")
+		c.warn("interrupted, with no finding so far")
 	case r.Interrupted:
-		c.tell("interrupted: patches may be missing")
+		c.warn("interrupted: patches may be missing")
 	case len(r.Findings) == 0:
-		c.tell("no findings, so there is nothing to patch")
+		c.warn("no findings, so there is nothing to patch")
 	}
-	if err := c.out.write(r); err != nil {
-		c.tell(err.Error())
+	if err := o.out.Write(r); err != nil {
+		c.warn(err.Error())
 		return exitIncomplete
 	}
 	return verdict(r, left, testsFailed)

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
@@ -43,7 +45,7 @@ func helpCommand() *command {
 		name: "help", args: "[command]", short: "show how to use interlock or one of its commands",
 		long:     "Help prints the list of commands, or what one of them does, with its flags and examples.",
 		examples: [][2]string{{"interlock help test", "what test does"}},
-		run:      runHelp,
+		options:  func() runner { return flagless(runHelp) },
 	}
 }
 
@@ -71,7 +73,7 @@ func runHelp(c *call) int {
 // help writes all there is to know about a command.
 func (c *command) help(w io.Writer) {
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n", strings.TrimSpace("interlock "+c.name+" "+c.args), c.long)
-	fs := newFlagSet(c, &options{})
+	fs := newFlagSet(c, new(common), c.options())
 	first := true
 	fs.VisitAll(func(f *flag.Flag) {
 		if first {
@@ -93,4 +95,37 @@ func (c *command) help(w io.Writer) {
 	for _, e := range c.examples {
 		fmt.Fprintf(w, "    %s\n        %s\n", e[0], e[1])
 	}
+}
+
+var versionCommand = command{
+	name: "version", short: "print the version of interlock",
+	long:    "Version prints the version of interlock, the revision that it was built from if that is known,\nand the Go version that built it.",
+	options: func() runner { return flagless(runVersion) },
+}
+
+func runVersion(c *call) int {
+	if len(c.packages) > 0 {
+		return c.usage("version takes no arguments")
+	}
+	fmt.Fprintf(c.stdout, "interlock %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return exitClean
+}
+
+// version returns the module's version where the binary has one (go install
+// ...@v1.2.3), else 0.0.0-devel, with the revision where it is known.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "0.0.0-devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	v := "0.0.0-devel"
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v += "+" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return v
 }

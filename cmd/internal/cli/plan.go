@@ -9,6 +9,8 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
@@ -24,47 +26,63 @@ module's root, or to the folder of go.work if one is in force.`,
 		{"interlock plan ./...", "the whole module"},
 		{"interlock plan -format json ./... >plan.json", "with the skipped ones too, for programs"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		sectionsFlag(fs, o, defaultSections)
-		depsFlag(fs, o)
-		wholeFlag(fs, o, "accesses are not monitored where no two goroutines\ncan meet, nor, but for a tenth of the variables, another one with each seed, where the same lock is always held")
-		o.format = "text"
-		fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {
-			o.format = s
-			if s != "text" && s != "json" {
-				return fmt.Errorf("unknown format %q: use one of text, json", s)
-			}
-			return nil
-		})
-	},
-	run: runPlan,
+	options: func() runner { return new(planOptions) },
 }
 
-func runPlan(c *call) int {
-	p := newProgress(c.stderr)
-	pl, err := c.makePlan(p, "", c.buildFlags())
-	if err == nil { // the rewriter has a say too
-		err = build.Decide(c.ctx, pl.module, pl.plan)
+type planOptions struct {
+	planFlags
+	format string
+}
+
+func (o *planOptions) declare(fs *flag.FlagSet) {
+	o.declareSections(fs, defaultSections)
+	o.declareDeps(fs)
+	o.declareWhole(fs, wholeSkips)
+	o.format = "text"
+	fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {
+		o.format = s
+		if s != "text" && s != "json" {
+			return fmt.Errorf("unknown format %q: use one of text, json", s)
+		}
+		return nil
+	})
+}
+
+func (o *planOptions) run(c *call) int {
+	pl, code := o.decided(c)
+	if pl == nil {
+		return code
 	}
-	p.clear()
-	if err != nil {
-		return c.failed(err)
-	}
-	c.tell(pl.static.problems...)
-	c.tell(pl.static.gaveUp...)
-	if c.format == "json" {
-		err = writePlanJSON(c.stdout, pl.plan)
+	c.warn(pl.Vet.GaveUp...)
+	var err error
+	if o.format == "json" {
+		err = writePlanJSON(c.stdout, pl.Plan)
 	} else {
-		err = writePlanText(c.stdout, pl.plan)
+		err = writePlanText(c.stdout, pl.Plan)
 	}
 	if err != nil {
 		return c.failed(fmt.Errorf("writing the plan: %w", err))
 	}
-	code := exitClean
-	if len(pl.static.problems) > 0 {
-		code = exitIncomplete
+	return code
+}
+
+// decided makes the plan, on which the rewriter has decided too, and reports what
+// was not analysed. Without a plan, the exit code says why.
+func (o *planFlags) decided(c *call) (*planner.Planned, int) {
+	p, err := o.planner(c)
+	if err != nil {
+		return nil, c.failed(err)
 	}
-	return c.uncompiled(pl.uncompiled(), code)
+	pl, err := c.makePlan(p)
+	if err == nil {
+		err = build.Decide(c.ctx, pl.Module, pl.Plan)
+	}
+	c.progress.Clear()
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	c.warn(pl.Vet.Problems...)
+	return pl, c.incomplete(pl)
 }
 
 func writePlanJSON(w io.Writer, p *plan.Plan) error {
@@ -82,7 +100,7 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 		fmt.Fprintf(b, "    %6d skipped, %s\n", s.Sites, s.Reason)
 	}
 	if all := len(p.Sections); all > 0 {
-		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", plural(all, "atomic section"), len(campaign.Opened(p, nil)))
+		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", progress.Count(all, "atomic section"), len(campaign.Opened(p, nil)))
 	}
 	if n.Monitored > 0 {
 		fmt.Fprintf(b, "\nmonitored:\n")

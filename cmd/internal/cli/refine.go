@@ -3,11 +3,9 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
@@ -40,99 +39,107 @@ with the variables of "interlock env": go commands in it build the monitored pro
 		{"interlock sections refine -oracle 'go test ./...' -w ./...", "at most 100 runs"},
 		{"interlock sections refine -oracle 'make check' -runs 500 -quiet 20 ./... >refined", "look before it is written"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		sectionsFlag(fs, o, "all")
-		depsFlag(fs, o)
-		fs.StringVar(&o.oracle, "oracle", "", "`command` whose exit code 0 means that a run was correct; the shell reads it")
-		fs.IntVar(&o.runs, "runs", 100, "make at most `n` runs")
-		fs.IntVar(&o.quiet, "quiet", 5, "end after `n` correct runs in a row that change nothing")
-		fs.IntVar(&o.plants, "plants", 20, "try the oracle with at most `n` planted violations")
-		fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which findings name)")
-		fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
-		fs.BoolVar(&o.write, "w", false, "write the file")
-	},
-	run: runSectionsRefine,
+	options: func() runner { return new(refineOptions) },
 }
 
-func (o *options) checkRefine() error {
+type refineOptions struct {
+	planFlags
+	oracle   string
+	runs     int
+	quiet    int
+	plants   int
+	seed     uint64
+	strength int
+	write    bool
+}
+
+func (o *refineOptions) declare(fs *flag.FlagSet) {
+	o.declareSections(fs, "all")
+	o.declareDeps(fs)
+	fs.StringVar(&o.oracle, "oracle", "", "`command` whose exit code 0 means that a run was correct; the shell reads it")
+	fs.IntVar(&o.runs, "runs", 100, "make at most `n` runs")
+	fs.IntVar(&o.quiet, "quiet", 5, "end after `n` correct runs in a row that change nothing")
+	fs.IntVar(&o.plants, "plants", 20, "try the oracle with at most `n` planted violations")
+	declareSeed(fs, &o.seed)
+	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
+	fs.BoolVar(&o.write, "w", false, "write the file")
+}
+
+func (o *refineOptions) check() error {
 	switch {
 	case o.oracle == "":
-		return errors.New("-oracle is missing: the command that tells whether a run was correct, such as 'go test ./...'")
+		return errors.New("-oracle is missing: the command that decides whether a run was correct, such as 'go test ./...'")
 	case o.runs < 1 || o.quiet < 1 || o.plants < 1:
 		return errors.New("-runs, -quiet and -plants must be at least 1")
-	case o.strength < 1 || o.strength > maxStrength:
-		return fmt.Errorf("-strength %d: want microseconds, from 1 to %d", o.strength, maxStrength)
 	}
-	o.seed = cmp.Or(o.seed, uint64(rand.Uint32())+1)
-	return nil
+	chooseSeed(&o.seed)
+	return checkStrength(o.strength)
 }
 
-func runSectionsRefine(c *call) int {
-	if err := c.checkRefine(); err != nil {
+func (o *refineOptions) run(c *call) int {
+	if err := o.check(); err != nil {
 		return c.usage("%v", err)
 	}
-	c.runsTests = true // their sites are monitored too
-	p := newProgress(c.stderr)
-	pl, f, err := c.candidates(p)
+	defer c.progress.Clear()
+	pl, f, err := o.candidates(c)
 	if err != nil {
-		p.clear()
+		c.progress.Clear()
 		return c.failed(err)
 	}
-	p.say("preparing the instrumented build")
-	ws, err := build.Prepare(c.ctx, pl.module, pl.plan)
+	c.progress.Say("preparing the instrumented build")
+	ws, err := build.Prepare(c.ctx, pl.Module, pl.Plan)
 	if err != nil {
-		p.clear()
+		c.progress.Clear()
 		return c.failed(err)
 	}
 	defer ws.Close()
-	r, err := c.refine(p, ws, pl)
-	p.clear()
+	r, err := o.refine(c, ws, pl)
+	c.progress.Clear()
 	if refused(err) {
 		return c.refuse(err, r)
 	}
 	if err != nil {
 		return c.failed(err)
 	}
-	c.tell(r.Problems...)
-	n := pl.apply(f, r)
-	c.summary(pl, r, n)
-	if c.write {
-		err = f.Save(pl.module.Root)
-	} else {
-		_, err = c.stdout.Write(f.Format())
-	}
-	switch {
-	case err != nil:
+	c.warn(r.Problems...)
+	o.summarise(c, pl, r, apply(pl, f, r))
+	if err := c.hand(f, pl.Module.Root, o.write); err != nil {
 		return c.failed(err)
-	case r.Interrupted:
+	}
+	if r.Interrupted {
 		return exitInterrupted
 	}
-	return c.uncompiled(pl.uncompiled(), exitClean)
+	return c.uncompiled(pl.Uncompiled(), exitClean)
 }
 
 // candidates makes the plan with all sections that the repository file does not
 // rule out, and that file with those that it lacks.
-func (c *call) candidates(p *progress) (*planned, *repository.File, error) {
-	pl, err := c.makeInferred(p, "", c.buildFlags())
+func (o *refineOptions) candidates(c *call) (*planner.Planned, *repository.File, error) {
+	p, err := o.planner(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.tell(pl.static.problems...)
-	f, err := loadSections(pl.module.Root)
+	p.Unreviewed, p.Tests = true, true // the sites of tests are monitored too
+	pl, err := c.makePlan(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	invariants := *pl.plan
-	invariants.Sections = slices.DeleteFunc(slices.Clone(pl.plan.Sections), func(s plan.Section) bool { return s.Kind != plan.Invariant })
-	atomicsets.Refresh(f, &invariants, []string{plan.Invariant}, pl.loads)
+	c.warn(pl.Vet.Problems...)
+	f, err := planner.LoadSections(pl.Module.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	invariants := *pl.Plan
+	invariants.Sections = slices.DeleteFunc(slices.Clone(pl.Plan.Sections), func(s plan.Section) bool { return s.Kind != plan.Invariant })
+	atomicsets.Refresh(f, &invariants, []string{plan.Invariant}, pl.Covers)
 	reviewed := new(repository.File)
 	for _, s := range f.Sections {
-		if c.wantsKind(s.Kind) && pl.loads(s.Package) {
+		if p.Sources.Has(s.Kind) && pl.Covers(s.Package) {
 			reviewed.Sections = append(reviewed.Sections, observable(s))
 		}
 	}
-	stale, err := atomicsets.Apply(pl.plan, reviewed)
-	c.tellStale(stale)
+	stale, err := atomicsets.Apply(pl.Plan, reviewed)
+	c.warnStale(stale)
 	return pl, f, err
 }
 
@@ -148,17 +155,18 @@ func observable(s *repository.Section) *repository.Section {
 	return &again
 }
 
-func (c *call) refine(p *progress, ws *build.Workspace, pl *planned) (*campaign.Refined, error) {
+// refine runs the oracle, and reports how far it is.
+func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned) (*campaign.Refined, error) {
 	where, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("finding this folder: %w", err)
 	}
-	p.line("%d candidate sections; seeds from %d", len(pl.plan.Sections), c.seed)
-	p.say("trying the oracle without noise")
+	c.progress.Line("%d candidate sections; seeds from %d", len(pl.Plan.Sections), o.seed)
+	c.progress.Say("trying the oracle without noise")
 	dropped := 0
 	return campaign.Refine(c.ctx, campaign.RefineConfig{
-		Workspace: ws, Plan: pl.plan, Oracle: shell(c.oracle), Where: where,
-		Runs: c.runs, Quiet: c.quiet, Plants: c.plants, Seed: c.seed, Strength: c.strength, Dir: filepath.Join(ws.Dir, "refine"),
+		Workspace: ws, Plan: pl.Plan, Oracle: shell(o.oracle), Where: where,
+		Runs: o.runs, Quiet: o.quiet, Plants: o.plants, Seed: o.seed, Strength: o.strength, Dir: filepath.Join(ws.Dir, "refine"),
 		Progress: func(run campaign.OracleRun) {
 			dropped += run.Dropped
 			verdict := "correct"
@@ -167,12 +175,12 @@ func (c *call) refine(p *progress, ws *build.Workspace, pl *planned) (*campaign.
 			}
 			switch {
 			case run.Planted != 0 && c.verbose:
-				s := pl.plan.Site(run.Planted)
-				p.line("a violation planted at %s:%d, %s: %s in %s", s.File, s.Line, s.Source, verdict, run.Elapsed.Round(time.Millisecond))
+				s := pl.Plan.Site(run.Planted)
+				c.progress.Line("a violation planted at %s:%d, %s: %s in %s", s.File, s.Line, s.Source, verdict, run.Elapsed.Round(time.Millisecond))
 			case run.Planted == 0 && c.verbose:
-				p.line("run %d, seed %d: %s in %s, %d ends split, %d of them dropped", run.Run, run.Seed, verdict, run.Elapsed.Round(time.Millisecond), run.Split, run.Dropped)
+				c.progress.Line("run %d, seed %d: %s in %s, %d ends split, %d of them dropped", run.Run, run.Seed, verdict, run.Elapsed.Round(time.Millisecond), run.Split, run.Dropped)
 			}
-			p.at(run.Run, c.runs, fmt.Sprintf("runs, ends dropped: %d", dropped))
+			c.progress.At(run.Run, o.runs, fmt.Sprintf("runs, ends dropped: %d", dropped))
 		},
 	})
 }
@@ -193,7 +201,7 @@ func refused(err error) bool {
 
 // refuse reports why the oracle cannot be used, and what to do.
 func (c *call) refuse(err error, r *campaign.Refined) int {
-	next := "mend the command, or the tests"
+	next := "fix the command, or the tests"
 	if len(r.Output) > 0 {
 		fmt.Fprintf(c.stderr, "%s\n", lastLines(r.Output, 20))
 	}
@@ -203,7 +211,7 @@ func (c *call) refuse(err error, r *campaign.Refined) int {
 	case errors.Is(err, campaign.ErrNothingSeen):
 		next = "name a command that runs more of these packages, or more packages"
 	case errors.Is(err, campaign.ErrNeverCorrect):
-		next = "mend what `interlock test` reports, or make the noise weaker with -strength"
+		next = "fix what `interlock test` reports, or make the noise weaker with -strength"
 	}
 	return c.usage("%v: %s", err, next)
 }
@@ -220,10 +228,10 @@ type changed struct {
 }
 
 // apply writes into f what r has shown of the plan's sections.
-func (p *planned) apply(f *repository.File, r *campaign.Refined) (n changed) {
-	keys := atomicsets.NewKeys(p.plan)
-	for i := range p.plan.Sections {
-		s := &p.plan.Sections[i]
+func apply(pl *planner.Planned, f *repository.File, r *campaign.Refined) (n changed) {
+	keys := atomicsets.NewKeys(pl.Plan)
+	for i := range pl.Plan.Sections {
+		s := &pl.Plan.Sections[i]
 		in := f.Find(keys.Section(s))
 		if in == nil || s.Kind != plan.Invariant {
 			continue
@@ -254,8 +262,8 @@ func (p *planned) apply(f *repository.File, r *campaign.Refined) (n changed) {
 	return n
 }
 
-// summary reports what was done, and what is left for a person.
-func (c *call) summary(pl *planned, r *campaign.Refined, n changed) {
+// summarise reports what was done, and what is left for a person.
+func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refined, n changed) {
 	b := bufio.NewWriter(c.stderr)
 	defer b.Flush()
 	correct := 0
@@ -266,11 +274,11 @@ func (c *call) summary(pl *planned, r *campaign.Refined, n changed) {
 	}
 	fmt.Fprintf(b, "interlock: %d runs in %s, %d of them correct; the oracle rejected a planted violation (try %d)\n", len(r.Runs), r.Elapsed.Round(time.Second), correct, len(r.Plants))
 	if !r.Settled {
-		fmt.Fprintf(b, "interlock: not settled: fewer than %d correct runs in a row changed nothing; make more with -runs\n", c.quiet)
+		fmt.Fprintf(b, "interlock: not settled: fewer than %d correct runs in a row changed nothing; make more with -runs\n", o.quiet)
 	}
 	ends, left := 0, 0
-	for i := range pl.plan.Sections {
-		s := &pl.plan.Sections[i]
+	for i := range pl.Plan.Sections {
+		s := &pl.Plan.Sections[i]
 		if s.Kind != plan.Invariant {
 			continue
 		}
@@ -287,15 +295,15 @@ func (c *call) summary(pl *planned, r *campaign.Refined, n changed) {
 	if n.pinned > 0 {
 		fmt.Fprintf(b, "interlock: %d ends of pinned sections were split in correct runs and stay\n", n.pinned)
 	}
-	pl.list(b, r.Listed, "split in a correct run; you decide")
-	pl.list(b, r.Faulty, "split in incorrect runs only: look here first")
+	list(b, pl.Plan, r.Listed, "split in a correct run; you decide")
+	list(b, pl.Plan, r.Faulty, "split in incorrect runs only: look here first")
 }
 
-// list tells of ends, by the names of their sections.
-func (p *planned) list(b *bufio.Writer, ends map[campaign.SectionEnd]campaign.Violation, what string) {
+// list writes a line for each end, with the name of its section.
+func list(b *bufio.Writer, p *plan.Plan, ends map[campaign.SectionEnd]campaign.Violation, what string) {
 	var lines []string
 	for end, v := range ends {
-		s, site := &p.plan.Sections[end.Section-1], p.plan.Site(end.Site)
+		s, site := &p.Sections[end.Section-1], p.Site(end.Site)
 		lines = append(lines, fmt.Sprintf("interlock: %s, end at %s:%d: %s (run %d, seed %d)\n", s.Name, site.File, site.Line, what, v.Run, v.Seed))
 	}
 	slices.Sort(lines)

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
-	"github.com/interlock-go/interlock/atomicsets/sites"
-	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 )
 
 const sectionsLong = `An atomic section is code that other goroutines must not split: from an entry, an access to shared
@@ -30,8 +29,7 @@ List, the default, shows the sections that test would watch. Check reads interlo
 what in it is wrong or stands for nothing. Refresh brings the file up to date with the code. Each has
 its own help: "interlock help sections refresh".`,
 	examples: listExamples,
-	flags:    listFlags,
-	run:      runSectionsList,
+	options:  func() runner { return new(sectionsListOptions) },
 }
 
 var listExamples = [][2]string{
@@ -58,8 +56,7 @@ var sectionsListCommand = command{
 	name: "sections list", args: "[flags] [packages]", short: "show the atomic sections that test would watch",
 	long:     sectionsLong,
 	examples: listExamples,
-	flags:    listFlags,
-	run:      runSectionsList,
+	options:  func() runner { return new(sectionsListOptions) },
 }
 
 var sectionsCheckCommand = command{
@@ -68,7 +65,7 @@ var sectionsCheckCommand = command{
 accesses that are not there or not monitored. It ends in 1 if it reports anything, and in 2 if the file cannot be
 read. Sections of packages that are not named on the command line, or used by them, are passed by.`,
 	examples: [][2]string{{"interlock sections check ./...", "the whole file"}},
-	run:      runSectionsCheck,
+	options:  func() runner { return flagless(runSectionsCheck) },
 }
 
 var sectionsRefreshCommand = command{
@@ -81,134 +78,31 @@ Packages that are not named on the command line, or used by them, keep what they
 		{"interlock sections refresh ./... | diff interlock.sections -", "what would change"},
 		{"interlock sections refresh -w -sections=all ./...", "candidates for refine too"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		sectionsFlag(fs, o, "inferred")
-		depsFlag(fs, o)
-		fs.BoolVar(&o.write, "w", false, "write the file")
-	},
-	run: runSectionsRefresh,
+	options: func() runner { return new(sectionsRefreshOptions) },
 }
 
-func listFlags(fs *flag.FlagSet, o *options) {
-	sectionsFlag(fs, o, defaultSections)
-	depsFlag(fs, o)
+type sectionsListOptions struct{ planFlags }
+
+func (o *sectionsListOptions) declare(fs *flag.FlagSet) {
+	o.declareSections(fs, defaultSections)
+	o.declareDeps(fs)
 }
 
-// Sources of sections, as -sections names them.
-const (
-	fromInference   = "inferred" // load-and-store and test-and-use
-	fromUser        = "user"
-	fromInvariants  = "ai"
-	defaultSections = fromInference + "," + fromUser
-)
-
-// sectionsFlag lets people choose which sections are watched. A command
-// without it watches the default ones.
-func sectionsFlag(fs *flag.FlagSet, o *options, value string) {
-	o.sections = value
-	fs.Func("sections", "which atomic `sections`: inferred, user, ai, all or none, with commas between (default "+value+")", func(s string) error {
-		for word := range strings.SplitSeq(s, ",") {
-			if !slices.Contains([]string{fromInference, fromUser, fromInvariants, "all", "none"}, word) {
-				return fmt.Errorf("unknown kind of section %q: use some of inferred, user, ai, or all or none", word)
-			}
-		}
-		o.sections = s
-		return nil
-	})
-}
-
-// wants reports whether sections of a source are asked for.
-func (o *options) wants(source string) bool {
-	chosen := strings.Split(o.sections, ",")
-	if o.sections == "" {
-		chosen = strings.Split(defaultSections, ",")
-	}
-	return slices.Contains(chosen, source) || slices.Contains(chosen, "all")
-}
-
-// inferSections adds the sections that the code itself shows or declares.
-func (c *call) inferSections(pl *planned) error {
-	if c.wants(fromInference) {
-		if err := atomicsets.AddSections(pl.plan, pl.static.findings); err != nil {
-			return err
-		}
-	}
-	return atomicsets.AddInvariants(pl.plan, slices.DeleteFunc(pl.static.sections, func(s invariants.Section) bool {
-		return s.Declared && !c.wants(fromUser)
-	}))
-}
-
-// reviewSections has the repository file decide on the plan's sections. What
-// it says in vain is told.
-func (c *call) reviewSections(pl *planned) ([]atomicsets.Stale, error) {
-	f, err := loadSections(pl.module.Root)
-	if err != nil {
-		return nil, err
-	}
-	f.Sections = slices.DeleteFunc(f.Sections, func(s *repository.Section) bool {
-		return !c.wantsKind(s.Kind) || !pl.loads(s.Package)
-	})
-	return atomicsets.Apply(pl.plan, f)
-}
-
-func (c *call) wantsKind(kind string) bool {
-	switch kind {
-	case plan.Invariant:
-		return c.wants(fromInvariants)
-	case plan.UserSection:
-		return c.wants(fromUser)
-	}
-	return c.wants(fromInference)
-}
-
-// loads reports whether the plan covers the package.
-func (p *planned) loads(path string) bool {
-	return slices.ContainsFunc(p.module.Packages, func(pkg *sites.Package) bool { return pkg.Path == path })
-}
-
-// loadSections reads the repository file of the module at root.
-func loadSections(root string) (*repository.File, error) {
-	f, err := repository.Load(root)
-	if err != nil {
-		return nil, &build.ConfigError{Problem: err.Error(), Next: "mend the file; `go doc github.com/interlock-go/interlock/atomicsets/repository` describes it"}
-	}
-	return f, nil
-}
-
-func runSectionsList(c *call) int {
-	pl, stale, code := c.plannedSections()
+func (o *sectionsListOptions) run(c *call) int {
+	pl, code := o.decided(c)
 	if pl == nil {
 		return code
 	}
-	c.tellStale(stale)
+	c.warnStale(pl.Stale)
 	b := bufio.NewWriter(c.stdout)
-	fmt.Fprintf(b, "%s: %s\n", pl.module.Path, plural(len(pl.plan.Sections), "atomic section"))
-	for i := range pl.plan.Sections {
-		writeSection(b, pl.plan, &pl.plan.Sections[i])
+	fmt.Fprintf(b, "%s: %s\n", pl.Module.Path, progress.Count(len(pl.Plan.Sections), "atomic section"))
+	for i := range pl.Plan.Sections {
+		writeSection(b, pl.Plan, &pl.Plan.Sections[i])
 	}
 	if err := b.Flush(); err != nil {
 		return c.failed(fmt.Errorf("writing the sections: %w", err))
 	}
 	return code
-}
-
-// plannedSections makes the plan. Without one, the exit code says why.
-func (c *call) plannedSections() (*planned, []atomicsets.Stale, int) {
-	p := newProgress(c.stderr)
-	pl, err := c.makePlan(p, "", c.buildFlags())
-	if err == nil {
-		err = build.Decide(c.ctx, pl.module, pl.plan)
-	}
-	p.clear()
-	if err != nil {
-		return nil, nil, c.failed(err)
-	}
-	c.tell(pl.static.problems...)
-	code := exitClean
-	if len(pl.static.problems) > 0 {
-		code = exitIncomplete
-	}
-	return pl, pl.stale, c.uncompiled(pl.uncompiled(), code)
 }
 
 func writeSection(b *bufio.Writer, p *plan.Plan, s *plan.Section) {
@@ -240,63 +134,79 @@ func placed(p *plan.Plan, id uint32, call *plan.Place, file string) string {
 }
 
 func runSectionsCheck(c *call) int {
-	c.sections = "all"
-	pl, stale, code := c.plannedSections()
+	o := planFlags{sections: "all"}
+	pl, code := o.decided(c)
 	if pl == nil {
 		return code
 	}
-	for _, s := range stale {
+	for _, s := range pl.Stale {
 		fmt.Fprintln(c.stdout, s)
 	}
-	if len(stale) > 0 {
+	if len(pl.Stale) > 0 {
 		return exitFindings
 	}
 	return code
 }
 
-func runSectionsRefresh(c *call) int {
-	p := newProgress(c.stderr)
-	pl, err := c.makeInferred(p, "", c.buildFlags())
-	p.clear()
-	if err != nil {
-		return c.failed(err)
-	}
-	c.tell(pl.static.problems...)
-	f, err := loadSections(pl.module.Root)
-	if err != nil {
-		return c.failed(err)
-	}
-	n := pl.refresh(c, f)
-	fmt.Fprintf(c.stderr, "interlock: %s added, %d removed, %d kept in %s\n", plural(n.Added, "end"), n.Removed, n.Kept, repository.Name)
-	if c.write {
-		err = f.Save(pl.module.Root)
-	} else {
-		_, err = c.stdout.Write(f.Format())
-	}
-	if err != nil {
-		return c.failed(err)
-	}
-	if len(pl.static.problems) > 0 {
-		return c.uncompiled(pl.uncompiled(), exitIncomplete)
-	}
-	return c.uncompiled(pl.uncompiled(), exitClean)
+type sectionsRefreshOptions struct {
+	planFlags
+	write bool
 }
 
-// refresh brings what f says of the packages of the plan up to date.
-func (p *planned) refresh(c *call, f *repository.File) atomicsets.Changes {
+func (o *sectionsRefreshOptions) declare(fs *flag.FlagSet) {
+	o.declareSections(fs, fromInference)
+	o.declareDeps(fs)
+	fs.BoolVar(&o.write, "w", false, "write the file")
+}
+
+func (o *sectionsRefreshOptions) run(c *call) int {
+	p, err := o.planner(c)
+	if err != nil {
+		return c.failed(err)
+	}
+	p.Unreviewed = true
+	pl, err := c.makePlan(p)
+	c.progress.Clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	c.warn(pl.Vet.Problems...)
+	f, err := planner.LoadSections(pl.Module.Root)
+	if err != nil {
+		return c.failed(err)
+	}
+	n := refresh(pl, p.Sources, f)
+	fmt.Fprintf(c.stderr, "interlock: %s added, %d removed, %d kept in %s\n", progress.Count(n.Added, "end"), n.Removed, n.Kept, repository.Name)
+	if err := c.hand(f, pl.Module.Root, o.write); err != nil {
+		return c.failed(err)
+	}
+	return c.incomplete(pl)
+}
+
+// hand writes the repository file, or prints it.
+func (c *call) hand(f *repository.File, root string, write bool) error {
+	if write {
+		return f.Save(root)
+	}
+	_, err := c.stdout.Write(f.Format())
+	return err
+}
+
+// refresh brings the entries of f for the packages of the plan up to date.
+func refresh(pl *planner.Planned, from atomicsets.Sources, f *repository.File) atomicsets.Changes {
 	var kinds []string
 	for _, k := range []string{plan.LoadAndStore, plan.TestAndUse, plan.Invariant} {
-		if c.wantsKind(k) {
+		if from.Has(k) {
 			kinds = append(kinds, k)
 		}
 	}
-	p.plan.Sections = slices.DeleteFunc(p.plan.Sections, func(s plan.Section) bool { return s.Kind == plan.UserSection })
-	return atomicsets.Refresh(f, p.plan, kinds, p.loads)
+	pl.Plan.Sections = slices.DeleteFunc(pl.Plan.Sections, func(s plan.Section) bool { return s.Kind == plan.UserSection })
+	return atomicsets.Refresh(f, pl.Plan, kinds, pl.Covers)
 }
 
-// tellStale reports what the file says in vain, on standard error.
-func (c *call) tellStale(stale []atomicsets.Stale) {
+// warnStale reports entries of the repository file that stand for nothing.
+func (c *call) warnStale(stale []atomicsets.Stale) {
 	for _, s := range stale {
-		c.tell(s.String())
+		c.warn(s.String())
 	}
 }

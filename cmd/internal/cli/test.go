@@ -4,10 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
+
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
 )
 
 var testCommand = command{
@@ -38,111 +40,96 @@ not help.`,
 		{"interlock test -deps golang.org/x/sync ./...", "with a dependency monitored as well"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
-	flags: func(fs *flag.FlagSet, o *options) {
-		reportFlags(fs, o)
-		campaignFlags(fs, o)
-		sectionsFlag(fs, o, defaultSections)
-		depsFlag(fs, o)
-		wholeFlag(fs, o, "accesses are not monitored where no two goroutines\ncan meet, nor, but for a tenth of the variables, another one with each seed, where the same lock is always held")
-		fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root\n(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
-		fs.IntVar(&o.replays, "replays", defaultReplays, "try the replay command of each finding `n` times, as far as half of the time of the runs suffices")
-		fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
-	},
-	tests: true,
-	run:   runTest,
+	tests:   true,
+	options: func() runner { return new(testOptions) },
 }
 
-const (
-	defaultRuns    = 10
-	defaultReplays = 5
-)
-
-// campaignFlags are those of the commands that run tests.
-func campaignFlags(fs *flag.FlagSet, o *options) {
-	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
-	fs.Uint64Var(&o.seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: a new one, which findings name)")
-	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it (default 200)")
-	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
-	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\nvariable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
-	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from run to run)")
+type testOptions struct {
+	reportFlags
+	campaignFlags
+	planFlags
+	only      string
+	replays   int
+	suspected bool
 }
 
-// maxBudget lets noise take a hundred times as long as the tests: windows of
-// milliseconds at every access of tests that take as long in all.
-const maxBudget = 10_000
+const defaultReplays = 5
 
-// maxStrength is a second: a window as long as that catches whatever comes by.
-const maxStrength = 1_000_000
+func (o *testOptions) declare(fs *flag.FlagSet) {
+	o.reportFlags.declare(fs)
+	o.campaignFlags.declare(fs)
+	o.declareSections(fs, defaultSections)
+	o.declareDeps(fs)
+	o.declareWhole(fs, wholeSkips)
+	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root\n"+
+		"(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
+	fs.IntVar(&o.replays, "replays", defaultReplays, "try the replay command of each finding `n` times, in at most half the time of the runs")
+	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
+}
 
-// checkCampaign finds faults in the flags, and chooses what they leave open.
-func (o *options) checkCampaign() error {
-	if o.runs < 1 {
-		return fmt.Errorf("-runs %d: at least one run is needed", o.runs)
-	}
-	if o.replays < 0 {
+func (o *testOptions) check() error {
+	switch {
+	case o.replays < 0:
 		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
+	case o.only != "" && o.noise != "guided":
+		return errOnlyAndNoise
 	}
-	if o.budget < 0 || o.budget > maxBudget {
-		return fmt.Errorf("-budget %d: want a percentage, at most %d", o.budget, maxBudget)
-	}
-	if o.strength < 0 || o.strength > maxStrength {
-		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
-	}
-	if o.prob < 0 || o.prob > 1000 {
-		return fmt.Errorf("-prob %d: want a number up to 1000", o.prob)
-	}
-	if o.only != "" && o.noise != "guided" {
-		return fmt.Errorf("-only and -noise both say where: give one of them")
-	}
-	if o.seed == 0 {
-		o.seed = uint64(rand.Uint32()) + 1 // short, since people type it
-	}
-	return o.out.probe()
+	return errors.Join(o.campaignFlags.check(), o.out.Probe())
 }
 
-func runTest(c *call) int {
-	if err := c.checkCampaign(); err != nil {
+func (o *testOptions) run(c *call) int {
+	if err := o.check(); err != nil {
 		return c.usage("%v", err)
 	}
-	still, err := c.still()
-	if err != nil {
-		return c.failed(err)
+	flags, code := c.testFlagsOf()
+	if code != exitClean {
+		return code
 	}
-	flags, err := splitTestFlags(still.Flags, c.testFlags)
-	if err != nil {
-		return c.usage("%v", err)
-	}
-	p := newProgress(c.stderr)
-	if len(flags.cover) > 0 {
-		p.line("coverage is measured in a run of its own, without the monitor, whose calls would count too")
-		if err := c.cover(flags); err != nil {
+	out := o.testOutput(c)
+	if len(flags.Cover) > 0 {
+		c.progress.Line("coverage is measured in a run of its own, without the monitor, whose calls would count too")
+		if err := c.cover(flags, out); err != nil {
 			return c.failed(err)
 		}
 	}
-	m, err := c.monitored(p, flags, c.testOutput())
-	if m != nil {
-		defer m.close(c)
-	}
-	p.clear()
+	p, err := o.planner(c)
 	if err != nil {
 		return c.failed(err)
 	}
-	r := c.newReport("test", m.plan.module.Root)
-	m.fill(c, r)
-	return c.uncompiled(m.plan.uncompiled(), c.finish(r, m.result.Failed()))
+	p.KeepGuarded = o.only != "" || o.choosesPlaces()
+	m := monitored{campaignFlags: o.campaignFlags, flags: flags, only: o.only, replays: o.replays, replayFlags: o.replayFlags()}
+	d, err := m.run(c, p, out)
+	if d != nil {
+		defer c.closeLater(d)
+	}
+	c.progress.Clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	r := c.newReport("test", d.Planned.Module.Root)
+	(&results{Done: d, suspected: o.suspected, placesChosen: o.only != "", runs: o.runs}).fill(c, r)
+	return c.uncompiled(d.Planned.Uncompiled(), c.finish(r, o.reportFlags, d.Result.Failed()))
+}
+
+// testOutput is where the tests' own output goes: not among a report that
+// programs read.
+func (o *testOptions) testOutput(c *call) io.Writer {
+	if o.format == "text" {
+		return c.stdout
+	}
+	return c.stderr
 }
 
 // cover has go test measure coverage. Tests that fail there fail in the
-// campaign too, which tells.
-func (c *call) cover(flags testFlags) error {
+// campaign too, which reports them.
+func (c *call) cover(flags testflags.Flags, out io.Writer) error {
 	still, err := c.still()
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{"test"}, c.buildFlags(), flags.cover, c.packages, flags.goTest())
+	args := slices.Concat([]string{"test"}, c.buildFlags(), flags.Build, flags.Cover, c.packages, flags.GoTest())
 	cmd := exec.CommandContext(c.ctx, "go", args...)
 	cmd.Env = still.Env(os.Environ())
-	out := c.testOutput()
 	if s, ok := out.(*sink); ok { // a file is handed on as it is: what a test leaves running is not waited for
 		out = s.w
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/machinefault"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
@@ -22,25 +25,41 @@ func (c *call) newReport(command, root string) *report.Report {
 	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Help: helpTexts()}
 }
 
-// finish writes the report and gives the exit code.
-func (c *call) finish(r *report.Report, testsFailed bool) int {
+// finish writes the report where the flags say, and returns the exit code.
+func (c *call) finish(r *report.Report, to reportFlags, testsFailed bool) int {
 	c.settle(r)
-	if err := c.emit(r); err != nil {
-		c.tell(err.Error())
+	if err := c.emit(r, to); err != nil {
+		c.warn(err.Error())
 		return exitIncomplete
 	}
 	return verdict(r, r.Left(), testsFailed)
 }
 
-// settle makes the report ready to be written, and tells its problems. A
-// finding that breaks its contract is a fault of Interlock: it is told as a
+// emit writes the report to standard output and to every -o.
+func (c *call) emit(r *report.Report, to reportFlags) error {
+	h, err := report.For(to.format)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeTo(c.stdout, h, r), to.out.Write(r))
+}
+
+func writeTo(w io.Writer, h report.Handler, r *report.Report) error {
+	if err := h.Write(w, r); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// settle makes the report ready to be written, and prints its problems. A
+// finding that breaks its contract is a fault of Interlock: it is reported as a
 // problem and left out, because programs read the reports.
 func (c *call) settle(r *report.Report) {
 	r.Findings = sound(r)
 	finding.Sort(r.Findings)
 	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
-	c.tell(r.Problems...)
-	c.tell(r.GaveUp...)
+	c.warn(r.Problems...)
+	c.warn(r.GaveUp...)
 }
 
 // verdict returns the exit code: left is the number of findings that are still
@@ -59,8 +78,8 @@ func verdict(r *report.Report, left int, testsFailed bool) int {
 	return exitClean
 }
 
-// tell writes sentences to standard error.
-func (c *call) tell(sentences ...string) {
+// warn writes sentences to standard error.
+func (c *call) warn(sentences ...string) {
 	for _, s := range sentences {
 		fmt.Fprintf(c.stderr, "interlock: %s\n", strings.TrimRight(s, "\n"))
 	}
@@ -70,7 +89,7 @@ func sound(r *report.Report) []*finding.Finding {
 	var fit []*finding.Finding
 	for _, f := range r.Findings {
 		if err := f.Validate(); err != nil {
-			r.Problems = append(r.Problems, fmt.Sprintf("internal error: a finding at %v is unfit to be reported, please tell us: %v", places(f), err))
+			r.Problems = append(r.Problems, fmt.Sprintf("internal error: a finding at %v is unfit to be reported, please report it: %v", places(f), err))
 			continue
 		}
 		fit = append(fit, f)
@@ -86,31 +105,40 @@ func places(f *finding.Finding) []string {
 	return s
 }
 
-// failed reports why a command ended before it could report anything, and gives
+// failed reports why a command ended before it could report anything, and returns
 // the exit code.
 func (c *call) failed(err error) int {
 	var config *build.ConfigError
 	var usage *driver.UsageError
 	output, compile := compilerOutput(err)
-	fault, broken := environmentFault(err.Error())
+	fault, broken := machinefault.Find(err.Error())
 	if !broken && errors.As(err, new(*build.RewriteError)) {
-		fault, broken = diskFault()
+		fault, broken = machinefault.FindOnDisk()
 	}
 	switch {
 	case c.ctx.Err() != nil || errors.Is(err, context.Canceled):
-		c.tell("interrupted, with no finding so far")
+		c.warn("interrupted, with no finding so far")
 		return exitInterrupted
 	case broken:
-		c.tell(fault)
+		c.warn(fault)
 		return exitIncomplete
 	case errors.As(err, &config) || errors.As(err, &usage):
 		return c.usage("%v", err)
 	case compile:
-		c.compiler(output, "the packages do not compile: mend that first")
+		c.compiler(output, "the packages do not compile: fix that first")
 		return exitIncomplete
 	}
-	c.tell(err.Error())
+	c.warn(err.Error())
 	return exitIncomplete
+}
+
+// incomplete returns the exit code of a command that has shown the plan.
+func (c *call) incomplete(pl *planner.Planned) int {
+	code := exitClean
+	if len(pl.Vet.Problems) > 0 {
+		code = exitIncomplete
+	}
+	return c.uncompiled(pl.Uncompiled(), code)
 }
 
 // uncompiled makes code the exit code of a command that has left out packages
@@ -119,30 +147,30 @@ func (c *call) uncompiled(output string, code int) int {
 	if output == "" || code == exitInterrupted {
 		return code
 	}
-	c.compiler(output, "packages that do not compile were left out: mend them first")
+	c.compiler(output, "packages that do not compile were left out: fix them first")
 	return exitIncomplete
 }
 
 // compiler shows what the compiler said of packages that do not compile, and
 // what follows from it.
 func (c *call) compiler(output, so string) {
-	fault, broken := environmentFault(output)
+	fault, broken := machinefault.Find(output)
 	if !broken {
-		fault, broken = diskFault()
+		fault, broken = machinefault.FindOnDisk()
 	}
 	if broken {
-		c.tell(fault)
+		c.warn(fault)
 		return
 	}
 	fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
 	if strings.Contains(output, "-mod=readonly") || strings.Contains(output, "missing go.sum entry") {
-		c.tell("go.mod and go.sum are left as they are, whatever -mod says: bring them up to date first, with `go mod tidy`")
+		c.warn("go.mod and go.sum are left as they are, whatever -mod says: bring them up to date first, with `go mod tidy`")
 		return
 	}
-	c.tell(so)
+	c.warn(so)
 }
 
-// compilerOutput returns what the compiler said, if that is why err came.
+// compilerOutput returns what the compiler said, if that is the cause of err.
 func compilerOutput(err error) (string, bool) {
 	var b *build.CompileError
 	var d *driver.CompileError

@@ -256,9 +256,9 @@ func refused(dir, said string) error {
 	case strings.Contains(text, "requires go >="):
 		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
 	case strings.Contains(text, "go.work"):
-		next = "mend go.work, or set GOWORK=off"
+		next = "fix go.work, or set GOWORK=off"
 	case strings.Contains(text, "go.mod"):
-		next = "mend go.mod, so that `go list ./...` works"
+		next = "fix go.mod, so that `go list ./...` works"
 	case strings.Contains(text, "build constraints exclude all Go files"):
 		next = "give the tags that include some with -tags, or name other packages"
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):

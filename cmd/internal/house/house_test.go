@@ -126,7 +126,7 @@ func TestRoomsRefuse(t *testing.T) {
 		{"patchgen", "dynamic/campaign", false},
 		{"cmd/interlock", "cmd/internal/cli", true},
 		{"cmd/interlock", "patchgen", false},
-		{"cmd/internal/cli", "patchgen", true},
+		{"cmd/internal/cli", "dynamic/build", true},
 	} {
 		if got := rooms.allows(tt.dir, tt.imported); got != tt.want {
 			t.Errorf("%s -> %s: %v, want %v", tt.dir, tt.imported, got, tt.want)

@@ -16,7 +16,6 @@ type allowance struct {
 // tolerated are today's breaches in rooms that are being rebuilt. A number only
 // goes down, and a row that has become 0 goes away.
 var tolerated = []allowance{
-	{Columns, "atomicsets", 32},
 	{Columns, "pointsto", 12},
 	{Columns, "cmd", 323},
 	{Columns, "dynamic/rt", 20},
@@ -31,7 +30,6 @@ var tolerated = []allowance{
 	{Openings, "dynamic/instrument", 8},
 	{Openings, "dynamic/campaign", 25},
 	{Openings, "dynamic", 12},
-	{Files, "cmd", 1},
 	{Files, "dynamic/rt", 1},
 	{Files, "dynamic/instrument", 1},
 	{Files, "dynamic/campaign", 1},
@@ -54,7 +52,7 @@ var tolerated = []allowance{
 // today uses, in rooms that are being rebuilt.
 var looseRows = []string{
 	"cmd/internal/report: atomicsets/plan",
-	"pointsto: analyzers/...", "pointsto: pointsto/...",
+	"pointsto: pointsto/...",
 }
 
 func TestRules(t *testing.T) {

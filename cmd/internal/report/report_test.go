@@ -132,7 +132,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s differs (%v); look at the difference, and mend it with: go test ./cmd/internal/report -update\ngot:\n%s", file, err, got)
+		t.Errorf("%s differs (%v); look at the difference, and fix it with: go test ./cmd/internal/report -update\ngot:\n%s", file, err, got)
 	}
 }
 

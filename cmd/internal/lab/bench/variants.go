@@ -6,18 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/atomicsets/sites"
-	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
-	"github.com/interlock-go/interlock/pointsto"
-	"github.com/interlock-go/interlock/pointsto/load"
 )
 
 // variant is one build of the programs and one way to run it.
@@ -107,40 +103,25 @@ func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, e
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building interlock, which must be done from the root of its repository: %w\n%s", err, out)
 	}
-	vet, err := driver.Vet(ctx, driver.Options{Dir: dir, Tool: tool})
+	whole, err := planner.Gather(ctx, m, planner.Options{Dir: dir, Tool: tool, Whole: true})
 	if err != nil {
 		return nil, err
 	}
-	var skips []atomicsets.SkipSite
-	for _, s := range vet.Skips {
-		skips = append(skips, atomicsets.SkipSite{Key: siteKey(s), Reason: plan.Reason(s.Reason)})
+	modular := *whole
+	modular.Verdicts, modular.Guarded = nil, nil
+	p := new(plans)
+	for made, in := range map[**plan.Plan]atomicsets.Inputs{
+		&p.every:   {Module: whole.Module, Packages: whole.Packages},
+		&p.modular: modular,
+		&p.whole:   *whole,
+	} {
+		of, err := atomicsets.Make(in)
+		if err != nil {
+			return nil, err
+		}
+		*made = of.Plan
 	}
-	prog, err := load.Load(ctx, load.Options{Dir: dir, Root: m.Root, Tests: true})
-	if err != nil {
-		return nil, err
-	}
-	judged := pointsto.Analyze(prog, pointsto.Options{}).Sites()
-	stay, _ := atomicsets.Withdraw(vet.Findings, judged)
-	all, p := sites.All(m.Packages), new(plans)
-	if p.every, err = atomicsets.Build(m.Path, slices.Clone(all), nil, nil); err != nil {
-		return nil, err
-	}
-	if p.modular, err = atomicsets.Build(m.Path, slices.Clone(all), skips, atomicsets.Suspicions(vet.Findings)); err != nil {
-		return nil, err
-	}
-	if p.whole, err = atomicsets.Build(m.Path, all, append(skips, atomicsets.WholeSkips(judged)...), atomicsets.Suspicions(stay)); err != nil {
-		return nil, err
-	}
-	var guarded []plan.Key
-	for _, s := range vet.Guarded {
-		guarded = append(guarded, siteKey(s))
-	}
-	atomicsets.PruneGuarded(p.whole, guarded, 0)
 	return p, nil
-}
-
-func siteKey(s driver.Skip) plan.Key {
-	return plan.Key{File: s.File, Line: s.Line, Column: s.Column, Mode: plan.Mode(s.Mode), Map: s.Map}
 }
 
 // buildEach builds the programs for each plan; done removes what the builds

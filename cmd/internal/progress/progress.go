@@ -1,4 +1,5 @@
-package cli
+// Package progress shows on standard error how far a command's work is.
+package progress
 
 import (
 	"fmt"
@@ -9,10 +10,9 @@ import (
 	"time"
 )
 
-// progress tells on standard error how far the work is: a bar that is drawn
-// over on a terminal, now and then a plain line in a log. Safe for concurrent
-// use.
-type progress struct {
+// Reporter shows how far the work is: a bar that is drawn over on a terminal, now
+// and then a plain line in a log. It is safe for concurrent use.
+type Reporter struct {
 	w        io.Writer
 	terminal bool
 	every    time.Duration    // least time between two lines of a log
@@ -24,8 +24,9 @@ type progress struct {
 	drawn int       // guarded by mu; width of the bar on the terminal
 }
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{w: w, every: 10 * time.Second, now: time.Now}
+// New returns a reporter that writes to w.
+func New(w io.Writer) *Reporter {
+	p := &Reporter{w: w, every: 10 * time.Second, now: time.Now}
 	if f, ok := w.(*os.File); ok {
 		info, err := f.Stat()
 		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
@@ -34,9 +35,9 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// at says that done of total things are done. A log gets at most a line every
+// At shows that done of total things are done. A log gets at most a line every
 // few seconds.
-func (p *progress) at(done, total int, what string) {
+func (p *Reporter) At(done, total int, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.terminal {
@@ -48,18 +49,18 @@ func (p *progress) at(done, total int, what string) {
 }
 
 // tick writes the state to the log, if it is time. requires: mu
-func (p *progress) tick() {
+func (p *Reporter) tick() {
 	if now := p.now(); now.Sub(p.last) >= p.every {
 		p.last = now
 		fmt.Fprintf(p.w, "interlock: %s\n", p.state)
 	}
 }
 
-// working is say for what may take long and reports little on the way: until
-// the function that it returns is called, a log gets a line every few seconds,
-// with what at has said last. Short work leaves no line.
-func (p *progress) working(what string) (done func()) {
-	p.say(what)
+// Working is [Reporter.Say] for what may take long and reports little on the way:
+// until the function that it returns is called, a log gets a line every few
+// seconds, with what At was called with last. Short work leaves no line.
+func (p *Reporter) Working(what string) (done func()) {
+	p.Say(what)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.last = what, p.now()
@@ -83,8 +84,8 @@ func (p *progress) working(what string) (done func()) {
 	return func() { close(stop); <-ended }
 }
 
-// say shows a line that the next call of at replaces; a log does not get it.
-func (p *progress) say(what string) {
+// Say shows a line that the next call of At replaces; a log does not get it.
+func (p *Reporter) Say(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.terminal {
@@ -92,23 +93,23 @@ func (p *progress) say(what string) {
 	}
 }
 
-// line writes a line that stays.
-func (p *progress) line(format string, args ...any) {
+// Line writes a line that stays.
+func (p *Reporter) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
 	fmt.Fprintf(p.w, "interlock: "+format+"\n", args...)
 }
 
-// clear takes the bar away, so that others may write.
-func (p *progress) clear() {
+// Clear removes the bar, so that others may write.
+func (p *Reporter) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
 }
 
 // draw replaces the bar. requires: mu
-func (p *progress) draw(s string) {
+func (p *Reporter) draw(s string) {
 	if runes := []rune(s); len(runes) > 78 { // a wrapped line could not be drawn over
 		s = string(runes[:78])
 	}
@@ -118,7 +119,7 @@ func (p *progress) draw(s string) {
 }
 
 // erase removes the bar. requires: mu
-func (p *progress) erase() {
+func (p *Reporter) erase() {
 	if p.drawn > 0 {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.drawn))
 		p.drawn = 0
@@ -132,4 +133,12 @@ func bar(done, total int) string {
 		filled = min(width, done*width/total)
 	}
 	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), done, total)
+}
+
+// Count returns n with the noun in the right number: "1 finding", "2 findings".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

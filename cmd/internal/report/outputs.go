@@ -1,35 +1,33 @@
-package cli
+package report
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/interlock-go/interlock/cmd/internal/report"
 )
 
 // output is one -o format:path.
 type output struct {
 	format, path string
-	handler      report.Handler
+	handler      Handler
 }
 
-// outputs are all of them; a flag.Value.
-type outputs []output
+// Outputs are the files that -o names, each with its format. It is a flag.Value.
+type Outputs []output
 
-func (o *outputs) String() string { return "" }
+// String returns nothing, so that help shows no default.
+func (o *Outputs) String() string { return "" }
 
 // Set takes one format:path, checking the format only.
-func (o *outputs) Set(s string) error {
+func (o *Outputs) Set(s string) error {
 	format, path, ok := strings.Cut(s, ":")
 	if !ok || path == "" {
 		return fmt.Errorf("want format:path, such as sarif:interlock.sarif")
 	}
-	h, err := report.For(format)
+	h, err := For(format)
 	if err != nil {
 		return err
 	}
@@ -37,9 +35,9 @@ func (o *outputs) Set(s string) error {
 	return nil
 }
 
-// probe finds out, before the long work, whether the reports can be written
+// Probe finds out, before the long work, whether the reports can be written
 // at its end. It leaves nothing behind.
-func (o outputs) probe() error {
+func (o Outputs) Probe() error {
 	seen := map[string]bool{}
 	for _, out := range o {
 		path, err := filepath.Abs(out.path)
@@ -65,8 +63,8 @@ func (o outputs) probe() error {
 	return nil
 }
 
-// write writes all reports; each appears whole or not at all.
-func (o outputs) write(r *report.Report) error {
+// Write writes all reports; each appears whole or not at all.
+func (o Outputs) Write(r *Report) error {
 	var errs []error
 	for _, out := range o {
 		var buf bytes.Buffer
@@ -108,20 +106,4 @@ func createBeside(path string) (*os.File, error) {
 			return f, err
 		}
 	}
-}
-
-// emit writes the report to standard output and to every -o.
-func (c *call) emit(r *report.Report) error {
-	h, err := report.For(c.format)
-	if err != nil {
-		return err
-	}
-	return errors.Join(writeTo(c.stdout, h, r), c.out.write(r))
-}
-
-func writeTo(w io.Writer, h report.Handler, r *report.Report) error {
-	if err := h.Write(w, r); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	return nil
 }

@@ -1,4 +1,7 @@
-package cli
+// Package machinefault recognises failures that are neither the user's nor
+// Interlock's fault: a full disk, a folder that cannot be written, too few file
+// descriptors. Each has a next step.
+package machinefault
 
 import (
 	"cmp"
@@ -8,10 +11,9 @@ import (
 	"strings"
 )
 
-// environmentFaults tell, by the words of the go command and of the system,
-// what is wrong with the machine: neither the user's code nor Interlock is at
-// fault then. Compilers' messages end otherwise.
-var environmentFaults = []struct {
+// faults are known by the words of the go command and of the system. Compilers'
+// messages end otherwise.
+var faults = []struct {
 	line *regexp.Regexp
 	next string
 }{
@@ -37,12 +39,12 @@ var environmentFaults = []struct {
 	},
 }
 
-// environmentFault finds in what was said a fault of the machine, and gives it
+// Find looks for a fault of the machine in what a program printed, and returns it
 // in one line with the next step.
-func environmentFault(said string) (string, bool) {
+func Find(said string) (string, bool) {
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
-		for _, f := range environmentFaults {
+		for _, f := range faults {
 			// An error that wraps such a line goes on behind it.
 			line, _, _ := strings.Cut(line, "; ")
 			if f.line.MatchString(line) {
@@ -53,10 +55,10 @@ func environmentFault(said string) (string, bool) {
 	return "", false
 }
 
-// diskFault tries the folders that builds write to. Short of space, the go
-// command may say no more than that it cannot find packages, its own ones even;
-// so nobody's code is blamed before this was tried.
-func diskFault() (string, bool) {
+// FindOnDisk tries to write to the folders that builds write to, and returns the
+// first failure with the next step. Short of space, the go command may only say
+// that it cannot find packages, even its own; so call this before blaming code.
+func FindOnDisk() (string, bool) {
 	cache, _ := os.UserCacheDir()
 	for _, dir := range []string{cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir()), cache, os.Getenv("GOCACHE")} {
 		if dir == "" {
@@ -69,7 +71,7 @@ func diskFault() (string, bool) {
 		if err == nil {
 			continue
 		}
-		if fault, ok := environmentFault(err.Error()); ok {
+		if fault, ok := Find(err.Error()); ok {
 			return fault, true
 		}
 		return "this is a fault of the machine, not of the code: " + err.Error() + "; set TMPDIR, GOCACHE and XDG_CACHE_HOME to folders that can be written", true

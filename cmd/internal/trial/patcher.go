@@ -1,10 +1,12 @@
-package cli
+// Package trial makes patches for findings and tries each in a copy of the
+// user's module: it must build, pass go vet and the tests, and silence the
+// findings when the runs are made again. The user's tree is only read.
+package trial
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,74 +15,77 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/patchgen"
 )
 
-// mender makes patches one after the other, each on top of those before it,
-// in a copy of the module.
-type mender struct {
+// Options say what to patch, and how patches are tried.
+type Options struct {
+	Plan     planner.Options // as the findings came about
+	Settings testrun.Settings
+	Flags    testflags.Flags
+	Done     *testrun.Done      // what the runs of the original showed
+	Findings []*finding.Finding // to be patched: their Fix is set
+	Known    []*finding.Finding // all of them, suspected ones too, whether reported or not
+	Dir      string             // where the user stands
+}
+
+// Patches are the patches that passed all checks, together.
+type Patches struct {
+	Before map[string][]byte // contents before any patch, of the files changed, by slash path
+	After  map[string][]byte // contents after the last one
+}
+
+// Empty reports whether there is no patch.
+func (p *Patches) Empty() bool { return len(p.After) == 0 }
+
+// Diff returns all patches as one diff.
+func (p *Patches) Diff() (string, error) { return patchgen.Diff(p.Before, p.After) }
+
+// Apply writes all patches, or none, into the files below root.
+func (p *Patches) Apply(root string) error { return patchgen.Apply(root, p.Before, p.After) }
+
+// patcher makes patches one after the other, each on top of those before it, in
+// a copy of the module.
+type patcher struct {
+	*Patches
 	trial   *trial
-	root    string             // of the copy
 	pattern []string           // all packages of the main modules
-	all     []*finding.Finding // suspected ones too, whether reported or not
-	first   map[string][]byte  // contents before any patch, of the files changed
-	last    map[string][]byte  // contents now
+	known   []*finding.Finding // suspected ones too, whether reported or not
 	taken   []string           // ids of the findings patched so far
 }
 
-// mend sets the fix of each finding of the report, and gives all patches
-// together.
-func (c *call) mend(p *progress, m *monitored, flags testFlags, r *report.Report) (*mender, error) {
-	if len(r.Findings) == 0 || c.ctx.Err() != nil {
-		return nil, c.ctx.Err()
+// Patch sets the fix of each finding, and returns all patches together. With an
+// error, they are those made before it.
+func Patch(ctx context.Context, o Options) (*Patches, error) {
+	made := &Patches{map[string][]byte{}, map[string][]byte{}}
+	if len(o.Findings) == 0 || ctx.Err() != nil {
+		return made, ctx.Err()
 	}
-	p.say("copying the module")
-	t, err := c.enterCopy(m.plan.module)
+	o.Plan.Progress.Say("copying the module")
+	m := o.Done.Planned.Module
+	c, err := copyModule(ctx, m.Root, m.Work)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	defer t.close()
-	d := &mender{
-		trial: &trial{
-			c: c, p: p, tree: t, dir: t.at(r.Dir), flags: flags, before: m.result,
-			tests: m.plan.module.Tests, uncompiled: m.plan.uncompiled() != "",
-		},
-		root: t.root, all: m.joined, first: map[string][]byte{}, last: map[string][]byte{},
+	defer c.close()
+	t, err := newTrial(ctx, o, c)
+	if err != nil {
+		return made, err
 	}
-	for path := range strings.FieldsSeq(m.plan.module.Path) {
+	d := &patcher{Patches: made, trial: t, known: o.Known}
+	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
-	for _, group := range groups(r.Findings) {
+	for _, group := range groups(o.Findings) {
 		if err := d.group(group); err != nil {
-			return d, err
+			return made, err
 		}
 	}
-	return d, nil
-}
-
-// enterCopy copies the user's tree. From here on the go commands of the call run
-// in the copy, and name packages by what they are, not by where the user stands.
-func (c *call) enterCopy(m *build.Module) (*copied, error) {
-	t, err := copyTree(c.ctx, m.Root, m.Work)
-	if err != nil {
-		return nil, err
-	}
-	still, err := build.KeepStillIn(c.ctx, t.root, t.work, os.Environ())
-	if err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	original := c.kept
-	c.kept = still
-	if err := original.Close(); err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	c.packages = nil
-	for _, p := range m.Tests {
-		c.packages = append(c.packages, p.Package)
-	}
-	return t, nil
+	return made, nil
 }
 
 // groups puts findings on one variable together, in the order of the findings.
@@ -98,9 +103,9 @@ func groups(findings []*finding.Finding) [][]*finding.Finding {
 
 // group makes one patch and puts it into the copy. It treats all that is
 // known of the variable, suspicions too.
-func (d *mender) group(group []*finding.Finding) error {
+func (d *patcher) group(group []*finding.Finding) error {
 	var known []*finding.Finding
-	for _, f := range d.all {
+	for _, f := range d.known {
 		if sameVariable(f.Variable, group[0].Variable) {
 			known = append(known, f)
 		}
@@ -114,19 +119,19 @@ func (d *mender) group(group []*finding.Finding) error {
 		return nil
 	}
 	module, err := d.load(group)
-	if err != nil && d.trial.c.ctx.Err() == nil {
-		share(group, &finding.Fix{Withheld: d.trial.tree.strip(err.Error())})
+	if err != nil && d.trial.ctx.Err() == nil {
+		share(group, &finding.Fix{Withheld: d.trial.copy.strip(err.Error())})
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	d.trial.group = group
-	fix, files, err := patchgen.Fix(d.trial.c.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0, Checks: d.trial.checks()})
+	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0, Checks: d.trial.checks()})
 	if err != nil {
 		return err
 	}
-	fix.Withheld = d.trial.tree.strip(fix.Withheld)
+	fix.Withheld = d.trial.copy.strip(fix.Withheld)
 	if fix.Withheld == "" {
 		if err := d.take(module, fix, files); err != nil {
 			return err
@@ -152,20 +157,20 @@ func inside(findings []*finding.Finding) error {
 	return nil
 }
 
-// share returns all findings of a group the same fix.
+// share sets the same fix for all findings of a group.
 func share(group []*finding.Finding, fix *finding.Fix) {
 	for _, f := range group {
 		f.Fix = fix
 	}
 }
 
-// load reads the copy as it is now. Packages that do not compile are passed by
-// where none of what the findings are about is within their reach.
-func (d *mender) load(group []*finding.Finding) (*patchgen.Module, error) {
-	d.trial.p.say("reading the module for a patch")
+// load reads the copy as it is now. Packages that do not compile are left
+// out where nothing that the findings are about is within their reach.
+func (d *patcher) load(group []*finding.Finding) (*patchgen.Module, error) {
+	d.trial.plan.Progress.Say("reading the module for a patch")
 	loaded, err := packages.Load(&packages.Config{
-		Mode: patchgen.LoadMode, Context: d.trial.c.ctx, Dir: d.trial.dir, Env: d.trial.c.kept.Env(os.Environ()),
-		Tests: true, BuildFlags: d.trial.buildFlags(),
+		Mode: patchgen.LoadMode, Context: d.trial.ctx, Dir: d.trial.plan.Dir, Env: d.trial.env(),
+		Tests: true, BuildFlags: d.trial.plan.BuildFlags,
 	}, d.pattern...)
 	if err != nil {
 		return nil, fmt.Errorf("loading the packages: %w", err)
@@ -173,15 +178,15 @@ func (d *mender) load(group []*finding.Finding) (*patchgen.Module, error) {
 	near, broken := reaching(loaded, group), build.Broken(loaded)
 	for _, p := range broken {
 		if near[p.PkgPath] {
-			return nil, fmt.Errorf("%s may use %s and does not compile: mend that first", p.PkgPath, group[0].Variable)
+			return nil, fmt.Errorf("%s may use %s and does not compile: fix that first", p.PkgPath, group[0].Variable)
 		}
 	}
 	sound := slices.DeleteFunc(loaded, func(p *packages.Package) bool { return slices.Contains(broken, p) })
-	return patchgen.NewModule(d.root, sound)
+	return patchgen.NewModule(d.trial.copy.root, sound)
 }
 
 // reaching returns the paths of the packages that a group of findings is about,
-// and of those that import such a one by whatever way.
+// and of those that import such a package, directly or not.
 func reaching(loaded []*packages.Package, group []*finding.Finding) map[string]bool {
 	near := map[string]bool{}
 	for _, f := range group {
@@ -205,47 +210,44 @@ func reaching(loaded []*packages.Package, group []*finding.Finding) map[string]b
 
 // take puts a patch into the copy. If it changes a file that an earlier patch
 // changed too, its own diff does not apply to the user's file: the fix then
-// shows all patches up to here. So it does if they turn out to mend this
+// shows all patches up to here. So it does if they turn out to fix this
 // variable too.
-func (d *mender) take(module *patchgen.Module, fix *finding.Fix, files map[string][]byte) error {
+func (d *patcher) take(module *patchgen.Module, fix *finding.Fix, files map[string][]byte) error {
 	shared := len(files) == 0
 	for name, old := range module.Old(files) {
-		if _, again := d.first[name]; again {
+		if _, again := d.Before[name]; again {
 			shared = true
 		} else {
-			d.first[name] = old
+			d.Before[name] = old
 		}
 	}
-	maps.Copy(d.last, files)
-	if err := d.trial.tree.write(files); err != nil {
+	maps.Copy(d.After, files)
+	if err := d.trial.copy.write(files); err != nil {
 		return err
 	}
 	if !shared {
 		return nil
 	}
 	fix.Notes = append(fix.Notes, "includes the patches for "+strings.Join(d.taken, ", "))
-	all, err := d.diff()
+	all, err := d.Diff()
 	fix.Diff = all
 	return err
 }
 
-// diff returns all patches together.
-func (d *mender) diff() (string, error) { return patchgen.Diff(d.first, d.last) }
-
-// follow gives copies of the findings with the positions that their accesses
+// follow returns copies of the findings with the positions that their accesses
 // have in the copy, behind the patches made so far.
-func (d *mender) follow(group []*finding.Finding) ([]*finding.Finding, error) {
+func (d *patcher) follow(group []*finding.Finding) ([]*finding.Finding, error) {
 	var out []*finding.Finding
 	for _, f := range group {
 		f := *f
 		f.Accesses = slices.Clone(f.Accesses)
 		for i := range f.Accesses {
 			pos := &f.Accesses[i].Position
-			before, changed := d.first[pos.File]
+			before, changed := d.Before[pos.File]
 			if !changed {
 				continue
 			}
-			shift, ok := lineShift(before, d.last[pos.File], pos.Line)
+			shift, ok := lineShift(before, d.After[pos.File], pos.Line)
 			if !ok {
 				return nil, fmt.Errorf("%s:%d is changed by the patch for %s: apply that one, then run interlock fix again", pos.File, pos.Line, strings.Join(d.taken, ", "))
 			}

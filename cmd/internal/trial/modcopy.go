@@ -1,4 +1,4 @@
-package cli
+package trial
 
 import (
 	"context"
@@ -13,54 +13,54 @@ import (
 	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
-// copied is a copy of the user's tree in which patches are tried.
-type copied struct {
+// moduleCopy is a copy of the user's tree in which patches are tried.
+type moduleCopy struct {
 	root   string // of the copy
 	from   string // of the original, as the go command names it
 	work   string // the copy's go.work, or ""
 	remove func() error
 }
 
-// copyTree copies the tree below root, without links. Folders outside of it
+// copyModule copies the tree below root, without links. Folders outside of it
 // that go.mod files, a vendor/modules.txt, and the go.work at work, "" for none,
 // name by relative paths are named absolutely in the copy. The caller removes it.
-func copyTree(ctx context.Context, root, work string) (*copied, error) {
+func copyModule(ctx context.Context, root, work string) (*moduleCopy, error) {
 	dir, remove, err := build.TempDir(nil)
 	if err != nil {
 		return nil, err
 	}
-	t := &copied{root: filepath.Join(dir, "module"), from: root, remove: remove}
+	c := &moduleCopy{root: filepath.Join(dir, "module"), from: root, remove: remove}
 	if work != "" {
-		t.work = filepath.Join(t.root, filepath.Base(work))
+		c.work = filepath.Join(c.root, filepath.Base(work))
 	}
-	err = tree.Copy(ctx, t.root, root, func(path string) bool { return build.IsTemp(filepath.Join(root, path)) })
+	err = tree.Copy(ctx, c.root, root, func(path string) bool { return build.IsTemp(filepath.Join(root, path)) })
 	if err == nil {
-		err = t.rebase()
+		err = c.rebase()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("trying patches in a copy: %w", err), t.close())
+		return nil, errors.Join(fmt.Errorf("trying patches in a copy: %w", err), c.close())
 	}
-	return t, nil
+	return c, nil
 }
 
-func (t *copied) close() error { return t.remove() }
+func (c *moduleCopy) close() error { return c.remove() }
 
 // rebase keeps the meaning of paths that lead out of the tree. A file that
 // cannot be read as what its name says may be somebody's test data, and stays
 // as it is.
-func (t *copied) rebase() error {
-	return filepath.WalkDir(t.root, func(name string, d fs.DirEntry, err error) error {
+func (c *moduleCopy) rebase() error {
+	return filepath.WalkDir(c.root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		path := func(path string) string { return t.absolute(name, path) }
+		path := func(path string) string { return c.absolute(name, path) }
 		switch {
 		case d.Name() == "go.mod":
 			return rewrite(name, func(data []byte) ([]byte, error) { return build.RebaseMod(data, path) })
-		case d.Name() == "go.work" || name == t.work:
+		case d.Name() == "go.work" || name == c.work:
 			return rewrite(name, func(data []byte) ([]byte, error) { return build.RebaseWork(data, path) })
 		case strings.HasSuffix(name, filepath.Join("vendor", "modules.txt")):
-			path := func(path string) string { return t.absolute(filepath.Dir(name), path) }
+			path := func(path string) string { return c.absolute(filepath.Dir(name), path) }
 			return rewrite(name, func(data []byte) ([]byte, error) { return build.RebaseModulesTxt(data, path), nil })
 		}
 		return nil
@@ -81,55 +81,55 @@ func rewrite(name string, with func([]byte) ([]byte, error)) error {
 
 // absolute returns the path, which stands in the file of the copy: as it is if
 // it stays within the tree, and else as the original means it.
-func (t *copied) absolute(file, path string) string {
+func (c *moduleCopy) absolute(file, path string) string {
 	if filepath.IsAbs(path) {
-		if rel, in := tree.Rel(t.from, path); in {
-			return filepath.Join(t.root, rel)
+		if rel, in := tree.Rel(c.from, path); in {
+			return filepath.Join(c.root, rel)
 		}
 		return path
 	}
-	rel, err := filepath.Rel(t.root, filepath.Join(filepath.Dir(file), filepath.FromSlash(path)))
+	rel, err := filepath.Rel(c.root, filepath.Join(filepath.Dir(file), filepath.FromSlash(path)))
 	if err != nil || filepath.IsLocal(rel) {
 		return path
 	}
-	return filepath.Join(t.from, rel)
+	return filepath.Join(c.from, rel)
 }
 
 // write puts the files, by slash path, into the copy.
-func (t *copied) write(files map[string][]byte) error {
-	if err := tree.Write(t.root, files); err != nil {
+func (c *moduleCopy) write(files map[string][]byte) error {
+	if err := tree.Write(c.root, files); err != nil {
 		return fmt.Errorf("patching the copy: %w", err)
 	}
 	return nil
 }
 
 // with runs do while the files are in the copy in place of their old contents.
-func (t *copied) with(files map[string][]byte, do func() error) (err error) {
+func (c *moduleCopy) with(files map[string][]byte, do func() error) (err error) {
 	old := map[string][]byte{}
 	for name := range files {
-		data, err := os.ReadFile(t.path(name))
+		data, err := os.ReadFile(c.path(name))
 		if err != nil {
 			return fmt.Errorf("patching the copy: %w", err)
 		}
 		old[name] = data
 	}
-	defer func() { err = errors.Join(err, t.write(old)) }()
-	if err := t.write(files); err != nil {
+	defer func() { err = errors.Join(err, c.write(old)) }()
+	if err := c.write(files); err != nil {
 		return err
 	}
 	return do()
 }
 
-func (t *copied) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
+func (c *moduleCopy) path(name string) string { return filepath.Join(c.root, filepath.FromSlash(name)) }
 
 // at returns the folder of the copy for one of the original's, or the copy's
 // root for one outside.
-func (t *copied) at(dir string) string {
-	rel, _ := tree.Rel(t.from, dir)
-	return filepath.Join(t.root, rel)
+func (c *moduleCopy) at(dir string) string {
+	rel, _ := tree.Rel(c.from, dir)
+	return filepath.Join(c.root, rel)
 }
 
 // strip takes the copy's path out of a message: the files are the user's.
-func (t *copied) strip(s string) string {
-	return strings.ReplaceAll(s, t.root+string(filepath.Separator), "")
+func (c *moduleCopy) strip(s string) string {
+	return strings.ReplaceAll(s, c.root+string(filepath.Separator), "")
 }

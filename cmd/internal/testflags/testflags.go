@@ -1,9 +1,11 @@
-package cli
+// Package testflags sorts the flags of go test that stand after -- on the command
+// line by what becomes of each: the test binaries take it, the go command builds
+// with it, or it is refused with the next step. No flag is dropped silently.
+package testflags
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,14 +39,14 @@ const (
 	artifacts = "many runs would write the same files: make one with go test, and leave it out here"
 )
 
-// behindDashes returns what to add to an error about a flag that cmd does not
-// know, where go test knows it; else "".
-func behindDashes(cmd *command, err error) string {
+// Advise returns what to add to an error about a flag that the command does not
+// know, where go test knows it; otherwise "".
+func Advise(command string, err error) string {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if _, known := goTestFlags[name]; !unknown || !known || !cmd.tests {
+	if _, known := goTestFlags[name]; !unknown || !known {
 		return ""
 	}
-	return fmt.Sprintf("; flags of go test stand after --: `interlock %s ./... -- -%s`", cmd.name, name)
+	return fmt.Sprintf("; flags of go test stand after --: `interlock %s ./... -- -%s`", command, name)
 }
 
 // goTestFlags are all that `go help build`, `go help test` and `go help
@@ -79,23 +81,23 @@ var goTestFlags = map[string]goTestFlag{
 	"toolexec": {value: true, fate: toBuild}, "trimpath": {fate: toBuild}, "work": {fate: toBuild}, "x": {fate: toBuild},
 }
 
-// testFlags are the go test flags after --, sorted by who takes them.
-type testFlags struct {
-	build   []string      // for the go command
-	binary  []string      // for the test binaries
-	cover   []string      // for a run of its own
-	noVet   bool          // go test is not to vet either
-	timeout time.Duration // as campaign.Config.Timeout
-	verbose bool
+// Flags are the go test flags after --, sorted by who takes them.
+type Flags struct {
+	Build   []string      // for the go command
+	Binary  []string      // for the test binaries
+	Cover   []string      // for a run of its own
+	NoVet   bool          // go test is not to vet either
+	Timeout time.Duration // as campaign.Config.Timeout
+	Verbose bool
 }
 
-// splitTestFlags sorts the words of GOFLAGS that are for tests, which the go
+// Split sorts the words of GOFLAGS that are for tests, which the go
 // command does not pass on to binaries that it only builds, and the go test
 // flags after --, as the go command does: what it does not know goes to the test
 // binaries, and so does everything after -args. The error says what to do about
 // a flag that cannot be obeyed.
-func splitTestFlags(goFlags, args []string) (testFlags, error) {
-	var t testFlags
+func Split(goFlags, args []string) (Flags, error) {
+	var t Flags
 	for _, word := range goFlags {
 		name, value, given := cutFlag(word)
 		flag, known := goTestFlags[name]
@@ -110,7 +112,7 @@ func splitTestFlags(goFlags, args []string) (testFlags, error) {
 		word := args[0]
 		args = args[1:]
 		if word == "-args" || word == "--args" {
-			t.binary = append(t.binary, args...)
+			t.Binary = append(t.Binary, args...)
 			return t, nil
 		}
 		if !strings.HasPrefix(word, "-") || word == "-" {
@@ -119,9 +121,9 @@ func splitTestFlags(goFlags, args []string) (testFlags, error) {
 		name, value, given := cutFlag(word)
 		flag, known := goTestFlags[name]
 		if !known { // a flag of the tests' own, perhaps with a value
-			t.binary = append(t.binary, word)
+			t.Binary = append(t.Binary, word)
 			for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-				t.binary, args = append(t.binary, args[0]), args[1:]
+				t.Binary, args = append(t.Binary, args[0]), args[1:]
 			}
 			continue
 		}
@@ -144,7 +146,7 @@ func cutFlag(word string) (name, value string, given bool) {
 	return strings.TrimPrefix(name, "test."), value, given
 }
 
-func (t *testFlags) take(f goTestFlag, name, value string, given bool) error {
+func (t *Flags) take(f goTestFlag, name, value string, given bool) error {
 	flag := name
 	if given {
 		flag += "=" + value
@@ -156,40 +158,41 @@ func (t *testFlags) take(f goTestFlag, name, value string, given bool) error {
 		if value != "off" {
 			return errors.New(f.next)
 		}
-		t.noVet = true
+		t.NoVet = true
 	case toTimeout:
 		d, err := time.ParseDuration(value)
 		if err != nil {
 			return fmt.Errorf("%q: want a duration such as 90s", value)
 		}
-		if t.timeout = d; d == 0 { // 0 is no limit to go test
-			t.timeout = -1
+		if t.Timeout = d; d == 0 { // 0 is no limit to go test
+			t.Timeout = -1
 		}
 	case toBinary:
-		t.verbose = t.verbose || name == "v" && value != "false"
-		t.binary = append(t.binary, "-test."+flag)
+		t.Verbose = t.Verbose || name == "v" && value != "false"
+		t.Binary = append(t.Binary, "-test."+flag)
 	case toCover:
-		t.cover = append(t.cover, "-"+flag)
+		t.Cover = append(t.Cover, "-"+flag)
 	case toBuild:
 		if err := build.CheckFlags([]string{"-" + flag}); err != nil {
 			return err
 		}
-		t.build = append(t.build, "-"+flag)
+		t.Build = append(t.Build, "-"+flag)
 	}
 	return nil
 }
 
-// goTest returns all of the flags but those for coverage as go test takes them.
-func (t *testFlags) goTest() []string {
-	flags := slices.Clone(t.build)
-	if t.noVet {
+// GoTest returns the flags for the test binaries, vet and the timeout as go test
+// takes them.
+func (t *Flags) GoTest() []string {
+	var flags []string
+	if t.NoVet {
 		flags = append(flags, "-vet=off")
 	}
-	for _, f := range t.binary {
+	for _, f := range t.Binary {
 		flags = append(flags, strings.Replace(f, "-test.", "-", 1))
 	}
-	if t.timeout != 0 {
-		flags = append(flags, "-timeout="+max(t.timeout, 0).String())
+	if t.Timeout != 0 {
+		flags = append(flags, "-timeout="+max(t.Timeout, 0).String())
 	}
 	return flags
 }

@@ -1,4 +1,4 @@
-package cli
+package trial
 
 import (
 	"bytes"
@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/patchgen"
@@ -20,24 +23,39 @@ import (
 
 // trial makes the checks of patches on one variable, in a copy of the module.
 type trial struct {
-	c      *call
-	p      *progress
-	tree   *copied
-	dir    string // of the copy, where the user stands in the original
-	flags  testFlags
-	before *campaign.Result // what the runs of the original showed
-	tests  []build.Test     // the packages of the request that compile
-	// uncompiled: there are others
-	uncompiled bool
-	group      []*finding.Finding // what the patch is for, on one variable
-	static     []*finding.Finding // suspected in the patched source of the last campaign
+	ctx      context.Context
+	copy     *moduleCopy
+	plan     planner.Options // in the copy, of packages named by their paths
+	settings testrun.Settings
+	flags    testflags.Flags
+	before   *campaign.Result   // what the runs of the original showed
+	group    []*finding.Finding // what the patch is for, on one variable
+	static   []*finding.Finding // suspected in the patched source of the last campaign
 }
+
+// newTrial returns a trial whose go commands run in the copy c. Packages are named
+// by their paths, not by where the user stands; those that do not compile without
+// a patch are not asked for.
+func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
+	still, err := build.KeepStillIn(ctx, c.root, c.work, os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Done.Result}
+	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
+	for _, test := range o.Done.Planned.Module.Tests {
+		t.plan.Patterns = append(t.plan.Patterns, test.Package)
+	}
+	return t, nil
+}
+
+func (t *trial) env() []string { return t.plan.Still.Env(os.Environ()) }
 
 func (t *trial) variable() finding.Variable { return t.group[0].Variable }
 
 func (t *trial) checks() patchgen.Checks {
 	in := func(check func() error) patchgen.Check {
-		return func(_ context.Context, c patchgen.Candidate) error { return t.tree.with(c.Files, check) }
+		return func(_ context.Context, c patchgen.Candidate) error { return t.copy.with(c.Files, check) }
 	}
 	return patchgen.Checks{
 		Build:    in(t.build),
@@ -51,9 +69,9 @@ func (t *trial) checks() patchgen.Checks {
 // goCommand runs the go command in the copy. The error of a command that
 // fails holds its output.
 func (t *trial) goCommand(args ...string) error {
-	cmd := exec.CommandContext(t.c.ctx, "go", args...)
-	cmd.Dir = t.dir
-	cmd.Env = append(t.c.kept.Env(os.Environ()), "PWD="+t.dir)
+	cmd := exec.CommandContext(t.ctx, "go", args...)
+	cmd.Dir = t.plan.Dir
+	cmd.Env = append(t.env(), "PWD="+t.plan.Dir)
 	// Interrupted, the go command ends the tests that it runs; killed, it
 	// would leave them running.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -63,42 +81,32 @@ func (t *trial) goCommand(args ...string) error {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
-	case t.c.ctx.Err() != nil:
-		return t.c.ctx.Err()
+	case t.ctx.Err() != nil:
+		return t.ctx.Err()
 	case errors.As(err, &exit):
-		return errors.New(strings.TrimSpace(t.tree.strip(out.String())))
+		return errors.New(strings.TrimSpace(t.copy.strip(out.String())))
 	case err != nil:
 		return fmt.Errorf("%w: %w", patchgen.ErrCannotCheck, err)
 	}
 	return nil
 }
 
-func (t *trial) buildFlags() []string { return append(t.c.buildFlags(), t.flags.build...) }
-
-// args returns the words, the flags and the packages of a go command. What does
-// not compile without a patch either is not asked for.
+// args returns the words, the flags and the packages of a go command.
 func (t *trial) args(words, flags []string) []string {
-	packages := t.c.packages
-	if t.uncompiled {
-		packages = nil
-		for _, test := range t.tests {
-			packages = append(packages, test.Package)
-		}
-	}
-	return slices.Concat(words, flags, packages)
+	return slices.Concat(words, flags, t.plan.Patterns)
 }
 
 func (t *trial) build() error {
-	t.p.say("trying a patch: building")
-	return t.goCommand(t.args([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, t.buildFlags())...)
+	t.plan.Progress.Say("trying a patch: building")
+	return t.goCommand(t.args([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, t.plan.BuildFlags)...)
 }
 
 // vet accepts the complaints that the original has too.
 func (t *trial) vet(files map[string][]byte) error {
-	t.p.say("trying a patch: go vet")
-	args := t.args([]string{"vet"}, t.buildFlags())
-	patched := t.tree.with(files, func() error { return t.goCommand(args...) })
-	if patched == nil || t.c.ctx.Err() != nil || errors.Is(patched, patchgen.ErrCannotCheck) {
+	t.plan.Progress.Say("trying a patch: go vet")
+	args := t.args([]string{"vet"}, t.plan.BuildFlags)
+	patched := t.copy.with(files, func() error { return t.goCommand(args...) })
+	if patched == nil || t.ctx.Err() != nil || errors.Is(patched, patchgen.ErrCannotCheck) {
 		return patched
 	}
 	if before := t.goCommand(args...); before != nil && !newComplaint(before.Error(), patched.Error()) {
@@ -126,10 +134,10 @@ func newComplaint(before, after string) bool {
 }
 
 func (t *trial) test(files map[string][]byte) error {
-	t.p.say("trying a patch: running the tests")
-	args := t.args([]string{"test"}, slices.Concat(t.c.buildFlags(), t.flags.goTest()))
-	err := t.tree.with(files, func() error { return t.goCommand(args...) })
-	if err != nil && t.c.ctx.Err() == nil && t.goCommand(args...) != nil {
+	t.plan.Progress.Say("trying a patch: running the tests")
+	args := t.args([]string{"test"}, slices.Concat(t.plan.BuildFlags, t.flags.GoTest()))
+	err := t.copy.with(files, func() error { return t.goCommand(args...) })
+	if err != nil && t.ctx.Err() == nil && t.goCommand(args...) != nil {
 		return fmt.Errorf("the tests fail without the patch too, so they cannot vouch for it: %w", err)
 	}
 	return err
@@ -137,34 +145,38 @@ func (t *trial) test(files map[string][]byte) error {
 
 // campaign makes the runs again with all noise on the variable.
 func (t *trial) campaign() error {
-	t.p.say("trying a patch: running the tests under the monitor")
-	pl, err := t.c.makePlan(t.p, t.dir, t.buildFlags())
+	t.plan.Progress.Say("trying a patch: running the tests under the monitor")
+	pl, err := planner.Make(t.ctx, t.plan)
+	if pl != nil {
+		defer pl.Module.Close()
+	}
 	if err != nil {
 		return err
 	}
-	t.static = pl.static.findings
+	t.static = pl.Vet.Findings
 	var only []uint32
-	for i := range pl.plan.Sites {
-		if s := &pl.plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.variable()) {
+	for i := range pl.Plan.Sites {
+		if s := &pl.Plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.variable()) {
 			only = append(only, s.ID)
 		}
 	}
-	m, err := t.c.execute(t.p, pl, campaign.Config{Only: only, TestFlags: t.flags.binary, Timeout: t.flags.timeout}, nil)
-	if m != nil {
-		defer m.close(t.c)
+	cfg := campaign.Config{Only: only, TestFlags: t.flags.Binary, Timeout: t.flags.Timeout}
+	done, err := testrun.Run(t.ctx, t.plan.Progress, pl, t.settings, cfg, nil)
+	if done != nil {
+		defer done.Close()
 	}
 	if err != nil {
 		return err
 	}
-	if t.c.ctx.Err() != nil {
-		return t.c.ctx.Err()
+	if t.ctx.Err() != nil {
+		return t.ctx.Err()
 	}
-	for _, f := range m.result.Findings {
+	for _, f := range done.Result.Findings {
 		if sameVariable(f.Variable, t.variable()) {
 			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
 		}
 	}
-	return t.failures(m.result)
+	return t.failures(done.Result)
 }
 
 // suspected rejects a patch after which the static checks still say what they
@@ -190,9 +202,9 @@ func (t *trial) failures(r *campaign.Result) error {
 		switch {
 		case was:
 		case p.Fails():
-			return errors.New(failureOf(p, false))
+			return errors.New(testrun.FailureOf(p, false))
 		case p.NotCompleted > 0:
-			return errors.New(notCompleted(p))
+			return errors.New(testrun.NotCompleted(p))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cli
+package testflags
 
 import (
 	"os/exec"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestSplitTestFlags(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for _, tt := range []struct {
 		goFlags, in   string
 		build, binary []string
@@ -31,11 +31,11 @@ func TestSplitTestFlags(t *testing.T) {
 		{in: "-update golden -run X", binary: []string{"-update", "golden", "-test.run=X"}},
 		{in: "-run X -args -run ./... --", binary: []string{"-test.run=X", "-run", "./...", "--"}},
 	} {
-		got, err := splitTestFlags(strings.Fields(tt.goFlags), strings.Fields(tt.in))
+		got, err := Split(strings.Fields(tt.goFlags), strings.Fields(tt.in))
 		if err != nil {
 			t.Errorf("%q: %v", tt.in, err)
 		}
-		if !slices.Equal(got.build, tt.build) || !slices.Equal(got.binary, tt.binary) || got.timeout != tt.timeout || got.verbose != tt.verbose || got.noVet != tt.noVet || !slices.Equal(got.cover, tt.cover) {
+		if !slices.Equal(got.Build, tt.build) || !slices.Equal(got.Binary, tt.binary) || got.Timeout != tt.timeout || got.Verbose != tt.verbose || got.NoVet != tt.noVet || !slices.Equal(got.Cover, tt.cover) {
 			t.Errorf("%q: got %+v", tt.in, got)
 		}
 	}
@@ -48,14 +48,14 @@ func TestSplitTestFlags(t *testing.T) {
 		"-o x":          "-o after --: Interlock builds and runs the test binaries itself; leave it out",
 		"-mod=mod":      "with `go mod tidy`, and leave it out",
 	} {
-		if _, err := splitTestFlags(nil, strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Split(nil, strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", in, err, want)
 		}
 	}
 }
 
 // What the go command's help names is in the table: obeyed, which the table of
-// TestSplitTestFlags and the scripts show, or refused in words with a next step.
+// TestSplit and the scripts show, or refused in words with a next step.
 func TestEveryFlagHasAFate(t *testing.T) {
 	named := regexp.MustCompile(`(?m)^\t-([A-Za-z]+)(?: .*)?$`)
 	seen := map[string]bool{}
@@ -82,7 +82,7 @@ func TestEveryFlagHasAFate(t *testing.T) {
 		if flag.value {
 			word += "=x"
 		}
-		_, err := splitTestFlags(nil, []string{word})
+		_, err := Split(nil, []string{word})
 		refused := slices.Contains([]string{
 			"C", "artifacts", "blockprofile", "blockprofilerate", "c", "compiler", "cpuprofile", "exec", "fuzz", "fuzzminimizetime", "fuzztime",
 			"gccgoflags", "json", "list", "memprofile", "memprofilerate", "modfile", "mutexprofile", "mutexprofilefraction", "n", "o", "outputdir",

@@ -1,4 +1,4 @@
-package cli
+package trial
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
 func TestLineShift(t *testing.T) {
@@ -75,7 +74,7 @@ func put(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func TestCopyTree(t *testing.T) {
+func TestCopyModule(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "m")
 	put(t, root, map[string]string{
@@ -98,7 +97,7 @@ func TestCopyTree(t *testing.T) {
 		}
 	}
 	put(t, dir, map[string]string{"out/x": "outside", "link -> m": ""})
-	c, err := copyTree(t.Context(), filepath.Join(dir, "link"), filepath.Join(dir, "link", "go.work"))
+	c, err := copyModule(t.Context(), filepath.Join(dir, "link"), filepath.Join(dir, "link", "go.work"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,22 +149,5 @@ func TestCopyTree(t *testing.T) {
 	c.close()
 	if _, err := os.Stat(filepath.Dir(c.root)); !os.IsNotExist(err) {
 		t.Errorf("left behind: %v", err)
-	}
-}
-
-// A failure under noise may be a bug that the monitor does not see, and there
-// are later runs only if there are.
-func TestFailureUnderNoise(t *testing.T) {
-	f := &campaign.Failure{Run: 3, Seed: 7, Strength: 100, Outcome: campaign.Failed}
-	p := &campaign.PackageResult{Package: "m", Runs: 10, Failures: 1, UnderNoise: 1, First: f, UnderNoiseFirst: f, Strength: 50, Tests: []string{"TestX"}}
-	got := failureOf(p, false)
-	for _, want := range []string{"TestX of m failed only under noise", "or has a bug that the monitor cannot name", "later runs had a strength of at most 50"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in %q", want, got)
-		}
-	}
-	p.Runs = 3
-	if got := failureOf(p, false); strings.Contains(got, "later runs") {
-		t.Errorf("the last run failed, but: %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 func TestProgressInALogIsThrottled(t *testing.T) {
 	var buf bytes.Buffer
-	p := newProgress(&buf)
+	p := New(&buf)
 	if p.terminal {
 		t.Fatal("a buffer is taken for a terminal")
 	}
@@ -18,8 +18,8 @@ func TestProgressInALogIsThrottled(t *testing.T) {
 	p.last = clock
 	for i := range 100 {
 		clock = clock.Add(time.Second)
-		p.at(i+1, 100, "runs")
-		p.say("not for logs")
+		p.At(i+1, 100, "runs")
+		p.Say("not for logs")
 	}
 	if got := strings.Count(buf.String(), "\n"); got != 10 {
 		t.Errorf("%d lines in 100 s, want one each 10 s:\n%s", got, buf.String())
@@ -31,13 +31,13 @@ func TestProgressInALogIsThrottled(t *testing.T) {
 
 func TestProgressOnATerminalLeavesNothingBehind(t *testing.T) {
 	var buf bytes.Buffer
-	p := newProgress(&buf)
+	p := New(&buf)
 	p.terminal = true
-	p.at(1, 4, strings.Repeat("long ", 40))
-	p.say("short")
-	p.line("a line that stays")
-	p.at(4, 4, "runs")
-	p.clear()
+	p.At(1, 4, strings.Repeat("long ", 40))
+	p.Say("short")
+	p.Line("a line that stays")
+	p.At(4, 4, "runs")
+	p.Clear()
 	if got := screen(buf.String()); got != "interlock: a line that stays\n" {
 		t.Errorf("the screen shows %q", got)
 	}
@@ -85,25 +85,25 @@ func TestBar(t *testing.T) {
 // Long work says now and then what it is at; short work says nothing.
 func TestWorkingSaysWhatItIsAt(t *testing.T) {
 	var buf bytes.Buffer
-	p := newProgress(&buf)
+	p := New(&buf)
 	written := func() string {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return buf.String()
 	}
-	p.working("short work")()
+	p.Working("short work")()
 	if got := written(); got != "" {
 		t.Errorf("short work wrote %q", got)
 	}
 	p.every = time.Millisecond
-	done := p.working("loading the packages")
+	done := p.Working("loading the packages")
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(written(), "interlock: loading the packages\n"); {
 		if time.Now().After(deadline) {
 			t.Fatal("long work wrote nothing in a minute")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	p.at(2, 7, "packages checked")
+	p.At(2, 7, "packages checked")
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(written(), "interlock: 2 of 7 packages checked\n"); {
 		if time.Now().After(deadline) {
 			t.Fatal("what at said was not written in a minute")

@@ -1,0 +1,12 @@
+package plan
+
+// Verdict is what an analysis of the whole program found out about a site.
+type Verdict struct {
+	Site Site // has neither an id nor a decision
+	// Judged reports whether code that the program may run was found there.
+	Judged bool
+	// Reason is why the site needs no monitor: [WholeLocal], [WholeNotParallel]
+	// or [WholeStationary]; "" where it may race, for all that is known, and
+	// where it was not judged.
+	Reason Reason
+}

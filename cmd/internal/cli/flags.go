@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
+)
+
+// The groups of flags that several commands have. A command embeds those that it
+// knows.
+
+// reportFlags say where the report goes, and how it looks.
+type reportFlags struct {
+	format string
+	out    report.Outputs
+}
+
+func (o *reportFlags) declare(fs *flag.FlagSet) {
+	o.format = "text"
+	fs.Func("format", "`format` of standard output: text, jsonl, json or sarif (default text)", func(s string) error {
+		_, err := report.For(s)
+		o.format = s
+		return err
+	})
+	fs.Var(&o.out, "o", "write a report to a file as well, as `format:path`; may be given several times")
+}
+
+// planFlags say what the plan is made from.
+type planFlags struct {
+	sections sectionKinds
+	deps     []string
+	whole    bool
+}
+
+// declareWhole declares -whole; what is its effect on the command.
+func (o *planFlags) declareWhole(fs *flag.FlagSet, what string) {
+	fs.BoolVar(&o.whole, "whole", false, "analyse the whole program, dependencies included: "+what+".\n"+
+		"Takes seconds to minutes, and about 3 GB of memory for a million lines. Code behind reflection, unsafe,\n"+
+		"assembly and cgo counts as code that may do anything; only computed addresses are missed")
+}
+
+// wholeSkips is the effect of -whole on commands that make a plan.
+const wholeSkips = "accesses are not monitored where no two goroutines\n" +
+	"can meet, nor where the same lock is always held, except for a tenth of the variables, another one with each seed"
+
+// declareDeps declares -deps.
+func (o *planFlags) declareDeps(fs *flag.FlagSet) {
+	fs.Func("deps", "monitor these dependencies too: `patterns` of module or package paths, such as\n"+
+		"golang.org/x/..., with commas between; may be given several times", func(s string) error {
+		o.deps = append(o.deps, strings.Split(s, ",")...)
+		return nil
+	})
+}
+
+// declareSections declares -sections, which lets people choose the sections that
+// are watched. A command without it watches the default ones.
+func (o *planFlags) declareSections(fs *flag.FlagSet, value string) {
+	o.sections = sectionKinds(value)
+	fs.Var(&o.sections, "sections", "which atomic `sections`: inferred, user, ai, all or none, with commas between")
+}
+
+// planner returns the options of the plan of a call.
+func (o *planFlags) planner(c *call) (planner.Options, error) {
+	still, err := c.still()
+	if err != nil {
+		return planner.Options{}, err
+	}
+	return planner.Options{
+		Patterns: c.packages, BuildFlags: c.buildFlags(), Still: still, Deps: o.deps, Whole: o.whole,
+		Sources: o.sections.sources(), Verbose: c.verbose, Progress: c.progress,
+	}, nil
+}
+
+// replayFlags returns those of the flags that a replay needs, so that it has the
+// same plan.
+func (o *planFlags) replayFlags() (flags []string) {
+	if o.sections != "" && o.sections != defaultSections {
+		flags = append(flags, "-sections="+string(o.sections))
+	}
+	if o.whole {
+		flags = append(flags, "-whole")
+	}
+	return flags
+}
+
+// sectionKinds is the value of -sections: kinds with commas between. The zero
+// value stands for the default.
+type sectionKinds string
+
+// Kinds of sections, as -sections names them.
+const (
+	fromInference = "inferred" // load-and-store and test-and-use
+	fromUser      = "user"
+	fromPairs     = "ai" // access-interleaving invariants
+
+	defaultSections = fromInference + "," + fromUser
+)
+
+// String returns the kinds.
+func (k *sectionKinds) String() string { return string(*k) }
+
+// Set takes kinds with commas between.
+func (k *sectionKinds) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		if !slices.Contains([]string{fromInference, fromUser, fromPairs, "all", "none"}, word) {
+			return fmt.Errorf("unknown kind of section %q: use some of inferred, user, ai, or all or none", word)
+		}
+	}
+	*k = sectionKinds(s)
+	return nil
+}
+
+func (k sectionKinds) sources() atomicsets.Sources {
+	if k == "" {
+		k = defaultSections
+	}
+	words := strings.Split(string(k), ",")
+	has := func(word string) bool { return slices.Contains(words, word) || slices.Contains(words, "all") }
+	return atomicsets.Sources{Inferred: has(fromInference), User: has(fromUser), Invariants: has(fromPairs)}
+}
+
+// campaignFlags say how the tests are run.
+type campaignFlags struct {
+	runs     int
+	seed     uint64
+	budget   int
+	strength int
+	prob     int
+	noise    string
+}
+
+const defaultRuns = 10
+
+func (o *campaignFlags) declare(fs *flag.FlagSet) {
+	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
+	declareSeed(fs, &o.seed)
+	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it (default 200)")
+	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
+	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\n"+
+		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
+	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from run to run)")
+}
+
+func declareSeed(fs *flag.FlagSet, seed *uint64) {
+	fs.Uint64Var(seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: random; findings name it)")
+}
+
+// maxBudget lets noise take a hundred times as long as the tests: windows of
+// milliseconds at every access of tests that take as long in all.
+const maxBudget = 10_000
+
+// maxStrength is a second: a window as long as that catches whatever arrives.
+const maxStrength = 1_000_000
+
+// check finds faults in the values, and chooses a seed if there is none.
+func (o *campaignFlags) check() error {
+	switch {
+	case o.runs < 1:
+		return fmt.Errorf("-runs %d: at least one run is needed", o.runs)
+	case o.budget < 0 || o.budget > maxBudget:
+		return fmt.Errorf("-budget %d: want a percentage, at most %d", o.budget, maxBudget)
+	case o.strength < 0 || o.strength > maxStrength:
+		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
+	case o.prob < 0 || o.prob > 1000:
+		return fmt.Errorf("-prob %d: want a number up to 1000", o.prob)
+	}
+	chooseSeed(&o.seed)
+	return nil
+}
+
+// chooseSeed draws a seed unless the user has. It is short, since people type it.
+func chooseSeed(seed *uint64) {
+	if *seed == 0 {
+		*seed = uint64(rand.Uint32()) + 1
+	}
+}
+
+// checkStrength finds a fault in a strength that has a fixed default.
+func checkStrength(strength int) error {
+	if strength < 1 || strength > maxStrength {
+		return fmt.Errorf("-strength %d: want microseconds, from 1 to %d", strength, maxStrength)
+	}
+	return nil
+}
+
+// choosesPlaces reports whether -noise names places or variables.
+func (o *campaignFlags) choosesPlaces() bool {
+	return strings.HasPrefix(o.noise, "location:") || strings.HasPrefix(o.noise, "variable:")
+}
+
+func (o *campaignFlags) settings(c *call) testrun.Settings {
+	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.prob, Verbose: c.verbose}
+}
+
+var errOnlyAndNoise = errors.New("-only and -noise both choose places: use one of them")

@@ -1,0 +1,191 @@
+// Package testrun carries out a plan: it prepares the instrumented build, builds
+// the tests, and runs the campaign, with progress on the way. It also words how
+// the tests of a package failed.
+package testrun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+// Settings are those of a campaign that users set with flags.
+type Settings struct {
+	Runs     int
+	Seed     uint64 // of the first run; each further one adds 1
+	Budget   int    // percent of the plain time that noise may take; 0 is the default
+	Strength int    // microseconds; 0 varies from run to run
+	Prob     int    // of 1000; 0 is the default
+	Verbose  bool
+}
+
+// Done is a campaign that has been carried out.
+type Done struct {
+	Planned   *planner.Planned
+	Workspace *build.Workspace
+	Result    *campaign.Result
+}
+
+// Close removes what the build has laid out.
+func (d *Done) Close() error {
+	if err := d.Workspace.Close(); err != nil {
+		return fmt.Errorf("removing the temporary folder: %w", err)
+	}
+	return nil
+}
+
+// Run carries out the plan pl. What the settings leave open, cfg says. The tests'
+// own output goes to out, if that is not nil. What was prepared is returned even
+// with an error, to be closed.
+func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer) (*Done, error) {
+	p.Say("preparing the instrumented build")
+	ws, err := build.Prepare(ctx, pl.Module, pl.Plan)
+	if err != nil {
+		return nil, err
+	}
+	d := &Done{Planned: pl, Workspace: ws}
+	p.Say("building the tests")
+	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
+		return d, err
+	}
+	if s.Verbose {
+		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored, ws.Rewritten(), s.Seed)
+	}
+	cfg.Workspace, cfg.Plan, cfg.Runs = ws, pl.Plan, s.Runs
+	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
+	cfg.Progress = watch(p, s.Verbose)
+	if out != nil {
+		cfg.Stdout = &interleaved{p, out}
+		reportTimeout(p, &cfg)
+	}
+	d.Result, err = campaign.Run(ctx, cfg)
+	return d, err
+}
+
+// watch shows a campaign's events.
+func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
+	caught := 0
+	return func(e campaign.Event) {
+		switch e.Kind {
+		case campaign.RunStarted:
+			p.At(e.Run-1, e.Runs, fmt.Sprintf("runs, bugs caught: %d", caught))
+		case campaign.Caught:
+			caught++
+		case campaign.Replaying:
+			p.At(e.Run-1, e.Runs, "replays of findings tried")
+		case campaign.Measured:
+			if verbose {
+				p.Line("%s %s in %s without noise; a run may take %s", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond), e.Limit.Round(time.Second))
+			}
+		case campaign.Weakened:
+			if verbose {
+				p.Line("%s %s under noise, and not without: its strength is at most %d from now on", e.Package, e.Outcome, e.Strength)
+			}
+		case campaign.PackageDone:
+			if verbose {
+				p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
+			}
+		}
+	}
+}
+
+// reportTimeout reports once that tests get more time than the user set.
+func reportTimeout(p *progress.Reporter, cfg *campaign.Config) {
+	watch := cfg.Progress
+	cfg.Progress = func(e campaign.Event) {
+		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {
+			p.Line("noise takes time, so the tests have a timeout of %s, not of %s as under go test", e.Limit, campaign.PlainTimeout(cfg.Timeout))
+		}
+		watch(e)
+	}
+}
+
+// interleaved writes to w without a bar in the way.
+type interleaved struct {
+	p *progress.Reporter
+	w io.Writer
+}
+
+func (i *interleaved) Write(b []byte) (int, error) {
+	i.p.Clear()
+	return i.w.Write(b)
+}
+
+// NotCompleted returns in a line which runs Interlock ended, and why.
+func NotCompleted(p *campaign.PackageResult) string {
+	f := p.FirstCut
+	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s",
+		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+	if p.NotCompleted == 0 {
+		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed with less noise", f.Run, p.Package, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+	}
+	switch {
+	case p.NotCompleted == 0:
+	case len(p.LeftOut) > 0: // the run without noise has come no further than these
+		s += fmt.Sprintf("; without noise they hang in %s, and may hang elsewhere too: leave out more of them with -- -skip", strings.Join(p.LeftOut, ", "))
+	default:
+		s += "; that is no failure of theirs"
+	}
+	if f.Busy {
+		s += "; the machine was busy with other work"
+	}
+	return s
+}
+
+// Failures returns a line for each package whose tests failed: their own output
+// does not show in which runs, nor whether the monitor has to do with it.
+func Failures(r *campaign.Result) []string {
+	var all []string
+	for i := range r.Packages {
+		if p := &r.Packages[i]; p.Fails() {
+			all = append(all, FailureOf(p, len(r.Findings) > 0))
+		}
+	}
+	return all
+}
+
+// FailureOf returns in a line how the tests of a package failed.
+// With findings, one of them may explain a failure under noise.
+func FailureOf(p *campaign.PackageResult, findings bool) string {
+	if p.Failures == 0 {
+		s := fmt.Sprintf("the tests of %s %s without the monitor", p.Package, p.PlainFailure.Outcome)
+		if p.Runs > p.NotCompleted {
+			s += fmt.Sprintf("; in %d monitored runs they passed", p.Runs-p.NotCompleted)
+		}
+		if len(p.LeftOut) > 0 {
+			s += "; the monitored runs left out " + strings.Join(p.LeftOut, ", ")
+		}
+		return s
+	}
+	if p.UnderNoise == 0 {
+		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
+		if p.Plain != "" {
+			s += fmt.Sprintf("; without noise they %s too", p.Plain)
+		}
+		return s
+	}
+	what, why, f := "the tests of "+p.Package, "they depend on timing, or have a bug", p.UnderNoiseFirst
+	if len(p.Tests) == 1 {
+		why = "it depends on timing, or has a bug"
+	}
+	if len(p.Tests) > 0 {
+		what = strings.Join(p.Tests, ", ") + " of " + p.Package
+	}
+	s := fmt.Sprintf("%s %s only under noise: %s that the monitor cannot name; in %d of %d runs, first in run %d with seed %d and strength %d",
+		what, f.Outcome, why, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
+	switch {
+	case p.Strength > 0 && f.Run < p.Runs:
+		s += fmt.Sprintf("; no finding explains it, so later runs had a strength of at most %d", p.Strength)
+	case findings:
+		s += "; a finding may explain it"
+	}
+	return s
+}

@@ -1,0 +1,25 @@
+package testrun
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+// A failure under noise may be a bug that the monitor does not see, and there
+// are later runs only if there are.
+func TestFailureUnderNoise(t *testing.T) {
+	f := &campaign.Failure{Run: 3, Seed: 7, Strength: 100, Outcome: campaign.Failed}
+	p := &campaign.PackageResult{Package: "m", Runs: 10, Failures: 1, UnderNoise: 1, First: f, UnderNoiseFirst: f, Strength: 50, Tests: []string{"TestX"}}
+	got := FailureOf(p, false)
+	for _, want := range []string{"TestX of m failed only under noise", "or has a bug that the monitor cannot name", "later runs had a strength of at most 50"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	p.Runs = 3
+	if got := FailureOf(p, false); strings.Contains(got, "later runs") {
+		t.Errorf("the last run failed, but: %q", got)
+	}
+}
