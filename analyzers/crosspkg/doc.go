@@ -31,7 +31,7 @@
 //
 // Orders within one class are a cycle of their own where the two objects are
 // peers, such as receiver and argument of an exported method, that callers
-// may swap. Of parent and child nothing is told.
+// may swap. Parent-child orders are not reported.
 //
 // Missed: cycles of more than three classes, locks of one class at the two
 // ends of a hierarchy, calls through function values kept in memory. Reported

@@ -28,8 +28,8 @@
 //
 // The second Lock may be several calls away, in other packages of the module,
 // in a callback or behind an interface whose value was made in the same
-// function. Callees that give the lock up first, and those that a parameter
-// tells whether to lock, are not reported.
+// function. Callees that release the lock first, and those with a parameter
+// that decides whether to lock, are not reported.
 //
 // Missed: locks reached by two different paths, calls through other
 // interfaces and function values. Reported falsely: a second Lock under a

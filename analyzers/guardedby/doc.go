@@ -44,5 +44,5 @@
 // ordered by something else than the lock (a channel, a WaitGroup, a phase
 // of the program), and single writers that read their own variable.
 //
-// Cost: linear in the accesses, but for a variable with a guard the accesses without it times those with it.
+// Cost: linear in the accesses; for a variable with a guard, the accesses without it times those with it.
 package guardedby

@@ -30,8 +30,8 @@
 //
 // The same goes for locks of two types, in functions far apart: one holds a
 // store's lock and calls a method that takes the index's, another holds the
-// index's and calls back. Each place is told, with where the lock that it
-// holds was taken. Read locks count where writers may wait in between.
+// index's and calls back. Each acquisition is reported, with where the lock
+// that is held there was taken. Read locks count where writers may wait in between.
 //
 // A call through an interface that the module declares waits for what the
 // implementations take that flow to the field, parameter, map or slice which it

@@ -34,9 +34,9 @@
 //
 // A panic with the lock held counts as a return in functions that recover.
 //
-// Missed: locks held on some ways to a return only, panics in callees, locks
+// Missed: locks held on some paths to a return only, panics in callees, locks
 // that other functions of the package also unlock for their callers. Reported falsely:
-// functions that return locked by an agreement that nothing here tells.
+// functions that return locked by a convention that the code does not show.
 //
 // Cost: the returns of a function times the locks that it holds there.
 package lostunlock

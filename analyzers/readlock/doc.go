@@ -14,7 +14,7 @@
 //		return c.items[k]
 //	}
 //
-// RIGHT: who writes takes the write side, and looks again.
+// RIGHT: take the write lock and re-check.
 //
 //	func (c *Cache) Get(k string) *Item {
 //		c.mu.Lock()

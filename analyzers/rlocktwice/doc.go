@@ -29,9 +29,9 @@
 //		return append(all, l.items...)
 //	}
 //
-// To call Lock while one holds the read lock waits forever even without
-// others. Taking it again is reported where the package has writers of the
-// lock; callees that a parameter tells whether to lock are not.
+// A call of Lock by a goroutine that holds the read lock waits forever, even
+// without others. Taking it again is reported where the package has writers of the
+// lock; callees with a parameter that decides whether to lock are not.
 //
 // Missed: as for IL3002. Reported falsely: phases of a program in which no
 // writer runs.

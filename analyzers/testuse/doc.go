@@ -19,7 +19,7 @@
 //		e.add(n)
 //	}
 //
-// RIGHT: who takes the lock again looks again.
+// RIGHT: re-check after re-acquiring the lock.
 //
 //	func (c *Counts) Add(key string, n int) {
 //		…
@@ -35,7 +35,7 @@
 //
 // The section is AtomRace's test-and-use: a test of nil, a flag, presence in
 // a map, a length, a counter, an atomic load or the result of a method that
-// tells one of these (Has, IsClosed, Len), and a use that the branch decides
+// returns one of these (Has, IsClosed, Len), and a use that the branch decides
 // about: an entry made, a counter raised, an element taken, a flag set, a pointer
 // followed. The halves may lie in functions that are called, also of other
 // packages. Reported are halves in two critical sections of one lock, atomic

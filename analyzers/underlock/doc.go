@@ -33,23 +33,22 @@
 // The same goes for WaitGroup.Wait under a lock that the goroutines take
 // before they call Done, and for a function that users have set in a field,
 // which is called under a lock that the exported methods take: it hangs if it
-// calls one of them. Such callbacks are reported if they return nothing, as
-// those that tell of an event do; who returns a value is asked for it, and is
-// seldom more than a computation.
+// calls one of them. Only callbacks without results are reported: they usually
+// signal an event, whereas one with a result usually just computes it.
 //
 // A send or receive is reported if it is on an unbuffered channel, not one of
 // several cases of a select, and all its other sides need the lock of the
 // same object first.
 //
-// I/O under a lock, such as a write to a connection, is a hint: whoever needs
-// the lock waits for as long as the other end takes, but goes on, and the lock
-// may be there to order just that. Hints are shown with the flag -hints, and
-// fail no check.
+// I/O under a lock, such as a write to a connection, is a hint: goroutines that
+// need the lock wait for as long as the other end takes, but then go on, and the
+// lock may be there to order the writes. Hints are printed with the flag -hints,
+// and do not fail the check.
 //
 // Missed: buffered channels, waiting in callees, callbacks kept in slices.
-// Reported falsely: goroutines that need the lock in phases of their own,
+// Reported falsely: goroutines that take the lock only in another phase,
 // callbacks that are known not to call back.
 //
-// Cost: linear in the instructions, but the operations on a channel or WaitGroup under a lock times all operations on
+// Cost: linear in the instructions, except the operations on a channel or WaitGroup under a lock times all operations on
 // it.
 package underlock

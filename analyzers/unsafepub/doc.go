@@ -27,7 +27,7 @@
 //		return w
 //	}
 //
-// Two kin are reported too. Lazy initialisation without a lock, in a type
+// Two related patterns are also reported. Lazy initialisation without a lock, in a type
 // that has locks or other means of synchronisation and an exported method
 // that does it; sync.Once is right there:
 //

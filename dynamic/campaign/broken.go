@@ -127,7 +127,7 @@ func (w words) story(told *sighting, pattern string, entry, remote, end *finding
 		return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s). Then goroutine %d was to %s %s in %s, and before goroutine %d came to %s, it panicked: %s.",
 			s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry, s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Entry.GID, w.end, told.panicked.message)
 	}
-	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; had one gone after the other, it would have come out otherwise: %s.%s",
+	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; no serial order of the two has this result: %s.%s",
 		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry,
 		roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end,
 		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, pattern, w.effect(told))
@@ -139,7 +139,7 @@ func (w words) effect(told *sighting) string {
 	switch {
 	case !told.proof:
 	case s.Overturned:
-		return " The outcome was changed: at the end, what was asked at the entry had another answer."
+		return " The outcome was changed: the condition tested at the entry no longer held at the end."
 	case s.Changed:
 		return fmt.Sprintf(" The outcome was changed: the end overwrote what goroutine %d had written.", s.Remote.GID)
 	}

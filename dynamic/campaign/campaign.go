@@ -154,9 +154,9 @@ func (r *Result) Failed() bool {
 	return false
 }
 
-// Run makes the campaign. When ctx ends it gives what was found so far and no
-// error; an error means that the campaign could not be set up or went on
-// no longer, and even then the result holds what there is.
+// Run makes the campaign. When ctx ends it returns what was found so far and no
+// error; on an error, such as a campaign that cannot be set up or go on,
+// the result holds what was collected so far.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	c, err := start(&cfg)
 	if err != nil {

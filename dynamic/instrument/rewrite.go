@@ -64,7 +64,7 @@ const (
 	NoName plan.Reason = "temporary of a type that cannot be written here"
 	// Repeated: the same place is read just before, and nothing calls,
 	// receives or assigns in between, so that one window serves both.
-	Repeated plan.Reason = "same place read a moment before"
+	Repeated plan.Reason = "same location read immediately before"
 	// Order: several targets of one assignment depend on each other.
 	Order plan.Reason = "order of evaluation cannot be kept"
 	// Later: the access is made by a deferred or started builtin.

@@ -48,7 +48,8 @@ var table struct {
 	open atomic.Uint64 // filter bits open to all; stored under mu
 }
 
-// spinlock guards a few instructions. It knows no bubbles and no race detector.
+// spinlock guards a few instructions. It is invisible to synctest
+// bubbles and to -race.
 type spinlock struct{ taken atomic.Bool }
 
 func (l *spinlock) lock() {

@@ -61,8 +61,8 @@ func (c *checker) harm(f *function, p pair) string {
 	return ""
 }
 
-// renews: u is the call of a function that makes a new value whether there is
-// one or not, and that others call too: to do it twice is nothing special.
+// renews reports whether u calls a function that makes a new value whether there
+// is one or not, and that others call too: creating it twice is harmless.
 func (c *checker) renews(u *event) bool {
 	call, ok := u.at.(*ssa.Call)
 	if !ok || !u.call || u.value != nil {
@@ -86,8 +86,8 @@ func (f *function) accounted(t, u *event) bool {
 	return false
 }
 
-// soft: what is added is more or less, and the test does not ask whether that
-// much fits: it lets the limit be passed anyhow.
+// soft reports whether the limit is approximate: the amount added varies and the
+// test ignores it, so the limit may be exceeded in any case.
 func (f *function) soft(p pair) bool {
 	a := p.use.amount
 	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))

@@ -23,7 +23,7 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse
 	found := &TestUse{
 		Test: test.Access, Use: use.Access, TestNode: test.node, UseNode: use.node,
 		Variable: variable(p.use), Name: p.use.name.Short(), Section: c.section(f, p, test, use),
-		Why: fmt.Sprintf("%s %s %s at line %d%s, and by what it finds %s is %s at line %d%s; %s.%s",
+		Why: fmt.Sprintf("%s %s %s at line %d%s, and depending on the result %s is %s at line %d%s; %s.%s",
 			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.what, use.Line, c.via(p.use),
 			p.between(), c.consequence(p, remote)),
 	}

@@ -22,7 +22,7 @@
 //     one given to a generic function of another package as *T.
 //
 // Others can copy over values of exported types, but not if they hold a lock
-// or an atomic, from which vet keeps people.
+// or an atomic: vet's copylocks rejects such copies.
 //
 // Wrongly found stationary: fields written through linkname or assembly that
 // gets its pointer elsewhere; exported ones that a decoder gets by an interface

@@ -19,13 +19,14 @@ type Rule string
 const (
 	Columns    Rule = "lines over 120 columns"
 	Openings   Rule = "comments that open with 'X gives', 'X tells' or 'X says'"
+	Words      Rule = "comments with a word that docs/style.md rejects"
 	Files      Rule = "packages above 15 files"
 	Cyclomatic Rule = "functions above cyclomatic 25"
 	Bare       Rule = "functions over 30 lines without a comment inside"
 )
 
 // Rules lists them as the tables do.
-var Rules = []Rule{Columns, Openings, Files, Cyclomatic, Bare}
+var Rules = []Rule{Columns, Openings, Words, Files, Cyclomatic, Bare}
 
 // Breach is one place where a rule is broken.
 type Breach struct {
@@ -34,8 +35,8 @@ type Breach struct {
 	Where string // file:line and what it is, for people
 }
 
-// Breaches returns every breach in the tree. Tests are held to Columns and
-// Openings only.
+// Breaches returns every breach in the tree. Tests are held to Columns,
+// Openings and Words only.
 func (t *Tree) Breaches() (all []Breach) {
 	for _, pkg := range t.Packages {
 		add := func(rule Rule, format string, args ...any) {
@@ -48,6 +49,9 @@ func (t *Tree) Breaches() (all []Breach) {
 			}
 			for _, line := range f.Openings {
 				add(Openings, "%s:%d", f.Name, line)
+			}
+			for _, line := range f.Words {
+				add(Words, "%s:%d", f.Name, line)
 			}
 			if f.Test {
 				continue

@@ -41,6 +41,7 @@ type File struct {
 	Code, Comments       int   // lines that have some; a line may count as both
 	Wide                 []int // numbers of the lines over MaxColumns
 	Openings             []int // numbers of the lines of comments that open with "X gives", "tells" or "says"
+	Words                []int // numbers of the lines of comments with a word that docs/style.md rejects
 	Exported, Documented int   // declared names at the top level, and how many of them have a comment
 	Functions            []Function
 	Imports              []string
@@ -123,6 +124,9 @@ func Survey(root string) (*Tree, error) {
 // rejects.
 var opening = regexp.MustCompile(`^(//|/\*)\s*(Package )?[\w.]+ (gives|tells|says)\b`)
 
+// rejected matches the words of the last table of docs/style.md.
+var rejected = regexp.MustCompile(`(?i)\b(gives|tells|(is|are) told|in vain|given up|c[ao]mes? by|whoever|but for)\b`)
+
 // surveyFile measures one file.
 func surveyFile(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
@@ -136,6 +140,13 @@ func surveyFile(name string, src []byte) (*File, error) {
 	for _, group := range syntax.Comments {
 		if opening.MatchString(group.List[0].Text) {
 			f.Openings = append(f.Openings, fset.Position(group.Pos()).Line)
+		}
+		for _, comment := range group.List {
+			for i, line := range strings.Split(comment.Text, "\n") {
+				if rejected.MatchString(line) {
+					f.Words = append(f.Words, fset.Position(comment.Pos()).Line+i)
+				}
+			}
 		}
 	}
 	for _, spec := range syntax.Imports {

@@ -104,7 +104,7 @@ func split() *Report {
 	}
 	f := &finding.Finding{
 		Code: finding.TestAndUse, Status: finding.Confirmed, Title: "test and use of Pool.idle split by a remote write (R-w-W)",
-		Message:  "The outcome was changed: at the end, what was asked at the entry had another answer.",
+		Message:  "The outcome was changed: the condition tested at the entry no longer held at the end.",
 		Variable: finding.Variable{Package: "m/bank", Type: "Pool", Name: "idle", Kind: "field"},
 		Accesses: []finding.Access{access(3, 16, 7, finding.Write), access(1, 9, 7, finding.Read), access(2, 16, 8, finding.Write)},
 		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 4, Count: 6, Seed: 1, Pattern: "R-w-W", Changed: true, Harmful: true},

@@ -148,7 +148,7 @@ func list(b *strings.Builder, title string, lines []string) {
 
 // parts says what is run of modules that are not run whole or as they are.
 func parts(b *strings.Builder, now *results) {
-	b.WriteString("## What is run\n\nAll packages and tests, but for these:\n\n")
+	b.WriteString("## What is run\n\nAll packages and tests, except for these modules:\n\n")
 	for _, m := range strangers {
 		if m.why != "" && now.of(m.path) != nil {
 			fmt.Fprintf(b, "- %s: %s (`%s`)\n", m.path, m.why, strings.Join(m.whatAndFlags(), " "))

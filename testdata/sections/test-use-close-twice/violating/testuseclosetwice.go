@@ -1,4 +1,4 @@
-// Package testuseclosetwice has a channel that is closed by whoever finds it open. IL2002.
+// Package testuseclosetwice has a channel that is closed by any goroutine that finds it open. IL2002.
 package testuseclosetwice
 
 import "sync"

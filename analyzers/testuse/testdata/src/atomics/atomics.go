@@ -21,7 +21,7 @@ func (l *Limiter) Acquire() bool {
 	if l.running.Load() >= l.max {
 		return false
 	}
-	l.running.Add(1) // want `tests Limiter.running at line \d+, and by what it finds it is raised at line \d+; each is atomic, the two together are not`
+	l.running.Add(1) // want `tests Limiter.running at line \d+, and depending on the result it is raised at line \d+; each is atomic, the two together are not`
 	return true
 }
 

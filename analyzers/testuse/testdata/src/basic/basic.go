@@ -25,7 +25,7 @@ func (c *Cache) GetOrCreate(k string) *entry {
 	}
 	e = &entry{}
 	c.mu.Lock()
-	c.entries[k] = e // want `test and use of Cache.entries are not one step: \(\*Cache\).GetOrCreate tests Cache.entries for a key at line \d+, and by what it finds it is made at line \d+; c.mu is released in between`
+	c.entries[k] = e // want `test and use of Cache.entries are not one step: \(\*Cache\).GetOrCreate tests Cache.entries for a key at line \d+, and depending on the result it is made at line \d+; c.mu is released in between`
 	c.mu.Unlock()
 	return e
 }
@@ -169,7 +169,7 @@ func (s *Sessions) Get(k string, now int) *Session {
 	}
 	if v.expires < now {
 		s.mu.Lock()
-		delete(s.m, k) // want `tests what Sessions.m holds for a key at line \d+, and by what it finds it is removed at line \d+; .* as \(\*Sessions\).Set does`
+		delete(s.m, k) // want `tests what Sessions.m holds for a key at line \d+, and depending on the result it is removed at line \d+; .* as \(\*Sessions\).Set does`
 		s.mu.Unlock()
 		return nil
 	}

@@ -52,7 +52,7 @@ func (s *Store) putIfAbsent(k string, i *item) {
 
 func (s *Store) Ensure(k string) {
 	if !s.has(k) {
-		s.put(k, &item{}) // want `\(\*Store\).Ensure tests Store.items for a key at line \d+ \(by \(\*Store\).has, callee.go:\d+\), and by what it finds it is made at line \d+ \(by \(\*Store\).put, callee.go:\d+\); s.mu is released in between`
+		s.put(k, &item{}) // want `\(\*Store\).Ensure tests Store.items for a key at line \d+ \(by \(\*Store\).has, callee.go:\d+\), and depending on the result it is made at line \d+ \(by \(\*Store\).put, callee.go:\d+\); s.mu is released in between`
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *Server) Register(id int, c *int) {
 		return
 	}
 	s.mu.Lock()
-	s.conns[id] = c // want `tests Server.closed at line \d+, and by what it finds Server.conns is added to .* \(\*Server\).Close may run in between, which changes both`
+	s.conns[id] = c // want `tests Server.closed at line \d+, and depending on the result Server.conns is added to .* \(\*Server\).Close may run in between, which changes both`
 	s.mu.Unlock()
 }
 
@@ -113,7 +113,7 @@ func (f *Feed) Send(n int) bool {
 		return false
 	}
 	f.mu.Unlock()
-	f.out <- n // want `\(\*Feed\).Send tests Feed.done at line \d+, and by what it finds Feed.out is sent on at line \d+; f.mu is released in between. \(\*Feed\).Stop may run in between, which sets the one and closes the other`
+	f.out <- n // want `\(\*Feed\).Send tests Feed.done at line \d+, and depending on the result Feed.out is sent on at line \d+; f.mu is released in between. \(\*Feed\).Stop may run in between, which sets the one and closes the other`
 	return true
 }
 

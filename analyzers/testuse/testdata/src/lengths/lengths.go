@@ -22,7 +22,7 @@ func (p *Pool) Add(name string, v *int) bool {
 		return false
 	}
 	p.mu.Lock()
-	p.byName[name] = v // want `tests the length of Pool.byName at line \d+, and by what it finds it is added to`
+	p.byName[name] = v // want `tests the length of Pool.byName at line \d+, and depending on the result it is added to`
 	p.mu.Unlock()
 	return true
 }
@@ -205,7 +205,7 @@ func (b *Buffer) Truncate() {
 
 func (b *Buffer) Append(o *Buffer) []byte {
 	n := o.Len()
-	return o.first(n) // want `\(\*Buffer\).Append takes the length of Buffer.text at line \d+ \(by \(\*Buffer\).Len, lengths.go:\d+\), and by what it finds it is indexed`
+	return o.first(n) // want `\(\*Buffer\).Append takes the length of Buffer.text at line \d+ \(by \(\*Buffer\).Len, lengths.go:\d+\), and depending on the result it is indexed`
 }
 
 func (b *Buffer) AppendSome(o *Buffer) []byte {
