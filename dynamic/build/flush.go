@@ -11,15 +11,15 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// FlushName is the file that writes the monitor's last counters. It exists in
+// FlushName is the file that waits for stragglers and writes the monitor's last counters. It exists in
 // the overlay only.
 const FlushName = "zz_interlock_test.go"
 
-// flushes gives, for each named package with rewritten files, a file with a
-// TestMain that has the monitor write its counters when the tests are over:
-// in tests of a few milliseconds, what they reached would go unsaid. Findings
-// do not need it. Packages that have a TestMain of their own are left as they
-// are, and so are those whose examples could print its frame, and those whose
+// flushes returns, for each named package with rewritten files, a file with a
+// TestMain that has the monitor wait for goroutines that outlive the tests, and
+// then write its counters: in tests of a few milliseconds, what they reached would go
+// unsaid. Packages that have a TestMain of their own are rewritten there, by package
+// instrument; left as they are those whose examples could print its frame, and those whose
 // files //go:embed puts into a program, lest it find one more; the generated
 // program does the same with and without one.
 func flushes(m *Module, rewritten map[string][]byte) map[string][]byte {
@@ -43,8 +43,7 @@ import (
 )
 
 func TestMain(m *interlocktesting.M) {
-	m.Run()
-	interlockrt.Flush()
+	interlockrt.Linger(interlockrt.Goroutines(), m.Run())
 }
 `, pkg.Types.Name(), monitorPath)
 		}

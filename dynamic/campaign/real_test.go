@@ -280,3 +280,37 @@ func TestShortTestsSayWhatTheyReached(t *testing.T) {
 		})
 	}
 }
+
+// Goroutines that the tests leave behind race after the last test has returned, in a
+// package with a TestMain and in one without.
+func TestStragglersRace(t *testing.T) {
+	const lib = `
+import "time"
+
+var n int
+
+func Start() {
+	for range 2 {
+		go func() {
+			time.Sleep(5 * time.Millisecond)
+			n++
+		}()
+	}
+}
+`
+	const test = "import \"testing\"\n\nfunc TestStart(*testing.T) { Start() }\n"
+	const main = "import (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }\n"
+	cfg := config(t, "-- go.mod --\nmodule m\n\ngo 1.22\n"+
+		"-- own/own.go --\npackage own\n"+lib+"-- own/own_test.go --\npackage own\n"+test+
+		"-- own/main_test.go --\npackage own\n"+main+
+		"-- none/none.go --\npackage none\n"+lib+"-- none/none_test.go --\npackage none\n"+test, nil)
+	cfg.Runs, cfg.Seed = 10, 1
+	r := campaignOf(t, cfg)
+	caught := map[string]bool{}
+	for _, f := range r.Findings {
+		caught[f.Variable.String()] = f.Status == finding.Confirmed
+	}
+	if !caught["m/own.n"] || !caught["m/none.n"] || r.Failed() {
+		t.Errorf("caught %v, failed: %v, problems %q", caught, r.Failed(), r.Problems)
+	}
+}

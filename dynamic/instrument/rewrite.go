@@ -113,7 +113,7 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 	}
 	n := r.count(res)
 	res.Rewritten += n
-	if n == 0 && !r.opens() {
+	if n == 0 && !r.opens() && len(r.runs) == 0 {
 		return nil
 	}
 	f := File{Name: r.name, Content: content}
@@ -143,7 +143,7 @@ type access struct {
 func (a *access) isBehind() bool { return a.Map() || a.Site.Behind }
 
 // monitored yields the files of p that have accesses to monitor, or sections, in
-// order.
+// order, and the one with TestMain.
 func monitored(p *sites.Package, site func(plan.Key) *plan.Site, sections *plan.Plan) func(func(*ast.File, []*access) bool) {
 	byFile := map[*ast.File][]*access{}
 	for _, a := range sites.Enumerate(p) {
@@ -158,7 +158,8 @@ func monitored(p *sites.Package, site func(plan.Key) *plan.Site, sections *plan.
 	}
 	return func(yield func(*ast.File, []*access) bool) {
 		for _, f := range p.Files {
-			if (len(byFile[f]) > 0 || hasSections(p, f, sections)) && !yield(f, byFile[f]) {
+			runsTests := len(byFile) > 0 && len(testRuns(p, f)) > 0
+			if (len(byFile[f]) > 0 || hasSections(p, f, sections) || runsTests) && !yield(f, byFile[f]) {
 				return
 			}
 		}
@@ -179,6 +180,7 @@ type rewriter struct {
 	each     map[ast.Expr]*access // reads of the elements of a range operand
 	gotos    map[string]bool      // labels that a goto of the file names
 	sig      *types.Signature     // of the function we are in
+	runs     []*ast.CallExpr      // calls that run all tests
 	just     []*hook              // reads that are announced directly before what comes next
 	edits    buffer
 	prefix   string // of names that the file does not use
@@ -210,6 +212,7 @@ func newRewriter(p *sites.Package, f *ast.File, accesses []*access, opts Options
 			r.places[a.Node] = a
 		}
 	}
+	r.runs = testRuns(p, f)
 	r.prefix = "_il"
 	for bytes.Contains(src, []byte(r.prefix)) {
 		r.prefix += "x"
@@ -250,6 +253,7 @@ func (r *rewriter) decls() {
 func (r *rewriter) finish(rt string) ([]byte, error) {
 	name := r.file.Name
 	r.wrap(name.Pos(), name.End(), rankStmt, nil, []piece{textf("; import %srt %s", r.prefix, strconv.Quote(rt))})
+	r.lingers()
 	r.placeSections()
 	for _, a := range r.accesses {
 		if a.left != "" {

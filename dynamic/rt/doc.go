@@ -19,6 +19,7 @@
 //	noise.go   where to hold a window, how long, and how much in all
 //	gaps.go    which sites two goroutines come to, and how far apart
 //	pace.go    when the filter is open to all addresses
+//	linger.go  what outlives the tests
 //	record.go  records in the format of package evidence
 //	section*.go  atomic sections: Figure 3 of AtomRace
 //	plant.go   a planted violation, to try an oracle
