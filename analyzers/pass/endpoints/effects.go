@@ -234,60 +234,75 @@ func root(fn *ssa.Function, p accesspath.Path) (param int, fields string, path a
 	return unknown, p.Fields, accesspath.Path{}
 }
 
-// translate returns the event that an effect of the callee is to the caller.
+// translate returns the event that an effect of the callee is to the caller,
+// or nil where the caller has no name for its object and cannot do without.
 func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *event {
 	call := site.Instr.(*ssa.Call)
 	e := &event{
 		name: eff.Name, inMap: eff.Map, op: op(eff.Op), made: eff.Made, at: call, call: true, tells: eff.Tells,
 		unknown: s.Unknown, varies: eff.Varies, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared,
-		side: eff.Side, depth: eff.Depth,
+		side: eff.Side, depth: eff.Depth, asked: eff.Asked,
+		path: inCaller(eff.Param, eff.Fields, eff.path, site),
 	}
-	e.path = inCaller(eff.Param, eff.Fields, eff.path, site)
-	switch {
-	case eff.Param >= 0 && eff.Param < len(site.Args):
-		e.owner = c.owner.Of(site.Args[eff.Param], call)
+	// The object: counters are judged by their class where it has no name here.
+	if object := argument(site, eff.Param); object != nil {
+		e.owner = c.owner.Of(object, call)
 		if e.owner == ownership.Handed && strings.Count(eff.Fields, ".") > 1 {
 			e.owner = ownership.Shared // what lies behind the object is not only its holder's
 		}
-	case eff.Param == unknown && e.path.Root == nil && (op(eff.Op) == read || op(eff.Op) != grow && op(eff.Op) != shrink):
+	} else if eff.Param == unknown && e.path.Root == nil && e.op != grow && e.op != shrink {
 		return nil
 	}
-	switch {
-	case eff.Exact != "":
-		e.key = &key{exact: eff.Exact}
-	case eff.Key >= 0 && eff.Key < len(site.Args):
-		e.key = keyOf(site.Args[eff.Key])
-	case eff.keyPath.Root != nil:
-		e.key = &key{path: eff.keyPath}
+	// The values: those that the caller hands over.
+	e.key = keyInCaller(eff, site)
+	if v := argument(site, eff.Value); v != nil {
+		e.value, e.made = v, c.distinct(v)
 	}
-	if eff.Value >= 0 && eff.Value < len(site.Args) {
-		e.value = site.Args[eff.Value]
-		e.made = c.distinct(e.value)
+	e.bound = argument(site, eff.Bound)
+	if v := argument(site, eff.Amount); v != nil {
+		e.amount = plain(v)
 	}
-	if eff.Bound >= 0 && eff.Bound < len(site.Args) {
-		e.bound = site.Args[eff.Bound]
-	}
-	if eff.Amount >= 0 && eff.Amount < len(site.Args) {
-		e.amount = plain(site.Args[eff.Amount])
-	}
+	// A write whose answer the caller asks for is test and use in one.
 	if e.answers = results(call, eff.Answers); e.op.writes() && slices.ContainsFunc(e.answers, answered) {
 		e.op = swap
 	}
-	e.asked = eff.Asked
 	for _, v := range eff.Versions {
-		if v.Param < len(site.Args) && v.Value >= 0 && v.Value < len(site.Args) {
-			e.versions = append(e.versions, version{v.Name, inCaller(v.Param, v.Fields, accesspath.Path{}, site),
-				site.Args[v.Value]})
+		if value := argument(site, v.Value); value != nil && v.Param < len(site.Args) {
+			e.versions = append(e.versions, version{v.Name, inCaller(v.Param, v.Fields, accesspath.Path{}, site), value})
 		}
 	}
+	// The locks: the caller's own, and those that the callee takes in this call.
 	e.held = s.Held()
 	for _, l := range eff.Locks {
-		e.held = append(e.held, lockset.Held{Path: inCaller(l.Param, l.Fields, l.path, site), Read: l.Read, Since: call,
-			Class: l.Class})
+		path := inCaller(l.Param, l.Fields, l.path, site)
+		e.held = append(e.held, lockset.Held{Path: path, Read: l.Read, Since: call, Class: l.Class})
 	}
 	return e
 }
 
+// argument returns what the call hands over as parameter i, or nil.
+func argument(site callgraph.Site, i int) ssa.Value {
+	if i < 0 || i >= len(site.Args) {
+		return nil
+	}
+	return site.Args[i]
+}
+
+// keyInCaller returns the key of a map access in a callee, or nil.
+func keyInCaller(eff Effect, site callgraph.Site) *key {
+	switch v := argument(site, eff.Key); {
+	case eff.Exact != "":
+		return &key{exact: eff.Exact}
+	case v != nil:
+		return keyOf(v)
+	case eff.keyPath.Root != nil:
+		return &key{path: eff.keyPath}
+	}
+	return nil
+}
+
+// inCaller returns the path of what the callee reaches from a parameter; path
+// is that of package variables and captured ones.
 func inCaller(param int, fields string, path accesspath.Path, site callgraph.Site) accesspath.Path {
 	if param >= 0 && param < len(site.Args) {
 		return accesspath.Of(site.Args[param]).Plus(fields)

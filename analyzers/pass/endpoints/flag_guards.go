@@ -13,35 +13,49 @@ import (
 )
 
 // flagged lists the uses of other state that some function changes together
-// with the tested flag, in one critical section.
+// with the tested flag, in one critical section:
+//
+//	if closed := t.isClosed(); !closed { …; t.list = append(t.list, v) }
 func (c *checker) flagged(f *function, b *branch, t *event) []pair {
-	if t.inMap || t.atomic || !c.isFlag(t) || b.hits[t].Compares || b.hits[t].Inside {
+	if t.inMap || t.atomic || !asksFlag(b, t) {
 		return nil
 	}
 	var list []pair
 	f.spend(len(f.events))
 	for _, u := range f.events {
-		if u.name == t.name || u.name.Package != t.name.Package || u.name.Type != t.name.Type ||
-			u.owner != ownership.Shared ||
-			u.op != grow && u.op != insert || u.call || !related(t.path, u.path) {
+		if u.call || u.op == read || u.name == t.name || !besideFlag(t, u) || gapBetween(t, u) != released {
 			continue
 		}
-		if gapBetween(t, u) != unlock || f.askedUnder(t, u) || !releasesGuard(t, u) || f.askedBehind(t, u) {
+		// Who asks for the flag again, before or behind the use, sees what came in between.
+		if f.askedUnder(t, u) || !releasesGuard(t, u) || f.askedBehind(t, u) {
 			continue
 		}
-		tie := c.changedWith(t, u)
-		if tie == "" {
+		p := pair{test: t, use: u, relation: closes, gap: released, since: c.changedWith(t, u)}
+		if p.rule = c.judge(f, p); p.rule == nil || p.since == "" {
 			continue
 		}
-		if d, ok := f.decides(b, t, u.at); ok && f.next(d, t, u) {
-			list = append(list, pair{test: t, use: u, decision: d, gap: unlock, what: u.op.verb(), since: tie})
+		var ok bool
+		if p.decision, ok = f.decides(b, t, u.at); ok && f.next(p.decision, t, u) {
+			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// isFlag: a boolean.
-func (c *checker) isFlag(t *event) bool {
+// besideFlag reports whether u accesses a field of the object that t has
+// tested, which others can reach.
+func besideFlag(t, u *event) bool {
+	return u.name.Package == t.name.Package && u.name.Type == t.name.Type &&
+		u.owner == ownership.Shared && related(t.path, u.path)
+}
+
+// asksFlag reports whether b asks for the truth of t, a flag.
+func asksFlag(b *branch, t *event) bool {
+	return isFlag(t) && !b.hits[t].Compares && !b.hits[t].Inside
+}
+
+// isFlag reports whether t reads a boolean.
+func isFlag(t *event) bool {
 	if t.call {
 		sig := t.at.(*ssa.Call).Call.Signature()
 		return sig.Results().Len() == 1 && isBool(sig.Results().At(0).Type())
@@ -98,26 +112,28 @@ func (c *checker) changedWith(t, u *event) string {
 
 func clears(o op) bool { return o == reset || o == remove }
 
-// sent is what a send does to its channel.
-const sent = "sent on"
-
 // closed lists sends on a channel that some function closes in the critical
 // section in which it sets the tested flag. A send cannot wait under the lock,
-// so the gap begins where the lock of the test is given up.
+// so the gap begins where the lock of the test is released:
+//
+//	if closed := t.isClosed(); !closed { t.ch <- v }
 func (c *checker) closed(f *function, b *branch, t *event) []pair {
-	if t.inMap || !c.isFlag(t) || b.hits[t].Compares || b.hits[t].Inside || len(t.held) == 0 {
+	if t.inMap || len(t.held) == 0 || !asksFlag(b, t) {
 		return nil
 	}
 	var list []pair
 	for _, u := range f.events {
-		if u.op != read || u.own == nil || u.name.Package != t.name.Package || u.name.Type != t.name.Type ||
-			!related(t.path, u.path) ||
-			u.owner != ownership.Shared || !sentOn(u.own.Value) || f.askedUnder(t, u) || holdsAny(t, u) {
+		if u.op != read || u.own == nil || !besideFlag(t, u) || f.askedUnder(t, u) || holdsAny(t, u) {
 			continue
 		}
-		tie := c.closesWith(t, u)
-		if d, ok := f.decides(b, t, u.at); ok && tie != "" {
-			list = append(list, pair{test: t, use: u, decision: d, gap: unlock, what: sent, since: tie})
+		p := pair{test: t, use: u, relation: closes, gap: released}
+		if p.rule = c.judge(f, p); p.rule == nil {
+			continue
+		}
+		p.since = c.closesWith(t, u)
+		var ok bool
+		if p.decision, ok = f.decides(b, t, u.at); ok && p.since != "" {
+			list = append(list, p)
 		}
 	}
 	return list

@@ -13,22 +13,24 @@ import (
 type pair struct {
 	test, use *event
 	decision
-	gap  gap
-	what string // what the use does, in the past tense
-	// taken: no branch decides, but the length that was found is used as an index.
-	taken bool
-	// since: what ties the use's variable to the test's, if they differ.
+	relation relation
+	gap      gap
+	rule     *rule // of the table
+	// since names the function that ties the use's variable to the test's, if they differ.
 	since string
 }
 
-// gap is what lies between the two halves.
+// gap is what lies between the two ends; rules of the table name several.
 type gap int
 
 const (
-	none     gap = iota
-	unlock       // a lock of both is released in between
-	atomics      // no lock holds the two together, one or both are atomic operations
-	unlocked     // no lock at all
+	none     gap = 0
+	released gap = 1 << iota // a lock of both is released in between
+	atomics                  // no lock holds the two together, one or both are atomic operations
+	unlocked                 // no lock at all
+
+	locked = released | atomics
+	anyGap = locked | unlocked
 )
 
 // pairs lists the pairs of the function, for each test and variable the first use.
@@ -54,7 +56,9 @@ func (c *checker) pairs(f *function) []pair {
 }
 
 // outdated lists uses of a length as an index or end, after the variable may have
-// become shorter.
+// become shorter:
+//
+//	n := t.Len(); …; t.first(n)
 func (c *checker) outdated(f *function) []pair {
 	var list []pair
 	for _, u := range f.events {
@@ -65,41 +69,74 @@ func (c *checker) outdated(f *function) []pair {
 		f.spend(len(f.byName[u.name]))
 		for _, t := range f.byName[u.name] {
 			found, ok := hits[t]
-			if !ok || !found.Length || found.Inside || t.at == u.at || t.owner != ownership.Shared || t.path.Root == nil ||
-				t.path != u.path {
+			if !ok || !found.Length || found.Inside || !f.rereads(t, u) {
 				continue
 			}
-			if gapBetween(t, u) == unlock && releasesGuard(t, u) && f.flow.Leads(t.at, u.at) {
-				list = append(list, pair{test: t, use: u, gap: unlock, what: "indexed", taken: true,
-					decision: decision{out: found}})
+			p := pair{test: t, use: u, decision: decision{out: found}, relation: bounds, gap: released}
+			if p.rule = c.judge(f, p); p.rule != nil {
+				list = append(list, p)
 			}
 		}
 	}
 	return list
 }
 
+// rereads reports whether u, in a later critical section, reads the variable of t again.
+func (f *function) rereads(t, u *event) bool {
+	return t.at != u.at && t.owner == ownership.Shared && t.path.Root != nil && t.path == u.path &&
+		gapBetween(t, u) == released && releasesGuard(t, u) && f.flow.Leads(t.at, u.at)
+}
+
+// pair returns the pair of t, which b asks for, and u, if it is one.
 func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
-	if u == t || u.at == t.at || u.inMap != t.inMap && !b.hits[t].Length || u.owner != ownership.Shared || u.op == swap ||
-		!sameObject(t, u) {
+	if !c.mayPair(b, t, u) {
 		return pair{}, false
 	}
-	if b.hits[t].Inside && u.op != remove {
+	// Who looks at the variable again under the lock of the use acts on what is
+	// true by then.
+	p := pair{test: t, use: u, gap: gapBetween(t, u)}
+	if p.gap == none || p.gap != unlocked && (u.rechecked || f.recheck(u) != nil) {
 		return pair{}, false
 	}
-	g := gapBetween(t, u)
-	if g == none || g != unlocked && (u.rechecked || f.recheck(u) != nil) {
+	// The branch has to decide about the use, and nothing nearer than the test.
+	var ok bool
+	if p.decision, ok = f.decides(b, t, u.at); !ok || !f.nearest(p) {
 		return pair{}, false
 	}
-	d, ok := f.decides(b, t, u.at)
-	if !ok || g == unlock && (!f.next(d, t, u) || !releasesGuard(t, u)) || g == atomics && f.claimed(d, t, u) {
+	if p.rule = c.judge(f, p); p.rule == nil || f.claims(t, u) {
 		return pair{}, false
 	}
-	p := pair{test: t, use: u, decision: d, gap: g}
-	if p.what = c.harm(f, p); p.what == "" || f.claims(t, u) || g == unlock &&
-		(c.versioned(f, t, u) || c.confirmed(f, p)) {
+	// Optimistic code looks at something else that changes with the variable.
+	if p.gap == released && (c.versioned(f, t, u) || c.confirmed(f, p)) {
 		return pair{}, false
 	}
 	return p, true
+}
+
+// mayPair reports whether u may be a use of the variable that t, which b asks
+// for, has tested.
+func (c *checker) mayPair(b *branch, t, u *event) bool {
+	switch {
+	case u == t || u.at == t.at || u.owner != ownership.Shared || u.op == swap:
+		return false
+	case u.inMap != t.inMap && !b.hits[t].Length: // the length of a map bears on its entries
+		return false
+	case b.hits[t].Inside && u.op != remove:
+		return false
+	}
+	return sameObject(t, u)
+}
+
+// nearest reports whether no other look at the variable lies between the two:
+// another critical section, or an atomic operation that has answered.
+func (f *function) nearest(p pair) bool {
+	switch p.gap {
+	case released:
+		return f.next(p.decision, p.test, p.use) && releasesGuard(p.test, p.use)
+	case atomics:
+		return !f.claimed(p.decision, p.test, p.use)
+	}
+	return true
 }
 
 // sameObject reports whether the two are about one variable. That of a use in
@@ -115,7 +152,7 @@ func sameObject(t, u *event) bool {
 	return u.call && u.depth > 0 && (u.op == grow || u.op == shrink) && t.atomic && u.atomic && !related(t.path, u.path)
 }
 
-// related: both are reached from one value, by different ways.
+// related reports whether both are reached from one value, by different ways.
 func related(a, b accesspath.Path) bool { return a.Root != nil && a.Root == b.Root }
 
 // gapBetween says what lies between test and use.
@@ -125,8 +162,8 @@ func gapBetween(t, u *event) gap {
 	}
 	for _, h := range t.held {
 		for _, g := range u.held {
-			if sameLock(h, g) && givenUp(h, g) && !(g.Read && u.op.writes()) {
-				return unlock
+			if sameLock(h, g) && surelyReleased(h, g) && !(g.Read && u.op.writes()) {
+				return released
 			}
 		}
 	}
@@ -141,9 +178,9 @@ func gapBetween(t, u *event) gap {
 	return none
 }
 
-// givenUp reports whether a lock that is held at two places was surely given up
-// in between: not where it is not known which of several operations took it.
-func givenUp(before, after lockset.Held) bool {
+// surelyReleased reports whether a lock that is held at two places was surely
+// released in between: not where it is unknown which of several operations took it.
+func surelyReleased(before, after lockset.Held) bool {
 	return after.Since != nil && (before.Since != nil || after.Back)
 }
 
@@ -151,7 +188,7 @@ func givenUp(before, after lockset.Held) bool {
 // that of t: what was found further back, the code has most likely left behind.
 func (f *function) next(d decision, t, u *event) bool {
 	between := func(e *event) bool {
-		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == unlock && gapBetween(e, u) == unlock &&
+		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == released && gapBetween(e, u) == released &&
 			f.flow.Leads(e.at, u.at) && !f.flow.Leads(u.at, e.at)
 	}
 	// What lies between t and one use lies between t and most of the later ones:

@@ -22,10 +22,10 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse
 	c.done[c.pairKey(f, p)] = true
 	found := &TestUse{
 		Test: test.Access, Use: use.Access, TestNode: test.node, UseNode: use.node,
-		Variable: variable(p.use), Name: p.use.name.Short(), Section: c.section(f, p, test, use),
+		Variable: variable(p.use), Name: p.use.name.Short(), rule: p.rule, Section: c.section(f, p, test, use),
 		Why: fmt.Sprintf("%s %s %s at line %d%s, and depending on the result %s is %s at line %d%s; %s.%s",
-			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.what, use.Line, c.via(p.use),
-			p.between(), c.consequence(p, remote)),
+			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.rule.what,
+			use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
 	}
 	if remote != nil && remote != p.use.own {
 		found.Remote = remote
@@ -60,7 +60,7 @@ func (c *checker) half(f *function, e *event) half {
 }
 
 func (p pair) verb() string {
-	if p.taken {
+	if p.relation == bounds {
 		return "takes"
 	}
 	return "tests"
@@ -96,7 +96,7 @@ func (c *checker) via(e *event) string {
 
 func (p pair) between() string {
 	switch p.gap {
-	case unlock:
+	case released:
 		lock := ""
 		for _, h := range p.test.held {
 			for _, g := range p.use.held {
@@ -124,7 +124,7 @@ func lockName(p accesspath.Path, class string) string {
 
 func (c *checker) consequence(p pair, remote *accesses.Access) string {
 	if p.since != "" {
-		if p.what == sent {
+		if p.rule.what == sent {
 			return fmt.Sprintf(" %s may run in between, which sets the one and closes the other: a send panics then.", p.since)
 		}
 		return fmt.Sprintf(" %s may run in between, which changes both.", p.since)

@@ -21,7 +21,7 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	case prog.Alone(f.fn), prog.SaysNoLock(f.fn, p.use.at.Pos()):
 		return nil, false
 	}
-	if p.what == sent {
+	if p.rule.what == sent {
 		return nil, roles.Concurrent()
 	}
 	remote = c.remote(f.fn, p)
@@ -107,7 +107,7 @@ func disturbs(o op, p pair) bool {
 	switch {
 	case p.out.Inside:
 		return o == insert || o == set
-	case p.taken:
+	case p.relation == bounds:
 		return o != grow && o != insert
 	case p.out.Compares: // what goes the other way makes no less room, and no less to take
 		return p.use.op != shrink || o != grow && o != insert
@@ -125,7 +125,7 @@ func disturbs(o op, p pair) bool {
 // any goroutine may call on a type that is meant for several.
 func (c *checker) lazy(p pair) bool {
 	t, u := p.test.own, p.use.own
-	return t != nil && u != nil && p.what == "made" && c.list.AnyCaller(u) && c.list.MeantToBeShared(u.Fn) &&
+	return t != nil && u != nil && c.list.AnyCaller(u) && c.list.MeantToBeShared(u.Fn) &&
 		!c.lockedSomewhere(u)
 }
 

@@ -52,22 +52,31 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 }
 
 // updates reports whether u stores what is computed from what t has read, after
-// another goroutine could come in between.
+// another goroutine could come in between:
+//
+//	n := t.Get(); …; t.Set(n + 1)
 func (f *function) updates(t, u *event) bool {
-	if t.op != read || !t.call && !u.call || t.inMap != u.inMap || t.owner != ownership.Shared || t.path.Root == nil ||
-		t.path != u.path {
+	// What lies in the function itself, the check sees without our help.
+	if t.op != read || !t.call && !u.call || !sameCell(t, u) || t.at == u.at || !f.flow.Leads(t.at, u.at) {
 		return false
 	}
-	if t.inMap && !sameKey(t.key, u.key) || t.at == u.at || !f.flow.Leads(t.at, u.at) {
+	if g := gapBetween(t, u); g != atomics && (g != released || !releasesGuard(t, u)) {
 		return false
 	}
-	if g := gapBetween(t, u); g != atomics && (g != unlock || !releasesGuard(t, u)) {
-		return false
-	}
+	// The value itself goes into what is stored, not an answer to a question about it.
 	found, ok := f.tests(u.value)[t]
 	return ok && found.Sense == 0 && !found.Compares && !found.Length && !found.Inside && f.recheck(u) == nil
 }
 
+// sameCell reports whether both access the same variable, or the same entry of
+// a map, of an object that others can reach.
+func sameCell(t, u *event) bool {
+	return t.owner == ownership.Shared && t.path.Root != nil && t.path == u.path && t.inMap == u.inMap &&
+		(!t.inMap || sameKey(t.key, u.key))
+}
+
+// update returns what there is to say of the update from t to u; ok is false
+// where no other goroutine may come in between.
 func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	roles := c.list.Graph.Roles(f.fn)
 	if roles.Unknown && !roles.Concurrent() || c.list.Prog.Alone(f.fn) || c.list.Prog.SaysNoLock(f.fn, u.at.Pos()) {

@@ -12,57 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// harm says what a second goroutine that comes in between would do, as far as
-// that is visible; "" if nothing is.
-func (c *checker) harm(f *function, p pair) string {
-	t, u, present := p.test, p.use, p.present()
-	compared := p.out.Compares || p.out.Length || p.out.Computed
-	switch u.op {
-	case grow, shrink:
-		if p.out.Computed && !p.out.Compares || f.accounted(t, u) || u.op == grow && f.soft(p) {
-			return ""
-		}
-		return u.op.verb()
-	case insert:
-		if p.out.Length && p.out.Compares {
-			return "added to"
-		}
-		if sameKey(t.key, u.key) && present <= 0 && !compared && (u.made || c.distinct(u.value)) {
-			return "made"
-		}
-	case set:
-		if p.out.Ordered && greater(p.branch.at.Cond, u.value) {
-			return "set" // to the greater or the smaller of two
-		}
-		if present < 0 && !compared && (u.made || c.distinct(u.value)) && !c.renews(u) {
-			return "made"
-		}
-	case mark:
-		if u.inMap && p.out.Length && p.out.Compares {
-			return "added to"
-		}
-		if u.inMap && !sameKey(t.key, u.key) || present > 0 || p.out.Length || p.out.Computed {
-			return ""
-		}
-		if c.effect(f, p) {
-			return "set"
-		}
-	case reset:
-		if present > 0 && !compared && !u.inMap && !u.call && !t.call && p.gap == unlock && handedOn(t.own.Value, p) {
-			return "cleared"
-		}
-	case remove:
-		if sameKey(t.key, u.key) && (p.out.Inside || present > 0 && c.effect(f, p)) {
-			return "removed"
-		}
-	case read:
-		return c.readHarm(p)
-	}
-	return ""
-}
-
-// renews reports whether u calls a function that makes a new value whether there
-// is one or not, and that others call too: creating it twice is harmless.
+// renews reports whether u is the call of a function that makes a new value
+// whether there is one or not, and that others call too.
 func (c *checker) renews(u *event) bool {
 	call, ok := u.at.(*ssa.Call)
 	if !ok || !u.call || u.value != nil {
@@ -72,8 +23,8 @@ func (c *checker) renews(u *event) bool {
 	return fn != nil && (c.list.Graph.Open(fn) || len(c.list.Graph.Sites(fn)) > 1)
 }
 
-// accounted: the change is made up of what was found (n := x; …; x -= n), so
-// that changes in between stay.
+// accounted reports whether the change u is made up of what t found, or what is
+// found in the same critical section.
 func (f *function) accounted(t, u *event) bool {
 	if u.amount == nil {
 		return false
@@ -84,19 +35,6 @@ func (f *function) accounted(t, u *event) bool {
 		}
 	}
 	return false
-}
-
-// soft reports whether the limit is approximate: the amount added varies and the
-// test ignores it, so the limit may be exceeded in any case.
-func (f *function) soft(p pair) bool {
-	a := p.use.amount
-	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))
-}
-
-// greater reports whether cond compares v itself with something by size.
-func greater(cond, v ssa.Value) bool {
-	b, ok := cond.(*ssa.BinOp)
-	return ok && v != nil && (plain(b.X) == plain(v) || plain(b.Y) == plain(v))
 }
 
 // dependsOn reports whether v is computed from part.
@@ -122,9 +60,10 @@ func dependsOn(v, part ssa.Value) bool {
 	return from(v)
 }
 
-// claims: in the critical section of t something is set whose former value
-// decides too (if c.closing { return }; c.closing = true), on every way to u, so
-// that whoever comes next turns back.
+// claims reports whether something is set in the critical section of t whose
+// former value decides too, on every way to u, so that the next goroutine turns back:
+//
+//	if c.closing { return }; c.closing = true
 func (f *function) claims(t, u *event) bool {
 	f.spend(len(f.events))
 	return slices.ContainsFunc(f.events, func(w *event) bool {
@@ -141,8 +80,8 @@ func (f *function) claims(t, u *event) bool {
 	})
 }
 
-// handedOn: what was found is given to somebody on the way to the use, or a
-// method of it is called: a second goroutine would do that again.
+// handedOn reports whether v, which was found, is given to somebody on the way to
+// the use, or a method of it is called: a second goroutine would do that again.
 func handedOn(v ssa.Value, p pair) bool {
 	if _, ok := v.Type().Underlying().(*types.Basic); ok {
 		return false
@@ -151,28 +90,6 @@ func handedOn(v ssa.Value, p pair) bool {
 		_, isCall := ref.(*ssa.Call)
 		return isCall && p.only[ref.Block()]
 	})
-}
-
-// readHarm: what was found there is used as if it were there still.
-func (c *checker) readHarm(p pair) string {
-	u := p.use
-	if u.call || u.atomic || p.present() <= 0 && !(p.out.Length && p.out.Compares) || p.gap != unlock {
-		return ""
-	}
-	switch instr := u.at.(type) {
-	case *ssa.Lookup:
-		if !instr.CommaOk && sameKey(p.test.key, u.key) && followed(instr) {
-			return "followed"
-		}
-	case *ssa.UnOp:
-		switch {
-		case p.out.Length && indexed(instr):
-			return "indexed"
-		case !p.out.Length && followed(instr):
-			return "followed"
-		}
-	}
-	return ""
 }
 
 // followed reports whether v, a pointer, is followed without being asked whether it is nil.
@@ -191,6 +108,7 @@ func followed(v ssa.Value) bool {
 	return hit
 }
 
+// indexed reports whether elements of the list v are accessed.
 func indexed(v ssa.Value) bool {
 	return slices.ContainsFunc(*v.Referrers(), func(ref ssa.Instruction) bool {
 		at, ok := ref.(*ssa.IndexAddr)

@@ -1,0 +1,232 @@
+package endpoints
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// relation is how what was tested bears on the use.
+type relation int
+
+const (
+	decides relation = iota // a branch on the variable, or on its length, decides about a use of the variable
+	closes                  // a branch on a flag decides about state that some function changes together with the flag
+	bounds                  // no branch: a length that was taken is an index or an end in the use
+)
+
+// rule is one line of the table: a test and a use that are no single step, and
+// what they do then.
+type rule struct {
+	relation relation
+	use      op
+	gaps     gap   // what may lie between the two
+	provided facts // all of them hold
+	butNot   facts // none of them holds
+	what     what
+	fixture  string // the function of testdata/src/table that only this line finds
+}
+
+// what is what the use does, in the past tense, as reports say it.
+type what string
+
+const (
+	added   what = "added to"
+	cleared what = "cleared"
+	follows what = "followed"
+	indexes what = "indexed"
+	made    what = "made"
+	raised  what = "raised"
+	removed what = "removed"
+	sent    what = "sent on"
+	changed what = "set"
+	taken   what = "taken from"
+)
+
+// table is the whole opinion about which tests and uses matter. The first line
+// that fits counts. Without any lock (the gap unlocked) only objects that are
+// made lazily are judged: other tests without a lock are races, which other
+// checks report.
+var table = []rule{
+	// A counter or a list passes a limit, or is taken below nothing.
+	{decides, grow, locked, nil, facts{asksOnlyWhatCallsMade, accountedFor, limitIsSoft}, raised, "raise"},
+	{decides, shrink, locked, nil, facts{asksOnlyWhatCallsMade, accountedFor}, taken, "take"},
+
+	// An entry: one more than the limit, or a second one that replaces the first.
+	{decides, insert, locked, facts{asksLength, compares}, nil, added, "addEntry"},
+	{decides, insert, anyGap, facts{sameEntry, ownObject}, facts{isThere, asksMore}, made, "makeEntry"},
+
+	// Another value: the greater of two that is not, or a second object that replaces the first.
+	{decides, set, locked, facts{ordersBySize, storesCompared}, nil, changed, "setGreater"},
+	{decides, set, anyGap, facts{isAbsent, ownObject}, facts{asksMore, madeAnyway}, made, "makeValue"},
+
+	// A mark: in a set of limited size, or what goes with it is done twice.
+	{decides, mark, locked, facts{usesMap, asksLength, compares}, nil, added, "addMark"},
+	{decides, mark, locked, facts{usesMap, sameEntry, hasEffect}, facts{isThere, asksLength, asksCalls}, changed,
+		"markEntry"},
+	{decides, mark, locked, facts{hasEffect}, facts{usesMap, isThere, asksLength, asksCalls}, changed, "markValue"},
+
+	// What was found is disposed of, which a second goroutine does again.
+	{decides, reset, released, facts{isThere, handsOn}, facts{asksMore, usesMap, byCall}, cleared, "clear"},
+
+	// An entry that may be another one by now, or what goes with the removal is done twice.
+	{decides, remove, locked, facts{sameEntry, asksInside}, nil, removed, "removeExpired"},
+	{decides, remove, locked, facts{sameEntry, isThere, hasEffect}, nil, removed, "removeEntry"},
+
+	// What was there is used as if it were there still.
+	{decides, read, released, facts{foundSome, looksUp, sameEntry, dereferences}, facts{useByCall}, follows,
+		"followEntry"},
+	{decides, read, released, facts{foundSome, loads, asksLength, usesAsList}, facts{useByCall}, indexes, "index"},
+	{decides, read, released, facts{foundSome, loads, dereferences}, facts{useByCall, asksLength}, follows, "follow"},
+
+	// What is added after the flag was set stays: who sets it has cleared the rest.
+	{closes, grow, released, nil, nil, raised, "raiseAfterClose"},
+	{closes, insert, released, nil, nil, added, "insertAfterClose"},
+	{closes, read, released, facts{sends}, nil, sent, "sendAfterClose"},
+
+	// The list may be shorter than the length that was taken.
+	{bounds, read, released, nil, nil, indexes, "sliceByLength"},
+}
+
+// judge returns the line of the table that fits, or nil: a second goroutine
+// that comes in between does no harm that is visible.
+func (c *checker) judge(f *function, p pair) *rule {
+	holds := func(fact fact) bool { return fact(c, f, p) }
+	i := slices.IndexFunc(table, func(r rule) bool {
+		return r.relation == p.relation && r.use == p.use.op && r.gaps&p.gap != 0 &&
+			!slices.ContainsFunc(r.butNot, holds) && all(r.provided, holds)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &table[i]
+}
+
+func all(list facts, holds func(fact) bool) bool {
+	return !slices.ContainsFunc(list, func(f fact) bool { return !holds(f) })
+}
+
+// A fact is a predicate on a pair that lines of the table ask for.
+type (
+	fact  func(*checker, *function, pair) bool
+	facts []fact
+)
+
+// What the test asks for.
+
+// isThere reports whether the variable or entry is there on the side of the
+// branch that leads to the use: not nil, not zero.
+func isThere(_ *checker, _ *function, p pair) bool { return p.present() > 0 }
+
+// isAbsent reports whether the variable or entry is not there on that side.
+func isAbsent(_ *checker, _ *function, p pair) bool { return p.present() < 0 }
+
+// asksLength reports whether the length of a slice or map is asked for.
+func asksLength(_ *checker, _ *function, p pair) bool { return p.out.Length }
+
+// compares reports whether the value is compared with another.
+func compares(_ *checker, _ *function, p pair) bool { return p.out.Compares }
+
+// ordersBySize reports whether it is compared by size.
+func ordersBySize(_ *checker, _ *function, p pair) bool { return p.out.Ordered }
+
+// asksInside reports whether the test asks for what the entry holds, not for
+// the entry itself.
+func asksInside(_ *checker, _ *function, p pair) bool { return p.out.Inside }
+
+// asksCalls reports whether a call computes the answer, which may have found
+// out more than the value.
+func asksCalls(_ *checker, _ *function, p pair) bool { return p.out.Computed }
+
+// asksOnlyWhatCallsMade reports whether such an answer is not compared with anything.
+func asksOnlyWhatCallsMade(_ *checker, _ *function, p pair) bool {
+	return p.out.Computed && !p.out.Compares
+}
+
+// asksMore reports whether the test asks for more than presence.
+func asksMore(_ *checker, _ *function, p pair) bool {
+	return p.out.Compares || p.out.Length || p.out.Computed
+}
+
+// foundSome reports whether the test has found that there is something: the
+// value is there, or the length is compared.
+func foundSome(_ *checker, _ *function, p pair) bool {
+	return p.present() > 0 || p.out.Length && p.out.Compares
+}
+
+// What the use does.
+
+// usesMap reports whether the use accesses an entry of a map.
+func usesMap(_ *checker, _ *function, p pair) bool { return p.use.inMap }
+
+// sameEntry reports whether test and use have the same key of the map.
+func sameEntry(_ *checker, _ *function, p pair) bool { return sameKey(p.test.key, p.use.key) }
+
+// ownObject reports whether the use stores an object of its own, so that to
+// store it twice is not the same as once.
+func ownObject(c *checker, _ *function, p pair) bool { return p.use.made || c.distinct(p.use.value) }
+
+// useByCall reports whether the use lies in a callee, or is an atomic operation.
+func useByCall(_ *checker, _ *function, p pair) bool { return p.use.call || p.use.atomic }
+
+// byCall reports whether one of the two lies in a callee.
+func byCall(_ *checker, _ *function, p pair) bool { return p.use.call || p.test.call }
+
+// storesCompared reports whether the value that is stored is one side of the comparison:
+//
+//	if v > t.max { t.max = v }
+func storesCompared(_ *checker, _ *function, p pair) bool {
+	b, ok := p.branch.at.Cond.(*ssa.BinOp)
+	v := p.use.value
+	return ok && v != nil && (plain(b.X) == plain(v) || plain(b.Y) == plain(v))
+}
+
+// looksUp reports whether the use is a plain look-up, m[k] without comma-ok.
+func looksUp(_ *checker, _ *function, p pair) bool {
+	look, ok := p.use.at.(*ssa.Lookup)
+	return ok && !look.CommaOk
+}
+
+// loads reports whether the use loads a field or variable.
+func loads(_ *checker, _ *function, p pair) bool {
+	_, ok := p.use.at.(*ssa.UnOp)
+	return ok
+}
+
+// usesAsList reports whether elements of the loaded list are accessed.
+func usesAsList(_ *checker, _ *function, p pair) bool { return indexed(p.use.at.(ssa.Value)) }
+
+// dereferences reports whether the pointer that is read is followed without
+// being compared with nil.
+func dereferences(_ *checker, _ *function, p pair) bool { return followed(p.use.at.(ssa.Value)) }
+
+// sends reports whether something is sent on the channel that is read.
+func sends(_ *checker, _ *function, p pair) bool { return sentOn(p.use.own.Value) }
+
+// What excuses the use, or makes it matter.
+
+// accountedFor reports whether the change is made up of what was found, so that
+// changes in between stay:
+//
+//	n := t.n; …; t.n -= n
+func accountedFor(_ *checker, f *function, p pair) bool { return f.accounted(p.test, p.use) }
+
+// limitIsSoft reports whether the amount varies and the test does not ask
+// whether it fits, so that the limit is passed anyhow.
+func limitIsSoft(_ *checker, _ *function, p pair) bool {
+	a := p.use.amount
+	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))
+}
+
+// madeAnyway reports whether the use calls a function that others call too,
+// and that makes a new value whether there is one or not: creating it twice is
+// harmless.
+func madeAnyway(c *checker, _ *function, p pair) bool { return c.renews(p.use) }
+
+// hasEffect reports whether the side of the branch that leads to the use does
+// something else that others may see, so that it matters to do it twice.
+func hasEffect(c *checker, f *function, p pair) bool { return c.effect(f, p) }
+
+// handsOn reports whether what was found is given to somebody on the way to
+// the use, or a method of it is called.
+func handsOn(_ *checker, _ *function, p pair) bool { return handedOn(p.test.own.Value, p) }
