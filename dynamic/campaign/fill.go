@@ -41,6 +41,9 @@ func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
 	if s.End == nil || !s.End.Write || t.plan.Site(s.End.Site).Variable != t.plan.Site(section.Entry).Variable {
 		return true // what was asked at the entry decides about something else
 	}
+	if section.Length && s.Overturned && s.Stored != nil && !slices.Equal(s.Replaced, s.Stored) {
+		return true // the limit was passed, and the end has gone further
+	}
 	st := t.storeAt(t.plan.Site(s.End.Site))
 	alike := section.Kind == plan.TestAndUse && s.Overturned && s.Remote.Site == s.End.Site // both have done the same
 	switch {

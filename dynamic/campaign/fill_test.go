@@ -148,6 +148,24 @@ func TestStoresOfWhatWasLoaded(t *testing.T) {
 	}
 }
 
+// A length that has passed its limit matters if the end has changed it once more. That
+// two goroutines have stored alike, each under a key of its own, does not excuse it.
+func TestLengthPassed(t *testing.T) {
+	m := plan.Variable{Kind: plan.KindMap, Package: "m", Type: "c", Name: "m"}
+	p := &plan.Plan{Sites: []plan.Site{{ID: 1, Variable: m}, {ID: 2, Variable: m, Mode: plan.Write}}}
+	seen := newTally(p, nil)
+	s := &plan.Section{ID: 1, Kind: plan.TestAndUse, Entry: 1, Length: true, Ends: []plan.End{{Site: 2}}}
+	for stored, want := range map[uint64]bool{11: true, 10: false} {
+		split := &evidence.SplitSection{
+			Section: 1, Changed: true, Overturned: true, Replaced: []uint64{10}, Stored: []uint64{stored},
+			Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true},
+		}
+		if got := seen.lost(s, split); got != want {
+			t.Errorf("the length was 10, and %d is stored: lost %v, want %v", stored, got, want)
+		}
+	}
+}
+
 // parsed type-checks the file m.go of package m.
 func parsed(t *testing.T, source string) *sites.Package {
 	t.Helper()

@@ -107,8 +107,8 @@ type SplitSection struct {
 	Between bool `json:"between,omitempty"`
 	// Replaced and Stored are what the variable held directly before an end that
 	// stores another value in its place, and directly behind it: the first four
-	// words. Nothing where that is not known; Replaced alone is missing where a map
-	// did not have the key.
+	// words. Of a section over a whole map they are its lengths. Nothing where that is not
+	// known; Replaced alone is missing where a map did not have the key.
 	Replaced []uint64 `json:"replaced,omitempty"`
 	Stored   []uint64 `json:"stored,omitempty"`
 	GapNS    int64    `json:"gap_ns"` // from before the entry to behind the end

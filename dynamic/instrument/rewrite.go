@@ -95,7 +95,6 @@ func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*R
 		}
 		files = append(files, r)
 	}
-	shareCallees(files)
 	for _, r := range files {
 		if err := r.rewrite(opts, res); err != nil {
 			return nil, err

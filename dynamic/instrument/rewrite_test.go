@@ -3,6 +3,7 @@ package instrument_test
 import (
 	"flag"
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -33,7 +35,7 @@ func newInfo() *types.Info {
 // typed returns the files of one package, contents by name, with their types.
 func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Package {
 	t.Helper()
-	p := &sites.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: newInfo(), Src: map[string][]byte{}}
+	p := &sites.Package{Path: "m/p", Root: "/m", Fset: fset, Info: newInfo(), Src: map[string][]byte{}}
 	for _, name := range slices.Sorted(maps.Keys(srcs)) {
 		file := filepath.Join("/m", name)
 		f, err := parser.ParseFile(p.Fset, file, srcs[name], parser.ParseComments|parser.SkipObjectResolution)
@@ -43,7 +45,7 @@ func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Packag
 		p.Files = append(p.Files, f)
 		p.Src[file] = []byte(srcs[name])
 	}
-	conf := types.Config{Importer: sourceImporter(p.Fset), GoVersion: goVersion}
+	conf := types.Config{Importer: library, GoVersion: goVersion}
 	var err error
 	if p.Types, err = conf.Check(p.Path, p.Fset, p.Files, p.Info); err != nil {
 		t.Fatal(err)
@@ -51,9 +53,12 @@ func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Packag
 	return p
 }
 
-func sourceImporter(fset *token.FileSet) types.Importer {
-	return importer.ForCompiler(fset, "source", nil)
-}
+// fset and library are shared by all tests, so that each package of the standard library
+// is typed once.
+var (
+	fset    = token.NewFileSet()
+	library = importer.ForCompiler(fset, "source", nil)
+)
 
 // everySite monitors all sites, with ids in the order of the text.
 func everySite(p *sites.Package) func(plan.Key) *plan.Site {
@@ -185,50 +190,25 @@ func TestLoopVariables(t *testing.T) {
 	}
 }
 
-const fakeRT = `package rt
-
-func Idle() bool { return false }
-func R[T any](p *T, site uint32) *T { return p }
-func W[T any](p *T, site uint32) *T { return p }
-func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
-func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M { return m }
-func RS[S ~[]E, E any](s S, site uint32) S { return s }
-func WS[S ~[]E, E any](s S, site uint32) S { return s }
-func RN[S ~[]E, E any](s S, n int, site uint32) S { return s }
-func WN[S ~[]E, E any](s S, n int, site uint32) S { return s }
-func WA[S ~[]E, E any](s S, n int, site uint32) S { return s }
-func Len[S ~[]E, E any](s S) int { return len(s) }
-func AR[T any](p *T, site uint32) *T { return p }
-func AW[T any](p *T, site uint32) *T { return p }
-func Enter[T any](p *T, site, section uint32) *T { return p }
-func EnterWrite[T any](p *T, site, section uint32) *T { return p }
-func HandOver(section uint32) {}
-func Loose(section, words uint32) {}
-func EnterKeyWrite[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) M { return m }
-func EnterMapWrite[M ~map[K]V, K comparable, V any](m M, site, section uint32) M { return m }
-func Entered(section uint32) {}
-func Tested(section, test uint32, operand int64) {}
-func Gap(section uint32) {}
-func EndRead[T any](p *T, site, section, allows uint32) *T { return p }
-func EndWrite[T any](p *T, site, section, allows uint32) *T { return p }
-func Ended(section uint32) {}
-func Leave(section uint32) {}
-func Arm(section, site uint32) {}
-func ArmEnd(section, site, allows uint32) {}
-func BindRead[T any](p *T, site uint32) *T { return p }
-func BindWrite[T any](p *T, site uint32) *T { return p }
-func BindUpdate[T any](p *T, site uint32) *T { return p }
-func Bound(site uint32) {}
-func MRK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M { return m }
-func MWK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M { return m }
-func EnterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section uint32) M { return m }
-func EnterMap[M ~map[K]V, K comparable, V any](m M, site, section uint32) M { return m }
-func EndKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, allows uint32) M { return m }
-func EndMap[M ~map[K]V, K comparable, V any](m M, site, section, allows uint32) M { return m }
-func Stored[M ~map[K]V, K comparable, V any](m M, k K, section uint32) {}
-func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site, how uint32) M { return m }
-func BindMap[M ~map[K]V, K comparable, V any](m M, site, how uint32) M { return m }
-`
+// monitor is the type of the monitor's package, on a system on which it does nothing.
+var monitor = sync.OnceValues(func() (*types.Package, error) {
+	ctxt := build.Default
+	ctxt.GOOS, ctxt.GOARCH = "plan9", "amd64"
+	found, err := ctxt.ImportDir("../rt", 0)
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	for _, name := range found.GoFiles {
+		f, err := parser.ParseFile(fset, filepath.Join("../rt", name), nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: library, IgnoreFuncBodies: true}
+	return conf.Check("interlock.invalid/rt", fset, files, nil)
+})
 
 type rtImporter struct {
 	types.Importer
@@ -245,12 +225,7 @@ func (i rtImporter) Import(path string) (*types.Package, error) {
 // checkTypes reports type errors of a package of the given files.
 func checkTypes(t *testing.T, srcs ...string) {
 	t.Helper()
-	fset := token.NewFileSet()
-	rtFile, err := parser.ParseFile(fset, "rt.go", fakeRT, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rt, err := new(types.Config).Check("interlock.invalid/rt", fset, []*ast.File{rtFile}, nil)
+	rt, err := monitor()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +237,7 @@ func checkTypes(t *testing.T, srcs ...string) {
 		}
 		files = append(files, f)
 	}
-	conf := types.Config{Importer: rtImporter{sourceImporter(fset), rt}}
+	conf := types.Config{Importer: rtImporter{library, rt}}
 	if _, err := conf.Check("m/p", fset, files, nil); err != nil {
 		t.Errorf("rewritten text has type errors: %v\n%s", err, srcs[len(srcs)-1])
 	}

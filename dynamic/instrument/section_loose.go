@@ -1,35 +1,30 @@
 package instrument
 
 import (
+	"fmt"
 	"go/types"
-
-	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// looseWords returns which of the first words of the variable of o's entry, as bits,
-// may differ although its value does not.
-func (r *rewriter) looseWords(o *opening) (words uint32) {
-	if o.Kind != plan.UserSection {
-		return 0 // what changed one of these is compared by the campaign, which knows the types
-	}
-	in, at := r, o.entryAt
-	if inner := r.callees[o.Entry]; at == nil && inner != nil {
-		in, at = inner.rewriter, inner.at
-	}
-	if at == nil {
-		return allLoose // the entry is in another package
-	}
-	t := in.info.TypeOf(at.Node)
-	if m, ok := under(t).(*types.Map); ok && at.Map() {
+// looseWords names which of the first words of the entry's variable may differ although
+// its value does not. That matters for sections that users declare: what others have
+// changed is compared by the campaign, which knows the types.
+func (r *rewriter) looseWords(a *access, length bool) (flags []string) {
+	t := r.info.TypeOf(a.Node)
+	if m, ok := under(t).(*types.Map); ok && a.Map() {
 		t = m.Elem()
-		if o.Length {
-			return 0
+		if length {
+			return nil
 		}
 	}
-	return loose(t, 0)
+	for word := range watchedWords {
+		if loose(t, 0)>>word&1 != 0 {
+			flags = append(flags, fmt.Sprintf("Loose%d", word))
+		}
+	}
+	return flags
 }
 
-// allLoose is what is said of types that are not known: no word is compared.
+// allLoose is the set for types whose layout is not known: no word is compared.
 const allLoose = 1<<watchedWords - 1
 
 // watchedWords is how many words of a variable the monitor compares.

@@ -16,11 +16,11 @@ import (
 // accesses (see section.go of the monitor):
 //
 //	c.mu.Lock()               c.mu.Lock()
-//	n := c.n                  n := (*rt.Enter(rt.R(&c.n, 1), 1, 7)); rt.Entered(7)
+//	n := c.n                  n := (*rt.Enter(rt.R(&c.n, 1), 1, 7, 0)); rt.Entered(7)
 //	c.mu.Unlock()             c.mu.Unlock(); rt.Gap(7)
 //	if n == 0 { return }      if n == 0 { rt.Leave(7); return }
 //	c.mu.Lock()               c.mu.Lock()
-//	c.n = n - 1               (*rt.EndWrite(rt.W(&c.n, 2), 2, 7, 1)) = n - 1; rt.Ended(7); rt.Leave(7)
+//	c.n = n - 1               (*rt.End(rt.W(&c.n, 2), 2, 7, rt.AllowReads|rt.Writes)) = n - 1; rt.Ended(7); rt.Leave(7)
 //	c.mu.Unlock()             c.mu.Unlock()
 //
 // Nothing is deferred and no closure is made, so that frames, recovery and escape
@@ -68,15 +68,21 @@ type ending struct {
 // sectioner knows the sections of one file.
 type sectioner struct {
 	roles    map[*access][]role // entries and ends
-	binding  map[*access]bool   // where sections of callers begin or end
+	binding  map[*access]*bound // where sections of callers begin or end
 	keyed    map[plan.Variable]bool
 	openings []*opening
 	parents  map[ast.Node]ast.Node
 	returns  map[*ast.ReturnStmt][]role // with an end inside
 	spilled  map[*ast.ReturnStmt]bool   // its results are in temporaries
 	calls    map[spot][]placed
-	callees  map[uint32]*callee // entries of the package, by site
-	quiet    map[string]bool    // functions that do not hand over
+	quiet    map[string]bool // functions that do not hand over
+}
+
+// bound is what sections of callers have at an access.
+type bound struct {
+	ends   bool // an end
+	tested bool // the entry of one that tests it
+	loose  bool // the entry of one that a user declared
 }
 
 // spot is where calls go: behind the brace or colon at lo, or, where hi is set,
@@ -93,11 +99,10 @@ type placed struct {
 }
 
 const (
-	asBound = iota
-	asStored
+	asStored = iota
+	asBound
 	asEnded
 	asEntered
-	asTested
 	asGap
 	asLeave
 )
@@ -119,19 +124,6 @@ func relative(p *sites.Package, name string) string {
 	return filepath.ToSlash(name)
 }
 
-// shareCallees tells all files of a package where the entries of sections are.
-func shareCallees(files []*rewriter) {
-	all := map[uint32]*callee{}
-	for _, r := range files {
-		for a := range r.binding {
-			all[a.id] = &callee{r, a}
-		}
-	}
-	for _, r := range files {
-		r.callees = all
-	}
-}
-
 // opens reports whether the file has a section that can be opened.
 func (r *rewriter) opens() bool {
 	return slices.ContainsFunc(r.openings, func(o *opening) bool { return o.reason == "" })
@@ -148,7 +140,7 @@ func (r *rewriter) sectionsOf(pl *plan.Plan, quiet map[string]bool) {
 		return
 	}
 	r.sectioner = sectioner{
-		roles: map[*access][]role{}, binding: map[*access]bool{}, keyed: map[plan.Variable]bool{},
+		roles: map[*access][]role{}, binding: map[*access]*bound{}, keyed: map[plan.Variable]bool{},
 		returns: map[*ast.ReturnStmt][]role{}, spilled: map[*ast.ReturnStmt]bool{},
 		calls: map[spot][]placed{}, quiet: quiet,
 	}
@@ -166,11 +158,13 @@ func (r *rewriter) sectionsOf(pl *plan.Plan, quiet map[string]bool) {
 			r.keyed[v] = true
 		}
 		if a := byID[s.Entry]; a != nil && s.EntryCall != nil {
-			r.binding[a], a.kept = true, true
+			b := r.bind(a)
+			b.tested = b.tested || s.Kind == plan.TestAndUse
+			b.loose = b.loose || s.Kind == plan.UserSection
 		}
 		for _, e := range s.Ends {
 			if a := byID[e.Site]; a != nil && e.EndCall != nil {
-				r.binding[a], a.kept = true, true
+				r.bind(a).ends = true
 			}
 		}
 		if s.File == name {
@@ -179,23 +173,32 @@ func (r *rewriter) sectionsOf(pl *plan.Plan, quiet map[string]bool) {
 	}
 }
 
+// bind returns what sections of callers have at a.
+func (r *rewriter) bind(a *access) *bound {
+	if r.binding[a] == nil {
+		r.binding[a], a.kept = new(bound), true
+	}
+	return r.binding[a]
+}
+
 // open takes up a section whose function is in the file.
 func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan) {
 	o := &opening{Section: s}
 	r.openings = append(r.openings, o)
-	o.entry, o.entryAt = r.half(s.EntryCall, byID[s.Entry])
+	o.entry, o.entryAt = r.endpoint(s.EntryCall, byID[s.Entry])
 	if o.entry == nil {
 		o.reason = EntryLeft
 		return
 	}
-	o.body, o.results = r.enclosing(o.entry)
+	fn := r.enclosing(o.entry)
+	o.body, o.results = fn.body, fn.results != nil
 	for i := range s.Ends {
 		e := &s.Ends[i]
-		node, at := r.half(e.EndCall, byID[e.Site])
+		node, at := r.endpoint(e.EndCall, byID[e.Site])
 		if node == nil {
 			continue
 		}
-		if body, _ := r.enclosing(node); body == o.body && body != nil {
+		if body := r.enclosing(node).body; body == o.body && body != nil {
 			other := pl.Site(e.Site).Variable != pl.Site(s.Entry).Variable
 			o.ends = append(o.ends, ending{e, node, at, other})
 		}
@@ -215,8 +218,8 @@ func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan)
 	r.assignRoles(o)
 }
 
-// half returns the access, or the call that leads to it.
-func (r *rewriter) half(call *plan.Place, a *access) (ast.Node, *access) {
+// endpoint returns the access, or the call that leads to it.
+func (r *rewriter) endpoint(call *plan.Place, a *access) (ast.Node, *access) {
 	switch {
 	case call != nil:
 		if c := r.callAt(call); c != nil {
@@ -278,17 +281,23 @@ func parents(f *ast.File) map[ast.Node]ast.Node {
 	return up
 }
 
-// enclosing returns the body of the function around n, and whether that has results.
-func (r *rewriter) enclosing(n ast.Node) (*ast.BlockStmt, bool) {
+// function is a declared function or a literal.
+type function struct {
+	body    *ast.BlockStmt
+	results *ast.FieldList // nil if there are none
+}
+
+// enclosing returns the function around n; its body is nil if there is none.
+func (r *rewriter) enclosing(n ast.Node) function {
 	for ; n != nil; n = r.parents[n] {
 		switch n := n.(type) {
 		case *ast.FuncLit:
-			return n.Body, n.Type.Results != nil
+			return function{n.Body, n.Type.Results}
 		case *ast.FuncDecl:
-			return n.Body, n.Type.Results != nil
+			return function{n.Body, n.Type.Results}
 		}
 	}
-	return nil, false
+	return function{}
 }
 
 // statement returns the statement of a list that n is in.
@@ -363,9 +372,14 @@ func (r *rewriter) endReturn(s *ast.ReturnStmt, before []piece) []piece {
 // placeSections puts the calls that are statements where they belong.
 func (r *rewriter) placeSections() {
 	for _, a := range r.accesses {
-		if r.binding[a] && a.left == "" && r.shape(a) != noShape {
-			r.onward(r.statement(a.Node), asBound, r.callf("Bound(%d)", a.id))
+		b := r.binding[a]
+		if b == nil || a.left != "" || r.shape(a) == noShape {
+			continue
 		}
+		if stored := r.stored(a); stored != nil && b.ends {
+			r.onward(r.statement(a.Node), asStored, stored...)
+		}
+		r.onward(r.statement(a.Node), asBound, r.callf("Bound(%d)", a.id))
 	}
 	for _, o := range r.openings {
 		if o.reason == "" {
@@ -429,12 +443,9 @@ func (r *rewriter) placeSection(o *opening) {
 	entry := r.statement(o.entry)
 	if o.entryAt == nil {
 		r.ahead(entry, r.callf("Arm(%d, %d)", o.ID, o.Entry))
+		r.placeTested(o)
 	}
 	r.onward(entry, asEntered, r.callf("Entered(%d)", o.ID))
-	r.placeTest(o, entry)
-	if words := r.looseWords(o); words != 0 {
-		r.onward(entry, asTested, r.callf("Loose(%d, %d)", o.ID, words))
-	}
 	for _, e := range o.ends {
 		r.placeEnd(o, e)
 	}
@@ -443,16 +454,30 @@ func (r *rewriter) placeSection(o *opening) {
 	r.placeLeaves(o, entry)
 }
 
+// placeTested puts the call around that of a function that has o's entry. A function with
+// a boolean result reports its own test.
+func (r *rewriter) placeTested(o *opening) {
+	call := o.entry.(*ast.CallExpr)
+	if t := r.info.TypeOf(call); t == nil || isBool(t) {
+		return
+	}
+	if w, ok := r.tested(o, call); ok {
+		r.wrap(call.Pos(), call.End(), rankPlace, []piece{text(w.name)}, w.args)
+	}
+}
+
 func (r *rewriter) placeEnd(o *opening, e ending) {
 	s := r.statement(e.node)
 	if e.at == nil {
-		r.ahead(s, r.callf("ArmEnd(%d, %d, %d)", o.ID, e.Site, r.allows(&e, nil)))
+		r.ahead(s, r.callf("ArmEnd(%d, %d, %s)", o.ID, e.Site, r.named(r.endFlags(&e, nil))))
 	}
 	if _, returns := s.(*ast.ReturnStmt); returns {
 		return // see endReturn
 	}
-	if stored := r.stored(o, e); stored != nil {
-		r.onward(s, asStored, stored...)
+	if e.at != nil {
+		if stored := r.stored(e.at); stored != nil {
+			r.onward(s, asStored, stored...)
+		}
 	}
 	r.onward(s, asEnded, r.callf("Ended(%d)", o.ID))
 }

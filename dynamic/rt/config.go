@@ -19,7 +19,7 @@ func init() {
 	}
 	if problem := configure(path); problem != "" {
 		out.path = ""
-		complain(problem + "; nothing is monitored")
+		warn(problem + "; nothing is monitored")
 		return
 	}
 	findGoid()
@@ -44,7 +44,7 @@ func configure(path string) (problem string) {
 		return "INTERLOCK_SEED is not a number"
 	}
 	random = mix(seed)
-	for _, step := range []func() string{readSites, readSections, readPlanted, parseNoise, parseKnown} {
+	for _, step := range []func() string{readSites, readSections, readInjected, parseNoise, parseKnown} {
 		if problem := step(); problem != "" {
 			return problem
 		}
@@ -262,7 +262,7 @@ func readFile(path string) (text string, err error) {
 	return string(all), nil
 }
 
-// complain writes one line to stderr.
-func complain(text string) {
+// warn writes one line to stderr.
+func warn(text string) {
 	syscall.Write(syscall.Stderr, []byte("interlock: "+text+"\n"))
 }

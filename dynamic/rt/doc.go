@@ -12,7 +12,7 @@
 // To hold the section open, the goroutine makes noise (3.3) before it goes on
 // to its access: a window.
 //
-//	fast.go    the calls in the program: one test of a 64-bit address filter
+//	fast.go    the calls at accesses: one test of a 64-bit address filter
 //	layout.go  bit layouts
 //	watch.go   the slow path: meet the windows of others, then hold one
 //	slots.go   the table of published windows, and the filter over it
@@ -22,7 +22,7 @@
 //	linger.go  what outlives the tests
 //	record.go  records in the format of package evidence
 //	section*.go  atomic sections: Figure 3 of AtomRace
-//	plant.go   a planted violation, to try an oracle
+//	fault_injection.go  a planted violation, to try an oracle
 //	config.go  the environment
 //	goid.go    who is asking, and what lies on whose stack
 //	bubble.go  whether the clock is faked

@@ -1,6 +1,9 @@
 package rt
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // filter is the address filter that every monitored access tests: bit
 // addr>>3&63 says whether an access to addr must take the slow path. It has a
@@ -9,7 +12,7 @@ import "unsafe"
 // The load is plain, and the functions below are norace, because an atomic
 // load does not fit the inliner's budget for maps. Nothing depends on its
 // freshness: a stale one costs a needless slow path, or misses a window.
-// Stores are atomic and need table.mu.
+// Stores are atomic and need windowTable.mu.
 var filter struct {
 	_    [64]byte
 	bits uint64
@@ -21,7 +24,7 @@ var filter struct {
 //go:norace
 func Idle() bool { return filter.bits == 0 }
 
-// R stands before a read of *p at the site. It gives p back.
+// R stands before a read of *p at the site. It returns p.
 //
 //go:norace
 func R[T any](p *T, site uint32) *T {
@@ -31,7 +34,7 @@ func R[T any](p *T, site uint32) *T {
 	return p
 }
 
-// W stands before a write or read-modify-write of *p at the site. It gives p back.
+// W stands before a write or read-modify-write of *p at the site. It returns p.
 //
 //go:norace
 func W[T any](p *T, site uint32) *T {
@@ -42,7 +45,7 @@ func W[T any](p *T, site uint32) *T {
 }
 
 // AR stands before an atomic read of *p at the site: a call of sync/atomic or a
-// method of its types that only loads. It gives p back.
+// method of its types that only loads. It returns p.
 //
 //go:norace
 func AR[T any](p *T, site uint32) *T {
@@ -53,7 +56,7 @@ func AR[T any](p *T, site uint32) *T {
 }
 
 // AW stands before an atomic write or read-modify-write of *p at the site. It
-// gives p back.
+// returns p.
 //
 //go:norace
 func AW[T any](p *T, site uint32) *T {
@@ -64,7 +67,7 @@ func AW[T any](p *T, site uint32) *T {
 }
 
 // RS stands before an operation that reads all elements of s, such as copy
-// from it. It gives s back. One bit of the filter would not do for a range:
+// from it. It returns s. One bit of the filter would not do for a range:
 // any window, anywhere, sends it the slow way.
 //
 //go:norace
@@ -76,7 +79,7 @@ func RS[S ~[]E, E any](s S, site uint32) S {
 }
 
 // WS stands before an operation that writes all elements of s, such as clear.
-// It gives s back.
+// It returns s.
 //
 //go:norace
 func WS[S ~[]E, E any](s S, site uint32) S {
@@ -86,7 +89,7 @@ func WS[S ~[]E, E any](s S, site uint32) S {
 	return s
 }
 
-// MR stands before an operation that reads the map m. It gives m back.
+// MR stands before an operation that reads the map m. It returns m.
 //
 //go:norace
 func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M {
@@ -96,7 +99,7 @@ func MR[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 	return m
 }
 
-// MW stands before an operation that changes the map m. It gives m back.
+// MW stands before an operation that changes the map m. It returns m.
 //
 //go:norace
 func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
@@ -104,4 +107,111 @@ func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 		beforeMap(*(*unsafe.Pointer)(unsafe.Pointer(&m)), site, writes)
 	}
 	return m
+}
+
+// MRK is MR for the element with the key k.
+//
+//go:norace
+func MRK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M {
+	if filter.bits != 0 {
+		readKey(m, k, site)
+	}
+	return m
+}
+
+// MWK is MW for the element with the key k.
+//
+//go:norace
+func MWK[M ~map[K]V, K comparable, V any](m M, k K, site uint32) M {
+	if filter.bits != 0 {
+		writeKey(m, k, site)
+	}
+	return m
+}
+
+//go:noinline
+func readKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
+	if p := mapPointer(m); filtered(p) {
+		beforeElement(p, openKey(k), site, 0)
+	}
+}
+
+//go:noinline
+func writeKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
+	if p := mapPointer(m); filtered(p) {
+		beforeElement(p, openKey(k), site, writes)
+	}
+}
+
+// filtered reports whether an access to *p must take the slow path. The test does
+// not fit the inliner's budget together with a key.
+//
+//go:norace
+func filtered(p unsafe.Pointer) bool { return filter.bits>>(uintptr(p)>>3&63)&1 != 0 }
+
+// openKey is keyOf while sections are open, else nobody asks.
+func openKey[K comparable](k K) uint64 {
+	if atomic.LoadUint64(&sectionGate.open) == 0 {
+		return 0
+	}
+	return keyOf(k)
+}
+
+// The operations below access a part of a slice: copy as many elements as the
+// shorter operand has, append those behind the end.
+
+// RN stands before an operation that reads the first n elements of s, or all
+// if it has fewer. It returns s.
+//
+//go:norace
+func RN[S ~[]E, E any](s S, n int, site uint32) S {
+	if filter.bits != 0 {
+		beforeFirst(*(*unsafe.Pointer)(unsafe.Pointer(&s)), unsafe.Sizeof(s[0]), n, len(s), site, 0)
+	}
+	return s
+}
+
+// WN stands before an operation that writes the first n elements of s, or all
+// if it has fewer. It returns s.
+//
+//go:norace
+func WN[S ~[]E, E any](s S, n int, site uint32) S {
+	if filter.bits != 0 {
+		beforeFirst(*(*unsafe.Pointer)(unsafe.Pointer(&s)), unsafe.Sizeof(s[0]), n, len(s), site, writes)
+	}
+	return s
+}
+
+// WA stands before n elements are appended to s. They are written behind the
+// end of s if there is room; otherwise the elements of s are read, to be copied.
+// It returns s.
+//
+//go:norace
+func WA[S ~[]E, E any](s S, n int, site uint32) S {
+	if filter.bits != 0 {
+		beforeAppend(*(*unsafe.Pointer)(unsafe.Pointer(&s)), unsafe.Sizeof(s[0]), n, len(s), cap(s), site)
+	}
+	return s
+}
+
+// Len is len, for places where that name means something else.
+func Len[S ~[]E, E any](s S) int { return len(s) }
+
+//go:noinline
+func beforeFirst(p unsafe.Pointer, size uintptr, n, length int, site uint32, m mode) {
+	if n > length {
+		n = length
+	}
+	before(p, uintptr(n)*size, site, m)
+}
+
+//go:noinline
+func beforeAppend(p unsafe.Pointer, size uintptr, n, length, capacity int, site uint32) {
+	switch {
+	case n <= 0:
+	case n <= capacity-length:
+		before(unsafe.Add(p, uintptr(length)*size), uintptr(n)*size, site, writes)
+	default:
+		before(p, uintptr(length)*size, site, 0)
+	}
 }

@@ -68,7 +68,7 @@ func BenchmarkWalk(b *testing.B) {
 		held := new([8]int)
 		keepShared = held
 		i := publish(&access{addr: addrOf(held), size: 8, site: 1, mode: writes, goid: -1}, nanotime())
-		tell(i)
+		captureStack(i)
 		b.Cleanup(func() { withdraw(i, nanotime()) })
 		for b.Loop() {
 			sumMonitored(n)

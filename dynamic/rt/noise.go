@@ -27,8 +27,8 @@ const (
 
 var noise struct {
 	noiseSettings
-	spent atomic.Int64 // union of all windows that ended; stored under table.mu
-	since atomic.Int64 // start of the union that goes on now, or 0; stored under table.mu
+	spent atomic.Int64 // union of all windows that ended; stored under windowTable.mu
+	since atomic.Int64 // start of the union that goes on now, or 0; stored under windowTable.mu
 }
 
 // noiseSettings are set at start.

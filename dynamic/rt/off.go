@@ -20,16 +20,16 @@ func beforeMap(p unsafe.Pointer, site uint32, m mode)            {}
 
 func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {}
 
-type opened struct{}
+type activeSection struct{}
 
-func (o *opened) holds(c contents) {}
+func (o *activeSection) setValue(c contents) {}
 
 type hookKind uint32
 
 const (
 	hookEntered hookKind = iota
 	hookTested
-	hookLoose
+	hookTestedAt
 	hookGap
 	hookEnded
 	hookLeave
@@ -39,19 +39,20 @@ const (
 	hookHandOver
 )
 
-func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode)                            {}
-func enterMap(p unsafe.Pointer, key uint64, site, section uint32, m mode) *opened                   { return nil }
-func hook(kind hookKind, section, arg uint32, operand int64)                                        {}
-func end(p unsafe.Pointer, size uintptr, site, section, allows uint32)                              {}
-func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, allows uint32) {}
-func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32)                                  {}
-func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, how uint32) *opened {
+func dispatch(kind hookKind, section, arg uint32, operand int64)                                   {}
+func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32)                            {}
+func enterMap(p unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection            { return nil }
+func end(p unsafe.Pointer, size uintptr, site, section, flags uint32)                              {}
+func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, flags uint32) {}
+func storedInMap(key uint64, value contents, length int, site uint32)                              {}
+func bind(p unsafe.Pointer, size uintptr, site, flags uint32)                                      {}
+func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
 	return nil
 }
-func storedContents(section uint32, value contents) {}
-func wanted(section uint32) bool                    { return false }
-func openHere(section uint32) bool                  { return false }
-func bindsHere(site uint32) bool                    { return false }
+func mayEnter(section uint32) bool { return false }
+func openHere(section uint32) bool { return false }
+func endsHere(site uint32) bool    { return false }
+func bindsHere(site uint32) bool   { return false }
 
 // Goroutines serves Linger.
 func Goroutines() int { return 0 }

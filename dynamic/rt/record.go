@@ -18,12 +18,12 @@ var out struct {
 	path string // set at start
 	head string // what every record begins with; set at start
 
-	mu    spinlock
-	buf   []byte         // the record being made; guarded by mu
-	other [stackMax]byte // stack of the other side; guarded by mu
-	own   [stackMax]byte // guarded by mu
-	races int            // written; guarded by mu
-	told  bool           // whether stderr has heard that records are lost; guarded by mu
+	mu     spinlock
+	buf    []byte         // the record being made; guarded by mu
+	other  [stackMax]byte // stack of the other side; guarded by mu
+	own    [stackMax]byte // guarded by mu
+	races  int            // written; guarded by mu
+	warned bool           // whether stderr has heard that records are lost; guarded by mu
 
 	statsDue   atomic.Int64 // when the counters are written next, by nanotime
 	statsCalls uint64       // calls when they were written last; guarded by mu
@@ -186,9 +186,9 @@ func endRecord(b []byte) {
 		return
 	}
 	counters.notWritten.Add(1)
-	if !out.told {
-		out.told = true
-		complain("cannot write evidence to " + out.path + "; records are lost")
+	if !out.warned {
+		out.warned = true
+		warn("cannot write evidence to " + out.path + "; records are lost")
 	}
 }
 

@@ -5,22 +5,20 @@ import (
 	"unsafe"
 )
 
-// endWrites is added to the A set of an end that writes, with Updates for one that
-// reads as well.
-const endWrites uint32 = 8
+// watchedWords is how many words of a variable are compared.
+const watchedWords = 4
 
-// contents is what a variable held: its first 32 bytes, in words. Two that are
-// equal and in part only may differ behind that, so that equality of these means
+// contents is what a variable held: its first words. Two that are equal and in part only may differ behind that, so that equality of these means
 // "nothing is known to differ".
 type contents struct {
 	known   bool // else it could not be read
 	part    bool // there is more of it
 	present bool // of a map's element: the key is there
 	size    uintptr
-	words   [4]uint64
+	words   [watchedWords]uint64
 }
 
-// contentsOf reads a variable. Whoever asks is about to access it as well.
+// contentsOf reads a variable, which the caller is about to access as well.
 //
 //go:norace
 func contentsOf(p unsafe.Pointer, size uintptr, present bool) contents {
@@ -55,21 +53,28 @@ func differ(a, b contents) bool { return a.known && b.known && a != b }
 
 // contentsOfLength stands for a whole map.
 func contentsOfLength(n int) contents {
-	return contents{known: true, part: true, present: true, size: 8, words: [4]uint64{uint64(n)}}
+	return contents{known: true, part: true, present: true, size: 8, words: [watchedWords]uint64{uint64(n)}}
 }
 
-// test is what a test-and-use section asks of the value of its entry: one of the
+// test is what a test-and-use section tests of the value of its entry: one of the
 // Test constants, or 0 where that is not known.
 type test struct {
 	kind    uint32
 	operand int64
 }
 
-// differs reports whether the test comes out otherwise for b than for a.
+// differs reports whether the test has another outcome for b than for a.
 func (t test) differs(a, b contents) bool {
 	return t.kind != 0 && a.known && b.known && t.outcome(a) != t.outcome(b)
 }
 
+// isEmptiness reports whether the test of a length only tells 0 from more.
+func (t test) isEmptiness() bool {
+	outcome := func(n int) bool { return t.outcome(contentsOfLength(n)) }
+	return outcome(0) != outcome(1) && outcome(1) == outcome(2)
+}
+
+// outcome makes the test of c.
 func (t test) outcome(c contents) bool {
 	v := c.words[0]
 	if t.kind&TestLength != 0 {

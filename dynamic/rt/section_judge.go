@@ -4,9 +4,9 @@ package rt
 
 // judge is afterAccess of Figure 3 at an end: it looks whether an access came in
 // between that the end does not allow.
-func (o *opened) judge() {
+func (o *activeSection) judge() {
 	if !o.ofMap() {
-		o.atStore = o.contents()
+		o.valueAfter = o.contents()
 	}
 	quiet := o.hits.Load() == o.lastHits
 	out.mu.lock()
@@ -25,11 +25,11 @@ func (o *opened) judge() {
 // that has changed nothing, such as a CompareAndSwap that fails, the deletion of a
 // key that is not there, or a store of the same value, and a read of what the
 // variable held before or behind the section. requires: out.mu.
-func (o *opened) forbidden() *remoteAccess {
-	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 && (o.wrote() || !same(o.value, o.lastValue) && !same(o.value, o.remoteValue())) {
+func (o *activeSection) forbidden() *remoteAccess {
+	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 && (o.wrote() || !same(o.value, o.valueBefore) && !same(o.value, o.remoteValue())) {
 		return r
 	}
-	if r := &o.remote[0]; r.n != 0 && o.allows&AllowReads == 0 && !same(r.seen, o.before) && !same(r.seen, o.atStore) {
+	if r := &o.remote[0]; r.n != 0 && o.allows&AllowReads == 0 && !same(r.seen, o.before) && !same(r.seen, o.valueAfter) {
 		return r
 	}
 	return nil
@@ -37,16 +37,16 @@ func (o *opened) forbidden() *remoteAccess {
 
 // remoteValue is what the variable held when others could last have changed it for
 // themselves: when the section reached its end, or handed over.
-func (o *opened) remoteValue() contents {
+func (o *activeSection) remoteValue() contents {
 	if o.handed.Load() {
-		return o.atHandOver
+		return o.valueHandedOver
 	}
-	return o.lastValue
+	return o.valueBefore
 }
 
 // wrote reports whether the owner itself has written the variable, but for the entry
 // and the end.
-func (o *opened) wrote() bool {
+func (o *activeSection) wrote() bool {
 	return o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
 }
 
@@ -62,16 +62,16 @@ const (
 // effectOf gives that of the split by r. What was overwritten is to be said only
 // if nobody came by (quiet) since the end was reached. An owner that has read the
 // variable again may have asked again, or stores what builds on that.
-func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
+func (o *activeSection) effectOf(r *remoteAccess, quiet bool) effect {
 	stores := o.last.mode&writes != 0
 	if r.mode&writes == 0 || o.wrote() || !differ(o.value, o.remoteValue()) || stores && o.again.Load() {
 		return unknownEffect
 	}
-	if o.what.differs(o.value, o.lastValue) && o.what.differs(o.value, o.remoteValue()) {
+	if o.what.differs(o.value, o.valueBefore) && o.what.differs(o.value, o.remoteValue()) {
 		return overturned
 	}
 	overwrites := stores && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
-	if overwrites && quiet && differ(o.value, o.lastValue) && differ(o.lastValue, o.atStore) {
+	if overwrites && quiet && differ(o.value, o.valueBefore) && differ(o.valueBefore, o.valueAfter) {
 		return overwrote
 	}
 	return unknownEffect
@@ -81,16 +81,16 @@ func (o *opened) effectOf(r *remoteAccess, quiet bool) effect {
 // about to, and has not left the section one step: by what it wrote the variable holds
 // another value, or it has read one that the variable held neither before the section
 // nor behind. A value that was changed and changed back shows nothing. requires: out.mu.
-func (o *opened) between(r *remoteAccess) bool {
+func (o *activeSection) between(r *remoteAccess) bool {
 	if r.mode&writes != 0 {
-		return !o.wrote() && o.apart(o.value, o.remoteValue()) && o.apart(o.value, o.lastValue)
+		return !o.wrote() && o.apart(o.value, o.remoteValue()) && o.apart(o.value, o.valueBefore)
 	}
-	return r.past && o.remote[1].n == 0 && o.apart(r.seen, o.before) && o.apart(r.seen, o.atStore)
+	return r.happened && o.remote[1].n == 0 && o.apart(r.seen, o.before) && o.apart(r.seen, o.valueAfter)
 }
 
 // apart reports whether a and b, contents of the variable, are known to be different
 // values.
-func (o *opened) apart(a, b contents) bool {
+func (o *activeSection) apart(a, b contents) bool {
 	for i := range a.words {
 		if o.loose>>i&1 != 0 {
 			a.words[i], b.words[i] = 0, 0

@@ -8,39 +8,49 @@ import (
 )
 
 // writeSplit writes that r came into section o. requires: out.mu.
-func writeSplit(o *opened, r *remoteAccess, did effect) {
+func writeSplit(o *activeSection, r *remoteAccess, did effect) {
 	if out.path == "" || !newSplit(o, r, did) {
 		return
 	}
-	b := beginRecord("split")
+	b := beginSplit("split", o, did, o.between(r))
+	if o.replaced() {
+		b = appendContents(b, `,"replaced":[`, &o.valueBefore)
+		b = appendContents(b, `,"stored":[`, &o.valueAfter)
+	}
+	b = append(appendSides(b, o, r), `},"end":`...)
+	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
+	endRecord(append(b, `}}}`...))
+}
+
+// beginSplit begins a record about section o. requires: out.mu.
+func beginSplit(kind string, o *activeSection, did effect, between bool) []byte {
+	b := beginRecord(kind)
 	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
 	b = append(b, `,"changed":`...)
 	b = strconv.AppendBool(b, did != unknownEffect)
 	if did == overturned {
 		b = append(b, `,"overturned":true`...)
 	}
-	if o.between(r) {
+	if between {
 		b = append(b, `,"between":true`...)
 	}
-	if o.replaced() {
-		b = appendContents(b, `,"replaced":[`, &o.lastValue)
-		b = appendContents(b, `,"stored":[`, &o.atStore)
-	}
-	b = appendField(b, `,"gap_ns":`, uint64(nanotime()-o.since))
+	return b
+}
+
+// appendSides appends the entry and the remote access, which it leaves open.
+// requires: out.mu.
+func appendSides(b []byte, o *activeSection, r *remoteAccess) []byte {
+	b = appendField(b, `,"gap_ns":`, uint64(max(nanotime()-o.since, 0)))
 	b = append(b, `,"entry":`...)
-	b = append(appendSide(b, &o.entry, o.entryText), '}')
-	b = append(b, `,"remote":`...)
-	b = append(appendSide(b, &r.access, r.text[:r.n]), '}')
-	b = append(b, `,"end":`...)
-	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
-	endRecord(append(b, `}}}`...))
+	b = append(appendSide(b, &o.entry, o.entryText), `},"remote":`...)
+	return appendSide(b, &r.access, r.text[:r.n])
 }
 
 // replaced reports whether the end has put another value in the place of the
-// variable's, and both are known.
-func (o *opened) replaced() bool {
-	whole := o.last.mode&writes != 0 && o.allows&(OtherVariable|Updates) == 0 && !(o.ofMap() && o.entry.key == 0)
-	return whole && o.lastValue.known && o.atStore.known
+// variable's, and both are known. Of a whole map they are the lengths.
+func (o *activeSection) replaced() bool {
+	stores := o.last.mode&writes != 0 && o.allows&(OtherVariable|Updates) == 0
+	return stores && o.valueBefore.known && o.valueAfter.known
 }
 
 // appendContents appends the words of c as a list, nothing where c is that of a
@@ -58,27 +68,20 @@ func appendContents(b []byte, name string, c *contents) []byte {
 	return b
 }
 
-// maxCames is how many records of remote accesses alone a process writes.
-const maxCames = 500
+// maxRemoteSeen is how many records of remote accesses alone a process writes.
+const maxRemoteSeen = 500
 
-var cames int // written; guarded by out.mu
+var remotesSeen int // written; guarded by out.mu
 
-// writeCame writes that r came into section o, before its owner has come to an
+// writeRemoteSeen writes that r came into section o, before its owner has come to an
 // end: if a panic keeps it from there, nobody could say so later. requires: out.mu.
-func writeCame(o *opened, r *remoteAccess, seq uint32) {
-	if out.path == "" || cames >= maxCames {
+func writeRemoteSeen(o *activeSection, r *remoteAccess, seq uint32) {
+	if out.path == "" || remotesSeen >= maxRemoteSeen {
 		return
 	}
-	b := beginRecord("came")
-	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
-	b = append(b, `,"changed":false`...)
-	b = appendField(b, `,"gap_ns":`, uint64(max(nanotime()-o.since, 0)))
-	b = append(b, `,"entry":`...)
-	b = append(appendSide(b, &o.entry, o.entryText), '}')
-	b = append(b, `,"remote":`...)
-	b = appendSide(b, &r.access, r.text[:r.n])
+	b := appendSides(beginSplit("came", o, unknownEffect, false), o, r)
 	if b = append(b, `}}}`...); o.seq.Load() == seq && o.is(inside) { // else it may be of two sections
-		cames++
+		remotesSeen++
 		endRecord(b)
 	}
 }
@@ -86,36 +89,26 @@ func writeCame(o *opened, r *remoteAccess, seq uint32) {
 // used writes that the owner is about to read the variable again, by a, where that
 // holds another value by now or, if the section tests it, one for which the test would
 // have come out otherwise: if that read panics, no end is reached that would say so.
-func (o *opened) used(a *access) {
+func (o *activeSection) used(a *access) {
 	if !o.is(inside) || o.ofMap() {
 		return
 	}
 	now := o.contents()
-	overturned := o.what.differs(o.value, now)
-	if !overturned && (o.what.kind != 0 || !o.apart(o.value, now)) || o.handed.Load() && !differ(o.value, o.atHandOver) {
+	did := unknownEffect
+	if o.what.differs(o.value, now) {
+		did = overturned
+	}
+	if did != overturned && (o.what.kind != 0 || !o.apart(o.value, now)) || o.handed.Load() && !differ(o.value, o.valueHandedOver) {
 		return
 	}
 	out.mu.lock()
 	defer out.mu.unlock()
 	r := &o.remote[1]
-	if r.n == 0 || o.ownSite.Load() != 0 || out.path == "" || cames >= maxCames {
+	if r.n == 0 || o.ownSite.Load() != 0 || out.path == "" || remotesSeen >= maxRemoteSeen {
 		return
 	}
-	cames++
-	b := beginRecord("used")
-	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
-	b = append(b, `,"changed":`...)
-	b = strconv.AppendBool(b, overturned)
-	if overturned {
-		b = append(b, `,"overturned":true`...)
-	}
-	b = append(b, `,"between":true`...)
-	b = appendField(b, `,"gap_ns":`, uint64(max(nanotime()-o.since, 0)))
-	b = append(b, `,"entry":`...)
-	b = append(appendSide(b, &o.entry, o.entryText), '}')
-	b = append(b, `,"remote":`...)
-	b = append(appendSide(b, &r.access, r.text[:r.n]), '}')
-	b = append(b, `,"end":`...)
+	remotesSeen++
+	b := append(appendSides(beginSplit("used", o, did, true), o, r), `},"end":`...)
 	b = appendSide(b, a, out.own[:runtime.Stack(out.own[:], false)])
 	endRecord(append(b, `}}}`...))
 }
@@ -138,7 +131,7 @@ func readSections() (problem string) {
 		sectionStates = grow(sectionStates, max(from, to))
 		for id := from; id <= to; id++ {
 			sectionStates[id].wanted = true
-			gate.wanted = true
+			sectionGate.wanted = true
 		}
 	}
 	return ""
@@ -147,7 +140,7 @@ func readSections() (problem string) {
 // newSplit reports whether this section, split at this remote site before this
 // end, with this outcome, has not been written yet; one that stores what was there
 // is another outcome than one that does not. requires: out.mu.
-func newSplit(o *opened, r *remoteAccess, did effect) bool {
+func newSplit(o *activeSection, r *remoteAccess, did effect) bool {
 	const marks = 1 << 63 // pairs of sites do not have it
 	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<3
 	if did != unknownEffect {
@@ -156,7 +149,7 @@ func newSplit(o *opened, r *remoteAccess, did effect) bool {
 	if o.between(r) {
 		key ^= 2
 	}
-	if o.atStore != o.lastValue {
+	if o.valueAfter != o.valueBefore {
 		key ^= 4
 	}
 	key |= marks

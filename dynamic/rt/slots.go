@@ -17,31 +17,31 @@ const (
 // constant while it is odd, so that who reads the same odd seq before and
 // after has read one window.
 type slot struct {
-	seq  atomic.Uint64
-	addr atomic.Uintptr
-	size atomic.Uintptr
-	site atomic.Uint32
-	mode atomic.Uint32 // a mode
-	goid atomic.Int64
-	mask uint64      // filter bits; guarded by table.mu
-	hit  atomic.Bool // somebody came by
-	told atomic.Bool // the stack's text is there
-	over atomic.Bool // the window has shown what is news, and need not last longer
+	seq      atomic.Uint64
+	addr     atomic.Uintptr
+	size     atomic.Uintptr
+	site     atomic.Uint32
+	mode     atomic.Uint32 // a mode
+	goid     atomic.Int64
+	mask     uint64      // filter bits; guarded by windowTable.mu
+	hit      atomic.Bool // somebody came by
+	captured atomic.Bool // the stack's text is there
+	over     atomic.Bool // the window has shown what is news, and need not last longer
 }
 
 var slots [slotCount]slot
 
 // texts holds the stack of the goroutine in the window, taken as soon as the
 // window is published, so that a collision can be written even if that
-// goroutine never comes back. Written by the owner of the slot until told is
-// set; read under table.mu.
+// goroutine never comes back. Written by the owner of the slot until captured is
+// set; read under windowTable.mu.
 var texts [slotCount]struct {
 	n   int
 	buf [stackMax]byte
 }
 
-// table guards the slots and the filter.
-var table struct {
+// windowTable guards the slots and the filter.
+var windowTable struct {
 	mu spinlock
 
 	held atomic.Uint64 // slots published; stored under mu
@@ -62,9 +62,9 @@ func (l *spinlock) unlock() { l.taken.Store(false) }
 
 // publish makes a visible in a slot, or gives -1 if all are taken.
 func publish(a *access, now int64) (i int) {
-	table.mu.lock()
-	defer table.mu.unlock()
-	held := table.held.Load()
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
+	held := windowTable.held.Load()
 	if i = bits.TrailingZeros64(^held); i >= slotCount {
 		return -1
 	}
@@ -75,14 +75,14 @@ func publish(a *access, now int64) (i int) {
 	s.mode.Store(uint32(a.mode))
 	s.goid.Store(a.goid)
 	s.hit.Store(false)
-	s.told.Store(false)
+	s.captured.Store(false)
 	s.over.Store(false)
 	s.mask = filterMask(a.addr, a.size)
 	s.seq.Add(1)
 	if held == 0 {
 		noise.since.Store(now)
 	}
-	table.held.Store(held | 1<<i)
+	windowTable.held.Store(held | 1<<i)
 	setFilter()
 	return i
 }
@@ -90,12 +90,12 @@ func publish(a *access, now int64) (i int) {
 // withdraw ends the window in slot i, gives the slot back, and reports whether
 // somebody came by.
 func withdraw(i int, now int64) (hit bool) {
-	table.mu.lock()
-	defer table.mu.unlock()
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
 	hit = slots[i].hit.Load()
 	slots[i].seq.Add(1)
-	table.held.Store(table.held.Load() &^ (1 << i))
-	if table.held.Load() == 0 {
+	windowTable.held.Store(windowTable.held.Load() &^ (1 << i))
+	if windowTable.held.Load() == 0 {
 		noise.spent.Add(now - noise.since.Swap(0))
 	}
 	setFilter()
@@ -106,17 +106,17 @@ func withdraw(i int, now int64) (hit bool) {
 // late by page faults.
 func rehearse() {
 	i := publish(&access{addr: 1 << 20, size: 1}, start)
-	tell(i)
+	captureStack(i)
 	withdraw(i, start)
 }
 
-// setFilter sets the filter to what the table asks for. requires: table.mu.
+// setFilter sets the filter to what the table asks for. requires: windowTable.mu.
 func setFilter() {
-	filterBits := table.open.Load() | sectionMask()
-	if planted.site != 0 {
+	filterBits := windowTable.open.Load() | sectionMask()
+	if injected.site != 0 {
 		filterBits = ^uint64(0)
 	}
-	for held := table.held.Load(); held != 0; held &= held - 1 {
+	for held := windowTable.held.Load(); held != 0; held &= held - 1 {
 		filterBits |= slots[bits.TrailingZeros64(held)].mask
 	}
 	atomic.StoreUint64(&filter.bits, filterBits)
@@ -125,10 +125,10 @@ func setFilter() {
 // setOpen opens the filter to the bits given and closes it to others, held
 // ones apart.
 func setOpen(bits uint64) {
-	table.mu.lock()
-	table.open.Store(bits)
+	windowTable.mu.lock()
+	windowTable.open.Store(bits)
 	setFilter()
-	table.mu.unlock()
+	windowTable.mu.unlock()
 }
 
 // window is a consistent copy of a published slot.
@@ -145,21 +145,21 @@ func load(i int) (w window, ok bool) {
 	return w, w.seq&1 == 1 && s.seq.Load() == w.seq
 }
 
-// tell takes the stack's text of the goroutine that holds slot i.
-func tell(i int) {
+// captureStack takes the stack's text of the goroutine that holds slot i.
+func captureStack(i int) {
 	texts[i].n = runtime.Stack(texts[i].buf[:], false)
-	slots[i].told.Store(true)
+	slots[i].captured.Store(true)
 }
 
 // copyText copies the stack's text of window w, seen in slot i, to buf. It
 // gives -1 if the slot has been used again since.
 func copyText(i int, w *window, buf []byte) int {
 	s := &slots[i]
-	for s.seq.Load() == w.seq && !s.told.Load() {
+	for s.seq.Load() == w.seq && !s.captured.Load() {
 		runtime.Gosched()
 	}
-	table.mu.lock()
-	defer table.mu.unlock()
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
 	// The window may have ended; its text is there until the slot's next owner
 	// has published.
 	if s.seq.Load() > w.seq+1 {

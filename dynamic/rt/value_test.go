@@ -30,3 +30,23 @@ func TestValue(t *testing.T) {
 		}
 	}
 }
+
+// A test of a length that only asks whether there is anything tells nothing of a limit.
+func TestEmptiness(t *testing.T) {
+	for _, tt := range []struct {
+		test test
+		want bool
+	}{
+		{test{TestEqual, 0}, true},
+		{test{TestLess, 1}, true},
+		{test{TestLessEqual, 0}, true},
+		{test{TestEqual, 1}, false},
+		{test{TestLess, 2}, false},
+		{test{TestLessEqual, 5}, false},
+		{test{}, false},
+	} {
+		if got := tt.test.isEmptiness(); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt.test, got, tt.want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
 // beforeAccess is before for the access a, whose address is that of p.
 func beforeAccess(p unsafe.Pointer, a access) {
 	bit := uintptr(p) >> 3 & 63
-	open := table.open.Load()>>bit&1 != 0
+	open := windowTable.open.Load()>>bit&1 != 0
 	if a.addr == 0 && open {
 		countCall(bit)
 		counters.shards[bit].onStack.Add(1)
@@ -30,8 +30,8 @@ func beforeAccess(p unsafe.Pointer, a access) {
 	if !a.watchable() {
 		return
 	}
-	if planted.site != 0 {
-		plant(&a)
+	if injected.site != 0 {
+		injectFault(&a)
 	}
 	if g := getg(); open {
 		visitSite(g, &a, countCall(bit))
@@ -70,13 +70,13 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 // sections on its variable. The access follows.
 func meet(g unsafe.Pointer, a *access) {
 	meetWindows(g, a)
-	if atomic.LoadUint64(&gate.open) != 0 {
+	if atomic.LoadUint64(&sectionGate.open) != 0 {
 		meetSections(g, a)
 	}
 }
 
 func meetWindows(g unsafe.Pointer, a *access) {
-	for held := table.held.Load(); held != 0; held &= held - 1 {
+	for held := windowTable.held.Load(); held != 0; held &= held - 1 {
 		i := bits.TrailingZeros64(held)
 		w, ok := load(i)
 		if !ok || !w.mode.conflicts(a.mode) || !overlap(w.addr, w.size, a.addr, a.size) {
@@ -129,7 +129,7 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 		meet(g, a)
 		return
 	}
-	tell(i)
+	captureStack(i)
 	meetWindows(g, a)
 	delay(ns, texts[i].buf[:texts[i].n], &slots[i].over)
 	end := nanotime()
@@ -138,7 +138,7 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 	counters.delayNS.Add(uint64(end - now))
 	settle(a.site, hit, end)
 	writeDueStats(end)
-	if atomic.LoadUint64(&gate.open) != 0 { // not before the delay: a section may end meanwhile
+	if atomic.LoadUint64(&sectionGate.open) != 0 { // not before the delay: a section may end meanwhile
 		meetSections(g, a)
 	}
 }

@@ -122,24 +122,54 @@ func pairs(same bool) {
 // set is load-and-store.
 func (a *account) set(v int) {
 	a.mu.Lock()
-	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
 	a.mu.Lock()
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes) = v
 	rt.Ended(1)
 	a.mu.Unlock()
 }
 
 func (a *account) add(d int) {
 	a.mu.Lock()
-	v := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	v := *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
 	a.mu.Lock()
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v + d
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes) = v + d
+	rt.Ended(1)
+	a.mu.Unlock()
+}
+
+// number returns it; sections of callers begin here.
+func (a *account) number() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return *rt.TestedAt(rt.Bind(rt.R(&a.n, 1), 1, 0), 1, rt.TestByCaller, 0)
+}
+
+// parity reads the number too, but returns something else.
+func (a *account) parity() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return *rt.Bind(rt.R(&a.n, 1), 1, 0) % 2
+}
+
+// addBelow is test-and-use: the caller tests what a callee returns.
+func (a *account) addBelow(limit int, read func() int) {
+	rt.Arm(1, 1)
+	n := rt.Tested(read(), 1, rt.TestLess, limit)
+	rt.Entered(1)
+	rt.Gap(1)
+	if n >= limit {
+		rt.Leave(1)
+		return
+	}
+	a.mu.Lock()
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes|rt.Updates)++
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -147,14 +177,13 @@ func (a *account) add(d int) {
 // check is test-and-use: the test is for the number that it finds.
 func (a *account) check() int {
 	a.mu.Lock()
-	n := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Tested(rt.Enter(rt.R(&a.n, 1), 1, 1, 0), 1, rt.TestEqual, a.n)
 	rt.Entered(1)
-	rt.Tested(1, rt.TestEqual, int64(n))
 	a.mu.Unlock()
 	rt.Gap(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	v := *rt.EndRead(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
+	v := *rt.End(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 	return v
 }
@@ -162,9 +191,8 @@ func (a *account) check() int {
 // raise is test-and-use that ends in a read-modify-write, with room all along.
 func (a *account) raise() {
 	a.mu.Lock()
-	room := *rt.Enter(rt.R(&a.n, 1), 1, 1) < 1000000
+	room := *rt.Tested(rt.Enter(rt.R(&a.n, 1), 1, 1, 0), 1, rt.TestLess, 1000000) < 1000000
 	rt.Entered(1)
-	rt.Tested(1, rt.TestLess, 1000000)
 	a.mu.Unlock()
 	rt.Gap(1)
 	if !room {
@@ -172,7 +200,7 @@ func (a *account) raise() {
 		return
 	}
 	a.mu.Lock()
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Updates)++
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes|rt.Updates)++
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -181,13 +209,13 @@ func (a *account) raise() {
 // lost.
 func (a *account) addAgain(d int) {
 	a.mu.Lock()
-	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
 	a.mu.Lock()
 	v := *rt.R(&a.n, 3)
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v + d
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes) = v + d
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -195,7 +223,7 @@ func (a *account) addAgain(d int) {
 // give leaves the section, and writes behind it.
 func (a *account) give(d int) {
 	a.mu.Lock()
-	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
@@ -215,7 +243,7 @@ func (a *account) panics(d int) {
 func (a *account) half(d int, first bool) {
 	if first {
 		a.mu.Lock()
-		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 		rt.Entered(1)
 		a.mu.Unlock()
 		rt.Gap(1)
@@ -232,7 +260,7 @@ func (a *account) exits(d int) {
 	go func() {
 		defer close(done)
 		a.mu.Lock()
-		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 		rt.Entered(1)
 		a.mu.Unlock()
 		rt.Gap(1)
@@ -245,7 +273,7 @@ func (a *account) exits(d int) {
 // endOnly has an end, to which no entry of the same goroutine leads.
 func (a *account) endOnly(d int) {
 	a.mu.Lock()
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) += d
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes) += d
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -255,7 +283,7 @@ func (a *account) leftBehind(d int) {
 	func() {
 		defer func() { _ = recover() }()
 		a.mu.Lock()
-		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+		_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 		rt.Entered(1)
 		a.mu.Unlock()
 		rt.Gap(1)
@@ -280,9 +308,8 @@ func (l *line) set(link *int) {
 func (l *line) use() int {
 	defer func() { _ = recover() }()
 	l.mu.Lock()
-	linked := *rt.Enter(rt.R(&l.link, 1), 1, 1) != nil
+	linked := *rt.Tested(rt.Enter(rt.R(&l.link, 1), 1, 1, 0), 1, rt.TestZero, 0) != nil
 	rt.Entered(1)
-	rt.Tested(1, rt.TestZero, 0)
 	l.mu.Unlock()
 	rt.Gap(1)
 	if !linked {
@@ -291,7 +318,7 @@ func (l *line) use() int {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := **rt.EndRead(rt.R(&l.link, 2), 2, 1, rt.AllowReads)
+	v := **rt.End(rt.R(&l.link, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 	return v
 }
@@ -322,7 +349,7 @@ func lines() {
 func (a *account) poll() {
 	for range 200 {
 		a.mu.Lock()
-		_ = *rt.Enter(rt.EndRead(rt.R(&a.n, 1), 1, 1, rt.AllowReads), 1, 1)
+		_ = *rt.Enter(rt.End(rt.R(&a.n, 1), 1, 1, rt.AllowReads), 1, 1, 0)
 		rt.Ended(1)
 		rt.Entered(1)
 		a.mu.Unlock()
@@ -367,12 +394,12 @@ func (p *pair) set(n int) {
 // sum reads the two in one section, and in two critical ones.
 func (p *pair) sum() int {
 	p.mu.Lock()
-	a := *rt.Enter(rt.R(&p.a, 1), 1, 1)
+	a := *rt.Enter(rt.R(&p.a, 1), 1, 1, 0)
 	rt.Entered(1)
 	p.mu.Unlock()
 	rt.Gap(1)
 	p.mu.Lock()
-	b := *rt.EndRead(rt.R(&p.b, 2), 2, 1, rt.AllowReads|rt.OtherVariable)
+	b := *rt.End(rt.R(&p.b, 2), 2, 1, rt.AllowReads|rt.OtherVariable)
 	rt.Ended(1)
 	p.mu.Unlock()
 	return a + b
@@ -388,7 +415,7 @@ func (a *account) nested(level int) {
 
 func (a *account) recurse(level int) {
 	a.mu.Lock()
-	v := *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	v := *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
@@ -398,7 +425,7 @@ func (a *account) recurse(level int) {
 	}
 	a.recurse(level - 1)
 	a.mu.Lock()
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, rt.AllowReads) = v + level
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes) = v + level
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -412,9 +439,8 @@ type table struct {
 
 func (t *table) putOnce(k string, v int) {
 	t.mu.Lock()
-	_, ok := rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1)[k]
+	_, ok := rt.Tested(rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1, 0), 1, rt.TestPresent, 0)[k]
 	rt.Entered(1)
-	rt.Tested(1, rt.TestPresent, 0)
 	t.mu.Unlock()
 	rt.Gap(1)
 	if ok {
@@ -422,8 +448,8 @@ func (t *table) putOnce(k string, v int) {
 		return
 	}
 	t.mu.Lock()
-	rt.EndKey(rt.MWK(t.m, k, 2), k, 2, 1, rt.AllowReads|rt.EndWrites)[k] = v
-	rt.Stored(t.m, k, 1)
+	rt.EndKey(rt.MWK(t.m, k, 2), k, 2, 1, rt.AllowReads|rt.Writes)[k] = v
+	rt.Stored(t.m, k, 2)
 	rt.Ended(1)
 	t.mu.Unlock()
 }
@@ -431,9 +457,8 @@ func (t *table) putOnce(k string, v int) {
 // putBelow stores while there is room.
 func (t *table) putBelow(k string, limit int) {
 	t.mu.Lock()
-	room := len(rt.EnterMap(rt.MR(t.m, 1), 1, 1)) < limit
+	room := len(rt.Tested(rt.EnterMap(rt.MR(t.m, 1), 1, 1, 0), 1, rt.TestLess, limit)) < limit
 	rt.Entered(1)
-	rt.Tested(1, rt.TestLess, int64(limit))
 	t.mu.Unlock()
 	rt.Gap(1)
 	if !room {
@@ -441,7 +466,8 @@ func (t *table) putBelow(k string, limit int) {
 		return
 	}
 	t.mu.Lock()
-	rt.EndMap(rt.MW(t.m, 2), 2, 1, rt.AllowReads|rt.EndWrites)[k] = limit
+	rt.EndMap(rt.MW(t.m, 2), 2, 1, rt.AllowReads|rt.Writes)[k] = limit
+	rt.Stored(t.m, k, 2)
 	rt.Ended(1)
 	t.mu.Unlock()
 }
@@ -451,7 +477,6 @@ func (t *table) remember(k string, v int) {
 	rt.Arm(1, 1)
 	ok := t.has(k)
 	rt.Entered(1)
-	rt.Tested(1, rt.TestPresent, 0)
 	rt.Gap(1)
 	if ok {
 		rt.Leave(1)
@@ -465,7 +490,7 @@ func (t *table) remember(k string, v int) {
 func (t *table) has(k string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := rt.BindKey(rt.MRK(t.m, k, 1), k, 1, 0)[k]
+	_, ok := rt.TestedAt(rt.BindKey(rt.MRK(t.m, k, 1), k, 1, 0), 1, rt.TestPresent, 0)[k]
 	rt.Bound(1)
 	return ok
 }
@@ -473,8 +498,27 @@ func (t *table) has(k string) bool {
 func (t *table) put(k string, v int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rt.BindKey(rt.MWK(t.m, k, 2), k, 2, rt.EndWrites)[k] = v
+	rt.BindKey(rt.MWK(t.m, k, 2), k, 2, rt.Writes)[k] = v
+	rt.Stored(t.m, k, 2)
 	rt.Bound(2)
+}
+
+// belowLimit has two goroutines raise each of several numbers, by what read returns.
+func belowLimit(read func(*account) func() int) {
+	for range 40 {
+		a, wg := new(account), sync.WaitGroup{}
+		keep = a
+		for range 2 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for range 6 {
+					a.addBelow(5, read(a))
+				}
+			}()
+		}
+		wg.Wait()
+	}
 }
 
 func init() {
@@ -499,6 +543,8 @@ func init() {
 	programs["splitKey"] = tables(func(t *table, i, n int) { t.putOnce(keys[n], i+1) })
 	programs["splitCallees"] = tables(func(t *table, i, n int) { t.remember(keys[n], i+1) })
 	programs["splitLength"] = tables(func(t *table, i, n int) { t.putBelow(keys[n]+keys[i], 5) })
+	programs["splitReturned"] = func() { belowLimit(func(a *account) func() int { return a.number }) }
+	programs["splitNotReturned"] = func() { belowLimit(func(a *account) func() int { return a.parity }) }
 	programs["wholeOtherKeys"] = tables(func(t *table, i, n int) { t.putOnce(keys[n]+keys[i], i+1) })
 	programs["wholeRoom"] = tables(func(t *table, i, n int) { t.putBelow(keys[n]+keys[i], 100) })
 	programs["splitRecursive"] = func() { twice(func(a *account, _ int) { a.recurse(1) }) }

@@ -31,30 +31,30 @@ var leaves = []func(site uint32){
 	func(site uint32) { m := map[int]int{}; rt.MWK(m, 1, site)[1] = rt.MRK(m, 2, site)[2] },
 	func(site uint32) {
 		var v node
-		_ = *rt.Enter(&v.n, site, 1)
+		_ = *rt.Tested(rt.Enter(&v.n, site, 1, 0), 1, rt.TestLess, v.n)
 		rt.Entered(1)
 		rt.Gap(1)
-		_ = *rt.EndRead(&v.n, site, 1, 0)
+		_ = *rt.End(&v.n, site, 1, 0)
 		rt.Ended(1)
 	},
 	func(site uint32) {
 		var v node
-		*rt.EnterWrite(&v.n, site, 1) = 1
+		*rt.Enter(&v.n, site, 1, rt.Writes) = 1
 		rt.Entered(1)
-		*rt.EndWrite(&v.n, site, 1, 0) = 2
+		*rt.End(&v.n, site, 1, rt.Writes) = 2
 		rt.Ended(1)
 	},
 	func(site uint32) {
 		m := map[int]int{}
-		_ = rt.EnterKey(m, 1, site, 1)[1]
+		_ = rt.EnterKey(m, 1, site, 1, 0)[1]
 		rt.Entered(1)
-		rt.EndKey(m, 1, site, 1, rt.EndWrites)[1] = 2
-		rt.Stored(m, 1, 1)
+		rt.EndKey(m, 1, site, 1, rt.Writes)[1] = 2
+		rt.Stored(m, 1, site)
 		rt.Ended(1)
 	},
 	func(site uint32) {
 		m := map[int]int{}
-		_ = len(rt.EnterMap(m, site, 1))
+		_ = len(rt.EnterMap(m, site, 1, 0))
 		rt.Entered(1)
 		_ = len(rt.EndMap(m, site, 1, 0))
 		rt.Ended(1)
@@ -62,11 +62,11 @@ var leaves = []func(site uint32){
 	func(site uint32) {
 		var v node
 		rt.Arm(1, site)
-		_ = *rt.BindRead(&v.n, site)
+		_ = *rt.TestedAt(rt.Bind(&v.n, site, 0), site, rt.TestZero, 0)
 		rt.Bound(site)
 		rt.Entered(1)
 		rt.ArmEnd(1, site, 0)
-		*rt.BindWrite(&v.n, site) = 1
+		*rt.Bind(&v.n, site, rt.Writes) = 1
 		rt.Bound(site)
 		rt.Ended(1)
 	},
@@ -80,10 +80,10 @@ func growing(site uint32) {
 	}
 	a := new(account)
 	keepLast(a)
-	_ = *rt.Enter(&a.n, 1000, 2)
+	_ = *rt.Enter(&a.n, 1000, 2, 0)
 	rt.Entered(2)
 	narrow(100, 0, func(uint32) {}, 1)
-	_ = *rt.EndRead(&a.n, 1000, 2, 0)
+	_ = *rt.End(&a.n, 1000, 2, 0)
 	rt.Ended(2)
 }
 

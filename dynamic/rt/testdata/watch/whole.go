@@ -34,12 +34,12 @@ func beside(owner, f func()) {
 // look is a section that reads the number twice.
 func (a *account) look() {
 	a.mu.Lock()
-	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
 	a.mu.Lock()
-	_ = *rt.EndRead(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
+	_ = *rt.End(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -61,13 +61,12 @@ type label struct {
 // look is a section that reads the text twice.
 func (l *label) look() {
 	l.mu.Lock()
-	_ = *rt.Enter(rt.R(&l.text, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&l.text, 1), 1, 1, rt.Loose0)
 	rt.Entered(1)
-	rt.Loose(1, 1)
 	l.mu.Unlock()
 	rt.Gap(1)
 	l.mu.Lock()
-	_ = *rt.EndRead(rt.R(&l.text, 2), 2, 1, rt.AllowReads)
+	_ = *rt.End(rt.R(&l.text, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 	l.mu.Unlock()
 }
@@ -81,15 +80,13 @@ type turns struct {
 // work takes the lock; the test is asked again and again before it holds.
 func (l *turns) work() {
 	turn := l.next.Add(1) - 1
-	for rt.Enter(rt.AR(&l.serving, 1), 1, 1).Load() != turn {
+	for rt.Tested(rt.Enter(rt.AR(&l.serving, 1), 1, 1, 0), 1, rt.TestEqual, turn).Load() != turn {
 		rt.Entered(1)
-		rt.Tested(1, rt.TestEqual, turn)
 		runtime.Gosched()
 	}
 	rt.Entered(1)
-	rt.Tested(1, rt.TestEqual, turn)
 	rt.Gap(1)
-	rt.EndWrite(rt.AW(&l.serving, 2), 2, 1, rt.AllowReads|rt.Updates).Add(1)
+	rt.End(rt.AW(&l.serving, 2), 2, 1, rt.AllowReads|rt.Writes|rt.Updates).Add(1)
 	rt.Ended(1)
 }
 
@@ -101,17 +98,17 @@ type flag struct {
 
 // look is a section that loads the word twice.
 func (f *flag) look() {
-	_ = rt.Enter(rt.AR(&f.state, 1), 1, 1).Load()
+	_ = rt.Enter(rt.AR(&f.state, 1), 1, 1, 0).Load()
 	rt.Entered(1)
 	rt.Gap(1)
-	_ = rt.EndRead(rt.AR(&f.state, 2), 2, 1, rt.AllowReads).Load()
+	_ = rt.End(rt.AR(&f.state, 2), 2, 1, rt.AllowReads).Load()
 	rt.Ended(1)
 }
 
 // look is a section that asks for the key twice.
 func (t *table) look(k string) {
 	t.mu.Lock()
-	_, _ = rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1)[k]
+	_, _ = rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1, 0)[k]
 	rt.Entered(1)
 	t.mu.Unlock()
 	rt.Gap(1)
@@ -124,13 +121,13 @@ func (t *table) look(k string) {
 // write is a section that writes the key twice, and no other value than there is.
 func (t *table) write(k string) {
 	t.mu.Lock()
-	rt.EnterKeyWrite(rt.MWK(t.m, k, 1), k, 1, 1)[k] = 7
+	rt.EnterKey(rt.MWK(t.m, k, 1), k, 1, 1, rt.Writes)[k] = 7
 	rt.Entered(1)
 	t.mu.Unlock()
 	rt.Gap(1)
 	t.mu.Lock()
-	rt.EndKey(rt.MWK(t.m, k, 2), k, 2, 1, rt.AllowReads|rt.EndWrites)[k] = 7
-	rt.Stored(t.m, k, 1)
+	rt.EndKey(rt.MWK(t.m, k, 2), k, 2, 1, rt.AllowReads|rt.Writes)[k] = 7
+	rt.Stored(t.m, k, 2)
 	rt.Ended(1)
 	t.mu.Unlock()
 }
@@ -139,24 +136,24 @@ func (t *table) write(k string) {
 func (a *account) sum(work func(add func())) {
 	a.s.Lock()
 	defer a.s.Unlock()
-	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1)
+	_ = *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
 	rt.Gap(1)
 	rt.HandOver(1)
 	work(func() { *rt.W(&a.n, 3)++ })
-	_ = *rt.EndRead(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
+	_ = *rt.End(rt.R(&a.n, 2), 2, 1, rt.AllowReads)
 	rt.Ended(1)
 }
 
 // inOrder is a section that stores a and then b, between which others read.
 func (a *account) inOrder(first, second int) {
 	a.mu.Lock()
-	*rt.EnterWrite(rt.W(&a.n, 1), 1, 1) = first
+	*rt.Enter(rt.W(&a.n, 1), 1, 1, rt.Writes) = first
 	rt.Entered(1)
 	a.mu.Unlock()
 	rt.Gap(1)
 	a.mu.Lock()
-	*rt.EndWrite(rt.W(&a.n, 2), 2, 1, 0) = second
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.Writes) = second
 	rt.Ended(1)
 	a.mu.Unlock()
 }
@@ -228,10 +225,10 @@ func init() {
 				p := new([4]int)
 				dropped = p
 				dropped = nil
-				_ = *rt.Enter(rt.R(&p[0], 1), 1, 1)
+				_ = *rt.Enter(rt.R(&p[0], 1), 1, 1, 0)
 				rt.Entered(1)
 				rt.Gap(1)
-				_ = *rt.EndRead(rt.R(&q.n, 2), 2, 1, rt.AllowReads|rt.OtherVariable)
+				_ = *rt.End(rt.R(&q.n, 2), 2, 1, rt.AllowReads|rt.OtherVariable)
 				rt.Ended(1)
 			},
 			func() {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -114,13 +115,20 @@ func (r *rewriter) wrappings(a *access) []wrapping {
 		return nil
 	}
 	var all []wrapping
-	if r.binding[a] {
-		all = append(all, r.binds(a, s))
+	if b := r.binding[a]; b != nil {
+		all = append(all, r.binds(a, s, b))
+		if w, ok := r.testedAt(a); b.tested && ok {
+			all = append(all, w)
+		}
 	}
 	for _, ends := range []bool{true, false} {
 		for _, x := range r.roles[a] {
-			if x.reason == "" && (x.end != nil) == ends && r.holds(x.opening, a) {
-				all = append(all, r.halves(a, s, x))
+			if x.reason != "" || (x.end != nil) != ends || !r.holds(x.opening, a) {
+				continue
+			}
+			all = append(all, r.endpointCall(a, s, x))
+			if w, ok := r.tested(x.opening, r.valueOf(a)); !ends && ok {
+				all = append(all, w)
 			}
 		}
 	}
@@ -131,24 +139,23 @@ func (r *rewriter) writes(a *access) bool {
 	return a.Site.Mode == plan.Write || a.Site.Mode == plan.AtomicWrite
 }
 
-// Flags of an end, as the monitor takes them.
-const (
-	allowsReads = 1 << iota
-	allowsWrites
-	otherVariable
-	endWrites
-	updates
-)
+// named returns the monitor's constants with the names as an expression.
+func (r *rewriter) named(constants []string) string {
+	if len(constants) == 0 {
+		return "0"
+	}
+	return r.prefix + "rt." + strings.Join(constants, "|"+r.prefix+"rt.")
+}
 
-// how says what a does: 0 for a read.
-func (r *rewriter) how(a *access) int {
+// accessFlags names what a does; nothing for a read.
+func (r *rewriter) accessFlags(a *access) []string {
 	switch {
 	case !r.writes(a):
-		return 0
+		return nil
 	case r.updates(a):
-		return endWrites | updates
+		return []string{"Writes", "Updates"}
 	}
-	return endWrites
+	return []string{"Writes"}
 }
 
 // updates reports whether a write builds on what it finds: x++, x += y, and what
@@ -186,42 +193,40 @@ func (r *rewriter) atomicName(a *access) string {
 	return ""
 }
 
-func (r *rewriter) binds(a *access, s shape) wrapping {
-	switch {
-	case s == oneKey:
-		return r.wrapping("BindKey", r.keyOf(a), fmt.Sprintf("%d, %d", a.id, r.how(a)))
-	case s == wholeMap:
-		return r.wrapping("BindMap", nil, fmt.Sprintf("%d, %d", a.id, r.how(a)))
-	case r.how(a)&updates != 0:
-		return r.wrapping("BindUpdate", nil, fmt.Sprint(a.id))
-	case r.writes(a):
-		return r.wrapping("BindWrite", nil, fmt.Sprint(a.id))
+// binds returns the call at an access where sections of callers begin or end.
+func (r *rewriter) binds(a *access, s shape, b *bound) wrapping {
+	flags := r.accessFlags(a)
+	if b.loose {
+		flags = append(flags, r.looseWords(a, s == wholeMap)...)
 	}
-	return r.wrapping("BindRead", nil, fmt.Sprint(a.id))
+	args := fmt.Sprintf("%d, %s", a.id, r.named(flags))
+	switch s {
+	case oneKey:
+		return r.wrapping("BindKey", r.keyOf(a), args)
+	case wholeMap:
+		return r.wrapping("BindMap", nil, args)
+	}
+	return r.wrapping("Bind", nil, args)
 }
 
-// halves returns the call that begins or ends a section at a.
-func (r *rewriter) halves(a *access, s shape, x role) wrapping {
-	name, key := "Enter", ast.Expr(nil)
-	if x.end != nil {
-		name = "End"
+// endpointCall returns the call that begins or ends a section at a.
+func (r *rewriter) endpointCall(a *access, s shape, x role) wrapping {
+	name, key, flags := "Enter", ast.Expr(nil), []string(nil)
+	switch {
+	case x.end != nil:
+		name, flags = "End", r.endFlags(x.end, a)
+	case x.Kind == plan.UserSection:
+		flags = append(r.entryFlags(a), r.looseWords(a, x.Length)...)
+	default:
+		flags = r.entryFlags(a)
 	}
-	args := fmt.Sprintf("%d, %d", a.id, x.ID)
 	switch {
 	case s == oneKey && !x.Length:
 		name, key = name+"Key", r.keyOf(a)
 	case s != pointer:
 		name += "Map"
-	case x.end != nil && !r.writes(a):
-		name += "Read"
 	}
-	if r.writes(a) && (s == pointer || x.end == nil) {
-		name += "Write"
-	}
-	if x.end != nil {
-		args += fmt.Sprintf(", %d", r.allows(x.end, a))
-	}
-	return r.wrapping(name, key, args)
+	return r.wrapping(name, key, fmt.Sprintf("%d, %d, %s", a.id, x.ID, r.named(flags)))
 }
 
 func (r *rewriter) wrapping(name string, key ast.Expr, args string) wrapping {
@@ -233,42 +238,42 @@ func (r *rewriter) wrapping(name string, key ast.Expr, args string) wrapping {
 	return w
 }
 
-// allows returns the A set of an end as the monitor takes it; a is nil if the end is
-// in a callee.
-func (r *rewriter) allows(e *ending, a *access) int {
-	n := 0
-	for _, m := range e.Allows {
-		if m == plan.Read {
-			n |= allowsReads
-		} else {
-			n |= allowsWrites
-		}
+// entryFlags names what the entry a does. Whether it builds on what it finds does not
+// matter.
+func (r *rewriter) entryFlags(a *access) []string {
+	if r.writes(a) {
+		return []string{"Writes"}
 	}
-	if e.other {
-		n |= otherVariable
-	}
-	if a == nil || !r.writes(a) {
-		return n
-	}
-	if r.how(a)&updates != 0 {
-		n |= updates
-	}
-	if strings.HasPrefix(r.atomicName(a), "CompareAndSwap") && a.Site.Mode == plan.AtomicWrite {
-		n |= allowsReads | allowsWrites // it looks again by itself
-	}
-	if r.shape(a) != pointer {
-		n |= endWrites
-	}
-	return n
+	return nil
 }
 
-// stored returns the call that says what is stored under the key of a map, if the
+// endFlags names the A set of an end, and what the end does; a is nil if that is in a
+// callee.
+func (r *rewriter) endFlags(e *ending, a *access) (flags []string) {
+	// A CompareAndSwap compares again by itself, so that everything may come before it.
+	swaps := a != nil && a.Site.Mode == plan.AtomicWrite && strings.HasPrefix(r.atomicName(a), "CompareAndSwap")
+	if swaps || slices.Contains(e.Allows, plan.Read) {
+		flags = append(flags, "AllowReads")
+	}
+	if swaps || slices.ContainsFunc(e.Allows, func(m plan.Mode) bool { return m != plan.Read }) {
+		flags = append(flags, "AllowWrites")
+	}
+	if e.other {
+		flags = append(flags, "OtherVariable")
+	}
+	if a != nil {
+		flags = append(flags, r.accessFlags(a)...)
+	}
+	return flags
+}
+
+// stored returns the call that reads what a has stored under the key of a map, if the
 // map can be named behind the statement.
-func (r *rewriter) stored(o *opening, e ending) []piece {
-	if e.at == nil || !r.writes(e.at) || r.shape(e.at) != oneKey || o.Length || !r.pure(e.at.Node) {
+func (r *rewriter) stored(a *access) []piece {
+	if !r.writes(a) || r.shape(a) != oneKey || !r.pure(a.Node) {
 		return nil
 	}
-	switch s := r.statement(e.node).(type) {
+	switch s := r.statement(a.Node).(type) {
 	case *ast.IncDecStmt, *ast.ExprStmt:
 	case *ast.AssignStmt:
 		if len(s.Lhs) != 1 {
@@ -277,5 +282,5 @@ func (r *rewriter) stored(o *opening, e ending) []piece {
 	default:
 		return nil
 	}
-	return []piece{text(r.prefix + "rt.Stored("), r.source(e.at.Node), text(", "), r.source(r.keyOf(e.at)), textf(", %d)", o.ID)}
+	return []piece{text(r.prefix + "rt.Stored("), r.source(a.Node), text(", "), r.source(r.keyOf(a)), textf(", %d)", a.id)}
 }

@@ -3,19 +3,17 @@
 package rt
 
 import (
-	"math/bits"
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 )
 
-// hookKind is which of the calls in section.go has been made.
+// hookKind names the call of section_api.go that has been made.
 type hookKind uint32
 
 const (
 	hookEntered hookKind = iota
 	hookTested
-	hookLoose
+	hookTestedAt
 	hookGap
 	hookEnded
 	hookLeave
@@ -26,14 +24,14 @@ const (
 	hookMeasure
 )
 
-// measured is what hook and end have found their depths to be, when nobody else
-// calls them; endShift is how much deeper that of end is when the same function
+// measured is the depth that dispatch or end has found last, while nobody else calls
+// them; endShift is how much deeper that of end is when the same function
 // calls both.
 var measured, endShift uintptr
 
 // measureDepths sets endShift.
 func measureDepths() {
-	hook(hookMeasure, 0, 0, 0)
+	dispatch(hookMeasure, 0, 0, 0)
 	ofHook := measured
 	end(nil, 0, 0, 0, 0)
 	endShift = measured - ofHook
@@ -42,42 +40,42 @@ func measureDepths() {
 // enter is beforeAccess of a section's entry.
 //
 //go:noinline
-func enter(p unsafe.Pointer, size uintptr, site, section uint32, m mode) {
+func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32) {
 	if mayEnter(section) {
-		a := access{addr: address(p), size: size, site: site, mode: m}
-		if o := enterAt(&a, section); o != nil {
+		a := access{addr: address(p), size: size, site: site, mode: accessMode(flags)}
+		if o := enterAt(&a, section, flags); o != nil {
 			o.value = contentsOf(p, size, true)
 		}
 	}
 	runtime.KeepAlive(p)
 }
 
-// enterMap is enter for a map, or one key of it. It gives the record, of which
-// the caller says what the map holds.
+// enterMap is enter for a map, or one key of it. It returns the record, whose value
+// the caller sets.
 //
 //go:noinline
-func enterMap(p unsafe.Pointer, key uint64, site, section uint32, m mode) *opened {
+func enterMap(p unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection {
 	if !mayEnter(section) {
 		return nil
 	}
 	defer runtime.KeepAlive(p)
-	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: m}, section)
+	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: accessMode(flags)}, section, flags)
 }
 
 // mayEnter reports whether an entry may open the section, or close one that an
 // earlier round of a loop has left open: that is over, whether the next is wanted or
 // not.
 func mayEnter(section uint32) bool {
-	return wanted(section) || atomic.LoadUint64(&gate.open) != 0
+	return wanted(section) || openSections() != 0
 }
 
 // enterAt opens the section on the variable of a. What that holds is to be read
 // when it has been published: who writes then is counted.
-func enterAt(a *access, section uint32) *opened {
+func enterAt(a *access, section, flags uint32) *activeSection {
 	g := getg()
 	a.goid = goid(g)
 	depth := stackDepth(g)
-	if o := mine(a.goid, section); o != nil {
+	if o := findSection(a.goid, section); o != nil {
 		if o.recursion(depth) {
 			return nil
 		}
@@ -90,8 +88,12 @@ func enterAt(a *access, section uint32) *opened {
 	if !a.watchable() {
 		return nil
 	}
-	o := reserve(g, a.goid, section, depth)
-	if o == nil || o.publishSection(a) {
+	o := allocate(g, a.goid, section, depth)
+	if o == nil {
+		return nil
+	}
+	o.loose = looseWords(flags)
+	if o.publishSection(a) {
 		return o
 	}
 	o.withdraw()
@@ -100,29 +102,32 @@ func enterAt(a *access, section uint32) *opened {
 
 // recursion reports whether an entry at the depth belongs to an activation below
 // the one that the section is of.
-func (o *opened) recursion(depth uintptr) bool {
+func (o *activeSection) recursion(depth uintptr) bool {
 	return depth > o.enterDepth && (o.is(inside) || o.is(ending)) && nanotime()-o.since < sectionStale
 }
 
 // pointer returns the variable's address as a pointer, which escapes nowhere.
 func (a *access) pointer() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a.addr)) }
 
-// hook is where all calls of an activation arrive that need no generic code. That
+// dispatch is where all calls of an activation arrive that need no generic code. That
 // it is one function makes the depth of the stack in it that of the activation.
 //
 //go:noinline
-func hook(kind hookKind, section, arg uint32, operand int64) {
+func dispatch(kind hookKind, section, arg uint32, operand int64) {
 	g := getg()
 	id, depth := goid(g), stackDepth(g)
-	if kind == hookBound {
-		bound(id, arg)
+	switch kind {
+	case hookBound:
+		bound(id, section)
 		return
-	}
-	if kind == hookMeasure {
+	case hookTestedAt:
+		testedAt(id, section, test{arg, operand})
+		return
+	case hookMeasure:
 		measured = depth
 		return
 	}
-	o := mine(id, section)
+	o := findSection(id, section)
 	if kind == hookArm {
 		arm(g, id, o, section, arg, depth)
 		return
@@ -143,22 +148,18 @@ func hook(kind hookKind, section, arg uint32, operand int64) {
 		o.withdraw() // left over
 		return
 	}
-	o.hook(kind, arg, operand)
+	o.on(kind, arg, operand)
 }
 
-// hook is a call in the activation of o.
-func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
+// on makes a call in the activation of o.
+func (o *activeSection) on(kind hookKind, arg uint32, operand int64) {
 	switch kind {
 	case hookEntered:
 		if o.is(armed) { // the call has returned without the entry
 			o.withdraw()
 		}
 	case hookTested:
-		if o.is(inside) {
-			o.what = test{arg, operand}
-		}
-	case hookLoose:
-		o.loose = arg
+		o.tested(test{arg, operand})
 	case hookGap:
 		o.gap()
 	case hookHandOver:
@@ -179,7 +180,7 @@ func (o *opened) hook(kind hookKind, arg uint32, operand int64) {
 
 // passed is a call in a deeper activation than that of o, where the end does not
 // end it, and a write is one of its own.
-func (o *opened) passed(kind hookKind) {
+func (o *activeSection) passed(kind hookKind) {
 	if kind == hookHandOver {
 		o.handOver()
 	}
@@ -191,7 +192,7 @@ func (o *opened) passed(kind hookKind) {
 
 // entered makes the section count from here on. If anybody came by since it was
 // published, the entry access may have come before or after that, so it is given up.
-func (o *opened) entered() {
+func (o *activeSection) entered() {
 	now := o.value
 	if !o.ofMap() {
 		now = o.contents()
@@ -209,11 +210,11 @@ func (o *opened) entered() {
 
 // ofMap reports whether the section's variable is a map, of which there is no
 // telling what it holds by its address.
-func (o *opened) ofMap() bool { return o.entry.inMap }
+func (o *activeSection) ofMap() bool { return o.entry.inMap }
 
 // contents returns what the variable holds, where it can be read without the
 // program's locks.
-func (o *opened) contents() contents {
+func (o *activeSection) contents() contents {
 	if o.ofMap() {
 		return contents{}
 	}
@@ -221,16 +222,16 @@ func (o *opened) contents() contents {
 }
 
 // handOver keeps what the variable holds before the owner may have others work for it.
-func (o *opened) handOver() {
+func (o *activeSection) handOver() {
 	if o.is(inside) && !o.handed.Load() {
-		o.atHandOver = o.contents()
+		o.valueHandedOver = o.contents()
 		//interlock:ignore IL2002 only the owner of the section stores here
 		o.handed.Store(true)
 	}
 }
 
 // gap makes the section's noise, once.
-func (o *opened) gap() {
+func (o *activeSection) gap() {
 	if o.ns == 0 || !o.is(inside) {
 		return
 	}
@@ -246,15 +247,15 @@ func (o *opened) gap() {
 // end notes what there is directly before the access that ends the section.
 //
 //go:noinline
-func end(p unsafe.Pointer, size uintptr, site, section, allows uint32) {
+func end(p unsafe.Pointer, size uintptr, site, section, flags uint32) {
 	g := getg()
 	depth := stackDepth(g)
 	if section == 0 {
 		measured = depth
 		return
 	}
-	if o := mine(goid(g), section); o != nil && (o.depth == 0 || depth-endShift <= o.depth) { // else recursion
-		o.endAt(&access{addr: address(p), size: size, site: site}, allows, contents{})
+	if o := findSection(goid(g), section); o != nil && (o.depth == 0 || depth-endShift <= o.depth) { // else recursion
+		o.endAt(&access{addr: address(p), size: size, site: site}, flags, contents{})
 		o.judgeRead()
 	}
 	runtime.KeepAlive(p)
@@ -263,46 +264,43 @@ func end(p unsafe.Pointer, size uintptr, site, section, allows uint32) {
 // endMap is end for a map of the length given, or one key of it.
 //
 //go:noinline
-func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, allows uint32) {
-	if o := mine(goid(getg()), section); o != nil {
-		o.endInMap(p, key, value, length, site, allows)
+func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, flags uint32) {
+	if o := findSection(goid(getg()), section); o != nil {
+		o.endInMap(p, key, value, length, site, flags)
 	}
 	runtime.KeepAlive(p)
 }
 
-func (o *opened) endInMap(p unsafe.Pointer, key uint64, value contents, length int, site, allows uint32) {
+func (o *activeSection) endInMap(p unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) {
 	if o.entry.key == 0 {
 		value = contentsOfLength(length)
 	} else if o.entry.key != key {
 		value = contents{}
 	}
-	o.endAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site}, allows, value)
+	o.endAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site}, flags, value)
 }
 
 // endAt is end for the access a. value is what the element of a map holds.
-func (o *opened) endAt(a *access, allows uint32, value contents) {
-	other := allows&OtherVariable != 0
+func (o *activeSection) endAt(a *access, flags uint32, value contents) {
+	other := flags&OtherVariable != 0
 	if !o.is(inside) || !a.watchable() || !other && !o.meets(a) || nanotime()-o.since > sectionStale {
 		o.withdraw() // another object, or another activation's
 		return
 	}
-	a.goid = o.entry.goid
-	if allows&endWrites != 0 {
-		a.mode = writes
-	}
-	o.last, o.allows = *a, allows
+	a.goid, a.mode = o.entry.goid, accessMode(flags)
+	o.last, o.allows = *a, flags
 	o.lastHits = o.hits.Load()
-	o.lastValue, o.atStore = value, contents{}
+	o.valueBefore, o.valueAfter = value, contents{}
 	if !o.ofMap() {
-		o.lastValue = o.contents()
+		o.valueBefore = o.contents()
 	} else if other {
-		o.lastValue = contents{}
+		o.valueBefore = contents{}
 	}
 	o.phase.CompareAndSwap(uint32(inside), uint32(ending))
 }
 
 // judgeRead judges before an end that reads: what it reads may make it panic.
-func (o *opened) judgeRead() {
+func (o *activeSection) judgeRead() {
 	if o.is(ending) && o.last.mode&writes == 0 {
 		o.judge()
 		o.judged = true
@@ -310,29 +308,87 @@ func (o *opened) judgeRead() {
 }
 
 // ended comes behind the access that ends the section.
-func (o *opened) ended() {
+func (o *activeSection) ended() {
 	if !o.judged {
 		o.judge()
 	}
 	o.withdraw()
 }
 
-// storedContents says what an element of a map holds behind the end.
-func storedContents(section uint32, value contents) {
-	if o := mine(goid(getg()), section); o != nil && o.is(ending) {
-		o.atStore = value
+// endsHere reports whether an end of a section of this goroutine, on a map, is at the site.
+func endsHere(site uint32) bool {
+	id := goid(getg())
+	for open := openSections(); open != 0; {
+		if o := nextSection(&open); o.endsAt(id, site) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsAt reports whether o is the goroutine's, and its end is the access to its map at
+// the site.
+func (o *activeSection) endsAt(id int64, site uint32) bool {
+	return o.goid.Load() == id && o.is(ending) && o.last.site == site && o.ofMap() && o.allows&OtherVariable == 0
+}
+
+// storedInMap notes what a map holds behind the ends at the site: the element with the
+// key, or the length.
+func storedInMap(key uint64, value contents, length int, site uint32) {
+	id := goid(getg())
+	for open := openSections(); open != 0; {
+		switch o := nextSection(&open); {
+		case !o.endsAt(id, site):
+		case o.entry.key == 0 && o.what.isEmptiness():
+			// Two goroutines that find a table empty may fill it with the same, in any order,
+			// so that a length which has changed shows nothing.
+		case o.entry.key == 0:
+			o.valueAfter = contentsOfLength(length)
+		case o.entry.key == key:
+			o.valueAfter = value
+		}
+	}
+}
+
+// tested notes what the section tests of the value of its entry. Where the entry is in a
+// callee, the caller tests that value only if the callee returns it.
+func (o *activeSection) tested(t test) {
+	if !o.is(entering) && !o.is(inside) {
+		return
+	}
+	if o.armedEntry {
+		if o.returned == 0 {
+			return
+		}
+		t.kind |= o.returned & TestLength
+	}
+	o.what = t
+}
+
+// testedAt notes what a function tests of the value that it reads at the site, for the
+// callers' sections that begin there.
+func testedAt(id int64, site uint32, t test) {
+	for open := openSections(); open != 0; {
+		o := nextSection(&open)
+		switch {
+		case o.goid.Load() != id || !o.is(entering) || !o.armedEntry || o.entry.site != site:
+		case t.kind&^TestLength == TestByCaller:
+			o.returned = t.kind
+		default:
+			o.what = t
+		}
 	}
 }
 
 // arm takes a record for a section that begins in the call that follows.
-func arm(g unsafe.Pointer, id int64, o *opened, section, site uint32, depth uintptr) {
+func arm(g unsafe.Pointer, id int64, o *activeSection, section, site uint32, depth uintptr) {
 	if o != nil {
 		if o.recursion(depth) {
 			return
 		}
 		o.withdraw()
 	}
-	if o = reserve(g, id, section, depth); o != nil {
+	if o = allocate(g, id, section, depth); o != nil {
 		o.entry.site, o.depth, o.armedEntry = site, depth, true
 		o.phase.Store(uint32(armed))
 	}
@@ -340,9 +396,9 @@ func arm(g unsafe.Pointer, id int64, o *opened, section, site uint32, depth uint
 
 // binding returns the goroutine's section that begins or ends in a call, at the
 // site, or nil.
-func binding(id int64, site uint32) *opened {
-	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
-		o := &sections[bits.TrailingZeros64(open)]
+func binding(id int64, site uint32) *activeSection {
+	for open := openSections(); open != 0; {
+		o := nextSection(&open)
 		if o.goid.Load() == id && (o.is(armed) && o.entry.site == site || o.is(inside) && o.endSite == site) {
 			return o
 		}
@@ -354,23 +410,19 @@ func binding(id int64, site uint32) *opened {
 // site, for which it was armed.
 func bindsHere(site uint32) bool { return binding(goid(getg()), site) != nil }
 
-// bind is beforeAccess at a site in which sections of callers begin or end. how is
-// 0 for a read, endWrites, or endWrites and Updates.
+// bind is beforeAccess at a site in which sections of callers begin or end.
 //
 //go:noinline
-func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32) {
+func bind(p unsafe.Pointer, size uintptr, site, flags uint32) {
 	id := goid(getg())
 	if o := binding(id, site); o != nil {
-		a := &access{addr: address(p), size: size, site: site, goid: id}
-		if how&endWrites != 0 {
-			a.mode = writes
-		}
+		a := &access{addr: address(p), size: size, site: site, goid: id, mode: accessMode(flags)}
 		if o.is(armed) {
-			if o.bindEntry(a) {
+			if o.bindEntry(a, flags) {
 				o.value = contentsOf(p, size, true)
 			}
 		} else {
-			o.endAt(a, o.endAllows|how, contents{})
+			o.endAt(a, o.endAllows|flags&(Writes|Updates), contents{})
 			o.judgeRead()
 		}
 	}
@@ -378,10 +430,10 @@ func bind(p unsafe.Pointer, size uintptr, site uint32, how uint32) {
 }
 
 // bindMap is bind for a map, or one key of it. It returns the record that it has
-// opened at a read, of which the caller says what the map holds.
+// opened at a read, whose value the caller sets.
 //
 //go:noinline
-func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint32, how uint32) *opened {
+func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
 	defer runtime.KeepAlive(p)
 	id := goid(getg())
 	o := binding(id, site)
@@ -389,21 +441,19 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site uint
 	case o == nil:
 		return nil
 	case o.is(armed):
-		a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id}
-		if how&endWrites != 0 {
-			a.mode = writes
-		}
-		if o.bindEntry(a) && a.mode&writes == 0 {
+		a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id, mode: accessMode(flags)}
+		if o.bindEntry(a, flags) && a.mode&writes == 0 {
 			return o
 		}
 	default:
-		o.endInMap(p, key, value, length, site, o.endAllows|how)
+		o.endInMap(p, key, value, length, site, o.endAllows|flags&(Writes|Updates))
 	}
 	return nil
 }
 
 // bindEntry opens an armed section on the variable of a.
-func (o *opened) bindEntry(a *access) bool {
+func (o *activeSection) bindEntry(a *access, flags uint32) bool {
+	o.loose = looseWords(flags)
 	if !a.watchable() || !o.publishSection(a) {
 		o.withdraw()
 		return false
@@ -414,8 +464,8 @@ func (o *opened) bindEntry(a *access) bool {
 
 // bound is what comes behind an access for which bind was called.
 func bound(id int64, site uint32) {
-	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
-		o := &sections[bits.TrailingZeros64(open)]
+	for open := openSections(); open != 0; {
+		o := nextSection(&open)
 		switch {
 		case o.goid.Load() != id:
 		case o.is(entering) && o.armedEntry && o.entry.site == site:

@@ -25,9 +25,9 @@ const (
 	ending // its end access may have happened
 )
 
-// opened is a section that its owner goroutine is in: Access(v) of AtomRace's
+// activeSection is a section that its owner goroutine is in: Access(v) of AtomRace's
 // Figure 3, with the goroutine and the activation, and SuspectAccess(v).
-type opened struct {
+type activeSection struct {
 	// Read by others; of these, addr to key are stored while the record is taken
 	// but its filter bits are not set.
 	section  atomic.Uint32
@@ -43,50 +43,51 @@ type opened struct {
 	again    atomic.Bool   // the owner has read the variable after others came by
 	handed   atomic.Bool   // the owner may have others work for it: who comes now need not be remote
 
-	mask   uint64         // filter bits; guarded by table.mu
-	object unsafe.Pointer // keeps the variable alive; guarded by table.mu
-	taken  int64          // when the record was taken; guarded by table.mu
+	mask   uint64         // filter bits; guarded by windowTable.mu
+	object unsafe.Pointer // keeps the variable alive; guarded by windowTable.mu
+	taken  int64          // when the record was taken; guarded by windowTable.mu
 
-	owned
+	ownerState
 
 	remote [2]remoteAccess // SuspectAccess: the first read and the first write inside; guarded by out.mu
 }
 
-// owned is the part of a record that only the section's owner uses.
-type owned struct {
-	entry      access
-	enterDepth uintptr // of the stack in the call that entered: tells recursion from a loop
-	depth      uintptr // of the stack in hook, which is that of the activation
-	since, ns  int64   // when it began; the noise that is still to be made
-	what       test
-	loose      uint32   // bits of words of the variable that say nothing; see Loose
-	before     contents // directly before the entry
-	value      contents // behind it
-	atHandOver contents // when the owner was about to hand over, if it was
-	entryText  []byte
+// ownerState is the part of a record that only the section's owner uses.
+type ownerState struct {
+	entry           access
+	enterDepth      uintptr // of the stack in the call that entered: tells recursion from a loop
+	depth           uintptr // of the stack in dispatch, which is that of the activation
+	since, ns       int64   // when it began; the noise that is still to be made
+	what            test
+	loose           uint32   // bits of words of the variable that say nothing; see Loose0
+	before          contents // directly before the entry
+	value           contents // behind it
+	valueHandedOver contents // when the owner was about to hand over, if it was
+	entryText       []byte
 
 	armedEntry bool   // the entry is in a callee
+	returned   uint32 // TestByCaller, with TestLength or not, if the callee returns what it read; else 0
 	judged     bool   // directly before the end, which reads
 	endSite    uint32 // in a callee, or 0
 	endAllows  uint32
 
-	last               access // the end that was reached
-	allows             uint32
-	lastHits           uint32
-	lastValue, atStore contents // of the entry's variable, directly before and behind the end
+	last                    access // the end that was reached
+	allows                  uint32
+	lastHits                uint32
+	valueBefore, valueAfter contents // of the entry's variable, directly before and behind the end
 }
 
 // remoteAccess is an access of another goroutine to the variable of a section.
 type remoteAccess struct {
 	access
-	n    int      // bytes of its stack's text; 0 is none seen
-	past bool     // its goroutine has come by again, so that it has happened
-	seen contents // what the variable held when it was about to happen
-	text [stackMax]byte
+	n        int      // bytes of its stack's text; 0 is none seen
+	happened bool     // its goroutine has come by again, so that it has happened
+	seen     contents // what the variable held when it was about to happen
+	text     [stackMax]byte
 }
 
 var (
-	sections [sectionCount]opened
+	sections [sectionCount]activeSection
 	// entryTexts holds the stacks at the entries; each is its owner's.
 	entryTexts [sectionCount][stackMax]byte
 	// sectionStates is indexed by section id.
@@ -114,10 +115,20 @@ func wanted(section uint32) bool {
 	return int(section) < len(sectionStates) && sectionStates[section].wanted && sectionStates[section].due.Load() <= nanotime()
 }
 
-// mine returns the record of the section that the goroutine has, or nil.
-func mine(goid int64, section uint32) *opened {
-	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
-		if o := &sections[bits.TrailingZeros64(open)]; o.goid.Load() == goid && o.section.Load() == section {
+// openSections returns the set of records that are taken, as bits for nextSection.
+func openSections() uint64 { return atomic.LoadUint64(&sectionGate.open) }
+
+// nextSection takes a record out of a set that is not empty.
+func nextSection(set *uint64) *activeSection {
+	i := bits.TrailingZeros64(*set)
+	*set &= *set - 1
+	return &sections[i]
+}
+
+// findSection returns the record of the section that the goroutine has, or nil.
+func findSection(goid int64, section uint32) *activeSection {
+	for open := openSections(); open != 0; {
+		if o := nextSection(&open); o.goid.Load() == goid && o.section.Load() == section {
 			return o
 		}
 	}
@@ -126,15 +137,15 @@ func mine(goid int64, section uint32) *opened {
 
 // openHere reports whether this goroutine is in the section.
 func openHere(section uint32) bool {
-	o := mine(goid(getg()), section)
+	o := findSection(goid(getg()), section)
 	return o != nil && (o.is(inside) || o.is(ending))
 }
 
-func (o *opened) is(p phase) bool { return phase(o.phase.Load()) == p }
+func (o *activeSection) is(p phase) bool { return phase(o.phase.Load()) == p }
 
-// reserve takes a record for the goroutine, unless all are taken or noise is not
+// allocate takes a record for the goroutine, unless all are taken or noise is not
 // to be had. The record has no variable yet.
-func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened {
+func allocate(g unsafe.Pointer, id int64, section uint32, depth uintptr) *activeSection {
 	if !wanted(section) || alone(g) {
 		return nil
 	}
@@ -145,27 +156,27 @@ func reserve(g unsafe.Pointer, id int64, section uint32, depth uintptr) *opened 
 		counters.overBudget.Add(1)
 		return nil
 	}
-	o := take(id, section, now)
+	o := takeRecord(id, section, now)
 	if o == nil {
 		counters.noSlot.Add(1)
 		return nil
 	}
 	o.forgetRemote() // waits for who writes down what the record held before
-	o.owned = owned{enterDepth: depth, since: now, ns: ns}
+	o.ownerState = ownerState{enterDepth: depth, since: now, ns: ns}
 	return o
 }
 
-// take returns a free record, or one whose owner does not come back, to the
+// takeRecord returns a free record, or one whose owner does not come back, to the
 // goroutine, or nil.
-func take(id int64, section uint32, now int64) *opened {
-	table.mu.lock()
-	defer table.mu.unlock()
+func takeRecord(id int64, section uint32, now int64) *activeSection {
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
 	for i := range sections {
 		o := &sections[i]
-		if gate.open>>i&1 != 0 && now-o.taken > sectionLost {
+		if sectionGate.open>>i&1 != 0 && now-o.taken > sectionLost {
 			closeSection(i)
 		}
-		if gate.open>>i&1 != 0 {
+		if sectionGate.open>>i&1 != 0 {
 			continue
 		}
 		o.taken = now
@@ -180,14 +191,14 @@ func take(id int64, section uint32, now int64) *opened {
 		o.again.Store(false)
 		o.handed.Store(false)
 		o.phase.Store(uint32(entering))
-		atomic.StoreUint64(&gate.open, gate.open|1<<i)
+		atomic.StoreUint64(&sectionGate.open, sectionGate.open|1<<i)
 		return o
 	}
 	return nil
 }
 
 // forgetRemote begins with none seen.
-func (o *opened) forgetRemote() {
+func (o *activeSection) forgetRemote() {
 	out.mu.lock()
 	defer out.mu.unlock()
 	o.remote[0].n, o.remote[1].n = 0, 0
@@ -195,11 +206,11 @@ func (o *opened) forgetRemote() {
 
 // publishSection binds the section to the variable of a, for all to see, unless
 // another section is open there. (Two of one goroutine may meet at their end points.)
-func (o *opened) publishSection(a *access) bool {
-	table.mu.lock()
-	defer table.mu.unlock()
-	for open := gate.open; open != 0; open &= open - 1 {
-		other := &sections[bits.TrailingZeros64(open)]
+func (o *activeSection) publishSection(a *access) bool {
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
+	for open := openSections(); open != 0; {
+		other := nextSection(&open)
 		if other != o && other.meets(a) && !(other.goid.Load() == a.goid && other.is(ending)) {
 			return false
 		}
@@ -217,11 +228,11 @@ func (o *opened) publishSection(a *access) bool {
 	return true
 }
 
-// holds says what the section's map held when the section was published.
-func (o *opened) holds(c contents) { o.value = c }
+// setValue sets what the section's map held when the section was published.
+func (o *activeSection) setValue(c contents) { o.value = c }
 
 // meets reports whether a is an access to the section's variable.
-func (o *opened) meets(a *access) bool {
+func (o *activeSection) meets(a *access) bool {
 	if !overlap(o.addr.Load(), o.size.Load(), a.addr, a.size) {
 		return false
 	}
@@ -232,8 +243,8 @@ func (o *opened) meets(a *access) bool {
 // meetSections is the middle of Figure 3: it tells the sections on the variable
 // that a is about to happen.
 func meetSections(g unsafe.Pointer, a *access) {
-	for open := atomic.LoadUint64(&gate.open); open != 0; open &= open - 1 {
-		o := &sections[bits.TrailingZeros64(open)]
+	for open := openSections(); open != 0; {
+		o := nextSection(&open)
 		if !o.meets(a) {
 			continue
 		}
@@ -251,7 +262,7 @@ func meetSections(g unsafe.Pointer, a *access) {
 
 // own notes an access of the owner. A read at the entry is that of a recursive
 // activation, unless the entry is in a callee, which may be called to ask again.
-func (o *opened) own(a *access) {
+func (o *activeSection) own(a *access) {
 	switch {
 	case a.mode&writes == 0:
 		if o.hits.Load() != 0 && (o.armedEntry || a.site != o.entry.site) {
@@ -266,7 +277,7 @@ func (o *opened) own(a *access) {
 // suspect keeps the first remote read inside, and of the remote writes the one that
 // came last while the variable still held the value of the entry: those before it
 // have changed nothing.
-func (o *opened) suspect(a *access) {
+func (o *activeSection) suspect(a *access) {
 	out.mu.lock()
 	defer out.mu.unlock()
 	if !o.is(inside) || o.handed.Load() || !o.meets(a) {
@@ -274,7 +285,7 @@ func (o *opened) suspect(a *access) {
 	}
 	for i := range o.remote {
 		if r := &o.remote[i]; r.n != 0 && r.goid == a.goid {
-			r.past = true
+			r.happened = true
 		}
 	}
 	// The record and its variable stay while out.mu is held, but the owner may go on.
@@ -283,39 +294,39 @@ func (o *opened) suspect(a *access) {
 	if !first && (a.mode&writes == 0 || r.site == a.site && r.goid == a.goid || !same(now, o.value)) {
 		return
 	}
-	r.access, r.past, r.seen, r.n = *a, false, now, 0
+	r.access, r.happened, r.seen, r.n = *a, false, now, 0
 	n := runtime.Stack(r.text[:], false)
 	if o.seq.Load() == seq && o.is(inside) { // else the owner went on meanwhile
 		r.n = n
 		if first {
-			writeCame(o, r, seq)
+			writeRemoteSeen(o, r, seq)
 		}
 	}
 }
 
 // withdraw ends the section; it rests for a while if it was used. An owner that
 // was away for so long that others have taken its record leaves that alone.
-func (o *opened) withdraw() {
+func (o *activeSection) withdraw() {
 	if !o.is(armed) {
 		sectionStates[o.section.Load()].rest(nanotime())
 	}
 	id := goid(getg())
-	table.mu.lock()
-	defer table.mu.unlock()
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
 	if o.goid.Load() == id {
 		closeSection(o.index())
 	}
 }
 
 // index returns which of the records o is.
-func (o *opened) index() (i int) {
+func (o *activeSection) index() (i int) {
 	for o != &sections[i] {
 		i++
 	}
 	return i
 }
 
-// closeSection frees record i. requires: table.mu.
+// closeSection frees record i. requires: windowTable.mu.
 func closeSection(i int) {
 	o := &sections[i]
 	o.phase.Store(uint32(entering))
@@ -323,14 +334,14 @@ func closeSection(i int) {
 	o.addr.Store(0)
 	o.size.Store(0)
 	o.object, o.mask = nil, 0
-	atomic.StoreUint64(&gate.open, gate.open&^(1<<i))
+	atomic.StoreUint64(&sectionGate.open, sectionGate.open&^(1<<i))
 	setFilter()
 }
 
-// sectionMask returns the filter bits of all open sections. requires: table.mu.
+// sectionMask returns the filter bits of all open sections. requires: windowTable.mu.
 func sectionMask() (mask uint64) {
-	for open := gate.open; open != 0; open &= open - 1 {
-		mask |= sections[bits.TrailingZeros64(open)].mask
+	for open := openSections(); open != 0; {
+		mask |= nextSection(&open).mask
 	}
 	return mask
 }

@@ -8,22 +8,22 @@ import (
 	"unsafe"
 )
 
-// A planted violation tries an oracle, which is to say of each run whether it was
+// An injected violation tries an oracle, which judges of each run whether it was
 // correct: what one site writes is lost, as if another goroutine stored the old
 // value behind it. The next access to the variable finds that.
-var planted struct {
+var injected struct {
 	site uint32 // or 0; set at start
 
-	pending    bool           // the site has written, and nobody came since; guarded by table.mu, as what follows
+	pending    bool           // the site has written, and nobody came since; guarded by windowTable.mu, as what follows
 	addr, size uintptr        // of the variable
 	old        uint64         // what it held
 	object     unsafe.Pointer // keeps it alive
 }
 
-// readPlanted reads INTERLOCK_PLANT, the id of a site. Its variable must be a
+// readInjected reads INTERLOCK_PLANT, the id of a site. Its variable must be a
 // number: anything else may hold pointers, which the garbage collector has to
 // hear of.
-func readPlanted() (problem string) {
+func readInjected() (problem string) {
 	text := env("INTERLOCK_PLANT")
 	if text == "" {
 		return ""
@@ -32,27 +32,27 @@ func readPlanted() (problem string) {
 	if err != nil || !known(uint32(id)) {
 		return "INTERLOCK_PLANT is no site of the table: " + strconv.Quote(text)
 	}
-	planted.site = uint32(id)
+	injected.site = uint32(id)
 	return ""
 }
 
-// plant is called before an access, on the slow path, which every access takes
-// while something is planted.
-func plant(a *access) {
-	table.mu.lock()
-	defer table.mu.unlock()
-	if planted.pending && overlap(planted.addr, planted.size, a.addr, a.size) {
-		storeNumber(planted.object, planted.size, planted.old)
-		planted.pending, planted.object = false, nil
+// injectFault is called before an access, on the slow path, which every access takes
+// while something is injected.
+func injectFault(a *access) {
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
+	if injected.pending && overlap(injected.addr, injected.size, a.addr, a.size) {
+		storeNumber(injected.object, injected.size, injected.old)
+		injected.pending, injected.object = false, nil
 	}
-	if a.site != planted.site || a.mode&writes == 0 || a.addr&(a.size-1) != 0 || a.size > 8 || a.size&(a.size-1) != 0 {
+	if a.site != injected.site || a.mode&writes == 0 || a.addr&(a.size-1) != 0 || a.size > 8 || a.size&(a.size-1) != 0 {
 		return
 	}
 	hidden := a.addr // from escape analysis, as in publishSection
 	p := *(*unsafe.Pointer)(unsafe.Pointer(&hidden))
-	planted.addr, planted.size, planted.object = a.addr, a.size, p
-	planted.old = contentsOf(p, a.size, true).words[0]
-	planted.pending = true
+	injected.addr, injected.size, injected.object = a.addr, a.size, p
+	injected.old = contentsOf(p, a.size, true).words[0]
+	injected.pending = true
 }
 
 // storeNumber stores a number of 1, 2, 4 or 8 bytes.
