@@ -114,7 +114,8 @@ func TestFastPathGivesPointerBack(t *testing.T) {
 	if s := []int{1, 2}; &RS(s, 1)[0] != &s[0] || len(WS(s[:1], 1)) != 1 || RS([]struct{}(nil), 1) != nil {
 		t.Error("RS and WS must give their slice back")
 	}
-	if s := []int{1, 2}; &RN(s, 1, 1)[1] != &s[1] || len(WN(s, 5, 1)) != 2 || len(WA(s[:1], 1, 1)) != 1 || WA([]struct{}(nil), 1, 1) != nil {
+	s := []int{1, 2}
+	if &RN(s, 1, 1)[1] != &s[1] || len(WN(s, 5, 1)) != 2 || len(WA(s[:1], 1, 1)) != 1 || WA([]struct{}(nil), 1, 1) != nil {
 		t.Error("RN, WN and WA must give their slice back")
 	}
 	if Len([]int{1, 2}) != 2 {

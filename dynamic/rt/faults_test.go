@@ -59,7 +59,8 @@ func TestAbruptEnds(t *testing.T) {
 // checkFaultRaces reports whether r recorded the race of site 1 with itself.
 func checkFaultRaces(r *run) bool {
 	for _, rec := range r.races() {
-		if rec.A.Site == 1 && rec.B.Site == 1 && strings.Contains(rec.A.Stack, "/watch/") && strings.Contains(rec.B.Stack, "/watch/") {
+		sites := rec.A.Site == 1 && rec.B.Site == 1
+		if sites && strings.Contains(rec.A.Stack, "/watch/") && strings.Contains(rec.B.Stack, "/watch/") {
 			return true
 		}
 	}
@@ -82,7 +83,7 @@ func TestManyChildren(t *testing.T) {
 		}
 	}
 	if begun != children+1 || len(counted) != children {
-		t.Errorf("%d processes began and %d left their last counters, want %d and %d", begun, len(counted), children+1, children)
+		t.Errorf("%d processes began, want %d; %d left counters, want %d", begun, children+1, len(counted), children)
 	}
 }
 

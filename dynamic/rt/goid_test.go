@@ -47,7 +47,8 @@ func TestAddress(t *testing.T) {
 	if address(unsafe.Pointer(&local[0])) != 0 || address(unsafe.Pointer(&local[63])) != 0 {
 		t.Error("a local variable is not taken to be on the stack")
 	}
-	if address(unsafe.Pointer(&shared[7])) != addrOf(&shared[7]) || address(unsafe.Pointer(&goidOffset)) != addrOf(&goidOffset) {
+	if address(unsafe.Pointer(&shared[7])) != addrOf(&shared[7]) ||
+		address(unsafe.Pointer(&goidOffset)) != addrOf(&goidOffset) {
 		t.Error("a shared variable is taken to be on the stack")
 	}
 }

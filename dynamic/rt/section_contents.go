@@ -8,8 +8,8 @@ import (
 // watchedWords is how many words of a variable are compared.
 const watchedWords = 4
 
-// contents is what a variable held: its first words. Two that are equal and in part only may differ behind that, so that equality of these means
-// "nothing is known to differ".
+// contents is what a variable held: its first words. Two that are equal and in part only
+// may differ behind that, so that equality of these means "nothing is known to differ".
 type contents struct {
 	known   bool // else it could not be read
 	part    bool // there is more of it

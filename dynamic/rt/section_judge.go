@@ -26,7 +26,8 @@ func (o *activeSection) judge() {
 // key that is not there, or a store of the same value, and a read of what the
 // variable held before or behind the section. requires: out.mu.
 func (o *activeSection) forbidden() *remoteAccess {
-	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 && (o.wrote() || !same(o.value, o.valueBefore) && !same(o.value, o.remoteValue())) {
+	unchanged := !o.wrote() && (same(o.value, o.valueBefore) || same(o.value, o.remoteValue()))
+	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 && !unchanged {
 		return r
 	}
 	if r := &o.remote[0]; r.n != 0 && o.allows&AllowReads == 0 && !same(r.seen, o.before) && !same(r.seen, o.valueAfter) {

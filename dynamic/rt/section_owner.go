@@ -59,7 +59,8 @@ func enterMap(p unsafe.Pointer, key uint64, site, section, flags uint32) *active
 		return nil
 	}
 	defer runtime.KeepAlive(p)
-	return enterAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: accessMode(flags)}, section, flags)
+	a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: accessMode(flags)}
+	return enterAt(a, section, flags)
 }
 
 // mayEnter reports whether an entry may open the section, or close one that an

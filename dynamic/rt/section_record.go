@@ -98,7 +98,11 @@ func (o *activeSection) used(a *access) {
 	if o.what.differs(o.value, now) {
 		did = overturned
 	}
-	if did != overturned && (o.what.kind != 0 || !o.apart(o.value, now)) || o.handed.Load() && !differ(o.value, o.valueHandedOver) {
+	// Without a test, another value is what shows that somebody came in between.
+	if did != overturned && (o.what.kind != 0 || !o.apart(o.value, now)) {
+		return
+	}
+	if o.handed.Load() && !differ(o.value, o.valueHandedOver) {
 		return
 	}
 	out.mu.lock()

@@ -112,7 +112,11 @@ func (s *sectionState) rest(now int64) {
 
 // wanted reports whether the section may be opened now.
 func wanted(section uint32) bool {
-	return int(section) < len(sectionStates) && sectionStates[section].wanted && sectionStates[section].due.Load() <= nanotime()
+	if int(section) >= len(sectionStates) {
+		return false
+	}
+	s := &sectionStates[section]
+	return s.wanted && s.due.Load() <= nanotime()
 }
 
 // openSections returns the set of records that are taken, as bits for nextSection.

@@ -10,9 +10,12 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
+// split is what a record of one holds.
+type split = evidence.SplitSection
+
 // splits returns the splits that a program's runs with the seeds 1 to n leave, and
 // in how many of the runs there was one that meets the condition.
-func splits(t *testing.T, program string, n int, condition func(*evidence.SplitSection) bool) (all []*evidence.SplitSection, runs int) {
+func splits(t *testing.T, program string, n int, condition func(*split) bool) (all []*split, runs int) {
 	t.Helper()
 	for seed := 1; seed <= n; seed++ {
 		r := (&run{program: program, seed: seed, env: []string{"INTERLOCK_SECTIONS=1"}}).do(t)
@@ -42,7 +45,7 @@ func TestSplitChanged(t *testing.T) {
 		"splitKey": "R-w-W", "splitCallees": "R-w-W", "splitLength": "R-w-W", "splitPanics": "R-w-R",
 		"splitReturned": "R-w-W",
 	} {
-		all, runs := splits(t, program, 5, func(s *evidence.SplitSection) bool { return s.Changed })
+		all, runs := splits(t, program, 5, func(s *split) bool { return s.Changed })
 		if runs < 4 {
 			t.Errorf("%s: caught with a changed outcome in %d of 5 runs, want 4", program, runs)
 		}
@@ -55,7 +58,8 @@ func TestSplitChanged(t *testing.T) {
 				t.Errorf("%s: %s of section %d from site %d to %d", program, s.Pattern(), s.Section, s.Entry.Site, s.End.Site)
 			}
 			for side, name := range map[*evidence.Side]string{s.Entry: "main.(*", s.Remote: "main.", s.End: "main.(*"} {
-				if !strings.Contains(side.Stack, "goroutine "+strconv.FormatInt(side.GID, 10)+" ") || !strings.Contains(side.Stack, name) {
+				header := "goroutine " + strconv.FormatInt(side.GID, 10) + " "
+				if !strings.Contains(side.Stack, header) || !strings.Contains(side.Stack, name) {
 					t.Errorf("%s: the stack of goroutine %d lacks %s:\n%s", program, side.GID, name, side.Stack)
 				}
 			}
@@ -66,7 +70,7 @@ func TestSplitChanged(t *testing.T) {
 // Goroutines that overwrite a value with the same split the section, but change
 // nothing after the first time.
 func TestSplitIdempotent(t *testing.T) {
-	all, runs := splits(t, "splitIdempotent", 5, func(*evidence.SplitSection) bool { return true })
+	all, runs := splits(t, "splitIdempotent", 5, func(*split) bool { return true })
 	if runs < 4 {
 		t.Errorf("split in %d of 5 runs, want 4", runs)
 	}
@@ -85,7 +89,7 @@ func TestSplitIdempotent(t *testing.T) {
 // read tests nothing of the variable.
 func TestSplitUpdate(t *testing.T) {
 	for _, program := range []string{"splitUpdate", "splitAgain", "splitNotReturned"} {
-		all, runs := splits(t, program, 5, func(*evidence.SplitSection) bool { return true })
+		all, runs := splits(t, program, 5, func(*split) bool { return true })
 		if runs < 4 {
 			t.Errorf("%s: split in %d of 5 runs, want 4", program, runs)
 		}
@@ -109,7 +113,7 @@ func TestEnded(t *testing.T) {
 
 // The access that ends a circular section begins it again.
 func TestSplitCircular(t *testing.T) {
-	all, runs := splits(t, "splitCircular", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" })
+	all, runs := splits(t, "splitCircular", 5, func(s *split) bool { return s.Pattern() == "R-w-R" })
 	if runs < 4 {
 		t.Errorf("split in %d of 5 runs, want 4", runs)
 	}
@@ -123,7 +127,7 @@ func TestSplitCircular(t *testing.T) {
 // Two variables are one section: what comes to the first before the second is
 // read splits it.
 func TestSplitTwoFields(t *testing.T) {
-	all, runs := splits(t, "splitTwoFields", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" && s.Between })
+	all, runs := splits(t, "splitTwoFields", 5, func(s *split) bool { return s.Pattern() == "R-w-R" && s.Between })
 	if runs < 4 {
 		t.Errorf("split in %d of 5 runs, want 4", runs)
 	}
@@ -136,7 +140,7 @@ func TestSplitTwoFields(t *testing.T) {
 
 // A test of the length that comes out the same all along has not changed.
 func TestSplitWithRoom(t *testing.T) {
-	all, _ := splits(t, "wholeRoom", 5, func(*evidence.SplitSection) bool { return true })
+	all, _ := splits(t, "wholeRoom", 5, func(*split) bool { return true })
 	for _, s := range all {
 		if s.Changed {
 			t.Errorf("there was room all along, and yet the outcome is said to be another: %+v", s)
@@ -149,7 +153,8 @@ func TestSplitWithRoom(t *testing.T) {
 func TestNoSplit(t *testing.T) {
 	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind",
 		"wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested",
-		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing", "wholeOrAnd",
+		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing",
+		"wholeOrAnd",
 		"wholeStoreSame", "wholeDeleteAbsent", "wholeStoreThere", "wholeClearEmpty",
 		"wholeDropped", "wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
 		"wholeTurns",
@@ -158,7 +163,7 @@ func TestNoSplit(t *testing.T) {
 		if os.Getenv("INTERLOCK_TEST_RUNS") != "" {
 			n = runs(t)
 		}
-		if all, _ := splits(t, program, n, func(*evidence.SplitSection) bool { return false }); len(all) != 0 {
+		if all, _ := splits(t, program, n, func(*split) bool { return false }); len(all) != 0 {
 			t.Errorf("%s: %d splits, first %+v", program, len(all), all[0])
 		}
 	}
@@ -166,7 +171,7 @@ func TestNoSplit(t *testing.T) {
 
 // A read between two writes sees what no order of the goroutines would show.
 func TestSplitByRead(t *testing.T) {
-	all, runs := splits(t, "splitReads", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "W-r-W" && s.Between })
+	all, runs := splits(t, "splitReads", 5, func(s *split) bool { return s.Pattern() == "W-r-W" && s.Between })
 	if runs < 4 {
 		t.Errorf("split in %d of 5 runs, want 4", runs)
 	}
@@ -180,7 +185,7 @@ func TestSplitByRead(t *testing.T) {
 // What a key holds behind a section's first store is not known, so that nothing is
 // known to have changed.
 func TestSplitWriteKey(t *testing.T) {
-	all, _ := splits(t, "splitWriteKey", 5, func(*evidence.SplitSection) bool { return true })
+	all, _ := splits(t, "splitWriteKey", 5, func(*split) bool { return true })
 	for _, s := range all {
 		if s.Between || s.Changed || s.Pattern() != "W-w-W" {
 			t.Errorf("a store of the same value is said to come in between: %s, %+v", s.Pattern(), s)
@@ -190,7 +195,7 @@ func TestSplitWriteKey(t *testing.T) {
 
 // A text that is stored again lies elsewhere, and is the same.
 func TestSplitText(t *testing.T) {
-	all, runs := splits(t, "splitText", 3, func(*evidence.SplitSection) bool { return true })
+	all, runs := splits(t, "splitText", 3, func(*split) bool { return true })
 	for _, s := range all {
 		if s.Between || s.Changed {
 			t.Errorf("a store of the same text is said to come in between: %+v", s)
@@ -203,7 +208,8 @@ func TestSplitText(t *testing.T) {
 
 // A write counts while what it wrote is there.
 func TestSplitAndChangedBack(t *testing.T) {
-	if _, runs := splits(t, "splitAndChangedBack", 5, func(s *evidence.SplitSection) bool { return s.Pattern() == "R-w-R" && s.Between }); runs < 4 {
+	between := func(s *split) bool { return s.Pattern() == "R-w-R" && s.Between }
+	if _, runs := splits(t, "splitAndChangedBack", 5, between); runs < 4 {
 		t.Errorf("split in %d of 5 runs, want 4", runs)
 	}
 }

@@ -141,7 +141,8 @@ type window struct {
 func load(i int) (w window, ok bool) {
 	s := &slots[i]
 	w.seq = s.seq.Load()
-	w.access = access{addr: s.addr.Load(), size: s.size.Load(), site: s.site.Load(), mode: mode(s.mode.Load()), goid: s.goid.Load()}
+	w.access = access{addr: s.addr.Load(), size: s.size.Load(), site: s.site.Load(), goid: s.goid.Load()}
+	w.mode = mode(s.mode.Load())
 	return w, w.seq&1 == 1 && s.seq.Load() == w.seq
 }
 

@@ -21,7 +21,8 @@ func TestStacksMove(t *testing.T) {
 			r.expectClean(t)
 			s := r.stats()
 			if s.Counters == nil || s.Counters.OnStack == 0 || s.Counters.Windows != 0 || len(r.races()) != 0 {
-				t.Errorf("%s, seed %d: %d races, counters %+v, want accesses on the stack and no window", program, seed, len(r.races()), s.Counters)
+				t.Errorf("%s, seed %d: %d races, counters %+v, want accesses on the stack and no window",
+					program, seed, len(r.races()), s.Counters)
 			}
 			ended := 0
 			for _, e := range s.Ended {
@@ -94,10 +95,12 @@ func pragmas(fn *ast.FuncDecl) (text string) {
 func numberOfPointer(info *types.Info, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		return len(e.Args) == 1 && info.Types[e.Fun].IsType() && isBasic(info.TypeOf(e), types.Uintptr) && isBasic(info.TypeOf(e.Args[0]), types.UnsafePointer)
+		return len(e.Args) == 1 && info.Types[e.Fun].IsType() && isBasic(info.TypeOf(e), types.Uintptr) &&
+			isBasic(info.TypeOf(e.Args[0]), types.UnsafePointer)
 	case *ast.StarExpr:
 		c, ok := ast.Unparen(e.X).(*ast.CallExpr)
-		return ok && !info.Types[e].IsType() && len(c.Args) == 1 && isBasic(info.TypeOf(e), types.Uintptr) && isBasic(info.TypeOf(c.Args[0]), types.UnsafePointer)
+		return ok && !info.Types[e].IsType() && len(c.Args) == 1 && isBasic(info.TypeOf(e), types.Uintptr) &&
+			isBasic(info.TypeOf(c.Args[0]), types.UnsafePointer)
 	}
 	return false
 }
@@ -114,7 +117,8 @@ func TestAddressGrowsNoStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := exec.Command("go", "tool", "objdump", "-s", `^interlock\.invalid/rt\.(address|stackDepth|getg)(\.abi0)?$`, binary).Output()
+	const symbols = `^interlock\.invalid/rt\.(address|stackDepth|getg)(\.abi0)?$`
+	text, err := exec.Command("go", "tool", "objdump", "-s", symbols, binary).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

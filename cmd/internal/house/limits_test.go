@@ -24,7 +24,6 @@ var tolerated = []allowance{
 	{Columns, "cmd/internal/driver", 31},
 	{Columns, "cmd/internal/report", 32},
 	{Columns, "cmd", 189},
-	{Columns, "dynamic/rt", 20},
 	{Columns, "dynamic/instrument", 32},
 	{Columns, "dynamic/campaign", 146},
 	{Columns, "dynamic", 51},
