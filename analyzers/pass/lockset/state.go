@@ -90,6 +90,34 @@ func (s *State) Has(p accesspath.Path) (Held, bool) {
 	return h.at(p), h.status == held || h.status == heldRead
 }
 
+// Known is what is known of one lock at an instruction, held or not.
+type Known struct {
+	Path   accesspath.Path
+	Class  string
+	Status string // in words: held, held for reading, held on some paths, released, released on some paths
+}
+
+// Unclear reports whether the paths to the instruction disagree about the lock.
+func (k Known) Unclear() bool {
+	return k.Status == statusNames[maybe] || k.Status == statusNames[unsure]
+}
+
+var statusNames = [...]string{
+	held: "held", heldRead: "held for reading", maybe: "held on some paths",
+	released: "released", unsure: "released on some paths",
+}
+
+// Known lists all locks of which something is known, in no order.
+func (s *State) Known() []Known {
+	var list []Known
+	for p, h := range s.locks {
+		if h.status != absent {
+			list = append(list, Known{p, h.class, statusNames[h.status]})
+		}
+	}
+	return list
+}
+
 func (h hold) at(p accesspath.Path) Held {
 	return Held{p, h.status == heldRead, h.since, h.class, h.back}
 }

@@ -34,6 +34,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -182,10 +183,11 @@ func (s *Session) With(files map[string][]byte) (*Snapshot, error) {
 	left := maps.Clone(files)
 	snap := &Snapshot{root: s.root, byPath: map[string]*Package{}}
 	for _, one := range s.sources {
-		p, err := s.replace(one, files, left)
+		p, changes, err := s.replace(one, files, left)
 		if err != nil {
 			return nil, err
 		}
+		snap.Changes = append(snap.Changes, changes...)
 		// What the patch leaves alone is kept, or analysed again with its old types.
 		old := before.byPath[one.loaded.PkgPath]
 		switch {
@@ -211,16 +213,17 @@ func (s *Session) With(files map[string][]byte) (*Snapshot, error) {
 
 // replace returns the package with its replaced files, typed; nil if the patch
 // leaves all of them as they are. It takes those that it finds out of left.
-func (s *Session) replace(one *source, files, left map[string][]byte) (*Package, error) {
+func (s *Session) replace(one *source, files, left map[string][]byte) (*Package, []Change, error) {
 	variant := one.loaded
 	switch plain, all := s.changes(one.loaded, files), s.changes(one.withTests, files); {
 	case all == 0:
-		return nil, nil
+		return nil, nil, nil
 	case all > plain:
 		variant = one.withTests
 	}
 	p := newPackage(variant)
 	p.Files = slices.Clone(p.Files)
+	var changes []Change
 	for i, f := range p.Files {
 		rel, ok := s.relative(s.fset.PositionFor(f.FileStart, false).Filename)
 		src, changed := files[rel]
@@ -228,14 +231,20 @@ func (s *Session) replace(one *source, files, left map[string][]byte) (*Package,
 			continue
 		}
 		delete(left, rel)
+		// The new syntax stands under the file's own name, so that positions are those of the user's tree.
 		name := filepath.Join(s.root, filepath.FromSlash(rel))
+		old, err := os.ReadFile(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading source to patch: %w", err)
+		}
 		parsed, err := parser.ParseFile(s.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.Files[i] = parsed
+		changes = append(changes, Change{p.Path, File{old, f}, File{src, parsed}})
 	}
-	return p, s.check(p)
+	return p, changes, s.check(p)
 }
 
 // changes counts the files of p that are replaced.

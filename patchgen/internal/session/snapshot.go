@@ -32,6 +32,20 @@ type Snapshot struct {
 	// Packages are those of the module, each behind those that it imports.
 	Packages []*Package
 	byPath   map[string]*Package
+	// Changes are the files that differ from the original, none in the original itself.
+	Changes []Change
+}
+
+// Change is one file that a patch replaces.
+type Change struct {
+	Package       string // import path
+	Before, After File
+}
+
+// File is the source of a file with its syntax.
+type File struct {
+	Source []byte
+	Syntax *ast.File
 }
 
 // Package returns the package with an import path; nil if it is not loaded.

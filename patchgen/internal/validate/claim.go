@@ -1,0 +1,222 @@
+package validate
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// Kind is how a patch protects its variable, which decides the obligations.
+type Kind int
+
+const (
+	Guarded   Kind = iota // every access is made under one lock
+	Once                  // a sync.Once initialises the variable
+	Published             // the variable is written before others can reach its object
+	Atomic                // every access is an operation of sync/atomic
+)
+
+// Variable names a variable the same before and after a patch.
+type Variable struct {
+	Package string // import path
+	Type    string // declares the field; "" for package variables and locals
+	Name    string
+	// Func and Nth stand for a local: the full name of the declared function
+	// (see [types.Func.FullName]), and which variable called Name it is there,
+	// in the order of the source, from 0.
+	Func string
+	Nth  int
+}
+
+// String returns Type.Name, or the name alone.
+func (v Variable) String() string {
+	if v.Type != "" {
+		return v.Type + "." + v.Name
+	}
+	return v.Name
+}
+
+// Claim is what a patch promises.
+type Claim struct {
+	Kind     Kind
+	Variable Variable
+	// Lock is the class of the lock, or of the sync.Once: pkg.Type.field or
+	// pkg.var. For a local it is the bare name, declared in Variable.Func.
+	Lock string
+	// Left is how many reads without the lock the patch leaves as they were,
+	// each where there was one before.
+	Left int
+}
+
+// Refusal is one obligation that a patch does not meet.
+type Refusal struct {
+	Obligation string // as the package comment names it
+	Reason     string
+}
+
+// Error returns the reason, so that a refusal can withhold a patch.
+func (r *Refusal) Error() string { return r.Reason }
+
+// refusals collects what the obligations find.
+type refusals struct{ list []*Refusal }
+
+func (r *refusals) add(obligation, format string, args ...any) {
+	r.list = append(r.list, &Refusal{obligation, fmt.Sprintf(format, args...)})
+}
+
+// Check judges the patch that led from before to after. It returns nothing for
+// a patch that meets all obligations.
+func Check(before, after *session.Snapshot, claim Claim) []*Refusal {
+	r := &refusals{}
+	old, now := newSide(before, claim), newSide(after, claim)
+	if !now.declares() {
+		r.add("covered", "%s is not there any more", claim.Variable)
+		return r.list
+	}
+	j := &judge{refusals: r, old: old, now: now, touched: findTouched(before, after)}
+	for _, o := range obligations[claim.Kind] {
+		o(j)
+	}
+	return r.list
+}
+
+// obligations of each kind, in the order in which they are checked.
+var obligations = map[Kind][]func(*judge){
+	Guarded: {(*judge).covered, (*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).readSide,
+		(*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels},
+	Once:      {(*judge).onceOnly, (*judge).paired, (*judge).exits, (*judge).lockOrder},
+	Published: {(*judge).published, (*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).lockOrder},
+	Atomic:    {(*judge).atomicOnly, (*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).lockOrder},
+}
+
+// judge holds both sides while a patch is checked.
+type judge struct {
+	*refusals
+	old, now *side
+	touched  map[string]bool // declared functions that the patch changes
+}
+
+// declares reports whether the variable of the claim exists.
+func (s *side) declares() bool {
+	v := s.claim.Variable
+	p := s.snap.Package(v.Package)
+	switch {
+	case p == nil:
+		return false
+	case v.Func != "":
+		return s.local(p).IsValid()
+	case v.Type == "":
+		_, ok := p.Types.Scope().Lookup(v.Name).(*types.Var)
+		return ok
+	}
+	tn, ok := p.Types.Scope().Lookup(v.Type).(*types.TypeName)
+	if !ok {
+		return false
+	}
+	obj, _, _ := types.LookupFieldOrMethod(tn.Type(), true, p.Types, v.Name)
+	_, isVar := obj.(*types.Var)
+	return isVar
+}
+
+// local returns where the local variable of the claim is declared.
+func (s *side) local(p *session.Package) token.Pos {
+	if pos, ok := s.locals[p]; ok {
+		return pos
+	}
+	s.locals[p] = findLocal(p, s.claim.Variable)
+	return s.locals[p]
+}
+
+func findLocal(p *session.Package, v Variable) token.Pos {
+	nth, found := 0, token.NoPos
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			decl, ok := d.(*ast.FuncDecl)
+			if obj, _ := p.Info.Defs[nameOf(decl)].(*types.Func); !ok || obj == nil || obj.FullName() != v.Func {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if _, isVar := p.Info.Defs[id].(*types.Var); ok && isVar && id.Name == v.Name {
+					if nth == v.Nth {
+						found = id.Pos()
+					}
+					nth++
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+func nameOf(decl *ast.FuncDecl) *ast.Ident {
+	if decl == nil {
+		return nil
+	}
+	return decl.Name
+}
+
+// isVariable reports whether v is the address of the claim's variable.
+func (s *side) isVariable(p *session.Package) func(ssa.Value) bool {
+	want := s.claim.Variable
+	if want.Func != "" {
+		pos := token.NoPos
+		if p.Path == want.Package {
+			pos = s.local(p)
+		}
+		return func(v ssa.Value) bool {
+			alloc, ok := v.(*ssa.Alloc)
+			return ok && pos.IsValid() && alloc.Pos() == pos
+		}
+	}
+	name := accesspath.Name{Package: want.Package, Type: want.Type, Field: want.Name}
+	return func(v ssa.Value) bool {
+		switch v.(type) {
+		case *ssa.FieldAddr, *ssa.Global:
+			got, ok := accesspath.NameOf(v)
+			return ok && got == name
+		}
+		return false
+	}
+}
+
+// packages lists those that can name the variable.
+func (s *side) packages() []*session.Package {
+	v := s.claim.Variable
+	if v.Func == "" && ast.IsExported(v.Name) {
+		return s.snap.Packages
+	}
+	if p := s.snap.Package(v.Package); p != nil {
+		return []*session.Package{p}
+	}
+	return nil
+}
+
+// lockOwner returns the package and the type that declare the claim's lock, "" for
+// a type where it is a package variable or a local.
+func (c Claim) lockOwner() (pkg, typ string) {
+	slash := strings.LastIndexByte(c.Lock, '/') + 1
+	parts := strings.Split(c.Lock[slash:], ".")
+	if len(parts) < 3 {
+		return "", ""
+	}
+	return c.Lock[:slash] + parts[0], parts[1]
+}
+
+// isLocalLock reports whether the claim's lock is a local variable.
+func (c Claim) isLocalLock() bool { return !strings.Contains(c.Lock, ".") }
+
+// inSameFunction reports whether the local at alloc belongs to the function
+// that declares the claim's variable.
+func (s *side) inSameFunction(alloc *ssa.Alloc) bool {
+	return fullName(ir.Outermost(alloc.Parent())) == s.claim.Variable.Func
+}

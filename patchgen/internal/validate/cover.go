@@ -1,0 +1,363 @@
+package validate
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// use is one access to the claim's variable, or to what it holds.
+type use struct {
+	touch
+	base  ssa.Value // the address of the struct that the field belongs to; nil for other variables
+	whole bool      // by way of a copy or an assignment of the struct
+	pkg   *session.Package
+	fn    *ssa.Function
+	instr ssa.Instruction
+	locks *lockset.State
+}
+
+// uses lists the accesses that need protection: none to objects that others
+// cannot reach, none of package initialisation.
+func (s *side) uses() []use {
+	var list []use
+	deep := s.isDeep()
+	for _, p := range s.packages() {
+		isVariable := s.isVariable(p)
+		t := tracer{isVariable}
+		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			if isAsynchronous(instr) {
+				st = &lockset.State{}
+			}
+			add := func(u use) {
+				if !s.isExempt(u) {
+					list = append(list, u)
+				}
+			}
+			for _, x := range s.touches(t, instr) {
+				if x.level == 0 || x.level == 1 && deep {
+					add(use{touch: x, base: baseOf(x.root), pkg: p, fn: fn, instr: instr, locks: st})
+				}
+			}
+			if base, write := s.wholeStruct(instr); base != nil {
+				x := touch{write: write}
+				add(use{touch: x, base: base, whole: true, pkg: p, fn: fn, instr: instr, locks: st})
+			}
+		})
+	}
+	return list
+}
+
+// wholeStruct returns the address of the struct of the variable's type that
+// instr copies or assigns as a whole, or of one that has such a struct in it.
+func (s *side) wholeStruct(instr ssa.Instruction) (addr ssa.Value, write bool) {
+	if s.claim.Variable.Type == "" {
+		return nil, false
+	}
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op == token.MUL {
+			addr = instr.X
+		}
+	case *ssa.Store:
+		addr, write = instr.Addr, true
+	}
+	if addr == nil || !s.hasOwner(addr.Type().Underlying().(*types.Pointer).Elem(), 0) {
+		return nil, false
+	}
+	return addr, write
+}
+
+// hasOwner reports whether a value of type t is, or holds in place, a struct of
+// the type that declares the variable.
+func (s *side) hasOwner(t types.Type, depth int) bool {
+	if _, isPointer := t.Underlying().(*types.Pointer); isPointer || depth > maxLevel {
+		return false
+	}
+	if isNamed(t, s.claim.Variable.Package, s.claim.Variable.Type) {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return s.hasOwner(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if s.hasOwner(f.Type(), depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isAsynchronous reports whether instr is a call that runs at another time, so
+// that the locks held at it say nothing.
+func isAsynchronous(instr ssa.Instruction) bool {
+	switch instr.(type) {
+	case *ssa.Go, *ssa.Defer:
+		return true
+	}
+	return false
+}
+
+// isDeep reports whether what the variable refers to belongs to it: the entries
+// of a map, and the elements of a slice that are assigned in place.
+func (s *side) isDeep() bool {
+	deep := false
+	for _, p := range s.packages() {
+		isVariable := s.isVariable(p)
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			if deep {
+				return
+			}
+			for _, x := range s.touches(tracer{isVariable}, instr) {
+				elem := x.root.Type().Underlying().(*types.Pointer).Elem().Underlying()
+				switch elem.(type) {
+				case *types.Map:
+					deep = true
+				case *types.Slice:
+					deep = deep || x.level == 1 && x.write
+				}
+			}
+		})
+	}
+	return deep
+}
+
+// isExempt reports whether an access needs no protection.
+func (s *side) isExempt(u use) bool {
+	if u.pkg.Calls.Roles(u.fn).OnlyInit() {
+		return true
+	}
+	if base := u.base; base != nil && u.pkg.Owners.Proven().Of(base, u.instr) == ownership.Fresh {
+		return true
+	}
+	alloc, isLocal := u.root.(*ssa.Alloc)
+	return isLocal && u.fn == alloc.Parent() && !sharedBefore(u.pkg, alloc, u.instr)
+}
+
+// baseOf returns the address of the struct that a field belongs to; nil for
+// other variables.
+func baseOf(root ssa.Value) ssa.Value {
+	if f, ok := root.(*ssa.FieldAddr); ok {
+		return f.X
+	}
+	return nil
+}
+
+// sharedBefore reports whether a closure that captures the local is made where
+// control can come from there to instr.
+func sharedBefore(p *session.Package, alloc *ssa.Alloc, instr ssa.Instruction) bool {
+	return slices.ContainsFunc(*alloc.Referrers(), func(ref ssa.Instruction) bool {
+		_, captures := ref.(*ssa.MakeClosure)
+		return captures && p.IR.Flow(alloc.Parent()).Leads(ref, instr)
+	})
+}
+
+// protection is how far an access is under the claim's lock.
+type protection int
+
+const (
+	unprotected protection = iota
+	wrongObject            // a lock of the class is held, of another object
+	wrongMode              // it is held for reading only, and this is a write
+	protected
+)
+
+// protectionOf judges one access.
+func (s *side) protectionOf(u use) protection {
+	best := unprotected
+	for _, h := range u.locks.Held() {
+		p := unprotected
+		switch {
+		case !s.isLock(h):
+		case !s.sameObject(h, u.base) || isPrivate(u, h):
+			p = wrongObject
+		case u.write && h.Read:
+			p = wrongMode
+		default:
+			p = protected
+		}
+		best = max(best, p)
+	}
+	return best
+}
+
+// isLock reports whether h is of the claim's lock class.
+func (s *side) isLock(h lockset.Held) bool {
+	if !s.claim.isLocalLock() {
+		return h.Class == s.claim.Lock
+	}
+	alloc, ok := h.Path.Root.(*ssa.Alloc)
+	return ok && h.Path.Fields == "" && alloc.Comment == s.claim.Lock && s.inSameFunction(alloc) && !s.isNarrower(alloc)
+}
+
+// isNarrower reports whether the lock is made again where the variable is not:
+// in a literal of its own, or in each round of a loop. Then it guards nothing.
+func (s *side) isNarrower(lock *ssa.Alloc) bool {
+	pos := s.local(s.snap.Package(s.claim.Variable.Package))
+	var variable *ssa.Alloc
+	for f := lock.Parent(); f != nil; f = f.Parent() {
+		for _, b := range f.Blocks {
+			for _, instr := range b.Instrs {
+				if a, ok := instr.(*ssa.Alloc); ok && a.Pos() == pos {
+					variable = a
+				}
+			}
+		}
+	}
+	return variable == nil || variable.Parent() != lock.Parent() ||
+		callgraph.InLoop(lock.Block()) && lock.Block() != variable.Block()
+}
+
+// sameObject reports whether the lock belongs to the object at base, or to its
+// owner. For a lock of the owner's the path from the object
+// upwards decides, if it leads through an owner.
+func (s *side) sameObject(h lockset.Held, base ssa.Value) bool {
+	pkg, typ := s.claim.lockOwner()
+	if typ == "" {
+		return true // there is only one
+	}
+	for v := base; v != nil; v = up(v) {
+		if isNamed(v.Type(), pkg, typ) {
+			return h.Path.Root != nil && accesspath.Of(v).Plus(fieldOf(h.Path)) == h.Path
+		}
+	}
+	// No owner on the way: the class alone speaks for it.
+	return s.claim.Variable.Package != pkg || s.claim.Variable.Type != typ
+}
+
+// isPrivate reports whether only this goroutine can reach the lock: then it keeps
+// nobody out.
+func isPrivate(u use, h lockset.Held) bool {
+	if h.Since == nil {
+		return false
+	}
+	base := baseOf(u.pkg.Locks.Receiver(h.Since))
+	return base != nil && u.pkg.Owners.Of(base, u.instr) == ownership.Fresh
+}
+
+// up goes one step from a value towards what it was reached from.
+func up(v ssa.Value) ssa.Value {
+	from, _ := back(v)
+	if len(from) == 1 {
+		return from[0]
+	}
+	return nil
+}
+
+// fieldOf returns the last field of a lock's path, with its dot.
+func fieldOf(p accesspath.Path) string {
+	for i := len(p.Fields) - 1; i >= 0; i-- {
+		if p.Fields[i] == '.' {
+			return p.Fields[i:]
+		}
+	}
+	return p.Fields
+}
+
+// isNamed reports whether t is the named type, or a pointer to it.
+func isNamed(t types.Type, pkg, name string) bool {
+	t = types.Unalias(t)
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, ok := t.(*types.Named)
+	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg
+}
+
+// covered demands that every access of the variable is under the lock. Reads
+// that the patch leaves on purpose are let through where there was one before.
+func (j *judge) covered() {
+	open := map[string]int{} // unprotected reads of the original, by function
+	for _, u := range j.old.uses() {
+		if !u.write && j.old.protectionOf(u) == unprotected {
+			open[declared(u.pkg, u.fn)]++
+		}
+	}
+	left := j.now.claim.Left
+	for _, u := range j.now.uses() {
+		p := j.now.protectionOf(u)
+		name := declared(u.pkg, u.fn)
+		if p == unprotected && !u.write && left > 0 && open[name] > 0 {
+			left--
+			open[name]--
+			continue
+		}
+		j.refuseUse(u, p)
+	}
+	j.aliases()
+}
+
+func (j *judge) refuseUse(u use, p protection) {
+	verb := "read"
+	switch {
+	case u.whole && u.write:
+		verb = "written with its whole struct"
+	case u.whole:
+		verb = "copied with its whole struct"
+	case u.write:
+		verb = "written"
+	}
+	v, lock, where := j.now.claim.Variable, short(j.now.claim.Lock), at(u.pkg, u.instr)
+	switch {
+	case p == protected:
+	case p == wrongMode && u.unknown != "":
+		j.add("covered", "%s is handed to %s (%s) under the read side of %s, and may be written there",
+			v, u.unknown, where, lock)
+	case p == wrongMode:
+		j.add("covered", "%s is %s at %s under the read side of %s only", v, verb, where, lock)
+	case p == wrongObject:
+		j.add("covered", "%s is %s at %s under the lock of another object", v, verb, where)
+	case u.unknown != "":
+		j.add("covered", "%s is handed to %s (%s) without %s", v, u.unknown, where, lock)
+	default:
+		j.add("covered", "%s is %s at %s without %s", v, verb, where, lock)
+	}
+}
+
+// aliases refuses what hands the variable's map or slice on, to be used without
+// the lock: a return, a send, a store elsewhere.
+func (j *judge) aliases() {
+	if !j.now.isDeep() {
+		return
+	}
+	for _, p := range j.now.packages() {
+		t := tracer{j.now.isVariable(p)}
+		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			for _, v := range handedOn(instr, t.isRoot) {
+				for _, o := range t.origins(v) {
+					u := use{touch: touch{origin: o}, base: baseOf(o.root), pkg: p, fn: fn, instr: instr, locks: st}
+					if o.level == 1 && refers(v.Type()) && !j.now.isExempt(u) {
+						j.add("covered", "%s itself is handed on at %s, to be used without the lock", j.now.claim.Variable, at(p, instr))
+					}
+				}
+			}
+		})
+	}
+}
+
+// handedOn lists the values that instr puts where a later access can find them.
+func handedOn(instr ssa.Instruction, isRoot func(ssa.Value) bool) []ssa.Value {
+	switch instr := instr.(type) {
+	case *ssa.Return:
+		return instr.Results
+	case *ssa.Send:
+		return []ssa.Value{instr.X}
+	case *ssa.MapUpdate:
+		return []ssa.Value{instr.Value}
+	case *ssa.Store:
+		if _, isLocal := instr.Addr.(*ssa.Alloc); !isLocal && !isRoot(instr.Addr) {
+			return []ssa.Value{instr.Val}
+		}
+	}
+	return nil
+}

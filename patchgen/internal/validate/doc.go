@@ -1,0 +1,64 @@
+// Package validate judges a patch by what the shared passes say of the patched
+// source. It decides by the passes' data, not by whether a finding is gone: a
+// wrong patch often has none.
+//
+// [Check] compares two snapshots of the module, before and after the patch,
+// against a [Claim]: which variable the patch protects, and how. It returns a
+// [Refusal] for each obligation that the patch does not meet. What cannot be
+// followed is refused too, and the reason says so.
+//
+// For a patch that takes a lock ([Guarded]):
+//
+//	covered     every access of the variable is made under the lock of the same
+//	            object, a write under its write side. What the variable's map or
+//	            slice holds belongs to it. Where the lock belongs to another
+//	            type, the owner of the object, any lock of its class counts,
+//	            unless the path to the object leads through an owner: then it
+//	            has to be that one's.
+//	exits       each function returns with the locks that it returned with
+//	pairs       the same by syntax alone, without the lockset pass: each Lock
+//	            meets its Unlock on all paths, panics included
+//	narrowed    nothing that was under the lock is now outside of it
+//	read side   nothing is written under a read lock that was not before
+//	one step    no test and use, or load and store, is torn between two regions
+//	order       no new cycle in the lock order: no second lock of the same class,
+//	            by calls, interfaces or stored callbacks either
+//	waits       nothing new under the lock waits, does I/O or runs unknown code
+//	channels    nobody who is waited for under the lock now needs the lock
+//
+// For a sync.Once ([Once]): every write lies in the function that it runs, every
+// other access behind its Do; the function does not come back to the same Once;
+// the Once is never set again.
+//
+// For an assignment that moves ([Published]): no write of the variable may run
+// when another goroutine can reach the object, and no write is lost.
+//
+// For atomic operations ([Atomic]): every access is one; no store depends on an
+// earlier load.
+//
+// Objects that no other goroutine can reach yet need none of this, nor do
+// package initialisation and tests.
+//
+// # Why it finds the accesses itself
+//
+// The accesses pass lists what a finding can rest on. A patch fails by what is
+// left out there: elements, copies of structs, writes below a pointer, what a
+// callee does to its parameters. So the package follows values itself (see
+// tracer and effect), and takes from the passes the intermediate
+// representation, the callers, the ownership, the locks and the operations on
+// channels. The pairs obligation takes nothing from them: an error of the
+// lockset pass, on which patches are built as well, does not pass both.
+//
+// # What may be missed
+//
+// Values that go through a struct copied to a local, through a channel, or that
+// a function of the module returns, are not followed. Aliases of a map or
+// slice are refused where they are returned or stored. Two paths to one object
+// are two objects, which errs towards refusing. A test decides about a use
+// where the branch dominates it; what it decides about the next round of a
+// loop is not judged. Reflection, unsafe and cgo are not seen.
+//
+// Cost: for the functions that a patch touches the square of their accesses,
+// for the whole module linear in its instructions, and in its calls under locks
+// times the locks that their callees take.
+package validate

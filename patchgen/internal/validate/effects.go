@@ -1,0 +1,270 @@
+package validate
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// effect is what a call does to the memory that one of its arguments refers to,
+// level references deep.
+type effect struct {
+	param int
+	level int
+	write bool
+	// unknown names the code that cannot be followed; then write is assumed.
+	unknown string
+}
+
+// touch is an access of one instruction to what a root leads to.
+type touch struct {
+	origin
+	write   bool
+	unknown string
+}
+
+// touches lists what instr does to memory that the tracer's roots lead to.
+func (s *side) touches(t tracer, instr ssa.Instruction) []touch {
+	var list []touch
+	add := func(v ssa.Value, write bool) {
+		for _, o := range t.origins(v) {
+			list = append(list, touch{o, write, ""})
+		}
+	}
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op.String() == "*" {
+			add(instr.X, false)
+		}
+	case *ssa.Store:
+		add(instr.Addr, true)
+	case *ssa.MapUpdate:
+		add(instr.Map, true)
+	case *ssa.Lookup:
+		if isMap(instr.X.Type()) {
+			add(instr.X, false)
+		}
+	case *ssa.Next:
+		if !instr.IsString {
+			add(instr.Iter, false)
+		}
+	case ssa.CallInstruction:
+		return s.touchesOfCall(t, instr)
+	}
+	return list
+}
+
+func isMap(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Map)
+	return ok
+}
+
+// touchesOfCall translates what the callee does with its parameters.
+func (s *side) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
+	var list []touch
+	effects, args := s.effectsOfCall(call)
+	for _, e := range effects {
+		if e.param >= len(args) || !refers(args[e.param].Type()) {
+			continue
+		}
+		for _, o := range t.origins(args[e.param]) {
+			o.level += e.level
+			if o.level <= maxLevel {
+				list = append(list, touch{o, e.write, e.unknown})
+			}
+		}
+	}
+	return list
+}
+
+// effectsOfCall returns what a call does to its arguments, and these.
+func (s *side) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
+	common := call.Common()
+	if b, ok := common.Value.(*ssa.Builtin); ok {
+		return builtinEffects[b.Name()], common.Args
+	}
+	fn, args := callgraph.Target(common)
+	switch {
+	case fn == nil && common.IsInvoke():
+		args = append([]ssa.Value{common.Value}, common.Args...)
+		return unknownEffects(common.Method.Name(), args), args
+	case fn == nil:
+		return unknownEffects("a function value", common.Args), common.Args
+	case s.bodyOf(fn) != nil:
+		return s.effectsOf(s.bodyOf(fn)), args
+	case len(fn.Blocks) > 0: // a literal: what it captures is traced in its own body
+		return s.literalEffects(fn), args
+	}
+	return libraryEffects(fn, args), args
+}
+
+var builtinEffects = map[string][]effect{
+	"append": {{param: 0}, {param: 1}},
+	"copy":   {{param: 0, write: true}, {param: 1}},
+	"delete": {{param: 0, write: true}},
+	"clear":  {{param: 0, write: true}},
+	"len":    {{param: 0}},
+}
+
+func unknownEffects(name string, args []ssa.Value) []effect {
+	var list []effect
+	for i := range args {
+		list = append(list, effect{param: i, write: true, unknown: name})
+	}
+	return list
+}
+
+// effectsOf returns what a function of the module does to what its parameters
+// refer to, callees and its own literals included. What it does under a lock
+// that it takes for writing itself is its own matter and left out. Recursive
+// calls add nothing.
+func (s *side) effectsOf(b *body) []effect {
+	name := fullName(b.fn)
+	if list, ok := s.effects[name]; ok {
+		return list
+	}
+	s.effects[name] = nil
+	s.effects[name] = s.sum(b.pkg.Locks, b.fn)
+	return s.effects[name]
+}
+
+// literalEffects is effectsOf for a function literal that is called by name.
+func (s *side) literalEffects(fn *ssa.Function) []effect {
+	key := fn.String() + " at " + fn.Prog.Fset.Position(fn.Pos()).String()
+	if list, ok := s.effects[key]; ok {
+		return list
+	}
+	s.effects[key] = nil
+	s.effects[key] = s.sum(nil, fn)
+	return s.effects[key]
+}
+
+func (s *side) sum(locks *lockset.Result, fn *ssa.Function) []effect {
+	params := map[ssa.Value]int{}
+	for i, p := range fn.Params {
+		if refers(p.Type()) {
+			params[p] = i
+		}
+	}
+	if len(params) == 0 {
+		return nil
+	}
+	t := tracer{func(v ssa.Value) bool { _, ok := params[v]; return ok }}
+	var list []effect
+	// A literal reaches the parameters of the function around it.
+	var visit func(f *ssa.Function)
+	visit = func(f *ssa.Function) {
+		own := ownWriteLocks(locks, f)
+		for _, b := range f.Blocks {
+			for _, instr := range b.Instrs {
+				if own[instr] {
+					continue
+				}
+				for _, x := range s.touches(t, instr) {
+					e := effect{params[x.root], x.level, x.write, x.unknown}
+					if !slices.Contains(list, e) {
+						list = append(list, e)
+					}
+				}
+			}
+		}
+		for _, anon := range f.AnonFuncs {
+			visit(anon)
+		}
+	}
+	visit(fn)
+	return list
+}
+
+// ownWriteLocks are the instructions of fn at which it holds a lock for writing
+// that it has taken itself.
+func ownWriteLocks(locks *lockset.Result, fn *ssa.Function) map[ssa.Instruction]bool {
+	own := map[ssa.Instruction]bool{}
+	if locks == nil {
+		return own
+	}
+	locks.WalkOwn(fn, func(instr ssa.Instruction, st *lockset.State) {
+		own[instr] = slices.ContainsFunc(st.Held(), func(h lockset.Held) bool { return !h.Read && h.Since != nil })
+	})
+	return own
+}
+
+// reading lists packages of the standard library whose functions only read what
+// they are handed, with those that write to their first argument.
+var reading = map[string][]string{
+	"fmt": {}, "errors": {}, "strings": {}, "strconv": {}, "unicode": {}, "unicode/utf8": {}, "path": {},
+	"path/filepath": {},
+	"math":          {}, "math/bits": {}, "cmp": {}, "log": {}, "time": {}, "reflect": {}, "encoding/json": {"Unmarshal"},
+	"bytes": {}, "os": {}, "io": {},
+	"sort": {"Sort", "Stable", "Slice", "SliceStable", "Ints", "Strings", "Float64s"},
+	"slices": {"Sort", "SortFunc", "SortStableFunc", "Reverse", "Insert", "Delete", "DeleteFunc", "Compact", "CompactFunc",
+		"Replace"},
+	"maps":    {"Copy", "DeleteFunc", "Insert"},
+	"context": {}, "net/netip": {}, "sync": {},
+}
+
+// readingMethods lists, for types that leave all locking to their user, the
+// methods that only read; the others write.
+var readingMethods = map[string][]string{
+	"*bytes.Buffer":        {"Available", "AvailableBuffer", "Bytes", "Cap", "Len", "String"},
+	"*strings.Builder":     {"Cap", "Len", "String"},
+	"*container/list.List": {"Back", "Front", "Len"},
+	"*container/ring.Ring": {"Do", "Len", "Move", "Next", "Prev"},
+	"*math/rand.Rand":      {},
+	"*math/rand/v2.Rand":   {},
+}
+
+// libraryEffects judges a function outside of the module by tables; one that
+// they do not hold may write.
+func libraryEffects(fn *ssa.Function, args []ssa.Value) []effect {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil {
+		return unknownEffects(fn.Name(), args)
+	}
+	path, name := obj.Pkg().Path(), obj.Name()
+	if path == "sync/atomic" { // synchronises by itself
+		return nil
+	}
+	if recv := obj.Signature().Recv(); recv != nil {
+		if path == "sync" {
+			return nil
+		}
+		if readers, listed := readingMethods[types.TypeString(recv.Type(), nil)]; listed {
+			return []effect{{param: 0, write: !slices.Contains(readers, name)}}
+		}
+	}
+	if path == "container/heap" { // the container, and the elements that its methods move
+		return []effect{{param: 0, write: true}, {param: 0, level: 1, write: true}}
+	}
+	writers, known := reading[path]
+	if !known {
+		return unknownEffects(short(strings.ReplaceAll(obj.FullName(), "*", "")), args)
+	}
+	var list []effect
+	for i := range args {
+		list = append(list, effect{param: i, write: i == 0 && slices.Contains(writers, name)})
+	}
+	return list
+}
+
+// callee names what a call runs, for reasons and for comparing both sides.
+func callee(call ssa.CallInstruction) string {
+	common := call.Common()
+	if b, ok := common.Value.(*ssa.Builtin); ok {
+		return b.Name()
+	}
+	if common.IsInvoke() {
+		named := types.TypeString(common.Value.Type(), func(p *types.Package) string { return p.Name() })
+		return common.Method.Name() + " of " + named
+	}
+	if fn := ir.Origin(common.StaticCallee()); fn != nil {
+		return short(fn.RelString(nil))
+	}
+	return "a function value"
+}

@@ -1,0 +1,221 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// tally counts what happens in a declared function, its literals included.
+type tally map[tallyKey]int
+
+type tallyKey struct{ function, what string }
+
+// more lists what now has more of than old, sorted.
+func (now tally) more(old tally) []tallyKey {
+	var list []tallyKey
+	for _, k := range sortedKeys(now) {
+		if now[k] > old[k] {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+func sortedKeys(t tally) []tallyKey {
+	return slices.SortedFunc(maps.Keys(t), func(a, b tallyKey) int {
+		return slices.Compare([]string{a.function, a.what}, []string{b.function, b.what})
+	})
+}
+
+// eachTouched visits the instructions of the functions that the patch touches,
+// of the side s.
+func (j *judge) eachTouched(s *side, visit func(*session.Package, *ssa.Function, ssa.Instruction, *lockset.State)) {
+	for _, p := range s.snap.Packages {
+		for _, fn := range p.IR.Funcs {
+			if j.touched[declared(p, fn)] && !p.IR.InTest(fn) {
+				p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) { visit(p, fn, instr, st) })
+			}
+		}
+	}
+}
+
+// exits demands that each function that the patch touches returns with the
+// locks that it returned with, and that no lock is held on some paths only
+// where it was clear before.
+func (j *judge) exits() {
+	oldEnds, oldUnclear := j.exitStates(j.old)
+	nowEnds, nowUnclear := j.exitStates(j.now)
+	for _, k := range nowEnds.more(oldEnds) {
+		j.add("exits", "%s returns with %s", short(k.function), k.what)
+	}
+	for _, k := range oldEnds.more(nowEnds) {
+		j.add("exits", "%s no longer returns with %s", short(k.function), k.what)
+	}
+	for _, k := range nowUnclear.more(oldUnclear) {
+		if oldUnclear[k] == 0 {
+			j.add("exits", "in %s, %s", short(k.function), k.what)
+		}
+	}
+}
+
+func (j *judge) exitStates(s *side) (ends, unclear tally) {
+	ends, unclear = tally{}, tally{}
+	for _, p := range s.snap.Packages {
+		for _, fn := range p.IR.Funcs {
+			name := declared(p, fn)
+			if !j.touched[name] {
+				continue
+			}
+			p.Locks.WalkOwn(fn, func(instr ssa.Instruction, st *lockset.State) {
+				_, returns := instr.(*ssa.Return)
+				for _, k := range st.Known() {
+					what := fmt.Sprintf("%s %s", lockName(k.Path, k.Class), k.Status)
+					if returns {
+						ends[tallyKey{name, what}]++
+					}
+					if _, isCall := instr.(ssa.CallInstruction); isCall && k.Unclear() {
+						unclear[tallyKey{name, what}]++
+					}
+				}
+			})
+		}
+	}
+	return ends, unclear
+}
+
+// lockName names a lock the same on both sides.
+func lockName(p accesspath.Path, class string) string {
+	if p.Root == nil || !p.Named() && class != "" {
+		return short(class)
+	}
+	return p.String()
+}
+
+// narrowed demands that what was under a lock stays under it: of each variable
+// that a touched function accesses, no more accesses are outside of the lock,
+// and fewer within.
+func (j *judge) narrowed() {
+	oldIn, oldOut := j.placesOf(j.old)
+	nowIn, nowOut := j.placesOf(j.now)
+	for _, k := range nowOut.more(oldOut) {
+		if nowIn[k] < oldIn[k] {
+			j.add("narrowed", "%s was accessed under a lock in %s, and is not now", k.what, short(k.function))
+		}
+	}
+}
+
+// placesOf counts accesses to fields and package variables, and to the maps in
+// them, with a lock and without.
+func (j *judge) placesOf(s *side) (in, out tally) {
+	in, out = tally{}, tally{}
+	own := s.isVariableOf()
+	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		addr := accessed(instr)
+		name, ok := accesspath.NameOf(addr)
+		if !ok || own(p, addr) { // the variable itself is what covered judges
+			return
+		}
+		k := tallyKey{declared(p, fn), name.Short()}
+		if len(st.Held()) > 0 {
+			in[k]++
+		} else {
+			out[k]++
+		}
+	})
+	return in, out
+}
+
+// isVariableOf is isVariable for addresses and what is loaded from them.
+func (s *side) isVariableOf() func(*session.Package, ssa.Value) bool {
+	return func(p *session.Package, v ssa.Value) bool { return len(tracer{s.isVariable(p)}.origins(v)) > 0 }
+}
+
+// accessed returns the address, or the map, that instr reads or writes; nil if
+// it does neither.
+func accessed(instr ssa.Instruction) ssa.Value {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op.String() == "*" {
+			return instr.X
+		}
+	case *ssa.Store:
+		return instr.Addr
+	case *ssa.MapUpdate:
+		return instr.Map
+	case *ssa.Lookup:
+		return instr.X
+	}
+	return nil
+}
+
+// readSide demands that nothing is written under a read lock that was not
+// before: other readers may be there.
+func (j *judge) readSide() {
+	for _, k := range j.writesUnderRead(j.now).more(j.writesUnderRead(j.old)) {
+		j.add("read side", "%s writes %s under a read lock", short(k.function), k.what)
+	}
+}
+
+func (j *judge) writesUnderRead(s *side) tally {
+	writes := tally{}
+	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		if !onlyRead(st.Held()) {
+			return
+		}
+		for _, v := range s.written(instr) {
+			root := accesspath.Of(v)
+			if isLocalMemory(root.Root) || p.Owners.Of(v, instr) == ownership.Fresh {
+				continue
+			}
+			what := root.String()
+			if name, ok := accesspath.NameOf(v); ok {
+				what = name.Short()
+			}
+			writes[tallyKey{declared(p, fn), what}]++
+		}
+	})
+	return writes
+}
+
+// onlyRead reports whether locks are held, and all of them for reading.
+func onlyRead(held []lockset.Held) bool {
+	return len(held) > 0 && !slices.ContainsFunc(held, func(h lockset.Held) bool { return !h.Read })
+}
+
+// isLocalMemory reports whether a path starts at a variable of the function.
+func isLocalMemory(root ssa.Value) bool {
+	switch root.(type) {
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
+		return true
+	}
+	return false
+}
+
+// written lists the values that refer to memory which instr writes, by itself
+// or by a call.
+func (s *side) written(instr ssa.Instruction) []ssa.Value {
+	switch instr := instr.(type) {
+	case *ssa.Store:
+		return []ssa.Value{instr.Addr}
+	case *ssa.MapUpdate:
+		return []ssa.Value{instr.Map}
+	case *ssa.Call:
+		var list []ssa.Value
+		effects, args := s.effectsOfCall(instr)
+		for _, e := range effects {
+			if e.write && e.param < len(args) && refers(args[e.param].Type()) && !slices.Contains(list, args[e.param]) {
+				list = append(list, args[e.param])
+			}
+		}
+		return list
+	}
+	return nil
+}

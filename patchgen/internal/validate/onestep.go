@@ -1,0 +1,329 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// oneStep demands that a value which is read under the lock decides nothing
+// about what is done in another region of it, unless it was so before: then the
+// author had it so.
+//
+//	if c.n < max {     // read in one region, or in a callee with its own
+//		c.mu.Lock()
+//		c.n++          // torn: the test may no longer hold
+//		c.mu.Unlock()
+//	}
+//
+// A region that tests once more is right. So are two regions of one variable
+// between which the function waits: its author cannot have meant one step.
+func (j *judge) oneStep() {
+	shared := j.old.writtenUnder()
+	for _, k := range j.torn(j.now, shared).more(j.torn(j.old, shared)) {
+		j.add("one step", "%s: %s, in two regions", short(k.function), k.what)
+	}
+}
+
+// writtenUnder names the variables that are written under the claim's lock: the
+// claim's own, and those that belong to it.
+func (s *side) writtenUnder() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range s.snap.Packages {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			var addr ssa.Value
+			switch instr := instr.(type) {
+			case *ssa.Store:
+				addr = instr.Addr
+			case *ssa.MapUpdate:
+				addr = instr.Map
+			default:
+				return
+			}
+			if name, ok := accesspath.NameOf(addr); ok && s.mayHold(st) {
+				names[name.String()] = true
+			}
+		})
+	}
+	return names
+}
+
+// part is an access to one of the variables in a region of the lock, or a call
+// that makes one in a region of its own.
+type part struct {
+	instr  ssa.Instruction
+	name   string          // of the variable
+	own    bool            // it is the claim's
+	base   accesspath.Path // the object; zero if the variable has none
+	region ssa.Instruction // what took the lock
+	write  bool
+	value  ssa.Value // of a read
+	tests  bool      // a read that a test may look at again: not a plain use of an entry
+}
+
+// torn counts pairs of parts in different regions of which the first decides
+// about the second.
+func (j *judge) torn(s *side, shared map[string]bool) tally {
+	found := tally{}
+	for _, p := range s.snap.Packages {
+		for _, fn := range p.IR.Funcs {
+			if p.IR.InTest(fn) || !j.concerns(p, fn) {
+				continue
+			}
+			parts := s.parts(p, fn, shared)
+			for _, a := range parts {
+				if a.value == nil {
+					continue
+				}
+				d := decided(a.value)
+				for _, b := range parts {
+					if s.isTorn(p, a, b, d, parts) {
+						verb := "reads"
+						if b.write {
+							verb = "writes"
+						}
+						what := fmt.Sprintf("tests %s and then %s %s", short(a.name), verb, short(b.name))
+						found[tallyKey{declared(p, fn), what}]++
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// concerns reports whether the patch touches fn, or a function that it calls.
+func (j *judge) concerns(p *session.Package, fn *ssa.Function) bool {
+	if j.touched[declared(p, fn)] {
+		return true
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, ok := instr.(*ssa.Call); ok {
+				if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[fullName(callee)] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// parts lists the accesses of fn under the lock, by itself and in callees.
+func (s *side) parts(p *session.Package, fn *ssa.Function, shared map[string]bool) []part {
+	var parts []part
+	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
+		if call, ok := instr.(*ssa.Call); ok && !s.mayHold(st) {
+			parts = append(parts, s.partsOfCallee(call, shared)...)
+			return
+		}
+		region := s.regionOf(st)
+		x, ok := s.partOf(p, instr, shared)
+		if ok && region != nil {
+			x.region = region
+			parts = append(parts, x)
+		}
+	})
+	return parts
+}
+
+// regionOf returns what took the claim's lock, if fn itself did.
+func (s *side) regionOf(st *lockset.State) ssa.Instruction {
+	for _, h := range st.Held() {
+		if s.isLock(h) {
+			return h.Since
+		}
+	}
+	return nil
+}
+
+// partOf recognises an access to one of the variables.
+func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[string]bool) (part, bool) {
+	x := part{instr: instr, tests: true}
+	var addr ssa.Value
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op.String() != "*" {
+			return x, false
+		}
+		addr, x.value = instr.X, instr
+	case *ssa.Lookup:
+		addr, x.value, x.tests = instr.X, instr, instr.CommaOk
+	case *ssa.Store:
+		addr, x.write = instr.Addr, true
+	case *ssa.MapUpdate:
+		addr, x.write = instr.Map, true
+	default:
+		return x, false
+	}
+	for _, o := range (tracer{s.isVariable(p)}).origins(addr) {
+		x.own, x.name, x.base = true, s.claim.Variable.String(), pathOf(baseOf(o.root))
+		return x, true
+	}
+	name, ok := accesspath.NameOf(addr)
+	if load, isLoad := addr.(*ssa.UnOp); isLoad {
+		addr = load.X
+	}
+	x.name, x.base = name.String(), pathOf(baseOf(addr))
+	return x, ok && shared[x.name]
+}
+
+func pathOf(v ssa.Value) accesspath.Path {
+	if v == nil {
+		return accesspath.Path{}
+	}
+	return accesspath.Of(v)
+}
+
+// partsOfCallee lists what a callee does in a region that it opens itself: the
+// variables that its results depend on, and those that it writes.
+func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
+	fn, args := callgraph.Target(call.Common())
+	b := s.bodyOf(fn)
+	if fn == nil || b == nil || len(args) == 0 {
+		return nil
+	}
+	var list []part
+	b.pkg.Locks.WalkOwn(b.fn, func(instr ssa.Instruction, st *lockset.State) {
+		x, ok := s.partOf(b.pkg, instr, shared)
+		if !ok || s.regionOf(st) == nil {
+			return
+		}
+		if !x.write && !returnsFrom(b.fn, x.value) {
+			return
+		}
+		// The callee's receiver is the caller's argument.
+		base := accesspath.Path{}
+		if i := x.base.Param(b.fn); i >= 0 && i < len(args) {
+			base = accesspath.Of(args[i]).Plus(x.base.Fields)
+		}
+		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true}
+		if !x.write {
+			y.value = call
+		}
+		list = append(list, y)
+	})
+	return list
+}
+
+// returnsFrom reports whether a result of fn depends on v.
+func returnsFrom(fn *ssa.Function, v ssa.Value) bool {
+	d := decided(v)
+	for _, b := range fn.Blocks {
+		if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
+			if slices.ContainsFunc(ret.Results, func(r ssa.Value) bool { return d.values[r] }) || d.controls(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decisions is what a value decides about: values computed from it, and blocks
+// that only one outcome of a test leads to.
+type decisions struct {
+	values map[ssa.Value]bool
+	blocks []*ssa.BasicBlock
+}
+
+// decided follows v through operations, locals and tests.
+func decided(v ssa.Value) decisions {
+	d := decisions{values: map[ssa.Value]bool{}}
+	var visit func(v ssa.Value)
+	visit = func(v ssa.Value) {
+		if d.values[v] || v.Referrers() == nil {
+			return
+		}
+		d.values[v] = true
+		for _, ref := range *v.Referrers() {
+			switch ref := ref.(type) {
+			case *ssa.BinOp, *ssa.Phi, *ssa.Convert, *ssa.ChangeType, *ssa.Extract, *ssa.Field, *ssa.MakeInterface,
+				*ssa.TypeAssert, *ssa.Slice:
+				visit(ref.(ssa.Value))
+			case *ssa.UnOp:
+				if ref.Op.String() != "*" {
+					visit(ref)
+				}
+			case *ssa.Call:
+				if _, ok := ref.Call.Value.(*ssa.Builtin); ok { // len, append, min and the like
+					visit(ref)
+				}
+			case *ssa.Store: // n := v
+				if cell, ok := ref.Addr.(*ssa.Alloc); ok && ref.Val == v {
+					for _, load := range *cell.Referrers() {
+						if load, ok := load.(*ssa.UnOp); ok {
+							visit(load)
+						}
+					}
+				}
+			case *ssa.If:
+				// A block with several ways in runs whatever the outcome.
+				for _, next := range ref.Block().Succs {
+					if len(next.Preds) == 1 {
+						d.blocks = append(d.blocks, next)
+					}
+				}
+			}
+		}
+	}
+	visit(v)
+	return d
+}
+
+// controls reports whether a test of the value decides whether b runs.
+func (d decisions) controls(b *ssa.BasicBlock) bool {
+	return slices.ContainsFunc(d.blocks, func(c *ssa.BasicBlock) bool { return c.Dominates(b) })
+}
+
+// feeds reports whether instr takes a value that was computed from the first.
+func (d decisions) feeds(instr ssa.Instruction) bool {
+	return slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op != nil && d.values[*op] })
+}
+
+// isTorn reports whether a, which decides d, and b are one step in two regions.
+func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) bool {
+	switch {
+	case a.region == b.region || a.instr == b.instr || a.base != b.base:
+		return false
+	case !b.write && (a.name == b.name && b.tests):
+		return false // the variable is read once more
+	case !p.IR.Flow(a.instr.Parent()).Leads(a.instr, b.instr):
+		return false
+	}
+	stored := b.write && d.feeds(b.instr)
+	if !stored && !d.controls(b.instr.Block()) {
+		return false
+	}
+	if !stored && testedAgain(a, b, parts) {
+		return false
+	}
+	return a.name != b.name || !s.waitsBetween(p, a.instr, b.instr)
+}
+
+// testedAgain reports whether the region of b reads the variable of a once more
+// and decides about b by that.
+func testedAgain(a, b part, parts []part) bool {
+	return slices.ContainsFunc(parts, func(c part) bool {
+		again := c.region == b.region && c.name == a.name && c.base == a.base && c.value != nil
+		return again && decided(c.value).controls(b.instr.Block())
+	})
+}
+
+// waitsBetween reports whether the function waits, or may, on the way from a to b.
+func (s *side) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
+	flow := p.IR.Flow(a.Parent())
+	for _, block := range a.Parent().Blocks {
+		for _, instr := range block.Instrs {
+			if flow.Leads(a, instr) && flow.Leads(instr, b) && s.hazard(p, instr) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}

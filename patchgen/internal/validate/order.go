@@ -1,0 +1,294 @@
+package validate
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// lockGraph is the order of the lock classes of a module: an edge where a lock
+// is waited for, by a function or by what it calls, while another may be held.
+// A call that is not static stands for every function that it may run by its
+// signature: that finds the ways through interfaces and stored callbacks, and
+// some that do not exist. As only what is new counts, those do little harm.
+type lockGraph struct {
+	edges map[[2]string]bool
+	sites map[edgeSite]int
+	where map[edgeSite]string
+}
+
+// edgeSite is an edge that a declared function makes.
+type edgeSite struct{ from, to, function string }
+
+type classSet map[string]bool
+
+// lockOrder demands that the patch adds no edge to a cycle of the graph. An
+// edge from a class to itself is one: a second lock of the same object, or of
+// two in an order that somebody else may have the other way round.
+func (j *judge) lockOrder() {
+	old, now := j.old.lockGraph(), j.now.lockGraph()
+	var added []edgeSite
+	for site, n := range now.sites {
+		if n > old.sites[site] {
+			added = append(added, site)
+		}
+	}
+	slices.SortFunc(added, func(a, b edgeSite) int {
+		return strings.Compare(a.from+" "+a.to+" "+a.function, b.from+" "+b.to+" "+b.function)
+	})
+	for _, e := range added {
+		switch {
+		case e.from == e.to:
+			j.add("order", "%s could be locked again while it is held (%s)", short(e.to), now.where[e])
+		case now.leads(e.to, e.from):
+			j.add("order", "%s would be locked while %s is held (%s), and elsewhere it is the other way round",
+				short(e.to), short(e.from), now.where[e])
+		}
+	}
+}
+
+// leads reports whether there is a way from one class to another.
+func (g *lockGraph) leads(from, to string) bool {
+	seen := map[string]bool{from: true}
+	work := []string{from}
+	for len(work) > 0 {
+		at := work[0]
+		work = work[1:]
+		if at == to {
+			return true
+		}
+		for e := range g.edges {
+			if e[0] == at && !seen[e[1]] {
+				seen[e[1]] = true
+				work = append(work, e[1])
+			}
+		}
+	}
+	return false
+}
+
+func (s *side) lockGraph() *lockGraph {
+	r := newResolver(s)
+	takes := r.sumTakes()
+	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]string{}}
+	for _, p := range s.snap.Packages {
+		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			held := st.MayHoldClasses()
+			if len(held) == 0 {
+				return
+			}
+			for _, call := range runs(p, instr) {
+				for to := range r.takenBy(p, call, takes) {
+					for _, from := range held {
+						if released(p, call, instr, from) {
+							continue
+						}
+						site := edgeSite{from, to, declared(p, fn)}
+						g.edges[[2]string{from, to}] = true
+						g.sites[site]++
+						g.where[site] = at(p, call)
+					}
+				}
+			}
+		})
+	}
+	return g
+}
+
+// runs lists the calls that instr runs: itself, or where the function returns
+// all that it has deferred.
+func runs(p *session.Package, instr ssa.Instruction) []ssa.CallInstruction {
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		return []ssa.CallInstruction{instr}
+	case *ssa.RunDefers:
+		var list []ssa.CallInstruction
+		for _, b := range instr.Parent().Blocks {
+			for _, d := range b.Instrs {
+				if d, ok := d.(*ssa.Defer); ok && p.IR.Flow(instr.Parent()).Leads(d, instr) {
+					list = append(list, d)
+				}
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+// released reports whether a lock of the class is released before the deferred
+// call runs: by one that was deferred after it.
+func released(p *session.Package, call ssa.CallInstruction, at ssa.Instruction, class string) bool {
+	d, ok := call.(*ssa.Defer)
+	if !ok {
+		return false
+	}
+	for _, later := range runs(p, at) {
+		unlocks := later != call && acquired(p, later) == "" && classOfOp(p, later) == class
+		if unlocks && p.IR.Flow(d.Parent()).Leads(d, later) {
+			return true
+		}
+	}
+	return false
+}
+
+// classOfOp returns the class of the lock that call takes or releases; "" if it
+// does neither or the lock has no class.
+func classOfOp(p *session.Package, call ssa.CallInstruction) string {
+	lock := p.Locks.Receiver(call)
+	if lock == nil {
+		return ""
+	}
+	if mk, ok := lock.(*ssa.MakeInterface); ok {
+		lock = mk.X
+	}
+	if name, ok := accesspath.NameOf(lock); ok {
+		return name.String()
+	}
+	return ""
+}
+
+// acquired returns the class of the lock that call itself waits for.
+func acquired(p *session.Package, call ssa.CallInstruction) string {
+	name := ""
+	if common := call.Common(); common.IsInvoke() {
+		name = common.Method.Name()
+	} else if fn, _ := callgraph.Target(common); fn != nil {
+		name = fn.Name()
+	}
+	if name == "Lock" || name == "RLock" {
+		return classOfOp(p, call)
+	}
+	return ""
+}
+
+// resolver finds what calls may run.
+type resolver struct {
+	*side
+	methods map[string][]*body // by name and signature
+	values  map[string][]*body // functions used as values that nobody could follow, by signature
+}
+
+func newResolver(s *side) *resolver {
+	r := &resolver{side: s, methods: map[string][]*body{}, values: map[string][]*body{}}
+	for _, p := range s.snap.Packages {
+		for _, fn := range p.IR.Funcs {
+			switch b := (&body{p, fn}); {
+			case p.IR.InTest(fn):
+			case fn.Signature.Recv() != nil:
+				key := fn.Name() + signature(fn.Signature)
+				r.methods[key] = append(r.methods[key], b)
+				fallthrough
+			default:
+				if p.Calls.Escapes(fn) {
+					r.values[signature(fn.Signature)] = append(r.values[signature(fn.Signature)], b)
+				}
+			}
+		}
+	}
+	return r
+}
+
+// signature returns the types of parameters and results as text: types have no
+// identity that both a patched package and those that import it know.
+func signature(sig *types.Signature) string {
+	var b strings.Builder
+	for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
+		for v := range list.Variables() {
+			b.WriteString(types.TypeString(v.Type(), nil) + ",")
+		}
+		b.WriteString(";")
+	}
+	return b.String()
+}
+
+// targets lists the functions of the module that a call may run before it
+// returns, callbacks that it hands over included.
+func (r *resolver) targets(p *session.Package, call ssa.CallInstruction) []*body {
+	var list []*body
+	common := call.Common()
+	fn, _ := callgraph.Target(common)
+	switch {
+	case common.IsInvoke():
+		sig := common.Method.Signature()
+		list = append(list, r.methods[common.Method.Name()+signature(sig)]...)
+	case fn == nil:
+		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
+			list = append(list, r.values[signature(sig)]...)
+		}
+	case r.bodyOf(fn) != nil:
+		list = append(list, r.bodyOf(fn))
+	case len(fn.Blocks) > 0:
+		list = append(list, &body{p, fn})
+	}
+	for _, site := range p.Calls.At(call) {
+		if site.Mode != callgraph.Go {
+			list = append(list, &body{p, site.Callee})
+		}
+	}
+	return list
+}
+
+// sumTakes returns the lock classes that each function may wait for, by itself
+// and through all that it calls.
+func (r *resolver) sumTakes() map[*ssa.Function]classSet {
+	takes := map[*ssa.Function]classSet{}
+	callersOf := map[*ssa.Function][]*ssa.Function{}
+	var work []*ssa.Function
+	for _, p := range r.snap.Packages {
+		for _, fn := range p.IR.Funcs {
+			takes[fn] = classSet{}
+			for _, b := range fn.Blocks {
+				for _, instr := range b.Instrs {
+					call, ok := instr.(ssa.CallInstruction)
+					if _, isGo := instr.(*ssa.Go); !ok || isGo {
+						continue
+					}
+					if class := acquired(p, call); class != "" {
+						takes[fn][class] = true
+					}
+					for _, t := range r.targets(p, call) {
+						callersOf[t.fn] = append(callersOf[t.fn], fn)
+					}
+				}
+			}
+			work = append(work, fn)
+		}
+	}
+	// What a function takes only grows, so this ends.
+	for len(work) > 0 {
+		fn := work[0]
+		work = work[1:]
+		for _, caller := range callersOf[fn] {
+			before := len(takes[caller])
+			for class := range takes[fn] {
+				takes[caller][class] = true
+			}
+			if len(takes[caller]) > before {
+				work = append(work, caller)
+			}
+		}
+	}
+	return takes
+}
+
+// takenBy returns the classes that a call may wait for.
+func (r *resolver) takenBy(p *session.Package, call ssa.CallInstruction, takes map[*ssa.Function]classSet) classSet {
+	all := classSet{}
+	if class := acquired(p, call); class != "" {
+		all[class] = true
+		return all
+	}
+	for _, t := range r.targets(p, call) {
+		for class := range takes[t.fn] {
+			all[class] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,378 @@
+package validate_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sourcegraph/go-diff/diff"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
+)
+
+// golden lists what each golden patch of package patchgen claims: how, for which
+// variable, by which lock.
+var golden = map[string]string{
+	"atomic_counter":           "atomic stats.hits",
+	"atomic_flag":              "atomic worker.done",
+	"atomic_functions":         "atomic item.expires",
+	"atomic_pointer":           "atomic worker.conf",
+	"atomic_swap":              "atomic worker.state",
+	"guard_after_unlock":       "guarded clock.now clock.mu",
+	"guard_callback":           "guarded node.value node.mu",
+	"guard_check_then_act":     "guarded cursor.valid cursor.mu",
+	"guard_closures":           "guarded box.items box.mu",
+	"guard_decided_by_other":   "guarded cursor.entry cursor.mu",
+	"guard_decided_lift":       "guarded pool.n pool.mu",
+	"guard_decided_same":       "guarded server.running server.mu",
+	"guard_decided_to_the_end": "guarded ready mu",
+	"guard_deferred":           "guarded item.name item.mu",
+	"guard_early_return":       "guarded conn.closed conn.mu",
+	"guard_getter":             "guarded counter.n counter.mu",
+	"guard_held_by_caller":     "guarded list.items list.mu",
+	"guard_local":              "guarded sum/total sum/mu",
+	"guard_loops":              "guarded pool.left pool.mu",
+	"guard_map":                "guarded reg.m reg.mu",
+	"guard_other_object":       "guarded resource.status pool.mu left=1",
+	"guard_select":             "guarded hub.quit hub.mu",
+	"guard_snapshot":           "guarded logger.hooks logger.mu",
+	"guard_switch":             "guarded machine.state machine.mu",
+	"guard_upgrade":            "guarded stat.hits stat.mu",
+	"mutex_captured":           "guarded all/first all/firstMu",
+	"mutex_decided_far":        "guarded meter.n meter.nMu",
+	"mutex_generic":            "guarded stack.items stack.itemsMu",
+	"mutex_global":             "guarded seen seenMu",
+	"mutex_init_apart":         "guarded group.first group.firstMu",
+	"mutex_lazy":               "guarded client.conn client.connMu",
+	"mutex_nested":             "guarded tx.stats tx.statsMu",
+	"mutex_test_and_use":       "guarded runner.running runner.runningMu",
+	"once_field":               "once Client.HTTPClient Client.httpClientOnce",
+	"once_global":              "once host hostOnce",
+	"reorder_literal":          "published server.done",
+	"reorder_started":          "published job.stop",
+	"reorder_starter":          "published server.name",
+}
+
+const goldens = "../../testdata/fix"
+
+var kinds = map[string]validate.Kind{
+	"guarded": validate.Guarded, "once": validate.Once, "published": validate.Published, "atomic": validate.Atomic,
+}
+
+// claimOf reads "kind T.f T.mu", where pkg.v is T.f, v or f/local, in the
+// package with the import path pkg.
+func claimOf(t *testing.T, pkg, text string) validate.Claim {
+	t.Helper()
+	words := strings.Fields(text)
+	kind, ok := kinds[words[0]]
+	if !ok || len(words) < 2 {
+		t.Fatalf("no claim: %q", text)
+	}
+	c := validate.Claim{Kind: kind, Variable: validate.Variable{Package: pkg, Name: words[1]}}
+	if typ, name, ok := strings.Cut(words[1], "."); ok {
+		c.Variable.Type, c.Variable.Name = typ, name
+	}
+	if fn, name, ok := strings.Cut(words[1], "/"); ok {
+		c.Variable.Func, c.Variable.Name = pkg+"."+fn, name
+	}
+	if len(words) > 2 {
+		c.Lock = pkg + "." + words[2]
+		if _, name, ok := strings.Cut(words[2], "/"); ok {
+			c.Lock = name
+		}
+	}
+	if len(words) > 3 {
+		if _, err := fmt.Sscanf(words[3], "left=%d", &c.Left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// module is the originals of all tests in one module, a folder each.
+type module struct {
+	root   string
+	loaded []*packages.Package
+}
+
+func load(t *testing.T, files map[string][]byte) module {
+	t.Helper()
+	root := t.TempDir()
+	files["go.mod"] = []byte("module example.com/m\n\ngo 1.26.0\n")
+	for name, data := range files {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: session.LoadMode, Dir: root,
+		Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=")}, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return module{root, loaded}
+}
+
+// session opens the packages of one folder.
+func (m module) session(t *testing.T, folder string) *session.Session {
+	t.Helper()
+	own := slices.DeleteFunc(slices.Clone(m.loaded), func(p *packages.Package) bool {
+		return p.PkgPath != "example.com/m/"+folder && !strings.HasPrefix(p.PkgPath, "example.com/m/"+folder+"/")
+	})
+	s, err := session.New(m.root, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// check judges a patch of one folder.
+func check(t *testing.T, s *session.Session, folder, claim string, files map[string][]byte) []*validate.Refusal {
+	t.Helper()
+	inFolder := map[string][]byte{}
+	for name, data := range files {
+		inFolder[folder+"/"+name] = data
+	}
+	before, err := s.Original()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.With(inFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return validate.Check(before, after, claimOf(t, "example.com/m/"+folder, claim))
+}
+
+// readGolden splits an archive into the originals and the patched files.
+func readGolden(t *testing.T, name string) (originals, patched map[string][]byte) {
+	t.Helper()
+	ar, err := txtar.ParseFile(filepath.Join(goldens, name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	originals = map[string][]byte{}
+	for _, f := range ar.Files {
+		if f.Name != "diff" {
+			originals[f.Name] = f.Data
+		}
+	}
+	for _, f := range ar.Files {
+		if f.Name == "diff" {
+			patched = apply(t, originals, f.Data)
+		}
+	}
+	return originals, patched
+}
+
+// apply applies a unified diff.
+func apply(t *testing.T, originals map[string][]byte, text []byte) map[string][]byte {
+	t.Helper()
+	files, err := diff.ParseMultiFileDiff(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched := map[string][]byte{}
+	for _, f := range files {
+		name := strings.TrimPrefix(f.NewName, "b/")
+		lines := strings.SplitAfter(string(originals[name]), "\n")
+		var out strings.Builder
+		next := 0
+		for _, h := range f.Hunks {
+			for ; next < int(h.OrigStartLine)-1; next++ {
+				out.WriteString(lines[next])
+			}
+			for line := range strings.Lines(string(h.Body)) {
+				if line[0] != '+' {
+					next++
+				}
+				if line[0] != '-' {
+					out.WriteString(line[1:])
+				}
+			}
+		}
+		patched[name] = []byte(out.String() + strings.Join(lines[next:], ""))
+	}
+	return patched
+}
+
+// TestGolden demands that every golden patch is accepted.
+func TestGolden(t *testing.T) {
+	files := map[string][]byte{}
+	patches := map[string]map[string][]byte{}
+	archives, err := filepath.Glob(filepath.Join(goldens, "*.txtar"))
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no golden patches", err)
+	}
+	for _, file := range archives {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		originals, patched := readGolden(t, name)
+		if len(patched) == 0 {
+			continue
+		}
+		if golden[name] == "" {
+			t.Errorf("%s: the table golden has no claim for it", name)
+			continue
+		}
+		patches[name] = patched
+		for f, data := range originals {
+			files[name+"/"+f] = data
+		}
+	}
+	m := load(t, files)
+	for name, claim := range golden {
+		t.Run(name, func(t *testing.T) {
+			if patches[name] == nil {
+				t.Fatal("there is no such golden patch")
+			}
+			for _, r := range check(t, m.session(t, name), name, claim, patches[name]) {
+				t.Errorf("refused: %s: %s", r.Obligation, r.Reason)
+			}
+		})
+	}
+}
+
+// TestWrong runs the archives of testdata, of which each holds an original
+// (a.go), a right patch of it (right.go) and wrong ones. Or it names a golden
+// patch of package patchgen, which is the right one. The comment holds
+//
+//	golden: name
+//	claim: what the patches claim, as in the table above
+//
+// and each other section is a wrong patch: a line
+//
+//	refuse: obligation: a part of the reason
+//
+// and changes of the right one, each the lines `< old`, a line `---`, and the
+// lines `> new`. The old lines stand once in the right patch, one behind the other.
+func TestWrong(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no archives", err)
+	}
+	var cases []*wrongCase
+	files := map[string][]byte{}
+	for _, file := range archives {
+		c := readWrong(t, file)
+		cases = append(cases, c)
+		for name, data := range c.originals {
+			files[c.name+"/"+name] = data
+		}
+	}
+	m := load(t, files)
+	wrong := 0
+	for _, c := range cases {
+		s := m.session(t, c.name)
+		t.Run(c.name+"/right", func(t *testing.T) {
+			for _, r := range check(t, s, c.name, c.claim, c.right) {
+				t.Errorf("refused: %s: %s", r.Obligation, r.Reason)
+			}
+		})
+		for _, w := range c.wrong {
+			wrong++
+			t.Run(c.name+"/"+w.Name, func(t *testing.T) { c.refuses(t, s, w) })
+		}
+	}
+	if wrong < 45 {
+		t.Errorf("%d wrong patches, want 45 at least", wrong)
+	}
+}
+
+type wrongCase struct {
+	name, claim      string
+	originals, right map[string][]byte
+	wrong            []txtar.File
+}
+
+func readWrong(t *testing.T, file string) *wrongCase {
+	t.Helper()
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &wrongCase{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), originals: map[string][]byte{}}
+	for line := range strings.Lines(string(ar.Comment)) {
+		switch key, value, _ := strings.Cut(strings.TrimSpace(line), ": "); key {
+		case "golden":
+			c.originals, c.right = readGolden(t, value)
+			for name, data := range c.originals {
+				c.originals[name] = []byte(strings.Replace(string(data), "package "+value, "package a", 1))
+			}
+			c.claim = golden[value]
+		case "claim":
+			c.claim = value
+		}
+	}
+	for _, f := range ar.Files {
+		switch f.Name {
+		case "a.go":
+			c.originals["a.go"] = f.Data
+		case "right.go":
+			c.right = map[string][]byte{"a.go": f.Data}
+		default:
+			c.wrong = append(c.wrong, f)
+		}
+	}
+	return c
+}
+
+// refuses demands that a wrong patch is refused for the right reason.
+func (c *wrongCase) refuses(t *testing.T, s *session.Session, w txtar.File) {
+	first, rest, _ := strings.Cut(string(w.Data), "\n")
+	want, ok := strings.CutPrefix(first, "refuse: ")
+	if !ok {
+		t.Fatalf("no refuse: line, but %q", first)
+	}
+	files := map[string][]byte{}
+	for name, data := range c.right {
+		files[name] = data
+	}
+	files["a.go"] = []byte(change(t, string(c.right["a.go"]), rest))
+	var reasons []string
+	for _, r := range check(t, s, c.name, c.claim, files) {
+		reason := r.Obligation + ": " + r.Reason
+		obligation, part, _ := strings.Cut(want, ": ")
+		if r.Obligation == obligation && strings.Contains(r.Reason, part) {
+			return
+		}
+		reasons = append(reasons, reason)
+	}
+	t.Errorf("want a refusal %q, not %q", want, reasons)
+}
+
+// change makes the changes that text lists.
+func change(t *testing.T, src, text string) string {
+	t.Helper()
+	var old, now strings.Builder
+	flush := func() {
+		if n := strings.Count(src, old.String()); old.Len() > 0 && n != 1 {
+			t.Fatalf("these lines stand %d times in the right patch:\n%s", n, old.String())
+		}
+		src = strings.Replace(src, old.String(), now.String(), 1)
+		old.Reset()
+		now.Reset()
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n") + "\n"
+		switch {
+		case strings.HasPrefix(line, "<"):
+			if now.Len() > 0 {
+				flush()
+			}
+			old.WriteString(strings.TrimPrefix(line[1:], " "))
+		case strings.HasPrefix(line, ">"):
+			now.WriteString(strings.TrimPrefix(line[1:], " "))
+		}
+	}
+	flush()
+	return src
+}

@@ -1,0 +1,298 @@
+package validate
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// waits demands that nothing comes under a lock that may wait for others, do
+// I/O, or run code that nobody knows.
+func (j *judge) waits() {
+	old, _ := j.steps(j.old)
+	now, found := j.steps(j.now)
+	for _, k := range now.more(old) {
+		x := found[k]
+		if why := j.now.hazard(x.pkg, x.step); why != "" {
+			j.add("waits", "%s %s under a lock (%s)", short(k.function), why, at(x.pkg, x.step))
+		}
+	}
+}
+
+// step is an instruction that may wait or call.
+type step struct {
+	pkg  *session.Package
+	step ssa.Instruction
+}
+
+// steps counts, in touched functions, the calls and waits under each lock.
+func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
+	count, found := tally{}, map[tallyKey]step{}
+	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		for _, k := range st.Known() {
+			if !st.MayHold(k.Path) {
+				continue
+			}
+			add := func(x ssa.Instruction, what string) {
+				key := tallyKey{declared(p, fn), lockName(k.Path, k.Class) + " " + what}
+				count[key]++
+				found[key] = step{p, x}
+			}
+			if what := waiting(instr); what != "" {
+				add(instr, what)
+			}
+			for _, call := range runs(p, instr) {
+				if !released(p, call, instr, k.Class) {
+					add(call, callee(call))
+				}
+			}
+		}
+	})
+	return count, found
+}
+
+// waiting names an instruction that waits for another goroutine.
+func waiting(instr ssa.Instruction) string {
+	switch instr := instr.(type) {
+	case *ssa.Send:
+		return "sends on a channel"
+	case *ssa.UnOp:
+		if instr.Op == token.ARROW {
+			return "receives from a channel"
+		}
+	case *ssa.Select:
+		if instr.Blocking {
+			return "waits in a select"
+		}
+	}
+	return ""
+}
+
+// hazard returns why an instruction must not run under a new lock; "" if it may.
+func (s *side) hazard(p *session.Package, instr ssa.Instruction) string {
+	if what := waiting(instr); what != "" {
+		return what
+	}
+	call, ok := instr.(ssa.CallInstruction)
+	if _, isGo := instr.(*ssa.Go); !ok || isGo {
+		return ""
+	}
+	if _, isBuiltin := call.Common().Value.(*ssa.Builtin); isBuiltin || p.Locks.Receiver(call) != nil {
+		return "" // what locks do is a matter of their order
+	}
+	fn, args := callgraph.Target(call.Common())
+	switch {
+	case fn == nil:
+		return s.dynamicHazard(p, call)
+	case s.bodyOf(fn) != nil:
+		return s.through(s.bodyOf(fn))
+	case len(fn.Blocks) > 0:
+		return s.through(&body{p, fn})
+	}
+	return s.libraryHazard(p, fn, args)
+}
+
+// through returns why a function of the module must not be called.
+func (s *side) through(b *body) string {
+	if why := s.hazardOf(b); why != "" {
+		return fmt.Sprintf("calls %s, which %s", b.fn.Name(), why)
+	}
+	return ""
+}
+
+// hazardOf returns the first hazard in a function, its callees included.
+// Recursive calls add none.
+func (s *side) hazardOf(b *body) string {
+	key := b.fn.String()
+	if why, known := s.hazards[key]; known {
+		return why
+	}
+	s.hazards[key] = ""
+	for _, block := range b.fn.Blocks {
+		for _, instr := range block.Instrs {
+			if why := s.hazard(b.pkg, instr); why != "" {
+				s.hazards[key] = why
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// dynamicHazard judges a call through an interface or a function value by what
+// it may run, if all of that is known: a value that was followed, or an
+// interface that only this package implements.
+func (s *side) dynamicHazard(p *session.Package, call ssa.CallInstruction) string {
+	var known []*body
+	common := call.Common()
+	for _, site := range p.Calls.At(call) {
+		known = append(known, &body{p, site.Callee})
+	}
+	if common.IsInvoke() && len(known) == 0 && isClosedInterface(common.Value.Type()) {
+		known = newResolver(s).targets(p, call)
+	}
+	if len(known) == 0 {
+		return fmt.Sprintf("calls %s, which may be any code", callee(call))
+	}
+	for _, b := range known {
+		if why := s.through(b); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// isClosedInterface reports whether t is an interface that other packages
+// cannot name.
+func isClosedInterface(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && !ast.IsExported(n.Obj().Name())
+}
+
+// harmless lists packages outside of the module whose functions neither wait nor
+// do I/O, each with its exceptions.
+var harmless = map[string][]string{
+	"bytes": nil, "strings": nil, "strconv": nil, "errors": nil, "unsafe": nil, "path": nil,
+	"math": nil, "math/bits": nil, "math/cmplx": nil, "math/rand": nil, "math/rand/v2": nil,
+	"unicode": nil, "unicode/utf8": nil, "unicode/utf16": nil, "cmp": nil,
+	"sort": nil, "slices": nil, "maps": nil, "container/list": nil, "container/ring": nil, "container/heap": nil,
+	"sync/atomic": nil, "encoding/binary": {"Read", "Write"}, "encoding/hex": nil, "encoding/base64": nil,
+	"hash/fnv": nil, "hash/crc32": nil, "hash/crc64": nil, "hash/adler32": nil, "hash/maphash": nil,
+	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
+	"time": {"Sleep", "LoadLocation"},
+	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Go"},
+	"fmt": {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln",
+		"Fscan", "Fscanf", "Fscanln"},
+}
+
+// calledBack names the methods that harmless packages call on what they are
+// handed.
+var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString"}
+
+// libraryHazard judges a function outside of the module by the table, and by
+// the callbacks that it is handed.
+func (s *side) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil {
+		return ""
+	}
+	except, listed := harmless[obj.Pkg().Path()]
+	if !listed || slices.Contains(except, obj.Name()) {
+		return fmt.Sprintf("calls %s, which may wait or do I/O", short(obj.FullName()))
+	}
+	for _, a := range args {
+		for _, b := range s.callbacks(p, a) {
+			if why := s.through(b); why != "" {
+				return why
+			}
+		}
+		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(s.callbacks(p, a)) == 0 {
+			return fmt.Sprintf("hands a function to %s, which may be any code", short(obj.FullName()))
+		}
+	}
+	return ""
+}
+
+// callbacks lists the functions of the module that a library may call through v.
+func (s *side) callbacks(p *session.Package, v ssa.Value) []*body {
+	switch v := v.(type) {
+	case *ssa.MakeClosure:
+		return []*body{{p, v.Fn.(*ssa.Function)}}
+	case *ssa.Function:
+		if b := s.bodyOf(v); b != nil {
+			return []*body{b}
+		}
+		return []*body{{p, v}}
+	case *ssa.MakeInterface:
+		var list []*body
+		set := types.NewMethodSet(v.X.Type())
+		for i := range set.Len() {
+			m := set.At(i).Obj().(*types.Func)
+			if b := s.bodies[m.Origin().FullName()]; b != nil && slices.Contains(calledBack, m.Name()) {
+				list = append(list, b)
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+// channels demands that nobody who is waited for while the lock is held needs
+// the lock before, unless it was so already.
+func (j *judge) channels() {
+	old := j.needy(j.old)
+	for _, k := range j.needy(j.now).more(old) {
+		j.add("channels", "%s %s", short(k.function), k.what)
+	}
+}
+
+// otherSides are the operations that end a wait.
+var otherSides = map[finding.Mode][]finding.Mode{
+	finding.Send: {finding.Receive}, finding.Receive: {finding.Send, finding.CloseChan}, finding.Wait: {finding.Done},
+}
+
+// needy counts the operations that end a wait under the claim's lock and come
+// behind it.
+func (j *judge) needy(s *side) tally {
+	found := tally{}
+	r := newResolver(s)
+	takes := r.sumTakes()
+	for _, p := range s.snap.Packages {
+		for _, op := range p.Ops.All {
+			if otherSides[op.Mode] == nil || op.Polls || !s.mayHold(op.Locks) {
+				continue
+			}
+			for _, other := range p.Ops.ByKey[op.Key] {
+				if !slices.Contains(otherSides[op.Mode], other.Mode) || !s.needs(r, p, other, takes) {
+					continue
+				}
+				what := fmt.Sprintf("takes %s before it comes to what %s waits for under the lock",
+					short(s.claim.Lock), short(declared(p, op.Fn)))
+				found[tallyKey{declared(p, other.Fn), what}]++
+			}
+		}
+	}
+	return found
+}
+
+// mayHold reports whether the claim's lock may be held.
+func (s *side) mayHold(st *lockset.State) bool {
+	return slices.ContainsFunc(st.Known(), func(k lockset.Known) bool {
+		return st.MayHold(k.Path) && s.isLock(lockset.Held{Path: k.Path, Class: k.Class})
+	})
+}
+
+// needs reports whether the function of an operation may take the claim's lock
+// on the way to it. A deferred operation comes last.
+func (s *side) needs(r *resolver, p *session.Package, op *syncops.Op, takes map[*ssa.Function]classSet) bool {
+	_, deferred := op.Instr.(*ssa.Defer)
+	for _, b := range op.Fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok || !deferred && !p.Ops.Reaches(call, op.Instr) {
+				continue
+			}
+			if r.takenBy(p, call, takes)[s.claim.Lock] || s.locksLocal(p, call) {
+				return true
+			}
+		}
+	}
+	return s.mayHold(op.Locks)
+}
+
+// locksLocal reports whether call takes the claim's lock, a local variable.
+func (s *side) locksLocal(p *session.Package, call ssa.CallInstruction) bool {
+	lock := p.Locks.Receiver(call)
+	return lock != nil && s.claim.isLocalLock() && s.isLock(lockset.Held{Path: accesspath.Of(lock)})
+}
