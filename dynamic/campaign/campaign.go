@@ -207,6 +207,7 @@ func start(cfg *Config) (*campaign, error) {
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
 			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),
+			allTests:   testNames(cfg.Workspace.Module.Packages, b.Package),
 			bearable:   bearable(cfg.Workspace.Module.Packages, b.Package),
 			clockTests: clockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
@@ -256,7 +257,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	o := c.noiseOf(n, pkg)
 	p, err := c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d", n, i+1), &o, b, pkg)
 	if err == nil && p.outcome == CutShort && c.cutShort(n, o.strength, pkg, p) {
-		o.strength, o.holds = c.strength(n, pkg), nil
+		o = c.noiseOf(n, pkg)
 		p, err = c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d-again", n, i+1), &o, b, pkg)
 	}
 	if err != nil {
@@ -280,9 +281,10 @@ func (c *campaign) runMonitored(
 	if err != nil {
 		return nil, err
 	}
+	leaveOut, only := pkg.testsIn(n)
 	p := c.execute(ctx, b, processOptions{
 		vars:    append(vars, "INTERLOCK_SECTIONS="+c.open),
-		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: pkg.LeftOut,
+		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: leaveOut, test: only,
 	})
 	if p.err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)

@@ -26,9 +26,12 @@
 // count on time, or have caught an atomicity violation, and nothing here can
 // tell the two apart.
 //
+// A test that cannot stand the noise is no reason to make less of it for the others:
+// they run without it, and it runs alone now and then (spare).
+//
 // The run before all others also bounds the time: a monitored run that takes
-// several times as long is ended with a dump of its goroutines, and made again with
-// less noise. That it was ended says nothing of the tests ([CutShort]); only what
+// several times as long is ended with a dump of its goroutines, and made again without
+// the tests that hung, or with less noise. That it was ended says nothing of the tests ([CutShort]); only what
 // hangs without noise has failed, and is left out of the monitored runs.
 //
 // # Counting k of n

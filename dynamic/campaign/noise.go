@@ -39,6 +39,9 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 	if pkg.Strength > 0 {
 		s = min(s, pkg.Strength)
 	}
+	if pkg.sparing(n) {
+		s = min(s, pkg.sparedStrength)
+	}
 	return s
 }
 
@@ -112,9 +115,9 @@ func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, p
 const maxRepeats = 2
 
 // cutShort takes up a run that Interlock has ended. It shows the first with the
-// goroutines that wait, has all further runs of the package make less noise, and
-// reports whether this one is worth to be made again: with more time, if the machine
-// was busy with other work.
+// goroutines that wait, spares the tests that hung in all further runs of the package,
+// or has these make less noise where that leaves no test, and reports whether this one
+// is worth to be made again: with more time, if the machine was busy with other work.
 func (c *campaign) cutShort(n, strength int, pkg *PackageResult, p *process) (again bool) {
 	f := p.failure(n, c.seen.seed, strength)
 	f.Busy = p.starved(pkg.share)
@@ -125,7 +128,9 @@ func (c *campaign) cutShort(n, strength int, pkg *PackageResult, p *process) (ag
 	if f.Busy {
 		pkg.Limit += pkg.Limit
 	}
-	c.weaken(pkg, f)
+	if f.Busy || !c.spare(pkg, p.failedTests(), f.Strength) {
+		c.weaken(pkg, f)
+	}
 	pkg.repeats++
 	return pkg.repeats <= maxRepeats
 }
@@ -179,14 +184,17 @@ func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
 			pkg.Tests = append(pkg.Tests, t)
 		}
 	}
-	if len(c.seen.bugs[pkg.Package]) == 0 {
+	explained := len(c.seen.bugs[pkg.Package]) > 0 && !pkg.sparing(f.Run)
+	if !explained && !c.spareClockTests(pkg, p, f.Strength) {
 		c.weaken(pkg, f)
 	}
 }
 
 // weaken has later runs of the package make less noise than the one that failed.
 func (c *campaign) weaken(pkg *PackageResult, f *Failure) {
-	if weaker := weaken(f.Strength); weaker < f.Strength {
+	if weaker := weaken(f.Strength); pkg.sparing(f.Run) {
+		pkg.sparedStrength = weaker
+	} else if weaker < f.Strength {
 		pkg.Strength = weaker
 		c.progress(Event{Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed, Package: pkg.Package, Outcome: f.Outcome, Strength: weaker})
 	}

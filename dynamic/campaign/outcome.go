@@ -59,17 +59,23 @@ type PackageResult struct {
 
 	// NoneRan says that there are tests, and that the flags chose none of them.
 	NoneRan bool
+	// Spared are tests that hung under noise, or failed as they count on time. They run
+	// by themselves in every fourth run, with fainter noise.
+	Spared []string
 	// LeftOut are tests that monitored runs left out, since they hang without noise.
 	LeftOut []string
 
-	auto        *schedule.Auto  // where its planned runs hold goroutines
-	bearable    int             // strength that tests which count on time can stand
-	clockTests  map[string]bool // those that may count on time
-	plainTests  []string        // that failed without noise
-	plainReport []byte          // what the run before all others printed, if it failed
-	share       float64         // of a processor that it used
-	repeats     int             // of runs that Interlock has ended
-	hangs       bool            // without noise, in no test that is known
+	auto     *schedule.Auto // where its planned runs hold goroutines
+	allTests []string       // top-level ones
+	// sparedStrength is that of the noise in runs of spared tests, in microseconds.
+	sparedStrength int
+	bearable       int             // strength that tests which count on time can stand
+	clockTests     map[string]bool // those that may count on time
+	plainTests     []string        // that failed without noise
+	plainReport    []byte          // what the run before all others printed, if it failed
+	share          float64         // of a processor that it used
+	repeats        int             // of runs that Interlock has ended
+	hangs          bool            // without noise, in no test that is known
 }
 
 // Failure is one run of a package's tests that did not pass.

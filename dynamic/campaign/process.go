@@ -51,7 +51,7 @@ type processOptions struct {
 	limit    time.Duration // when it is ended from outside; 0 is never
 	live     bool          // show what it prints while it runs
 	leaveOut []string      // tests not to run
-	test     string        // that runs alone; "" is all
+	test     string        // that runs alone, or several with | in between; "" is all
 }
 
 // process is a test binary that has run.
@@ -74,14 +74,16 @@ type process struct {
 // its arguments.
 func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions) *process {
 	args := []string{"-test.paniconexit0", "-test.timeout=" + o.timeout.String()}
+	flags := c.without(o.leaveOut)
 	if o.test != "" {
-		args = append(args, "-test.run=^"+o.test+"$")
+		args = append(args, "-test.run=^("+o.test+")$")
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(f, "-test.run=") })
 	}
 	out := new(output)
 	if o.live {
 		out.live = c.cfg.Stdout
 	}
-	cmd := exec.Command(b.Path, slices.Concat(args, c.without(o.leaveOut))...)
+	cmd := exec.Command(b.Path, slices.Concat(args, flags)...)
 	cmd.Dir = b.Dir
 	cmd.Env = slices.Concat(c.userEnv(b.Dir), o.vars)
 	cmd.Stdout, cmd.Stderr = out, out

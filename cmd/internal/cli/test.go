@@ -26,13 +26,14 @@ live in a temporary folder.
 
 Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
 count on time, or the noise has brought out a bug that the monitor does not see. Both end in exit
-code 1, are told apart from findings, and weaken the noise for that package from then on. A test
-that is known to count on time is left out with -- -skip TestName.
+code 1, are told apart from findings, and weaken the noise for that package from then on; a test that
+asks for the time is left out of the other runs instead. With -- -skip TestName it is left out of all.
 
 What fails in the run without noise, which is made before all others, has failed whatever the
 monitored runs do. A monitored run that takes several times as long is ended, with the goroutines that
-wait. That is no failure: it is made again with less noise, and reported as not completed if that does
-not help.`,
+wait. That is no failure: it is made again without the tests that hung, which every fourth run tries
+alone and with less noise, or with less noise where that leaves none. What does not help is reported as
+not completed.`,
 	examples: [][2]string{
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},

@@ -125,7 +125,8 @@ func NotCompleted(p *campaign.PackageResult) string {
 	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s",
 		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
 	if p.NotCompleted == 0 {
-		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed with less noise", f.Run, p.Package, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed %s",
+			f.Run, p.Package, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10), completedHow(p))
 	}
 	switch {
 	case p.NotCompleted == 0:
@@ -138,6 +139,14 @@ func NotCompleted(p *campaign.PackageResult) string {
 		s += "; the machine was busy with other work"
 	}
 	return s
+}
+
+// completedHow returns how a run was made that Interlock had ended before.
+func completedHow(p *campaign.PackageResult) string {
+	if len(p.Spared) == 0 {
+		return "with less noise"
+	}
+	return "without " + strings.Join(p.Spared, ", ") + ", which every fourth run tries alone, with less noise"
 }
 
 // Failures returns a line for each package whose tests failed: their own output
@@ -182,6 +191,8 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	s := fmt.Sprintf("%s %s only under noise: %s that the monitor cannot name; in %d of %d runs, first in run %d with seed %d and strength %d",
 		what, f.Outcome, why, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
 	switch {
+	case len(p.Spared) > 0 && f.Run < p.Runs:
+		s += "; later runs were made " + completedHow(p)
 	case p.Strength > 0 && f.Run < p.Runs:
 		s += fmt.Sprintf("; no finding explains it, so later runs had a strength of at most %d", p.Strength)
 	case findings:
