@@ -192,7 +192,7 @@ func (c *checker) function(fn *ssa.Function) {
 			}
 			if use := c.useAfter(v, h, states); use != nil {
 				reported[o.Field] = true
-				c.report(fn, use, states[use], o, h, change)
+				c.report(fn, use, states[use], states[o.Birth], o, h, change)
 				break
 			}
 		}
@@ -265,21 +265,24 @@ func usesElements(instr ssa.Instruction, v ssa.Value) bool {
 	return false
 }
 
-func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s *lockset.State, o origin, h lockset.Held,
+// report reports a use, in state s, of an alias that was made in state birth.
+func (c *checker) report(fn *ssa.Function, use ssa.Instruction, s, birth *lockset.State, o origin, h lockset.Held,
 	change *accesses.Access) {
+	what, reads := "used after", "they are read here"
+	if _, ok := use.(*ssa.Return); ok {
+		// return c.m under a deferred Unlock: the field is read under the lock, and
+		// the caller reads its elements without.
+		what, reads, s = "returned from under", "the caller reads them", birth
+	}
 	a := c.access(fn, use, s, o, finding.Read)
 	if a == nil {
 		return
 	}
-	what := "used after"
-	if _, ok := use.(*ssa.Return); ok {
-		what = "returned from under"
-	}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("alias of %s is %s %s", o.Field.Short(), what, h.Path),
 		Message: fmt.Sprintf("its elements were reached under the lock; %s (%s) changes them in place under it, perhaps "+
-			"while they are read here. Copy what is needed before the unlock.",
-			c.list.Prog.FuncName(change.Fn), c.list.Where(change)),
+			"while %s. Copy what is needed before the unlock.",
+			c.list.Prog.FuncName(change.Fn), c.list.Where(change), reads),
 		Variable: a.Variable(),
 		Accesses: []finding.Access{c.list.Side(a), c.list.Side(change)},
 	}

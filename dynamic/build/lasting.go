@@ -33,7 +33,7 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 		return nil, &ConfigError{dir + " is not empty", "name an empty folder, or one that is not there yet; evidence in it would be lost"}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the folder: %w", err)
+		return nil, &ConfigError{"making the folder: " + err.Error(), "name another one with -dir"}
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -170,10 +170,43 @@ func (ws *Workspace) leaveUnbuildable(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// Complaint is what go vet says of the tests of a package, as go test runs it.
+type Complaint struct{ Package, Text string }
+
+// VetTests runs vet on the packages' originals as go test does before it runs
+// their tests: value is that of go test's -vet, "" for its default.
+func (ws *Workspace) VetTests(ctx context.Context, value string) ([]Complaint, error) {
+	var flags []string
+	if value != "" {
+		flags = append(flags, "-vet="+value)
+	}
+	if said, err := ws.compile(ctx, flags, ws.Module.Tests...); said == "" || err != nil {
+		return nil, err
+	}
+	// One by one: the go command does not name the package of each line.
+	var all []Complaint
+	for _, t := range ws.Module.Tests {
+		said, err := ws.compile(ctx, flags, t)
+		if err != nil {
+			return nil, err
+		}
+		if said != "" {
+			all = append(all, Complaint{t.Package, said})
+		}
+	}
+	return all, nil
+}
+
 // buildOriginals builds tests as the user has them, and returns what the
-// compiler returns where it fails.
+// compiler printed if it failed.
 func (ws *Workspace) buildOriginals(ctx context.Context, tests ...Test) (string, error) {
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", os.DevNull}, ws.Module.flags)
+	return ws.compile(ctx, []string{"-vet=off"}, tests...)
+}
+
+// compile builds the originals of tests without linking them, and returns what the
+// go command printed if it failed.
+func (ws *Workspace) compile(ctx context.Context, flags []string, tests ...Test) (string, error) {
+	args := slices.Concat([]string{"test", "-c", "-o", os.DevNull}, flags, ws.Module.flags)
 	n := len(args)
 	for _, t := range tests {
 		if !t.None {

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"path"
@@ -14,15 +15,34 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
-// hung takes up a run without noise that timed out: what hangs there would hang in
-// the monitored runs as well, and hide the tests behind it.
-func (c *campaign) hung(pkg *PackageResult, p *process) {
-	if pkg.LeftOut = p.failedTests(); len(pkg.LeftOut) > 0 {
-		c.problem("%s of %s hangs without noise: the monitored runs leave it out", strings.Join(pkg.LeftOut, ", "), pkg.Package)
-		return
+// leaveOutHanging leaves out of the monitored runs the tests that hang in p, a run
+// without noise: there they would hang as well, and hide those behind them. A test
+// may hide another one that hangs, so the rest is run again until nothing does.
+func (c *campaign) leaveOutHanging(ctx context.Context, b build.Binary, pkg *PackageResult, p *process) error {
+	for p.outcome == TimedOut {
+		hang := hangingTests(p.output)
+		if len(hang) == 0 || slices.ContainsFunc(hang, func(t string) bool { return slices.Contains(pkg.LeftOut, t) }) {
+			pkg.hangs = true
+			c.problem("the tests of %s hang without noise: there are no monitored runs of them", pkg.Package)
+			return nil
+		}
+		pkg.LeftOut = append(pkg.LeftOut, hang...)
+		p = c.execute(ctx, b, processOptions{timeout: PlainTimeout(c.cfg.Timeout), leaveOut: pkg.LeftOut})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if p.err != nil {
+			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+		}
+		pkg.plainTests = append(pkg.plainTests, p.failedTests()...)
 	}
-	pkg.hangs = true
-	c.problem("the tests of %s hang without noise: there are no monitored runs of them", pkg.Package)
+	slices.Sort(pkg.LeftOut)
+	verb, them := "hangs", "it"
+	if len(pkg.LeftOut) > 1 {
+		verb, them = "hang", "them"
+	}
+	c.problem("%s of %s %s without noise: the monitored runs leave %s out", strings.Join(pkg.LeftOut, ", "), pkg.Package, verb, them)
+	return nil
 }
 
 func (c *campaign) problem(format string, args ...any) {

@@ -14,7 +14,9 @@ import (
 // which side lacks protection, locks held, section, fix. So does one of a split
 // section, confirmed or predicted, with that of the section. A confirmed one that
 // shares with a suspected one no more than the access that lacks protection
-// takes the place of that one as well, if nothing else has: it is the same bug. Notes point from one
+// takes the place of that one as well, if nothing else has: it is the same bug. So
+// are confirmed races of the same two functions on one variable of which nothing was
+// suspected: the first has a note on each of the others. Notes point from one
 // finding to others on the same variable. Suspected findings on which the runs have shown nothing get a note on
 // that. The findings given are not changed; those returned are sorted and have
 // ids of their own each.
@@ -42,14 +44,19 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 			others = append(others, c)
 		}
 	}
+	var alone []*finding.Finding // confirmed, and nothing was suspected
 	for _, c := range others {
 		if i := slices.IndexFunc(left, func(s *finding.Finding) bool { return sameBug(s, c) }); i >= 0 {
 			settle(c, i)
 		} else if into := caughtAlready(taken, c); into != nil {
 			into.Notes = append(into.Notes, alsoCaught(into, c))
+		} else if into := sameFunctions(alone, c); into != nil {
+			sharpen(c, static)
+			into.Code = sharper(into.Code, c.Code)
+			into.Notes = append(into.Notes, betweenThem(c))
 		} else {
 			sharpen(c, static)
-			joined = append(joined, c)
+			alone, joined = append(alone, c), append(joined, c)
 		}
 	}
 	for _, s := range left {
@@ -123,6 +130,35 @@ func alsoCaught(into, c *finding.Finding) string {
 		what = "itself in another goroutine"
 	}
 	return fmt.Sprintf("caught against %s as well, in %d of %d runs", what, c.Evidence.Hits, c.Evidence.Runs)
+}
+
+// isRace reports whether c is a data race that a run has shown.
+func isRace(c *finding.Finding) bool {
+	return c.Evidence != nil && c.Evidence.Pattern == "" && c.Evidence.Error == "" && len(c.Accesses) == 2
+}
+
+// sameFunctions returns the first of the races on c's variable that is between the
+// same two functions, or nil: one missing lock is one finding, however many of
+// their accesses meet.
+func sameFunctions(races []*finding.Finding, c *finding.Finding) *finding.Finding {
+	names := func(f *finding.Finding) [2]string {
+		a, b := f.Accesses[0].Package+" "+f.Accesses[0].Function, f.Accesses[1].Package+" "+f.Accesses[1].Function
+		return [2]string{min(a, b), max(a, b)}
+	}
+	i := slices.IndexFunc(races, func(f *finding.Finding) bool {
+		return isRace(f) && isRace(c) && sameVariable(f, c) && names(f) == names(c)
+	})
+	if i < 0 {
+		return nil
+	}
+	return races[i]
+}
+
+// betweenThem returns a sentence on c, a further race of the functions of a finding.
+func betweenThem(c *finding.Finding) string {
+	a, b := &c.Accesses[0], &c.Accesses[1]
+	return fmt.Sprintf("caught between them as well: %s at %s and %s at %s, in %d of %d runs",
+		a.Mode, a.Position, b.Mode, b.Position, c.Evidence.Hits, c.Evidence.Runs)
 }
 
 // sameVariable leaves the kind out, in which the two sides may differ.

@@ -173,3 +173,39 @@ func TestIDsStayApart(t *testing.T) {
 		t.Errorf("%d findings", len(got))
 	}
 }
+
+// One missing lock is one finding, however many accesses of its two functions meet.
+func TestRacesOfTwoFunctionsAreOneFinding(t *testing.T) {
+	in := func(function string, line int, mode finding.Mode) finding.Access {
+		a := at(line, mode)
+		a.Function = function
+		return a
+	}
+	got := join(t, nil, seal(
+		make1(finding.CaughtInTheAct, "n", in("F", 3, finding.Write), in("G", 9, finding.Read)),
+		make1(finding.CaughtInTheAct, "n", in("F", 4, finding.Write), in("G", 9, finding.Read)),
+		make1(finding.CaughtInTheAct, "n", in("G", 10, finding.Read), in("F", 4, finding.Write)),
+		make1(finding.CaughtInTheAct, "n", in("F", 4, finding.Write), in("H", 20, finding.Read)), // another function
+		make1(finding.CaughtInTheAct, "m", in("F", 4, finding.Write), in("G", 10, finding.Read)), // another variable
+	))
+	if len(got) != 3 {
+		t.Fatalf("%d findings, want 3", len(got))
+	}
+	notes := 0
+	for _, f := range got {
+		notes += len(f.Notes)
+	}
+	if notes != 2 {
+		t.Errorf("%d notes, want 2", notes)
+	}
+	// Where each pair was suspected, each is confirmed by itself.
+	static := seal(
+		make1(finding.Unguarded, "n", in("F", 3, finding.Write), in("G", 9, finding.Read)),
+		make1(finding.Unguarded, "n", in("F", 4, finding.Write), in("G", 9, finding.Read)))
+	got = join(t, static, seal(
+		make1(finding.CaughtInTheAct, "n", in("F", 3, finding.Write), in("G", 9, finding.Read)),
+		make1(finding.CaughtInTheAct, "n", in("F", 4, finding.Write), in("G", 9, finding.Read))))
+	if len(got) != 2 || got[0].Status != finding.Confirmed || got[1].Status != finding.Confirmed {
+		t.Errorf("%d findings, want both confirmed", len(got))
+	}
+}

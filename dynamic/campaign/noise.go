@@ -58,15 +58,20 @@ func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResu
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if err := p.unknownFlag(b.Package); err != nil {
+		return err
+	}
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.outcome, p.elapsed, p.failedTests()
 	pkg.share = p.share()
 	pkg.Limit = stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
 	if p.outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = p.failure(0, 0, 0), p.report(c.cfg, b.Package, c.verbose())
 	}
-	if p.outcome == TimedOut { // they hang: more time is no use
+	if p.outcome == TimedOut && b.Monitored { // they hang: more time is no use
 		pkg.Limit = timeout + grace
-		c.hung(pkg, p)
+		if err := c.leaveOutHanging(ctx, b, pkg, p); err != nil {
+			return err
+		}
 	}
 	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Limit: pkg.Limit})
 	switch {

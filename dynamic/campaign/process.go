@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -107,6 +108,21 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	p.ours = len(o.vars) > 0 || p.killed && o.deadline() == o.limit
 	p.outcome = classify(p)
 	return p
+}
+
+var unknownFlag = regexp.MustCompile(`^flag provided but not defined: (-\S+)\n`)
+
+// unknownFlag returns an error if the test binary has refused one of its flags:
+// each run would end like that.
+func (p *process) unknownFlag(pkg string) error {
+	m := unknownFlag.FindSubmatch(p.output)
+	if m == nil || p.exit != 2 {
+		return nil
+	}
+	return &build.ConfigError{
+		Problem: fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]),
+		Next:    "leave it out behind --, or name the packages whose tests declare it",
+	}
 }
 
 // deadline is when a process is ended from outside: at its limit, or when it

@@ -149,8 +149,7 @@ func (c *call) written(out *sink, code int) int {
 	if err == nil || code != exitClean {
 		return code
 	}
-	c.warn(fmt.Sprintf("the output is not whole: %v", err))
-	return exitIncomplete
+	return c.unwritten(fmt.Errorf("the output is not whole: %w", err))
 }
 
 // guarded runs the command. A panic is a fault of Interlock; by itself it

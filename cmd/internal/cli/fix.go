@@ -92,7 +92,7 @@ func (o *fixOptions) run(c *call) int {
 	if err := o.deliver(c, patches, r.Root); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
-	return c.uncompiled(d.Planned.Uncompiled(), o.finish(c, r, d.Result.Failed()))
+	return c.uncompiled(d.Planned.Uncompiled(), o.finish(c, r, d.Failed()))
 }
 
 // deliver writes the patches into the files, or prints them as one diff. Those that
@@ -153,8 +153,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		c.warn("no findings, so there is nothing to patch")
 	}
 	if err := o.out.Write(r); err != nil {
-		c.warn(err.Error())
-		return exitIncomplete
+		return c.unwritten(err)
 	}
 	return verdict(r, left, testsFailed)
 }

@@ -142,7 +142,8 @@ const defaultRuns = 10
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
 	declareSeed(fs, &o.seed)
-	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it (default 200)")
+	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it:\n"+
+		"200, the default, is twice that time; at most 10000")
 	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
 	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")

@@ -61,7 +61,9 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	if cfg.Where, err = campaign.ParseHeuristic(pl.Plan, m.noise, place); err != nil {
 		return nil, &build.ConfigError{Problem: "-noise: " + err.Error(), Next: "`interlock plan` shows variables and places"}
 	}
-	return testrun.Run(c.ctx, c.progress, pl, m.settings(c), cfg, out)
+	settings := m.settings(c)
+	settings.Vet = m.flags.Vet
+	return testrun.Run(c.ctx, c.progress, pl, settings, cfg, out)
 }
 
 // sitesAt returns the sites at places, with commas between: relative to the root,

@@ -41,7 +41,7 @@ func (d *results) fill(c *call, r *report.Report) {
 	if !d.Result.Interrupted && len(d.Result.Packages) > 0 && !slices.ContainsFunc(d.Result.Packages, ran) {
 		c.warn("no test ran: the flags after -- choose none")
 	}
-	r.Failures = testrun.Failures(d.Result)
+	r.Failures = d.Failures()
 	c.warn(r.Failures...)
 	for i := range d.Result.Packages {
 		p := &d.Result.Packages[i]

@@ -176,7 +176,12 @@ func (o *sectionsRefreshOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	n := refresh(pl, p.Sources, f)
-	fmt.Fprintf(c.stderr, "interlock: %s added, %d removed, %d kept in %s\n", progress.Count(n.Added, "end"), n.Removed, n.Kept, repository.Name)
+	if len(f.Sections) == 0 && n == (atomicsets.Changes{}) {
+		c.warn("the code shows no atomic section of these kinds, so that there is nothing to put into " + repository.Name)
+		return c.incomplete(pl)
+	}
+	fmt.Fprintf(c.stderr, "interlock: %s added, %d removed, %d kept in %s\n",
+		progress.Count(n.Added, "end"), n.Removed, n.Kept, repository.Name)
 	if err := c.hand(f, pl.Module.Root, o.write); err != nil {
 		return c.failed(err)
 	}

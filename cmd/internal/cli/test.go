@@ -21,7 +21,7 @@ finding is confirmed: it has happened. Each comes with a command that replays it
 
 The tests' own output goes to standard output as go test prints it (to standard error if -format
 is not text): the first run whole, then each package's first failure. Flags after -- are those of
-go test, whose checks by go vet are left out. Your files are not touched; the instrumented copies
+go test, whose checks by go vet are made as well. Your files are not touched; the instrumented copies
 live in a temporary folder.
 
 Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
@@ -107,9 +107,12 @@ func (o *testOptions) run(c *call) int {
 	if err != nil {
 		return c.failed(err)
 	}
+	for _, v := range d.Vetted {
+		fmt.Fprintf(out, "%sFAIL\t%s [vet failed]\n", v.Text, v.Package)
+	}
 	r := c.newReport("test", d.Planned.Module.Root)
 	(&results{Done: d, suspected: o.suspected, placesChosen: o.only != "", runs: o.runs}).fill(c, r)
-	return c.uncompiled(d.Planned.Uncompiled(), c.finish(r, o.reportFlags, d.Result.Failed()))
+	return c.uncompiled(d.Planned.Uncompiled(), c.finish(r, o.reportFlags, d.Failed()))
 }
 
 // testOutput is where the tests' own output goes: not among a report that

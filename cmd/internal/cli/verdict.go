@@ -29,10 +29,20 @@ func (c *call) newReport(command, root string) *report.Report {
 func (c *call) finish(r *report.Report, to reportFlags, testsFailed bool) int {
 	c.settle(r)
 	if err := c.emit(r, to); err != nil {
-		c.warn(err.Error())
-		return exitIncomplete
+		return c.unwritten(err)
 	}
 	return verdict(r, r.Left(), testsFailed)
+}
+
+// unwritten reports that results could not be written, with the next step if the
+// machine is at fault, and returns the exit code.
+func (c *call) unwritten(err error) int {
+	fault, isMachine := machinefault.Find(err.Error())
+	if !isMachine {
+		fault = err.Error()
+	}
+	c.warn(fault)
+	return exitIncomplete
 }
 
 // emit writes the report to standard output and to every -o.

@@ -30,8 +30,11 @@ type Options struct {
 	Invariants bool     // find all candidates of atomic sections too
 	// Progress, if set, is called as packages are done, from one goroutine.
 	Progress func(done, total int)
-	Env      []string // added to the environment of this process, such as a GOTMPDIR that the caller removes
-	Work     string   // the user's go.work, where GOWORK names a copy of it; empty: what the go command says
+	Env      []string // added to the environment of this process
+	// Temp is a folder for temporary files, of the go command too. The caller
+	// removes it, if this process is killed as well. "" is the system's.
+	Temp string
+	Work string // the user's go.work, where GOWORK names a copy of it; empty: what the go command says
 }
 
 // Result is what the passes found in all packages together. Files are slash

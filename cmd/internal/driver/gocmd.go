@@ -33,6 +33,9 @@ func (o *Options) watched(ctx context.Context, watch *counter, args ...string) (
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Dir
 	cmd.Env = append(os.Environ(), o.Env...)
+	if o.Temp != "" {
+		cmd.Env = append(cmd.Env, "GOTMPDIR="+o.Temp)
+	}
 	if o.Dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+o.Dir)
 	}

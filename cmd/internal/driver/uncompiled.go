@@ -40,7 +40,7 @@ func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *v
 	files, testless := list.brokenTests(o.Dir, compilerLines(string(v.stderr)))
 	for _, left := range []bool{true, false} {
 		if len(files) > 0 {
-			overlay, err := overlayWithout(files)
+			overlay, err := o.overlayWithout(files)
 			if err != nil {
 				return v // what go vet said is reported; that the rest is missing, too
 			}
@@ -122,7 +122,7 @@ func (o *Options) hasOverlay() bool {
 }
 
 // overlayWithout makes an overlay in which the files do not exist.
-func overlayWithout(files []string) (string, error) {
+func (o *Options) overlayWithout(files []string) (string, error) {
 	replace := map[string]string{}
 	for _, f := range files {
 		replace[f] = ""
@@ -131,7 +131,7 @@ func overlayWithout(files []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp("", "interlock-overlay-*.json")
+	f, err := os.CreateTemp(o.Temp, "interlock-overlay-*.json")
 	if err != nil {
 		return "", fmt.Errorf("leaving out tests that do not compile: %w", err)
 	}

@@ -1,9 +1,12 @@
 package driver_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
 // A package that does not compile takes those with it that import it, and no
@@ -52,5 +55,22 @@ func TestTestsDoNotCompile(t *testing.T) {
 	}
 	if want := []string{"example.com/tests/good", "example.com/tests/good_test", "example.com/tests/inside", "example.com/tests/outside", "example.com/tests/syntax"}; !slices.Equal(r.Packages, want) {
 		t.Errorf("packages %q, want %q", r.Packages, want)
+	}
+}
+
+// What Vet lays out lies in the folder that its caller removes, so that nothing stays
+// behind a process that is killed.
+func TestTemporaryFilesLieInTheFolder(t *testing.T) {
+	dir := unpack(t, "tests")
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
+	o := driver.Options{
+		Dir: dir, Patterns: []string{"./..."}, Tool: tool, Env: []string{"GOFLAGS=", "GOWORK=off"}, Temp: t.TempDir(),
+	}
+	r, err := driver.Vet(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Uncompiled, "inside/export_test.go:3:") || len(r.Packages) < 3 {
+		t.Errorf("packages %q; the compiler said:\n%s", r.Packages, r.Uncompiled)
 	}
 }

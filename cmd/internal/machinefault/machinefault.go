@@ -19,7 +19,7 @@ var faults = []struct {
 }{
 	{
 		regexp.MustCompile(`: (no space left on device|disk quota exceeded|file too large)$`),
-		"free some space there, or set TMPDIR (temporary files), XDG_CACHE_HOME or GOCACHE (caches) to a folder on another disk",
+		"free some space there, or use a folder on another disk: TMPDIR has temporary files, XDG_CACHE_HOME and GOCACHE caches, -o reports",
 	},
 	{
 		regexp.MustCompile(`creating work dir: |making a temporary folder: |locking the temporary folder: `),

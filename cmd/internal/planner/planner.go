@@ -170,7 +170,7 @@ func (o *Options) vet(ctx context.Context) (*driver.Result, error) {
 	}
 	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
 		defer remove()
-		d.Env = append(slices.Clip(d.Env), "GOTMPDIR="+tmp)
+		d.Temp = tmp
 	}
 	res, err := driver.Vet(ctx, d)
 	if err != nil {

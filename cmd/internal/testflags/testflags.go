@@ -26,7 +26,7 @@ const (
 	toBuild              // the go command builds with it, unless package build refuses it
 	toCover              // for the run that measures coverage
 	toTimeout
-	toVet // of which only "off" is true here
+	toVet // for the run of go vet on the user's own files
 	isRefused
 )
 
@@ -34,7 +34,6 @@ const (
 	fuzzing   = "fuzzing looks for inputs, and writes those that fail into the package: fuzz with go test, and run the seeds under the monitor with -run instead"
 	profiling = "the profile of a monitored run shows the monitor: profile with go test, and leave it out here"
 	listing   = "it runs no test: list with go test, and leave it out here"
-	vetting   = "rewritten files are not for vet to judge, so only -vet=off is taken: run go vet"
 	asJSON    = "the tests' output is that of plain go test: use -format jsonl before -- for findings, and go test for test events"
 	artifacts = "many runs would write the same files: make one with go test, and leave it out here"
 )
@@ -57,7 +56,7 @@ var goTestFlags = map[string]goTestFlag{
 	"skip": {value: true}, "v": {},
 
 	"timeout": {value: true, fate: toTimeout},
-	"vet":     {value: true, fate: toVet, next: vetting},
+	"vet":     {value: true, fate: toVet},
 
 	"cover": {fate: toCover}, "covermode": {value: true, fate: toCover}, "coverpkg": {value: true, fate: toCover},
 	"coverprofile": {value: true, fate: toCover},
@@ -86,7 +85,7 @@ type Flags struct {
 	Build   []string      // for the go command
 	Binary  []string      // for the test binaries
 	Cover   []string      // for a run of its own
-	NoVet   bool          // go test is not to vet either
+	Vet     string        // value of -vet; "" is the default
 	Timeout time.Duration // as campaign.Config.Timeout
 	Verbose bool
 }
@@ -155,10 +154,7 @@ func (t *Flags) take(f goTestFlag, name, value string, given bool) error {
 	case isRefused:
 		return errors.New(f.next)
 	case toVet:
-		if value != "off" {
-			return errors.New(f.next)
-		}
-		t.NoVet = true
+		t.Vet = value
 	case toTimeout:
 		d, err := time.ParseDuration(value)
 		if err != nil {
@@ -185,8 +181,8 @@ func (t *Flags) take(f goTestFlag, name, value string, given bool) error {
 // takes them.
 func (t *Flags) GoTest() []string {
 	var flags []string
-	if t.NoVet {
-		flags = append(flags, "-vet=off")
+	if t.Vet != "" {
+		flags = append(flags, "-vet="+t.Vet)
 	}
 	for _, f := range t.Binary {
 		flags = append(flags, strings.Replace(f, "-test.", "-", 1))

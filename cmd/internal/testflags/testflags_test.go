@@ -16,7 +16,7 @@ func TestSplit(t *testing.T) {
 		timeout       time.Duration
 		verbose       bool
 		cover         []string
-		noVet         bool
+		vet           string
 	}{
 		{in: ""},
 		{in: "-run X -v", binary: []string{"-test.run=X", "-test.v"}, verbose: true},
@@ -25,7 +25,8 @@ func TestSplit(t *testing.T) {
 		{in: "-tags a,b -race -short", build: []string{"-tags=a,b", "-race"}, binary: []string{"-test.short"}},
 		{in: "-timeout 90s", timeout: 90 * time.Second},
 		{in: "-timeout 0", timeout: -1},
-		{in: "-vet=off", noVet: true},
+		{in: "-vet=off", vet: "off"},
+		{in: "-vet atomic,bool", vet: "atomic,bool"},
 		{goFlags: "-count=1 -race -timeout=9s -short -cover", in: "-count 2", binary: []string{"-test.count=1", "-test.short", "-test.count=2"}, timeout: 9 * time.Second},
 		{in: "-cover -coverprofile c.out -race", build: []string{"-race"}, cover: []string{"-cover", "-coverprofile=c.out"}},
 		{in: "-update golden -run X", binary: []string{"-update", "golden", "-test.run=X"}},
@@ -35,7 +36,7 @@ func TestSplit(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", tt.in, err)
 		}
-		if !slices.Equal(got.Build, tt.build) || !slices.Equal(got.Binary, tt.binary) || got.Timeout != tt.timeout || got.Verbose != tt.verbose || got.NoVet != tt.noVet || !slices.Equal(got.Cover, tt.cover) {
+		if !slices.Equal(got.Build, tt.build) || !slices.Equal(got.Binary, tt.binary) || got.Timeout != tt.timeout || got.Verbose != tt.verbose || got.Vet != tt.vet || !slices.Equal(got.Cover, tt.cover) {
 			t.Errorf("%q: got %+v", tt.in, got)
 		}
 	}
@@ -44,7 +45,6 @@ func TestSplit(t *testing.T) {
 		"-run":          "-run after -- needs a value",
 		"-timeout soon": "-timeout after --: \"soon\": want a duration",
 		"-fuzz F":       "-fuzz after --: fuzzing looks for inputs",
-		"-vet=all":      "run go vet",
 		"-o x":          "-o after --: Interlock builds and runs the test binaries itself; leave it out",
 		"-mod=mod":      "with `go mod tidy`, and leave it out",
 	} {
@@ -86,7 +86,7 @@ func TestEveryFlagHasAFate(t *testing.T) {
 		refused := slices.Contains([]string{
 			"C", "artifacts", "blockprofile", "blockprofilerate", "c", "compiler", "cpuprofile", "exec", "fuzz", "fuzzminimizetime", "fuzztime",
 			"gccgoflags", "json", "list", "memprofile", "memprofilerate", "modfile", "mutexprofile", "mutexprofilefraction", "n", "o", "outputdir",
-			"overlay", "timeout", "trace", "vet", "work", "x",
+			"overlay", "timeout", "trace", "work", "x",
 		}, name)
 		switch {
 		case refused != (err != nil):

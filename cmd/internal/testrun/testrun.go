@@ -24,6 +24,7 @@ type Settings struct {
 	Budget   int    // percent of the plain time that noise may take; 0 is the default
 	Strength int    // microseconds; 0 varies from run to run
 	Prob     int    // of 1000; 0 is the default
+	Vet      string // as go test's -vet has it; "off" for none
 	Verbose  bool
 }
 
@@ -31,8 +32,12 @@ type Settings struct {
 type Done struct {
 	Planned   *planner.Planned
 	Workspace *build.Workspace
+	Vetted    []build.Complaint // of packages whose tests go test would not run
 	Result    *campaign.Result
 }
+
+// Failed reports whether the tests of a package failed, or would under go test.
+func (d *Done) Failed() bool { return len(d.Vetted) > 0 || d.Result.Failed() }
 
 // Close removes what the build has laid out.
 func (d *Done) Close() error {
@@ -55,6 +60,13 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	p.Say("building the tests")
 	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
 		return d, err
+	}
+	// The monitored binaries are built without vet, which would judge rewritten files.
+	if s.Vet != "off" {
+		p.Say("running go vet as go test does")
+		if d.Vetted, err = ws.VetTests(ctx, s.Vet); err != nil {
+			return d, err
+		}
 	}
 	if s.Verbose {
 		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored, ws.Rewritten(), s.Seed)
@@ -151,8 +163,12 @@ func completedHow(p *campaign.PackageResult) string {
 
 // Failures returns a line for each package whose tests failed: their own output
 // does not show in which runs, nor whether the monitor has to do with it.
-func Failures(r *campaign.Result) []string {
+func (d *Done) Failures() []string {
 	var all []string
+	for _, v := range d.Vetted {
+		all = append(all, fmt.Sprintf("go test would not run the tests of %s, as go vet fails; -- -vet=off runs them without it", v.Package))
+	}
+	r := d.Result
 	for i := range r.Packages {
 		if p := &r.Packages[i]; p.Fails() {
 			all = append(all, FailureOf(p, len(r.Findings) > 0))

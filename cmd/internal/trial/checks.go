@@ -41,6 +41,7 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Settings.Vet = "off" // the check of its own compares with the original
 	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Done.Result}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
 	for _, test := range o.Done.Planned.Module.Tests {
