@@ -8,5 +8,5 @@ import "embed"
 // without a go.mod; who extracts it writes one (path interlock.invalid/rt, go
 // 1.21) and leaves out the _test.go files.
 //
-//go:embed rt/*.go rt/*.s
+//go:embed rt/*.go rt/*.s rt/leaks/*.go
 var Source embed.FS

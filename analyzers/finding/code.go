@@ -6,7 +6,7 @@ import (
 )
 
 // Code is the stable code of a class of findings. The thousands tell the
-// family: 1 data races, 2 atomicity, 3 locks, 4 other synchronisation.
+// family: 1 data races, 2 atomicity, 3 locks, 4 other synchronisation, 5 goroutines.
 type Code string
 
 const (
@@ -22,13 +22,14 @@ const (
 	TestAndUse     Code = "IL2002" // a test, and a use that it decides about, with a gap between
 	Interleaved    Code = "IL2003" // accesses that belong together, split by another goroutine's
 
-	LockCycle     Code = "IL3001" // locks taken in different orders
-	DoubleLock    Code = "IL3002" // second Lock of a held mutex
-	ReadLockAgain Code = "IL3003" // read lock upgraded or taken again
-	LostUnlock    Code = "IL3004" // return without unlock
-	WaitUnderLock Code = "IL3005" // blocking call or callback under a lock
-	AddRacesWait  Code = "IL4001" // WaitGroup.Add by the goroutine that it counts
-	CloseRaces    Code = "IL4002" // send or close racing close
+	LockCycle      Code = "IL3001" // locks taken in different orders
+	DoubleLock     Code = "IL3002" // second Lock of a held mutex
+	ReadLockAgain  Code = "IL3003" // read lock upgraded or taken again
+	LostUnlock     Code = "IL3004" // return without unlock
+	WaitUnderLock  Code = "IL3005" // blocking call or callback under a lock
+	AddRacesWait   Code = "IL4001" // WaitGroup.Add by the goroutine that it counts
+	CloseRaces     Code = "IL4002" // send or close racing close
+	BlockedForEver Code = "IL5001" // goroutine that nothing can wake any more
 )
 
 // codes says each known code in a few words, as titles and rules use it.
@@ -51,6 +52,7 @@ var codes = map[Code]string{
 	WaitUnderLock:  "blocking call or callback under a lock",
 	AddRacesWait:   "WaitGroup.Add by the goroutine that it counts",
 	CloseRaces:     "send or close racing close",
+	BlockedForEver: "goroutine blocked for ever",
 }
 
 // Known reports whether c is a code of this version.

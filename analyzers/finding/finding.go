@@ -255,6 +255,9 @@ type Evidence struct {
 	// than the entry had read, or the entry's test would have come out
 	// otherwise at the end.
 	Changed bool `json:"changed,omitempty"`
+	// Blocked is what the runtime says of goroutines that nothing can wake any more, such
+	// as "chan send"; further ones follow behind a comma.
+	Blocked string `json:"blocked,omitempty"`
 	// Error is that of the runtime or of package sync, which ended the run and is
 	// the evidence.
 	Error string `json:"error,omitempty"`

@@ -86,11 +86,14 @@ type goEnv struct {
 	GOMODCACHE string
 	GOROOT     string
 	GOOS       string
+	// GOEXPERIMENT is as the user has set it, without the toolchain's own.
+	GOEXPERIMENT string
 }
 
 func (g goCommand) environment(ctx context.Context) (goEnv, error) {
 	var e goEnv
-	out, msg, err := g.run(ctx, "env", "-json", "GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS")
+	out, msg, err := g.run(ctx, "env", "-json",
+		"GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS", "GOEXPERIMENT")
 	if err != nil {
 		return e, goFailed("asking the go command for its environment", msg, err)
 	}

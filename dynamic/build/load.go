@@ -61,17 +61,21 @@ type Module struct {
 	// are not among the sites.
 	Cgo []string
 
-	goTool   goCommand
-	userEnv  []string // as the request came
-	scratch  *scratch // of the go.work with which copies are loaded, or nil
-	goRoot   string
-	goFlags  []string // of the environment
-	flags    []string // of the request
-	main     *mainModules
-	modCache string
-	deps     []dependency // to be instrumented too
-	vendored bool
-	embedded map[string]bool // Go files whose text is part of a program, by absolute path
+	goTool goCommand
+	// leaks says that test binaries can ask the collector for leaked goroutines, where they are built with the
+	// setting experiment of the environment, if there is one.
+	leaks      bool
+	experiment string
+	userEnv    []string // as the request came
+	scratch    *scratch // of the go.work with which copies are loaded, or nil
+	goRoot     string
+	goFlags    []string // of the environment
+	flags      []string // of the request
+	main       *mainModules
+	modCache   string
+	deps       []dependency // to be instrumented too
+	vendored   bool
+	embedded   map[string]bool // Go files whose text is part of a program, by absolute path
 }
 
 // Test is one named package.
@@ -184,6 +188,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		m.Work = env.GOWORK
 	}
 	m.GoVersion = m.main.goVersion()
+	m.leaks, m.experiment = leakProfile(env)
 	return m, nil
 }
 

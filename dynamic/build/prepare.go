@@ -45,7 +45,7 @@ func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan, covered
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(r.files, flushes(m, r.files))
+	maps.Copy(r.files, ends(m, r.files))
 	if ws, err = prepare(s, m, r.files, monitor); err != nil {
 		return nil, err
 	}

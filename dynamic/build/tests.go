@@ -116,6 +116,9 @@ func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]b
 	args = slices.Concat(args, stripDebug(withoutMod(ws.Module.flags), ws.Module.goFlags), pkgs)
 	g := ws.Module.goTool
 	g.env = setenv(g.env, ws.Env()...)
+	if ws.Module.experiment != "" {
+		g.env = setenv(g.env, ws.Module.experiment)
+	}
 	_, msg, err := g.run(ctx, args...)
 	return msg, err
 }

@@ -160,7 +160,7 @@ func (ws *Workspace) LeftAlone() []LeftAlone { return slices.Clone(ws.left) }
 func (ws *Workspace) Rewritten() int {
 	n := 0
 	for _, original := range ws.sources {
-		if filepath.Base(original) != FlushName {
+		if filepath.Base(original) != EndName {
 			n++
 		}
 	}

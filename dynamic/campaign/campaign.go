@@ -247,7 +247,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 		c.show(n == 1, noTests(b.Package))
 		return nil
 	case n == 1:
-		if err := c.measure(ctx, b, pkg); err != nil {
+		if err := c.measure(ctx, i, b, pkg); err != nil {
 			return err
 		}
 	}
@@ -283,14 +283,16 @@ func (c *campaign) runMonitored(
 	}
 	leaveOut, only := pkg.testsIn(n)
 	p := c.execute(ctx, b, processOptions{
-		vars:    append(vars, "INTERLOCK_SECTIONS="+c.open),
-		timeout: c.result.Timeout, limit: pkg.Limit, live: n == 1 && c.verbose(), leaveOut: leaveOut, test: only,
+		vars:  append(vars, "INTERLOCK_SECTIONS="+c.open),
+		leaks: leaksFile(prefix), timeout: c.result.Timeout, limit: pkg.Limit,
+		live: n == 1 && c.verbose(), leaveOut: leaveOut, test: only,
 	})
 	if p.err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 	}
 	settle(ctx, p)
 	c.collect(ctx, n, pkg, prefix+".jsonl", o, p)
+	c.takeLeaks(o.strength, pkg, leaksFile(prefix))
 	return p, ctx.Err()
 }
 

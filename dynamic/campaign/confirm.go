@@ -31,6 +31,7 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 		all = append(all, f)
 	}
 	all = append(all, t.endedBy(cfg, all)...)
+	all = append(all, t.blockedForEver(cfg)...)
 	claims := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)

@@ -33,6 +33,8 @@
 // several times as long is ended with a dump of its goroutines, and made again without
 // the tests that hung, or with less noise. That it was ended says nothing of the tests ([CutShort]); only what
 // hangs without noise has failed, and is left out of the monitored runs.
+// Goroutines that nothing can wake any more are findings (leaked.go), seen in the
+// run without noise or in a monitored one.
 //
 // # Counting k of n
 //

@@ -18,8 +18,10 @@ import (
 // leaveOutHanging leaves out of the monitored runs the tests that hang in p, a run
 // without noise: there they would hang as well, and hide those behind them. A test
 // may hide another one that hangs, so the rest is run again until nothing does.
-func (c *campaign) leaveOutHanging(ctx context.Context, b build.Binary, pkg *PackageResult, p *process) error {
-	for p.outcome == TimedOut {
+func (c *campaign) leaveOutHanging(
+	ctx context.Context, b build.Binary, pkg *PackageResult, p *process, leaks string,
+) error {
+	for p.outcome == TimedOut || p.outcome == Hung {
 		hang := hangingTests(p.output)
 		if len(hang) == 0 || slices.ContainsFunc(hang, func(t string) bool { return slices.Contains(pkg.LeftOut, t) }) {
 			pkg.hangs = true
@@ -27,7 +29,7 @@ func (c *campaign) leaveOutHanging(ctx context.Context, b build.Binary, pkg *Pac
 			return nil
 		}
 		pkg.LeftOut = append(pkg.LeftOut, hang...)
-		p = c.execute(ctx, b, processOptions{timeout: PlainTimeout(c.cfg.Timeout), leaveOut: pkg.LeftOut})
+		p = c.execute(ctx, b, processOptions{leaks: leaks, timeout: PlainTimeout(c.cfg.Timeout), leaveOut: pkg.LeftOut})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -35,6 +37,7 @@ func (c *campaign) leaveOutHanging(ctx context.Context, b build.Binary, pkg *Pac
 			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 		}
 		pkg.plainTests = append(pkg.plainTests, p.failedTests()...)
+		c.takeLeaks(0, pkg, leaks)
 	}
 	slices.Sort(pkg.LeftOut)
 	verb, them := "hangs", "it"
@@ -43,6 +46,22 @@ func (c *campaign) leaveOutHanging(ctx context.Context, b build.Binary, pkg *Pac
 	}
 	c.problem("%s of %s %s without noise: the monitored runs leave %s out", strings.Join(pkg.LeftOut, ", "), pkg.Package, verb, them)
 	return nil
+}
+
+// enoughHangs is in how many monitored runs a test may wait for ever: the tests
+// behind it do not run then, and the finding is made.
+const enoughHangs = 2
+
+// hungAgain takes up a monitored run in which a test waited for ever.
+func (c *campaign) hungAgain(pkg *PackageResult, p *process) {
+	tests := p.failedTests()
+	if pkg.hung++; pkg.hung < enoughHangs || len(tests) == 0 {
+		return
+	}
+	pkg.hung = 0
+	pkg.LeftOut = append(pkg.LeftOut, tests...)
+	c.problem("%s of %s waited for ever in %d runs: later runs leave it out",
+		strings.Join(tests, ", "), pkg.Package, enoughHangs)
 }
 
 func (c *campaign) problem(format string, args ...any) {
@@ -162,7 +181,7 @@ func shownFrames(cfg *Config, g *stack.Signature) (frames []string) {
 		if strings.HasPrefix(name, monitorFrames) {
 			return nil
 		}
-		if path.Base(c.RemoteSrcPath) == build.FlushName {
+		if path.Base(c.RemoteSrcPath) == build.EndName {
 			continue
 		}
 		if !slices.Contains([]string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}, c.ImportPath) && name != "main.main" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
@@ -91,6 +92,9 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 	if claim != "" {
 		return slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == claim })
 	}
+	if c.Evidence != nil && c.Evidence.Blocked != "" {
+		return slices.IndexFunc(static, func(s *finding.Finding) bool { return provesLeak(s, c) })
+	}
 	if c.Evidence != nil && c.Evidence.Error != "" {
 		return slices.IndexFunc(static, func(s *finding.Finding) bool { return s.Code == c.Code && accessAt(s, c.Accesses[0]) >= 0 })
 	}
@@ -104,7 +108,8 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 // sameBug reports whether c is a race of the access that s says lacks protection: what
 // it met is another victim of the same bug.
 func sameBug(s, c *finding.Finding) bool {
-	return c.Evidence != nil && c.Evidence.Pattern == "" && c.Evidence.Error == "" && sameVariable(s, c) && aboutFirstAccess(s) &&
+	e := c.Evidence
+	return e != nil && e.Pattern == "" && e.Error == "" && e.Blocked == "" && sameVariable(s, c) && aboutFirstAccess(s) &&
 		slices.ContainsFunc(c.Accesses, func(a finding.Access) bool { return sameLine(s.Accesses[0], a) })
 }
 
@@ -201,6 +206,10 @@ func takeOver(c, s *finding.Finding) {
 		takeOverSection(c, s)
 		return
 	}
+	if c.Evidence.Blocked != "" {
+		takeOverLeak(c, s)
+		return
+	}
 	if c.Evidence.Error != "" {
 		takeOverError(c, s)
 		return
@@ -228,6 +237,24 @@ func takeOver(c, s *finding.Finding) {
 		}
 	}
 	takeOverWords(c, s)
+}
+
+// takeOverLeak is takeOver for goroutines that are blocked at the locks of s: the bug
+// is that of s, and the goroutines show it.
+func takeOverLeak(c, s *finding.Finding) {
+	seen := c.Accesses
+	c.Code, c.Title, c.Variable, c.Cycle, c.Fix, c.Ordinal = s.Code, s.Title, s.Variable, s.Cycle, s.Fix, s.Ordinal
+	c.Message = strings.TrimSpace(s.Message + " " + c.Message)
+	c.Accesses = slices.Clone(s.Accesses)
+	for _, a := range seen {
+		if i := accessAt(c, a); i >= 0 && c.Accesses[i].Goroutine == nil {
+			c.Accesses[i].Goroutine = a.Goroutine
+		} else if len(s.Accesses) != 1 || len(s.Cycle) > 0 { // the id is that of the first two
+			c.Accesses = append(c.Accesses, a)
+		}
+	}
+	c.Notes = append(c.Notes, s.Notes...)
+	c.ID = c.ComputeID()
 }
 
 // takeOverError is takeOver for an error that ended a run: it was seen at one of the

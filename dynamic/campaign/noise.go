@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/maruel/panicparse/v2/stack"
@@ -48,9 +49,10 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 // measure runs the tests once without noise: their time bounds that of the
 // monitored runs, and tests that fail now need no noise to fail. For a binary
 // without a monitor it is the only run.
-func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResult) error {
+func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *PackageResult) error {
 	timeout := PlainTimeout(c.cfg.Timeout)
-	p := c.execute(ctx, b, processOptions{timeout: timeout, live: !b.Monitored && c.verbose()})
+	leaks := leaksFile(filepath.Join(c.result.Dir, fmt.Sprintf("plain-%03d", i+1)))
+	p := c.execute(ctx, b, processOptions{leaks: leaks, timeout: timeout, live: !b.Monitored && c.verbose()})
 	if p.err != nil && ctx.Err() == nil {
 		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
 	}
@@ -67,9 +69,10 @@ func (c *campaign) measure(ctx context.Context, b build.Binary, pkg *PackageResu
 	if p.outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = p.failure(0, 0, 0), p.report(c.cfg, b.Package, c.verbose())
 	}
-	if p.outcome == TimedOut && b.Monitored { // they hang: more time is no use
+	c.takeLeaks(0, pkg, leaks)
+	if (p.outcome == TimedOut || p.outcome == Hung) && b.Monitored { // more time is no use
 		pkg.Limit = timeout + grace
-		if err := c.leaveOutHanging(ctx, b, pkg, p); err != nil {
+		if err := c.leaveOutHanging(ctx, b, pkg, p, leaks); err != nil {
 			return err
 		}
 	}
@@ -100,6 +103,9 @@ func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, p
 	case CutShort:
 		pkg.NotCompleted++
 		return
+	}
+	if p.outcome == Hung {
+		c.hungAgain(pkg, p)
 	}
 	pkg.Failures++
 	failure := p.failure(n, c.seen.seed, strength)

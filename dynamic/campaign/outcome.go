@@ -20,6 +20,8 @@ const (
 	Panicked Outcome = "panicked"  // a panic or fatal error ended the process
 	TimedOut Outcome = "timed out" // by the user's own deadline, or killed after it
 	Crashed  Outcome = "crashed"   // ended by a signal
+	// Hung: a test waits for what nothing can bring any more, as the collector shows.
+	Hung Outcome = "hung"
 	// CutShort: ended by a time limit of Interlock's. That says nothing of the tests.
 	CutShort Outcome = "not completed"
 )
@@ -76,6 +78,7 @@ type PackageResult struct {
 	share          float64         // of a processor that it used
 	repeats        int             // of runs that Interlock has ended
 	hangs          bool            // without noise, in no test that is known
+	hung           int             // monitored runs in which a test waited for ever
 }
 
 // Failure is one run of a package's tests that did not pass.
@@ -98,6 +101,7 @@ func (pkg *PackageResult) Fails() bool { return pkg.Failures > 0 || pkg.PlainFai
 
 var (
 	panicLine   = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+	hungLine    = regexp.MustCompile(`(?m)^panic: the tests wait for ever: `)
 	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after `)
 	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 )
@@ -113,6 +117,8 @@ func classify(p *process) Outcome {
 		return TimedOut
 	case p.exit == 0:
 		return Passed
+	case p.exit == 2 && hungLine.Match(p.output):
+		return Hung
 	case p.exit == 2 && panicLine.Match(p.output):
 		return Panicked
 	case p.exit < 0:
@@ -121,10 +127,15 @@ func classify(p *process) Outcome {
 	return Failed
 }
 
+// hangs reports whether the process ended because tests did not, and printed its goroutines.
+func (p *process) hangs() bool {
+	return p.outcome == TimedOut || p.outcome == CutShort || p.outcome == Hung
+}
+
 // failedTests returns the top-level tests that failed or hung, in order.
 func (p *process) failedTests() []string {
 	var tests []string
-	if p.outcome == TimedOut || p.outcome == CutShort {
+	if p.hangs() {
 		tests = hangingTests(p.output)
 	}
 	for _, m := range failLine.FindAllSubmatch(p.output, -1) {
@@ -144,7 +155,7 @@ func (p *process) report(cfg *Config, pkg string, verbose bool) []byte {
 	elapsed := fmt.Sprintf("%.3fs", p.elapsed.Seconds())
 	if !p.shown && (p.outcome != Passed || verbose) {
 		out := p.output
-		if before, _, dump := goroutinesIn(out); dump != nil && (p.outcome == TimedOut || p.outcome == CutShort) {
+		if before, _, dump := goroutinesIn(out); dump != nil && p.hangs() {
 			out = append(before, waiting(cfg, dump)...)
 		}
 		b.Write(out)

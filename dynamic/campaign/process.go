@@ -48,6 +48,7 @@ func stretch(plain time.Duration, budget int) time.Duration {
 // processOptions say how a test binary is run.
 type processOptions struct {
 	vars     []string      // added to the environment; without any the monitor sleeps
+	leaks    string        // file for leaked goroutines; "" does not ask for them
 	timeout  time.Duration // test timeout, which the tests can ask for; 0 is none
 	limit    time.Duration // when it is ended from outside; 0 is never
 	live     bool          // show what it prints while it runs
@@ -87,6 +88,9 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	cmd := exec.Command(b.Path, slices.Concat(args, flags)...)
 	cmd.Dir = b.Dir
 	cmd.Env = slices.Concat(c.userEnv(b.Dir), o.vars)
+	if o.leaks != "" {
+		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.leaks)
+	}
 	cmd.Stdout, cmd.Stderr = out, out
 	// A process that the tests leave behind may hold the output open.
 	cmd.WaitDelay = grace

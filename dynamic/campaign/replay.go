@@ -29,7 +29,7 @@ type replay struct {
 // replayOf is the run that has shown f first.
 func replayOf(cfg *Config, strength int, f *finding.Finding) replay {
 	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
-	if f.Evidence.Error == "" {
+	if f.Evidence.Error == "" && f.Evidence.Blocked == "" {
 		var places []string
 		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, what came in between as well
 			if at := a.Position.String(); !slices.Contains(places, at) {
@@ -192,9 +192,11 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		only = ids
 	}
 	prefix := filepath.Join(c.result.Dir, "replay")
-	file := prefix + ".jsonl"
-	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
-		return nil, err
+	file, leaks := prefix+".jsonl", leaksFile(prefix)
+	for _, name := range []string{file, leaks} {
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
 	}
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, r.seed, nil, nil)
@@ -204,26 +206,41 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
+	leaveOut := pkg.LeftOut
+	if r.test != "" {
+		leaveOut = nil // that it hangs may be the finding
+	}
 	p := c.execute(ctx, c.cfg.Binaries[i], processOptions{
-		vars:    append(vars, "INTERLOCK_SECTIONS="+SectionList(Opened(c.cfg.Plan, only))),
-		timeout: c.result.Timeout, limit: pkg.Limit, leaveOut: pkg.LeftOut, test: r.test,
+		vars:  append(vars, "INTERLOCK_SECTIONS="+SectionList(Opened(c.cfg.Plan, only))),
+		leaks: leaks, timeout: c.result.Timeout, limit: pkg.Limit, leaveOut: leaveOut, test: r.test,
 	})
 	if p.err != nil {
 		return nil, p.err
 	}
-	f, err := os.Open(file)
-	if err != nil && !os.IsNotExist(err) {
+	records, err := readRecords(file)
+	if err != nil {
 		return nil, err
 	}
-	var records []evidence.Record
-	if err == nil {
-		defer f.Close()
-		if records, _, err = evidence.Read(f); err != nil {
-			return nil, err
-		}
-	}
 	seen.add(r.pkg, r.strength, records, p, func(string, ...any) {})
+	if records, err = readRecords(leaks); err != nil {
+		return nil, err
+	}
+	seen.leaked(c.cfg, r.pkg, r.strength, records)
 	return seen, nil
+}
+
+// readRecords reads a file of evidence; none if there is no such file.
+func readRecords(name string) ([]evidence.Record, error) {
+	f, err := os.Open(name)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	records, _, err := evidence.Read(f)
+	return records, err
 }
 
 // goFlags returns the flags as `go test` takes them.

@@ -48,6 +48,7 @@ type tally struct {
 	ended    map[SectionEnd]int         // how often sections came to an end
 	tests    map[testRun]*testsRun
 	fatals   map[fatalAt]*fatalSeen
+	leaks    map[blockedAt]*leakSeen // by the first member
 
 	shown []shown // the findings that were made
 
@@ -63,6 +64,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
 		rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
+		leaks: map[blockedAt]*leakSeen{},
 	}
 }
 

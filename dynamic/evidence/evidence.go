@@ -36,6 +36,7 @@ const (
 	Used  Kind = "used"
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 	Gaps  Kind = "gaps"  // how far apart two goroutines came to an address
+	Leak  Kind = "leak"  // a goroutine that nothing can wake any more
 )
 
 // Record is one line of evidence.
@@ -52,6 +53,8 @@ type Record struct {
 	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
 
 	Split *SplitSection `json:"split,omitempty"` // Split, Came, Used
+
+	Leak *LeakedGoroutine `json:"leak,omitempty"` // Leak
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
@@ -77,6 +80,15 @@ type Gap struct {
 	Then    uint32 `json:"then"`     // site of the other
 	LeastNS int64  `json:"least_ns"` // from the last visit of First to one of Then, the least so far
 	MostNS  int64  `json:"most_ns"`  // from the first visit of First, the most so far
+}
+
+// LeakedGoroutine is a blocked goroutine that, as the garbage collector has found,
+// nothing can wake any more.
+type LeakedGoroutine struct {
+	// Hang: it was found because a test waits for ever, and not after the tests.
+	Hang bool `json:"hang"`
+	// Stack is the goroutine as runtime/pprof prints it, with the state and "(leaked)" in the first line.
+	Stack string `json:"stack"`
 }
 
 // SectionEnd is how often the owner of a section has come from its entry to
@@ -173,29 +185,46 @@ type Counters struct {
 
 // Validate reports the first thing that makes r unfit to be used.
 func (r *Record) Validate() error {
-	switch {
-	case r.Version != SchemaVersion:
+	if r.Version != SchemaVersion {
 		return fmt.Errorf("evidence: version %d, want %d", r.Version, SchemaVersion)
-	case r.Kind == Race && (r.A == nil || r.B == nil):
-		return errors.New("evidence: race without both sides")
-	case r.Kind == Race && r.A.GID == r.B.GID:
-		return errors.New("evidence: race of a goroutine with itself")
-	case r.Kind == Race && !r.A.Write && !r.B.Write:
-		return errors.New("evidence: race of two reads")
-	case r.Kind == Race && r.A.Atomic && r.B.Atomic:
-		return errors.New("evidence: race of two atomic accesses")
-	case r.Kind == Stats && r.Counters == nil:
-		return errors.New("evidence: stats without counters")
-	case r.Kind == Split || r.Kind == Used:
-		return r.Split.validate(true)
-	case r.Kind == Came:
-		return r.Split.validate(false)
-	case r.Kind == Gaps && len(r.Gaps) == 0:
-		return errors.New("evidence: gaps without any")
-	case r.Kind != Start && r.Kind != Race && r.Kind != Stats && r.Kind != Gaps:
-		return fmt.Errorf("evidence: unknown kind %q", r.Kind)
 	}
-	return nil
+	switch r.Kind {
+	case Start:
+		return nil
+	case Race:
+		return r.validateRace()
+	case Stats:
+		return require(r.Counters != nil, "stats without counters")
+	case Split, Used:
+		return r.Split.validate(true)
+	case Came:
+		return r.Split.validate(false)
+	case Gaps:
+		return require(len(r.Gaps) > 0, "gaps without any")
+	case Leak:
+		return require(r.Leak != nil && r.Leak.Stack != "", "leaked goroutine without a stack")
+	}
+	return fmt.Errorf("evidence: unknown kind %q", r.Kind)
+}
+
+func (r *Record) validateRace() error {
+	switch {
+	case r.A == nil || r.B == nil:
+		return errors.New("evidence: race without both sides")
+	case r.A.GID == r.B.GID:
+		return errors.New("evidence: race of a goroutine with itself")
+	case !r.A.Write && !r.B.Write:
+		return errors.New("evidence: race of two reads")
+	}
+	return require(!r.A.Atomic || !r.B.Atomic, "race of two atomic accesses")
+}
+
+// require returns an error that states the problem, unless ok.
+func require(ok bool, problem string) error {
+	if ok {
+		return nil
+	}
+	return errors.New("evidence: " + problem)
 }
 
 // Read reads the records of one file. Lines that are no valid record (a last

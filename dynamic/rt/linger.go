@@ -15,7 +15,7 @@ func Goroutines() int { return runtime.NumGoroutine() }
 // the process, and what they race with: they get a while, at most a quarter of the time
 // that the process has run or, if that is more, 20 ms, and never more than 100 ms. It ends
 // as soon as there are no more goroutines than before the tests. It prints nothing, and
-// does nothing in a process that is not monitored.
+// in a process that is not monitored it does nothing but what [AtEnd] asks for.
 //
 //	os.Exit(m.Run())
 //	os.Exit(rt.Linger(rt.Goroutines(), m.Run()))
@@ -26,8 +26,17 @@ func Linger(before, code int) int {
 		}
 		Flush()
 	}
+	if atEnd != nil {
+		atEnd()
+	}
 	return code
 }
+
+var atEnd func() // set at start
+
+// AtEnd has Linger call f last, in a process that is not monitored as well. It is for
+// the start of a process.
+func AtEnd(f func()) { atEnd = f }
 
 // lingerEnd returns when [Linger] is to end at the latest, by nanotime.
 func lingerEnd() int64 {

@@ -20,6 +20,11 @@ var il1000 string
 //go:embed il2003.txt
 var il2003 string
 
+// il5001 explains the code of goroutines that the runs find.
+//
+//go:embed il5001.txt
+var il5001 string
+
 var explainCommand = command{
 	name: "explain", args: "[code]", short: "explain a class of findings, with an example of wrong and right",
 	long: "Explain says what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely. Without a code it lists all.",
@@ -61,7 +66,9 @@ it where it catches such accesses in the act.
 // helpTexts returns the text of each code: that of its check, which is the
 // check's package comment.
 func helpTexts() map[finding.Code]string {
-	texts := map[finding.Code]string{finding.CaughtInTheAct: il1000, finding.Interleaved: il2003}
+	texts := map[finding.Code]string{
+		finding.CaughtInTheAct: il1000, finding.Interleaved: il2003, finding.BlockedForEver: il5001,
+	}
 	for _, c := range registry.Checks() {
 		_, text, _ := strings.Cut(c.Analyzer.Doc, "\n") // the first line is the title
 		texts[c.Code] = strings.TrimLeft(text, "\n")

@@ -44,7 +44,7 @@ func (t *text) finding(f *finding.Finding) {
 	for _, a := range inSteps(f.Accesses) {
 		t.access(a, locks)
 	}
-	if len(f.Accesses) == 1 && (f.Evidence == nil || f.Evidence.Error == "") {
+	if len(f.Accesses) == 1 && (f.Evidence == nil || f.Evidence.Error == "" && f.Evidence.Blocked == "") {
 		t.line("    in two goroutines at once")
 	}
 	for i := range f.Cycle {
@@ -204,7 +204,7 @@ func (t *text) summary() {
 	c := t.r.Coverage
 	s := t.verdict()
 	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 {
-		s += ": there is no access to monitor, so the tests ran once, without the monitor"
+		s += ": there is no access to monitor"
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
 	}

@@ -1,0 +1,376 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// blockedAt is a kind of goroutine blocked for ever: where it waits, on what, and
+// where it was started.
+type blockedAt struct {
+	state    string // as the runtime prints it, such as "chan send"
+	function string
+	file     string
+	line     int
+	started  string // file and line of the go statement
+}
+
+// blocked is a goroutine that nothing can wake any more.
+type blocked struct {
+	at        blockedAt
+	goroutine finding.Goroutine
+	parent    int64 // the goroutine that started it; 0 if that is not known
+	hang      bool  // found because a test waits for ever
+}
+
+// leakSeen is what the runs have shown of one leak: of a goroutine that is left
+// behind, or of a test that waits for ever, and then of the
+// goroutines that it started as well.
+type leakSeen struct {
+	members  []blocked
+	run      int // 0 is the one without noise
+	seed     uint64
+	strength int
+	test     string // package
+	hits     map[int]bool
+}
+
+// leaksFile returns the file for leaked goroutines of a run whose files begin with prefix.
+func leaksFile(prefix string) string { return prefix + "-leaks.jsonl" }
+
+// takeLeaks takes up the leaked goroutines that a process has written to the file, if any.
+func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string) {
+	records, err := readRecords(file)
+	if err != nil {
+		c.problem("leaked goroutines of %s: %v", pkg.Package, err)
+	}
+	c.seen.leaked(c.cfg, pkg.Package, strength, records)
+}
+
+// leaked takes up the leaked goroutines of the processes that one test binary has made.
+func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence.Record) {
+	byProcess := map[int][]blocked{}
+	for i := range records {
+		if r := &records[i]; r.Kind == evidence.Leak {
+			if b, ok := blockedIn(cfg, r.Leak); ok {
+				byProcess[r.PID] = append(byProcess[r.PID], b)
+			}
+		}
+	}
+	for _, all := range byProcess {
+		for _, members := range leaksOf(all) {
+			at := members[0].at
+			seen := t.leaks[at]
+			if seen == nil {
+				seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
+				t.leaks[at] = seen
+			}
+			seen.hits[t.runs] = true
+			if members[0].hang {
+				t.showed(pkg, "hang in "+at.function)
+			}
+		}
+	}
+}
+
+// leakHeader is the first line of a leaked goroutine: "goroutine 19 [chan send
+// (leaked), 2 minutes]:".
+var leakHeader = regexp.MustCompile(`^goroutine \d+ [^\[]*\[([^\]]*?) \(leaked\)`)
+
+// onPurpose are states of goroutines that are meant to wait for ever.
+var onPurpose = []string{"select (no cases)", "chan receive (nil chan)", "chan send (nil chan)"}
+
+// startedBy is the line on who started a goroutine.
+var startedBy = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
+
+// blockedIn reads one leaked goroutine. It is not ok if it waits on purpose, or if no
+// code of the module has a part in it.
+func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool) {
+	m := leakHeader.FindStringSubmatch(leak.Stack)
+	if m == nil || slices.Contains(onPurpose, m[1]) {
+		return b, false
+	}
+	b.hang, b.goroutine = leak.Hang, parseStack(leak.Stack)
+	for len(b.goroutine.Stack) > 1 && isRuntime(b.goroutine.Stack[0].Function) {
+		b.goroutine.Stack = b.goroutine.Stack[1:]
+	}
+	userPaths(cfg, &b.goroutine)
+	inModule := func(f finding.Frame) bool { return !filepath.IsAbs(filepath.FromSlash(f.File)) }
+	frames := slices.Concat(b.goroutine.Stack, b.goroutine.Created)
+	if len(b.goroutine.Stack) == 0 || !slices.ContainsFunc(frames, inModule) {
+		return b, false
+	}
+	frame := userFrame(b.goroutine.Stack)
+	b.at = blockedAt{state: m[1], function: frame.Function, file: frame.File, line: frame.Line}
+	if len(b.goroutine.Created) > 0 {
+		b.at.started = fmt.Sprintf("%s:%d", b.goroutine.Created[0].File, b.goroutine.Created[0].Line)
+	}
+	if m := startedBy.FindStringSubmatch(leak.Stack); m != nil {
+		fmt.Sscan(m[1], &b.parent)
+	}
+	return b, true
+}
+
+// leaksOf divides the leaked goroutines of a process: a test that waits for ever is
+// one leak with all goroutines that it started, in the
+// order of the text; each other place is one.
+func leaksOf(all []blocked) (leaks [][]blocked) {
+	slices.SortFunc(all, func(a, b blocked) int {
+		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.goroutine.ID, b.goroutine.ID))
+	})
+	family := map[int64]int64{} // goroutine -> the waiting test that it comes from
+	for grown := true; grown; {
+		grown = false
+		for _, b := range all {
+			of, known := family[b.parent]
+			if b.hang && ofTest(&b.goroutine) {
+				of, known = b.goroutine.ID, true
+			}
+			if known && b.hang && family[b.goroutine.ID] == 0 {
+				family[b.goroutine.ID], grown = of, true
+			}
+		}
+	}
+	index := map[int64]int{}
+	places := map[blockedAt]bool{}
+	for _, b := range all {
+		of := family[b.goroutine.ID]
+		i, known := index[of]
+		switch {
+		case of != 0 && known:
+			leaks[i] = append(leaks[i], b)
+			continue
+		case of != 0:
+			index[of] = len(leaks)
+		default:
+			b.hang = false
+			if places[b.at] {
+				continue
+			}
+			places[b.at] = true
+		}
+		leaks = append(leaks, []blocked{b})
+	}
+	return leaks
+}
+
+// ofTest reports whether the goroutine runs a test.
+func ofTest(g *finding.Goroutine) bool {
+	return slices.ContainsFunc(g.Stack, func(f finding.Frame) bool { return f.Function == "testing.tRunner" })
+}
+
+// blockedForEver makes a finding of each leak.
+func (t *tally) blockedForEver(cfg *Config) (all []*finding.Finding) {
+	for _, at := range slices.SortedFunc(maps.Keys(t.leaks), blockedAt.compare) {
+		if f := t.leakFinding(cfg, at); f != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// leakFinding returns the finding of a leak, or nil where the source shows that it is meant.
+func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
+	seen := t.leaks[at]
+	f := &finding.Finding{Code: finding.BlockedForEver, Status: finding.Confirmed}
+	var states, words []string
+	for i := range seen.members {
+		b := &seen.members[i]
+		a, v, op := t.blockedAccess(b)
+		if op.onPurpose() {
+			return nil
+		}
+		if len(f.Accesses) == 0 {
+			f.Variable = v
+		}
+		same := func(have finding.Access) bool { return have.Position == a.Position && have.Mode == a.Mode }
+		if slices.ContainsFunc(f.Accesses, same) {
+			continue
+		}
+		f.Accesses, words = append(f.Accesses, a), append(words, op.text(b.at.state))
+		if !slices.Contains(states, b.at.state) {
+			states = append(states, b.at.state)
+		}
+	}
+	first := &f.Accesses[0]
+	if seen.members[0].hang {
+		f.Title = fmt.Sprintf("deadlock: nothing can wake %s", strings.Join(words, ", "))
+		f.Message = "The test waits for ever: no goroutine that can run reaches what " + waits(len(seen.members)) + " for."
+	} else {
+		f.Title = fmt.Sprintf("goroutine blocked for ever at %s", words[0])
+		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d was blocked in %s (%s). No goroutine that can run "+
+			"reaches what it waits for, so it never goes on, and what it holds is never released.",
+			first.Goroutine.ID, first.Function, at.state)
+	}
+	if slices.ContainsFunc(t.pkgs, importsWeak) {
+		f.Status = finding.Predicted
+		f.Message += " The program uses weak pointers, by which something may reach it all the same."
+	}
+	f.Evidence = &finding.Evidence{
+		Engine: "watch", Run: max(seen.run, 1), Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),
+		Seed: seen.seed, Test: seen.test,
+		Harmful: seen.members[0].hang, Blocked: strings.Join(states, ", "),
+	}
+	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
+	t.replays(cfg, seen.strength, f, func(seen *tally) bool { return seen.leaks[at] != nil })
+	return f
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "its goroutine waits"
+	}
+	return fmt.Sprintf("these %d goroutines wait", n)
+}
+
+// importsWeak reports whether the package uses weak pointers, which the collector does not follow.
+func importsWeak(p *sites.Package) bool {
+	return slices.ContainsFunc(p.Types.Imports(), func(i *types.Package) bool { return i.Path() == "weak" })
+}
+
+// blockedAccess returns where a goroutine waits, as an access; the variable that it
+// waits for; and the operation in the source, if it is found.
+func (t *tally) blockedAccess(b *blocked) (a finding.Access, v finding.Variable, op operation) {
+	a = finding.Access{Mode: modeOf(b.at.state), Goroutine: &b.goroutine, Expr: b.at.state}
+	a.Package, a.Function = splitName(b.at.function)
+	a.File, a.Line = b.at.file, b.at.line
+	if b.at.started != "" {
+		a.Role = "goroutine started at " + b.at.started
+	}
+	v = finding.Variable{Package: a.Package, Function: a.Function, Name: b.at.state}
+	if op = t.operationAt(&a); op.node != nil {
+		a.Column = op.in.Fset.PositionFor(op.node.Pos(), false).Column
+		a.Expr = "select"
+		if op.operand != nil {
+			a.Expr = types.ExprString(op.operand)
+			v = variableOf(op.in, op.operand, a.Function)
+		}
+	}
+	return a, v, op
+}
+
+// modeOf is what a goroutine does in a state.
+func modeOf(state string) finding.Mode {
+	switch {
+	case strings.HasPrefix(state, "chan send"):
+		return finding.Send
+	case strings.HasPrefix(state, "chan receive"):
+		return finding.Receive
+	case strings.HasSuffix(state, "RWMutex.RLock"):
+		return finding.ReadLock
+	case strings.HasSuffix(state, "Mutex.Lock"):
+		return finding.Lock
+	}
+	return finding.Wait
+}
+
+// operation is what waits in the source; node is nil if it was not found.
+type operation struct {
+	in      *sites.Package
+	node    ast.Node
+	operand ast.Expr // the channel, mutex or WaitGroup; nil for a select
+}
+
+// text is the operation in a few words, or the state of the goroutine if it was not found.
+func (op *operation) text(state string) string {
+	switch n := op.node.(type) {
+	case nil:
+		return state
+	case *ast.SendStmt:
+		return types.ExprString(n.Chan) + " <- " + types.ExprString(n.Value)
+	case *ast.RangeStmt:
+		return "range " + types.ExprString(n.X)
+	case ast.Expr:
+		return types.ExprString(n)
+	}
+	return "select"
+}
+
+// onPurpose reports whether the channel is made where it is waited for, as in
+// <-make(chan int): nothing can ever come.
+func (op *operation) onPurpose() bool {
+	call, ok := op.operand.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fun, ok := call.Fun.(*ast.Ident)
+	return ok && fun.Name == "make"
+}
+
+// operationAt finds the operation on the line of a that can wait as a does.
+func (t *tally) operationAt(a *finding.Access) (found operation) {
+	for _, p := range t.pkgs {
+		for _, f := range p.Files {
+			if !isFile(p, f, a.File) {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if operand, ok := waitsIn(n, a.Mode); ok && p.Fset.PositionFor(n.Pos(), false).Line == a.Line {
+					found = operation{p, n, operand}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// waitsIn reports whether a node is an operation that can wait in that mode, and on what.
+func waitsIn(n ast.Node, mode finding.Mode) (operand ast.Expr, ok bool) {
+	switch n := n.(type) {
+	case *ast.SendStmt:
+		return n.Chan, mode == finding.Send
+	case *ast.UnaryExpr:
+		return n.X, mode == finding.Receive && n.Op == token.ARROW
+	case *ast.RangeStmt:
+		return n.X, mode == finding.Receive
+	case *ast.SelectStmt:
+		return nil, mode == finding.Wait
+	case *ast.CallExpr:
+		sel, isMethod := n.Fun.(*ast.SelectorExpr)
+		if !isMethod {
+			return nil, false
+		}
+		switch sel.Sel.Name {
+		case "Lock":
+			return sel.X, mode == finding.Lock
+		case "RLock":
+			return sel.X, mode == finding.ReadLock
+		case "Wait":
+			return sel.X, mode == finding.Wait
+		}
+	}
+	return nil, false
+}
+
+// provesLeak reports whether the leak c is what the suspected finding s speaks of: the
+// goroutines are blocked at its locks.
+func provesLeak(s, c *finding.Finding) bool {
+	at := func(p finding.Position) bool { return accessAt(c, finding.Access{Position: p}) >= 0 }
+	switch s.Code {
+	case finding.LockCycle:
+		return len(s.Cycle) > 0 && !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
+	case finding.DoubleLock, finding.ReadLockAgain, finding.LostUnlock, finding.WaitUnderLock:
+		return slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
+			return a.Mode != finding.Leave && at(a.Position)
+		})
+	}
+	return false
+}
+
+func (at blockedAt) compare(other blockedAt) int {
+	return cmp.Or(cmp.Compare(at.file, other.file), cmp.Compare(at.line, other.line), cmp.Compare(at.state, other.state),
+		cmp.Compare(at.started, other.started), cmp.Compare(at.function, other.function))
+}

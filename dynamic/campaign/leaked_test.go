@@ -1,0 +1,74 @@
+package campaign
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+func leakedStack(id, state, function, line, by string) string {
+	return "goroutine " + id + " [" + state + "]:\n" + function + "(...)\n\t/src/m/a.go:" + line + " +0x1\n" + by
+}
+
+func TestBlockedIn(t *testing.T) {
+	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	started := "created by m.Start in goroutine 5\n\t/src/m/a.go:3 +0x2\n"
+	for _, test := range []struct {
+		name, stack string
+		want        blockedAt
+	}{
+		{"send", leakedStack("7", "chan send (leaked)", "m.f", "9", started),
+			blockedAt{"chan send", "m.f", "a.go", 9, "a.go:3"}},
+		{"minutes", leakedStack("7", "select (leaked), 2 minutes", "m.f", "9", ""),
+			blockedAt{"select", "m.f", "a.go", 9, ""}},
+		{"not leaked", leakedStack("7", "chan send", "m.f", "9", started), blockedAt{}},
+		{"on purpose", leakedStack("7", "select (no cases) (leaked)", "m.f", "9", started), blockedAt{}},
+		{"nil channel", leakedStack("7", "chan receive (nil chan) (leaked)", "m.f", "9", started), blockedAt{}},
+		{"cut", "goroutine 7 [chan send (leaked)]:\n", blockedAt{}},
+		{"library", "goroutine 7 [select (leaked)]:\ndatabase/sql.f()\n\t/go/src/database/sql/sql.go:1 +0x1\n", blockedAt{}},
+	} {
+		b, ok := blockedIn(cfg, &evidence.LeakedGoroutine{Stack: test.stack})
+		if b.at != test.want && ok || ok != (test.want != blockedAt{}) {
+			t.Errorf("%s: %+v, %v", test.name, b.at, ok)
+		}
+		if ok && len(b.goroutine.Created) > 0 && b.parent != 5 {
+			t.Errorf("%s: started by goroutine %d", test.name, b.parent)
+		}
+	}
+}
+
+func TestLeaksOf(t *testing.T) {
+	member := func(id, parent int64, line int, hang, test bool) blocked {
+		b := blocked{at: blockedAt{file: "a.go", line: line}, parent: parent, hang: hang}
+		b.goroutine = finding.Goroutine{ID: id, Stack: []finding.Frame{{Function: "m.f"}}}
+		if test {
+			b.goroutine.Stack = append(b.goroutine.Stack, finding.Frame{Function: "testing.tRunner"})
+		}
+		return b
+	}
+	leaks := leaksOf([]blocked{
+		member(10, 9, 30, true, false),  // started by what the test started
+		member(8, 1, 10, true, true),    // the test
+		member(9, 8, 20, true, false),   // started by the test
+		member(4, 2, 5, true, false),    // left by an earlier test, found with the others
+		member(11, 3, 40, false, false), // found after the tests
+		member(12, 3, 40, false, false), // the same place
+	})
+	var got [][]int64
+	for _, l := range leaks {
+		var ids []int64
+		for _, b := range l {
+			ids = append(ids, b.goroutine.ID)
+		}
+		got = append(got, ids)
+	}
+	if want := [][]int64{{4}, {8, 9, 10}, {11}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("leaks %v, want %v", got, want)
+	}
+	if leaks[0][0].hang || !leaks[1][0].hang {
+		t.Error("the hang is that of the test's family alone")
+	}
+}

@@ -1,0 +1,285 @@
+// Package leaks finds, in a test binary, the goroutines that nothing can wake any
+// more. It asks the garbage collector, which marks a blocked goroutine as leaked
+// if no goroutine that can run reaches what it waits for: the profile
+// "goroutineleak" of runtime/pprof, in Go 1.26 with
+// GOEXPERIMENT=goroutineleakprofile, and in Go 1.27. So it needs no
+// instrumentation and watches no operation.
+//
+// It asks when the tests have ended ([Ended]), and earlier if a test stands
+// still. It is injected beside the monitor and imports the standard library only.
+// Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
+//
+// Missed: what waits for something that a global variable or a timer still
+// reaches. Reported falsely: a goroutine that only a weak pointer, or a pointer
+// hidden from the collector, can wake.
+package leaks
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// most is how many goroutines there may be: of a chain of blocked ones the
+// collector takes time that grows with the square of its length.
+const most = 2000
+
+const (
+	tick      = 500 * time.Millisecond // between looks at the tests
+	firstLook = 1500 * time.Millisecond
+)
+
+// pauses are those between questions after the tests: a goroutine may not have
+// blocked yet, and one that waits for a bare mutex may be found later only.
+var pauses = []time.Duration{0, 20 * time.Millisecond, 80 * time.Millisecond}
+
+// state is that of the process; path, head and profile are set at start.
+var state struct {
+	path    string         // of the evidence, opened for append
+	head    string         // what each record begins with
+	profile *pprof.Profile // nil where there is nothing to do
+
+	mu      sync.Mutex
+	ended   bool              // the tests have; guarded by mu
+	written map[string]bool   // goroutines, by number; guarded by mu
+	stood   map[string]string // where tests stood at the last look, by goroutine; guarded by mu
+	next    time.Time         // when the collector may be asked again; guarded by mu
+	pause   time.Duration     // until then; guarded by mu
+}
+
+func init() {
+	state.path, _ = syscall.Getenv("INTERLOCK_LEAKS")
+	if state.path == "" {
+		return
+	}
+	if state.profile = pprof.Lookup("goroutineleak"); state.profile == nil {
+		return
+	}
+	state.head = "\n" + `{"v":1,"kind":"leak","run":` + number("INTERLOCK_RUN") + `,"seed":` + number("INTERLOCK_SEED") +
+		`,"pid":` + strconv.Itoa(os.Getpid()) + `,"leak":{"hang":`
+	state.written, state.pause = map[string]bool{}, tick
+	time.AfterFunc(firstLook, look)
+}
+
+// Ended asks for leaked goroutines after the tests, and writes what it finds.
+func Ended() {
+	if state.profile == nil {
+		return
+	}
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	state.ended = true
+	for _, pause := range pauses {
+		time.Sleep(pause)
+		if n := runtime.NumGoroutine(); n == 1 || n > most {
+			return
+		}
+		write(leaked(), false)
+	}
+}
+
+// look finds out whether a test stands still. If it did so at the last look too,
+// the collector is asked. Where nothing can wake it, and no other test is at work,
+// the tests would never end: the process ends, and prints its goroutines as at a
+// test's time limit.
+func look() {
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	if state.ended {
+		return
+	}
+	time.AfterFunc(tick, look)
+	if runtime.NumGoroutine() > most {
+		return
+	}
+	before := state.stood
+	state.stood = standing()
+	if !same(before, state.stood) || time.Now().Before(state.next) {
+		return
+	}
+	marked := leaked()
+	if !blocksTest(marked) {
+		state.pause *= 2 // a test that waits for something else may do so for long
+		state.next = time.Now().Add(state.pause)
+		return
+	}
+	write(marked, true)
+	if atWork(marked) {
+		return
+	}
+	os.Stderr.WriteString("panic: the tests wait for ever: nothing can wake these goroutines\n\n")
+	for _, g := range goroutines(stacks()) {
+		os.Stderr.WriteString(g.text + "\n\n")
+	}
+	os.Exit(2)
+}
+
+// goroutine is one of a dump.
+type goroutine struct {
+	id, state, text string
+}
+
+// goroutines splits a dump of stacks.
+func goroutines(dump string) (all []goroutine) {
+	for _, text := range strings.Split(strings.TrimSpace(dump), "\n\n") {
+		head, _, _ := strings.Cut(text, "\n")
+		id, rest, ok := strings.Cut(strings.TrimPrefix(head, "goroutine "), " ")
+		from, to := strings.IndexByte(rest, '['), strings.LastIndexByte(rest, ']')
+		if ok && 0 <= from && from < to {
+			all = append(all, goroutine{id, rest[from+1 : to], text})
+		}
+	}
+	return all
+}
+
+// stack returns the text below the first line, which counts minutes.
+func (g *goroutine) stack() string {
+	_, stack, _ := strings.Cut(g.text, "\n")
+	return stack
+}
+
+// isTest reports whether the goroutine runs a test and is in the test's own code or
+// in what that calls: it waits neither for a subtest nor for its turn.
+func (g *goroutine) isTest() bool {
+	return strings.Contains(g.text, "\ntesting.tRunner(") && !strings.HasPrefix(g.stack(), "testing.")
+}
+
+// wakes reports whether the goroutine is at work or will be by itself.
+func (g *goroutine) wakes() bool {
+	for _, state := range []string{"run", "sleep", "IO wait", "syscall"} {
+		if strings.HasPrefix(g.state, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// stacks returns the stacks of all goroutines.
+func stacks() string {
+	for size := 64 << 10; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size {
+			return string(buf[:n])
+		}
+	}
+}
+
+// standing returns where tests wait, by goroutine.
+func standing() map[string]string {
+	at := map[string]string{}
+	for _, g := range goroutines(stacks()) {
+		if g.isTest() && !g.wakes() {
+			at[g.id] = g.stack()
+		}
+	}
+	return at
+}
+
+// same reports whether a test stands where it stood.
+func same(before, now map[string]string) bool {
+	for id, stack := range now {
+		if before[id] == stack {
+			return true
+		}
+	}
+	return false
+}
+
+// leaked returns the goroutines that the collector marks, without those of package
+// testing, which wait for a test.
+func leaked() (marked []goroutine) {
+	var b bytes.Buffer
+	if state.profile.WriteTo(&b, 2) != nil {
+		return nil
+	}
+	for _, g := range goroutines(b.String()) {
+		if strings.Contains(g.state, "(leaked)") && !strings.HasPrefix(g.stack(), "testing.") {
+			marked = append(marked, g)
+		}
+	}
+	return marked
+}
+
+func blocksTest(marked []goroutine) bool {
+	for i := range marked {
+		if marked[i].isTest() {
+			return true
+		}
+	}
+	return false
+}
+
+// atWork reports whether a test still runs that is none of the marked goroutines.
+// One that waits for its turn does not.
+func atWork(marked []goroutine) bool {
+	for _, g := range goroutines(stacks()) {
+		if !g.isTest() {
+			continue
+		}
+		known := false
+		for i := range marked {
+			known = known || marked[i].id == g.id
+		}
+		if !known {
+			return true
+		}
+	}
+	return false
+}
+
+// write appends a record for each goroutine that has none yet. requires: state.mu.
+func write(marked []goroutine, hang bool) {
+	var b []byte
+	for i := range marked {
+		g := &marked[i]
+		if state.written[g.id] {
+			continue
+		}
+		state.written[g.id] = true
+		b = strconv.AppendBool(append(b, state.head...), hang)
+		b = append(b, `,"stack":`...)
+		b = append(quote(b, g.text), "}}"...)
+	}
+	if len(b) == 0 {
+		return
+	}
+	f, err := os.OpenFile(state.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err == nil {
+		_, err = f.Write(b)
+		f.Close()
+	}
+	if err != nil {
+		os.Stderr.WriteString("interlock: leaked goroutines could not be written: " + err.Error() + "\n")
+	}
+}
+
+// number returns a variable of the environment that is a decimal number, or "0".
+func number(name string) string {
+	n, _ := strconv.ParseUint(os.Getenv(name), 10, 64)
+	return strconv.FormatUint(n, 10)
+}
+
+// quote appends s as JSON writes it. (Package encoding/json would be one more
+// import in the program under test.)
+func quote(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r < ' ':
+			b = append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return append(b, '"')
+}
