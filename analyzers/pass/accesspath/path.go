@@ -131,7 +131,7 @@ func coreStruct(t types.Type) *types.Struct {
 // Binding returns the value in the enclosing function that v captures; nil for
 // bound methods and other synthetic functions.
 func Binding(v *ssa.FreeVar) ssa.Value {
-	mk := Creation(v.Parent())
+	mk := creation(v.Parent())
 	if mk == nil {
 		return nil
 	}
@@ -143,9 +143,9 @@ func Binding(v *ssa.FreeVar) ssa.Value {
 	return nil
 }
 
-// Creation returns the one instruction that makes closures of literal f; nil
+// creation returns the one instruction that makes closures of literal f; nil
 // for functions that capture nothing.
-func Creation(f *ssa.Function) *ssa.MakeClosure {
+func creation(f *ssa.Function) *ssa.MakeClosure {
 	if f.Parent() == nil {
 		return nil
 	}

@@ -430,11 +430,6 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 	return list
 }
 
-// Same reports whether the lock waited for is the held one h, by its path.
-func (n *Nesting) Same(h Held) bool {
-	return h.Path.Root != nil && h.Path == n.To.Path
-}
-
 // WalkOwn is Walk with the locks that fn has taken itself, or given up, and
 // not those that its callers hold.
 func (r *Result) WalkOwn(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
