@@ -58,8 +58,9 @@ func Analyze(p *load.Program, o Options) *Result {
 		flows: newFlows(), loaded: p, opts: o,
 		methods: map[int][]*ssa.Function{}, entered: map[*ssa.Function]bool{}, anytime: map[*ssa.Function]bool{},
 		globals: map[*ssa.Global]*globalUse{},
-		left:    map[int]bool{}, offered: map[*ssa.Function]bool{}, doors: map[doorKey]*door{}, unseenCalls: map[ssa.CallInstruction]bool{},
-		touched: map[types.Type]marks{},
+		left:    map[int]bool{}, offered: map[*ssa.Function]bool{}, doors: map[doorKey]*door{},
+		unseenCalls: map[ssa.CallInstruction]bool{},
+		touched:     map[types.Type]marks{},
 	}
 	a.unseen, a.runs = a.callUnseen, a.runAnytime
 	a.graph.grow, a.graph.marked = a.growMarks, a.noteMarks

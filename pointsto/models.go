@@ -97,19 +97,22 @@ var models = map[string]*model{
 // write to nothing but what they are given.
 var computing = []string{
 	"internal/bytealg", "math", "math/big", "math/bits", "hash/crc32", "sync", "sync/atomic", "internal/runtime/atomic",
-	"internal/runtime/sys", "internal/runtime/math", "internal/chacha8rand", "internal/cpu", "strings", "bytes", "internal/poll",
+	"internal/runtime/sys", "internal/runtime/math", "internal/chacha8rand", "internal/cpu", "strings", "bytes",
+	"internal/poll",
 	"syscall", "internal/syscall/unix", "golang.org/x/sys/unix", "golang.org/x/sys/cpu",
 }
 
 func computes(path string) bool {
-	return slices.Contains(computing, path) || strings.HasPrefix(path, "crypto/") || strings.Contains(path, "golang.org/x/crypto/")
+	return slices.Contains(computing, path) || strings.HasPrefix(path, "crypto/") ||
+		strings.Contains(path, "golang.org/x/crypto/")
 }
 
 // addressPackage reports whether that a package makes a number of a pointer
 // means no more than that the kernel reads or fills the memory during the
 // call, or that the number is compared.
 func addressPackage(path string) bool {
-	return path == "sync" || path == "syscall" || strings.HasPrefix(path, "internal/syscall/") || path == "golang.org/x/sys/unix"
+	return path == "sync" || path == "syscall" || strings.HasPrefix(path, "internal/syscall/") ||
+		path == "golang.org/x/sys/unix"
 }
 
 // hooks are packages whose functions do nothing in a program that is not built
@@ -127,7 +130,8 @@ var (
 // opaque are packages whose source tells nothing: what goes through them
 // changes its type.
 func opaque(path string) bool {
-	return path == "reflect" || path == "internal/reflectlite" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
+	return path == "reflect" || path == "internal/reflectlite" || path == "runtime" ||
+		strings.HasPrefix(path, "internal/runtime/")
 }
 
 func modelOf(fn *ssa.Function) *model {

@@ -10,7 +10,8 @@ import (
 // could be written, kept or called; steps give a Value of a part of it.
 var (
 	looks = []string{
-		"Bool", "Bytes", "CanAddr", "CanConvert", "CanInt", "CanInterface", "CanSet", "CanUint", "Comparable", "Complex", "Float", "Int", "IsNil",
+		"Bool", "Bytes", "CanAddr", "CanConvert", "CanInt", "CanInterface", "CanSet", "CanUint", "Comparable", "Complex",
+		"Float", "Int", "IsNil",
 		"IsValid", "IsZero", "Kind", "Len", "Cap", "NumField", "NumMethod", "Pointer", "String", "Type", "Uint",
 	}
 	steps = []string{"Elem", "Field", "FieldByIndex", "FieldByName", "Index", "MapIndex"}

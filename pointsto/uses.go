@@ -82,7 +82,8 @@ func (a *program) useMap(m ssa.Value, ctx context, write bool) {
 
 // useBytes: a conversion from a slice to a string reads all elements.
 func (a *program) useBytes(x ssa.Value, to types.Type, ctx context) {
-	if _, isSlice := x.Type().Underlying().(*types.Slice); isSlice && !types.Identical(x.Type().Underlying(), to.Underlying()) {
+	if _, isSlice := x.Type().Underlying().(*types.Slice); isSlice && !types.Identical(x.Type().Underlying(),
+		to.Underlying()) {
 		a.usePointee(x, ctx, false)
 	}
 }

@@ -58,7 +58,8 @@ func unpack(t *testing.T, archive string) string {
 }
 
 // monitor stands in for the real one: packages that import it say so.
-var monitor = fstest.MapFS{"rt.go": {Data: []byte("package rt\n\nfunc Here(f string) bool { println(\"monitored\", f); return true }\n")}}
+var monitor = fstest.MapFS{"rt.go": {Data: []byte("package rt\n\n" +
+	"func Here(f string) bool { println(\"monitored\", f); return true }\n")}}
 
 // mark rewrites every file of m so that it names itself when it is
 // initialised.
@@ -235,7 +236,8 @@ func TestWholeModule(t *testing.T) {
 	ws := workspace(t, m, mark(m))
 	bins := buildTests(t, ws)
 	out := run(t, bins)
-	for _, file := range []string{"a.go", "main_test.go", "ext_test.go", "util/util.go", "util/util_test.go", "deep/util/util.go", "deep/util/util_test.go"} {
+	for _, file := range []string{"a.go", "main_test.go", "ext_test.go", "util/util.go", "util/util_test.go",
+		"deep/util/util.go", "deep/util/util_test.go"} {
 		if !strings.Contains(out, "monitored "+file+"\n") {
 			t.Errorf("%s was not monitored", file)
 		}
@@ -391,7 +393,8 @@ func TestRequestsThatCannotBeServed(t *testing.T) {
 	}{
 		{"no go.mod", t.TempDir(), nil, nil, nil, []string{"no go.mod", "go mod init"}},
 		{"no such package", dir, []string{"./nowhere"}, nil, nil, []string{"nowhere"}},
-		{"nothing matches", filepath.Join(dir, "testdata"), []string{"./..."}, nil, nil, []string{"no package matches ./..."}},
+		{"nothing matches", filepath.Join(dir, "testdata"), []string{"./..."}, nil, nil,
+			[]string{"no package matches ./..."}},
 		{"no tests", dir, []string{"./none"}, nil, nil, []string{"no test files in ./none", "interlock help env"}},
 		{"files", dir, []string{"main_test.go", "a.go"}, nil, nil, []string{"names files"}},
 		{"other module", dir, []string{"strings"}, nil, nil, []string{"package strings is not of the module"}},
@@ -401,7 +404,8 @@ func TestRequestsThatCannotBeServed(t *testing.T) {
 		{"modfile", dir, nil, []string{"-modfile=x.mod"}, nil, []string{"-modfile"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Load(context.Background(), Options{Dir: tt.dir, Patterns: tt.patterns, BuildFlags: tt.flags, Env: append(os.Environ(), tt.env...)})
+			_, err := Load(context.Background(), Options{Dir: tt.dir, Patterns: tt.patterns, BuildFlags: tt.flags,
+				Env: append(os.Environ(), tt.env...)})
 			expectConfig(t, err, tt.words...)
 		})
 	}
@@ -409,10 +413,13 @@ func TestRequestsThatCannotBeServed(t *testing.T) {
 
 func TestCompileErrorsAreTheCompilers(t *testing.T) {
 	for _, tt := range []struct{ name, archive, words string }{
-		{"types", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nvar X int = \"x\"\n-- a_test.go --\npackage m\n", "./a.go:3:13: cannot use \"x\" (untyped string constant) as int value in variable declaration"},
+		{"types", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nvar X int = \"x\"\n-- a_test.go --\npackage m\n",
+			"./a.go:3:13: cannot use \"x\" (untyped string constant) as int value in variable declaration"},
 		{"syntax", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nfunc {\n-- a_test.go --\npackage m\n", "a.go:3:6: "},
-		{"test", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n-- a_test.go --\npackage m\n\nvar _ = undefined\n", "./a_test.go:3:9: undefined: undefined"},
-		{"import", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nimport _ \"m/gone\"\n-- a_test.go --\npackage m\n", "m/gone"},
+		{"test", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n-- a_test.go --\npackage m\n\nvar _ = undefined\n",
+			"./a_test.go:3:9: undefined: undefined"},
+		{"import", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nimport _ \"m/gone\"\n-- a_test.go --\n" +
+			"package m\n", "m/gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Load(context.Background(), Options{Dir: unpack(t, tt.archive)})
@@ -422,7 +429,8 @@ func TestCompileErrorsAreTheCompilers(t *testing.T) {
 }
 
 func TestOriginalDoesNotLink(t *testing.T) {
-	m := load(t, unpack(t, "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nfunc F()\n-- a.s --\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestF(*testing.T) { F() }\n"))
+	m := load(t, unpack(t, "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nfunc F()\n-- a.s --\n-- a_test.go --\n"+
+		"package m\n\nimport \"testing\"\n\nfunc TestF(*testing.T) { F() }\n"))
 	_, err := workspace(t, m, mark(m)).BuildTests(context.Background())
 	expectCompile(t, err, "m.F not defined")
 }
@@ -438,7 +446,8 @@ func TestFaultyRewriteFallsBack(t *testing.T) {
 		t.Errorf("not just the faulty file was left alone:\n%s", out)
 	}
 	left := ws.LeftAlone()
-	if len(left) != 1 || left[0].File != "util/util.go" || !strings.Contains(left[0].Why, "internal error") || !strings.Contains(left[0].Why, "cannot use \"x\"") {
+	if len(left) != 1 || left[0].File != "util/util.go" || !strings.Contains(left[0].Why, "internal error") ||
+		!strings.Contains(left[0].Why, "cannot use \"x\"") {
 		t.Fatalf("left alone: %+v", left)
 	}
 	_, kept, _ := strings.Cut(left[0].Why, "report it with ")
@@ -468,8 +477,10 @@ func TestCgoFilesAreLeftAlone(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
 	}
-	m := load(t, unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- c.go --\npackage m\n\n// int three(void) { return 3; }\nimport \"C\"\n\nfunc Three() int { return int(C.three()) }\n"+
-		"-- a.go --\npackage m\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestThree(t *testing.T) { if Three() != 3 { t.Error() } }\n"))
+	m := load(t, unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- c.go --\npackage m\n\n"+
+		"// int three(void) { return 3; }\nimport \"C\"\n\nfunc Three() int { return int(C.three()) }\n"+
+		"-- a.go --\npackage m\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\n"+
+		"func TestThree(t *testing.T) { if Three() != 3 { t.Error() } }\n"))
 	ws := workspace(t, m, mark(m))
 	out := run(t, buildTests(t, ws))
 	if !strings.Contains(out, "monitored a.go\n") {

@@ -46,7 +46,8 @@ func (m *Module) takeDeps(ctx context.Context, o *Options, modCache string, pkgs
 		}
 	}
 	if i := slices.Index(matched, false); i >= 0 {
-		return nil, &ConfigError{"-deps: " + o.Deps[i] + " is no module that the named packages depend on", "`go list -m all` lists modules; the standard library cannot be monitored"}
+		return nil, &ConfigError{"-deps: " + o.Deps[i] + " is no module that the named packages depend on",
+			"`go list -m all` lists modules; the standard library cannot be monitored"}
 	}
 	if !slices.ContainsFunc(m.deps, dependency.copied) {
 		return pkgs, nil
@@ -76,7 +77,8 @@ func newDependency(p *listed, modCache string) (dependency, error) {
 	}
 	user := cache.Dir()
 	if user == "" {
-		return d, &ConfigError{"there is no cache folder that can be written, for copies of dependencies", "set XDG_CACHE_HOME or HOME"}
+		return d, &ConfigError{"there is no cache folder that can be written, for copies of dependencies",
+			"set XDG_CACHE_HOME or HOME"}
 	}
 	d.name = name
 	d.dir = filepath.Join(user, "deps", filepath.FromSlash(name))

@@ -10,8 +10,9 @@ import (
 // refused holds build flags that cannot be combined with an instrumented
 // build, with the way out.
 var refused = map[string]string{
-	"overlay":      "the instrumented build needs the overlay for itself; apply your overlay to a copy of the tree",
-	"modfile":      "the go command refuses -modfile together with a go.work; put the other go.mod in place on a copy of the tree",
+	"overlay": "the instrumented build needs the overlay for itself; apply your overlay to a copy of the tree",
+	"modfile": "the go command refuses -modfile together with a go.work; put the other go.mod in place on a " +
+		"copy of the tree",
 	"cover":        "coverage is measured in a run of its own; give the flag to `interlock test` after --",
 	"coverpkg":     "coverage is measured in a run of its own; give the flag to `interlock test` after --",
 	"covermode":    "coverage is measured in a run of its own; give the flag to `interlock test` after --",

@@ -30,7 +30,8 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 		return nil, fmt.Errorf("finding the folder: %w", err)
 	}
 	if there, _ := os.ReadDir(dir); len(there) > 0 {
-		return nil, &ConfigError{dir + " is not empty", "name an empty folder, or one that is not there yet; evidence in it would be lost"}
+		return nil, &ConfigError{dir + " is not empty",
+			"name an empty folder, or one that is not there yet; evidence in it would be lost"}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, &ConfigError{"making the folder: " + err.Error(), "name another one with -dir"}
@@ -45,7 +46,8 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 func newLasting(root string) (string, error) {
 	user := cache.Dir()
 	if user == "" {
-		return "", &ConfigError{"there is no cache folder that can be written", "name one with -dir, or set XDG_CACHE_HOME or HOME"}
+		return "", &ConfigError{"there is no cache folder that can be written",
+			"name one with -dir, or set XDG_CACHE_HOME or HOME"}
 	}
 	base := filepath.Join(user, "env")
 	if err := os.MkdirAll(base, 0o755); err != nil {

@@ -43,7 +43,8 @@ const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoF
 // list returns the packages that patterns name and all that they, or their
 // tests too, depend on.
 func (g goCommand) list(ctx context.Context, tests bool, flags, patterns []string) ([]*listed, error) {
-	args := slices.Concat([]string{"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), listFields}, flags, []string{"--"}, patterns)
+	args := slices.Concat([]string{"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), listFields}, flags,
+		[]string{"--"}, patterns)
 	out, msg, err := g.run(ctx, args...)
 	if err != nil {
 		return nil, listFailed(msg, err)
@@ -92,7 +93,8 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case p.ForTest != "" || strings.HasSuffix(p.ImportPath, ".test"):
 			// Variants of packages that are listed in their own right.
 		case !p.DepOnly && p.ImportPath == "command-line-arguments":
-			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
+			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "),
+				"name packages, such as . or ./..."}
 		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
 			if len(p.IgnoredGoFiles)+len(p.InvalidGoFiles) == 0 {
 				return nil, unusable(p)
@@ -104,7 +106,8 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case p.Module != nil && p.Module.Main:
 			s.named = append(s.named, p)
 		case !p.DepOnly:
-			return nil, &ConfigError{"package " + p.ImportPath + " is not of the module worked on", "name packages of this module, or start Interlock in a copy of the other"}
+			return nil, &ConfigError{"package " + p.ImportPath + " is not of the module worked on",
+				"name packages of this module, or start Interlock in a copy of the other"}
 		case inVendor(p):
 			s.vendored = true
 		}
@@ -113,7 +116,8 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		return nil, unusable(s.unusable[0])
 	}
 	if len(s.named) == 0 {
-		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "), "name packages of this module, or start Interlock in a folder that has Go files in it or below"}
+		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "),
+			"name packages of this module, or start Interlock in a folder that has Go files in it or below"}
 	}
 	return s, nil
 }

@@ -128,7 +128,8 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		return nil, err
 	}
 	if !o.Programs && !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
-		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "), "name packages that have tests (./... names all), or run a program as `interlock help env` shows"}
+		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "),
+			"name packages that have tests (./... names all), or run a program as `interlock help env` shows"}
 	}
 	return m, nil
 }
@@ -165,7 +166,8 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		return nil, &ConfigError{"the go command is " + env.GOVERSION, "use Go " + monitorGo + " or later"}
 	}
 	if !o.NoTests && !o.Programs && env.GOOS != "" && env.GOOS != runtime.GOOS {
-		return nil, &ConfigError{"GOOS is " + env.GOOS + ", so the tests would not run on this system, " + runtime.GOOS, "unset GOOS"}
+		return nil, &ConfigError{"GOOS is " + env.GOOS + ", so the tests would not run on this system, " + runtime.GOOS,
+			"unset GOOS"}
 	}
 	m.goRoot, m.modCache = env.GOROOT, env.GOMODCACHE
 	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {
@@ -269,7 +271,10 @@ func Broken(loaded []*packages.Package) []*packages.Package {
 func (m *Module) without(ctx context.Context, sel *selection, broken []*packages.Package) error {
 	err := m.compileError(ctx, sel, broken[0].Errors)
 	left := slices.DeleteFunc(slices.Clone(m.Tests), func(t Test) bool {
-		return slices.ContainsFunc(broken, func(p *packages.Package) bool { return cmp.Or(p.ForTest, p.PkgPath) == t.Package })
+		return slices.ContainsFunc(broken, func(p *packages.Package) bool {
+			return cmp.Or(p.ForTest,
+				p.PkgPath) == t.Package
+		})
 	})
 	var compile *CompileError
 	if !errors.As(err, &compile) || len(left) == 0 || len(m.Packages) == 0 {
@@ -290,7 +295,8 @@ func distinct(loaded []*packages.Package, paths []string, broken []*packages.Pac
 		}
 	}
 	return slices.DeleteFunc(loaded, func(p *packages.Package) bool {
-		generated := p.Name == "main" && strings.HasSuffix(p.ID, ".test") && slices.Contains(paths, strings.TrimSuffix(p.ID, ".test"))
+		generated := p.Name == "main" && strings.HasSuffix(p.ID, ".test") &&
+			slices.Contains(paths, strings.TrimSuffix(p.ID, ".test"))
 		return generated || p.ForTest == "" && withTests[p.PkgPath]
 	})
 }
@@ -363,7 +369,8 @@ func (m *Module) compileError(ctx context.Context, sel *selection, errs []packag
 			return &CompileError{string(msg)}
 		}
 	}
-	return fmt.Errorf("loading packages: %w; the go command itself builds them, so check that its version is not newer than Interlock knows", errs[0])
+	return fmt.Errorf("loading packages: %w; the go command itself builds them, so check that its version is not "+
+		"newer than Interlock knows", errs[0])
 }
 
 // goVersion is the go line that GODEBUG defaults follow in the user's own

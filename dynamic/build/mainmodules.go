@@ -41,10 +41,12 @@ func readMainModules(dir string, e goEnv) (*mainModules, error) {
 		return readWorkspace(e.GOWORK)
 	}
 	if e.GOMOD == "" || e.GOMOD == os.DevNull {
-		return nil, &ConfigError{"no go.mod found in " + dir + " or above", "run `go mod init <module path>` there, or start Interlock in a module"}
+		return nil, &ConfigError{"no go.mod found in " + dir + " or above",
+			"run `go mod init <module path>` there, or start Interlock in a module"}
 	}
 	if _, in := below(e.GOMODCACHE, e.GOMOD); in && e.GOMODCACHE != "" {
-		return nil, &ConfigError{dir + " lies in the module cache, whose files the go command refuses to overlay", "copy the module out of it and make the copy writable"}
+		return nil, &ConfigError{dir + " lies in the module cache, whose files the go command refuses to overlay",
+			"copy the module out of it and make the copy writable"}
 	}
 	mod, err := readModule(filepath.Dir(e.GOMOD))
 	if err != nil {
@@ -66,7 +68,8 @@ func readWorkspace(path string) (*mainModules, error) {
 	for _, use := range work.Use {
 		mod, err := readModule(absolute(m.root, use.Path))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &ConfigError{"cannot load module " + use.Path + " listed in go.work file: " + err.Error(), "fix go.work, or set GOWORK=off"}
+			return nil, &ConfigError{"cannot load module " + use.Path + " listed in go.work file: " + err.Error(),
+				"fix go.work, or set GOWORK=off"}
 		}
 		if err != nil {
 			return nil, err

@@ -40,7 +40,8 @@ func TestGODEBUGStays(t *testing.T) {
 		{"1.26", "-- go.mod --\nmodule m\n\ngo 1.26\n", ""},
 		{"godebug line", "-- go.mod --\nmodule m\n\ngo 1.23\n\ngodebug panicnil=1\n", ""},
 		{"godebug default", "-- go.mod --\nmodule m\n\ngo 1.23\n\ngodebug default=go1.21\n", ""},
-		{"workspace", "-- go.work --\ngo 1.22\n\nuse ./m\n\ngodebug asynctimerchan=0\n-- m/go.mod --\nmodule m\n\ngo 1.20\n", "m"},
+		{"workspace", "-- go.work --\ngo 1.22\n\nuse ./m\n\ngodebug asynctimerchan=0\n-- m/go.mod --\nmodule m\n\n" +
+			"go 1.20\n", "m"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := unpack(t, tt.archive)
@@ -228,13 +229,15 @@ func TestModFlagOfTheUser(t *testing.T) {
 	m := load(t, unpack(t, wholeModule), "./util")
 	ws := workspace(t, m, mark(m))
 	run(t, buildTests(t, ws))
-	if env := strings.Join(ws.Env(), "\n"); strings.Contains(env, "-mod=") || !strings.Contains(env, "'-ldflags=-X m.v=ab'") {
+	if env := strings.Join(ws.Env(), "\n"); strings.Contains(env, "-mod=") ||
+		!strings.Contains(env, "'-ldflags=-X m.v=ab'") {
 		t.Errorf("environment %s", env)
 	}
 }
 
 func TestTagsReachLoadAndBuild(t *testing.T) {
-	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- a.go --\npackage m\n-- x.go --\n//go:build x\n\npackage m\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestX(*testing.T) {}\n")
+	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- a.go --\npackage m\n-- x.go --\n//go:build x\n\n"+
+		"package m\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestX(*testing.T) {}\n")
 	m, err := Load(context.Background(), Options{Dir: dir, BuildFlags: []string{"-tags=x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +327,8 @@ func TestLeftoversAreRemoved(t *testing.T) {
 }
 
 func TestGOFLAGSRoundTrip(t *testing.T) {
-	for _, words := range [][]string{nil, {"-a"}, {"-ldflags=-s -w", "-tags=x,y"}, {"-ldflags=-X 'm.v=1'"}, {`-ldflags=-X "m.v=1"`}} {
+	for _, words := range [][]string{nil, {"-a"}, {"-ldflags=-s -w", "-tags=x,y"}, {"-ldflags=-X 'm.v=1'"},
+		{`-ldflags=-X "m.v=1"`}} {
 		got, err := splitGOFLAGS(joinGOFLAGS(words))
 		if err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q: %q, %v", words, got, err)
@@ -361,7 +365,8 @@ func TestCompareGo(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
-	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- main.go --\npackage main\n\nfunc main() {}\n-- main_test.go --\npackage main\n\nvar _ = undefined\n")
+	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- main.go --\npackage main\n\nfunc main() {}\n"+
+		"-- main_test.go --\npackage main\n\nvar _ = undefined\n")
 	m, err := Load(context.Background(), Options{Dir: dir, Programs: true})
 	if err != nil {
 		t.Fatal(err)

@@ -150,7 +150,8 @@ func RebaseMod(data []byte, rebase func(path string) string) ([]byte, error) {
 	return modfile.Format(f.Syntax), nil
 }
 
-func rebaseReplaces(lines []*modfile.Replace, rebase func(path string) string, add func(old, version, path, newVersion string) error) (changed bool, err error) {
+func rebaseReplaces(lines []*modfile.Replace, rebase func(path string) string,
+	add func(old, version, path, newVersion string) error) (changed bool, err error) {
 	for _, r := range slices.Clone(lines) {
 		if r.New.Version != "" {
 			continue
@@ -168,7 +169,8 @@ func RebaseModulesTxt(data []byte, rebase func(path string) string) []byte {
 	var out strings.Builder
 	for line := range strings.Lines(string(data)) {
 		module, path, replaced := strings.Cut(line, " => ")
-		if text := strings.TrimRight(path, "\r\n"); replaced && strings.HasPrefix(module, "# ") && modfile.IsDirectoryPath(text) {
+		if text := strings.TrimRight(path, "\r\n"); replaced && strings.HasPrefix(module, "# ") &&
+			modfile.IsDirectoryPath(text) {
 			line = module + " => " + rebase(text) + path[len(text):]
 		}
 		out.WriteString(line)

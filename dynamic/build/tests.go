@@ -143,7 +143,8 @@ func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
 		return &RewriteError{string(output), kept}
 	}
 	for file, why := range named {
-		ws.leave(file, fmt.Sprintf("internal error: does not compile once rewritten (%s); please report it with %s", why, kept))
+		ws.leave(file, fmt.Sprintf("internal error: does not compile once rewritten (%s); please report it with %s",
+			why, kept))
 	}
 	return ws.writeOverlay()
 }

@@ -57,7 +57,8 @@ func vendoring(m *mainModules, scratch string, work []byte, overlay map[string]s
 	root := filepath.Join(m.root, "vendor")
 	data, err := os.ReadFile(filepath.Join(root, "modules.txt"))
 	if err != nil {
-		return nil, &ConfigError{"dependencies come from a vendor folder without modules.txt: " + err.Error(), "run `go mod vendor` again"}
+		return nil, &ConfigError{"dependencies come from a vendor folder without modules.txt: " + err.Error(),
+			"run `go mod vendor` again"}
 	}
 	w, err := modfile.ParseWork("go.work", work, nil)
 	if err != nil {

@@ -147,7 +147,8 @@ func markedOffsets(marked []byte, end int) []int {
 
 // insertions returns, by offset, the text that covered has more than original
 // at one of the offsets, and what it has behind the original's end.
-func insertions(original, covered []byte, offsets []int, counter string) (inserted map[int][]byte, tail []byte, err error) {
+func insertions(original, covered []byte, offsets []int, counter string) (inserted map[int][]byte, tail []byte,
+	err error) {
 	// Counters, the braces that a counted else gets, and imports.
 	count := `(?:_cover_atomic_\.)?(?:\w+\(&)?` + regexp.QuoteMeta(counter) + `[^;\n]*;`
 	piece := regexp.MustCompile(`^(?:` + count + `(?: ` + count + `)*|; import \w+ "[^"]*")`)

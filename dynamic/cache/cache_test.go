@@ -16,7 +16,8 @@ import (
 // holds stays whatever its age.
 func TestEvict(t *testing.T) {
 	dir := t.TempDir()
-	for name, age := range map[string]time.Duration{"new": 0, "middle": time.Hour, "old": 2 * time.Hour, "held": 3 * time.Hour, "aged": 2 * Age} {
+	for name, age := range map[string]time.Duration{"new": 0, "middle": time.Hour, "old": 2 * time.Hour,
+		"held": 3 * time.Hour, "aged": 2 * Age} {
 		write(t, filepath.Join(dir, name, LockName), "")
 		write(t, filepath.Join(dir, name, "0/m.test"), strings.Repeat(".", 100))
 		used := time.Now().Add(-age)

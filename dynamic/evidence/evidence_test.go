@@ -26,7 +26,8 @@ func examples() []Record {
 		{Version: 1, Kind: Race, Run: 3, Seed: 9, PID: 42, A: side(4, true, 7), B: side(5, false, 8), Count: 1},
 		{
 			Version: 1, Kind: Split, Run: 3, Seed: 9, PID: 42,
-			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7), Changed: true, Overturned: true, Between: true, Replaced: []uint64{1}, Stored: []uint64{2}, GapNS: 5},
+			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7),
+				Changed: true, Overturned: true, Between: true, Replaced: []uint64{1}, Stored: []uint64{2}, GapNS: 5},
 		},
 		{
 			Version: 1, Kind: Came, Run: 3, Seed: 9, PID: 42,
@@ -34,7 +35,8 @@ func examples() []Record {
 		},
 		{
 			Version: 1, Kind: Used, Run: 3, Seed: 9, PID: 42,
-			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, false, 7), Changed: true, Overturned: true, GapNS: 5},
+			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, false, 7),
+				Changed: true, Overturned: true, GapNS: 5},
 		},
 		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,

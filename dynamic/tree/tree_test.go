@@ -159,7 +159,8 @@ func TestCopyFails(t *testing.T) {
 		t.Errorf("an ended context: %v", err)
 	}
 	absent := filepath.Join(dir, "absent")
-	if err := Copy(t.Context(), filepath.Join(dir, "b"), absent, nil); err == nil || !strings.Contains(err.Error(), absent) {
+	if err := Copy(t.Context(), filepath.Join(dir, "b"), absent, nil); err == nil ||
+		!strings.Contains(err.Error(), absent) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if err := Copy(t.Context(), filepath.Join(dir, "m"), filepath.Join(dir, "m"), nil); err == nil {
@@ -169,7 +170,8 @@ func TestCopyFails(t *testing.T) {
 
 func TestRel(t *testing.T) {
 	dir := t.TempDir()
-	put(t, dir, map[string]string{"m/sub/x": "", "n/x": "", "m/way -> ../n": "", "n/back -> ../m/sub": "", "link -> m": ""})
+	put(t, dir, map[string]string{"m/sub/x": "", "n/x": "", "m/way -> ../n": "", "n/back -> ../m/sub": "",
+		"link -> m": ""})
 	root := filepath.Join(dir, "m")
 	for path, want := range map[string]string{
 		"m": ".", "m/sub": "sub", "link": ".", "link/sub": "sub", "n/back": "sub",

@@ -76,7 +76,8 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	}
 	fset := token.NewFileSet()
 	initial, err := packages.Load(&packages.Config{
-		Mode: mode, Context: ctx, Dir: o.Dir, Env: o.Env, BuildFlags: o.BuildFlags, Fset: fset, Tests: o.Tests, ParseFile: parse,
+		Mode: mode, Context: ctx, Dir: o.Dir, Env: o.Env, BuildFlags: o.BuildFlags, Fset: fset, Tests: o.Tests,
+		ParseFile: parse,
 	}, o.Patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("loading the whole program: %w", err)
@@ -88,7 +89,8 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	var pkgs []*ssa.Package
 	p.SSA, pkgs = ssautil.AllPackages(initial, ssa.InstantiateGenerics)
 	for i, pkg := range initial {
-		if pkg.Name == "main" && pkgs[i] != nil && pkgs[i].Func("main") != nil && (o.Programs || strings.HasSuffix(pkg.ID, ".test")) {
+		if pkg.Name == "main" && pkgs[i] != nil && pkgs[i].Func("main") != nil &&
+			(o.Programs || strings.HasSuffix(pkg.ID, ".test")) {
 			p.Mains = append(p.Mains, pkgs[i])
 		}
 	}
@@ -110,7 +112,8 @@ func firstError(initial []*packages.Package) error {
 	var first error
 	packages.Visit(initial, nil, func(pkg *packages.Package) {
 		if first == nil && len(pkg.Errors) > 0 {
-			first = fmt.Errorf("loading the whole program: %s: %w; all of it must compile, see go vet %s", pkg.PkgPath, pkg.Errors[0], pkg.PkgPath)
+			first = fmt.Errorf("loading the whole program: %s: %w; all of it must compile, see go vet %s", pkg.PkgPath,
+				pkg.Errors[0], pkg.PkgPath)
 		}
 	})
 	return first

@@ -31,7 +31,8 @@ type checkOptions struct {
 
 func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
-	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not affect the exit code")
+	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not "+
+		"affect the exit code")
 	o.declareWhole(fs, "findings are withdrawn that it refutes")
 }
 

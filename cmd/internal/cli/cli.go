@@ -3,7 +3,7 @@
 // an exit code. Only this package and the report package write to the user.
 //
 // Results go to standard output, progress and problems to standard error.
-// The exit codes are those of [Main].
+// The exit codes are in one table, exitCodes.
 package cli
 
 import (
@@ -25,22 +25,6 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/dynamic/build"
-)
-
-// Exit codes. Findings win over everything else that went wrong, because a
-// finding stays true however the command ended, but for packages that do not
-// compile: whoever reads the code as "these are the findings" has to know that
-// a part was not looked at, and mending it comes first. Tests that fail end as
-// findings do, be it under noise only: nothing tells a test that counts on
-// time from an atomicity violation that a test's own check has caught, each
-// order that noise brings about is one that a loaded machine may bring about
-// too, and a 0 would hide it. `go test -race` does the same.
-const (
-	exitClean       = 0
-	exitFindings    = 1   // findings were reported, or tests failed
-	exitUsage       = 2   // usage or configuration: nothing was done
-	exitIncomplete  = 3   // something could not be analysed or built
-	exitInterrupted = 130 // stopped by Ctrl-C or SIGTERM
 )
 
 // Main runs the command line args (without the program's name) and returns the

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,7 +19,8 @@ import (
 
 func newCall(ctx context.Context) (c *call, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	return &call{ctx: ctx, stdout: stdout, stderr: stderr, progress: progress.New(stderr), common: new(common)}, stdout, stderr
+	return &call{ctx: ctx, stdout: stdout, stderr: stderr, progress: progress.New(stderr), common: new(common)},
+		stdout, stderr
 }
 
 func TestAPanicIsNoUsageError(t *testing.T) {
@@ -37,9 +42,11 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestOutputThatIsNotWritten(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"help", "test"}, {"check", "-h"}, {"version"}, {"explain"}, {"explain", "IL1001"}} {
+	for _, args := range [][]string{{"help"}, {"help", "test"}, {"check", "-h"}, {"version"}, {"explain"},
+		{"explain", "IL1001"}} {
 		var stderr bytes.Buffer
-		if code := run(t.Context(), full{}, &stderr, args); code != exitIncomplete || stderr.String() != "interlock: the output is not whole: no space left\n" {
+		if code := run(t.Context(), full{}, &stderr, args); code != exitIncomplete ||
+			stderr.String() != "interlock: the output is not whole: no space left\n" {
 			t.Errorf("%v: code %d, standard error %q", args, code, &stderr)
 		}
 	}
@@ -49,7 +56,8 @@ func TestOutputThatIsNotWritten(t *testing.T) {
 func TestPatchThatIsNotWritten(t *testing.T) {
 	c, stdout, stderr := newCall(t.Context())
 	o := &fixOptions{write: true}
-	made := &trial.Patches{Before: map[string][]byte{"a.go": []byte("package a\n")}, After: map[string][]byte{"a.go": []byte("package b\n")}}
+	made := &trial.Patches{Before: map[string][]byte{"a.go": []byte("package a\n")},
+		After: map[string][]byte{"a.go": []byte("package b\n")}}
 	f := fit()
 	f.Fix = &finding.Fix{Strategy: "guard", Diff: "x"}
 	r := &report.Report{Root: t.TempDir(), Findings: []*finding.Finding{f}} // which has no a.go
@@ -68,7 +76,8 @@ func TestPatchThatIsNotWritten(t *testing.T) {
 func fit() *finding.Finding {
 	f := &finding.Finding{
 		Code: finding.Unguarded, Status: finding.Suspected, Title: "x", Variable: finding.Variable{Package: "p", Name: "x"},
-		Accesses: []finding.Access{{Position: finding.Position{File: "p.go", Line: 1}, Function: "F", Expr: "x", Mode: finding.Write}},
+		Accesses: []finding.Access{{Position: finding.Position{File: "p.go", Line: 1}, Function: "F", Expr: "x",
+			Mode: finding.Write}},
 	}
 	finding.Seal([]*finding.Finding{f})
 	return f
@@ -88,7 +97,8 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"clean", t.Context(), report.Report{}, false, exitClean},
 		{"finding", t.Context(), report.Report{Findings: []*finding.Finding{fit()}}, false, exitFindings},
-		{"finding wins", canceled, report.Report{Findings: []*finding.Finding{fit()}, Problems: []string{"p"}}, true, exitFindings},
+		{"finding wins", canceled, report.Report{Findings: []*finding.Finding{fit()}, Problems: []string{"p"}}, true,
+			exitFindings},
 		{"interrupted", canceled, report.Report{Problems: []string{"p"}}, true, exitInterrupted},
 		{"incomplete", t.Context(), report.Report{Problems: []string{"p"}}, true, exitIncomplete},
 		{"tests failed", t.Context(), report.Report{}, true, exitFindings},
@@ -100,6 +110,44 @@ func TestVerdict(t *testing.T) {
 		}
 		if strings.Contains(stdout.String(), "il-0") {
 			t.Errorf("%s: an unfit finding was reported", tt.name)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of exit codes into the docs")
+
+// The table of exit codes in the docs is that of the program.
+func TestExitCodesInDocs(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("-->\n\n| exit code | meaning |\n|---|---|\n")
+	for _, e := range exitCodes {
+		text := e.short
+		if e.long != "" {
+			text += ": " + e.long
+		}
+		fmt.Fprintf(&table, "| %d | %s |\n", e.code, text)
+	}
+	table.WriteString("\n")
+	for _, name := range []string{"README.md", "docs/architecture.md"} {
+		name = filepath.Join("../../..", filepath.FromSlash(name))
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, ok := strings.Cut(string(data), "<!-- exit codes: go test ./cmd/internal/cli -update ")
+		_, after, closed := strings.Cut(rest, "<!-- end of exit codes -->")
+		if !ok || !closed {
+			t.Fatalf("%s: no marks around the table of exit codes", name)
+		}
+		want := before + "<!-- exit codes: go test ./cmd/internal/cli -update " + table.String() +
+			"<!-- end of exit codes -->" + after
+		if want == string(data) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s: its table of exit codes is stale; fix it with: go test ./cmd/internal/cli -update", name)
+		} else if err := os.WriteFile(name, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 )
 
 var envCommand = command{
-	name: "env", args: "[flags] [packages]", short: "print what to export so that any go command builds monitored programs",
+	name: "env", args: "[flags] [packages]", short: "print what to export so that any go command builds monitored " +
+		"programs",
 	long: `Env prepares an instrumented build that lasts, and prints shell commands that export the variables
 with which go test, go run, go build, or a Makefile that calls them, build and run it in this module:
 GOFLAGS and GOWORK for the go command, INTERLOCK_... for the monitor. In a shell that has them, every
@@ -33,7 +34,8 @@ Files that change after env are not in its build: run it again. Its folder lies 
 -dir names another; one there that nobody has written to for 14 days is removed.`,
 	examples: [][2]string{
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
-		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`, "a program; env prints the folder"},
+		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`,
+			"a program; env prints the folder"},
 	},
 	options: func() runner { return new(envOptions) },
 }
@@ -107,7 +109,8 @@ func (o *envOptions) run(c *call) int {
 		}
 		fmt.Fprintf(c.stdout, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
 	}
-	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave there\n", ws.Dir, ws.Dir)
+	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave "+
+		"there\n", ws.Dir, ws.Dir)
 	return c.uncompiled(pl.Uncompiled(), exitClean)
 }
 
@@ -165,7 +168,8 @@ func (o *reportOptions) run(c *call) int {
 	ws := build.Reopened(rec.Root, rec.Path)
 	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings}
 	d := &testrun.Done{Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws}
-	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, filepath.Join(dir, evidenceName)); err != nil {
+	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan},
+		filepath.Join(dir, evidenceName)); err != nil {
 		return c.failed(err)
 	}
 	if d.Result.Runs == 0 {

@@ -27,7 +27,8 @@ var il5001 string
 
 var explainCommand = command{
 	name: "explain", args: "[code]", short: "explain a class of findings, with an example of wrong and right",
-	long: "Explain says what a code such as IL1001 stands for, with an example of what is wrong and of\nwhat is right, and what the check may miss or report falsely. Without a code it lists all.",
+	long: "Explain says what a code such as IL1001 stands for, with an example of what is wrong and of\n" +
+		"what is right, and what the check may miss or report falsely. Without a code it lists all.",
 	examples: [][2]string{
 		{"interlock explain IL1001", "access without the lock that guards it"},
 	},

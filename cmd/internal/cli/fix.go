@@ -12,7 +12,8 @@ import (
 )
 
 var fixCommand = command{
-	name: "fix", args: "[flags] [packages] [-- go test flags]", short: "print patches for confirmed findings, or write them",
+	name: "fix", args: "[flags] [packages] [-- go test flags]",
+	short: "print patches for confirmed findings, or write them",
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
 patch for each variable with a confirmed finding. A patch is offered only if it compiles, closes
 no cycle in the order of locks, go vet and the tests pass with it, and the finding does not come
@@ -47,7 +48,8 @@ type fixOptions struct {
 }
 
 func (o *fixOptions) declare(fs *flag.FlagSet) {
-	fs.Var(&o.out, "o", "write a report, with the patches, to a file as well, as `format:path`; may be given several times")
+	fs.Var(&o.out, "o", "write a report, with the patches, to a file as well, as `format:path`; may be given several "+
+		"times")
 	o.campaignFlags.declare(fs)
 	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
 	fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")

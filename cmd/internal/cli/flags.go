@@ -142,12 +142,16 @@ const defaultRuns = 10
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
 	declareSeed(fs, &o.seed)
-	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without it:\n"+
+	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
+		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
-	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 (default 1000)")
-	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near misses, random (all accesses alike),\n"+
+	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 "+
+		"(default 1000)")
+	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near "+
+		"misses, random (all accesses alike),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
-	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from run to run)")
+	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from "+
+		"run to run)")
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {
@@ -198,7 +202,8 @@ func (o *campaignFlags) choosesPlaces() bool {
 }
 
 func (o *campaignFlags) settings(c *call) testrun.Settings {
-	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.prob, Verbose: c.verbose}
+	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.prob,
+		Verbose: c.verbose}
 }
 
 var errOnlyAndNoise = errors.New("-only and -noise both choose places: use one of them")

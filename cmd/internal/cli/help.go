@@ -29,12 +29,9 @@ folder, and none means the package in it. The first thing to try in a module:
 
 Exit codes:
 
-    0    no findings
-    1    findings were reported, or tests failed
-    2    wrong usage or configuration; nothing was done
-    3    something could not be analysed, built or written
-    130  interrupted, with no finding so far
+`
 
+const outroEnd = `
 "interlock help <command>" shows the flags of a command, with examples,
 "interlock explain <code>" explains a class of findings such as IL1001;
 "interlock explain" lists all codes.
@@ -57,6 +54,10 @@ func runHelp(c *call) int {
 			fmt.Fprintf(c.stdout, "    %-8s  %s\n", cmd.name, cmd.short)
 		}
 		io.WriteString(c.stdout, outro)
+		for _, e := range exitCodes {
+			fmt.Fprintf(c.stdout, "    %-4d %s\n", e.code, e.short)
+		}
+		io.WriteString(c.stdout, outroEnd)
 		return exitClean
 	case 1, 2: // such as sections refresh
 		name := strings.Join(c.packages, " ")
@@ -99,7 +100,8 @@ func (c *command) help(w io.Writer) {
 
 var versionCommand = command{
 	name: "version", short: "print the version of interlock",
-	long:    "Version prints the version of interlock, the revision that it was built from if that is known,\nand the Go version that built it.",
+	long: "Version prints the version of interlock, the revision that it was built from if that is known,\n" +
+		"and the Go version that built it.",
 	options: func() runner { return flagless(runVersion) },
 }
 

@@ -100,7 +100,8 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 		fmt.Fprintf(b, "    %6d skipped, %s\n", s.Sites, s.Reason)
 	}
 	if all := len(p.Sections); all > 0 {
-		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", progress.Count(all, "atomic section"), len(campaign.Opened(p, nil)))
+		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", progress.Count(all, "atomic section"),
+			len(campaign.Opened(p, nil)))
 	}
 	if n.Monitored > 0 {
 		fmt.Fprintf(b, "\nmonitored:\n")

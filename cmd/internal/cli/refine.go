@@ -21,7 +21,8 @@ import (
 )
 
 var sectionsRefineCommand = command{
-	name: "sections refine", args: "-oracle command [flags] [packages]", short: "sort out invariants that correct runs split",
+	name: "sections refine", args: "-oracle command [flags] [packages]",
+	short: "sort out invariants that correct runs split",
 	long: `Refine runs a command, the oracle, again and again with the monitor awake, noise on, and all
 candidate sections watched; the command tells by its exit code whether the run was correct. An
 access-interleaving invariant that a correct run splits is none: that end of it is dropped, with the
@@ -130,7 +131,8 @@ func (o *refineOptions) candidates(c *call) (*planner.Planned, *repository.File,
 		return nil, nil, err
 	}
 	invariants := *pl.Plan
-	invariants.Sections = slices.DeleteFunc(slices.Clone(pl.Plan.Sections), func(s plan.Section) bool { return s.Kind != plan.Invariant })
+	invariants.Sections = slices.DeleteFunc(slices.Clone(pl.Plan.Sections),
+		func(s plan.Section) bool { return s.Kind != plan.Invariant })
 	atomicsets.Refresh(f, &invariants, []string{plan.Invariant}, pl.Covers)
 	reviewed := new(repository.File)
 	for _, s := range f.Sections {
@@ -166,7 +168,8 @@ func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned
 	dropped := 0
 	return campaign.Refine(c.ctx, campaign.RefineConfig{
 		Workspace: ws, Plan: pl.Plan, Oracle: shell(o.oracle), Where: where,
-		Runs: o.runs, Quiet: o.quiet, Plants: o.plants, Seed: o.seed, Strength: o.strength, Dir: filepath.Join(ws.Dir, "refine"),
+		Runs: o.runs, Quiet: o.quiet, Plants: o.plants, Seed: o.seed, Strength: o.strength,
+		Dir: filepath.Join(ws.Dir, "refine"),
 		Progress: func(run campaign.OracleRun) {
 			dropped += run.Dropped
 			verdict := "correct"
@@ -176,9 +179,11 @@ func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned
 			switch {
 			case run.Planted != 0 && c.verbose:
 				s := pl.Plan.Site(run.Planted)
-				c.progress.Line("a violation planted at %s:%d, %s: %s in %s", s.File, s.Line, s.Source, verdict, run.Elapsed.Round(time.Millisecond))
+				c.progress.Line("a violation planted at %s:%d, %s: %s in %s", s.File, s.Line, s.Source, verdict,
+					run.Elapsed.Round(time.Millisecond))
 			case run.Planted == 0 && c.verbose:
-				c.progress.Line("run %d, seed %d: %s in %s, %d ends split, %d of them dropped", run.Run, run.Seed, verdict, run.Elapsed.Round(time.Millisecond), run.Split, run.Dropped)
+				c.progress.Line("run %d, seed %d: %s in %s, %d ends split, %d of them dropped", run.Run, run.Seed, verdict,
+					run.Elapsed.Round(time.Millisecond), run.Split, run.Dropped)
 			}
 			c.progress.At(run.Run, o.runs, fmt.Sprintf("runs, ends dropped: %d", dropped))
 		},
@@ -207,7 +212,8 @@ func (c *call) refuse(err error, r *campaign.Refined) int {
 	}
 	switch {
 	case errors.Is(err, campaign.ErrOracleBlind):
-		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it cannot tell correct runs from others: name a command that checks results", len(r.Plants))
+		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it cannot tell correct runs "+
+			"from others: name a command that checks results", len(r.Plants))
 	case errors.Is(err, campaign.ErrNothingSeen):
 		next = "name a command that runs more of these packages, or more packages"
 	case errors.Is(err, campaign.ErrNeverCorrect):
@@ -272,9 +278,11 @@ func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refi
 			correct++
 		}
 	}
-	fmt.Fprintf(b, "interlock: %d runs in %s, %d of them correct; the oracle rejected a planted violation (try %d)\n", len(r.Runs), r.Elapsed.Round(time.Second), correct, len(r.Plants))
+	fmt.Fprintf(b, "interlock: %d runs in %s, %d of them correct; the oracle rejected a planted violation (try %d)\n",
+		len(r.Runs), r.Elapsed.Round(time.Second), correct, len(r.Plants))
 	if !r.Settled {
-		fmt.Fprintf(b, "interlock: not settled: fewer than %d correct runs in a row changed nothing; make more with -runs\n", o.quiet)
+		fmt.Fprintf(b, "interlock: not settled: fewer than %d correct runs in a row changed nothing; make more with "+
+			"-runs\n", o.quiet)
 	}
 	ends, left := 0, 0
 	for i := range pl.Plan.Sections {
@@ -291,7 +299,8 @@ func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refi
 			left++
 		}
 	}
-	fmt.Fprintf(b, "interlock: %d ends of invariants: %d dropped, %d unobserved, %d left, in %d sections\n", ends, n.dropped, n.unobserved, ends-n.dropped-n.unobserved, left)
+	fmt.Fprintf(b, "interlock: %d ends of invariants: %d dropped, %d unobserved, %d left, in %d sections\n", ends,
+		n.dropped, n.unobserved, ends-n.dropped-n.unobserved, left)
 	if n.pinned > 0 {
 		fmt.Fprintf(b, "interlock: %d ends of pinned sections were split in correct runs and stay\n", n.pinned)
 	}
@@ -304,7 +313,8 @@ func list(b *bufio.Writer, p *plan.Plan, ends map[campaign.SectionEnd]campaign.V
 	var lines []string
 	for end, v := range ends {
 		s, site := &p.Sections[end.Section-1], p.Site(end.Site)
-		lines = append(lines, fmt.Sprintf("interlock: %s, end at %s:%d: %s (run %d, seed %d)\n", s.Name, site.File, site.Line, what, v.Run, v.Seed))
+		lines = append(lines, fmt.Sprintf("interlock: %s, end at %s:%d: %s (run %d, seed %d)\n", s.Name, site.File,
+			site.Line, what, v.Run, v.Seed))
 	}
 	slices.Sort(lines)
 	for _, l := range lines {

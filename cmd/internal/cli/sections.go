@@ -22,7 +22,8 @@ pairs of consecutive accesses to one variable (access-interleaving invariants), 
 begin with: "interlock sections refine" sorts out those that correct runs split.`
 
 var sectionsCommand = command{
-	name: "sections", args: "[list|check|refresh|refine] [flags] [packages]", short: "list, check and keep the atomic sections of the module",
+	name: "sections", args: "[list|check|refresh|refine] [flags] [packages]",
+	short: "list, check and keep the atomic sections of the module",
 	long: sectionsLong + `
 
 List, the default, shows the sections that test would watch. Check reads interlock.sections and says

@@ -13,7 +13,8 @@ import (
 )
 
 var testCommand = command{
-	name: "test", args: "[flags] [packages] [-- go test flags]", short: "run the tests under the monitor, and report bugs caught in the act",
+	name: "test", args: "[flags] [packages] [-- go test flags]",
+	short: "run the tests under the monitor, and report bugs caught in the act",
 	long: `Test builds the packages' tests with a monitor put before the accesses that "interlock plan" shows,
 and runs them many times, each run with another seed. The monitor holds a goroutine for a moment
 right at an access, and reports when another goroutine makes a conflicting one. Such a
@@ -62,9 +63,11 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
-	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the module's root\n"+
+	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the "+
+		"module's root\n"+
 		"(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
-	fs.IntVar(&o.replays, "replays", defaultReplays, "try the replay command of each finding `n` times, in at most half the time of the runs")
+	fs.IntVar(&o.replays, "replays", defaultReplays,
+		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
 
@@ -98,7 +101,8 @@ func (o *testOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	p.KeepGuarded = o.only != "" || o.choosesPlaces()
-	m := monitored{campaignFlags: o.campaignFlags, flags: flags, only: o.only, replays: o.replays, replayFlags: o.replayFlags()}
+	m := monitored{campaignFlags: o.campaignFlags, flags: flags, only: o.only, replays: o.replays,
+		replayFlags: o.replayFlags()}
 	d, err := m.run(c, p, out)
 	if d != nil {
 		defer c.closeLater(d)

@@ -62,7 +62,8 @@ func unpack(t *testing.T, name string) string {
 
 func vet(t *testing.T, dir string, patterns ...string) (*driver.Result, error) {
 	t.Helper()
-	return driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: patterns, Tool: tool, Env: []string{"GOFLAGS=", "GOWORK=off"}})
+	return driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: patterns, Tool: tool,
+		Env: []string{"GOFLAGS=", "GOWORK=off"}})
 }
 
 func TestVet(t *testing.T) {
@@ -91,7 +92,8 @@ func TestVet(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("findings:\n got %q\nwant %q", got, want)
 	}
-	if want := []string{"m.go:22:1: interlock:ignore IL1001 suppresses nothing: remove it"}; !slices.Equal(r.Problems, want) {
+	if want := []string{"m.go:22:1: interlock:ignore IL1001 suppresses nothing: remove " +
+		"it"}; !slices.Equal(r.Problems, want) {
 		t.Errorf("problems %q, want %q", r.Problems, want)
 	}
 	skip := driver.Skip{File: "m.go", Line: 25, Column: 2, Mode: finding.Write, Reason: "goroutine-local: not shared yet"}
@@ -121,7 +123,8 @@ func TestJoin(t *testing.T) {
 	}
 	var got []string
 	for _, e := range f.Cycle {
-		got = append(got, fmt.Sprintf("%s %s: %s -> %s, locked at line %d, %s", e.Position, e.Function, e.From, e.To, e.Since.Line, e.Via))
+		got = append(got, fmt.Sprintf("%s %s: %s -> %s, locked at line %d, %s", e.Position, e.Function, e.From, e.To,
+			e.Since.Line, e.Via))
 	}
 	want := []string{
 		"ab/ab.go:7:11 Move: example.com/m.A.Mu -> example.com/m.B.Mu, locked at line 6, ",
@@ -151,8 +154,10 @@ func TestDispatch(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s: %s -> %s, %s", e.Position, e.Function, e.From, e.To, e.Via))
 	}
 	want := []string{
-		"index/index.go:26:15 (*Index).Refresh: example.com/m/index.Index.mu -> example.com/m/store.Store.mu, (*Store).Touch at store.go:30",
-		"store/store.go:26:11 (*Store).Put: example.com/m/store.Store.mu -> example.com/m/index.Index.mu, (*Index).Add at index.go:17",
+		"index/index.go:26:15 (*Index).Refresh: example.com/m/index.Index.mu -> example.com/m/store.Store.mu, " +
+			"(*Store).Touch at store.go:30",
+		"store/store.go:26:11 (*Store).Put: example.com/m/store.Store.mu -> example.com/m/index.Index.mu, (*Index).Add " +
+			"at index.go:17",
 	}
 	if r.Findings[0].Code != finding.LockCycle || !slices.Equal(got, want) {
 		t.Errorf("%s\n got %q\nwant %q", r.Findings[0].Code, got, want)
@@ -170,7 +175,8 @@ func TestVetCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(first.Findings) == 0 || len(first.Findings) != len(second.Findings) || first.Findings[0].ID != second.Findings[0].ID {
+	if len(first.Findings) == 0 || len(first.Findings) != len(second.Findings) ||
+		first.Findings[0].ID != second.Findings[0].ID {
 		t.Errorf("%d findings, then %d", len(first.Findings), len(second.Findings))
 	}
 }
@@ -221,7 +227,8 @@ func TestVetCanceled(t *testing.T) {
 // A tool that cannot run is no compile error of the user's.
 func TestToolFails(t *testing.T) {
 	dir := unpack(t, "module")
-	_, err := driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: []string{"./..."}, Tool: filepath.Join(dir, "no-such-tool")})
+	_, err := driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: []string{"./..."},
+		Tool: filepath.Join(dir, "no-such-tool")})
 	if err == nil || errors.As(err, new(*driver.CompileError)) {
 		t.Errorf("error %v, want one that is no CompileError", err)
 	}

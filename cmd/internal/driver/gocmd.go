@@ -154,7 +154,8 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case len(l.packages) == 0 && len(l.broken) > 0:
 		return nil, l.unloadable(o.Dir)
 	case len(l.packages) == 0:
-		return nil, &UsageError{"no package matches " + strings.Join(o.Patterns, " "), "name packages of this module, or start Interlock in a folder that has Go files in it or below"}
+		return nil, &UsageError{"no package matches " + strings.Join(o.Patterns, " "),
+			"name packages of this module, or start Interlock in a folder that has Go files in it or below"}
 	case len(l.modules) == 0:
 		return nil, foreign(l.packages[0], o.Patterns)
 	}
@@ -190,7 +191,8 @@ func foreign(p listed, patterns []string) error {
 	if p.ImportPath == commandLine {
 		return &UsageError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
 	}
-	return &UsageError{"package " + p.ImportPath + " is not of the module worked on", "name packages of this module, or start Interlock in a copy of the other"}
+	return &UsageError{"package " + p.ImportPath + " is not of the module worked on",
+		"name packages of this module, or start Interlock in a copy of the other"}
 }
 
 func (l *packageList) add(dir string, p listed) error {
@@ -254,7 +256,8 @@ func refused(dir, said string) error {
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	next := "name packages of this module, such as ./..."
 	switch {
-	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"), strings.Contains(text, "does not contain main module or"):
+	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"),
+		strings.Contains(text, "does not contain main module or"):
 		return noModule(dir)
 	case strings.Contains(text, "requires go >="):
 		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
@@ -275,5 +278,6 @@ func noModule(dir string) error {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	return &UsageError{"no go.mod found in " + dir + " or above", "run `go mod init <module path>` there, or start Interlock in a module"}
+	return &UsageError{"no go.mod found in " + dir + " or above",
+		"run `go mod init <module path>` there, or start Interlock in a module"}
 }

@@ -57,7 +57,8 @@ func TestOnlyDependentsAreAnalysedAnew(t *testing.T) {
 	counter, ran := counting(t)
 	check := func() *driver.Result {
 		t.Helper()
-		r, err := driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: []string{"./..."}, Tool: counter, Env: []string{"GOFLAGS=", "GOWORK=off"}})
+		r, err := driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: []string{"./..."}, Tool: counter,
+			Env: []string{"GOFLAGS=", "GOWORK=off"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,9 +84,12 @@ func TestOnlyDependentsAreAnalysedAnew(t *testing.T) {
 		{told: []string{stale}},
 		{"low/low.go", "t.N++", "t.N += 2", []string{"low", "mid", "top"}, []string{stale}},
 		// The join sees what is new in top beside what is old in low and mid.
-		{"top/top.go", "return 0", "return t.N", []string{"top"}, []string{stale, "IL1001 top/top.go Run: T.N is read without t.Mu"}},
-		{"mid/mid_test.go", "Sub(nil)", "", []string{"mid"}, []string{stale, "IL1001 top/top.go Run: T.N is read without t.Mu"}},
-		{"aside/aside.go", "return s.n", "return 0", []string{"aside"}, []string{"IL1001 top/top.go Run: T.N is read without t.Mu"}},
+		{"top/top.go", "return 0", "return t.N", []string{"top"}, []string{stale,
+			"IL1001 top/top.go Run: T.N is read without t.Mu"}},
+		{"mid/mid_test.go", "Sub(nil)", "", []string{"mid"}, []string{stale,
+			"IL1001 top/top.go Run: T.N is read without t.Mu"}},
+		{"aside/aside.go", "return s.n", "return 0", []string{"aside"},
+			[]string{"IL1001 top/top.go Run: T.N is read without t.Mu"}},
 	} {
 		name := "nothing"
 		if step.file != "" {

@@ -57,7 +57,8 @@ func TestJoinOfSomePackages(t *testing.T) {
 	if got := stationary(r); !slices.Equal(got, want) {
 		t.Errorf("stationary in package m alone: %q, want %q", got, want)
 	}
-	if got, want := told(t, r), []string{"IL1001 m.go (*Table).Slack: Table.Loose is read without t.Mu"}; !slices.Equal(got, want) {
+	if got, want := told(t, r), []string{"IL1001 m.go (*Table).Slack: Table.Loose is read without " +
+		"t.Mu"}; !slices.Equal(got, want) {
 		t.Errorf("findings in package m alone %q, want %q", got, want)
 	}
 }

@@ -34,7 +34,8 @@ type merger struct {
 func newMerger(list *packageList) *merger {
 	r := &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}
 	m := &merger{
-		list: list, result: r, summaries: map[string]*summary.Summary{}, asked: map[string]bool{}, seen: map[string]bool{}, tested: map[string]bool{}, testless: map[string]bool{},
+		list: list, result: r, summaries: map[string]*summary.Summary{}, asked: map[string]bool{}, seen: map[string]bool{},
+		tested: map[string]bool{}, testless: map[string]bool{},
 		written: map[string]bool{}, unless: map[string][]Skip{},
 	}
 	for _, p := range list.packages {
@@ -209,12 +210,14 @@ func (m *merger) account(p listed) {
 	case p.Module == nil || !p.Module.Main:
 		m.problem("%s: not analysed: it is not in a main module", p.ImportPath)
 	case own > 0 && !m.seen[p.ImportPath]:
-		m.problem("%s: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath, p.ImportPath)
+		m.problem("%s: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath,
+			p.ImportPath)
 	case m.testless[p.ImportPath] || m.testless[p.ImportPath+"_test"]: // said before
 	case len(p.TestGoFiles) > 0 && !m.tested[p.ImportPath]:
 		m.withoutTests(p.ImportPath)
 	case len(p.XTestGoFiles) > 0 && !m.seen[p.ImportPath+"_test"]:
-		m.problem("%s_test: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath, p.ImportPath)
+		m.problem("%s_test: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath,
+			p.ImportPath)
 	default:
 		return
 	}

@@ -53,7 +53,8 @@ func TestOutside(t *testing.T) {
 	if !serve(func(*unitchecker.Config) {}) {
 		t.Fatal("not served")
 	}
-	u := &unit{unitchecker.Config{ImportMap: map[string]string{"dep": "dep"}, PackageVetx: map[string]string{"dep": request.VetxOutput}}}
+	u := &unit{unitchecker.Config{ImportMap: map[string]string{"dep": "dep"},
+		PackageVetx: map[string]string{"dep": request.VetxOutput}}}
 	pkg, err := (&vetxImporter{u, token.NewFileSet(), map[string]*types.Package{}}).Import("dep")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,8 @@ func exportedFmt(t *testing.T) []byte {
 
 func TestReadVetxRejects(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "vetx")
-	for _, content := range []string{"", "vetx", "other\x00\x00\x00\x00\x00\x00\x00\x00", "vetx\x05\x00\x00\x00\x00\x00\x00\x00abcd"} {
+	for _, content := range []string{"", "vetx", "other\x00\x00\x00\x00\x00\x00\x00\x00",
+		"vetx\x05\x00\x00\x00\x00\x00\x00\x00abcd"} {
 		write(t, name, content)
 		if data, err := readVetx(name); err == nil {
 			t.Errorf("%q: read as %q", content, data)

@@ -101,34 +101,38 @@ func (s spot) shown(f *finding.Finding) bool {
 			places = append(places, *p)
 		}
 	}
-	return f.Code == s.code && slices.ContainsFunc(places, func(p finding.Position) bool { return p.File == s.file && p.Line == s.line })
+	return f.Code == s.code && slices.ContainsFunc(places, func(p finding.Position) bool {
+		return p.File == s.file &&
+			p.Line == s.line
+	})
 }
 
 // spotsIn reads the marks of a folder.
 func spotsIn(t *testing.T, root, name string) []spot {
 	t.Helper()
 	var spots []spot
-	err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(name)), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		lines := bufio.NewScanner(f)
-		for n := 1; lines.Scan(); n++ {
-			if m := wantSpot.FindStringSubmatch(lines.Text()); m != nil {
-				spots = append(spots, spot{filepath.ToSlash(rel), n, finding.Code(m[1]), m[3] != ""})
+	err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(name)),
+		func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+				return err
 			}
-		}
-		return lines.Err()
-	})
+			f, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			lines := bufio.NewScanner(f)
+			for n := 1; lines.Scan(); n++ {
+				if m := wantSpot.FindStringSubmatch(lines.Text()); m != nil {
+					spots = append(spots, spot{filepath.ToSlash(rel), n, finding.Code(m[1]), m[3] != ""})
+				}
+			}
+			return lines.Err()
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

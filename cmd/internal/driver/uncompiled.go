@@ -118,7 +118,10 @@ func (p *listed) paths(names []string) []string {
 // hasOverlay reports whether the user gives an overlay: the go command takes one.
 func (o *Options) hasOverlay() bool {
 	flags := append(strings.Fields(os.Getenv("GOFLAGS")), o.BuildFlags...)
-	return slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(strings.TrimLeft(f, "-"), "overlay") })
+	return slices.ContainsFunc(flags, func(f string) bool {
+		return strings.HasPrefix(strings.TrimLeft(f, "-"),
+			"overlay")
+	})
 }
 
 // overlayWithout makes an overlay in which the files do not exist.

@@ -23,8 +23,10 @@ func TestOnePackageDoesNotCompile(t *testing.T) {
 		t.Errorf("findings %+v", r.Findings)
 	}
 	want := []string{
-		"example.com/partly/bad: not analysed: it, or what it imports, does not compile; `go vet example.com/partly/bad` shows why",
-		"example.com/partly/uses: not analysed: it, or what it imports, does not compile; `go vet example.com/partly/uses` shows why",
+		"example.com/partly/bad: not analysed: it, or what it imports, does not compile; `go vet " +
+			"example.com/partly/bad` shows why",
+		"example.com/partly/uses: not analysed: it, or what it imports, does not compile; `go vet " +
+			"example.com/partly/uses` shows why",
 	}
 	if !slices.Equal(r.Problems, want) {
 		t.Errorf("problems %q, want %q", r.Problems, want)
@@ -46,14 +48,17 @@ func TestTestsDoNotCompile(t *testing.T) {
 		t.Errorf("findings %+v", r.Findings)
 	}
 	want := []string{
-		"example.com/tests/inside: analysed without its tests, which do not compile; `go vet example.com/tests/inside` shows why",
+		"example.com/tests/inside: analysed without its tests, which do not compile; `go vet example.com/tests/inside` " +
+			"shows why",
 		"example.com/tests/outside_test: not analysed: it does not compile; `go vet example.com/tests/outside` shows why",
-		"example.com/tests/syntax: analysed without its tests, which do not compile; `go vet example.com/tests/syntax` shows why",
+		"example.com/tests/syntax: analysed without its tests, which do not compile; `go vet example.com/tests/syntax` " +
+			"shows why",
 	}
 	if !slices.Equal(r.Problems, want) {
 		t.Errorf("problems %q, want %q", r.Problems, want)
 	}
-	if want := []string{"example.com/tests/good", "example.com/tests/good_test", "example.com/tests/inside", "example.com/tests/outside", "example.com/tests/syntax"}; !slices.Equal(r.Packages, want) {
+	if want := []string{"example.com/tests/good", "example.com/tests/good_test", "example.com/tests/inside",
+		"example.com/tests/outside", "example.com/tests/syntax"}; !slices.Equal(r.Packages, want) {
 		t.Errorf("packages %q, want %q", r.Packages, want)
 	}
 }

@@ -7,7 +7,8 @@ func TestUnmix(t *testing.T) {
 	tests := []struct{ name, stdout, stderr, wantOut, wantErr string }{
 		{"Go 1.26", object, "", object, ""},
 		{"Go 1.25", "", "# m/a\n# [m/a]\n" + object + "# m/b\n" + object, object + object, "# m/a\n# [m/a]\n# m/b\n"},
-		{"Go 1.25, one package does not compile", "", "# m/b\nvet: ./b.go:3:1: undefined: x\n# m/a\n" + object, object, "# m/b\nvet: ./b.go:3:1: undefined: x\n# m/a\n"},
+		{"Go 1.25, one package does not compile", "", "# m/b\nvet: ./b.go:3:1: undefined: x\n# m/a\n" + object, object,
+			"# m/b\nvet: ./b.go:3:1: undefined: x\n# m/a\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

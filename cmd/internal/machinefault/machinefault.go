@@ -19,7 +19,8 @@ var faults = []struct {
 }{
 	{
 		regexp.MustCompile(`: (no space left on device|disk quota exceeded|file too large)$`),
-		"free some space there, or use a folder on another disk: TMPDIR has temporary files, XDG_CACHE_HOME and GOCACHE caches, -o reports",
+		"free some space there, or use a folder on another disk: TMPDIR has temporary files, XDG_CACHE_HOME and GOCACHE " +
+			"caches, -o reports",
 	},
 	{
 		regexp.MustCompile(`creating work dir: |making a temporary folder: |locking the temporary folder: `),
@@ -74,7 +75,8 @@ func FindOnDisk() (string, bool) {
 		if fault, ok := Find(err.Error()); ok {
 			return fault, true
 		}
-		return "this is a fault of the machine, not of the code: " + err.Error() + "; set TMPDIR, GOCACHE and XDG_CACHE_HOME to folders that can be written", true
+		return "this is a fault of the machine, not of the code: " + err.Error() +
+			"; set TMPDIR, GOCACHE and XDG_CACHE_HOME to folders that can be written", true
 	}
 	return "", false
 }

@@ -9,13 +9,20 @@ import (
 
 func TestFind(t *testing.T) {
 	for said, next := range map[string]string{
-		"# example.com/m\nbytes: write /tmp/go-build1/b041/vet.cfg: no space left on device\n":                                         "free some space",
-		"go list: write /cache/go-build/71/x-d: no space left on device; fix the module or the request":                                "free some space",
-		"go: creating work dir: stat /nonexistent: no such file or directory":                                                          "set TMPDIR",
-		"making a temporary folder: mkdir /x/interlock-1-2: permission denied":                                                         "set TMPDIR",
-		"go list: failed to initialize build cache at /f/go-build: mkdir /f: permission denied; fix the module or the request":         "set GOCACHE",
-		"running go vet: exit status 1:\nbuild cache is required, but could not be located: GOCACHE is not defined and neither $HOME…": "set GOCACHE",
-		"fork/exec /usr/bin/go: resource temporarily unavailable":                                                                      "ulimit",
+		"# example.com/m\nbytes: write /tmp/go-build1/b041/vet.cfg: no space left on " +
+			"device\n": "free some space",
+		"go list: write /cache/go-build/71/x-d: no space left on device; fix the module or the " +
+			"request": "free some space",
+		"go: creating work dir: stat /nonexistent: no such file or " +
+			"directory": "set TMPDIR",
+		"making a temporary folder: mkdir /x/interlock-1-2: permission " +
+			"denied": "set TMPDIR",
+		"go list: failed to initialize build cache at /f/go-build: mkdir /f: permission denied; fix the module or the " +
+			"request": "set GOCACHE",
+		"running go vet: exit status 1:\nbuild cache is required, but could not be located: GOCACHE is not defined and " +
+			"neither $HOME…": "set GOCACHE",
+		"fork/exec /usr/bin/go: resource temporarily " +
+			"unavailable": "ulimit",
 	} {
 		got, ok := Find(said)
 		if !ok || !strings.Contains(got, next) || strings.Contains(got, "fix the module") || strings.Contains(got, "\n") {

@@ -51,7 +51,8 @@ func TestFind(t *testing.T) {
 			"run `GOTOOLCHAIN=go1.27.3 go install example.com/tool/cmd/interlock@v1.2.3`",
 		},
 		{
-			"clone", clone + inRepo, debug.Module{Path: "example.com/tool", Version: "v0.0.0-20260102030405-0123456789ab+dirty"}, clone,
+			"clone", clone + inRepo, debug.Module{Path: "example.com/tool",
+				Version: "v0.0.0-20260102030405-0123456789ab+dirty"}, clone,
 			"in " + clone + " run `GOTOOLCHAIN=go1.27.3 go install ./cmd/interlock`",
 		},
 		{

@@ -36,29 +36,37 @@ func sample() *Report {
 		Variable: finding.Variable{Package: "m/bank", Type: "Account", Name: "balance", Kind: "field"},
 		Accesses: []finding.Access{
 			{
-				Position: finding.Position{File: "bank.go", Line: 8, Column: 2, EndLine: 8, EndColumn: 11}, Package: "m/bank", Function: "(*Account).Add",
-				Expr: "a.balance", Source: "a.balance += n", Mode: finding.Write,
+				Position: finding.Position{File: "bank.go", Line: 8, Column: 2, EndLine: 8, EndColumn: 11}, Package: "m/bank",
+				Function: "(*Account).Add",
+				Expr:     "a.balance", Source: "a.balance += n", Mode: finding.Write,
 				Goroutine: &finding.Goroutine{
-					ID:      21,
-					Stack:   []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}, {Function: "bank.TestBank.func1", File: "bank_test.go", Line: 12}, {Function: "testing.tRunner", File: "/go/src/testing/testing.go", Line: 1}},
+					ID: 21,
+					Stack: []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8},
+						{Function: "bank.TestBank.func1", File: "bank_test.go", Line: 12},
+						{Function: "testing.tRunner", File: "/go/src/testing/testing.go", Line: 1}},
 					Created: []finding.Frame{{Function: "bank.TestBank", File: "bank_test.go", Line: 11}},
 				},
 			},
 			{
-				Position: finding.Position{File: "bank.go", Line: 8, Column: 2, EndLine: 8, EndColumn: 11}, Package: "m/bank", Function: "(*Account).Add",
-				Expr: "a.balance", Source: "a.balance += n", Mode: finding.Write,
-				Goroutine: &finding.Goroutine{ID: 1, Stack: []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go", Line: 8}}},
+				Position: finding.Position{File: "bank.go", Line: 8, Column: 2, EndLine: 8, EndColumn: 11}, Package: "m/bank",
+				Function: "(*Account).Add",
+				Expr:     "a.balance", Source: "a.balance += n", Mode: finding.Write,
+				Goroutine: &finding.Goroutine{ID: 1, Stack: []finding.Frame{{Function: "bank.(*Account).Add", File: "bank.go",
+					Line: 8}}},
 			},
 		},
-		Evidence: &finding.Evidence{Engine: "watch", Run: 2, Runs: 20, Hits: 3, Count: 5, Seed: 42, Test: "m/bank", Replay: "interlock test -runs 1 -seed 42 ./bank", ReplayHits: 4, ReplayRuns: 5, Harmful: true},
-		Fix:      &finding.Fix{Strategy: "guard", Diff: bankDiff, Checked: []string{"compiles", "tests pass"}},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 2, Runs: 20, Hits: 3, Count: 5, Seed: 42, Test: "m/bank",
+			Replay: "interlock test -runs 1 -seed 42 ./bank", ReplayHits: 4, ReplayRuns: 5, Harmful: true},
+		Fix: &finding.Fix{Strategy: "guard", Diff: bankDiff, Checked: []string{"compiles", "tests pass"}},
 	}
 	suspected := &finding.Finding{
 		Code: finding.Unguarded, Status: finding.Suspected, Title: "Log.n is read without Log.mu",
 		Variable: finding.Variable{Package: "m/bank", Type: "Log", Name: "n", Kind: "field"},
 		Accesses: []finding.Access{
-			{Position: finding.Position{File: "log.go", Line: 3, Column: 29, EndLine: 3, EndColumn: 32}, Package: "m/bank", Function: "(*Log).Len", Expr: "l.n", Source: "return l.n", Mode: finding.Read, Role: "any caller"},
-			{Position: finding.Position{File: "log.go", Line: 5, Column: 5}, Package: "m/bank", Function: "(*Log).Put", Expr: "l.n", Source: "l.n++", Mode: finding.Write, Locks: []string{"l.mu"}},
+			{Position: finding.Position{File: "log.go", Line: 3, Column: 29, EndLine: 3, EndColumn: 32}, Package: "m/bank",
+				Function: "(*Log).Len", Expr: "l.n", Source: "return l.n", Mode: finding.Read, Role: "any caller"},
+			{Position: finding.Position{File: "log.go", Line: 5, Column: 5}, Package: "m/bank", Function: "(*Log).Put",
+				Expr: "l.n", Source: "l.n++", Mode: finding.Write, Locks: []string{"l.mu"}},
 		},
 		Fix:   &finding.Fix{Strategy: "guard", Withheld: "it would add the lock cycle A.mu, l.mu"},
 		Notes: []string{"3 of 4 accesses hold l.mu"},
@@ -66,7 +74,8 @@ func sample() *Report {
 	alone := &finding.Finding{
 		Code: finding.CaughtInTheAct, Status: finding.Confirmed, Title: "data race on hits",
 		Variable: finding.Variable{Package: "m/bank", Name: "hits", Kind: "global"},
-		Accesses: []finding.Access{{Position: finding.Position{File: "web/hits.go", Line: 4}, Package: "m/web", Function: "Hit", Expr: "hits", Mode: finding.Write}},
+		Accesses: []finding.Access{{Position: finding.Position{File: "web/hits.go", Line: 4}, Package: "m/web",
+			Function: "Hit", Expr: "hits", Mode: finding.Write}},
 		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 20, Count: 1, Seed: 1},
 	}
 	list := []*finding.Finding{confirmed, suspected, alone}
@@ -74,7 +83,8 @@ func sample() *Report {
 	finding.Seal(list)
 	return &Report{
 		Command: "test", Version: "v0.1.0", Findings: list,
-		Coverage: Coverage{Sites: 12, Monitored: 9, Reached: 7, Watched: 5, Sections: 4, Ended: 3, Runs: 20, Asked: 20, Unobserved: 1, Windows: 40, OverBudget: 50, Lost: Lost{Windows: 1, Records: 1}},
+		Coverage: Coverage{Sites: 12, Monitored: 9, Reached: 7, Watched: 5, Sections: 4, Ended: 3, Runs: 20, Asked: 20,
+			Unobserved: 1, Windows: 40, OverBudget: 50, Lost: Lost{Windows: 1, Records: 1}},
 	}
 }
 
@@ -82,10 +92,14 @@ func sample() *Report {
 func cycle() *Report {
 	f := &finding.Finding{
 		Code: finding.LockCycle, Status: finding.Suspected, Title: "Store.mu and Index.mu are locked in both orders",
-		Message: "At the same moment, (*Store).Put holds Store.mu and waits for Index.mu, while (*Index).Rebuild holds Index.mu and waits for Store.mu: all of them wait forever.",
+		Message: "At the same moment, (*Store).Put holds Store.mu and waits for Index.mu, while (*Index).Rebuild holds " +
+			"Index.mu and waits for Store.mu: all of them wait forever.",
 		Cycle: []finding.Edge{
-			{From: "m/bank.Store.mu", To: "m/bank.Index.mu", Position: finding.Position{File: "store.go", Line: 9, Column: 13}, Function: "(*Store).Put", Via: "(*Index).add at index.go:6", Since: &finding.Position{File: "store.go", Line: 7, Column: 11}},
-			{From: "m/bank.Index.mu", To: "m/bank.Store.mu", Position: finding.Position{File: "index.go", Line: 14, Column: 17}, Function: "(*Index).Rebuild", Since: &finding.Position{File: "index.go", Line: 12, Column: 11}},
+			{From: "m/bank.Store.mu", To: "m/bank.Index.mu", Position: finding.Position{File: "store.go", Line: 9, Column: 13},
+				Function: "(*Store).Put", Via: "(*Index).add at index.go:6", Since: &finding.Position{File: "store.go", Line: 7,
+					Column: 11}},
+			{From: "m/bank.Index.mu", To: "m/bank.Store.mu", Position: finding.Position{File: "index.go", Line: 14,
+				Column: 17}, Function: "(*Index).Rebuild", Since: &finding.Position{File: "index.go", Line: 12, Column: 11}},
 		},
 	}
 	finding.Seal([]*finding.Finding{f})
@@ -96,18 +110,23 @@ func cycle() *Report {
 func split() *Report {
 	access := func(step, line int, goroutine int64, mode finding.Mode) finding.Access {
 		return finding.Access{
-			Position: finding.Position{File: "pool.go", Line: line, Column: 2}, Package: "m/bank", Function: "(*Pool).Take", Expr: "p.idle", Mode: mode, Step: step,
+			Position: finding.Position{File: "pool.go", Line: line, Column: 2}, Package: "m/bank", Function: "(*Pool).Take",
+			Expr: "p.idle", Mode: mode, Step: step,
 			Goroutine: &finding.Goroutine{ID: goroutine, Stack: []finding.Frame{
-				{Function: "bank.(*Pool).Take", File: "pool.go", Line: line}, {Function: "bank.TestPool.func1", File: "pool_test.go", Line: 12},
+				{Function: "bank.(*Pool).Take", File: "pool.go", Line: line}, {Function: "bank.TestPool.func1",
+					File: "pool_test.go", Line: 12},
 			}},
 		}
 	}
 	f := &finding.Finding{
-		Code: finding.TestAndUse, Status: finding.Confirmed, Title: "test and use of Pool.idle split by a remote write (R-w-W)",
+		Code: finding.TestAndUse, Status: finding.Confirmed,
+		Title:    "test and use of Pool.idle split by a remote write (R-w-W)",
 		Message:  "The outcome was changed: the condition tested at the entry no longer held at the end.",
 		Variable: finding.Variable{Package: "m/bank", Type: "Pool", Name: "idle", Kind: "field"},
-		Accesses: []finding.Access{access(3, 16, 7, finding.Write), access(1, 9, 7, finding.Read), access(2, 16, 8, finding.Write)},
-		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 4, Count: 6, Seed: 1, Pattern: "R-w-W", Changed: true, Harmful: true},
+		Accesses: []finding.Access{access(3, 16, 7, finding.Write), access(1, 9, 7, finding.Read),
+			access(2, 16, 8, finding.Write)},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 4, Count: 6, Seed: 1, Pattern: "R-w-W",
+			Changed: true, Harmful: true},
 	}
 	finding.Seal([]*finding.Finding{f})
 	return &Report{Command: "test", Version: "v0.1.0", Findings: []*finding.Finding{f}}
@@ -132,7 +151,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s differs (%v); look at the difference, and fix it with: go test ./cmd/internal/report -update\ngot:\n%s", file, err, got)
+		t.Errorf("%s differs (%v); look at the difference, and fix it with: go test ./cmd/internal/report -update\n"+
+			"got:\n%s", file, err, got)
 	}
 }
 
@@ -186,7 +206,8 @@ func TestHint(t *testing.T) {
 	if r.Left() != 0 || r.Count(finding.Suspected) != 0 {
 		t.Errorf("%d left, %d suspected, want none", r.Left(), r.Count(finding.Suspected))
 	}
-	for want, in := range map[string]string{" hint: ": text.String(), "no findings and 1 hint\n": text.String(), `"level": "note"`: sarif.String()} {
+	for want, in := range map[string]string{" hint: ": text.String(), "no findings and 1 hint\n": text.String(),
+		`"level": "note"`: sarif.String()} {
 		if !strings.Contains(in, want) {
 			t.Errorf("no %q in:\n%s", want, in)
 		}

@@ -30,8 +30,9 @@ func (SARIF) Write(w io.Writer, r *Report) error {
 	enc := encoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(sarifLog{
-		Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", Version: "2.1.0",
-		Runs: []sarifRun{run},
+		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		Version: "2.1.0",
+		Runs:    []sarifRun{run},
 	})
 }
 
@@ -43,7 +44,8 @@ type converter struct {
 
 func (c *converter) run() (sarifRun, error) {
 	run := sarifRun{
-		Tool:        sarifTool{sarifDriver{Name: "Interlock", Version: strings.TrimPrefix(c.r.Version, "v"), InformationURI: "https://github.com/interlock-go/interlock", Rules: c.rules()}},
+		Tool: sarifTool{sarifDriver{Name: "Interlock", Version: strings.TrimPrefix(c.r.Version, "v"),
+			InformationURI: "https://github.com/interlock-go/interlock", Rules: c.rules()}},
 		Automation:  sarifAutomation{"interlock/" + c.r.Command + "/"},
 		Invocations: []sarifInvocation{c.invocation()},
 		ColumnKind:  "utf16CodeUnits",
@@ -75,8 +77,10 @@ func (c *converter) rules() []sarifRule {
 		}
 		rules = append(rules, sarifRule{
 			ID: string(code), Name: pascal(code.Title()), Short: sarifText{sentence(code.Title())},
-			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: "```\n" + strings.TrimRight(help, "\n") + "\n```\n"},
-			Properties: map[string]any{"tags": []string{"concurrency", "correctness"}, "precision": precision, "problem.severity": "error"},
+			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: "```\n" +
+				strings.TrimRight(help, "\n") + "\n```\n"},
+			Properties: map[string]any{"tags": []string{"concurrency", "correctness"}, "precision": precision,
+				"problem.severity": "error"},
 		})
 	}
 	return rules
@@ -173,7 +177,8 @@ func accessText(a *finding.Access) string {
 }
 
 func (c *converter) location(p finding.Position, function, text string) sarifLocation {
-	loc := sarifLocation{Physical: sarifPhysical{Artifact: c.artifact(p.File), Region: c.region(p)}, Message: &sarifText{text}}
+	loc := sarifLocation{Physical: sarifPhysical{Artifact: c.artifact(p.File), Region: c.region(p)},
+		Message: &sarifText{text}}
 	if function != "" {
 		loc.Logical = []sarifLogical{{Name: function, Kind: "function"}}
 	}

@@ -50,7 +50,8 @@ func TestSARIFStructure(t *testing.T) {
 			t.Errorf("result %d: the message ends without a full stop: %s", i, res.Message.Text)
 		}
 		for _, loc := range append(res.Locations, res.Related...) {
-			if a := loc.Physical.Artifact; loc.Physical.Region.StartLine < 1 || a.Base != srcRoot || strings.HasPrefix(a.URI, "/") {
+			if a := loc.Physical.Artifact; loc.Physical.Region.StartLine < 1 || a.Base != srcRoot ||
+				strings.HasPrefix(a.URI, "/") {
 				t.Errorf("result %d: location %+v", i, loc)
 			}
 		}
@@ -159,7 +160,8 @@ func TestReplacementsDoWhatTheDiffDoes(t *testing.T) {
 		{"added before deleted", "a\n", "@@ -1,1 +1,1 @@\n+A\n-a\n", "A\n"},
 		{"empty lines", "a\n\nb\n", "@@ -1,3 +1,4 @@\n a\n \n+\n b\n", "a\n\n\nb\n"},
 		{"empty lines, bare", "a\n\nb\n", "@@ -1,3 +1,4 @@\n a\n\n+x\n b\n", "a\n\nx\nb\n"},
-		{"no newline at the end", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n", "a\nc"},
+		{"no newline at the end", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n" +
+			"\\ No newline at end of file\n", "a\nc"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fd, err := diff.ParseFileDiff([]byte("--- a/f.go\n+++ b/f.go\n" + tt.body))

@@ -63,7 +63,8 @@ func (t *text) finding(f *finding.Finding) {
 
 // said reports whether the reader knows what the note says.
 func said(note, message string, before []string) bool {
-	return strings.Contains(message, note) || slices.ContainsFunc(before, func(b string) bool { return strings.Contains(b, note) })
+	return strings.Contains(message, note) || slices.ContainsFunc(before,
+		func(b string) bool { return strings.Contains(b, note) })
 }
 
 // Line returns the finding in one line: place, code, status (or that it is a
@@ -143,7 +144,8 @@ func inSteps(accesses []finding.Access) []*finding.Access {
 
 // own leaves out the frames of package testing, which every test has.
 func own(frames []finding.Frame) []finding.Frame {
-	return slices.DeleteFunc(slices.Clone(frames), func(f finding.Frame) bool { return strings.HasPrefix(f.Function, "testing.") })
+	return slices.DeleteFunc(slices.Clone(frames),
+		func(f finding.Frame) bool { return strings.HasPrefix(f.Function, "testing.") })
 }
 
 func (t *text) frames(frames []finding.Frame) {
@@ -216,7 +218,8 @@ func (t *text) summary() {
 		t.line("%s: %d of them watched from end to end", count(c.Sections, "atomic section"), c.Ended)
 	}
 	if c.Unobserved > 0 {
-		t.line("%s not observed in any run: see `interlock check`, or add -suspected", count(c.Unobserved, "suspected finding"))
+		t.line("%s not observed in any run: see `interlock check`, or add -suspected",
+			count(c.Unobserved, "suspected finding"))
 	}
 	if c.Lost != (Lost{}) {
 		t.line("the monitor lost %s: races there may have gone unseen", lost(c.Lost))
@@ -264,7 +267,8 @@ func sites(c Coverage) string {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
 	}
 	if c.OverBudget > c.Windows {
-		s += fmt.Sprintf("; most windows (%d of %d) went beyond the noise budget: see -budget", c.OverBudget, c.OverBudget+c.Windows)
+		s += fmt.Sprintf("; most windows (%d of %d) went beyond the noise budget: see -budget", c.OverBudget,
+			c.OverBudget+c.Windows)
 	}
 	return s
 }

@@ -60,7 +60,8 @@ func Generate(c Contract) ([]byte, error) {
 		return nil, fmt.Errorf("schema of %s in %s: %w", c.Root, c.Dir, err)
 	}
 	s := *root
-	s.Dialect, s.Title, s.Defs = "https://json-schema.org/draft/2020-12/schema", "Interlock "+strings.ToLower(c.Root), g.defs
+	s.Dialect, s.Title, s.Defs = "https://json-schema.org/draft/2020-12/schema",
+		"Interlock "+strings.ToLower(c.Root), g.defs
 	delete(s.Defs, c.Root)
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

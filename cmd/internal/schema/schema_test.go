@@ -55,10 +55,12 @@ func full() *finding.Finding {
 		Variable: finding.Variable{Package: "p", Type: "Counter", Name: "n", Kind: "field"},
 		Accesses: []finding.Access{
 			{
-				Position: finding.Position{File: "p.go", Line: 3, Column: 2}, Package: "p", Function: "F", Expr: "c.n", Mode: finding.Write,
+				Position: finding.Position{File: "p.go", Line: 3, Column: 2}, Package: "p", Function: "F", Expr: "c.n",
+				Mode:      finding.Write,
 				Goroutine: &finding.Goroutine{ID: 7, Stack: []finding.Frame{{Function: "F", File: "p.go", Line: 3}}},
 			},
-			{Position: finding.Position{File: "p.go", Line: 9}, Package: "p", Function: "G", Expr: "c.n", Mode: finding.Read, Locks: []string{"c.mu"}},
+			{Position: finding.Position{File: "p.go", Line: 9}, Package: "p", Function: "G", Expr: "c.n", Mode: finding.Read,
+				Locks: []string{"c.mu"}},
 		},
 		Section:  &finding.Section{Kind: "load-and-store", Allows: []finding.Mode{finding.Read}},
 		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 2, Hits: 2, Seed: 1 << 63},

@@ -31,10 +31,12 @@ const (
 )
 
 const (
-	fuzzing   = "fuzzing looks for inputs, and writes those that fail into the package: fuzz with go test, and run the seeds under the monitor with -run instead"
+	fuzzing = "fuzzing looks for inputs, and writes those that fail into the package: fuzz with go test, and run " +
+		"the seeds under the monitor with -run instead"
 	profiling = "the profile of a monitored run shows the monitor: profile with go test, and leave it out here"
 	listing   = "it runs no test: list with go test, and leave it out here"
-	asJSON    = "the tests' output is that of plain go test: use -format jsonl before -- for findings, and go test for test events"
+	asJSON    = "the tests' output is that of plain go test: use -format jsonl before -- for findings, and go test " +
+		"for test events"
 	artifacts = "many runs would write the same files: make one with go test, and leave it out here"
 )
 
@@ -61,8 +63,9 @@ var goTestFlags = map[string]goTestFlag{
 	"cover": {fate: toCover}, "covermode": {value: true, fate: toCover}, "coverpkg": {value: true, fate: toCover},
 	"coverprofile": {value: true, fate: toCover},
 
-	"fuzz": {true, isRefused, fuzzing}, "fuzztime": {true, isRefused, fuzzing}, "fuzzminimizetime": {true, isRefused, fuzzing},
-	"list": {true, isRefused, listing}, "json": {false, isRefused, asJSON},
+	"fuzz": {true, isRefused, fuzzing}, "fuzztime": {true, isRefused, fuzzing},
+	"fuzzminimizetime": {true, isRefused, fuzzing},
+	"list":             {true, isRefused, listing}, "json": {false, isRefused, asJSON},
 	"artifacts": {false, isRefused, artifacts}, "outputdir": {true, isRefused, artifacts},
 	"blockprofile": {true, isRefused, profiling}, "blockprofilerate": {true, isRefused, profiling},
 	"cpuprofile": {true, isRefused, profiling}, "memprofile": {true, isRefused, profiling},
@@ -70,11 +73,15 @@ var goTestFlags = map[string]goTestFlag{
 	"mutexprofilefraction": {true, isRefused, profiling}, "trace": {true, isRefused, profiling},
 
 	"a": {fate: toBuild}, "asan": {fate: toBuild}, "asmflags": {value: true, fate: toBuild},
-	"buildmode": {value: true, fate: toBuild}, "buildvcs": {fate: toBuild}, "c": {fate: toBuild}, "C": {value: true, fate: toBuild},
-	"compiler": {value: true, fate: toBuild}, "exec": {value: true, fate: toBuild}, "gccgoflags": {value: true, fate: toBuild},
-	"gcflags": {value: true, fate: toBuild}, "installsuffix": {value: true, fate: toBuild}, "ldflags": {value: true, fate: toBuild},
+	"buildmode": {value: true, fate: toBuild}, "buildvcs": {fate: toBuild}, "c": {fate: toBuild},
+	"C":        {value: true, fate: toBuild},
+	"compiler": {value: true, fate: toBuild}, "exec": {value: true, fate: toBuild},
+	"gccgoflags": {value: true, fate: toBuild},
+	"gcflags":    {value: true, fate: toBuild}, "installsuffix": {value: true, fate: toBuild},
+	"ldflags":    {value: true, fate: toBuild},
 	"linkshared": {fate: toBuild}, "mod": {value: true, fate: toBuild}, "modcacherw": {fate: toBuild},
-	"modfile": {value: true, fate: toBuild}, "msan": {fate: toBuild}, "n": {fate: toBuild}, "o": {value: true, fate: toBuild},
+	"modfile": {value: true, fate: toBuild}, "msan": {fate: toBuild}, "n": {fate: toBuild},
+	"o":       {value: true, fate: toBuild},
 	"overlay": {value: true, fate: toBuild}, "p": {value: true, fate: toBuild}, "pgo": {value: true, fate: toBuild},
 	"pkgdir": {value: true, fate: toBuild}, "race": {fate: toBuild}, "tags": {value: true, fate: toBuild},
 	"toolexec": {value: true, fate: toBuild}, "trimpath": {fate: toBuild}, "work": {fate: toBuild}, "x": {fate: toBuild},

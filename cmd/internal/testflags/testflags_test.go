@@ -27,7 +27,8 @@ func TestSplit(t *testing.T) {
 		{in: "-timeout 0", timeout: -1},
 		{in: "-vet=off", vet: "off"},
 		{in: "-vet atomic,bool", vet: "atomic,bool"},
-		{goFlags: "-count=1 -race -timeout=9s -short -cover", in: "-count 2", binary: []string{"-test.count=1", "-test.short", "-test.count=2"}, timeout: 9 * time.Second},
+		{goFlags: "-count=1 -race -timeout=9s -short -cover", in: "-count 2",
+			binary: []string{"-test.count=1", "-test.short", "-test.count=2"}, timeout: 9 * time.Second},
 		{in: "-cover -coverprofile c.out -race", build: []string{"-race"}, cover: []string{"-cover", "-coverprofile=c.out"}},
 		{in: "-update golden -run X", binary: []string{"-update", "golden", "-test.run=X"}},
 		{in: "-run X -args -run ./... --", binary: []string{"-test.run=X", "-run", "./...", "--"}},
@@ -36,7 +37,8 @@ func TestSplit(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", tt.in, err)
 		}
-		if !slices.Equal(got.Build, tt.build) || !slices.Equal(got.Binary, tt.binary) || got.Timeout != tt.timeout || got.Verbose != tt.verbose || got.Vet != tt.vet || !slices.Equal(got.Cover, tt.cover) {
+		if !slices.Equal(got.Build, tt.build) || !slices.Equal(got.Binary, tt.binary) || got.Timeout != tt.timeout ||
+			got.Verbose != tt.verbose || got.Vet != tt.vet || !slices.Equal(got.Cover, tt.cover) {
 			t.Errorf("%q: got %+v", tt.in, got)
 		}
 	}
@@ -84,8 +86,10 @@ func TestEveryFlagHasAFate(t *testing.T) {
 		}
 		_, err := Split(nil, []string{word})
 		refused := slices.Contains([]string{
-			"C", "artifacts", "blockprofile", "blockprofilerate", "c", "compiler", "cpuprofile", "exec", "fuzz", "fuzzminimizetime", "fuzztime",
-			"gccgoflags", "json", "list", "memprofile", "memprofilerate", "modfile", "mutexprofile", "mutexprofilefraction", "n", "o", "outputdir",
+			"C", "artifacts", "blockprofile", "blockprofilerate", "c", "compiler", "cpuprofile", "exec", "fuzz",
+			"fuzzminimizetime", "fuzztime",
+			"gccgoflags", "json", "list", "memprofile", "memprofilerate", "modfile", "mutexprofile", "mutexprofilefraction",
+			"n", "o", "outputdir",
 			"overlay", "timeout", "trace", "work", "x",
 		}, name)
 		switch {

@@ -50,7 +50,8 @@ func (d *Done) Close() error {
 // Run carries out the plan pl. What the settings leave open, cfg says. The tests'
 // own output goes to out, if that is not nil. What was prepared is returned even
 // with an error, to be closed.
-func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer) (*Done, error) {
+func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config,
+	out io.Writer) (*Done, error) {
 	p.Say("preparing the instrumented build")
 	ws, err := build.Prepare(ctx, pl.Module, pl.Plan)
 	if err != nil {
@@ -69,7 +70,8 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 		}
 	}
 	if s.Verbose {
-		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored, ws.Rewritten(), s.Seed)
+		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored,
+			ws.Rewritten(), s.Seed)
 	}
 	cfg.Workspace, cfg.Plan, cfg.Runs = ws, pl.Plan, s.Runs
 	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
@@ -95,15 +97,18 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			p.At(e.Run-1, e.Runs, "replays of findings tried")
 		case campaign.Measured:
 			if verbose {
-				p.Line("%s %s in %s without noise; a run may take %s", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond), e.Limit.Round(time.Second))
+				p.Line("%s %s in %s without noise; a run may take %s", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond),
+					e.Limit.Round(time.Second))
 			}
 		case campaign.Weakened:
 			if verbose {
-				p.Line("%s %s under noise, and not without: its strength is at most %d from now on", e.Package, e.Outcome, e.Strength)
+				p.Line("%s %s under noise, and not without: its strength is at most %d from now on", e.Package, e.Outcome,
+					e.Strength)
 			}
 		case campaign.PackageDone:
 			if verbose {
-				p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
+				p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome,
+					e.Elapsed.Round(time.Millisecond))
 			}
 		}
 	}
@@ -114,7 +119,8 @@ func reportTimeout(p *progress.Reporter, cfg *campaign.Config) {
 	watch := cfg.Progress
 	cfg.Progress = func(e campaign.Event) {
 		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {
-			p.Line("noise takes time, so the tests have a timeout of %s, not of %s as under go test", e.Limit, campaign.PlainTimeout(cfg.Timeout))
+			p.Line("noise takes time, so the tests have a timeout of %s, not of %s as under go test", e.Limit,
+				campaign.PlainTimeout(cfg.Timeout))
 		}
 		watch(e)
 	}
@@ -134,7 +140,8 @@ func (i *interleaved) Write(b []byte) (int, error) {
 // NotCompleted returns in a line which runs Interlock ended, and why.
 func NotCompleted(p *campaign.PackageResult) string {
 	f := p.FirstCut
-	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without noise they took %s",
+	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without "+
+		"noise they took %s",
 		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
 	if p.NotCompleted == 0 {
 		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed %s",
@@ -143,7 +150,8 @@ func NotCompleted(p *campaign.PackageResult) string {
 	switch {
 	case p.NotCompleted == 0:
 	case len(p.LeftOut) > 0: // the run without noise has come no further than these
-		s += fmt.Sprintf("; without noise they hang in %s, and may hang elsewhere too: leave out more of them with -- -skip", strings.Join(p.LeftOut, ", "))
+		s += fmt.Sprintf("; without noise they hang in %s, and may hang elsewhere too: leave out more of them with -- "+
+			"-skip", strings.Join(p.LeftOut, ", "))
 	default:
 		s += "; that is no failure of theirs"
 	}
@@ -166,7 +174,8 @@ func completedHow(p *campaign.PackageResult) string {
 func (d *Done) Failures() []string {
 	var all []string
 	for _, v := range d.Vetted {
-		all = append(all, fmt.Sprintf("go test would not run the tests of %s, as go vet fails; -- -vet=off runs them without it", v.Package))
+		all = append(all, fmt.Sprintf("go test would not run the tests of %s, as go vet fails; -- -vet=off runs them "+
+			"without it", v.Package))
 	}
 	r := d.Result
 	for i := range r.Packages {
@@ -191,7 +200,8 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		return s
 	}
 	if p.UnderNoise == 0 {
-		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome, p.Failures, p.Runs, p.First.Run, p.First.Seed)
+		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome,
+			p.Failures, p.Runs, p.First.Run, p.First.Seed)
 		if p.Plain != "" {
 			s += fmt.Sprintf("; without noise they %s too", p.Plain)
 		}
@@ -204,7 +214,8 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	if len(p.Tests) > 0 {
 		what = strings.Join(p.Tests, ", ") + " of " + p.Package
 	}
-	s := fmt.Sprintf("%s %s only under noise: %s that the monitor cannot name; in %d of %d runs, first in run %d with seed %d and strength %d",
+	s := fmt.Sprintf("%s %s only under noise: %s that the monitor cannot name; in %d of %d runs, first in run %d "+
+		"with seed %d and strength %d",
 		what, f.Outcome, why, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:

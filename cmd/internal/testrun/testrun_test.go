@@ -11,9 +11,11 @@ import (
 // are later runs only if there are.
 func TestFailureUnderNoise(t *testing.T) {
 	f := &campaign.Failure{Run: 3, Seed: 7, Strength: 100, Outcome: campaign.Failed}
-	p := &campaign.PackageResult{Package: "m", Runs: 10, Failures: 1, UnderNoise: 1, First: f, UnderNoiseFirst: f, Strength: 50, Tests: []string{"TestX"}}
+	p := &campaign.PackageResult{Package: "m", Runs: 10, Failures: 1, UnderNoise: 1, First: f, UnderNoiseFirst: f,
+		Strength: 50, Tests: []string{"TestX"}}
 	got := FailureOf(p, false)
-	for _, want := range []string{"TestX of m failed only under noise", "or has a bug that the monitor cannot name", "later runs had a strength of at most 50"} {
+	for _, want := range []string{"TestX of m failed only under noise", "or has a bug that the monitor cannot name",
+		"later runs had a strength of at most 50"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}

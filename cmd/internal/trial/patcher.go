@@ -127,7 +127,8 @@ func (d *patcher) group(group []*finding.Finding) error {
 		return err
 	}
 	d.trial.group = group
-	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0, Checks: d.trial.checks()})
+	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
+		Checks: d.trial.checks()})
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,8 @@ func inside(findings []*finding.Finding) error {
 	for _, f := range findings {
 		for _, a := range f.Accesses {
 			if !filepath.IsLocal(filepath.FromSlash(a.Position.File)) {
-				return fmt.Errorf("%s lies outside of the folder of go.work, which patches are tried on a copy of: run interlock fix in its own module, with GOWORK=off", a.Position.File)
+				return fmt.Errorf("%s lies outside of the folder of go.work, which patches are tried on a copy of: run "+
+					"interlock fix in its own module, with GOWORK=off", a.Position.File)
 			}
 		}
 	}
@@ -249,7 +251,8 @@ func (d *patcher) follow(group []*finding.Finding) ([]*finding.Finding, error) {
 			}
 			shift, ok := lineShift(before, d.After[pos.File], pos.Line)
 			if !ok {
-				return nil, fmt.Errorf("%s:%d is changed by the patch for %s: apply that one, then run interlock fix again", pos.File, pos.Line, strings.Join(d.taken, ", "))
+				return nil, fmt.Errorf("%s:%d is changed by the patch for %s: apply that one, then run interlock fix again",
+					pos.File, pos.Line, strings.Join(d.taken, ", "))
 			}
 			pos.Line += shift
 			if pos.EndLine > 0 {

@@ -78,14 +78,16 @@ func TestCopyModule(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "m")
 	put(t, root, map[string]string{
-		"go.mod":             "module m\n\nreplace (\n\tin => ./sub\n\tout => ../out\n\tabs => ROOT/sub\n\tpinned => other v1.0.0\n)\n",
-		"go.work":            "go 1.21\n\nuse (\n\t.\n\t./sub\n\t../out\n\tROOT/other\n)\n",
-		"sub/go.mod":         "module sub\n\nreplace m => ../\n",
-		"vendor/modules.txt": "# out v0.0.0 => ../out\n## explicit\nout\n# in v0.0.0 => ./sub\n# pinned => other v1.0.0\n# out => ../out\n",
-		"m.go":               "package m\n",
-		"broken/go.mod":      "modul e\n",
-		"other/x":            "",
-		"out -> ../out/x":    "",
+		"go.mod": "module m\n\nreplace (\n\tin => ./sub\n\tout => ../out\n\tabs => ROOT/sub\n" +
+			"\tpinned => other v1.0.0\n)\n",
+		"go.work":    "go 1.21\n\nuse (\n\t.\n\t./sub\n\t../out\n\tROOT/other\n)\n",
+		"sub/go.mod": "module sub\n\nreplace m => ../\n",
+		"vendor/modules.txt": "# out v0.0.0 => ../out\n## explicit\nout\n# in v0.0.0 => ./sub\n" +
+			"# pinned => other v1.0.0\n# out => ../out\n",
+		"m.go":            "package m\n",
+		"broken/go.mod":   "modul e\n",
+		"other/x":         "",
+		"out -> ../out/x": "",
 	})
 	for _, name := range []string{"go.mod", "go.work"} {
 		data, err := os.ReadFile(filepath.Join(root, name))
@@ -104,13 +106,14 @@ func TestCopyModule(t *testing.T) {
 	defer c.close()
 	out := filepath.Join(dir, "out")
 	for name, want := range map[string][]string{
-		"go.mod":             {"in => ./sub", "out => " + out, "abs => " + c.path("sub"), "pinned => other v1.0.0"},
-		"go.work":            {"./sub", out, c.path("other")},
-		"vendor/modules.txt": {"# out v0.0.0 => " + out + "\n", "in v0.0.0 => ./sub\n", "pinned => other v1.0.0\n", "# out => " + out + "\n"},
-		"sub/go.mod":         {"m => ../\n"},
-		"broken/go.mod":      {"modul e\n"},
-		"m.go":               {"package m\n"},
-		"out":                {"outside"},
+		"go.mod":  {"in => ./sub", "out => " + out, "abs => " + c.path("sub"), "pinned => other v1.0.0"},
+		"go.work": {"./sub", out, c.path("other")},
+		"vendor/modules.txt": {"# out v0.0.0 => " + out + "\n", "in v0.0.0 => ./sub\n", "pinned => other v1.0.0\n",
+			"# out => " + out + "\n"},
+		"sub/go.mod":    {"m => ../\n"},
+		"broken/go.mod": {"modul e\n"},
+		"m.go":          {"package m\n"},
+		"out":           {"outside"},
 	} {
 		data, err := os.ReadFile(c.path(name))
 		if err != nil {

@@ -16,6 +16,42 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
+// Exit codes: see exitCodes for what they mean.
+const (
+	exitClean       = 0
+	exitFindings    = 1
+	exitUsage       = 2
+	exitIncomplete  = 3
+	exitInterrupted = 130
+)
+
+// exitCodes is the one table of exit codes: help prints the short texts, README.md
+// and docs/architecture.md have the whole (go test ./cmd/internal/cli -update).
+//
+// Findings take precedence over almost everything else that went wrong, because a
+// finding stays true however the command ended. Packages that do not compile are the
+// exception: a program that reads the code as "these are the findings" has to know
+// that a part was not analysed. Tests that fail only under noise end as findings do:
+// nothing distinguishes a test that depends on timing from an atomicity violation
+// that the test's own check has caught, each order that noise causes is one that a
+// loaded machine may cause too, and a 0 would hide it. `go test -race` does the same.
+var exitCodes = []struct {
+	code        int
+	short, long string
+}{
+	{exitClean, "no findings, and the tests pass", ""},
+	{exitFindings, "findings were reported, or tests failed",
+		"findings win over whatever else went wrong, except that packages do not compile; `fix -w` counts those " +
+			"without a patch. Tests count that failed in any run, even only under noise or only without the monitor, " +
+			"and those that `go test` would not run, as `go vet` fails"},
+	{exitUsage, "wrong usage or configuration; nothing was done", ""},
+	{exitIncomplete, "something could not be analysed, built or written",
+		"because of the code or of the machine (e.g. a full disk), or Interlock ended every run of a package's " +
+			"tests. A package that does not compile yields 3 even if others have findings; everything else yields 3 " +
+			"even if tests failed, but no findings were reported"},
+	{exitInterrupted, "interrupted, with no finding so far", ""},
+}
+
 // newReport begins the report of a command on the main module at root.
 func (c *call) newReport(command, root string) *report.Report {
 	dir, err := os.Getwd()
@@ -99,7 +135,8 @@ func sound(r *report.Report) []*finding.Finding {
 	var fit []*finding.Finding
 	for _, f := range r.Findings {
 		if err := f.Validate(); err != nil {
-			r.Problems = append(r.Problems, fmt.Sprintf("internal error: a finding at %v is unfit to be reported, please report it: %v", places(f), err))
+			r.Problems = append(r.Problems, fmt.Sprintf("internal error: a finding at %v is unfit to be reported, please "+
+				"report it: %v", places(f), err))
 			continue
 		}
 		fit = append(fit, f)
