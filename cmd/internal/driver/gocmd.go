@@ -127,7 +127,8 @@ type packageList struct {
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	// Embedded files are looked for only where they are asked for.
-	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module," +
+	args := []string{"list", "-e", "-json=ImportPath,Dir,Standard,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles," +
+		"Imports,TestImports,XTestImports,Module," +
 		"Error,DepsErrors,IgnoredGoFiles,InvalidGoFiles,EmbedFiles"}
 	out, err := o.goCommand(ctx, append(append(args, o.BuildFlags...), o.Patterns...)...)
 	switch {

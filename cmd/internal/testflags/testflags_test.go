@@ -56,6 +56,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// nextStep is in the error for each flag that is refused.
+var nextStep = regexp.MustCompile(`leave it out|: run |go test|run instead|want a|apply |put the|change to`)
+
 // What the go command's help names is in the table: obeyed, which the table of
 // TestSplit and the scripts show, or refused in words with a next step.
 func TestEveryFlagHasAFate(t *testing.T) {
@@ -95,7 +98,7 @@ func TestEveryFlagHasAFate(t *testing.T) {
 		switch {
 		case refused != (err != nil):
 			t.Errorf("%s: %v", word, err)
-		case err != nil && !regexp.MustCompile(`leave it out|: run |go test|run instead|want a|apply |put the|change to`).MatchString(err.Error()):
+		case err != nil && !nextStep.MatchString(err.Error()):
 			t.Errorf("%s: no next step in %q", word, err)
 		}
 	}
