@@ -13,12 +13,13 @@ type Changes struct{ Added, Removed, Kept int } // ends
 
 // Refresh brings f up to date with the sections that were inferred, which p
 // has before [Apply]: new sections and ends are added, and those of the kinds
-// that were inferred (kinds) that are gone from the code are removed, but for
-// pinned sections and those of packages that p does not cover. What f says of
+// that were inferred (kinds) that are gone from the code are removed, except
+// pinned sections and those of packages that p does not cover. What f has about
 // an end stays.
 func Refresh(f *repository.File, p *plan.Plan, kinds []string, covers func(pkg string) bool) Changes {
 	var n Changes
 	keys := NewKeys(p)
+	// Add what the code has and the file lacks.
 	now := map[repository.Key][]plan.End{}
 	for i := range p.Sections {
 		s := &p.Sections[i]
@@ -31,6 +32,7 @@ func Refresh(f *repository.File, p *plan.Plan, kinds []string, covers func(pkg s
 		}
 		n.Added += addEnds(in, keys, s)
 	}
+	// Remove what the code had, unless a person has spoken for it.
 	f.Sections = slices.DeleteFunc(f.Sections, func(s *repository.Section) bool {
 		if s.Kind == plan.UserSection || s.Pinned != "" || !slices.Contains(kinds, s.Kind) || !covers(s.Package) {
 			n.Kept += len(s.Ends)
@@ -48,7 +50,8 @@ func Refresh(f *repository.File, p *plan.Plan, kinds []string, covers func(pkg s
 	return n
 }
 
-// addEnds gives in the ends of s that it lacks. A pinned section gets none.
+// addEnds adds to in the ends of s that it lacks, and returns how many. A pinned
+// section gets none.
 func addEnds(in *repository.Section, keys *Keys, s *plan.Section) int {
 	added := 0
 	for i := range s.Ends {

@@ -96,6 +96,8 @@ func (c *contexts) throughCall(ctx context, call ssa.CallInstruction) {
 // calls T.Parallel returns to its caller before it goes on.
 func (c *contexts) findBeside(reachable []*ssa.Function) {
 	c.beside = map[*ssa.Function]bool{}
+	// Note who calls whom. The runner of tests calls them all, and would make each
+	// reach each other.
 	callers := map[*ssa.Function][]*ssa.Function{}
 	var tests, work []*ssa.Function
 	for _, fn := range reachable {
@@ -112,6 +114,7 @@ func (c *contexts) findBeside(reachable []*ssa.Function) {
 			work = append(work, fn)
 		}
 	}
+	// Go back from Parallel to the tests that may call it.
 	reaches := map[*ssa.Function]bool{}
 	for len(work) > 0 {
 		fn := work[len(work)-1]

@@ -246,8 +246,9 @@ func direct(v ssa.Value, use ssa.Instruction) bool {
 	return false
 }
 
-// instruction adds the flow of one instruction but those of calls.
+// instruction adds the flow of one instruction that is not a call.
 func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
+	// Values that are made of values; memory has the rest.
 	switch v := instr.(type) {
 	case *ssa.Phi:
 		for _, e := range v.Edges {
@@ -276,6 +277,23 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 		f.setObject(f.node(v.(ssa.Value)))
 	case *ssa.MakeClosure:
 		f.closure(v)
+	case *ssa.Extract:
+		f.connect(f.part(v.Tuple, v.Index, v.Type()), f.node(v), flow)
+	case *ssa.Return:
+		for i, r := range v.Results {
+			f.connect(f.node(r), f.result(fn, fn.Signature, i), flow)
+		}
+	case *ssa.Panic:
+		f.connect(f.node(v.X), f.panics, flow)
+	default:
+		f.memory(instr)
+	}
+}
+
+// memory adds what an instruction that reads or writes memory moves, channels
+// included.
+func (f *flows) memory(instr ssa.Instruction) {
+	switch v := instr.(type) {
 	case *ssa.UnOp:
 		f.load(v)
 	case *ssa.Store:
@@ -292,18 +310,10 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 		f.connect(f.node(v.Value), f.mapVal(m).contents, flow)
 	case *ssa.Next:
 		f.next(v)
-	case *ssa.Extract:
-		f.connect(f.part(v.Tuple, v.Index, v.Type()), f.node(v), flow)
 	case *ssa.Send:
 		f.connect(f.node(v.X), f.messages(v.Chan.Type().Underlying().(*types.Chan)).contents, flow)
 	case *ssa.Select:
 		f.selects(v)
-	case *ssa.Return:
-		for i, r := range v.Results {
-			f.connect(f.node(r), f.result(fn, fn.Signature, i), flow)
-		}
-	case *ssa.Panic:
-		f.connect(f.node(v.X), f.panics, flow)
 	}
 }
 

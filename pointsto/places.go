@@ -170,6 +170,7 @@ func (ps *places) mergeTypes(t, u types.Type, depth int) {
 	if depth > 8 || types.Identical(t, u) {
 		return
 	}
+	// Parts of the two types that match are the same memory after the conversion.
 	switch a := t.Underlying().(type) {
 	case *types.Struct:
 		if b, ok := u.Underlying().(*types.Struct); ok && a.NumFields() == b.NumFields() {

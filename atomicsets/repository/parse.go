@@ -163,6 +163,7 @@ func (p *parser) ending(words, expr string) {
 		return
 	}
 	e := &End{Access: a, Line: p.line}
+	// What may come between: allows none|read|write|read write, dropped, unobserved.
 	said := false
 	for fields := strings.Fields(rest); len(fields) > 0; {
 		word := fields[0]
@@ -189,6 +190,7 @@ func (p *parser) ending(words, expr string) {
 			return
 		}
 	}
+	// The words must make sense together, and the end must be new.
 	switch {
 	case !said:
 		p.fail(p.line, "an end says what may come between: allows none, read or write, or dropped")
@@ -226,6 +228,7 @@ var endWords = []string{" allows ", " dropped ", " unobserved "}
 
 // access reads `mode [map|elements] [#n] [in function]`, and gives the words behind it.
 func (p *parser) access(words, expr string) (a Access, rest string, ok bool) {
+	// The access ends where the words of an end begin.
 	at := len(words)
 	for _, w := range endWords {
 		if i := strings.Index(words+" ", w); i >= 0 {
@@ -233,6 +236,7 @@ func (p *parser) access(words, expr string) (a Access, rest string, ok bool) {
 		}
 	}
 	words, rest = words[:at], strings.TrimSpace(words[at:])
+	// mode [map|elements] [#n] [in function]
 	mode, words, _ := strings.Cut(words, " ")
 	a = Access{Mode: plan.Mode(mode), Expr: expr, Nth: 1}
 	modes := []plan.Mode{plan.Read, plan.Write, plan.AtomicRead, plan.AtomicWrite}

@@ -45,9 +45,11 @@ func sharedLocals(p *Package, f *ast.File) map[*types.Var]*local {
 }
 
 func (lf *localFinder) visit(n ast.Node) bool {
+	// Leave the functions that end before n.
 	for n != nil && len(lf.funcs) > 0 && n.Pos() >= lf.funcs[len(lf.funcs)-1].End() {
 		lf.funcs = lf.funcs[:len(lf.funcs)-1]
 	}
+	// Before the operands are visited, note what hands nothing on.
 	lf.note(n)
 	switch n := n.(type) {
 	case *ast.FuncDecl, *ast.FuncLit:

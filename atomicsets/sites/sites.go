@@ -211,6 +211,7 @@ func (w *walker) load(e ast.Expr) {
 	if e == nil {
 		return
 	}
+	// Types and constants read no memory.
 	if tv := w.info.Types[e]; tv.IsType() || tv.Value != nil {
 		return
 	}

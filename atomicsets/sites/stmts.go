@@ -11,6 +11,7 @@ import (
 
 // stmt visits the statement s, which may be nil.
 func (w *walker) stmt(s ast.Stmt) {
+	// Statements with an expression of their own; compound has the others.
 	switch s := s.(type) {
 	case *ast.AssignStmt:
 		w.assign(s)

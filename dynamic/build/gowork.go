@@ -29,12 +29,14 @@ func goWork(m *mainModules, monitor string, deps []dependency) ([]byte, error) {
 			return nil, fmt.Errorf("composing go.work: %w", err)
 		}
 	}
+	// The user's modules, and the monitor's own.
 	for _, mod := range m.mods {
 		w.AddNewUse(mod.dir, "")
 	}
 	if monitor != "" {
 		w.AddNewUse(monitor, "")
 	}
+	// The user's replacements, whose relative paths are from his go.work.
 	if m.work != nil {
 		for _, r := range m.work.Replace {
 			path := r.New.Path

@@ -158,6 +158,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		o.Still = new(Still)
 	}
 	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Still.Env(o.Env)}, userEnv: o.Env}
+	// What the go command is, and whether it can run the tests at all.
 	env, err := m.goTool.environment(ctx)
 	if err != nil {
 		return nil, err
@@ -169,6 +170,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		return nil, &ConfigError{"GOOS is " + env.GOOS + ", so the tests would not run on this system, " + runtime.GOOS,
 			"unset GOOS"}
 	}
+	// Flags that would change what is built are refused, wherever they stand.
 	m.goRoot, m.modCache = env.GOROOT, env.GOMODCACHE
 	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {
 		return nil, err
@@ -179,6 +181,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if err := checkFlags("the request", o.BuildFlags); err != nil {
 		return nil, err
 	}
+	// The user's go.work names the modules, not the copy that stands for it.
 	if o.Still.Work != "" {
 		env.GOWORK = o.Still.Work
 	}
@@ -203,6 +206,7 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) error {
 	fset := token.NewFileSet()
 	src := new(sources)
+	// The named packages with their tests, what they use without.
 	var all []*packages.Package
 	var names []string
 	for _, group := range []struct {
@@ -227,6 +231,7 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 		}
 		all, names = append(all, loaded...), append(names, paths...)
 	}
+	// Packages that do not compile are left out, if others are left.
 	broken := Broken(all)
 	for _, p := range distinct(all, names, broken) {
 		if !slices.Contains(broken, p) {

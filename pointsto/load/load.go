@@ -86,6 +86,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	if err := errors.Join(firstError(initial), ctx.Err()); err != nil {
 		return nil, err
 	}
+	// Every main package is a program: those of tests, others only on request.
 	p := &Program{Linked: map[*ssa.Function]*ssa.Function{}}
 	var pkgs []*ssa.Package
 	p.SSA, pkgs = ssautil.AllPackages(initial, ssa.InstantiateGenerics)
@@ -98,6 +99,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	for _, pkg := range initial {
 		p.Library = p.Library || library(pkg)
 	}
+	// Debug mode is set before the code is built: it keeps the expressions.
 	packages.Visit(initial, nil, func(pkg *packages.Package) { p.add(pkg, o.Root) })
 	p.SSA.Build()
 	return p, ctx.Err()

@@ -67,6 +67,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	case "-version", "--version":
 		name = "version"
 	}
+	// Which command, and with which flags.
 	name, args = subcommand(name, args)
 	out := &sink{w: stdout}
 	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr)}
@@ -86,6 +87,8 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		}
 		return c.usage("%v: see `interlock help %s`%s", err, name, advice)
 	}
+	// A go command newer than the one that built this program needs a program that
+	// it has built: this call may go on in another process.
 	if cmd.takesPackages() {
 		if err := rebuild.Match(ctx, in.dir, stderr); ctx.Err() != nil {
 			c.warn("interrupted, with no finding so far")

@@ -166,6 +166,7 @@ func (o *reportOptions) run(c *call) int {
 		return c.usage("%v", err)
 	}
 	ws := build.Reopened(rec.Root, rec.Path)
+	// What env recorded stands for the plan that the runs were made with.
 	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings}
 	d := &testrun.Done{Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws}
 	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan},

@@ -71,6 +71,7 @@ func (o *fixOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	p.KeepGuarded = o.choosesPlaces()
+	// Findings first, as test makes them.
 	m := monitored{campaignFlags: o.campaignFlags, flags: flags, replayFlags: o.replayFlags()}
 	d, err := m.run(c, p, c.stderr)
 	if d != nil {
@@ -83,6 +84,7 @@ func (o *fixOptions) run(c *call) int {
 	r := c.newReport("fix", d.Planned.Module.Root)
 	shown := &results{Done: d, suspected: o.suspected, runs: o.runs}
 	shown.fill(c, r)
+	// Then the patches, each tried with a plan made as the first one was.
 	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
 	patches, err := trial.Patch(c.ctx, trial.Options{
 		Plan: p, Settings: o.settings(c), Flags: flags, Done: d, Findings: r.Findings, Known: shown.joined, Dir: r.Dir,
@@ -128,6 +130,7 @@ func (c *call) printPatches(made *trial.Patches) error {
 // finish reports what became of each finding, and returns the exit code.
 func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 	c.settle(r)
+	// One line a finding, and its fate below it.
 	left := 0
 	for _, f := range r.Findings {
 		fate := "no patch was made"
@@ -146,6 +149,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		}
 		fmt.Fprintf(c.stderr, "%s\n    %s\n", r.Line(f), fate)
 	}
+	// What the silence means where there is little to print.
 	switch {
 	case r.Interrupted && len(r.Findings) == 0:
 		c.warn("interrupted, with no finding so far")

@@ -94,6 +94,7 @@ func (o *refineOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	defer ws.Close()
+	// The oracle may turn out to be useless: then the file stays as it is.
 	r, err := o.refine(c, ws, pl)
 	c.progress.Clear()
 	if refused(err) {
@@ -165,6 +166,7 @@ func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned
 	}
 	c.progress.Line("%d candidate sections; seeds from %d", len(pl.Plan.Sections), o.seed)
 	c.progress.Say("trying the oracle without noise")
+	// Runs with a planted violation try the oracle; the others drop ends.
 	dropped := 0
 	return campaign.Refine(c.ctx, campaign.RefineConfig{
 		Workspace: ws, Plan: pl.Plan, Oracle: shell(o.oracle), Where: where,
@@ -247,6 +249,7 @@ func apply(pl *planner.Planned, f *repository.File, r *campaign.Refined) (n chan
 			if named == nil {
 				continue
 			}
+			// A correct run that split the end shows that it is no invariant.
 			end := campaign.SectionEnd{Section: s.ID, Site: s.Ends[j].Site}
 			v, drop := r.Dropped[end]
 			switch {
@@ -284,6 +287,7 @@ func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refi
 		fmt.Fprintf(b, "interlock: not settled: fewer than %d correct runs in a row changed nothing; make more with "+
 			"-runs\n", o.quiet)
 	}
+	// Of the invariants: how many ends, and how many sections with an end left.
 	ends, left := 0, 0
 	for i := range pl.Plan.Sections {
 		s := &pl.Plan.Sections[i]

@@ -89,6 +89,7 @@ func (o *testOptions) run(c *call) int {
 	if code != exitClean {
 		return code
 	}
+	// Coverage comes first, from the plain program.
 	out := o.testOutput(c)
 	if len(flags.Cover) > 0 {
 		c.progress.Line("coverage is measured in a run of its own, without the monitor, whose calls would count too")
@@ -101,6 +102,7 @@ func (o *testOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	p.KeepGuarded = o.only != "" || o.choosesPlaces()
+	// Then plan, build and run.
 	m := monitored{campaignFlags: o.campaignFlags, flags: flags, only: o.only, replays: o.replays,
 		replayFlags: o.replayFlags()}
 	d, err := m.run(c, p, out)

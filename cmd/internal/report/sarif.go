@@ -125,6 +125,7 @@ func (c *converter) result(f *finding.Finding) (sarifResult, error) {
 	if f.Evidence != nil {
 		res.Properties["evidence"] = f.Evidence
 	}
+	// The first place is the unprotected side; the rest are related to it.
 	for i := range f.Accesses {
 		a := &f.Accesses[i]
 		loc := c.location(a.Position, a.Function, accessText(a))
@@ -204,7 +205,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// codeFlows gives one thread flow for each goroutine that a run saw: from
+// codeFlows returns one thread flow for each goroutine that a run saw: from
 // where it was started, down its stack, to the access. The orders of all
 // flows end on the same number: the accesses met.
 func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
@@ -225,6 +226,7 @@ func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
 	if len(flows) == 0 {
 		flows = c.cycleFlows(f)
 	}
+	// The accesses met, so that all flows end on the same number.
 	for _, flow := range flows {
 		longest = max(longest, len(flow.Locations))
 	}

@@ -211,6 +211,8 @@ func (t *text) summary() {
 		s += " in " + ofAsked(c)
 	}
 	t.line("%s", s)
+
+	// What the runs reached, and what limits the answer.
 	if c.Sites > 0 {
 		t.line("%s", sites(c))
 	}

@@ -37,6 +37,7 @@ func (s *Schema) check(root *Schema, at string, v any) error {
 		}
 		return def.check(root, at, v)
 	}
+	// A type that the generator does not write is a fault of the schema.
 	switch s.Type {
 	case "object":
 		return s.checkObject(root, at, v)
@@ -46,12 +47,12 @@ func (s *Schema) check(root *Schema, at string, v any) error {
 		return s.checkString(at, v)
 	case "boolean":
 		if _, ok := v.(bool); !ok {
-			return fmt.Errorf("%s: %v is no boolean", at, v)
+			return fmt.Errorf("%s: %v is not a boolean", at, v)
 		}
 	case "integer":
 		n, ok := v.(json.Number)
 		if !ok || strings.ContainsAny(n.String(), ".eE") {
-			return fmt.Errorf("%s: %v is no integer", at, v)
+			return fmt.Errorf("%s: %v is not an integer", at, v)
 		}
 		if s.Minimum != nil && strings.HasPrefix(n.String(), "-") {
 			return fmt.Errorf("%s: %v is below %d", at, v, *s.Minimum)

@@ -189,6 +189,7 @@ func (d *Done) Failures() []string {
 // FailureOf returns in a line how the tests of a package failed.
 // With findings, one of them may explain a failure under noise.
 func FailureOf(p *campaign.PackageResult, findings bool) string {
+	// They passed in all monitored runs.
 	if p.Failures == 0 {
 		s := fmt.Sprintf("the tests of %s %s without the monitor", p.Package, p.PlainFailure.Outcome)
 		if p.Runs > p.NotCompleted {
@@ -199,6 +200,7 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		}
 		return s
 	}
+	// They fail without noise as well: nothing is special about the monitor.
 	if p.UnderNoise == 0 {
 		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome,
 			p.Failures, p.Runs, p.First.Run, p.First.Seed)
@@ -207,6 +209,7 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		}
 		return s
 	}
+	// They fail under noise alone, by name where the output shows names.
 	what, why, f := "the tests of "+p.Package, "they depend on timing, or have a bug", p.UnderNoiseFirst
 	if len(p.Tests) == 1 {
 		why = "it depends on timing, or has a bug"

@@ -154,6 +154,7 @@ func (t *trial) campaign() error {
 	if err != nil {
 		return err
 	}
+	// All noise goes to the variable of the patch.
 	t.static = pl.Vet.Findings
 	var only []uint32
 	for i := range pl.Plan.Sites {
@@ -172,6 +173,7 @@ func (t *trial) campaign() error {
 	if t.ctx.Err() != nil {
 		return t.ctx.Err()
 	}
+	// Neither the bug nor new failures may show.
 	for _, f := range done.Result.Findings {
 		if sameVariable(f.Variable, t.variable()) {
 			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)

@@ -110,6 +110,7 @@ func (d *patcher) group(group []*finding.Finding) error {
 			known = append(known, f)
 		}
 	}
+	// Earlier patches have moved lines, and the copy holds the main modules alone.
 	moved, err := d.follow(known)
 	if err == nil {
 		err = inside(known)
@@ -126,6 +127,7 @@ func (d *patcher) group(group []*finding.Finding) error {
 	if err != nil {
 		return err
 	}
+	// The strategies in order, each candidate tried.
 	d.trial.group = group
 	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
 		Checks: d.trial.checks()})
