@@ -17,7 +17,7 @@ type Stale struct {
 	Why     string
 }
 
-// String says it with the place.
+// String returns the entry with its place.
 func (s Stale) String() string {
 	line := s.Section.Line
 	if s.End != nil {
@@ -29,8 +29,8 @@ func (s Stale) String() string {
 // Apply has the repository file decide on the sections of p, once all inferred
 // ones are there: A sets are the file's, ends that are dropped or unobserved
 // leave the plan, and so do sections without an end left. User sections of the
-// file are added, and pinned ones if nothing has inferred them. What the file
-// speaks of in vain is returned.
+// file are added, and pinned ones if nothing has inferred them. Entries
+// of the file that stand for nothing are returned.
 func Apply(p *plan.Plan, f *repository.File) ([]Stale, error) {
 	a := applier{plan: p, keys: NewKeys(p), have: map[repository.Key]bool{}}
 	inferred := p.Sections

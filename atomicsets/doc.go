@@ -5,8 +5,8 @@
 //
 // Sections come from findings ([AddSections]). The repository file
 // then decides on them ([Apply]): see package repository for what it says and how
-// sections are keyed. [Keys] gives the name in the file of a section or
-// end of the plan, for who writes the file: [Refresh] adds what the code has, and
+// sections are keyed. [Keys] has the name in the file of a section or
+// end of the plan, for those who write the file: [Refresh] adds what the code has, and
 // refinement drops ends ([repository.End.Drop]) or marks them unobserved.
 //
 // What may be missed: a site that a static pass skips wrongly is not watched,

@@ -19,7 +19,7 @@ type Inputs struct {
 	// What the static passes found, package by package.
 	Findings []*finding.Finding   // suspected
 	Skips    []SkipSite           // proven to need no monitor
-	Guarded  []plan.Key           // always guarded, which nobody has proven: left out but for a part that Turn chooses
+	Guarded  []plan.Key           // always guarded, which nobody has proven: left out, except a part that Turn chooses
 	Declared []invariants.Section // declared in comments, and candidates if asked for
 
 	// Verdicts are those of the whole program; nil if nobody asked for it.
@@ -30,7 +30,7 @@ type Inputs struct {
 	Turn     uint64           // chooses the part of Guarded that is monitored
 }
 
-// Sources says which kinds of atomic section are watched.
+// Sources are the kinds of atomic section that are watched.
 type Sources struct {
 	Inferred   bool // load-and-store and test-and-use
 	User       bool // declared in comments or in the repository file

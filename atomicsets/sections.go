@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// AddSections gives p the atomic sections that findings speak of, in the order
+// AddSections adds to p the atomic sections that findings have, in the order
 // of the findings. A section is left out where its entry or all its ends are not
 // exactly one monitored site each, where both are one site (x++ has no gap to
 // come into), or where they are not in the section's function.
@@ -32,7 +32,7 @@ func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 	return checked(p)
 }
 
-// AddInvariants gives p the sections that are declared in comments, and
+// AddInvariants adds to p the sections that are declared in comments, and
 // candidates: pairs of consecutive accesses, with the A sets of [Allowed]. What
 // has no site, or one that is not monitored, is left out.
 func AddInvariants(p *plan.Plan, sections []invariants.Section) error {
@@ -83,7 +83,7 @@ func (at index) half(h *invariants.Half) *plan.Site {
 	return sites[0]
 }
 
-// addSection gives s its id, and a name that no other section has.
+// addSection adds s with its id, and a name that no other section has.
 func addSection(p *plan.Plan, s plan.Section) {
 	s.ID = uint32(len(p.Sections) + 1)
 	base := s.Name
@@ -133,7 +133,7 @@ func sectionName(s *plan.Section, variable string) string {
 	return fmt.Sprintf("%s %s.%s %s", s.Kind, s.Package, s.Function, variable)
 }
 
-// addEnd gives s an end at pos, or in the call that leads there.
+// addEnd adds to s an end at pos, or in the call that leads there.
 func (at index) addEnd(s *plan.Section, pos finding.Position, call *finding.Position, allows []finding.Mode) {
 	end := at.one(pos, plan.Write)
 	if end == nil && s.Kind != plan.LoadAndStore {

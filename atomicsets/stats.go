@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Stats says in numbers what a plan decides.
+// Stats are the decisions of a plan in numbers.
 type Stats struct {
 	Sites      int       `json:"sites"`
 	Monitored  int       `json:"monitored"`

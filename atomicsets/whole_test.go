@@ -57,8 +57,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// What is always guarded is left out but for suspicions, sections, and a tenth
-// of the variables, which goes round.
+// What is always guarded is left out, except suspicions, sections, and a tenth
+// of the variables, another one each time.
 func TestPruneGuarded(t *testing.T) {
 	const variables = 100
 	var sites []plan.Site

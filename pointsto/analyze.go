@@ -261,7 +261,7 @@ func (a *program) shareGlobals() {
 	}
 }
 
-// growMarks says what follows for the objects that a node of type t leads to.
+// growMarks adds what follows for the objects that a node of type t leads to.
 func (a *program) growMarks(n node, t types.Type, m marks) {
 	within := a.within(t)
 	if a.list[n] && isList(t) {
@@ -340,7 +340,7 @@ func (a *program) noteMarks(n node, m marks) {
 	}
 }
 
-// String tells the size of the analysis.
+// String returns the size of the analysis.
 func (a *program) String() string {
 	return fmt.Sprintf("%d functions, %d nodes, %d edges", len(a.live), len(a.marks), len(a.edges))
 }

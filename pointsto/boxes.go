@@ -3,7 +3,7 @@ package pointsto
 import "go/types"
 
 // boxes are the values that are put into interfaces: one node for all values
-// of one type. What a type assertion gets out of an interface is told apart by
+// of one type. What a type assertion gets out of an interface is distinguished by
 // its type alone.
 type boxes struct {
 	g     *graph

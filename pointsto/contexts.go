@@ -17,7 +17,7 @@ const (
 // anyone: code that we do not see may call the function.
 const anyone = inInit | inMain | started | early
 
-// uses says who reads and writes a place.
+// uses records who reads and writes a place.
 type uses struct{ reads, writes context }
 
 func (u *uses) add(v uses) {

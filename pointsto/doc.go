@@ -1,4 +1,4 @@
-// Package pointsto looks at whole programs, on request: it tells which objects
+// Package pointsto analyses whole programs, on request: which objects
 // more than one goroutine may reach, and which code goroutines may run at the
 // same time, so that the monitor can pass by what only one of them touches.
 // Every other part of the tool works without it.
@@ -8,7 +8,7 @@
 // that code is a graph: a node is a value, or the contents of a place, and a
 // place is a class of memory locations: a field of a named type (for generic
 // types, of an instance), the elements of slices of one type (of interfaces: of
-// the slices between which values flow), a variable. Fields are told apart by
+// the slices between which values flow), a variable. Fields are distinguished by
 // their type and not by their object, so the graph needs no points-to sets: all
 // questions are about paths in it (an inclusion-based analysis whose places are
 // unified, after Steensgaard, only where pointers to them are kept). Marks run

@@ -65,7 +65,7 @@ func (f *flows) node(v ssa.Value) node {
 	return n
 }
 
-// cellOf says that n is the address of variable v, if v has a place of its own.
+// cellOf records that n is the address of variable v, if v has a place of its own.
 func (f *flows) cellOf(n node, v ssa.Value) {
 	if p := f.variable(v); p != nil {
 		f.setCell(n, p.contents)

@@ -49,7 +49,7 @@ type edge struct {
 }
 
 // graph is the flow of pointers through the program: an inclusion-based
-// analysis in which fields are told apart by their type and name, not by their
+// analysis in which fields are distinguished by their type and name, not by their
 // object, so that all questions are about paths.
 type graph struct {
 	marks   []marks
@@ -103,7 +103,7 @@ func (g *graph) addType(n node, t types.Type) {
 	}
 }
 
-// setObject says that n is an allocation.
+// setObject records that n is an allocation.
 func (g *graph) setObject(n node) {
 	if n != none && !g.object[n] {
 		g.object[n] = true
@@ -113,7 +113,7 @@ func (g *graph) setObject(n node) {
 	}
 }
 
-// setCell says that n is the address of a variable with these contents.
+// setCell records that n is the address of a variable with these contents.
 func (g *graph) setCell(n, contents node) {
 	g.cell[n] = contents
 	g.mark(contents, contentMarks(g.marks[n]))

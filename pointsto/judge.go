@@ -37,8 +37,8 @@ type Result struct {
 	sites   map[plan.Key]*site
 }
 
-// access is where an expression of the source is evaluated: the value that it
-// gives, or the address that it writes to.
+// access is where an expression of the source is evaluated: its value, or the
+// address that it writes to.
 type access struct {
 	in      *ssa.Function
 	value   ssa.Value
@@ -296,5 +296,5 @@ func (acc access) addressOf(mode plan.Mode) ssa.Value {
 	}
 }
 
-// String tells the size of the program.
+// String returns the size of the program.
 func (r *Result) String() string { return r.program.String() }

@@ -38,7 +38,7 @@ func (l *lists) find(n node) node {
 	return root
 }
 
-// join says that values flow between a and b: both may be the same slice.
+// join records that values flow between a and b: both may be the same slice.
 func (l *lists) join(a, b node) {
 	a, b = l.find(a), l.find(b)
 	if a == b {

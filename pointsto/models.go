@@ -14,7 +14,7 @@ import (
 
 // model is what is known of a function besides its source.
 type model struct {
-	// ignored are parameters that the function neither keeps nor gives away
+	// ignored are parameters that the function neither keeps nor hands on
 	// nor changes what they point to; -1 stands for all.
 	ignored []int
 	// written are those of which it writes what they point to, and that it
@@ -37,7 +37,7 @@ func (m *model) ignores(i int, arg ssa.Value) bool {
 func (m *model) reads(i int) bool  { return slices.Contains(m.read, i) }
 func (m *model) writes(i int) bool { return slices.Contains(m.written, i) }
 
-// models by the name that ssa gives the function, of the generic origin.
+// models by the name that ssa has for the function, of the generic origin.
 var models = map[string]*model{
 	// A type, of which reflect can make new objects and call their methods.
 	"reflect.TypeOf": {apply: typeLeaves},
@@ -78,7 +78,7 @@ var models = map[string]*model{
 	"(*sync/atomic.Value).Swap":           {apply: pointerStore, written: []int{0}},
 	"(*sync/atomic.Value).CompareAndSwap": {apply: pointerStore, written: []int{0}},
 	// What pools have, any goroutine may get. All pools are one here; what
-	// comes out is told apart by its type.
+	// comes out is distinguished by its type.
 	"(*sync.Pool).pin":            {apply: sharedResult},
 	"(*sync.Pool).pinSlow":        {apply: sharedResult},
 	"sync.indexLocal":             {apply: sharedResult},
@@ -127,7 +127,7 @@ var (
 	assembly   = &model{keepsNothing: true}
 )
 
-// opaque are packages whose source tells nothing: what goes through them
+// opaque are packages whose source shows nothing: what goes through them
 // changes its type.
 func opaque(path string) bool {
 	return path == "reflect" || path == "internal/reflectlite" || path == "runtime" ||

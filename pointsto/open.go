@@ -110,7 +110,7 @@ func eachOperand(fn *ssa.Function, do func(ssa.Instruction, ssa.Value)) {
 	}
 }
 
-// open says that others use the exported variables, and all that instances of
+// open records that others use the exported variables, and all that instances of
 // generic functions use.
 func (a *program) open() {
 	a.members(func(p *load.Package, m ssa.Member) {
@@ -131,7 +131,7 @@ func (a *program) open() {
 	})
 }
 
-// exposeAll says that others use what generic function fn uses.
+// exposeAll records that others use what generic function fn uses.
 func (a *program) exposeAll(fn *ssa.Function) {
 	eachOperand(fn, func(_ ssa.Instruction, v ssa.Value) {
 		switch v := v.(type) {
@@ -143,7 +143,7 @@ func (a *program) exposeAll(fn *ssa.Function) {
 	})
 }
 
-// expose says that others use the variable at address v.
+// expose records that others use the variable at address v.
 func (a *program) expose(v ssa.Value) {
 	a.mark(a.node(v), leaves|unknown)
 	if p := a.variable(v); p != nil {

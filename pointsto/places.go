@@ -28,7 +28,7 @@ func (p *place) find() *place {
 	return p
 }
 
-// class tells the places of one type apart.
+// class distinguishes the places of one type.
 type class uint8
 
 const (

@@ -8,7 +8,7 @@ import (
 // SchemaVersion is the version of the JSON form of a [Plan].
 const SchemaVersion = 1
 
-// Decision says what the monitor does at a site.
+// Decision is what the monitor does at a site.
 type Decision string
 
 const (
@@ -144,7 +144,7 @@ type Pair struct {
 	Finding string `json:"finding"` // id of the finding
 }
 
-// Plan says for every site of a module what the monitor does there.
+// Plan has for every site of a module what the monitor does there.
 type Plan struct {
 	Version  int       `json:"version"`
 	Module   string    `json:"module"`

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Format returns the text of the file. Parsing it again gives the same file.
+// Format returns the text of the file. Parsing it again yields the same file.
 func (f *File) Format() []byte {
 	var b bytes.Buffer
 	for i, s := range f.Sections {

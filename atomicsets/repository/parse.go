@@ -11,10 +11,10 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// maxErrors bounds how many bad lines are told at once.
+// maxErrors bounds how many bad lines are reported at once.
 const maxErrors = 10
 
-// Parse reads a file; name is what errors call it. All bad lines are told, up
+// Parse reads a file; name is what errors call it. All bad lines are reported, up
 // to a bound, each with its place.
 func Parse(name string, data []byte) (*File, error) {
 	p := &parser{name: name, file: &File{}}
@@ -226,7 +226,7 @@ func (e *End) allow(words []string) bool {
 // endWords begin what an end says beyond its access.
 var endWords = []string{" allows ", " dropped ", " unobserved "}
 
-// access reads `mode [map|elements] [#n] [in function]`, and gives the words behind it.
+// access reads `mode [map|elements] [#n] [in function]`, and returns the words behind it.
 func (p *parser) access(words, expr string) (a Access, rest string, ok bool) {
 	// The access ends where the words of an end begin.
 	at := len(words)

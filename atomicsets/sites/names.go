@@ -157,7 +157,7 @@ func (w *walker) holder(e ast.Expr) (plan.Variable, bool) {
 	return plan.Variable{}, false
 }
 
-// mapVariable names the map that e gives: as the variable that holds it, or,
+// mapVariable names the map that is the value of e: as the variable that holds it, or,
 // for the result of a call and the like, by its expression.
 func (w *walker) mapVariable(e ast.Expr) plan.Variable {
 	v, ok := w.holder(ast.Unparen(e))
@@ -168,7 +168,7 @@ func (w *walker) mapVariable(e ast.Expr) plan.Variable {
 	return v
 }
 
-// element names the elements of what e gives, as mapVariable does for a map.
+// element names the elements of the value of e, as mapVariable does for a map.
 func (w *walker) element(e ast.Expr) plan.Variable {
 	e = ast.Unparen(e)
 	v, ok := w.holder(e)

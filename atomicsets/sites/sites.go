@@ -28,10 +28,10 @@ type Package struct {
 
 // Access is a site together with its syntax.
 type Access struct {
-	Site plan.Site // ID is 0: whoever makes the plan numbers the sites
+	Site plan.Site // ID is 0: the plan numbers the sites
 	File *ast.File
 	// Node is what the monitor is put around: the access expression without
-	// parentheses around it, or, for a map, the operand that gives the map.
+	// parentheses around it, or, for a map, the operand whose value is the map.
 	Node ast.Expr
 	// Deferred: the statement is `defer delete(m, k)` or `go clear(m)`. The
 	// access is made later, so that it has no place to put a monitor at.
@@ -57,8 +57,8 @@ func (a *Access) Map() bool { return a.Site.Variable.Kind == plan.KindMap }
 // taken, and maps. A chain x.f.g through struct values is one site, the whole
 // chain.
 //
-// All decisions are Monitor, but for functions that bear a directive which
-// forbids calls (go:nosplit and the like) and for files that import "C".
+// All decisions are Monitor, except in functions with a directive that forbids
+// calls (go:nosplit and the like) and in files that import "C".
 //
 // An access to all elements of a slice (copy, clear, the operand of append
 // that is copied) is one site; so is the read of the elements in a range loop.

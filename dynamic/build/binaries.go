@@ -27,7 +27,7 @@ type binaries struct {
 }
 
 // openBinaries locks the folder that belongs to key. Where the cache is not
-// writable or another process holds the folder, it gives one in scratch.
+// writable or another process holds the folder, it returns one in scratch.
 func openBinaries(dir, scratch string, key ...string) binaries {
 	if dir != "" {
 		cache.Evict(filepath.Join(dir, "bin"), binariesSize)

@@ -97,7 +97,7 @@ func workspace(t *testing.T, m *Module, rewritten map[string][]byte) *Workspace 
 	return ws
 }
 
-// run starts each binary as `go test` does and gives what they print.
+// run starts each binary as `go test` does and returns what they print.
 func run(t *testing.T, bins []Binary) string {
 	t.Helper()
 	var all bytes.Buffer

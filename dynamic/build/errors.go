@@ -2,7 +2,7 @@ package build
 
 import "strings"
 
-// ConfigError says that the request cannot be served as it stands and what to
+// ConfigError reports that the request cannot be served as it stands and what to
 // do about it, on one line. The command line ends with code 2.
 type ConfigError struct {
 	Problem string
@@ -11,7 +11,7 @@ type ConfigError struct {
 
 func (e *ConfigError) Error() string { return e.Problem + "; " + e.Next }
 
-// CompileError says that the user's own code does not build. Output is what
+// CompileError reports that the user's own code does not build. Output is what
 // the go command printed, unchanged. The command line ends with code 3.
 type CompileError struct {
 	Output string
@@ -21,7 +21,7 @@ func (e *CompileError) Error() string {
 	return "the packages do not compile:\n" + strings.TrimRight(e.Output, "\n")
 }
 
-// RewriteError says that the original compiles and the rewritten code does
+// RewriteError reports that the original compiles and the rewritten code does
 // not, even with the files that the compiler named left as they were: a fault
 // of Interlock, never of the user. The command line ends with code 3.
 type RewriteError struct {

@@ -20,8 +20,8 @@ type goCommand struct {
 	env []string
 }
 
-// run gives standard output and standard error. A command that exits with
-// another code than 0 gives an *exec.ExitError.
+// run returns standard output and standard error. A command that exits with
+// another code than 0 yields an *exec.ExitError.
 func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
 	g, done := g.tidy()
 	defer done()
@@ -111,12 +111,12 @@ func goFailed(doing string, msg []byte, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// setenv gives env with the variables set, later ones winning.
+// setenv returns env with the variables set, later ones winning.
 func setenv(env []string, vars ...string) []string {
 	return append(slices.Clip(env), vars...)
 }
 
-// below reports whether path lies in dir or is dir, and gives the slash path
+// below reports whether path lies in dir or is dir, and returns the slash path
 // of it relative to dir.
 func below(dir, path string) (string, bool) {
 	rel, err := filepath.Rel(dir, path)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// listed is what `go list` tells about a package, as far as it is needed.
+// listed is what `go list` prints about a package, as far as it is needed.
 type listed struct {
 	ImportPath   string
 	Name         string

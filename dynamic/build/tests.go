@@ -19,7 +19,7 @@ type Binary struct {
 	Package string // import path
 	Dir     string // where its tests run
 	Path    string // the binary; "" for a package without test files
-	// Monitored says that the monitor is linked in: some code that the tests
+	// Monitored reports whether the monitor is linked in: some code that the tests
 	// are built from has been rewritten.
 	Monitored bool
 }
@@ -95,7 +95,7 @@ func (ws *Workspace) place(pkg string, before []Binary) string {
 var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 
 // binaryName is the go command's name for a package's test binary: the last
-// element of its import path but for a major version.
+// element of its import path that is not a major version.
 func binaryName(pkg string) string {
 	dir, elem := path.Split(pkg)
 	if dir != "" && majorVersion.MatchString(elem) {

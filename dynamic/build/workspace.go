@@ -184,7 +184,7 @@ func (ws *Workspace) Env() []string {
 	return []string{"GOFLAGS=" + joinGOFLAGS(flags), "GOWORK=" + ws.goWork}
 }
 
-// CoverEnv is Env for go commands that the user gives, perhaps with -cover: the
+// CoverEnv is Env for go commands that the user runs, perhaps with -cover: the
 // program that calls it must serve as [CoverTool]. ok is false where the user's own
 // -toolexec stands in the way; covered packages are not monitored then.
 func (ws *Workspace) CoverEnv() (env []string, ok bool) {

@@ -16,7 +16,7 @@ const LockName = ".lock"
 // nobody needs so long between making it and taking its lock.
 const unlockedAge = 10 * time.Minute
 
-// errHeld says that another process holds a lock, which passes.
+// errHeld reports that another process holds a lock, which passes.
 var errHeld = errors.New("another process holds it")
 
 // TryLock makes the file if need be and locks it for this process. It fails at

@@ -9,7 +9,7 @@ import (
 )
 
 // takeLock makes the file anew, or fails where another process holds it. On
-// Windows a file that is open cannot be removed, which tells the two apart; on
+// Windows a file that is open cannot be removed, which distinguishes the two; on
 // the few other systems without flock nothing does, and a second process at
 // the same time works from a temporary folder of its own.
 func takeLock(path string) (*os.File, error) {

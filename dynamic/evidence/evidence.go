@@ -47,7 +47,7 @@ type Record struct {
 	Seed    uint64 `json:"seed"` // seed of that run
 	PID     int    `json:"pid"`
 
-	// Race: A was in its window, B came by.
+	// A race: A was in its window when B arrived.
 	A     *Side  `json:"a,omitempty"`
 	B     *Side  `json:"b,omitempty"`
 	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
@@ -106,14 +106,14 @@ type SplitSection struct {
 	Entry   *Side  `json:"entry"`         // the owner's first access
 	Remote  *Side  `json:"remote"`        // what came in between, noted directly before it happened
 	End     *Side  `json:"end,omitempty"` // the owner's last access; not of Came
-	// Changed says that the split changed the outcome: the end read another
+	// Changed reports whether the split changed the outcome: the end read another
 	// value than the entry, or overwrote another value than the entry read. It
 	// is false where that is not certain.
 	Changed bool `json:"changed"`
-	// Overturned says how: the entry's test would have come out otherwise at
+	// Overturned is how: the entry's test would have had another result at
 	// the end. Else what the other goroutine wrote was overwritten.
 	Overturned bool `json:"overturned,omitempty"`
-	// Between says that the values show that the remote access has happened before
+	// Between reports whether the values show that the remote access has happened before
 	// the end, and has not left the section one step: what it wrote is there at the
 	// end, or it has read what was there neither before the section nor behind.
 	Between bool `json:"between,omitempty"`
@@ -156,7 +156,7 @@ func (s *SplitSection) validate(ended bool) error {
 type Side struct {
 	Site  uint32 `json:"site"`
 	Write bool   `json:"write"`
-	// Atomic says that the access is made by sync/atomic. Two such do not race.
+	// Atomic reports whether the access is made by sync/atomic. Two such do not race.
 	Atomic bool   `json:"atomic,omitempty"`
 	Addr   uint64 `json:"addr"`
 	Size   uint64 `json:"size"`

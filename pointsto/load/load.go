@@ -48,7 +48,7 @@ type Program struct {
 	Library bool
 	// Called are functions of packages outside the standard library that code
 	// in other languages, or of packages that do not import them, may call by
-	// the name that a linkname or export directive gives them.
+	// the name that a linkname or export directive has for them.
 	Called []*ssa.Function
 	// Linked are functions without a body that stand for others by a linkname
 	// directive.

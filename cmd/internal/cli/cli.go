@@ -189,7 +189,7 @@ func (c *call) still() (*build.Still, error) {
 	return still, nil
 }
 
-// usage says in one line what is wrong with the command line.
+// usage reports in one line what is wrong with the command line.
 func (c *call) usage(format string, args ...any) int {
 	fmt.Fprintf(c.stderr, "interlock: "+format+"\n", args...)
 	return exitUsage

@@ -45,7 +45,7 @@ type Result struct {
 	Packages []string
 	Findings []*finding.Finding // sorted and sealed over the module
 	Skips    []Skip
-	Guarded  []Skip                   // may be skipped too, but for a part of them: nobody has proven it
+	Guarded  []Skip                   // may be skipped too, except a part of them: nobody has proven it
 	Locks    map[string]summary.Locks // by package
 	// Sections are those that comments declare, and candidates if asked for.
 	Sections []invariants.Section
@@ -68,15 +68,15 @@ type Skip struct {
 	Reason       string
 }
 
-// UsageError says that the request cannot be served as it stands, and what to
+// UsageError reports that the request cannot be served as it stands, and what to
 // do about it, on one line.
 type UsageError struct{ Problem, Next string }
 
 func (e *UsageError) Error() string { return e.Problem + "; " + e.Next }
 
-// CompileError says that no package could be analysed, as some do not compile
+// CompileError reports that no package could be analysed, as some do not compile
 // and the others depend on them. Output is what the compiler
-// said, with its positions.
+// printed, with its positions.
 type CompileError struct{ Output string }
 
 func (e *CompileError) Error() string {

@@ -187,7 +187,7 @@ func (l *packageList) rebase(ctx context.Context, o *Options) error {
 // commandLine is the package that files named in the request make.
 const commandLine = "command-line-arguments"
 
-// foreign says, as dynamic/build does, that p is of no main module.
+// foreign returns the error, as dynamic/build words it, that p is of no main module.
 func foreign(p listed, patterns []string) error {
 	if p.ImportPath == commandLine {
 		return &UsageError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
@@ -214,7 +214,7 @@ func (l *packageList) add(dir string, p listed) error {
 	return nil
 }
 
-// unloadable says that no package of the request can be loaded.
+// unloadable returns the error that no package of the request can be loaded.
 func (l *packageList) unloadable(dir string) error {
 	for _, p := range l.broken {
 		if p.files() > 0 {
@@ -274,7 +274,7 @@ func refused(dir, said string) error {
 	return &UsageError{strings.TrimPrefix(text, "go: "), next}
 }
 
-// noModule says what dynamic/build says of a folder without a go.mod.
+// noModule returns the error for a folder without a go.mod, as dynamic/build words it.
 func noModule(dir string) error {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

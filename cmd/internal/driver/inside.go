@@ -27,7 +27,7 @@ func inside(args []string) ([]string, error) {
 	}
 	u, err := readUnit(args)
 	if err != nil || !u.VetxOnly || !u.in() || hasTests(u.Dir) && !hasFlag(args, "always") {
-		return args, nil // unitchecker says what is wrong
+		return args, nil // unitchecker reports what is wrong
 	}
 	name := args[len(args)-1]
 	data, err := os.ReadFile(name)

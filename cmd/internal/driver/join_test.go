@@ -63,7 +63,7 @@ func TestJoinOfSomePackages(t *testing.T) {
 	}
 }
 
-// told gives code, place and title of each finding, sorted.
+// told returns code, place and title of each finding, sorted.
 func told(t *testing.T, r *driver.Result) []string {
 	t.Helper()
 	var all []string

@@ -60,12 +60,12 @@ func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *v
 	return v
 }
 
-// otherTests returns the test files, but for those known, of packages without a
+// otherTests returns the test files, except those known, of packages without a
 // result that holds for their tests, and the names of these packages.
 func (l *packageList) otherTests(v *vetted, known []string) (files, packages []string) {
 	m := newMerger(l)
 	if m.read(v.stdout) != nil {
-		return nil, nil // whoever reads it for the result says what is wrong
+		return nil, nil // what reads it for the result reports what is wrong
 	}
 	for _, p := range l.packages {
 		tests := slices.Concat(p.paths(p.TestGoFiles), p.paths(p.XTestGoFiles))
@@ -115,7 +115,7 @@ func (p *listed) paths(names []string) []string {
 	return paths
 }
 
-// hasOverlay reports whether the user gives an overlay: the go command takes one.
+// hasOverlay reports whether the user has set an overlay: the go command takes one.
 func (o *Options) hasOverlay() bool {
 	flags := append(strings.Fields(os.Getenv("GOFLAGS")), o.BuildFlags...)
 	return slices.ContainsFunc(flags, func(f string) bool {

@@ -28,7 +28,7 @@ const guard = "INTERLOCK_REBUILT"
 type toolchain struct{ version, root string }
 
 // Match returns nil where this program is new enough for the go command that is
-// in force in dir, or where that one cannot be asked: then whoever runs it says
+// in force in dir, or where that one cannot be asked: then its next caller reports
 // why. Else it does not return, but runs this command line with a program that
 // is new enough, built before if need be, which is said on stderr. An error
 // says why there is none, and what to run. When ctx ends, the error is its own.

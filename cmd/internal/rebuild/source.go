@@ -25,7 +25,7 @@ const (
 	// size is how many bytes of programs built again are kept in all.
 	size = 256 << 20
 	// patience is how long another process may take to build the same.
-	// Whoever waited for longer builds too, which does no harm.
+	// A process that has waited for longer builds too, which does no harm.
 	patience = 10 * time.Minute
 )
 
@@ -71,7 +71,7 @@ func find(binary string, main debug.Module, file string) source {
 	return s
 }
 
-// advice says what to run in place of building by itself.
+// advice returns what the user can run in place of a build by this program.
 func (s source) advice(t toolchain) string {
 	install := "GOTOOLCHAIN=" + release(t.version) + " go install "
 	switch {

@@ -16,7 +16,7 @@ func (t *text) edge(e *finding.Edge) {
 	t.line("        %s", waits(e))
 }
 
-// waits says what a step of a cycle waits for, and where.
+// waits returns what a step of a cycle waits for, and where.
 func waits(e *finding.Edge) string {
 	s := "waits for " + finding.ShortLock(e.To)
 	if e.Via != "" {
@@ -29,7 +29,7 @@ func edgeText(e *finding.Edge) string {
 	return fmt.Sprintf("holding %s, %s", finding.ShortLock(e.From), waits(e))
 }
 
-// cycleFlows gives each step of a lock-order cycle as the flow of a goroutine
+// cycleFlows returns each step of a lock-order cycle as the flow of a goroutine
 // of its own: where it takes the one lock, and where it waits for the next.
 func (c *converter) cycleFlows(f *finding.Finding) []sarifThreadFlow {
 	var flows []sarifThreadFlow

@@ -50,7 +50,7 @@ func (JSON) Write(w io.Writer, r *Report) error {
 	})
 }
 
-// encoder gives one that leaves <, > and & as they are: source code is full
+// encoder returns one that leaves <, > and & as they are: source code is full
 // of them, and no browser reads this as HTML.
 func encoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)

@@ -3,7 +3,7 @@
 //
 // A [Handler] is a format. It gets all that one command has found, as data,
 // and writes it in the order given; it decides nothing and computes no
-// verdict. The same [Report] gives the same bytes every time.
+// verdict. The same [Report] yields the same bytes every time.
 package report
 
 import (

@@ -190,7 +190,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Hints are told apart, and not counted.
+// Hints are marked as such, and not counted.
 func TestHint(t *testing.T) {
 	r := &Report{Findings: sample().Findings[:1]}
 	hint := *r.Findings[0]

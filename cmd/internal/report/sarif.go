@@ -305,7 +305,7 @@ func pascal(title string) string {
 	return b.String()
 }
 
-// sentence gives s a capital letter and a full stop, as SARIF asks for.
+// sentence returns s with a capital letter and a full stop, as SARIF demands.
 func sentence(s string) string {
 	if s = strings.TrimSpace(s); s == "" {
 		return s

@@ -116,7 +116,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 	}
 }
 
-// deed says what an access does, and to what.
+// deed returns in words what an access does, and to what.
 func deed(a *finding.Access) string {
 	if panics(a) {
 		return a.Expr

@@ -70,7 +70,7 @@ func full() *finding.Finding {
 	return f
 }
 
-// edit gives v as JSON with one textual change, which must apply.
+// edit returns v as JSON with one textual change, which must apply.
 func edit(t *testing.T, v any, old, new string) []byte {
 	t.Helper()
 	data, err := json.Marshal(v)
