@@ -68,7 +68,7 @@ func Publish(dir string, sound func(dir string) bool, fill func(dir string) erro
 		return err
 	}
 	// What is not sound goes out of the way in one step, too: a reader finds
-	// it finds all of it, or nothing.
+	// all of it, or nothing.
 	for range 10 {
 		if err = os.Rename(whole, dir); err == nil || sound(dir) {
 			return nil
