@@ -4,6 +4,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/evalorder"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // assign rewrites an assignment. Before a monitored store its right-hand side
@@ -12,7 +16,7 @@ import (
 //	x.f, err = g()     _il1, _il2 := g(); (*rt.W(&x.f, 1)), err = _il1, _il2
 //	x, err := g()      _il1, _il2 := g(); x := _il1; (*rt.W(&err, 1)) = _il2
 func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
-	tree := &node{}
+	tree := &evalorder.Node{}
 	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
 		r.update(s, tree)
 		return lowered{before: r.settle(tree, may)}
@@ -23,28 +27,28 @@ func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
 	for _, lhs := range s.Lhs {
 		switch a := r.store(lhs); {
 		case split && a != nil:
-			tree.hook(a) // its operands follow
+			tree.Hook(a) // its operands follow
 		case !split && !r.isDeclared(lhs):
-			r.expr(lhs, tree)
+			r.Expr(lhs, tree)
 		}
 	}
 	vals := r.values(s, tree)
 	if split {
 		r.keepOperands(s, vals)
 	}
-	if len(stores) > 0 && (split || len(s.Lhs) != len(s.Rhs) || vals.calls() || r.anyPanics(s.Rhs)) {
+	if len(stores) > 0 && (split || len(s.Lhs) != len(s.Rhs) || vals.Calls() || r.anyPanics(s.Rhs)) {
 		for a := range stores {
-			tree.needs(a, vals)
+			tree.Needs(a, vals)
 		}
 	}
 	if !r.fits(s, vals) {
-		for _, h := range tree.hooks {
-			h.left = NoName
+		for _, h := range tree.Hooks {
+			h.Unmonitored = source.NoName
 		}
 		may = false
 	}
 	l := lowered{before: r.settle(tree, may), declares: declares}
-	if split && vals.spilled {
+	if split && vals.Spilled {
 		l.instead = r.oneByOne(s, vals)
 	}
 	return l
@@ -52,21 +56,21 @@ func (r *rewriter) assign(s *ast.AssignStmt, may, whole bool) lowered {
 
 // update adds an op-assignment. If its right operand panics, nothing is stored
 // and nothing must have been announced.
-func (r *rewriter) update(s *ast.AssignStmt, tree *node) {
-	r.expr(s.Lhs[0], tree)
+func (r *rewriter) update(s *ast.AssignStmt, tree *evalorder.Node) {
+	r.Expr(s.Lhs[0], tree)
 	a := r.store(s.Lhs[0])
-	if a == nil || !mayPanic(r.info, s.Rhs[0]) {
-		r.expr(s.Rhs[0], tree)
+	if a == nil || !evalorder.MayPanic(r.Info, s.Rhs[0]) {
+		r.Expr(s.Rhs[0], tree)
 		return
 	}
-	operand := tree.kid(copied, s.Rhs[0])
-	r.expr(s.Rhs[0], operand)
-	tree.needs(a, operand)
+	operand := tree.Kid(evalorder.Copied, s.Rhs[0])
+	r.Expr(s.Rhs[0], operand)
+	tree.Needs(a, operand)
 }
 
 // stores returns the monitored accesses that s itself writes.
-func (r *rewriter) stores(s *ast.AssignStmt) map[*access]bool {
-	found := map[*access]bool{}
+func (r *rewriter) stores(s *ast.AssignStmt) map[*source.Access]bool {
+	found := map[*source.Access]bool{}
 	for _, lhs := range s.Lhs {
 		if a := r.store(lhs); a != nil {
 			found[a] = true
@@ -76,13 +80,13 @@ func (r *rewriter) stores(s *ast.AssignStmt) map[*access]bool {
 }
 
 // store returns the monitored access that assigning to lhs makes, or nil.
-func (r *rewriter) store(lhs ast.Expr) *access {
+func (r *rewriter) store(lhs ast.Expr) *source.Access {
 	lhs = ast.Unparen(lhs)
-	a := r.places[lhs]
-	if x, ok := lhs.(*ast.IndexExpr); ok && r.behind[x.X] != nil {
-		a = r.behind[x.X]
+	a := r.Places[lhs]
+	if x, ok := lhs.(*ast.IndexExpr); ok && r.Behind[x.X] != nil {
+		a = r.Behind[x.X]
 	}
-	if a == nil || a.left != "" {
+	if a == nil || a.Unmonitored != "" {
 		return nil
 	}
 	return a
@@ -90,7 +94,7 @@ func (r *rewriter) store(lhs ast.Expr) *access {
 
 func (r *rewriter) isDeclared(lhs ast.Expr) bool {
 	id, ok := lhs.(*ast.Ident)
-	return ok && r.info.Defs[id] != nil
+	return ok && r.Info.Defs[id] != nil
 }
 
 // splits reports whether s must become one assignment a variable: if it
@@ -102,31 +106,31 @@ func (r *rewriter) splits(s *ast.AssignStmt, possible bool) bool {
 	for i, lhs := range s.Lhs {
 		a := r.store(lhs)
 		switch {
-		case a == nil, s.Tok == token.ASSIGN && (i == 0 || !mayPanic(r.info, lhs)):
+		case a == nil, s.Tok == token.ASSIGN && (i == 0 || !evalorder.MayPanic(r.Info, lhs)):
 		case possible && free:
 			split = true
 		default:
-			a.left = Order
+			a.Unmonitored = source.Order
 		}
 	}
 	return split
 }
 
 // values adds the right-hand sides of s to the tree.
-func (r *rewriter) values(s *ast.AssignStmt, tree *node) *node {
-	vals := tree.kid(values, s.Rhs...)
-	vals.results = len(s.Lhs)
+func (r *rewriter) values(s *ast.AssignStmt, tree *evalorder.Node) *evalorder.Node {
+	vals := tree.Kid(evalorder.Values, s.Rhs...)
+	vals.Results = len(s.Lhs)
 	for i, e := range s.Rhs {
 		var to types.Type
-		if len(s.Lhs) == len(s.Rhs) && s.Tok == token.ASSIGN && !isBlank(s.Lhs[i]) {
-			to = r.info.TypeOf(s.Lhs[i])
+		if len(s.Lhs) == len(s.Rhs) && s.Tok == token.ASSIGN && !source.IsBlank(s.Lhs[i]) {
+			to = r.Info.TypeOf(s.Lhs[i])
 		}
-		r.converted(e, to, vals)
+		r.Converted(e, to, vals)
 	}
 	if s.Tok == token.DEFINE {
 		for _, lhs := range s.Lhs {
-			vals.declared = append(vals.declared, r.isDeclared(lhs))
-			vals.blank = append(vals.blank, isBlank(lhs))
+			vals.Declared = append(vals.Declared, r.isDeclared(lhs))
+			vals.Blank = append(vals.Blank, source.IsBlank(lhs))
 		}
 	}
 	return vals
@@ -135,9 +139,10 @@ func (r *rewriter) values(s *ast.AssignStmt, tree *node) *node {
 // fits reports whether the right-hand sides can go to temporaries: results of
 // the comma-ok forms are plain booleans there, and a constant that stays must
 // not mean a variable that is declared before it.
-func (r *rewriter) fits(s *ast.AssignStmt, vals *node) bool {
-	if len(s.Lhs) == 2 && len(s.Rhs) == 1 && !isCall(s.Rhs[0]) && s.Tok == token.ASSIGN && !isBlank(s.Lhs[1]) {
-		return types.AssignableTo(types.Typ[types.Bool], r.info.TypeOf(s.Lhs[1]))
+func (r *rewriter) fits(s *ast.AssignStmt, vals *evalorder.Node) bool {
+	commaOK := len(s.Lhs) == 2 && len(s.Rhs) == 1 && !source.IsCall(s.Rhs[0])
+	if commaOK && s.Tok == token.ASSIGN && !source.IsBlank(s.Lhs[1]) {
+		return types.AssignableTo(types.Typ[types.Bool], r.Info.TypeOf(s.Lhs[1]))
 	}
 	if s.Tok != token.DEFINE || len(s.Lhs) != len(s.Rhs) {
 		return true
@@ -150,7 +155,7 @@ func (r *rewriter) fits(s *ast.AssignStmt, vals *node) bool {
 	}
 	ok := true
 	for i, e := range s.Rhs {
-		if vals.keeps(r.info, i) {
+		if r.Keeps(vals, i) {
 			ast.Inspect(e, func(n ast.Node) bool {
 				id, isIdent := n.(*ast.Ident)
 				ok = ok && !(isIdent && names[id.Name])
@@ -163,10 +168,10 @@ func (r *rewriter) fits(s *ast.AssignStmt, vals *node) bool {
 
 // oneByOne returns the assignments of the values, which are in temporaries, to
 // the targets of s, from left to right.
-func (r *rewriter) oneByOne(s *ast.AssignStmt, vals *node) []piece {
-	var out []piece
+func (r *rewriter) oneByOne(s *ast.AssignStmt, vals *evalorder.Node) []textedit.Piece {
+	var out []textedit.Piece
 	for i, lhs := range s.Lhs {
-		if isBlank(lhs) && (s.Tok == token.DEFINE || vals.temps[i] == "") {
+		if source.IsBlank(lhs) && (s.Tok == token.DEFINE || vals.Temps[i] == "") {
 			continue
 		}
 		op := " = "
@@ -174,13 +179,13 @@ func (r *rewriter) oneByOne(s *ast.AssignStmt, vals *node) []piece {
 			op = " := "
 		}
 		if len(out) > 0 {
-			out = append(out, text("; "))
+			out = append(out, textedit.Text("; "))
 		}
-		out = append(out, bodyOf(r.cut(lhs)), text(op))
-		if name := vals.temps[i]; name != "" {
-			out = append(out, text(name))
+		out = append(out, textedit.BodyOf(r.Cut(lhs)), textedit.Text(op))
+		if name := vals.Temps[i]; name != "" {
+			out = append(out, textedit.Text(name))
 		} else {
-			out = append(out, bodyOf(r.cut(s.Rhs[i])))
+			out = append(out, textedit.BodyOf(r.Cut(s.Rhs[i])))
 		}
 	}
 	return out
@@ -188,21 +193,16 @@ func (r *rewriter) oneByOne(s *ast.AssignStmt, vals *node) []piece {
 
 func (r *rewriter) anyPanics(list []ast.Expr) bool {
 	for _, e := range list {
-		if mayPanic(r.info, e) {
+		if evalorder.MayPanic(r.Info, e) {
 			return true
 		}
 	}
 	return false
 }
 
-func isBlank(e ast.Expr) bool {
-	id, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && id.Name == "_"
-}
-
 // channelElem returns the element type of the channel type t.
 func channelElem(t types.Type) types.Type {
-	if c, ok := under(t).(*types.Chan); ok {
+	if c, ok := source.Under(t).(*types.Chan); ok {
 		return c.Elem()
 	}
 	return nil

@@ -77,7 +77,8 @@ func races(t *testing.T, binary, table, kind, shape string, seed int) int {
 	out := filepath.Join(t.TempDir(), "evidence")
 	cmd := exec.Command(binary, kind, shape)
 	cmd.Env = append(os.Environ(), "INTERLOCK_OUT="+out, "INTERLOCK_SITES="+table, "INTERLOCK_RUN=1",
-		fmt.Sprintf("INTERLOCK_NOISE=prob=1000,strength=%d,budget=500", 500+1000*(seed%4)), fmt.Sprint("INTERLOCK_SEED=", seed))
+		fmt.Sprintf("INTERLOCK_NOISE=prob=1000,strength=%d,budget=500", 500+1000*(seed%4)),
+		fmt.Sprint("INTERLOCK_SEED=", seed))
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", shape, err, text)
 	}

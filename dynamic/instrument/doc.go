@@ -26,9 +26,15 @@
 //	h(x.f, g())        { _il1 := g(); h((*rt.R(&x.f, 1)), _il1) }
 //	for x.f < g() {    for { _il1 := g(); if !((*rt.R(&x.f, 1)) < _il1) { break };
 //
-// Where that is not possible the access is left alone, with a reason. File
-// order.go knows what gc hoists, stmt.go and its neighbours where the
-// temporaries of each kind of statement go, buffer.go edits text.
+// Where that is not possible the access stays unmonitored, with a reason.
+//
+//	internal/evalorder     what gc hoists, and what must therefore move
+//	stmt.go, assign.go …   where the temporaries of each kind of statement go
+//	internal/sectionplace  where the calls for atomic sections go
+//	internal/predicate     what such a section tests, so that the monitor can repeat the test
+//	internal/handover      which code may hand work over to other goroutines
+//	internal/source        the file: its syntax, its accesses, its edits
+//	internal/textedit      nested edits of a text
 //
 // Two calls come just after the access, at the start of a loop's body: that
 // for the element which an iteration has read, and that for a loop variable
@@ -39,7 +45,7 @@
 //
 // An iteration of a loop, or the body of a function, that calls nothing asks
 // once whether any window is open, and runs its original text if there is none
-// (twice.go).
+// (idle_copy.go).
 //
 // # The text
 //
@@ -49,7 +55,7 @@
 //
 // # What may be missed, what may differ
 //
-// Accesses left alone are not monitored; [Result.Left] lists them. The
+// [Result.Left] lists the accesses that stay unmonitored. The
 // address of a read is computed at the monitor's call. Where two operands of
 // one expression would both panic (a nil pointer and an index out of range)
 // the other of the two may come first, as the language allows; an access

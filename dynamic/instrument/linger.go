@@ -5,6 +5,7 @@ import (
 	"go/types"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // A TestMain of the user's own ends the process when the tests are over, and with it
@@ -52,7 +53,8 @@ func isTestRun(info *types.Info, call *ast.CallExpr) bool {
 // lingers has the monitor wait behind the calls that run all tests.
 func (r *rewriter) lingers() {
 	for _, call := range r.runs {
-		r.wrap(call.Pos(), call.End(), rankPlace,
-			[]piece{textf("%srt.Linger(%srt.Goroutines(), ", r.prefix, r.prefix)}, []piece{text(")")})
+		r.Wrap(call.Pos(), call.End(), textedit.RankPlace,
+			[]textedit.Piece{textedit.Textf("%srt.Linger(%[1]srt.Goroutines(), ", r.Prefix)},
+			[]textedit.Piece{textedit.Text(")")})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // markStart begins the text of every mark.
@@ -18,13 +20,13 @@ func Mark(offset int) string { return fmt.Sprintf("%s%d*/", markStart, offset) }
 // behind each brace that opens a block and each colon of a clause, behind an
 // else and at its end, and behind the package clause.
 func (r *rewriter) marked() ([]byte, error) {
-	if bytes.Contains(r.src, []byte(markStart)) {
+	if bytes.Contains(r.Src, []byte(markStart)) {
 		return nil, nil
 	}
 	m := &marker{r: r, done: map[int]bool{}}
-	m.behind(r.file.Name.Pos(), r.file.Name.End())
-	ast.Inspect(r.file, m.visit)
-	content, err := r.edits.render()
+	m.behind(r.Syntax.Name.Pos(), r.Syntax.Name.End())
+	ast.Inspect(r.Syntax, m.visit)
+	content, err := r.Edits.Render()
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +65,9 @@ func (m *marker) visit(n ast.Node) bool {
 // starts marks the starts of statements.
 func (m *marker) starts(list []ast.Stmt) {
 	for _, s := range list {
-		if off := m.r.offset(s.Pos()); s.Pos() < s.End() && !m.done[off] {
+		if off := m.r.Offset(s.Pos()); s.Pos() < s.End() && !m.done[off] {
 			m.done[off] = true
-			m.r.wrap(s.Pos(), s.End(), rankMark, []piece{text(Mark(off))}, nil)
+			m.r.Wrap(s.Pos(), s.End(), textedit.RankMark, []textedit.Piece{textedit.Text(Mark(off))}, nil)
 		}
 	}
 }
@@ -73,22 +75,22 @@ func (m *marker) starts(list []ast.Stmt) {
 // behind marks the end of a range, after what others put there: it may be the
 // condition of a loop.
 func (m *marker) behind(lo, hi token.Pos) {
-	if off := m.r.offset(hi); !m.done[off] {
+	if off := m.r.Offset(hi); !m.done[off] {
 		m.done[off] = true
-		m.r.wrap(lo, hi, rankMark, nil, []piece{text(Mark(off))})
+		m.r.Wrap(lo, hi, textedit.RankMark, nil, []textedit.Piece{textedit.Text(Mark(off))})
 	}
 }
 
 // elseOf marks behind the word else, before its statement, and behind that.
 func (m *marker) elseOf(n *ast.IfStmt) {
-	from, to := m.r.offset(n.Body.End()), m.r.offset(n.Else.Pos())
-	if i := bytes.LastIndex(m.r.src[from:to], []byte("else")); i >= 0 {
+	from, to := m.r.Offset(n.Body.End()), m.r.Offset(n.Else.Pos())
+	if i := bytes.LastIndex(m.r.Src[from:to], []byte("else")); i >= 0 {
 		pos := n.Body.End() + token.Pos(i)
 		m.behind(pos, pos+token.Pos(len("else")))
 	}
 	m.starts([]ast.Stmt{n.Else})
-	if off := m.r.offset(n.Else.End()); !m.done[off] {
+	if off := m.r.Offset(n.Else.End()); !m.done[off] {
 		m.done[off] = true
-		m.r.wrap(n.Else.Pos(), n.Else.End(), rankMark, nil, []piece{text(Mark(off))})
+		m.r.Wrap(n.Else.Pos(), n.Else.End(), textedit.RankMark, nil, []textedit.Piece{textedit.Text(Mark(off))})
 	}
 }

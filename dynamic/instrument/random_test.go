@@ -192,7 +192,8 @@ func firstError(out, src string) string {
 func equivalent(t *testing.T, goVersion, mainFile string, others map[string]string) *instrument.Result {
 	t.Helper()
 	files := map[string]string{
-		"go.mod":    "module m\n\ngo " + goVersion + "\n\nrequire interlock.invalid/rt v0.0.0\n\nreplace interlock.invalid/rt => ./rt\n",
+		"go.mod": "module m\n\ngo " + goVersion + "\n\nrequire interlock.invalid/rt v0.0.0\n\n" +
+			"replace interlock.invalid/rt => ./rt\n",
 		"rt/go.mod": "module interlock.invalid/rt\n\ngo 1.21\n",
 		"rt/rt.go":  windowRT,
 		"main.go":   mainFile,
@@ -237,7 +238,8 @@ func compare(t *testing.T, got, want, rewritten, original string) {
 		}
 		if gl != wl && bad < 5 {
 			bad++
-			t.Errorf("output line %d:\n got %s\nwant %s\noriginal:\n%s\nrewritten:\n%s", i, gl, wl, function(original, i), function(rewritten, i))
+			t.Errorf("output line %d:\n got %s\nwant %s\noriginal:\n%s\nrewritten:\n%s",
+				i, gl, wl, function(original, i), function(rewritten, i))
 		}
 	}
 }
@@ -350,7 +352,8 @@ func (g *generator) expr(d int) string {
 	case 22:
 		return "x.ps.and(" + e() + ")"
 	case 23:
-		return "len(append([]int{" + e() + "}, x.s...)) + append([]int(nil), x.s[" + g.pick("0", "1") + ":]...)[(" + e() + ")&1]"
+		first := "len(append([]int{" + e() + "}, x.s...))"
+		return first + " + append([]int(nil), x.s[" + g.pick("0", "1") + ":]...)[(" + e() + ")&1]"
 	case 24:
 		return "x.big[(" + e() + ")&1].a + x.q[(" + e() + ")&1].sum()"
 	case 25:
@@ -397,7 +400,8 @@ func (g *generator) atom() string {
 	}
 	return g.pick("1", "c", "d", "*p", "G", "x.f", "y.f", "x.i", "x.next.f", "y.next.i", "x.in.v", "x.arr[1]", "len(y.s)",
 		"y.m[0]", "x.a.(int)", "y.s[1]", "x.st.sum()", "x.k[0]", "len(x.next.s)",
-		"x.s[x.s[0]&1]", "x.q[1].b", "y.ps.sum()", "int(y.at.Load())", "[2]int(x.s)[1]", "x.big[1].a", "x.e1", "y.e2", "x.v2", "y.get()")
+		"x.s[x.s[0]&1]", "x.q[1].b", "y.ps.sum()", "int(y.at.Load())", "[2]int(x.s)[1]", "x.big[1].a", "x.e1", "y.e2",
+		"x.v2", "y.get()")
 }
 
 func (g *generator) cond(d int) string {
@@ -415,8 +419,9 @@ func (g *generator) cond(d int) string {
 }
 
 func (g *generator) target() string {
-	return g.pick("x.f", "y.i", "x.next.f", "c", "G", "*p", "x.in.v", "x.m[3]", "x.s[(c)&1]", "y.m["+g.expr(1)+"]", "x.arr[0]", "x.ptr().i",
-		"x.s["+g.expr(1)+"&1]", "y.s[x.s[1]&1]", "x.q[c&1].b", "x.next.s[1]", "x.big[d&1].b", "x.ps.a", "x.e1", "y.e2", "x.v1")
+	return g.pick("x.f", "y.i", "x.next.f", "c", "G", "*p", "x.in.v", "x.m[3]", "x.s[(c)&1]", "y.m["+g.expr(1)+"]",
+		"x.arr[0]", "x.ptr().i", "x.s["+g.expr(1)+"&1]", "y.s[x.s[1]&1]", "x.q[c&1].b", "x.next.s[1]", "x.big[d&1].b",
+		"x.ps.a", "x.e1", "y.e2", "x.v1")
 }
 
 // stmt writes a statement, indented and of the given depth.
@@ -524,7 +529,8 @@ func (g *generator) stmt(indent, depth int) {
 	case 30:
 		put("x.s[0], x.s[1] = %s, %s", g.value(2), g.value(1))
 	case 31:
-		put("x.next.s[x.f&1], y.q[%s&1].a, x.f = %s, x.s[x.i&1] + %d, %s", g.pick("c", "y.i"), g.value(2), 1000003*g.unique(), g.value(0))
+		put("x.next.s[x.f&1], y.q[%s&1].a, x.f = %s, x.s[x.i&1] + %d, %s",
+			g.pick("c", "y.i"), g.value(2), 1000003*g.unique(), g.value(0))
 	case 32:
 		put("x.next, x.next.f = y.next, %s", g.value(1))
 	case 25:

@@ -1,17 +1,22 @@
 package instrument
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"go/version"
+	"iter"
 	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/evalorder"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/handover"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/sectionplace"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // Options of [Rewrite].
@@ -55,25 +60,16 @@ type Left struct {
 	Reason plan.Reason
 }
 
-// Why an access is left alone.
+// Reasons that others than the rewriter look for; package source has all of them for
+// accesses, package sectionplace those for sections.
 const (
-	// Conditional: it and a call after it stand where temporaries would be
-	// evaluated although the original is not.
-	Conditional plan.Reason = "call after the access in a part that is evaluated conditionally or repeatedly"
-	// NoName: a temporary would need a type that has no name at that place.
-	NoName plan.Reason = "temporary of a type that cannot be written here"
-	// Repeated: the same place is read just before, and nothing calls,
-	// receives or assigns in between, so that one window serves both.
-	Repeated plan.Reason = "same location read immediately before"
-	// Order: several targets of one assignment depend on each other.
-	Order plan.Reason = "order of evaluation cannot be kept"
-	// Later: the access is made by a deferred or started builtin.
-	Later plan.Reason = "access made later by a deferred builtin"
-	// RangeClause: the range clause assigns it.
-	RangeClause plan.Reason = "assigned by a range clause"
-	// Comparable: below Go 1.20 the key type is no argument for comparable.
-	Comparable plan.Reason = "map key type is not strictly comparable below Go 1.20"
+	Repeated  = source.Repeated
+	EntryLeft = sectionplace.EntryLeft
 )
+
+// Quiet returns the full names of those functions of pkgs that do not hand over to other
+// goroutines.
+func Quiet(pkgs []*sites.Package) map[string]bool { return handover.Quiet(pkgs) }
 
 // Rewrite puts the monitor before the accesses of p whose site, as site gives
 // it for their key, is to be monitored; site gives nil for an access that the
@@ -108,138 +104,110 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 	r.decls()
 	content, err := r.finish(opts.RT)
 	if err != nil {
-		return fmt.Errorf("rewriting %s: %w", r.name, err)
+		return fmt.Errorf("rewriting %s: %w", r.Name, err)
 	}
 	n := r.count(res)
 	res.Rewritten += n
-	if n == 0 && !r.opens() && len(r.runs) == 0 {
+	if n == 0 && !r.sections.Open() && len(r.runs) == 0 {
 		return nil
 	}
-	f := File{Name: r.name, Content: content}
+	f := File{Name: r.Name, Content: content}
 	if opts.Marked {
 		if f.Marked, err = r.marked(); err != nil {
-			return fmt.Errorf("rewriting %s: %w", r.name, err)
+			return fmt.Errorf("rewriting %s: %w", r.Name, err)
 		}
 	}
 	res.Files = append(res.Files, f)
 	return nil
 }
 
-// access is a monitored access of one file.
-type access struct {
-	sites.Access
-	id   uint32
-	left plan.Reason // why it is left alone after all
-	// placed: its statement has put the monitor's call where it belongs, so
-	// that none goes around the expression.
-	placed bool
-	extent *extent // of a bulk access, or nil if it is to all elements
-	used   bool    // the monitor has been put there
-	kept   bool    // a section begins or ends there
-}
-
-// isBehind reports whether the access is not to Node but to what it gives.
-func (a *access) isBehind() bool { return a.Map() || a.Site.Behind }
-
 // monitored yields the files of p that have accesses to monitor, or sections, in
 // order, and the one with TestMain.
-func monitored(p *sites.Package, site func(plan.Key) *plan.Site, sections *plan.Plan) func(func(*ast.File, []*access) bool) {
-	byFile := map[*ast.File][]*access{}
+func monitored(
+	p *sites.Package, site func(plan.Key) *plan.Site, pl *plan.Plan,
+) iter.Seq2[*ast.File, []*source.Access] {
+	byFile := map[*ast.File][]*source.Access{}
 	for _, a := range sites.Enumerate(p) {
 		if a.Site.Decision == plan.Skip {
 			continue
 		}
 		if s := site(a.Site.Key()); s != nil && s.Decision == plan.Monitor {
-			acc := &access{Access: a, id: s.ID}
+			acc := &source.Access{Access: a, ID: s.ID}
 			acc.Site.ID, acc.Site.Suspicious = s.ID, s.Suspicious
 			byFile[a.File] = append(byFile[a.File], acc)
 		}
 	}
-	return func(yield func(*ast.File, []*access) bool) {
+	return func(yield func(*ast.File, []*source.Access) bool) {
 		for _, f := range p.Files {
 			runsTests := len(byFile) > 0 && len(testRuns(p, f)) > 0
-			if (len(byFile[f]) > 0 || hasSections(p, f, sections) || runsTests) && !yield(f, byFile[f]) {
+			if (len(byFile[f]) > 0 || sectionplace.HasSections(p, f, pl) || runsTests) && !yield(f, byFile[f]) {
 				return
 			}
 		}
 	}
 }
 
-// rewriter rewrites one file.
+// rewriter rewrites the statements of one file.
 type rewriter struct {
-	orderer
-	sectioner
-	pkg      *sites.Package
-	file     *ast.File
-	tfile    *token.File
-	name     string
-	src      []byte
-	version  string // language version of the file
-	accesses []*access
-	each     map[ast.Expr]*access // reads of the elements of a range operand
-	gotos    map[string]bool      // labels that a goto of the file names
-	sig      *types.Signature     // of the function we are in
-	runs     []*ast.CallExpr      // calls that run all tests
-	just     []*hook              // reads that are announced directly before what comes next
-	edits    buffer
-	prefix   string // of names that the file does not use
-	temps    int
+	*evalorder.Orderer
+	sections  *sectionplace.Sections
+	version   string                      // language version of the file
+	each      map[ast.Expr]*source.Access // reads of the elements of a range operand
+	gotos     map[string]bool             // labels that a goto of the file names
+	runs      []*ast.CallExpr             // which run all tests
+	signature *types.Signature            // of the function we are in
+	announced []*evalorder.Hook           // reads that are announced directly before what comes next
 }
 
-func newRewriter(p *sites.Package, f *ast.File, accesses []*access, opts Options) (*rewriter, error) {
-	r := &rewriter{pkg: p, file: f, tfile: p.Fset.File(f.FileStart), accesses: accesses, gotos: map[string]bool{}}
-	r.name = r.tfile.Name()
-	src, ok := p.Src[r.name]
-	if !ok || len(src) != r.tfile.Size() {
-		return nil, fmt.Errorf("rewriting %s: its contents, as parsed, are not given", r.name)
+func newRewriter(p *sites.Package, f *ast.File, accesses []*source.Access, opts Options) (*rewriter, error) {
+	file, err := source.New(p, f, accesses)
+	if err != nil {
+		return nil, err
 	}
-	r.src = src
-	r.version = languageVersion(p, f, opts)
-	r.orderer = orderer{info: p.Info, scope: p.Types.Scope(), places: map[ast.Expr]*access{}, behind: map[ast.Expr]*access{}}
-	r.each = map[ast.Expr]*access{}
+	r := &rewriter{Orderer: evalorder.New(file), version: languageVersion(p, f, opts), each: map[ast.Expr]*source.Access{}}
 	for _, a := range accesses {
-		switch {
-		case a.Deferred:
-			a.left = Later
-		case a.Map() && version.Compare(r.version, "go1.20") < 0 && !strictlyComparable(r.info.TypeOf(a.Node)):
-			a.left = Comparable
-		case a.Each:
-			r.each[a.Node] = a
-		case a.isBehind():
-			r.behind[a.Node] = a
-		default:
-			r.places[a.Node] = a
-		}
+		r.sortIn(a)
 	}
+	r.sections = sectionplace.New(file, opts.Plan, opts.Quiet)
 	r.runs = testRuns(p, f)
-	r.prefix = "_il"
-	for bytes.Contains(src, []byte(r.prefix)) {
-		r.prefix += "x"
-	}
-	r.edits = buffer{src: src, position: r.position}
-	r.sectionsOf(opts.Plan, opts.Quiet)
-	ast.Inspect(f, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
-			r.gotos[b.Label.Name] = true
-		}
-		return true
-	})
+	r.gotos = gotoLabels(f)
 	return r, nil
 }
 
-// position of an offset, for line directives.
-func (r *rewriter) position(offset int) place {
-	pos := r.tfile.Pos(offset)
-	stated := r.pkg.Fset.PositionFor(pos, true)
-	return place{r.tfile.Line(pos), stated.Line, max(stated.Column, 1)}
+// sortIn makes the access be found by its expression, or leaves it unmonitored.
+func (r *rewriter) sortIn(a *source.Access) {
+	switch {
+	case a.Deferred:
+		a.Unmonitored = source.Later
+	case a.Map() && version.Compare(r.version, "go1.20") < 0 && !strictlyComparable(r.Info.TypeOf(a.Node)):
+		a.Unmonitored = source.Comparable
+	case a.Each:
+		r.each[a.Node] = a
+	case a.IsBehind():
+		r.Behind[a.Node] = a
+	default:
+		r.Places[a.Node] = a
+	}
+}
+
+// gotoLabels returns the labels that a goto of the file names.
+func gotoLabels(f *ast.File) map[string]bool {
+	labels := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
+			labels[b.Label.Name] = true
+		}
+		return true
+	})
+	return labels
 }
 
 func (r *rewriter) decls() {
-	for _, d := range r.file.Decls {
+	for _, d := range r.Syntax.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Body != nil {
-				r.function(r.info.Defs[d.Name].(*types.Func).Signature(), d.Body)
+				r.function(r.Info.Defs[d.Name].(*types.Func).Signature(), d.Body)
 			}
 		case *ast.GenDecl:
 			r.closures(d)
@@ -250,31 +218,32 @@ func (r *rewriter) decls() {
 
 // finish puts the calls around the accesses that are left and gives the text.
 func (r *rewriter) finish(rt string) ([]byte, error) {
-	name := r.file.Name
-	r.wrap(name.Pos(), name.End(), rankStmt, nil, []piece{textf("; import %srt %s", r.prefix, strconv.Quote(rt))})
+	name := r.Syntax.Name
+	imports := textedit.Textf("; import %srt %s", r.Prefix, strconv.Quote(rt))
+	r.Wrap(name.Pos(), name.End(), textedit.RankStmt, nil, []textedit.Piece{imports})
 	r.lingers()
-	r.placeSections()
-	for _, a := range r.accesses {
-		if a.left != "" {
+	r.sections.Place()
+	for _, a := range r.Accesses {
+		if a.Unmonitored != "" {
 			continue
 		}
-		a.used = true
-		if a.placed {
+		a.Used = true
+		if a.Placed {
 			continue
 		}
-		pre, post, rank := "(*%srt.%s(&", ", %d))", rankPlace
-		if a.isBehind() {
-			pre, post, rank = "%srt.%s(", ", %d)", rankBehind
+		pre, post, rank := "(*%srt.%s(&", ", %d))", textedit.RankPlace
+		if a.IsBehind() {
+			pre, post, rank = "%srt.%s(", ", %d)", textedit.RankBehind
 		}
 		if a.Through != "" {
 			pre, post = "(*%srt.%s(&(", ")."+a.Through+", %d))" // Node may be &v or *p
 		}
-		if a.extent != nil {
-			post = ", " + a.extent.text(r) + post
+		if a.Partly {
+			post = ", " + r.PartOf(a) + post
 		}
-		r.surround(a, rank, textf(pre, r.prefix, r.helper(a)), textf(post, a.id))
+		r.surround(a, rank, textedit.Textf(pre, r.Prefix, r.helper(a)), textedit.Textf(post, a.ID))
 	}
-	content, err := r.edits.render()
+	content, err := r.Edits.Render()
 	if err != nil {
 		return nil, err
 	}
@@ -282,38 +251,41 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 }
 
 // surround puts the monitor's call around a, and around that what holds it for sections.
-func (r *rewriter) surround(a *access, rank int, pre, post piece) {
-	star := strings.HasPrefix(pre.text, "(*") // the place that the pointer points to
+func (r *rewriter) surround(a *source.Access, rank int, pre, post textedit.Piece) {
+	star := strings.HasPrefix(pre.Text, "(*") // the place that the pointer points to
 	if star {
-		pre.text, post.text = strings.TrimPrefix(pre.text, "(*"), strings.TrimSuffix(post.text, ")")
+		pre.Text, post.Text = strings.TrimPrefix(pre.Text, "(*"), strings.TrimSuffix(post.Text, ")")
 	}
-	pres, posts := []piece{pre}, []piece{post}
-	if r.isKeyed(a) {
-		posts = []piece{text(", "), r.source(r.keyOf(a)), post}
+	pres, posts := []textedit.Piece{pre}, []textedit.Piece{post}
+	if r.sections.IsKeyed(a) {
+		posts = []textedit.Piece{textedit.Text(", "), r.TextOf(r.sections.KeyOf(a)), post}
 	}
-	for _, w := range r.wrappings(a) {
-		pres = append([]piece{text(w.name)}, pres...)
-		posts = append(posts, w.args...)
+	for _, w := range r.sections.Wrappings(a) {
+		pres = append([]textedit.Piece{textedit.Text(w.Name)}, pres...)
+		posts = append(posts, w.Args...)
 	}
 	if star {
-		pres, posts = append([]piece{text("(*")}, pres...), append(posts, text(")"))
+		pres, posts = append([]textedit.Piece{textedit.Text("(*")}, pres...), append(posts, textedit.Text(")"))
 	}
-	r.wrap(a.Node.Pos(), a.Node.End(), rank, pres, posts)
+	r.Wrap(a.Node.Pos(), a.Node.End(), rank, pres, posts)
 }
 
+// helpers name the monitor's functions for a variable.
+var helpers = map[plan.Mode]string{plan.Read: "R", plan.Write: "W", plan.AtomicRead: "AR", plan.AtomicWrite: "AW"}
+
 // helper names the monitor's function for a.
-func (r *rewriter) helper(a *access) string {
-	name := map[plan.Mode]string{plan.Read: "R", plan.Write: "W", plan.AtomicRead: "AR", plan.AtomicWrite: "AW"}[a.Site.Mode]
+func (r *rewriter) helper(a *source.Access) string {
+	name := helpers[a.Site.Mode]
 	switch {
-	case r.isKeyed(a):
+	case r.sections.IsKeyed(a):
 		return "M" + name + "K"
 	case a.Map():
 		return "M" + name
 	case a.Append:
 		return "WA"
-	case a.extent != nil:
+	case a.Partly:
 		return name + "N"
-	case a.Site.Behind && isSlice(r.info.TypeOf(a.Node)):
+	case a.Site.Behind && source.IsSlice(r.Info.TypeOf(a.Node)):
 		return name + "S"
 	}
 	return name
@@ -322,47 +294,20 @@ func (r *rewriter) helper(a *access) string {
 // count adds r's accesses that were left alone to res and counts the others.
 func (r *rewriter) count(res *Result) int {
 	n := 0
-	for _, o := range r.openings {
-		res.Sections[o.ID] = o.reason
-	}
-	for _, a := range r.accesses {
-		if a.used {
+	r.sections.Report(res.Sections)
+	for _, a := range r.Accesses {
+		if a.Used {
 			n++
 		} else {
-			res.Left = append(res.Left, Left{a.Site, a.left})
+			res.Left = append(res.Left, Left{a.Site, a.Unmonitored})
 		}
 	}
 	return n
 }
 
-func (r *rewriter) offset(pos token.Pos) int { return r.tfile.Offset(pos) }
-
-func (r *rewriter) wrap(lo, hi token.Pos, rank int, pre, post []piece) {
-	r.edits.wrap(r.offset(lo), r.offset(hi), rank, pre, post)
-}
-
-// cut takes n out of the text and puts with in its place.
-func (r *rewriter) cut(n ast.Node, with ...piece) *edit {
-	return r.edits.replace(r.offset(n.Pos()), r.offset(n.End()), rankCut, with...)
-}
-
-// cutWhole takes n, in which other edits may cut the whole of n, out of the
-// text.
-func (r *rewriter) cutWhole(n ast.Node) *edit {
-	return r.edits.replace(r.offset(n.Pos()), r.offset(n.End()), rankStmt)
-}
-
-// original is [lo, hi) as it was.
-func (r *rewriter) original(lo, hi token.Pos) piece { return piece{lo: r.offset(lo), hi: r.offset(hi)} }
-
-func (r *rewriter) newTemp() string {
-	r.temps++
-	return r.prefix + strconv.Itoa(r.temps)
-}
-
 // strictlyComparable reports whether comparing keys of the map type t cannot
 // panic.
 func strictlyComparable(t types.Type) bool {
-	m, ok := under(t).(*types.Map)
-	return ok && (isTypeParam(m.Key()) || !mayHoldInterface(m.Key()))
+	m, ok := source.Under(t).(*types.Map)
+	return ok && (source.IsTypeParam(m.Key()) || !evalorder.MayHoldInterface(m.Key()))
 }

@@ -28,7 +28,8 @@ import (
 func newInfo() *types.Info {
 	return &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, FileVersions: map[*ast.File]string{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
+		FileVersions: map[*ast.File]string{},
 	}
 }
 
@@ -148,7 +149,8 @@ func TestGolden(t *testing.T) {
 var marks = regexp.MustCompile(`/\*interlock:[0-9]+\*/`)
 
 func golden(t *testing.T, in string) string {
-	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\nfunc _(x, y *T, p *int, n int) { defer g()\n"
+	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\n" +
+		"func _(x, y *T, p *int, n int) { defer g()\n"
 	src := head + in + "}\n"
 	p := typed(t, "go1.26", map[string]string{"a.go": prelude, "b.go": src})
 	res, err := instrument.Rewrite(p, everySite(p), instrument.Options{Marked: true})

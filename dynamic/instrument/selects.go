@@ -4,6 +4,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/evalorder"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // selectStmt rewrites a select statement. Operands of its clauses are
@@ -14,7 +18,7 @@ import (
 func (r *rewriter) selectStmt(s *ast.SelectStmt) {
 	for _, c := range s.Body.List {
 		c := c.(*ast.CommClause)
-		r.just = nil // targets of the clause before come after its receive
+		r.announced = nil // targets of the clause before come after its receive
 		switch comm := c.Comm.(type) {
 		case *ast.SendStmt:
 			r.value(comm.Chan, false)
@@ -24,7 +28,7 @@ func (r *rewriter) selectStmt(s *ast.SelectStmt) {
 		case *ast.AssignStmt:
 			r.value(received(comm.Rhs[0]), false)
 			if comm.Tok == token.ASSIGN {
-				r.just = nil
+				r.announced = nil
 				r.receiveInto(comm, c)
 			}
 		}
@@ -45,58 +49,47 @@ func (r *rewriter) receiveInto(s *ast.AssignStmt, c *ast.CommClause) {
 		}
 		return
 	}
-	elem := channelElem(r.info.TypeOf(received(s.Rhs[0])))
-	ok := elem != nil && (isBlank(s.Lhs[0]) || types.AssignableTo(elem, r.info.TypeOf(s.Lhs[0]))) &&
-		(len(s.Lhs) == 1 || isBlank(s.Lhs[1]) || types.AssignableTo(types.Typ[types.Bool], r.info.TypeOf(s.Lhs[1])))
-	tree := &node{}
+	elem := channelElem(r.Info.TypeOf(received(s.Rhs[0])))
+	ok := elem != nil && (source.IsBlank(s.Lhs[0]) || types.AssignableTo(elem, r.Info.TypeOf(s.Lhs[0]))) &&
+		(len(s.Lhs) == 1 || source.IsBlank(s.Lhs[1]) || types.AssignableTo(types.Typ[types.Bool], r.Info.TypeOf(s.Lhs[1])))
+	tree := &evalorder.Node{}
 	for _, lhs := range s.Lhs {
-		if !isBlank(lhs) {
+		if !source.IsBlank(lhs) {
 			r.closures(lhs)
-			r.expr(lhs, tree)
+			r.Expr(lhs, tree)
 		}
 	}
 	for i, lhs := range s.Lhs {
-		if a := r.store(lhs); a != nil && (!ok || i > 0 && mayPanic(r.info, lhs)) {
-			a.left = Order
+		if a := r.store(lhs); a != nil && (!ok || i > 0 && evalorder.MayPanic(r.Info, lhs)) {
+			a.Unmonitored = source.Order
 		}
 	}
 	before := r.settle(tree, ok)
-	if !tree.monitored() {
+	if !tree.Monitored() {
 		return
 	}
-	var names, targets []piece
+	var names, targets []textedit.Piece
 	for _, lhs := range s.Lhs {
-		if isBlank(lhs) {
+		if source.IsBlank(lhs) {
 			continue
 		}
 		if targets != nil {
-			names, targets = append(names, text(", ")), append(targets, text(", "))
+			names, targets = append(names, textedit.Text(", ")), append(targets, textedit.Text(", "))
 		}
-		name := text(r.newTemp())
-		names, targets = append(names, name), append(targets, bodyOf(r.cut(lhs, name)))
+		name := textedit.Text(r.NewTemp())
+		names, targets = append(names, name), append(targets, textedit.BodyOf(r.Cut(lhs, name)))
 	}
-	r.edits.replace(r.offset(s.TokPos), r.offset(s.TokPos)+1, rankStmt, text(":="))
-	after := append([]piece{text(" ")}, before...)
-	after = append(append(append(after, targets...), text(" = ")), names...)
-	r.wrap(c.Colon, c.Colon+1, rankStmt, nil, append(after, text("; ")))
-}
-
-// monitored reports whether an access of the tree still is to be monitored.
-func (n *node) monitored() bool {
-	found := false
-	n.walk(func(k *node) {
-		for _, h := range k.hooks {
-			found = found || h.left == ""
-		}
-	})
-	return found
+	r.Edits.Replace(r.Offset(s.TokPos), r.Offset(s.TokPos)+1, textedit.RankStmt, textedit.Text(":="))
+	after := append([]textedit.Piece{textedit.Text(" ")}, before...)
+	after = append(append(append(after, targets...), textedit.Text(" = ")), names...)
+	r.Wrap(c.Colon, c.Colon+1, textedit.RankStmt, nil, append(after, textedit.Text("; ")))
 }
 
 func (r *rewriter) anyMonitored(list []ast.Expr) bool {
 	found := false
 	for _, e := range list {
 		ast.Inspect(e, func(n ast.Node) bool {
-			if x, ok := n.(ast.Expr); ok && (r.places[x] != nil || r.behind[x] != nil) {
+			if x, ok := n.(ast.Expr); ok && (r.Places[x] != nil || r.Behind[x] != nil) {
 				found = true
 			}
 			return !found

@@ -6,13 +6,16 @@ import (
 	"go/types"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/evalorder"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // lowered is what a simple statement becomes.
 type lowered struct {
-	before   []piece // statements that must run before it, each with its semicolon
-	instead  []piece // what replaces it, or nil
-	declares bool    // it declares variables: no block may be put around it
+	before   []textedit.Piece // statements that must run before it, each with its semicolon
+	instead  []textedit.Piece // what replaces it, or nil
+	declares bool             // it declares variables: no block may be put around it
 }
 
 func (l lowered) empty() bool { return l.before == nil && l.instead == nil }
@@ -21,12 +24,12 @@ func (r *rewriter) stmts(list []ast.Stmt) { r.body(list, nil) }
 
 // body rewrites statements of which the first comes directly after the reads
 // in just.
-func (r *rewriter) body(list []ast.Stmt, just []*hook) {
+func (r *rewriter) body(list []ast.Stmt, just []*evalorder.Hook) {
 	for _, s := range list {
-		r.just, just = just, nil
+		r.announced, just = just, nil
 		r.stmt(s, s)
 	}
-	r.just = nil
+	r.announced = nil
 }
 
 // stmt rewrites s, a statement of a list. Temporaries of s go before outer: s
@@ -57,7 +60,7 @@ func (r *rewriter) stmt(s, outer ast.Stmt) {
 // labeled rewrites a labelled statement. A loop keeps its label, so that its
 // temporaries go before the label; a goto there would then leave them out.
 func (r *rewriter) labeled(s *ast.LabeledStmt, outer ast.Stmt) {
-	r.just = nil
+	r.announced = nil
 	switch s.Stmt.(type) {
 	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
 		if r.gotos[s.Label.Name] {
@@ -74,21 +77,23 @@ func (r *rewriter) put(s ast.Stmt, l lowered) {
 	if l.empty() {
 		return
 	}
-	before, after := l.before, []piece(nil)
+	before, after := l.before, []textedit.Piece(nil)
 	if !l.declares {
-		before, after = append([]piece{text("{ ")}, before...), []piece{text(" }")}
+		before, after = append([]textedit.Piece{textedit.Text("{ ")}, before...), []textedit.Piece{textedit.Text(" }")}
 	}
 	if l.instead == nil {
-		r.wrap(s.Pos(), s.End(), rankStmt, before, after)
+		r.Wrap(s.Pos(), s.End(), textedit.RankStmt, before, after)
 		return
 	}
-	r.edits.replace(r.offset(s.Pos()), r.offset(s.End()), rankStmt, append(append(before, l.instead...), after...)...)
+	with := append(append(before, l.instead...), after...)
+	r.Edits.Replace(r.Offset(s.Pos()), r.Offset(s.End()), textedit.RankStmt, with...)
 }
 
 // around puts a block with before around s.
-func (r *rewriter) around(s ast.Stmt, before []piece) {
+func (r *rewriter) around(s ast.Stmt, before []textedit.Piece) {
 	if before != nil {
-		r.wrap(s.Pos(), s.End(), rankStmt, append([]piece{text("{ ")}, before...), []piece{text(" }")})
+		before = append([]textedit.Piece{textedit.Text("{ ")}, before...)
+		r.Wrap(s.Pos(), s.End(), textedit.RankStmt, before, []textedit.Piece{textedit.Text(" }")})
 	}
 }
 
@@ -96,37 +101,51 @@ func (r *rewriter) around(s ast.Stmt, before []piece) {
 // are possible if may is set, and to replace it by several if whole is.
 func (r *rewriter) simple(s ast.Stmt, may, whole bool) lowered {
 	l := r.lower(s, may, whole)
-	r.just = nil
+	r.announced = nil
 	return l
 }
 
 func (r *rewriter) lower(s ast.Stmt, may, whole bool) lowered {
 	r.closures(s)
-	tree := &node{}
+	tree := &evalorder.Node{}
 	switch s := s.(type) {
 	case *ast.AssignStmt:
 		return r.assign(s, may, whole)
 	case *ast.DeclStmt:
 		return r.varDecl(s.Decl.(*ast.GenDecl), may)
 	case *ast.ExprStmt:
-		r.expr(s.X, tree)
+		r.Expr(s.X, tree)
 	case *ast.SendStmt:
-		r.expr(s.Chan, tree)
-		r.converted(s.Value, channelElem(r.info.TypeOf(s.Chan)), tree)
+		r.Expr(s.Chan, tree)
+		r.Converted(s.Value, channelElem(r.Info.TypeOf(s.Chan)), tree)
 	case *ast.IncDecStmt:
-		r.expr(s.X, tree)
+		r.Expr(s.X, tree)
 	case *ast.GoStmt:
-		r.expr(s.Call, tree)
+		r.Expr(s.Call, tree)
 	case *ast.DeferStmt:
-		r.expr(s.Call, tree)
+		r.Expr(s.Call, tree)
 	case *ast.ReturnStmt:
-		in := r.returned(s, tree)
-		for i, e := range s.Results {
-			r.converted(e, r.resultType(i, len(s.Results)), in)
-		}
-		return lowered{before: r.endReturn(s, r.settle(tree, may))}
+		return lowered{before: r.returnStmt(s, tree, may)}
 	}
 	return lowered{before: r.settle(tree, may)}
+}
+
+// returnStmt returns what goes before s. If an end of a section is among its results, they
+// go to temporaries, and the calls behind the end follow.
+func (r *rewriter) returnStmt(s *ast.ReturnStmt, tree *evalorder.Node, may bool) []textedit.Piece {
+	in, ends := tree, r.sections.HasEnd(s) && len(s.Results) > 0
+	if ends {
+		in = tree.Kid(evalorder.Values, s.Results...)
+		in.Results, in.Required = 1, true
+	}
+	for i, e := range s.Results {
+		r.Converted(e, r.resultType(i, len(s.Results)), in)
+	}
+	before := r.settle(tree, may)
+	if ends && before != nil {
+		before = append(before, r.sections.EndReturn(s)...)
+	}
+	return before
 }
 
 // closures rewrites the bodies of the function literals in n.
@@ -134,7 +153,7 @@ func (r *rewriter) closures(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)
 		if ok {
-			sig, _ := under(r.info.TypeOf(lit)).(*types.Signature)
+			sig, _ := source.Under(r.Info.TypeOf(lit)).(*types.Signature)
 			r.function(sig, lit.Body)
 		}
 		return !ok
@@ -143,30 +162,30 @@ func (r *rewriter) closures(n ast.Node) {
 
 // function rewrites the body of a function with the given signature.
 func (r *rewriter) function(sig *types.Signature, body *ast.BlockStmt) {
-	outer, just := r.sig, r.just
-	r.sig = sig
+	outer, just := r.signature, r.announced
+	r.signature = sig
 	r.stmts(body.List)
-	r.twice(nil, body)
-	r.sig, r.just = outer, just
+	r.copyIdle(nil, body)
+	r.signature, r.announced = outer, just
 }
 
 // resultType returns the type of the function's i-th result, or nil where a
 // return of n values does not give one a result.
 func (r *rewriter) resultType(i, n int) types.Type {
-	if r.sig == nil || r.sig.Results().Len() != n {
+	if r.signature == nil || r.signature.Results().Len() != n {
 		return nil
 	}
-	return r.sig.Results().At(i).Type()
+	return r.signature.Results().At(i).Type()
 }
 
 // value settles one expression that stands by itself.
-func (r *rewriter) value(e ast.Expr, may bool) []piece {
+func (r *rewriter) value(e ast.Expr, may bool) []textedit.Piece {
 	if e == nil {
 		return nil
 	}
 	r.closures(e)
-	tree := &node{}
-	r.expr(e, tree)
+	tree := &evalorder.Node{}
+	r.Expr(e, tree)
 	return r.settle(tree, may)
 }
 
@@ -179,9 +198,9 @@ func (r *rewriter) varDecl(d *ast.GenDecl, may bool) lowered {
 	}
 	for i, spec := range d.Specs {
 		spec := spec.(*ast.ValueSpec)
-		tree := &node{}
+		tree := &evalorder.Node{}
 		for _, v := range spec.Values {
-			r.converted(v, r.info.TypeOf(spec.Type), tree)
+			r.Converted(v, r.Info.TypeOf(spec.Type), tree)
 		}
 		l.before = append(l.before, r.settle(tree, may && i == 0)...)
 	}
@@ -191,18 +210,18 @@ func (r *rewriter) varDecl(d *ast.GenDecl, may bool) lowered {
 // initial rewrites the init statement of an if or switch statement whose
 // condition needs before. It gives what goes before the statement: if
 // anything has to, the init statement too.
-func (r *rewriter) initial(init ast.Stmt, l lowered, before []piece) []piece {
+func (r *rewriter) initial(init ast.Stmt, l lowered, before []textedit.Piece) []textedit.Piece {
 	if init == nil || l.empty() && before == nil {
 		return before
 	}
 	out := l.before
 	if l.instead != nil {
-		r.cutWhole(init)
+		r.CutWhole(init)
 		out = append(out, l.instead...)
 	} else {
-		out = append(out, bodyOf(r.cutWhole(init)))
+		out = append(out, textedit.BodyOf(r.CutWhole(init)))
 	}
-	return append(append(out, text("; ")), before...)
+	return append(append(out, textedit.Text("; ")), before...)
 }
 
 func (r *rewriter) init(s ast.Stmt, may bool) lowered {
@@ -215,9 +234,9 @@ func (r *rewriter) init(s ast.Stmt, may bool) lowered {
 func (r *rewriter) ifStmt(s *ast.IfStmt) {
 	l := r.init(s.Init, true)
 	r.around(s, r.initial(s.Init, l, r.value(s.Cond, true)))
-	just := r.just
+	just := r.announced
 	r.body(s.Body.List, just)
-	r.just = just
+	r.announced = just
 	if s.Else != nil {
 		r.stmt(s.Else, s.Else)
 	}
@@ -229,11 +248,11 @@ func (r *rewriter) switchStmt(s *ast.SwitchStmt, outer ast.Stmt) {
 	if outer != nil {
 		r.around(outer, before)
 	}
-	just := r.just
+	just := r.announced
 	for _, c := range s.Body.List {
 		c := c.(*ast.CaseClause)
 		for _, e := range c.List {
-			r.just = just
+			r.announced = just
 			r.value(e, false)
 		}
 		r.stmts(c.Body)
@@ -267,24 +286,24 @@ func (r *rewriter) forStmt(s *ast.ForStmt, outer ast.Stmt) {
 			r.around(outer, l.before)
 		}
 	}
-	r.just = nil // the condition comes again after the body
+	r.announced = nil // the condition comes again after the body
 	if before := r.value(s.Cond, true); before != nil {
-		cond := r.cutWhole(s.Cond)
-		before = append([]piece{text(" ")}, before...)
-		before = append(before, text("if !("), bodyOf(cond), text(") { break }; "))
-		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, before)
+		cond := r.CutWhole(s.Cond)
+		before = append([]textedit.Piece{textedit.Text(" ")}, before...)
+		before = append(before, textedit.Text("if !("), textedit.BodyOf(cond), textedit.Text(") { break }; "))
+		r.Wrap(s.Body.Lbrace, s.Body.Lbrace+1, textedit.RankStmt, nil, before)
 	}
-	just := r.just
+	just := r.announced
 	if s.Post != nil {
-		r.just = nil
+		r.announced = nil
 		r.simple(s.Post, false, false)
 	}
 	r.body(s.Body.List, just)
-	r.twice(s.Cond, s.Body)
+	r.copyIdle(s.Cond, s.Body)
 }
 
 func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
-	var assigned []*access
+	var assigned []*source.Access
 	if s.Tok == token.ASSIGN {
 		assigned = r.assignedPlaces(s)
 	}
@@ -297,24 +316,27 @@ func (r *rewriter) rangeStmt(s *ast.RangeStmt, outer ast.Stmt) {
 	}
 	r.announceAssigned(s, assigned)
 	r.stmts(s.Body.List)
-	r.twice(nil, s.Body)
+	r.copyIdle(nil, s.Body)
 }
 
 // assignedPlaces returns those places that the clause of s assigns to which their
 // expressions still lead when it has; it leaves the other accesses of these
 // expressions alone.
-func (r *rewriter) assignedPlaces(s *ast.RangeStmt) []*access {
-	var places []*access
+func (r *rewriter) assignedPlaces(s *ast.RangeStmt) []*source.Access {
+	var places []*source.Access
 	targets := [2]ast.Expr{s.Key, s.Value}
 	for i, e := range targets {
 		if e == nil {
 			continue
 		}
-		a := r.places[ast.Unparen(e)]
-		r.leaveAll(e, RangeClause)
+		a := r.Places[ast.Unparen(e)]
+		r.leaveAll(e, source.RangeClause)
 		root, other := r.rootOf(e), targets[1-i]
-		if a != nil && root != nil && (other == nil || isBlank(other) || r.rootOf(other) != nil && r.rootOf(other) != root) {
-			a.left, a.placed = "", true
+		if a == nil || root == nil {
+			continue
+		}
+		if other == nil || source.IsBlank(other) || r.rootOf(other) != nil && r.rootOf(other) != root {
+			a.Unmonitored, a.Placed = "", true
 			places = append(places, a)
 		}
 	}
@@ -326,27 +348,28 @@ func (r *rewriter) assignedPlaces(s *ast.RangeStmt) []*access {
 func (r *rewriter) rootOf(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		return r.info.ObjectOf(e)
+		return r.Info.ObjectOf(e)
 	case *ast.StarExpr:
 		return r.rootOf(e.X)
 	case *ast.SelectorExpr:
-		if sel := r.info.Selections[e]; sel != nil {
+		if sel := r.Info.Selections[e]; sel != nil {
 			return r.rootOf(e.X)
 		}
-		return r.info.ObjectOf(e.Sel) // of another package
+		return r.Info.ObjectOf(e.Sel) // of another package
 	}
 	return nil
 }
 
 // announceAssigned announces what the clause of s has assigned, as loopVariables
 // does.
-func (r *rewriter) announceAssigned(s *ast.RangeStmt, places []*access) {
-	var calls []piece
+func (r *rewriter) announceAssigned(s *ast.RangeStmt, places []*source.Access) {
+	var calls []textedit.Piece
 	for _, a := range places {
-		calls = append(calls, textf(" %srt.W(&", r.prefix), r.original(a.Node.Pos(), a.Node.End()), textf(", %d);", a.id))
+		place := r.Original(a.Node.Pos(), a.Node.End())
+		calls = append(calls, textedit.Textf(" %srt.W(&", r.Prefix), place, textedit.Textf(", %d);", a.ID))
 	}
 	if calls != nil {
-		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, calls)
+		r.Wrap(s.Body.Lbrace, s.Body.Lbrace+1, textedit.RankStmt, nil, calls)
 	}
 }
 
@@ -354,16 +377,16 @@ func (r *rewriter) announceAssigned(s *ast.RangeStmt, places []*access) {
 // the start of the body. Nothing comes between, so that an access that is
 // seen then comes after the assignment and is not ordered with it either.
 func (r *rewriter) loopVariables(s *ast.RangeStmt) {
-	var calls []piece
+	var calls []textedit.Piece
 	for _, e := range []ast.Expr{s.Key, s.Value} {
 		id, ok := e.(*ast.Ident)
-		if a := r.places[e]; ok && a != nil && a.left == "" {
-			a.placed = true
-			calls = append(calls, textf(" %srt.W(&%s, %d);", r.prefix, id.Name, a.id))
+		if a := r.Places[e]; ok && a != nil && a.Unmonitored == "" {
+			a.Placed = true
+			calls = append(calls, textedit.Textf(" %srt.W(&%s, %d);", r.Prefix, id.Name, a.ID))
 		}
 	}
 	if calls != nil {
-		r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, calls)
+		r.Wrap(s.Body.Lbrace, s.Body.Lbrace+1, textedit.RankStmt, nil, calls)
 	}
 }
 
@@ -371,30 +394,31 @@ func (r *rewriter) loopVariables(s *ast.RangeStmt) {
 // of the body. Nothing comes between the two either:
 //
 //	for _, v := range x.s {    { _il1 := x.s; for _il2, v := range _il1 { rt.R(&_il1[_il2], 1);
-func (r *rewriter) eachElement(s *ast.RangeStmt, may bool) []piece {
+func (r *rewriter) eachElement(s *ast.RangeStmt, may bool) []textedit.Piece {
 	x := ast.Unparen(s.X)
 	a := r.each[x]
 	switch {
 	case a == nil:
 		return nil
-	case s.Tok == token.ASSIGN || r.places[s.Key] != nil:
-		a.left = RangeClause
+	case s.Tok == token.ASSIGN || r.Places[s.Key] != nil:
+		a.Unmonitored = source.RangeClause
 		return nil
 	case !may:
-		a.left = Conditional
+		a.Unmonitored = source.Conditional
 		return nil
 	}
-	a.placed = true
-	slice, key := r.newTemp(), ""
-	if isBlank(s.Key) {
-		key = r.newTemp()
-		r.cut(s.Key, text(key))
+	a.Placed = true
+	slice, key := r.NewTemp(), ""
+	if source.IsBlank(s.Key) {
+		key = r.NewTemp()
+		r.Cut(s.Key, textedit.Text(key))
 	} else {
 		key = s.Key.(*ast.Ident).Name
 	}
-	operand := r.cut(s.X, text(slice))
-	r.wrap(s.Body.Lbrace, s.Body.Lbrace+1, rankStmt, nil, []piece{textf(" %srt.R(&%s[%s], %d);", r.prefix, slice, key, a.id)})
-	return []piece{text(slice + " := "), bodyOf(operand), text("; ")}
+	operand := r.Cut(s.X, textedit.Text(slice))
+	call := textedit.Textf(" %srt.R(&%s[%s], %d);", r.Prefix, slice, key, a.ID)
+	r.Wrap(s.Body.Lbrace, s.Body.Lbrace+1, textedit.RankStmt, nil, []textedit.Piece{call})
+	return []textedit.Piece{textedit.Text(slice + " := "), textedit.BodyOf(operand), textedit.Text("; ")}
 }
 
 // leaveAll leaves the accesses in e alone, but for those in closures.
@@ -408,9 +432,9 @@ func (r *rewriter) leaveAll(e ast.Expr, why plan.Reason) {
 		if !ok {
 			return true
 		}
-		for _, a := range []*access{r.places[x], r.behind[x], r.each[x]} {
-			if a != nil && a.left == "" {
-				a.left = why
+		for _, a := range []*source.Access{r.Places[x], r.Behind[x], r.each[x]} {
+			if a != nil && a.Unmonitored == "" {
+				a.Unmonitored = why
 			}
 		}
 		_, closure := n.(*ast.FuncLit)

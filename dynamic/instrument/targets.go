@@ -3,6 +3,9 @@ package instrument
 import (
 	"go/ast"
 	"go/types"
+
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/evalorder"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
 // An assignment of several values that becomes one assignment a target must
@@ -15,12 +18,12 @@ import (
 
 // keepOperands adds the operands of s's targets to what is evaluated after the
 // calls of s's values, before its values.
-func (r *rewriter) keepOperands(s *ast.AssignStmt, vals *node) {
+func (r *rewriter) keepOperands(s *ast.AssignStmt, vals *evalorder.Node) {
 	list, _ := r.operands(s)
 	for _, e := range list {
-		k := vals.kid(copied, e)
-		k.required = true
-		r.expr(e, k)
+		k := vals.Kid(evalorder.Copied, e)
+		k.Required = true
+		r.Expr(e, k)
 	}
 }
 
@@ -32,7 +35,7 @@ func (r *rewriter) operands(s *ast.AssignStmt) ([]ast.Expr, bool) {
 	assigned := map[types.Object]bool{}
 	for _, lhs := range s.Lhs {
 		if id, ok := ast.Unparen(lhs).(*ast.Ident); ok {
-			assigned[r.info.ObjectOf(id)] = true
+			assigned[r.Info.ObjectOf(id)] = true
 		}
 	}
 	var list []ast.Expr
@@ -41,9 +44,9 @@ func (r *rewriter) operands(s *ast.AssignStmt) ([]ast.Expr, bool) {
 		if r.unchanging(e, assigned) {
 			return
 		}
-		probe := &node{}
-		r.expr(e, probe)
-		ok = ok && len(probe.kids) == 0
+		probe := &evalorder.Node{}
+		r.Expr(e, probe)
+		ok = ok && len(probe.Kids) == 0
 		list = append(list, e)
 	}
 	for _, lhs := range s.Lhs {
@@ -63,7 +66,7 @@ func (r *rewriter) operandsOf(e ast.Expr, add func(ast.Expr)) bool {
 		add(e.X)
 		return true
 	case *ast.SelectorExpr:
-		sel := r.info.Selections[e]
+		sel := r.Info.Selections[e]
 		switch {
 		case sel == nil:
 			return true
@@ -75,7 +78,7 @@ func (r *rewriter) operandsOf(e ast.Expr, add func(ast.Expr)) bool {
 		}
 		return pointersOn(sel) == 0 && r.operandsOf(e.X, add)
 	case *ast.IndexExpr:
-		if _, ok := under(r.info.TypeOf(e.X)).(*types.Array); ok {
+		if _, ok := source.Under(r.Info.TypeOf(e.X)).(*types.Array); ok {
 			add(e.Index)
 			return r.operandsOf(e.X, add)
 		}
@@ -90,10 +93,10 @@ func (r *rewriter) operandsOf(e ast.Expr, add func(ast.Expr)) bool {
 func pointersOn(sel *types.Selection) int {
 	n, t := 0, sel.Recv()
 	for _, i := range sel.Index() {
-		if p, ok := under(t).(*types.Pointer); ok {
+		if p, ok := source.Under(t).(*types.Pointer); ok {
 			n, t = n+1, p.Elem()
 		}
-		st, ok := under(t).(*types.Struct)
+		st, ok := source.Under(t).(*types.Struct)
 		if !ok {
 			return 2 // cannot tell
 		}
@@ -105,18 +108,18 @@ func pointersOn(sel *types.Selection) int {
 // unchanging reports whether e is a constant or a plain local variable that is
 // not assigned.
 func (r *rewriter) unchanging(e ast.Expr, assigned map[types.Object]bool) bool {
-	if r.info.Types[e].Value != nil {
+	if r.Info.Types[e].Value != nil {
 		return true
 	}
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	if !ok {
 		return false
 	}
-	v, ok := r.info.Uses[id].(*types.Var)
-	return ok && !assigned[v] && v.Parent() != r.pkg.Types.Scope() && r.places[id] == nil && v.Pkg() == r.pkg.Types
+	v, ok := r.Info.Uses[id].(*types.Var)
+	return ok && !assigned[v] && v.Parent() != r.Pkg.Types.Scope() && r.Places[id] == nil && v.Pkg() == r.Pkg.Types
 }
 
 func isPointer(t types.Type) bool {
-	_, ok := under(t).(*types.Pointer)
+	_, ok := source.Under(t).(*types.Pointer)
 	return ok
 }

@@ -1,4 +1,4 @@
-package instrument
+package sectionplace
 
 import (
 	"go/ast"
@@ -7,7 +7,7 @@ import (
 )
 
 // placeGaps puts the gap of o where a remote access may come.
-func (r *rewriter) placeGaps(o *opening, entry ast.Stmt) {
+func (r *Sections) placeGaps(o *opening, entry ast.Stmt) {
 	gap, found := r.callf("Gap(%d)", o.ID), false
 	r.inspectBody(o, func(n ast.Node) {
 		s, ok := n.(*ast.ExprStmt)
@@ -48,7 +48,7 @@ func unlocks(s *ast.ExprStmt) bool {
 }
 
 // inspectBody calls f for the nodes of o's function, but for those of closures in it.
-func (r *rewriter) inspectBody(o *opening, f func(ast.Node)) {
+func (r *Sections) inspectBody(o *opening, f func(ast.Node)) {
 	ast.Inspect(o.body, func(n ast.Node) bool {
 		if _, closure := n.(*ast.FuncLit); closure {
 			return false
@@ -62,7 +62,7 @@ func (r *rewriter) inspectBody(o *opening, f func(ast.Node)) {
 
 // firstAt returns the statement that comes first in the block of s that begins at
 // the place, or s if it is empty.
-func (r *rewriter) firstAt(s ast.Stmt, at token.Pos) ast.Stmt {
+func (r *Sections) firstAt(s ast.Stmt, at token.Pos) ast.Stmt {
 	first := s
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -87,9 +87,9 @@ func (r *rewriter) firstAt(s ast.Stmt, at token.Pos) ast.Stmt {
 // reachesEnd reports whether an end of o may be reached from pos, which is in or
 // before the statement s: one comes in the rest of s's list, or in a list around
 // it that this one goes on to.
-func (r *rewriter) reachesEnd(o *opening, s ast.Stmt, pos token.Pos) bool {
+func (r *Sections) reachesEnd(o *opening, s ast.Stmt, pos token.Pos) bool {
 	for s != nil && s.Pos() >= o.body.Pos() {
-		list := r.listOf(s)
+		list := r.ListOf(s)
 		if len(list) == 0 {
 			return true // cannot tell
 		}
@@ -102,7 +102,7 @@ func (r *rewriter) reachesEnd(o *opening, s ast.Stmt, pos token.Pos) bool {
 		if leaves(last) {
 			return false
 		}
-		s = r.statement(r.parents[r.parents[s]])
+		s = r.Statement(r.Around(r.Around(s)))
 		if inLoop(s) {
 			return true
 		}
@@ -139,7 +139,7 @@ func leaves(s ast.Stmt) bool {
 
 // placeLeaves closes o on the ways out that pass no end: before returns, at the end
 // of the function, and behind the statement that has the last end.
-func (r *rewriter) placeLeaves(o *opening, entry ast.Stmt) {
+func (r *Sections) placeLeaves(o *opening, entry ast.Stmt) {
 	leave := r.callf("Leave(%d)", o.ID)
 	from := r.roundFrom(o, entry)
 	r.inspectBody(o, func(n ast.Node) {
@@ -149,14 +149,14 @@ func (r *rewriter) placeLeaves(o *opening, entry ast.Stmt) {
 		}
 	})
 	if !o.results {
-		r.wrap(o.body.Rbrace, o.body.Rbrace+1, rankSection, []piece{text("; "), leave, text("; ")}, nil)
+		r.atEnd(o.body, leave)
 	}
 	if s := r.lastOf(o, entry); s != nil {
 		r.after(s, asLeave, leave)
 	}
 }
 
-func (r *rewriter) endsIn(o *opening, s *ast.ReturnStmt) bool {
+func (r *Sections) endsIn(o *opening, s *ast.ReturnStmt) bool {
 	for _, e := range o.ends {
 		if s.Pos() <= e.node.Pos() && e.node.End() <= s.End() {
 			return true
@@ -168,9 +168,9 @@ func (r *rewriter) endsIn(o *opening, s *ast.ReturnStmt) bool {
 // roundFrom returns the place from which on a return may come when o is open: where
 // the entry is, or the outermost loop around it begins, or the function where it
 // has labels to go to.
-func (r *rewriter) roundFrom(o *opening, entry ast.Stmt) token.Pos {
+func (r *Sections) roundFrom(o *opening, entry ast.Stmt) token.Pos {
 	from := entry.Pos()
-	for n := ast.Node(entry); n != o.body && n != nil; n = r.parents[n] {
+	for n := ast.Node(entry); n != o.body && n != nil; n = r.Around(n) {
 		if s, ok := n.(ast.Stmt); ok && inLoop(s) {
 			from = n.Pos()
 		}
@@ -185,7 +185,7 @@ func (r *rewriter) roundFrom(o *opening, entry ast.Stmt) token.Pos {
 
 // lastOf returns the statement, of the innermost list that has the entry and all
 // ends, in which the last end is; nil if nothing comes behind it there.
-func (r *rewriter) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
+func (r *Sections) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
 	last := o.ends[0].node
 	for _, e := range o.ends {
 		if e.node.Pos() > last.Pos() {
@@ -195,14 +195,14 @@ func (r *rewriter) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
 	if last.Pos() <= o.entry.Pos() {
 		return nil // a circular section
 	}
-	s := r.statement(last)
+	s := r.Statement(last)
 	for s != nil && s != entry && !r.follows(entry, s) {
-		s = r.statement(r.parents[s])
+		s = r.Statement(r.Around(s))
 	}
 	if s == nil {
 		return nil
 	}
-	list := r.listOf(s)
+	list := r.ListOf(s)
 	if list[len(list)-1] == s || leaves(s) {
 		return nil
 	}
@@ -211,9 +211,9 @@ func (r *rewriter) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
 
 // follows reports whether s comes in a list in which entry, or a statement that it
 // is in, comes before.
-func (r *rewriter) follows(entry, s ast.Stmt) bool {
-	for n := ast.Node(entry); n != nil; n = r.parents[n] {
-		if x, ok := n.(ast.Stmt); ok && r.parents[x] == r.parents[s] && x.Pos() <= s.Pos() && r.listOf(x) != nil {
+func (r *Sections) follows(entry, s ast.Stmt) bool {
+	for n := ast.Node(entry); n != nil; n = r.Around(n) {
+		if x, ok := n.(ast.Stmt); ok && r.Around(x) == r.Around(s) && x.Pos() <= s.Pos() && r.ListOf(x) != nil {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package instrument
+package textedit
 
 import (
 	"bytes"
@@ -26,10 +26,10 @@ func numbered(lines, words int) (string, []int) {
 	return b.String(), append(starts, b.Len())
 }
 
-func newBuffer(src string) *buffer {
-	return &buffer{src: []byte(src), position: func(offset int) place {
+func newBuffer(src string) *Buffer {
+	return &Buffer{Src: []byte(src), Position: func(offset int) Place {
 		line := 1 + strings.Count(src[:offset], "\n")
-		return place{line, line, offset - strings.LastIndexByte(src[:offset], '\n')}
+		return Place{line, line, offset - strings.LastIndexByte(src[:offset], '\n')}
 	}}
 }
 
@@ -58,11 +58,11 @@ func misplaced(out []byte) (string, int) {
 func TestBuffer(t *testing.T) {
 	b := newBuffer("x.f = g(\n1, y.f)\n")
 	// The right-hand side moves before the statement, and has an edit inside.
-	rhs := b.replace(6, 16, rankCut, text("_1"))
-	b.wrap(12, 15, rankPlace, []piece{text("R(")}, []piece{text(")")})
-	b.wrap(0, 16, rankStmt, []piece{text("{ _1 := "), bodyOf(rhs), text("; ")}, []piece{text(" }")})
-	b.wrap(0, 3, rankPlace, []piece{text("W(")}, []piece{text(")")})
-	got, err := b.render()
+	rhs := b.Replace(6, 16, RankCut, Text("_1"))
+	b.Wrap(12, 15, RankPlace, []Piece{Text("R(")}, []Piece{Text(")")})
+	b.Wrap(0, 16, RankStmt, []Piece{Text("{ _1 := "), BodyOf(rhs), Text("; ")}, []Piece{Text(" }")})
+	b.Wrap(0, 3, RankPlace, []Piece{Text("W(")}, []Piece{Text(")")})
+	got, err := b.Render()
 	const want = "{ _1 := g(\n1, R(y.f)); W(/*line :1:1*/x.f) = _1 }/*line :2:8*/\n"
 	if err != nil || string(got) != want {
 		t.Errorf("render: %v\n got %q\nwant %q", err, got, want)
@@ -71,10 +71,10 @@ func TestBuffer(t *testing.T) {
 
 func TestBufferRanks(t *testing.T) {
 	b := newBuffer("m")
-	b.wrap(0, 1, rankPlace, []piece{text("R(")}, []piece{text(")")})
-	b.wrap(0, 1, rankBehind, []piece{text("MR(")}, []piece{text(")")})
-	b.wrap(0, 1, rankStmt, []piece{text("{")}, []piece{text("}")})
-	got, err := b.render()
+	b.Wrap(0, 1, RankPlace, []Piece{Text("R(")}, []Piece{Text(")")})
+	b.Wrap(0, 1, RankBehind, []Piece{Text("MR(")}, []Piece{Text(")")})
+	b.Wrap(0, 1, RankStmt, []Piece{Text("{")}, []Piece{Text("}")})
+	got, err := b.Render()
 	if err != nil || string(got) != "{MR(R(m))}" {
 		t.Errorf("render: %q, %v", got, err)
 	}
@@ -83,9 +83,9 @@ func TestBufferRanks(t *testing.T) {
 func TestBufferOverlap(t *testing.T) {
 	for _, second := range [][2]int{{2, 5}, {3, 3}} {
 		b := newBuffer("abcdef")
-		b.wrap(0, 4, rankStmt, nil, nil)
-		b.wrap(second[0], second[1], rankStmt, nil, nil)
-		if got, err := b.render(); err == nil {
+		b.Wrap(0, 4, RankStmt, nil, nil)
+		b.Wrap(second[0], second[1], RankStmt, nil, nil)
+		if got, err := b.Render(); err == nil {
 			t.Errorf("edits [0, 4) and %v: got %q, want an error", second, got)
 		}
 	}
@@ -100,20 +100,20 @@ func FuzzBuffer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		src, starts := numbered(8, 6)
 		b := newBuffer(src)
-		var moved []piece
+		var moved []Piece
 		for ; len(data) >= 3; data = data[3:] {
 			i := int(data[0]) % (len(starts) - 1)
 			j := min(i+1+int(data[1])%40, len(starts)-1)
 			lo, hi := starts[i], starts[j]
 			if data[2]%2 == 0 {
-				b.wrap(lo, hi, rankPlace, []piece{text("(")}, []piece{text(")")})
+				b.Wrap(lo, hi, RankPlace, []Piece{Text("(")}, []Piece{Text(")")})
 				continue
 			}
-			moved = append(moved, bodyOf(b.replace(lo, hi, rankCut, text("_"))), text(";"))
+			moved = append(moved, BodyOf(b.Replace(lo, hi, RankCut, Text("_"))), Text(";"))
 		}
 		slices.Reverse(moved)
-		b.wrap(0, len(src), rankStmt, moved, nil)
-		out, err := b.render()
+		b.Wrap(0, len(src), RankStmt, moved, nil)
+		out, err := b.Render()
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package instrument
+package evalorder
 
 import (
 	"go/ast"
@@ -6,47 +6,12 @@ import (
 	"go/types"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
 // sizes are those of gc on 64-bit machines. They only decide which operands
 // gc copies; on 32-bit machines a few more are moved than need be.
 var sizes = types.SizesFor("gc", "amd64")
-
-// under returns the underlying type of t; of a type parameter the one that all
-// types of its type set share, or the constraint if they share none.
-func under(t types.Type) types.Type {
-	if t == nil {
-		return nil
-	}
-	u := t.Underlying()
-	i, ok := u.(*types.Interface)
-	if !ok || !isTypeParam(t) {
-		return u
-	}
-	var core types.Type
-	for e := range i.EmbeddedTypes() {
-		terms, ok := e.(*types.Union)
-		if !ok {
-			terms = types.NewUnion([]*types.Term{types.NewTerm(true, e)})
-		}
-		for term := range terms.Terms() {
-			t := under(term.Type())
-			if core != nil && !types.Identical(core, t) {
-				return u
-			}
-			core = t
-		}
-	}
-	if core == nil {
-		return u
-	}
-	return core
-}
-
-func isTypeParam(t types.Type) bool {
-	_, ok := types.Unalias(t).(*types.TypeParam)
-	return ok
-}
 
 // dependsOnTypeParam reports whether the memory layout of t may depend on a
 // type parameter. It errs on the side of yes for generic types.
@@ -60,8 +25,9 @@ func dependsOnTypeParam(t types.Type) bool {
 				return true
 			}
 		}
-		if _, ok := t.Underlying().(*types.Struct); ok && t.TypeArgs().Len() == 0 && t.Obj().Parent() != nil && t.Obj().Pkg() != nil && t.Obj().Parent() != t.Obj().Pkg().Scope() {
-			return dependsOnTypeParam(t.Underlying()) // declared in a function, which may be generic
+		_, isStruct := t.Underlying().(*types.Struct)
+		if isStruct && t.TypeArgs().Len() == 0 && isLocal(t.Obj()) {
+			return dependsOnTypeParam(t.Underlying()) // the function may be generic
 		}
 	case *types.Struct:
 		for f := range t.Fields() {
@@ -75,16 +41,6 @@ func dependsOnTypeParam(t types.Type) bool {
 		return dependsOnTypeParam(t.Key()) || dependsOnTypeParam(t.Elem())
 	}
 	return false
-}
-
-func isSlice(t types.Type) bool {
-	_, ok := under(t).(*types.Slice)
-	return ok
-}
-
-func isString(t types.Type) bool {
-	b, ok := under(t).(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }
 
 // isDirectIface reports whether an interface holds a t in its data word.
@@ -146,7 +102,7 @@ func paramType(sig *types.Signature, i int, ellipsis bool) types.Type {
 		return sig.Params().At(i).Type()
 	}
 	t := sig.Params().At(last).Type()
-	if s, ok := under(t).(*types.Slice); ok && !ellipsis {
+	if s, ok := source.Under(t).(*types.Slice); ok && !ellipsis {
 		return s.Elem()
 	}
 	return t
@@ -155,7 +111,7 @@ func paramType(sig *types.Signature, i int, ellipsis bool) types.Type {
 // appended returns the type of the elements that e, a call of append, appends,
 // or nil.
 func appended(info *types.Info, name string, e *ast.CallExpr) types.Type {
-	if s, ok := under(info.TypeOf(e)).(*types.Slice); ok && name == "append" && !e.Ellipsis.IsValid() {
+	if s, ok := source.Under(info.TypeOf(e)).(*types.Slice); ok && name == "append" && !e.Ellipsis.IsValid() {
 		return s.Elem()
 	}
 	return nil
@@ -177,13 +133,8 @@ func elementType(info *types.Info, t types.Type, key ast.Expr, i int) types.Type
 	return nil
 }
 
-func isCall(e ast.Expr) bool {
-	_, ok := ast.Unparen(e).(*ast.CallExpr)
-	return ok
-}
-
-// mayPanic reports whether evaluating e can panic, calls aside.
-func mayPanic(info *types.Info, e ast.Expr) bool {
+// MayPanic reports whether evaluating e can panic, calls aside.
+func MayPanic(info *types.Info, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		if x, ok := n.(ast.Expr); ok && (info.Types[x].Value != nil || info.Types[x].IsType()) {
@@ -201,11 +152,17 @@ func mayPanic(info *types.Info, e ast.Expr) bool {
 			found = found || operatorMayPanic(info, n)
 		case *ast.CallExpr:
 			b := sites.Builtin(info, n.Fun)
-			found = found || b == "make" || b == "Slice" || b == "String" || info.Types[n.Fun].IsType() && isSlice(info.TypeOf(n.Args[0])) && !isString(info.TypeOf(n))
+			toArray := info.Types[n.Fun].IsType() && source.IsSlice(info.TypeOf(n.Args[0])) && !source.IsString(info.TypeOf(n))
+			found = found || b == "make" || b == "Slice" || b == "String" || toArray
 		}
 		return !found
 	})
 	return found
+}
+
+// isLocal reports whether the type is declared in a function.
+func isLocal(t *types.TypeName) bool {
+	return t.Parent() != nil && t.Pkg() != nil && t.Parent() != t.Pkg().Scope()
 }
 
 func operatorMayPanic(info *types.Info, e *ast.BinaryExpr) bool {
@@ -213,29 +170,29 @@ func operatorMayPanic(info *types.Info, e *ast.BinaryExpr) bool {
 	case token.QUO, token.REM:
 		return info.Types[e.Y].Value == nil
 	case token.SHL, token.SHR:
-		b, ok := under(info.TypeOf(e.Y)).(*types.Basic)
+		b, ok := source.Under(info.TypeOf(e.Y)).(*types.Basic)
 		return info.Types[e.Y].Value == nil && (!ok || b.Info()&types.IsUnsigned == 0)
 	case token.EQL, token.NEQ:
 		nilOperand := info.Types[e.X].IsNil() || info.Types[e.Y].IsNil()
-		return !nilOperand && (mayHoldInterface(info.TypeOf(e.X)) || mayHoldInterface(info.TypeOf(e.Y)))
+		return !nilOperand && (MayHoldInterface(info.TypeOf(e.X)) || MayHoldInterface(info.TypeOf(e.Y)))
 	}
 	return false
 }
 
-// mayHoldInterface reports whether comparing values of t may compare dynamic
+// MayHoldInterface reports whether comparing values of t may compare dynamic
 // types, some of which cannot be compared.
-func mayHoldInterface(t types.Type) bool {
+func MayHoldInterface(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
 		return true
 	case *types.Struct:
 		for f := range u.Fields() {
-			if mayHoldInterface(f.Type()) {
+			if MayHoldInterface(f.Type()) {
 				return true
 			}
 		}
 	case *types.Array:
-		return mayHoldInterface(u.Elem())
+		return MayHoldInterface(u.Elem())
 	}
 	return false
 }

@@ -1,7 +1,8 @@
-package instrument
+package sectionplace
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // Atomic sections are watched by calls of the monitor beside those at the
@@ -48,8 +51,8 @@ type role struct {
 // opening is a section of which the rewriter has the function.
 type opening struct {
 	*plan.Section
-	entry   ast.Node // access or call
-	entryAt *access  // nil if it is in a callee
+	entry   ast.Node       // access or call
+	entryAt *source.Access // nil if it is in a callee
 	ends    []ending
 	body    *ast.BlockStmt
 	results bool // the function has some
@@ -60,18 +63,18 @@ type opening struct {
 type ending struct {
 	*plan.End
 	node ast.Node
-	at   *access // nil if it is in a callee
+	at   *source.Access // nil if it is in a callee
 	// other: it is an access to another variable than the entry.
 	other bool
 }
 
-// sectioner knows the sections of one file.
-type sectioner struct {
-	roles    map[*access][]role // entries and ends
-	binding  map[*access]*bound // where sections of callers begin or end
-	keyed    map[plan.Variable]bool
+// Sections are those of the plan that one file has to do with.
+type Sections struct {
+	*source.File
 	openings []*opening
-	parents  map[ast.Node]ast.Node
+	roles    map[*source.Access][]role // entries and ends
+	binding  map[*source.Access]*bound // where sections of callers begin or end
+	keyed    map[plan.Variable]bool
 	returns  map[*ast.ReturnStmt][]role // with an end inside
 	spilled  map[*ast.ReturnStmt]bool   // its results are in temporaries
 	calls    map[spot][]placed
@@ -95,7 +98,7 @@ type spot struct {
 // placed is a call at a spot, which comes in the order of the constants.
 type placed struct {
 	order int
-	text  []piece
+	text  []textedit.Piece
 }
 
 const (
@@ -107,8 +110,8 @@ const (
 	asLeave
 )
 
-// hasSections reports whether the function of a section of pl is in the file f.
-func hasSections(p *sites.Package, f *ast.File, pl *plan.Plan) bool {
+// HasSections reports whether the function of a section of pl is in the file f.
+func HasSections(p *sites.Package, f *ast.File, pl *plan.Plan) bool {
 	if pl == nil {
 		return false
 	}
@@ -124,65 +127,77 @@ func relative(p *sites.Package, name string) string {
 	return filepath.ToSlash(name)
 }
 
-// opens reports whether the file has a section that can be opened.
-func (r *rewriter) opens() bool {
+// Open reports whether the file has a section that can be opened.
+func (r *Sections) Open() bool {
 	return slices.ContainsFunc(r.openings, func(o *opening) bool { return o.reason == "" })
 }
 
-// isKeyed reports whether a is announced with the key of the map.
-func (r *rewriter) isKeyed(a *access) bool {
-	return a.Map() && r.keyed[a.Site.Variable] && r.keyOf(a) != nil
+// Report adds the file's sections to all, by id, with the reason why they cannot be opened,
+// or "".
+func (r *Sections) Report(all map[uint32]plan.Reason) {
+	for _, o := range r.openings {
+		all[o.ID] = o.reason
+	}
 }
 
-// sectionsOf finds what r's file has of the sections of pl.
-func (r *rewriter) sectionsOf(pl *plan.Plan, quiet map[string]bool) {
-	if pl == nil {
-		return
-	}
-	r.sectioner = sectioner{
-		roles: map[*access][]role{}, binding: map[*access]*bound{}, keyed: map[plan.Variable]bool{},
+// IsKeyed reports whether a is announced with the key of the map.
+func (r *Sections) IsKeyed(a *source.Access) bool {
+	return a.Map() && r.keyed[a.Site.Variable] && r.KeyOf(a) != nil
+}
+
+// New finds what the file f has of the sections of pl, which may be nil. quiet are the
+// functions that do not hand over.
+func New(f *source.File, pl *plan.Plan, quiet map[string]bool) *Sections {
+	r := &Sections{
+		File: f, roles: map[*source.Access][]role{}, binding: map[*source.Access]*bound{}, keyed: map[plan.Variable]bool{},
 		returns: map[*ast.ReturnStmt][]role{}, spilled: map[*ast.ReturnStmt]bool{},
 		calls: map[spot][]placed{}, quiet: quiet,
 	}
-	byID := map[uint32]*access{}
-	for _, a := range r.accesses {
-		byID[a.id] = a
+	if pl == nil {
+		return r
 	}
-	if len(pl.Sections) > 0 {
-		r.parents = parents(r.file)
+	byID := map[uint32]*source.Access{}
+	for _, a := range r.Accesses {
+		byID[a.ID] = a
 	}
-	name := relative(r.pkg, r.name)
+	name := relative(r.Pkg, r.Name)
 	for i := range pl.Sections {
 		s := &pl.Sections[i]
 		if v := s.Variables[0]; v.Kind == plan.KindMap && !s.Length {
 			r.keyed[v] = true
 		}
-		if a := byID[s.Entry]; a != nil && s.EntryCall != nil {
-			b := r.bind(a)
-			b.tested = b.tested || s.Kind == plan.TestAndUse
-			b.loose = b.loose || s.Kind == plan.UserSection
-		}
-		for _, e := range s.Ends {
-			if a := byID[e.Site]; a != nil && e.EndCall != nil {
-				r.bind(a).ends = true
-			}
-		}
+		r.bindCallers(s, byID)
 		if s.File == name {
 			r.open(s, byID, pl)
+		}
+	}
+	return r
+}
+
+// bindCallers notes the accesses of the file at which s begins or ends in a callee.
+func (r *Sections) bindCallers(s *plan.Section, byID map[uint32]*source.Access) {
+	if a := byID[s.Entry]; a != nil && s.EntryCall != nil {
+		b := r.bind(a)
+		b.tested = b.tested || s.Kind == plan.TestAndUse
+		b.loose = b.loose || s.Kind == plan.UserSection
+	}
+	for _, e := range s.Ends {
+		if a := byID[e.Site]; a != nil && e.EndCall != nil {
+			r.bind(a).ends = true
 		}
 	}
 }
 
 // bind returns what sections of callers have at a.
-func (r *rewriter) bind(a *access) *bound {
+func (r *Sections) bind(a *source.Access) *bound {
 	if r.binding[a] == nil {
-		r.binding[a], a.kept = new(bound), true
+		r.binding[a], a.Kept = new(bound), true
 	}
 	return r.binding[a]
 }
 
 // open takes up a section whose function is in the file.
-func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan) {
+func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *plan.Plan) {
 	o := &opening{Section: s}
 	r.openings = append(r.openings, o)
 	o.entry, o.entryAt = r.endpoint(s.EntryCall, byID[s.Entry])
@@ -190,15 +205,15 @@ func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan)
 		o.reason = EntryLeft
 		return
 	}
-	fn := r.enclosing(o.entry)
-	o.body, o.results = fn.body, fn.results != nil
+	fn := r.Enclosing(o.entry)
+	o.body, o.results = fn.Body, fn.Results != nil
 	for i := range s.Ends {
 		e := &s.Ends[i]
 		node, at := r.endpoint(e.EndCall, byID[e.Site])
 		if node == nil {
 			continue
 		}
-		if body := r.enclosing(node).body; body == o.body && body != nil {
+		if body := r.Enclosing(node).Body; body == o.body && body != nil {
 			other := pl.Site(e.Site).Variable != pl.Site(s.Entry).Variable
 			o.ends = append(o.ends, ending{e, node, at, other})
 		}
@@ -219,167 +234,76 @@ func (r *rewriter) open(s *plan.Section, byID map[uint32]*access, pl *plan.Plan)
 }
 
 // endpoint returns the access, or the call that leads to it.
-func (r *rewriter) endpoint(call *plan.Place, a *access) (ast.Node, *access) {
+func (r *Sections) endpoint(call *plan.Place, a *source.Access) (ast.Node, *source.Access) {
 	switch {
 	case call != nil:
-		if c := r.callAt(call); c != nil {
+		if c := r.CallAt(call); c != nil {
 			return c, nil
 		}
-	case a != nil && a.left == "" && !a.Each:
+	case a != nil && a.Unmonitored == "" && !a.Each:
 		return a.Node, a
 	}
 	return nil, nil
 }
 
-func (r *rewriter) assignRoles(o *opening) {
+func (r *Sections) assignRoles(o *opening) {
 	if o.entryAt != nil {
 		r.roles[o.entryAt] = append(r.roles[o.entryAt], role{o, nil})
-		o.entryAt.kept = true
+		o.entryAt.Kept = true
 	}
 	for i := range o.ends {
 		e := &o.ends[i]
 		if e.at != nil {
 			r.roles[e.at] = append(r.roles[e.at], role{o, e})
-			e.at.kept = true
+			e.at.Kept = true
 		}
-		if ret, ok := r.statement(e.node).(*ast.ReturnStmt); ok {
+		if ret, ok := r.Statement(e.node).(*ast.ReturnStmt); ok {
 			r.returns[ret] = append(r.returns[ret], role{o, e})
 		}
 	}
 }
 
-// callAt returns the call expression at the place, or nil.
-func (r *rewriter) callAt(at *plan.Place) (found *ast.CallExpr) {
-	for n := range r.parents {
-		c, ok := n.(*ast.CallExpr)
-		if !ok {
-			continue
-		}
-		from, to := r.pkg.Fset.PositionFor(c.Pos(), false), r.pkg.Fset.PositionFor(c.End(), false)
-		if (plan.Place{Line: from.Line, Column: from.Column, EndLine: to.Line, EndCol: to.Column}) == *at {
-			return c
-		}
-	}
-	return nil
-}
-
-// parents returns the node around each node of f.
-func parents(f *ast.File) map[ast.Node]ast.Node {
-	up := map[ast.Node]ast.Node{}
-	var stack []ast.Node
-	ast.Inspect(f, func(n ast.Node) bool {
-		if n == nil {
-			stack = stack[:len(stack)-1]
-			return true
-		}
-		if len(stack) > 0 {
-			up[n] = stack[len(stack)-1]
-		}
-		stack = append(stack, n)
-		return true
-	})
-	return up
-}
-
-// function is a declared function or a literal.
-type function struct {
-	body    *ast.BlockStmt
-	results *ast.FieldList // nil if there are none
-}
-
-// enclosing returns the function around n; its body is nil if there is none.
-func (r *rewriter) enclosing(n ast.Node) function {
-	for ; n != nil; n = r.parents[n] {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return function{n.Body, n.Type.Results}
-		case *ast.FuncDecl:
-			return function{n.Body, n.Type.Results}
-		}
-	}
-	return function{}
-}
-
-// statement returns the statement of a list that n is in.
-func (r *rewriter) statement(n ast.Node) ast.Stmt {
-	for ; n != nil; n = r.parents[n] {
-		if s, ok := n.(ast.Stmt); ok && r.listOf(s) != nil {
-			return s
-		}
-	}
-	return nil
-}
-
-// listOf returns the list of statements that s is one of, or nil.
-func (r *rewriter) listOf(s ast.Stmt) []ast.Stmt {
-	switch s.(type) {
-	case *ast.CaseClause, *ast.CommClause:
-		return nil
-	}
-	switch up := r.parents[s].(type) {
-	case *ast.BlockStmt:
-		return up.List
-	case *ast.CaseClause:
-		return up.Body
-	case *ast.CommClause:
-		if up.Comm != s {
-			return up.Body
-		}
-	}
-	return nil
-}
-
-// watches reports whether calls for sections go into n.
-func (r *rewriter) watches(n ast.Node) bool {
+// Watches reports whether calls for sections go into n.
+func (r *Sections) Watches(n ast.Node) bool {
 	for _, o := range r.openings {
 		if o.reason == "" && o.body.Pos() <= n.Pos() && n.End() <= o.body.End() {
 			return true
 		}
 	}
-	for _, a := range r.accesses {
-		if a.kept && n.Pos() <= a.Node.Pos() && a.Node.End() <= n.End() {
+	for _, a := range r.Accesses {
+		if a.Kept && n.Pos() <= a.Node.Pos() && a.Node.End() <= n.End() {
 			return true
 		}
 	}
 	return false
 }
 
-// returned returns the node to which the results of s belong: they are moved to
-// temporaries if an end is among them, since nothing can stand behind it there.
-func (r *rewriter) returned(s *ast.ReturnStmt, tree *node) *node {
-	if len(r.returns[s]) == 0 || len(s.Results) == 0 {
-		return tree
-	}
-	n := tree.kid(values, s.Results...)
-	n.results, n.required = 1, true
-	return n
-}
+// HasEnd reports whether an end is among the results of s. They are moved to temporaries
+// then, since nothing can stand behind an end there.
+func (r *Sections) HasEnd(s *ast.ReturnStmt) bool { return len(r.returns[s]) > 0 }
 
-// endReturn adds the calls behind the ends in a return whose results are settled.
-func (r *rewriter) endReturn(s *ast.ReturnStmt, before []piece) []piece {
-	if before == nil {
-		return nil
-	}
+// EndReturn returns the calls behind the ends in a return whose results are in temporaries.
+func (r *Sections) EndReturn(s *ast.ReturnStmt) (calls []textedit.Piece) {
 	for _, x := range r.returns[s] {
 		if x.reason == "" {
 			r.spilled[s] = true
-			before = append(before, textf("%srt.Ended(%d); %[1]srt.Leave(%[2]d); ", r.prefix, x.ID))
+			calls = append(calls, textedit.Textf("%srt.Ended(%d); %[1]srt.Leave(%[2]d); ", r.Prefix, x.ID))
 		}
 	}
-	return before
+	return calls
 }
 
-// placeSections puts the calls that are statements where they belong.
-func (r *rewriter) placeSections() {
-	for _, a := range r.accesses {
+// Place puts the calls that are statements where they belong.
+func (r *Sections) Place() {
+	for _, a := range r.Accesses {
 		b := r.binding[a]
-		if b == nil || a.left != "" || r.shape(a) == noShape {
+		if b == nil || a.Unmonitored != "" || r.shape(a) == noShape {
 			continue
 		}
 		if stored := r.stored(a); stored != nil && b.ends {
-			r.onward(r.statement(a.Node), asStored, stored...)
+			r.onward(r.Statement(a.Node), asStored, stored...)
 		}
-		r.onward(r.statement(a.Node), asBound, r.callf("Bound(%d)", a.id))
+		r.onward(r.Statement(a.Node), asBound, r.callf("Bound(%d)", a.ID))
 	}
 	for _, o := range r.openings {
 		if o.reason == "" {
@@ -395,33 +319,33 @@ func (r *rewriter) placeSections() {
 }
 
 // write puts the calls at the spot, in their order.
-func (r *rewriter) write(at spot, calls []placed) {
+func (r *Sections) write(at spot, calls []placed) {
 	slices.SortStableFunc(calls, func(a, b placed) int { return cmp.Compare(a.order, b.order) })
-	var all []piece
+	var all []textedit.Piece
 	for _, c := range calls {
-		all = append(append(all, c.text...), text("; "))
+		all = append(append(all, c.text...), textedit.Text("; "))
 	}
 	switch {
 	case at.ahead:
-		r.wrap(at.lo, at.hi, rankSection, all, nil)
+		r.Wrap(at.lo, at.hi, textedit.RankSection, all, nil)
 	case at.hi.IsValid():
-		r.wrap(at.lo, at.hi, rankSection, nil, append([]piece{text("; ")}, all[:len(all)-1]...))
+		r.Wrap(at.lo, at.hi, textedit.RankSection, nil, append([]textedit.Piece{textedit.Text("; ")}, all[:len(all)-1]...))
 	default:
-		r.wrap(at.lo, at.lo+1, rankSection, nil, append([]piece{text(" ")}, all...))
+		r.Wrap(at.lo, at.lo+1, textedit.RankSection, nil, append([]textedit.Piece{textedit.Text(" ")}, all...))
 	}
 }
 
 // dropLeft drops ends that have turned out not to be monitored, and the section
 // if nothing of it is left.
-func (r *rewriter) dropLeft(o *opening) {
-	if o.entryAt != nil && (o.entryAt.left != "" || !r.holds(o, o.entryAt)) {
+func (r *Sections) dropLeft(o *opening) {
+	if o.entryAt != nil && (o.entryAt.Unmonitored != "" || !r.holds(o, o.entryAt)) {
 		o.reason = EntryLeft
 		return
 	}
 	var kept []ending
 	for _, e := range o.ends {
-		ret, returns := r.statement(e.node).(*ast.ReturnStmt)
-		if (e.at == nil || e.at.left == "" && r.holds(o, e.at)) && (!returns || r.spilled[ret]) {
+		ret, returns := r.Statement(e.node).(*ast.ReturnStmt)
+		if (e.at == nil || e.at.Unmonitored == "" && r.holds(o, e.at)) && (!returns || r.spilled[ret]) {
 			kept = append(kept, e)
 		}
 	}
@@ -431,16 +355,18 @@ func (r *rewriter) dropLeft(o *opening) {
 }
 
 // holds reports whether there is a call to put around a for section o.
-func (r *rewriter) holds(o *opening, a *access) bool {
+func (r *Sections) holds(o *opening, a *source.Access) bool {
 	s := r.shape(a)
 	return s != noShape && (s != wholeMap || o.Length || !r.sameMap(o, a))
 }
 
 // sameMap reports whether a is an access to the map that o is about.
-func (r *rewriter) sameMap(o *opening, a *access) bool { return a.Site.Variable == o.Variables[0] }
+func (r *Sections) sameMap(o *opening, a *source.Access) bool {
+	return a.Site.Variable == o.Variables[0]
+}
 
-func (r *rewriter) placeSection(o *opening) {
-	entry := r.statement(o.entry)
+func (r *Sections) placeSection(o *opening) {
+	entry := r.Statement(o.entry)
 	if o.entryAt == nil {
 		r.ahead(entry, r.callf("Arm(%d, %d)", o.ID, o.Entry))
 		r.placeTested(o)
@@ -456,18 +382,18 @@ func (r *rewriter) placeSection(o *opening) {
 
 // placeTested puts the call around that of a function that has o's entry. A function with
 // a boolean result reports its own test.
-func (r *rewriter) placeTested(o *opening) {
+func (r *Sections) placeTested(o *opening) {
 	call := o.entry.(*ast.CallExpr)
-	if t := r.info.TypeOf(call); t == nil || isBool(t) {
+	if t := r.Info.TypeOf(call); t == nil || source.IsBool(t) {
 		return
 	}
 	if w, ok := r.tested(o, call); ok {
-		r.wrap(call.Pos(), call.End(), rankPlace, []piece{text(w.name)}, w.args)
+		r.Wrap(call.Pos(), call.End(), textedit.RankPlace, []textedit.Piece{textedit.Text(w.Name)}, w.Args)
 	}
 }
 
-func (r *rewriter) placeEnd(o *opening, e ending) {
-	s := r.statement(e.node)
+func (r *Sections) placeEnd(o *opening, e ending) {
+	s := r.Statement(e.node)
 	if e.at == nil {
 		r.ahead(s, r.callf("ArmEnd(%d, %d, %s)", o.ID, e.Site, r.named(r.endFlags(&e, nil))))
 	}
@@ -483,29 +409,35 @@ func (r *rewriter) placeEnd(o *opening, e ending) {
 }
 
 // callf returns a call of the monitor.
-func (r *rewriter) callf(format string, args ...any) piece {
-	return text(r.prefix + "rt." + textf(format, args...).text)
+func (r *Sections) callf(format string, args ...any) textedit.Piece {
+	return textedit.Text(r.Prefix + "rt." + fmt.Sprintf(format, args...))
 }
 
 // ahead puts a call before s.
-func (r *rewriter) ahead(s ast.Stmt, call piece) {
+func (r *Sections) ahead(s ast.Stmt, call textedit.Piece) {
 	at := spot{s.Pos(), s.End(), true}
-	r.calls[at] = append(r.calls[at], placed{0, []piece{call}})
+	r.calls[at] = append(r.calls[at], placed{0, []textedit.Piece{call}})
 }
 
 // start puts a call behind the brace or colon at the place.
-func (r *rewriter) start(at token.Pos, order int, call ...piece) {
+func (r *Sections) start(at token.Pos, order int, call ...textedit.Piece) {
 	r.calls[spot{lo: at}] = append(r.calls[spot{lo: at}], placed{order, call})
 }
 
 // after puts a call behind s.
-func (r *rewriter) after(s ast.Stmt, order int, call ...piece) {
+func (r *Sections) after(s ast.Stmt, order int, call ...textedit.Piece) {
 	at := spot{lo: s.Pos(), hi: s.End()}
 	r.calls[at] = append(r.calls[at], placed{order, call})
 }
 
+// atEnd puts a call before the brace that closes the body.
+func (r *Sections) atEnd(body *ast.BlockStmt, call textedit.Piece) {
+	text := []textedit.Piece{textedit.Text("; "), call, textedit.Text("; ")}
+	r.Wrap(body.Rbrace, body.Rbrace+1, textedit.RankSection, text, nil)
+}
+
 // onward puts a call behind what s evaluates, on every way on.
-func (r *rewriter) onward(s ast.Stmt, order int, call ...piece) {
+func (r *Sections) onward(s ast.Stmt, order int, call ...textedit.Piece) {
 	starts, through := r.waysOn(s)
 	for _, at := range starts {
 		r.start(at, order, call...)
@@ -518,7 +450,7 @@ func (r *rewriter) onward(s ast.Stmt, order int, call ...piece) {
 // waysOn returns the places where the program goes on when the expressions of s,
 // those of its clauses among them, have been evaluated: the braces and colons that
 // begin its blocks, and, if through is set, behind s.
-func (r *rewriter) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
+func (r *Sections) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
 	switch s := s.(type) {
 	case *ast.LabeledStmt:
 		return r.waysOn(s.Stmt)
@@ -547,7 +479,7 @@ func (r *rewriter) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
 		return nil, false
 	case *ast.ExprStmt:
 		c, ok := ast.Unparen(s.X).(*ast.CallExpr)
-		return nil, !ok || sites.Builtin(r.info, c.Fun) != "panic"
+		return nil, !ok || sites.Builtin(r.Info, c.Fun) != "panic"
 	}
 	return nil, true
 }

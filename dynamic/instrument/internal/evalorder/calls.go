@@ -1,90 +1,91 @@
-package instrument
+package evalorder
 
 import (
 	"go/ast"
 	"go/types"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
-func (o *orderer) call(e *ast.CallExpr, n *node) {
-	if o.info.Types[e.Fun].IsType() {
-		o.expr(e.Args[0], o.conversion(e, n))
+func (o *Orderer) call(e *ast.CallExpr, n *Node) {
+	if o.Info.Types[e.Fun].IsType() {
+		o.Expr(e.Args[0], o.conversion(e, n))
 		o.toArray(e)
 		return
 	}
-	if b := sites.Builtin(o.info, e.Fun); b != "" {
+	if b := sites.Builtin(o.Info, e.Fun); b != "" {
 		o.builtin(b, e, n)
 		return
 	}
-	c := n.kid(call, e)
+	c := n.Kid(call, e)
 	o.callee(e.Fun, c)
-	sig, _ := under(o.info.TypeOf(e.Fun)).(*types.Signature)
+	sig, _ := source.Under(o.Info.TypeOf(e.Fun)).(*types.Signature)
 	for i, arg := range e.Args {
-		o.converted(arg, paramType(sig, i, e.Ellipsis.IsValid()), c)
+		o.Converted(arg, paramType(sig, i, e.Ellipsis.IsValid()), c)
 	}
 }
 
 // callee adds the function part of a call. If it calls itself, it is copied
 // before the arguments (RewriteNonNameCall).
-func (o *orderer) callee(fun ast.Expr, c *node) {
+func (o *Orderer) callee(fun ast.Expr, c *Node) {
 	operand := fun
 	if s, ok := ast.Unparen(fun).(*ast.SelectorExpr); ok {
-		if sel := o.info.Selections[s]; sel != nil && sel.Kind() == types.MethodVal {
+		if sel := o.Info.Selections[s]; sel != nil && sel.Kind() == types.MethodVal {
 			operand = s.X
 			if !types.IsInterface(sel.Recv()) {
-				o.expr(operand, c)
+				o.Expr(operand, c)
 				return
 			}
 		}
 	}
-	probe := &node{kind: root}
-	o.expr(operand, probe)
+	probe := &Node{Kind: Root}
+	o.Expr(operand, probe)
 	if probe.hasCallOrChan() {
-		c = c.kid(copied, operand)
+		c = c.Kid(Copied, operand)
 	}
-	o.expr(operand, c)
+	o.Expr(operand, c)
 }
 
 // hasCallOrChan is callOrChan for a tree: builtins count.
-func (n *node) hasCallOrChan() bool {
+func (n *Node) hasCallOrChan() bool {
 	found := false
-	n.walk(func(k *node) {
-		found = found || k.kind == call || k.kind == quiet && isCall(k.exprs[0])
+	n.walk(func(k *Node) {
+		found = found || k.Kind == call || k.Kind == quiet && source.IsCall(k.Exprs[0])
 	})
 	return found
 }
 
 // conversion returns the node that holds the operand of the conversion e.
-func (o *orderer) conversion(e *ast.CallExpr, n *node) *node {
-	to, from := o.info.TypeOf(e.Fun), o.info.TypeOf(e.Args[0])
-	if isTypeParam(to) || isTypeParam(from) {
-		return n.kid(maybe, e)
+func (o *Orderer) conversion(e *ast.CallExpr, n *Node) *Node {
+	to, from := o.Info.TypeOf(e.Fun), o.Info.TypeOf(e.Args[0])
+	if source.IsTypeParam(to) || source.IsTypeParam(from) {
+		return n.Kid(maybe, e)
 	}
 	switch {
-	case isSlice(to) && isString(from): // OSTR2BYTES, OSTR2RUNES
-		return n.kid(quiet, e)
+	case source.IsSlice(to) && source.IsString(from): // OSTR2BYTES, OSTR2RUNES
+		return n.Kid(quiet, e)
 	case types.IsInterface(to) && o.copiedForInterface(e.Args[0]):
-		return n.kid(copied, e.Args[0])
+		return n.Kid(Copied, e.Args[0])
 	}
 	return n
 }
 
 // builtin adds a call of a builtin function. Those that are statements, and
 // those of package unsafe, are evaluated where they stand.
-func (o *orderer) builtin(name string, e *ast.CallExpr, n *node) {
+func (o *Orderer) builtin(name string, e *ast.CallExpr, n *Node) {
 	switch name {
 	case "Sizeof", "Offsetof", "Alignof":
 		return
 	case "append", "cap", "complex", "copy", "imag", "len", "make", "max", "min", "new", "real", "recover":
-		n = n.kid(quiet, e)
+		n = n.Kid(quiet, e)
 	}
-	elem := appended(o.info, name, e)
+	elem := appended(o.Info, name, e)
 	for i, arg := range e.Args {
 		if i > 0 {
-			o.converted(arg, elem, n)
+			o.Converted(arg, elem, n)
 		} else {
-			o.expr(arg, n)
+			o.Expr(arg, n)
 		}
 	}
 	switch {

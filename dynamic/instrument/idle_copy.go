@@ -5,6 +5,7 @@ import (
 	"go/token"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
 // Code that takes no time worth speaking of may ask once, where it begins,
@@ -12,7 +13,8 @@ import (
 //
 //	for p.pos < len(p.src) {    for  {
 //		p.pos++                     if rt.Idle() { if !(p.pos < len(p.src)) { break }; p.pos++
-//	}                               } else { if !((*rt.R(&p.pos, 1)) < len((*rt.R(&p.src, 2)))) { break }; (*rt.W(&p.pos, 3))++ }
+//	}                               } else { if !((*rt.R(&p.pos, 1)) < len((*rt.R(&p.src, 2)))) { break };
+//	                                    (*rt.W(&p.pos, 3))++ }
 //	                            }
 //
 // That is the body of a function or an iteration of a loop which calls,
@@ -23,30 +25,31 @@ import (
 // worthTwice is the least number of accesses for which code is copied.
 const worthTwice = 2
 
-// twice makes two copies of the statements of body, the first without the
+// copyIdle makes two copies of the statements of body, the first without the
 // monitor's calls; cond, if not nil, is the condition of a loop that has body.
 // All edits inside must have been made.
-func (r *rewriter) twice(cond ast.Expr, body *ast.BlockStmt) {
-	if !r.immediate(cond) || !r.immediate(body) || r.announced(cond)+r.announced(body) < worthTwice || r.renamesLines(body) || r.watches(body) {
+func (r *rewriter) copyIdle(cond ast.Expr, body *ast.BlockStmt) {
+	worth := r.callsIn(cond)+r.callsIn(body) >= worthTwice
+	if !worth || !r.immediate(cond) || !r.immediate(body) || r.renamesLines(body) || r.sections.Watches(body) {
 		return
 	}
-	first := []piece{textf(" if %srt.Idle() {", r.prefix)}
-	second := []piece{text("} else {")}
+	first := []textedit.Piece{textedit.Textf(" if %srt.Idle() {", r.Prefix)}
+	second := []textedit.Piece{textedit.Text("} else {")}
 	if cond != nil {
-		moved := r.cutWhole(cond)
-		first = append(first, text(" if !("), r.original(cond.Pos(), cond.End()), text(") { break };"))
-		second = append(second, text(" if !("), bodyOf(moved), text(") { break };"))
+		moved := r.CutWhole(cond)
+		first = append(first, textedit.Text(" if !("), r.Original(cond.Pos(), cond.End()), textedit.Text(") { break };"))
+		second = append(second, textedit.Text(" if !("), textedit.BodyOf(moved), textedit.Text(") { break };"))
 	}
-	first = append(first, r.original(body.Lbrace+1, body.Rbrace))
-	r.wrap(body.Lbrace, body.Lbrace+1, rankStmt, nil, append(first, second...))
-	r.wrap(body.Rbrace, body.Rbrace+1, rankStmt, []piece{text("}; ")}, nil)
+	first = append(first, r.Original(body.Lbrace+1, body.Rbrace))
+	r.Wrap(body.Lbrace, body.Lbrace+1, textedit.RankStmt, nil, append(first, second...))
+	r.Wrap(body.Rbrace, body.Rbrace+1, textedit.RankStmt, []textedit.Piece{textedit.Text("}; ")}, nil)
 }
 
-// announced counts the monitor's calls that n has.
-func (r *rewriter) announced(n ast.Node) int {
+// callsIn counts the monitor's calls that n has.
+func (r *rewriter) callsIn(n ast.Node) int {
 	count := 0
-	for _, a := range r.accesses {
-		if n != nil && a.left == "" && n.Pos() <= a.Node.Pos() && a.Node.End() <= n.End() {
+	for _, a := range r.Accesses {
+		if n != nil && a.Unmonitored == "" && n.Pos() <= a.Node.Pos() && a.Node.End() <= n.End() {
 			count++
 		}
 	}
@@ -56,9 +59,9 @@ func (r *rewriter) announced(n ast.Node) int {
 // renamesLines reports whether line directives of the user stand in n: what is
 // behind a copy would have the wrong file.
 func (r *rewriter) renamesLines(n ast.Node) bool {
-	fset := r.pkg.Fset
+	fset := r.Pkg.Fset
 	from, to := fset.Position(n.Pos()), fset.Position(n.End())
-	return from.Filename != to.Filename || to.Line-from.Line != r.tfile.Line(n.End())-r.tfile.Line(n.Pos())
+	return from.Filename != to.Filename || to.Line-from.Line != r.Line(n.End())-r.Line(n.Pos())
 }
 
 // immediate reports whether n calls nothing but builtins that are done at once, waits for
@@ -71,7 +74,7 @@ func (r *rewriter) immediate(n ast.Node) bool {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			ok = ok && (r.info.Types[n.Fun].IsType() || immediateBuiltin(sites.Builtin(r.info, n.Fun)))
+			ok = ok && (r.Info.Types[n.Fun].IsType() || immediateBuiltin(sites.Builtin(r.Info, n.Fun)))
 		case *ast.UnaryExpr:
 			ok = ok && n.Op != token.ARROW
 		case *ast.BranchStmt:

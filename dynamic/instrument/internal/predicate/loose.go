@@ -1,16 +1,18 @@
-package instrument
+package predicate
 
 import (
 	"fmt"
 	"go/types"
+
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
-// looseWords names which of the first words of the entry's variable may differ although
+// LooseWords names which of the first words of the entry's variable may differ although
 // its value does not. That matters for sections that users declare: what others have
 // changed is compared by the campaign, which knows the types.
-func (r *rewriter) looseWords(a *access, length bool) (flags []string) {
-	t := r.info.TypeOf(a.Node)
-	if m, ok := under(t).(*types.Map); ok && a.Map() {
+func LooseWords(r *source.File, a *source.Access, length bool) (flags []string) {
+	t := r.Info.TypeOf(a.Node)
+	if m, ok := source.Under(t).(*types.Map); ok && a.Map() {
 		t = m.Elem()
 		if length {
 			return nil
@@ -48,7 +50,7 @@ func loose(t types.Type, offset int64) uint32 {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		if isString(t) {
+		if source.IsString(t) {
 			return word(0)
 		}
 	case *types.Slice:
@@ -65,7 +67,7 @@ func loose(t types.Type, offset int64) uint32 {
 
 // hasParam reports whether the size of t depends on a type parameter.
 func hasParam(t types.Type) bool {
-	if isTypeParam(t) {
+	if source.IsTypeParam(t) {
 		return true
 	}
 	switch u := t.Underlying().(type) {

@@ -1,0 +1,216 @@
+// Package handover knows which code may hand work over to other goroutines.
+//
+// A goroutine in an atomic section may have others work for it and wait for them. What
+// they access is not a remote access, and the monitor cannot tell it from one. A statement
+// hands over if it sends, receives, closes a channel, starts a goroutine, stores by
+// sync/atomic, or calls what may do so. A function is quiet, that is, does none of this,
+// if its text shows it or a table below has it; all others may hand over.
+package handover
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+)
+
+// Quiet returns the full names of those functions of pkgs that do not hand over. It
+// looks at each body once and then at each call once, from the callee.
+func Quiet(pkgs []*sites.Package) map[string]bool {
+	callers, loud := map[string][]string{}, map[string]bool{}
+	var spread []string
+	quiet := map[string]bool{}
+	for _, p := range pkgs {
+		for _, f := range p.Files {
+			for _, d := range f.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok || fn.Body == nil {
+					continue
+				}
+				name := fullName(p.Info.Defs[fn.Name].(*types.Func))
+				quiet[name] = true
+				hands := Scan(p.Info, fn.Body, func(callee string) bool {
+					callers[callee] = append(callers[callee], name)
+					return false
+				})
+				if hands && !loud[name] {
+					loud[name] = true
+					spread = append(spread, name)
+				}
+			}
+		}
+	}
+	for callee := range callers {
+		if !quiet[callee] {
+			spread = append(spread, callee)
+		}
+	}
+	for len(spread) > 0 {
+		name := spread[len(spread)-1]
+		spread = spread[:len(spread)-1]
+		delete(quiet, name)
+		for _, caller := range callers[name] {
+			if !loud[caller] {
+				loud[caller] = true
+				spread = append(spread, caller)
+			}
+		}
+	}
+	return quiet
+}
+
+func fullName(f *types.Func) string { return f.Origin().FullName() }
+
+// Scan reports whether n may hand over. calls reports it of the functions that n calls,
+// except those of the tables. The bodies of closures count.
+func Scan(info *types.Info, n ast.Node, calls func(callee string) bool) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SendStmt, *ast.SelectStmt, *ast.GoStmt:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		case *ast.RangeStmt:
+			found = found || RangesOverOthers(info, n)
+		case *ast.CallExpr:
+			found = callHandsOver(info, n, calls) || found
+		}
+		return true
+	})
+	return found
+}
+
+// RangesOverOthers reports whether s receives from a channel or calls a function.
+func RangesOverOthers(info *types.Info, s *ast.RangeStmt) bool {
+	switch source.Under(info.TypeOf(s.X)).(type) {
+	case *types.Chan, *types.Signature, *types.TypeParam, *types.Interface:
+		return true
+	}
+	return false
+}
+
+func callHandsOver(info *types.Info, c *ast.CallExpr, calls func(callee string) bool) bool {
+	if info.Types[c.Fun].IsType() {
+		return false
+	}
+	if b := sites.Builtin(info, c.Fun); b != "" {
+		return b == "close"
+	}
+	if _, ok := ast.Unparen(c.Fun).(*ast.FuncLit); ok {
+		return false // its body counts
+	}
+	f := calledFunc(info, c)
+	switch {
+	case f == nil:
+		return true
+	case slices.Contains(lockNames, f.Name()):
+		return false
+	case f.Pkg() == nil: // error.Error
+		return true
+	case isKnownQuiet(f):
+		// It may call what it is given.
+		return slices.ContainsFunc(c.Args, func(arg ast.Expr) bool {
+			_, literal := ast.Unparen(arg).(*ast.FuncLit)
+			_, function := source.Under(info.TypeOf(arg)).(*types.Signature)
+			return function && !literal
+		})
+	}
+	if r := f.Signature().Recv(); r != nil && types.IsInterface(r.Type()) {
+		return true
+	}
+	return calls(fullName(f))
+}
+
+// calledFunc returns the declared function or method that c calls, or nil.
+func calledFunc(info *types.Info, c *ast.CallExpr) *types.Func {
+	fun := ast.Unparen(c.Fun)
+	switch x := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ast.Unparen(x.X)
+	case *ast.IndexListExpr:
+		fun = ast.Unparen(x.X)
+	}
+	var id *ast.Ident
+	switch x := fun.(type) {
+	case *ast.Ident:
+		id = x
+	case *ast.SelectorExpr:
+		id = x.Sel
+	default:
+		return nil
+	}
+	f, _ := info.Uses[id].(*types.Func)
+	return f
+}
+
+// MayRunModule reports whether code of the module may run in the call.
+func MayRunModule(info *types.Info, c *ast.CallExpr) bool {
+	if info.Types[c.Fun].IsType() || sites.Builtin(info, c.Fun) != "" {
+		return false
+	}
+	f := calledFunc(info, c)
+	if f == nil || f.Pkg() == nil || f.Pkg().Path() != "sync/atomic" && !isKnownQuiet(f) {
+		return true
+	}
+	return slices.ContainsFunc(c.Args, func(arg ast.Expr) bool {
+		_, function := source.Under(info.TypeOf(arg)).(*types.Signature)
+		return function
+	})
+}
+
+// lockNames are those of methods that lock and unlock, in whichever type.
+var lockNames = []string{"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "TryRLock"}
+
+// quietPackages have no function that hands over, but by way of what it is given.
+var quietPackages = []string{
+	"bytes", "cmp", "container/heap", "container/list", "container/ring", "encoding/base64", "encoding/binary",
+	"encoding/hex", "errors", "hash/crc32", "hash/crc64", "hash/fnv", "hash/maphash", "maps", "math", "math/big",
+	"math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path", "slices", "sort", "strconv", "strings", "unicode", "unicode/utf16", "unicode/utf8", "unsafe",
+}
+
+// quietFunctions are those of other packages that do not, by their full names; of a
+// type with a dot and a star behind it, all methods do not.
+var quietFunctions = map[string]bool{
+	"fmt.Append": true, "fmt.Appendf": true, "fmt.Appendln": true, "fmt.Errorf": true, "fmt.Sprint": true,
+	"fmt.Sprintf": true, "fmt.Sprintln": true,
+	"runtime.KeepAlive": true,
+	"sync.Map.*":        true,
+	"time.Date":         true, "time.Now": true, "time.Parse": true, "time.ParseDuration": true, "time.Since": true,
+	"time.Unix": true, "time.UnixMilli": true, "time.Until": true, "time.Time.*": true, "time.Duration.*": true,
+	"time.Month.*": true, "time.Weekday.*": true,
+}
+
+// isKnownQuiet reports whether the tables have f, or it loads by sync/atomic.
+func isKnownQuiet(f *types.Func) bool {
+	path := f.Pkg().Path()
+	if slices.Contains(quietPackages, path) || quietFunctions[f.FullName()] {
+		return true
+	}
+	if path == "sync/atomic" {
+		return len(f.Name()) >= 4 && f.Name()[:4] == "Load"
+	}
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return false
+	}
+	t := types.Unalias(recv.Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, ok := t.(*types.Named)
+	return ok && quietFunctions[path+"."+named.Obj().Name()+".*"]
+}
+
+// IsAtomic reports whether the full name is that of a function of sync/atomic.
+func IsAtomic(name string) bool {
+	const path = "sync/atomic."
+	for i := 0; i+len(path) <= len(name) && i <= 2; i++ {
+		if name[i:i+len(path)] == path {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,160 @@
+package sectionplace
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/handover"
+	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+)
+
+// HandsOver is why a section cannot be opened whose goroutine may hand over before
+// anybody could come in.
+const HandsOver plan.Reason = "may hand over to other goroutines directly behind its entry"
+
+// handsOver reports whether n may hand over.
+func (r *Sections) handsOver(n ast.Node) bool {
+	return handover.Scan(r.Info, n, func(callee string) bool { return !r.quiet[callee] })
+}
+
+// handsOverAt reports whether what s evaluates itself may hand over while o is open.
+// That is not what the statements in it do, nor what it defers, nor the entry or an
+// end that is made by sync/atomic.
+func (r *Sections) handsOverAt(o *opening, s ast.Stmt) bool {
+	own := func(n ast.Node, at *source.Access) bool {
+		return at != nil && s.Pos() <= n.Pos() && n.End() <= s.End() && r.atomicName(at) != ""
+	}
+	atomic := own(o.entry, o.entryAt) || slices.ContainsFunc(o.ends, func(e ending) bool { return own(e.node, e.at) })
+	calls := func(callee string) bool { return !r.quiet[callee] && !(atomic && handover.IsAtomic(callee)) }
+	hands := func(n ast.Node) bool { return handover.Scan(r.Info, n, calls) }
+	return r.receives(s) || slices.ContainsFunc(evaluated(s), hands)
+}
+
+// receives reports whether s is a loop that receives or calls, or a select.
+func (r *Sections) receives(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		return r.receives(s.Stmt)
+	case *ast.RangeStmt:
+		return handover.RangesOverOthers(r.Info, s)
+	case *ast.SelectStmt:
+		return true
+	}
+	return false
+}
+
+// evaluated returns the parts of s that are evaluated at s itself.
+func evaluated(s ast.Stmt) (parts []ast.Node) {
+	add := func(nodes ...ast.Node) {
+		for _, n := range nodes {
+			if n != nil {
+				parts = append(parts, n)
+			}
+		}
+	}
+	stmt := func(s ast.Stmt) {
+		if s != nil {
+			parts = append(parts, s)
+		}
+	}
+	expr := func(e ast.Expr) {
+		if e != nil {
+			parts = append(parts, e)
+		}
+	}
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		return evaluated(s.Stmt)
+	case *ast.BlockStmt, *ast.SelectStmt:
+	case *ast.IfStmt:
+		stmt(s.Init)
+		expr(s.Cond)
+		if e, ok := s.Else.(*ast.IfStmt); ok {
+			add(evaluated(e)...)
+		}
+	case *ast.SwitchStmt:
+		stmt(s.Init)
+		expr(s.Tag)
+		for _, c := range s.Body.List {
+			for _, e := range c.(*ast.CaseClause).List {
+				expr(e)
+			}
+		}
+	case *ast.TypeSwitchStmt:
+		stmt(s.Init)
+		stmt(s.Assign)
+	case *ast.ForStmt:
+		stmt(s.Init)
+		expr(s.Cond)
+		stmt(s.Post)
+	case *ast.RangeStmt:
+		expr(s.X)
+	case *ast.DeferStmt:
+		for _, e := range s.Call.Args {
+			expr(e)
+		}
+	default:
+		stmt(s)
+	}
+	return parts
+}
+
+// handsOverAtOnce reports whether the goroutine of o may hand over in the statement
+// of the entry, behind that, or at places where nothing can stand: in a function with
+// goto.
+func (r *Sections) handsOverAtOnce(o *opening) bool {
+	entry := r.Statement(o.entry)
+	if entry == nil {
+		return false
+	}
+	jumps := false
+	r.inspectBody(o, func(n ast.Node) {
+		b, ok := n.(*ast.BranchStmt)
+		jumps = jumps || ok && b.Tok == token.GOTO
+	})
+	if jumps && r.handsOver(o.body) {
+		return true
+	}
+	return r.handsOverAt(o, entry)
+}
+
+// placeHandOvers puts the call ahead of each statement that may hand over while o is
+// open, and where a loop goes back to a clause that may.
+func (r *Sections) placeHandOvers(o *opening, entry ast.Stmt) {
+	call := r.callf("HandOver(%d)", o.ID)
+	from := r.roundFrom(o, entry)
+	r.inspectBody(o, func(n ast.Node) {
+		s, ok := n.(ast.Stmt)
+		if !ok || s == entry || r.ListOf(s) == nil || !r.handsOverAt(o, s) {
+			return
+		}
+		if s.Pos() >= from {
+			r.ahead(s, call)
+		}
+		if body := loopBody(s); body != nil && body.Pos() <= entry.Pos() && entry.End() <= body.End() {
+			r.atEnd(body, call)
+			ast.Inspect(body, func(n ast.Node) bool {
+				if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.CONTINUE {
+					r.ahead(b, call)
+				}
+				_, closure := n.(*ast.FuncLit)
+				return !closure
+			})
+		}
+	})
+}
+
+// loopBody returns the body of s if it is a loop, or nil.
+func loopBody(s ast.Stmt) *ast.BlockStmt {
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		return loopBody(s.Stmt)
+	case *ast.ForStmt:
+		return s.Body
+	case *ast.RangeStmt:
+		return s.Body
+	}
+	return nil
+}
