@@ -31,7 +31,7 @@ func TestDiffRandom(t *testing.T) {
 				b = slices.Delete(b, at, at+1)
 			}
 		}
-		m := &Module{Files: map[string]*source.File{"f": {Source: join2(a, r.IntN(3) > 0)}}}
+		m := &source.Module{Files: map[string]*source.File{"f": {Source: join2(a, r.IntN(3) > 0)}}}
 		files := map[string][]byte{"f": join2(b, r.IntN(3) > 0)}
 		if len(m.Files["f"].Source) == 0 || len(files["f"]) == 0 {
 			continue // git takes an empty side for a new or deleted file
@@ -41,7 +41,7 @@ func TestDiffRandom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff != "" {
-			checkApplies(t, m, diff, files)
+			checkApplies(t, &Module{Module: m}, diff, files)
 		}
 	}
 }

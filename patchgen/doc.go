@@ -15,10 +15,12 @@
 // test and a use that something blocking keeps apart) stands in the fix's
 // notes.
 //
-// Candidates are then checked: the patched source type-checks; analysed anew,
-// it has every access under the lock and no lock left held at a return; its
-// lock-order graph has no new acquisition within a cycle; and the caller's
-// checks (see [Checks]) build, vet, test and re-run it. A wrong patch is worse
+// Candidates are then checked: the patched source type-checks; the shared passes
+// analyse it anew, and by what they know of it every access of the variable is
+// protected as the strategy claims, no function returns with other locks than
+// before, no test is torn from its use, no lock order closes a cycle and nothing
+// new waits under a lock (see internal/validate); and the caller's checks (see
+// [Checks]) build, vet, test and re-run it. A wrong patch is worse
 // than none: the first failing check withholds the candidate, and the next
 // strategy is tried.
 //

@@ -34,7 +34,7 @@ type Input struct {
 //
 // Fix reads the module as it was loaded; it writes nothing below its root.
 func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error) {
-	p, err := strategy.NewProblem(in.Module, in.Group)
+	p, err := strategy.NewProblem(in.Module.Module, in.Group)
 	if err == nil {
 		p.Patched = in.Patched
 		err = p.Unseen()
@@ -42,7 +42,7 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 	if err != nil {
 		return &finding.Fix{Withheld: err.Error()}, nil, nil
 	}
-	v := &verifier{module: in.Module, facts: p.Facts, checks: in.Checks, observed: observed(in.Group)}
+	v := &verifier{module: in.Module, checks: in.Checks, observed: observed(in.Group)}
 	var reasons []string
 	for _, s := range strategy.All {
 		out, err := strategy.Try(s, p)

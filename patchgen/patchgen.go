@@ -4,12 +4,16 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
 // Module is the typed source of one main module, tests included. Nothing
 // here changes it, and it is not safe for concurrent use.
-type Module = source.Module
+type Module struct {
+	*source.Module
+	analysed *session.Session
+}
 
 // LoadMode is what [packages.Load] must be asked for (with Tests set) so that
 // [NewModule] can use the result.
@@ -20,7 +24,15 @@ const LoadMode = source.LoadMode
 // counts. It fails where a package has errors: no patch is built on source
 // that does not compile.
 func NewModule(root string, loaded []*packages.Package) (*Module, error) {
-	return source.NewModule(root, loaded)
+	m, err := source.NewModule(root, loaded)
+	if err != nil {
+		return nil, err
+	}
+	s, err := session.New(root, loaded)
+	if err != nil {
+		return nil, err
+	}
+	return &Module{m, s}, nil
 }
 
 // Diff returns the unified diff from old to new contents by slash path, with

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
-	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // Candidate is a patched module that a check looks at: the tree at Root with
@@ -43,11 +43,9 @@ type Checks struct {
 
 // verifier checks candidates of one module.
 type verifier struct {
-	module *source.Module
-	facts  *lockfacts.Facts // of the original
+	module *Module
 	checks Checks
-	before *lockfacts.LockOrder // of the original, kept
-	passed []string             // by the last candidate
+	passed []string // by the last candidate
 	// observed: a run has shown a finding of the group. Only then is it worth
 	// saying that runs do not show it any more.
 	observed bool
@@ -64,13 +62,21 @@ type step struct {
 // may still show what the patch breaks.
 const unobserved = "fit under noise"
 
+// promises names what each kind of patch is held to.
+var promises = map[validate.Kind]string{
+	validate.Guarded:   "lock covers every access",
+	validate.Once:      "initialised once",
+	validate.Published: "written before it is shared",
+	validate.Atomic:    "every access is atomic",
+}
+
 // verify runs the checks in order, cheapest first; the first failure ends it.
 func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 	v.passed = nil
 	c := Candidate{Root: v.module.Root, Files: out.Files}
 	steps := []step{
 		{"type-checks", nil},
-		{"lock covers every access", nil},
+		{promises[out.Claim.Kind], nil},
 		{"lock order", nil},
 		{"builds", v.checks.Build},
 		{"vet", v.checks.Vet},
@@ -81,16 +87,20 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 		steps[len(steps)-1].name = unobserved
 		steps = append(steps, step{"static finding gone", v.checks.Static})
 	}
-	var patched *lockfacts.Facts
-	steps[0].run = func(context.Context, Candidate) error {
-		m, err := v.module.With(out.Files)
-		if err == nil {
-			patched = lockfacts.New(m)
+	// The first three are one analysis of the patched source.
+	var before, after *session.Snapshot
+	var refused []*validate.Refusal
+	steps[0].run = func(context.Context, Candidate) (err error) {
+		if before, err = v.module.analysed.Original(); err == nil {
+			after, err = v.module.analysed.With(out.Files)
 		}
 		return err
 	}
-	steps[1].run = v.covered(out, &patched)
-	steps[2].run = func(context.Context, Candidate) error { return v.lockOrder(patched) }
+	steps[1].run = func(context.Context, Candidate) error {
+		refused = validate.Check(before, after, out.Claim)
+		return firstOf(refused, false)
+	}
+	steps[2].run = func(context.Context, Candidate) error { return firstOf(refused, true) }
 	for _, s := range steps {
 		if s.run == nil {
 			continue
@@ -108,30 +118,13 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 	return nil
 }
 
-// covered holds a patch that takes a lock to its promise, and to leaving no
-// lock held.
-func (v *verifier) covered(out *strategy.Patch, patched **lockfacts.Facts) Check {
-	if out.Claim == nil {
-		return nil
-	}
-	return func(context.Context, Candidate) error {
-		if err := out.Claim.Check(*patched); err != nil {
-			return err
-		}
-		return lockfacts.MoreLeaks(v.facts.Leaks(), (*patched).Leaks())
-	}
-}
-
-// lockOrder compares the lock-order graph with that of the original.
-func (v *verifier) lockOrder(patched *lockfacts.Facts) (err error) {
-	if v.before == nil {
-		if v.before, err = v.facts.LockOrder(); err != nil {
-			return err
+// firstOf returns the first refusal that is about the order of locks and about
+// waiting under them, or the first that is not.
+func firstOf(refused []*validate.Refusal, order bool) error {
+	for _, r := range refused {
+		if r.Blocks() == order {
+			return r
 		}
 	}
-	after, err := patched.LockOrder()
-	if err != nil {
-		return err
-	}
-	return after.Worse(v.before)
+	return nil
 }

@@ -300,3 +300,12 @@ func intersect(a, b Holds) Holds {
 }
 
 func equalState(a, b State) bool { return maps.Equal(a.Must, b.Must) && maps.Equal(a.May, b.May) }
+
+// Classes returns the lock classes of a set of held locks.
+func Classes(h Holds) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range h {
+		out[x.Class] = true
+	}
+	return out
+}

@@ -52,7 +52,6 @@ type Session struct {
 	root    string // absolute directory of go.mod
 	fset    *token.FileSet
 	sources []*source // those without tests, and those of external tests
-	paths   []string  // of the packages without tests, each after those it imports
 
 	original *Snapshot
 	library  types.Importer // of the standard library's source; made on demand

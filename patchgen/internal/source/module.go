@@ -3,8 +3,6 @@ package source
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"go/version"
@@ -32,8 +30,6 @@ type Module struct {
 	Files     map[string]*File       // by slash path relative to root
 	functions map[ast.Node]*Function // by *ast.FuncDecl or *ast.FuncLit
 	Declared  map[string]*Function   // declared functions by [types.Func.FullName] of the origin
-
-	std types.Importer // see library; made on demand
 }
 
 // Package is one package in its widest variant: with its in-package tests.
@@ -42,14 +38,9 @@ type Package struct {
 	GoVersion string // of the module's go directive: "go1.21"; "" if unknown
 	Types     *types.Package
 	Info      *types.Info
-	imports   func(path string) (*types.Package, error)
-	sizes     types.Sizes
 	Files     []*File
-	generated []*ast.File // what cgo has made, outside of the module
-	Ignored   []string    // Go files left out by build constraints
+	Ignored   []string // Go files left out by build constraints
 }
-
-type importerFunc func(string) (*types.Package, error)
 
 // Old returns the contents that the files had when the module was loaded, as
 // [Diff] and [Apply] want them.
@@ -129,26 +120,16 @@ func (m *Module) addPackage(p *packages.Package) error {
 		return fmt.Errorf("package %s does not load: %w", p.PkgPath, p.Errors[0])
 	}
 	m.Fset = p.Fset
-	q := &Package{Path: p.PkgPath, Types: p.Types, Info: p.TypesInfo, sizes: p.TypesSizes,
+	q := &Package{Path: p.PkgPath, Types: p.Types, Info: p.TypesInfo,
 		Ignored: slices.Clone(p.IgnoredFiles)}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		q.GoVersion = "go" + p.Module.GoVersion
-	}
-	q.imports = func(path string) (*types.Package, error) {
-		if path == "unsafe" {
-			return types.Unsafe, nil
-		}
-		if dep := p.Imports[path]; dep != nil && dep.Types != nil {
-			return dep.Types, nil
-		}
-		return nil, fmt.Errorf("package %s is not loaded", path)
 	}
 	for _, f := range p.Syntax {
 		name := p.Fset.PositionFor(f.FileStart, false).Filename
 		rel, err := filepath.Rel(m.Root, name)
 		if err != nil || strings.HasPrefix(rel, "..") {
 			q.Ignored = append(q.Ignored, name)
-			q.generated = append(q.generated, f)
 			continue
 		}
 		src, err := os.ReadFile(name)
@@ -173,90 +154,6 @@ func (m *Module) index() {
 			file.index()
 		}
 	}
-}
-
-// With returns the module as it would be with the files replaced: parsed and
-// type-checked, for the packages that hold a replaced file. The error is that
-// of the parser or type checker.
-func (m *Module) With(files map[string][]byte) (*Module, error) {
-	out := &Module{Root: m.Root, Fset: m.Fset, Files: map[string]*File{}, functions: map[ast.Node]*Function{},
-		Declared: map[string]*Function{}}
-	for _, p := range m.Packages {
-		q := *p
-		q.Files = nil
-		changed := false
-		for _, file := range p.Files {
-			v := &File{Module: out, Package: &q, Path: file.Path, Source: file.Source, Syntax: file.Syntax, Test: file.Test}
-			if src, ok := files[file.Path]; ok {
-				f, err := parser.ParseFile(m.Fset, filepath.Join(m.Root, filepath.FromSlash(file.Path)), src,
-					parser.ParseComments|parser.SkipObjectResolution)
-				if err != nil {
-					return nil, err
-				}
-				v.Source, v.Syntax, changed = src, f, true
-			}
-			q.Files = append(q.Files, v)
-			out.Files[v.Path] = v
-		}
-		if changed {
-			if err := q.check(m); err != nil {
-				return nil, err
-			}
-		}
-		out.Packages = append(out.Packages, &q)
-	}
-	out.index()
-	return out, nil
-}
-
-func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
-
-func (p *Package) check(m *Module) error {
-	old := p.imports
-	imports := func(path string) (*types.Package, error) {
-		t, err := old(path)
-		if err != nil && (path == "sync" || path == "sync/atomic") { // a patch may add these
-			return m.library(path)
-		}
-		return t, err
-	}
-	p.Info = &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
-		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
-	}
-	var errs []error
-	conf := types.Config{Importer: importerFunc(imports), GoVersion: p.GoVersion, Sizes: p.sizes,
-		Error: func(err error) { errs = append(errs, err) }}
-	t, err := conf.Check(p.Path, m.Fset, p.Syntax(), p.Info)
-	if len(errs) > 0 {
-		err = errs[0]
-	}
-	p.Types = t
-	return err
-}
-
-// Syntax are all that the package is typed from.
-func (p *Package) Syntax() []*ast.File {
-	files := slices.Clone(p.generated)
-	for _, file := range p.Files {
-		files = append(files, file.Syntax)
-	}
-	return files
-}
-
-// library returns a package of the standard library that the patched package
-// did not import: as another package of the module has it, or from source.
-func (m *Module) library(path string) (*types.Package, error) {
-	for _, p := range m.Packages {
-		if t, err := p.imports(path); err == nil {
-			return t, nil
-		}
-	}
-	if m.std == nil {
-		m.std = importer.ForCompiler(m.Fset, "source", nil)
-	}
-	return m.std.Import(path)
 }
 
 // Since reports whether the go directive is v ("go1.19") or newer. An unknown

@@ -28,78 +28,28 @@ type Variable struct {
 	Named map[ast.Expr]bool
 }
 
-// SameVariable finds the variable of another state of the module by name.
-func (m *Module) SameVariable(old *Variable) *Variable {
-	for _, q := range m.Packages {
-		if q.Path != old.Object.Pkg().Path() {
-			continue
-		}
-		if old.Function != nil {
-			return m.sameLocal(old)
-		}
-		scope := q.Types.Scope()
-		if old.Owner == nil {
-			if v, ok := scope.Lookup(old.Name).(*types.Var); ok {
-				return &Variable{module: m, Object: v, Key: ObjectKey(m, v), Name: v.Name(), Deep: old.Deep}
-			}
-			return nil
-		}
-		if tn, ok := scope.Lookup(old.Owner.Obj().Name()).(*types.TypeName); ok {
-			return fieldVariable(m, tn, old)
-		}
+// Place returns where a local is declared, in words that outlive a patch: the
+// full name of the declared function, and which of the variables of its name it
+// is there, in order, from 0.
+func (t *Variable) Place() (function string, nth int) {
+	f := t.Function.Declaration()
+	if f.Object == nil {
+		return "", 0
 	}
-	return nil
-}
-
-func fieldVariable(m *Module, tn *types.TypeName, old *Variable) *Variable {
-	st, ok := StructOf(tn.Type())
-	for i := 0; ok && i < st.NumFields(); i++ {
-		if f := st.Field(i); f.Name() == old.Name {
-			return &Variable{module: m, Object: f, Key: ObjectKey(m, f), Name: f.Name(), Owner: Named(tn.Type()), Deep: old.Deep}
-		}
-	}
-	return nil
-}
-
-// sameLocal finds a local by its function and its ordinal among those of the
-// same name there.
-func (m *Module) sameLocal(old *Variable) *Variable {
-	ordinal := -1
-	for _, id := range definitions(old.Function.Declaration(), old.Name) {
-		ordinal++
-		if ObjectKey(old.module, old.Function.File.Package.Info.Defs[id]) == old.Key {
-			break
-		}
-	}
-	for _, f := range m.functions {
-		if f.Outer != nil || f.File.Path != old.Function.File.Path || f.Name() != old.Function.Declaration().Name() {
-			continue
-		}
-		ids := definitions(f, old.Name)
-		if ordinal < 0 || ordinal >= len(ids) {
-			return nil
-		}
-		obj, ok := f.File.Package.Info.Defs[ids[ordinal]].(*types.Var)
-		if !ok {
-			return nil
-		}
-		return &Variable{module: m, Object: obj, Key: ObjectKey(m, obj), Name: old.Name, Function: m.Declaring(f.File, obj),
-			Deep: old.Deep}
-	}
-	return nil
-}
-
-// definitions of variables called name within f, in order.
-func definitions(f *Function, name string) (out []*ast.Ident) {
+	found := false
 	ast.Inspect(f.Node, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Name == name {
-			if _, isVar := f.File.Package.Info.Defs[id].(*types.Var); isVar {
-				out = append(out, id)
+		id, ok := n.(*ast.Ident)
+		if !ok || found || id.Name != t.Name {
+			return !found
+		}
+		if v, isVar := f.File.Package.Info.Defs[id].(*types.Var); isVar {
+			if found = ObjectKey(t.module, v) == t.Key; !found {
+				nth++
 			}
 		}
 		return true
 	})
-	return out
+	return f.Object.FullName(), nth
 }
 
 // String names the variable in reasons.

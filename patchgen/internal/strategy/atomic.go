@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/critsec"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // atomicWriter rewrites the accesses of one variable.
@@ -64,7 +65,7 @@ func atomically(p *Problem) (*Patch, error) {
 		}
 	}
 	files, err := w.edits.Files()
-	out := &Patch{Files: files}
+	out := &Patch{Files: files, Claim: p.claim(validate.Atomic, "", 0)}
 	if !w.functions {
 		out.Notes = p.copyNote()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // guard takes the lock that guards the variable elsewhere: the lock class
@@ -70,7 +71,7 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	out := &Patch{}
 	all := len(open)
 	open, out.Notes = p.reachable(open, lock)
-	out.Claim = &Claim{Variable: p.Variable, class: class, left: all - len(open)}
+	out.Claim = p.claim(validate.Guarded, class, all-len(open))
 	if len(open)+len(upgrade) == 0 {
 		if all == 0 && p.Patched {
 			return out, nil

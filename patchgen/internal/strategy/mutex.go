@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // mutex declares a new mutex beside the variable and takes it at every access
@@ -61,7 +62,7 @@ func mutex(p *Problem) (*Patch, error) {
 	}
 	files, err := edits.Files()
 	return &Patch{Files: files, Notes: slices.Concat(notes, h.leftOut(), h.copyNote()),
-		Claim: &Claim{Variable: h.Variable, class: h.classOf(name)}}, err
+		Claim: h.claim(validate.Guarded, h.classOf(name), 0)}, err
 }
 
 // classOf is the lock class of the new mutex.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // once makes `if x.f == nil { x.f = … }` run once, in a sync.Once beside the
@@ -173,7 +174,7 @@ func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
 	edits.Add(file, file.Offset(s.Pos()), file.Offset(s.Pos()), func() string { return call + ".Do(func() {\n" })
 	edits.Add(file, file.Offset(s.End()), file.Offset(s.End()), func() string { return "\n})" })
 	files, err := edits.Files()
-	out := &Patch{Files: files, Notes: p.copyNote()}
+	out := &Patch{Files: files, Notes: p.copyNote(), Claim: p.claim(validate.Once, p.classOf(name), 0)}
 	if p.Variable.Object.Exported() {
 		out.Notes = append(out.Notes, fmt.Sprintf("once initialised, %s is not initialised again if other code unsets it",
 			p.Variable))

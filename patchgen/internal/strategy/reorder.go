@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // reorder initialises before publishing: an assignment that the started
@@ -91,7 +92,7 @@ func (p *Problem) fromStarted(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 		edits.Before(site.In.File, p.publication(site), func() string { return text })
 	}
 	files, err := edits.Files()
-	return &Patch{Files: files}, err
+	return &Patch{Files: files, Claim: p.claim(validate.Published, "", 0)}, err
 }
 
 // leading reports whether only assignments like it stand before s in f.
@@ -279,7 +280,7 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	text := edits.Cut(file, s)
 	edits.Before(file, list[from], func() string { return text })
 	files, err := edits.Files()
-	return &Patch{Files: files}, err
+	return &Patch{Files: files, Claim: p.claim(validate.Published, "", 0)}, err
 }
 
 // othersIn refuses where an access that a finding names is not made by the

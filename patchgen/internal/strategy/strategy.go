@@ -6,6 +6,7 @@ import (
 	"go/ast"
 
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // Strategy builds a candidate, or says why it does not apply.
@@ -49,5 +50,5 @@ func selectorBase(file *source.File, base ast.Expr) string {
 type Patch struct {
 	Files map[string][]byte
 	Notes []string
-	Claim *Claim // for the strategies that take a lock
+	Claim validate.Claim
 }

@@ -16,7 +16,7 @@ func (j *judge) atomicOnly() {
 		j.add("atomic", "%s is accessed at %s, and not by sync/atomic", s.claim.Variable, at(u.pkg, u.instr))
 	}
 	for _, k := range s.twoSteps().more(j.old.twoSteps()) {
-		j.add("atomic", "%s: %s", short(k.function), k.what)
+		j.add("one step", "%s: %s", short(k.function), k.what)
 	}
 }
 

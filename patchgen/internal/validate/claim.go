@@ -65,6 +65,12 @@ type Refusal struct {
 // Error returns the reason, so that a refusal can withhold a patch.
 func (r *Refusal) Error() string { return r.Reason }
 
+// Blocks reports whether the patch may make goroutines wait for each other for
+// ever, whatever it does for its variable.
+func (r *Refusal) Blocks() bool {
+	return r.Obligation == "order" || r.Obligation == "waits" || r.Obligation == "channels"
+}
+
 // refusals collects what the obligations find.
 type refusals struct{ list []*Refusal }
 

@@ -47,31 +47,43 @@ func (j *judge) lockOrder() {
 		switch {
 		case e.from == e.to:
 			j.add("order", "%s could be locked again while it is held (%s)", short(e.to), now.where[e])
-		case now.leads(e.to, e.from):
-			j.add("order", "%s would be locked while %s is held (%s), and elsewhere it is the other way round",
-				short(e.to), short(e.from), now.where[e])
+		default:
+			if cycle := now.way(e.to, e.from); cycle != nil {
+				j.add("order", "%s would be locked while %s is held (%s), which closes the cycle %s", short(e.to), short(e.from),
+					now.where[e], strings.Join(append([]string{short(e.from)}, cycle...), " -> "))
+			}
 		}
 	}
 }
 
-// leads reports whether there is a way from one class to another.
-func (g *lockGraph) leads(from, to string) bool {
+// way returns the shortest way from one class to another, both included; nil if
+// there is none.
+func (g *lockGraph) way(from, to string) []string {
+	next := map[string][]string{}
+	for e := range g.edges {
+		next[e[0]] = append(next[e[0]], e[1])
+	}
 	seen := map[string]bool{from: true}
-	work := []string{from}
+	work := [][]string{{from}}
 	for len(work) > 0 {
-		at := work[0]
+		path := work[0]
 		work = work[1:]
-		if at == to {
-			return true
+		last := path[len(path)-1]
+		if last == to {
+			for i := range path {
+				path[i] = short(path[i])
+			}
+			return path
 		}
-		for e := range g.edges {
-			if e[0] == at && !seen[e[1]] {
-				seen[e[1]] = true
-				work = append(work, e[1])
+		slices.Sort(next[last])
+		for _, class := range next[last] {
+			if !seen[class] {
+				seen[class] = true
+				work = append(work, append(slices.Clone(path), class))
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 func (s *side) lockGraph() *lockGraph {
