@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test unit sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,6 +12,9 @@ build: ## bin/interlock
 	$(GO) build -o bin/ ./cmd/interlock
 
 test: lint unit sample ## all that must pass before a commit: lint, every test, samples of conformance and torture
+
+quick: vetted ## what breaks most often, in two minutes: gofmt, go vet, and the short tests without -race and without samples
+	$(GO) test -short ./...
 
 # The race detector needs cgo and a C compiler; without them the same tests
 # run, only not under -race.
@@ -23,14 +26,16 @@ unit: ## the tests alone, under -race where there is a C compiler
 	fi; \
 	set -x; $(GO) test $$race ./...
 
-lint: build ## gofmt, go vet, staticcheck, and interlock on its own code
+lint: build vetted ## gofmt, go vet, staticcheck, and interlock on its own code
+	$(GO) tool staticcheck ./...
+	bin/interlock check ./...
+
+vetted:
 	@unformatted="$$(gofmt -l $$(git ls-files -- '*.go' ':!*/testdata/*'))"; \
 	if [ -n "$$unformatted" ]; then \
 		echo "make: not formatted, run 'make fmt':" >&2; echo "$$unformatted" >&2; exit 1; \
 	fi
 	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
-	bin/interlock check ./...
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files -- '*.go' ':!*/testdata/*')

@@ -27,6 +27,9 @@ const randomPrograms = 60
 // own, to come out of git apply the same, and to compute the same without
 // hanging.
 func TestRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	root := t.TempDir()
 	for i := range randomPrograms {
 		g := &generator{Rand: rand.New(rand.NewPCG(uint64(i), 1)), locked: i%3 == 0, calm: i%6 == 0, short: i%3 == 1}

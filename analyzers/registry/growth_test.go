@@ -46,6 +46,9 @@ const tooLittle = 150 * time.Millisecond
 // No pass is much worse than linear in any of the shapes, but for squares. One
 // that is, is named with its figures.
 func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	invariants.Wanted = true
 	t.Cleanup(func() { invariants.Wanted = false })
 	std := stdImporter(t)

@@ -36,7 +36,8 @@ func guard() {
 	args := os.Args[1:]
 	code, faults := guarded(os.Getenv(guardedBinary), os.Getenv("WORK"), args)
 	if len(faults) > 0 {
-		complain(os.Getenv(guardReport), fmt.Sprintf("guard: interlock %s:\n\t%s\n", strings.Join(args, " "), strings.Join(faults, "\n\t")))
+		complain(os.Getenv(guardReport),
+			fmt.Sprintf("guard: interlock %s:\n\t%s\n", strings.Join(args, " "), strings.Join(faults, "\n\t")))
 	}
 	os.Exit(code)
 }
@@ -93,7 +94,7 @@ type entry struct {
 	content string // checksum of a regular file, target of a link
 }
 
-// readTree returns all that is below dir but for .tmp, by absolute path. Links
+// readTree returns everything below dir except .tmp, by absolute path. Links
 // are not followed.
 func readTree(dir string) (map[string]entry, error) {
 	tree := map[string]entry{}
@@ -194,7 +195,9 @@ func (o outputs) refuse(changed []string, before, after map[string]entry) []stri
 		was, there := before[name]
 		is, left := after[name]
 		switch {
-		case slices.ContainsFunc(o.paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+string(filepath.Separator)) }):
+		case slices.ContainsFunc(o.paths, func(p string) bool {
+			return name == p || strings.HasPrefix(name, p+string(filepath.Separator))
+		}):
 		case o.write && there && was.mode.IsRegular() && is.mode == was.mode:
 		case o.write && !there && filepath.Base(name) == "interlock.sections":
 		case !there:

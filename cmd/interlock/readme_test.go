@@ -34,7 +34,8 @@ func TestExampleOfTheReadme(t *testing.T) {
 		t.Errorf("the README does not have:\n%s", check)
 	}
 	for line := range strings.Lines(run("test", "-seed=1", "-runs=4", "-replays=0")) {
-		stable := strings.Contains(line, " confirmed: ") || strings.Contains(line, " of a.balance at ") || strings.Contains(line, "statically: ")
+		stable := strings.Contains(line, " confirmed: ") || strings.Contains(line, " of a.balance at ") ||
+			strings.Contains(line, "statically: ")
 		if stable && !strings.Contains(readme, strings.TrimRight("    "+line, "\n")) {
 			t.Errorf("the README does not have: %s", line)
 		}

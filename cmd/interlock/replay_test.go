@@ -146,6 +146,9 @@ func TestStop(t *testing.T) {
 // The replay command of a finding shows it again, at about the rate that the finding
 // states.
 func TestReplayCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(replayed)).Files {
 		name := filepath.Join(dir, filepath.FromSlash(f.Name))
@@ -195,7 +198,8 @@ func TestReplayCommands(t *testing.T) {
 			}
 		}
 		if seen < wanted {
-			t.Errorf("%s: seen again in %d of %d runs, and is to be in %d of %d: %s", f.Title, seen, tries, e.ReplayHits, e.ReplayRuns, e.Replay)
+			t.Errorf("%s: seen again in %d of %d runs, and is to be in %d of %d: %s", f.Title, seen, tries, e.ReplayHits,
+				e.ReplayRuns, e.Replay)
 		}
 	}
 	for _, want := range []string{"race IL1000", "split IL2002", "closed IL4002"} {

@@ -175,7 +175,8 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 func inScript(ts *testscript.TestScript, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", guardedBinary, guardReport} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS",
+		"XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", guardedBinary, guardReport} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd
@@ -203,7 +204,7 @@ func cmdKilled(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// watched collects output and tells when a text has come by.
+// watched collects output and reports when a text has appeared.
 type watched struct {
 	text string
 	seen chan struct{}

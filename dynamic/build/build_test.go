@@ -227,6 +227,7 @@ package none
 `
 
 func TestWholeModule(t *testing.T) {
+	t.Parallel()
 	dir := unpack(t, wholeModule)
 	before := snapshot(t, dir)
 	m := load(t, dir, "./...")
@@ -269,6 +270,10 @@ func TestWholeModule(t *testing.T) {
 
 // Where a go.work does not do, go.mod is overlaid, and nobody's file is touched.
 func TestOverlaidGoMod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	dir := unpack(t, wholeModule)
 	before := snapshot(t, dir)
 	m := load(t, dir, "./...")
@@ -328,6 +333,9 @@ func TestSecondBuildLinksNothing(t *testing.T) {
 }
 
 func TestSecondProcessAtTheSameTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	dir := unpack(t, wholeModule)
 	m := load(t, dir, "./util")
 	one, two := workspace(t, m, mark(m)), workspace(t, m, mark(m))
@@ -339,6 +347,10 @@ func TestSecondProcessAtTheSameTime(t *testing.T) {
 }
 
 func TestLoadThroughSymbolicLink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(unpack(t, wholeModule), link); err != nil {
 		t.Skip(err)
@@ -412,6 +424,7 @@ func TestRequestsThatCannotBeServed(t *testing.T) {
 }
 
 func TestCompileErrorsAreTheCompilers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, archive, words string }{
 		{"types", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nvar X int = \"x\"\n-- a_test.go --\npackage m\n",
 			"./a.go:3:13: cannot use \"x\" (untyped string constant) as int value in variable declaration"},
@@ -436,6 +449,10 @@ func TestOriginalDoesNotLink(t *testing.T) {
 }
 
 func TestFaultyRewriteFallsBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	m := load(t, unpack(t, wholeModule), "./...")
 	files := mark(m)
 	bad := filepath.Join(m.Root, "util", "util.go")
@@ -457,6 +474,10 @@ func TestFaultyRewriteFallsBack(t *testing.T) {
 }
 
 func TestFaultNotInAFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	m := load(t, unpack(t, wholeModule), "./util")
 	ws, err := prepare(scratchFor(t), m, mark(m), fstest.MapFS{"rt.go": {Data: []byte("package rt\n\nfunc Here() {\n")}})
 	if err != nil {
@@ -471,6 +492,7 @@ func TestFaultNotInAFile(t *testing.T) {
 }
 
 func TestCgoFilesAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	if out, _ := exec.Command("go", "env", "CGO_ENABLED").Output(); strings.TrimSpace(string(out)) != "1" {
 		t.Skip("needs cgo")
 	}

@@ -28,6 +28,7 @@ type dependency struct {
 // lie there are copied out of it, once a version, and replaced by a go.work with
 // which everything is loaded again: pkgs given back have the copies' folders.
 func (m *Module) takeDeps(ctx context.Context, o *Options, modCache string, pkgs []*listed) ([]*listed, error) {
+	// A module that several packages come from is taken once.
 	matched := make([]bool, len(o.Deps))
 	for _, p := range pkgs {
 		for i, pattern := range o.Deps {
@@ -45,10 +46,12 @@ func (m *Module) takeDeps(ctx context.Context, o *Options, modCache string, pkgs
 			m.deps = append(m.deps, d)
 		}
 	}
+	// A pattern that matches nothing is most likely misspelt.
 	if i := slices.Index(matched, false); i >= 0 {
 		return nil, &ConfigError{"-deps: " + o.Deps[i] + " is no module that the named packages depend on",
 			"`go list -m all` lists modules; the standard library cannot be monitored"}
 	}
+	// Only copies move packages to other folders.
 	if !slices.ContainsFunc(m.deps, dependency.copied) {
 		return pkgs, nil
 	}

@@ -21,6 +21,7 @@ import (
 // Without a monitor it only replaces deps.
 func goWork(m *mainModules, monitor string, deps []dependency) ([]byte, error) {
 	w := &modfile.WorkFile{Syntax: &modfile.FileSyntax{}}
+	// Language version and GODEBUG settings stay those of the plain build.
 	if err := w.AddGoStmt(m.highestGo()); err != nil {
 		return nil, fmt.Errorf("composing go.work: %w", err)
 	}

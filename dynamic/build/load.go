@@ -148,6 +148,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the folder: %w", err)
 	}
+	// Defaults.
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
@@ -209,6 +210,7 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 	// The named packages with their tests, what they use without.
 	var all []*packages.Package
 	var names []string
+	// Dependencies are loaded apart, as their tests are not wanted.
 	for _, group := range []struct {
 		pkgs  []*listed
 		tests bool

@@ -31,6 +31,10 @@ func godebug(t *testing.T, binary string) string {
 
 // The program must run with the GODEBUG defaults of the user's own build.
 func TestGODEBUGStays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	const test = "-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestX(*testing.T) {}\n"
 	for _, tt := range []struct{ name, archive, dir string }{
 		{"no go line", "-- go.mod --\nmodule m\n", ""},
@@ -66,6 +70,10 @@ func TestGODEBUGStays(t *testing.T) {
 }
 
 func TestUsersWorkspace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	dir := unpack(t, `
 -- go.work --
 go 1.22
@@ -143,6 +151,10 @@ func C() string { return "c" }
 // A vendor folder is what the program is built from, even where it differs
 // from the module that it copies, and even if that cannot be had.
 func TestVendorFolderCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
 	const rest = `
 -- a.go --
 package m
@@ -225,6 +237,9 @@ example.com/indirect
 }
 
 func TestModFlagOfTheUser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Setenv("GOFLAGS", "-mod=mod '-ldflags=-X m.v=ab'")
 	m := load(t, unpack(t, wholeModule), "./util")
 	ws := workspace(t, m, mark(m))
@@ -269,6 +284,9 @@ func TestMonitorFolderIsMended(t *testing.T) {
 }
 
 func TestCacheThatCannotBeWritten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)

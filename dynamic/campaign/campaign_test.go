@@ -289,6 +289,9 @@ func TestKnownPairsArePassedOn(t *testing.T) {
 }
 
 func TestOutcomesAreToldApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, tt := range []struct {
 		script  string
 		outcome Outcome

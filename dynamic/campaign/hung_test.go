@@ -16,6 +16,9 @@ import (
 // A run that Interlock has ended is none that failed: it is made again with less
 // noise, and no test is left out for it.
 func TestRunsThatHangAreNotCompleted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	cfg := config(t, scripted("hang noise?\nhang\nhang\n1-2 noise?"), threeSites(t))
 	cfg.Runs, cfg.Timeout, cfg.Strength = 4, 100*time.Millisecond, 100
 	r := campaignOf(t, cfg)
@@ -33,6 +36,9 @@ func TestRunsThatHangAreNotCompleted(t *testing.T) {
 
 // What hangs without noise is left out of the monitored runs, and has failed.
 func TestHangsWithoutNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	cfg := config(t, scripted("1-2"), threeSites(t))
 	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "hangs"), nil, 0o644); err != nil {
 		t.Fatal(err)

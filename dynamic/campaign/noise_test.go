@@ -33,6 +33,9 @@ func noiseOf(t *testing.T, cfg Config, run int) string {
 }
 
 func TestNoiseClimbsTheLadder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	cfg := config(t, scripted(strings.Repeat("noise?\n", 6)), threeSites(t))
 	cfg.Runs = 6
 	campaignOf(t, cfg)
@@ -54,6 +57,9 @@ func TestNoiseClimbsTheLadder(t *testing.T) {
 // Tests that fail under noise alone have it weakened by half each time; a race
 // in the same package is explanation enough.
 func TestNoiseIsWeakened(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, tt := range []struct {
 		name, script string
 		noise        []string

@@ -240,6 +240,9 @@ func TestBank(t *testing.T) {
 
 // The language version of a module decides whether helper calls compile.
 func TestOldLanguageVersion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	archive := strings.ReplaceAll(strings.Replace(bank, "go 1.22", "go 1.12", 1), "for range ", "for i := 0; i < ")
 	for _, n := range []string{"2", "4", "100", "300"} {
 		archive = strings.ReplaceAll(archive, "i < "+n+" {", "i < "+n+"; i++ {")
@@ -253,6 +256,9 @@ func TestOldLanguageVersion(t *testing.T) {
 
 // The monitored tests pass as the plain ones do, package by package.
 func TestSameOutcomeAsGoTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	cfg := config(t, bank, nil)
 	r := campaignOf(t, cfg)
 	for _, p := range r.Packages {
@@ -267,6 +273,9 @@ func TestSameOutcomeAsGoTest(t *testing.T) {
 // A test that is over at once still says what it reached, and a package that
 // has a TestMain keeps it.
 func TestShortTestsSayWhatTheyReached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, tt := range []struct{ name, file string }{
 		{"inside", "package m\n\nimport \"testing\"\n\nfunc TestX(*testing.T) { Inc() }\n"},
 		{"outside", "package m_test\n\nimport (\n\t\"testing\"\n\n\t\"m\"\n)\n\nfunc TestX(*testing.T) { m.Inc() }\n"},

@@ -15,6 +15,9 @@ import (
 // The rate that a finding states is that of its own command. A replay is the first
 // run of its campaign.
 func TestReplaysAreTried(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, tt := range []struct {
 		script     string
 		hits, runs int

@@ -8,6 +8,9 @@ import (
 )
 
 func TestTimesOfTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, tt := range []struct {
 		name, code, test string
 		want             time.Duration

@@ -254,6 +254,9 @@ func function(src string, i int) string {
 // TestRandom runs random functions, in which every call changes all that the
 // others read, plain and with a monitor that shows wrong windows.
 func TestRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	seed, count := uint64(1), 150
 	if s := os.Getenv("RANDOM_SEED"); s != "" {
 		var err error

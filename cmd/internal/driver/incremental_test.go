@@ -53,6 +53,9 @@ exec '%s' "$@"
 // After an edit the package and those that depend on it are analysed anew, and
 // no other; the results of the others are there all the same.
 func TestOnlyDependentsAreAnalysedAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	dir := unpack(t, "chain")
 	counter, ran := counting(t)
 	check := func() *driver.Result {

@@ -30,6 +30,9 @@ var wantSpot = regexp.MustCompile(`// want (IL\d+) (entry|end)(, dynamic only)?$
 // TestSections checks testdata/sections: every wrong program is reported with
 // the right code and both halves, at most one in ten of the right ones is.
 func TestSections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	root, err := filepath.Abs("../../../testdata/sections")
 	if err != nil {
 		t.Fatal(err)

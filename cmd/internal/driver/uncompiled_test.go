@@ -35,6 +35,9 @@ func TestOnePackageDoesNotCompile(t *testing.T) {
 
 // Tests that do not compile are left out, and their package is analysed.
 func TestTestsDoNotCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	r, err := vet(t, unpack(t, "tests"), "./...")
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,8 @@ var topLevel = []string{
 // nearly every Go program already, or imports nothing else but such, starts no
 // goroutine, and changes nothing that a program can see by being linked in.
 var rtMayImport = []string{
-	"hash/maphash", "math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic", "syscall", "time", "unsafe",
+	"hash/maphash", "math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic",
+	"syscall", "time", "unsafe",
 }
 
 // tree and rooms are read once for all tests.

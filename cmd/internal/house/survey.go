@@ -40,7 +40,7 @@ type File struct {
 	Lines                int
 	Code, Comments       int   // lines that have some; a line may count as both
 	Wide                 []int // numbers of the lines over MaxColumns
-	Openings             []int // numbers of the lines of comments that open with "X gives", "tells" or "says"
+	Openings             []int // numbers of the lines of comments that open like "X says"
 	Words                []int // numbers of the lines of comments with a word that docs/style.md rejects
 	Exported, Documented int   // declared names at the top level, and how many of them have a comment
 	Functions            []Function
@@ -135,6 +135,7 @@ func surveyFile(name string, src []byte) (*File, error) {
 		return nil, err
 	}
 	f := &File{Name: name, Test: strings.HasSuffix(name, "_test.go")}
+	// Lines and comments.
 	f.Lines, f.Wide = widths(src)
 	f.Code, f.Comments = countTokens(src)
 	for _, group := range syntax.Comments {
@@ -149,6 +150,7 @@ func surveyFile(name string, src []byte) (*File, error) {
 			}
 		}
 	}
+	// Declarations.
 	for _, spec := range syntax.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {

@@ -155,7 +155,8 @@ func (t *Tree) size(in func(*Package) bool) (s size) {
 // writeRooms prints a row for each folder at the top, and below it one for each
 // of its large packages.
 func writeRooms(w io.Writer, t *Tree) {
-	fmt.Fprintln(w, "| room | files | lines | code | comments | tests (+ fixtures) | tests/code | exported (with a comment) |")
+	fmt.Fprintln(w,
+		"| room | files | lines | code | comments | tests (+ fixtures) | tests/code | exported (with a comment) |")
 	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|--:|")
 	last := ""
 	for _, pkg := range t.Packages {

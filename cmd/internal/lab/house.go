@@ -20,6 +20,7 @@ func runHouse(_ context.Context, args []string) (held bool, err error) {
 	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}
+	// Trees of older revisions have the same table of rooms.
 	var trees []house.Named
 	for _, dir := range dirs {
 		tree, err := house.Survey(dir)

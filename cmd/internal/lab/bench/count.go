@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
-// pruning says what share of the accesses the static side leaves out, package
+// pruning is what share of the accesses the static side leaves out, package
 // by package and with the whole program.
 type pruning struct {
 	modular, whole tally
@@ -32,7 +32,7 @@ type tally struct{ sites, executed map[plan.Reason]int }
 //go:embed count.go.txt
 var counter []byte
 
-// newPruning counts how often each site is come by, in a copy of the programs
+// newPruning counts how often each site is reached, in a copy of the programs
 // that has counters for a monitor, and adds up by the plans' decisions.
 func newPruning(ctx context.Context, m *build.Module, p *plans, dir, tmp string) (*pruning, error) {
 	copied := filepath.Join(tmp, "counted")
@@ -56,7 +56,9 @@ func newPruning(ctx context.Context, m *build.Module, p *plans, dir, tmp string)
 // writeCounter puts the counting monitor into the copy.
 func writeCounter(m *build.Module, copied string) error {
 	// The last file's benchmark is the last to run.
-	last := fmt.Sprintf("package %s\n\nimport (\n\t\"testing\"\n\n\t%q\n)\n\nfunc BenchmarkCount(*testing.B) { count.Write() }\n", m.Packages[0].Types.Name(), m.Path+"/count")
+	last := fmt.Sprintf(
+		"package %s\n\nimport (\n\t\"testing\"\n\n\t%q\n)\n\nfunc BenchmarkCount(*testing.B) { count.Write() }\n",
+		m.Packages[0].Types.Name(), m.Path+"/count")
 	return errors.Join(
 		os.Mkdir(filepath.Join(copied, "count"), 0o755),
 		os.WriteFile(filepath.Join(copied, "count", "count.go"), counter, 0o644),

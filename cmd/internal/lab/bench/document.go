@@ -23,8 +23,10 @@ type document struct {
 func (d *document) markdown(chart string) string {
 	var b strings.Builder
 	b.WriteString(page.Head("What the monitor costs", "bench", ". The programs are those of `testdata/bench`.\n"+
-		"Each figure is an overhead, time / plain - 1: the median over paired, interleaved rounds, with the least and the greatest in brackets."))
+		"Each figure is an overhead, time / plain - 1: the median over paired, interleaved rounds, with the least and "+
+		"the greatest in brackets."))
 	fmt.Fprintf(&b, "- %d rounds, %s a benchmark\n\n", d.rounds, d.benchtime)
+	// What the columns are.
 	for _, v := range d.variants {
 		fmt.Fprintf(&b, "- **%s**: %s", v.name, v.about)
 		if v.skipped != "" {
@@ -35,17 +37,19 @@ func (d *document) markdown(chart string) string {
 	if chart != "" {
 		fmt.Fprintf(&b, "\n![time over plain, by program](%s)\n", chart)
 	}
+	// The figures.
 	b.WriteString("\n## Time\n\n")
 	b.WriteString(d.table(d.times, "plain ns/op", func(plain float64) string { return fmt.Sprintf("%.4g", plain) }))
-	b.WriteString("\n## Memory\n\nThe peak of the resident memory, over that of the plain program (median of three runs, " +
-		"the least and the greatest in brackets).\n\n")
+	b.WriteString(
+		"\n## Memory\n\nThe peak of the resident memory, over that of the plain program (median of three runs, " +
+			"the least and the greatest in brackets).\n\n")
 	b.WriteString(d.table(d.memory, "plain MB", func(plain float64) string { return fmt.Sprintf("%.1f", plain/1e6) }))
 	fmt.Fprintf(&b, `
 ## What is pruned
 
-Shares of the accesses that the static side leaves out, package by package and with the whole program: of the sites, and of those that
-the programs make (counted in a run of %s a benchmark; without those that the rewriter leaves because the same location is read
-immediately before).
+Shares of the accesses that the static side leaves out, package by package and with the whole program: of the sites,
+and of those that the programs make (counted in a run of %s a benchmark; without those that the rewriter leaves because
+the same location is read immediately before).
 
 | | sites | executed | sites, whole program | executed, whole program |
 |---|---|---|---|---|
@@ -63,6 +67,7 @@ func (d *document) table(r results, plainTitle string, plain func(float64) strin
 		fmt.Fprintf(&b, " %s |", v.name)
 	}
 	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(others)) + "\n")
+	// The last row is the median over the programs.
 	all := map[string][]float64{}
 	for _, name := range names {
 		fmt.Fprintf(&b, "| %s | %s |", name, plain(median(r[name][d.variants[0].name])))

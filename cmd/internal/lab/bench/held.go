@@ -20,6 +20,7 @@ var held []byte
 // heldVariant builds the programs with every site monitored and one atomic
 // section that is open from before the first program to the end of the last.
 func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tmp string) (*variant, error) {
+	// The copy requires the monitor as a module, since no overlay adds it.
 	const rt = "interlock.invalid/rt"
 	copied := filepath.Join(tmp, "held")
 	if err := copyRewritten(ctx, m, whole, dir, copied, rt); err != nil {
@@ -44,10 +45,14 @@ func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tm
 	); err != nil {
 		return nil, err
 	}
+	// Nothing is noise here: what is measured is the section alone.
 	v := &variant{
 		name: "watch, section held", about: "every site, the monitor awake without noise, one atomic section held throughout",
 		dir: copied, path: filepath.Join(tmp, "held.test"),
-		env: []string{"INTERLOCK_OUT=" + filepath.Join(tmp, "held.evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SECTIONS=1", "INTERLOCK_NOISE=prob=0"},
+		env: []string{
+			"INTERLOCK_OUT=" + filepath.Join(tmp, "held.evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SECTIONS=1",
+			"INTERLOCK_NOISE=prob=0",
+		},
 	}
 	return v, goTest(ctx, v)
 }

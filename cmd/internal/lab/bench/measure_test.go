@@ -30,9 +30,14 @@ func TestTableShowsWhatIsMissing(t *testing.T) {
 	r := results{}
 	r.add("Tree", "plain", 100)
 	r.add("Tree", "watch", 0.25)
-	d := &document{variants: []*variant{{name: "plain"}, {name: "watch"}, {name: "-race", skipped: "no C compiler"}}, times: r, pruning: new(pruning), rounds: 1, benchtime: "1s"}
+	d := &document{
+		variants: []*variant{{name: "plain"}, {name: "watch"}, {name: "-race", skipped: "no C compiler"}}, times: r,
+		pruning: new(pruning), rounds: 1, benchtime: "1s",
+	}
 	got := d.markdown("chart.svg")
-	for _, want := range []string{"| Tree | 100 | 0.25 (0.25 to 0.25) | - |", "not measured: no C compiler", "| **median** | | **0.25** | - |"} {
+	for _, want := range []string{
+		"| Tree | 100 | 0.25 (0.25 to 0.25) | - |", "not measured: no C compiler", "| **median** | | **0.25** | - |",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the table lacks %q:\n%s", want, got)
 		}
@@ -53,7 +58,8 @@ func TestChart(t *testing.T) {
 		}
 	}
 	// One bar, as long as the scale, that of four times plain.
-	if strings.Count(got, "<title>") != 1 || !strings.Contains(got, fmt.Sprintf(`width="%d.0"`, chartWidth)) || !strings.Contains(got, "Tree, watch: 4.00") {
+	if strings.Count(got, "<title>") != 1 || !strings.Contains(got, fmt.Sprintf(`width="%d.0"`, chartWidth)) ||
+		!strings.Contains(got, "Tree, watch: 4.00") {
 		t.Errorf("chart:\n%s", got)
 	}
 }

@@ -34,7 +34,9 @@ func buildVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 		return nil, nil, nil, err
 	}
 	plain := &variant{name: "plain", about: "as `go test -c` builds it", dir: dir, path: filepath.Join(tmp, "plain.test")}
-	race := &variant{name: "-race", about: "the race detector of the Go distribution", dir: dir, path: filepath.Join(tmp, "race.test")}
+	race := &variant{
+		name: "-race", about: "the race detector of the Go distribution", dir: dir, path: filepath.Join(tmp, "race.test"),
+	}
 	if err := goTest(ctx, plain); err != nil {
 		return nil, nil, nil, err
 	}
@@ -58,6 +60,7 @@ func goTest(ctx context.Context, v *variant, flags ...string) error {
 // watchVariants builds the programs with every site monitored, with those that
 // the static side leaves, and with those that the whole program leaves of them.
 func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
+	// The plans come first: the counts of accesses need them.
 	m, err := build.Load(ctx, build.Options{Dir: dir})
 	if err != nil {
 		return nil, nil, nil, err
@@ -78,15 +81,28 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	// Every plan is measured idle, and two of them awake.
 	w, p, whole := built[0], built[1], built[2]
 	return []*variant{
 		w.variant("watch, idle", "every site rewritten, the monitor asleep"),
 		p.variant("watch, idle, pruned", "the sites that the static side leaves rewritten, the monitor asleep"),
-		whole.variant("watch, idle, pruned by the whole program", "the sites rewritten that `-whole` leaves of them, the monitor asleep"),
-		w.variant("watch, default", "every site, arming sites and making noise as `interlock test` does by default", w.awake...),
-		p.variant("watch, default, pruned", "the same for the sites that the static side leaves, as `interlock test` builds it", p.awake...),
+		whole.variant(
+			"watch, idle, pruned by the whole program",
+			"the sites rewritten that `-whole` leaves of them, the monitor asleep",
+		),
+		w.variant(
+			"watch, default",
+			"every site, arming sites and making noise as `interlock test` does by default",
+			w.awake...),
+		p.variant(
+			"watch, default, pruned",
+			"the same for the sites that the static side leaves, as `interlock test` builds it",
+			p.awake...),
 		held,
-		w.variant("watch, aggressive", "every site, windows of about 1 ms at all sites alike whenever one is due, for at most twice the plain time in all (`random,prob=1000,strength=1000,budget=200`)",
+		w.variant(
+			"watch, aggressive",
+			"every site, windows of about 1 ms at all sites alike whenever one is due, for at most twice the plain time in "+
+				"all (`random,prob=1000,strength=1000,budget=200`)",
 			append(w.awake, "INTERLOCK_NOISE=random,prob=1000,strength=1000,budget=200")...),
 	}, pr, done, nil
 }
@@ -126,7 +142,8 @@ func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, e
 
 // buildEach builds the programs for each plan; done removes what the builds
 // have laid out.
-func buildEach(ctx context.Context, m *build.Module, p *plans, tmp string) (done func(), built []*monitored, err error) {
+func buildEach(ctx context.Context, m *build.Module, p *plans,
+	tmp string) (done func(), built []*monitored, err error) {
 	var removes []func()
 	done = func() {
 		for _, remove := range removes {
@@ -154,7 +171,7 @@ func (b *monitored) variant(name, about string, env ...string) *variant {
 	return &variant{name: name, about: about, path: b.path, dir: b.dir, env: env}
 }
 
-// buildMonitored builds the tests as the plan has it; name tells its files apart.
+// buildMonitored builds the tests as the plan has it; name begins the names of its files.
 func buildMonitored(ctx context.Context, m *build.Module, p *plan.Plan, tmp, name string) (*monitored, func(), error) {
 	ws, err := build.Prepare(ctx, m, p)
 	if err != nil {
@@ -170,7 +187,10 @@ func buildMonitored(ctx context.Context, m *build.Module, p *plan.Plan, tmp, nam
 		ws.Close()
 		return nil, nil, err
 	}
-	awake := []string{"INTERLOCK_OUT=" + filepath.Join(tmp, name+".evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SEED=1", "INTERLOCK_RUN=1"}
+	awake := []string{
+		"INTERLOCK_OUT=" + filepath.Join(tmp, name+".evidence"), "INTERLOCK_SITES=" + table, "INTERLOCK_SEED=1",
+		"INTERLOCK_RUN=1",
+	}
 	return &monitored{binaries[0].Path, binaries[0].Dir, awake}, func() { ws.Close() }, nil
 }
 
@@ -182,7 +202,7 @@ func (v *variant) command(ctx context.Context, pattern, benchtime string) *exec.
 }
 
 // peak returns the peak of the resident memory of one run, in bytes, as the
-// programs tell it. (What the system tells of a child that has ended includes
+// programs print it. (The figure of the system for a child that has ended includes
 // its parent's memory before exec.)
 func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64, error) {
 	out, err := v.command(ctx, pattern, benchtime).Output()
@@ -198,7 +218,7 @@ func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64,
 	return 0, fmt.Errorf("running %s: it does not tell its peak of memory, which needs Linux", v.name)
 }
 
-// runOnce runs the benchmarks of v once and gives nanoseconds an operation.
+// runOnce runs the benchmarks of v once and returns nanoseconds an operation.
 func (v *variant) runOnce(ctx context.Context, pattern, benchtime string) (map[string]float64, error) {
 	out, err := v.command(ctx, pattern, benchtime).Output()
 	if err != nil {

@@ -131,6 +131,7 @@ func (b *builds) goBuild(ctx context.Context, group []*built, env []string, targ
 // instrument loads what builds plain, and builds it again with every site
 // monitored.
 func (b *builds) instrument(ctx context.Context) error {
+	// A program that does not build plain would fail the load of all.
 	var patterns []string
 	for i := range b.programs {
 		if p := &b.programs[i]; p.problem == "" {
@@ -150,12 +151,14 @@ func (b *builds) instrument(ctx context.Context) error {
 		return err
 	}
 	b.workspaces = append(b.workspaces, ws)
+	// What the report counts.
 	for i := range p.Sites {
 		if p.Sites[i].Decision == "monitor" {
 			b.monitored++
 		}
 	}
 	b.rewritten = ws.Rewritten()
+	// One site table serves all programs: ids are unique in the plan.
 	if err := os.WriteFile(b.table, campaign.SiteTable(p), 0o644); err != nil {
 		return err
 	}

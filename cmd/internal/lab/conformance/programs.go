@@ -47,6 +47,7 @@ func collect(testDir string) ([]program, error) {
 			if !ok {
 				continue
 			}
+			// Files that the recipe names beside the program belong to it.
 			if err := p.readMore(filepath.Dir(name)); err != nil {
 				return nil, err
 			}

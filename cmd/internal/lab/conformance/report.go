@@ -24,9 +24,11 @@ func report(verdicts []verdict, b *builds) (string, int) {
 		}
 	}
 	var s strings.Builder
-	s.WriteString(page.Head("Conformance", "conformance", `: the `+"`// run`"+` programs of the Go distribution's `+"`test`"+` folder,
-plain against instrumented with every site monitored and the monitor awake. Output (stdout and stderr, without addresses and
-goroutine numbers) and exit code must be the same.`))
+	s.WriteString(
+		page.Head("Conformance", "conformance", `: the `+"`// run`"+` programs of the Go distribution's `+"`test`"+` folder,
+plain against instrumented with every site monitored and the monitor awake. Output (stdout and stderr, without
+addresses and goroutine numbers) and exit code must be the same.`),
+	)
 	fmt.Fprintf(&s, "- %d programs: %d the same, %d exceptions, **%d differing**, %d not compared\n",
 		len(verdicts), len(same), len(excepted), len(differing), len(uncompared))
 	fmt.Fprintf(&s, "- %d monitored accesses in %d rewritten files; collisions recorded in %d programs\n",

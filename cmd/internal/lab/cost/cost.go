@@ -80,10 +80,11 @@ func toolsSection(module string, lines int, rows []row) string {
 	fmt.Fprintf(&b, `## Beside other tools
 
 %s with its tests, %d lines of Go. The packages that it imports were compiled before,
-all in one build cache. *Cold* means that the tool had never run on this tree; *unchanged* that it has just run; *after an edit* that
-one file of the package named was changed since; the go command then compiles the package before the tool sees it, which is part
-of the figure. CPU time is that of all processes together, the go command included; the largest process is
-what one of them held at most. Each tool prints its own kind of findings, so the last column compares noise, not merit.
+all in one build cache. *Cold* means that the tool had never run on this tree; *unchanged* that it has just run; *after
+an edit* that one file of the package named was changed since; the go command then compiles the package before the tool
+sees it, which is part of the figure. CPU time is that of all processes together, the go command included; the largest
+process is what one of them held at most. Each tool prints its own kind of findings, so the last
+column compares noise, not merit.
 
 %s- staticcheck as pinned in go.mod, checklocks as in gvisor.dev/gvisor@%s
 

@@ -142,7 +142,7 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 		cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+tree)
 		return cmd
 	}
-	command("go", "list", "-e", "-export", "-deps", "-test", pattern).Run() // check says what does not compile
+	command("go", "list", "-e", "-export", "-deps", "-test", pattern).Run() // the check reports what does not compile
 	list, err := command("go", "list", "-e", pattern).Output()
 	if err != nil {
 		return nil, err
@@ -186,20 +186,23 @@ func modulesSection(rows []*moduleRow) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `## On large modules
 
-`+"`interlock check`"+` on whole modules with their tests, cold, after all that they import was compiled. Lines are those of the Go files of the
-part that is named, tests included, whatever their build constraints. CPU time is that of all processes together, the go command included. Of the
-generated module each package has a few types with locks, goroutines and tests, and imports others.
+`+"`interlock check`"+` on whole modules with their tests, cold, after all that they import was compiled. Lines are
+those of the Go files of the part that is named, tests included, whatever their build constraints. CPU time is that of
+all processes together, the go command included. Of the generated module each package has a few types with locks,
+goroutines and tests, and imports others.
 
 %s
 | module | lines | packages | CPU s | CPU s for 100,000 lines | times the median | largest process MB | findings |
 |---|---:|---:|---:|---:|---:|---:|---:|
 `, page.Made())
+	// A row a module, then what misses a bar.
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.1f | %.2f | %.0f | %d |\n",
 			r.name(), r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.perLines()/median, r.Megabytes, r.Findings)
 	}
-	fmt.Fprintf(&b, "\nThe bars are: all end, no process needs more than %d MB, none more than %d times the CPU time per line of the median.\n\n",
-		barMegabytes, barTimes)
+	fmt.Fprintf(&b,
+		"\nThe bars are: all end, no process needs more than %d MB, none more than %d times the CPU time per line of the "+
+			"median.\n\n", barMegabytes, barTimes)
 	for _, m := range modules {
 		if !slices.ContainsFunc(rows, func(r *moduleRow) bool { return r.module == m }) {
 			fmt.Fprintf(&b, "%s is not measured yet.\n", m.name())

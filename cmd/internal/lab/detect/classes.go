@@ -47,10 +47,12 @@ func findClasses(dir, match string) (classes []class, err error) {
 			}
 		}
 	}
+	// A racy program without a clean twin shows no false alarms.
 	for _, c := range classes {
 		if !clean[c.name] || c.about == "" {
-			return nil, fmt.Errorf("TestRace%s in %s needs a clean twin, TestNoRace%s, and a comment of the form \"Title: what happens.\"",
-				c.name, dir, c.name)
+			return nil, fmt.Errorf(
+				"TestRace%s in %s needs a clean twin, TestNoRace%s, and a comment of the form \"Title: what happens.\"", c.name,
+				dir, c.name)
 		}
 	}
 	if len(classes) == 0 {
@@ -62,10 +64,19 @@ func findClasses(dir, match string) (classes []class, err error) {
 // table returns the document.
 func table(classes []class, race *testbin.Race, o options) string {
 	var b strings.Builder
-	b.WriteString(page.Head("What is caught", "detect", ". The programs are those of `testdata/detect`: a data race of each class, and a\n"+
-		"clean twin. A hit is a run that reports a race. The runs under the watch engine are those that `interlock test` makes by default, most of\n"+
-		"them with gentle noise, but with every site monitored and no static finding to help."))
-	fmt.Fprintf(&b, "- **watch**: hits of %d runs under the watch engine; 0 where the rewriter does not announce the accesses yet\n", o.runs)
+	b.WriteString(
+		page.Head(
+			"What is caught",
+			"detect",
+			". The programs are those of `testdata/detect`: a data race of each class, and a\n"+
+				"clean twin. A hit is a run that reports a race. The runs under the watch engine are those that `interlock "+
+				"test` makes by default, most of\n"+
+				"them with gentle noise, but with every site monitored and no static finding to help.",
+		),
+	)
+	fmt.Fprintf(&b,
+		"- **watch**: hits of %d runs under the watch engine; 0 where the rewriter does not announce the accesses yet\n",
+		o.runs)
 	fmt.Fprintf(&b, "- **-race**: hits of %d runs under the race detector of the Go distribution", o.runs)
 	if race.Missing != "" {
 		fmt.Fprintf(&b, "; not measured: %s", race.Missing)

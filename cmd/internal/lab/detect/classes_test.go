@@ -28,7 +28,8 @@ func TestClasses(t *testing.T) {
 			t.Errorf("no program shows %q", want)
 		}
 	}
-	if one, err := findClasses(filepath.Join("..", "..", "..", "..", "testdata", "detect"), "HotCounter"); err != nil || len(one) != 1 {
+	if one, err := findClasses(filepath.Join("..", "..", "..", "..", "testdata", "detect"), "HotCounter"); err != nil ||
+		len(one) != 1 {
 		t.Errorf("matching HotCounter returns %v, %v", one, err)
 	}
 }

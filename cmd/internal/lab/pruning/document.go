@@ -12,24 +12,42 @@ import (
 
 // proofs are the reasons of analyses; the rewriter has others of its own, which
 // depend on these: the same place is read a moment before by what is monitored.
-var proofs = []plan.Reason{plan.Fresh, plan.Stationary, plan.WholeLocal, plan.WholeNotParallel, plan.WholeStationary, plan.Guarded}
+var proofs = []plan.Reason{
+	plan.Fresh, plan.Stationary, plan.WholeLocal, plan.WholeNotParallel, plan.WholeStationary, plan.Guarded,
+}
 
 func document(rows []*row) string {
 	var b strings.Builder
-	b.WriteString(page.Head("What is pruned", "pruning", ": the accesses that `interlock plan` leaves unmonitored, package by package and\n"+
-		"with `-whole`, and the static findings of `interlock check` with `-whole` and without. That no cause is lost by pruning is a test of\n"+
-		"`cmd/internal/lab/pruning`: all that the race detector finds in the programs here and in its own suite stays monitored."))
+	b.WriteString(
+		page.Head(
+			"What is pruned",
+			"pruning",
+			": the accesses that `interlock plan` leaves unmonitored, package by package and\n"+
+				"with `-whole`, and the static findings of `interlock check` with `-whole` and without. That no cause is lost "+
+				"by pruning is a test of\n"+
+				"`cmd/internal/lab/pruning`: all that the race detector finds in the programs here and in its own suite stays "+
+				"monitored.",
+		),
+	)
 	b.WriteString("- **sites**: static accesses in the packages' own module that their tests can run\n")
-	b.WriteString("- **s**, **CPU s**, **MB**: time, CPU time and largest process of `interlock plan`, after an earlier check has compiled " +
-		"and summed up all that the packages import\n")
+	b.WriteString(
+		"- **s**, **CPU s**, **MB**: time, CPU time and largest process of `interlock plan`, after an earlier check has " +
+			"compiled " +
+			"and summed up all that the packages import\n",
+	)
 	b.WriteString("- **lines**: type-checked for the whole program, standard library and dependencies included\n\n")
 	b.WriteString("## Sites, findings, cost\n\n")
-	b.WriteString("| module | lines | sites | | monitored | pruned | findings | s | CPU s | MB |\n|---|---:|---:|---|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| module | lines | sites | | monitored | pruned | findings | s | CPU s | MB |\n" +
+		"|---|---:|---:|---|---:|---:|---:|---:|---:|---:|\n")
+	// Two rows a module: by package, and with the whole program.
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s@%s %s | %d | %d | by package | %s |\n", r.module, r.version, r.packages, r.lines, r.modular.stats.Sites, r.modular.cells())
+		fmt.Fprintf(&b, "| %s@%s %s | %d | %d | by package | %s |\n", r.module, r.version, r.packages, r.lines,
+			r.modular.stats.Sites, r.modular.cells())
 		fmt.Fprintf(&b, "| | | | whole program | %s |\n", r.whole.cells())
 	}
-	b.WriteString("\n## Reasons\n\nShares of the sites, package by package and with the whole program. Of what is always guarded, which is no proof, a tenth of the\nvariables stays monitored, another tenth with each seed.\n\n| reason |")
+	b.WriteString(
+		"\n## Reasons\n\nShares of the sites, package by package and with the whole program. Of what is always guarded, " +
+			"which is no proof, a tenth of the\nvariables stays monitored, another tenth with each seed.\n\n| reason |")
 	for _, r := range rows {
 		fmt.Fprintf(&b, " %s | -whole |", r.module[strings.LastIndex(strings.TrimSuffix(r.module, "/v2"), "/")+1:])
 	}
@@ -45,8 +63,8 @@ func document(rows []*row) string {
 }
 
 func (f *figures) cells() string {
-	return fmt.Sprintf("%d | %.1f %% | %d | %.1f | %.1f | %.0f",
-		f.stats.Monitored, share(f.stats, proofs...), f.findings, f.used.Wall.Seconds(), f.used.CPU.Seconds(), f.used.Megabytes)
+	return fmt.Sprintf("%d | %.1f %% | %d | %.1f | %.1f | %.0f", f.stats.Monitored, share(f.stats, proofs...), f.findings,
+		f.used.Wall.Seconds(), f.used.CPU.Seconds(), f.used.Megabytes)
 }
 
 // share returns what the reasons skip, in percent of all sites.

@@ -62,7 +62,9 @@ func union(a, b []race) []race {
 func corpora(t *testing.T) (dir string, races int) {
 	t.Helper()
 	dir = t.TempDir()
-	write(t, filepath.Join(dir, "go.mod"), "module corpora\n\ngo "+language()+"\n\nrequire interlock.invalid/rt v0.0.0\n\nreplace interlock.invalid/rt => ./rt\n")
+	write(t, filepath.Join(dir, "go.mod"),
+		"module corpora\n\ngo "+language()+"\n\nrequire interlock.invalid/rt v0.0.0\n\n"+
+			"replace interlock.invalid/rt => ./rt\n")
 	for _, name := range []string{"testdata/detect", "testdata/bank"} {
 		copyFiles(t, filepath.Join(root, name), filepath.Join(dir, filepath.Base(name)), "*.go", nil)
 	}
@@ -198,7 +200,8 @@ type race struct {
 // findRaces runs the corpora under the race detector.
 func findRaces(t *testing.T, dir string) []race {
 	t.Helper()
-	cmd := exec.Command("go", "test", "-race", "-v", "-p=1", "-vet=off", "-count=1", "-run=Race|Transfers", "-timeout=5m", "./...")
+	cmd := exec.Command("go", "test", "-race", "-v", "-p=1", "-vet=off", "-count=1", "-run=Race|Transfers", "-timeout=5m",
+		"./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GORACE=suppress_equal_addresses=0", "CGO_ENABLED=1", "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, _ := cmd.CombinedOutput() // fails with a race
@@ -269,7 +272,7 @@ func makePlan(t *testing.T, dir, tool string, flags ...string) *plan.Plan {
 }
 
 // noneLost looks for sides of races at whose line nothing is monitored that has
-// its mode. (The detector tells no columns.)
+// its mode. (The detector prints no columns.)
 func noneLost(t *testing.T, races []race, p *plan.Plan) {
 	t.Helper()
 	sites := map[place][]*plan.Site{}
@@ -309,7 +312,8 @@ func noneLost(t *testing.T, races []race, p *plan.Plan) {
 
 // provenBy are the reasons that need a proof; the rewriter has others.
 var provenBy = map[plan.Reason]bool{
-	plan.Fresh: true, plan.Stationary: true, plan.WholeLocal: true, plan.WholeNotParallel: true, plan.WholeStationary: true,
+	plan.Fresh: true, plan.Stationary: true, plan.WholeLocal: true,
+	plan.WholeNotParallel: true, plan.WholeStationary: true,
 	plan.Guarded: true,
 }
 

@@ -20,7 +20,8 @@ type reason struct {
 var known = []*reason{
 	{
 		"operations of a channel on the channel itself",
-		"Close against send, close or len. They race with each other, or leave unordered by the rules what they order in every run: the panic of a\n" +
+		"Close against send, close or len. They race with each other, or leave unordered by the rules what they order in " +
+			"every run: the panic of a\n" +
 			"blocked send comes after the close, a loop that polls len ends after the receive.",
 		regexp.MustCompile(`^TestRaceChan(Sync|Async)?(Close(Send|Close)|Send(Select)?(Close|Len)|RecvLen)$`),
 	},
@@ -31,8 +32,10 @@ var known = []*reason{
 	},
 	{
 		"never at the same moment, whatever the noise",
-		"Finalizers and cleanups run on one goroutine, one after the other; the clock of a synctest bubble moves only while all its goroutines wait;\n" +
-			"an access in the default case of a select comes only after the send that fills the channel has been made, and with it the other access.",
+		"Finalizers and cleanups run on one goroutine, one after the other; the clock of a synctest bubble moves only " +
+			"while all its goroutines wait;\n" +
+			"an access in the default case of a select comes only after the send that fills the channel has been made, and " +
+			"with it the other access.",
 		regexp.MustCompile(`^TestRace(Fin|BetweenCleanups|SynctestGoroutinesSleep|SynctestTimers|ChanSendSend)$`),
 	},
 	{
@@ -41,16 +44,29 @@ var known = []*reason{
 	},
 	{
 		"accesses that the language makes without saying so",
-		"The length of a map, assignment by a range clause, a return that reads named results, the receiver of a promoted method. The rewriter leaves them alone.",
+		"The length of a map, assignment by a range clause, a return that reads named results, the receiver of a " +
+			"promoted method. The rewriter leaves them alone.",
 		regexp.MustCompile(`^TestRace(.*MapLen.*|Range|HeapParam|MethodThunk.*)$`),
 	},
 }
 
 // Reasons for functions that nobody has read, as far as the sites tell.
 var (
-	notReached = &reason{title: "no monitored access ran", about: "What races is done by code that is not rewritten, or by a kind of access that the rewriter does not announce."}
-	oneSide    = &reason{title: "one side is not monitored", about: "Of each variable at most one side ran under the monitor; the other is done by code that is not rewritten, or is a kind of access that the rewriter does not announce."}
-	apart      = &reason{title: "both sides ran, never at the same moment", about: "Something orders the accesses in all runs that were made, or one side comes so much later that no window lasts as long."}
+	notReached = &reason{
+		title: "no monitored access ran",
+		about: "What races is done by code that is not rewritten, or by a kind of access that the rewriter does not " +
+			"announce.",
+	}
+	oneSide = &reason{
+		title: "one side is not monitored",
+		about: "Of each variable at most one side ran under the monitor; the other is done by code that is not " +
+			"rewritten, or is a kind of access that the rewriter does not announce.",
+	}
+	apart = &reason{
+		title: "both sides ran, never at the same moment",
+		about: "Something orders the accesses in all runs that were made, or one side comes so much later that no window " +
+			"lasts as long.",
+	}
 )
 
 // reasons is the order of the report.

@@ -12,6 +12,7 @@ import (
 // report returns the document, and how many clean functions had a race confirmed.
 func report(outcomes []outcome, leftOut map[string]string, silenced int, opts options) (text string, falseAlarms int) {
 	var racy, caught, clean, alarms, missed []outcome
+	// Sort the functions by what became of them.
 	for _, o := range outcomes {
 		switch {
 		case o.racy && len(o.findings) > 0:
@@ -28,18 +29,28 @@ func report(outcomes []outcome, leftOut map[string]string, silenced int, opts op
 		}
 	}
 	var b strings.Builder
-	b.WriteString(page.Head("The race detector's own suite", "racesuite", fmt.Sprintf(`: the functions of `+"`runtime/race/testdata`"+` in the Go distribution under the
-watch engine, every site monitored, each function alone in a process, with a new seed each run. The watch engine reports what it
-catches in the act and knows no happens-before; the race detector finds all racy functions, most of them by happens-before alone.
-The strength of the noise is %d us in all runs; campaigns would make it faint here, as many functions sleep for a few milliseconds.`,
-		opts.strength)))
+	b.WriteString(
+		page.Head(
+			"The race detector's own suite",
+			"racesuite",
+			fmt.Sprintf(`: the functions of `+"`runtime/race/testdata`"+` in the Go distribution under the
+watch engine, every site monitored, each function alone in a process, with a new seed each run. The watch engine
+reports what it catches in the act and knows no happens-before; the race detector finds all racy functions, most of
+them by happens-before alone. The strength of the noise is %d us in all runs; campaigns would make it faint here, as
+many functions sleep for a few milliseconds.`,
+				opts.strength),
+		),
+	)
 	fmt.Fprintf(&b, "- racy functions: **%d of %d confirmed** in up to %d runs, %d of them in the first\n",
 		len(caught), len(racy), opts.runs, inFirstRun(caught))
-	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean), opts.runs)
+	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean),
+		opts.runs)
+	// What was not measured.
 	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
 		fmt.Fprintf(&b, "- left out: %s, which %s\n", name, leftOut[name])
 	}
-	fmt.Fprintf(&b, "- %d accesses that race while the package is initialised, before any function runs, are not monitored\n", silenced)
+	fmt.Fprintf(&b,
+		"- %d accesses that race while the package is initialised, before any function runs, are not monitored\n", silenced)
 	section(&b, "Clean functions with a confirmed race: errors of the monitor or the rewriter", alarms,
 		func(o outcome) string { return o.findings[0].Title })
 	for _, r := range reasons {

@@ -127,7 +127,8 @@ func (b *both) execute(ctx context.Context, m mode, i int, tmp string, timeout t
 		path = b.plain[bin.Package]
 	case awake:
 		env = []string{
-			"INTERLOCK_OUT=" + filepath.Join(tmp, "evidence.jsonl"), "INTERLOCK_SITES=" + b.table, "INTERLOCK_RUN=1", "INTERLOCK_SEED=1",
+			"INTERLOCK_OUT=" + filepath.Join(tmp,
+				"evidence.jsonl"), "INTERLOCK_SITES=" + b.table, "INTERLOCK_RUN=1", "INTERLOCK_SEED=1",
 			fmt.Sprintf("INTERLOCK_NOISE=strength=%d", campaign.Strength(1)),
 		}
 	}

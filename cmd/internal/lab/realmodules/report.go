@@ -63,13 +63,14 @@ func (r *result) cell(mode mode) string {
 // reason.
 func report(results []*result, took time.Duration) (text string, differing int) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s- %s\n", page.Head("Test suites of real modules, plain and instrumented", "suites", "."), took.Round(time.Minute))
+	fmt.Fprintf(&b, "%s- %s\n", page.Head("Test suites of real modules, plain and instrumented", "suites", "."),
+		took.Round(time.Minute))
 	fmt.Fprintf(&b, `
-Each test binary runs plain (at least twice), instrumented with the monitor asleep, and instrumented with the monitor awake, making
-the noise of a campaign's first run (strength %d us). Tests and subtests are compared by name. A test that does not go the same way in
-all plain runs is left out of the comparison and listed below. One that differs runs instrumented twice more: "now and then" means
-that it went as plain then. Every access that can be rewritten is, also where the static side
-would skip it.
+Each test binary runs plain (at least twice), instrumented with the monitor asleep, and instrumented with the monitor
+awake, making the noise of a campaign's first run (strength %d us). Tests and subtests are compared by name. A test
+that does not go the same way in all plain runs is left out of the comparison and listed below. One that differs runs
+instrumented twice more: "now and then" means that it went as plain then. Every access that can be rewritten is, also
+where the static side would skip it.
 
 `, campaign.Strength(1))
 	summaryTable(&b, results)
@@ -88,16 +89,23 @@ would skip it.
 }
 
 func summaryTable(b *strings.Builder, results []*result) {
-	b.WriteString("| module | packages | tests and subtests that pass plain | fail plain | differ asleep | differ awake |\n|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| module | packages | tests and subtests that pass plain | fail plain | differ asleep | differ awake |\n" +
+			"|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		n := r.count()
-		fmt.Fprintf(b, "| %s %s | %d | %d | %d | %s | %s |\n", r.path, r.version, len(r.packages), n["pass"], n["fail"], r.cell(asleep), r.cell(awake))
+		fmt.Fprintf(b, "| %s %s | %d | %d | %d | %s | %s |\n", r.path, r.version, len(r.packages), n["pass"], n["fail"],
+			r.cell(asleep), r.cell(awake))
 	}
 }
 
 func costTable(b *strings.Builder, results []*result) {
-	b.WriteString("\nBuild times are those of the module's own packages and of linking, dependencies built before; the instrumented one includes loading,\ntype-checking and rewriting. Sizes are those of all test binaries together, without debugging tables.\n\n")
-	b.WriteString("| module | files rewritten | build s, plain | instrumented | size MB, plain | instrumented | tests s, plain | asleep | awake |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("\nBuild times are those of the module's own packages and of linking, dependencies built before; the " +
+		"instrumented one includes loading,\n" +
+		"type-checking and rewriting. Sizes are those of all test binaries together, without debugging tables.\n\n")
+	b.WriteString(
+		"| module | files rewritten | build s, plain | instrumented | size MB, plain | instrumented | tests s, plain | " +
+			"asleep | awake |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		var t [len(modes)]float64
 		for _, p := range r.packages {
@@ -106,8 +114,8 @@ func costTable(b *strings.Builder, results []*result) {
 			}
 		}
 		const mb = 1e6
-		fmt.Fprintf(b, "| %s | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", r.path, r.rewritten, r.plainTime.Seconds(), r.time.Seconds(),
-			float64(r.plainSize)/mb, float64(r.size)/mb, t[plain], t[asleep], t[awake])
+		fmt.Fprintf(b, "| %s | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", r.path, r.rewritten,
+			r.plainTime.Seconds(), r.time.Seconds(), float64(r.plainSize)/mb, float64(r.size)/mb, t[plain], t[asleep], t[awake])
 	}
 }
 
@@ -174,8 +182,8 @@ func differences(b *strings.Builder, results []*result) {
 				default:
 					why = "now and then"
 				}
-				fmt.Fprintf(b, "- %s %s, %s: plain %s, instrumented %s, then %s and %s: %s\n", p.path, name(d.test), d.mode, d.plain,
-					outcome(d.then), outcome(d.again[0]), outcome(d.again[1]), why)
+				fmt.Fprintf(b, "- %s %s, %s: plain %s, instrumented %s, then %s and %s: %s\n", p.path, name(d.test), d.mode,
+					d.plain, outcome(d.then), outcome(d.again[0]), outcome(d.again[1]), why)
 				none = false
 			}
 		}

@@ -53,7 +53,8 @@ func TestReportCountsWhatAlwaysDiffers(t *testing.T) {
 		"| example.com/m v1.0.0 | 1 | 2 | 1 | 1 | 0 (1 now and then) |",
 		"- example.com/m/p TestOld: fails\n",
 		"- example.com/m/p TestUnsure: goes one way and another\n",
-		"- example.com/m/p TestAlways, asleep: plain pass, instrumented not run to its end, then fail and not run to its end: **not explained**\n",
+		"- example.com/m/p TestAlways, asleep: plain pass, instrumented not run to its end, then fail and not run to its " +
+			"end: **not explained**\n",
 		"- example.com/m/p TestNow, awake: plain pass, instrumented fail, then pass and fail: now and then\n",
 	} {
 		if !strings.Contains(text, want) {

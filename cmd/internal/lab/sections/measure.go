@@ -23,6 +23,7 @@ import (
 
 // measure fills in what is found of each pair.
 func measure(ctx context.Context, o options, pairs []pair) error {
+	// All pairs are checked and built at once.
 	var patterns []string
 	for i := range pairs {
 		patterns = append(patterns, "./"+pairs[i].name+"/...")
@@ -41,6 +42,7 @@ func measure(ctx context.Context, o options, pairs []pair) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	// Each pair: what the check says of both programs, then the runs.
 	for i := range pairs {
 		p := &pairs[i]
 		fmt.Fprintf(os.Stderr, "sections: %s, %d of %d\n", p.name, i+1, len(pairs))

@@ -69,7 +69,8 @@ func readPair(dir string) (pair, error) {
 	}
 	m := expected.FindStringSubmatchIndex(about)
 	if m == nil {
-		return p, fmt.Errorf("the comment of %s does not end in the code that is expected, such as IL2002", filepath.Join(dir, violating))
+		return p, fmt.Errorf("the comment of %s does not end in the code that is expected, such as IL2002",
+			filepath.Join(dir, violating))
 	}
 	p.about, p.want = about[:m[0]], finding.Code(about[m[2]:m[3]])
 	if p.halves, err = wanted(filepath.Join(dir, violating)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,11 @@ var modules = []module{
 	{path: "golang.org/x/sync", version: "v0.11.0", packages: everything, oracle: "go test ./..."},
 }
 
+// matching returns the modules whose path contains match.
+func matching(match string) []module {
+	return slices.DeleteFunc(slices.Clone(modules), func(m module) bool { return !strings.Contains(m.path, match) })
+}
+
 // refinement is what `sections refine` said of a module.
 type refinement struct {
 	module
@@ -50,12 +56,11 @@ type refinement struct {
 	refused  string // why there was none
 }
 
+// refineAll refines the invariants of the modules that -match chooses.
 func refineAll(ctx context.Context, o options) (all []refinement, err error) {
-	for i, m := range modules {
-		if !strings.Contains(m.path, o.match) {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "sections: refining %s, %d of %d\n", m.path, i+1, len(modules))
+	chosen := matching(o.match)
+	for i, m := range chosen {
+		fmt.Fprintf(os.Stderr, "sections: refining %s, %d of %d\n", m.path, i+1, len(chosen))
 		r, err := refine(ctx, o, m)
 		if err != nil {
 			return nil, fmt.Errorf("refining %s: %w", m.path, err)
@@ -67,6 +72,7 @@ func refineAll(ctx context.Context, o options) (all []refinement, err error) {
 
 func refine(ctx context.Context, o options, m module) (refinement, error) {
 	r := refinement{module: m}
+	// The module, in a copy: refine writes its file there.
 	dir, err := os.MkdirTemp("", "interlock-refine-")
 	if err != nil {
 		return r, err
@@ -86,6 +92,7 @@ func refine(ctx context.Context, o options, m module) (refinement, error) {
 	out, err := cmd.CombinedOutput()
 	r.elapsed = time.Since(began)
 	var exit *exec.ExitError
+	// An oracle that rejects nothing is refused; that is a result too.
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == 2:
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
@@ -98,8 +105,12 @@ func refine(ctx context.Context, o options, m module) (refinement, error) {
 }
 
 var (
-	runsLine = regexp.MustCompile(`interlock: (\d+) runs in \S+, (\d+) of them correct; the oracle rejected a planted violation \(try (\d+)\)`)
-	endsLine = regexp.MustCompile(`interlock: (\d+) ends of invariants: (\d+) dropped, (\d+) unobserved, (\d+) left, in (\d+) sections`)
+	runsLine = regexp.MustCompile(
+		`interlock: (\d+) runs in \S+, (\d+) of them correct; the oracle rejected a planted violation \(try (\d+)\)`,
+	)
+	endsLine = regexp.MustCompile(
+		`interlock: (\d+) ends of invariants: (\d+) dropped, (\d+) unobserved, (\d+) left, in (\d+) sections`,
+	)
 )
 
 // read takes the numbers from what the command says.

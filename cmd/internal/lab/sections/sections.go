@@ -16,8 +16,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
@@ -55,7 +53,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	}
 	if len(pairs) > 0 {
 		err = measure(ctx, o, pairs)
-	} else if !o.modules || !slices.ContainsFunc(modules, func(m module) bool { return strings.Contains(m.path, o.match) }) {
+	} else if !o.modules || len(matching(o.match)) == 0 {
 		err = fmt.Errorf("no pair or module …%s…", o.match)
 	}
 	if err != nil {

@@ -35,10 +35,15 @@ func TestPairs(t *testing.T) {
 
 func TestPairsThatAreNone(t *testing.T) {
 	for want, files := range map[string]map[string]string{
-		"code that is expected": {"violating/a.go": "// Package a is wrong.\npackage a // want IL2001 entry // want IL2001 end", "violating/a_test.go": "package a"},
-		"the two halves":        {"violating/a.go": "// Package a is wrong. IL2001.\npackage a // want IL2001 entry", "violating/a_test.go": "package a"},
-		"and a test":            {"violating/a.go": "// Package a is wrong. IL2001.\npackage a"},
-		"fixed needs a package": {"violating/a.go": "// Package a is wrong. IL2001.\npackage a\n// want IL2001 entry\n// want IL2001 end", "violating/a_test.go": "package a"},
+		"code that is expected": {"violating/a.go": "// Package a is wrong.\n" +
+			"package a // want IL2001 entry // want IL2001 end", "violating/a_test.go": "package a"},
+		"the two halves": {
+			"violating/a.go":      "// Package a is wrong. IL2001.\npackage a // want IL2001 entry",
+			"violating/a_test.go": "package a",
+		},
+		"and a test": {"violating/a.go": "// Package a is wrong. IL2001.\npackage a"},
+		"fixed needs a package": {"violating/a.go": "// Package a is wrong. IL2001.\npackage a\n// want IL2001 entry\n" +
+			"// want IL2001 end", "violating/a_test.go": "package a"},
 	} {
 		dir := t.TempDir()
 		for name, text := range files {
@@ -61,7 +66,10 @@ func TestShows(t *testing.T) {
 	p := pair{want: finding.TestAndUse, halves: []place{{"a.go", 3}, {"a.go", 9}}}
 	at := func(line int) finding.Position { return finding.Position{File: "x/violating/a.go", Line: line} }
 	call := at(3)
-	f := &finding.Finding{Code: finding.TestAndUse, Accesses: []finding.Access{{Position: at(9)}}, Section: &finding.Section{Entry: at(20), EntryCall: &call, End: at(9)}}
+	f := &finding.Finding{
+		Code: finding.TestAndUse, Accesses: []finding.Access{{Position: at(9)}},
+		Section: &finding.Section{Entry: at(20), EntryCall: &call, End: at(9)},
+	}
 	if !p.shows(f) {
 		t.Error("the call that leads to the entry is not taken for it")
 	}
@@ -78,13 +86,18 @@ func TestShows(t *testing.T) {
 // Wrong programs are confirmed with their code and both halves, right ones are not:
 // a few runs of a few pairs. `make sections` makes many of all.
 func TestMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	bin := filepath.Join(t.TempDir(), "interlock")
 	if out, err := exec.Command("go", "build", "-o", bin, "../../../interlock").CombinedOutput(); err != nil {
 		t.Fatalf("building interlock: %v\n%s", err, out)
 	}
 	dir := filepath.Join("..", "..", "..", "..", "testdata", "sections")
 	var pairs []pair
-	for _, name := range []string{"bank", "declared-file", "load-store-split", "test-use-get-or-create", "test-use-release"} {
+	for _, name := range []string{
+		"bank", "declared-file", "load-store-split", "test-use-get-or-create", "test-use-release",
+	} {
 		p, err := readPair(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +109,8 @@ func TestMeasure(t *testing.T) {
 	}
 	for _, p := range pairs {
 		if p.watch < 2 || p.alarms != 0 || p.suspected != 0 || p.wrong() != "" {
-			t.Errorf("%s: confirmed in %d of 5 runs, want 2; of the right one %d suspected and %d confirmed, want none; %s", p.name, p.watch, p.suspected, p.alarms, p.wrong())
+			t.Errorf("%s: confirmed in %d of 5 runs, want 2; of the right one %d suspected and %d confirmed, want none; %s",
+				p.name, p.watch, p.suspected, p.alarms, p.wrong())
 		}
 	}
 }
@@ -110,7 +124,10 @@ func TestReadRefinement(t *testing.T) {
 	if err := r.read(out); err != nil {
 		t.Fatal(err)
 	}
-	if r.runs != 6 || r.correct != 5 || r.plants != 2 || r.ends != 36 || r.dropped != 2 || r.unseen != 13 || r.left != 21 || r.sections != 19 || !r.settled {
+	if r.runs != 6 || r.correct != 5 || r.plants != 2 || r.ends != 36 || r.dropped != 2 || r.unseen != 13 ||
+		r.left != 21 ||
+		r.sections != 19 ||
+		!r.settled {
 		t.Errorf("%+v", r)
 	}
 	if err := r.read("interlock: something else"); err == nil {
@@ -119,12 +136,35 @@ func TestReadRefinement(t *testing.T) {
 }
 
 func TestDocument(t *testing.T) {
-	pairs := []pair{{name: "bank", about: "what is wrong.", want: finding.TestAndUse, static: true, watch: 20, pattern: "R-w-W", harmful: true}}
-	refined := []refinement{{module: module{path: "m", version: "v1", oracle: "go test"}, ends: 9, dropped: 4, unseen: 2, left: 3, sections: 3, runs: 7, correct: 6, settled: true}}
+	pairs := []pair{
+		{
+			name:    "bank",
+			about:   "what is wrong.",
+			want:    finding.TestAndUse,
+			static:  true,
+			watch:   20,
+			pattern: "R-w-W",
+			harmful: true,
+		},
+	}
+	refined := []refinement{
+		{
+			module:   module{path: "m", version: "v1", oracle: "go test"},
+			ends:     9,
+			dropped:  4,
+			unseen:   2,
+			left:     3,
+			sections: 3,
+			runs:     7,
+			correct:  6,
+			settled:  true,
+		},
+	}
 	text := document(options{runs: 20, clean: 200}, pairs, refined)
 	for _, want := range []string{
 		"| bank | what is wrong. | IL2002 | yes | 20 | R-w-W | yes | 0 | 0, 0 |\n",
-		"Of 1 wrong programs 1 are suspected, 1 confirmed; the race detector is silent about 1. Of the right ones 0 are suspected, 0 confirmed.",
+		"Of 1 wrong programs 1 are suspected, 1 confirmed; the race detector is silent about 1. Of the right ones 0 are " +
+			"suspected, 0 confirmed.",
 		"| m v1 | `go test` | 0 | 9 | 4 | 2 | 3 | 3 | 7 | 6 | yes | 0s |\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -24,11 +24,16 @@ func writePairs(b *strings.Builder, o options, pairs []pair) {
 	b.WriteString("## What is found\n\n")
 	b.WriteString("The programs are those of `testdata/sections`: each bug twice, as it is and mended.\n\n")
 	b.WriteString("- **check**: whether `interlock check` suspects the wrong program, under the code that is expected\n")
-	fmt.Fprintf(b, "- **watch**: of %d runs of it under the watch engine, those that confirmed the split, and what that was: local, remote, local access\n", o.runs)
+	fmt.Fprintf(b,
+		"- **watch**: of %d runs of it under the watch engine, those that confirmed the split, and what that was: local, "+
+			"remote, local access\n", o.runs)
 	b.WriteString("- **test**: whether its own test failed in such a run\n")
 	fmt.Fprintf(b, "- **-race**: of %d runs under the race detector of the Go distribution, those with a report\n", o.runs)
-	fmt.Fprintf(b, "- **fixed**: suspected findings about the right program, and confirmed ones in %d runs of it\n\n", o.clean)
-	b.WriteString("| program | what is wrong | code | check | watch | pattern | test | -race | fixed |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "- **fixed**: suspected findings about the right program, and confirmed ones in %d runs of it\n\n",
+		o.clean)
+	b.WriteString("| program | what is wrong | code | check | watch | pattern | test | -race | fixed |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
+	// A row a pair, and the sums below.
 	suspected, confirmed, alarms, quiet, doubted := 0, 0, 0, 0, 0
 	for i := range pairs {
 		p := &pairs[i]
@@ -36,15 +41,17 @@ func writePairs(b *strings.Builder, o options, pairs []pair) {
 		if p.race < 0 {
 			race = "-"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %s | %d, %d |\n", p.name, p.about, p.want, yes(p.static), p.watch, p.pattern, yes(p.harmful), race, p.suspected, p.alarms)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %s | %d, %d |\n", p.name, p.about, p.want, yes(p.static),
+			p.watch, p.pattern, yes(p.harmful), race, p.suspected, p.alarms)
 		count(&suspected, p.static)
 		count(&confirmed, p.watch > 0)
 		count(&alarms, p.alarms > 0)
 		count(&quiet, p.race == 0)
 		count(&doubted, p.suspected > 0)
 	}
-	fmt.Fprintf(b, "\nOf %d wrong programs %d are suspected, %d confirmed; the race detector is silent about %d. Of the right ones %d are suspected, %d confirmed.\n\n",
-		len(pairs), suspected, confirmed, quiet, doubted, alarms)
+	fmt.Fprintf(b,
+		"\nOf %d wrong programs %d are suspected, %d confirmed; the race detector is silent about %d. Of the right ones "+
+			"%d are suspected, %d confirmed.\n\n", len(pairs), suspected, confirmed, quiet, doubted, alarms)
 }
 
 func writeRefined(b *strings.Builder, refined []refinement) {
@@ -52,17 +59,37 @@ func writeRefined(b *strings.Builder, refined []refinement) {
 		return
 	}
 	b.WriteString("## Invariants that are left after refinement\n\n")
-	b.WriteString("`interlock sections refine` with the modules' own tests as the oracle: pairs of consecutive accesses (entry and end), how many of them\n")
+	b.WriteString(
+		"`interlock sections refine` with the modules' own tests as the oracle: pairs of consecutive accesses (entry and " +
+			"end), how many of them\n",
+	)
 	b.WriteString("correct runs have split, how many no run came to, and how many are left to be watched.\n\n")
-	b.WriteString("| module | oracle | lines | candidates | dropped | unobserved | left | sections | runs | correct | settled | took |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| module | oracle | lines | candidates | dropped | unobserved | left | sections | runs | correct | settled | " +
+			"took |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	// A module without an oracle that rejects has no figures.
 	for _, r := range refined {
 		name := r.path + " " + r.version
 		if r.refused != "" {
 			fmt.Fprintf(b, "| %s | `%s` | %d | refused: %s | | | | | | | | |\n", name, r.oracle, r.lines, r.refused)
 			continue
 		}
-		fmt.Fprintf(b, "| %s | `%s` | %d | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n",
-			name, r.oracle, r.lines, r.ends, r.dropped, r.unseen, r.left, r.sections, r.runs, r.correct, yes(r.settled), r.elapsed.Round(time.Second))
+		fmt.Fprintf(
+			b,
+			"| %s | `%s` | %d | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n",
+			name,
+			r.oracle,
+			r.lines,
+			r.ends,
+			r.dropped,
+			r.unseen,
+			r.left,
+			r.sections,
+			r.runs,
+			r.correct,
+			yes(r.settled),
+			r.elapsed.Round(time.Second),
+		)
 	}
 }
 

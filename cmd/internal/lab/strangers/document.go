@@ -11,9 +11,10 @@ func render(now *results, known verdicts) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Strangers' code
 
-Made by `+"`make strangers`"+`, which overwrites this file: what becomes of %d released modules, which nobody tuned Interlock on, on
-%s. Each is fetched, tested plainly (`+"`go test`"+`), checked, tested under the monitor in %d runs,
-and where something was confirmed, mended without -w. [triage.md](triage.md) has what a person thought on reading each confirmed finding.
+Made by `+"`make strangers`"+`, which overwrites this file: %d released modules that
+Interlock was not tuned on, on %s. Each is fetched, tested plainly (`+"`go test`"+`), checked, tested under the monitor
+in %d runs, and, if something was confirmed, patched without -w. [triage.md](triage.md) has a person's verdict on each confirmed
+finding.
 
 `, len(now.Modules), now.Machine, runs)
 	summary(&b, now, known)
@@ -45,7 +46,9 @@ func summary(b *strings.Builder, now *results, known verdicts) {
 			judged[how]++
 		}
 	}
-	fmt.Fprintf(b, "| modules | hangs | crashes and other faults | changed trees | confirmed: harmful | benign | in a test's own code | false | not read |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	fmt.Fprintf(b,
+		"| modules | hangs | crashes and other faults | changed trees | confirmed: harmful | benign | in a test's own "+
+			"code | false | not read |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	fmt.Fprintf(b, "| %d | %d | %d | %d | %d | %d | %d | %d | %d |\n\n", len(now.Modules), hangs, crashes, changed,
 		judged[harmful], judged[benign], judged[inTest], judged[falsely], judged["not read"])
 }
@@ -58,13 +61,19 @@ func number(b bool) int {
 }
 
 func table(b *strings.Builder, now *results) {
-	b.WriteString("Seconds are those of a machine with other work; `test` includes making the plan and the build. A fix column that is empty: nothing was confirmed.\n\n")
-	b.WriteString("| module | lines | tests, s | check: exit | CPU s | MB | suspected | test: exit | s | CPU s | predicted | confirmed | fix: exit | s | patches | withheld |\n")
+	b.WriteString(
+		"Seconds are those of a machine with other work; `test` includes making the plan and the build. A fix column " +
+			"that is empty: nothing was confirmed.\n\n",
+	)
+	b.WriteString(
+		"| module | lines | tests, s | check: exit | CPU s | MB | suspected | test: exit | s | CPU s | predicted | " +
+			"confirmed | fix: exit | s | patches | withheld |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, m := range now.Modules {
 		c, t := m.Check, m.Test
-		fmt.Fprintf(b, "| %s %s | %d | %.1f%s | %d | %.1f | %.0f | %d | %d | %.1f | %.1f | %d | %d |", m.Module, m.Version, m.Lines,
-			m.Plain.Wall, failed(m.Plain), c.Exit, c.CPU, c.MB, c.count("suspected"), t.Exit, t.Wall, t.CPU, t.count("predicted"), t.count("confirmed"))
+		fmt.Fprintf(b, "| %s %s | %d | %.1f%s | %d | %.1f | %.0f | %d | %d | %.1f | %.1f | %d | %d |", m.Module, m.Version,
+			m.Lines, m.Plain.Wall, failed(m.Plain), c.Exit, c.CPU, c.MB, c.count("suspected"), t.Exit, t.Wall, t.CPU,
+			t.count("predicted"), t.count("confirmed"))
 		if f := m.Fix; f != nil {
 			fmt.Fprintf(b, " %d | %.1f | %d | %d |\n", f.Exit, f.Wall, f.Patches, f.Withheld)
 		} else {
@@ -83,7 +92,9 @@ func failed(plain *step) string {
 }
 
 func confirmedTable(b *strings.Builder, now *results, known verdicts) {
-	b.WriteString("## Confirmed\n\n| module | places | code | variable | runs of " + fmt.Sprint(runs) + " | verdict |\n|---|---|---|---|---:|---|\n")
+	b.WriteString(
+		"## Confirmed\n\n| module | places | code | variable | runs of " + fmt.Sprint(
+			runs) + " | verdict |\n|---|---|---|---|---:|---|\n")
 	for _, m := range now.Modules {
 		for _, c := range m.confirmed() {
 			how := "**not read**"
@@ -101,7 +112,8 @@ func plainFailures(now *results) []string {
 	var all []string
 	for _, m := range now.Modules {
 		if m.Plain.Exit != 0 {
-			all = append(all, fmt.Sprintf("%s: go test ends in %d: %s", m.Module, m.Plain.Exit, strings.Join(m.Plain.Failures, ", ")))
+			all = append(all,
+				fmt.Sprintf("%s: go test ends in %d: %s", m.Module, m.Plain.Exit, strings.Join(m.Plain.Failures, ", ")))
 		}
 	}
 	return all
@@ -146,7 +158,7 @@ func list(b *strings.Builder, title string, lines []string) {
 	b.WriteString("\n")
 }
 
-// parts says what is run of modules that are not run whole or as they are.
+// parts lists what is run of modules that are not run whole or as they are.
 func parts(b *strings.Builder, now *results) {
 	b.WriteString("## What is run\n\nAll packages and tests, except for these modules:\n\n")
 	for _, m := range strangers {

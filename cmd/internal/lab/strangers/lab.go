@@ -59,7 +59,8 @@ func (l *lab) try(m stranger) (*result, error) {
 		return nil, err
 	}
 	// Compiled before, so that no time below is that of dependencies.
-	if _, err := l.output(dir, append([]string{"vet"}, m.what()...)...); err != nil && !errors.As(err, new(*exec.ExitError)) {
+	if _, err := l.output(dir, append([]string{"vet"}, m.what()...)...); err != nil &&
+		!errors.As(err, new(*exec.ExitError)) {
 		return nil, err
 	}
 	if r.Plain, err = l.plain(m, dir); err != nil {
@@ -92,7 +93,8 @@ func (l *lab) lay(m stranger, dir string) error {
 		return err
 	}
 	for folder, version := range m.nested {
-		if err := released.Fetch(l.ctx, m.path+"/"+folder, version, filepath.Join(dir, filepath.FromSlash(folder))); err != nil {
+		at := filepath.Join(dir, filepath.FromSlash(folder))
+		if err := released.Fetch(l.ctx, m.path+"/"+folder, version, at); err != nil {
 			return err
 		}
 	}

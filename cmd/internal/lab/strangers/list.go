@@ -13,8 +13,15 @@ var strangers = []stranger{
 	{path: "github.com/muesli/cache2go", version: "v0.0.0-20221011235721-518229cd8021"},
 
 	// Queues and other data structures.
-	{path: "github.com/Workiva/go-datastructures", version: "v1.1.7", packages: []string{"./augmentedtree", "./batcher", "./btree/palm", "./cache", "./futures", "./queue", "./slice/...", "./threadsafe/...", "./trie/ctrie"},
-		why: "the packages that start goroutines, and some of the others"},
+	{
+		path:    "github.com/Workiva/go-datastructures",
+		version: "v1.1.7",
+		packages: []string{
+			"./augmentedtree", "./batcher", "./btree/palm", "./cache", "./futures", "./queue", "./slice/...", "./threadsafe/...",
+			"./trie/ctrie",
+		},
+		why: "the packages that start goroutines, and some of the others",
+	},
 	{path: "github.com/eapache/channels", version: "v1.1.0"},          // no go.mod
 	{path: "github.com/gammazero/deque", version: "v1.2.3"},           // iterators
 	{path: "github.com/orcaman/concurrent-map/v2", version: "v2.0.1"}, // generics
@@ -32,21 +39,32 @@ var strangers = []stranger{
 	// Retries and circuit breakers.
 	{path: "github.com/sony/gobreaker/v2", version: "v2.4.0"},
 	{path: "github.com/eapache/go-resiliency", version: "v1.7.0"},
-	{path: "github.com/avast/retry-go/v4", version: "v4.7.0", packages: []string{"."}, why: "without examples, which wait for long"},
+	{
+		path:     "github.com/avast/retry-go/v4",
+		version:  "v4.7.0",
+		packages: []string{"."},
+		why:      "without examples, which wait for long",
+	},
 
 	// Worker pools.
 	{path: "github.com/alitto/pond/v2", version: "v2.7.1"},
 	{path: "github.com/gammazero/workerpool", version: "v1.3.0"}, // testing/synctest
 	{path: "github.com/sourcegraph/conc", version: "v0.3.0"},
 	{path: "github.com/panjf2000/ants/v2", version: "v2.12.1",
-		flags: []string{"-run=^Test(LoopQueue|New|MaxBlocking|MultiPool|Nonblocking|PanicHandler|PoolTune|Reboot|Rotated|WorkerStack)"},
-		why:   "the tests that -run names; all of them run for two minutes"},
+		flags: []string{
+			"-run=^Test(LoopQueue|New|MaxBlocking|MultiPool|Nonblocking|PanicHandler|PoolTune|Reboot|Rotated|WorkerStack)",
+		},
+		why: "the tests that -run names; all of them run for two minutes"},
 
 	// Events, messages, connections.
 	{path: "github.com/asaskevich/EventBus", version: "v0.0.0-20200907212545-49d423059eef"}, // no go.mod
 	{path: "github.com/cskr/pubsub", version: "v1.0.2"},                                     // go 1.12
-	{path: "github.com/ThreeDotsLabs/watermill", version: "v1.5.1", packages: []string{"./components/...", "./message/...", "./pubsub/sync"},
-		why: "the packages beside the root and gochannel, whose tests run for a minute"},
+	{
+		path:     "github.com/ThreeDotsLabs/watermill",
+		version:  "v1.5.1",
+		packages: []string{"./components/...", "./message/...", "./pubsub/sync"},
+		why:      "the packages beside the root and gochannel, whose tests run for a minute",
+	},
 	{path: "github.com/dustin/go-broadcast", version: "v0.0.0-20171205050544-f664265f5a66"}, // no go.mod
 	{path: "github.com/gobwas/ws", version: "v1.5.0"},                                       // testing/synctest
 
@@ -54,7 +72,12 @@ var strangers = []stranger{
 	{path: "github.com/rs/zerolog", version: "v1.35.1"},
 	{path: "github.com/hashicorp/go-hclog", version: "v1.6.3"},
 	{path: "gopkg.in/natefinch/lumberjack.v2", version: "v2.2.1"},
-	{path: "github.com/VictoriaMetrics/metrics", version: "v1.35.1", vendor: true, why: "what it imports lies in its vendor folder"},
+	{
+		path:    "github.com/VictoriaMetrics/metrics",
+		version: "v1.35.1",
+		vendor:  true,
+		why:     "what it imports lies in its vendor folder",
+	},
 
 	// Programs' frames: state machines, injection, stores.
 	{path: "github.com/looplab/fsm", version: "v1.0.3", flags: []string{"-skip=^TestContextInCallbacks$"},
@@ -64,7 +87,12 @@ var strangers = []stranger{
 	{path: "github.com/oklog/run", version: "v1.2.0"},
 	{path: "github.com/thejerf/suture/v4", version: "v4.0.6"},
 	{path: "gopkg.in/tomb.v2", version: "v2.0.0-20161208151619-d5d1b5820637"}, // no go.mod
-	{path: "github.com/tidwall/buntdb", version: "v1.3.0", flags: []string{"-skip=^TestOnExpiredSync$"}, why: "without one test that fails after its end on a busy machine"},
+	{
+		path:    "github.com/tidwall/buntdb",
+		version: "v1.3.0",
+		flags:   []string{"-skip=^TestOnExpiredSync$"},
+		why:     "without one test that fails after its end on a busy machine",
+	},
 
 	// Terminals, pages, pictures, and what else there is.
 	{path: "github.com/charmbracelet/bubbletea", version: "v1.3.10"},
@@ -76,8 +104,16 @@ var strangers = []stranger{
 
 	// Such as take long.
 	{path: "github.com/lxzan/gws", version: "v1.8.9", // go:embed
-		flags: []string{"-run=^Test(Accept|ClientHandshake|Concurrent|Conn|Default|Fail|Map|New|NoDelay|RQueue|Read|Segments|Server|TaskQueue|Write)"},
-		why:   "the tests that -run names; those of buffers of many sizes run for long"},
-	{path: "go.opentelemetry.io/otel", version: "v1.47.0", nested: map[string]string{"log": "v1.47.0", "metric": "v1.47.0", "trace": "v1.47.0"}, packages: []string{".", "./attribute/...", "./baggage/...", "./internal/...", "./propagation/..."},
-		why: "the packages of the root module, with three nested modules at their places"},
+		flags: []string{
+			"-run=^Test(Accept|ClientHandshake|Concurrent|Conn|Default|Fail|Map|New|NoDelay|" +
+				"RQueue|Read|Segments|Server|TaskQueue|Write)",
+		},
+		why: "the tests that -run names; those of buffers of many sizes run for long"},
+	{
+		path:     "go.opentelemetry.io/otel",
+		version:  "v1.47.0",
+		nested:   map[string]string{"log": "v1.47.0", "metric": "v1.47.0", "trace": "v1.47.0"},
+		packages: []string{".", "./attribute/...", "./baggage/...", "./internal/...", "./propagation/..."},
+		why:      "the packages of the root module, with three nested modules at their places",
+	},
 }

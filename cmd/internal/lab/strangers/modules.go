@@ -5,11 +5,12 @@ import "slices"
 // stranger is a released module, and how it is tried.
 type stranger struct {
 	path, version string
-	packages      []string          // all, if there are none
-	flags         []string          // of go test
-	nested        map[string]string // folder -> version: modules of the same repository that it asks for by a relative path
-	vendor        bool              // tried with what it imports in its vendor folder
-	why           string            // it is not run whole, or not as it is
+	packages      []string // all, if there are none
+	flags         []string // of go test
+	// Modules of the same repository that it replaces by a relative path: folder -> version.
+	nested map[string]string
+	vendor bool   // tried with what it imports in its vendor folder
+	why    string // it is not run whole, or not as it is
 }
 
 // what names the packages.

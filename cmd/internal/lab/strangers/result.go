@@ -98,7 +98,8 @@ func (r *result) steps() map[string]*step {
 // changed lists what a command has changed in the tree. Some tests write there:
 // what the plain ones leave or take away is theirs.
 func (r *result) changed(s *step) []string {
-	return slices.DeleteFunc(slices.Clone(s.Changed), func(name string) bool { return slices.Contains(r.Plain.Changed, name) })
+	return slices.DeleteFunc(slices.Clone(s.Changed),
+		func(name string) bool { return slices.Contains(r.Plain.Changed, name) })
 }
 
 // confirmed lists the findings that test or fix confirmed, each once.
@@ -120,7 +121,7 @@ func (c confirmed) key() string { return strings.Join(c.Places, ", ") }
 
 func (c confirmed) same(d confirmed) bool { return c.key() == d.key() }
 
-// compare says what has changed from one run to another, module by module.
+// compare returns what has changed from one run to another, module by module.
 func compare(last, now *results) []string {
 	var all []string
 	for _, m := range now.Modules {
@@ -142,10 +143,11 @@ const (
 	slack  = 10
 )
 
-// against says what has changed for one module.
+// against returns what has changed for one module.
 func (r *result) against(old *result) []string {
 	var all []string
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	// The commands: how they end, and what they cost.
 	before := old.steps()
 	for _, name := range []string{"check", "test", "fix"} {
 		was, is := before[name], r.steps()[name]
@@ -159,6 +161,7 @@ func (r *result) against(old *result) []string {
 			say("%s takes %.1f CPU-s, before %.1f", name, is.CPU, was.CPU)
 		}
 	}
+	// The findings: confirmed ones by place, the others by number.
 	then, current := old.confirmed(), r.confirmed()
 	for _, c := range current {
 		if !slices.ContainsFunc(then, c.same) {
@@ -183,6 +186,7 @@ func promises(now *results, known verdicts) []string {
 		say := func(format string, args ...any) {
 			all = append(all, fmt.Sprintf("%s %s: ", m.Module, m.Version)+fmt.Sprintf(format, args...))
 		}
+		// No command hangs, crashes or writes into the tree.
 		for _, name := range []string{"check", "test", "fix"} {
 			s := m.steps()[name]
 			if s == nil {
@@ -198,6 +202,7 @@ func promises(now *results, known verdicts) []string {
 				say("%s: %s", name, f)
 			}
 		}
+		// No confirmed finding is false.
 		for _, c := range m.confirmed() {
 			switch v := known.of(m, c); {
 			case v == nil:

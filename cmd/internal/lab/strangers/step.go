@@ -28,7 +28,7 @@ type step struct {
 	Wall float64 `json:"wall"` // seconds
 	CPU  float64 `json:"cpu"`  // seconds, of all processes
 	MB   float64 `json:"mb"`   // of the largest process
-	// Over says that the command was ended, since it took longer than -limit.
+	// Over is set if the command was ended because it took longer than -limit.
 	Over bool `json:"over,omitempty"`
 	// Changed are the files that were not the same afterwards.
 	Changed []string `json:"changed,omitempty"`
@@ -203,6 +203,7 @@ func (s *step) read(document string) error {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return fmt.Errorf("reading the report: %w", err)
 	}
+	// Hints are not findings.
 	s.Failures, s.Counts = r.Failures, map[string]int{}
 	for _, f := range r.Findings {
 		if f.Level == finding.Hint {

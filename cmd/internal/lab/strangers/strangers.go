@@ -40,16 +40,27 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	var o options
 	flags := flag.NewFlagSet("lab strangers", flag.ExitOnError)
 	flags.StringVar(&o.interlock, "interlock", filepath.Join("bin", "interlock"), "the `binary` to try")
-	flags.StringVar(&o.match, "match", "", "take modules whose path contains this `text` only,\nand keep the last results of the others")
+	flags.StringVar(
+		&o.match,
+		"match",
+		"",
+		"take modules whose path contains this `text` only,\nand keep the last results of the others",
+	)
 	flags.BoolVar(&o.missing, "missing", false, "take modules without a result only, to go on where a run was interrupted")
 	flags.DurationVar(&o.limit, "limit", 6*time.Minute, "time that one command may take on one module")
 	flags.StringVar(&o.results, "results", filepath.Join("testdata", "strangers.json"),
 		"`file` with the results of the last run, which those of this one replace")
-	flags.StringVar(&o.triage, "triage", filepath.Join("docs", "triage.md"), "`file` with the verdicts on confirmed findings")
+	flags.StringVar(
+		&o.triage,
+		"triage",
+		filepath.Join("docs", "triage.md"),
+		"`file` with the verdicts on confirmed findings",
+	)
 	flags.StringVar(&o.out, "o", "", "write the document to this `file` instead of standard output")
 	flags.StringVar(&o.keep, "keep", "", "keep what the commands print in this `folder`")
 	again := flags.Bool("document", false, "write the document of the last results again, and run nothing")
 	flags.Parse(args)
+	// A new verdict changes the document, but no result.
 	act := run
 	if *again {
 		act = document
@@ -78,6 +89,7 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 		return nil, err
 	}
 	defer l.close()
+	// Results of modules that are not tried now stay.
 	now := last.pinned()
 	now.Machine = page.Machine()
 	for i, m := range strangers {
@@ -92,6 +104,7 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.path, err)
 		}
+		// Written after each module.
 		now.put(r)
 		now.Since = compare(last, now)
 		broken = promises(now, known)

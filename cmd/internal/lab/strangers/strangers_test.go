@@ -46,9 +46,17 @@ func TestCompareSaysWhatIsNewAndGone(t *testing.T) {
 }
 
 func TestPromises(t *testing.T) {
-	read := verdicts{{"example.com/m@v1.0.0", "a.go:1, b.go:2", benign, "a hint"}, {"example.com/m@v1.0.0", "c.go:3", falsely, "ordered"}}
+	read := verdicts{
+		{"example.com/m@v1.0.0", "a.go:1, b.go:2", benign, "a hint"}, {"example.com/m@v1.0.0", "c.go:3", falsely, "ordered"},
+	}
 	m := tried(one("IL1001", "a.go:1", "b.go:2"), one("IL1000", "c.go:3"), one("IL2001", "d.go:4"))
-	m.Check.Over, m.Plain.Changed, m.Test.Changed, m.Test.Faults = true, []string{"data.db"}, []string{"data.db", "go.sum"}, []string{"panic: x"}
+	m.Check.Over, m.Plain.Changed, m.Test.Changed, m.Test.Faults = true, []string{
+		"data.db",
+	}, []string{
+		"data.db", "go.sum",
+	}, []string{
+		"panic: x",
+	}
 	want := []string{
 		"example.com/m v1.0.0: check hangs",
 		"example.com/m v1.0.0: test changes the tree: go.sum",
@@ -67,8 +75,10 @@ func TestPromises(t *testing.T) {
 func TestVerdictsAreRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "triage.md")
 	write := func(verdict string) {
-		text := "# Triage\n\n| example.com/m@v0 | x.go:1 | IL1000 | v | nonsense | elsewhere |\n\n" + heading + "\n\n| module | places | code | variable | verdict | why |\n|---|---|---|---|---|---|\n" +
-			"| example.com/m@v1.0.0 | a.go:1, b.go:2 | IL1001 | T.f | " + verdict + " | nothing orders them |\n\n## More\n\n| example.com/m@v1.0.0 | y.go:1 | IL1000 | v | nonsense | elsewhere |\n"
+		text := "# Triage\n\n| example.com/m@v0 | x.go:1 | IL1000 | v | nonsense | elsewhere |\n\n" + heading +
+			"\n\n| module | places | code | variable | verdict | why |\n|---|---|---|---|---|---|\n" +
+			"| example.com/m@v1.0.0 | a.go:1, b.go:2 | IL1001 | T.f | " + verdict + " | nothing orders them |\n\n## More\n\n" +
+			"| example.com/m@v1.0.0 | y.go:1 | IL1000 | v | nonsense | elsewhere |\n"
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +128,8 @@ func TestModulesAreManyAndEachOnce(t *testing.T) {
 func TestDocumentJudges(t *testing.T) {
 	m := tried(one("IL1001", "a.go:1"), one("IL1000", "c.go:3"))
 	m.Test.Failures = []string{"TestX fails"}
-	text := render(&results{Machine: "a machine", Modules: []*result{m}}, verdicts{{"example.com/m@v1.0.0", "a.go:1", harmful, "so"}})
+	text := render(&results{Machine: "a machine", Modules: []*result{m}},
+		verdicts{{"example.com/m@v1.0.0", "a.go:1", harmful, "so"}})
 	for _, want := range []string{
 		"| 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 1 |\n",
 		"| example.com/m@v1.0.0 | a.go:1 | IL1001 | example.com/m.T.f | 2 | harmful |\n",
@@ -137,7 +148,8 @@ func TestBlame(t *testing.T) {
 		Test: &step{output: []byte("panic: of the test\npanic: new\ninterlock: internal error: x\ninterlock: 1 of 5 runs\n")},
 	}
 	r.blame()
-	if want := []string{"interlock: internal error: x", "panic: new"}; !slices.Equal(r.Test.Faults, want) || r.Check.Faults != nil {
+	if want := []string{"interlock: internal error: x", "panic: new"}; !slices.Equal(r.Test.Faults, want) ||
+		r.Check.Faults != nil {
 		t.Errorf("got %q and %q, want %q", r.Test.Faults, r.Check.Faults, want)
 	}
 }

@@ -47,7 +47,8 @@ func readVerdicts(name string) (verdicts, error) {
 		case harmful, benign, inTest, falsely:
 			all = append(all, v)
 		default:
-			return nil, fmt.Errorf("%s: verdict %q on %s at %s: want %s, %s, %s or %s", name, v.verdict, v.module, v.places, harmful, benign, inTest, falsely)
+			return nil, fmt.Errorf("%s: verdict %q on %s at %s: want %s, %s, %s or %s", name, v.verdict, v.module, v.places,
+				harmful, benign, inTest, falsely)
 		}
 	}
 	return all, nil

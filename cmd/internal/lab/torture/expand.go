@@ -9,7 +9,7 @@ import (
 
 // writer writes the blocks of one program. All that it draws comes from the
 // program's seed, and the weak form of a place draws what the right one does,
-// so that a twin is the program itself but for one place.
+// so that a twin is the program itself except for one place.
 type writer struct {
 	rng   *rand.Rand
 	block string            // suffix of the names of the block at hand

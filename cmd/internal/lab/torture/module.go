@@ -66,6 +66,7 @@ func addTo(b unsafe.Pointer, i int) { C.add_to((*C.int)(b), C.int(i)) }
 
 // layOut writes a module of one package with the programs to dir.
 func layOut(dir string, programs []*program) error {
+	// Only correct programs check what they compute.
 	body := compares
 	if programs[0].racy {
 		body = ""
@@ -74,6 +75,7 @@ func layOut(dir string, programs []*program) error {
 		"go.mod":  string(command.GoMod("torture")),
 		"help.go": fmt.Sprintf(help, body),
 	}
+	// A program that is no test file is called from one.
 	tests := ""
 	for _, p := range programs {
 		files[p.file()] = p.source

@@ -83,7 +83,7 @@ func readShapes() (all []shape) {
 }
 
 // generate writes the program of a seed: correct, or the racy twin of the
-// correct one, which is the same but for one synchronisation. chosen are the
+// correct one, which is the same without one synchronisation. chosen are the
 // shapes to choose from, where not all are wanted; it may be that no twin can
 // be made of those: the program then has nothing broken.
 func generate(seed uint64, racy bool, chosen func(name string) bool) *program {
@@ -110,6 +110,7 @@ func write(seed uint64, racy bool, weaken int, chosen func(string) bool) written
 	}
 	w := &writer{rng: rand.New(rand.NewPCG(seed, 1)), broken: broken{weaken: weaken}}
 	p := program{seed: seed, racy: racy, name: fmt.Sprintf("%s%06d", kind, seed)}
+	// Guarded blocks count as one more shape.
 	from := slices.DeleteFunc(slices.Clone(shapes), func(s shape) bool { return chosen != nil && !chosen(s.name) })
 	guarded := chosen == nil || chosen("guarded")
 	var text strings.Builder
@@ -126,6 +127,7 @@ func write(seed uint64, racy bool, weaken int, chosen func(string) bool) written
 			p.alone, p.cgo = p.alone || s.alone, p.cgo || s.cgo
 			body, decl = w.written(s)
 		}
+		// The block with the weakened place holds the accesses that race.
 		if before <= weaken && weaken < len(w.places) {
 			racing = "//~" + w.block
 		}
@@ -194,7 +196,8 @@ var packages = map[string]string{}
 func init() {
 	for _, path := range []string{
 		"bytes", "container/list", "context", "encoding/json", "errors", "fmt", "io", "iter", "log", "maps", "reflect",
-		"runtime", "runtime/debug", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing", "testing/synctest",
+		"runtime", "runtime/debug", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing",
+		"testing/synctest",
 		"time", "unique", "unsafe", "weak",
 	} {
 		packages[path[strings.LastIndexByte(path, '/')+1:]] = path

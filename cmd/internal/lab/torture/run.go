@@ -120,6 +120,7 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	if b.programs[0].racy {
 		budget = o.racyBudget
 	}
+	// Replays would measure the same programs again.
 	args := []string{
 		"test", "-format", "json", "-replays", "0", "-runs", fmt.Sprint(o.runs), "-budget", fmt.Sprint(budget),
 		"-seed", fmt.Sprint(b.programs[0].seed),
@@ -136,10 +137,12 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	if ctx.Err() != nil {
 		return
 	}
+	// What was printed, for a person.
 	if o.keep != "" {
 		os.WriteFile(filepath.Join(o.keep, filepath.Base(b.dir)+".json"), stdout.Bytes(), 0o644)
 		os.WriteFile(filepath.Join(o.keep, filepath.Base(b.dir)+".txt"), stderr.Bytes(), 0o644)
 	}
+	// A document that cannot be read is a crash.
 	var d document
 	if jsonErr := json.Unmarshal(stdout.Bytes(), &d); jsonErr != nil {
 		b.problems = append(b.problems, fmt.Sprintf("interlock test: %v: %s", err, tail(stderr.String())))

@@ -44,8 +44,11 @@ func TestExpand(t *testing.T) {
 }
 
 // A seed makes the same program each time, and a racy twin is the correct
-// program but for one place, which racing accesses belong to.
+// program except for one place, which racing accesses belong to.
 func TestTwins(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	names := strings.NewReplacer("racy", "", "correct", "")
 	seen := map[string]bool{}
 	for seed := uint64(1); seed <= 500; seed++ {
@@ -90,6 +93,9 @@ func TestChosenShapes(t *testing.T) {
 
 // Programs compile and pass as they are, twins too.
 func TestProgramsPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, racy := range []bool{false, true} {
 		o := options{correct: 24, seed: 5000}
 		if racy {
