@@ -54,13 +54,9 @@
 // out by build constraints are not seen; where an address is taken, or the
 // name occurs in a file left out, the strategy gives up. Two paths such as
 // a.b.mu and c.mu may be the same lock without our knowing; the lock-order
-// check goes by lock class, which errs towards refusing. That a lock is held
-// is derived per function and through callers of unexported functions, not
-// through lock wrappers that lock in one function and unlock in another;
-// those end in a refusal or in a lock-order complaint. Objects made by a
-// function are taken as private until they are first handed on (ownership);
-// a callee that publishes its receiver cannot be overlooked, since a method
-// call counts as handing on.
+// check goes by lock class, which errs towards refusing. Which locks are held
+// and which objects are private yet is taken from analyzers/pass/lockset and
+// analyzers/pass/ownership, which name what they miss. Neither looks at tests.
 //
 // Whether a read decides about an access is judged in the order of the
 // source, through locals and conditions. What it decides about the next round

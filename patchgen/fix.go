@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
 
@@ -34,11 +35,7 @@ type Input struct {
 //
 // Fix reads the module as it was loaded; it writes nothing below its root.
 func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error) {
-	p, err := strategy.NewProblem(in.Module.Module, in.Group)
-	if err == nil {
-		p.Patched = in.Patched
-		err = p.Unseen()
-	}
+	p, err := newProblem(in)
 	if err != nil {
 		return &finding.Fix{Withheld: err.Error()}, nil, nil
 	}
@@ -70,6 +67,21 @@ func fixOf(p *strategy.Problem, name string, out *strategy.Patch, passed []strin
 		return nil, nil, err
 	}
 	return &finding.Fix{Strategy: name, Diff: diff, Checked: passed, Notes: out.Notes}, out.Files, nil
+}
+
+// newProblem analyses the module and finds the variable in it. The error is
+// the reason why there is no patch.
+func newProblem(in Input) (*strategy.Problem, error) {
+	before, err := in.Module.analysed.Original()
+	if err != nil {
+		return nil, err
+	}
+	p, err := strategy.NewProblem(in.Module.Module, lockfacts.New(before), in.Group)
+	if err != nil {
+		return nil, err
+	}
+	p.Patched = in.Patched
+	return p, p.Unseen()
 }
 
 // observed reports whether a run has shown one of the findings.

@@ -17,7 +17,7 @@ type Module struct {
 
 // LoadMode is what [packages.Load] must be asked for (with Tests set) so that
 // [NewModule] can use the result.
-const LoadMode = source.LoadMode
+const LoadMode = session.LoadMode
 
 // NewModule makes a module of loaded packages. Packages outside root and
 // generated test mains are left out; of a package's variants the widest one

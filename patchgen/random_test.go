@@ -87,7 +87,7 @@ func tryRandom(t *testing.T, m *Module, name, field string, s strategy.Strategy)
 	if len(f.Accesses) == 0 {
 		return nil, false
 	}
-	p, err := strategy.NewProblem(m.Module, []*finding.Finding{f})
+	p, err := newProblem(Input{Module: m, Group: []*finding.Finding{f}})
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, field, err)
 	}
@@ -203,8 +203,12 @@ func (x *T) note(v int) { x.log = append(x.log, v) }
 
 func (x *T) twice(v int) int { return v*3%17 + 1 }
 
+// shared is where other goroutines find the object.
+var shared *T
+
 func Run() string {
 	x := &T{m: map[int]int{}}
+	shared = x
 	x.hook = func(v int) int { return v*3%17 + 1 }
 	for i := range 4 {
 `)

@@ -116,7 +116,7 @@ func (c *Task) unlocks(s ast.Stmt) *source.LockOp {
 	if !ok || op.Acquire || op.Read || op.Path.Key != c.LockKey || c.File.Text(op.Expr) != c.Lock {
 		return nil
 	}
-	if _, held := c.Facts.At(c.Function, call).Must[c.LockKey]; !held {
+	if !c.Facts.HeldForWriting(c.File, call) {
 		return nil
 	}
 	return &op

@@ -128,15 +128,15 @@ func (facts *Facts) CallReason(file *source.File, call *ast.CallExpr) string {
 
 // blocksCallee is the reason of the whole body of a declared function, kept.
 func (facts *Facts) blocksCallee(f *source.Function) string {
-	if why, known := facts.mayBlock[f]; known {
+	if why, known := facts.blocking[f]; known {
 		return why
 	}
-	facts.mayBlock[f] = "" // recursion adds nothing
+	facts.blocking[f] = "" // recursion adds nothing
 	why := facts.blocksIn(f.File, f.Body, true)
 	if why != "" && !strings.Contains(why, " through ") {
 		why += " through " + f.Name()
 	}
-	facts.mayBlock[f] = why
+	facts.blocking[f] = why
 	return why
 }
 

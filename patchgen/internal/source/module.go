@@ -14,12 +14,6 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// LoadMode is what [packages.Load] must be asked for (with Tests set) so that
-// [NewModule] can use the result.
-const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax |
-	packages.NeedTypesInfo | packages.NeedModule
-
 // Module is the typed source of one main module, tests included. It is not
 // changed by anything here, and not safe for concurrent use: facts are
 // computed on demand and kept.
@@ -51,21 +45,6 @@ func (m *Module) Old(files map[string][]byte) map[string][]byte {
 			out[path] = file.Source
 		}
 	}
-	return out
-}
-
-// Functions lists all functions in the order of the source.
-func (m *Module) Functions() []*Function {
-	var out []*Function
-	for _, f := range m.functions {
-		out = append(out, f)
-	}
-	slices.SortFunc(out, func(a, b *Function) int {
-		if c := strings.Compare(a.File.Path, b.File.Path); c != 0 {
-			return c
-		}
-		return int(a.Node.Pos() - b.Node.Pos())
-	})
 	return out
 }
 

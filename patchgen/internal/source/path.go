@@ -117,8 +117,13 @@ func ObjectKey(m *Module, obj types.Object) string {
 	if v, ok := obj.(*types.Var); ok {
 		obj = v.Origin()
 	}
-	p := m.Fset.PositionFor(obj.Pos(), false)
-	return fmt.Sprintf("%s@%s:%d:%d", obj.Name(), p.Filename, p.Line, p.Column)
+	return KeyAt(m.Fset, obj.Name(), obj.Pos())
+}
+
+// KeyAt returns the key of the object that is declared by name at pos.
+func KeyAt(fset *token.FileSet, name string, pos token.Pos) string {
+	p := fset.PositionFor(pos, false)
+	return fmt.Sprintf("%s@%s:%d:%d", name, p.Filename, p.Line, p.Column)
 }
 
 // Short drops directories from the import path of a lock class, for reasons

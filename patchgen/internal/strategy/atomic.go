@@ -234,30 +234,38 @@ func (w *atomicWriter) firstStore(list []ast.Stmt, file *source.File) *ast.Assig
 // enough: a read and a plain store, or a test whose branch changes the object
 // or calls its methods.
 func (w *atomicWriter) steps() error {
-	reads, writes := map[*source.Function]*source.Access{}, map[*source.Function]*source.Access{}
+	reads, writes := map[*source.Function][]*source.Access{}, map[*source.Function][]*source.Access{}
 	for _, a := range w.problem.protectable() {
-		if w.done[a.Expr] {
-			continue
-		}
-		switch a.Mode {
-		case source.Read:
-			reads[a.Function.Declaration()] = a
+		f := a.Outermost()
+		switch {
+		case w.done[a.Expr]:
+		case a.Mode == source.Read:
+			reads[f] = append(reads[f], a)
 			if err := w.testAndUse(a); err != nil {
 				return err
 			}
-		case source.Write:
-			writes[a.Function.Declaration()] = a
+		case a.Mode.Writes():
+			writes[f] = append(writes[f], a)
 		}
 	}
-	for f, a := range writes {
-		if r := reads[f]; r != nil && a.Function == r.Function {
-			return fmt.Errorf("%s reads %s (%s) and sets it (%s): two atomic steps are not one", f.Name(), w.problem.Variable,
-				r.File.At(r.Expr), a.File.At(a.Expr))
+	for f, written := range writes {
+		task := critsec.NewTask(w.problem.Facts, f, w.edits)
+		for _, a := range written {
+			for _, r := range reads[f] {
+				// A plain store beside a read is refused though nothing shows that the read decides about it.
+				if a.Mode == source.Write && a.Function == r.Function || task.Decides(r, a) {
+					return fmt.Errorf("%s reads %s (%s) and sets it (%s): two atomic steps are not one", f.Name(),
+						w.problem.Variable, r.File.At(r.Expr), a.File.At(a.Expr))
+				}
+			}
 		}
 	}
 	return nil
 }
 
+// testAndUse refuses a test of the variable whose branch works on the object:
+//
+//	if x.f { x.use() }		if x.f { return }; x.use()
 func (w *atomicWriter) testAndUse(a *source.Access) error {
 	s := enclosingIf(a)
 	if s == nil || a.Base == nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
@@ -43,7 +42,7 @@ func guard(p *Problem) (*Patch, error) {
 func (p *Problem) guardingLocks(need []*source.Access) []string {
 	count, writes, namedAt := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, a := range need {
-		for class := range lockfacts.Classes(p.heldAt(a)) {
+		for _, class := range p.Facts.Classes(a) {
 			count[class]++
 			writes[class] = writes[class] || a.Mode.Writes()
 			namedAt[class] = namedAt[class] || p.named(a)
@@ -64,7 +63,7 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	if err != nil {
 		return nil, err
 	}
-	open, upgrade, err := p.unguarded(class, lock, need)
+	open, upgrade, err := p.unguarded(lock, need)
 	if err != nil {
 		return nil, err
 	}
@@ -98,18 +97,16 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 
 // unguarded sorts out the accesses at which the lock is not held, and the
 // writes at which only its read side is.
-func (p *Problem) unguarded(class string, lock *knownLock, need []*source.Access) (open, upgrade []*source.Access,
-	err error) {
-	facts := p.Facts
+func (p *Problem) unguarded(lock *knownLock, need []*source.Access) (open, upgrade []*source.Access, err error) {
 	for _, a := range need {
-		state := facts.At(a.Function, a.Expr)
-		h, held := lock.heldIn(state.Must, a)
-		_, maybe := lock.heldIn(state.May, a)
+		held, known := lock.held(a)
 		switch {
-		case held && h.Read && a.Mode.Writes():
+		case !known:
+			return nil, nil, fmt.Errorf("%s: nothing is known of the locks there", a.File.At(a.Expr))
+		case held.Surely && held.ReadOnly && a.Mode.Writes():
 			upgrade = append(upgrade, a)
-		case held:
-		case maybe:
+		case held.Surely:
+		case held.Perhaps:
 			return nil, nil, fmt.Errorf("%s: it is held on some ways to the access only", a.File.At(a.Expr))
 		default:
 			open = append(open, a)

@@ -36,21 +36,14 @@ func (k *knownLock) isBeside(t *source.Variable) bool {
 	return k.owner == nil || t.Owner != nil && source.SameNamed(k.owner, t.Owner)
 }
 
-// heldIn looks the lock up in a state: for a lock beside the variable it must
-// be that of the same object.
-func (k *knownLock) heldIn(s lockfacts.Holds, a *source.Access) (lockfacts.Hold, bool) {
+// held returns what is known of the lock at an access. A lock beside the
+// variable must be that of the same object.
+func (k *knownLock) held(a *source.Access) (held lockfacts.Held, known bool) {
+	lock := lockfacts.Lock{Class: k.class}
 	if k.owner != nil && k.isBeside(k.problem.Variable) && a.Base != nil {
-		if key, ok := a.HolderKey(); ok {
-			h, held := s[key+"."+k.field]
-			return h, held
-		}
+		lock.Sibling = k.field
 	}
-	for _, h := range s {
-		if h.Class == k.class {
-			return h, true
-		}
-	}
-	return lockfacts.Hold{}, false
+	return k.problem.Facts.Held(a, lock)
 }
 
 // findLock finds the declaration of a lock class.

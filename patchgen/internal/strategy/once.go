@@ -37,12 +37,12 @@ func once(p *Problem) (*Patch, error) {
 // lazyInit finds the one if statement that tests the variable and sets it.
 func (p *Problem) lazyInit() (found *ast.IfStmt, in *source.File, err error) {
 	for _, a := range p.Accesses {
-		if !a.Mode.Writes() || a.File.Test && !p.named(a) || a.Private() {
+		if !a.Mode.Writes() || a.File.Test && !p.named(a) || p.Facts.IsPrivate(a) {
 			continue
 		}
 		s := p.initialisation(a)
 		switch {
-		case len(p.heldAt(a)) > 0:
+		case len(p.Facts.Classes(a)) > 0:
 			return nil, nil, fmt.Errorf("%s: %s is set under a lock already", a.File.At(a.Expr), p.Variable)
 		case s == nil:
 			return nil, nil, fmt.Errorf("%s is also set at %s, not only where it is found unset", p.Variable, a.File.At(a.Expr))

@@ -28,12 +28,12 @@ type Problem struct {
 
 // NewProblem finds the variable of the findings. The error is the reason why it
 // cannot be found.
-func NewProblem(m *source.Module, group []*finding.Finding) (*Problem, error) {
+func NewProblem(m *source.Module, facts *lockfacts.Facts, group []*finding.Finding) (*Problem, error) {
 	t, err := m.Resolve(group)
 	if err != nil {
 		return nil, err
 	}
-	return &Problem{Module: m, Facts: lockfacts.New(m), Variable: t, Findings: group, Accesses: m.Accesses(t)}, nil
+	return &Problem{Module: m, Facts: facts, Variable: t, Findings: group, Accesses: m.Accesses(t)}, nil
 }
 
 // named reports whether a finding names the access.
@@ -56,7 +56,7 @@ func (p *Problem) protectable() []*source.Access {
 		case a.Mode == source.Initial, a.Function == nil:
 		case a.File.Test && !p.named(a):
 		case source.IsGlobal(p.Variable.Object) && a.Function.Declaration().IsInit():
-		case a.Private():
+		case p.Facts.IsPrivate(a) && !p.named(a):
 		case p.Variable.Function != nil && !p.captured(a):
 		default:
 			out = append(out, a)
@@ -97,11 +97,6 @@ func inLoopWith(n ast.Node, a *source.Access) bool {
 		}
 	}
 	return false
-}
-
-// heldAt returns the locks that are certainly held at a.
-func (p *Problem) heldAt(a *source.Access) lockfacts.Holds {
-	return p.Facts.At(a.Function, a.Expr).Must
 }
 
 // declaredIn is the package that declares the variable.

@@ -38,24 +38,21 @@ func (r *relatedVariables) addTo(c *critsec.Task) {
 			if err != nil || text != c.Lock {
 				continue
 			}
-			if r.isHeld(m, a) {
+			if held, _ := m.lock.held(a); held.Perhaps {
 				c.AlreadyHeld = append(c.AlreadyHeld, a)
 			} else if c.IsLinked(a, own) {
 				c.Accesses[a.Expr] = a
 			}
 		}
 	}
-	lone := &guardedVariable{variable: r.problem.Variable, lock: r.lock}
 	for _, a := range r.problem.protectable() {
-		if a.Outermost() == c.Function && c.Accesses[a.Expr] == nil && r.isHeld(lone, a) {
+		if a.Outermost() != c.Function || c.Accesses[a.Expr] != nil {
+			continue
+		}
+		if held, _ := r.lock.held(a); held.Perhaps {
 			c.AlreadyHeld = append(c.AlreadyHeld, a)
 		}
 	}
-}
-
-func (r *relatedVariables) isHeld(m *guardedVariable, a *source.Access) bool {
-	_, maybe := m.lock.heldIn(r.problem.Facts.At(a.Function, a.Expr).May, a)
-	return maybe
 }
 
 // accessedIn lists the variables accessed in f that the lock guards too.
@@ -100,7 +97,7 @@ func (r *relatedVariables) guardedVariable(key string, obj *types.Var, file *sou
 	lock.problem = p
 	m := &guardedVariable{variable: t, accesses: p.protectable(), lock: &lock}
 	for _, a := range m.accesses {
-		if h, held := lock.heldIn(p.heldAt(a), a); held && !h.Read && a.Mode.Writes() {
+		if held, _ := lock.held(a); held.Surely && !held.ReadOnly && a.Mode.Writes() {
 			r.byKey[key] = m
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
@@ -20,7 +19,7 @@ import (
 func reorder(p *Problem) (*Patch, error) {
 	var reasons []string
 	for _, a := range p.Accesses {
-		if a.Mode != source.Write || a.File.Test || a.Function == nil || a.Private() {
+		if a.Mode != source.Write || a.File.Test || a.Function == nil || p.Facts.IsPrivate(a) {
 			continue
 		}
 		out, err := p.moveUp(a)
@@ -109,7 +108,7 @@ func (p *Problem) leading(f *source.Function, s ast.Stmt) bool {
 }
 
 // starts lists the go statements that run f; all its calls have to be such.
-func (p *Problem) starts(f *source.Function) ([]lockfacts.CallSite, error) {
+func (p *Problem) starts(f *source.Function) ([]source.Call, error) {
 	if lit, ok := f.Node.(*ast.FuncLit); ok {
 		call, isCall := f.File.Parents[lit].(*ast.CallExpr)
 		if !isCall || call.Fun != ast.Expr(lit) {
@@ -118,21 +117,22 @@ func (p *Problem) starts(f *source.Function) ([]lockfacts.CallSite, error) {
 		if _, isGo := f.File.Parents[call].(*ast.GoStmt); !isGo {
 			return nil, errNoGo
 		}
-		return []lockfacts.CallSite{{In: f.Outer, Call: call}}, nil
+		return []source.Call{{In: f.Outer, Expr: call}}, nil
 	}
-	facts := p.Facts
-	name := f.Object.FullName()
-	sites := facts.Calls[name]
+	sites, asValue := p.Module.References(f)
 	gos := 0
 	for _, site := range sites {
-		if _, isGo := site.In.File.Parents[site.Call].(*ast.GoStmt); isGo {
+		if site.In == nil {
+			return nil, fmt.Errorf("%s is called where package variables are set", f.Name())
+		}
+		if site.IsGo() {
 			gos++
 		}
 	}
 	switch {
 	case gos == 0:
 		return nil, errNoGo
-	case gos < len(sites) || facts.Values[name]:
+	case gos < len(sites) || asValue:
 		return nil, fmt.Errorf("%s also runs without a go statement", f.Name())
 	case f.Object.Exported() && exportedReceiver(f):
 		return nil, fmt.Errorf("%s is exported: code outside the module may start it", f.Name())
@@ -149,11 +149,11 @@ func exportedReceiver(f *source.Function) bool {
 }
 
 // inStarter writes the assignment in the starter's terms.
-func (p *Problem) inStarter(f *source.Function, site lockfacts.CallSite, s *ast.AssignStmt) (string, error) {
+func (p *Problem) inStarter(f *source.Function, site source.Call, s *ast.AssignStmt) (string, error) {
 	file := f.File
-	args, params := f.Arguments(site.Call), f.Params()
+	args, params := f.Arguments(site.Expr), f.Params()
 	if args == nil && len(params) > 0 {
-		return "", fmt.Errorf("%s: arguments and parameters do not correspond", site.In.File.At(site.Call))
+		return "", fmt.Errorf("%s: arguments and parameters do not correspond", site.In.File.At(site.Expr))
 	}
 	type swap struct {
 		id   *ast.Ident
@@ -198,12 +198,12 @@ func (p *Problem) inStarter(f *source.Function, site lockfacts.CallSite, s *ast.
 
 // publication is the statement before which the assignment goes: the one that
 // first hands the object on after it was made, else the go statement.
-func (p *Problem) publication(site lockfacts.CallSite) ast.Stmt {
+func (p *Problem) publication(site source.Call) ast.Stmt {
 	file := site.In.File
-	goStmt := file.StmtOf(site.Call)
+	goStmt := file.StmtOf(site.Expr)
 	list := source.ListOf(file, goStmt)
 	var root types.Object
-	if sel, ok := ast.Unparen(site.Call.Fun).(*ast.SelectorExpr); ok {
+	if sel, ok := ast.Unparen(site.Expr.Fun).(*ast.SelectorExpr); ok {
 		root, _ = file.RootOf(sel.X)
 	}
 	if root == nil || !file.Allocated(root) {
@@ -227,10 +227,10 @@ func (p *Problem) publication(site lockfacts.CallSite) ast.Stmt {
 
 // laterNames reports whether an argument of the start is defined at or after
 // s, so that the assignment cannot stand before it.
-func (p *Problem) laterNames(site lockfacts.CallSite, s ast.Stmt, file *source.File) (found bool) {
-	ast.Inspect(site.Call, func(n ast.Node) bool {
+func (p *Problem) laterNames(site source.Call, s ast.Stmt, file *source.File) (found bool) {
+	ast.Inspect(site.Expr, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if obj := file.Package.Info.ObjectOf(id); obj != nil && obj.Pos() >= s.Pos() && obj.Pos() < site.Call.Pos() {
+			if obj := file.Package.Info.ObjectOf(id); obj != nil && obj.Pos() >= s.Pos() && obj.Pos() < site.Expr.Pos() {
 				found = true
 			}
 		}

@@ -1,0 +1,210 @@
+package lockfacts
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+)
+
+// Facts answers for the places of a module as it was loaded. It is not safe
+// for concurrent use: answers are worked out on demand and kept.
+type Facts struct {
+	snapshot *session.Snapshot
+	points   map[*session.Package]map[token.Pos]point
+	blocking map[*source.Function]string // see blocksCallee
+}
+
+// point is an instruction with the locks that are held before it.
+type point struct {
+	pkg   *session.Package
+	instr ssa.Instruction
+	locks *lockset.State
+}
+
+// New returns the facts of a module that was analysed.
+func New(s *session.Snapshot) *Facts {
+	return &Facts{snapshot: s, points: map[*session.Package]map[token.Pos]point{},
+		blocking: map[*source.Function]string{}}
+}
+
+// Lock is a lock that may be held at an access.
+type Lock struct {
+	Class string
+	// Sibling is the lock's field where it lies in the same struct as the
+	// accessed variable: then it must be that of the same object. "" takes any
+	// lock of the class.
+	Sibling string
+}
+
+// Held is what is known of one lock at one place.
+type Held struct {
+	Surely   bool // held on every path there
+	Perhaps  bool // held on some path, or a lock of which only the class is known
+	ReadOnly bool // only its read side is held
+}
+
+// Held returns what is known of a lock at an access. Known is false where the
+// passes have no state for it: in tests, and in code that never runs.
+func (facts *Facts) Held(a *source.Access, lock Lock) (held Held, known bool) {
+	p, ok := facts.access(a)
+	if !ok {
+		return Held{}, false
+	}
+	want, sameObject := p.beside(lock.Sibling)
+	sameObject = sameObject && lock.Sibling != ""
+	for _, h := range p.locks.Held() {
+		switch {
+		case class(p.pkg, h) != lock.Class:
+		case !sameObject || h.Path == want:
+			return Held{Surely: true, Perhaps: true, ReadOnly: h.Read}, true
+		case h.Path.Root == nil:
+			held.Perhaps = true // it may be the lock of this object or of another
+		}
+	}
+	if sameObject {
+		held.Perhaps = held.Perhaps || p.locks.MayHold(want)
+	} else {
+		held.Perhaps = held.Perhaps || p.locks.MayHoldClass(lock.Class)
+	}
+	return held, true
+}
+
+// Classes lists the classes of the locks that are surely held at an access.
+// One in a local variable has [source.LocalClass] and the variable's key.
+func (facts *Facts) Classes(a *source.Access) []string {
+	var out []string
+	if p, ok := facts.access(a); ok {
+		for _, h := range p.locks.Held() {
+			if name := class(p.pkg, h); name != "" {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// HeldForWriting reports whether the lock that a call unlocks is surely held,
+// its write side, before the call.
+func (facts *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
+	p, ok := facts.at(file, call.Lparen)
+	if !ok {
+		return false
+	}
+	lock := p.pkg.Locks.Receiver(p.instr)
+	if lock == nil {
+		return false
+	}
+	held, ok := p.locks.Has(accesspath.Of(lock))
+	return ok && !held.Read
+}
+
+// IsPrivate reports whether no other goroutine can reach the accessed memory
+// yet. It errs towards false.
+func (facts *Facts) IsPrivate(a *source.Access) bool {
+	if a.Mode == source.Initial || a.Function == nil {
+		return true
+	}
+	if a.Base == nil {
+		return false
+	}
+	p, ok := facts.access(a)
+	if !ok {
+		return false
+	}
+	address, ok := p.address()
+	return ok && p.pkg.Owners.Proven().Of(address, p.instr) == ownership.Fresh
+}
+
+// class names a lock as patches do: by what declares it, or by the local
+// variable that holds it.
+func class(p *session.Package, h lockset.Held) string {
+	if h.Class != "" || h.Path.Fields != "" {
+		return h.Class
+	}
+	switch root := h.Path.Root.(type) {
+	case *ssa.Alloc:
+		return source.LocalClass + source.KeyAt(p.Fset, root.Comment, root.Pos())
+	case *ssa.Parameter:
+		return source.LocalClass + source.KeyAt(p.Fset, root.Name(), root.Pos())
+	}
+	return ""
+}
+
+// access returns the point of an access: the load or store, else the
+// computation of its address.
+func (facts *Facts) access(a *source.Access) (point, bool) {
+	return facts.at(a.File, source.NameOf(a.Expr).Pos())
+}
+
+func (facts *Facts) at(file *source.File, pos token.Pos) (point, bool) {
+	pkg := facts.snapshot.Package(file.Package.Path)
+	if pkg == nil {
+		return point{}, false
+	}
+	points, ok := facts.points[pkg]
+	if !ok {
+		points = pointsOf(pkg)
+		facts.points[pkg] = points
+	}
+	p, ok := points[pos]
+	return p, ok
+}
+
+// pointsOf indexes the instructions of a package by position. Where several
+// have the same one, a load, store or call counts more than the address that
+// it uses: the operands of a statement are evaluated before it, and a call
+// among them may take a lock.
+func pointsOf(pkg *session.Package) map[token.Pos]point {
+	points := map[token.Pos]point{}
+	for _, fn := range pkg.IR.Funcs {
+		pkg.Locks.Walk(fn, func(instr ssa.Instruction, locks *lockset.State) {
+			pos := instr.Pos()
+			if !pos.IsValid() {
+				return
+			}
+			if old, seen := points[pos]; !seen || isAddress(old.instr) {
+				points[pos] = point{pkg, instr, locks}
+			}
+		})
+	}
+	return points
+}
+
+func isAddress(instr ssa.Instruction) bool {
+	_, ok := instr.(*ssa.FieldAddr)
+	return ok
+}
+
+// address returns the address of the memory that p accesses.
+func (p point) address() (ssa.Value, bool) {
+	switch instr := p.instr.(type) {
+	case *ssa.FieldAddr:
+		return instr, true
+	case *ssa.UnOp:
+		return instr.X, instr.Op == token.MUL
+	case *ssa.Store:
+		return instr.Addr, true
+	}
+	return nil, false
+}
+
+// beside returns the path of a field of the struct whose field p accesses.
+func (p point) beside(field string) (accesspath.Path, bool) {
+	address, ok := p.address()
+	if !ok {
+		return accesspath.Path{}, false
+	}
+	if f, ok := address.(*ssa.FieldAddr); ok {
+		return accesspath.Of(f.X).Plus("." + field), true
+	}
+	return accesspath.Path{}, false
+}
