@@ -431,7 +431,7 @@ func TestGapsAreHeld(t *testing.T) {
 	cfg.Runs = 4
 	r := campaignOf(t, cfg)
 	for run, want := range []string{
-		"1 1 -\n2 1 -\n3 1 -\n", "1 1 - 4000\n2 1 s\n3 1 -\n", "1 1 - 8000\n2 1 s\n3 1 -\n", "1 1 -\n2 1 s\n3 1 -\n",
+		"1 1 -\n2 1 -\n3 1 -\n", "1 1 - 4000\n2 1 s\n3 1 -\n", "1 1 - 6242\n2 1 s\n3 1 -\n", "1 1 -\n2 1 s\n3 1 -\n",
 	} {
 		data, err := os.ReadFile(filepath.Join(r.Dir, fmt.Sprintf("run-%04d-001-sites.txt", run+1)))
 		if err != nil || string(data) != want {

@@ -123,13 +123,17 @@ func (a *Auto) Plan(budget time.Duration) map[uint32]time.Duration {
 }
 
 // window is how long the first site of a pair is held: for the least gap that was seen,
-// then for the longest, each time with more of a margin, since the second side may be
-// late by what the scheduler does and by other windows on its way.
+// then for the geometric mean of the least and the longest, then for the longest, each
+// time with more of a margin, since the second side may be late by what the scheduler
+// does and by other windows on its way.
 func (c *chance) window() time.Duration {
 	const margin = time.Millisecond
 	gap := c.least
-	if c.tries > 0 {
-		gap = max(c.most, gap)
+	switch most := max(c.most, c.least); {
+	case c.tries == 1:
+		gap = time.Duration(math.Sqrt(float64(c.least) * float64(most)))
+	case c.tries > 1:
+		gap = most
 	}
 	return gap + gap/2 + margin<<min(c.tries, 6)
 }
