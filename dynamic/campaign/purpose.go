@@ -52,6 +52,7 @@ type noise struct {
 	plain    time.Duration // that the tests take without noise, or 0 where nobody knows
 	known    []pair        // not to be armed
 	holds    map[uint32]time.Duration
+	full     bool // they take the budget up
 }
 
 // noiseOf returns what run n of a package is to have.
@@ -61,7 +62,7 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		o.purpose = guided
 	}
 	if o.purpose == planned {
-		o.holds = pkg.auto.Plan(c.noiseBudget(pkg))
+		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg))
 		c.seen.hold(n, o.holds)
 	}
 	return o
@@ -128,7 +129,7 @@ func (o *noise) parts(cfg *Config) []string {
 		parts = append(parts, fmt.Sprintf("plain=%d", o.plain.Microseconds()))
 	}
 	switch {
-	case o.purpose == measuring:
+	case o.purpose == measuring || o.full:
 		parts = append(parts, "prob=0")
 	case cfg.Prob > 0:
 		parts = append(parts, fmt.Sprintf("prob=%d", cfg.Prob))
@@ -169,6 +170,7 @@ func (c *campaign) newSchedule() *schedule.Auto {
 	groups := groups(c.cfg.Plan)
 	return schedule.NewAuto(c.cfg.Seed, func(id uint32) schedule.Site {
 		s := c.cfg.Plan.Site(id)
-		return schedule.Site{Variable: groups[s.Variable], Suspicious: s.Suspicious}
+		function, _, _ := strings.Cut(s.Function, ".func")
+		return schedule.Site{Variable: groups[s.Variable], Function: s.Package + "." + function, Suspicious: s.Suspicious}
 	})
 }

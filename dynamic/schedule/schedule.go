@@ -27,8 +27,9 @@ import (
 
 // Site is what a schedule asks about a site.
 type Site struct {
-	Variable   int  // a number that the sites of one variable share
-	Suspicious bool // a static finding names it
+	Variable   int    // a number that the sites of one variable share
+	Function   string // the declared function that it is in, or in a closure of
+	Suspicious bool   // a static finding names it
 }
 
 // Auto is the schedule by gaps. Make one with [NewAuto].
@@ -38,11 +39,14 @@ type Auto struct {
 	pairs  map[pair]*chance
 	caught map[pair]bool // in both orders
 	proven map[int]bool  // variables of caught pairs
-	// scale is how much longer all windows of a plan may take together than the
-	// budget: windows of goroutines that run at the same time overlap.
+	// scale is how long all windows of a plan may take together, as a share of the
+	// budget: those of goroutines that run at the same time overlap, and on a busy
+	// machine each takes longer than it is planned to.
 	scale float64
 
+	plans   int    // made so far
 	planned []pair // in the run that goes on
+	holds   int    // sites at which it holds goroutines
 }
 
 // pair is an ordered pair of sites: a goroutine came to the first before another one
@@ -88,54 +92,70 @@ func (a *Auto) Caught(first, second uint32) {
 }
 
 // Ran takes up a run that was made by the plan: the sites at which it has held a
-// goroutine, and how many windows its budget did not suffice for.
+// goroutine, and how many windows its budget did not suffice for. A plan that was too
+// long leaves out what comes late in a run, the same in each: the next one is shorter.
 func (a *Auto) Ran(held []uint32, overBudget uint64) {
+	done := map[uint32]bool{}
 	for _, p := range a.planned {
 		if slices.Contains(held, p[0]) {
+			done[p[0]] = true
 			a.pairs[p].tries++
 		}
 	}
-	a.planned = nil
-	if overBudget > 0 {
-		a.scale = max(a.scale*0.7, 0.5)
-	} else {
+	if a.planned = nil; overBudget == 0 {
 		a.scale = min(a.scale*1.5, 16)
+	} else if a.holds > 0 {
+		a.scale *= max(min(float64(len(done))/float64(a.holds), 0.9), 0.25)
+		a.scale = max(a.scale, 1./32)
 	}
 }
 
-// Plan returns for how long the next run is to hold a goroutine at which sites. All
-// windows of one processor together take about the budget.
-func (a *Auto) Plan(budget time.Duration) map[uint32]time.Duration {
-	holds := map[uint32]time.Duration{}
+// Plan returns for how long the next run is to hold a goroutine at which sites, and
+// whether that takes the budget up.
+//
+// The first plan has as many pairs as fit. But a goroutine that is held on its way to
+// one site of a pair comes too late for the other, so all further plans have one pair in
+// a function, which stands for goroutines that go the same way.
+func (a *Auto) Plan(budget time.Duration) (holds map[uint32]time.Duration, full bool) {
+	holds = map[uint32]time.Duration{}
 	left := time.Duration(float64(budget) * a.scale)
 	a.planned = nil
+	a.plans++
+	busy := map[string]bool{}
 	for _, p := range a.shuffled() {
+		first, then := a.site(p[0]).Function, a.site(p[1]).Function
+		if a.plans > 1 && (busy[first] || busy[then]) {
+			continue
+		}
 		length := min(a.pairs[p].window(), budget/2)
 		more := max(length-holds[p[0]], 0)
 		if more > left {
+			full = true
 			continue
 		}
 		left -= more
+		busy[first], busy[then] = true, true
 		holds[p[0]] = max(holds[p[0]], length)
 		a.planned = append(a.planned, p)
 	}
-	return holds
+	a.holds = len(holds)
+	return holds, full
 }
 
 // window is how long the first site of a pair is held: for the least gap that was seen,
-// then for the geometric mean of the least and the longest, then for the longest, each
-// time with more of a margin, since the second side may be late by what the scheduler
-// does and by other windows on its way.
+// then for the geometric mean of the least and the longest, then for the longest, and so
+// round, each time with more of a margin, since the second side may be late by what the
+// scheduler does and by other windows on its way.
 func (c *chance) window() time.Duration {
 	const margin = time.Millisecond
 	gap := c.least
-	switch most := max(c.most, c.least); {
-	case c.tries == 1:
+	switch most := max(c.most, c.least); c.tries % 3 {
+	case 1:
 		gap = time.Duration(math.Sqrt(float64(c.least) * float64(most)))
-	case c.tries > 1:
+	case 2:
 		gap = most
 	}
-	return gap + gap/2 + margin<<min(c.tries, 6)
+	return gap + gap/2 + margin*time.Duration(1+min(c.tries, 4))
 }
 
 // shuffled returns the pairs in random order, the better ones rather first: a weighted
@@ -155,7 +175,7 @@ func (a *Auto) shuffled() []pair {
 // weight is how promising a pair is.
 func (a *Auto) weight(p pair) float64 {
 	c := a.pairs[p]
-	w := math.Pow(0.4, float64(c.tries)) / math.Sqrt(c.window().Seconds())
+	w := math.Pow(0.5, float64(c.tries)) / math.Sqrt(c.window().Seconds())
 	first, second := a.site(p[0]), a.site(p[1])
 	switch {
 	case a.caught[p]:
