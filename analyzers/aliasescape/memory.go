@@ -129,7 +129,7 @@ func (b *behaviours) originOf(v ssa.Value) (origin, bool) {
 	return o, ok
 }
 
-// follow is the search of originOf. It comes to a value once: a search in vain
+// follow is the search of originOf. It comes to a value once: a search that failed
 // has shown that none of the values it came to leads to a field, and another
 // one keeps what it has found for each value on the way there.
 func (b *behaviours) follow(v ssa.Value) (origin, bool) {

@@ -45,9 +45,10 @@ func settingUp(a *accesses.Access) bool {
 // pair is a plain access and an atomic one that it races with.
 type pair struct{ plain, atomic *accesses.Access }
 
-// reportPlain makes one finding of the plain accesses of v: whoever mends one
-// has to mend them all. A write comes first, and then the first of the file.
+// reportPlain makes one finding of the plain accesses of v: who fixes one
+// has to fix them all. A write comes first, and then the first of the file.
 func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
+	// Each plain access with an atomic one that may run at the same time.
 	var pairs []pair
 	for _, a := range v.Accesses {
 		if a.Atomic() || a.Map || ownRead(v, a) || settingUp(a) {
@@ -60,6 +61,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	if len(pairs) == 0 {
 		return
 	}
+	// The first pair is the finding; the other plain accesses stand beside it.
 	slices.SortStableFunc(pairs, func(x, y pair) int { return rank(x.plain) - rank(y.plain) })
 	a, b := pairs[0].plain, pairs[0].atomic
 	f := &finding.Finding{

@@ -34,7 +34,7 @@ func Lock(prog *ir.Program, fn *ssa.Function, class, path string) finding.Variab
 	return v
 }
 
-// ShortName gives Type.field of a variable, or the name alone.
+// ShortName returns Type.field of a variable, or the name alone.
 func ShortName(v finding.Variable) string {
 	if v.Type != "" {
 		return v.Type + "." + v.Name
@@ -42,7 +42,7 @@ func ShortName(v finding.Variable) string {
 	return v.Name
 }
 
-// Side gives instruction instr of fn as one side of a finding about
+// Side returns instruction instr of fn as one side of a finding about
 // synchronisation; expr is what the source writes, if it is known, else text.
 func Side(prog *ir.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
 	return SideAt(prog, fn, instr.Pos(), mode, text)

@@ -101,7 +101,7 @@ func (a *Access) Atomic() bool {
 	return a.Mode == finding.AtomicRead || a.Mode == finding.AtomicWrite
 }
 
-// verb says in the past tense what a does.
+// verb returns in the past tense what a does.
 func (a *Access) verb() string {
 	if a.Writes() {
 		return "written"
@@ -123,7 +123,7 @@ func (a *Access) otherLock() string {
 // times is how many accesses a stands for.
 func (a *Access) times() int { return 1 + a.Alike }
 
-// where gives "file:line" of a, without the folder.
+// where returns "file:line" of a, without the folder.
 func (a *Access) where() string { return fmt.Sprintf("%s:%d", path.Base(a.File), a.Line) }
 
 // maySame reports whether a and b, of one variable, may be accesses to one

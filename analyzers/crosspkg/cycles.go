@@ -15,6 +15,8 @@ import (
 // Cycles returns a finding for each cycle in the lock order of the packages
 // together, the shortest way round for each edge, sorted and sealed.
 func Cycles(packages ...Locks) []*finding.Finding {
+	// Gather the edges. One that waits for a call through an interface stands for
+	// several: the locks that some implementation takes.
 	j := &joiner{written: map[string]bool{}, edges: map[[2]string][]*Order{}}
 	calls := newDispatches(packages)
 	for _, p := range packages {
@@ -32,12 +34,15 @@ func Cycles(packages ...Locks) []*finding.Finding {
 		}
 	}
 	j.sort()
+
+	// Cycles of one edge: two locks of the same class.
 	var found []*finding.Finding
 	for _, class := range slices.Sorted(maps.Keys(j.peers())) {
 		if f := j.peerCycle(class); f != nil {
 			found = append(found, f)
 		}
 	}
+	// Cycles of several classes.
 	for _, classes := range j.rings() {
 		if orders := j.choose(classes); orders != nil {
 			found = append(found, j.cycle(orders))

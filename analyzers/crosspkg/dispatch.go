@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
-// Flow says that values of a type, or those of another node, flow to a node: a
+// Flow means that values of a type, or those of another node, flow to a node: a
 // field, package variable or parameter of interface type.
 type Flow struct {
 	To   string `json:"to"`

@@ -204,7 +204,7 @@ func (g *Guard) otherSide(a *Access) *Access {
 	return best
 }
 
-// report makes one finding of the pairs, which are about one variable: whoever
+// report makes one finding of the pairs, which are about one variable: who
 // mends one has to mend them all. What a package has found about the variable
 // stays as it is, and gets the places that it lacks.
 func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.Finding) {
@@ -247,7 +247,7 @@ func sameVariable(a, b finding.Variable) bool {
 	return a.Package == b.Package && a.Type == b.Type && a.Name == b.Name
 }
 
-// short gives Type.field, or the name of a package variable.
+// short returns Type.field, or the name of a package variable.
 func short(v finding.Variable) string {
 	if v.Type == "" {
 		return v.Name

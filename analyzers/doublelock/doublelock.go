@@ -27,7 +27,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		for _, a := range locks.Again(fn) {
 			if !a.First.Read {
 				r.ReportAgain(prog, a, "is locked again by the goroutine that holds it",
-					"It waits for itself, forever, and so does everybody who comes after it.")
+					"It waits for itself forever, and so does every later Lock.")
 			}
 		}
 	}

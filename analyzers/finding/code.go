@@ -32,7 +32,7 @@ const (
 	BlockedForEver Code = "IL5001" // goroutine that nothing can wake any more
 )
 
-// codes says each known code in a few words, as titles and rules use it.
+// codes has a few words for each known code, as titles and rules use them.
 var codes = map[Code]string{
 	CaughtInTheAct: "data race caught in the act",
 	Unguarded:      "access without the lock that guards it",
@@ -58,7 +58,7 @@ var codes = map[Code]string{
 // Known reports whether c is a code of this version.
 func (c Code) Known() bool { return codes[c] != "" }
 
-// Title says in a few words what the code stands for; "" for an unknown one.
+// Title returns in a few words what the code stands for; "" for an unknown one.
 func (c Code) Title() string { return codes[c] }
 
 // Codes lists the known codes in ascending order.

@@ -24,7 +24,7 @@ const (
 	Confirmed Status = "confirmed"
 )
 
-// Level says what a finding is worth; empty for what somebody should mend.
+// Level is what a finding is worth; empty for what somebody should fix.
 type Level string
 
 // Hint: worth a look, but likely meant. Hints are shown on request only, and
@@ -83,7 +83,7 @@ type Finding struct {
 	// Accesses holds both sides. The first is the one to look at: the
 	// unprotected side, or the later of two alike.
 	Accesses []Access `json:"accesses"`
-	// Ordinal tells apart findings alike in variable and accesses. From 0.
+	// Ordinal distinguishes findings alike in variable and accesses. From 0.
 	Ordinal int `json:"ordinal,omitempty"`
 
 	Section  *Section  `json:"section,omitempty"`  // IL2xxx
@@ -140,7 +140,7 @@ type Access struct {
 	// Locks are the locks known to be held: access paths such as "c.mu",
 	// with " (read)" where only the read side is held.
 	Locks []string `json:"locks,omitempty"`
-	// Role says in words what runs this code: "goroutine started at …",
+	// Role is what runs this code, in words: "goroutine started at …",
 	// "any caller". Empty where nothing is known.
 	Role      string     `json:"role,omitempty"`
 	Goroutine *Goroutine `json:"goroutine,omitempty"` // as seen in a run
@@ -225,7 +225,7 @@ type Edge struct {
 	Since    *Position `json:"since,omitempty"` // where From was locked
 }
 
-// ShortLock gives Type.field of a lock class, or the name of a package variable.
+// ShortLock returns Type.field of a lock class, or the name of a package variable.
 func ShortLock(class string) string {
 	last := class[strings.LastIndexByte(class, '/')+1:]
 	if _, name, ok := strings.Cut(last, "."); ok {
@@ -297,6 +297,7 @@ func (f *Finding) Validate() error {
 	case f.ID != f.ComputeID():
 		return fmt.Errorf("finding: id %q is not that of its contents", f.ID)
 	}
+	// The parts: each access, and a fix that is either there or explained.
 	for i, a := range f.Accesses {
 		if err := a.validate(); err != nil {
 			return fmt.Errorf("finding: access %d: %w", i, err)

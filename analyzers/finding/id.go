@@ -30,7 +30,7 @@ func (f *Finding) ComputeID() string {
 	return "il-" + hex.EncodeToString(sum[:8])
 }
 
-// pair gives (function, expression) of the two sides. A finding with one
+// pair returns (function, expression) of the two sides. A finding with one
 // access races with itself: two goroutines run the same code.
 func (f *Finding) pair() []string {
 	if len(f.Accesses) == 0 {

@@ -59,7 +59,7 @@ func (c *checker) skipReported(leads []guards.Suspect) {
 	}
 }
 
-// shared returns why the variable of s is taken to be shared, and gives another
+// shared returns why the variable of s is taken to be shared, and another
 // access to show, if there is one; why is empty if nothing says so.
 func (c *checker) shared(s section) (why string, other *accesses.Access) {
 	st := s.store
@@ -244,7 +244,7 @@ func locksIn(fa *ssa.FieldAddr) []string {
 	return classes
 }
 
-// lockedElsewhere gives another function's access that holds a lock of the
+// lockedElsewhere returns another function's access that holds a lock of the
 // same object, or of the package, if at least half of the others do.
 func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 	locked, free := 0, 0

@@ -67,6 +67,7 @@ func (c *checker) function(fn *ssa.Function) {
 
 // lock judges the returns of fn by what they leave of the lock h.
 func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
+	// Which returns leave the lock held, and which have surely released it?
 	var leaves, frees []exit
 	for _, e := range exits {
 		switch _, held := e.state.Has(h.Path); {
@@ -76,6 +77,7 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 			frees = append(frees, e)
 		}
 	}
+	// Where none releases it, or a closure may, the function is meant to return locked.
 	if len(frees) == 0 || c.locks.HandedOn(fn, h.Class) || !c.unmeant(h, leaves, frees) {
 		return
 	}
@@ -90,11 +92,12 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 		side.Locks = []string{first.String()}
 		f := &finding.Finding{
 			Title: fmt.Sprintf("a return leaves %s locked", check.ShortName(lock)),
-			Message: fmt.Sprintf("The other returns of %s unlock %s, this one does not: whoever locks it next waits forever.",
+			Message: fmt.Sprintf("The other returns of %s unlock %s; this one does not, so that the next Lock waits forever.",
 				c.prog.FuncName(fn), path),
 			Variable: lock,
 			Accesses: []finding.Access{side, check.Side(c.prog, fn, first.Since, check.LockMode(first.Read), path)},
 		}
+		// The return at the end of a function has no position.
 		at := e.ret.Pos()
 		if !at.IsValid() {
 			at = fn.Syntax().End() - 1

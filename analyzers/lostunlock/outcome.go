@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// result of a call, as its last returned value tells.
+// result of a call, as its last returned value shows.
 type result int
 
 const (

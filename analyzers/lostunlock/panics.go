@@ -56,8 +56,8 @@ func recovers(deferred []*ssa.Defer) bool {
 	})
 }
 
-// unlocks reports whether some deferred call gives up the lock at path, or is
-// of a function that gives up any lock.
+// unlocks reports whether some deferred call releases the lock at path, or is
+// of a function that releases any lock.
 func unlocks(deferred []*ssa.Defer, path accesspath.Path) bool {
 	for _, d := range deferred {
 		if isUnlock(d.Common()) && accesspath.Of(d.Call.Args[0]) == path {
@@ -97,7 +97,7 @@ func (c *checker) reportPanic(fn *ssa.Function, p *ssa.Panic, h lockset.Held) {
 	side.Locks = []string{h.String()}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("a panic that is recovered leaves %s locked", check.ShortName(lock)),
-		Message: fmt.Sprintf("%s recovers and returns, but nothing deferred unlocks %s: whoever locks it next waits forever.",
+		Message: fmt.Sprintf("%s recovers and returns, but nothing deferred unlocks %s: the next Lock waits forever.",
 			c.prog.FuncName(fn), path),
 		Variable: lock,
 		Accesses: []finding.Access{side, check.Side(c.prog, fn, h.Since, check.LockMode(h.Read), path)},

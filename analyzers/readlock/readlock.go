@@ -73,7 +73,7 @@ func readLock(a *accesses.Access) (lockset.Held, bool) {
 	return lockset.Held{}, false
 }
 
-// otherSide gives another access under the same read lock, a itself if there
+// otherSide returns another access under the same read lock, a itself if there
 // is none: two goroutines may run the same code.
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access, h lockset.Held) *accesses.Access {
 	for _, b := range v.Accesses {

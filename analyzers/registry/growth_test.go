@@ -43,7 +43,7 @@ const maxSquareGrowth = 6
 // tooLittle is a cost that says nothing: a collection of garbage costs more.
 const tooLittle = 150 * time.Millisecond
 
-// No pass is much worse than linear in any of the shapes, but for squares. One
+// No pass is much worse than linear in any of the shapes, except squares. One
 // that is, is named with its figures.
 func TestGrowth(t *testing.T) {
 	if testing.Short() {
@@ -84,7 +84,7 @@ func grown(small, large map[string]time.Duration, square string) string {
 	return strings.Join(names, ", ")
 }
 
-// costs says what passes need more than a hundredth of a second.
+// costs lists what passes need more than a hundredth of a second.
 func costs(of map[string]time.Duration) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -128,7 +128,7 @@ func (t *T) Large(k int) {
 	}
 }
 
-// A table that a program has written is judged but for who owns its parts, and
+// A table that a program has written is judged, except who owns its parts, and
 // that is said.
 func TestLargeTable(t *testing.T) {
 	r := measure(t, stdImporter(t), "type e struct{ name string }\nvar table = map[string]*e{\n"+repeat(15000,

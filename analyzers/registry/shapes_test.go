@@ -12,7 +12,7 @@ type shape struct {
 	source func(n int) string
 }
 
-// repeat gives text n times, with the number in place of each #.
+// repeat returns text n times, with the number in place of each #.
 func repeat(n int, text string) string {
 	var b strings.Builder
 	for i := range n {
@@ -21,7 +21,7 @@ func repeat(n int, text string) string {
 	return b.String()
 }
 
-// nest gives text n deep: open n times, inner, and as many times end.
+// nest returns text n deep: open n times, inner, and as many times end.
 func nest(n int, open, inner, end string) string {
 	return repeat(n, open) + inner + strings.Repeat(end, n)
 }
@@ -188,7 +188,7 @@ func (t *T) F() {
 	}},
 }
 
-// chain gives text n times, with its number in place of each #, that of the
+// chain returns text n times, with its number in place of each #, that of the
 // one after it in place of each @: callers stand before what they call, the
 // last of which is numbered 0, and the first is called last.
 func chain(n int, text string) string {

@@ -30,7 +30,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 			case !a.First.Read:
 			case !a.To.Read:
 				r.ReportAgain(prog, a, "is locked for writing by the goroutine that holds its read lock",
-					"The writer waits for all readers, so that it waits for itself, forever.")
+					"The writer waits for all readers, and so for itself, forever.")
 			case written[a.First.Class]:
 				r.ReportAgain(prog, a, "is read-locked again by the goroutine that holds its read lock",
 					"If a writer calls Lock in between, the second RLock queues behind the writer, and the writer behind the "+

@@ -26,6 +26,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		mode  finding.Mode
 		isMap bool
 	}
+	// One reason for all accesses of an expression, or none.
 	guarded := guardedFields(list, still)
 	reasons := map[place]why{}
 	var order []place
@@ -45,6 +46,8 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		}
 		reasons[p] = reason
 	}
+	// Most skips have one of two reasons, which the summary abbreviates; names of
+	// fields are listed once.
 	fields := map[string]int{}
 	for _, p := range order {
 		reason := reasons[p]

@@ -55,7 +55,7 @@ var Analyzer = &analysis.Analyzer{
 	ResultType: reflect.TypeFor[*Summary](),
 }
 
-// emit says that the summary is to be reported. Like scope.Flag it is set
+// emit means that the summary is to be reported. Like scope.Flag it is set
 // while flags are parsed, and only read by passes.
 var emit bool
 
@@ -84,7 +84,7 @@ type Summary struct {
 	// package writes while others may reach their object.
 	Fields  []string `json:"fields,omitempty"`
 	Written []string `json:"written,omitempty"`
-	// Variables are those that other packages may access too; Unpack gives
+	// Variables are those that other packages may access too; Unpack returns
 	// them as they were.
 	Variables []crosspkg.Variable `json:"variables,omitempty"`
 	Locks     Locks               `json:"locks"`
@@ -96,7 +96,7 @@ type Summary struct {
 	// GaveUp is which passes did not finish which functions, for their size:
 	// what is wrong there may be missing.
 	GaveUp []string `json:"gaveUp,omitempty"`
-	// Problems say what was not analysed, or asked for in vain.
+	// Problems say what was not analysed, and stale directives.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type Skip struct {
 	// Unless, if not 0, is 1 + the index into Summary.Fields of a field that is
 	// stationary unless some package has it in Written; it is the reason then.
 	Unless int `json:"u,omitempty"`
-	// Guarded says that the reason is [Guarded].
+	// Guarded means that the reason is [Guarded].
 	Guarded bool `json:"g,omitempty"`
 }
 
@@ -128,6 +128,7 @@ func run(pass *analysis.Pass) (any, error) {
 	s := &Summary{Version: Version, Package: pass.Pkg.Path(), Tests: slices.ContainsFunc(pass.Files, isTest(pass.Fset))}
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
+	// What the checks found, and what the plan and package crosspkg need to know.
 	s.gatherFindings(pass)
 	list.Prog.Analyse(pass, func() {
 		s.gatherSkips(list, pass.ResultOf[stationary.Analyzer].(*stationary.Fields))
@@ -135,6 +136,7 @@ func run(pass *analysis.Pass) (any, error) {
 		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 			pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result))
 	})
+	// What was not analysed has to be said.
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
@@ -142,6 +144,7 @@ func run(pass *analysis.Pass) (any, error) {
 		s.GaveUp = append(s.GaveUp, fmt.Sprintf("%s: %s gave up on %s for its size", s.Package, a.Pass,
 			list.Prog.FuncName(a.Function)))
 	}
+	// Sections that people declared, and directives that make no sense.
 	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)
 	s.Sections = sections.Sections
 	problems := comments.Problems(codes()...)
@@ -151,6 +154,7 @@ func run(pass *analysis.Pass) (any, error) {
 	for _, p := range problems {
 		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
 	}
+	// For our own driver the summary is a diagnostic; go vet prints the problems.
 	switch {
 	case !list.Prog.InScope():
 		return s, nil

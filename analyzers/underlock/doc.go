@@ -49,6 +49,6 @@
 // Reported falsely: goroutines that take the lock only in another phase,
 // callbacks that are known not to call back.
 //
-// Cost: linear in the instructions, except the operations on a channel or WaitGroup under a lock times all operations on
-// it.
+// Cost: linear in the instructions; for a channel or WaitGroup, its operations
+// under a lock times all of its operations.
 package underlock

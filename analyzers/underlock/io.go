@@ -39,7 +39,7 @@ func waits(call *ssa.CallCommon) (string, bool) {
 	return name, knowledge.WaitsOutside(name)
 }
 
-// hints tells of waiting for the outside under a lock, once for each function
+// hints reports waiting for the outside under a lock, once for each function
 // and lock. It hangs nobody for good, and the lock may be there to order what
 // is written.
 func (c *checker) hints() {
@@ -75,7 +75,8 @@ func (c *checker) hint(fn *ssa.Function, call *ssa.Call, what string, h lockset.
 	f := &finding.Finding{
 		Level: finding.Hint,
 		Title: fmt.Sprintf("%s is called under %s", what, check.ShortName(lock)),
-		Message: fmt.Sprintf("Whoever needs %s waits for as long as that takes. It is fine where the lock orders just this.",
+		Message: fmt.Sprintf("Goroutines that need %s wait for as long as that takes. It is fine where the lock is there "+
+			"to order these calls.",
 			h.Path),
 		Variable: lock,
 		Accesses: []finding.Access{side, check.SideAt(prog, fn, h.Since.Pos(), check.LockMode(h.Read), h.Path.String())},

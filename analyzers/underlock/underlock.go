@@ -78,7 +78,7 @@ func together(p accesspath.Path, h lockset.Held) bool {
 // owner returns the path of the object that the last field belongs to.
 func owner(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
 
-// needing gives one of the other sides if all of them take a lock of h's
+// needing returns one of the other sides if all of them take a lock of h's
 // class first; those who close the channel are other sides of a receive.
 func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 	var first *syncops.Op

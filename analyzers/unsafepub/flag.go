@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
-// flag finds a plain bool that tells whether the goroutine of an object runs:
+// flag finds a plain bool that shows whether the goroutine of an object runs:
 // one exported method sets it and starts the goroutine on the object, another
 // branches on it to a channel operation on the object. Both are for any
 // caller, and neither holds a lock.

@@ -21,7 +21,7 @@ func (c *checker) publication(v *accesses.Variable) *race {
 			if b.Writes() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !c.elsewhere(a, b) || waits(b.Instr) {
 				continue
 			}
-			return &race{a, b, "assigned within the goroutine that others should find it set by",
+			return &race{a, b, "assigned by a started goroutine, when others may already use it",
 				fmt.Sprintf("the object was shared before %s was started; %s (%s) may find the field unset, and races with the "+
 					"assignment. Set it before the go statement.",
 					c.list.Prog.FuncName(a.Fn), c.list.Prog.FuncName(b.Fn), c.list.Where(b))}
@@ -82,7 +82,7 @@ func (c *checker) elsewhere(a, b *accesses.Access) bool {
 	return roles.Unknown && len(c.list.Graph.Sites(b.Fn)) == 0
 }
 
-// signals reports whether the function tells others something after from: it
+// signals reports whether the function signals others after from: it
 // sends, closes, unlocks, or calls code that may.
 func signals(from ssa.Instruction) bool {
 	found := false

@@ -41,7 +41,7 @@ type checker struct {
 	list     *accesses.List
 	reporter *check.Reporter
 	// judged are uses that testuse reports: it is the same bug, and the section
-	// tells more.
+	// shows more.
 	judged map[finding.Position]bool
 }
 

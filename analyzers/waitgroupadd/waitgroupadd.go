@@ -54,7 +54,7 @@ func (c *checker) uncounted(op *syncops.Op) bool {
 	return false
 }
 
-// startedEarly judges a goroutine that begins by waiting: whoever starts it
+// startedEarly judges a goroutine that begins by waiting: the goroutine that starts it
 // must have counted before.
 func (c *checker) startedEarly(wait *syncops.Op) {
 	if !waitsAtOnce(wait) {

@@ -49,7 +49,7 @@ type Access struct {
 
 	Instr ssa.Instruction
 	Fn    *ssa.Function
-	Value ssa.Value // what a load gives, or a store takes; nil for others
+	Value ssa.Value // what a load returns, or a store takes; nil for others
 	Index ssa.Value // key of a map access, nil for others
 	Addr  ssa.Value // the location; for maps that of the variable that holds it
 	Expr  ast.Expr  // what the source writes; nodes start where the access starts

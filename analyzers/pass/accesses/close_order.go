@@ -98,7 +98,7 @@ func signals(ch ssa.Value) bool {
 	return ok && s.NumFields() == 0
 }
 
-// after reports whether every way to at comes by one of the receipts.
+// after reports whether every path to at passes one of the receipts.
 func (l *List) after(received []receipt, at ssa.Instruction) bool {
 	flow := l.Prog.Flow(at.Parent())
 	return slices.ContainsFunc(received, func(r receipt) bool {

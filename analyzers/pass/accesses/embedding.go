@@ -138,7 +138,7 @@ type keeper struct {
 }
 
 // mayKeep reports whether address v may end in a variable of the heap. What a
-// search in vain has come to is not looked at again.
+// failed search has reached is not searched again.
 func (k *keeper) mayKeep(v ssa.Value) bool {
 	k.trail = k.trail[:0]
 	if !k.keeps(v) {

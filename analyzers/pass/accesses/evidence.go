@@ -58,7 +58,7 @@ func (l *List) beforeSharing(a *Access) bool {
 
 // Exported lists the variables of the modules at work that other packages may
 // name, with the accesses that count; those of a function that say the same
-// are one. codesAt gives what a directive suppresses at an access, and
+// are one. codesAt returns what a directive suppresses at an access, and
 // annotated the lock that one names as the guard of a variable.
 func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*types.Var]string) []crosspkg.Variable {
 	var list []crosspkg.Variable

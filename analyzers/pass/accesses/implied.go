@@ -155,6 +155,7 @@ func (im *implied) at(instr ssa.Instruction) []*Access {
 // parts lists the fields of the struct at addr that is copied or assigned as a
 // whole, as far as other code names them. A struct with a lock is vet's matter.
 func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Access {
+	// Match *p = v and v = *p, where p leads to a struct without locks that has a name.
 	if _, local := addr.(*ssa.Alloc); local {
 		return nil
 	}
@@ -169,6 +170,8 @@ func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Ac
 	if !ok {
 		return nil
 	}
+	// Add the fields, those of structs inside included. A read of a field that
+	// nobody writes conflicts with nothing.
 	var list []*Access
 	var fields func(t types.Type, path string, depth int)
 	fields = func(t types.Type, path string, depth int) {
@@ -218,6 +221,7 @@ func (im *implied) element(addr ssa.Value, pos token.Pos, mode finding.Mode, val
 // that a field or package variable holds, contains; nil for others. Its
 // expression is that of the variable.
 func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
+	// Match the value of a slice or map, t = *addr, and the address of an array.
 	a := &Access{Mode: mode, Elements: true}
 	pos := v.Pos()
 	switch x := v.(type) {
@@ -240,6 +244,7 @@ func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
 	default:
 		return nil
 	}
+	// Only fields and package variables have names that others use, too.
 	switch a.Addr.(type) {
 	case *ssa.FieldAddr, *ssa.Global:
 	default:

@@ -72,7 +72,7 @@ type handing struct {
 	root ssa.Value
 }
 
-// handed is handedDown but for the ways that are in seen: those were asked
+// handed is handedDown without the paths that are in seen: those were asked
 // about already, and the answer is that of all.
 func (l *List) handed(fn *ssa.Function, root ssa.Value, seen map[handing]bool) bool {
 	if seen[handing{fn, root}] {

@@ -98,7 +98,7 @@ func (a *Access) Writes() bool {
 	return a.Mode == finding.Write || a.Mode == finding.AtomicWrite
 }
 
-// Verb says in the past tense what a does.
+// Verb returns in the past tense what a does.
 func (a *Access) Verb() string {
 	if a.Writes() {
 		return "written"

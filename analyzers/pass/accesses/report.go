@@ -35,7 +35,7 @@ func variable(n accesspath.Name) finding.Variable {
 }
 
 // Side returns a as one side of a finding. File names are as the driver gave
-// them; whoever gathers the findings makes them relative.
+// them; the driver that gathers the findings makes them relative.
 func (l *List) Side(a *Access) finding.Access {
 	side := finding.Access{
 		Position: Position(l.Prog.Fset(), a.Expr.Pos(), a.Expr.End()),
@@ -60,7 +60,7 @@ func Position(fset *token.FileSet, from, to token.Pos) finding.Position {
 	}
 }
 
-// role says who runs the access, as far as that is one thing.
+// role returns who runs the access, as far as that is one thing.
 func (l *List) role(a *Access) string {
 	r := l.Graph.Roles(a.Fn)
 	switch {
@@ -79,7 +79,7 @@ func (l *List) short(g *callgraph.Goroutine) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
-// Where gives "file:line" of a, without the directory.
+// Where returns "file:line" of a, without the directory.
 func (l *List) Where(a *Access) string {
 	p := l.Prog.Fset().PositionFor(a.Expr.Pos(), false)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)

@@ -88,6 +88,7 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 		t.done[fn] = t.imported(fn)
 		return t.done[fn]
 	}
+	// One touch for a field or map, a write if one of its accesses writes.
 	var list []Touch
 	add := func(x Touch) {
 		if i := slices.IndexFunc(list, func(y Touch) bool { return x.Field == y.Field && x.Map == y.Map }); i >= 0 {
@@ -96,12 +97,15 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 			list = append(list, x)
 		}
 	}
+	// What the method accesses itself. Elements and what has a lock of its own are
+	// not the holder's to guard.
 	for _, a := range t.byFn[fn] {
 		rest, ok := a.Path.Under(accesspath.Path{Root: fn.Params[0]})
 		if ok && !a.Atomic() && a.Locks.Free() && strings.HasPrefix(rest, ".") && !strings.Contains(rest, "[") {
 			add(Touch{rest[1:], a.Map, a.Writes()})
 		}
 	}
+	// What methods do that it calls on the same object, or on one inside.
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			call, ok := instr.(*ssa.Call)
@@ -192,6 +196,10 @@ func (im *implied) onInner(call *ssa.Call) []*Access {
 	if fn == nil || len(args) == 0 || fn.Signature.Recv() == nil {
 		return nil
 	}
+	// Match h.field.M() and h.pointer.M(), where h.field is of this package:
+	//
+	//	t0 = &h.field   M(t0)
+	//	t0 = &h.pointer   t1 = *t0   M(t1)
 	addr := args[0]
 	if load, ok := addr.(*ssa.UnOp); ok && load.Op == token.MUL {
 		addr = load.X
@@ -208,6 +216,7 @@ func (im *implied) onInner(call *ssa.Call) []*Access {
 	if !ok {
 		return nil
 	}
+	// What M does to its receiver is one access to the field, by its strongest mode.
 	touches := im.touches.of(fn, 0)
 	if len(touches) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 // field, as "a.b" where the struct in between has no name of its own.
 type Name struct{ Package, Type, Field string }
 
-// String gives pkg.Type.field.
+// String returns pkg.Type.field.
 func (n Name) String() string {
 	s := n.Package
 	if n.Type != "" {
@@ -21,7 +21,7 @@ func (n Name) String() string {
 	return s + "." + n.Field
 }
 
-// Short gives Type.field, or the name of a package variable.
+// Short returns Type.field, or the name of a package variable.
 func (n Name) Short() string {
 	if n.Type == "" {
 		return n.Field

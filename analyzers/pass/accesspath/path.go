@@ -62,12 +62,15 @@ func join(reversed []string) string {
 // the text of the step. A nil value means that v is the root.
 func strip(v ssa.Value) (ssa.Value, string) {
 	switch v := v.(type) {
+	// Steps that the source writes: x.f and x[i].
 	case *ssa.FieldAddr:
 		return v.X, "." + FieldOf(v).Name()
 	case *ssa.Field:
 		return v.X, "." + v.X.Type().Underlying().(*types.Struct).Field(v.Field).Name()
 	case *ssa.IndexAddr:
 		return v.X, "[" + indexText(v.Index) + "]"
+	// Loads: of a local variable that is assigned once, which stands for what it
+	// holds, or of what a pointer leads to.
 	case *ssa.UnOp:
 		if v.Op == token.MUL {
 			if held, ok := Cell(v.X); ok {
@@ -79,6 +82,7 @@ func strip(v ssa.Value) (ssa.Value, string) {
 		if bound := Binding(v); bound != nil {
 			return bound, ""
 		}
+	// Conversions that keep the object.
 	case *ssa.ChangeType:
 		return v.X, ""
 	case *ssa.ChangeInterface:
@@ -192,8 +196,8 @@ func isReference(t types.Type) bool {
 }
 
 // Stored lists what is assigned to the variable alloc, in its function and in
-// the closures that capture it, but for nil and for itself. A variable whose
-// address goes elsewhere gives its own address: anything may be in it.
+// the closures that capture it, except nil and itself. For a variable whose
+// address goes elsewhere it returns its own address: anything may be in it.
 func Stored(alloc *ssa.Alloc) []ssa.Value {
 	var values []ssa.Value
 	var visit func(addr ssa.Value)
@@ -249,7 +253,7 @@ func (p Path) Param(f *ssa.Function) int {
 	return -1
 }
 
-// Plus gives p with more fields selected.
+// Plus returns p with more fields selected.
 func (p Path) Plus(fields string) Path { return Path{p.Root, p.Fields + fields} }
 
 // Under reports whether p is base or a location reached through it, and

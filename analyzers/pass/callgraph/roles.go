@@ -129,7 +129,7 @@ func (g *Graph) rootRoles(f *ssa.Function) *Roles {
 }
 
 // isTest reports whether the go command runs f as a test: one after the other,
-// each in the only goroutine that there is but for those it starts, unless it
+// each in the only goroutine that there is beside those it starts, unless it
 // calls Parallel.
 func isTest(f *ssa.Function) bool {
 	return len(f.Params) == 1 && strings.HasPrefix(f.Name(), "Test") && f.Params[0].Type().String() == "*testing.T"

@@ -131,6 +131,9 @@ func (g *Graph) handedOver(caller, fn *ssa.Function, args []ssa.Value, call ssa.
 		if a != v {
 			continue
 		}
+		// What does the callee do with this parameter? The body of a range-over-func
+		// loop runs before the loop ends, and a parallel subtest beside others,
+		// whatever is known of the callee.
 		u := g.paramUse(target, i)
 		site := Site{Instr: call, Caller: caller, Callee: fn, Mode: modeOf(call), Args: args, Through: target, Param: i}
 		switch {
@@ -150,6 +153,7 @@ func (g *Graph) handedOver(caller, fn *ssa.Function, args []ssa.Value, call ssa.
 		}
 		return
 	}
+	// It is no argument of a known callee.
 	if yieldBody(fn) {
 		g.add(Site{Instr: call, Caller: caller, Callee: fn, Mode: Call})
 		return
@@ -181,7 +185,7 @@ func callsParallel(f *ssa.Function) bool {
 	})
 }
 
-// paramUse says what fn does with its parameter i, a function.
+// paramUse returns what fn does with its parameter i, a function.
 func (g *Graph) paramUse(fn *ssa.Function, i int) use {
 	if u, ok := stdUse(fn); ok {
 		return u
@@ -306,7 +310,7 @@ func (g *Graph) sumCaptured(cell ssa.Value, mk *ssa.MakeClosure, u *use, async b
 	}
 }
 
-// exportParams tells importing packages what functions do with functions.
+// exportParams exports, for importing packages, what functions do with functions.
 func (g *Graph) exportParams() {
 	for _, f := range g.prog.Funcs {
 		obj, ok := f.Object().(*types.Func)

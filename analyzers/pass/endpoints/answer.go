@@ -59,6 +59,7 @@ func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ss
 // answers lists the results of the function that carry what e, a write, has made of
 // the variable, or what was found there in the critical section of e.
 func (f *function) answers(e *event) []int {
+	// Results that v is returned in, or what is computed from it.
 	var list []int
 	carries := func(v ssa.Value) {
 		follow(v, map[ssa.Value]bool{}, func(v ssa.Value, use ssa.Instruction) bool {
@@ -72,18 +73,20 @@ func (f *function) answers(e *event) []int {
 			return false
 		})
 	}
+	// The write's own answer: that of the callee, or of an atomic operation.
 	for _, v := range e.answers {
 		carries(v)
 	}
 	if call, ok := e.at.(*ssa.Call); ok && !e.call && e.atomic {
 		carries(call)
 	}
+	// What a read in the same critical section has found.
 	for _, r := range f.byName[e.name] {
 		if r.op != read || r.call || e.call || r.path != e.path || r.inMap != e.inMap || e.inMap && !sameKey(r.key, e.key) ||
 			!sameRegion(r, e) {
 			continue
 		}
-		for _, told := range f.tells(r) {
+		for _, told := range f.resultsAbout(r) {
 			if !told.Inside {
 				list = append(list, told.Index)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// Tell is a result of a call that tells what the callee has found. Exported
+// Tell is a result of a call that shows what the callee has found. Exported
 // for facts, which are encoded.
 type Tell struct {
 	Index int
@@ -81,7 +81,7 @@ type cell struct {
 	inMap bool
 }
 
-// asking says what the branches ask of an event.
+// asking is what the branches ask of an event.
 type asking struct{ itself bool }
 
 // branch is a condition and the events whose outcome it depends on.
@@ -148,8 +148,8 @@ func (f *function) tests(v ssa.Value) map[*event]Outcome {
 	return t.trace(v, 0)
 }
 
-// tells lists the results of the function that tell what e found.
-func (f *function) tells(e *event) []Tell {
+// resultsAbout lists the results of the function that show what e found.
+func (f *function) resultsAbout(e *event) []Tell {
 	var list []Tell
 	results := f.fn.Signature.Results().Len()
 	for i := range results {
@@ -196,7 +196,7 @@ const (
 	mixed
 )
 
-// returned says what result i is on all ways that start at from, without
+// returned returns what result i is on all paths that start at from, without
 // coming to avoid.
 func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 	kind := 0
@@ -220,7 +220,7 @@ func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 	return kind
 }
 
-// result gives result i of ret. Where calls are deferred, it is stored in the
+// result returns result i of ret. Where calls are deferred, it is stored in the
 // result's variable first, and loaded once they are done.
 func result(ret *ssa.Return, i int) ssa.Value {
 	load, ok := ret.Results[i].(*ssa.UnOp)

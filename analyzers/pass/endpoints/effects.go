@@ -112,6 +112,7 @@ func (c *checker) effects(fn *ssa.Function) []Effect {
 	if c.list.Prog.InTest(fn) {
 		return nil
 	}
+	// A function that is about many things says nothing to a reader of its caller.
 	f := c.facts(fn)
 	if !f.small() {
 		return nil
@@ -124,6 +125,7 @@ func (c *checker) effects(fn *ssa.Function) []Effect {
 		if e.owner == ownership.Fresh || e.depth >= knowledge.CallsToEnds || e.op == swap {
 			continue
 		}
+		// A read counts if its outcome is returned, or decided by a parameter.
 		eff := c.effectOf(f, e)
 		if e.op == read && eff.Bound < 0 && (len(eff.Tells) == 0 || f.writes(e)) {
 			continue
@@ -142,7 +144,7 @@ func (c *checker) imported(fn *ssa.Function) []Effect {
 	return nil
 }
 
-// export tells importing packages of the exported functions.
+// export exports the effects of exported functions, for importing packages.
 func (c *checker) export() {
 	for _, fn := range c.list.Prog.Funcs {
 		obj, ok := fn.Object().(*types.Func)
@@ -186,7 +188,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	}
 	if e.op == read {
 		if !f.writes(e) {
-			eff.Tells = f.tells(e)
+			eff.Tells = f.resultsAbout(e)
 		}
 		if p, ok := e.bound.(*ssa.Parameter); ok {
 			eff.Bound = slices.Index(f.fn.Params, p)
@@ -393,7 +395,7 @@ func (c *checker) changes(st *types.Struct, t types.Type) bool {
 }
 
 // mutableInside: a lock, an atomic, a channel or a map in a struct is there to
-// change, but for maps that nothing adds to.
+// change, except maps that nothing adds to.
 func (c *checker) mutableInside(f *types.Var) bool {
 	switch f.Type().Underlying().(type) {
 	case *types.Chan:

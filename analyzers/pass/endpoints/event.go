@@ -34,7 +34,7 @@ const (
 // writes reports whether o changes the variable.
 func (o op) writes() bool { return o != read }
 
-// verb says in the past tense what o did.
+// verb returns in the past tense what o did.
 func (o op) verb() string {
 	switch o {
 	case read:
@@ -67,7 +67,7 @@ type event struct {
 	varies bool // that is not known, but that it is no constant
 	made   bool // the value is an object of its own, made where it is stored
 
-	// bound is an index into what a read gives, or an end of a part of it.
+	// bound is an index into what a read returns, or an end of a part of it.
 	bound ssa.Value
 
 	at    ssa.Instruction // the access, or the call that leads to it
@@ -207,7 +207,7 @@ func emptyStruct(t types.Type) bool {
 	return ok && s.NumFields() == 0
 }
 
-// opOf says what a does.
+// opOf returns what a does.
 func opOf(a *accesses.Access) op {
 	switch {
 	case !a.Writes():
@@ -281,7 +281,7 @@ func plain(v ssa.Value) ssa.Value {
 	}
 }
 
-// storeOp says what it means to store v in the variable at path.
+// storeOp returns what it means to store v in the variable at path.
 func storeOp(v ssa.Value, path accesspath.Path) op {
 	switch v := v.(type) {
 	case *ssa.Const:

@@ -181,7 +181,7 @@ func (c *checker) closesWith(t, u *event) string {
 }
 
 // findClosers finds the functions that close a channel in a field or package
-// variable, but for those that wait for a WaitGroup.
+// variable, except those that wait for a WaitGroup.
 func (c *checker) findClosers() {
 	for _, fn := range c.list.Prog.Funcs {
 		var names []accesspath.Name

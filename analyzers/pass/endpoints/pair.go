@@ -155,7 +155,7 @@ func sameObject(t, u *event) bool {
 // related reports whether both are reached from one value, by different ways.
 func related(a, b accesspath.Path) bool { return a.Root != nil && a.Root == b.Root }
 
-// gapBetween says what lies between test and use.
+// gapBetween returns what lies between test and use.
 func gapBetween(t, u *event) gap {
 	if sameRegion(t, u) {
 		return none

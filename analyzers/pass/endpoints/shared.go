@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
-// shared reports whether another goroutine may come in between, and gives an
+// shared reports whether another goroutine may come in between, and returns an
 // access by which it would, if one of this package is known.
 func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool) {
 	roles := c.list.Graph.Roles(f.fn)
@@ -81,7 +81,7 @@ func meet(mine, theirs *callgraph.Roles) bool {
 }
 
 // actors returns the roles of who has w made: of a function that changes what it
-// is handed, and all of whose calls are known, those of its callers, but for
+// is handed, and all of whose calls are known, those of its callers, except
 // the makers of the object.
 func (c *checker) actors(w *accesses.Access) []*callgraph.Roles {
 	graph := c.list.Graph

@@ -36,6 +36,7 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 	if !ok || node == nil {
 		return nil
 	}
+	// The access, as accesses would list that of a plain map.
 	a := &accesses.Access{
 		Name: name, Map: true, Mode: finding.AtomicRead, Instr: call, Fn: fn, Value: call, Index: args[1], Addr: args[0],
 		Expr: node.Fun, Path: accesspath.Of(args[0]), Locks: s, Owner: c.owner.Of(args[0], call),
@@ -47,6 +48,7 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 		name: name, inMap: true, path: a.Path, key: keyOf(args[1]), op: how, at: call, own: a,
 		held: s.Held(), unknown: s.Unknown, atomic: true, owner: a.Owner, side: c.list.Side(a),
 	}
+	// What is stored without contents of its own is a mark.
 	if how == insert {
 		e.value = args[2]
 		v := unwrap(e.value)

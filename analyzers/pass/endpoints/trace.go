@@ -49,6 +49,8 @@ func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
 		}
 	}
 	same := func(o Outcome) Outcome { return o }
+	// Operators change what the value says: !x is its contrary, x < y neither.
+	// A conversion changes nothing, and what comes from a channel is another value.
 	switch v := v.(type) {
 	case *ssa.UnOp:
 		switch v.Op {

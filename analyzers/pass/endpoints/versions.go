@@ -18,7 +18,7 @@ import (
 // object say the same as the variable does. Both hold only if each writer
 // of the variable changes the other one too, in the same critical section.
 
-// Version says that a function changes something only where a variable is
+// Version means that a function changes something only where a variable is
 // equal to what a parameter brings. Exported for facts, which are encoded.
 type Version struct {
 	Name   accesspath.Name

@@ -27,6 +27,7 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 	if !isAnnotated && !slices.ContainsFunc(v.Accesses, holdsLock) {
 		return nil
 	}
+	// The evidence is judged by the rule for all packages together.
 	known := map[*crosspkg.Access]*accesses.Access{}
 	var evidence []*crosspkg.Access
 	for _, a := range v.Accesses {
@@ -41,6 +42,7 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 	if found == nil {
 		return nil
 	}
+	// Back to the accesses of this package.
 	g := &guard{text: found.Name, count: found.Count()}
 	if isAnnotated {
 		g.count += "; an annotation names it"

@@ -25,7 +25,7 @@ var Analyzer = &analysis.Analyzer{
 	ResultType: reflect.TypeFor[*Result](),
 }
 
-// Wanted says that all pairs of consecutive accesses are asked for, not only
+// Wanted means that all pairs of consecutive accesses are asked for, not only
 // those that comments declare. It is set while flags are parsed, and only read by passes.
 var Wanted bool
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Alone reports whether the comment of f, or that of its receiver's type,
-// tells users to keep to one goroutine at a time. What f does without a lock
+// asks users to keep to one goroutine at a time. What f does without a lock
 // is then its caller's to order.
 func (p *Program) Alone(f *ssa.Function) bool {
 	f = Outermost(f)

@@ -14,7 +14,7 @@ type Flow struct {
 	after [][]uint64              // by number of a block, the blocks that come after it on some way
 }
 
-// Flow gives that of fn. Safe for concurrent use.
+// Flow returns that of fn. It is safe for concurrent use.
 func (p *Program) Flow(fn *ssa.Function) *Flow {
 	p.flowMu.Lock()
 	defer p.flowMu.Unlock()
@@ -66,7 +66,7 @@ func (f *Flow) Leads(from, to ssa.Instruction) bool {
 	return a == b && f.Index(from) < f.Index(to) || f.Follows(a, b)
 }
 
-// closure gives for each block those that control may reach from its end, as
+// closure returns for each block those that control may reach from its end, as
 // sets of bits. The blocks of a loop reach the same ones, so each strongly
 // connected component (Tarjan, 1972) has one set, made of those of the
 // components after it.

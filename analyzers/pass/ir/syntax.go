@@ -14,7 +14,7 @@ import (
 )
 
 // indexNodes keys the syntax that accesses memory or calls by the position
-// that go/ssa gives its instructions: the selected name, the bracket, the
+// that go/ssa assigns to its instructions: the selected name, the bracket, the
 // parenthesis, the star, the name of a package variable, the keyword.
 func indexNodes(pass *analysis.Pass) map[token.Pos]ast.Node {
 	nodes := map[token.Pos]ast.Node{}

@@ -23,13 +23,13 @@ type Acquire struct {
 	Path  accesspath.Path
 	Class string
 	Read  bool
-	// Freed lists the classes of locks that were given up on the way, for
+	// Freed lists the classes of locks that were released on the way, for
 	// somebody who had taken them before.
 	Freed []string
-	// Where says what takes the lock: "(*T).M at file.go:12"; empty if the
+	// Where is what takes the lock: "(*T).M at file.go:12"; empty if the
 	// instruction at hand does.
 	Where string
-	// Depends says that a parameter decides whether the lock is taken: one
+	// Depends means that a parameter decides whether the lock is taken: one
 	// that reports whether the caller holds it, for all that is known.
 	Depends bool
 
@@ -217,7 +217,7 @@ func (r *Result) takenBy(fn *ssa.Function) []Acquire {
 	return r.takes[fn]
 }
 
-// in gives a, a lock that t takes, in terms of the caller.
+// in returns a, a lock that t takes, in terms of the caller.
 func (a Acquire) in(t target) Acquire {
 	i := -1
 	switch {
@@ -243,7 +243,7 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 		a.Where = r.prog.FuncName(fn) + " at " + r.where(p.call.Pos())
 	}
 	if a.Path.Root != nil && p.state.locks[a.Path].status == released {
-		return false // given up before for the caller, who takes it back so
+		return false // released before for the caller, who takes it back so
 	}
 	if a.Path.Root != nil && (!visible(a.Path, fn) || strings.Count(a.Path.Fields, ".") > knowledge.FieldsOfPath ||
 		r.reassigned(fn, a.Path)) {
@@ -271,7 +271,7 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	return true
 }
 
-// freed lists the classes of locks that were given up for the caller.
+// freed lists the classes of locks that were released for the caller.
 func (s *State) freed() []string {
 	var classes []string
 	for _, h := range s.locks {
@@ -430,7 +430,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 	return list
 }
 
-// WalkOwn is Walk with the locks that fn has taken itself, or given up, and
+// WalkOwn is Walk with the locks that fn has taken itself, or released, and
 // not those that its callers hold.
 func (r *Result) WalkOwn(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 	if f := r.local[fn]; f != nil && f.quiet == nil {
@@ -452,8 +452,8 @@ func (r *Result) Written() map[string]bool {
 	return written
 }
 
-// Receiver returns the address of the lock that the instruction takes or gives
-// up; nil if it is no plain operation on a lock.
+// Receiver returns the address of the lock that the instruction takes or
+// releases; nil if it is no plain operation on a lock.
 func (r *Result) Receiver(instr ssa.Instruction) ssa.Value {
 	call, ok := instr.(ssa.CallInstruction)
 	if !ok {

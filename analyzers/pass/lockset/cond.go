@@ -99,7 +99,7 @@ func (r *Result) lockOfCond(v ssa.Value) (accesspath.Path, string, bool) {
 	return accesspath.Of(v).Plus(".L"), name.String() + ".L", true
 }
 
-// lend returns the state after a goroutine is started that gives up a lock
+// lend returns the state after a goroutine is started that releases a lock
 // which it has not taken, or waits for a condition under it: from then on it
 // may be held or not.
 func (r *Result) lend(s *State, start *ssa.Go) *State {

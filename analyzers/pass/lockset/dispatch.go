@@ -64,6 +64,7 @@ func Carried(t types.Type) bool {
 // the one that holds the map or slice which v is an element of; empty for others.
 func NodeOf(v ssa.Value) string {
 	for range knowledge.FieldsOfPath {
+		// One step from the value towards the variable that it comes from.
 		switch x := v.(type) {
 		case *ssa.ChangeInterface:
 			v = x.X

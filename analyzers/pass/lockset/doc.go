@@ -22,13 +22,13 @@
 // that NewCond was given where all conditions of a field get the same.
 //
 // What a loop takes in each round, and what was reached through a pointer that
-// is assigned since, is known by its class only. A lock that a function gives
-// up without having taken it was its caller's: to take it again changes
+// is assigned since, is known by its class only. A lock that a function releases
+// without having taken it was its caller's: to take it again changes
 // nothing for the caller ([Held.Back]), and what is taken in between is not
-// taken under it ([Acquire.Freed]). A goroutine that is started and gives up a
+// taken under it ([Acquire.Freed]). A goroutine that is started and releases a
 // lock leaves it perhaps held.
 //
-// Where ways meet that disagree, the state is split by what is known of the
+// Where paths meet that disagree, the state is split by what is known of the
 // conditions that the function asks more than once.
 //
 // For orders between locks, a call stands for all locks that it may wait for

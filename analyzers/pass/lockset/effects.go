@@ -81,7 +81,7 @@ type Effects struct {
 	Under map[int][]Effect
 }
 
-// Effect says what becomes of one lock.
+// Effect is what becomes of one lock.
 type Effect struct {
 	Param  int    // index of the parameter that the lock is reached from
 	Fields string // ".mu"

@@ -39,7 +39,7 @@ func (r *Result) spread() {
 	}
 }
 
-// roots gives each function that starts with a state of its own that state.
+// roots returns the state of each function that starts with one of its own.
 func (r *Result) roots() []*ssa.Function {
 	var work []*ssa.Function
 	for _, fn := range r.prog.Funcs {

@@ -108,6 +108,7 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 
 // apply returns the state after a call has returned.
 func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
+	// Functions that the callee may run, who knows whether.
 	for _, site := range f.r.callbacks(call) {
 		for _, e := range f.r.effects(site.Callee) {
 			if p, ok := e.in(site.Callee, site.Args); ok {
@@ -115,6 +116,7 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 			}
 		}
 	}
+	// A callee that takes or releases locks of its caller's.
 	fn, args := callgraph.Target(call.Common())
 	if fn != nil {
 		if effects := f.r.effects(fn); len(effects) > 0 && !f.r.canBeOff(call, effects) {
@@ -126,6 +128,7 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 			return s
 		}
 	}
+	// An operation of package sync, or one that works like it.
 	o, ok := f.r.callOp(call)
 	if !ok {
 		return s

@@ -43,7 +43,7 @@ type Result struct {
 	entry     map[*ssa.Function]*State
 	flows     map[*ssa.Function]*flow
 	onObject  map[siteKey]ownership.Level // memo of calledOn
-	united    map[*ssa.Function]bool      // in which no condition tells ways apart
+	united    map[*ssa.Function]bool      // in which no condition separates the paths
 }
 
 type siteKey struct {
@@ -73,14 +73,19 @@ func run(pass *analysis.Pass) (any, error) {
 		united:    map[*ssa.Function]bool{},
 	}
 	r.prog.Analyse(pass, func() {
+		// What is a lock, beside those of package sync?
 		r.findConds()
 		r.findSpins()
+		// What each function does to the locks of its callers, callees first; what
+		// its comments and its name say of them.
 		for _, fn := range r.prog.Funcs {
 			r.effects(fn)
 			r.readDeclarations(fn)
 		}
+		// Which locks it may wait for, with its callees, and which outlive a function.
 		r.sumTakes()
 		r.findOutliving()
+		// What callers hold when they call it: only now each function is solved.
 		r.spread()
 		r.export()
 	})

@@ -39,7 +39,7 @@ func (r *Result) Again(fn *ssa.Function) []Again {
 	return list
 }
 
-// ReleasedElsewhere reports whether some function of the package gives up a
+// ReleasedElsewhere reports whether some function of the package releases a
 // lock of the class that it has not taken, for good: then the lock is handed
 // from one function to another.
 func (r *Result) ReleasedElsewhere(class string) bool {
@@ -60,8 +60,8 @@ func (r *Result) releases(fn *ssa.Function, class string) bool {
 	return false
 }
 
-// HandedOn reports whether fn makes a closure or starts a goroutine that gives
-// up a lock of the class.
+// HandedOn reports whether fn makes a closure or starts a goroutine that
+// releases a lock of the class.
 func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {

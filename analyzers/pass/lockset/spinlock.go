@@ -12,7 +12,7 @@ import (
 
 // findSpins finds the locks that the package makes itself of an atomic word:
 // a method that tries to swap it from zero until that succeeds takes the lock,
-// and a method of the same type that stores zero there gives it up. What they
+// and a method of the same type that stores zero there releases it. What they
 // are called does not matter.
 func (r *Result) findSpins() {
 	takers := map[string]bool{}

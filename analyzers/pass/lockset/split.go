@@ -30,7 +30,7 @@ type condition struct {
 	equal string // the constant; empty: the value itself is asked
 }
 
-// known says of each condition of the function what is known: '0' or '1' for
+// known has, for each condition of the function, what is known: '0' or '1' for
 // its outcome, '?' for nothing.
 type known string
 
@@ -55,6 +55,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 	if f.r.united[fn] || !f.disagree() {
 		return
 	}
+	// Only conditions that are asked more than once can tell two paths apart later.
 	conditions := repeated(fn)
 	if len(conditions) == 0 || len(conditions) > knowledge.ConditionsSplit {
 		f.r.united[fn] = true
@@ -64,6 +65,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 	for i := range start {
 		start[i] = '?'
 	}
+	// Solve again: a point is a block and what is known of the conditions there.
 	first := splitPoint{fn.Blocks[0], known(start)}
 	in, order := map[splitPoint]*State{first: entry}, []splitPoint{first}
 	for work := []splitPoint{first}; len(work) > 0; work = work[1:] {
@@ -73,6 +75,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 			out = f.step(out, instr, nil)
 			facts = forget(facts, conditions, instr)
 		}
+		// A branch on a condition that is known has one successor.
 		for i, succ := range at.block.Succs {
 			after, possible := taken(facts, conditions, at.block, i)
 			if !possible {
@@ -93,6 +96,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 			return
 		}
 	}
+	// The state of a block joins those of its points.
 	clear(f.in)
 	for _, at := range order {
 		f.in[at.block] = join(f.in[at.block], in[at])

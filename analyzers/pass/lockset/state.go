@@ -19,7 +19,7 @@ const (
 	held            // for writing
 	heldRead        // for reading
 	maybe           // held on some ways here
-	released        // given up though the function had not taken it
+	released        // released though the function had not taken it
 	unsure          // released on some ways here
 )
 

@@ -17,7 +17,7 @@
 // come before it. What closures and callees do counts where they are called.
 // An object stored in another fresh object is published with that one.
 //
-// A Fresh verdict is meant to hold (the monitor skips such accesses), but for
+// A Fresh verdict is meant to hold (the monitor skips such accesses), except
 // what Cell and Path of accesspath guess about captured variables, which
 // follow every assignment. Handed errs on the side of silence.
 //

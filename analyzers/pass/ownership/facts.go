@@ -30,7 +30,7 @@ func (r *Result) freshResult(call *ssa.Call, i int) bool {
 	return false
 }
 
-// returnsFresh reports whether every return of fn gives nil or a fresh
+// returnsFresh reports whether every return of fn returns nil or a fresh
 // object as result i. Recursive functions do not.
 func (r *Result) returnsFresh(fn *ssa.Function, i int) bool {
 	key := resultKey{fn, i}
@@ -197,7 +197,7 @@ func (r *Result) passed(f *ssa.Function, i int) Level {
 	return level
 }
 
-// export tells importing packages how exported functions behave.
+// export exports how exported functions behave, for importing packages.
 func (r *Result) export() {
 	for _, f := range r.prog.Funcs {
 		obj, ok := f.Object().(*types.Func)

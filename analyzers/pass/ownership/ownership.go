@@ -135,7 +135,7 @@ func newResult(pass *analysis.Pass, graph *callgraph.Graph, strict bool) *Result
 	return r
 }
 
-// Proven gives answers that a proof may rest on: what tests do counts, and an
+// Proven returns answers that a proof may rest on: what tests do counts, and an
 // object that lies in another one goes where that goes. Those of r itself are
 // opinions on how the package is meant to be used.
 func (r *Result) Proven() *Result { return r.proven }
@@ -181,7 +181,7 @@ func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallIn
 }
 
 // Made reports whether the function of at allocated the object in which base
-// lies, itself or by a constructor, whoever has come to know of it since.
+// lies, itself or by a constructor, no matter who has come to know of it since.
 func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -328,7 +328,7 @@ func (r *Result) worst(values []ssa.Value, at ssa.Instruction, seen map[ssa.Valu
 	return level
 }
 
-// loaded judges what a load gives: the contents of a captured variable, or
+// loaded judges what a load returns: the contents of a captured variable, or
 // what a field of another object points to, of which nothing is certain.
 func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]bool) Level {
 	if load.Op == token.ARROW {
@@ -432,7 +432,7 @@ func (r *Result) passedByValue(p *ssa.Parameter, seen map[ssa.Value]bool) bool {
 	})
 }
 
-// transfersOwnership: what a pool gives belongs to the one who asked.
+// transfersOwnership reports whether what a call returns belongs to its caller, as that of a pool does.
 func transfersOwnership(call *ssa.Call) bool {
 	fn := call.Call.StaticCallee()
 	return fn != nil && fn.Name() == "Get" && fn.Signature.Recv() != nil &&

@@ -110,6 +110,7 @@ func (w *walker) carrier(v ssa.Value) {
 	w.seen[v] = true
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
+		// What points into the object, or holds it in another form, carries it on.
 		case *ssa.FieldAddr:
 			w.carrier(ref)
 		case *ssa.IndexAddr:
@@ -119,6 +120,7 @@ func (w *walker) carrier(v ssa.Value) {
 		case *ssa.Slice, *ssa.ChangeType, *ssa.Phi, *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.TypeAssert, *ssa.Convert,
 			*ssa.Extract:
 			w.carrier(ref.(ssa.Value))
+		// Stored in another object, it is known as far as that is.
 		case *ssa.Store:
 			if ref.Val == v {
 				w.stored(ref)
@@ -127,6 +129,7 @@ func (w *walker) carrier(v ssa.Value) {
 			if ref.Value == v || ref.Key == v {
 				w.storedIn(ref.Map, ref)
 			}
+		// Who receives it may be anybody.
 		case *ssa.Send:
 			if ref.X == v {
 				w.publish(ref, Shared)

@@ -1,4 +1,4 @@
-// Package scope says which packages the passes analyse: those of the main
+// Package scope decides which packages the passes analyse: those of the main
 // modules. An analyzer with facts is run on every dependency, the standard
 // library included, so a pass asks here first and returns at once outside.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
-// names gives fields names that are the same in every package: that of their
+// names has names of fields that are the same in every package: that of their
 // package, of the first exported type there that declares them, or else of
 // the first type, and their own.
 type names map[*types.Package]map[*types.Var]string

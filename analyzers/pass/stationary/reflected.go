@@ -24,7 +24,7 @@ func onlyReads(fn *ssa.Function) bool {
 	return knowledge.NameOnlyReads(fn.Name()) && !overwrites(fn)
 }
 
-// boxed marks what a value of type any leads to, unless only readers come by it.
+// boxed marks what a value of type any leads to, unless only readers reach it.
 func (f *finder) boxed(mk *ssa.MakeInterface) {
 	iface, ok := mk.Type().Underlying().(*types.Interface)
 	if !ok || iface.NumMethods() > 0 || !leadsToStruct(mk.X.Type()) {
@@ -125,7 +125,7 @@ func (f *finder) reflected(t types.Type) {
 	}
 }
 
-// generic marks what a call gives to a function that can only treat it as a
+// generic marks what a call hands to a function that can only treat it as a
 // whole: p of type *T may be assigned to.
 func (f *finder) generic(call ssa.CallInstruction, fn *ssa.Function, args []ssa.Value) {
 	sig := fn.Signature

@@ -1,7 +1,7 @@
 // Package syncops is the shared pass that lists the operations of a package on
 // channels and WaitGroups, with the locks held at each.
 //
-// Operations on fields and package variables are told apart by name, those on
+// Operations on fields and package variables are distinguished by name, those on
 // local variables by the variable. Left out: what tests do.
 //
 // Cost: linear in the instructions.
@@ -33,7 +33,7 @@ var Analyzer = &analysis.Analyzer{
 	ResultType: reflect.TypeFor[*List](),
 }
 
-// Key tells channels and WaitGroups apart: by name, or a local by its path.
+// Key identifies a channel or WaitGroup: by name, or a local by its path.
 type Key struct {
 	Name accesspath.Name
 	Path accesspath.Path
@@ -236,7 +236,7 @@ func (l *List) channelText(op *Op) string {
 	return text
 }
 
-// Started reports whether a go statement starts fn, and gives the starting calls.
+// Started reports whether a go statement starts fn, and returns the starting calls.
 func (l *List) Started(fn *ssa.Function) []callgraph.Site {
 	var starts []callgraph.Site
 	for _, s := range l.Graph.Sites(fn) {

@@ -18,17 +18,14 @@ type allowance struct {
 // tolerated are today's breaches in rooms that are being rebuilt. A number only
 // goes down, and a row that has become 0 goes away.
 var tolerated = []allowance{
-	{Columns, "analyzers", 1},
 	{Columns, "cmd", 1},
 	{Columns, "dynamic/instrument", 1},
 	{Columns, "dynamic/campaign", 145},
 	{Columns, "dynamic", 1},
-	{Openings, "analyzers", 55},
 	{Openings, "dynamic/rt", 11},
 	{Openings, "dynamic/instrument", 1},
 	{Openings, "dynamic/campaign", 25},
 	{Openings, "dynamic", 1},
-	{Words, "analyzers", 85},
 	{Words, "patchgen", 5},
 	{Words, "dynamic/rt", 31},
 	{Words, "dynamic/instrument", 14},
@@ -37,7 +34,6 @@ var tolerated = []allowance{
 	{Files, "dynamic/campaign", 1},
 	{Files, "dynamic", 1},
 	{Cyclomatic, "patchgen", 1},
-	{Bare, "analyzers", 22},
 	{Bare, "patchgen", 29},
 	{Bare, "dynamic/instrument", 9},
 	{Bare, "dynamic/campaign", 9},

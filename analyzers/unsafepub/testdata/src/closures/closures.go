@@ -9,7 +9,7 @@ type Watcher struct {
 func Watch() *Watcher {
 	w := &Watcher{events: make(chan int)}
 	go func() {
-		w.stop = make(chan bool) // want `Watcher.stop is assigned within the goroutine`
+		w.stop = make(chan bool) // want `Watcher.stop is assigned by a started goroutine`
 		<-w.stop
 	}()
 	return w

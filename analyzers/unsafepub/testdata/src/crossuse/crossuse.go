@@ -17,7 +17,7 @@ func Start() *Worker {
 }
 
 func (w *Worker) run() {
-	w.quit = make(chan bool) // want `Worker.quit is assigned within the goroutine`
+	w.quit = make(chan bool) // want `Worker.quit is assigned by a started goroutine`
 	select {
 	case <-w.quit:
 	case <-w.fine: // ok: made before

@@ -15,7 +15,7 @@ func Start[T any]() *Worker[T] {
 }
 
 func (w *Worker[T]) run() {
-	w.stop = make(chan bool) // want `Worker.stop is assigned within the goroutine`
+	w.stop = make(chan bool) // want `Worker.stop is assigned by a started goroutine`
 	select {
 	case <-w.in:
 	case <-w.stop:

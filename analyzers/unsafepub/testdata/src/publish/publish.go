@@ -16,7 +16,7 @@ func Start() *Worker {
 }
 
 func (w *Worker) run() {
-	w.stop = make(chan bool) // want `Worker.stop is assigned within the goroutine .* \(\*Worker\).Stop \(publish.go:\d+\) may find the field unset`
+	w.stop = make(chan bool) // want `Worker.stop is assigned by a started goroutine, .* \(\*Worker\).Stop \(publish.go:\d+\) may find the field unset`
 	<-w.stop
 }
 
@@ -69,7 +69,7 @@ func New[T any]() *Finalized[T] {
 }
 
 func (f *Finalized[T]) run() {
-	f.stop = make(chan bool) // want `Finalized.stop is assigned within the goroutine`
+	f.stop = make(chan bool) // want `Finalized.stop is assigned by a started goroutine`
 	<-f.stop
 }
 
