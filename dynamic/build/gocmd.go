@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,9 @@ import (
 
 // goCommand runs the go command in a folder with an environment.
 type goCommand struct {
-	dir string
-	env []string
+	dir  string
+	env  []string
+	name string // of the program; "" is go on PATH
 }
 
 // run returns standard output and standard error. A command that exits with
@@ -25,7 +27,7 @@ type goCommand struct {
 func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
 	g, done := g.tidy()
 	defer done()
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, cmp.Or(g.name, "go"), args...)
 	cmd.Dir = g.dir
 	// The go command takes its folder from PWD where that names it, so that
 	// paths through symbolic links stay as the user writes them.
@@ -57,7 +59,8 @@ func (g goCommand) tidy() (tidied goCommand, done func()) {
 	if err != nil {
 		return g, func() {}
 	}
-	return goCommand{g.dir, setenv(g.env, "GOTMPDIR="+dir)}, func() { remove() }
+	g.env = setenv(g.env, "GOTMPDIR="+dir)
+	return g, func() { remove() }
 }
 
 // TempDir makes a folder for the GOTMPDIR of a go command that is run with
@@ -86,6 +89,7 @@ type goEnv struct {
 	GOMODCACHE string
 	GOROOT     string
 	GOOS       string
+	GOARCH     string
 	// GOEXPERIMENT is as the user has set it, without the toolchain's own.
 	GOEXPERIMENT string
 }
@@ -93,7 +97,7 @@ type goEnv struct {
 func (g goCommand) environment(ctx context.Context) (goEnv, error) {
 	var e goEnv
 	out, msg, err := g.run(ctx, "env", "-json",
-		"GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS", "GOEXPERIMENT")
+		"GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS", "GOARCH", "GOEXPERIMENT")
 	if err != nil {
 		return e, goFailed("asking the go command for its environment", msg, err)
 	}

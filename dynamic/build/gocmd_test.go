@@ -32,7 +32,7 @@ func TestInterruptedGoCommandLeavesNothing(t *testing.T) {
 		}
 		cancel()
 	}()
-	g := goCommand{dir, append(os.Environ(), "GOTMPDIR="+tmp, "TMPDIR="+tmp, "STARTED="+started)}
+	g := goCommand{dir: dir, env: append(os.Environ(), "GOTMPDIR="+tmp, "TMPDIR="+tmp, "STARTED="+started)}
 	_, _, err := g.run(ctx, "build", "-toolexec="+tool, "./...")
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)

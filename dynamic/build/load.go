@@ -158,7 +158,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if o.Still == nil {
 		o.Still = new(Still)
 	}
-	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir, o.Still.Env(o.Env)}, userEnv: o.Env}
+	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir: dir, env: o.Still.Env(o.Env)}, userEnv: o.Env}
 	// What the go command is, and whether it can run the tests at all.
 	env, err := m.goTool.environment(ctx)
 	if err != nil {

@@ -55,7 +55,7 @@ func KeepStillIn(ctx context.Context, dir, work string, env []string) (*Still, e
 // readOnly returns what keeps the go command from writing go.mod and go.sum, and
 // what it says of itself in dir.
 func readOnly(ctx context.Context, dir string, env []string) (*Still, goEnv, error) {
-	e, err := goCommand{dir, env}.environment(ctx)
+	e, err := goCommand{dir: dir, env: env}.environment(ctx)
 	if err != nil {
 		return nil, e, err
 	}

@@ -76,7 +76,7 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 		}
 		ws.bin.record(b.Path, data)
 		// The runtime's function table has the names of all functions.
-		b.Monitored = bytes.Contains(data, []byte(monitorPath+"."))
+		b.Monitored = ws.exact || bytes.Contains(data, []byte(monitorPath+"."))
 	}
 	return bins, nil, nil
 }
@@ -113,7 +113,7 @@ func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]b
 	}
 	// Rewritten files are not for vet to judge.
 	args := []string{"test", "-c", "-vet=off", "-o", out + string(filepath.Separator)}
-	args = slices.Concat(args, stripDebug(withoutMod(ws.Module.flags), ws.Module.goFlags), pkgs)
+	args = slices.Concat(args, ws.exactFlags(stripDebug(withoutMod(ws.Module.flags), ws.Module.goFlags)), pkgs)
 	g := ws.Module.goTool
 	g.env = setenv(g.env, ws.Env()...)
 	if ws.Module.experiment != "" {

@@ -35,6 +35,7 @@ type Workspace struct {
 	sources map[string]string // rewritten file -> original; a subset of overlay, reversed
 	left    []LeftAlone
 	plan    *plan.Plan // nil where files are rewritten without one
+	exact   bool       // built under the happens-before engine
 }
 
 // LeftAlone is a file of a main module that is built as it stands, so that

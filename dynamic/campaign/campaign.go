@@ -111,7 +111,8 @@ type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
-	Runs     int // made in full
+	Engine   string // that found them: "watch" or "hb"
+	Runs     int    // made in full
 	Seed     uint64
 	// Interrupted says that the context ended before the last run did.
 	Interrupted bool
@@ -203,7 +204,7 @@ func start(cfg *Config) (*campaign, error) {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{cfg: cfg, began: time.Now(), seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
-	c.result = &Result{Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
+	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
 			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),

@@ -353,7 +353,7 @@ func (r *Result) unobserved(s *finding.Finding) {
 	}
 	note := fmt.Sprintf("unobserved in %d runs", r.Runs)
 	for _, a := range s.Accesses {
-		if !r.lines[place{a.File, a.Line}] {
+		if r.lines != nil && !r.lines[place{a.File, a.Line}] {
 			note += fmt.Sprintf("; none reached %s:%d", a.File, a.Line)
 		}
 	}

@@ -37,6 +37,9 @@ const (
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 	Gaps  Kind = "gaps"  // how far apart two goroutines came to an address
 	Leak  Kind = "leak"  // a goroutine that nothing can wake any more
+	// Unordered: two goroutines made conflicting accesses, A before B, that nothing
+	// orders. The happens-before engine writes it; its sides have no site.
+	Unordered Kind = "unordered"
 )
 
 // Record is one line of evidence.
@@ -47,7 +50,7 @@ type Record struct {
 	Seed    uint64 `json:"seed"` // seed of that run
 	PID     int    `json:"pid"`
 
-	// A race: A was in its window when B arrived.
+	// Race: A was in its window when B arrived. Unordered: A was made before B.
 	A     *Side  `json:"a,omitempty"`
 	B     *Side  `json:"b,omitempty"`
 	Count uint64 `json:"count,omitempty"` // collisions of this pair in this process so far
@@ -191,7 +194,7 @@ func (r *Record) Validate() error {
 	switch r.Kind {
 	case Start:
 		return nil
-	case Race:
+	case Race, Unordered:
 		return r.validateRace()
 	case Stats:
 		return require(r.Counters != nil, "stats without counters")
@@ -211,7 +214,7 @@ func (r *Record) validateRace() error {
 	switch {
 	case r.A == nil || r.B == nil:
 		return errors.New("evidence: race without both sides")
-	case r.A.GID == r.B.GID:
+	case r.Kind == Race && r.A.GID == r.B.GID: // cleanups run on one goroutine, and are not ordered among themselves
 		return errors.New("evidence: race of a goroutine with itself")
 	case !r.A.Write && !r.B.Write:
 		return errors.New("evidence: race of two reads")

@@ -24,6 +24,7 @@ func examples() []Record {
 	return []Record{
 		{Version: 1, Kind: Start, Run: 3, Seed: 1<<64 - 1, PID: 42},
 		{Version: 1, Kind: Race, Run: 3, Seed: 9, PID: 42, A: side(4, true, 7), B: side(5, false, 8), Count: 1},
+		{Version: 1, Kind: Unordered, Run: 3, Seed: 9, PID: 42, A: side(0, true, 7), B: side(0, false, 8)},
 		{
 			Version: 1, Kind: Split, Run: 3, Seed: 9, PID: 42,
 			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7),

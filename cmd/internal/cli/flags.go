@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets"
@@ -130,6 +131,7 @@ func (k sectionKinds) sources() atomicsets.Sources {
 // campaignFlags say how the tests are run.
 type campaignFlags struct {
 	runs     int
+	runsSet  bool // the command line has it; check chooses otherwise
 	seed     uint64
 	budget   int
 	strength int
@@ -140,7 +142,11 @@ type campaignFlags struct {
 const defaultRuns = 10
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
-	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs")
+	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
+		o.runsSet = true
+		o.runs, err = strconv.Atoi(s)
+		return err
+	})
 	declareSeed(fs, &o.seed)
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
@@ -167,6 +173,9 @@ const maxStrength = 1_000_000
 
 // check finds faults in the values, and chooses a seed if there is none.
 func (o *campaignFlags) check() error {
+	if !o.runsSet {
+		o.runs = defaultRuns
+	}
 	switch {
 	case o.runs < 1:
 		return fmt.Errorf("-runs %d: at least one run is needed", o.runs)

@@ -17,6 +17,7 @@ import (
 type monitored struct {
 	campaignFlags
 	flags       testflags.Flags
+	exact       bool     // under the happens-before engine
 	only        string   // places, with commas between
 	replays     int      // of each finding
 	replayFlags []string // that a replay needs to have the same plan
@@ -51,6 +52,9 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	cfg := campaign.Config{
 		TestFlags: m.flags.Binary, Timeout: m.flags.Timeout,
 		OnlyFlag: "-only", ReplayFlags: m.replayFlags, Replays: m.replays,
+	}
+	if m.exact {
+		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)
 	}
 	if m.only != "" {
 		if cfg.Only, err = sitesAt(pl, m.only); err != nil {

@@ -58,9 +58,12 @@ func (d *results) fill(c *call, r *report.Report) {
 // fillCoverage puts into the report how much of the plan the runs reached.
 func (d *results) fillCoverage(r *report.Report) {
 	of, to := &d.Result.Coverage, &r.Coverage
+	to.Engine, to.Runs, to.Asked = d.Result.Engine, d.Result.Runs, d.runs
+	if to.Engine == engineHB { // it instruments all, and does not count what the runs reached
+		return
+	}
 	to.Sites, to.Monitored = len(d.Planned.Plan.Sites), of.Monitored
 	to.Reached, to.Watched = len(of.Reached), len(of.Armed)
-	to.Runs, to.Asked = d.Result.Runs, d.runs
 	to.Sections, to.Ended = d.Result.Sections, d.Result.Ended
 	k := d.Result.Counters
 	to.Windows, to.OverBudget = k.Windows, k.OverBudget

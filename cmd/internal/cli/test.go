@@ -39,6 +39,7 @@ not completed.`,
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
 		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "a run again"},
+		{"interlock test -engine=hb ./...", "each pair of accesses that nothing orders"},
 		{"interlock test -deps golang.org/x/sync ./...", "with a dependency monitored as well"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
@@ -50,6 +51,7 @@ type testOptions struct {
 	reportFlags
 	campaignFlags
 	planFlags
+	engine    string
 	only      string
 	replays   int
 	suspected bool
@@ -60,6 +62,10 @@ const defaultReplays = 5
 func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
 	o.campaignFlags.declare(fs)
+	fs.StringVar(&o.engine, "engine", engineWatch,
+		"how races are found: `watch` catches them in the act; hb instruments all\n"+
+			"packages, the standard library included, and finds each pair of accesses\n"+
+			"that nothing orders, in 1 run by default (linux/amd64)")
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
@@ -78,7 +84,40 @@ func (o *testOptions) check() error {
 	case o.only != "" && o.noise != "guided":
 		return errOnlyAndNoise
 	}
-	return errors.Join(o.campaignFlags.check(), o.out.Probe())
+	return errors.Join(o.checkEngine(), o.campaignFlags.check(), o.out.Probe())
+}
+
+// The engines that find races.
+const (
+	engineWatch = "watch"
+	engineHB    = "hb"
+)
+
+// checkEngine finds flags that mean nothing to the engine, and chooses how many runs it makes.
+func (o *testOptions) checkEngine() error {
+	switch o.engine {
+	case engineWatch:
+		return nil
+	case engineHB:
+	default:
+		return fmt.Errorf("-engine %s: want %s or %s", o.engine, engineWatch, engineHB)
+	}
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{
+		{"budget", o.budget != 0}, {"prob", o.prob != 0}, {"noise", o.noise != "guided"}, {"strength", o.strength != 0},
+		{"only", o.only != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
+	} {
+		if flag.set {
+			return fmt.Errorf("-%s chooses what is monitored or where noise is made, but -engine=%s instruments all "+
+				"and makes no noise: leave it out", flag.name, engineHB)
+		}
+	}
+	if !o.runsSet {
+		o.runs, o.runsSet = 1, true
+	}
+	return nil
 }
 
 func (o *testOptions) run(c *call) int {
@@ -103,8 +142,10 @@ func (o *testOptions) run(c *call) int {
 	}
 	p.KeepGuarded = o.only != "" || o.choosesPlaces()
 	// Then plan, build and run.
-	m := monitored{campaignFlags: o.campaignFlags, flags: flags, only: o.only, replays: o.replays,
-		replayFlags: o.replayFlags()}
+	m := monitored{
+		campaignFlags: o.campaignFlags, flags: flags, exact: o.engine == engineHB,
+		only: o.only, replays: o.replays, replayFlags: o.replayFlags(),
+	}
 	d, err := m.run(c, p, out)
 	if d != nil {
 		defer c.closeLater(d)

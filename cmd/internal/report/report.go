@@ -42,14 +42,15 @@ type Report struct {
 // Coverage is how much was looked at, so that silence can be judged.
 // A number that a command does not know is 0.
 type Coverage struct {
-	Sites     int `json:"sites,omitempty"`     // accesses in the packages named
-	Monitored int `json:"monitored,omitempty"` // of them, put under the monitor
-	Reached   int `json:"reached,omitempty"`   // of those, executed in some run
-	Watched   int `json:"watched,omitempty"`   // of those, watched at least once
-	Sections  int `json:"sections,omitempty"`  // atomic sections that could be watched
-	Ended     int `json:"ended,omitempty"`     // of them, run through at least once
-	Runs      int `json:"runs,omitempty"`      // monitored runs made, all packages together
-	Asked     int `json:"asked,omitempty"`     // runs that were asked for
+	Engine    string `json:"engine,omitempty"`    // that made the runs: "watch" or "hb"
+	Sites     int    `json:"sites,omitempty"`     // accesses in the packages named
+	Monitored int    `json:"monitored,omitempty"` // of them, put under the monitor
+	Reached   int    `json:"reached,omitempty"`   // of those, executed in some run
+	Watched   int    `json:"watched,omitempty"`   // of those, watched at least once
+	Sections  int    `json:"sections,omitempty"`  // atomic sections that could be watched
+	Ended     int    `json:"ended,omitempty"`     // of them, run through at least once
+	Runs      int    `json:"runs,omitempty"`      // monitored runs made, all packages together
+	Asked     int    `json:"asked,omitempty"`     // runs that were asked for
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
 	Unobserved int    `json:"unobserved,omitempty"`

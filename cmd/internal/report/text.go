@@ -205,7 +205,7 @@ func (t *text) indented(prefix, s string) {
 func (t *text) summary() {
 	c := t.r.Coverage
 	s := t.verdict()
-	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 {
+	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" {
 		s += ": there is no access to monitor"
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)

@@ -84,6 +84,29 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	return d, err
 }
 
+// Exact builds the tests of pl under the happens-before engine and runs them. Of the settings, only
+// runs, seed and verbose count. Otherwise it is as [Run].
+func Exact(
+	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer,
+) (*Done, error) {
+	p.Say("preparing the instrumented build")
+	ws, err := build.PrepareExact(ctx, pl.Module)
+	if err != nil {
+		return nil, err
+	}
+	d := &Done{Planned: pl, Workspace: ws}
+	p.Say("building the tests and what they import, which takes minutes the first time")
+	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
+		return d, err
+	}
+	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Progress = ws, pl.Plan, s.Runs, s.Seed, watch(p, s.Verbose)
+	if out != nil {
+		cfg.Stdout = &interleaved{p, out}
+	}
+	d.Result, err = campaign.Exact(ctx, cfg)
+	return d, err
+}
+
 // watch shows a campaign's events.
 func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	caught := 0

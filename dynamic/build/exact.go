@@ -1,0 +1,126 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/dynamic"
+	"github.com/interlock-go/interlock/dynamic/hb"
+)
+
+// PrepareExact lays out a build of m under the happens-before engine: no file of the user's is
+// rewritten, and the compiler instruments every package, the standard library included. It proves
+// first that such a build finds a race that it should find. An installation of Go that the engine
+// does not work with is an *hb.UnsupportedError. The caller closes the workspace.
+func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
+	s, err := newScratch(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	monitor, err := fs.Sub(dynamic.Source, "rt")
+	if err != nil {
+		return nil, fmt.Errorf("reading the monitor's source: %w", err)
+	}
+	if ws, err = prepare(s, m, nil, monitor); err != nil {
+		return nil, err
+	}
+	if err := ws.addEngine(ctx); err != nil {
+		return nil, err
+	}
+	return ws, ws.tryEngine(ctx)
+}
+
+// addEngine puts the engine into the overlay.
+func (ws *Workspace) addEngine(ctx context.Context) error {
+	env, err := ws.Module.goTool.environment(ctx)
+	if err != nil {
+		return err
+	}
+	if err := ws.linkToolchain(env); err != nil {
+		return err
+	}
+	dir := filepath.Join(ws.Dir, "hb")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("writing the engine: %w", err)
+	}
+	in := hb.Installation{Root: ws.Module.goRoot, Version: env.GOVERSION, OS: env.GOOS, Arch: env.GOARCH}
+	files, err := hb.Prepare(in, dir)
+	if err != nil {
+		return err
+	}
+	maps.Copy(ws.overlay, files)
+	ws.exact = true
+	return ws.writeOverlay()
+}
+
+// linkToolchain has the go command work in a folder of links where its installation lies in
+// the module cache, whose files it lets nobody replace.
+func (ws *Workspace) linkToolchain(env goEnv) error {
+	m := ws.Module
+	if _, cached := below(m.modCache, m.goRoot); !cached {
+		return nil
+	}
+	root := filepath.Join(ws.Dir, "goroot")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return fmt.Errorf("linking the toolchain: %w", err)
+	}
+	entries, err := os.ReadDir(m.goRoot)
+	for _, e := range entries {
+		err = errors.Join(err, os.Symlink(filepath.Join(m.goRoot, e.Name()), filepath.Join(root, e.Name())))
+	}
+	if err != nil {
+		return fmt.Errorf("linking the toolchain: %w", err)
+	}
+	m.goTool.env = setenv(m.goTool.env, "GOROOT="+root, "GOTOOLCHAIN=local")
+	m.goTool.name = filepath.Join(root, "bin", "go")
+	m.goRoot = root
+	return nil
+}
+
+// exactFlags returns build flags with what the engine needs put to them: of flags that may be
+// given once only, the last counts.
+func (ws *Workspace) exactFlags(flags []string) []string {
+	if !ws.exact {
+		return flags
+	}
+	var tags []string
+	linker := ""
+	for _, f := range slices.Concat(ws.Module.goFlags, flags) {
+		switch name, value, _ := strings.Cut(strings.TrimLeft(f, "-"), "="); name {
+		case "tags":
+			tags = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+		case "ldflags":
+			linker = value
+		}
+	}
+	return append(slices.Clip(flags), hb.Flags(tags, linker)...)
+}
+
+// tryEngine builds a program with a race and one without, and runs them.
+func (ws *Workspace) tryEngine(ctx context.Context) error {
+	dir := filepath.Join(ws.Dir, "selftest")
+	if err := writeFiles(dir, hb.SelfTest()); err != nil {
+		return fmt.Errorf("writing the engine's self-test: %w", err)
+	}
+	g := ws.Module.goTool
+	g.dir = dir
+	g.env = setenv(g.env, "GOFLAGS=-overlay="+ws.overlayFile(), "GOWORK=off")
+	program := filepath.Join(dir, "selftest")
+	args := slices.Concat([]string{"build", "-o", program}, hb.Flags(nil, ""), []string{"."})
+	if _, msg, err := g.run(ctx, args...); err != nil {
+		return goFailed("building the self-test of the happens-before engine (-engine=watch needs none)", msg, err)
+	}
+	return hb.Try(ctx, program)
+}

@@ -1,0 +1,342 @@
+package campaign
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// exactCost is how much longer tests take under the happens-before engine, in percent: what
+// their timeout is stretched by.
+const exactCost = 1000
+
+// Exact runs test binaries that are built under the happens-before engine, see
+// build.PrepareExact, and makes a confirmed finding of each race that a run shows: two accesses
+// that nothing orders. No run makes noise; only the scheduler makes them differ. Of cfg,
+// Only, Where, Prob, Budget, Strength and Replays count for nothing. Errors are as for [Run].
+func Exact(ctx context.Context, cfg Config) (*Result, error) {
+	cfg.Budget = exactCost
+	c, err := start(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.result.Engine = "hb"
+	e := &exact{campaign: c, races: map[exactKey]*exactRace{}, lines: map[place][]*plan.Site{}}
+	// The engine records lines, and the plan knows which variables are accessed there.
+	for i := range cfg.Plan.Sites {
+		s := &cfg.Plan.Sites[i]
+		at := place{s.File, s.Line}
+		e.lines[at] = append(e.lines[at], s)
+	}
+	for run := 1; run <= cfg.Runs && err == nil; run++ {
+		c.seen.begin(run, cfg.Seed+uint64(run-1), nil, nil)
+		c.progress(Event{Kind: RunStarted, Run: run, Runs: cfg.Runs, Seed: c.seen.seed, Limit: c.result.Timeout})
+		for i, b := range cfg.Binaries {
+			if err = e.run(ctx, run, b, &c.result.Packages[i], fmt.Sprintf("run-%04d-%03d.jsonl", run, i+1)); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			c.result.Runs = run
+		}
+	}
+	if ctx.Err() != nil {
+		c.result.Interrupted, err = true, nil
+	}
+	c.result.Findings = e.findings()
+	return c.result, err
+}
+
+// exact is the state of Exact.
+type exact struct {
+	*campaign
+	races map[exactKey]*exactRace
+	lines map[place][]*plan.Site
+}
+
+// exactKey is what distinguishes races, their two places in the program, in order: x = x + 1 in two
+// functions is one race, whichever of their reads and writes the engine has compared.
+type exactKey [2]place
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
+}
+
+// exactRace is what the runs have shown of a race.
+type exactRace struct {
+	sides [2]exactSide // in the order of the key, of the first record that has most writes
+	run   int
+	seed  uint64
+	test  string // package
+	hits  map[int]bool
+	count int
+}
+
+// exactSide is an access as the engine recorded it.
+type exactSide struct {
+	goroutine finding.Goroutine
+	frame     finding.Frame // the innermost of the user's own
+	at        place         // of it
+	mode      finding.Mode
+}
+
+// run runs one test binary.
+func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResult, name string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if pkg.NoTests {
+		e.show(n == 1, noTests(b.Package))
+		return nil
+	}
+	file := filepath.Join(e.result.Dir, name)
+	p := e.execute(ctx, b, processOptions{
+		vars: []string{
+			"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", n), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
+		},
+		timeout: e.result.Timeout, live: n == 1 && e.verbose(),
+	})
+	if p.err != nil && ctx.Err() == nil {
+		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+	}
+	settle(ctx, p)
+	if err := e.take(file, b.Package); err != nil {
+		return err
+	}
+	// What an engine at fault has not found means nothing.
+	if p.exit == engineFault && bytes.Contains(p.output, []byte("interlock: happens-before engine: ")) {
+		return fmt.Errorf("the tests of %s: %s", b.Package, lastLine(p.output))
+	}
+	pkg.Runs++
+	pkg.NoneRan = p.ranNone()
+	e.show(n == 1 || p.outcome != Passed && pkg.First == nil, p.report(e.cfg, b.Package, e.verbose()))
+	switch p.outcome {
+	case Passed:
+	case CutShort:
+		pkg.NotCompleted++
+		if pkg.FirstCut == nil {
+			pkg.FirstCut = p.failure(n, e.seen.seed, 0)
+		}
+	default:
+		pkg.Failures++
+		if pkg.First == nil {
+			pkg.First = p.failure(n, e.seen.seed, 0)
+		}
+	}
+	e.progress(Event{
+		Kind: PackageDone, Run: n, Runs: e.cfg.Runs, Seed: e.seen.seed,
+		Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed,
+	})
+	return ctx.Err()
+}
+
+// engineFault is the exit code of a program whose engine found itself at fault.
+const engineFault = 3
+
+func lastLine(output []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	return lines[len(lines)-1]
+}
+
+// take takes up the evidence of one process. One that has shown no race has left none.
+func (e *exact) take(file, pkg string) error {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("reading the evidence: %w", err)
+	}
+	defer f.Close()
+	records, bad, err := evidence.Read(f)
+	if err != nil {
+		return err
+	}
+	if bad > 0 {
+		problem := fmt.Sprintf("%s: %d lines of evidence are not readable", pkg, bad)
+		e.result.Problems = append(e.result.Problems, problem)
+	}
+	for _, r := range records {
+		if r.Kind == evidence.Unordered {
+			e.add(pkg, e.side(r.A), e.side(r.B))
+		}
+	}
+	return nil
+}
+
+func (e *exact) add(pkg string, a, b exactSide) {
+	if a.at.compare(b.at) > 0 {
+		a, b = b, a
+	}
+	key := exactKey{a.at, b.at}
+	r := e.races[key]
+	if r == nil {
+		r = &exactRace{sides: [2]exactSide{a, b}, run: e.seen.runs, seed: e.seen.seed, test: pkg, hits: map[int]bool{}}
+		e.races[key] = r
+		e.progress(Event{Kind: Caught, Run: e.seen.runs, Runs: e.cfg.Runs, Seed: e.seen.seed, Package: pkg})
+	}
+	if writesOf(a, b) > writesOf(r.sides[0], r.sides[1]) {
+		r.sides = [2]exactSide{a, b}
+	}
+	r.hits[e.seen.runs] = true
+	r.count++
+}
+
+// writesOf counts the sides that write.
+func writesOf(sides ...exactSide) (n int) {
+	for _, s := range sides {
+		if writes(s.mode) {
+			n++
+		}
+	}
+	return n
+}
+
+// side returns a recorded access, at the innermost place of the main modules that its
+// stack has, or else the innermost of all.
+func (e *exact) side(s *evidence.Side) exactSide {
+	g := parseStack(s.Stack)
+	g.ID = s.GID
+	userPaths(e.cfg, &g)
+	side := exactSide{goroutine: g, mode: finding.Read, frame: finding.Frame{Function: "?", File: "?", Line: 1}}
+	if len(g.Stack) > 0 {
+		side.frame = g.Stack[0]
+	}
+	if i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool { return !filepath.IsAbs(f.File) }); i >= 0 {
+		side.frame = g.Stack[i]
+	}
+	switch {
+	case s.Write && s.Atomic:
+		side.mode = finding.AtomicWrite
+	case s.Write:
+		side.mode = finding.Write
+	case s.Atomic:
+		side.mode = finding.AtomicRead
+	}
+	side.at = place{side.frame.File, side.frame.Line}
+	return side
+}
+
+// findings makes a finding of each race.
+func (e *exact) findings() []*finding.Finding {
+	var all []*finding.Finding
+	for _, key := range slices.SortedFunc(maps.Keys(e.races), func(p, q exactKey) int {
+		return cmp.Or(p[0].compare(q[0]), p[1].compare(q[1]))
+	}) {
+		all = append(all, e.finding(e.races[key]))
+	}
+	finding.Sort(all)
+	finding.Seal(all)
+	return all
+}
+
+func (e *exact) finding(r *exactRace) *finding.Finding {
+	a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
+	v, known := sharedVariable(a, b)
+	if !known {
+		f := r.sides[1].frame
+		v.Package, v.Name = packageOf(f.Function), fmt.Sprintf("what %s:%d accesses", path.Base(f.File), f.Line)
+	}
+	// The later access in the text comes first, so that the same race reads the same each time.
+	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
+	f := &finding.Finding{
+		Code: finding.CaughtInTheAct, Status: finding.Confirmed,
+		Title: fmt.Sprintf("data race on %s: %s and %s unordered by exact happens-before",
+			finding.Variable(v), accesses[0].Mode, accesses[1].Mode),
+		Variable: finding.Variable(v), Accesses: accesses,
+		Message: fmt.Sprintf("Goroutine %d made the first access and goroutine %d the second, and no lock, channel or "+
+			"other synchronisation orders the two: either may come first, or both at once.",
+			accesses[0].Goroutine.ID, accesses[1].Goroutine.ID),
+		Evidence: &finding.Evidence{
+			Engine: "hb", Run: r.run, Runs: e.seen.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
+		},
+	}
+	f.Evidence.Replay = e.replayOf(f)
+	return f
+}
+
+// replayOf is a command that runs the finding's test again.
+func (e *exact) replayOf(f *finding.Finding) string {
+	words := []string{"interlock", "test", "-engine=hb", f.Evidence.Test}
+	flags := goFlags(e.cfg)
+	if test := testOf(f); test != "" && !strings.Contains(strings.Join(flags, " "), "-run=") {
+		flags = append(flags, "-run=^"+test+"$")
+	}
+	if len(flags) > 0 {
+		words = append(append(words, "--"), flags...)
+	}
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// sitesOf returns the sites of the plan that a recorded access may be: the engine knows a
+// line, not a column.
+func (e *exact) sitesOf(s *exactSide) []*plan.Site {
+	var all []*plan.Site
+	for _, site := range e.lines[s.at] {
+		// A site of x++ reads as well.
+		if mode := finding.Mode(site.Mode); mode == s.mode || writes(mode) && !writes(s.mode) {
+			all = append(all, site)
+		}
+	}
+	return all
+}
+
+// sharedVariable returns the one variable that both sides may access, if there is only one.
+func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
+	both := map[plan.Variable]bool{}
+	for _, s := range a {
+		for _, t := range b {
+			if s.Variable == t.Variable {
+				both[s.Variable] = true
+			}
+		}
+	}
+	for v := range both {
+		return v, len(both) == 1
+	}
+	return v, false
+}
+
+// access returns a side as a finding has it: with what the plan knows of the access, where one
+// site of the variable alone is meant.
+func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) finding.Access {
+	sites = slices.DeleteFunc(slices.Clone(sites), func(site *plan.Site) bool { return site.Variable != v })
+	f := s.frame
+	a := finding.Access{
+		Position: finding.Position{File: f.File, Line: f.Line}, Package: packageOf(f.Function),
+		Function: strings.TrimPrefix(f.Function, packageOf(f.Function)+"."), Expr: v.Name, Mode: s.mode,
+	}
+	if len(sites) > 0 {
+		site := sites[0]
+		a.Package, a.Function, a.Expr, a.Source = site.Package, site.Function, site.Expr, site.Source
+		a.Column, a.EndLine, a.EndColumn = site.Column, site.EndLine, site.EndCol
+	}
+	a.Goroutine = &s.goroutine
+	if created := s.goroutine.Created; len(created) > 0 {
+		a.Role = fmt.Sprintf("goroutine started at %s:%d", created[0].File, created[0].Line)
+	}
+	return a
+}
+
+// packageOf returns the import path of a function named as in a stack.
+func packageOf(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	name, _, _ := strings.Cut(function[slash:], ".")
+	return function[:slash] + name
+}

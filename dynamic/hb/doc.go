@@ -1,0 +1,36 @@
+// Package hb is the happens-before engine: FastTrack (Flanagan and Freund, PLDI 2009)
+// behind the hooks that the compiler puts into code for the race detector, in pure Go.
+//
+// A build with -gcflags=all=-race and the build tag race, but without the go command's
+// -race, is instrumented as for the race detector and links nothing of it. An overlay
+// fills the gap ([Prepare]): it replaces runtime/race.go, which binds the detector's C++
+// runtime, by the part of it that does not, and adds the files of the folder inject to
+// package runtime. What is the distribution's own is read from the Go installation at
+// hand. So the engine sees all packages, the standard library included, needs neither
+// cgo nor a C compiler, and test binaries name the failing test as under -race.
+//
+// # What it finds
+//
+// A data race of the execution at hand: two accesses, one of them a write, not both by
+// sync/atomic, that nothing orders. It is found whenever both accesses are made, however
+// far apart in time. Order is that of the Go memory model, as the runtime and package
+// sync tell it to the race detector.
+//
+// # What may be missed
+//
+// What -race misses too: code that is not instrumented (assembly, cgo, functions marked
+// go:norace), accesses of single words that overlap without beginning at the same byte, and
+// edges that -race draws beyond the memory model (a failed TryLock, finalizers). Beside
+// that: of atomic writes that are not ordered among themselves only the last is compared
+// with later plain accesses; a goroutine that takes over the slot of an ended one that
+// nothing orders before it, which happens from 4096 slots on; what memory bounds drop. The
+// last two are counted.
+//
+// # What may be reported falsely
+//
+// Nothing: an access is reported where the clock of its goroutine does not cover the
+// earlier one, and no shortcut lowers a clock. Synchronisation in code that is not
+// instrumented is not seen, as under -race.
+//
+// What is added to package runtime is in the folder inject, whose doc.go is a map of it.
+package hb

@@ -1,0 +1,190 @@
+package hb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// here is the installation of Go that runs the tests; others are skipped.
+func here(t *testing.T) Installation {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Installation{strings.TrimSpace(string(out)), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	if why := in.unsupported(); why != "" {
+		t.Skip(why)
+	}
+	if strings.Contains(in.Root, filepath.Join("golang.org", "toolchain@")) {
+		t.Skip("the installation lies in the module cache")
+	}
+	return in
+}
+
+// overlay prepares the engine and returns the flags of a build under it.
+func overlay(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	replaced, err := Prepare(here(t), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"-overlay=" + file}, Flags(nil, "-s -w")...)
+}
+
+// goCommand runs the go command in dir, without cgo.
+func goCommand(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// The self-test passes where the engine is in the build, and fails where it is not.
+func TestSelfTest(t *testing.T) {
+	flags := overlay(t)
+	dir := t.TempDir()
+	for name, text := range SelfTest() {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with, without := filepath.Join(dir, "with"), filepath.Join(dir, "without")
+	goCommand(t, dir, slices.Concat([]string{"build", "-o", with}, flags, []string{"."})...)
+	goCommand(t, dir, "build", "-o", without, ".")
+	if err := Try(context.Background(), with); err != nil {
+		t.Error(err)
+	}
+	if err := Try(context.Background(), without); err == nil || !strings.Contains(err.Error(), "-engine=watch") {
+		t.Errorf("without the engine: %v, want an error that names the other one", err)
+	}
+}
+
+// The functions of testdata/races are named after what they are: each TestRace… makes the engine report,
+// no TestNoRace… does.
+func TestRaces(t *testing.T) {
+	flags := overlay(t)
+	dir, err := filepath.Abs(filepath.Join("testdata", "races"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "races")
+	goCommand(t, dir, slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, flags, []string{"."})...)
+	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=4"} {
+		cmd := exec.Command(binary, "-test.v")
+		cmd.Env = append(os.Environ(), procs, "INTERLOCK_OUT=", "INTERLOCK_HB=repeats")
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			t.Errorf("%s: no test failed", procs)
+		}
+		judge(t, procs, string(out))
+	}
+}
+
+// judge compares what each function printed with its name.
+func judge(t *testing.T, procs, out string) {
+	racy, clean := 0, 0
+	for _, part := range strings.Split(out, "=== RUN   ")[1:] {
+		name, text, _ := strings.Cut(part, "\n")
+		reported := strings.Contains(text, "WARNING: DATA RACE\n")
+		switch {
+		case strings.HasPrefix(name, "TestRace"):
+			if racy++; !reported {
+				t.Errorf("%s: %s: no race reported", procs, name)
+			}
+			if !strings.Contains(text, "--- FAIL: "+name) {
+				t.Errorf("%s: %s did not fail", procs, name)
+			}
+			if strings.Contains(text, "no longer in the history") {
+				t.Errorf("%s: %s: an earlier access has no stack", procs, name)
+			}
+		default:
+			if clean++; reported {
+				t.Errorf("%s: %s: false report\n%s", procs, name, text)
+			}
+		}
+	}
+	if racy < 10 || clean < 10 {
+		t.Errorf("%s: %d racy and %d clean functions ran:\n%s", procs, racy, clean, out)
+	}
+}
+
+// What is not known to work is refused, with the other engine named.
+func TestUnsupported(t *testing.T) {
+	in := Installation{"/nowhere", "go1.26.3", "linux", "amd64"}
+	for _, c := range []struct {
+		change func(*Installation)
+		want   string
+	}{
+		{func(in *Installation) { in.Version = "go1.24.11" }, "it was tried with"},
+		{func(in *Installation) { in.Version = "go1.260" }, "it was tried with"},
+		{func(in *Installation) { in.OS = "darwin" }, "it needs linux/amd64"},
+		{func(in *Installation) { in.Arch = "arm64" }, "it needs linux/amd64"},
+		{func(*Installation) {}, "race.go"}, // no sources there
+	} {
+		in := in
+		c.change(&in)
+		_, err := Prepare(in, t.TempDir())
+		var unsupported *UnsupportedError
+		if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "use -engine=watch") {
+			t.Errorf("%+v: %v, want %q", in, err, c.want)
+		}
+	}
+}
+
+// A runtime that calls a hook which the engine does not have, and a new operation of
+// sync/atomic, are refused before anything is built.
+func TestNewHook(t *testing.T) {
+	parse := func(text string) *source {
+		s, err := parseSource("x.go", []byte("package p\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ours, err := injected()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sources{
+		with:    parse("func RaceAcquire() {}\nfunc racecall(fn int)"),
+		without: parse("func racemalloc()\nfunc raceteleport()"),
+	}
+	if _, err := s.race(ours); err == nil || !strings.Contains(err.Error(), "(raceteleport)") {
+		t.Errorf("unknown hook: %v", err)
+	}
+	s.without = parse("func racemalloc()")
+	text, err := s.race(ours)
+	kept := regexp.MustCompile(`(?s)const raceenabled = true.*func RaceAcquire\(\)`)
+	if err != nil || !kept.Match(text) || strings.Contains(string(text), "racecall") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	s.pointers, s.atomic = parse(""), []*source{parse("func NandInt32(addr *int32)")}
+	if _, err := s.atomics(); err == nil || !strings.Contains(err.Error(), "(NandInt32)") {
+		t.Errorf("unknown operation: %v", err)
+	}
+}

@@ -1,0 +1,380 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+)
+
+// A record is an access in 64 bits: which bytes of the granule, when and by whom. 0 is
+// none. An access is made at an epoch, a slot and its clock (FastTrack): it happens
+// before all that goroutines do whose clock of that slot is as high.
+//
+//	bits 0-7    mask: bit i for byte i of the granule
+//	bits 8-39   clock
+//	bits 40-57  slot
+//	bit 58      made by sync/atomic
+//	bit 62, 63  of a cell's first word: the cell is split, locked
+type hbRecord = uint64
+
+const (
+	hbTick     = 1 << 8
+	hbMask     = 1<<8 - 1
+	hbIsAtomic = 1 << 58
+	hbIsSplit  = 1 << 62
+	hbIsLocked = 1 << 63
+
+	hbMaxClock = 1<<32 - 1
+	hbMaxSlots = 1 << 18
+)
+
+//go:nosplit
+func hbSlotOf(r hbRecord) uint32 { return uint32(r>>40) & (hbMaxSlots - 1) }
+
+//go:nosplit
+func hbClockOf(r hbRecord) uint32 { return uint32(r >> 8) }
+
+// hbCell is the shadow of a granule of 8 bytes: its last write and its last read. Where
+// that is not enough, because parts of the granule are variables of their own or several
+// goroutines read it, the cell is split: r is the number of an hbSplit. w's lock bit
+// guards both words.
+type hbCell struct {
+	_    sys.NotInHeap
+	w, r uint64
+}
+
+// hbKind is how memory is accessed.
+type hbKind uint64
+
+const (
+	hbRead   hbKind = 0
+	hbWrite  hbKind = 1
+	hbAtomic hbKind = 2
+)
+
+// hbEarlier is an access that the one at hand is not ordered after.
+type hbEarlier struct {
+	record hbRecord // 0: none
+	kind   hbKind
+}
+
+// knows reports whether the goroutine is ordered after a recorded access.
+//
+//go:nosplit
+func (g *hbGo) knows(r hbRecord) bool {
+	slot := hbSlotOf(r)
+	return slot == hbSlotOf(g.epoch) || g.clock.get(slot) >= hbClockOf(r)
+}
+
+// conflicts reports whether an access of the bytes in mask races with a recorded one, if
+// one of the two is a write.
+//
+//go:nosplit
+func (g *hbGo) conflicts(r hbRecord, mask uint64, kind hbKind) bool {
+	return r&mask&hbMask != 0 && !(kind&hbAtomic != 0 && r&hbIsAtomic != 0) && !g.knows(r)
+}
+
+// hbIsWord reports whether an access that starts at the granule's first byte takes the place
+// of one of the whole granule. The compiler says where an access of one word starts, not
+// where it ends, so that 'byte 0' mostly means all eight.
+//
+//go:nosplit
+func hbIsWord(old, mask uint64) bool { return old&hbMask == hbMask && mask == 1 }
+
+// hbCovers reports whether a record of the bytes in mask leaves nothing of an old one.
+//
+//go:nosplit
+func hbCovers(mask, old uint64) bool { return old&hbMask&^mask == 0 || hbIsWord(old, mask) }
+
+// hbAccess checks an access of the bytes in mask of the granule of addr, and records it.
+// callpc is the caller of the runtime function at pc that makes the access, or 0.
+//
+//go:nosplit
+func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callpc, pc uintptr) {
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+		return // no other goroutine can reach it
+	}
+	g := hbOfG(gp)
+	record := g.epoch | mask
+	if kind&hbAtomic != 0 {
+		record |= hbIsAtomic
+	}
+	hbSoil(addr, hbDirtyCells)
+	w := cell.lock()
+	r := cell.r
+	var earlier hbEarlier
+	if w&hbIsSplit != 0 {
+		systemstack(func() { earlier = hbSplitAccess(g, uint32(r), record, kind, cell) })
+	} else {
+		if g.conflicts(w, mask, kind) {
+			earlier = hbEarlier{w, hbWrite}
+		} else if kind&hbWrite != 0 && g.conflicts(r, mask, kind) {
+			earlier = hbEarlier{r, hbRead}
+		}
+		var ok bool
+		if kind&hbWrite != 0 {
+			w, r, ok = g.writeInPlace(w, r, record)
+		} else {
+			r, ok = g.readInPlace(r, record)
+		}
+		if ok {
+			cell.r = r
+			cell.unlock(w)
+		} else {
+			systemstack(func() { hbSplitCell(g, cell, w, r, record, kind) })
+		}
+	}
+	g.touched = g.epoch
+	if !g.named {
+		g.named, g.occupant().goid = true, gp.goid
+	}
+	where := g.frame
+	if callpc != 0 {
+		where = hbCall(where, callpc, hbLeaf)
+	}
+	hbRemember(gp, addr, record, kind, where, pc)
+	if earlier.record != 0 {
+		systemstack(func() { hbFound(g, addr&^7, record, kind, where, pc, earlier) })
+	}
+}
+
+// writeInPlace returns the two words of a cell after a write; ok is false where two
+// words do not suffice.
+//
+//go:nosplit
+func (g *hbGo) writeInPlace(w, r, record uint64) (w2, r2 uint64, ok bool) {
+	mask := record & hbMask
+	switch {
+	case hbCovers(mask, w):
+		w2 = record
+	case (w^record)&^hbMask == 0: // of one epoch
+		w2 = w | mask
+	default:
+		return w, r, false
+	}
+	// A later access that is not ordered after a read that is ordered before this
+	// write, is not ordered after the write either.
+	if r2 = r; r != 0 && (record&hbIsAtomic == 0 || r&hbIsAtomic == 0 || g.knows(r)) {
+		if r2 &^= mask; hbCovers(mask, r) {
+			r2 = 0
+		}
+	}
+	return w2, r2, true
+}
+
+// readInPlace does so for a read, which leaves the cell's first word as it is.
+//
+//go:nosplit
+func (g *hbGo) readInPlace(r, record uint64) (r2 uint64, ok bool) {
+	switch {
+	case r == 0:
+		return record, true
+	case (r^record)&^hbMask == 0:
+		return r | record&hbMask, true
+	case hbCovers(record&hbMask, r) && (record&hbIsAtomic == 0 || r&hbIsAtomic != 0) && g.knows(r):
+		return record, true
+	}
+	return r, false
+}
+
+// lock locks a cell and returns its first word without the lock bit.
+//
+//go:nosplit
+func (c *hbCell) lock() uint64 {
+	for n := 0; ; n++ {
+		w := atomic.Load64(&c.w)
+		if w&hbIsLocked == 0 && atomic.Cas64(&c.w, w, w|hbIsLocked) {
+			return w
+		}
+		hbPause(n)
+	}
+}
+
+// unlock unlocks it, with w as its first word.
+//
+//go:nosplit
+func (c *hbCell) unlock(w uint64) { hbStoreRelease(&c.w, w) }
+
+// hbSplit is the history of a granule in up to 8 lanes: sets of bytes that were always
+// accessed together, each a variable of FastTrack's. The lock of the granule's cell
+// guards it.
+type hbSplit struct {
+	_ sys.NotInHeap
+
+	n     uint64
+	lanes [8]hbLane
+}
+
+// hbLane keeps the last write, and of the reads since then the last where they are ordered
+// (a record), else each goroutine's last (a clock).
+type hbLane struct {
+	mask   uint64
+	write  hbRecord
+	reads  hbReads
+	atomic hbReads // reads by sync/atomic, which atomic writes do not conflict with
+}
+
+type hbReads struct {
+	last hbRecord
+	all  hbClock // 0: last alone
+}
+
+// All that follows runs on the system stack, with the cell locked.
+
+func hbFreeSplit(i uint32) {
+	s := (*hbSplit)(hbSplits.at(i))
+	for k := range s.n {
+		s.lanes[k].reads.all.release()
+		s.lanes[k].atomic.all.release()
+	}
+	hbSplits.release(i)
+}
+
+// hbSplitCell splits a cell with the words w and r, records an access that they have no
+// room for, and unlocks the cell.
+func hbSplitCell(g *hbGo, cell *hbCell, w, r, record uint64, kind hbKind) {
+	i := hbSplits.alloc()
+	if i == 0 { // keep the newer access
+		hbLost.cells.Add(1)
+		if kind&hbWrite != 0 {
+			cell.r = 0
+			cell.unlock(record)
+		} else {
+			cell.r = record
+			cell.unlock(w)
+		}
+		return
+	}
+	s := (*hbSplit)(hbSplits.at(i))
+	// The bytes that both, the write alone and the read alone are about.
+	for _, mask := range [...]uint64{w & r & hbMask, w &^ r & hbMask, r &^ w & hbMask} {
+		if mask == 0 {
+			continue
+		}
+		lane := &s.lanes[s.n]
+		lane.mask = mask
+		if w&mask != 0 {
+			lane.write = w
+		}
+		switch {
+		case r&mask == 0:
+		case r&hbIsAtomic != 0:
+			lane.atomic.last = r
+		default:
+			lane.reads.last = r
+		}
+		s.n++
+	}
+	cell.r = uint64(i)
+	cell.w = hbIsSplit | hbIsLocked
+	hbSplitAccess(g, i, record, kind, cell) // races were looked for before
+}
+
+// hbSplitAccess checks and records an access of a split cell, and unlocks the cell.
+func hbSplitAccess(g *hbGo, i uint32, record uint64, kind hbKind, cell *hbCell) (earlier hbEarlier) {
+	s := (*hbSplit)(hbSplits.at(i))
+	mask := record & hbMask
+	rest := mask
+	for k := uint64(0); k < s.n; k++ {
+		lane := &s.lanes[k]
+		both := lane.mask & mask
+		switch {
+		case both == 0:
+			continue
+		case hbIsWord(lane.mask, mask):
+			lane.mask = mask
+		case both != lane.mask:
+			s.divide(k, both)
+		}
+		rest &^= both
+		if e := lane.access(g, record, kind); e.record != 0 {
+			earlier = e
+		}
+	}
+	if rest != 0 {
+		lane := &s.lanes[s.n]
+		*lane = hbLane{mask: rest}
+		s.n++
+		lane.access(g, record, kind)
+	}
+	if kind == hbWrite && mask == hbMask { // one record says it all
+		hbFreeSplit(i)
+		cell.r = 0
+		cell.unlock(record)
+		return earlier
+	}
+	cell.unlock(hbIsSplit)
+	return earlier
+}
+
+// divide leaves lane k the bytes in mask, and has a new one, with the same history, for its others.
+func (s *hbSplit) divide(k, mask uint64) {
+	lane, other := &s.lanes[k], &s.lanes[s.n]
+	*other = *lane
+	other.reads.all.retain()
+	other.atomic.all.retain()
+	lane.mask, other.mask = mask, lane.mask&^mask
+	s.n++
+}
+
+// access is FastTrack's rule for one variable.
+func (l *hbLane) access(g *hbGo, record uint64, kind hbKind) (earlier hbEarlier) {
+	if l.write != 0 && !(kind&hbAtomic != 0 && l.write&hbIsAtomic != 0) && !g.knows(l.write) {
+		earlier = hbEarlier{l.write, hbWrite}
+	}
+	if kind&hbWrite == 0 {
+		if kind&hbAtomic != 0 {
+			l.atomic.add(g, record)
+		} else {
+			l.reads.add(g, record)
+		}
+		return earlier
+	}
+	if e := l.reads.after(g); e != 0 {
+		earlier = hbEarlier{e, hbRead}
+	}
+	l.reads.clear()
+	if e := l.atomic.after(g); e == 0 {
+		l.atomic.clear()
+	} else if kind&hbAtomic == 0 {
+		earlier = hbEarlier{e | hbIsAtomic, hbRead}
+		l.atomic.clear()
+	}
+	l.write = record
+	return earlier
+}
+
+// add adds a read. Reads that are ordered before it need not be kept, so that a clock of
+// all is made only where the last one is not.
+func (r *hbReads) add(g *hbGo, record hbRecord) {
+	if r.all == 0 {
+		if r.last == 0 || g.knows(r.last) {
+			r.last = record
+			return
+		}
+		r.all = r.all.with(hbSlotOf(r.last), hbClockOf(r.last))
+	}
+	r.all = r.all.with(hbSlotOf(record), hbClockOf(record))
+	r.last = record
+}
+
+// after returns a read that g is not ordered after, or 0.
+func (r *hbReads) after(g *hbGo) hbRecord {
+	if r.all == 0 {
+		if r.last == 0 || g.knows(r.last) {
+			return 0
+		}
+		return r.last
+	}
+	slot, clock := r.all.beyond(g.clock, hbSlotOf(g.epoch))
+	if slot == 0 {
+		return 0
+	}
+	return uint64(slot)<<40 | uint64(clock)<<8 | r.last&hbMask
+}
+
+func (r *hbReads) clear() {
+	r.all.release()
+	*r = hbReads{}
+}

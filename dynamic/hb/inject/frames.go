@@ -1,0 +1,163 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// hbFrame is a calling context: the call at pc, made in the context parent. The contexts of
+// all goroutines are one tree, so that a stack is one number, and entering a function
+// whose caller called it last as well costs a comparison.
+//
+// depth is how far from the base of its stack the called function's frame is. Frames that a
+// panic or Goexit has unwound are recognised by it: racefuncexit is not called for them.
+type hbFrame struct {
+	_ sys.NotInHeap
+
+	pc     uintptr
+	parent uint32
+	depth  uint32
+	last   uint32 // the child that was entered last
+	next   uint32 // in the bucket
+}
+
+const (
+	hbRootFrame = 1
+	hbLeaf      = ^uint32(0) // depth of a call that is not entered
+	hbBuckets   = 1 << 18
+)
+
+var hbFrameTable uintptr // [hbBuckets]uint32
+
+//go:nosplit
+func hbFrameAt(i uint32) *hbFrame { return (*hbFrame)(hbFrames.at(i)) }
+
+// hbEnter is called at the start of each function, with where its caller goes on.
+//
+//go:nosplit
+func hbEnter(g *hbGo, callpc uintptr, depth uint32) {
+	i := g.frame
+	f := hbFrameAt(i)
+	for f.depth >= depth && i != hbRootFrame {
+		i = f.parent
+		f = hbFrameAt(i)
+	}
+	if k := f.last; k != 0 {
+		if c := hbFrameAt(k); c.pc == callpc && c.depth == depth {
+			g.frame = k
+			return
+		}
+	}
+	g.frame = hbCall(i, callpc, depth)
+}
+
+// hbLeave is called at its end.
+//
+//go:nosplit
+func hbLeave(g *hbGo, depth uint32) {
+	i := g.frame
+	f := hbFrameAt(i)
+	for f.depth >= depth && i != hbRootFrame {
+		i = f.parent
+		f = hbFrameAt(i)
+	}
+	g.frame = i
+}
+
+// hbCall returns the context of a call that is made in the context parent, or parent itself
+// where there is no room for it.
+//
+//go:nosplit
+func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
+	h := uint64(pc)*0x9e3779b97f4a7c15 ^ uint64(parent)*0xc2b2ae3d27d4eb4f + uint64(depth)
+	h *= 0x9e3779b97f4a7c15
+	bucket := (*uint32)(unsafe.Pointer(hbFrameTable + uintptr(h>>46)<<2))
+	first := atomic.Load(bucket)
+	for i := first; i != 0; {
+		f := hbFrameAt(i)
+		if f.pc == pc && f.parent == parent && f.depth == depth {
+			hbFrameAt(parent).last = i
+			return i
+		}
+		i = f.next
+	}
+	i := parent
+	systemstack(func() { i = hbNewFrame(bucket, parent, pc, depth) })
+	return i
+}
+
+// hbNewFrame adds a context. Two that add the same at once leave it twice, to no harm.
+func hbNewFrame(bucket *uint32, parent uint32, pc uintptr, depth uint32) uint32 {
+	i := hbFrames.alloc()
+	if i == 0 {
+		hbLost.frames.Add(1)
+		return parent
+	}
+	f := hbFrameAt(i)
+	*f = hbFrame{pc: pc, parent: parent, depth: depth}
+	for {
+		f.next = atomic.Load(bucket)
+		if atomic.Cas(bucket, f.next, i) {
+			return i
+		}
+	}
+}
+
+// hbMemo is an access that was recorded, as the history keeps it for reports.
+type hbMemo struct {
+	granule uintptr // address of it, with the kind in its low bits
+	record  hbRecord
+	pc      uintptr
+	frame   uint32
+}
+
+// hbHistory is the history of a P, a ring. Only who runs on the P writes it; reports read
+// it as it is, and take what fits.
+type hbHistory struct {
+	base uintptr
+	next uint32
+}
+
+var (
+	hbHistories   [1024]hbHistory // by number, from 1; raceprocctx is the number
+	hbHistorySize uint32          // entries of each, a power of two
+	hbProcs       atomic.Uint32
+)
+
+//go:nosplit
+func (h *hbHistory) at(i uint32) *hbMemo {
+	return (*hbMemo)(unsafe.Pointer(h.base + uintptr(i&(hbHistorySize-1))*unsafe.Sizeof(hbMemo{})))
+}
+
+// hbRemember adds an access to the history.
+//
+//go:nosplit
+func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32, pc uintptr) {
+	pp := gp.m.p.ptr()
+	if pp == nil || pp.raceprocctx == 0 {
+		return
+	}
+	h := &hbHistories[pp.raceprocctx]
+	i := h.next
+	h.next++
+	*h.at(i) = hbMemo{addr&^7 | uintptr(kind), record, pc, frame}
+}
+
+// hbRecall returns what the history holds of an earlier access; nil where it is lost.
+func hbRecall(addr uintptr, e hbEarlier) *hbMemo {
+	for p := range hbProcs.Load() {
+		h := &hbHistories[p+1]
+		for k := range min(h.next, hbHistorySize) {
+			m := h.at(h.next - 1 - k)
+			epochs := (m.record ^ e.record) &^ (hbMask | hbIsSplit | hbIsAtomic)
+			if m.granule&^7 == addr && hbKind(m.granule)&hbWrite == e.kind && epochs == 0 && m.record&e.record&hbMask != 0 {
+				return m
+			}
+		}
+	}
+	hbLost.stacks.Add(1)
+	return nil
+}

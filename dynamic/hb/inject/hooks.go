@@ -1,0 +1,325 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// The functions that the compiler and the runtime call in a program built with race
+// detection. Those of the compiler come first: they are what a program's time goes into.
+
+// racefuncenter is called at the start of a function, with where its caller goes on.
+//
+//go:nosplit
+func racefuncenter(callpc uintptr) {
+	gp := getg()
+	if g := hbOfG(gp); g != nil {
+		hbEnter(g, callpc, uint32(gp.stack.hi-sys.GetCallerSP()))
+	}
+}
+
+//go:nosplit
+func racefuncexit() {
+	gp := getg()
+	if g := hbOfG(gp); g != nil {
+		hbLeave(g, uint32(gp.stack.hi-sys.GetCallerSP()))
+	}
+}
+
+//go:nosplit
+func raceread(addr uintptr) { hbRead1(addr, 0, sys.GetCallerPC()) }
+
+//go:nosplit
+func racewrite(addr uintptr) { hbWrite1(addr, 0, sys.GetCallerPC()) }
+
+//go:nosplit
+func racereadrange(addr, size uintptr) { hbRange(addr, size, hbRead, 0, sys.GetCallerPC()) }
+
+//go:nosplit
+func racewriterange(addr, size uintptr) { hbRange(addr, size, hbWrite, 0, sys.GetCallerPC()) }
+
+// hbRead1 checks a read that starts at addr. It has nothing to do where the goroutine has
+// read or written there in the same epoch.
+//
+//go:nosplit
+func hbRead1(addr, callpc, pc uintptr) {
+	gp := getg()
+	g, cell := hbOfG(gp), hbCellOf(addr)
+	if g == nil || cell == nil {
+		return
+	}
+	mask := uint64(1) << (addr & 7)
+	if x := cell.r ^ g.epoch; x <= hbMask && x&mask != 0 {
+		return
+	}
+	if x := cell.w ^ g.epoch; x <= hbMask && x&mask != 0 {
+		return
+	}
+	hbAccess(gp, cell, addr, mask, hbRead, callpc, pc)
+}
+
+//go:nosplit
+func hbWrite1(addr, callpc, pc uintptr) {
+	gp := getg()
+	g, cell := hbOfG(gp), hbCellOf(addr)
+	if g == nil || cell == nil {
+		return
+	}
+	mask := uint64(1) << (addr & 7)
+	if x := cell.w ^ g.epoch; x <= hbMask && x&mask != 0 {
+		return
+	}
+	hbAccess(gp, cell, addr, mask, hbWrite, callpc, pc)
+}
+
+// hbRange checks an access of size bytes.
+//
+//go:nosplit
+func hbRange(addr, size uintptr, kind hbKind, callpc, pc uintptr) {
+	gp := getg()
+	g := hbOfG(gp)
+	if g == nil || size == 0 || hbCellOf(addr) == nil || hbCellOf(addr+size-1) == nil {
+		return
+	}
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+		return
+	}
+	for end := addr + size; addr < end; {
+		stop := min(end, addr&^7+8)
+		mask := uint64(hbMask) << (addr & 7) & (hbMask >> (-stop & 7))
+		cell := hbCellOf(addr)
+		x, y := cell.w^g.epoch, cell.r^g.epoch
+		switch {
+		case x <= hbMask && x&mask == mask:
+		case kind == hbRead && y <= hbMask && y&mask == mask:
+		default:
+			hbAccess(gp, cell, addr, mask, kind, callpc, pc)
+		}
+		addr = stop
+	}
+}
+
+// Calls of the runtime itself, for what it does in the name of a goroutine: callpc is the
+// caller of the runtime function that begins at pc.
+
+//go:nosplit
+func racereadpc(addr unsafe.Pointer, callpc, pc uintptr) { hbRead1(uintptr(addr), callpc, pc+1) }
+
+//go:nosplit
+func racewritepc(addr unsafe.Pointer, callpc, pc uintptr) { hbWrite1(uintptr(addr), callpc, pc+1) }
+
+//go:nosplit
+func racereadrangepc(addr unsafe.Pointer, size, callpc, pc uintptr) {
+	if gp := getg(); gp == gp.m.curg {
+		hbRange(uintptr(addr), size, hbRead, callpc, pc+1)
+	}
+}
+
+//go:nosplit
+func racewriterangepc(addr unsafe.Pointer, size, callpc, pc uintptr) {
+	if gp := getg(); gp == gp.m.curg {
+		hbRange(uintptr(addr), size, hbWrite, callpc, pc+1)
+	}
+}
+
+// Synchronisation.
+
+//go:nosplit
+func raceacquire(addr unsafe.Pointer) { raceacquireg(getg(), addr) }
+
+//go:nosplit
+func raceacquireg(gp *g, addr unsafe.Pointer) {
+	if getg().raceignore == 0 {
+		raceacquirectx(gp.racectx, addr)
+	}
+}
+
+//go:nosplit
+func raceacquirectx(ctx uintptr, addr unsafe.Pointer) {
+	g := (*hbGo)(unsafe.Pointer(ctx))
+	if s := hbSyncAt(uintptr(addr), false); s != nil {
+		s.acquire(g)
+		s.mu.unlock()
+	}
+}
+
+//go:nosplit
+func racerelease(addr unsafe.Pointer) { racereleaseg(getg(), addr) }
+
+//go:nosplit
+func racereleaseg(gp *g, addr unsafe.Pointer) {
+	if getg().raceignore != 0 {
+		return
+	}
+	if s := hbSyncAt(uintptr(addr), true); s != nil {
+		s.release(hbOfG(gp))
+		s.mu.unlock()
+	}
+}
+
+//go:nosplit
+func racereleasemerge(addr unsafe.Pointer) { racereleasemergeg(getg(), addr) }
+
+//go:nosplit
+func racereleasemergeg(gp *g, addr unsafe.Pointer) {
+	if getg().raceignore != 0 {
+		return
+	}
+	if s := hbSyncAt(uintptr(addr), true); s != nil {
+		s.merge(hbOfG(gp))
+		s.mu.unlock()
+	}
+}
+
+//go:nosplit
+func racereleaseacquire(addr unsafe.Pointer) { racereleaseacquireg(getg(), addr) }
+
+//go:nosplit
+func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
+	if getg().raceignore != 0 {
+		return
+	}
+	if s := hbSyncAt(uintptr(addr), true); s != nil {
+		s.exchange(hbOfG(gp))
+		s.mu.unlock()
+	}
+}
+
+// racefingo orders the goroutine that runs finalizers or cleanups after all that all others have done.
+//
+//go:nosplit
+func racefingo() {
+	g := hbOfG(getg())
+	systemstack(func() {
+		for slot := uint32(1); slot < hbSlots.next; slot++ {
+			if other := hbSlotAt(slot); other != g {
+				g.clock = g.clock.with(slot, hbClockOf(other.epoch))
+			}
+		}
+	})
+}
+
+// Goroutines, Ps and memory.
+
+//go:nosplit
+func racegostart(pc uintptr) uintptr {
+	gp := getg()
+	if gp.m.curg != nil {
+		gp = gp.m.curg
+	}
+	return racectxstart(pc, gp.racectx)
+}
+
+//go:nosplit
+func racegoend() { racectxend(getg().racectx) }
+
+//go:nosplit
+func racectxstart(pc, spawnctx uintptr) (ctx uintptr) {
+	systemstack(func() {
+		hbConfigure()
+		ctx = uintptr(unsafe.Pointer(hbStart((*hbGo)(unsafe.Pointer(spawnctx)), pc)))
+	})
+	return ctx
+}
+
+//go:nosplit
+func racectxend(ctx uintptr) {
+	systemstack(func() { hbEnd((*hbGo)(unsafe.Pointer(ctx))) })
+}
+
+// raceproccreate returns the number of a history for a P.
+//
+//go:nosplit
+func raceproccreate() (ctx uintptr) {
+	systemstack(func() {
+		ctx = uintptr(hbProcs.Add(1))
+		if ctx >= uintptr(len(hbHistories)) {
+			hbDie("more Ps than the engine has histories for: lower GOMAXPROCS")
+		}
+		hbHistories[ctx].base = hbReserve(uintptr(hbHistorySize) * unsafe.Sizeof(hbMemo{}))
+	})
+	return ctx
+}
+
+// raceprocdestroy keeps the history: a P that comes back begins another one.
+func raceprocdestroy(ctx uintptr) {}
+
+func racemapshadow(addr unsafe.Pointer, size uintptr) {
+	if uintptr(addr)-hbHeapStart >= hbHeapSize || uintptr(addr)+size-hbHeapStart > hbHeapSize {
+		hbDie("the heap is not where the runtime keeps it under race detection")
+	}
+}
+
+//go:nosplit
+func racemalloc(p unsafe.Pointer, size uintptr) { hbClear(uintptr(p), size) }
+
+// racefree leaves the clearing to racemalloc, when the memory is in the cache.
+func racefree(p unsafe.Pointer, size uintptr) {}
+
+// raceinit is the first call of all.
+func raceinit() (gctx, pctx uintptr) {
+	m := &firstmoduledata
+	hbDataStart = min(m.noptrdata, m.data, m.noptrbss, m.bss) &^ 7
+	hbDataSize = max(m.enoptrdata, m.edata, m.enoptrbss, m.ebss) - hbDataStart
+	hbDataCells = hbReserve(hbDataSize*2+16) - hbDataStart>>3<<4
+	hbDataSyncs = hbReserve(hbDataSize/2+8) - hbDataStart>>3<<2
+	hbHeapCells = hbReserve(hbHeapSize*2) - hbHeapStart>>3<<4
+	hbHeapSyncs = hbReserve(hbHeapSize/2) - hbHeapStart>>3<<2
+	hbDirty = hbReserve(hbHeapSize >> hbPageShift)
+
+	hbNodes.init(unsafe.Sizeof(hbNode{}), 1<<26)
+	hbSyncs.init(unsafe.Sizeof(hbSync{}), 1<<27)
+	hbSplits.init(unsafe.Sizeof(hbSplit{}), 1<<25)
+	hbFrames.init(unsafe.Sizeof(hbFrame{}), 1<<23)
+	hbFrameTable = hbReserve(hbBuckets * 4)
+	hbFrames.alloc() // hbRootFrame
+	hbSlots.base = hbReserve(hbMaxSlots * unsafe.Sizeof(hbGo{}))
+	hbSlots.next = 1
+	hbHistorySize = 1 << 14
+	return uintptr(unsafe.Pointer(hbStart(nil, abi.FuncPCABIInternal(schedinit)+sys.PCQuantum))), raceproccreate()
+}
+
+// racefini ends the process where its main function has returned or it called os.Exit(0).
+func racefini() {
+	if hbRaces.Load() > 0 {
+		exit(66) // as a program built with -race does
+	}
+	exit(0)
+}
+
+// The API of package runtime.
+
+// RaceRead is as in a program built with -race, and so are the next ones.
+//
+//go:nosplit
+func RaceRead(addr unsafe.Pointer) { hbRead1(uintptr(addr), 0, sys.GetCallerPC()) }
+
+//go:nosplit
+func RaceWrite(addr unsafe.Pointer) { hbWrite1(uintptr(addr), 0, sys.GetCallerPC()) }
+
+//go:nosplit
+func RaceReadRange(addr unsafe.Pointer, len int) {
+	hbRange(uintptr(addr), uintptr(len), hbRead, 0, sys.GetCallerPC())
+}
+
+//go:nosplit
+func RaceWriteRange(addr unsafe.Pointer, len int) {
+	hbRange(uintptr(addr), uintptr(len), hbWrite, 0, sys.GetCallerPC())
+}
+
+func RaceErrors() int { return int(hbRaces.Load()) }
+
+//go:nosplit
+func RaceDisable() { getg().raceignore++ }
+
+//go:nosplit
+func RaceEnable() { getg().raceignore-- }
+
+//go:nosplit
+func hbStoreRelease(p *uint64, v uint64) {
+	publicationBarrier() // also keeps the compiler from moving what comes before
+	*p = v
+}

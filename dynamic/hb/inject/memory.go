@@ -1,0 +1,220 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// All memory of the engine lies outside of the Go heap, in ranges that are reserved
+// at the start and that the system backs as they are touched. Nothing in it is a Go
+// pointer: blocks are named by their index in a pool, 0 being none.
+
+// The runtime keeps the heap of a program built with race detection in this range.
+const (
+	hbHeapStart = 0xc000000000
+	hbHeapSize  = 0xe000000000 - hbHeapStart
+)
+
+// Shadow memory. A granule of 8 bytes has a cell of 16 and, where something
+// synchronises by it, the number of the first of its sync objects. A page of the heap is dirty where
+// its shadow may hold something, so that what is allocated elsewhere need not be cleared.
+const (
+	hbPageShift  = 12
+	hbDirtyCells = 1
+	hbDirtySyncs = 2
+)
+
+// Set by raceinit, and never changed: what is to be added to addr>>3<<4 for the
+// address of its cell, and to addr>>3<<2 for that of its sync objects.
+var (
+	hbHeapCells, hbHeapSyncs uintptr
+	hbDataCells, hbDataSyncs uintptr
+	hbDataStart, hbDataSize  uintptr // package variables
+	hbDirty                  uintptr // a byte a page of the heap
+)
+
+// hbPool hands out blocks of one size. mu guards next and free.
+type hbPool struct {
+	base, size uintptr
+	limit      uint32 // number of blocks
+	mu         hbSpin
+	next       uint32
+	free       uint32 // a list through the blocks' first words
+}
+
+var (
+	hbNodes  hbPool // of vector clocks
+	hbSyncs  hbPool
+	hbSplits hbPool // cells with more than two records
+	hbFrames hbPool // calling contexts
+)
+
+// hbLost counts what the engine could not keep. Races may be missed where a counter is
+// not 0; nothing is reported falsely.
+var hbLost struct {
+	cells  atomic.Uint32 // histories of granules shortened, as hbSplits was full
+	frames atomic.Uint32 // callers missing in stacks, as hbFrames was full
+	slots  atomic.Uint32 // goroutines that took over the clock of another that nothing orders before them
+	clocks atomic.Uint32 // releases without a tick, as a clock was at its end
+	stacks atomic.Uint32 // earlier accesses whose stack the history no longer held
+}
+
+// hbReserve reserves n bytes, zeroed as they are first touched.
+func hbReserve(n uintptr) uintptr {
+	const noReserve = 0x4000 // MAP_NORESERVE
+	n = alignUp(n, 1<<16)
+	p, err := mmap(nil, n, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|noReserve, -1, 0)
+	if err != 0 {
+		hbDie("reserving address space for shadow memory failed: lift the limit (ulimit -v, vm.overcommit_memory=2)")
+	}
+	madvise(p, n, _MADV_NOHUGEPAGE) // a page touched is not to cost two megabytes
+	return uintptr(p)
+}
+
+// hbDie ends the process: an engine at fault reports nothing.
+func hbDie(why string) {
+	write(2, unsafe.Pointer(unsafe.StringData("interlock: happens-before engine: ")), 34)
+	write(2, unsafe.Pointer(unsafe.StringData(why)), int32(len(why)))
+	write(2, unsafe.Pointer(unsafe.StringData("\n")), 1)
+	exit(3)
+}
+
+func (p *hbPool) init(size uintptr, limit uint32) {
+	p.size, p.limit, p.next = size, limit, 1
+	p.base = hbReserve(size * uintptr(limit))
+}
+
+//go:nosplit
+func (p *hbPool) at(i uint32) unsafe.Pointer { return unsafe.Pointer(p.base + uintptr(i)*p.size) }
+
+// alloc returns a zeroed block, or 0 where the pool is exhausted.
+func (p *hbPool) alloc() uint32 {
+	p.mu.lock()
+	i := p.free
+	fresh := i == 0
+	switch {
+	case !fresh:
+		p.free = *(*uint32)(p.at(i))
+	case p.next < p.limit:
+		i = p.next
+		p.next++
+	}
+	p.mu.unlock()
+	if !fresh {
+		memclrNoHeapPointers(p.at(i), p.size)
+	}
+	return i
+}
+
+func (p *hbPool) release(i uint32) {
+	p.mu.lock()
+	*(*uint32)(p.at(i)) = p.free
+	p.free = i
+	p.mu.unlock()
+}
+
+// hbSpin is a lock for sections of a few nanoseconds that neither grow the stack nor
+// can be preempted. The zero value is open.
+type hbSpin struct{ held uint32 }
+
+//go:nosplit
+func (s *hbSpin) lock() {
+	for n := 0; !atomic.Cas(&s.held, 0, 1); n++ {
+		hbPause(n)
+	}
+}
+
+//go:nosplit
+func (s *hbSpin) unlock() { atomic.Store(&s.held, 0) }
+
+// hbPause waits for a lock that was taken n times before.
+//
+//go:nosplit
+func hbPause(n int) {
+	if n < 30 {
+		procyield(10)
+	} else {
+		osyield()
+	}
+}
+
+// hbCellOf returns the cell of an address, nil for what is neither heap nor data.
+//
+//go:nosplit
+func hbCellOf(addr uintptr) *hbCell {
+	if addr-hbHeapStart < hbHeapSize {
+		return (*hbCell)(unsafe.Pointer(addr>>3<<4 + hbHeapCells))
+	}
+	if addr-hbDataStart < hbDataSize {
+		return (*hbCell)(unsafe.Pointer(addr>>3<<4 + hbDataCells))
+	}
+	return nil
+}
+
+// hbSyncOf returns where the number of the first sync object of an address's granule stands.
+//
+//go:nosplit
+func hbSyncOf(addr uintptr) *uint32 {
+	if addr-hbHeapStart < hbHeapSize {
+		return (*uint32)(unsafe.Pointer(addr>>3<<2 + hbHeapSyncs))
+	}
+	if addr-hbDataStart < hbDataSize {
+		return (*uint32)(unsafe.Pointer(addr>>3<<2 + hbDataSyncs))
+	}
+	return nil
+}
+
+// hbSoil notes that a page's shadow may hold something.
+//
+//go:nosplit
+func hbSoil(addr uintptr, what uint8) {
+	if addr-hbHeapStart < hbHeapSize {
+		if b := (*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift)); *b&what == 0 {
+			atomic.Or8(b, what)
+		}
+	}
+}
+
+// hbClear forgets all about a range of the heap that is allocated anew, which nobody
+// else can reach.
+//
+//go:nosplit
+func hbClear(addr, size uintptr) {
+	if addr-hbHeapStart >= hbHeapSize {
+		return
+	}
+	for end := addr + size; addr < end; {
+		stop := min(end, (addr>>hbPageShift+1)<<hbPageShift)
+		if dirty := *(*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift)); dirty != 0 {
+			for a := addr &^ 7; a < stop; a += 8 {
+				if cell := hbCellOf(a); cell.w|cell.r != 0 {
+					hbForget(cell)
+				}
+			}
+			if dirty&hbDirtySyncs != 0 {
+				for a := addr &^ 7; a < stop; a += 8 {
+					if s := hbSyncOf(a); *s != 0 {
+						hbDropSyncs(s)
+					}
+				}
+			}
+			if stop-addr == 1<<hbPageShift {
+				*(*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift)) = 0
+			}
+		}
+		addr = stop
+	}
+}
+
+// hbForget empties a cell.
+//
+//go:nosplit
+func hbForget(cell *hbCell) {
+	if cell.w&hbIsSplit != 0 {
+		i := uint32(cell.r)
+		systemstack(func() { hbFreeSplit(i) })
+	}
+	cell.w, cell.r = 0, 0
+}

@@ -1,0 +1,149 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+)
+
+// hbRaces counts the races that were reported.
+var hbRaces atomic.Uint32
+
+// hbReportState is what reports work with. mu guards all of it.
+type hbReportState struct {
+	mu   hbSpin
+	seen [1024][2]uintptr // pairs of places that were reported, by hash
+	full uint32
+	text hbText
+}
+
+var hbReports hbReportState
+
+// hbConfig is set before the main goroutine begins.
+var hbConfig struct {
+	done     bool
+	repeats  bool   // report a pair of places each time
+	evidence string // path of the evidence file
+	run      string
+	seed     string
+	pid      uint64
+}
+
+// hbConfigure reads the environment, at the first goroutine.
+func hbConfigure() {
+	if hbConfig.done {
+		return
+	}
+	hbConfig.done = true
+	hbConfig.evidence = gogetenv("INTERLOCK_OUT")
+	hbConfig.pid = uint64(getpid())
+	hbConfig.run = gogetenv("INTERLOCK_RUN")
+	hbConfig.seed = gogetenv("INTERLOCK_SEED")
+	hbConfig.repeats = gogetenv("INTERLOCK_HB") == "repeats"
+}
+
+// hbSide is one of the two accesses of a race.
+type hbSide struct {
+	record hbRecord
+	kind   hbKind
+	pc     uintptr // 0: the history no longer has it
+	frame  uint32
+}
+
+// hbFound reports a race: the access at hand, of the granule at addr, is not ordered after
+// the earlier one.
+func hbFound(g *hbGo, addr uintptr, record hbRecord, kind hbKind, frame uint32, pc uintptr, e hbEarlier) {
+	now, before := hbSide{record, kind, pc, frame}, hbSide{record: e.record, kind: e.kind}
+	if e.record&hbIsAtomic != 0 {
+		before.kind |= hbAtomic
+	}
+	r := &hbReports
+	r.mu.lock()
+	if m := hbRecall(addr, e); m != nil {
+		before.pc, before.frame = m.pc, m.frame
+	}
+	if hbConfig.repeats || r.isNew(min(now.pc, before.pc), max(now.pc, before.pc)) {
+		hbRaces.Add(1)
+		r.text.n = 0
+		if hbConfig.evidence != "" {
+			r.text.record(addr, now, before)
+			r.append()
+		} else {
+			r.text.race(addr, now, before)
+			r.text.write(2)
+		}
+	}
+	r.mu.unlock()
+}
+
+// isNew reports whether a pair of places is reported for the first time, and notes it.
+func (r *hbReportState) isNew(a, b uintptr) bool {
+	if r.full == uint32(len(r.seen))/2 {
+		return false // enough of them
+	}
+	for i := (a*31 + b) * 0x9e3779b9 >> 7; ; i++ {
+		at := &r.seen[i%uintptr(len(r.seen))]
+		switch *at {
+		case [2]uintptr{a, b}:
+			return false
+		case [2]uintptr{}:
+			*at = [2]uintptr{a, b}
+			r.full++
+			return true
+		}
+	}
+}
+
+// record adds a race as a line of the evidence file, as package dynamic/evidence
+// describes it.
+func (t *hbText) record(addr uintptr, now, before hbSide) {
+	t.add(`{"v":1,"kind":"unordered","run":`).add(hbConfig.run).add(`,"seed":`).add(hbConfig.seed)
+	t.add(`,"pid":`).number(uint64(hbConfig.pid)).add(`,"a":`)
+	t.evidence(addr, before)
+	t.add(`,"b":`)
+	t.evidence(addr, now)
+	t.add("}\n")
+}
+
+// evidence adds a side as a JSON object.
+func (t *hbText) evidence(addr uintptr, s hbSide) {
+	bytes := s.record & hbMask
+	t.add(`{"site":0`)
+	if s.kind&hbWrite != 0 {
+		t.add(`,"write":true`)
+	}
+	if s.kind&hbAtomic != 0 {
+		t.add(`,"atomic":true`)
+	}
+	t.add(`,"addr":`).number(uint64(addr) + uint64(sys.TrailingZeros64(bytes|1<<8)&7))
+	t.add(`,"size":`).number(uint64(sys.OnesCount64(bytes))).add(`,"gid":`)
+	o := s.owner()
+	if o == nil {
+		o = &hbOccupant{}
+	}
+	t.number(o.goid).add(`,"stack":"`)
+	t.quoted = true
+	t.add("goroutine ").number(o.goid).add(" [running]:\n")
+	if s.pc != 0 {
+		t.stack(s.pc, s.frame, "", "(...)\n\t")
+	}
+	if o.pc != 0 && o.goid != 1 {
+		t.add("created by ")
+		t.calls(o.pc, "", "\n\t")
+	}
+	t.quoted = false
+	t.add(`"}`)
+}
+
+// append writes the text to the evidence file, in one write.
+func (r *hbReportState) append() {
+	const writeOnly, create, appends = 0x1, 0x40, 0x400
+	var path [4096]byte
+	copy(path[:len(path)-1], hbConfig.evidence)
+	fd := open(&path[0], writeOnly|create|appends, 0o644)
+	if fd < 0 || !r.text.write(uintptr(fd)) {
+		hbDie("writing the evidence file failed")
+	}
+	closefd(fd)
+}

@@ -1,0 +1,215 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// hbSync is what was released at an address: the clock of the goroutine that did, as a
+// shared tree and, unless slot is 0, its own clock beside it, which the tree does not
+// have. mu guards these three. Those of one granule, such as the slots of a channel of
+// bytes, are a list, which only grows.
+type hbSync struct {
+	_ sys.NotInHeap
+
+	mu    hbSpin
+	slot  uint32
+	at    uint32 // clock of slot
+	clock hbClock
+	byte  uint32 // of the granule
+	next  uint32
+}
+
+// hbSyncAt returns the sync object of an address, locked; nil where there is none and
+// make is false, or where none can be.
+//
+//go:nosplit
+func hbSyncAt(addr uintptr, make bool) *hbSync {
+	list := hbSyncOf(addr)
+	if list == nil {
+		return nil
+	}
+	s := hbFindSync(atomic.Load(list), addr)
+	if s == nil && make {
+		systemstack(func() { s = hbNewSync(list, addr) })
+		hbSoil(addr, hbDirtySyncs)
+	}
+	if s != nil {
+		s.mu.lock()
+	}
+	return s
+}
+
+//go:nosplit
+func hbFindSync(i uint32, addr uintptr) *hbSync {
+	for i != 0 {
+		s := (*hbSync)(hbSyncs.at(i))
+		if s.byte == uint32(addr&7) {
+			return s
+		}
+		i = s.next
+	}
+	return nil
+}
+
+// hbNewSync adds a sync object to a list, or returns the one that another goroutine has
+// added in the meantime. It runs on the system stack.
+func hbNewSync(list *uint32, addr uintptr) *hbSync {
+	i := hbSyncs.alloc()
+	if i == 0 {
+		hbDie("sync objects take more memory than the engine has for them")
+	}
+	s := (*hbSync)(hbSyncs.at(i))
+	s.byte = uint32(addr & 7)
+	for {
+		first := atomic.Load(list)
+		if other := hbFindSync(first, addr); other != nil {
+			hbSyncs.release(i)
+			return other
+		}
+		s.next = first
+		if atomic.Cas(list, first, i) {
+			return s
+		}
+	}
+}
+
+// hbDropSyncs forgets the sync objects of memory that is allocated anew.
+//
+//go:nosplit
+func hbDropSyncs(list *uint32) {
+	i := *list
+	*list = 0
+	systemstack(func() {
+		for i != 0 {
+			s := (*hbSync)(hbSyncs.at(i))
+			next := s.next
+			s.clock.release()
+			hbSyncs.release(i)
+			i = next
+		}
+	})
+}
+
+// within reports whether g knows all that was released in s, as far as that is seen at once:
+// who knows the moment of a release knows what the releasing goroutine knew then.
+//
+//go:nosplit
+func (s *hbSync) within(g *hbGo) bool {
+	if s.slot == 0 {
+		return s.clock == g.clock || s.clock == 0
+	}
+	return s.slot == hbSlotOf(g.epoch) || g.clock.get(s.slot) >= s.at
+}
+
+// acquire orders g after all that was released in s.
+//
+//go:nosplit
+func (s *hbSync) acquire(g *hbGo) {
+	if !s.within(g) {
+		systemstack(func() { g.clock = s.joined(g.clock) })
+	}
+}
+
+// joined returns what c and s know, in exchange for c.
+func (s *hbSync) joined(c hbClock) hbClock {
+	c = c.join(s.clock)
+	if s.slot != 0 {
+		c = c.with(s.slot, s.at)
+	}
+	return c
+}
+
+// release puts what g knows in the place of what s held.
+//
+//go:nosplit
+func (s *hbSync) release(g *hbGo) {
+	if s.clock != g.clock {
+		systemstack(func() {
+			s.clock.release()
+			s.clock = g.clock.retain()
+		})
+	}
+	s.slot, s.at = hbSlotOf(g.epoch), hbClockOf(g.epoch)
+	g.tick()
+}
+
+// merge adds what g knows to what s holds.
+//
+//go:nosplit
+func (s *hbSync) merge(g *hbGo) {
+	if s.within(g) {
+		s.release(g)
+		return
+	}
+	systemstack(func() {
+		s.clock = s.joined(s.clock).join(g.clock).with(hbSlotOf(g.epoch), hbClockOf(g.epoch))
+		s.slot, s.at = 0, 0
+	})
+	g.tick()
+}
+
+// exchange has g know what s held and s what g knew, as a channel's buffer slot does.
+//
+//go:nosplit
+func (s *hbSync) exchange(g *hbGo) {
+	if s.within(g) {
+		s.release(g)
+		return
+	}
+	systemstack(func() {
+		before := g.clock.retain()
+		g.clock = s.joined(g.clock)
+		s.clock.release()
+		s.clock = before
+	})
+	s.slot, s.at = hbSlotOf(g.epoch), hbClockOf(g.epoch)
+	g.tick()
+}
+
+// hbAtomicBegin comes before an operation of sync/atomic at addr, hbAtomicEnd behind it. In between the
+// address's sync object, if it is not nil, is locked, so that what the operation sees and
+// what was released before it agree.
+//
+//go:nosplit
+func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) (*hbGo, *hbSync) {
+	gp := getg()
+	g := hbOfG(gp)
+	if g == nil || gp.raceignore != 0 {
+		return nil, nil
+	}
+	a := uintptr(addr)
+	if a-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+		return nil, nil
+	}
+	cell := hbCellOf(a)
+	if cell == nil {
+		return nil, nil
+	}
+	mask := uint64(1) << (a & 7)
+	if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
+		hbAccess(gp, cell, a, mask, kind|hbAtomic, 0, pc)
+	}
+	s := hbSyncAt(a, kind&hbWrite != 0)
+	if s != nil && acquires {
+		s.acquire(g)
+	}
+	return g, s
+}
+
+// hbAtomicEnd releases where the operation has stored something. One that has read as well has
+// acquired before, so that nothing of what s held is lost.
+//
+//go:nosplit
+func hbAtomicEnd(g *hbGo, s *hbSync, stored bool) {
+	if s == nil {
+		return
+	}
+	if stored {
+		s.release(g)
+	}
+	s.mu.unlock()
+}

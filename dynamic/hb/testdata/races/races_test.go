@@ -1,0 +1,365 @@
+// Package races has functions with and without a data race, which their names say.
+package races
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// both runs two functions at the same time, nothing ordering them.
+func both(f, g func()) {
+	var done sync.WaitGroup
+	done.Add(2)
+	go func() { defer done.Done(); f() }()
+	go func() { defer done.Done(); g() }()
+	done.Wait()
+}
+
+//go:noinline
+func use(any) {}
+
+func TestRaceWrites(t *testing.T) {
+	x := new(int)
+	both(func() { *x = 1 }, func() { *x = 2 })
+}
+
+func TestRaceReadWrite(t *testing.T) {
+	x := new(int)
+	both(func() { use(*x) }, func() { *x = 2 })
+}
+
+func TestNoRaceReads(t *testing.T) {
+	x := new(int)
+	*x = 1
+	both(func() { use(*x) }, func() { use(*x) })
+	*x = 3
+}
+
+// Parts of a word are variables of their own.
+type small struct {
+	a, b       int32
+	c, d, e, f byte
+}
+
+func TestNoRaceParts(t *testing.T) {
+	s := new(small)
+	both(func() { s.a = 1; s.c = 1; s.e = 1; use(s.a) }, func() { s.b = 1; s.d = 1; s.f = 1; use(s.d) })
+	*s = small{}
+	both(func() { s.a++; s.c++ }, func() { s.b++; s.d++ })
+}
+
+func TestRacePart(t *testing.T) {
+	s := new(small)
+	*s = small{a: 1}
+	s.a = 2
+	both(func() { s.c = 1; s.d = 1 }, func() { s.e = 1; s.d = 2 })
+}
+
+func TestRaceWhole(t *testing.T) {
+	s := new(small)
+	both(func() { s.f = 1 }, func() { use(*s) })
+}
+
+// Many read, and one who is ordered after all but one of them writes.
+func TestRaceManyReaders(t *testing.T) {
+	x := new(int)
+	var some, all sync.WaitGroup
+	for i := range make([]int, 20) {
+		all.Add(1)
+		if i != 7 {
+			some.Add(1)
+		}
+		go func(i int) {
+			use(*x)
+			if i != 7 {
+				some.Done()
+			}
+			all.Done()
+		}(i)
+	}
+	some.Wait()
+	*x = 1
+	all.Wait()
+}
+
+func TestNoRaceManyReaders(t *testing.T) {
+	x := new(int)
+	for round := 0; round < 3; round++ {
+		var all sync.WaitGroup
+		for i := 0; i < 50; i++ {
+			all.Add(1)
+			go func() { use(*x); all.Done() }()
+		}
+		all.Wait()
+		*x = round
+	}
+}
+
+func TestNoRaceMutex(t *testing.T) {
+	var mu sync.Mutex
+	x := 0
+	add := func() {
+		for i := 0; i < 100; i++ {
+			mu.Lock()
+			x++
+			mu.Unlock()
+		}
+	}
+	both(add, add)
+	if x != 200 {
+		t.Errorf("x = %d", x)
+	}
+}
+
+// A lock that happens to be taken in between orders two accesses outside of it in this
+// run; one that is not taken by both sides does not.
+func TestRaceOtherLock(t *testing.T) {
+	var mu, other sync.Mutex
+	x := 0
+	both(func() { mu.Lock(); x++; mu.Unlock() }, func() { other.Lock(); x++; other.Unlock() })
+}
+
+func TestRaceReadLock(t *testing.T) {
+	var mu sync.RWMutex
+	x := 0
+	both(func() { mu.RLock(); x++; mu.RUnlock() }, func() { mu.RLock(); x++; mu.RUnlock() })
+}
+
+// Slots of a channel of bytes lie in one word.
+func TestNoRaceBytes(t *testing.T) {
+	ch, x := make(chan byte, 3), make([]int, 3)
+	done := make(chan bool)
+	for i := range x {
+		go func(i int) { x[i] = i; ch <- byte(i); done <- true }(i)
+	}
+	for range x {
+		i := <-ch
+		x[i]++
+	}
+	for range x {
+		<-done
+	}
+}
+
+func TestRaceSemaphore(t *testing.T) {
+	sem, done := make(chan bool, 2), make(chan bool)
+	x := new(int)
+	go func() {
+		sem <- true
+		*x = 1
+		<-sem
+		done <- true
+	}()
+	sem <- true
+	*x = 2
+	<-sem
+	<-done
+}
+
+func TestRaceSendClose(t *testing.T) {
+	ch := make(chan int, 10)
+	both(func() { ch <- 1 }, func() { time.Sleep(10 * time.Millisecond); close(ch) })
+}
+
+func TestNoRaceSelect(t *testing.T) {
+	a, b := make(chan int), make(chan int)
+	x := new(int)
+	go func() {
+		*x = 1
+		select {
+		case a <- 1:
+		case b <- 1:
+		}
+	}()
+	select {
+	case <-a:
+	case <-b:
+	}
+	*x = 2
+}
+
+func TestNoRaceAtomic(t *testing.T) {
+	var flag atomic.Bool
+	var p atomic.Pointer[small]
+	x := new(int)
+	both(func() {
+		*x = 1
+		p.Store(&small{a: 1})
+		flag.Store(true)
+	}, func() {
+		for !flag.Load() {
+			runtime.Gosched()
+		}
+		*x = int(p.Load().a)
+	})
+}
+
+// A load orders nothing after it for others.
+func TestRaceAtomicLoad(t *testing.T) {
+	var n atomic.Int64
+	x := new(int)
+	both(func() { *x = 1; n.Load() }, func() { n.Load(); *x = 2 })
+}
+
+func TestRaceAtomicPlain(t *testing.T) {
+	n := new(int64)
+	both(func() { atomic.AddInt64(n, 1) }, func() { *n = 2 })
+}
+
+func TestRaceMap(t *testing.T) {
+	m := map[int]int{1: 1, 2: 2}
+	var turn sync.Mutex // not held, so that the runtime does not notice
+	turn.Lock()
+	turn.Unlock()
+	done := make(chan bool)
+	go func() { m[1] = 2; done <- true }()
+	time.Sleep(10 * time.Millisecond)
+	m[2] = 3
+	<-done
+}
+
+func TestRaceRange(t *testing.T) {
+	s := make([]byte, 100)
+	both(func() { copy(s[10:], "0123456789") }, func() { s[15] = 1 })
+}
+
+func TestNoRaceRange(t *testing.T) {
+	s := make([]byte, 100)
+	both(func() { copy(s[:13], "0123456789012") }, func() { copy(s[13:], "0123456789") })
+}
+
+// Memory that is allocated anew is not what it was.
+func TestNoRaceReuse(t *testing.T) {
+	for i := 0; i < 20; i++ {
+		both(allocate, allocate)
+		runtime.GC()
+	}
+}
+
+func allocate() {
+	for i := 0; i < 500; i++ {
+		p := new([8]int)
+		for k := range p {
+			p[k] = i
+		}
+		kept.Store(p)
+	}
+}
+
+var kept atomic.Value
+
+func TestNoRaceStacks(t *testing.T) {
+	both(func() { deep(200) }, func() { deep(300) })
+}
+
+func deep(n int) int {
+	var room [64]int
+	p := &room[n%64]
+	*p = n
+	if n > 0 {
+		*p += deep(n - 1)
+	}
+	return *p
+}
+
+func TestRaceAfterPanic(t *testing.T) {
+	x := new(int)
+	f := func() {
+		func() {
+			defer func() { recover() }()
+			deepPanic(10)
+		}()
+		*x++
+	}
+	both(f, f)
+}
+
+func deepPanic(n int) {
+	if n == 0 {
+		panic("deep")
+	}
+	deepPanic(n - 1)
+}
+
+func TestNoRaceTimer(t *testing.T) {
+	x := new(int)
+	done := make(chan bool)
+	*x = 1
+	time.AfterFunc(time.Millisecond, func() { *x = 2; done <- true })
+	<-done
+	*x = 3
+}
+
+func TestNoRaceOnce(t *testing.T) {
+	var once sync.Once
+	var p *small
+	get := func() { once.Do(func() { p = &small{} }); use(p.a) }
+	both(get, get)
+}
+
+func TestNoRaceContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	x := new(int)
+	go func() { *x = 1; cancel() }()
+	<-ctx.Done()
+	*x = 2
+}
+
+func TestNoRaceFinalizer(t *testing.T) {
+	ran := make(chan bool, 1)
+	func() {
+		p := &small{}
+		runtime.SetFinalizer(p, func(p *small) { p.a = 2; ran <- true })
+		p.a = 1
+	}()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		runtime.GC()
+		select {
+		case <-ran:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	t.Error("no finalizer ran")
+}
+
+// A goroutine that has ended leaves its slot to another one, which does not
+// inherit what it did.
+func TestRaceEnded(t *testing.T) {
+	x := new(int)
+	ended := make(chan bool, 1)
+	go func() { *x = 1; ended <- true }()
+	for len(ended) == 0 { // orders nothing
+		runtime.Gosched()
+	}
+	done := make(chan bool)
+	go func() { *x = 2; done <- true }()
+	<-done
+}
+
+func TestNoRaceManyGoroutines(t *testing.T) {
+	n := 20000
+	if testing.Short() {
+		n = 2000
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	x := 0
+	for i := 0; i < n; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			mu.Lock()
+			x++
+			mu.Unlock()
+		}()
+	}
+	all.Wait()
+	if x != n {
+		t.Errorf("x = %d, want %d", x, n)
+	}
+}
