@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
-// buildMonitored builds testdata/caught.go.txt with the real monitor. It gives
+// buildMonitored builds testdata/caught.go.txt with the real monitor. It returns
 // the binary and a site table.
 func buildMonitored(t *testing.T, src string) (binary, table string) {
 	t.Helper()

@@ -20,7 +20,7 @@ import (
 // That is the body of a function or an iteration of a loop which calls,
 // receives and loops nowhere. A window that opens while it runs is as good as
 // one that opens just after it. Where windows are held throughout, the second
-// copy tells by the address, as everywhere.
+// copy tests the address, as everywhere.
 
 // worthTwice is the least number of accesses for which code is copied.
 const worthTwice = 2

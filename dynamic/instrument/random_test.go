@@ -188,7 +188,7 @@ func firstError(out, src string) string {
 }
 
 // equivalent runs main.go (with the other files) plain and rewritten and
-// compares what they print. It gives the result of the rewrite.
+// compares what they print. It returns the result of the rewrite.
 func equivalent(t *testing.T, goVersion, mainFile string, others map[string]string) *instrument.Result {
 	t.Helper()
 	files := map[string]string{

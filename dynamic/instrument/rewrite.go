@@ -71,10 +71,9 @@ const (
 // goroutines.
 func Quiet(pkgs []*sites.Package) map[string]bool { return handover.Quiet(pkgs) }
 
-// Rewrite puts the monitor before the accesses of p whose site, as site gives
-// it for their key, is to be monitored; site gives nil for an access that the
-// plan does not know. The package must have been typed without errors, from
-// the very contents in p.Src.
+// Rewrite puts the monitor before the accesses of p whose site is to be monitored. site
+// returns that for a key, or nil for an access that the plan does not know. The package
+// must have been typed without errors, from the very contents in p.Src.
 func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*Result, error) {
 	if opts.RT == "" {
 		opts.RT = "interlock.invalid/rt"
@@ -216,7 +215,7 @@ func (r *rewriter) decls() {
 	}
 }
 
-// finish puts the calls around the accesses that are left and gives the text.
+// finish puts the calls around the accesses that stay monitored, and returns the text.
 func (r *rewriter) finish(rt string) ([]byte, error) {
 	name := r.Syntax.Name
 	imports := textedit.Textf("; import %srt %s", r.Prefix, strconv.Quote(rt))

@@ -49,6 +49,7 @@ func (r *rewriter) receiveInto(s *ast.AssignStmt, c *ast.CommClause) {
 		}
 		return
 	}
+	// A temporary takes each value if it has the type that the target asks for.
 	elem := channelElem(r.Info.TypeOf(received(s.Rhs[0])))
 	ok := elem != nil && (source.IsBlank(s.Lhs[0]) || types.AssignableTo(elem, r.Info.TypeOf(s.Lhs[0]))) &&
 		(len(s.Lhs) == 1 || source.IsBlank(s.Lhs[1]) || types.AssignableTo(types.Typ[types.Bool], r.Info.TypeOf(s.Lhs[1])))
@@ -64,10 +65,12 @@ func (r *rewriter) receiveInto(s *ast.AssignStmt, c *ast.CommClause) {
 			a.Unmonitored = source.Order
 		}
 	}
+	// What the targets' operands call is evaluated behind the receive, in the clause.
 	before := r.settle(tree, ok)
 	if !tree.Monitored() {
 		return
 	}
+	// case x.f, ok = <-ch:     case _il1, _il2 := <-ch: (*rt.W(&x.f, 1)), ok = _il1, _il2
 	var names, targets []textedit.Piece
 	for _, lhs := range s.Lhs {
 		if source.IsBlank(lhs) {

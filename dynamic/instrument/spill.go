@@ -49,6 +49,7 @@ func (r *rewriter) emitKids(n *evalorder.Node) []textedit.Piece {
 
 // define names the values of n's expressions, whose texts are cut.
 func (r *rewriter) define(n *evalorder.Node, edits []*textedit.Edit) []textedit.Piece {
+	// One expression may have several results: _il1, _il2 := g()
 	if len(edits) == 1 && edits[0] != nil {
 		count := max(n.Results, 1)
 		if t, ok := r.Info.TypeOf(n.Exprs[0]).(*types.Tuple); ok {
@@ -62,6 +63,7 @@ func (r *rewriter) define(n *evalorder.Node, edits []*textedit.Edit) []textedit.
 		out := append([]textedit.Piece{textedit.Text(names + " := ")}, r.asTyped(n.Exprs[0], edits[0])...)
 		return append(out, textedit.Text("; "))
 	}
+	// Several expressions have one each, and some stay where they are: _il1 := g()
 	n.Temps = make([]string, len(n.Exprs))
 	var names []string
 	var bodies []textedit.Piece

@@ -208,7 +208,7 @@ func (r *rewriter) varDecl(d *ast.GenDecl, may bool) lowered {
 }
 
 // initial rewrites the init statement of an if or switch statement whose
-// condition needs before. It gives what goes before the statement: if
+// condition needs before. It returns what goes before the statement: if
 // anything has to, the init statement too.
 func (r *rewriter) initial(init ast.Stmt, l lowered, before []textedit.Piece) []textedit.Piece {
 	if init == nil || l.empty() && before == nil {
@@ -421,7 +421,7 @@ func (r *rewriter) eachElement(s *ast.RangeStmt, may bool) []textedit.Piece {
 	return []textedit.Piece{textedit.Text(slice + " := "), textedit.BodyOf(operand), textedit.Text("; ")}
 }
 
-// leaveAll leaves the accesses in e alone, but for those in closures.
+// leaveAll leaves the accesses in e unmonitored, except those in closures.
 func (r *rewriter) leaveAll(e ast.Expr, why plan.Reason) {
 	if e == nil {
 		return

@@ -27,7 +27,7 @@ func (r *rewriter) keepOperands(s *ast.AssignStmt, vals *evalorder.Node) {
 	}
 }
 
-// operands returns the operands by which the targets of s are found, but for
+// operands returns the operands by which the targets of s are found, except
 // those that cannot change meanwhile. It reports false if they cannot be
 // evaluated in advance: if one calls, say, or a target is found through an
 // embedded pointer, which has no expression.

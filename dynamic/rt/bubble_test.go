@@ -38,7 +38,7 @@ func TestBubble(t *testing.T) {
 	}
 }
 
-// A sequential test holds no window: nobody can come by.
+// A sequential test holds no window: no other goroutine can reach it.
 func TestSequentialTestIsLeftAlone(t *testing.T) {
 	dir := filepath.Join(scratch, "sequential")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

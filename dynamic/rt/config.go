@@ -30,7 +30,7 @@ func init() {
 }
 
 // configure reads the environment and writes the first records. Like the
-// functions that it calls, it gives a problem in words, or "".
+// functions that it calls, it returns a problem in words, or "".
 func configure(path string) (problem string) {
 	start = nanotime()
 	testBinary = hasSuffix(os.Args[0], ".test") || hasSuffix(os.Args[0], ".test.exe")
@@ -223,7 +223,7 @@ func readHold(text string) (ns int64, ok bool) {
 	return int64(us) * 1000, err == nil && us > 0
 }
 
-// grow gives s with an element n.
+// grow returns s with an element n.
 func grow[T any](s []T, n uint64) []T {
 	return append(s, make([]T, max(int(n)+1-len(s), 0))...)
 }
@@ -265,4 +265,28 @@ func readFile(path string) (text string, err error) {
 // warn writes one line to stderr.
 func warn(text string) {
 	syscall.Write(syscall.Stderr, []byte("interlock: "+text+"\n"))
+}
+
+// readSections reads INTERLOCK_SECTIONS, "id,id-id,...": the sections that may
+// be opened.
+func readSections() (problem string) {
+	for rest := env("INTERLOCK_SECTIONS"); rest != ""; {
+		var part string
+		part, rest = cut(rest, ',')
+		first, last := cut(part, '-')
+		if last == "" {
+			last = first
+		}
+		from, err1 := strconv.ParseUint(first, 10, 24)
+		to, err2 := strconv.ParseUint(last, 10, 24)
+		if err1 != nil || err2 != nil {
+			return "INTERLOCK_SECTIONS has a bad id " + strconv.Quote(part)
+		}
+		sectionStates = grow(sectionStates, max(from, to))
+		for id := from; id <= to; id++ {
+			sectionStates[id].wanted = true
+			sectionGate.wanted = true
+		}
+	}
+	return ""
 }

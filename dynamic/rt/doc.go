@@ -12,20 +12,22 @@
 // To hold the section open, the goroutine makes noise (3.3) before it goes on
 // to its access: a window.
 //
-//	fast.go    the calls at accesses: one test of a 64-bit address filter
-//	layout.go  bit layouts
-//	watch.go   the slow path: meet the windows of others, then hold one
-//	slots.go   the table of published windows, and the filter over it
-//	noise.go   where to hold a window, how long, and how much in all
-//	gaps.go    which sites two goroutines come to, and how far apart
-//	pace.go    when the filter is open to all addresses
-//	linger.go  what outlives the tests
-//	record.go  records in the format of package evidence
-//	section*.go  atomic sections: Figure 3 of AtomRace
-//	fault_injection.go  a planted violation, to try an oracle
-//	config.go  the environment
-//	goid.go    who is asking, and what lies on whose stack
-//	bubble.go  whether the clock is faked
+//	fast.go            the calls at accesses: one test of a 64-bit address filter
+//	layout.go          what the monitor keeps in words: modes, states, visits, contents
+//	watch.go           the slow path: meet the windows of others, then hold one; planted violations
+//	slots.go           the table of published windows, and the filter over it
+//	noise.go           where to hold a window, how long, and how much in all
+//	gaps.go            which sites two goroutines reach, and how far apart
+//	pace.go            when the filter is open to all addresses
+//	goroutine.go       who is running, on which stack, in which bubble, and what outlives the tests
+//	record.go          records in the format of package evidence
+//	config.go          the environment
+//	off.go             other platforms, on which nothing is watched
+//	section_api.go     the calls at atomic sections: Figure 3 of AtomRace
+//	section_owner.go   what the goroutine does that is in a section
+//	section_slots.go   the open sections, and what other goroutines do to their variables
+//	section_judge.go   whether a section was split, and what that has changed
+//	section_key*.go    numbers for the keys of maps
 //
 // Without INTERLOCK_OUT in the environment the engine sleeps: the filter stays
 // zero, and nothing else ever runs.

@@ -52,3 +52,16 @@ func TestAddress(t *testing.T) {
 		t.Error("a shared variable is taken to be on the stack")
 	}
 }
+
+// With a release of Go that nobody has tried, every goroutine may be in a bubble.
+func TestShowsBubbles(t *testing.T) {
+	for release, want := range map[string]bool{
+		"go1.21": true, "go1.26.8": true, "go1.27rc1": true, "go1.27.3 X:leakprofile": true, "devel go1.27-0a1b2c3": true,
+		"go1.28": false, "go1.28rc1": false, "devel go1.28-0a1b2c3": false, "go1.100": false, "devel +0a1b2c3": false,
+		"": false,
+	} {
+		if got := showsBubbles(release); got != want {
+			t.Errorf("%q: %v, want %v", release, got, want)
+		}
+	}
+}

@@ -1,5 +1,10 @@
 package rt
 
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
 // filterMask returns the filter bits of accesses that may overlap [addr,
 // addr+size), size > 0: one for each 8-byte granule of the range, and some
 // below it, since an access is tested by its first granule only and may begin
@@ -75,7 +80,7 @@ func (s siteState) is(f siteState) bool { return s&f != 0 }
 
 func (s siteState) withDue(t uint32) siteState { return s&^0xffffffff | siteState(t) }
 
-// withLevel gives s at level n, at most maxLevel.
+// withLevel returns s at level n, at most maxLevel.
 func (s siteState) withLevel(n uint) siteState {
 	return s&^(0xff<<32) | siteState(min(n, maxLevel))<<32
 }
@@ -119,4 +124,49 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
+}
+
+// watchedWords is how many words of a variable are compared.
+const watchedWords = 4
+
+// contents is what a variable held: its first words. Two that are equal and in part only
+// may differ behind that, so that equality of these means "nothing is known to differ".
+type contents struct {
+	known   bool // else it could not be read
+	part    bool // there is more of it
+	present bool // of a map's element: the key is there
+	size    uintptr
+	words   [watchedWords]uint64
+}
+
+// contentsOf reads a variable, which the caller is about to access as well.
+//
+//go:norace
+func contentsOf(p unsafe.Pointer, size uintptr, present bool) contents {
+	c := contents{known: true, present: present, size: size}
+	c.part = size > 8 && (size > unsafe.Sizeof(c.words) || size&7 != 0)
+	switch {
+	case size == 8 && uintptr(p)&7 == 0:
+		c.words[0] = atomic.LoadUint64((*uint64)(p))
+	case size == 4 && uintptr(p)&3 == 0:
+		c.words[0] = uint64(atomic.LoadUint32((*uint32)(p)))
+	case size == 2 && uintptr(p)&1 == 0:
+		c.words[0] = uint64(*(*uint16)(p))
+	case size == 1:
+		c.words[0] = uint64(*(*uint8)(p))
+	case size > 8 && uintptr(p)&7 == 0:
+		for i := range c.words {
+			if uintptr(i)*8+8 <= size {
+				c.words[i] = atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*i)))
+			}
+		}
+	default:
+		c.known = false
+	}
+	return c
+}
+
+// contentsOfLength stands for a whole map.
+func contentsOfLength(n int) contents {
+	return contents{known: true, part: true, present: true, size: 8, words: [watchedWords]uint64{uint64(n)}}
 }

@@ -79,7 +79,7 @@ func appendSide(b []byte, a *access, stack []byte) []byte {
 }
 
 // value returns what is in memory where a is about to be made, if it can be read
-// in one piece: a torn value would mean nothing. Whoever makes the access keeps
+// in one piece: a torn value would mean nothing. The goroutine that makes the access keeps
 // the memory alive.
 //
 //go:norace

@@ -176,7 +176,7 @@ func TestBadEnvironment(t *testing.T) {
 	}
 }
 
-// Records that cannot be written are told once and counted.
+// Records that cannot be written are reported once, and counted.
 func TestUnwritable(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "evidence")
 	binary, err := buildWatch()

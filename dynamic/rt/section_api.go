@@ -47,12 +47,12 @@ import "unsafe"
 const (
 	AllowReads  uint32 = 1 << iota // remote reads may come before this end
 	AllowWrites                    // remote writes may
-	// OtherVariable says that the end accesses another variable than the entry.
+	// OtherVariable: the end accesses another variable than the entry.
 	// What splits the section is still access to that of the entry.
 	OtherVariable
-	// Writes says that the access writes.
+	// Writes: the access writes.
 	Writes
-	// Updates says that it is a read-modify-write, such as x++ or Add: what it finds is
+	// Updates: it is a read-modify-write, such as x++ or Add: what it finds is
 	// built upon and not lost.
 	Updates
 	// Loose0 to Loose3 name those of the first four words of an entry's variable that may
@@ -81,7 +81,7 @@ const (
 	TestEqual     uint32 = 3 // is it equal to the operand
 	TestLess      uint32 = 4
 	TestLessEqual uint32 = 5
-	// TestByCaller says that the function returns what it has read, so that the caller
+	// TestByCaller: the function returns what it has read, so that the caller
 	// tests it; see TestedAt.
 	TestByCaller uint32 = 6
 	// TestUnsigned and TestLength are added to these: compare as unsigned, and compare

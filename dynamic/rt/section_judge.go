@@ -2,6 +2,11 @@
 
 package rt
 
+import (
+	"runtime"
+	"strconv"
+)
+
 // judge is afterAccess of Figure 3 at an end: it looks whether an access came in
 // between that the end does not allow.
 func (o *activeSection) judge() {
@@ -45,7 +50,7 @@ func (o *activeSection) remoteValue() contents {
 	return o.valueBefore
 }
 
-// wrote reports whether the owner itself has written the variable, but for the entry
+// wrote reports whether the owner itself has written the variable, apart from the entry
 // and the end.
 func (o *activeSection) wrote() bool {
 	return o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
@@ -60,8 +65,8 @@ const (
 	overturned           // the entry's test would have come out otherwise at the end
 )
 
-// effectOf gives that of the split by r. What was overwritten is to be said only
-// if nobody came by (quiet) since the end was reached. An owner that has read the
+// effectOf returns that of the split by r. A write counts as overwritten only if no other
+// goroutine has accessed the variable (quiet) since the end was reached. An owner that has read the
 // variable again may have asked again, or stores what builds on that.
 func (o *activeSection) effectOf(r *remoteAccess, quiet bool) effect {
 	stores := o.last.mode&writes != 0
@@ -136,4 +141,185 @@ func appendEnds(b []byte) []byte {
 		b = append(b, ']')
 	}
 	return b
+}
+
+// same reports whether a and b are known to be equal, all of them.
+func same(a, b contents) bool { return a.known && !a.part && a == b }
+
+// differ reports whether a and b are known to differ.
+func differ(a, b contents) bool { return a.known && b.known && a != b }
+
+// test is what a test-and-use section tests of the value of its entry: one of the
+// Test constants, or 0 where that is not known.
+type test struct {
+	kind    uint32
+	operand int64
+}
+
+// differs reports whether the test has another outcome for b than for a.
+func (t test) differs(a, b contents) bool {
+	return t.kind != 0 && a.known && b.known && t.outcome(a) != t.outcome(b)
+}
+
+// isEmptiness reports whether the test of a length only separates 0 from more.
+func (t test) isEmptiness() bool {
+	outcome := func(n int) bool { return t.outcome(contentsOfLength(n)) }
+	return outcome(0) != outcome(1) && outcome(1) == outcome(2)
+}
+
+// outcome makes the test of c.
+func (t test) outcome(c contents) bool {
+	v := c.words[0]
+	if t.kind&TestLength != 0 {
+		v = c.words[1]
+	} else if t.kind&TestUnsigned == 0 { // as a number of its size
+		shift := 64 - 8*min(c.size, 8)
+		v = uint64(int64(v<<shift) >> shift)
+	}
+	switch t.kind &^ (TestUnsigned | TestLength) {
+	case TestZero:
+		return v == 0
+	case TestPresent:
+		return c.present
+	case TestEqual:
+		return v == uint64(t.operand)
+	case TestLess:
+		return t.kind&TestUnsigned == 0 && int64(v) < t.operand || t.kind&TestUnsigned != 0 && v < uint64(t.operand)
+	case TestLessEqual:
+		return t.kind&TestUnsigned == 0 && int64(v) <= t.operand || t.kind&TestUnsigned != 0 && v <= uint64(t.operand)
+	}
+	return false
+}
+
+// writeSplit writes that r came into section o. requires: out.mu.
+func writeSplit(o *activeSection, r *remoteAccess, did effect) {
+	if out.path == "" || !newSplit(o, r, did) {
+		return
+	}
+	b := beginSplit("split", o, did, o.between(r))
+	if o.replaced() {
+		b = appendContents(b, `,"replaced":[`, &o.valueBefore)
+		b = appendContents(b, `,"stored":[`, &o.valueAfter)
+	}
+	b = append(appendSides(b, o, r), `},"end":`...)
+	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
+	endRecord(append(b, `}}}`...))
+}
+
+// beginSplit begins a record about section o. requires: out.mu.
+func beginSplit(kind string, o *activeSection, did effect, between bool) []byte {
+	b := beginRecord(kind)
+	b = appendField(b, `,"split":{"section":`, uint64(o.section.Load()))
+	b = append(b, `,"changed":`...)
+	b = strconv.AppendBool(b, did != unknownEffect)
+	if did == overturned {
+		b = append(b, `,"overturned":true`...)
+	}
+	if between {
+		b = append(b, `,"between":true`...)
+	}
+	return b
+}
+
+// appendSides appends the entry and the remote access, which it leaves open.
+// requires: out.mu.
+func appendSides(b []byte, o *activeSection, r *remoteAccess) []byte {
+	b = appendField(b, `,"gap_ns":`, uint64(max(nanotime()-o.since, 0)))
+	b = append(b, `,"entry":`...)
+	b = append(appendSide(b, &o.entry, o.entryText), `},"remote":`...)
+	return appendSide(b, &r.access, r.text[:r.n])
+}
+
+// replaced reports whether the end has put another value in the place of the
+// variable's, and both are known. Of a whole map they are the lengths.
+func (o *activeSection) replaced() bool {
+	stores := o.last.mode&writes != 0 && o.allows&(OtherVariable|Updates) == 0
+	return stores && o.valueBefore.known && o.valueAfter.known
+}
+
+// appendContents appends the words of c as a list, nothing where c is that of a
+// key which is not there.
+func appendContents(b []byte, name string, c *contents) []byte {
+	if !c.present {
+		return b
+	}
+	b = append(b, name...)
+	n := min(max((c.size+7)/8, 1), uintptr(len(c.words)))
+	for _, w := range c.words[:n] {
+		b = append(strconv.AppendUint(b, w, 10), ',')
+	}
+	b[len(b)-1] = ']'
+	return b
+}
+
+// maxRemoteSeen is how many records of remote accesses alone a process writes.
+const maxRemoteSeen = 500
+
+var remotesSeen int // written; guarded by out.mu
+
+// writeRemoteSeen writes that r came into section o, before its owner has come to an
+// end: if a panic keeps it from there, nobody could say so later. requires: out.mu.
+func writeRemoteSeen(o *activeSection, r *remoteAccess, seq uint32) {
+	if out.path == "" || remotesSeen >= maxRemoteSeen {
+		return
+	}
+	b := appendSides(beginSplit("came", o, unknownEffect, false), o, r)
+	if b = append(b, `}}}`...); o.seq.Load() == seq && o.is(inside) { // else it may be of two sections
+		remotesSeen++
+		endRecord(b)
+	}
+}
+
+// used writes that the owner is about to read the variable again, by a, where that
+// holds another value by now or, if the section tests it, one for which the test would
+// have come out otherwise: if that read panics, no end is reached that would say so.
+func (o *activeSection) used(a *access) {
+	if !o.is(inside) || o.ofMap() {
+		return
+	}
+	now := o.contents()
+	did := unknownEffect
+	if o.what.differs(o.value, now) {
+		did = overturned
+	}
+	// Without a test, another value is what shows that somebody came in between.
+	if did != overturned && (o.what.kind != 0 || !o.apart(o.value, now)) {
+		return
+	}
+	if o.handed.Load() && !differ(o.value, o.valueHandedOver) {
+		return
+	}
+	out.mu.lock()
+	defer out.mu.unlock()
+	r := &o.remote[1]
+	if r.n == 0 || o.ownSite.Load() != 0 || out.path == "" || remotesSeen >= maxRemoteSeen {
+		return
+	}
+	remotesSeen++
+	b := append(appendSides(beginSplit("used", o, did, true), o, r), `},"end":`...)
+	b = appendSide(b, a, out.own[:runtime.Stack(out.own[:], false)])
+	endRecord(append(b, `}}}`...))
+}
+
+// newSplit reports whether this section, split at this remote site before this
+// end, with this outcome, has not been written yet; one that stores what was there
+// is another outcome than one that does not. requires: out.mu.
+func newSplit(o *activeSection, r *remoteAccess, did effect) bool {
+	const marks = 1 << 63 // pairs of sites do not have it
+	key := mix(uint64(o.section.Load())<<32|uint64(r.site)) ^ uint64(o.last.site)<<3
+	if did != unknownEffect {
+		key ^= 1
+	}
+	if o.between(r) {
+		key ^= 2
+	}
+	if o.valueAfter != o.valueBefore {
+		key ^= 4
+	}
+	key |= marks
+	p := pairPlace(key)
+	if p == nil {
+		counters.notWritten.Add(1)
+	}
+	return p != nil && p.Swap(key) != key
 }

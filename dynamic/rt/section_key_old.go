@@ -2,6 +2,6 @@
 
 package rt
 
-// keyOf gives one number for all keys: before Go 1.24 there is no hash for keys
+// keyOf returns one number for all keys: before Go 1.24 there is no hash for keys
 // of all types, and a remote access to any key of the map splits a section.
 func keyOf[K comparable](k K) uint64 { return 1 }

@@ -191,8 +191,9 @@ func (o *activeSection) passed(kind hookKind) {
 	}
 }
 
-// entered makes the section count from here on. If anybody came by since it was
-// published, the entry access may have come before or after that, so it is given up.
+// entered makes the section count from here on. If another goroutine has accessed the
+// variable since it was published, the order of that and the entry is not known, and the
+// section is withdrawn.
 func (o *activeSection) entered() {
 	now := o.value
 	if !o.ofMap() {

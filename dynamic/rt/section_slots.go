@@ -40,7 +40,7 @@ type activeSection struct {
 	hits     atomic.Uint32 // accesses that came from other goroutines, counted before they happen
 	ownSite  atomic.Uint32 // site at which the owner wrote, or 0
 	ownSites atomic.Bool   // it wrote at others, too
-	again    atomic.Bool   // the owner has read the variable after others came by
+	again    atomic.Bool   // the owner has read the variable after others have accessed it
 	handed   atomic.Bool   // the owner may have others work for it: who comes now need not be remote
 
 	mask   uint64         // filter bits; guarded by windowTable.mu
@@ -55,7 +55,7 @@ type activeSection struct {
 // ownerState is the part of a record that only the section's owner uses.
 type ownerState struct {
 	entry           access
-	enterDepth      uintptr // of the stack in the call that entered: tells recursion from a loop
+	enterDepth      uintptr // of the stack in the call that entered: separates recursion from a loop
 	depth           uintptr // of the stack in dispatch, which is that of the activation
 	since, ns       int64   // when it began; the noise that is still to be made
 	what            test
@@ -81,7 +81,7 @@ type ownerState struct {
 type remoteAccess struct {
 	access
 	n        int      // bytes of its stack's text; 0 is none seen
-	happened bool     // its goroutine has come by again, so that it has happened
+	happened bool     // its goroutine has made another access, so that this one is over
 	seen     contents // what the variable held when it was about to happen
 	text     [stackMax]byte
 }
@@ -244,8 +244,8 @@ func (o *activeSection) meets(a *access) bool {
 	return key == 0 || a.key == 0 || key == a.key
 }
 
-// meetSections is the middle of Figure 3: it tells the sections on the variable
-// that a is about to happen.
+// meetSections is the middle of Figure 3: it notes in the sections on the variable that a
+// is about to happen.
 func meetSections(g unsafe.Pointer, a *access) {
 	for open := openSections(); open != 0; {
 		o := nextSection(&open)

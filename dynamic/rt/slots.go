@@ -24,7 +24,7 @@ type slot struct {
 	mode     atomic.Uint32 // a mode
 	goid     atomic.Int64
 	mask     uint64      // filter bits; guarded by windowTable.mu
-	hit      atomic.Bool // somebody came by
+	hit      atomic.Bool // another goroutine has reached the window
 	captured atomic.Bool // the stack's text is there
 	over     atomic.Bool // the window has shown what is news, and need not last longer
 }
@@ -60,7 +60,7 @@ func (l *spinlock) lock() {
 
 func (l *spinlock) unlock() { l.taken.Store(false) }
 
-// publish makes a visible in a slot, or gives -1 if all are taken.
+// publish makes a visible in a slot, or returns -1 if all are taken.
 func publish(a *access, now int64) (i int) {
 	windowTable.mu.lock()
 	defer windowTable.mu.unlock()
@@ -87,8 +87,8 @@ func publish(a *access, now int64) (i int) {
 	return i
 }
 
-// withdraw ends the window in slot i, gives the slot back, and reports whether
-// somebody came by.
+// withdraw ends the window in slot i, releases the slot, and reports whether another
+// goroutine has reached the window.
 func withdraw(i int, now int64) (hit bool) {
 	windowTable.mu.lock()
 	defer windowTable.mu.unlock()
@@ -153,7 +153,7 @@ func captureStack(i int) {
 }
 
 // copyText copies the stack's text of window w, seen in slot i, to buf. It
-// gives -1 if the slot has been used again since.
+// returns -1 if the slot has been used again since.
 func copyText(i int, w *window, buf []byte) int {
 	s := &slots[i]
 	for s.seq.Load() == w.seq && !s.captured.Load() {

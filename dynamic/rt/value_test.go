@@ -31,7 +31,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// A test of a length that only asks whether there is anything tells nothing of a limit.
+// A test of a length that only asks whether there is anything has nothing to do with a limit.
 func TestEmptiness(t *testing.T) {
 	for _, tt := range []struct {
 		test test

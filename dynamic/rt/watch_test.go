@@ -53,7 +53,7 @@ func extract(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	sources, err := fs.Glob(dynamic.Source, "rt/*")
+	sources, err := fs.Glob(dynamic.Source, "rt/*.*")
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func extract(dir string) error {
 }
 
 // goBuild runs `go build` on the package in a folder of scratch, which becomes
-// a module that requires the monitor, and gives what the command prints, or
+// a module that requires the monitor, and returns what the command prints, or
 // for -o the path of the binary.
 func goBuild(folder string, args ...string) (string, error) {
 	return goCommand(folder, append([]string{"build"}, args...)...)

@@ -32,7 +32,7 @@ const (
 // which it does.
 type Node struct {
 	Kind  Kind
-	Exprs []ast.Expr // what would move; one but for values
+	Exprs []ast.Expr // what would move; one, except for values
 	up    *Node
 	Kids  []*Node // in the order in which they are evaluated
 	Hooks []*Hook // accesses that are made when the node itself is evaluated
@@ -148,6 +148,7 @@ func (o *Orderer) Expr(e ast.Expr, n *Node) {
 	if tv := o.Info.Types[e]; tv.IsType() || tv.Value != nil {
 		return
 	}
+	// What is evaluated inside e comes first; each case adds the nodes that gc hoists.
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		o.Expr(e.X, n)
@@ -176,6 +177,7 @@ func (o *Orderer) Expr(e ast.Expr, n *Node) {
 	case *ast.CompositeLit:
 		o.composite(e, n)
 	}
+	// The accesses to e itself follow when its operands are complete.
 	n.Hook(o.Places[e])
 	n.Hook(o.Behind[e])
 }
@@ -210,6 +212,8 @@ func (o *Orderer) keyNode(m *types.Map, key ast.Expr, n *Node) *Node {
 		return n
 	}
 	t := m.Key()
+	// mapfast: maps of small elements have functions for keys of 4 and 8 bytes and texts,
+	// which take the key by value; all others take its address.
 	if dependsOnTypeParam(m) {
 		return n.Kid(maybe, key)
 	}

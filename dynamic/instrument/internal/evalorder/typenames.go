@@ -75,6 +75,7 @@ func (o *Orderer) typeName(t types.Type, pos token.Pos) (string, bool) {
 	if obj.Pkg() == o.Pkg.Types {
 		return obj.Name(), means(obj.Name(), obj)
 	}
+	// A type of another package needs an import of that package in this file.
 	for _, spec := range o.Syntax.Imports {
 		imported, _ := o.Info.Implicits[spec].(*types.PkgName)
 		if spec.Name != nil {

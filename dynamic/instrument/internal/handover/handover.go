@@ -23,6 +23,7 @@ func Quiet(pkgs []*sites.Package) map[string]bool {
 	callers, loud := map[string][]string{}, map[string]bool{}
 	var spread []string
 	quiet := map[string]bool{}
+	// Each body by itself: what hands over there is loud, whatever it calls.
 	for _, p := range pkgs {
 		for _, f := range p.Files {
 			for _, d := range f.Decls {
@@ -43,11 +44,13 @@ func Quiet(pkgs []*sites.Package) map[string]bool {
 			}
 		}
 	}
+	// Functions without a body here may do anything.
 	for callee := range callers {
 		if !quiet[callee] {
 			spread = append(spread, callee)
 		}
 	}
+	// Callers of what is loud are loud.
 	for len(spread) > 0 {
 		name := spread[len(spread)-1]
 		spread = spread[:len(spread)-1]
@@ -164,11 +167,12 @@ func MayRunModule(info *types.Info, c *ast.CallExpr) bool {
 // lockNames are those of methods that lock and unlock, in whichever type.
 var lockNames = []string{"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "TryRLock"}
 
-// quietPackages have no function that hands over, but by way of what it is given.
+// quietPackages have no function that hands over, except by calling its arguments.
 var quietPackages = []string{
 	"bytes", "cmp", "container/heap", "container/list", "container/ring", "encoding/base64", "encoding/binary",
 	"encoding/hex", "errors", "hash/crc32", "hash/crc64", "hash/fnv", "hash/maphash", "maps", "math", "math/big",
-	"math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path", "slices", "sort", "strconv", "strings", "unicode", "unicode/utf16", "unicode/utf8", "unsafe",
+	"math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path", "slices", "sort",
+	"strconv", "strings", "unicode", "unicode/utf16", "unicode/utf8", "unsafe",
 }
 
 // quietFunctions are those of other packages that do not, by their full names; of a

@@ -25,7 +25,7 @@ const (
 	wholeMap       // a map
 )
 
-// shape gives that of a.
+// shape returns that of a.
 func (r *Sections) shape(a *source.Access) shape {
 	switch {
 	case a.Map():
@@ -118,7 +118,7 @@ func (r *Sections) accessFlags(a *source.Access) []string {
 }
 
 // updates reports whether a write builds on what it finds: x++, x += y, and what
-// sync/atomic does but for Store.
+// sync/atomic does, except Store.
 func (r *Sections) updates(a *source.Access) bool {
 	if a.Site.Mode == plan.AtomicWrite {
 		return !strings.HasPrefix(r.atomicName(a), "Store")

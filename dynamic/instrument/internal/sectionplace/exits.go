@@ -47,7 +47,7 @@ func unlocks(s *ast.ExprStmt) bool {
 	return strings.Contains(strings.ToLower(name), "unlock")
 }
 
-// inspectBody calls f for the nodes of o's function, but for those of closures in it.
+// inspectBody calls f for the nodes of o's function, except those of closures in it.
 func (r *Sections) inspectBody(o *opening, f func(ast.Node)) {
 	ast.Inspect(o.body, func(n ast.Node) bool {
 		if _, closure := n.(*ast.FuncLit); closure {

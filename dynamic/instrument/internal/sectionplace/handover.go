@@ -64,6 +64,7 @@ func evaluated(s ast.Stmt) (parts []ast.Node) {
 			parts = append(parts, e)
 		}
 	}
+	// The bodies of a statement are statements of their own, and clauses are not.
 	switch s := s.(type) {
 	case *ast.LabeledStmt:
 		return evaluated(s.Stmt)

@@ -200,6 +200,7 @@ func (r *Sections) bind(a *source.Access) *bound {
 func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *plan.Plan) {
 	o := &opening{Section: s}
 	r.openings = append(r.openings, o)
+	// The entry, and the function that it is in: the section's function.
 	o.entry, o.entryAt = r.endpoint(s.EntryCall, byID[s.Entry])
 	if o.entry == nil {
 		o.reason = EntryLeft
@@ -207,6 +208,7 @@ func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *pla
 	}
 	fn := r.Enclosing(o.entry)
 	o.body, o.results = fn.Body, fn.Results != nil
+	// The ends that are in the same function; others are never reached.
 	for i := range s.Ends {
 		e := &s.Ends[i]
 		node, at := r.endpoint(e.EndCall, byID[e.Site])
@@ -222,6 +224,7 @@ func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *pla
 		o.reason = EndLeft
 		return
 	}
+	// What would make the monitor report false splits keeps the section closed.
 	if r.mayNotBeFirst(o) {
 		o.reason = NotFirst
 		return
@@ -454,7 +457,7 @@ func (r *Sections) waysOn(s ast.Stmt) (starts []token.Pos, through bool) {
 	switch s := s.(type) {
 	case *ast.LabeledStmt:
 		return r.waysOn(s.Stmt)
-	case *ast.IfStmt:
+	case *ast.IfStmt: // if c { … } else if d { … }: both conditions may have been evaluated
 		starts = append(starts, s.Body.Lbrace)
 		switch e := s.Else.(type) {
 		case *ast.BlockStmt:

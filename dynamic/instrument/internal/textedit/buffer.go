@@ -108,7 +108,7 @@ func (b *Buffer) tree() (*Edit, error) {
 type renderer struct {
 	*Buffer
 	out  bytes.Buffer
-	line int // line that a compiler gives to what is written next
+	line int // where a compiler thinks that the text which is written next stands
 }
 
 // body writes the range of e with the edits inside it.

@@ -4,6 +4,7 @@ package rt
 
 import (
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -105,4 +106,80 @@ func goidWords() (set uint64) {
 		}
 	}
 	return set
+}
+
+// bubblesShown reports whether runtime.Stack shows in which bubble a goroutine is.
+// Written at start only.
+var bubblesShown = showsBubbles(runtime.Version())
+
+// showsBubbles reports whether it does so in a release of Go: TestBubble and
+// TestBubbleClock have passed with each one below Go 1.28, and nobody has tried later ones.
+func showsBubbles(release string) bool {
+	const prefix, tried = "go1.", 28
+	for ; len(release) > 0 && !begins([]byte(release), prefix); release = release[1:] { // "devel go1.27-…"
+	}
+	minor, digits := 0, 0
+	for i := len(prefix); i < len(release) && '0' <= release[i] && release[i] <= '9'; i++ {
+		minor, digits = 10*minor+int(release[i]-'0'), digits+1
+	}
+	return digits > 0 && minor < tried
+}
+
+// bubbled reports whether a running goroutine, the text of whose stack is given,
+// may be in a testing/synctest bubble: there the monitor must neither sleep nor
+// touch a timer. The runtime names the bubble in the first line of the text,
+// "goroutine 7 [running, synctest bubble 3]:". Only a line of the two forms that
+// goroutines outside of bubbles have counts as one of these. With a release of Go
+// for which the tests have not shown that, every goroutine may be in a bubble.
+func bubbled(stack []byte) bool {
+	for i := range stack {
+		if stack[i] != '[' {
+			continue
+		}
+		state := stack[i:]
+		return !bubblesShown || !begins(state, "[running]") && !begins(state, "[running, locked to thread]")
+	}
+	return true
+}
+
+func begins(text []byte, prefix string) bool {
+	return len(text) >= len(prefix) && string(text[:len(prefix)]) == prefix
+}
+
+// Goroutines returns how many goroutines there are, for [Linger].
+func Goroutines() int { return runtime.NumGoroutine() }
+
+// Linger stands around the call that runs all tests of a process, and returns its
+// result. Goroutines that the tests have started and that still run would be lost with
+// the process, and what they race with: they get a while, at most a quarter of the time
+// that the process has run or, if that is more, 20 ms, and never more than 100 ms. It ends
+// as soon as there are no more goroutines than before the tests. It prints nothing, and
+// in a process that is not monitored it does nothing but what [AtEnd] asks for.
+//
+//	os.Exit(m.Run())
+//	os.Exit(rt.Linger(rt.Goroutines(), m.Run()))
+func Linger(before, code int) int {
+	if out.path != "" {
+		for end := lingerEnd(); runtime.NumGoroutine() > before && nanotime() < end; {
+			time.Sleep(time.Millisecond)
+		}
+		Flush()
+	}
+	if atEnd != nil {
+		atEnd()
+	}
+	return code
+}
+
+var atEnd func() // set at start
+
+// AtEnd has Linger call f last, in a process that is not monitored as well. It is for
+// the start of a process.
+func AtEnd(f func()) { atEnd = f }
+
+// lingerEnd returns when [Linger] is to end at the latest, by nanotime.
+func lingerEnd() int64 {
+	const least, most = 20_000_000, 100_000_000 // nanoseconds
+	now := nanotime()
+	return now + min(max((now-start)/4, least), most)
 }
