@@ -169,10 +169,19 @@ func (e *exact) take(file, pkg string) error {
 		problem := fmt.Sprintf("%s: %d lines of evidence are not readable", pkg, bad)
 		e.result.Problems = append(e.result.Problems, problem)
 	}
+	lost := map[int]*evidence.Lost{} // by process, the last counts
 	for _, r := range records {
-		if r.Kind == evidence.Unordered {
+		switch r.Kind {
+		case evidence.Unordered:
 			e.add(pkg, e.side(r.A), e.side(r.B))
+		case evidence.Dropped:
+			lost[r.PID] = r.Lost
 		}
+	}
+	for _, l := range lost {
+		e.result.Problems = append(e.result.Problems, fmt.Sprintf("%s: run %d: races may be missed: the engine forgot "+
+			"%d accesses and %d callers, and %d goroutines shared clocks with others (at least, and at most twice as many)",
+			pkg, e.seen.runs, l.Cells, l.Frames, l.Slots+l.Clocks))
 	}
 	return nil
 }

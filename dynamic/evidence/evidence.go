@@ -40,6 +40,7 @@ const (
 	// Unordered: two goroutines made conflicting accesses, A before B, that nothing
 	// orders. The happens-before engine writes it; its sides have no site.
 	Unordered Kind = "unordered"
+	Dropped   Kind = "lost" // what the happens-before engine could not keep so far; the last one of a process counts
 )
 
 // Record is one line of evidence.
@@ -60,6 +61,7 @@ type Record struct {
 	Leak *LeakedGoroutine `json:"leak,omitempty"` // Leak
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
+	Lost     *Lost     `json:"lost,omitempty"`     // Dropped
 	Reached  []uint32  `json:"reached,omitempty"`  // Stats: sites seen on the slow path
 	Armed    []uint32  `json:"armed,omitempty"`    // Stats: sites that held a window
 	// Near holds the sites of near misses: an access by another goroutine, one
@@ -186,6 +188,14 @@ type Counters struct {
 	NoGap      uint64 `json:"no_gap"`      // gaps not noted: table full
 }
 
+// Lost counts what the happens-before engine could not keep. Each may have hidden a race.
+type Lost struct {
+	Cells  uint64 `json:"cells"`  // accesses forgotten
+	Frames uint64 `json:"frames"` // callers missing in stacks
+	Slots  uint64 `json:"slots"`  // goroutines that share clocks with one that nothing orders before them
+	Clocks uint64 `json:"clocks"` // releases that a clock could not count
+}
+
 // Validate reports the first thing that makes r unfit to be used.
 func (r *Record) Validate() error {
 	if r.Version != SchemaVersion {
@@ -194,6 +204,8 @@ func (r *Record) Validate() error {
 	switch r.Kind {
 	case Start:
 		return nil
+	case Dropped:
+		return require(r.Lost != nil, "losses without counters")
 	case Race, Unordered:
 		return r.validateRace()
 	case Stats:

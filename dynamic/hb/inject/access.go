@@ -236,7 +236,7 @@ func hbFreeSplit(i uint32) {
 func hbSplitCell(g *hbGo, cell *hbCell, w, r, record uint64, kind hbKind) {
 	i := hbSplits.alloc()
 	if i == 0 { // keep the newer access
-		hbLost.cells.Add(1)
+		hbLose(hbLostCells)
 		if kind&hbWrite != 0 {
 			cell.r = 0
 			cell.unlock(record)

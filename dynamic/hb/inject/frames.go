@@ -93,7 +93,7 @@ func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
 func hbNewFrame(bucket *uint32, parent uint32, pc uintptr, depth uint32) uint32 {
 	i := hbFrames.alloc()
 	if i == 0 {
-		hbLost.frames.Add(1)
+		hbLose(hbLostFrames)
 		return parent
 	}
 	f := hbFrameAt(i)
@@ -158,6 +158,5 @@ func hbRecall(addr uintptr, e hbEarlier) *hbMemo {
 			}
 		}
 	}
-	hbLost.stacks.Add(1)
 	return nil
 }

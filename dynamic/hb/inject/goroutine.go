@@ -62,7 +62,7 @@ func hbSlotAt(slot uint32) *hbGo {
 //go:nosplit
 func (g *hbGo) tick() {
 	if hbClockOf(g.epoch) == hbMaxClock {
-		hbLost.clocks.Add(1)
+		hbLose(hbLostClocks)
 		return
 	}
 	g.epoch += hbTick
@@ -131,11 +131,14 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 		g.epoch = uint64(s.next) << 40
 		s.next++
 	}
-	if g == nil {
-		hbLost.slots.Add(1)
+	taken := g == nil
+	if taken {
 		g = s.take(0, s.head)
 	}
 	s.mu.unlock()
+	if taken {
+		hbLose(hbLostSlots)
+	}
 	return g
 }
 

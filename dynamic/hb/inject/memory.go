@@ -53,12 +53,22 @@ var (
 
 // hbLost counts what the engine could not keep. Races may be missed where a counter is
 // not 0; nothing is reported falsely.
-var hbLost struct {
-	cells  atomic.Uint32 // histories of granules shortened, as hbSplits was full
-	frames atomic.Uint32 // callers missing in stacks, as hbFrames was full
-	slots  atomic.Uint32 // goroutines that took over the clock of another that nothing orders before them
-	clocks atomic.Uint32 // releases without a tick, as a clock was at its end
-	stacks atomic.Uint32 // earlier accesses whose stack the history no longer held
+var hbLost [4]atomic.Uint64
+
+const (
+	hbLostCells  = iota // accesses forgotten, as hbSplits was full
+	hbLostFrames        // callers missing in stacks, as hbFrames was full
+	hbLostSlots         // goroutines that have the slot of another that nothing orders before them
+	hbLostClocks        // releases without a tick, as a clock was at its end
+)
+
+// hbLose counts a loss, and reports it when there are 1, 2, 4, 8 … of the kind.
+//
+//go:nosplit
+func hbLose(kind int) {
+	if n := hbLost[kind].Add(1); n&(n-1) == 0 {
+		systemstack(func() { hbReportLosses() })
+	}
 }
 
 // hbReserve reserves n bytes, zeroed as they are first touched.

@@ -77,6 +77,31 @@ func hbFound(g *hbGo, addr uintptr, record hbRecord, kind hbKind, frame uint32, 
 	r.mu.unlock()
 }
 
+// hbReportLosses reports all counters of hbLost.
+func hbReportLosses() {
+	r := &hbReports
+	r.mu.lock()
+	t := &r.text
+	t.n = 0
+	if hbConfig.evidence == "" {
+		t.add("interlock: happens-before engine: races may be missed: ")
+		t.losses(" accesses forgotten, ", " callers unknown, ", " goroutines sharing a slot, ", " clocks at their end\n")
+		t.write(2)
+	} else {
+		t.begin("lost").add(`,"lost":{"cells":`)
+		t.losses(`,"frames":`, `,"slots":`, `,"clocks":`, "}}\n")
+		r.append()
+	}
+	r.mu.unlock()
+}
+
+// losses adds the counters, each with the text behind it.
+func (t *hbText) losses(behind ...string) {
+	for i := range hbLost {
+		t.number(hbLost[i].Load()).add(behind[i])
+	}
+}
+
 // isNew reports whether a pair of places is reported for the first time, and notes it.
 func (r *hbReportState) isNew(a, b uintptr) bool {
 	if r.full == uint32(len(r.seen))/2 {
@@ -98,12 +123,17 @@ func (r *hbReportState) isNew(a, b uintptr) bool {
 // record adds a race as a line of the evidence file, as package dynamic/evidence
 // describes it.
 func (t *hbText) record(addr uintptr, now, before hbSide) {
-	t.add(`{"v":1,"kind":"unordered","run":`).add(hbConfig.run).add(`,"seed":`).add(hbConfig.seed)
-	t.add(`,"pid":`).number(uint64(hbConfig.pid)).add(`,"a":`)
+	t.begin("unordered").add(`,"a":`)
 	t.evidence(addr, before)
 	t.add(`,"b":`)
 	t.evidence(addr, now)
 	t.add("}\n")
+}
+
+// begin adds what each record begins with.
+func (t *hbText) begin(kind string) *hbText {
+	t.add(`{"v":1,"kind":"`).add(kind).add(`","run":`).add(hbConfig.run).add(`,"seed":`).add(hbConfig.seed)
+	return t.add(`,"pid":`).number(hbConfig.pid)
 }
 
 // evidence adds a side as a JSON object.
