@@ -6,13 +6,27 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // Module is the typed source of one main module, tests included. Nothing
 // here changes it, and it is not safe for concurrent use.
 type Module struct {
 	*source.Module
-	analysed *session.Session
+	analysed  *session.Session
+	validator *validate.Validator // see judge; made on demand
+}
+
+// judge returns the validator of the module's patches.
+func (m *Module) judge() (*validate.Validator, error) {
+	if m.validator == nil {
+		original, err := m.analysed.Original()
+		if err != nil {
+			return nil, err
+		}
+		m.validator = validate.New(original)
+	}
+	return m.validator, nil
 }
 
 // LoadMode is what [packages.Load] must be asked for (with Tests set) so that
@@ -32,7 +46,7 @@ func NewModule(root string, loaded []*packages.Package) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Module{m, s}, nil
+	return &Module{Module: m, analysed: s}, nil
 }
 
 // Diff returns the unified diff from old to new contents by slash path, with

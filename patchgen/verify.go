@@ -88,16 +88,18 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 		steps = append(steps, step{"static finding gone", v.checks.Static})
 	}
 	// The first three are one analysis of the patched source.
-	var before, after *session.Snapshot
+	var after *session.Snapshot
 	var refused []*validate.Refusal
 	steps[0].run = func(context.Context, Candidate) (err error) {
-		if before, err = v.module.analysed.Original(); err == nil {
-			after, err = v.module.analysed.With(out.Files)
-		}
+		after, err = v.module.analysed.With(out.Files)
 		return err
 	}
 	steps[1].run = func(context.Context, Candidate) error {
-		refused = validate.Check(before, after, out.Claim)
+		judge, err := v.module.judge()
+		if err != nil {
+			return err
+		}
+		refused = judge.Check(after, out.Claim)
 		return firstOf(refused, false)
 	}
 	steps[2].run = func(context.Context, Candidate) error { return firstOf(refused, true) }

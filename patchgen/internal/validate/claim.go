@@ -78,16 +78,23 @@ func (r *refusals) add(obligation, format string, args ...any) {
 	r.list = append(r.list, &Refusal{obligation, fmt.Sprintf(format, args...)})
 }
 
-// Check judges the patch that led from before to after. It returns nothing for
-// a patch that meets all obligations.
-func Check(before, after *session.Snapshot, claim Claim) []*Refusal {
+// Validator judges patches of one module. It keeps what it has worked out of
+// the original, and is not safe for concurrent use.
+type Validator struct{ original *facts }
+
+// New returns a validator for patches of the module.
+func New(original *session.Snapshot) *Validator { return &Validator{newFacts(original)} }
+
+// Check judges the patch that led from the original to after. It returns
+// nothing for a patch that meets all obligations.
+func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	r := &refusals{}
-	old, now := newSide(before, claim), newSide(after, claim)
+	old, now := newSide(v.original, claim), newSide(newFacts(after), claim)
 	if !now.declares() {
 		r.add("covered", "%s is not there any more", claim.Variable)
 		return r.list
 	}
-	j := &judge{refusals: r, old: old, now: now, touched: findTouched(before, after)}
+	j := &judge{refusals: r, old: old, now: now, touched: findTouched(v.original.snap, after)}
 	for _, o := range obligations[claim.Kind] {
 		o(j)
 	}
@@ -186,12 +193,20 @@ func (s *side) isVariable(p *session.Package) func(ssa.Value) bool {
 	}
 	name := accesspath.Name{Package: want.Package, Type: want.Type, Field: want.Name}
 	return func(v ssa.Value) bool {
-		switch v.(type) {
-		case *ssa.FieldAddr, *ssa.Global:
-			got, ok := accesspath.NameOf(v)
-			return ok && got == name
+		switch v := v.(type) {
+		case *ssa.FieldAddr:
+			if accesspath.FieldOf(v).Name() != want.Name {
+				return false
+			}
+		case *ssa.Global:
+			if v.Name() != want.Name {
+				return false
+			}
+		default:
+			return false
 		}
-		return false
+		got, ok := accesspath.NameOf(v)
+		return ok && got == name
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -31,9 +32,8 @@ func (s *side) uses() []use {
 	var list []use
 	deep := s.isDeep()
 	for _, p := range s.packages() {
-		isVariable := s.isVariable(p)
-		t := tracer{isVariable}
-		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		t := tracer{s.isVariable(p)}
+		s.eachMentioning(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			if isAsynchronous(instr) {
 				st = &lockset.State{}
 			}
@@ -54,6 +54,41 @@ func (s *side) uses() []use {
 		})
 	}
 	return list
+}
+
+// eachMentioning is each for the functions that come to the variable, and the
+// literals in them: what another function does to it, it does for one of these.
+func (s *side) eachMentioning(p *session.Package, visit func(*ssa.Function, ssa.Instruction, *lockset.State)) {
+	if s.mentions[p] == nil {
+		s.mentions[p] = s.mentioning(p)
+	}
+	for _, fn := range p.IR.Funcs {
+		if s.mentions[p][ir.Outermost(fn)] && !p.IR.InTest(fn) {
+			p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) { visit(fn, instr, st) })
+		}
+	}
+}
+
+// mentioning finds the declared functions in which the variable's address, or a
+// whole struct with it, occurs.
+func (s *side) mentioning(p *session.Package) map[*ssa.Function]bool {
+	found := map[*ssa.Function]bool{}
+	isVariable := s.isVariable(p)
+	for _, fn := range p.IR.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				for _, op := range instr.Operands(nil) {
+					if *op != nil && isVariable(*op) {
+						found[ir.Outermost(fn)] = true
+					}
+				}
+				if whole, _ := s.wholeStruct(instr); whole != nil {
+					found[ir.Outermost(fn)] = true
+				}
+			}
+		}
+	}
+	return found
 }
 
 // wholeStruct returns the address of the struct of the variable's type that
@@ -114,7 +149,7 @@ func (s *side) isDeep() bool {
 	deep := false
 	for _, p := range s.packages() {
 		isVariable := s.isVariable(p)
-		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+		s.eachMentioning(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 			if deep {
 				return
 			}
@@ -332,7 +367,7 @@ func (j *judge) aliases() {
 	}
 	for _, p := range j.now.packages() {
 		t := tracer{j.now.isVariable(p)}
-		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		j.now.eachMentioning(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			for _, v := range handedOn(instr, t.isRoot) {
 				for _, o := range t.origins(v) {
 					u := use{touch: touch{origin: o}, base: baseOf(o.root), pkg: p, fn: fn, instr: instr, locks: st}

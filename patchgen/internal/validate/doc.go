@@ -2,8 +2,8 @@
 // source. It decides by the passes' data, not by whether a finding is gone: a
 // wrong patch often has none.
 //
-// [Check] compares two snapshots of the module, before and after the patch,
-// against a [Claim]: which variable the patch protects, and how. It returns a
+// [Validator.Check] compares two snapshots of the module, before and after the
+// patch, against a [Claim]: which variable the patch protects, and how. It returns a
 // [Refusal] for each obligation that the patch does not meet. What cannot be
 // followed is refused too, and the reason says so.
 //

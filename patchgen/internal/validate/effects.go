@@ -30,7 +30,7 @@ type touch struct {
 }
 
 // touches lists what instr does to memory that the tracer's roots lead to.
-func (s *side) touches(t tracer, instr ssa.Instruction) []touch {
+func (s *facts) touches(t tracer, instr ssa.Instruction) []touch {
 	var list []touch
 	add := func(v ssa.Value, write bool) {
 		for _, o := range t.origins(v) {
@@ -66,7 +66,7 @@ func isMap(t types.Type) bool {
 }
 
 // touchesOfCall translates what the callee does with its parameters.
-func (s *side) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
+func (s *facts) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
 	var list []touch
 	effects, args := s.effectsOfCall(call)
 	for _, e := range effects {
@@ -84,7 +84,7 @@ func (s *side) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
 }
 
 // effectsOfCall returns what a call does to its arguments, and these.
-func (s *side) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
+func (s *facts) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {
 		return builtinEffects[b.Name()], common.Args
@@ -124,7 +124,7 @@ func unknownEffects(name string, args []ssa.Value) []effect {
 // refer to, callees and its own literals included. What it does under a lock
 // that it takes for writing itself is its own matter and left out. Recursive
 // calls add nothing.
-func (s *side) effectsOf(b *body) []effect {
+func (s *facts) effectsOf(b *body) []effect {
 	name := fullName(b.fn)
 	if list, ok := s.effects[name]; ok {
 		return list
@@ -135,7 +135,7 @@ func (s *side) effectsOf(b *body) []effect {
 }
 
 // literalEffects is effectsOf for a function literal that is called by name.
-func (s *side) literalEffects(fn *ssa.Function) []effect {
+func (s *facts) literalEffects(fn *ssa.Function) []effect {
 	key := fn.String() + " at " + fn.Prog.Fset.Position(fn.Pos()).String()
 	if list, ok := s.effects[key]; ok {
 		return list
@@ -145,7 +145,7 @@ func (s *side) literalEffects(fn *ssa.Function) []effect {
 	return s.effects[key]
 }
 
-func (s *side) sum(locks *lockset.Result, fn *ssa.Function) []effect {
+func (s *facts) sum(locks *lockset.Result, fn *ssa.Function) []effect {
 	params := map[ssa.Value]int{}
 	for i, p := range fn.Params {
 		if refers(p.Type()) {

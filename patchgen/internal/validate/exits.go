@@ -201,7 +201,7 @@ func isLocalMemory(root ssa.Value) bool {
 
 // written lists the values that refer to memory which instr writes, by itself
 // or by a call.
-func (s *side) written(instr ssa.Instruction) []ssa.Value {
+func (s *facts) written(instr ssa.Instruction) []ssa.Value {
 	switch instr := instr.(type) {
 	case *ssa.Store:
 		return []ssa.Value{instr.Addr}

@@ -91,7 +91,6 @@ func (s *side) behindOnce(u use) bool {
 
 // comesBack reports whether what do runs calls Do of the same Once.
 func (s *side) comesBack(p *session.Package, do *ssa.Call) bool {
-	r := newResolver(s)
 	seen := map[*ssa.Function]bool{}
 	var visit func(b *body) bool
 	visit = func(b *body) bool {
@@ -105,12 +104,12 @@ func (s *side) comesBack(p *session.Package, do *ssa.Call) bool {
 				if !ok {
 					continue
 				}
-				if s.isDo(call) || slices.ContainsFunc(r.targets(b.pkg, call), visit) {
+				if s.isDo(call) || slices.ContainsFunc(s.targets(b.pkg, call), visit) {
 					return true
 				}
 			}
 		}
 		return false
 	}
-	return slices.ContainsFunc(r.targets(p, do), visit)
+	return slices.ContainsFunc(s.targets(p, do), visit)
 }

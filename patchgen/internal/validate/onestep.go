@@ -316,7 +316,7 @@ func testedAgain(a, b part, parts []part) bool {
 }
 
 // waitsBetween reports whether the function waits, or may, on the way from a to b.
-func (s *side) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
+func (s *facts) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
 	flow := p.IR.Flow(a.Parent())
 	for _, block := range a.Parent().Blocks {
 		for _, instr := range block.Instrs {

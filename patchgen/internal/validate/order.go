@@ -86,9 +86,15 @@ func (g *lockGraph) way(from, to string) []string {
 	return nil
 }
 
-func (s *side) lockGraph() *lockGraph {
-	r := newResolver(s)
-	takes := r.sumTakes()
+// lockGraph returns the graph of one state of the module, made once.
+func (s *facts) lockGraph() *lockGraph {
+	if s.graph == nil {
+		s.graph = s.makeLockGraph()
+	}
+	return s.graph
+}
+
+func (s *facts) makeLockGraph() *lockGraph {
 	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]string{}}
 	for _, p := range s.snap.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
@@ -97,7 +103,7 @@ func (s *side) lockGraph() *lockGraph {
 				return
 			}
 			for _, call := range runs(p, instr) {
-				for to := range r.takenBy(p, call, takes) {
+				for to := range s.takenBy(p, call) {
 					for _, from := range held {
 						if released(p, call, instr, from) {
 							continue
@@ -180,31 +186,16 @@ func acquired(p *session.Package, call ssa.CallInstruction) string {
 	return ""
 }
 
-// resolver finds what calls may run.
-type resolver struct {
-	*side
-	methods map[string][]*body // by name and signature
-	values  map[string][]*body // functions used as values that nobody could follow, by signature
-}
-
-func newResolver(s *side) *resolver {
-	r := &resolver{side: s, methods: map[string][]*body{}, values: map[string][]*body{}}
-	for _, p := range s.snap.Packages {
-		for _, fn := range p.IR.Funcs {
-			switch b := (&body{p, fn}); {
-			case p.IR.InTest(fn):
-			case fn.Signature.Recv() != nil:
-				key := fn.Name() + signature(fn.Signature)
-				r.methods[key] = append(r.methods[key], b)
-				fallthrough
-			default:
-				if p.Calls.Escapes(fn) {
-					r.values[signature(fn.Signature)] = append(r.values[signature(fn.Signature)], b)
-				}
-			}
-		}
+// addCallee notes b as what a call that is not static may run.
+func (s *facts) addCallee(b *body) {
+	if b.fn.Signature.Recv() != nil {
+		key := b.fn.Name() + signature(b.fn.Signature)
+		s.methods[key] = append(s.methods[key], b)
 	}
-	return r
+	if b.pkg.Calls.Escapes(b.fn) {
+		key := signature(b.fn.Signature)
+		s.values[key] = append(s.values[key], b)
+	}
 }
 
 // signature returns the types of parameters and results as text: types have no
@@ -222,20 +213,20 @@ func signature(sig *types.Signature) string {
 
 // targets lists the functions of the module that a call may run before it
 // returns, callbacks that it hands over included.
-func (r *resolver) targets(p *session.Package, call ssa.CallInstruction) []*body {
+func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 	var list []*body
 	common := call.Common()
 	fn, _ := callgraph.Target(common)
 	switch {
 	case common.IsInvoke():
 		sig := common.Method.Signature()
-		list = append(list, r.methods[common.Method.Name()+signature(sig)]...)
+		list = append(list, s.methods[common.Method.Name()+signature(sig)]...)
 	case fn == nil:
 		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
-			list = append(list, r.values[signature(sig)]...)
+			list = append(list, s.values[signature(sig)]...)
 		}
-	case r.bodyOf(fn) != nil:
-		list = append(list, r.bodyOf(fn))
+	case s.bodyOf(fn) != nil:
+		list = append(list, s.bodyOf(fn))
 	case len(fn.Blocks) > 0:
 		list = append(list, &body{p, fn})
 	}
@@ -249,11 +240,14 @@ func (r *resolver) targets(p *session.Package, call ssa.CallInstruction) []*body
 
 // sumTakes returns the lock classes that each function may wait for, by itself
 // and through all that it calls.
-func (r *resolver) sumTakes() map[*ssa.Function]classSet {
+func (s *facts) sumTakes() map[*ssa.Function]classSet {
+	if s.takes != nil {
+		return s.takes
+	}
 	takes := map[*ssa.Function]classSet{}
 	callersOf := map[*ssa.Function][]*ssa.Function{}
 	var work []*ssa.Function
-	for _, p := range r.snap.Packages {
+	for _, p := range s.snap.Packages {
 		for _, fn := range p.IR.Funcs {
 			takes[fn] = classSet{}
 			for _, b := range fn.Blocks {
@@ -265,7 +259,7 @@ func (r *resolver) sumTakes() map[*ssa.Function]classSet {
 					if class := acquired(p, call); class != "" {
 						takes[fn][class] = true
 					}
-					for _, t := range r.targets(p, call) {
+					for _, t := range s.targets(p, call) {
 						callersOf[t.fn] = append(callersOf[t.fn], fn)
 					}
 				}
@@ -287,18 +281,19 @@ func (r *resolver) sumTakes() map[*ssa.Function]classSet {
 			}
 		}
 	}
+	s.takes = takes
 	return takes
 }
 
 // takenBy returns the classes that a call may wait for.
-func (r *resolver) takenBy(p *session.Package, call ssa.CallInstruction, takes map[*ssa.Function]classSet) classSet {
+func (s *facts) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 	all := classSet{}
 	if class := acquired(p, call); class != "" {
 		all[class] = true
 		return all
 	}
-	for _, t := range r.targets(p, call) {
-		for class := range takes[t.fn] {
+	for _, t := range s.targets(p, call) {
+		for class := range s.sumTakes()[t.fn] {
 			all[class] = true
 		}
 	}

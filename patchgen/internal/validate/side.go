@@ -14,16 +14,26 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
-// side is one state of the module, before or after the patch, with what the
-// obligations work out of it on demand.
+// facts are what is worked out of one state of the module, before or after a
+// patch, whatever the patch claims.
+type facts struct {
+	snap    *session.Snapshot
+	bodies  map[string]*body           // functions with a body, by full name
+	effects map[string][]effect        // see effectsOf; filled on demand
+	hazards map[string]string          // see hazardOf; filled on demand
+	methods map[string][]*body         // by name and signature
+	values  map[string][]*body         // functions used as values that nobody could follow, by signature
+	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
+	graph   *lockGraph                 // see lockGraph; made on demand
+}
+
+// side is one state of the module in the light of a claim.
 type side struct {
-	snap  *session.Snapshot
+	*facts
 	claim Claim
 
-	bodies  map[string]*body    // functions with a body, by full name
-	effects map[string][]effect // see effectsOf
-	hazards map[string]string   // see hazardOf
-	locals  map[*session.Package]token.Pos
+	locals   map[*session.Package]token.Pos              // see local
+	mentions map[*session.Package]map[*ssa.Function]bool // see mentioning
 }
 
 // body is a function and the package that it is in.
@@ -32,17 +42,26 @@ type body struct {
 	fn  *ssa.Function
 }
 
-func newSide(snap *session.Snapshot, claim Claim) *side {
-	s := &side{snap: snap, claim: claim, bodies: map[string]*body{}, effects: map[string][]effect{},
-		hazards: map[string]string{}, locals: map[*session.Package]token.Pos{}}
+func newFacts(snap *session.Snapshot) *facts {
+	f := &facts{snap: snap, bodies: map[string]*body{}, effects: map[string][]effect{}, hazards: map[string]string{},
+		methods: map[string][]*body{}, values: map[string][]*body{}}
 	for _, p := range snap.Packages {
 		for _, fn := range p.IR.Funcs {
+			b := &body{p, fn}
 			if name := fullName(fn); name != "" {
-				s.bodies[name] = &body{p, fn}
+				f.bodies[name] = b
+			}
+			if !p.IR.InTest(fn) {
+				f.addCallee(b)
 			}
 		}
 	}
-	return s
+	return f
+}
+
+func newSide(f *facts, claim Claim) *side {
+	return &side{facts: f, claim: claim, locals: map[*session.Package]token.Pos{},
+		mentions: map[*session.Package]map[*ssa.Function]bool{}}
 }
 
 // fullName names a declared function by package, receiver and name; "" for
@@ -65,7 +84,7 @@ func declared(p *session.Package, fn *ssa.Function) string {
 
 // bodyOf returns the function with its body, perhaps in another package; nil
 // if the module does not hold it.
-func (s *side) bodyOf(fn *ssa.Function) *body {
+func (s *facts) bodyOf(fn *ssa.Function) *body {
 	if fn == nil {
 		return nil
 	}

@@ -150,7 +150,7 @@ func check(t *testing.T, s *session.Session, folder, claim string, files map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	return validate.Check(before, after, claimOf(t, "example.com/m/"+folder, claim))
+	return validate.New(before).Check(after, claimOf(t, "example.com/m/"+folder, claim))
 }
 
 // readGolden splits an archive into the originals and the patched files.

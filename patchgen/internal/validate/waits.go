@@ -80,7 +80,7 @@ func waiting(instr ssa.Instruction) string {
 }
 
 // hazard returns why an instruction must not run under a new lock; "" if it may.
-func (s *side) hazard(p *session.Package, instr ssa.Instruction) string {
+func (s *facts) hazard(p *session.Package, instr ssa.Instruction) string {
 	if what := waiting(instr); what != "" {
 		return what
 	}
@@ -104,7 +104,7 @@ func (s *side) hazard(p *session.Package, instr ssa.Instruction) string {
 }
 
 // through returns why a function of the module must not be called.
-func (s *side) through(b *body) string {
+func (s *facts) through(b *body) string {
 	if why := s.hazardOf(b); why != "" {
 		return fmt.Sprintf("calls %s, which %s", b.fn.Name(), why)
 	}
@@ -113,7 +113,7 @@ func (s *side) through(b *body) string {
 
 // hazardOf returns the first hazard in a function, its callees included.
 // Recursive calls add none.
-func (s *side) hazardOf(b *body) string {
+func (s *facts) hazardOf(b *body) string {
 	key := b.fn.String()
 	if why, known := s.hazards[key]; known {
 		return why
@@ -133,14 +133,14 @@ func (s *side) hazardOf(b *body) string {
 // dynamicHazard judges a call through an interface or a function value by what
 // it may run, if all of that is known: a value that was followed, or an
 // interface that only this package implements.
-func (s *side) dynamicHazard(p *session.Package, call ssa.CallInstruction) string {
+func (s *facts) dynamicHazard(p *session.Package, call ssa.CallInstruction) string {
 	var known []*body
 	common := call.Common()
 	for _, site := range p.Calls.At(call) {
 		known = append(known, &body{p, site.Callee})
 	}
 	if common.IsInvoke() && len(known) == 0 && isClosedInterface(common.Value.Type()) {
-		known = newResolver(s).targets(p, call)
+		known = s.targets(p, call)
 	}
 	if len(known) == 0 {
 		return fmt.Sprintf("calls %s, which may be any code", callee(call))
@@ -182,7 +182,7 @@ var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error
 
 // libraryHazard judges a function outside of the module by the table, and by
 // the callbacks that it is handed.
-func (s *side) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
+func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
 	obj, ok := fn.Object().(*types.Func)
 	if !ok || obj.Pkg() == nil {
 		return ""
@@ -205,7 +205,7 @@ func (s *side) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Va
 }
 
 // callbacks lists the functions of the module that a library may call through v.
-func (s *side) callbacks(p *session.Package, v ssa.Value) []*body {
+func (s *facts) callbacks(p *session.Package, v ssa.Value) []*body {
 	switch v := v.(type) {
 	case *ssa.MakeClosure:
 		return []*body{{p, v.Fn.(*ssa.Function)}}
@@ -246,15 +246,13 @@ var otherSides = map[finding.Mode][]finding.Mode{
 // behind it.
 func (j *judge) needy(s *side) tally {
 	found := tally{}
-	r := newResolver(s)
-	takes := r.sumTakes()
 	for _, p := range s.snap.Packages {
 		for _, op := range p.Ops.All {
 			if otherSides[op.Mode] == nil || op.Polls || !s.mayHold(op.Locks) {
 				continue
 			}
 			for _, other := range p.Ops.ByKey[op.Key] {
-				if !slices.Contains(otherSides[op.Mode], other.Mode) || !s.needs(r, p, other, takes) {
+				if !slices.Contains(otherSides[op.Mode], other.Mode) || !s.needs(p, other) {
 					continue
 				}
 				what := fmt.Sprintf("takes %s before it comes to what %s waits for under the lock",
@@ -275,7 +273,7 @@ func (s *side) mayHold(st *lockset.State) bool {
 
 // needs reports whether the function of an operation may take the claim's lock
 // on the way to it. A deferred operation comes last.
-func (s *side) needs(r *resolver, p *session.Package, op *syncops.Op, takes map[*ssa.Function]classSet) bool {
+func (s *side) needs(p *session.Package, op *syncops.Op) bool {
 	_, deferred := op.Instr.(*ssa.Defer)
 	for _, b := range op.Fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -283,7 +281,7 @@ func (s *side) needs(r *resolver, p *session.Package, op *syncops.Op, takes map[
 			if !ok || !deferred && !p.Ops.Reaches(call, op.Instr) {
 				continue
 			}
-			if r.takenBy(p, call, takes)[s.claim.Lock] || s.locksLocal(p, call) {
+			if s.takenBy(p, call)[s.claim.Lock] || s.locksLocal(p, call) {
 				return true
 			}
 		}
