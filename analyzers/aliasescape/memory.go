@@ -264,7 +264,8 @@ func (b *behaviours) changedByCall(call *ssa.CallCommon) []origin {
 	return all
 }
 
-// writesArgument: what sorts a slice changes it.
+// writesArgument returns what a function of package sort or slices changes: to
+// sort a slice changes its elements.
 func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin {
 	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || len(args) == 0 {
 		return nil

@@ -28,18 +28,12 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	}
 }
 
-// ownRead: a function that stores the variable atomically reads it plainly,
-// as its only writer may.
+// ownRead reports whether a is the plain read of a function that stores the
+// variable atomically, as its only writer may.
 func ownRead(v *accesses.Variable, a *accesses.Access) bool {
 	return !a.Writes() && slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
 		return b.Fn == a.Fn && b.Mode == finding.AtomicWrite && b.Path == a.Path
 	})
-}
-
-// settingUp: what makes the object writes it plainly, and starts no goroutine
-// on it before.
-func settingUp(a *accesses.Access) bool {
-	return (a.SetUp || a.Made) && len(a.Starts) == 0
 }
 
 // pair is a plain access and an atomic one that it races with.
@@ -51,7 +45,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	// Each plain access with an atomic one that may run at the same time.
 	var pairs []pair
 	for _, a := range v.Accesses {
-		if a.Atomic() || a.Map || ownRead(v, a) || settingUp(a) {
+		if a.Atomic() || a.Map || ownRead(v, a) || a.BeforeStart() {
 			continue
 		}
 		if b := otherSide(list, v, a); b != nil {
@@ -129,7 +123,8 @@ func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *a
 	return best
 }
 
-// callerLocks: a holds a lock of the object, and b's callers may hold it too.
+// callerLocks reports whether a holds a lock of the object that b's callers may
+// hold too.
 func callerLocks(a, b *accesses.Access) bool {
 	return b.Locks.Unknown && slices.ContainsFunc(a.Locks.Held(), a.Near)
 }

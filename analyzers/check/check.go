@@ -150,8 +150,8 @@ func takeSection(g, f *finding.Finding) {
 	}
 }
 
-// siblings: f says of another field of the same struct, or of what is reached
-// through g's variable, what g says, and of the same function.
+// siblings reports whether f says the same as g, in the same function, of
+// another field of the struct or of what is reached through g's variable.
 func siblings(f, g *finding.Finding) bool {
 	v, w := f.Variable, g.Variable
 	if f.Accesses[0].Function != g.Accesses[0].Function ||

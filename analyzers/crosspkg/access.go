@@ -154,7 +154,7 @@ func shutsOut(a, b *Access) bool {
 	})
 }
 
-// onlyReads: of the locks of the class, a surely holds the read side.
+// onlyReads reports whether a surely holds the read side of a lock of the class.
 func onlyReads(a *Access, class string) bool {
 	return slices.ContainsFunc(a.Held, func(h Held) bool { return h.Class == class && h.Read })
 }

@@ -105,9 +105,9 @@ func (j *judge) mixed(v *Variable) {
 	})
 }
 
-// knowsBetter: the package of a accesses the variable atomically itself, so
-// that its own check has judged a; or a's function does, as the only writer
-// may who reads plainly.
+// knowsBetter reports whether the package of a accesses the variable atomically
+// itself, so that its own check has judged a, or a's function does, as the only
+// writer may who reads plainly.
 func knowsBetter(v *Variable, a *Access) bool {
 	return slices.ContainsFunc(v.Accesses, func(b *Access) bool {
 		return b.Atomic() && b.Package == a.Package && (finding.Conflicts(a.Mode, b.Mode) || b.Function == a.Function)
@@ -138,7 +138,7 @@ func (j *judge) guarded(v *Variable) {
 	told := map[[2]string]bool{}
 	for _, a := range g.Without {
 		in := [2]string{a.Package, a.Function}
-		if told[in] || a.SetUp || j.told(a) || slices.Contains(a.Ignored, finding.Unguarded) ||
+		if told[in] || a.SetUp || j.reported(a) || slices.Contains(a.Ignored, finding.Unguarded) ||
 			slices.Contains(a.Ignored, finding.DifferentLocks) {
 			continue
 		}
@@ -173,8 +173,9 @@ func guardsOf(f *finding.Finding) bool {
 	return f.Code == finding.Unguarded || f.Code == finding.DifferentLocks
 }
 
-// told: a finding stands at a already, perhaps as what goes for another field too.
-func (j *judge) told(a *Access) bool {
+// reported reports whether a finding stands at a already, perhaps one of another
+// field that names it, too.
+func (j *judge) reported(a *Access) bool {
 	return slices.ContainsFunc(j.found, func(f *finding.Finding) bool {
 		return guardsOf(f) && slices.ContainsFunc(f.Accesses, func(b finding.Access) bool {
 			return b.Position == a.Position

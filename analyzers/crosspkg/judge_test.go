@@ -51,7 +51,7 @@ func exempt(a *crosspkg.Access)    { a.Exempt = true }
 func unknown(a *crosspkg.Access)   { a.Unknown = true }
 func increment(a *crosspkg.Access) { a.Update = true }
 
-// inside: the object lies in a field of a U.
+// inside puts the object into a field of a U.
 func inside(field string) func(*crosspkg.Access) {
 	return func(a *crosspkg.Access) { a.Place = []string{"U", field, "n"} }
 }

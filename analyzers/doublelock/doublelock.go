@@ -19,16 +19,10 @@ var Analyzer = check.New("doublelock", finding.DoubleLock, doc, run, ir.Analyzer
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
-	locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
-	for _, fn := range prog.Funcs {
-		if prog.InTest(fn) {
-			continue
-		}
-		for _, a := range locks.Again(fn) {
-			if !a.First.Read {
-				r.ReportAgain(prog, a, "is locked again by the goroutine that holds it",
-					"It waits for itself forever, and so does every later Lock.")
-			}
+	for _, a := range pass.ResultOf[lockset.Analyzer].(*lockset.Result).Relocks() {
+		if !a.First.Read {
+			r.ReportRelock(prog, a, "is locked again by the goroutine that holds it",
+				"It waits for itself forever, and so does every later Lock.")
 		}
 	}
 }

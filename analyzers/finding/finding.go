@@ -27,8 +27,8 @@ const (
 // Level is what a finding is worth; empty for what somebody should fix.
 type Level string
 
-// Hint: worth a look, but likely meant. Hints are shown on request only, and
-// fail no check.
+// Hint is the level of what is worth a look, but likely meant. Hints are shown on
+// request only, and do not fail a check.
 const Hint Level = "hint"
 
 // Mode is the kind of one access: to memory, or in findings about

@@ -65,11 +65,11 @@ func sections(pass *analysis.Pass, list *accesses.List, ends *endpoints.Package)
 		}
 		f := finder{list.Prog.Flow(fn), byPath, work}
 		for _, st := range byFn[fn] {
-			if !list.Counts(st) || st.Owner != ownership.Shared || st.SetUp {
+			if !list.Counts(st) || st.Owner != ownership.Shared || st.MadeByCallers() {
 				continue
 			}
 			s, ok := f.sectionTo(st)
-			if !ok || !s.split && st.Made {
+			if !ok || !s.split && st.MadeHere() {
 				continue
 			}
 			if !s.split || !ends.Versioned(s.load, s.store) {
@@ -113,7 +113,8 @@ func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 	return section{}, false
 }
 
-// sameVariable: ld reads what st writes. Plain with plain, atomic with atomic.
+// sameVariable reports whether ld reads what st writes: both plainly, or both
+// atomically.
 func sameVariable(ld, st *accesses.Access) bool {
 	reads := ld.Mode == finding.Read && st.Mode == finding.Write ||
 		ld.Mode == finding.AtomicRead && st.Mode == finding.AtomicWrite
@@ -147,8 +148,8 @@ func splitLock(ld, st *accesses.Access) bool {
 	return split && len(ld.Locks.Held()) == len(st.Locks.Held())
 }
 
-// checkedAgain: the variable is read once more under the lock of the store,
-// as optimistic code does before it writes.
+// checkedAgain reports whether the variable is read once more under the lock of
+// the store, as optimistic code does before it writes.
 func (f *finder) checkedAgain(st *accesses.Access) bool {
 	f.work.Spend(len(f.byPath[st.Path]))
 	for _, a := range f.byPath[st.Path] {

@@ -97,8 +97,8 @@ func (c *checker) evidence(s section) (string, *accesses.Access) {
 	return c.selfConcurrent(st)
 }
 
-// underOutlivingLock: a function returns with a lock held that lies in an
-// object on the way to st, so that st may run under it.
+// underOutlivingLock reports whether some function returns with a lock held that
+// lies in an object on the path to st, so that st may run under it.
 func (c *checker) underOutlivingLock(st *accesses.Access) bool {
 	for addr := st.Addr; addr != nil; {
 		fa, ok := addr.(*ssa.FieldAddr)
@@ -120,8 +120,8 @@ func (c *checker) underOutlivingLock(st *accesses.Access) bool {
 	return false
 }
 
-// selfConcurrent: two goroutines may run the very same update, on state that
-// is there for several to use.
+// selfConcurrent returns why two goroutines may run the very same update, on
+// state that is there for several to use; empty if nothing shows that.
 func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access) {
 	roles := c.list.Graph.Roles(st.Fn)
 	_, global := st.Addr.(*ssa.Global)
@@ -182,8 +182,8 @@ func counts(st *accesses.Access) bool {
 	return ok && basic.Info()&types.IsNumeric != 0
 }
 
-// sharedByAll: the object was there before the loop that starts the
-// goroutines: it is captured, and declared outside of it.
+// sharedByAll reports whether the object was there before the loop that starts
+// the goroutines: it is captured, and declared outside of the loop.
 func sharedByAll(st *accesses.Access, start ssa.CallInstruction) bool {
 	root := st.Path.Root
 	if root == nil || root.Parent() != start.Parent() || root.Parent() == st.Fn {

@@ -21,21 +21,16 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
 	locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
 	written := locks.Written()
-	for _, fn := range prog.Funcs {
-		if prog.InTest(fn) {
-			continue
-		}
-		for _, a := range locks.Again(fn) {
-			switch {
-			case !a.First.Read:
-			case !a.To.Read:
-				r.ReportAgain(prog, a, "is locked for writing by the goroutine that holds its read lock",
-					"The writer waits for all readers, and so for itself, forever.")
-			case written[a.First.Class]:
-				r.ReportAgain(prog, a, "is read-locked again by the goroutine that holds its read lock",
-					"If a writer calls Lock in between, the second RLock queues behind the writer, and the writer behind the "+
-						"first: both wait forever.")
-			}
+	for _, a := range locks.Relocks() {
+		switch {
+		case !a.First.Read: // IL3002
+		case !a.To.Read:
+			r.ReportRelock(prog, a, "is locked for writing by the goroutine that holds its read lock",
+				"The writer waits for all readers, and so for itself, forever.")
+		case written[a.First.Class]:
+			r.ReportRelock(prog, a, "is read-locked again by the goroutine that holds its read lock",
+				"If a writer calls Lock in between, the second RLock queues behind the writer, and the writer behind "+
+					"the first: both wait forever.")
 		}
 	}
 }

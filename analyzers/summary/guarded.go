@@ -47,7 +47,7 @@ func guardedFields(list *accesses.List, still *stationary.Fields) map[*types.Var
 	return guarded
 }
 
-// composite: parts of such a field are accessed by other names.
+// composite reports whether parts of a field of type t have names of their own.
 func composite(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Struct, *types.Array:

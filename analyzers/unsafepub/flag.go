@@ -44,7 +44,8 @@ func isBool(v ssa.Value) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// open: a stands in a method that importing packages call, on its receiver.
+// open reports whether a stands in a method that importing packages call, and
+// accesses its receiver.
 func (c *checker) open(a *accesses.Access) bool {
 	return c.list.Graph.Open(a.Fn) && !c.list.Prog.Alone(a.Fn) && !c.list.Graph.Roles(a.Fn).Unknown &&
 		len(a.Fn.Params) > 0 && a.Path.Root == a.Fn.Params[0]

@@ -58,7 +58,7 @@ func (c *checker) zeroTest(v *accesses.Variable, a *accesses.Access) *accesses.A
 	return nil
 }
 
-// isError: to note the first error is no initialisation.
+// isError reports whether t is error: to note the first error is no initialisation.
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // ifZero returns the block that control takes if the comparison finds the zero

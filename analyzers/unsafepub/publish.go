@@ -102,8 +102,8 @@ func signals(from ssa.Instruction) bool {
 	return found
 }
 
-// signalCall: close, the methods of package sync that wake others or order
-// them, and calls of what is not known.
+// signalCall reports whether call is close, a method of package sync that wakes
+// others or orders them, or unknown.
 func signalCall(call *ssa.CallCommon) bool {
 	if b, ok := call.Value.(*ssa.Builtin); ok {
 		return b.Name() == "close"

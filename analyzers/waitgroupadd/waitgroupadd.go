@@ -151,7 +151,7 @@ func (c *checker) wait(op *syncops.Op) *syncops.Op {
 	return nil
 }
 
-// vetReports: the first statement of a literal is vet's.
+// vetReports reports whether op is the first statement of a literal, which vet reports.
 func vetReports(op *syncops.Op) bool {
 	lit, ok := op.Fn.Syntax().(*ast.FuncLit)
 	return ok && len(lit.Body.List) > 0 && lit.Body.List[0].Pos() <= op.Pos && op.Pos < lit.Body.List[0].End()

@@ -55,24 +55,7 @@ type Access struct {
 	Expr  ast.Expr  // what the source writes; nodes start where the access starts
 	Path  accesspath.Path
 	Locks *lockset.State
-	Owner ownership.Level
-	// Private: only the accessing goroutine can reach the object yet, in tests
-	// too, of which Owner knows nothing.
-	Private bool
-	// Starts are the go statements by which alone the function shared the
-	// object, if it allocated it itself; OwnStarts says that this is so.
-	Starts    []ssa.CallInstruction
-	OwnStarts bool
-	// Made: the function allocated the object itself. Even when it is
-	// registered somewhere, its maker often is its only user for a while.
-	Made bool
-	// ByCalls: Made, and only what the function has called may have shared it.
-	ByCalls bool
-	// SetUp: all callers of the function made the object themselves.
-	SetUp bool
-	// First: a write where the variable was found nil, in a function that some
-	// caller runs for an object which it made. Later calls write no more.
-	First bool
+	Sharing
 
 	// Implied: it is one of [List.Implied], and Part, Elements and Inner say
 	// why: Addr is that of a struct, of which Part (".f") is copied or assigned;
@@ -157,7 +140,7 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Path = accesspath.Of(a.Addr)
 		c.finish(a, instr, fn, s)
 		a.Private = c.owner.Proven().Of(a.Addr, instr) == ownership.Fresh
-		a.First = a.Mode == finding.Write && !a.Map && ifNil(a) && c.owner.MadeBySome(a.Addr, instr)
+		a.onceForMaker = c.isFirst(a)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)
@@ -167,11 +150,7 @@ func (c *collector) function(fn *ssa.Function) {
 func (c *collector) finish(a *Access, instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
 	a.Instr, a.Fn, a.Locks = instr, fn, s
 	a.place, a.root = a.location(), rootType(a.Path)
-	a.Owner = c.owner.Of(a.Addr, instr)
-	a.Starts, a.OwnStarts = c.owner.Starts(a.Addr, instr)
-	a.Made = c.owner.Made(a.Addr, instr)
-	a.ByCalls = a.Made && c.owner.MadeKnownByCalls(a.Addr, instr)
-	a.SetUp = c.owner.MadeByCallers(a.Addr, instr)
+	a.Sharing = c.sharingOf(a)
 }
 
 func object(addr ssa.Value) *types.Var {
@@ -274,8 +253,8 @@ func loadsMap(instr ssa.Instruction) bool {
 	return isMap
 }
 
-// feedsMapAccess: a map variable that is only read to get at the map is no
-// access of its own; the map's is.
+// feedsMapAccess reports whether a map variable is only read to get at the map,
+// which is no access of its own; that of the map is one.
 func feedsMapAccess(instr ssa.Instruction) bool {
 	if !loadsMap(instr) {
 		return false

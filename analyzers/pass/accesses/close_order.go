@@ -88,7 +88,8 @@ func closed(instr ssa.Instruction) ssa.Value {
 	return call.Common().Args[0]
 }
 
-// signals: a channel of empty structs carries nothing but its closing.
+// signals reports whether ch is a channel of empty structs, which carries nothing
+// except its closing.
 func signals(ch ssa.Value) bool {
 	c, ok := ch.Type().Underlying().(*types.Chan)
 	if !ok {

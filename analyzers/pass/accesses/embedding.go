@@ -179,8 +179,8 @@ func (k *keeper) keeps(v ssa.Value) bool {
 	return false
 }
 
-// onlyForeign: an interface made to call a function of another package, which
-// cannot assign our fields.
+// onlyForeign reports whether instr makes an interface to call a function of
+// another package, which cannot assign our fields.
 func onlyForeign(instr ssa.Instruction) bool {
 	mk, ok := instr.(*ssa.MakeInterface)
 	if !ok {

@@ -24,7 +24,7 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 
 		Unknown: a.Locks.Unknown,
 		Exempt:  l.beforeSharing(a) || l.Prog.SaysNoLock(a.Fn, a.Expr.Pos()),
-		SetUp:   a.SetUp || a.First || a.ByCalls || a.Made && len(a.Starts) == 0,
+		SetUp:   a.Completes() || a.MadeHere() && a.BeforeStart(),
 		Others:  r.Concurrent() || r.Unknown,
 	}
 	for _, h := range a.Locks.Held() {
@@ -38,8 +38,8 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 	return e
 }
 
-// given: the object comes from a function of which nothing is known, one behind
-// an interface for instance, and may have been made for who called it.
+// given reports whether the object comes from a function of which nothing is
+// known, such as one behind an interface, and may have been made for its caller.
 func given(a *Access) bool {
 	root := a.Path.Root
 	if e, ok := root.(*ssa.Extract); ok {
@@ -49,8 +49,8 @@ func given(a *Access) bool {
 	return ok && call.Call.StaticCallee() == nil
 }
 
-// beforeSharing: what only the main goroutine runs may come before any other
-// goroutine is started.
+// beforeSharing reports whether only the main goroutine runs a, so that it may come
+// before any other goroutine is started.
 func (l *List) beforeSharing(a *Access) bool {
 	r := l.Graph.Roles(a.Fn)
 	return r.Main && !r.API && len(r.Goroutines) == 0

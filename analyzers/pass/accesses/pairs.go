@@ -9,7 +9,6 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -124,9 +123,7 @@ func (l *List) Parallel(a, b *Access) bool {
 		l.inPhases(a, b) || l.inPhases(b, a) {
 		return false
 	}
-	return !a.OwnStarts || slices.ContainsFunc(rb.Goroutines, func(g *callgraph.Goroutine) bool {
-		return slices.Contains(a.Starts, g.Start)
-	})
+	return a.reaches(rb.Goroutines)
 }
 
 // CommonLock reports whether a and b hold a lock of one class, which orders
@@ -150,7 +147,8 @@ func MayCommonLock(a, b *Access) bool {
 	})
 }
 
-// surelyReads: both hold the read side only.
+// surelyReads reports whether h is the read side of a lock, and b holds the read
+// side of one of its class, too.
 func surelyReads(b *Access, h lockset.Held) bool {
 	return h.Read && slices.ContainsFunc(b.Locks.Held(), func(o lockset.Held) bool { return o.Class == h.Class && o.Read })
 }
@@ -261,7 +259,7 @@ func replaces(a, b *Access) bool {
 	return a.Mode == finding.Write && !a.Map && b.Map && b.Implied
 }
 
-// distinctIndexes: two constants. Of other indexes nothing is known.
+// distinctIndexes reports whether both are constants, and differ.
 func distinctIndexes(a, b ssa.Value) bool {
 	x, ok := a.(*ssa.Const)
 	y, both := b.(*ssa.Const)

@@ -151,8 +151,8 @@ func (g *Graph) findOpen() {
 	}
 }
 
-// isCallback: the methods of sort.Interface and heap.Interface are exported
-// for these packages to call, in whatever state the call of those is made.
+// isCallback reports whether f is a method of sort.Interface or heap.Interface,
+// exported for these packages to call, under the locks of who calls them.
 func isCallback(f *ssa.Function) bool {
 	recv := f.Signature.Recv()
 	if recv == nil {

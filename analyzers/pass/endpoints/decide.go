@@ -342,8 +342,8 @@ func (f *function) decides(b *branch, t *event, use ssa.Instruction) (decision, 
 	return d, true
 }
 
-// present: 1 if the variable or entry is there where the use is, -1 if it is
-// not, 0 if that is not what was asked.
+// present returns 1 if the variable or entry is there where the use is, -1 if it
+// is not, 0 if that is not what was asked.
 func (d decision) present() int {
 	if d.way == 1 {
 		return -d.out.Sense
@@ -384,7 +384,8 @@ func (f *function) asked(r *event) bool {
 	return ok
 }
 
-// askedItself: on the value, not on what the object holds that it leads to.
+// askedItself reports whether some branch depends on the value that r found, not
+// on what the object holds that it leads to.
 func (f *function) askedItself(r *event) bool {
 	return f.hit[r].itself
 }

@@ -394,8 +394,8 @@ func (c *checker) changes(st *types.Struct, t types.Type) bool {
 	return false
 }
 
-// mutableInside: a lock, an atomic, a channel or a map in a struct is there to
-// change, except maps that nothing adds to.
+// mutableInside reports whether f is there to change: a lock, an atomic, a
+// channel, or a map that something adds to.
 func (c *checker) mutableInside(f *types.Var) bool {
 	switch f.Type().Underlying().(type) {
 	case *types.Chan:

@@ -146,7 +146,7 @@ func newChecker(pass *analysis.Pass) *checker {
 	}
 	for _, a := range c.list.All {
 		c.byFn[a.Fn] = append(c.byFn[a.Fn], a)
-		if a.Writes() && a.Owner == ownership.Shared && c.list.Counts(a) && !a.SetUp {
+		if a.Writes() && a.Owner == ownership.Shared && c.list.Counts(a) && !a.MadeByCallers() {
 			c.writers[a.Name] = append(c.writers[a.Name], a)
 		}
 	}

@@ -179,8 +179,8 @@ func (c *checker) section(f *function, p pair, test, use half) *finding.Section 
 	return s
 }
 
-// alsoEnds: u is another use of the variable that the same outcome decides
-// about, on another way than the use of p.
+// alsoEnds reports whether u is another use of the variable that the same outcome
+// decides about, on another path than the use of p.
 func (c *checker) alsoEnds(f *function, p pair, u *event) bool {
 	if u == p.use || u == p.test || !sameObject(p.test, u) || u.at == p.use.at || !p.only[u.at.Block()] {
 		return false

@@ -38,9 +38,9 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	return remote, remote != nil
 }
 
-// alreadyReported: one of the halves lacks the lock that guards the variable
-// elsewhere, which is the better explanation; or this is the second pair on
-// the variable in the function.
+// alreadyReported reports whether one of the two lacks the lock that guards the
+// variable elsewhere, which is the better explanation, or this is the second
+// pair on the variable in the function.
 func (c *checker) alreadyReported(f *function, p pair) bool {
 	for _, e := range []*event{p.test, p.use} {
 		if c.reported[e.side.Position] {
@@ -121,15 +121,16 @@ func disturbs(o op, p pair) bool {
 	return true
 }
 
-// lazy: without any lock only lazy initialisation is judged, by methods that
-// any goroutine may call on a type that is meant for several.
+// lazy reports whether p, without any lock, is a lazy initialisation by a method
+// that any goroutine may call, on a type that is meant for several.
 func (c *checker) lazy(p pair) bool {
 	t, u := p.test.own, p.use.own
 	return t != nil && u != nil && c.list.AnyCaller(u) && c.list.MeantToBeShared(u.Fn) &&
 		!c.lockedSomewhere(u)
 }
 
-// lockedSomewhere: then it is a matter of the lock.
+// lockedSomewhere reports whether some write of the variable holds a lock: then
+// the lock is what to judge by.
 func (c *checker) lockedSomewhere(u *accesses.Access) bool {
 	for _, w := range c.writers[u.Name] {
 		if len(w.Locks.Held()) > 0 {

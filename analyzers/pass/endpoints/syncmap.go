@@ -39,7 +39,8 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 	// The access, as accesses would list that of a plain map.
 	a := &accesses.Access{
 		Name: name, Map: true, Mode: finding.AtomicRead, Instr: call, Fn: fn, Value: call, Index: args[1], Addr: args[0],
-		Expr: node.Fun, Path: accesspath.Of(args[0]), Locks: s, Owner: c.owner.Of(args[0], call),
+		Expr: node.Fun, Path: accesspath.Of(args[0]), Locks: s,
+		Sharing: accesses.Sharing{Owner: c.owner.Of(args[0], call)},
 	}
 	if how.writes() {
 		a.Mode = finding.AtomicWrite

@@ -202,8 +202,8 @@ func (t *tracer) phi(v *ssa.Phi, add func(ssa.Value, func(Outcome) Outcome)) {
 	}
 }
 
-// chosenSense: 1 if v is true where the branch at the end of d is taken, -1 if
-// it is false there, 0 if neither is clear.
+// chosenSense returns 1 if v is true where the branch at the end of d is taken, -1
+// if it is false there, 0 if neither is clear.
 func chosenSense(v *ssa.Phi, d *ssa.BasicBlock) int {
 	if len(v.Edges) != 2 {
 		return 0

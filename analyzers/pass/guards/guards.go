@@ -169,19 +169,18 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 	return Suspect{}, false
 }
 
-// underHolders: a method of an inner object is called under another lock, which
-// may well be that of an object that holds both, and keeps them apart.
+// underHolders reports whether a calls a method of an inner object under another
+// lock: it may well be that of an object that holds both.
 func underHolders(a *accesses.Access) bool { return len(a.Inner) > 0 && len(a.Locks.Held()) > 0 }
 
-// settingUp: a function that has just made the object reads what it put there
-// itself, unless it has started goroutines on it that may have changed it, and
-// completes it while only its callees know of it. Its helpers, which nobody
-// else calls, are part of it, and so is what they do once for each object.
+// settingUp reports whether a belongs to what sets the object up. A maker also
+// reads what it put there itself, unless it has started goroutines on the
+// object, which may have changed it; what it writes behind a registration races.
 func settingUp(a *accesses.Access) bool {
-	return a.SetUp || a.First || a.ByCalls || a.Made && !a.Writes() && len(a.Starts) == 0
+	return a.Completes() || a.MadeHere() && a.BeforeStart() && !a.Writes()
 }
 
-// makesFirst: a makes what the variable holds, and nothing else assigns it:
+// makesFirst reports whether a makes what the variable holds, and nothing else assigns it:
 // its users come after it, or would find nil.
 func makesFirst(v *accesses.Variable, a *accesses.Access) bool {
 	if a.Implied {
@@ -197,7 +196,7 @@ func makesFirst(v *accesses.Variable, a *accesses.Access) bool {
 	}) && !testsNil(v, a)
 }
 
-// testsNil: the function of a makes it lazily, as several may do at once.
+// testsNil reports whether the function of a makes it lazily, as several may do at once.
 func testsNil(v *accesses.Variable, a *accesses.Access) bool {
 	return slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
 		return b.Fn == a.Fn && b.Mode == finding.Read && !b.Map && b.Path == a.Path
@@ -229,13 +228,13 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	return best
 }
 
-// setUpBefore: b belongs to what makes the object, and a stands where only
-// somebody comes who was given it.
+// setUpBefore reports whether b belongs to what makes the object, and a stands
+// where only callers come who were given it.
 func (c *checker) setUpBefore(b, a *accesses.Access) bool {
-	return (b.SetUp || b.Made) && len(b.Starts) == 0 && c.list.Graph.Roles(a.Fn).API
+	return b.BeforeStart() && c.list.Graph.Roles(a.Fn).API
 }
 
-// mayBeOrdered: b holds a lock that its takers keep beyond their return, so
+// mayBeOrdered reports whether b holds a lock that its takers keep beyond their return, so
 // that a may run under it too.
 func (c *checker) mayBeOrdered(b *accesses.Access) bool {
 	return slices.ContainsFunc(b.Locks.Held(), func(h lockset.Held) bool { return c.list.Locks.Outlives(h.Class) })

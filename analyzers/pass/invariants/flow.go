@@ -38,7 +38,7 @@ func (e *event) pos() token.Pos {
 
 // candidate reports whether others may reach the variable.
 func (e *event) candidate() bool {
-	return e.owner == ownership.Shared && !e.a.SetUp && !e.a.First
+	return e.owner == ownership.Shared && !e.a.SetsUp()
 }
 
 // near is [accesses.Access.Near], of the variable as the function reaches it.

@@ -110,7 +110,7 @@ type finder struct {
 func (f *finder) find() {
 	for _, a := range f.list.All {
 		f.own[a.Fn] = append(f.own[a.Fn], a)
-		if a.Owner == ownership.Shared && f.list.Counts(a) && !a.SetUp {
+		if a.Owner == ownership.Shared && f.list.Counts(a) && !a.MadeByCallers() {
 			f.byName[a.Name] = append(f.byName[a.Name], a)
 		}
 	}

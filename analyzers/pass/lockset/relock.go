@@ -8,23 +8,33 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
-// Again is a lock that a function waits for while it holds it: package sync's
+// Relock is a lock that a function waits for while it holds it: package sync's
 // locks know no owner, so that it waits for itself.
-type Again struct {
+type Relock struct {
 	Nesting
 	First Held
 }
 
-// Again lists where fn waits for a lock that it has surely taken itself, each
-// lock and called function once.
-func (r *Result) Again(fn *ssa.Function) []Again {
+// Relocks lists where functions outside of tests wait for a lock that they have
+// surely taken themselves, each lock and called function once.
+func (r *Result) Relocks() []Relock {
+	var list []Relock
+	for _, fn := range r.prog.Funcs {
+		if !r.prog.InTest(fn) {
+			list = append(list, r.relocksIn(fn)...)
+		}
+	}
+	return list
+}
+
+func (r *Result) relocksIn(fn *ssa.Function) []Relock {
 	type key struct {
 		path   accesspath.Path
 		callee *ssa.Function
 		read   bool
 	}
 	seen := map[key]bool{}
-	var list []Again
+	var list []Relock
 	for _, n := range r.Nestings(fn) {
 		for _, h := range n.Held {
 			callee, _ := callgraph.Target(n.Call.Common())
@@ -33,7 +43,7 @@ func (r *Result) Again(fn *ssa.Function) []Again {
 				continue
 			}
 			seen[k] = true
-			list = append(list, Again{n, h})
+			list = append(list, Relock{n, h})
 		}
 	}
 	return list

@@ -49,7 +49,9 @@ func atomicWord(fn *ssa.Function, wanted func(*ssa.Call) bool) (string, bool) {
 	return "", false
 }
 
-// isTake: a swap from zero to something else, tried again and again.
+// isTake reports whether call swaps zero for something else, again and again:
+//
+//	for !x.CompareAndSwap(0, 1) {}
 func isTake(call *ssa.Call) bool {
 	args, ok := atomicArgs(call, "CompareAndSwap")
 	return ok && len(args) == 2 && isZero(args[0]) && isSet(args[1]) && callgraph.InLoop(call.Block())

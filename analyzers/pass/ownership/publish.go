@@ -65,8 +65,8 @@ type walker struct {
 	links []ssa.Instruction
 }
 
-// closeLinks: a store in an object that is published already is a
-// publication. Each instruction stays in the list once, with its worst level.
+// closeLinks makes publications of the stores in objects that are published
+// already. Each instruction stays in the list once, with its worst level.
 func (w *walker) closeLinks() {
 	direct := compact(w.pubs)
 	w.pubs = direct
@@ -244,7 +244,8 @@ func (w *walker) holder(v ssa.Value) {
 	}
 }
 
-// holderCalled: who is given v may find the object in it.
+// holderCalled follows the call to which v is given: the callee may find the
+// object in it.
 func (w *walker) holderCalled(v ssa.Value, call ssa.CallInstruction) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {

@@ -62,8 +62,8 @@ func (f *finder) handedOn(mk *ssa.MakeInterface, carrier ssa.Value) bool {
 	})
 }
 
-// callWrites: a callee that is not known to read only may decode into the
-// object, unless it is fresh: then nobody else sees that.
+// callWrites reports whether the callee may decode into the object while others
+// see it: it is not known to read only, and the object is not fresh.
 func (f *finder) callWrites(call ssa.CallInstruction, mk *ssa.MakeInterface) bool {
 	if b, ok := call.Common().Value.(*ssa.Builtin); ok {
 		return b.Name() == "append" || b.Name() == "copy" // kept, who knows for whom

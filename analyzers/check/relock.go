@@ -6,9 +6,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// ReportAgain reports that a lock is taken again by who holds it: what is
+// ReportRelock reports that a goroutine takes a lock that it holds: what is
 // wrong, and what hangs.
-func (r *Reporter) ReportAgain(prog *ir.Program, a lockset.Again, wrong, hangs string) {
+func (r *Reporter) ReportRelock(prog *ir.Program, a lockset.Relock, wrong, hangs string) {
 	path := a.First.Path.String()
 	lock := Lock(prog, a.Fn, a.First.Class, path)
 	second := Side(prog, a.Fn, a.Call, LockMode(a.To.Read), path)

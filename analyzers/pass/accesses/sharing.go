@@ -1,0 +1,76 @@
+package accesses
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+)
+
+// Sharing is what is known, at an access, of who can reach its object. Owner
+// and Private are proofs; the methods are guesses about how programs set
+// objects up, for findings only: a maker is often the only user of its object for a
+// while, even where that is registered already.
+type Sharing struct {
+	// Owner is how far the object is known to others; it ignores tests.
+	Owner ownership.Level
+	// Private means that only the accessing goroutine can reach the object
+	// yet, in tests, too.
+	Private bool
+
+	made, knownByCalls bool                  // the function allocated it; only its callees may have shared it since
+	ownStarts          bool                  // it did, and shared it by no more than
+	starts             []ssa.CallInstruction // these go statements
+	madeByCallers      bool                  // each caller of the function allocated it
+	onceForMaker       bool                  // see isFirst
+}
+
+// sharingOf returns what is known of the object of a.
+func (c *collector) sharingOf(a *Access) Sharing {
+	s := Sharing{
+		Owner:         c.owner.Of(a.Addr, a.Instr),
+		made:          c.owner.Made(a.Addr, a.Instr),
+		madeByCallers: c.owner.MadeByCallers(a.Addr, a.Instr),
+	}
+	s.knownByCalls = s.made && c.owner.MadeKnownByCalls(a.Addr, a.Instr)
+	s.starts, s.ownStarts = c.owner.Starts(a.Addr, a.Instr)
+	return s
+}
+
+// isFirst reports whether a writes where the variable was found nil, in a
+// function that some caller runs for an object which it made. Later calls write
+// no more:
+//
+//	if t.m == nil { t.m = map[string]int{} }
+func (c *collector) isFirst(a *Access) bool {
+	return a.Mode == finding.Write && !a.Map && ifNil(a) && c.owner.MadeBySome(a.Addr, a.Instr)
+}
+
+// MadeHere reports whether the function of the access allocated the object.
+func (s *Sharing) MadeHere() bool { return s.made }
+
+// MadeByCallers reports whether every caller of the function allocated the object.
+func (s *Sharing) MadeByCallers() bool { return s.madeByCallers }
+
+// SetsUp reports whether the access stands in a helper that sets the object
+// up: every caller made it, or the write happens once for each object.
+func (s *Sharing) SetsUp() bool { return s.madeByCallers || s.onceForMaker }
+
+// Completes reports whether the access completes the object before its users
+// come: in a helper, or while only callees of its maker know of it.
+func (s *Sharing) Completes() bool { return s.SetsUp() || s.knownByCalls }
+
+// BeforeStart reports whether the object was made here or by the callers, and
+// its maker has started no goroutine on it yet.
+func (s *Sharing) BeforeStart() bool { return (s.made || s.madeByCallers) && len(s.starts) == 0 }
+
+// reaches reports whether one of the goroutines may come to the object: not
+// where its maker has shared it with others only.
+func (s *Sharing) reaches(goroutines []*callgraph.Goroutine) bool {
+	return !s.ownStarts || slices.ContainsFunc(goroutines, func(g *callgraph.Goroutine) bool {
+		return slices.Contains(s.starts, g.Start)
+	})
+}
