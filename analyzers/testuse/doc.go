@@ -37,8 +37,8 @@
 // a map, a length, a counter, an atomic load or the result of a method that
 // returns one of these (Has, IsClosed, Len), and a use that the branch decides
 // about: an entry made, a counter raised, an element taken, a flag set, a pointer
-// followed. The halves may lie in functions that are called, also of other
-// packages. Reported are halves in two critical sections of one lock, atomic
+// followed. The two may lie in functions that are called, also of other
+// packages. Reported are tests and uses in two critical sections of one lock, atomic
 // operations, and lazy initialisation without a lock. A flag may also stand
 // for other state: if some function changes both in one critical section, a
 // change of the other after a test of the flag is a use, too, and so is a send on
@@ -58,7 +58,7 @@
 // amount, claims made with the test that keep others out, state that only one
 // goroutine has, code of which a comment allows the race.
 //
-// Missed: tests whose outcome is kept in memory, halves in two functions
+// Missed: tests whose outcome is kept in memory, tests and uses in two functions
 // without a common caller, calls through exported interfaces, objects that are
 // reached by two ways. Reported falsely: sections that something else orders,
 // such as a channel or a phase of the program, and uses that undo themselves.

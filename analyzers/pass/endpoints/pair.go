@@ -218,7 +218,7 @@ func releasesGuard(t, u *event) bool {
 	return false
 }
 
-// near is [accesses.Access.Near], and for halves that are calls the same by
+// near is [accesses.Access.Near], and for ends that are calls the same by
 // the names of types.
 func near(e *event, h lockset.Held) bool {
 	if e.own != nil {

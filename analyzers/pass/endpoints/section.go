@@ -15,7 +15,7 @@ import (
 // ends are shown as they are in the function that has them: the access, or the
 // call that leads to it.
 func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse {
-	test, use := c.half(f, p.test), c.half(f, p.use)
+	test, use := c.endOf(f, p.test), c.endOf(f, p.use)
 	if test.node == nil || use.node == nil {
 		return nil
 	}
@@ -33,22 +33,22 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse
 	return found
 }
 
-// half is one of the two as the function has it.
-type half struct {
+// end is one of the two as the function has it.
+type end struct {
 	finding.Access
 	node ast.Expr
 }
 
-func (c *checker) half(f *function, e *event) half {
+func (c *checker) endOf(f *function, e *event) end {
 	if !e.call {
-		return half{e.side, e.own.Expr}
+		return end{e.side, e.own.Expr}
 	}
 	side := e.side
 	side.Function, side.Package = c.list.Prog.FuncName(f.fn), c.list.Prog.Pkg.Pkg.Path()
 	side.Locks, side.Role = nil, ""
 	n, ok := c.list.Prog.Node(e.at.Pos()).(*ast.CallExpr)
 	if !ok {
-		return half{side, nil}
+		return end{side, nil}
 	}
 	side.Position, side.Expr = accesses.Position(c.list.Prog.Fset(), n.Pos(), n.End()), ir.Text(n)
 	for _, h := range e.held {
@@ -56,7 +56,7 @@ func (c *checker) half(f *function, e *event) half {
 			side.Locks = append(side.Locks, h.String())
 		}
 	}
-	return half{side, n}
+	return end{side, n}
 }
 
 func (p pair) verb() string {
@@ -86,7 +86,7 @@ func tested(p pair) string {
 	return p.test.name.Short()
 }
 
-// via returns where a call leads, for halves that lie in callees.
+// via returns where a call leads, for ends that lie in callees.
 func (c *checker) via(e *event) string {
 	if !e.call {
 		return ""
@@ -150,7 +150,7 @@ func variable(e *event) finding.Variable {
 // section is what a run has to watch: from the test to the last use that the
 // branch leads to, or the first on each way where there are several. If the
 // test is about a flag that stands for other state, it is the flag that is watched.
-func (c *checker) section(f *function, p pair, test, use half) *finding.Section {
+func (c *checker) section(f *function, p pair, test, use end) *finding.Section {
 	s := &finding.Section{
 		Kind:     "test-and-use",
 		Function: c.list.Prog.FuncName(f.fn),
@@ -171,7 +171,7 @@ func (c *checker) section(f *function, p pair, test, use half) *finding.Section 
 		}
 		end := finding.SectionEnd{Position: u.side.Position, Allows: []finding.Mode{finding.Read}}
 		if u.call {
-			at := c.half(f, u)
+			at := c.endOf(f, u)
 			end.Call = &at.Position
 		}
 		s.More = append(s.More, end)

@@ -88,7 +88,7 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	if remote == nil && !roles.Concurrent() {
 		return Update{}, false
 	}
-	load, store := c.half(f, t), c.half(f, u)
+	load, store := c.endOf(f, t), c.endOf(f, u)
 	if load.node == nil || store.node == nil {
 		return Update{}, false
 	}

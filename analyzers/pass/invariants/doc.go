@@ -7,7 +7,7 @@
 // interprocedural control flow graph: an entry, and the accesses of the same
 // variable that control may come to next, which are its ends. One access may be
 // the end of a section and the entry of the next, and in a loop both of one
-// section (a circular section). The halves may lie in functions of the package
+// section (a circular section). The two accesses may lie in functions of the package
 // that are called. The A sets follow from the modes (package atomicsets).
 //
 // One variable is one path from one value (accesspath), and of maps one key
@@ -26,7 +26,7 @@
 // order of the two. There nothing is left out. Sections over several variables are
 // declared in the repository file.
 //
-// Missed: halves in functions of other packages, in goroutines and deferred
+// Missed: accesses in functions of other packages, in goroutines and deferred
 // calls, objects that are reached by two ways. Falsely found: most of them,
 // which is why refinement drops what correct runs split.
 //

@@ -183,7 +183,7 @@ type touch struct {
 }
 
 // Bounds of what is looked for in callees: calls deep, events looked at, and
-// touches of one function, beyond which it is about too much to be a half.
+// touches of one function, beyond which it is about too much to be an end of a section.
 const (
 	global = -1
 )

@@ -40,7 +40,7 @@ type Result struct {
 type Section struct {
 	Declared bool   `json:"declared,omitempty"` // by a comment
 	Package  string `json:"package"`            // import path
-	Function string `json:"function"`           // that has both halves
+	Function string `json:"function"`           // that has both accesses
 	Variable string `json:"variable"`           // for people: Type.field
 	Entry    Half   `json:"entry"`
 	Ends     []Half `json:"ends"`
