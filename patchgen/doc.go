@@ -10,7 +10,7 @@
 //	mutex    a new mutex beside the variable, taken at every access
 //
 // A strategy looks at every access of the variable in the module, not only at
-// the two that were caught, and gives up with a reason where it cannot treat
+// the two that were caught, and refuses with a reason where it cannot treat
 // them all. What it leaves as it is (accesses in tests, reads by an owner, a
 // test and a use that something blocking keeps apart) stands in the fix's
 // notes.
@@ -52,7 +52,7 @@
 //
 // Accesses through pointers to a field, reflection, unsafe, cgo and files left
 // out by build constraints are not seen; where an address is taken, or the
-// name occurs in a file left out, the strategy gives up. Two paths such as
+// name occurs in a file left out, the strategy refuses. Two paths such as
 // a.b.mu and c.mu may be the same lock without our knowing; the lock-order
 // check goes by lock class, which errs towards refusing. Which locks are held
 // and which objects are private yet is taken from analyzers/pass/lockset and

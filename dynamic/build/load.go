@@ -62,7 +62,7 @@ type Module struct {
 	Cgo []string
 
 	goTool goCommand
-	// leaks says that test binaries can ask the collector for leaked goroutines, where they are built with the
+	// leaks reports whether test binaries can ask the collector for leaked goroutines, where they are built with the
 	// setting experiment of the environment, if there is one.
 	leaks      bool
 	experiment string

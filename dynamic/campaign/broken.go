@@ -133,7 +133,7 @@ func (w words) story(told *sighting, pattern string, entry, remote, end *finding
 		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, pattern, w.effect(told))
 }
 
-// effect says what came of it.
+// effect returns the outcome.
 func (w words) effect(told *sighting) string {
 	s := &told.split
 	switch {

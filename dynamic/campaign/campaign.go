@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Config says what to run.
+// Config is what to run.
 type Config struct {
 	Workspace *build.Workspace
 	Plan      *plan.Plan
@@ -93,7 +93,7 @@ type Event struct {
 	Strength int
 }
 
-// EventKind tells the steps apart.
+// EventKind distinguishes the steps.
 type EventKind string
 
 const (
@@ -114,7 +114,7 @@ type Result struct {
 	Engine   string // that found them: "watch" or "hb"
 	Runs     int    // made in full
 	Seed     uint64
-	// Interrupted says that the context ended before the last run did.
+	// Interrupted reports whether the context ended before the last run did.
 	Interrupted bool
 	Packages    []PackageResult // in the order of Config.Binaries
 	Coverage    Coverage

@@ -48,7 +48,7 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 	return all
 }
 
-// confirm makes the finding of a race, which tells of the first of its pairs.
+// confirm makes the finding of a race, which describes the first of its pairs.
 func (t *tally) confirm(cfg *Config, race []pair) *finding.Finding {
 	p := race[0]
 	c := t.caught[p]
@@ -128,7 +128,7 @@ func scalar(kind string, v uint64) string {
 
 func writes(m finding.Mode) bool { return m == finding.Write || m == finding.AtomicWrite }
 
-// verb says what an access of mode m does.
+// verb returns what an access of mode m does.
 func verb(m finding.Mode) string { return strings.Replace(string(m), "atomic-", "atomically ", 1) }
 
 // access joins what the plan knows of a site with what the run saw there.

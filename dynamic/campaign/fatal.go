@@ -43,7 +43,7 @@ var fatalErrors = []fatalError{
 
 const oneTooMany = "It was unlocked more often than locked, by one goroutine alone or by two that each meant to be the only one."
 
-// fatalAt tells fatal errors apart: what happened, and where.
+// fatalAt distinguishes fatal errors by what happened, and where.
 type fatalAt struct {
 	text     string
 	function string

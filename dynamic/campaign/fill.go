@@ -228,7 +228,7 @@ func (t *tally) storeAt(site *plan.Site) (found store) {
 	return found
 }
 
-// storeOf says what kind of write at the site the node makes, if it makes it.
+// storeOf returns what kind of write at the site the node makes, if it makes it.
 func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
 	switch n := n.(type) {
 	case *ast.IncDecStmt:

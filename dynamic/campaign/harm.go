@@ -34,7 +34,7 @@ func (t *tally) ran(pkg string, strength int, p *process, last map[int]*evidence
 	t.tests[testRun{pkg, t.runs}] = r
 }
 
-// excuse says what explains that the tests failed, from their own output alone.
+// excuse returns what explains that the tests failed, from their own output alone.
 func (p *process) excuse() string {
 	switch {
 	case p.outcome == TimedOut || p.outcome == CutShort:
@@ -61,7 +61,7 @@ type harm struct {
 // significant reports whether failing runs are split more often than chance has it.
 func (h *harm) significant() bool { return h.counts.failedSplit > 0 && h.p <= level/float64(h.tested) }
 
-// String says what was counted.
+// String returns what was counted.
 func (h *harm) String() string {
 	c := &h.counts
 	if c.runs() == c.split() {
@@ -111,7 +111,7 @@ func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*Pa
 	return h
 }
 
-// explained says what explains that the tests failed in a run beside the split of
+// explained returns what explains that the tests failed in a run beside the split of
 // the section; "" if nothing is known to.
 func (t *tally) explained(in testRun, r *testsRun, section *plan.Section, s *splitSeen, plain *PackageResult) string {
 	switch {

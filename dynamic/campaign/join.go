@@ -85,7 +85,7 @@ func clones(findings []*finding.Finding) []*finding.Finding {
 	return out
 }
 
-// counterpart finds the suspected finding that c confirms, or gives -1. Places
+// counterpart finds the suspected finding that c confirms, or returns -1. Places
 // decide before ids, since an ordinal counts differently on the two sides. A
 // split section knows the finding that it came from by its id, the claim.
 func counterpart(static []*finding.Finding, c *finding.Finding, claim string) int {
@@ -124,7 +124,7 @@ func caughtAlready(taken map[*finding.Finding]*finding.Finding, c *finding.Findi
 	return into
 }
 
-// alsoCaught says in a sentence what else the unprotected access of a finding met.
+// alsoCaught returns in a sentence what else the unprotected access of a finding met.
 func alsoCaught(into, c *finding.Finding) string {
 	other := c.Accesses[0]
 	if sameLine(other, into.Accesses[0]) {
@@ -199,7 +199,7 @@ func accessAt(s *finding.Finding, a finding.Access) int {
 	return slices.IndexFunc(s.Accesses, func(b finding.Access) bool { return a.File == b.File && a.Line == b.Line })
 }
 
-// takeOver gives c what s knows. The accesses take the words of s, so that the
+// takeOver copies to c what s knows. The accesses take the words of s, so that the
 // id is that of s and a baseline of suspected findings goes on to hold.
 func takeOver(c, s *finding.Finding) {
 	if c.Evidence.Pattern != "" {
@@ -306,7 +306,7 @@ func takeOverSection(c, s *finding.Finding) {
 	takeOverWords(c, s)
 }
 
-// sharpen gives c the code of a suspected finding on the access that both
+// sharpen sets in c the code of a suspected finding on the access that both
 // have. The other side differs, so the code must hold whatever that is: it has
 // to be about one access, the first of the suspected finding.
 func sharpen(c *finding.Finding, static []*finding.Finding) {
@@ -369,7 +369,7 @@ func relate(s, c *finding.Finding) {
 	c.Notes = append(c.Notes, fmt.Sprintf("suspected on this variable as well: %s (%s)", s.ID, s.Code))
 }
 
-// separate gives findings of one id different ordinals; the one that has taken it
+// separate assigns different ordinals to findings of one id; the one that has taken it
 // over keeps it, or else the first.
 func separate(findings []*finding.Finding, settled map[string]*finding.Finding) {
 	seen := map[string]bool{}

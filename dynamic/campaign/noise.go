@@ -15,7 +15,7 @@ import (
 // round and round. Most runs are gentle, so that tests which count on time pass
 // as they pass without the monitor: a window of 1 ms at each of a few accesses
 // in a row upsets a test that sleeps for 3 ms. Some are strong, since a short
-// window misses what comes by late. The number of rungs is odd, so that each is
+// window misses what arrives late. The number of rungs is odd, so that each is
 // met by runs that arm known pairs and by runs that do not.
 var ladder = [...]int{gentle, gentle, 1000, gentle, 2000}
 
@@ -26,12 +26,12 @@ const (
 	weakest = 10
 )
 
-// Strength gives that of the noise in run n of a campaign, from 1, where
+// Strength returns that of the noise in run n of a campaign, from 1, where
 // nothing else is asked for and no test counts on short times: in
 // microseconds.
 func Strength(n int) int { return ladder[(n-1)%len(ladder)] }
 
-// strength gives that of the noise for a package in run n.
+// strength returns that of the noise for a package in run n.
 func (c *campaign) strength(n int, pkg *PackageResult) int {
 	s := c.cfg.Strength
 	if s == 0 {

@@ -118,7 +118,7 @@ func TestFailingWithoutNoiseIsNoTiming(t *testing.T) {
 	}
 }
 
-// seen says by a file that it was given the word.
+// seen makes a file that shows that it was given the word.
 type seen struct{ file string }
 
 func (s seen) Write(b []byte) (int, error) {

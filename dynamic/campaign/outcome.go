@@ -59,7 +59,7 @@ type PackageResult struct {
 	NotCompleted int
 	FirstCut     *Failure
 
-	// NoneRan says that there are tests, and that the flags chose none of them.
+	// NoneRan reports whether there are tests of which the flags chose none.
 	NoneRan bool
 	// Spared are tests that hung under noise, or failed as they count on time. They run
 	// by themselves in every fourth run, with fainter noise.
@@ -106,7 +106,7 @@ var (
 	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 )
 
-// classify tells outcomes apart by the exit and, for a process that ended
+// classify distinguishes outcomes by the exit and, for a process that ended
 // itself, by the words of the runtime and of package testing.
 func classify(p *process) Outcome {
 	timedOut := p.killed || p.exit == 2 && timeoutLine.Match(p.output)

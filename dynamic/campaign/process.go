@@ -63,12 +63,12 @@ type process struct {
 	shown   bool   // the output was shown while it ran
 	elapsed time.Duration
 	exit    int    // exit code, -1 if a signal ended it
-	state   string // as the operating system tells it
+	state   string // as the operating system reports it
 	killed  bool   // it did not end at its deadline
 	ours    bool   // a time limit that ended it would be one of Interlock's
 	cpu     time.Duration
 	err     error // it could not be run
-	// countsOnTime says that tests which failed ask for the time
+	// countsOnTime reports whether tests that failed read the clock
 	countsOnTime bool
 }
 
@@ -185,7 +185,7 @@ func settle(ctx context.Context, p *process) {
 	}
 }
 
-// userEnv is the environment that `go test` gives a test binary.
+// userEnv is the environment that `go test` passes to a test binary.
 func (c *campaign) userEnv(dir string) []string {
 	env := slices.DeleteFunc(c.cfg.Workspace.UserEnv(), func(v string) bool { return strings.HasPrefix(v, "INTERLOCK_") })
 	path := filepath.Join(c.cfg.Workspace.GoRoot(), "bin")

@@ -181,7 +181,7 @@ package none
 func TestBank(t *testing.T) {
 	cfg := config(t, bank, nil)
 	for i, b := range cfg.Binaries {
-		// config says so for scripted modules.
+		// config sets it for scripted modules.
 		cfg.Binaries[i].Monitored = b.Path != "" && !strings.HasSuffix(b.Package, "/broken")
 	}
 	cfg.Runs, cfg.Repeat, cfg.Seed = 10, true, 1

@@ -19,7 +19,7 @@ import (
 )
 
 // RefineConfig is how sections are refined (AtomRace 4.3): a command is run
-// again and again with the monitor awake, and tells by its exit code whether the
+// again and again with the monitor awake, and reports by its exit code whether the
 // run was correct.
 type RefineConfig struct {
 	Workspace *build.Workspace
@@ -69,7 +69,7 @@ type Refined struct {
 	// Faulty are ends that only incorrect runs have split.
 	Faulty map[SectionEnd]Violation
 	Seen   map[SectionEnd]int // how often owners came to an end
-	// Settled says that enough correct runs in a row changed nothing.
+	// Settled reports whether enough correct runs in a row changed nothing.
 	Settled     bool
 	Interrupted bool
 	Elapsed     time.Duration

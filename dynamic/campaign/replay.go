@@ -86,7 +86,7 @@ type shown struct {
 	again  func(*tally) bool // whether a run has shown it
 }
 
-// replays gives f the command that makes the run again which has shown it first.
+// replays sets in f the command that makes the run again which has shown it first.
 func (t *tally) replays(cfg *Config, strength int, f *finding.Finding, again func(*tally) bool) {
 	r := replayOf(cfg, strength, f)
 	f.Evidence.Replay = r.command(cfg)

@@ -71,7 +71,7 @@ func SitesAt(p *plan.Plan, places string) ([]uint32, error) {
 	return ids, nil
 }
 
-// Coverage is which sites the runs came by. A site that was never reached
+// Coverage is which sites the runs reached. A site that was never reached
 // was not tested.
 type Coverage struct {
 	Monitored int      // sites with a monitor

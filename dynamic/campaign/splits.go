@@ -19,7 +19,7 @@ type testRun struct {
 
 // splitSeen is what the runs have shown of one atomic section.
 type splitSeen struct {
-	told  sighting // the one that the finding tells of
+	told  sighting // the one that the finding describes
 	hits  map[int]bool
 	count int
 	runs  map[testRun][]string // with the tests that it happened in; "" is any
@@ -40,7 +40,7 @@ type sighting struct {
 	proof    bool // that the section is broken, whatever the tests do; see proves
 }
 
-// better reports whether s tells more than t.
+// better reports whether s shows more than t.
 func (s *sighting) better(t *sighting) bool { return s.rank() > t.rank() }
 
 func (s *sighting) rank() int {
@@ -138,7 +138,7 @@ func Opened(p *plan.Plan, only []uint32) []uint32 {
 	return ids
 }
 
-// SectionList gives sections as the monitor reads them: "1-3,7".
+// SectionList returns sections as the monitor reads them: "1-3,7".
 func SectionList(ids []uint32) string {
 	var parts []string
 	for i := 0; i < len(ids); {

@@ -12,7 +12,7 @@ const monitorFrames = "interlock.invalid/rt."
 
 // parseStack reads the text of runtime.Stack for one goroutine: its id, its
 // frames from the innermost, the go statement that made it. Monitor frames on
-// top are dropped. Text that was cut short gives the frames before the cut;
+// top are dropped. Text that was cut short yields the frames before the cut;
 // lines that are none of a stack are passed over.
 func parseStack(text string) finding.Goroutine {
 	var g finding.Goroutine

@@ -68,7 +68,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 	}
 }
 
-// begin says that a run begins in which the known pairs are not armed, and the
+// begin records that a run begins in which the known pairs are not armed, and the
 // resting sections not opened.
 func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 	t.runs, t.seed, t.known, t.resting = run, seed, known, resting
@@ -183,7 +183,7 @@ type lines struct {
 	a, b     place
 }
 
-// races groups the pairs that are one race, each group with the pair first that tells
+// races groups the pairs that are one race, each group with the pair first that shows
 // most: two writes, then the one seen most often.
 func (t *tally) races() (all [][]pair) {
 	groups := map[lines]int{}

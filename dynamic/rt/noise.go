@@ -95,8 +95,8 @@ func (s *site) update(f func(siteState) siteState) {
 	}
 }
 
-// consider decides whether a window is held here, and gives its length, or 0,
-// and the time. Whoever is given a length must settle the site. n is random.
+// consider decides whether a window is held here, and returns its length, or 0,
+// and the time. The caller that gets a length must settle the site. n is random.
 func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if !known(a.site) {
 		counters.badSite.Add(1)
@@ -162,7 +162,7 @@ func (s *site) comeNear() {
 	})
 }
 
-// settle says when the site is due again after a window: the more of them
+// settle returns when the site is due again after a window: the more of them
 // stayed quiet the later, and still later if nothing shows that its variable
 // is shared (LiteRace: hot code is sampled less).
 func settle(id uint32, hit bool, now int64) {
@@ -202,7 +202,7 @@ func settlePair(a, b uint32, now int64) {
 	}
 }
 
-// resting gives st, due after a time that doubles with each level; while that is
+// resting returns st, due after a time that doubles with each level; while that is
 // low, now and then at once, as the access that comes first need not be the one
 // that races.
 func (st siteState) resting(now int64) siteState {
@@ -215,7 +215,7 @@ func (st siteState) resting(now int64) siteState {
 	return st.withDue(ticks(now-start) + uint32(gap/2+n%gap))
 }
 
-// alone reports whether no other goroutine can come by: there is none, or this
+// alone reports whether no other goroutine can arrive: there is none, or this
 // is a sequential test, whose main goroutine only waits for it.
 func alone(g unsafe.Pointer) bool {
 	n := runtime.NumGoroutine()
@@ -226,7 +226,7 @@ func alone(g unsafe.Pointer) bool {
 var testBinary bool
 
 // windowLength draws how long a window is held: mostly about the strength,
-// sometimes longer, since what comes by may be far.
+// sometimes longer, since what arrives may be far away.
 func windowLength(random uint32, state siteState) int64 {
 	ns := noise.strength
 	part := int64(random >> 4 & 0xff)

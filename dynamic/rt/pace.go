@@ -49,7 +49,7 @@ var counters struct {
 var random uint64
 
 // countCall counts a call of the slow path with an address of filter bit i,
-// looks at the pace now and then, and gives a random number.
+// looks at the pace now and then, and returns a random number.
 func countCall(i uintptr) uint64 {
 	n := counters.shards[i].calls.Add(1)
 	if n%paceEvery == 0 {
@@ -91,7 +91,7 @@ func keepPace(i uintptr) {
 
 // scheduleOpening sees to it that the filter, of which a bit is about to be closed, is
 // opened again. A timer that is set in a testing/synctest bubble waits for the bubble's
-// clock, and one that was set outside must not be touched there: then whoever looks at
+// clock, and one that was set outside must not be touched there: then the next call that reads
 // the pace next, by way of another bit, opens the filter. requires: pace.mu.
 func scheduleOpening(now int64) {
 	const drained = burst * costShare

@@ -93,7 +93,7 @@ func TestValidateFinding(t *testing.T) {
 		{"unknown status", `"confirmed"`, `"refuted"`, `$.status: "refuted" is none of`},
 		{"line is text", `"line":3`, `"line":"3"`, `$.accesses[0].line: 3 is no integer`},
 		{"negative seed", `"seed":9`, `"seed":-9`, "below 0"},
-		{"fraction", `"hits":2`, `"hits":2.5`, "no integer"},
+		{"fraction", `"hits":2`, `"hits":2.5`, "not an integer"},
 		{"number for text", `"engine":"watch"`, `"engine":1`, "no string"},
 		{"unknown mode in a list", `"allows":["read"]`, `"allows":["peek"]`, `$.section.allows[0]`},
 		{"object for list", `"stack":[`, `"stack":{},"x":[`, "no array"},

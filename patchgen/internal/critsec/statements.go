@@ -9,7 +9,7 @@ import (
 )
 
 // list covers a statement list that is entered with region r open (nil:
-// none), and gives the region that is open at its end.
+// none), and returns the region that is open at its end.
 func (c *builder) list(list []ast.Stmt, r *region, top bool) (*region, error) {
 	for i, s := range list {
 		if r == nil {

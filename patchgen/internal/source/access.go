@@ -157,7 +157,7 @@ func (a *Access) modeIn(e, parent ast.Node) Mode {
 	return Read
 }
 
-// isWholeMap reports whether e gives the map itself on, not a part of it.
+// isWholeMap reports whether e passes the map itself on, not a part of it.
 func (a *Access) isWholeMap(e ast.Node) bool {
 	return !a.Element && IsMap(a.File.TypeOf(a.Expr)) && e == ast.Node(a.Expr)
 }
