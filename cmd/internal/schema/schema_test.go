@@ -91,7 +91,7 @@ func TestValidateFinding(t *testing.T) {
 		{"code of a later version", `"IL1001"`, `"IL9999"`, ""},
 		{"no code", `"code"`, `"edoc"`, `no "code"`},
 		{"unknown status", `"confirmed"`, `"refuted"`, `$.status: "refuted" is none of`},
-		{"line is text", `"line":3`, `"line":"3"`, `$.accesses[0].line: 3 is no integer`},
+		{"line is text", `"line":3`, `"line":"3"`, `$.accesses[0].line: 3 is not an integer`},
 		{"negative seed", `"seed":9`, `"seed":-9`, "below 0"},
 		{"fraction", `"hits":2`, `"hits":2.5`, "not an integer"},
 		{"number for text", `"engine":"watch"`, `"engine":1`, "no string"},
