@@ -129,3 +129,47 @@ func TestPatchedAlready(t *testing.T) {
 		t.Errorf("strategy %q (%v), want mutex, since guard has nothing to do", fix.Strategy, err)
 	}
 }
+
+// TestSaysWhatStandsThere demands the true reason where the source has not
+// changed, but what the finding names is not accessed by its name.
+func TestSaysWhatStandsThere(t *testing.T) {
+	const src = `package a
+
+type item struct{ n int }
+
+func (i *item) size() int { return i.n }
+
+func swap(list []item, p, q *item, raw []int) int {
+	*p = *q
+	list[0] = *q
+	if p.size() > 1 {
+		return 1
+	}
+	raw[0] = 2
+	return 0
+}
+`
+	root := t.TempDir()
+	writeFile(t, filepath.Join(root, "a", "a.go"), []byte(src))
+	m := moduleOf(t, root, "a", loadAll(t, root))
+	lines := strings.Split(src, "\n")
+	for text, want := range map[string]string{
+		"*p = *q":       "*p is what a pointer leads to",
+		"list[0] = *q":  "list[0] is an element",
+		"p.size() > 1":  "the call p.size() makes it, in another function",
+		"raw[0] = 2":    "raw[0] is an element",
+		"item, p, q *i": "item is a struct, which is copied or set as a whole",
+	} {
+		at := finding.Position{File: "a/a.go"}
+		for i, line := range lines {
+			if column := strings.Index(line, text); column >= 0 {
+				at.Line, at.Column = i+1, column+1
+			}
+		}
+		fix, _, err := Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{{Code: finding.CaughtInTheAct,
+			Variable: finding.Variable{Name: "n"}, Accesses: []finding.Access{{Position: at}}}}})
+		if err != nil || !strings.Contains(fix.Withheld, want) || strings.Contains(fix.Withheld, "changed since") {
+			t.Errorf("%s: withheld %q (%v), want a part %q", text, fix.Withheld, err, want)
+		}
+	}
+}

@@ -85,59 +85,106 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// broken is a file on a disk that is full once some bytes were written, and
-// stays full for good if stays is set.
-type broken struct {
-	file
-	room  int
-	stays bool
-}
-
-func (b *broken) Write(p []byte) (int, error) {
-	if len(p) > b.room {
-		n, err := b.file.Write(p[:b.room])
-		if !b.stays {
-			b.room = 1 << 20
+// failWrites lets each write of data that holds part stop after five bytes, as
+// on a full disk: the first one only, or all from then on if stays is set.
+func failWrites(t *testing.T, part string, stays bool) {
+	t.Helper()
+	real, failed := write, false
+	t.Cleanup(func() { write = real })
+	write = func(f *os.File, data []byte) (int, error) {
+		if strings.Contains(string(data), part) && !failed || failed && stays {
+			failed = true
+			n, err := real(f, data[:5])
+			return n, errors.Join(errors.New("disk full"), err)
 		}
-		return n, errors.Join(errors.New("disk full"), err)
+		return real(f, data)
 	}
-	return b.file.Write(p)
 }
 
-func TestApplyPutsBack(t *testing.T) {
-	real := openFile
-	defer func() { openFile = real }()
+// tree writes two files, with a second name each if linked is set.
+func tree(t *testing.T, linked bool) (root string, old, patched map[string][]byte) {
+	t.Helper()
+	root = t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, stays := range []bool{false, true} {
-		root := t.TempDir()
-		old := map[string][]byte{"a.go": []byte("package a\n"), "b.go": []byte("package b\n")}
-		for path, src := range old {
-			writeFile(t, filepath.Join(root, path), src)
-		}
-		openFile = func(name string) (file, error) {
-			f, err := real(name)
-			if filepath.Base(name) == "b.go" {
-				f = &broken{f, 5, stays}
+	old = map[string][]byte{"a.go": []byte("package a\n"), "b.go": []byte("package b\n")}
+	for path, src := range old {
+		writeFile(t, filepath.Join(root, path), src)
+		if linked {
+			if err := os.Link(filepath.Join(root, path), filepath.Join(root, path+".link")); err != nil {
+				t.Fatal(err)
 			}
-			return f, err
 		}
-		err := Apply(root, old, map[string][]byte{"a.go": []byte("package a // 1\n"), "b.go": []byte("package b // 2\n")})
+	}
+	return root, old, map[string][]byte{"a.go": []byte("package a // 1\n"), "b.go": []byte("package b // 2\n")}
+}
+
+// expect demands contents of files below root.
+func expect(t *testing.T, root string, want map[string][]byte) {
+	t.Helper()
+	for path, src := range want {
+		if got, err := os.ReadFile(filepath.Join(root, path)); err != nil || string(got) != string(src) {
+			t.Errorf("%s holds %q (%v), want %q", path, got, err, src)
+		}
+	}
+}
+
+// A full disk shows before anything has changed, and nothing is left behind.
+func TestApplyStagesFirst(t *testing.T) {
+	root, old, patched := tree(t, false)
+	failWrites(t, "// 2", true)
+	if err := Apply(root, old, patched); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("Apply returned %v", err)
+	}
+	expect(t, root, old)
+	if entries, _ := os.ReadDir(root); len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// No file is half written at any moment: while new contents are written, all
+// files have the old ones.
+func TestApplyWritesBeside(t *testing.T) {
+	root, old, patched := tree(t, false)
+	real, writes := write, 0
+	t.Cleanup(func() { write = real })
+	write = func(f *os.File, data []byte) (int, error) {
+		writes++
+		expect(t, root, old)
+		return real(f, data)
+	}
+	if err := Apply(root, old, patched); err != nil || writes != 2 {
+		t.Errorf("%d writes: %v", writes, err)
+	}
+	expect(t, root, patched)
+	if entries, _ := os.ReadDir(root); len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// Files with several names are written in place, and put back.
+func TestApplyPutsBack(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		root, old, patched := tree(t, true)
+		failWrites(t, "// 2", stays)
+		err := Apply(root, old, patched)
 		if err == nil || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("Apply returned %v", err)
 			continue
 		}
-		if got, _ := os.ReadFile(filepath.Join(root, "a.go")); string(got) != "package a\n" {
-			t.Errorf("a.go holds %q", got)
-		}
 		if !stays {
-			if got, _ := os.ReadFile(filepath.Join(root, "b.go")); string(got) != "package b\n" {
-				t.Errorf("b.go holds %q", got)
-			}
+			expect(t, root, old)
+			expect(t, root, map[string][]byte{"b.go.link": old["b.go"]})
 			continue
 		}
-		_, where, ok := strings.Cut(err.Error(), "its old contents are in ")
-		if got, _ := os.ReadFile(strings.TrimSpace(where)); !ok || string(got) != "package b\n" {
+		_, rest, ok := strings.Cut(err.Error(), "its old contents are in ")
+		where, _, _ := strings.Cut(rest, "\n")
+		if got, _ := os.ReadFile(where); !ok || string(got) != "package b\n" {
 			t.Errorf("no way back: %v", err)
+		}
+		// The next start names the backup.
+		err = Apply(root, old, patched)
+		if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "was interrupted: copy ") {
+			t.Errorf("Apply returned %v", err)
 		}
 	}
 }

@@ -76,7 +76,8 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 			}
 			e, obj := file.accessAt(a.Position, lastName(f.Variable.Name))
 			if e == nil {
-				return nil, fmt.Errorf("no access of %s at %s: the file changed since the analysis", f.Variable.Name, a.Position)
+				return nil, fmt.Errorf("no access of %s at %s: %s", f.Variable.Name, a.Position,
+					file.insteadAt(a.Position, lastName(f.Variable.Name)))
 			}
 			if t == nil {
 				t = m.NewVariable(obj, file, e)
@@ -196,6 +197,69 @@ func (file *File) accessOnLine(p finding.Position, name string) (found ast.Expr,
 		return nil, nil
 	}
 	return found, obj
+}
+
+// insteadAt returns what stands at a position where no access of a variable
+// called name does.
+func (file *File) insteadAt(p finding.Position, name string) string {
+	pos, err := file.pos(p.Line, p.Column)
+	if err != nil {
+		return "there is no such place: the file changed since the analysis"
+	}
+	// Of the operands that start there, the outermost is what the finding is about: of s[i].f > 0 it is s[i].f, not s.
+	var e ast.Expr
+	path, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	for _, n := range path {
+		if _, operation := n.(*ast.BinaryExpr); operation {
+			break
+		}
+		if x, ok := n.(ast.Expr); ok && x.Pos() == pos {
+			e = x
+		}
+	}
+	if e == nil {
+		return "no expression stands there: the file may have changed since the analysis"
+	}
+	text := file.Text(e)
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i] + " …"
+	}
+	switch x := ast.Unparen(e).(type) {
+	case *ast.CallExpr:
+		// n.size()	a callee accesses it; no region of this function holds that alone
+		if tv := file.Package.Info.Types[x.Fun]; !tv.IsType() {
+			return "the call " + text + " makes it, in another function"
+		}
+	case *ast.IndexExpr, *ast.SliceExpr:
+		// s[i]		the elements have no name of their own
+		return text + " is an element, and no variable is called " + name
+	case *ast.StarExpr:
+		// *p		whatever p points to
+		return text + " is what a pointer leads to, and no variable is called " + name
+	}
+	if st, ok := structAt(file.TypeOf(e)); ok && hasField(st, name) {
+		// *p = x, y := x	all fields at once
+		return text + " is a struct, which is copied or set as a whole"
+	}
+	return text + " does not name it"
+}
+
+// structAt returns the struct type that t is, not one that it points to.
+func structAt(t types.Type) (*types.Struct, bool) {
+	if t == nil {
+		return nil, false
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	return st, ok
+}
+
+func hasField(st *types.Struct, name string) bool {
+	for f := range st.Fields() {
+		if f.Name() == name {
+			return true
+		}
+	}
+	return false
 }
 
 // fieldOfMap follows a race caught in a method of a named map type to the one

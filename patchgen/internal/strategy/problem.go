@@ -3,6 +3,8 @@ package strategy
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -112,14 +114,31 @@ func (p *Problem) declaredIn() *source.Package {
 // Unseen refuses variables whose name occurs in files of their package that
 // were not loaded: those for other systems, and files that cgo rewrites.
 func (p *Problem) Unseen() error {
-	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(p.Variable.Name) + `\b`)
 	for _, name := range p.declaredIn().Ignored {
-		if src, err := os.ReadFile(name); err == nil && strings.HasSuffix(name, ".go") && word.Match(src) {
+		if !strings.HasSuffix(name, ".go") {
+			continue
+		}
+		if src, err := os.ReadFile(name); err == nil && uses(src, p.Variable.Name) {
 			return fmt.Errorf("%s may be accessed in %s, which this build leaves out or generates", p.Variable,
 				filepath.Base(name))
 		}
 	}
 	return nil
+}
+
+// uses reports whether a name occurs in a file as an identifier, its package
+// clause apart. In a file that does not parse, each occurrence counts.
+func uses(src []byte, name string) (found bool) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
+	if err != nil {
+		return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).Match(src)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id != f.Name && id.Name == name
+		return !found
+	})
+	return found
 }
 
 // copyNote returns the note on a patch that adds a lock or an atomic to an

@@ -40,6 +40,7 @@ var golden = map[string]string{
 	"guard_loops":              "guarded pool.left pool.mu",
 	"guard_map":                "guarded reg.m reg.mu",
 	"guard_other_object":       "guarded resource.status pool.mu left=1",
+	"guard_other_system":       "guarded machine.state machine.mu",
 	"guard_select":             "guarded hub.quit hub.mu",
 	"guard_snapshot":           "guarded logger.hooks logger.mu",
 	"guard_switch":             "guarded machine.state machine.mu",
