@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite suites sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite hbsuite suites sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ silent: ## run every clean program of the monitor's and the rewriter's tests 200
 
 racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
 	$(LAB) racesuite -o docs/racesuite.md
+
+hbsuite: ## run the race detector's own suite under the happens-before engine, and keep the table in docs/hbsuite.md
+	$(LAB) racesuite -engine=hb -runs 3 -o docs/hbsuite.md
 
 suites: ## run the own tests of twelve real modules, plain and instrumented, and keep the table in docs/suites.md
 	$(LAB) suites -o docs/suites.md

@@ -25,6 +25,7 @@ import (
 )
 
 type options struct {
+	engine   string
 	runs     int
 	match    string
 	parallel int
@@ -36,6 +37,7 @@ type options struct {
 func Run(ctx context.Context, args []string) (held bool, err error) {
 	var o options
 	flags := flag.NewFlagSet("lab racesuite", flag.ExitOnError)
+	flags.StringVar(&o.engine, "engine", "watch", "`watch`, or hb for the happens-before engine with -race beside it")
 	flags.IntVar(&o.runs, "runs", 20, "runs of each function, each with another seed; a racy one stops at its first hit")
 	flags.StringVar(&o.match, "match", "", "take functions whose name contains this `text` only")
 	flags.IntVar(&o.parallel, "parallel", 1, "functions at the same time")
@@ -57,6 +59,10 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	files, err := copySuite(testdata, filepath.Join(tmp, "racesuite"))
 	if err != nil {
 		return false, err
+	}
+
+	if o.engine == "hb" {
+		return runExact(ctx, testdata, tmp, files, o)
 	}
 
 	// Build it once, and run its functions one by one.

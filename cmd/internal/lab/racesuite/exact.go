@@ -1,0 +1,207 @@
+package racesuite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/dynamic/hb"
+)
+
+// verdict is what a detector says of a function of the suite.
+type verdict int
+
+const (
+	silent verdict = iota
+	reported
+	skipped
+)
+
+// runExact runs the suite under the happens-before engine, o.runs times, and beside it under the
+// race detector, where there is a C compiler for it: all functions in one process, one processor, and no
+// pair of places reported once only, as the distribution does. It reports whether the engine is right
+// about every function in every run.
+func runExact(ctx context.Context, testdata, tmp string, files *files, o options) (held bool, err error) {
+	// The suite is built where it lies: one of its files imports an internal package.
+	sources, err := filepath.Glob(filepath.Join(testdata, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	sources = slices.DeleteFunc(sources, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "cgo_") })
+	flags, err := exactFlags(ctx, tmp)
+	if err != nil {
+		return false, err
+	}
+	build := func(name, cgo string, flags ...string) (string, error) {
+		binary := filepath.Join(tmp, name)
+		args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, flags, sources)
+		_, err := command.Go(ctx, testdata, []string{"CGO_ENABLED=" + cgo}, args...)
+		return binary, err
+	}
+	fmt.Fprintln(os.Stderr, "racesuite: building the suite, and the standard library under the engine")
+	binary, err := build("exact.test", "0", flags...)
+	if err != nil {
+		return false, err
+	}
+	var exact []map[string]verdict
+	for range o.runs {
+		verdicts, err := suiteVerdicts(ctx, binary, testdata, "INTERLOCK_HB=repeats")
+		if err != nil {
+			return false, err
+		}
+		exact = append(exact, verdicts)
+	}
+
+	// The race detector's column stays empty where it cannot be built.
+	var race map[string]verdict
+	if binary, err := build("race.test", "1", "-race"); err == nil {
+		race, err = suiteVerdicts(ctx, binary, testdata, "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
+		if err != nil {
+			return false, err
+		}
+	}
+	text, held := reportExact(matching(files.functions, o.match), exact, race, files.leftOut)
+	return held, page.Write(o.out, text)
+}
+
+// exactFlags prepares the engine in dir for the go command at hand.
+func exactFlags(ctx context.Context, dir string) ([]string, error) {
+	var in hb.Installation
+	for name, to := range map[string]*string{
+		"GOROOT": &in.Root, "GOVERSION": &in.Version, "GOOS": &in.OS, "GOARCH": &in.Arch,
+	} {
+		value, err := command.GoEnv(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		*to = value
+	}
+	replaced, err := hb.Prepare(in, dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return nil, err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return append(hb.Flags(nil, "-s -w"), "-overlay="+overlay), os.WriteFile(overlay, text, 0o644)
+}
+
+// suiteVerdicts runs all functions of the suite and returns what was said of each.
+func suiteVerdicts(ctx context.Context, binary, dir, env string) (map[string]verdict, error) {
+	cmd := exec.CommandContext(ctx, binary, "-test.v")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", env)
+	out, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		return nil, err
+	}
+	if !strings.Contains(string(out), "ALL TESTS COMPLETE") {
+		return nil, fmt.Errorf("the suite did not run to its end: %.2000s", out[max(0, len(out)-2000):])
+	}
+	return verdictsOf(string(out)), nil
+}
+
+func verdictsOf(out string) map[string]verdict {
+	verdicts := map[string]verdict{}
+	for _, part := range strings.Split(out, "=== RUN   ")[1:] {
+		name, text, _ := strings.Cut(part, "\n")
+		switch {
+		case strings.Contains(text, "--- SKIP: "+name):
+			verdicts[name] = skipped
+		case strings.Contains(text, "WARNING: DATA RACE"):
+			verdicts[name] = reported
+		default:
+			verdicts[name] = silent
+		}
+	}
+	return verdicts
+}
+
+// row is a file of the suite, or all: how many functions there are, and how many of them are
+// reported, by the engine in all its runs (racy ones) or in some (clean ones), and by the race detector.
+type row struct{ racy, exactRacy, raceRacy, clean, exactClean, raceClean, skipped int }
+
+func (r *row) add(f function, exact []map[string]verdict, race map[string]verdict) {
+	count := func(to *int, yes bool) {
+		if yes {
+			*to++
+		}
+	}
+	hit := func(v map[string]verdict) bool { return v[f.name] == reported }
+	switch {
+	case exact[0][f.name] == skipped:
+		r.skipped++
+	case f.racy:
+		r.racy++
+		count(&r.exactRacy, !slices.ContainsFunc(exact, func(v map[string]verdict) bool { return !hit(v) }))
+		count(&r.raceRacy, hit(race))
+	default:
+		r.clean++
+		count(&r.exactClean, slices.ContainsFunc(exact, hit))
+		count(&r.raceClean, hit(race))
+	}
+}
+
+// cells returns the row as a line of the table.
+func (r *row) cells(name string, raced bool) string {
+	racy, clean := "-", "-"
+	if raced {
+		racy, clean = fmt.Sprint(r.raceRacy), fmt.Sprint(r.raceClean)
+	}
+	return fmt.Sprintf("| %s | %d | %d | %s | %d | %d | %s | %d |\n",
+		name, r.racy, r.exactRacy, racy, r.clean, r.exactClean, clean, r.skipped)
+}
+
+func reportExact(
+	functions []function, exact []map[string]verdict, race map[string]verdict, leftOut map[string]string,
+) (text string, held bool) {
+	var b strings.Builder
+	b.WriteString(page.Head("The race detector's own suite, under the happens-before engine", "hbsuite", fmt.Sprintf(
+		`: the functions of
+`+"`runtime/race/testdata`"+` in the Go distribution, run as the distribution runs them, with CGO_ENABLED=0:
+all in one process with one processor, %d times. A racy function counts as reported where every run reports it, a clean
+one where any run does. Beside it stands what the race detector reports in one run.`, len(exact))))
+	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
+		fmt.Fprintf(&b, "- left out: %s, which %s\n", name, leftOut[name])
+	}
+	b.WriteString("\n| file | racy | engine | `-race` | clean | engine | `-race` | skip themselves |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|\n")
+
+	// One line a file, in the order of the files, and one for all.
+	var all row
+	rows := map[string]*row{}
+	var order []string
+	for _, f := range functions {
+		if rows[f.file] == nil {
+			rows[f.file] = new(row)
+			order = append(order, f.file)
+		}
+		rows[f.file].add(f, exact, race)
+		all.add(f, exact, race)
+	}
+	for _, file := range order {
+		b.WriteString(rows[file].cells(file, race != nil))
+	}
+	b.WriteString(all.cells("**all**", race != nil))
+
+	// What the engine is wrong about, by name.
+	for _, f := range functions {
+		var one row
+		one.add(f, exact, race)
+		if one.racy != one.exactRacy || one.exactClean > 0 {
+			fmt.Fprintf(&b, "\nWrong: %s in %s.\n", f.name, f.file)
+		}
+	}
+	return b.String(), all.racy == all.exactRacy && all.exactClean == 0
+}

@@ -1,0 +1,43 @@
+package racesuite
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestVerdicts(t *testing.T) {
+	got := verdictsOf("ok\n=== RUN   TestRaceA\nWARNING: DATA RACE\n--- FAIL: TestRaceA (0.00s)\n" +
+		"=== RUN   TestNoRaceB\n--- PASS: TestNoRaceB (0.00s)\n" +
+		"=== RUN   TestRaceC\n    c.go:1: no\n--- SKIP: TestRaceC (0.00s)\n")
+	want := map[string]verdict{"TestRaceA": reported, "TestNoRaceB": silent, "TestRaceC": skipped}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("verdicts %v, want %v", got, want)
+	}
+}
+
+// A racy function that one run misses is wrong, and so is a clean one that one run reports.
+func TestReportExact(t *testing.T) {
+	functions := []function{
+		{"TestRaceA", "a_test.go", true}, {"TestRaceB", "a_test.go", true},
+		{"TestNoRaceC", "b_test.go", false}, {"TestNoRaceD", "b_test.go", false}, {"TestRaceE", "b_test.go", true},
+	}
+	run := func(b, d verdict) map[string]verdict {
+		return map[string]verdict{"TestRaceA": reported, "TestRaceB": b, "TestNoRaceD": d, "TestRaceE": skipped}
+	}
+	text, held := reportExact(functions, []map[string]verdict{run(reported, silent), run(silent, reported)}, nil, nil)
+	for _, want := range []string{
+		"| a_test.go | 2 | 1 | - | 0 | 0 | - | 0 |", "| b_test.go | 0 | 0 | - | 2 | 1 | - | 1 |",
+		"Wrong: TestRaceB in a_test.go.", "Wrong: TestNoRaceD in b_test.go.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if held {
+		t.Error("wrong verdicts are called right")
+	}
+	if _, held := reportExact(functions, []map[string]verdict{run(reported, silent)}, run(reported, silent), nil); !held {
+		t.Error("right verdicts are called wrong")
+	}
+}
