@@ -176,7 +176,7 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 	if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
 		return op{}, false
 	}
-	if k := kinds[fn.Name()]; k != 0 && isLock(args[0].Type()) {
+	if k := kinds[fn.Name()]; k != 0 && r.isLock(args[0].Type()) {
 		return r.opOn(k, args[0]), true
 	}
 	if k := r.spins[fn]; k != 0 {

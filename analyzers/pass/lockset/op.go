@@ -44,7 +44,7 @@ func (r *Result) lockOp(common *ssa.CallCommon) (op, bool) {
 		name, recv = fn.Name(), common.Args[0]
 	}
 	k := kinds[name]
-	if k == 0 || len(common.Args) > 1 || !isLock(recv.Type()) {
+	if k == 0 || len(common.Args) > 1 || !r.isLock(recv.Type()) {
 		return op{}, false
 	}
 	return r.opOn(k, recv), true
@@ -58,8 +58,13 @@ func (r *Result) opOn(k kind, recv ssa.Value) op {
 }
 
 // isLock reports whether t has methods Lock and Unlock without parameters.
-func isLock(t types.Type) bool {
-	ms := types.NewMethodSet(t)
+func isLock(t types.Type) bool { return hasLockMethods(types.NewMethodSet(t)) }
+
+// isLock is isLock with the method sets kept: every walk through a function asks
+// for each of its lock operations.
+func (r *Result) isLock(t types.Type) bool { return hasLockMethods(r.methodSets.MethodSet(t)) }
+
+func hasLockMethods(ms *types.MethodSet) bool {
 	for _, name := range []string{"Lock", "Unlock"} {
 		sel := ms.Lookup(nil, name)
 		if sel == nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
-	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
@@ -22,7 +21,7 @@ import (
 // Analyzers are the passes that a snapshot holds the results of. What they
 // require runs too.
 var Analyzers = []*analysis.Analyzer{
-	ir.Analyzer, callgraph.Analyzer, ownership.Analyzer, lockset.Analyzer, lockgraph.Analyzer, syncops.Analyzer,
+	ir.Analyzer, callgraph.Analyzer, ownership.Analyzer, lockset.Analyzer, syncops.Analyzer,
 }
 
 // Snapshot is one state of the module's source, typed and analysed. It is
@@ -68,7 +67,6 @@ type Package struct {
 	Calls  *callgraph.Graph
 	Owners *ownership.Result
 	Locks  *lockset.Result
-	Orders *lockgraph.Result
 	Ops    *syncops.List
 
 	loaded   *packages.Package
@@ -109,7 +107,6 @@ func (s *Snapshot) analyse(p *Package) error {
 	p.Calls = r.results[callgraph.Analyzer].(*callgraph.Graph)
 	p.Owners = r.results[ownership.Analyzer].(*ownership.Result)
 	p.Locks = r.results[lockset.Analyzer].(*lockset.Result)
-	p.Orders = r.results[lockgraph.Analyzer].(*lockgraph.Result)
 	p.Ops = r.results[syncops.Analyzer].(*syncops.List)
 	// A pass that failed leaves an empty package behind, in which nothing is wrong.
 	if problem := p.IR.Problem(); problem != "" {
