@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Heuristic is where noise is made: AtomRace's heuristics (3.3). The zero
-// value leaves it to the monitor, which makes noise where near misses and static
-// findings point.
+// Heuristic is where noise is made: AtomRace's heuristics (3.3), or "guided", which
+// leaves it to the monitor: it makes noise where near misses and static findings point.
+// The zero value plans runs by what earlier ones have shown, see [schedule.Auto].
 type Heuristic struct {
 	text  string // as the user has it
 	noise string // as the monitor has it
@@ -19,7 +19,7 @@ type Heuristic struct {
 
 func (h Heuristic) String() string { return h.text }
 
-// ParseHeuristic reads "guided", "random", "variable:name,..." or
+// ParseHeuristic reads "auto", "guided", "random", "variable:name,..." or
 // "location:place,...". Names are those of variables as plans and findings
 // show them, with the package's path or without: Account.balance. at finds the
 // sites at a place, as SitesAt does.
@@ -27,8 +27,10 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 	kind, list, given := strings.Cut(text, ":")
 	var numbers []string
 	switch {
-	case text == "" || text == "guided":
+	case text == "" || text == "auto":
 		return Heuristic{}, nil
+	case text == "guided":
+		return Heuristic{text: text}, nil
 	case text == "random":
 		return Heuristic{text, text}, nil
 	case kind == "variable" && given:
@@ -50,7 +52,8 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 			}
 		}
 	default:
-		return Heuristic{}, fmt.Errorf("%q is no heuristic: use guided, random, variable:NAME or location:FILE:LINE, several with commas", text)
+		return Heuristic{}, fmt.Errorf("%q is no heuristic: "+
+			"use auto, guided, random, variable:NAME or location:FILE:LINE, several with commas", text)
 	}
 	return Heuristic{text, kind + ":" + strings.Join(numbers, ",")}, nil
 }

@@ -25,6 +25,7 @@ func TestParseHeuristic(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                                "",
+		"auto":                            "",
 		"guided":                          "",
 		"random":                          "random",
 		"variable:Account.balance":        "variable:1",
@@ -37,7 +38,7 @@ func TestParseHeuristic(t *testing.T) {
 		"!variable:":                      "no monitored variable",
 		"!location:b.go:1":                "no such place",
 		"!variable":                       "no heuristic",
-		"!everywhere":                     "use guided, random",
+		"!everywhere":                     "use auto, guided, random",
 	} {
 		in, bad := strings.CutPrefix(text, "!")
 		h, err := ParseHeuristic(p, in, at)

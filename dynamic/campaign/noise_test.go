@@ -137,3 +137,25 @@ func TestOutputIsShownLive(t *testing.T) {
 		t.Errorf("%+v", r.Packages[0].First)
 	}
 }
+
+// An auto schedule measures first, and looks around in every fourth run; where the user
+// says where to make noise, or runs have to be alike, there is no plan.
+func TestPurposes(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		want []purpose
+	}{
+		{"auto", Config{Runs: 6}, []purpose{measuring, planned, planned, guided, planned, planned}},
+		{"few runs", Config{Runs: 2}, []purpose{guided, planned}},
+		{"guided", Config{Runs: 4, Where: Heuristic{text: "guided"}}, []purpose{guided, guided, guided, guided}},
+		{"replay", Config{Runs: 4, Only: []uint32{1}}, []purpose{guided, guided, guided, guided}},
+		{"repeated", Config{Runs: 4, Repeat: true}, []purpose{guided, guided, guided, guided}},
+	} {
+		for i, want := range tt.want {
+			if got := tt.cfg.purpose(i + 1); got != want {
+				t.Errorf("%s: run %d is for %d, want %d", tt.name, i+1, got, want)
+			}
+		}
+	}
+}

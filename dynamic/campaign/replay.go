@@ -60,7 +60,7 @@ func (r *replay) command(cfg *Config) string {
 	case cfg.OnlyFlag != "" && r.only != "":
 		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
 	case cfg.Where.text != "":
-		words = append(words, "-noise="+cfg.Where.text)
+		words = append(words, "-schedule="+cfg.Where.text)
 	}
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))

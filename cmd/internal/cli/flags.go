@@ -136,10 +136,13 @@ type campaignFlags struct {
 	budget   int
 	strength int
 	prob     int
-	noise    string
+	schedule string
 }
 
-const defaultRuns = 10
+const (
+	defaultRuns  = 10
+	autoSchedule = "auto"
+)
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
@@ -153,11 +156,13 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 		"200, the default, is twice that time; at most 10000")
 	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 "+
 		"(default 1000)")
-	fs.StringVar(&o.noise, "noise", "guided", "where goroutines are held: `guided` by static findings and near "+
-		"misses, random (all accesses alike),\n"+
+	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
+		"shown two to be apart),\n"+
+		"guided by static findings and near misses, random (all accesses alike),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from "+
-		"run to run)")
+		"run to run);\n"+
+		"where the auto schedule knows how far two are apart, it holds them for that long")
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {
@@ -205,9 +210,9 @@ func checkStrength(strength int) error {
 	return nil
 }
 
-// choosesPlaces reports whether -noise names places or variables.
+// choosesPlaces reports whether -schedule names places or variables.
 func (o *campaignFlags) choosesPlaces() bool {
-	return strings.HasPrefix(o.noise, "location:") || strings.HasPrefix(o.noise, "variable:")
+	return strings.HasPrefix(o.schedule, "location:") || strings.HasPrefix(o.schedule, "variable:")
 }
 
 func (o *campaignFlags) settings(c *call) testrun.Settings {
@@ -215,4 +220,4 @@ func (o *campaignFlags) settings(c *call) testrun.Settings {
 		Verbose: c.verbose}
 }
 
-var errOnlyAndNoise = errors.New("-only and -noise both choose places: use one of them")
+var errOnlyAndSchedule = errors.New("-only and -schedule both choose places: use one of them")

@@ -62,8 +62,8 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 		}
 	}
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
-	if cfg.Where, err = campaign.ParseHeuristic(pl.Plan, m.noise, place); err != nil {
-		return nil, &build.ConfigError{Problem: "-noise: " + err.Error(), Next: "`interlock plan` shows variables and places"}
+	if cfg.Where, err = campaign.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
+		return nil, &build.ConfigError{Problem: "-schedule: " + err.Error(), Next: "`interlock plan` shows variables and places"}
 	}
 	settings := m.settings(c)
 	settings.Vet = m.flags.Vet

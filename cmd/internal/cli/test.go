@@ -81,8 +81,8 @@ func (o *testOptions) check() error {
 	switch {
 	case o.replays < 0:
 		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
-	case o.only != "" && o.noise != "guided":
-		return errOnlyAndNoise
+	case o.only != "" && o.schedule != autoSchedule:
+		return errOnlyAndSchedule
 	}
 	return errors.Join(o.checkEngine(), o.campaignFlags.check(), o.out.Probe())
 }
