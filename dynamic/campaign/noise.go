@@ -139,7 +139,7 @@ func (c *campaign) cutShort(n, strength int, pkg *PackageResult, p *process) (ag
 	if f.Busy {
 		pkg.Limit += pkg.Limit
 	}
-	if f.Busy || !c.spare(pkg, p.failedTests(), f.Strength) {
+	if f.Busy || !c.spare(pkg, n, p.failedTests(), f.Strength) {
 		c.weaken(pkg, f)
 	}
 	pkg.repeats++
@@ -196,7 +196,7 @@ func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
 		}
 	}
 	explained := len(c.seen.bugs[pkg.Package]) > 0 && !pkg.sparing(f.Run)
-	if !explained && !c.spareClockTests(pkg, p, f.Strength) {
+	if !explained && !c.spareClockTests(pkg, p, f) {
 		c.weaken(pkg, f)
 	}
 }

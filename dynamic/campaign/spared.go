@@ -17,9 +17,13 @@ import (
 // sparedEvery is how many runs there are for each one of spared tests.
 const sparedEvery = 4
 
-// spare takes tests out of most runs of the package, and reports whether that leaves
-// any test in them.
-func (c *campaign) spare(pkg *PackageResult, tests []string, strength int) (spared bool) {
+// spare takes tests out of most runs of the package after run n, and reports whether it
+// has: that has to leave other tests in them, and the tests taken out have to run in some
+// run, be it an earlier one.
+func (c *campaign) spare(pkg *PackageResult, n int, tests []string, strength int) (spared bool) {
+	if n >= c.cfg.Runs-c.cfg.Runs%sparedEvery && pkg.Runs == pkg.NotCompleted {
+		return false
+	}
 	all := slices.Clone(pkg.Spared)
 	for _, t := range tests {
 		if !slices.Contains(all, t) {
@@ -36,12 +40,12 @@ func (c *campaign) spare(pkg *PackageResult, tests []string, strength int) (spar
 
 // spareClockTests spares the tests that failed under noise only, if all of them may count
 // on time, and reports whether it has.
-func (c *campaign) spareClockTests(pkg *PackageResult, p *process, strength int) (spared bool) {
+func (c *campaign) spareClockTests(pkg *PackageResult, p *process, f *Failure) (spared bool) {
 	failed := slices.DeleteFunc(p.failedTests(), func(t string) bool { return slices.Contains(pkg.plainTests, t) })
 	if slices.ContainsFunc(failed, func(t string) bool { return !pkg.clockTests[t] }) {
 		return false
 	}
-	return c.spare(pkg, failed, strength)
+	return c.spare(pkg, f.Run, failed, f.Strength)
 }
 
 // sparing reports whether run n of the package is one of spared tests alone.

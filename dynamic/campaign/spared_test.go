@@ -100,12 +100,15 @@ func TestChosenTests(t *testing.T) {
 		{[]string{"-test.skip=B"}, []string{"TestA"}, false},
 		{[]string{"-test.skip=B/sub", "-test.v=true"}, []string{"TestA", "TestB"}, true},
 	} {
-		c := &campaign{cfg: &Config{TestFlags: tt.flags}}
+		c := &campaign{cfg: &Config{TestFlags: tt.flags, Runs: 8}}
 		if got := c.chosenTests(pkg); !slices.Equal(got, tt.want) {
 			t.Errorf("with %q: %q, want %q", tt.flags, got, tt.want)
 		}
 		one := *pkg
-		if got := c.spare(&one, []string{"TestA"}, 100); got != tt.spared || len(one.Spared) > 0 != tt.spared {
+		if late := one; c.spare(&late, 8, []string{"TestA"}, 100) {
+			t.Error("TestA is spared although no run of it is left")
+		}
+		if got := c.spare(&one, 3, []string{"TestA"}, 100); got != tt.spared || len(one.Spared) > 0 != tt.spared {
 			t.Errorf("with %q: TestA is spared: %v, want %v", tt.flags, got, tt.spared)
 		}
 	}

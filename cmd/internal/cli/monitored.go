@@ -61,9 +61,11 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 			return nil, &build.ConfigError{Problem: "-only: " + err.Error(), Next: "`interlock plan` shows the places"}
 		}
 	}
+	// The places of a schedule mean the same as those of -only.
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
 	if cfg.Where, err = campaign.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
-		return nil, &build.ConfigError{Problem: "-schedule: " + err.Error(), Next: "`interlock plan` shows variables and places"}
+		const next = "`interlock plan` shows variables and places"
+		return nil, &build.ConfigError{Problem: "-schedule: " + err.Error(), Next: next}
 	}
 	settings := m.settings(c)
 	settings.Vet = m.flags.Vet

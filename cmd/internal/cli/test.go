@@ -106,7 +106,8 @@ func (o *testOptions) checkEngine() error {
 		name string
 		set  bool
 	}{
-		{"budget", o.budget != 0}, {"prob", o.prob != 0}, {"noise", o.noise != "guided"}, {"strength", o.strength != 0},
+		{"budget", o.budget != 0}, {"prob", o.prob != 0}, {"schedule", o.schedule != autoSchedule},
+		{"strength", o.strength != 0},
 		{"only", o.only != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
 	} {
 		if flag.set {
