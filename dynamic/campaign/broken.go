@@ -35,8 +35,11 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 	if told.panicked != nil { // the end that was not reached stays first, for the id
 		f.Accesses = append([]finding.Access{t.planned(told.endSite(section))}, entry, remote, end)
 	}
+	// A panic where the test had another result needs no more: that the tests fail without
+	// noise as well may be this very bug.
+	passes := plain[told.test] != nil && plain[told.test].Plain == Passed
 	switch {
-	case told.proof || told.used && plain[told.test] != nil && plain[told.test].Plain == Passed:
+	case told.proof, told.used && (told.split.Overturned || passes):
 		f.Status = finding.Confirmed
 	case harm.significant():
 		f.Status = finding.Confirmed

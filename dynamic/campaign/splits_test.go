@@ -39,7 +39,17 @@ func splitRecord(changed bool) evidence.Record {
 }
 
 // told returns the finding after runs of package m, of which some fail.
-func told(t *testing.T, kind string, runs []Outcome, records func(run int) []evidence.Record, output string) *finding.Finding {
+func told(
+	t *testing.T, kind string, runs []Outcome, records func(run int) []evidence.Record, output string,
+) *finding.Finding {
+	t.Helper()
+	return toldBeside(t, Passed, kind, runs, records, output)
+}
+
+// toldBeside is like told, where the tests ended as plain says without noise.
+func toldBeside(
+	t *testing.T, plain Outcome, kind string, runs []Outcome, records func(run int) []evidence.Record, output string,
+) *finding.Finding {
 	t.Helper()
 	p := sectionPlan(kind)
 	seen := newTally(p, nil)
@@ -48,7 +58,7 @@ func told(t *testing.T, kind string, runs []Outcome, records func(run int) []evi
 		seen.add("m", 100, records(i+1), &process{outcome: outcome, output: []byte(output)}, t.Errorf)
 	}
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
-	r := &Result{Packages: []PackageResult{{Package: "m", Plain: Passed}}}
+	r := &Result{Packages: []PackageResult{{Package: "m", Plain: plain}}}
 	found := seen.findings(cfg, r)
 	if len(found) != 1 {
 		t.Fatalf("%d findings, want 1", len(found))
@@ -179,6 +189,11 @@ func TestPanicInSplitSection(t *testing.T) {
 		for _, overturned := range []bool{true, false} {
 			if f := told(t, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at); f.Status != want {
 				t.Errorf("panicked at line 4, used at line %d, overturned %v: %s", line, overturned, f.Status)
+			}
+			// Tests that panic without noise as well show nothing by a panic alone.
+			f := toldBeside(t, Panicked, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at)
+			if (f.Status == finding.Confirmed) != (overturned && line == 4) {
+				t.Errorf("they panic without noise too; used at line %d, overturned %v: %s", line, overturned, f.Status)
 			}
 		}
 	}

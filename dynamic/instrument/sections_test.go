@@ -210,6 +210,18 @@ func loudSort(s []int, less func(i, j int) bool) { sort.Slice(s, less) }
 func loudRange(c chan int) { for range c { } }
 func loudPull(seq func(func(int) bool)) { for range seq { } }
 func loudClose(c chan int) { close(c) }
+
+type store interface { find() int; save(); Find() int; nowhere() }
+type memory struct{ n int; c chan int }
+func (m *memory) find() int { return m.n }
+func (m *memory) save() { m.c <- m.n }
+func (m *memory) Find() int { return m.n }
+type other struct{ memory }
+func (o other) find() int { return o.memory.find() }
+func quietDispatch(s store) int { return s.find() }
+func loudDispatch(s store) { s.save() }
+func loudExported(s store) int { return s.Find() }
+func loudNowhere(s store) { s.nowhere() }
 `
 	p := typed(t, "go1.26", map[string]string{"a.go": src})
 	quiet := instrument.Quiet([]*sites.Package{p})
@@ -219,7 +231,8 @@ func loudClose(c chan int) { close(c) }
 			continue
 		}
 		name := p.Info.Defs[fn.Name].(*types.Func).FullName()
-		if want := strings.HasPrefix(fn.Name.Name, "quiet"); quiet[name] != want {
+		want := strings.HasPrefix(fn.Name.Name, "quiet")
+		if (want || strings.HasPrefix(fn.Name.Name, "loud")) && quiet[name] != want {
 			t.Errorf("%s: quiet %v, want %v", name, quiet[name], want)
 		}
 	}

@@ -154,7 +154,7 @@ func TestNoSplit(t *testing.T) {
 	for _, program := range []string{"wholeOneRegion", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind",
 		"wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested",
 		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing",
-		"wholeOrAnd",
+		"wholeOrAnd", "wholeReturned",
 		"wholeStoreSame", "wholeDeleteAbsent", "wholeStoreThere", "wholeClearEmpty",
 		"wholeDropped", "wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
 		"wholeTurns",

@@ -122,9 +122,31 @@ func callHandsOver(info *types.Info, c *ast.CallExpr, calls func(callee string) 
 		})
 	}
 	if r := f.Signature().Recv(); r != nil && types.IsInterface(r.Type()) {
-		return true
+		return dispatches(f, calls)
 	}
 	return calls(fullName(f))
+}
+
+// dispatches reports whether a call of the interface's method f may hand over. A method
+// whose name is not exported is declared in the interface's own package, whichever type
+// has it; others may be declared anywhere.
+func dispatches(f *types.Func, calls func(callee string) bool) bool {
+	if f.Exported() {
+		return true
+	}
+	found, loud := false, false
+	for _, name := range f.Pkg().Scope().Names() {
+		named, ok := f.Pkg().Scope().Lookup(name).Type().(*types.Named)
+		if !ok || types.IsInterface(named) {
+			continue
+		}
+		for m := range named.Methods() {
+			if m.Name() == f.Name() {
+				found, loud = true, calls(fullName(m)) || loud
+			}
+		}
+	}
+	return loud || !found
 }
 
 // calledFunc returns the declared function or method that c calls, or nil.

@@ -543,6 +543,13 @@ func init() {
 	programs["splitKey"] = tables(func(t *table, i, n int) { t.putOnce(keys[n], i+1) })
 	programs["splitCallees"] = tables(func(t *table, i, n int) { t.remember(keys[n], i+1) })
 	programs["splitLength"] = tables(func(t *table, i, n int) { t.putBelow(keys[n]+keys[i], 5) })
+	programs["wholeReturned"] = func() {
+		twice(func(a *account, _ int) {
+			a.s.Lock()
+			defer a.s.Unlock()
+			a.addBelow(300, a.number)
+		})
+	}
 	programs["splitReturned"] = func() { belowLimit(func(a *account) func() int { return a.number }) }
 	programs["splitNotReturned"] = func() { belowLimit(func(a *account) func() int { return a.parity }) }
 	programs["wholeOtherKeys"] = tables(func(t *table, i, n int) { t.putOnce(keys[n]+keys[i], i+1) })
