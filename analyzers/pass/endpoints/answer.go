@@ -86,9 +86,9 @@ func (f *function) answers(e *event) []int {
 			!sameRegion(r, e) {
 			continue
 		}
-		for _, told := range f.resultsAbout(r) {
-			if !told.Inside {
-				list = append(list, told.Index)
+		for _, result := range f.resultsAbout(r) {
+			if !result.Inside {
+				list = append(list, result.Index)
 			}
 		}
 	}

@@ -153,16 +153,16 @@ func (f *function) resultsAbout(e *event) []Tell {
 	var list []Tell
 	results := f.fn.Signature.Results().Len()
 	for i := range results {
-		if o, ok := f.told(e, i); ok {
+		if o, ok := f.resultAbout(e, i); ok {
 			list = append(list, Tell{i, o})
 		}
 	}
 	return list
 }
 
-// told reports whether result i depends on e: it is computed from what was
+// resultAbout reports whether result i depends on e: it is computed from what was
 // found, or returned on one side of a branch that asks for it.
-func (f *function) told(e *event, i int) (Outcome, bool) {
+func (f *function) resultAbout(e *event, i int) (Outcome, bool) {
 	for _, b := range f.fn.Blocks {
 		if ret, ok := lastInstr(b).(*ssa.Return); ok && i < len(ret.Results) {
 			if o, ok := f.tests(ret.Results[i])[e]; ok {

@@ -60,11 +60,11 @@ func dependsOn(v, part ssa.Value) bool {
 	return from(v)
 }
 
-// claims reports whether something is set in the critical section of t whose
+// keepsOthersOut reports whether something is set in the critical section of t whose
 // former value decides too, on every way to u, so that the next goroutine turns back:
 //
 //	if c.closing { return }; c.closing = true
-func (f *function) claims(t, u *event) bool {
+func (f *function) keepsOthersOut(t, u *event) bool {
 	f.spend(len(f.events))
 	return slices.ContainsFunc(f.events, func(w *event) bool {
 		if !w.op.writes() || w.call || !sameRegion(t, w) || !w.at.Block().Dominates(u.at.Block()) {

@@ -103,7 +103,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 	if p.decision, ok = f.decides(b, t, u.at); !ok || !f.nearest(p) {
 		return pair{}, false
 	}
-	if p.rule = c.judge(f, p); p.rule == nil || f.claims(t, u) {
+	if p.rule = c.judge(f, p); p.rule == nil || f.keepsOthersOut(t, u) {
 		return pair{}, false
 	}
 	// Optimistic code looks at something else that changes with the variable.

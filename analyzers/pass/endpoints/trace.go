@@ -28,9 +28,9 @@ func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
 			hits[e] = Outcome{Sense: 1, Element: e.inMap}
 			continue
 		}
-		for _, told := range e.tells {
-			if told.Index == 0 && e.at.(*ssa.Call).Call.Signature().Results().Len() == 1 {
-				hits[e] = told.Outcome
+		for _, result := range e.tells {
+			if result.Index == 0 && e.at.(*ssa.Call).Call.Signature().Results().Len() == 1 {
+				hits[e] = result.Outcome
 			}
 		}
 	}
@@ -173,9 +173,9 @@ func (t *tracer) extract(v *ssa.Extract, add func(ssa.Value, func(Outcome) Outco
 		if !e.call { // an atomic or sync.Map operation
 			hits[e] = Outcome{Sense: 1}
 		}
-		for _, told := range e.tells {
-			if told.Index == v.Index {
-				hits[e] = told.Outcome
+		for _, result := range e.tells {
+			if result.Index == v.Index {
+				hits[e] = result.Outcome
 			}
 		}
 	}

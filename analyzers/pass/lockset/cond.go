@@ -99,10 +99,10 @@ func (r *Result) lockOfCond(v ssa.Value) (accesspath.Path, string, bool) {
 	return accesspath.Of(v).Plus(".L"), name.String() + ".L", true
 }
 
-// lend returns the state after a goroutine is started that releases a lock
+// releaseByGoroutine returns the state after a goroutine is started that releases a lock
 // which it has not taken, or waits for a condition under it: from then on it
 // may be held or not.
-func (r *Result) lend(s *State, start *ssa.Go) *State {
+func (r *Result) releaseByGoroutine(s *State, start *ssa.Go) *State {
 	fn, _ := callgraph.Target(&start.Call)
 	if fn == nil || len(fn.Blocks) == 0 {
 		return s

@@ -13,9 +13,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
-// spread finds the locks held on entry of each function: from the roots
+// inferEntries finds the locks held on entry of each function: from the roots
 // along calls, each function again whenever a call brings fewer locks.
-func (r *Result) spread() {
+func (r *Result) inferEntries() {
 	work := r.roots()
 	queued := map[*ssa.Function]bool{}
 	for len(work) > 0 {

@@ -78,7 +78,7 @@ func (f *flow) walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 // step returns the state after instr.
 func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruction, *State)) *State {
 	if v, ok := instr.(ssa.Value); ok {
-		s = s.renew(v)
+		s = s.forgetOld(v)
 	}
 	switch instr := instr.(type) {
 	case *ssa.Store:
@@ -92,7 +92,7 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 		if onCall != nil {
 			onCall(instr, s)
 		}
-		return f.r.lend(s, instr)
+		return f.r.releaseByGoroutine(s, instr)
 	case *ssa.Defer:
 		return s.withDefer(instr)
 	case *ssa.RunDefers:

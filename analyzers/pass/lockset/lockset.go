@@ -89,7 +89,7 @@ func run(pass *analysis.Pass) (any, error) {
 		r.sumTakes()
 		r.findOutliving()
 		// What callers hold when they call it: only now each function is solved.
-		r.spread()
+		r.inferEntries()
 		r.export()
 	})
 	return r, nil

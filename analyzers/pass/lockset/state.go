@@ -199,9 +199,9 @@ func (s *State) release(p accesspath.Path, class string) *State {
 	return s.with(p, hold{status: released, class: class})
 }
 
-// renew returns the state when v is computed: what it stood for before, in an
+// forgetOld returns the state when v is computed: what it stood for before, in an
 // earlier round of a loop, has no name any more.
-func (s *State) renew(v ssa.Value) *State {
+func (s *State) forgetOld(v ssa.Value) *State {
 	if len(s.locks) == 0 || !accesspath.MayRoot(v) {
 		return s
 	}
