@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func runFunction(ctx context.Context, s *testbin.Monitored, f function, opts opt
 	if err != nil {
 		return o, err
 	}
-	o.runs, o.findings = made, r.Findings
+	o.runs, o.findings = made, races(r.Findings)
 	if first := cmp.Or(r.Packages[0].First, r.Packages[0].FirstCut); first != nil {
 		o.ended = ending(first)
 	}
@@ -58,6 +59,12 @@ func runFunction(ctx context.Context, s *testbin.Monitored, f function, opts opt
 		o.why = explain(f, s.Plan, r.Coverage)
 	}
 	return o, nil
+}
+
+// races returns those of the findings that are data races: a clean function may leave a
+// goroutine blocked for ever.
+func races(all []*finding.Finding) []*finding.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f *finding.Finding) bool { return f.Code == finding.BlockedForEver })
 }
 
 // ending returns how the first process that did not pass has ended.
