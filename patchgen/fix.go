@@ -29,8 +29,8 @@ type Input struct {
 // returns the first candidate that passes every check, with the new contents
 // of the files that it changes, by slash path relative to the module's root.
 // If the module is patched and the variable under its lock by that, the fix
-// is empty except for its strategy and checks. Where none does, the fix is withheld, with the reason for every strategy,
-// and there are no files. An error means that nothing could be tried: the
+// is empty except for its strategy and checks. Where none does, the fix is
+// withheld, with the reason for every strategy, and there are no files. An error means that nothing could be tried: the
 // context ended, or a check could not be run.
 //
 // Fix reads the module as it was loaded; it writes nothing below its root.

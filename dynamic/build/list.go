@@ -38,8 +38,8 @@ type listed struct {
 	InvalidGoFiles []string
 }
 
-const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles," +
-	"EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
+const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles," +
+	"XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
 
 // list returns the packages that patterns name and all that they, or their
 // tests too, depend on.

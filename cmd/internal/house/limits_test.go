@@ -15,24 +15,22 @@ type allowance struct {
 	most int
 }
 
-// tolerated are today's breaches in rooms that are being rebuilt. A number only
-// goes down, and a row that has become 0 goes away.
+// tolerated are breaches with a reason. A number only goes down, and a row that
+// has become 0 goes away.
 var tolerated = []allowance{
-	{Columns, "patchgen", 1},
-	{Columns, "cmd", 1},
+	// Nearly all are scripted reports and modules in tests, which read worse in pieces.
 	{Columns, "dynamic/campaign", 145},
-	{Columns, "dynamic", 1},
+	// The monitor is one package, as it is injected under one import path.
 	{Files, "dynamic/rt", 1},
+	// These two share one campaign and one Module, whose methods no smaller package holds yet.
 	{Files, "dynamic/campaign", 1},
-	{Files, "dynamic", 1},
+	{Files, "dynamic/build", 1},
+	// The critical sections and strategies came out of one package, with their functions as they were.
 	{Cyclomatic, "patchgen", 1},
 	{Bare, "patchgen", 28},
+	// Judging evidence is a flat list of cases; the comments stand above the functions.
 	{Bare, "dynamic/campaign", 9},
 }
-
-// looseRows are rows of docs/architecture.md that allow more than the code of
-// today uses, in rooms that are being rebuilt.
-var looseRows = []string{"cmd/internal/report: atomicsets/plan", "pointsto: pointsto/..."}
 
 func TestRules(t *testing.T) {
 	readTree(t)
@@ -60,9 +58,7 @@ func TestRowsAreTight(t *testing.T) {
 	readTree(t)
 	tree, _ := tree()
 	for _, loose := range readRooms(t).Loose(tree) {
-		if row, _, _ := strings.Cut(loose, " (used"); !slices.Contains(looseRows, row) {
-			t.Errorf("docs/architecture.md allows more than the code uses: %s", loose)
-		}
+		t.Errorf("docs/architecture.md allows more than the code uses: %s", loose)
 	}
 }
 

@@ -18,7 +18,7 @@ type Rule string
 
 const (
 	Columns    Rule = "lines over 120 columns"
-	Openings   Rule = "comments that open with 'X gives', 'X tells' or 'X says'"
+	Openings   Rule = "comments whose first verb docs/style.md rejects"
 	Words      Rule = "comments with a word that docs/style.md rejects"
 	Files      Rule = "packages above 15 files"
 	Cyclomatic Rule = "functions above cyclomatic 25"

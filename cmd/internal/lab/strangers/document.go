@@ -13,7 +13,8 @@ func render(now *results, known verdicts) string {
 
 Made by `+"`make strangers`"+`, which overwrites this file: %d released modules that
 Interlock was not tuned on, on %s. Each is fetched, tested plainly (`+"`go test`"+`), checked, tested under the monitor
-in %d runs, and, if something was confirmed, patched without -w. [triage.md](triage.md) has a person's verdict on each confirmed
+in %d runs, and, if something was confirmed, patched without -w. [triage.md](triage.md) has a person's verdict on
+each confirmed
 finding.
 
 `, len(now.Modules), now.Machine, runs)
