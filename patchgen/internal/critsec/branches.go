@@ -1,6 +1,7 @@
 package critsec
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -15,27 +16,30 @@ type branch struct {
 	close func(text func() string) // ends the region on a way that the source does not spell out
 }
 
+// ifStmt covers list[i], an if statement. What its header accesses may be read
+// before it, or under a lock that goes on into the branches:
+//
+//	x := v.f			mu.Lock()
+//	if x > 0 {			if v.f > 0 {
+//						v.f--
+//						mu.Unlock()
+//	}					} else { mu.Unlock() }
 func (c *builder) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*region, error) {
 	header := c.In(s.Init, s.Cond)
-	why := c.blocks(s.Cond)
-	if s.Init != nil && why == "" {
-		why = c.blocks(s.Init)
-	}
 	if len(header) == 0 {
-		if r != nil && c.blocks(s) == "" {
-			return r, c.unlockExits(s, r)
-		}
-		if r != nil {
-			c.before(s, r.unlockText)
-		}
-		return nil, c.descendIf(s)
+		return c.ifWithoutHeader(s, r)
 	}
-	if s.Init != nil && c.blocks(s.Init) != "" && len(c.In(s.Init)) == 0 && c.blocks(s.Cond) == "" {
+	// if v := wait(); x.f == v {}: the init statement waits, the test is under the lock.
+	condBlocks, initBlocks := c.blocks(s.Cond), ""
+	if s.Init != nil {
+		initBlocks = c.blocks(s.Init)
+	}
+	if initBlocks != "" && condBlocks == "" && len(c.In(s.Init)) == 0 {
 		return nil, c.initApart(s, r)
 	}
-	hold := c.carry(s.Body.List, -1) || c.elseCarries(s) || !c.file.Ends(s.Body.List) && c.carry(list, i) ||
-		s.Else == nil && c.carry(list, i)
-	if why != "" || !hold && s.Init == nil && !anyWrites(header) {
+	// A header that waits, or a test that no branch follows up, uses copies.
+	hold := c.staysHeld(list, i, s)
+	if why := cmp.Or(condBlocks, initBlocks); why != "" || !hold && s.Init == nil && !anyWrites(header) {
 		if s.Init != nil && len(c.In(s.Cond)) > 0 {
 			return nil, fmt.Errorf("%s: %s before the variable is tested", c.file.At(s), why)
 		}
@@ -44,9 +48,11 @@ func (c *builder) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*reg
 		}
 		return nil, c.descendIf(s)
 	}
+	// if n := x.f; n > 0 {}: only the init statement needs the lock.
 	if !hold && len(c.In(s.Cond)) == 0 && c.initCanMove(s.Init) {
 		return nil, c.moveInit(list, i, s, r)
 	}
+	// Else the lock is held around the header and into the branches.
 	if err := c.checkNil(header, s); err != nil {
 		return nil, err
 	}
@@ -57,6 +63,28 @@ func (c *builder) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*reg
 	return c.branches(c.ifBranches(s), r)
 }
 
+// ifWithoutHeader covers an if whose header does not access the variable: held
+// as a whole where it can be, else entered unlocked.
+func (c *builder) ifWithoutHeader(s *ast.IfStmt, r *region) (*region, error) {
+	if r != nil && c.blocks(s) == "" {
+		return r, c.unlockExits(s, r)
+	}
+	if r != nil {
+		c.before(s, r.unlockText)
+	}
+	return nil, c.descendIf(s)
+}
+
+// staysHeld reports whether a region that is open at the test of list[i] is of
+// use behind it: in a branch, or after the statement.
+func (c *builder) staysHeld(list []ast.Stmt, i int, s *ast.IfStmt) bool {
+	if c.carry(s.Body.List, -1) || c.elseCarries(s) {
+		return true
+	}
+	return (s.Else == nil || !c.file.Ends(s.Body.List)) && c.carry(list, i)
+}
+
+// elseCarries reports whether the region goes on into the else branch.
 func (c *builder) elseCarries(s *ast.IfStmt) bool {
 	switch e := s.Else.(type) {
 	case *ast.BlockStmt:
@@ -180,6 +208,7 @@ func (c *builder) closeBranch(b branch, r *region) {
 
 // unlockExits unlocks on the ways out of s, which is held as a whole.
 func (c *builder) unlockExits(s ast.Stmt, r *region) error {
+	// The statement itself is held: all that it does counts for the region.
 	if err := c.checkNil(c.In(s), s); err != nil {
 		return err
 	}
@@ -187,6 +216,7 @@ func (c *builder) unlockExits(s ast.Stmt, r *region) error {
 		return err
 	}
 	c.recordUse(s, r)
+	// On each way out of it the lock is released first. Ways that a nested function takes are its own.
 	var err error
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {

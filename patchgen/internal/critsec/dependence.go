@@ -92,6 +92,7 @@ func (c *dependences) of(a *source.Access) *dependence {
 // visit grows the influence by one node, in source order.
 func (in *dependence) visit(n ast.Node) bool {
 	switch n := n.(type) {
+	// y := v.f	y carries the value
 	case *ast.AssignStmt:
 		in.assign(n, n.Lhs, n.Rhs)
 	case *ast.ValueSpec:
@@ -100,14 +101,17 @@ func (in *dependence) visit(n ast.Node) bool {
 			names[i] = id
 		}
 		in.assign(n, names, n.Values)
+	// if v.f { y++ }
 	case *ast.IncDecStmt:
 		if in.within(n) {
 			in.carry(n.X)
 		}
+	// v.f && w.g	w.g is evaluated by the value of v.f
 	case *ast.BinaryExpr:
 		if (n.Op == token.LAND || n.Op == token.LOR) && in.reaches(n.X) {
 			in.control(n.Y)
 		}
+	// if v.f {…} else {…}, and what a jump in it leaves out
 	case *ast.IfStmt:
 		if in.reaches(n.Cond) {
 			in.control(n.Body)
@@ -128,6 +132,7 @@ func (in *dependence) visit(n ast.Node) bool {
 			in.control(n.Body, n.Post)
 			in.control(in.skippedBy(n)...)
 		}
+	// for k := range v.f {…}
 	case *ast.RangeStmt:
 		if in.reaches(n.X) {
 			in.carry(n.Key)

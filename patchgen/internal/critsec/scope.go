@@ -61,6 +61,7 @@ func (c *Scope) UsesObject(s ast.Stmt) (found bool) {
 	if c.Object == "" || c.blocks(s) != "" {
 		return false
 	}
+	// x.f, x.m[k]: the place is within the object x
 	within := func(e ast.Expr) bool {
 		for _, l := range append(source.Leftmost(e), e) {
 			if p, ok := c.File.PathOf(l); ok && (p.Key == c.Object || strings.HasPrefix(p.Key, c.Object+".")) && l != e {
@@ -69,6 +70,7 @@ func (c *Scope) UsesObject(s ast.Stmt) (found bool) {
 		}
 		return false
 	}
+	// x.f = 1, x.f++ and x.method() count; what runs at another time does not.
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit, *ast.GoStmt, *ast.DeferStmt:

@@ -48,11 +48,13 @@ func (c *builder) sub(list []ast.Stmt) error {
 // stmt covers list[i].
 func (c *builder) stmt(list []ast.Stmt, i int, r *region) (*region, error) {
 	switch s := list[i].(type) {
+	// A block joins the open region, or has one of its own.
 	case *ast.BlockStmt:
 		if r == nil {
 			return nil, c.sub(s.List)
 		}
 		return c.list(s.List, r, false)
+	// Lines before the statement go before its label.
 	case *ast.LabeledStmt:
 		c.anchors[s.Stmt] = s
 		inner := append(append([]ast.Stmt(nil), list[:i]...), s.Stmt)
@@ -69,6 +71,7 @@ func (c *builder) stmt(list []ast.Stmt, i int, r *region) (*region, error) {
 		return c.rangeStmt(list, i, s, r)
 	case *ast.ReturnStmt:
 		return c.returnStmt(list, i, s, r)
+	// A jump may leave the region at any depth: it ends here.
 	case *ast.BranchStmt:
 		if r != nil {
 			c.before(s, r.unlockText)
@@ -155,6 +158,7 @@ func (c *builder) storeAfter(list []ast.Stmt, i int, r *region, accs []*source.A
 
 func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *region) (*region, error) {
 	accs := c.In(s)
+	// return f(x): x belongs to the region, though the variable is not named
 	if len(accs) == 0 {
 		if r != nil && c.UsesObject(s) && len(s.Results) == 1 && !c.tuple(s.Results[0]) {
 			c.hoistResult(s.Results[0])
@@ -165,6 +169,7 @@ func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *regio
 		}
 		return nil, nil
 	}
+	// return wait(v.f): copied, since the call is made without the lock
 	if why := c.blocks(s); why != "" {
 		return c.copyBefore(list, i, r, accs)
 	}
@@ -175,6 +180,7 @@ func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *regio
 	if err := c.record(r, accs); err != nil {
 		return nil, err
 	}
+	// return v.f	becomes	f := v.f; mu.Unlock(); return f
 	for _, e := range s.Results {
 		if len(c.In(e)) > 0 {
 			if c.tuple(e) {

@@ -63,6 +63,7 @@ func hunks(a, b []string) []*diff.Hunk {
 
 func hunk(ops []op, start, stop int) *diff.Hunk {
 	h := &diff.Hunk{OrigStartLine: 1, NewStartLine: 1}
+	// The first lines of both sides, by what stands before.
 	for _, o := range ops[:start] {
 		if o.kind != '+' {
 			h.OrigStartLine++
@@ -71,6 +72,7 @@ func hunk(ops []op, start, stop int) *diff.Hunk {
 			h.NewStartLine++
 		}
 	}
+	// The lines, with a mark where the last one has no newline.
 	var body bytes.Buffer
 	for _, o := range ops[start:stop] {
 		if o.kind != '+' {
@@ -85,6 +87,7 @@ func hunk(ops []op, start, stop int) *diff.Hunk {
 			body.WriteString("\n\\ No newline at end of file\n")
 		}
 	}
+	// An empty side starts at the line before.
 	if h.OrigLines == 0 {
 		h.OrigStartLine--
 	}

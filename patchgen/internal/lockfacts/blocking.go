@@ -181,6 +181,7 @@ func (facts *Facts) callbackReason(file *source.File, arg ast.Expr, pkg string) 
 	if t == nil {
 		return ""
 	}
+	// f(func() {…}), f(less), f(v) with the methods of v
 	if lit, ok := ast.Unparen(arg).(*ast.FuncLit); ok {
 		return facts.blocksIn(file, lit.Body, true)
 	}
@@ -201,6 +202,7 @@ func (facts *Facts) callbackReason(file *source.File, arg ast.Expr, pkg string) 
 	if pkg != "fmt" && pkg != "sort" {
 		return ""
 	}
+	// These packages call the methods below on what they are handed.
 	set := types.NewMethodSet(t)
 	for i := range set.Len() {
 		m := set.At(i).Obj().(*types.Func)

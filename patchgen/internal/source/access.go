@@ -120,6 +120,7 @@ func (a *Access) classify() {
 func (a *Access) modeIn(e, parent ast.Node) Mode {
 	file := a.File
 	switch p := parent.(type) {
+	// x.f = v, x.f += v
 	case *ast.AssignStmt:
 		if i := slices.IndexFunc(p.Lhs, func(x ast.Expr) bool { return x == e }); i >= 0 {
 			if p.Tok != token.ASSIGN && p.Tok != token.DEFINE {
@@ -129,6 +130,7 @@ func (a *Access) modeIn(e, parent ast.Node) Mode {
 		}
 	case *ast.IncDecStmt:
 		return Update
+	// for x.f = range …, for range x.f
 	case *ast.RangeStmt:
 		if p.Key == e || p.Value == e {
 			return Write
@@ -136,18 +138,22 @@ func (a *Access) modeIn(e, parent ast.Node) Mode {
 		if p.X == e {
 			return Read
 		}
+	// &x.f
 	case *ast.UnaryExpr:
 		if p.Op == token.AND {
 			return a.addressMode(p)
 		}
+	// T{f: v}
 	case *ast.KeyValueExpr:
 		if lit, ok := file.Parents[p].(*ast.CompositeLit); ok && p.Key == e {
 			if _, isStruct := StructOf(file.TypeOf(lit)); isStruct {
 				return Initial
 			}
 		}
+	// x.f.method, x.f.field behind a pointer
 	case *ast.SelectorExpr:
 		return a.methodMode(p)
+	// g(x.f), len(x.f), x.f()
 	case *ast.CallExpr:
 		return a.argumentMode(e, p)
 	}

@@ -57,6 +57,7 @@ func (file *File) Publishes(id *ast.Ident) bool {
 			e = p
 			continue
 		case *ast.SelectorExpr:
+			// x.f is no use of x, x.method() is one; &x.f leads to x
 			sel := file.Package.Info.Selections[p]
 			if sel == nil || sel.Kind() != types.FieldVal {
 				return true
@@ -69,11 +70,13 @@ func (file *File) Publishes(id *ast.Ident) bool {
 			}
 			unary, ok := file.Parents[p].(*ast.UnaryExpr)
 			return ok && unary.Op == token.AND
+		// x == nil
 		case *ast.BinaryExpr:
 			return false
 		case *ast.UnaryExpr:
 			return p.Op == token.AND
 		case *ast.AssignStmt:
+			// x = v replaces it, y = x hands it on
 			for _, lhs := range p.Lhs {
 				if lhs == e {
 					return false

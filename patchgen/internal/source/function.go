@@ -23,6 +23,7 @@ type Function struct {
 // called on the spot, or handed to a harmless library function. nil if the
 // literal may run at another time.
 func (file *File) RunsAt(f *Function) *ast.CallExpr {
+	// (func() {…}), with parentheses around it
 	var e ast.Node = f.Node
 	parent := file.Parents[e]
 	for {
@@ -36,13 +37,16 @@ func (file *File) RunsAt(f *Function) *ast.CallExpr {
 	if !ok {
 		return nil
 	}
+	// go and defer run it later.
 	switch file.Parents[call].(type) {
 	case *ast.GoStmt, *ast.DeferStmt:
 		return nil
 	}
+	// func() {…}()
 	if call.Fun == e {
 		return call
 	}
+	// slices.SortFunc(s, func(a, b T) int {…})
 	callee := typeutil.StaticCallee(file.Package.Info, call)
 	if callee == nil || callee.Pkg() == nil {
 		return nil

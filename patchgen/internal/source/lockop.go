@@ -18,6 +18,7 @@ type LockOp struct {
 // LockOp classifies a call; ok is false for anything else. Every type with
 // Lock and Unlock counts as a lock, wrappers and sync.Locker too.
 func (file *File) LockOp(call *ast.CallExpr) (op LockOp, ok bool) {
+	// x.mu.Lock(), without arguments
 	sel, isSel := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !isSel || len(call.Args) > 0 {
 		return op, false
@@ -26,6 +27,7 @@ func (file *File) LockOp(call *ast.CallExpr) (op LockOp, ok bool) {
 	if s == nil || s.Kind() != types.MethodVal {
 		return op, false
 	}
+	// The method's name decides.
 	switch sel.Sel.Name {
 	case "Lock":
 		op.Acquire = true
@@ -44,6 +46,7 @@ func (file *File) LockOp(call *ast.CallExpr) (op LockOp, ok bool) {
 	if !Lockable(s.Recv()) {
 		return op, false
 	}
+	// The lock's path; promoted methods lead through the embedded fields.
 	op.Call, op.Expr = call, sel.X
 	p, found := file.PathOf(sel.X)
 	if !found {

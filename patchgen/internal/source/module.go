@@ -104,6 +104,7 @@ func (m *Module) addPackage(p *packages.Package) error {
 	if p.Module != nil && p.Module.GoVersion != "" {
 		q.GoVersion = "go" + p.Module.GoVersion
 	}
+	// Files outside of the module are those that cgo has made.
 	for _, f := range p.Syntax {
 		name := p.Fset.PositionFor(f.FileStart, false).Filename
 		rel, err := filepath.Rel(m.Root, name)

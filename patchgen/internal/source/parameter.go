@@ -74,20 +74,24 @@ func (file *File) effectAt(id *ast.Ident) effect {
 		case *ast.ParenExpr:
 			e = p
 			continue
+		// *p
 		case *ast.StarExpr:
 			e, selected = p, true
 			continue
+		// p.f, not p.method
 		case *ast.SelectorExpr:
 			if sel := file.Package.Info.Selections[p]; sel == nil || sel.Kind() != types.FieldVal {
 				return paramKept
 			}
 			e, selected = p, true
 			continue
+		// p[i]
 		case *ast.IndexExpr:
 			if p.X == e {
 				e, selected = p, true
 				continue
 			}
+		// p.f = v
 		case *ast.AssignStmt:
 			if slices.Contains(p.Lhs, e) {
 				return paramWritten
@@ -98,10 +102,12 @@ func (file *File) effectAt(id *ast.Ident) effect {
 			if p.X == e {
 				return paramRead
 			}
+		// &p.f may be kept
 		case *ast.UnaryExpr:
 			if p.Op == token.AND {
 				return paramKept
 			}
+		// len(p), delete(p, k)
 		case *ast.CallExpr:
 			if IsBuiltin(file, p, "len", "cap") {
 				return paramRead

@@ -11,6 +11,7 @@ import (
 func singleAssigned(file *File) map[types.Object]ast.Expr {
 	values := map[types.Object]ast.Expr{}
 	count := map[types.Object]int{}
+	// An assignment without a single value on its right counts twice: it has no value to go by.
 	assign := func(lhs, rhs ast.Expr) {
 		id, ok := ast.Unparen(lhs).(*ast.Ident)
 		if !ok {
@@ -26,6 +27,7 @@ func singleAssigned(file *File) map[types.Object]ast.Expr {
 		}
 		values[obj] = rhs
 	}
+	// x := v, var x = v, x++, for x = range, &x
 	ast.Inspect(file.Syntax, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
@@ -58,6 +60,7 @@ func singleAssigned(file *File) map[types.Object]ast.Expr {
 		}
 		return true
 	})
+	// Globals may be assigned in other files.
 	for obj, n := range count {
 		if n != 1 || IsGlobal(obj) {
 			delete(values, obj)

@@ -68,6 +68,7 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	}
 	var t *Variable
 	var exprs []ast.Expr
+	// Each access that a finding names has to stand in the source, all of one variable.
 	for _, f := range group {
 		for _, a := range f.Accesses {
 			file := m.Files[a.File]
@@ -90,6 +91,7 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	if t == nil {
 		return nil, errors.New("the findings name no access")
 	}
+	// What a patch protects may be the field that holds the map.
 	t = m.fieldOfMap(t)
 	t.Named = map[ast.Expr]bool{}
 	for _, e := range exprs {
@@ -265,6 +267,7 @@ func hasField(st *types.Struct, name string) bool {
 // fieldOfMap follows a race caught in a method of a named map type to the one
 // field that holds such maps: that is what can be guarded.
 func (m *Module) fieldOfMap(t *Variable) *Variable {
+	// func (m mapType) method(): the receiver is a local of a named map type
 	if t.Owner != nil || IsGlobal(t.Object) || !IsMap(t.Object.Type()) || t.Function == nil || t.Function.Recv == nil {
 		return t
 	}
@@ -273,6 +276,7 @@ func (m *Module) fieldOfMap(t *Variable) *Variable {
 		return t
 	}
 	var field *Variable
+	// struct { f mapType }: the one field of that type in the module
 	for _, p := range m.Packages {
 		for _, name := range p.Types.Scope().Names() {
 			tn, ok := p.Types.Scope().Lookup(name).(*types.TypeName)

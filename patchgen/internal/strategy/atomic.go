@@ -32,6 +32,7 @@ type atomicWriter struct {
 // do not make the code right: a test and what depends on it, a load and a
 // store computed from it (unless it is a CompareAndSwap in other words).
 func atomically(p *Problem) (*Patch, error) {
+	// Neither contents that change in place nor what a lock makes one step become atomic.
 	if p.Variable.Deep {
 		return nil, fmt.Errorf("%s is changed in place", p.Variable)
 	}
@@ -40,11 +41,13 @@ func atomically(p *Problem) (*Patch, error) {
 			source.Short(locks[0]), p.Variable)
 	}
 	w := &atomicWriter{problem: p, edits: edit.New()}
+	// Where some accesses use functions of sync/atomic, the others do so too.
 	for _, a := range p.Accesses {
 		if a.Mode == source.Atomic {
 			w.functions = true
 		}
 	}
+	// The shapes of a CompareAndSwap are rewritten first, the rest is one load, store or add each.
 	if err := w.pick(); err != nil {
 		return nil, err
 	}
@@ -83,6 +86,7 @@ func (w *atomicWriter) pick() error {
 	t, obj := w.problem.Variable, w.problem.Variable.Object
 	basic, isBasic := obj.Type().Underlying().(*types.Basic)
 	ptr, isPtr := types.Unalias(obj.Type()).(*types.Pointer)
+	// The type decides the atomic: int becomes Int64, with conversions.
 	switch {
 	case isBasic && atomicTypes[basic.Kind()].elem != "":
 		kind := atomicTypes[basic.Kind()]
@@ -95,6 +99,7 @@ func (w *atomicWriter) pick() error {
 	default:
 		return fmt.Errorf("%s has type %s, for which there is no atomic type", t, obj.Type())
 	}
+	// Functions take the plain type as it is.
 	if w.functions {
 		if w.elem == "Bool" || basic.Kind() == types.Int || basic.Kind() == types.Uint || w.conv != "" {
 			return fmt.Errorf("%s has type %s, which sync/atomic's functions do not take", t, obj.Type())
@@ -276,6 +281,7 @@ func (w *atomicWriter) testAndUse(a *source.Access) error {
 		return nil
 	}
 	c := &critsec.Scope{File: a.File, Facts: w.problem.Facts, Function: a.Function, Object: at.Key}
+	// The branches, and what follows where the first one leaves.
 	lists := [][]ast.Stmt{s.Body.List}
 	if e, ok := s.Else.(*ast.BlockStmt); ok {
 		lists = append(lists, e.List)

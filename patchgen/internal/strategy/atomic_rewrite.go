@@ -145,6 +145,7 @@ func (w *atomicWriter) add(a *source.Access) error {
 		return fmt.Errorf("%s: no atomic step does that", file.At(a.Expr))
 	}
 	switch s := file.Parents[a.Expr].(type) {
+	// x.f++	becomes	x.f.Add(1)
 	case *ast.IncDecStmt:
 		v := "1"
 		if s.Tok == token.DEC {
@@ -154,6 +155,7 @@ func (w *atomicWriter) add(a *source.Access) error {
 		}
 		w.edits.Replace(file, s, w.call(a, "Add", v))
 		return nil
+	// x.f += v	becomes	x.f.Add(v)
 	case *ast.AssignStmt:
 		if w.readsItself(s.Rhs[0], file) {
 			return fmt.Errorf("%s: the new value is computed from the old one", file.At(s))

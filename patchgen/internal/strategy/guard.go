@@ -63,6 +63,7 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	if err != nil {
 		return nil, err
 	}
+	// Which accesses need the lock, and which its write side.
 	open, upgrade, err := p.unguarded(lock, need)
 	if err != nil {
 		return nil, err
@@ -77,6 +78,7 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 		}
 		return nil, fmt.Errorf("it is held at every access already")
 	}
+	// Read locks around writes become write locks; then the rest gets regions.
 	edits := edit.New()
 	if err := p.upgrade(edits, class, upgrade); err != nil {
 		return nil, err

@@ -51,6 +51,7 @@ func (p *Problem) findLock(class string) (*knownLock, error) {
 	if key, ok := strings.CutPrefix(class, source.LocalClass); ok {
 		return p.findLocal(key)
 	}
+	// pkg.mu is a package variable, pkg.T.mu a field of one of its types.
 	var found *knownLock
 	for _, q := range p.Module.Packages {
 		scope := q.Types.Scope()

@@ -21,6 +21,7 @@ func mutex(p *Problem) (*Patch, error) {
 		p.Variable.Owner.Obj().Exported()) && !p.nested() {
 		return nil, fmt.Errorf("%s is exported: code outside the module would not take a new lock", p.Variable)
 	}
+	// x.stats.n: the struct that holds stats gets the lock
 	h, err := p.outermost()
 	if err != nil {
 		return nil, err
@@ -28,6 +29,7 @@ func mutex(p *Problem) (*Patch, error) {
 	if err := h.fits(); err != nil {
 		return nil, err
 	}
+	// The declaration beside the variable.
 	name, err := h.lockName()
 	if err != nil {
 		return nil, err
@@ -40,6 +42,7 @@ func mutex(p *Problem) (*Patch, error) {
 	if len(need) == 0 {
 		return nil, errors.New("no access needs a lock")
 	}
+	// x.f is guarded by x.fMu, a package variable or local f by fMu.
 	lock := func(a *source.Access) (text, key string, err error) {
 		if a.Base == nil {
 			if a.File.Package.Path != h.Variable.Object.Pkg().Path() {

@@ -21,6 +21,7 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 		f    *source.Function
 		text string
 	}
+	// One task for each function and lock.
 	jobs := map[job]*critsec.Task{}
 	var order []*critsec.Task
 	for _, a := range accs {
@@ -47,7 +48,9 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 	if err := critsec.OneObjectPerStatement(order); err != nil {
 		return nil, err
 	}
+	// Regions must not call what takes the lock itself, once the patch is made.
 	takes := critsec.Acquirers(p.Module, order)
+	// Each function is covered on its own; what stays two steps is noted or refused.
 	for _, c := range order {
 		c.Acquirers = takes
 		if others != nil {

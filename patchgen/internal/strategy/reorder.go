@@ -109,6 +109,7 @@ func (p *Problem) leading(f *source.Function, s ast.Stmt) bool {
 
 // starts lists the go statements that run f; all its calls have to be such.
 func (p *Problem) starts(f *source.Function) ([]source.Call, error) {
+	// go func() {…}(): the literal runs there only
 	if lit, ok := f.Node.(*ast.FuncLit); ok {
 		call, isCall := f.File.Parents[lit].(*ast.CallExpr)
 		if !isCall || call.Fun != ast.Expr(lit) {
@@ -119,6 +120,7 @@ func (p *Problem) starts(f *source.Function) ([]source.Call, error) {
 		}
 		return []source.Call{{In: f.Outer, Expr: call}}, nil
 	}
+	// go f(): so must every other call of f be
 	sites, asValue := p.Module.References(f)
 	gos := 0
 	for _, site := range sites {
@@ -255,6 +257,7 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	file := a.File
 	list := source.ListOf(file, s)
 	at := slices.Index(list, ast.Stmt(s))
+	// go x.run(); …; x.f = v: the nearest go statement above that names x
 	from := -1
 	for i := range max(at, 0) {
 		if _, ok := list[i].(*ast.GoStmt); ok && p.mentions(file, list[i], a) {
@@ -271,6 +274,7 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	if why := p.Facts.Blocks(file, s.Rhs[0]); why != "" {
 		return nil, fmt.Errorf("%s: the value %s", file.At(s), why)
 	}
+	// Nothing in between may set what the assignment uses, or use what it sets.
 	for _, between := range list[from+1 : at] {
 		if err := p.independent(file, s, between); err != nil {
 			return nil, err
@@ -328,6 +332,7 @@ func (p *Problem) mentions(file *source.File, s ast.Stmt, a *source.Access) (fou
 // independent refuses to move s over a statement that sets what s uses, or
 // uses what s sets.
 func (p *Problem) independent(file *source.File, s *ast.AssignStmt, between ast.Stmt) (err error) {
+	// What the moved statement uses.
 	used := map[types.Object]bool{}
 	calls := false
 	ast.Inspect(s, func(n ast.Node) bool {
@@ -343,6 +348,7 @@ func (p *Problem) independent(file *source.File, s *ast.AssignStmt, between ast.
 		}
 		return true
 	})
+	// And what the other one does to that.
 	ast.Inspect(between, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
