@@ -105,7 +105,7 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	r := cell.r
 	var earlier hbEarlier
 	if w&hbIsSplit != 0 {
-		systemstack(func() { earlier = hbSplitAccess(g, uint32(r), record, kind, cell) })
+		earlier = hbOnSplit(g, cell, record, kind)
 	} else {
 		if g.conflicts(w, mask, kind) {
 			earlier = hbEarlier{w, hbWrite}
@@ -122,7 +122,7 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 			cell.r = r
 			cell.unlock(w)
 		} else {
-			systemstack(func() { hbSplitCell(g, cell, w, r, record, kind) })
+			hbSplitUp(g, cell, w, record, kind)
 		}
 	}
 	g.touched = g.epoch
@@ -135,8 +135,30 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	}
 	hbRemember(gp, addr, record, kind, where, pc)
 	if earlier.record != 0 {
-		systemstack(func() { hbFound(g, addr&^7, record, kind, where, pc, earlier) })
+		hbReport(g, addr&^7, record, kind, where, pc, earlier)
 	}
+}
+
+// The three rare steps of hbAccess run on the system stack. They are functions of their own so
+// that what they need does not burden it.
+
+//go:nosplit
+//go:noinline
+func hbOnSplit(g *hbGo, cell *hbCell, record uint64, kind hbKind) (earlier hbEarlier) {
+	systemstack(func() { earlier = hbSplitAccess(g, uint32(cell.r), record, kind, cell) })
+	return earlier
+}
+
+//go:nosplit
+//go:noinline
+func hbSplitUp(g *hbGo, cell *hbCell, w, record uint64, kind hbKind) {
+	systemstack(func() { hbSplitCell(g, cell, w, cell.r, record, kind) })
+}
+
+//go:nosplit
+//go:noinline
+func hbReport(g *hbGo, addr uintptr, record uint64, kind hbKind, where uint32, pc uintptr, earlier hbEarlier) {
+	systemstack(func() { hbFound(g, addr, record, kind, where, pc, earlier) })
 }
 
 // writeInPlace returns the two words of a cell after a write; ok is false where two

@@ -5,6 +5,7 @@ package runtime
 import (
 	"internal/runtime/atomic"
 	"internal/runtime/sys"
+	"unsafe"
 )
 
 // A vector clock is a tree whose leaves hold 16 clocks each, numbered by slot, and whose
@@ -25,7 +26,9 @@ type hbNode struct {
 }
 
 //go:nosplit
-func hbNodeAt(i uint32) *hbNode { return (*hbNode)(hbNodes.at(i)) }
+func hbNodeAt(i uint32) *hbNode {
+	return (*hbNode)(unsafe.Pointer(hbNodes.base + uintptr(i)*unsafe.Sizeof(hbNode{})))
+}
 
 //go:nosplit
 func (c hbClock) root() uint32 { return uint32(c) >> 3 }

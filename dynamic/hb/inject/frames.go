@@ -22,6 +22,7 @@ type hbFrame struct {
 	depth  uint32
 	last   uint32 // the child that was entered last
 	next   uint32 // in the bucket
+	_      uintptr
 }
 
 const (
@@ -33,9 +34,11 @@ const (
 var hbFrameTable uintptr // [hbBuckets]uint32
 
 //go:nosplit
-func hbFrameAt(i uint32) *hbFrame { return (*hbFrame)(hbFrames.at(i)) }
+func hbFrameAt(i uint32) *hbFrame {
+	return (*hbFrame)(unsafe.Pointer(hbFrames.base + uintptr(i)*unsafe.Sizeof(hbFrame{})))
+}
 
-// hbEnter is called at the start of each function, with where its caller goes on.
+// hbEnter notes that a function begins whose caller goes on at callpc.
 //
 //go:nosplit
 func hbEnter(g *hbGo, callpc uintptr, depth uint32) {
@@ -54,7 +57,7 @@ func hbEnter(g *hbGo, callpc uintptr, depth uint32) {
 	g.frame = hbCall(i, callpc, depth)
 }
 
-// hbLeave is called at its end.
+// hbLeave notes that it ends.
 //
 //go:nosplit
 func hbLeave(g *hbGo, depth uint32) {

@@ -16,24 +16,62 @@ import (
 //go:nosplit
 func racefuncenter(callpc uintptr) {
 	gp := getg()
-	if g := hbOfG(gp); g != nil {
-		hbEnter(g, callpc, uint32(gp.stack.hi-sys.GetCallerSP()))
+	g := hbOfG(gp)
+	if g == nil {
+		return
 	}
+	depth := uint32(gp.stack.hi - sys.GetCallerSP())
+	if f := hbFrameAt(g.frame); f.depth < depth && f.last != 0 {
+		if c := hbFrameAt(f.last); c.pc == callpc && c.depth == depth { // as the last time
+			g.frame = f.last
+			return
+		}
+	}
+	hbEnter(g, callpc, depth)
 }
 
 //go:nosplit
 func racefuncexit() {
 	gp := getg()
-	if g := hbOfG(gp); g != nil {
-		hbLeave(g, uint32(gp.stack.hi-sys.GetCallerSP()))
+	g := hbOfG(gp)
+	if g == nil {
+		return
 	}
+	depth := uint32(gp.stack.hi - sys.GetCallerSP())
+	if f := hbFrameAt(g.frame); f.depth == depth {
+		g.frame = f.parent
+		return
+	}
+	hbLeave(g, depth)
+}
+
+// raceread is called before a read that starts at addr. There is nothing to do where the goroutine
+// has read or written there in the same epoch.
+//
+//go:nosplit
+func raceread(addr uintptr) {
+	if g := hbOfG(getg()); g != nil && addr-hbHeapStart < hbHeapSize {
+		cell := (*hbCell)(unsafe.Pointer(addr>>3<<4 + hbHeapCells))
+		if x := cell.w ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
+			return
+		}
+		if x := cell.r ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
+			return
+		}
+	}
+	hbRead1(addr, 0, sys.GetCallerPC())
 }
 
 //go:nosplit
-func raceread(addr uintptr) { hbRead1(addr, 0, sys.GetCallerPC()) }
-
-//go:nosplit
-func racewrite(addr uintptr) { hbWrite1(addr, 0, sys.GetCallerPC()) }
+func racewrite(addr uintptr) {
+	if g := hbOfG(getg()); g != nil && addr-hbHeapStart < hbHeapSize {
+		cell := (*hbCell)(unsafe.Pointer(addr>>3<<4 + hbHeapCells))
+		if x := cell.w ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
+			return
+		}
+	}
+	hbWrite1(addr, 0, sys.GetCallerPC())
+}
 
 //go:nosplit
 func racereadrange(addr, size uintptr) { hbRange(addr, size, hbRead, 0, sys.GetCallerPC()) }
@@ -41,8 +79,7 @@ func racereadrange(addr, size uintptr) { hbRange(addr, size, hbRead, 0, sys.GetC
 //go:nosplit
 func racewriterange(addr, size uintptr) { hbRange(addr, size, hbWrite, 0, sys.GetCallerPC()) }
 
-// hbRead1 checks a read that starts at addr. It has nothing to do where the goroutine has
-// read or written there in the same epoch.
+// hbRead1 checks a read that starts at addr, wherever that is.
 //
 //go:nosplit
 func hbRead1(addr, callpc, pc uintptr) {

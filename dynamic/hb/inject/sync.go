@@ -46,7 +46,7 @@ func hbSyncAt(addr uintptr, make bool) *hbSync {
 //go:nosplit
 func hbFindSync(i uint32, addr uintptr) *hbSync {
 	for i != 0 {
-		s := (*hbSync)(hbSyncs.at(i))
+		s := (*hbSync)(unsafe.Pointer(hbSyncs.base + uintptr(i)*unsafe.Sizeof(hbSync{})))
 		if s.byte == uint32(addr&7) {
 			return s
 		}
