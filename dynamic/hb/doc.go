@@ -18,9 +18,9 @@
 //
 // # What may be missed
 //
-// What -race misses too: code that is not instrumented (assembly, cgo, functions marked
-// go:norace), accesses of single words that overlap without beginning at the same byte, and
-// edges that -race draws beyond the memory model (a failed TryLock, finalizers). Beside
+// What -race misses too: code that is not instrumented (assembly, cgo, functions with the
+// directive norace), accesses of single words that overlap without beginning at the same
+// byte, and edges that -race draws beyond the memory model (a failed TryLock, finalizers). Beside
 // that: of atomic writes that are not ordered among themselves only the last is compared
 // with later plain accesses; a goroutine that takes over the slot of an ended one that
 // nothing orders before it, which happens from 4096 slots on; what memory bounds drop. The
