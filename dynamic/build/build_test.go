@@ -16,6 +16,10 @@ import (
 	"testing/fstest"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // TestMain keeps the go command's own cache while Interlock's goes elsewhere.
@@ -51,7 +55,7 @@ func unpack(t *testing.T, archive string) string {
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		files[f.Name] = f.Data
 	}
-	if err := writeFiles(dir, files); err != nil {
+	if err := store.WriteFiles(dir, files); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -70,7 +74,7 @@ func mark(m *Module) map[string][]byte {
 			name := p.Fset.File(f.FileStart).Name()
 			end := p.Fset.Position(f.Name.End()).Offset
 			src := p.Src[name]
-			imp := fmt.Sprintf("; import interlockrt %q", monitorPath)
+			imp := fmt.Sprintf("; import interlockrt %q", store.MonitorPath)
 			decl := fmt.Sprintf("\nvar _ = interlockrt.Here(%q)\n", m.Rel(name))
 			out[name] = slices.Concat(src[:end], []byte(imp), src[end:], []byte(decl))
 		}
@@ -365,7 +369,7 @@ func TestLoadThroughSymbolicLink(t *testing.T) {
 // expectConfig and expectCompile check the type of an error and its words.
 func expectConfig(t *testing.T, err error, words ...string) {
 	t.Helper()
-	var conf *ConfigError
+	var conf *gocmd.ConfigError
 	if !errors.As(err, &conf) {
 		t.Fatalf("got %v, want a *ConfigError", err)
 	}
@@ -527,12 +531,12 @@ func TestEnvCarriesTheBuild(t *testing.T) {
 	}
 }
 
-func scratchFor(t *testing.T) *scratch {
+func scratchFor(t *testing.T) *scratch.Folder {
 	t.Helper()
-	s, err := newScratch(os.TempDir())
+	s, err := scratch.New(os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.close() })
+	t.Cleanup(func() { s.Close() })
 	return s
 }

@@ -11,7 +11,10 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/cache"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // dependency is a module that is instrumented though it is no main module.
@@ -48,8 +51,8 @@ func (m *Module) takeDeps(ctx context.Context, o *Options, modCache string, pkgs
 	}
 	// A pattern that matches nothing is most likely misspelt.
 	if i := slices.Index(matched, false); i >= 0 {
-		return nil, &ConfigError{"-deps: " + o.Deps[i] + " is no module that the named packages depend on",
-			"`go list -m all` lists modules; the standard library cannot be monitored"}
+		return nil, gocmd.Refuse("-deps: "+o.Deps[i]+" is no module that the named packages depend on",
+			"`go list -m all` lists modules; the standard library cannot be monitored")
 	}
 	// Only copies move packages to other folders.
 	if !slices.ContainsFunc(m.deps, dependency.copied) {
@@ -58,7 +61,7 @@ func (m *Module) takeDeps(ctx context.Context, o *Options, modCache string, pkgs
 	if err := m.loadCopies(); err != nil {
 		return nil, err
 	}
-	return m.goTool.list(ctx, !o.Programs, m.flags, o.Patterns)
+	return listPackages(ctx, m.goTool, !o.Programs, m.flags, o.Patterns)
 }
 
 // matchDep reports whether the pattern names p's module, or p: as the go
@@ -74,14 +77,14 @@ func matchDep(pattern string, p *listed) bool {
 
 func newDependency(p *listed, modCache string) (dependency, error) {
 	d := dependency{path: p.Module.Path, dir: p.Module.Dir}
-	name, in := below(modCache, p.Module.Dir)
+	name, in := gocmd.Below(modCache, p.Module.Dir)
 	if modCache == "" || !in {
 		return d, nil
 	}
 	user := cache.Dir()
 	if user == "" {
-		return d, &ConfigError{"there is no cache folder that can be written, for copies of dependencies",
-			"set XDG_CACHE_HOME or HOME"}
+		return d, gocmd.Refuse("there is no cache folder that can be written, for copies of dependencies",
+			"set XDG_CACHE_HOME or HOME")
 	}
 	d.name = name
 	d.dir = filepath.Join(user, "deps", filepath.FromSlash(name))
@@ -93,14 +96,14 @@ func (d dependency) copied() bool { return d.name != "" }
 // copyModule copies a module out of the module cache, whole or not at all. What
 // is there already is taken if it is the same.
 func copyModule(path, from, to string) error {
-	original, err := readFiles(os.DirFS(from), allFiles)
+	original, err := store.ReadFiles(os.DirFS(from), store.AllFiles)
 	if err == nil {
 		if original["go.mod"] == nil {
 			// Without a go line it has the language version that it has without go.mod.
 			original["go.mod"] = []byte("module " + path + "\n")
 		}
-		sound := func(dir string) bool { return holds(dir, original, allFiles) }
-		err = cache.Publish(to, sound, func(dir string) error { return writeFiles(dir, original) })
+		sound := func(dir string) bool { return store.Holds(dir, original, store.AllFiles) }
+		err = cache.Publish(to, sound, func(dir string) error { return store.WriteFiles(dir, original) })
 	}
 	if err != nil {
 		return fmt.Errorf("copying %s: %w", path, err)
@@ -116,18 +119,19 @@ func (m *Module) loadCopies() error {
 	if err != nil {
 		return err
 	}
-	if m.scratch, err = newScratch(os.TempDir()); err != nil {
+	if m.scratch, err = scratch.New(os.TempDir()); err != nil {
 		return err
 	}
-	dir := m.scratch.dir
-	if err := writeFiles(dir, map[string][]byte{"go.work": text}); err != nil {
+	dir := m.scratch.Dir
+	if err := store.WriteFiles(dir, map[string][]byte{"go.work": text}); err != nil {
 		return err
 	}
 	if err := copyWorkSum(m.main, dir); err != nil {
 		return err
 	}
-	m.flags, m.goFlags = withoutMod(m.flags), withoutMod(m.goFlags)
-	m.goTool.env = setenv(m.goTool.env, "GOWORK="+filepath.Join(dir, "go.work"), "GOFLAGS="+joinGOFLAGS(m.goFlags))
+	m.flags, m.goFlags = gocmd.WithoutMod(m.flags), gocmd.WithoutMod(m.goFlags)
+	m.goTool.Env = gocmd.Setenv(m.goTool.Env, "GOWORK="+filepath.Join(dir, "go.work"),
+		"GOFLAGS="+gocmd.JoinFlags(m.goFlags))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 )
 
 // Embedded is the reason of sites in files that //go:embed puts into a program.
@@ -40,7 +41,7 @@ func (m *Module) embeds(dir string) bool {
 // keepEmbedded takes the files that are embedded out of those rewritten, and
 // their sites and sections out of the plan. It returns the files.
 func (m *Module) keepEmbedded(p *plan.Plan, rewritten map[string][]byte) (kept []LeftAlone) {
-	for _, file := range sortedKeys(m.embedded) {
+	for _, file := range store.SortedKeys(m.embedded) {
 		if _, ok := rewritten[file]; !ok {
 			continue
 		}

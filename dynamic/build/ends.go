@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // EndName is the file that does what is to be done when the tests have ended. It
@@ -30,7 +32,7 @@ func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 	leaks := m.leaks && slices.ContainsFunc(m.Packages, startsGoroutines)
 	for _, t := range m.Tests {
 		path := filepath.Join(t.Dir, EndName)
-		inside := slices.ContainsFunc(sortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
+		inside := slices.ContainsFunc(store.SortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
 		_, err := os.Lstat(path)
 		if err == nil || !inside && !leaks || t.None || m.embeds(t.Dir) || m.holds(t, endNames...) {
 			continue
@@ -54,14 +56,14 @@ var endNames = []string{"interlockrt", "interlockleaks", "interlocktesting"}
 func endFile(pkg string, leaks, main bool) []byte {
 	imports, decls := "", ""
 	if leaks {
-		imports += fmt.Sprintf("\n\tinterlockleaks %q", monitorPath+"/leaks")
+		imports += fmt.Sprintf("\n\tinterlockleaks %q", store.MonitorPath+"/leaks")
 		decls += "\nfunc init() {\n\tinterlockrt.AtEnd(interlockleaks.Ended)\n}\n"
 	}
 	if main {
 		imports += "\n\tinterlocktesting \"testing\""
 		decls += "\nfunc TestMain(m *interlocktesting.M) {\n\tinterlockrt.Linger(interlockrt.Goroutines(), m.Run())\n}\n"
 	}
-	return fmt.Appendf(nil, "package %s\n\nimport (\n\tinterlockrt %q%s\n)\n%s", pkg, monitorPath, imports, decls)
+	return fmt.Appendf(nil, "package %s\n\nimport (\n\tinterlockrt %q%s\n)\n%s", pkg, store.MonitorPath, imports, decls)
 }
 
 // startsGoroutines reports whether p starts goroutines, by itself or by a function
@@ -138,7 +140,7 @@ func (m *Module) holds(t Test, names ...string) bool {
 // leakProfile reports whether the go command's runtime/pprof can have the profile
 // "goroutineleak", and what must be set in the
 // environment of a build for it: Go 1.26 has it as an experiment.
-func leakProfile(env goEnv) (has bool, experiment string) {
+func leakProfile(env gocmd.Env) (has bool, experiment string) {
 	const first, settled = "go1.26", "go1.27"
 	switch {
 	case !version.IsValid(env.GOVERSION) || version.Compare(env.GOVERSION, first) < 0:

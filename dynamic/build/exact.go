@@ -12,7 +12,10 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/hb"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // PrepareExact lays out a build of m under the happens-before engine: no file of the user's is
@@ -20,13 +23,13 @@ import (
 // first that such a build finds a race that it should find. An installation of Go that the engine
 // does not work with is an *hb.UnsupportedError. The caller closes the workspace.
 func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
-	s, err := newScratch(os.TempDir())
+	s, err := scratch.New(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	monitor, err := fs.Sub(dynamic.Source, "rt")
@@ -44,7 +47,7 @@ func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
 
 // addEngine puts the engine into the overlay.
 func (ws *Workspace) addEngine(ctx context.Context) error {
-	env, err := ws.Module.goTool.environment(ctx)
+	env, err := ws.Module.goTool.Environment(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,9 +70,9 @@ func (ws *Workspace) addEngine(ctx context.Context) error {
 
 // linkToolchain has the go command work in a folder of links where its installation lies in
 // the module cache, whose files it lets nobody replace.
-func (ws *Workspace) linkToolchain(env goEnv) error {
+func (ws *Workspace) linkToolchain(env gocmd.Env) error {
 	m := ws.Module
-	if _, cached := below(m.modCache, m.goRoot); !cached {
+	if _, cached := gocmd.Below(m.modCache, m.goRoot); !cached {
 		return nil
 	}
 	root := filepath.Join(ws.Dir, "goroot")
@@ -83,8 +86,8 @@ func (ws *Workspace) linkToolchain(env goEnv) error {
 	if err != nil {
 		return fmt.Errorf("linking the toolchain: %w", err)
 	}
-	m.goTool.env = setenv(m.goTool.env, "GOROOT="+root, "GOTOOLCHAIN=local")
-	m.goTool.name = filepath.Join(root, "bin", "go")
+	m.goTool.Env = gocmd.Setenv(m.goTool.Env, "GOROOT="+root, "GOTOOLCHAIN=local")
+	m.goTool.Name = filepath.Join(root, "bin", "go")
 	m.goRoot = root
 	return nil
 }
@@ -111,16 +114,16 @@ func (ws *Workspace) exactFlags(flags []string) []string {
 // tryEngine builds a program with a race and one without, and runs them.
 func (ws *Workspace) tryEngine(ctx context.Context) error {
 	dir := filepath.Join(ws.Dir, "selftest")
-	if err := writeFiles(dir, hb.SelfTest()); err != nil {
+	if err := store.WriteFiles(dir, hb.SelfTest()); err != nil {
 		return fmt.Errorf("writing the engine's self-test: %w", err)
 	}
 	g := ws.Module.goTool
-	g.dir = dir
-	g.env = setenv(g.env, "GOFLAGS=-overlay="+ws.overlayFile(), "GOWORK=off")
+	g.Dir = dir
+	g.Env = gocmd.Setenv(g.Env, "GOFLAGS=-overlay="+ws.overlayFile(), "GOWORK=off")
 	program := filepath.Join(dir, "selftest")
 	args := slices.Concat([]string{"build", "-o", program}, hb.Flags(nil, ""), []string{"."})
-	if _, msg, err := g.run(ctx, args...); err != nil {
-		return goFailed("building the self-test of the happens-before engine (-engine=watch needs none)", msg, err)
+	if _, msg, err := g.Run(ctx, args...); err != nil {
+		return gocmd.Failed("building the self-test of the happens-before engine (-engine=watch needs none)", msg, err)
 	}
 	return hb.Try(ctx, program)
 }

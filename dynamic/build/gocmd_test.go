@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // Interrupted in the middle of a compilation, the go command leaves nothing in
@@ -32,8 +34,8 @@ func TestInterruptedGoCommandLeavesNothing(t *testing.T) {
 		}
 		cancel()
 	}()
-	g := goCommand{dir: dir, env: append(os.Environ(), "GOTMPDIR="+tmp, "TMPDIR="+tmp, "STARTED="+started)}
-	_, _, err := g.run(ctx, "build", "-toolexec="+tool, "./...")
+	g := gocmd.Command{Dir: dir, Env: append(os.Environ(), "GOTMPDIR="+tmp, "TMPDIR="+tmp, "STARTED="+started)}
+	_, _, err := g.Run(ctx, "build", "-toolexec="+tool, "./...")
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
 	}
@@ -48,7 +50,7 @@ func TestInterruptedGoCommandLeavesNothing(t *testing.T) {
 // Without tests there is nothing to run, but something to look at.
 func TestPackagesWithoutTests(t *testing.T) {
 	dir := unpack(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.22\n-- m.go --\npackage m\n")
-	var config *ConfigError
+	var config *gocmd.ConfigError
 	if _, err := Load(t.Context(), Options{Dir: dir}); !errors.As(err, &config) {
 		t.Errorf("error %v, want a ConfigError", err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/cache"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // PrepareLasting is [Prepare] for a build that outlives this process: the
@@ -30,24 +32,24 @@ func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*
 		return nil, fmt.Errorf("finding the folder: %w", err)
 	}
 	if there, _ := os.ReadDir(dir); len(there) > 0 {
-		return nil, &ConfigError{dir + " is not empty",
-			"name an empty folder, or one that is not there yet; evidence in it would be lost"}
+		return nil, gocmd.Refuse(dir+" is not empty",
+			"name an empty folder, or one that is not there yet; evidence in it would be lost")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, &ConfigError{"making the folder: " + err.Error(), "name another one with -dir"}
+		return nil, gocmd.Refuse("making the folder: "+err.Error(), "name another one with -dir")
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return prepareIn(ctx, &scratch{dir: dir}, m, p, true)
+	return prepareIn(ctx, &scratch.Folder{Dir: dir}, m, p, true)
 }
 
 // newLasting makes a folder for the module at root.
 func newLasting(root string) (string, error) {
 	user := cache.Dir()
 	if user == "" {
-		return "", &ConfigError{"there is no cache folder that can be written",
-			"name one with -dir, or set XDG_CACHE_HOME or HOME"}
+		return "", gocmd.Refuse("there is no cache folder that can be written",
+			"name one with -dir, or set XDG_CACHE_HOME or HOME")
 	}
 	base := filepath.Join(user, "env")
 	if err := os.MkdirAll(base, 0o755); err != nil {
@@ -87,5 +89,5 @@ func newest(dir string) time.Duration {
 // Reopened stands for the workspace of a lasting build whose evidence is read
 // later: it knows the module's root and path, and builds nothing.
 func Reopened(root, path string) *Workspace {
-	return &Workspace{Module: &Module{Root: root, Path: path}, scratch: &scratch{}}
+	return &Workspace{Module: &Module{Root: root, Path: path}, scratch: &scratch.Folder{}}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // listed is what `go list` prints about a package, as far as it is needed.
@@ -41,12 +43,12 @@ type listed struct {
 const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles," +
 	"XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
 
-// list returns the packages that patterns name and all that they, or their
+// listPackages returns the packages that patterns name and all that they, or their
 // tests too, depend on.
-func (g goCommand) list(ctx context.Context, tests bool, flags, patterns []string) ([]*listed, error) {
+func listPackages(ctx context.Context, g gocmd.Command, tests bool, flags, patterns []string) ([]*listed, error) {
 	args := slices.Concat([]string{"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), listFields}, flags,
 		[]string{"--"}, patterns)
-	out, msg, err := g.run(ctx, args...)
+	out, msg, err := g.Run(ctx, args...)
 	if err != nil {
 		return nil, listFailed(msg, err)
 	}
@@ -65,7 +67,7 @@ func (g goCommand) list(ctx context.Context, tests bool, flags, patterns []strin
 // listFailed turns what the go command says about a wrong request into one
 // line; it fails as a whole only for requests, not for packages (-e).
 func listFailed(msg []byte, err error) error {
-	var conf *ConfigError
+	var conf *gocmd.ConfigError
 	if errors.As(err, &conf) || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -73,7 +75,7 @@ func listFailed(msg []byte, err error) error {
 	if strings.Contains(string(msg), "requires go >=") {
 		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
 	}
-	return &ConfigError{"go list: " + strings.TrimSpace(string(msg)), next}
+	return gocmd.Refuse("go list: "+strings.TrimSpace(string(msg)), next)
 }
 
 // selection is what a request comes down to.
@@ -94,8 +96,8 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case p.ForTest != "" || strings.HasSuffix(p.ImportPath, ".test"):
 			// Variants of packages that are listed in their own right.
 		case !p.DepOnly && p.ImportPath == "command-line-arguments":
-			return nil, &ConfigError{"the request names files: " + strings.Join(patterns, " "),
-				"name packages, such as . or ./..."}
+			return nil, gocmd.Refuse("the request names files: "+strings.Join(patterns, " "),
+				"name packages, such as . or ./...")
 		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
 			if len(p.IgnoredGoFiles)+len(p.InvalidGoFiles) == 0 {
 				return nil, unusable(p)
@@ -107,8 +109,8 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		case p.Module != nil && p.Module.Main:
 			s.named = append(s.named, p)
 		case !p.DepOnly:
-			return nil, &ConfigError{"package " + p.ImportPath + " is not of the module worked on",
-				"name packages of this module, or start Interlock in a copy of the other"}
+			return nil, gocmd.Refuse("package "+p.ImportPath+" is not of the module worked on",
+				"name packages of this module, or start Interlock in a copy of the other")
 		case inVendor(p):
 			s.vendored = true
 		}
@@ -117,8 +119,8 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		return nil, unusable(s.unusable[0])
 	}
 	if len(s.named) == 0 {
-		return nil, &ConfigError{"no package matches " + strings.Join(patterns, " "),
-			"name packages of this module, or start Interlock in a folder that has Go files in it or below"}
+		return nil, gocmd.Refuse("no package matches "+strings.Join(patterns, " "),
+			"name packages of this module, or start Interlock in a folder that has Go files in it or below")
 	}
 	return s, nil
 }
@@ -131,9 +133,9 @@ func inVendor(p *listed) bool {
 func unusable(p *listed) error {
 	why := strings.TrimSpace(p.Error.Err)
 	if strings.Contains(why, "build constraints exclude all Go files") {
-		return &ConfigError{why, "give the tags that include some with -tags, or name other packages"}
+		return gocmd.Refuse(why, "give the tags that include some with -tags, or name other packages")
 	}
-	return &ConfigError{why, "name a package of this module, such as . or ./..."}
+	return gocmd.Refuse(why, "name a package of this module, such as . or ./...")
 }
 
 // tests returns the named packages as tests.

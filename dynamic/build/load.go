@@ -20,6 +20,9 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // Options say what to load.
@@ -61,13 +64,13 @@ type Module struct {
 	// are not among the sites.
 	Cgo []string
 
-	goTool goCommand
+	goTool gocmd.Command
 	// leaks reports whether test binaries can ask the collector for leaked goroutines, where they are built with the
 	// setting experiment of the environment, if there is one.
 	leaks      bool
 	experiment string
-	userEnv    []string // as the request came
-	scratch    *scratch // of the go.work with which copies are loaded, or nil
+	userEnv    []string        // as the request came
+	scratch    *scratch.Folder // of the go.work with which copies are loaded, or nil
 	goRoot     string
 	goFlags    []string // of the environment
 	flags      []string // of the request
@@ -103,7 +106,7 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 			err = errors.Join(err, m.Close())
 		}
 	}()
-	pkgs, err := m.goTool.list(ctx, !o.Programs, m.flags, o.Patterns)
+	pkgs, err := listPackages(ctx, m.goTool, !o.Programs, m.flags, o.Patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +131,8 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		return nil, err
 	}
 	if !o.Programs && !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
-		return nil, &ConfigError{"no test files in " + strings.Join(o.Patterns, " "),
-			"name packages that have tests (./... names all), or run a program as `interlock help env` shows"}
+		return nil, gocmd.Refuse("no test files in "+strings.Join(o.Patterns, " "),
+			"name packages that have tests (./... names all), or run a program as `interlock help env` shows")
 	}
 	return m, nil
 }
@@ -140,7 +143,7 @@ func (m *Module) Close() error {
 	if m.scratch == nil {
 		return nil
 	}
-	return m.scratch.close()
+	return m.scratch.Close()
 }
 
 func newModule(ctx context.Context, o *Options) (*Module, error) {
@@ -158,28 +161,28 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if o.Still == nil {
 		o.Still = new(Still)
 	}
-	m := &Module{flags: o.BuildFlags, goTool: goCommand{dir: dir, env: o.Still.Env(o.Env)}, userEnv: o.Env}
+	m := &Module{flags: o.BuildFlags, goTool: gocmd.Command{Dir: dir, Env: o.Still.Env(o.Env)}, userEnv: o.Env}
 	// What the go command is, and whether it can run the tests at all.
-	env, err := m.goTool.environment(ctx)
+	env, err := m.goTool.Environment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if version.IsValid(env.GOVERSION) && version.Compare(env.GOVERSION, "go"+monitorGo) < 0 {
-		return nil, &ConfigError{"the go command is " + env.GOVERSION, "use Go " + monitorGo + " or later"}
+	if version.IsValid(env.GOVERSION) && version.Compare(env.GOVERSION, "go"+store.MonitorGo) < 0 {
+		return nil, gocmd.Refuse("the go command is "+env.GOVERSION, "use Go "+store.MonitorGo+" or later")
 	}
 	if !o.NoTests && !o.Programs && env.GOOS != "" && env.GOOS != runtime.GOOS {
-		return nil, &ConfigError{"GOOS is " + env.GOOS + ", so the tests would not run on this system, " + runtime.GOOS,
-			"unset GOOS"}
+		return nil, gocmd.Refuse("GOOS is "+env.GOOS+", so the tests would not run on this system, "+runtime.GOOS,
+			"unset GOOS")
 	}
 	// Flags that would change what is built are refused, wherever they stand.
 	m.goRoot, m.modCache = env.GOROOT, env.GOMODCACHE
-	if m.goFlags, err = splitGOFLAGS(env.GOFLAGS); err != nil {
+	if m.goFlags, err = gocmd.SplitFlags(env.GOFLAGS); err != nil {
 		return nil, err
 	}
-	if err := checkFlags("GOFLAGS", m.goFlags); err != nil {
+	if err := gocmd.RefuseFlags("GOFLAGS", m.goFlags); err != nil {
 		return nil, err
 	}
-	if err := checkFlags("the request", o.BuildFlags); err != nil {
+	if err := gocmd.RefuseFlags("the request", o.BuildFlags); err != nil {
 		return nil, err
 	}
 	// The user's go.work names the modules, not the copy that stands for it.
@@ -222,9 +225,9 @@ func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) erro
 		for _, p := range group.pkgs {
 			paths = append(paths, p.ImportPath)
 		}
-		g, done := m.goTool.tidy()
+		g, done := m.goTool.Tidy()
 		loaded, err := packages.Load(&packages.Config{
-			Mode: loadMode, Context: ctx, Dir: g.dir, Env: g.env,
+			Mode: loadMode, Context: ctx, Dir: g.Dir, Env: g.Env,
 			BuildFlags: m.flags, Fset: fset, ParseFile: src.parse, Tests: group.tests,
 		}, paths...)
 		done()
@@ -372,7 +375,7 @@ func (m *Module) compileError(ctx context.Context, sel *selection, errs []packag
 	}
 	for _, args := range commands { // go test builds no package without tests
 		args = slices.Concat(args, m.flags, paths)
-		if _, msg, err := m.goTool.run(ctx, args...); err != nil && ctx.Err() == nil {
+		if _, msg, err := m.goTool.Run(ctx, args...); err != nil && ctx.Err() == nil {
 			return &CompileError{string(msg)}
 		}
 	}
@@ -390,4 +393,14 @@ func (m *mainModules) goVersion() string {
 		return "1.18"
 	}
 	return m.work.Go.Version
+}
+
+// CompileError reports that the user's own code does not build. Output is what
+// the go command printed, unchanged. The command line ends with code 3.
+type CompileError struct {
+	Output string
+}
+
+func (e *CompileError) Error() string {
+	return "the packages do not compile:\n" + strings.TrimRight(e.Output, "\n")
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // mainModules are the modules that the user works on: one, or those of a
@@ -36,17 +38,17 @@ func (m mainModule) goVersion() string {
 }
 
 // readMainModules finds the modules that e names.
-func readMainModules(dir string, e goEnv) (*mainModules, error) {
+func readMainModules(dir string, e gocmd.Env) (*mainModules, error) {
 	if e.GOWORK != "" && e.GOWORK != "off" {
 		return readWorkspace(e.GOWORK)
 	}
 	if e.GOMOD == "" || e.GOMOD == os.DevNull {
-		return nil, &ConfigError{"no go.mod found in " + dir + " or above",
-			"run `go mod init <module path>` there, or start Interlock in a module"}
+		return nil, gocmd.Refuse("no go.mod found in "+dir+" or above",
+			"run `go mod init <module path>` there, or start Interlock in a module")
 	}
-	if _, in := below(e.GOMODCACHE, e.GOMOD); in && e.GOMODCACHE != "" {
-		return nil, &ConfigError{dir + " lies in the module cache, whose files the go command refuses to overlay",
-			"copy the module out of it and make the copy writable"}
+	if _, in := gocmd.Below(e.GOMODCACHE, e.GOMOD); in && e.GOMODCACHE != "" {
+		return nil, gocmd.Refuse(dir+" lies in the module cache, whose files the go command refuses to overlay",
+			"copy the module out of it and make the copy writable")
 	}
 	mod, err := readModule(filepath.Dir(e.GOMOD))
 	if err != nil {
@@ -62,14 +64,14 @@ func readWorkspace(path string) (*mainModules, error) {
 	}
 	work, err := modfile.ParseWork(path, data, nil)
 	if err != nil {
-		return nil, &ConfigError{err.Error(), "fix go.work, or set GOWORK=off"}
+		return nil, gocmd.Refuse(err.Error(), "fix go.work, or set GOWORK=off")
 	}
 	m := &mainModules{root: filepath.Dir(path), work: work}
 	for _, use := range work.Use {
 		mod, err := readModule(absolute(m.root, use.Path))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &ConfigError{"cannot load module " + use.Path + " listed in go.work file: " + err.Error(),
-				"fix go.work, or set GOWORK=off"}
+			return nil, gocmd.Refuse("cannot load module "+use.Path+" listed in go.work file: "+err.Error(),
+				"fix go.work, or set GOWORK=off")
 		}
 		if err != nil {
 			return nil, err
@@ -87,10 +89,10 @@ func readModule(dir string) (mainModule, error) {
 	}
 	file, err := modfile.Parse(path, data, nil)
 	if err != nil {
-		return mainModule{}, &ConfigError{err.Error(), "fix go.mod"}
+		return mainModule{}, gocmd.Refuse(err.Error(), "fix go.mod")
 	}
 	if file.Module == nil {
-		return mainModule{}, &ConfigError{path + " has no module line", "add one"}
+		return mainModule{}, gocmd.Refuse(path+" has no module line", "add one")
 	}
 	return mainModule{dir: dir, file: file}, nil
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/instrument"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // NotCompiled is the reason of sites in files that do not compile once they
@@ -22,7 +24,7 @@ const NotCompiled plan.Reason = "file does not compile once rewritten (internal 
 // alone become skips of p, with the reason; so do, while tests are built, those
 // of files that are left alone. The caller closes the workspace.
 func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
-	s, err := newScratch(os.TempDir())
+	s, err := scratch.New(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +33,11 @@ func Prepare(ctx context.Context, m *Module, p *plan.Plan) (*Workspace, error) {
 
 // prepareIn is Prepare with a folder, which it closes if it fails. With covered,
 // packages may be built with -cover.
-func prepareIn(ctx context.Context, s *scratch, m *Module, p *plan.Plan, covered bool) (ws *Workspace, err error) {
+func prepareIn(ctx context.Context, s *scratch.Folder, m *Module, p *plan.Plan, covered bool) (ws *Workspace,
+	err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	monitor, err := fs.Sub(dynamic.Source, "rt")
@@ -75,7 +78,7 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan, marked bool) (*rewrit
 	}
 	r := &rewriting{files: map[string][]byte{}, marked: map[string][]byte{}}
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
-	opts := instrument.Options{RT: monitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked}
+	opts := instrument.Options{RT: store.MonitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked}
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
 			return nil, err

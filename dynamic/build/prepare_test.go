@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/cache"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // godebug returns the GODEBUG defaults that are linked into a binary.
@@ -50,7 +53,8 @@ func TestGODEBUGStays(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := unpack(t, tt.archive)
 			dir = filepath.Join(dir, tt.dir)
-			if err := writeFiles(dir, map[string][]byte{"a_test.go": []byte(strings.SplitN(test, "\n", 2)[1])}); err != nil {
+			if err := store.WriteFiles(dir, map[string][]byte{"a_test.go": []byte(strings.SplitN(test, "\n",
+				2)[1])}); err != nil {
 				t.Fatal(err)
 			}
 			plain := filepath.Join(t.TempDir(), "plain.test")
@@ -264,18 +268,18 @@ func TestTagsReachLoadAndBuild(t *testing.T) {
 
 func TestMonitorFolderIsMended(t *testing.T) {
 	cache := t.TempDir()
-	dir, err := extractMonitor(monitor, cache, "")
+	dir, err := store.ExtractMonitor(monitor, cache, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := extractMonitor(monitor, cache, "")
+	again, err := store.ExtractMonitor(monitor, cache, "")
 	if err != nil || again != dir {
 		t.Errorf("second time %q, %v; want %q", again, err, dir)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "rt.go"), []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := extractMonitor(monitor, cache, ""); err != nil {
+	if _, err := store.ExtractMonitor(monitor, cache, ""); err != nil {
 		t.Fatal(err)
 	}
 	if data, _ := os.ReadFile(filepath.Join(dir, "rt.go")); string(data) != string(monitor["rt.go"].Data) {
@@ -304,11 +308,11 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 func TestLeftoversAreRemoved(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	live, err := newScratch(os.TempDir())
+	live, err := scratch.New(os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer live.close()
+	defer live.Close()
 	old := time.Now().Add(-time.Hour)
 	for _, name := range []string{"interlock-1-2", "interlock-3-4", "interlock-x", "interlock-5-6"} {
 		if err := os.Mkdir(filepath.Join(tmp, name), 0o755); err != nil {
@@ -322,11 +326,11 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 	now := time.Now()
 	os.Chtimes(filepath.Join(tmp, "interlock-5-6"), now, now)
-	next, err := newScratch(os.TempDir())
+	next, err := scratch.New(os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := next.close(); err != nil {
+	if err := next.Close(); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(tmp)
@@ -337,7 +341,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	want := []string{filepath.Base(live.dir), "interlock-5-6", "interlock-x"}
+	want := []string{filepath.Base(live.Dir), "interlock-5-6", "interlock-x"}
 	slices.Sort(want)
 	if !slices.Equal(left, want) {
 		t.Errorf("left %v, want %v", left, want)
@@ -347,12 +351,12 @@ func TestLeftoversAreRemoved(t *testing.T) {
 func TestGOFLAGSRoundTrip(t *testing.T) {
 	for _, words := range [][]string{nil, {"-a"}, {"-ldflags=-s -w", "-tags=x,y"}, {"-ldflags=-X 'm.v=1'"},
 		{`-ldflags=-X "m.v=1"`}} {
-		got, err := splitGOFLAGS(joinGOFLAGS(words))
+		got, err := gocmd.SplitFlags(gocmd.JoinFlags(words))
 		if err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q: %q, %v", words, got, err)
 		}
 	}
-	if _, err := splitGOFLAGS("-a '-b"); err == nil {
+	if _, err := gocmd.SplitFlags("-a '-b"); err == nil {
 		t.Error("an open quote was accepted")
 	}
 }
@@ -367,7 +371,7 @@ func TestStripDebugKeepsTheUsersFlags(t *testing.T) {
 		{"-ldflags=-X=m.v=1", "-tags=x", "-tags=x -ldflags=-X=m.v=1 -s -w"},
 		{"-ldflags=-X=m.v=1", "-ldflags=-X=m.v=2", "-ldflags=-X=m.v=2 -ldflags=-X=m.v=2 -s -w"},
 	} {
-		if got := strings.Join(stripDebug(strings.Fields(tt.in), strings.Fields(tt.env)), " "); got != tt.want {
+		if got := strings.Join(gocmd.StripDebug(strings.Fields(tt.in), strings.Fields(tt.env)), " "); got != tt.want {
 			t.Errorf("%q with GOFLAGS %q: %q, want %q", tt.in, tt.env, got, tt.want)
 		}
 	}

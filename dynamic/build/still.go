@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // Still is what go commands are run with so that they write nothing into the
@@ -54,26 +57,21 @@ func KeepStillIn(ctx context.Context, dir, work string, env []string) (*Still, e
 
 // readOnly returns what keeps the go command from writing go.mod and go.sum, and
 // what it says of itself in dir.
-func readOnly(ctx context.Context, dir string, env []string) (*Still, goEnv, error) {
-	e, err := goCommand{dir: dir, env: env}.environment(ctx)
+func readOnly(ctx context.Context, dir string, env []string) (*Still, gocmd.Env, error) {
+	e, err := gocmd.Command{Dir: dir, Env: env}.Environment(ctx)
 	if err != nil {
 		return nil, e, err
 	}
-	flags, err := splitGOFLAGS(e.GOFLAGS)
+	flags, err := gocmd.SplitFlags(e.GOFLAGS)
 	if err != nil {
 		return nil, e, err
 	}
 	s := &Still{Flags: flags}
-	if slices.ContainsFunc(flags, writesGoMod) {
+	if slices.ContainsFunc(flags, gocmd.WritesGoMod) {
 		// A go.mod that needs no update is read alike with both.
-		s.Vars = append(s.Vars, "GOFLAGS="+joinGOFLAGS(append(withoutMod(flags), "-mod=readonly")))
+		s.Vars = append(s.Vars, "GOFLAGS="+gocmd.JoinFlags(append(gocmd.WithoutMod(flags), "-mod=readonly")))
 	}
 	return s, e, nil
-}
-
-// writesGoMod reports whether the flag is -mod=mod.
-func writesGoMod(flag string) bool {
-	return strings.TrimLeft(flag, "-") == "mod=mod" && strings.HasPrefix(flag, "-")
 }
 
 // copyWork lays out a go.work that stands for the one at path.
@@ -86,27 +84,27 @@ func (s *Still) copyWork(path string) error {
 	if err != nil {
 		return fmt.Errorf("reading the workspace: %w", err)
 	}
-	scratch, err := newScratch(os.TempDir())
+	scratch, err := scratch.New(os.TempDir())
 	if err != nil {
 		return err
 	}
-	s.Work, s.remove = path, scratch.close
+	s.Work, s.remove = path, scratch.Close
 	text, err := RebaseWork(data, func(path string) string { return absolute(work.root, path) })
 	if err == nil {
-		err = os.WriteFile(filepath.Join(scratch.dir, "go.work"), text, 0o644)
+		err = os.WriteFile(filepath.Join(scratch.Dir, "go.work"), text, 0o644)
 	}
 	if err == nil {
-		err = copyWorkSum(work, scratch.dir)
+		err = copyWorkSum(work, scratch.Dir)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("copying go.work: %w", err), s.Close())
 	}
-	s.Vars = append(s.Vars, "GOWORK="+filepath.Join(scratch.dir, "go.work"))
+	s.Vars = append(s.Vars, "GOWORK="+filepath.Join(scratch.Dir, "go.work"))
 	return nil
 }
 
 // Env returns env with the variables set.
-func (s *Still) Env(env []string) []string { return setenv(env, s.Vars...) }
+func (s *Still) Env(env []string) []string { return gocmd.Setenv(env, s.Vars...) }
 
 // Close removes what was laid out. Closing twice does nothing.
 func (s *Still) Close() error {

@@ -12,6 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // Binary is the instrumented test binary of a package.
@@ -55,12 +58,12 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 		bins = append(bins, Binary{Package: t.Package, Dir: t.Dir})
 		if !t.None {
 			bins[i].Path = ws.place(t.Package, bins[:i])
-			ws.bin.check(bins[i].Path)
+			ws.bin.Check(bins[i].Path)
 			dir := filepath.Dir(bins[i].Path)
 			byDir[dir] = append(byDir[dir], t.Package)
 		}
 	}
-	for _, dir := range sortedKeys(byDir) {
+	for _, dir := range store.SortedKeys(byDir) {
 		if output, err := ws.goTest(ctx, dir, byDir[dir]); err != nil {
 			return nil, output, err
 		}
@@ -74,9 +77,9 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("the go command built no test binary for %s: %w", b.Package, err)
 		}
-		ws.bin.record(b.Path, data)
+		ws.bin.Record(b.Path, data)
 		// The runtime's function table has the names of all functions.
-		b.Monitored = ws.exact || bytes.Contains(data, []byte(monitorPath+"."))
+		b.Monitored = ws.exact || bytes.Contains(data, []byte(store.MonitorPath+"."))
 	}
 	return bins, nil, nil
 }
@@ -85,7 +88,7 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 // folder where none of those before has the same name.
 func (ws *Workspace) place(pkg string, before []Binary) string {
 	for n := 0; ; n++ {
-		file := filepath.Join(ws.bin.dir, fmt.Sprint(n), binaryName(pkg))
+		file := filepath.Join(ws.bin.Dir, fmt.Sprint(n), binaryName(pkg))
 		if !slices.ContainsFunc(before, func(b Binary) bool { return strings.EqualFold(b.Path, file) }) {
 			return file
 		}
@@ -113,13 +116,13 @@ func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]b
 	}
 	// Rewritten files are not for vet to judge.
 	args := []string{"test", "-c", "-vet=off", "-o", out + string(filepath.Separator)}
-	args = slices.Concat(args, ws.exactFlags(stripDebug(withoutMod(ws.Module.flags), ws.Module.goFlags)), pkgs)
+	args = slices.Concat(args, ws.exactFlags(gocmd.StripDebug(gocmd.WithoutMod(ws.Module.flags), ws.Module.goFlags)), pkgs)
 	g := ws.Module.goTool
-	g.env = setenv(g.env, ws.Env()...)
+	g.Env = gocmd.Setenv(g.Env, ws.Env()...)
 	if ws.Module.experiment != "" {
-		g.env = setenv(g.env, ws.Module.experiment)
+		g.Env = gocmd.Setenv(g.Env, ws.Module.experiment)
 	}
-	_, msg, err := g.run(ctx, args...)
+	_, msg, err := g.Run(ctx, args...)
 	return msg, err
 }
 
@@ -220,7 +223,7 @@ func (ws *Workspace) compile(ctx context.Context, flags []string, tests ...Test)
 	if len(args) == n {
 		return "", nil
 	}
-	_, msg, err := ws.Module.goTool.run(ctx, args...)
+	_, msg, err := ws.Module.goTool.Run(ctx, args...)
 	if errors.As(err, new(*exec.ExitError)) {
 		return strings.TrimRight(string(msg), "\n") + "\n", nil
 	}
@@ -234,7 +237,7 @@ var messagePosition = regexp.MustCompile(`(?m)^(.+?\.go):[0-9]+(?::[0-9]+)?: (.*
 func (ws *Workspace) namedIn(output []byte) map[string]string {
 	named := map[string]string{}
 	for _, m := range messagePosition.FindAllStringSubmatch(string(output), -1) {
-		file := absolute(ws.Module.goTool.dir, m[1])
+		file := absolute(ws.Module.goTool.Dir, m[1])
 		if _, ok := ws.sources[file]; ok && named[file] == "" {
 			named[file] = m[2]
 		}
@@ -255,5 +258,18 @@ func (ws *Workspace) keep(named map[string]string, output []byte) (string, error
 		}
 		files[strings.ReplaceAll(ws.Module.Rel(original), "../", "_/")+".txt"] = data
 	}
-	return keepFault(ws.cache, ws.Dir, files, output)
+	return store.KeepFault(ws.cache, ws.Dir, files, output)
+}
+
+// RewriteError reports that the original compiles and the rewritten code does
+// not, even with the files that the compiler named left as they were: a fault
+// of Interlock, never of the user. The command line ends with code 3.
+type RewriteError struct {
+	Output string // what the go command printed
+	Kept   string // folder that holds the rewritten files and the output
+}
+
+func (e *RewriteError) Error() string {
+	return "internal error: rewritten code does not compile, please report it with " + e.Kept + ":\n" +
+		strings.TrimRight(e.Output, "\n")
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // vendoredModule is one module of a vendor/modules.txt.
@@ -57,8 +60,8 @@ func vendoring(m *mainModules, scratch string, work []byte, overlay map[string]s
 	root := filepath.Join(m.root, "vendor")
 	data, err := os.ReadFile(filepath.Join(root, "modules.txt"))
 	if err != nil {
-		return nil, &ConfigError{"dependencies come from a vendor folder without modules.txt: " + err.Error(),
-			"run `go mod vendor` again"}
+		return nil, gocmd.Refuse("dependencies come from a vendor folder without modules.txt: "+err.Error(),
+			"run `go mod vendor` again")
 	}
 	w, err := modfile.ParseWork("go.work", work, nil)
 	if err != nil {
@@ -72,7 +75,7 @@ func vendoring(m *mainModules, scratch string, work []byte, overlay map[string]s
 			text = append(text, "\ngo "+mod.goVersion+"\n"...)
 		}
 		stand := filepath.Join(scratch, "vendor", fmt.Sprint(i))
-		if err := writeFiles(stand, map[string][]byte{"go.mod": text}); err != nil {
+		if err := store.WriteFiles(stand, map[string][]byte{"go.mod": text}); err != nil {
 			return nil, err
 		}
 		if mod.packages {
@@ -116,5 +119,5 @@ func requireVendored(main mainModule, mods []vendoredModule, scratch string, ove
 	}
 	dir := filepath.Join(scratch, "vendor", "main")
 	overlay[path] = filepath.Join(dir, "go.mod")
-	return writeFiles(dir, map[string][]byte{"go.mod": append(append(data, '\n'), more.Bytes()...)})
+	return store.WriteFiles(dir, map[string][]byte{"go.mod": append(append(data, '\n'), more.Bytes()...)})
 }

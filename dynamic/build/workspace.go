@@ -14,7 +14,11 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build/covertool"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/cache"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // Workspace is a prepared build: rewritten files, overlay and go.work in one
@@ -26,8 +30,8 @@ type Workspace struct {
 	// Module is what was loaded.
 	Module *Module
 
-	scratch *scratch
-	bin     binaries
+	scratch *scratch.Folder
+	bin     store.Binaries
 	cache   string
 	monitor string
 	goWork  string
@@ -47,15 +51,15 @@ type LeftAlone struct {
 
 // prepare lays out the workspace in s for the rewritten files, named by the
 // absolute paths of their originals.
-func prepare(s *scratch, m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
+func prepare(s *scratch.Folder, m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
 	ws = &Workspace{
-		Dir: s.dir, Module: m, scratch: s, cache: cache.Dir(),
+		Dir: s.Dir, Module: m, scratch: s, cache: cache.Dir(),
 		overlay: map[string]string{}, sources: map[string]string{},
 	}
 	for _, file := range m.Cgo {
 		ws.left = append(ws.left, LeftAlone{file, "cgo translates it"})
 	}
-	if ws.monitor, err = extractMonitor(monitor, ws.cache, s.dir); err != nil {
+	if ws.monitor, err = store.ExtractMonitor(monitor, ws.cache, s.Dir); err != nil {
 		return nil, err
 	}
 	if err := ws.writeSources(rewritten); err != nil {
@@ -64,7 +68,7 @@ func prepare(s *scratch, m *Module, rewritten map[string][]byte, monitor fs.FS) 
 	if err := ws.writeGoWork(); err != nil {
 		return nil, err
 	}
-	ws.bin = openBinaries(ws.cache, s.dir, append([]string{m.Root, runtime.GOOS}, m.flags...)...)
+	ws.bin = store.OpenBinaries(ws.cache, s.Dir, append([]string{m.Root, runtime.GOOS}, m.flags...)...)
 	return ws, ws.writeOverlay()
 }
 
@@ -72,7 +76,7 @@ func prepare(s *scratch, m *Module, rewritten map[string][]byte, monitor fs.FS) 
 // go command's cache, which knows them by their contents, nor do they show in
 // stacks and panics, where the compiler puts the originals'.
 func (ws *Workspace) writeSources(rewritten map[string][]byte) error {
-	for i, original := range sortedKeys(rewritten) {
+	for i, original := range store.SortedKeys(rewritten) {
 		dir := filepath.Join(ws.Dir, "src", fmt.Sprint(i))
 		file := filepath.Join(dir, filepath.Base(original))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -124,7 +128,7 @@ func (ws *Workspace) overlayGoMod() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading go.mod: %w", err)
 	}
-	err = errors.Join(f.AddRequire(monitorPath, "v0.0.0"), f.AddReplace(monitorPath, "", ws.monitor, ""))
+	err = errors.Join(f.AddRequire(store.MonitorPath, "v0.0.0"), f.AddReplace(store.MonitorPath, "", ws.monitor, ""))
 	if err == nil {
 		data, err = f.Format()
 	}
@@ -132,7 +136,7 @@ func (ws *Workspace) overlayGoMod() (bool, error) {
 		return false, fmt.Errorf("composing go.mod: %w", err)
 	}
 	stand := filepath.Join(ws.Dir, "mod")
-	if err := writeFiles(stand, map[string][]byte{"go.mod": data}); err != nil {
+	if err := store.WriteFiles(stand, map[string][]byte{"go.mod": data}); err != nil {
 		return false, err
 	}
 	ws.overlay[path] = filepath.Join(stand, "go.mod")
@@ -181,21 +185,21 @@ func (ws *Workspace) Original(path string) string {
 // in the user's tree build the instrumented code, as long as the workspace is
 // open.
 func (ws *Workspace) Env() []string {
-	flags := append(withoutMod(ws.Module.goFlags), "-overlay="+ws.overlayFile())
-	return []string{"GOFLAGS=" + joinGOFLAGS(flags), "GOWORK=" + ws.goWork}
+	flags := append(gocmd.WithoutMod(ws.Module.goFlags), "-overlay="+ws.overlayFile())
+	return []string{"GOFLAGS=" + gocmd.JoinFlags(flags), "GOWORK=" + ws.goWork}
 }
 
 // CoverEnv is Env for go commands that the user runs, perhaps with -cover: the
-// program that calls it must serve as [CoverTool]. ok is false where the user's own
+// program that calls it must serve as [covertool.Word]. ok is false where the user's own
 // -toolexec stands in the way; covered packages are not monitored then.
 func (ws *Workspace) CoverEnv() (env []string, ok bool) {
-	tool := ws.toolexec()
-	own := slices.ContainsFunc(ws.Module.goFlags, func(f string) bool { return flagName(f) == "toolexec" })
+	tool := covertool.Toolexec(ws.overlayFile())
+	own := slices.ContainsFunc(ws.Module.goFlags, func(f string) bool { return gocmd.FlagName(f) == "toolexec" })
 	if tool == "" || own {
 		return ws.Env(), false
 	}
-	flags := append(withoutMod(ws.Module.goFlags), "-overlay="+ws.overlayFile(), tool)
-	return []string{"GOFLAGS=" + joinGOFLAGS(flags), "GOWORK=" + ws.goWork}, true
+	flags := append(gocmd.WithoutMod(ws.Module.goFlags), "-overlay="+ws.overlayFile(), tool)
+	return []string{"GOFLAGS=" + gocmd.JoinFlags(flags), "GOWORK=" + ws.goWork}, true
 }
 
 // GoRoot is the folder of the Go distribution that builds.
@@ -206,8 +210,8 @@ func (ws *Workspace) UserEnv() []string { return slices.Clone(ws.Module.userEnv)
 
 // Close removes the temporary folder. Closing twice does nothing.
 func (ws *Workspace) Close() error {
-	ws.bin.close()
-	return ws.scratch.close()
+	ws.bin.Close()
+	return ws.scratch.Close()
 }
 
 // leave has the original of a rewritten file built.
@@ -224,7 +228,7 @@ func (ws *Workspace) leave(rewritten, why string) {
 // dependency it begins with path@version.
 func (m *Module) Rel(path string) string {
 	for _, d := range m.deps {
-		if in, ok := below(d.dir, path); ok && d.copied() {
+		if in, ok := gocmd.Below(d.dir, path); ok && d.copied() {
 			return d.name + "/" + in
 		}
 	}
@@ -237,3 +241,17 @@ func (m *Module) Rel(path string) string {
 
 // BuildFlags are the build flags of the request.
 func (m *Module) BuildFlags() []string { return slices.Clone(m.flags) }
+
+// writeMarked puts the marked texts beside the rewritten files.
+func (ws *Workspace) writeMarked(marked map[string][]byte) error {
+	for original, text := range marked {
+		file, rewritten := ws.overlay[original]
+		if !rewritten {
+			continue
+		}
+		if err := os.WriteFile(file+covertool.MarkedSuffix, text, 0o644); err != nil {
+			return fmt.Errorf("writing rewritten files: %w", err)
+		}
+	}
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 const (
@@ -123,10 +124,7 @@ func (p *process) unknownFlag(pkg string) error {
 	if m == nil || p.exit != 2 {
 		return nil
 	}
-	return &build.ConfigError{
-		Problem: fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]),
-		Next:    "leave it out behind --, or name the packages whose tests declare it",
-	}
+	return gocmd.Refuse(fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]), "leave it out behind --, or name the packages whose tests declare it")
 }
 
 // deadline is when a process is ended from outside: at its limit, or when it

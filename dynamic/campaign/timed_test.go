@@ -26,7 +26,8 @@ func TestTimesOfTests(t *testing.T) {
 		for _, test := range []string{"m", "m_test"} {
 			t.Run(tt.name+" in "+test, func(t *testing.T) {
 				const start = "\n\nimport \"time\"\n\nvar _ = time.Now\n\n"
-				dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- m.go --\npackage m"+start+tt.code+"\n-- m_test.go --\npackage "+test+start+tt.test+"\n")
+				dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- m.go --\npackage m"+start+tt.code+"\n-- m_test.go --\n"+
+					"package "+test+start+tt.test+"\n")
 				m, err := build.Load(t.Context(), build.Options{Dir: dir})
 				if err != nil {
 					t.Fatal(err)

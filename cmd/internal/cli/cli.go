@@ -25,6 +25,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/build/covertool"
 )
 
 // Main runs the command line args (without the program's name) and returns the
@@ -37,8 +38,8 @@ func Main(args []string) int {
 		}
 		driver.Main() // does not return
 	}
-	if len(args) > 0 && args[0] == build.CoverTool {
-		return build.RunTool(args[1:], os.Stdout, os.Stderr)
+	if len(args) > 0 && args[0] == covertool.Word {
+		return covertool.Run(args[1:], os.Stdout, os.Stderr)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

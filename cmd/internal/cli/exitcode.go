@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // Exit codes: see exitCodes for what they mean.
@@ -155,7 +156,7 @@ func places(f *finding.Finding) []string {
 // failed reports why a command ended before it could report anything, and returns
 // the exit code.
 func (c *call) failed(err error) int {
-	var config *build.ConfigError
+	var config *gocmd.ConfigError
 	var usage *driver.UsageError
 	output, compile := compilerOutput(err)
 	fault, broken := machinefault.Find(err.Error())

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
-	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // monitored is a campaign as a command line asks for it.
@@ -58,14 +58,13 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	}
 	if m.only != "" {
 		if cfg.Only, err = sitesAt(pl, m.only); err != nil {
-			return nil, &build.ConfigError{Problem: "-only: " + err.Error(), Next: "`interlock plan` shows the places"}
+			return nil, gocmd.Refuse("-only: "+err.Error(), "`interlock plan` shows the places")
 		}
 	}
 	// The places of a schedule mean the same as those of -only.
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
 	if cfg.Where, err = campaign.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
-		const next = "`interlock plan` shows variables and places"
-		return nil, &build.ConfigError{Problem: "-schedule: " + err.Error(), Next: next}
+		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan` shows variables and places")
 	}
 	settings := m.settings(c)
 	settings.Vet = m.flags.Vet

@@ -20,6 +20,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 	"github.com/interlock-go/interlock/pointsto"
 	"github.com/interlock-go/interlock/pointsto/load"
 )
@@ -168,7 +170,7 @@ func (o *Options) vet(ctx context.Context) (*driver.Result, error) {
 		Env: o.Still.Vars, Work: o.Still.Work,
 		Progress: func(done, total int) { o.Progress.At(done, total, "packages checked") },
 	}
-	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
+	if tmp, remove, err := scratch.TempDir(os.Environ()); err == nil {
 		defer remove()
 		d.Temp = tmp
 	}
@@ -201,7 +203,7 @@ func (o *Options) analyseWhole(ctx context.Context, root string) ([]plan.Verdict
 		Dir: o.Dir, Patterns: o.Patterns, BuildFlags: o.BuildFlags, Env: o.Still.Env(os.Environ()),
 		Root: root, Tests: true, Programs: o.Programs,
 	}
-	if tmp, remove, err := build.TempDir(os.Environ()); err == nil {
+	if tmp, remove, err := scratch.TempDir(os.Environ()); err == nil {
 		defer remove()
 		l.Env = append(l.Env, "GOTMPDIR="+tmp)
 	}
@@ -239,7 +241,7 @@ func LoadSections(root string) (*repository.File, error) {
 	f, err := repository.Load(root)
 	if err != nil {
 		next := "fix the file; `go doc github.com/interlock-go/interlock/atomicsets/repository` describes it"
-		return nil, &build.ConfigError{Problem: err.Error(), Next: next}
+		return nil, gocmd.Refuse(err.Error(), next)
 	}
 	return f, nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // goTestFlag is a flag of go test, and what becomes of it after --.
@@ -176,7 +176,7 @@ func (t *Flags) take(f goTestFlag, name, value string, given bool) error {
 	case toCover:
 		t.Cover = append(t.Cover, "-"+flag)
 	case toBuild:
-		if err := build.CheckFlags([]string{"-" + flag}); err != nil {
+		if err := gocmd.CheckFlags([]string{"-" + flag}); err != nil {
 			return err
 		}
 		t.Build = append(t.Build, "-"+flag)

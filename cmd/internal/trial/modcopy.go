@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/scratch"
 	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
@@ -25,7 +26,7 @@ type moduleCopy struct {
 // that go.mod files, a vendor/modules.txt, and the go.work at work, "" for none,
 // name by relative paths are named absolutely in the copy. The caller removes it.
 func copyModule(ctx context.Context, root, work string) (*moduleCopy, error) {
-	dir, remove, err := build.TempDir(nil)
+	dir, remove, err := scratch.TempDir(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func copyModule(ctx context.Context, root, work string) (*moduleCopy, error) {
 	if work != "" {
 		c.work = filepath.Join(c.root, filepath.Base(work))
 	}
-	err = tree.Copy(ctx, c.root, root, func(path string) bool { return build.IsTemp(filepath.Join(root, path)) })
+	err = tree.Copy(ctx, c.root, root, func(path string) bool { return scratch.IsTemp(filepath.Join(root, path)) })
 	if err == nil {
 		err = c.rebase()
 	}

@@ -1,4 +1,4 @@
-package build
+package store
 
 import (
 	"bytes"
@@ -13,41 +13,41 @@ import (
 	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
-// monitorPath is the module path of the monitor as instrumented code imports it.
-const monitorPath = "interlock.invalid/rt"
+// MonitorPath is the module path of the monitor as instrumented code imports it.
+const MonitorPath = "interlock.invalid/rt"
 
-// monitorGo is the language version of the monitor's module.
-const monitorGo = "1.21"
+// MonitorGo is the language version of the monitor's module.
+const MonitorGo = "1.21"
 
-// extractMonitor writes the monitor's source to a folder named after its
+// ExtractMonitor writes the monitor's source to a folder named after its
 // contents, so that every version has one and the go command's build cache
 // recognises it. A folder that somebody changed is written anew. Where the
 // user's cache is not writable, the folder is made in scratch.
-func extractMonitor(src fs.FS, user, scratch string) (string, error) {
-	files, err := readFiles(src, isSource)
+func ExtractMonitor(src fs.FS, user, scratch string) (string, error) {
+	files, err := ReadFiles(src, isSource)
 	if err != nil {
 		return "", fmt.Errorf("reading the monitor's source: %w", err)
 	}
-	files["go.mod"] = []byte("module " + monitorPath + "\n\ngo " + monitorGo + "\n")
+	files["go.mod"] = []byte("module " + MonitorPath + "\n\ngo " + MonitorGo + "\n")
 	name := filepath.Join("rt", contentHash(files))
 	if user != "" {
 		dir := filepath.Join(user, name)
-		sound := func(dir string) bool { return holds(dir, files, isSource) }
-		if cache.Publish(dir, sound, func(dir string) error { return writeFiles(dir, files) }) == nil {
+		sound := func(dir string) bool { return Holds(dir, files, isSource) }
+		if cache.Publish(dir, sound, func(dir string) error { return WriteFiles(dir, files) }) == nil {
 			return dir, nil
 		}
 	}
 	dir := filepath.Join(scratch, name)
-	return dir, writeFiles(dir, files)
+	return dir, WriteFiles(dir, files)
 }
 
-func allFiles(string) bool { return true }
+func AllFiles(string) bool { return true }
 
 // isSource reports whether the file, by its path, is none of a test.
 func isSource(path string) bool { return !strings.HasSuffix(path, "_test.go") }
 
-// readFiles reads all files of src that are wanted, by their paths.
-func readFiles(src fs.FS, wanted func(path string) bool) (map[string][]byte, error) {
+// ReadFiles reads all files of src that are wanted, by their paths.
+func ReadFiles(src fs.FS, wanted func(path string) bool) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(src, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !wanted(path) {
@@ -61,16 +61,16 @@ func readFiles(src fs.FS, wanted func(path string) bool) (map[string][]byte, err
 
 func contentHash(files map[string][]byte) string {
 	h := sha256.New()
-	for _, name := range sortedKeys(files) {
+	for _, name := range SortedKeys(files) {
 		fmt.Fprintf(h, "%s\x00%d\x00%s", name, len(files[name]), files[name])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// holds reports whether dir holds the files with their contents and no other
+// Holds reports whether dir holds the files with their contents and no other
 // that is wanted.
-func holds(dir string, files map[string][]byte, wanted func(path string) bool) bool {
-	found, err := readFiles(os.DirFS(dir), wanted)
+func Holds(dir string, files map[string][]byte, wanted func(path string) bool) bool {
+	found, err := ReadFiles(os.DirFS(dir), wanted)
 	if err != nil || len(found) != len(files) {
 		return false
 	}
@@ -82,7 +82,7 @@ func holds(dir string, files map[string][]byte, wanted func(path string) bool) b
 	return true
 }
 
-func writeFiles(dir string, files map[string][]byte) error {
+func WriteFiles(dir string, files map[string][]byte) error {
 	for name, data := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -1,4 +1,6 @@
-package build
+// Package store holds what builds keep in the user's cache: the source of the monitor,
+// instrumented test binaries, and files that did not compile once rewritten.
+package store
 
 import (
 	"crypto/sha256"
@@ -18,17 +20,17 @@ import (
 // that were not used for the longest time are removed.
 const binariesSize = 1 << 30
 
-// binaries is the folder that test binaries are built into. The go command
+// Binaries is the folder that test binaries are built into. The go command
 // leaves a binary there alone that is up to date already, which saves the
 // link, the larger part of a second build.
-type binaries struct {
-	dir  string
+type Binaries struct {
+	Dir  string
 	lock *os.File // nil for a folder in scratch
 }
 
-// openBinaries locks the folder that belongs to key. Where the cache is not
+// OpenBinaries locks the folder that belongs to key. Where the cache is not
 // writable or another process holds the folder, it returns one in scratch.
-func openBinaries(dir, scratch string, key ...string) binaries {
+func OpenBinaries(dir, scratch string, key ...string) Binaries {
 	if dir != "" {
 		cache.Evict(filepath.Join(dir, "bin"), binariesSize)
 		sum := sha256.Sum256([]byte(strings.Join(key, "\x00")))
@@ -37,17 +39,17 @@ func openBinaries(dir, scratch string, key ...string) binaries {
 			if lock, err := cache.TryLock(filepath.Join(dir, cache.LockName)); err == nil {
 				now := time.Now()
 				os.Chtimes(lock.Name(), now, now)
-				return binaries{dir, lock}
+				return Binaries{dir, lock}
 			}
 		}
 	}
-	return binaries{dir: filepath.Join(scratch, "bin")}
+	return Binaries{Dir: filepath.Join(scratch, "bin")}
 }
 
-// check removes a binary that is not what was built: damaged, or of a build
+// Check removes a binary that is not what was built: damaged, or of a build
 // that was killed. The go command would leave it there, since it reads no more
 // of a binary than the build ID near its start.
-func (b *binaries) check(path string) {
+func (b *Binaries) Check(path string) {
 	if cache.MakeDir(filepath.Dir(path)) != nil {
 		return // the go command says what is wrong
 	}
@@ -58,9 +60,9 @@ func (b *binaries) check(path string) {
 	}
 }
 
-// record keeps the checksum of a binary that was built, for the next check. A
+// Record keeps the checksum of a binary that was built, for the next check. A
 // folder in scratch has no next time.
-func (b *binaries) record(path string, data []byte) {
+func (b *Binaries) Record(path string, data []byte) {
 	if b.lock != nil {
 		os.RemoveAll(path + sumSuffix)
 		os.WriteFile(path+sumSuffix, []byte(checksum(data)), 0o644)
@@ -75,26 +77,26 @@ func checksum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (b *binaries) close() {
+func (b *Binaries) Close() {
 	if b.lock != nil {
 		b.lock.Close()
 		b.lock = nil
 	}
 }
 
-// keepFault copies what shows a fault of the rewriter to where it survives:
+// KeepFault copies what shows a fault of the rewriter to where it survives:
 // the rewritten files by their names in the module, and what the compiler said.
-func keepFault(dir, scratch string, files map[string][]byte, output []byte) (string, error) {
+func KeepFault(dir, scratch string, files map[string][]byte, output []byte) (string, error) {
 	if dir == "" {
 		dir = filepath.Dir(scratch)
 	}
 	all := maps.Clone(files)
 	all["output.txt"] = output
 	dir = filepath.Join(dir, "faults", contentHash(all))
-	if err := writeFiles(dir, all); err != nil {
+	if err := WriteFiles(dir, all); err != nil {
 		return "", fmt.Errorf("keeping the files that do not compile: %w", err)
 	}
 	return dir, nil
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,4 +1,7 @@
-package build
+// Package covertool stands in for the cover tool of the go command, which reads files
+// past the overlay: it counts the user's statements and puts the counters into the
+// rewritten files.
+package covertool
 
 import (
 	"crypto/sha256"
@@ -12,15 +15,15 @@ import (
 	"strings"
 )
 
-// CoverTool is the word with which a program that prints the variables of
-// [Workspace.Env] must expect to be started: `<program> <CoverTool> <overlay>
-// <tool> <arguments>`. It then calls [RunTool] with what follows the word.
-const CoverTool = "covertool"
+// Word is the word with which a program that prints the variables of
+// [Workspace.Env] must expect to be started: `<program> <Word> <overlay>
+// <tool> <arguments>`. It then calls [Run] with what follows the word.
+const Word = "covertool"
 
-// toolexec has the go command run its tools by way of this program, because
+// Toolexec has the go command run its tools by way of this program, because
 // of one of them: cover reads files past the overlay, so that covered packages
 // would be compiled as the user has them, unmonitored and without a word.
-func (ws *Workspace) toolexec() string {
+func Toolexec(overlay string) string {
 	self, err := os.Executable()
 	if err != nil {
 		return ""
@@ -31,13 +34,13 @@ func (ws *Workspace) toolexec() string {
 		}
 		return s
 	}
-	return "-toolexec=" + quote(self) + " " + CoverTool + " " + quote(ws.overlayFile())
+	return "-toolexec=" + quote(self) + " " + Word + " " + quote(overlay)
 }
 
-// RunTool runs a tool of the go command. Cover reads the user's files, so that it
+// Run runs a tool of the go command. Cover reads the user's files, so that it
 // counts their statements; what it inserts goes into the rewritten ones. All
-// others run as they are. RunTool returns their exit code.
-func RunTool(args []string, stdout, stderr io.Writer) int {
+// others run as they are. Run returns their exit code.
+func Run(args []string, stdout, stderr io.Writer) int {
 	if len(args) < 2 {
 		fmt.Fprintln(stderr, "interlock: the go command calls this for its tools; it is of no use otherwise")
 		return 2

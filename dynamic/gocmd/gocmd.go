@@ -1,4 +1,6 @@
-package build
+// Package gocmd runs the go command, and knows which of its flags an instrumented
+// build cannot obey.
+package gocmd
 
 import (
 	"bytes"
@@ -13,25 +15,27 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
-// goCommand runs the go command in a folder with an environment.
-type goCommand struct {
-	dir  string
-	env  []string
-	name string // of the program; "" is go on PATH
+// Command runs the go command in a folder with an environment.
+type Command struct {
+	Dir  string
+	Env  []string
+	Name string // of the program; "" is go on PATH
 }
 
-// run returns standard output and standard error. A command that exits with
+// Run returns standard output and standard error. A command that exits with
 // another code than 0 yields an *exec.ExitError.
-func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
-	g, done := g.tidy()
+func (g Command) Run(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
+	g, done := g.Tidy()
 	defer done()
-	cmd := exec.CommandContext(ctx, cmp.Or(g.name, "go"), args...)
-	cmd.Dir = g.dir
+	cmd := exec.CommandContext(ctx, cmp.Or(g.Name, "go"), args...)
+	cmd.Dir = g.Dir
 	// The go command takes its folder from PWD where that names it, so that
 	// paths through symbolic links stay as the user writes them.
-	cmd.Env = append(slices.Clip(g.env), "PWD="+g.dir)
+	cmd.Env = append(slices.Clip(g.Env), "PWD="+g.Dir)
 	// Interrupted, it ends what it has started; killed, it would not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = interruptGrace
@@ -51,37 +55,20 @@ func (g goCommand) run(ctx context.Context, args ...string) (stdout, stderr []by
 // interrupted, until it is killed.
 const interruptGrace = 5 * time.Second
 
-// tidy returns a go command that makes its temporary folders in one of ours,
+// Tidy returns a go command that makes its temporary folders in one of ours,
 // which done removes: interrupted while it builds, it leaves them. Where there
 // can be no such folder, it is left to do as it does.
-func (g goCommand) tidy() (tidied goCommand, done func()) {
-	dir, remove, err := TempDir(g.env)
+func (g Command) Tidy() (tidied Command, done func()) {
+	dir, remove, err := scratch.TempDir(g.Env)
 	if err != nil {
 		return g, func() {}
 	}
-	g.env = setenv(g.env, "GOTMPDIR="+dir)
+	g.Env = Setenv(g.Env, "GOTMPDIR="+dir)
 	return g, func() { remove() }
 }
 
-// TempDir makes a folder for the GOTMPDIR of a go command that is run with
-// env. The caller removes it; what a killed process left is removed when the
-// next one starts.
-func TempDir(env []string) (dir string, remove func() error, err error) {
-	base := os.TempDir()
-	for _, v := range env {
-		if set, ok := strings.CutPrefix(v, "GOTMPDIR="); ok && set != "" {
-			base = set
-		}
-	}
-	s, err := newScratch(base)
-	if err != nil {
-		return "", nil, err
-	}
-	return s.dir, s.close, nil
-}
-
-// goEnv is what the go command says of itself in the user's folder.
-type goEnv struct {
+// Env is what the go command reports of itself in the user's folder.
+type Env struct {
 	GOFLAGS    string
 	GOMOD      string
 	GOWORK     string
@@ -94,12 +81,13 @@ type goEnv struct {
 	GOEXPERIMENT string
 }
 
-func (g goCommand) environment(ctx context.Context) (goEnv, error) {
-	var e goEnv
-	out, msg, err := g.run(ctx, "env", "-json",
+// Environment asks the go command for its own.
+func (g Command) Environment(ctx context.Context) (Env, error) {
+	var e Env
+	out, msg, err := g.Run(ctx, "env", "-json",
 		"GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS", "GOARCH", "GOEXPERIMENT")
 	if err != nil {
-		return e, goFailed("asking the go command for its environment", msg, err)
+		return e, Failed("asking the go command for its environment", msg, err)
 	}
 	if err := json.Unmarshal(out, &e); err != nil {
 		return e, fmt.Errorf("reading go env: %w", err)
@@ -107,25 +95,38 @@ func (g goCommand) environment(ctx context.Context) (goEnv, error) {
 	return e, nil
 }
 
-// goFailed joins what was tried, what the go command printed and how it ended.
-func goFailed(doing string, msg []byte, err error) error {
+// Failed joins what was tried, what the go command printed and how it ended.
+func Failed(doing string, msg []byte, err error) error {
 	if text := strings.TrimSpace(string(msg)); text != "" {
 		return fmt.Errorf("%s: %w: %s", doing, err, text)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// setenv returns env with the variables set, later ones winning.
-func setenv(env []string, vars ...string) []string {
+// Setenv returns env with the variables set, later ones winning.
+func Setenv(env []string, vars ...string) []string {
 	return append(slices.Clip(env), vars...)
 }
 
-// below reports whether path lies in dir or is dir, and returns the slash path
+// Below reports whether path lies in dir or is dir, and returns the slash path
 // of it relative to dir.
-func below(dir, path string) (string, bool) {
+func Below(dir, path string) (string, bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return "", false
 	}
 	return filepath.ToSlash(rel), true
 }
+
+// ConfigError reports that the request cannot be served as it stands and what to
+// do about it, on one line. The command line ends with code 2.
+type ConfigError struct {
+	Problem string
+	Next    string // what the user can do
+}
+
+// Refuse returns a [ConfigError].
+func Refuse(problem, next string) *ConfigError { return &ConfigError{problem, next} }
+
+// Error returns the problem and the next step.
+func (e *ConfigError) Error() string { return e.Problem + "; " + e.Next }

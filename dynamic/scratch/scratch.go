@@ -1,4 +1,6 @@
-package build
+// Package scratch makes temporary folders. A folder is held by a lock in it: what a
+// killed process left is removed when the next one starts.
+package scratch
 
 import (
 	"errors"
@@ -6,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/interlock-go/interlock/dynamic/cache"
 )
@@ -13,17 +16,17 @@ import (
 // scratchName is the name of such a folder: process id, then random digits.
 var scratchName = regexp.MustCompile(`^interlock-[0-9]+-[0-9]+$`)
 
-// scratch is a temporary folder of this process. It is held by a lock on a
+// Folder is a temporary folder of this process. It is held by a lock on a
 // file in it, not by the process id in its name: ids are reused, and folders
 // in a shared /tmp may belong to processes of other containers.
-type scratch struct {
-	dir  string
+type Folder struct {
+	Dir  string
 	lock *os.File // nil for a folder that is to last
 }
 
-// newScratch makes a folder in base and removes those of processes that are
+// New makes a folder in base and removes those of processes that are
 // gone.
-func newScratch(base string) (*scratch, error) {
+func New(base string) (*Folder, error) {
 	removeLeftovers(base)
 	dir, lock, err := lockedFolder(base)
 	if err != nil {
@@ -34,7 +37,7 @@ func newScratch(base string) (*scratch, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return &scratch{dir, lock}, nil
+	return &Folder{dir, lock}, nil
 }
 
 // lockedFolder makes a folder in base and takes its lock. Another process that
@@ -52,14 +55,14 @@ func lockedFolder(base string) (dir string, lock *os.File, err error) {
 	return "", nil, err
 }
 
-// close removes the folder, unless it is to last. Closing twice does nothing.
-func (s *scratch) close() error {
+// Close removes the folder, unless it is to last. Closing twice does nothing.
+func (s *Folder) Close() error {
 	if s.lock == nil {
 		return nil
 	}
 	s.lock.Close()
 	s.lock = nil
-	return os.RemoveAll(s.dir)
+	return os.RemoveAll(s.Dir)
 }
 
 // IsTemp reports whether dir is a temporary folder of a process that may still
@@ -79,4 +82,21 @@ func removeLeftovers(tmp string) {
 		}
 		cache.RemoveAbandoned(filepath.Join(tmp, e.Name()))
 	}
+}
+
+// TempDir makes a folder for the GOTMPDIR of a go command that is run with
+// env. The caller removes it; what a killed process left is removed when the
+// next one starts.
+func TempDir(env []string) (dir string, remove func() error, err error) {
+	base := os.TempDir()
+	for _, v := range env {
+		if set, ok := strings.CutPrefix(v, "GOTMPDIR="); ok && set != "" {
+			base = set
+		}
+	}
+	s, err := New(base)
+	if err != nil {
+		return "", nil, err
+	}
+	return s.Dir, s.Close, nil
 }

@@ -1,4 +1,4 @@
-package build
+package gocmd
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ var refused = map[string]string{
 	"gccgoflags":   "the monitor needs the gc compiler; leave it out",
 }
 
-// flagName returns the name of a flag: "mod" of "-mod=vendor" and "--mod".
-func flagName(flag string) string {
+// FlagName returns the name of a flag: "mod" of "-mod=vendor" and "--mod".
+func FlagName(flag string) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(flag, "-"), "-")
 	name, _, _ = strings.Cut(name, "=")
 	return name
@@ -45,12 +45,12 @@ func refusal(flag string) string {
 	case strings.TrimLeft(flag, "-") == "compiler=gc":
 		return ""
 	}
-	return refused[flagName(flag)]
+	return refused[FlagName(flag)]
 }
 
-// checkFlags refuses what cannot be combined. where names the origin for the
+// RefuseFlags refuses what cannot be combined. where names the origin for the
 // message.
-func checkFlags(where string, flags []string) error {
+func RefuseFlags(where string, flags []string) error {
 	for _, f := range flags {
 		if way := refusal(f); way != "" {
 			return &ConfigError{fmt.Sprintf("%s holds %s", where, f), way}
@@ -64,7 +64,7 @@ func checkFlags(where string, flags []string) error {
 func CheckFlags(flags []string) error {
 	for _, f := range flags {
 		way := refusal(f)
-		if writesGoMod(f) {
+		if WritesGoMod(f) {
 			way = "Interlock leaves go.mod and go.sum as they are; bring them up to date with `go mod tidy`, and leave it out"
 		}
 		if way != "" {
@@ -74,12 +74,12 @@ func CheckFlags(flags []string) error {
 	return nil
 }
 
-// withoutMod drops -mod: a go.work allows no other than its default, and
+// WithoutMod drops -mod: a go.work allows no other than its default, and
 // vendor folders are reached through replace lines.
-func withoutMod(flags []string) []string {
+func WithoutMod(flags []string) []string {
 	var kept []string
 	for i := 0; i < len(flags); i++ {
-		if flagName(flags[i]) != "mod" || !strings.HasPrefix(flags[i], "-") {
+		if FlagName(flags[i]) != "mod" || !strings.HasPrefix(flags[i], "-") {
 			kept = append(kept, flags[i])
 		} else if !strings.Contains(flags[i], "=") {
 			i++ // the value stands apart
@@ -88,11 +88,11 @@ func withoutMod(flags []string) []string {
 	return kept
 }
 
-// stripDebug adds -s -w to the linker flags, as `go test` does for a binary
+// StripDebug adds -s -w to the linker flags, as `go test` does for a binary
 // that it throws away: linking is faster and the binary half the size. Flags
 // for single packages (pattern=flags) are left as they are. Linker flags on
 // the command line replace those of GOFLAGS, so these are repeated.
-func stripDebug(flags, goFlags []string) []string {
+func StripDebug(flags, goFlags []string) []string {
 	for _, f := range slices.Backward(slices.Concat(goFlags, flags)) {
 		value, ok := strings.CutPrefix(strings.TrimLeft(f, "-"), "ldflags=")
 		switch {
@@ -106,9 +106,9 @@ func stripDebug(flags, goFlags []string) []string {
 	return append(slices.Clip(flags), "-ldflags=-s -w")
 }
 
-// splitGOFLAGS splits as the go command does: at white space, with single or
+// SplitFlags splits GOFLAGS as the go command does: at white space, with single or
 // double quotes around a word that holds some.
-func splitGOFLAGS(s string) ([]string, error) {
+func SplitFlags(s string) ([]string, error) {
 	var words []string
 	for s = strings.TrimLeft(s, " \t\r\n"); s != ""; s = strings.TrimLeft(s, " \t\r\n") {
 		if q := s[0]; q == '"' || q == '\'' {
@@ -128,8 +128,8 @@ func splitGOFLAGS(s string) ([]string, error) {
 	return words, nil
 }
 
-// joinGOFLAGS is the reverse of splitGOFLAGS.
-func joinGOFLAGS(words []string) string {
+// JoinFlags is the reverse of [SplitFlags].
+func JoinFlags(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		switch {
@@ -142,4 +142,9 @@ func joinGOFLAGS(words []string) string {
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// WritesGoMod reports whether the flag is -mod=mod.
+func WritesGoMod(flag string) bool {
+	return strings.TrimLeft(flag, "-") == "mod=mod" && strings.HasPrefix(flag, "-")
 }

@@ -1,4 +1,4 @@
-package build
+package covertool
 
 import (
 	"bytes"
@@ -10,13 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 )
 
-// markedSuffix names the file beside a rewritten one that holds its marked text.
+// MarkedSuffix names the file beside a rewritten one that holds its marked text.
 // It serves the cover tool, which inserts counters at the places that are marked
 // there: running it on the rewritten file would count what rewriting adds.
-const markedSuffix = ".marked"
+const MarkedSuffix = ".marked"
 
 // weaveAll puts what the cover tool, called with args, has inserted into its
 // output files into the rewritten files that stand in for its input, so that
@@ -33,7 +34,7 @@ func weaveAll(args []string, stands map[string]string) error {
 		if !rewritten {
 			continue
 		}
-		if err := weaveFile(in, with+markedSuffix, outputs[i], flagValue(args, "var")); err != nil {
+		if err := weaveFile(in, with+MarkedSuffix, outputs[i], flagValue(args, "var")); err != nil {
 			errs = append(errs, fmt.Errorf("%s is covered, and so not monitored: %w", in, err))
 		}
 	}
@@ -70,25 +71,11 @@ func flagValue(args []string, name string) string {
 		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), name+"="); ok {
 			return value
 		}
-		if flagName(arg) == name && i+1 < len(args) {
+		if gocmd.FlagName(arg) == name && i+1 < len(args) {
 			return args[i+1]
 		}
 	}
 	return ""
-}
-
-// writeMarked puts the marked texts beside the rewritten files.
-func (ws *Workspace) writeMarked(marked map[string][]byte) error {
-	for original, text := range marked {
-		file, rewritten := ws.overlay[original]
-		if !rewritten {
-			continue
-		}
-		if err := os.WriteFile(file+markedSuffix, text, 0o644); err != nil {
-			return fmt.Errorf("writing rewritten files: %w", err)
-		}
-	}
-	return nil
 }
 
 func weaveFile(original, marked, covered, counter string) error {
