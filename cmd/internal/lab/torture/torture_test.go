@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -173,5 +174,25 @@ func TestReport(t *testing.T) {
 	}
 	if _, ok := report(batches, options{runs: 20, norace: true, least: 51}); ok {
 		t.Error("half of the twins caught is enough for 51 %")
+	}
+}
+
+var declaredNames = regexp.MustCompile(`(?m)\b(?:([a-z]+)\$ :=|(?:var|type) ([a-z]+)\$)`)
+
+// A program takes one part of each kind, so that two kinds may not declare one name.
+func TestKindsDeclareDifferentNames(t *testing.T) {
+	kinds := map[string]string{}
+	for _, kind := range []string{"forks", "locks", "cells"} {
+		data, err := partFiles.ReadFile("parts/" + kind + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declaredNames.FindAllStringSubmatch(string(data), -1) {
+			name := m[1] + m[2]
+			if other := kinds[name]; other != "" && other != kind {
+				t.Errorf("%s$ is declared by parts of %s and of %s", name, other, kind)
+			}
+			kinds[name] = kind
+		}
 	}
 }
