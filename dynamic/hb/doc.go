@@ -20,11 +20,13 @@
 //
 // What -race misses too: code that is not instrumented (assembly, cgo, functions with the
 // directive norace), accesses of single words that overlap without beginning at the same
-// byte, and edges that -race draws beyond the memory model (a failed TryLock, finalizers). Beside
-// that: of atomic writes that are not ordered among themselves only the last is compared
-// with later plain accesses; a goroutine that takes over the slot of an ended one that
-// nothing orders before it, which happens from 4096 slots on; what memory bounds drop. The
-// last two are counted.
+// byte, and edges that -race draws beyond the memory model (a failed TryLock, finalizers).
+//
+// Beside that: of atomic writes that are not ordered among themselves only the last is compared
+// with later plain accesses; an access that starts at byte 0 of a word takes the place of one of
+// the whole word, so that a later access of bytes 1 to 7 alone is not compared with that one; a
+// goroutine that takes over the slot of an ended one that nothing orders before it, which happens
+// from 4096 slots on; what memory bounds drop. The last two are counted.
 //
 // # What may be reported falsely
 //

@@ -132,6 +132,27 @@ func judge(t *testing.T, procs, out string) {
 	}
 }
 
+// A process that the engine ends learns the next step, which names no setting that nothing reads.
+func TestNextSteps(t *testing.T) {
+	ours, err := injected()
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := regexp.MustCompile(`hbDie\((.*)\)\n`)
+	step := regexp.MustCompile(`^"[^:]+: (" \+ hbFewerTests|(lift|lower|make|use) [^:]+")$`)
+	calls := 0
+	for name, text := range ours {
+		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
+			if calls++; !step.MatchString(m[1]) || strings.Contains(m[1], "INTERLOCK_") {
+				t.Errorf("%s: %s: want a next step behind the colon", name, m[1])
+			}
+		}
+	}
+	if calls < 6 {
+		t.Errorf("%d calls of hbDie were found, want more", calls)
+	}
+}
+
 // What is not known to work is refused, with the other engine named.
 func TestUnsupported(t *testing.T) {
 	in := Installation{"/nowhere", "go1.26.3", "linux", "amd64"}

@@ -58,7 +58,7 @@ func (c hbClock) get(slot uint32) uint32 {
 func hbNewNode() uint32 {
 	i := hbNodes.alloc()
 	if i == 0 {
-		hbDie("vector clocks take more memory than INTERLOCK_HB allows (mem=): raise it")
+		hbDie("vector clocks take more memory than the engine has for them: " + hbFewerTests)
 	}
 	hbNodeAt(i).refs = 1
 	return i

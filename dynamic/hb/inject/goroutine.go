@@ -125,7 +125,7 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 	g := s.afterLast(parent)
 	if g == nil && (s.next < hbManySlots || s.free == 0) {
 		if s.next == hbMaxSlots {
-			hbDie("more goroutines at one time than the engine has clocks for")
+			hbDie("more goroutines at one time than the engine has clocks for: " + hbFewerTests)
 		}
 		g = hbSlotAt(s.next)
 		g.epoch = uint64(s.next) << 40

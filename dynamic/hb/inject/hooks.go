@@ -286,7 +286,7 @@ func raceprocdestroy(ctx uintptr) {}
 
 func racemapshadow(addr unsafe.Pointer, size uintptr) {
 	if uintptr(addr)-hbHeapStart >= hbHeapSize || uintptr(addr)+size-hbHeapStart > hbHeapSize {
-		hbDie("the heap is not where the runtime keeps it under race detection")
+		hbDie("the heap is not where the runtime keeps it under race detection: use -engine=watch")
 	}
 }
 

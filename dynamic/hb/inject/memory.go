@@ -83,7 +83,10 @@ func hbReserve(n uintptr) uintptr {
 	return uintptr(p)
 }
 
-// hbDie ends the process: an engine at fault reports nothing.
+// hbFewerTests is the next step where one process has more goroutines or locks than there is room for.
+const hbFewerTests = "run fewer tests in one process (-- -run=..., -- -parallel=1), or use -engine=watch"
+
+// hbDie ends the process: an engine at fault reports nothing. Behind the colon of why is the next step.
 func hbDie(why string) {
 	write(2, unsafe.Pointer(unsafe.StringData("interlock: happens-before engine: ")), 34)
 	write(2, unsafe.Pointer(unsafe.StringData(why)), int32(len(why)))

@@ -173,7 +173,7 @@ func (r *hbReportState) append() {
 	copy(path[:len(path)-1], hbConfig.evidence)
 	fd := open(&path[0], writeOnly|create|appends, 0o644)
 	if fd < 0 || !r.text.write(uintptr(fd)) {
-		hbDie("writing the evidence file failed")
+		hbDie("writing the evidence file failed: make room in the folder for temporary files, or set TMPDIR to another")
 	}
 	closefd(fd)
 }

@@ -60,7 +60,7 @@ func hbFindSync(i uint32, addr uintptr) *hbSync {
 func hbNewSync(list *uint32, addr uintptr) *hbSync {
 	i := hbSyncs.alloc()
 	if i == 0 {
-		hbDie("sync objects take more memory than the engine has for them")
+		hbDie("sync objects take more memory than the engine has for them: " + hbFewerTests)
 	}
 	s := (*hbSync)(hbSyncs.at(i))
 	s.byte = uint32(addr & 7)
