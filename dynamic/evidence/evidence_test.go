@@ -167,6 +167,8 @@ func TestSchemaHasEveryField(t *testing.T) {
 		{reflect.TypeFor[Counters](), schema.Defs["counters"]},
 		{reflect.TypeFor[SplitSection](), schema.Defs["split"]},
 		{reflect.TypeFor[SectionEnd](), schema.Defs["ended"]},
+		{reflect.TypeFor[LeakedGoroutine](), schema.Defs["leak"]},
+		{reflect.TypeFor[Lost](), schema.Defs["lost"]},
 	} {
 		var fields, required []string
 		for i := range c.typ.NumField() {
@@ -182,6 +184,12 @@ func TestSchemaHasEveryField(t *testing.T) {
 		}
 		if !slices.Equal(c.in.Required, required) {
 			t.Errorf("%s: schema.json requires %v, the type always writes %v", c.typ.Name(), c.in.Required, required)
+		}
+	}
+	kinds, _ := schema.Properties["kind"].(map[string]any)["enum"].([]any)
+	for _, r := range examples() {
+		if !slices.Contains(kinds, any(string(r.Kind))) {
+			t.Errorf("schema.json does not know the kind %q", r.Kind)
 		}
 	}
 }
