@@ -1,6 +1,6 @@
 package knowledge
 
-// Where searches stop, so that check ends, whatever it is given. They were
+// Where searches stop, so that check ends on any input. They were
 // chosen on the modules of docs/cost.md, which shows what check costs with them.
 
 // Calls followed from a function into its callees.

@@ -1,4 +1,4 @@
-// Package branches gives locks up on conditions that are asked twice.
+// Package branches releases locks on conditions that are tested twice.
 package branches
 
 import "sync"
@@ -44,7 +44,7 @@ func (c *C) Get(k int) int {
 	return v
 }
 
-// D takes its lock on a condition, and gives it up on the same.
+// D takes its lock on a condition, and releases it on the same.
 type D struct {
 	mu sync.Mutex
 	n  int

@@ -74,7 +74,7 @@ func (o *Other) Touch(key string) {
 	defer o.mu.Unlock()
 }
 
-// Listener is told of events.
+// Listener receives events.
 type Listener interface{ Event(int) }
 
 type Hub struct {

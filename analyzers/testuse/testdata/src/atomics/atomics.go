@@ -189,7 +189,7 @@ func (s *Slots) PutClaimedBlindly(v int) {
 	}
 }
 
-// Take gives back what was too much: the claim decides, not the look before.
+// Take returns what was too much: the claim decides, not the earlier test.
 func (s *Slots) Take() bool {
 	if s.taken.Load() >= 3 {
 		return false
