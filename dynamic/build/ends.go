@@ -150,3 +150,15 @@ func leakProfile(env gocmd.Env) (has bool, experiment string) {
 	}
 	return true, "GOEXPERIMENT=" + strings.TrimPrefix(env.GOEXPERIMENT+",goroutineleakprofile", ",")
 }
+
+// usesWeak returns a package outside the standard library that imports package weak, or "". The
+// collector does not follow weak pointers: what can be woken through one is marked as leaked, and
+// the runtime stops the process where it is woken.
+func usesWeak(pkgs []*listed) string {
+	for _, p := range pkgs {
+		if !p.Standard && slices.Contains(p.Imports, "weak") {
+			return p.ImportPath
+		}
+	}
+	return ""
+}

@@ -27,6 +27,7 @@ type listed struct {
 	CgoFiles     []string
 	TestGoFiles  []string
 	XTestGoFiles []string
+	Imports      []string
 	// What //go:embed puts into the package, and into its tests.
 	EmbedFiles, TestEmbedFiles, XTestEmbedFiles []string
 	Module                                      *struct {
@@ -41,7 +42,7 @@ type listed struct {
 }
 
 const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles," +
-	"XTestGoFiles,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
+	"XTestGoFiles,Imports,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
 
 // listPackages returns the packages that patterns name and all that they, or their
 // tests too, depend on.

@@ -63,6 +63,9 @@ type Module struct {
 	// Cgo lists files that cgo translates, relative to Root: their accesses
 	// are not among the sites.
 	Cgo []string
+	// UsesWeak is a package outside the standard library that imports package weak, if the tests
+	// need one: their leaked goroutines are not asked for, though the go command could.
+	UsesWeak string
 
 	goTool gocmd.Command
 	// leaks reports whether test binaries can ask the collector for leaked goroutines, where they are built with the
@@ -121,6 +124,12 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 	}
 	m.vendored = sel.vendored
 	m.embedded = embedded(pkgs)
+	if m.leaks {
+		m.UsesWeak = usesWeak(pkgs)
+	}
+	if m.UsesWeak != "" {
+		m.leaks, m.experiment = false, ""
+	}
 	for _, p := range sel.unusable { // the others are not stopped by it
 		m.Uncompiled += strings.TrimSpace(p.Error.Err) + "\n"
 	}

@@ -214,10 +214,6 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 			"reaches what it waits for, so it never goes on, and what it holds is never released.",
 			first.Goroutine.ID, first.Function, at.state)
 	}
-	if slices.ContainsFunc(t.pkgs, importsWeak) {
-		f.Status = finding.Predicted
-		f.Message += " The program uses weak pointers, by which something may reach it all the same."
-	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(seen.run, 1), Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),
 		Seed: seen.seed, Test: seen.test,
@@ -233,11 +229,6 @@ func waits(n int) string {
 		return "its goroutine waits"
 	}
 	return fmt.Sprintf("these %d goroutines wait", n)
-}
-
-// importsWeak reports whether the package uses weak pointers, which the collector does not follow.
-func importsWeak(p *sites.Package) bool {
-	return slices.ContainsFunc(p.Types.Imports(), func(i *types.Package) bool { return i.Path() == "weak" })
 }
 
 // blockedAccess returns where a goroutine waits, as an access; the variable that it

@@ -90,7 +90,7 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	cmd.Dir = b.Dir
 	cmd.Env = slices.Concat(c.userEnv(b.Dir), o.vars)
 	if o.leaks != "" {
-		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.leaks)
+		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.leaks, fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 	// A process that the tests leave behind may hold the output open.

@@ -73,6 +73,10 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored,
 			ws.Rewritten(), s.Seed)
 	}
+	if by := pl.Module.UsesWeak; by != "" {
+		p.Line("goroutines blocked for ever are not looked for: package %s imports weak, whose pointers the "+
+			"garbage collector does not follow", by)
+	}
 	cfg.Workspace, cfg.Plan, cfg.Runs = ws, pl.Plan, s.Runs
 	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
 	cfg.Progress = watch(p, s.Verbose)

@@ -5,13 +5,14 @@
 // GOEXPERIMENT=goroutineleakprofile, and in Go 1.27. So it needs no
 // instrumentation and watches no operation.
 //
-// It asks when the tests have ended ([Ended]), and earlier if a test stands
-// still. It is injected beside the monitor and imports the standard library only.
+// It asks when the tests have ended ([Ended]), and earlier if a test stands still, in
+// the process that INTERLOCK_PARENT has started alone: what a test starts may wait until
+// the test kills it. It is injected beside the monitor and imports the standard library only.
 // Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
 //
 // Missed: what waits for something that a global variable or a timer still
-// reaches. Reported falsely: a goroutine that only a weak pointer, or a pointer
-// hidden from the collector, can wake.
+// reaches. Reported falsely: a goroutine that only a pointer hidden from the collector
+// can wake. Weak pointers are such, so that package build leaves programs that use them alone.
 package leaks
 
 import (
@@ -65,7 +66,9 @@ func init() {
 	state.head = "\n" + `{"v":1,"kind":"leak","run":` + number("INTERLOCK_RUN") + `,"seed":` + number("INTERLOCK_SEED") +
 		`,"pid":` + strconv.Itoa(os.Getpid()) + `,"leak":{"hang":`
 	state.written, state.pause = map[string]bool{}, tick
-	time.AfterFunc(firstLook, look)
+	if strconv.Itoa(os.Getppid()) == os.Getenv("INTERLOCK_PARENT") {
+		time.AfterFunc(firstLook, look)
+	}
 }
 
 // Ended asks for leaked goroutines after the tests, and writes what it finds.
