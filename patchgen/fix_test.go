@@ -30,6 +30,7 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	strategy: name      the one that has to succeed; the diff section is golden
 //	withheld: text      a part of the reason; may stand several times
 //	note: text          a part of a note; may stand several times
+//	code: IL2001        the code of the finding (default IL1000)
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
 // them.

@@ -195,7 +195,7 @@ func (c *Scope) surelyNonNil(a *source.Access, s ast.Node) bool {
 	ast.Inspect(c.Function.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
-			if source.ComparesNil(n) && (c.File.Text(n.X) == text || c.File.Text(n.Y) == text) {
+			if source.IsComparison(n) && (c.File.Text(n.X) == text || c.File.Text(n.Y) == text) {
 				compared = true
 			}
 		case *ast.SelectorExpr:

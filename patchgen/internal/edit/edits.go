@@ -24,13 +24,17 @@ type Edits struct {
 	seq    int
 }
 
+// New returns an empty collection.
 func New() *Edits { return &Edits{byFile: map[*source.File][]edit{}} }
 
+// Add replaces the bytes from offset pos to offset end of file by text, which is called once all edits are known.
+// Edits at the same place keep the order in which they were added.
 func (edits *Edits) Add(file *source.File, pos, end int, text func() string) {
 	edits.seq++
 	edits.byFile[file] = append(edits.byFile[file], edit{pos, end, text, edits.seq})
 }
 
+// Replace replaces the source of n by text.
 func (edits *Edits) Replace(file *source.File, n ast.Node, text string) {
 	edits.Add(file, file.Offset(n.Pos()), file.Offset(n.End()), func() string { return text })
 }

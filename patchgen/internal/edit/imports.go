@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
-// AddImport makes path importable in u by its last element; it returns the
-// name under which u has it.
+// AddImport makes path importable in file by its last element; it returns the
+// name under which file has it.
 func (edits *Edits) AddImport(file *source.File, path string) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	var last *ast.ImportSpec

@@ -22,21 +22,22 @@ const (
 	Initial      // key of a composite literal
 )
 
+// Writes reports whether the access assigns to the variable.
 func (m Mode) Writes() bool { return m == Write || m == Update }
 
-// Access is one access of the target.
+// Access is one access of a variable.
 type Access struct {
 	File     *File
 	Function *Function // nil at package level
 	Expr     ast.Expr  // x.f, or the identifier
 	Base     ast.Expr  // x; nil for package variables and locals
 	Mode     Mode
-	// element: a map entry or slice element is accessed through the variable.
+	// Element: a map entry or slice element is accessed through the variable.
 	Element bool
-	// whole is the smallest expression that is done with the variable and its
+	// Whole is the smallest expression that is done with the variable and its
 	// contents: x.f, x.m[k], x.stats.n, len(x.m).
 	Whole ast.Expr
-	// call is set for alias and address where the variable is only lent to a
+	// Call is set for Alias and Address where the variable is only lent to a
 	// function of the module that does not keep it.
 	Call *ast.CallExpr
 }
@@ -157,7 +158,7 @@ func (a *Access) modeIn(e, parent ast.Node) Mode {
 	case *ast.CallExpr:
 		return a.argumentMode(e, p)
 	}
-	if a.isWholeMap(e) && !ComparesNil(parent) {
+	if a.isWholeMap(e) && !IsComparison(parent) {
 		return Alias
 	}
 	return Read

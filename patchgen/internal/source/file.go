@@ -86,6 +86,7 @@ func (file *File) newFunction(n ast.Node) *Function {
 // Offset of a position in its file.
 func (file *File) Offset(p token.Pos) int { return file.Module.Fset.PositionFor(p, false).Offset }
 
+// Line returns the line of p in its file, from 1.
 func (file *File) Line(p token.Pos) int { return file.Module.Fset.PositionFor(p, false).Line }
 
 // Text is the source of n.
@@ -202,6 +203,7 @@ func (file *File) VariableOf(e ast.Expr) (ast.Expr, *types.Var) {
 	return nil, nil
 }
 
+// NameOf returns the identifier that names what e, a selector or an identifier, denotes.
 func NameOf(e ast.Expr) *ast.Ident {
 	if sel, ok := e.(*ast.SelectorExpr); ok {
 		return sel.Sel

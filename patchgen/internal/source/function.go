@@ -110,7 +110,7 @@ func (f *Function) Params() []types.Object {
 }
 
 // Arguments lists the receiver and the arguments of a call of f, in the order
-// of [fn.params]; nil where they do not correspond one to one.
+// of [Function.Params]; nil where they do not correspond one to one.
 func (f *Function) Arguments(call *ast.CallExpr) []ast.Expr {
 	var out []ast.Expr
 	if f.Recv != nil {
@@ -191,6 +191,7 @@ func (f *Function) EachCall(visit func(*ast.CallExpr)) {
 	})
 }
 
+// IsInit reports whether f is a function init, which runs before main.
 func (f *Function) IsInit() bool {
 	d, ok := f.Node.(*ast.FuncDecl)
 	return ok && d.Recv == nil && d.Name.Name == "init"

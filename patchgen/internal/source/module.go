@@ -144,6 +144,7 @@ func (p *Package) Since(v string) bool {
 
 func slash(name string) string { return filepath.ToSlash(name) }
 
+// FileOf returns the file of the module that holds e; nil if none does.
 func (m *Module) FileOf(e ast.Node) *File {
 	return m.Files[relTo(m, e.Pos())]
 }

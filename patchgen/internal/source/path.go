@@ -13,11 +13,11 @@ import (
 // as long as nothing on the way is assigned in between.
 type Path struct {
 	Key   string
-	Class string // what a lock at that place is called: "pkg.T.mu", "pkg.mu", localClass and its key
+	Class string // what a lock at that place is called: "pkg.T.mu", "pkg.mu", LocalClass and its key
 	root  types.Object
 }
 
-// localClass starts the class of locks in local variables.
+// LocalClass starts the class of locks in local variables.
 const LocalClass = "local "
 
 // PathOf of e; ok is false where e holds a call or anything else that may lead

@@ -7,11 +7,13 @@ import (
 	"slices"
 )
 
-func ComparesNil(n ast.Node) bool {
+// IsComparison reports whether n is x == y or x != y: a map or slice is compared with nil alone.
+func IsComparison(n ast.Node) bool {
 	b, ok := n.(*ast.BinaryExpr)
 	return ok && (b.Op == token.EQL || b.Op == token.NEQ)
 }
 
+// IsBuiltin reports whether call calls one of the built-in functions names.
 func IsBuiltin(file *File, call *ast.CallExpr, names ...string) bool {
 	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
 	if !ok {
@@ -72,6 +74,7 @@ func (file *File) Leaves(b *ast.BranchStmt, s ast.Stmt) bool {
 	return true
 }
 
+// IsPanic reports whether s calls the built-in function panic.
 func IsPanic(file *File, s ast.Stmt) bool {
 	if es, ok := s.(*ast.ExprStmt); ok {
 		if call, ok := es.X.(*ast.CallExpr); ok {

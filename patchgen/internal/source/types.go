@@ -37,10 +37,12 @@ func HasRLock(t types.Type) bool {
 	return types.NewMethodSet(types.NewPointer(deref(t))).Lookup(nil, "RLock") != nil
 }
 
+// IsGlobal reports whether obj is declared at package level.
 func IsGlobal(obj types.Object) bool {
 	return obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope()
 }
 
+// IsPointer reports whether the underlying type of t is a pointer.
 func IsPointer(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Pointer)
 	return ok
@@ -53,6 +55,7 @@ func deref(t types.Type) types.Type {
 	return t
 }
 
+// StructOf returns the struct that t is or points to.
 func StructOf(t types.Type) (*types.Struct, bool) {
 	st, ok := deref(types.Unalias(t)).Underlying().(*types.Struct)
 	return st, ok
@@ -66,6 +69,7 @@ func Named(t types.Type) *types.Named {
 	return nil
 }
 
+// OwnerName returns the name of the named type behind t or *t, with its package; "struct" where it has none.
 func OwnerName(t types.Type) string {
 	n := Named(t)
 	if n == nil {
@@ -105,6 +109,7 @@ func SameNamed(a, b *types.Named) bool {
 		a.Obj().Name() == b.Obj().Name() && a.Obj().Pkg().Path() == b.Obj().Pkg().Path()
 }
 
+// IsMap reports whether the underlying type of t is a map.
 func IsMap(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Map)
 	return ok

@@ -19,12 +19,12 @@ type Variable struct {
 	Object   *types.Var
 	Owner    *types.Named // type whose field it is; nil for package variables and locals
 	Function *Function    // function that declares a local
-	Key      string       // objKey of obj
+	Key      string       // that of Object (see ObjectKey)
 	Name     string
-	// deep: what the variable refers to is part of it, since it is mutated in
+	// Deep: what the variable refers to is part of it, since it is mutated in
 	// place: a map's entries, a slice's elements.
 	Deep bool
-	// places are the accesses that the findings name.
+	// Named are the accesses that the findings name.
 	Named map[ast.Expr]bool
 }
 
@@ -104,6 +104,7 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 // lastName is the field that a variable's name path ends in.
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
+// NewVariable returns obj, which e in file denotes, as a variable to protect. Deep and Named are left unset.
 func (m *Module) NewVariable(obj *types.Var, file *File, e ast.Expr) *Variable {
 	t := &Variable{module: m, Object: obj.Origin(), Key: ObjectKey(m, obj), Name: obj.Name()}
 	switch {
