@@ -62,21 +62,13 @@ type step struct {
 // may still show what the patch breaks.
 const unobserved = "fit under noise"
 
-// promises names what each kind of patch is held to.
-var promises = map[validate.Kind]string{
-	validate.Guarded:   "lock covers every access",
-	validate.Once:      "initialised once",
-	validate.Published: "written before it is shared",
-	validate.Atomic:    "every access is atomic",
-}
-
 // verify runs the checks in order, cheapest first; the first failure ends it.
 func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 	v.passed = nil
 	c := Candidate{Root: v.module.Root, Files: out.Files}
 	steps := []step{
 		{"type-checks", nil},
-		{promises[out.Claim.Kind], nil},
+		{out.Claim.Kind.Promise(), nil},
 		{"lock order", nil},
 		{"builds", v.checks.Build},
 		{"vet", v.checks.Vet},

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
-// Kind is how a patch protects its variable, which decides the obligations.
+// Kind is how a patch protects its variable, which decides the obligations (see promises).
 type Kind int
 
 const (
@@ -95,20 +95,31 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 		return r.list
 	}
 	j := &judge{refusals: r, old: old, now: now, touched: findTouched(v.original.snap, after)}
-	for _, o := range obligations[claim.Kind] {
+	for _, o := range promises[claim.Kind].obligations {
 		o(j)
 	}
 	return r.list
 }
 
-// obligations of each kind, in the order in which they are checked.
-var obligations = map[Kind][]func(*judge){
-	Guarded: {(*judge).covered, (*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).readSide,
-		(*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels},
-	Once:      {(*judge).onceOnly, (*judge).paired, (*judge).exits, (*judge).lockOrder},
-	Published: {(*judge).published, (*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).lockOrder},
-	Atomic:    {(*judge).atomicOnly, (*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).lockOrder},
+// promise is what a kind of patch is held to: the name of it that a fix lists among its checks, and the obligations, in
+// the order in which they are checked.
+type promise struct {
+	name        string
+	obligations []func(*judge)
 }
+
+var promises = [...]promise{
+	Guarded: {"lock covers every access", []func(*judge){(*judge).covered, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+	Once: {"initialised once", []func(*judge){(*judge).onceOnly, (*judge).paired, (*judge).exits, (*judge).lockOrder}},
+	Published: {"written before it is shared", []func(*judge){(*judge).published, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
+	Atomic: {"every access is atomic", []func(*judge){(*judge).atomicOnly, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
+}
+
+// Promise returns what a patch of the kind is held to, as a fix lists it among its checks.
+func (k Kind) Promise() string { return promises[k].name }
 
 // judge holds both sides while a patch is checked.
 type judge struct {

@@ -66,6 +66,15 @@ var kinds = map[string]validate.Kind{
 	"guarded": validate.Guarded, "once": validate.Once, "published": validate.Published, "atomic": validate.Atomic,
 }
 
+// A kind without a promise would accept every patch.
+func TestKindsPromise(t *testing.T) {
+	for name, kind := range kinds {
+		if kind.Promise() == "" {
+			t.Errorf("the kind %s has no row in the table promises", name)
+		}
+	}
+}
+
 // claimOf reads "kind T.f T.mu", where pkg.v is T.f, v or f/local, in the
 // package with the import path pkg.
 func claimOf(t *testing.T, pkg, text string) validate.Claim {
@@ -73,7 +82,7 @@ func claimOf(t *testing.T, pkg, text string) validate.Claim {
 	words := strings.Fields(text)
 	kind, ok := kinds[words[0]]
 	if !ok || len(words) < 2 {
-		t.Fatalf("no claim: %q", text)
+		t.Fatalf("no claim: %q, want a kind of the table kinds and a variable", text)
 	}
 	c := validate.Claim{Kind: kind, Variable: validate.Variable{Package: pkg, Name: words[1]}}
 	if typ, name, ok := strings.Cut(words[1], "."); ok {
@@ -221,7 +230,8 @@ func TestGolden(t *testing.T) {
 			continue
 		}
 		if golden[name] == "" {
-			t.Errorf("%s: the table golden has no claim for it", name)
+			t.Errorf("%s has a patch and no claim: add a line `kind T.f T.mu` to the table golden, with what its strategy claims",
+				name)
 			continue
 		}
 		patches[name] = patched
