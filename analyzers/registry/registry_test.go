@@ -70,12 +70,25 @@ func codesTable() string {
 	return b.String()
 }
 
+// Each row has the code that its check reports, and the code a title: without one every finding is unfit to be reported.
+func TestRowsMatchChecks(t *testing.T) {
+	for _, c := range registry.Checks() {
+		if !c.Code.Known() {
+			t.Errorf("%s: %s has no title: add one to the map codes in analyzers/finding/code.go", c.Analyzer.Name, c.Code)
+		}
+		if !strings.HasSuffix(c.Analyzer.URL, "#"+strings.ToLower(string(c.Code))) {
+			t.Errorf("the row of %s has %s, and the check reports another code: its help is at %s", c.Analyzer.Name, c.Code,
+				c.Analyzer.URL)
+		}
+	}
+}
+
 // Every check shows what is wrong, what is right, and where it may err.
 func TestHelpIsWhole(t *testing.T) {
 	for _, c := range registry.Checks() {
 		for _, part := range []string{"\nWRONG", "\nRIGHT", "issed", "eported falsely", string(c.Code)} {
 			if !strings.Contains(c.Analyzer.Doc, part) {
-				t.Errorf("the help of %s says nothing of %q", c.Analyzer.Name, strings.TrimSpace(part))
+				t.Errorf("the help of %s says nothing of %q: write it into its doc.go", c.Analyzer.Name, strings.TrimSpace(part))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,9 +152,19 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s differs (%v); look at the difference, and fix it with: go test ./cmd/internal/report -update\n"+
-			"got:\n%s", file, err, got)
+		t.Errorf("%s is stale (%v): if the change is meant, write it anew with: go test ./cmd/internal/report -update\n%s",
+			file, err, firstDifference(got, want))
 	}
+}
+
+// firstDifference returns the first line in which got is not want: a report has hundreds.
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	i := 0
+	for i < min(len(g), len(w))-1 && g[i] == w[i] {
+		i++
+	}
+	return fmt.Sprintf("line %d: got  %s\nline %d: want %s", i+1, g[i], i+1, w[i])
 }
 
 func TestSampleIsValid(t *testing.T) {
