@@ -70,7 +70,7 @@ func codesTable() string {
 	return b.String()
 }
 
-// Each row has the code that its check reports, and the code a title: without one every finding is unfit to be reported.
+// Each row has the code that its check reports, and the code has a title, without which no finding can be reported.
 func TestRowsMatchChecks(t *testing.T) {
 	for _, c := range registry.Checks() {
 		if !c.Code.Known() {
@@ -88,7 +88,8 @@ func TestHelpIsWhole(t *testing.T) {
 	for _, c := range registry.Checks() {
 		for _, part := range []string{"\nWRONG", "\nRIGHT", "issed", "eported falsely", string(c.Code)} {
 			if !strings.Contains(c.Analyzer.Doc, part) {
-				t.Errorf("the help of %s says nothing of %q: write it into its doc.go", c.Analyzer.Name, strings.TrimSpace(part))
+				t.Errorf("the help of %s says nothing of %q: write it into its doc.go", c.Analyzer.Name,
+					strings.TrimSpace(part))
 			}
 		}
 	}

@@ -230,8 +230,7 @@ func TestGolden(t *testing.T) {
 			continue
 		}
 		if golden[name] == "" {
-			t.Errorf("%s has a patch and no claim: add a line `kind T.f T.mu` to the table golden, with what its strategy claims",
-				name)
+			t.Errorf("%s has a patch and no claim: add `kind T.f T.mu`, what its strategy claims, to the table golden", name)
 			continue
 		}
 		patches[name] = patched
