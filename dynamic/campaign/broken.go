@@ -28,7 +28,7 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 		Section:  t.sectionFor(section, told.endSite(section)),
 		Evidence: &finding.Evidence{
 			Engine: "watch", Run: told.run, Runs: t.runs - t.rested[section.ID], Hits: len(seen.hits), Count: seen.count,
-			Seed: told.seed, Test: told.test, Harmful: harm.counts.failedSplit > 0,
+			Seed: told.seed, Test: told.test, Harmful: harm.counts.FailedSplit > 0,
 			Pattern: pattern, Changed: told.proof && told.split.Changed,
 		},
 	}
@@ -91,7 +91,7 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 // unproven returns why a split is no proof.
 func unproven(kind string, told *sighting, harm *harm) string {
 	switch {
-	case harm.counts.failedSplit > 0:
+	case harm.counts.FailedSplit > 0:
 		return "predicted, as chance may be why: " + harm.String()
 	case harm.excuse != "":
 		return "predicted: tests failed in such a run, which " + harm.excuse + " explains"

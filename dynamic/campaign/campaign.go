@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -208,9 +210,9 @@ func start(cfg *Config) (*campaign, error) {
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
 			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),
-			allTests:   testNames(cfg.Workspace.Module.Packages, b.Package),
-			bearable:   bearable(cfg.Workspace.Module.Packages, b.Package),
-			clockTests: clockTests(cfg.Workspace.Module.Packages, b.Package),
+			allTests:   testsource.TestNames(cfg.Workspace.Module.Packages, b.Package),
+			bearable:   testsource.Bearable(cfg.Workspace.Module.Packages, b.Package, slices.Max(ladder[:])),
+			clockTests: testsource.ClockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
 	}
 	return c, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -134,7 +135,7 @@ func verb(m finding.Mode) string { return strings.Replace(string(m), "atomic-", 
 // access joins what the plan knows of a site with what the run saw there.
 func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 	s := t.plan.Site(side.Site)
-	g := parseStack(side.Stack)
+	g := stacktext.Parse(side.Stack)
 	g.ID = side.GID
 	userPaths(cfg, &g)
 	a := t.planned(side.Site)

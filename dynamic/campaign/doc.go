@@ -18,7 +18,7 @@
 //
 // Every order that noise brings about is a legal one, but tests that count on
 // time fail under it. So most runs are gentle and some strong (ladder), both
-// are fainter where a package writes short times as constants (bearable), and
+// are fainter where a package writes short times as constants (testsource.Bearable), and
 // the strength is halved when tests fail under noise, pass without, and no race
 // explains it. What "without" is comes from a run of the same binary with the
 // monitor asleep, before all others, and one more after the first such
@@ -56,9 +56,9 @@
 // from, if there is one, whose id it keeps. It is confirmed by the mechanism: where a
 // user declared the section and the remote access has certainly come in between, and
 // where the split of an inferred one changed the outcome (a store was lost, or the
-// test had another answer at the use) by more than two equal stores ([tally.lost]).
+// test had another answer at the use) by more than two equal stores ([stores.Source.Lost]).
 // Or by the tests, where failing runs that nothing else explains are split
-// significantly more often than passing ones ([tally.harmOf], [exceedance]).
+// significantly more often than passing ones ([tally.harmOf], [fisher.Exceedance]).
 // Access-interleaving invariants are only what programs mostly do: only tests confirm
 // them. All else is predicted. [Refine] sorts out invariants that correct runs
 // split. Sections proven broken are left closed in every second run, as pairs are.

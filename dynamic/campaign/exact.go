@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -217,7 +218,7 @@ func writesOf(sides ...exactSide) (n int) {
 // side returns a recorded access, at the innermost place of the main modules that its
 // stack has, or else the innermost of all.
 func (e *exact) side(s *evidence.Side) exactSide {
-	g := parseStack(s.Stack)
+	g := stacktext.Parse(s.Stack)
 	g.ID = s.GID
 	userPaths(e.cfg, &g)
 	side := exactSide{goroutine: g, mode: finding.Read, frame: finding.Frame{Function: "?", File: "?", Line: 1}}

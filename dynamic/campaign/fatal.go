@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 )
 
 // fatalError is an error by which the runtime or package sync ends a process, and
@@ -193,7 +194,7 @@ func (t *tally) mapAt(a *finding.Access) *plan.Site {
 func (t *tally) operandAt(a *finding.Access, kind *fatalError) (operand ast.Expr, in *sites.Package) {
 	for _, p := range t.pkgs {
 		for _, f := range p.Files {
-			if !isFile(p, f, a.File) {
+			if !stores.IsFile(p, f, a.File) {
 				continue
 			}
 			var deferred []ast.Expr

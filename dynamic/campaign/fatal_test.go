@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/typedfile"
 )
 
 // ended holds functions whose last line is where the process ended.
@@ -71,7 +72,7 @@ func TestErrorsThatProveABug(t *testing.T) {
 	} {
 		p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 14, Column: 2, Mode: plan.Write, Package: "m", Function: "(*T).Put", Expr: "t.m[1]",
 			Variable: plan.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}}}}
-		seen := newTally(p, []*sites.Package{parsed(t, ended)})
+		seen := newTally(p, []*sites.Package{typedfile.Parse(t, ended)})
 		seen.begin(1, 5, nil, nil)
 		seen.add("m", 100, nil, &process{outcome: Panicked, output: []byte(c.output)}, t.Errorf)
 		seen.begin(2, 6, nil, nil)

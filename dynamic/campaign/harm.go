@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/fisher"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -41,7 +43,7 @@ func (p *process) excuse() string {
 		return "a time limit"
 	case p.outcome == Crashed:
 		return "a signal"
-	case p.outcome == Failed && (p.countsOnTime || timeWords.Match(verdicts.ReplaceAll(p.output, nil))):
+	case p.outcome == Failed && (p.countsOnTime || testsource.TimeWords.Match(testsource.Verdicts.ReplaceAll(p.output, nil))):
 		return "a time limit"
 	}
 	if _, ok := fatalOf(p.output); ok && p.outcome == Panicked {
@@ -52,23 +54,23 @@ func (p *process) excuse() string {
 
 // harm is what failing tests say about a split section.
 type harm struct {
-	counts table   // over all strata
-	p      float64 // that chance alone has so many failing runs split
-	tested int     // sections that are tested beside each other
-	excuse string  // what explains a failing run that split the section, and is not counted; "" for none
+	counts fisher.Table // over all strata
+	p      float64      // that chance alone has so many failing runs split
+	tested int          // sections that are tested beside each other
+	excuse string       // what explains a failing run that split the section, and is not counted; "" for none
 }
 
 // significant reports whether failing runs are split more often than chance has it.
-func (h *harm) significant() bool { return h.counts.failedSplit > 0 && h.p <= level/float64(h.tested) }
+func (h *harm) significant() bool { return h.counts.FailedSplit > 0 && h.p <= level/float64(h.tested) }
 
 // String returns what was counted.
 func (h *harm) String() string {
 	c := &h.counts
-	if c.runs() == c.split() {
-		return fmt.Sprintf("tests failed in %d of %d runs that split the section, and no run watched it whole, to compare with", c.failedSplit, c.split())
+	if c.Runs() == c.Split() {
+		return fmt.Sprintf("tests failed in %d of %d runs that split the section, and no run watched it whole, to compare with", c.FailedSplit, c.Split())
 	}
 	return fmt.Sprintf("tests failed in %d of %d runs that split the section and in %d of %d that watched it whole (one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
-		c.failedSplit, c.split(), c.failedWhole, c.runs()-c.split(), h.p, level/float64(h.tested))
+		c.FailedSplit, c.Split(), c.FailedWhole, c.Runs()-c.Split(), h.p, level/float64(h.tested))
 }
 
 // stratum is what runs have to share to be compared: stronger noise splits more
@@ -82,7 +84,7 @@ type stratum struct {
 // that nothing else explains, with those that passed.
 func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*PackageResult) harm {
 	h := harm{tested: max(len(t.splits), 1)}
-	strata := map[stratum]*table{}
+	strata := map[stratum]*fisher.Table{}
 	for _, in := range slices.SortedFunc(maps.Keys(t.tests), testRun.compare) {
 		r, split := t.tests[in], len(s.runs[in]) > 0
 		if !split && !r.watched[section.ID] {
@@ -97,17 +99,17 @@ func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*Pa
 		}
 		tab := strata[stratum{in.pkg, r.strength}]
 		if tab == nil {
-			tab = new(table)
+			tab = new(fisher.Table)
 			strata[stratum{in.pkg, r.strength}] = tab
 		}
-		tab.count(failed, split && (!failed || s.inOneOf(in, r.failed)))
+		tab.Count(failed, split && (!failed || s.inOneOf(in, r.failed)))
 	}
-	var tables []table
+	var tables []fisher.Table
 	for _, tab := range strata {
 		tables = append(tables, *tab)
-		h.counts.add(tab)
+		h.counts.Add(tab)
 	}
-	h.p = exceedance(tables)
+	h.p = fisher.Exceedance(tables)
 	return h
 }
 
@@ -155,23 +157,3 @@ func (t *tally) otherBug(pkg, bug string) bool {
 }
 
 func sectionBug(id uint32) string { return fmt.Sprintf("section %d", id) }
-
-func (t *table) count(failed, split bool) {
-	switch {
-	case failed && split:
-		t.failedSplit++
-	case failed:
-		t.failedWhole++
-	case split:
-		t.passedSplit++
-	default:
-		t.passedWhole++
-	}
-}
-
-func (t *table) add(other *table) {
-	t.failedSplit += other.failedSplit
-	t.failedWhole += other.failedWhole
-	t.passedSplit += other.passedSplit
-	t.passedWhole += other.passedWhole
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/maruel/panicparse/v2/stack"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 )
 
 // leaveOutHanging leaves out of the monitored runs the tests that hang in p, a run
@@ -178,7 +179,7 @@ func waiting(cfg *Config, dump *stack.Snapshot) []byte {
 func shownFrames(cfg *Config, g *stack.Signature) (frames []string) {
 	for _, c := range g.Stack.Calls {
 		name := c.Func.Complete
-		if strings.HasPrefix(name, monitorFrames) {
+		if strings.HasPrefix(name, stacktext.MonitorFrames) {
 			return nil
 		}
 		if path.Base(c.RemoteSrcPath) == build.EndName {

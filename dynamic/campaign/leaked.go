@@ -14,6 +14,8 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -102,7 +104,7 @@ func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool)
 	if m == nil || slices.Contains(onPurpose, m[1]) {
 		return b, false
 	}
-	b.hang, b.goroutine = leak.Hang, parseStack(leak.Stack)
+	b.hang, b.goroutine = leak.Hang, stacktext.Parse(leak.Stack)
 	for len(b.goroutine.Stack) > 1 && isRuntime(b.goroutine.Stack[0].Function) {
 		b.goroutine.Stack = b.goroutine.Stack[1:]
 	}
@@ -304,7 +306,7 @@ func (op *operation) onPurpose() bool {
 func (t *tally) operationAt(a *finding.Access) (found operation) {
 	for _, p := range t.pkgs {
 		for _, f := range p.Files {
-			if !isFile(p, f, a.File) {
+			if !stores.IsFile(p, f, a.File) {
 				continue
 			}
 			ast.Inspect(f, func(n ast.Node) bool {

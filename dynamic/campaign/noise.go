@@ -9,6 +9,7 @@ import (
 	"github.com/maruel/panicparse/v2/stack"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 )
 
 // ladder holds the strengths of the noise in successive runs, in microseconds,
@@ -71,7 +72,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	}
 	c.takeLeaks(0, pkg, leaks)
 	if (p.outcome == TimedOut || p.outcome == Hung) && b.Monitored { // more time is no use
-		pkg.Limit = timeout + grace
+		pkg.Limit = timeout + child.Grace
 		if err := c.leaveOutHanging(ctx, b, pkg, p, leaks); err != nil {
 			return err
 		}

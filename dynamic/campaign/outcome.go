@@ -201,3 +201,11 @@ func (c *campaign) verbose() bool {
 		return (name == "test.v" || name == "test.bench") && (!has || value != "false")
 	})
 }
+
+// countsOnTime reports whether one of the tests may, or any where none is named.
+func (pkg *PackageResult) countsOnTime(tests []string) bool {
+	if len(tests) == 0 {
+		return len(pkg.clockTests) > 0
+	}
+	return slices.ContainsFunc(tests, func(t string) bool { return pkg.clockTests[t] })
+}

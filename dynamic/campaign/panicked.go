@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -36,7 +37,7 @@ func panicOf(output []byte) (p panicking, ok bool) {
 		return p, false
 	}
 	text, _, _ := bytes.Cut(rest[at[1]:], []byte("\n\n"))
-	p.goroutine = parseStack(string(rest[at[2]:at[3]]) + " [running]:\n" + string(text))
+	p.goroutine = stacktext.Parse(string(rest[at[2]:at[3]]) + " [running]:\n" + string(text))
 	for i, f := range slices.Backward(p.goroutine.Stack) { // what comes before is how the runtime panics, and panics again
 		if f.Function == "panic" {
 			p.goroutine.Stack = p.goroutine.Stack[i+1:]

@@ -3,7 +3,6 @@ package campaign
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,17 +13,15 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 const (
 	defaultTimeout = 10 * time.Minute // as `go test`
-	// After its deadline a test binary has this long to print its goroutines
-	// and end; then it is asked to, and after as long again it is killed.
-	grace         = 5 * time.Second
-	monitorBudget = 200 // percent of the plain time for noise, see dynamic/rt
-	monitorCost   = 50  // percent: instrumented accesses cost more even without noise
-	defaultFloor  = 10 * time.Second
+	monitorBudget  = 200              // percent of the plain time for noise, see dynamic/rt
+	monitorCost    = 50               // percent: instrumented accesses cost more even without noise
+	defaultFloor   = 10 * time.Second
 )
 
 // PlainTimeout returns the deadline that `go test` makes of a Config.Timeout; 0
@@ -82,9 +79,9 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 		args = append(args, "-test.run=^("+o.test+")$")
 		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(f, "-test.run=") })
 	}
-	out := new(output)
+	out := new(child.Output)
 	if o.live {
-		out.live = c.cfg.Stdout
+		out.Live = c.cfg.Stdout
 	}
 	cmd := exec.Command(b.Path, slices.Concat(args, flags)...)
 	cmd.Dir = b.Dir
@@ -94,9 +91,9 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 	// A process that the tests leave behind may hold the output open.
-	cmd.WaitDelay = grace
-	p := &process{exit: -1, shown: out.live != nil}
-	endWithParent(cmd)
+	cmd.WaitDelay = child.Grace
+	p := &process{exit: -1, shown: out.Live != nil}
+	child.EndWithParent(cmd)
 	// What ends with its parent ends with the parent's thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -104,9 +101,9 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	if p.err = cmd.Start(); p.err != nil {
 		return p
 	}
-	p.killed = waitOrKill(ctx, cmd, o.deadline())
+	p.killed = child.WaitOrKill(ctx, cmd, o.deadline())
 	p.elapsed = time.Since(began)
-	p.output = out.bytes()
+	p.output = out.Bytes()
 	p.exit = cmd.ProcessState.ExitCode()
 	p.state = cmd.ProcessState.String()
 	p.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -131,44 +128,10 @@ func (p *process) unknownFlag(pkg string) error {
 // has not ended itself at its own timeout. 0 is never.
 func (o *processOptions) deadline() time.Duration {
 	deadline := o.limit
-	if own := o.timeout + grace; o.timeout > 0 && (deadline == 0 || own < deadline) {
+	if own := o.timeout + child.Grace; o.timeout > 0 && (deadline == 0 || own < deadline) {
 		deadline = own
 	}
 	return deadline
-}
-
-// waitOrKill waits for the process to end. One that outlives its deadline is
-// asked for its goroutines, then killed; one whose campaign is interrupted is
-// killed at once, as its evidence is written already.
-func waitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (killed bool) {
-	done := make(chan struct{})
-	go func() {
-		cmd.Wait() // the state says all
-		close(done)
-	}()
-	var late, end <-chan time.Time
-	if deadline > 0 {
-		t := time.NewTimer(deadline)
-		defer t.Stop()
-		late = t.C
-	}
-	for {
-		select {
-		case <-done:
-			return killed
-		case <-ctx.Done():
-			cmd.Process.Kill()
-			<-done
-			return killed
-		case <-late:
-			killed, late = true, nil
-			askForGoroutines(cmd.Process)
-			end = time.After(grace)
-		case <-end:
-			cmd.Process.Kill()
-			end = nil
-		}
-	}
 }
 
 // settle returns a Ctrl-C, which reaches the tests as well, the time to reach
@@ -193,38 +156,4 @@ func (c *campaign) userEnv(dir string) []string {
 		}
 	}
 	return append(env, "PATH="+path, "PWD="+dir)
-}
-
-// output collects what a process prints: all of it up to a size that no
-// reader wants, then the beginning and the end.
-type output struct {
-	head, tail []byte
-	dropped    int
-	live       io.Writer // gets everything at once as well, if not nil
-}
-
-const outputHalf = 4 << 20 // bytes
-
-func (o *output) Write(p []byte) (int, error) {
-	n := len(p)
-	if o.live != nil {
-		o.live.Write(p)
-	}
-	if room := outputHalf - len(o.head); room > 0 {
-		take := min(room, len(p))
-		o.head, p = append(o.head, p[:take]...), p[take:]
-	}
-	o.tail = append(o.tail, p...)
-	if over := len(o.tail) - outputHalf; over > outputHalf {
-		o.tail = append([]byte(nil), o.tail[over:]...)
-		o.dropped += over
-	}
-	return n, nil
-}
-
-func (o *output) bytes() []byte {
-	if o.dropped == 0 {
-		return slices.Concat(o.head, o.tail)
-	}
-	return slices.Concat(o.head, fmt.Appendf(nil, "\n... %d bytes left out ...\n", o.dropped), o.tail)
 }

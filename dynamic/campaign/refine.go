@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -340,10 +341,10 @@ func (r *refiner) execute(ctx context.Context, run OracleRun, vars []string) (Or
 	cmd := exec.Command(r.cfg.Oracle[0], r.cfg.Oracle[1:]...)
 	cmd.Dir = r.cfg.Where
 	cmd.Env = slices.Concat(os.Environ(), r.goEnv(), []string{"PWD=" + r.cfg.Where}, vars)
-	cmd.WaitDelay = grace
-	out := new(output)
+	cmd.WaitDelay = child.Grace
+	out := new(child.Output)
 	cmd.Stdout, cmd.Stderr = out, out
-	endWithParent(cmd)
+	child.EndWithParent(cmd)
 	runtime.LockOSThread() // what ends with its parent ends with the parent's thread
 	defer runtime.UnlockOSThread()
 	began := time.Now()
@@ -352,16 +353,16 @@ func (r *refiner) execute(ctx context.Context, run OracleRun, vars []string) (Or
 	}
 	deadline := time.Duration(0)
 	if r.limit > 0 { // the tests have the time to end by themselves
-		deadline = r.limit + 2*grace
+		deadline = r.limit + 2*child.Grace
 	}
-	waitOrKill(ctx, cmd, deadline)
+	child.WaitOrKill(ctx, cmd, deadline)
 	if ctx.Err() != nil {
 		return run, ctx.Err()
 	}
 	run.Elapsed = time.Since(began)
 	run.Correct = cmd.ProcessState.ExitCode() == 0
 	if !run.Correct && run.Planted == 0 && r.Output == nil {
-		r.Output = out.bytes()
+		r.Output = out.Bytes()
 	}
 	return run, nil
 }

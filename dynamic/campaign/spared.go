@@ -1,12 +1,9 @@
 package campaign
 
 import (
-	"go/ast"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
 // A test that hangs under noise, or that fails by its own time limit, is no reason to
@@ -76,22 +73,4 @@ func (c *campaign) chosenTests(pkg *PackageResult) []string {
 		}
 		return slices.Contains(pkg.LeftOut, name)
 	})
-}
-
-// testNames returns the top-level tests of a package.
-func testNames(pkgs []*sites.Package, path string) (names []string) {
-	for _, p := range pkgs {
-		if p.Path != path && p.Path != path+"_test" {
-			continue
-		}
-		for _, f := range p.Files {
-			for _, d := range f.Decls {
-				fn, ok := d.(*ast.FuncDecl)
-				if ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && fn.Name.Name != "TestMain" {
-					names = append(names, fn.Name.Name)
-				}
-			}
-		}
-	}
-	return names
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -69,7 +71,7 @@ func (t *tally) proves(section *plan.Section, s *evidence.SplitSection) bool {
 	case plan.UserSection:
 		return s.Between || s.Changed
 	}
-	return s.Changed && t.lost(section, s)
+	return s.Changed && t.source().Lost(section, s)
 }
 
 // sight takes up a split, and reports whether it is the first that proves its
@@ -117,7 +119,7 @@ func (s *sighting) in() string {
 	var all []*finding.Goroutine
 	for _, side := range []*evidence.Side{s.split.Entry, s.split.Remote, s.split.End} {
 		if side != nil {
-			g := parseStack(side.Stack)
+			g := stacktext.Parse(side.Stack)
 			all = append(all, &g)
 		}
 	}
@@ -171,3 +173,6 @@ func (c *campaign) opened(n int) (open, resting []uint32) {
 
 // sectionsSplit returns the ids of those that were, in order.
 func (t *tally) sectionsSplit() []uint32 { return slices.Sorted(maps.Keys(t.splits)) }
+
+// source is what the stores of sections are read in.
+func (t *tally) source() *stores.Source { return &stores.Source{Plan: t.plan, Packages: t.pkgs} }

@@ -1,4 +1,4 @@
-package campaign
+package stacktext
 
 import (
 	"reflect"
@@ -35,16 +35,16 @@ func TestParseStack(t *testing.T) {
 		},
 		Created: []finding.Frame{{Function: "example.com/m.Start", File: "/home/a b/m.go", Line: 33}},
 	}
-	if got := parseStack(sampleStack); !reflect.DeepEqual(got, want) {
+	if got := Parse(sampleStack); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if got := parseStack(strings.ReplaceAll(sampleStack, "\n", "\r\n")); !reflect.DeepEqual(got, want) {
+	if got := Parse(strings.ReplaceAll(sampleStack, "\n", "\r\n")); !reflect.DeepEqual(got, want) {
 		t.Errorf("with CRLF: %+v", got)
 	}
 }
 
 func TestParseStackCutShort(t *testing.T) {
-	got := parseStack(sampleStack[:strings.Index(sampleStack, "C:/go")])
+	got := Parse(sampleStack[:strings.Index(sampleStack, "C:/go")])
 	if len(got.Stack) != 1 || got.ID != 18 || got.Created != nil {
 		t.Errorf("%+v", got)
 	}
@@ -55,7 +55,7 @@ func TestParseStackOfTheRuntime(t *testing.T) {
 	done := make(chan finding.Goroutine)
 	go func() {
 		buf := make([]byte, 1<<16)
-		done <- parseStack(string(buf[:runtime.Stack(buf, false)]))
+		done <- Parse(string(buf[:runtime.Stack(buf, false)]))
 	}()
 	g := <-done
 	if g.ID <= 0 || len(g.Stack) != 1 || !strings.HasSuffix(g.Stack[0].Function, "TestParseStackOfTheRuntime.func1") || !strings.HasSuffix(g.Stack[0].File, "/stack_test.go") {
@@ -74,7 +74,7 @@ func FuzzParseStack(f *testing.F) {
 	f.Add(")\n\tx:1")
 	f.Add("created by \n\ta:1 +0x")
 	f.Fuzz(func(t *testing.T, text string) {
-		g := parseStack(text)
+		g := Parse(text)
 		for _, frame := range append(g.Stack, g.Created...) {
 			if frame.File == "" || frame.Line <= 0 {
 				t.Errorf("frame without a position: %+v", frame)

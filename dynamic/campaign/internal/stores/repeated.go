@@ -1,4 +1,4 @@
-package campaign
+package stores
 
 import (
 	"go/ast"
@@ -21,15 +21,15 @@ const maxRepeated = 4
 
 // repeated finds what is done twice with the end of a section.
 type repeated struct {
-	t      *tally
+	src    *Source
 	pkg    *sites.Package
 	within []*ast.FuncDecl // that are looked at
 }
 
 // repeats reports whether what the test of the section decides about may matter
 // when it is done twice, besides the end itself.
-func (t *tally) repeats(section *plan.Section, s *evidence.SplitSection) bool {
-	entry, end := t.plan.Site(section.Entry), t.plan.Site(s.End.Site)
+func (src *Source) repeats(section *plan.Section, s *evidence.SplitSection) bool {
+	entry, end := src.Plan.Site(section.Entry), src.Plan.Site(s.End.Site)
 	if section.EntryCall != nil {
 		entry = &plan.Site{File: section.File, Line: section.EntryCall.Line, Column: section.EntryCall.Column}
 	}
@@ -38,12 +38,12 @@ func (t *tally) repeats(section *plan.Section, s *evidence.SplitSection) bool {
 			end = &plan.Site{File: section.File, Line: e.EndCall.Line, Column: e.EndCall.Column}
 		}
 	}
-	for _, p := range t.pkgs {
+	for _, p := range src.Packages {
 		for _, f := range p.Files {
-			if end.File != entry.File || !isFile(p, f, end.File) {
+			if end.File != entry.File || !IsFile(p, f, end.File) {
 				continue
 			}
-			r := &repeated{t: t, pkg: p}
+			r := &repeated{src: src, pkg: p}
 			for _, n := range decided(p, f, entry, end) {
 				if r.counts(n) {
 					return true
@@ -119,7 +119,7 @@ func (r *repeated) assigns(n *ast.AssignStmt) bool {
 		}
 		call, isCall := ast.Unparen(n.Rhs[i]).(*ast.CallExpr)
 		appended := isCall && r.builtin(call) == "append"
-		if appended || !isConstant(r.pkg, n.Rhs[i]) && r.t.refersToChanging(r.pkg.Info.TypeOf(e)) {
+		if appended || !isConstant(r.pkg, n.Rhs[i]) && r.src.refersToChanging(r.pkg.Info.TypeOf(e)) {
 			return true
 		}
 	}
@@ -127,10 +127,10 @@ func (r *repeated) assigns(n *ast.AssignStmt) bool {
 }
 
 // refersToChanging reports whether it matters which of two values of the type goes on to be used.
-func (t *tally) refersToChanging(of types.Type) bool {
+func (src *Source) refersToChanging(of types.Type) bool {
 	switch of.Underlying().(type) {
 	case *types.Map, *types.Chan, *types.Pointer:
-		return t.unequal(of, []uint64{1}, []uint64{2})
+		return src.unequal(of, []uint64{1}, []uint64{2})
 	}
 	return false
 }
@@ -182,7 +182,7 @@ func (r *repeated) callsFunc(obj types.Object) bool {
 		return fn.Signature().Recv() != nil && path != "time" && path != "log"
 	}
 	name := fn.Origin().FullName()
-	for _, p := range r.t.pkgs {
+	for _, p := range r.src.Packages {
 		for _, f := range p.Files {
 			for _, d := range f.Decls {
 				decl, ok := d.(*ast.FuncDecl)
@@ -195,7 +195,7 @@ func (r *repeated) callsFunc(obj types.Object) bool {
 				if slices.Contains(r.within, decl) || len(r.within) == maxRepeated {
 					return true
 				}
-				inner := &repeated{r.t, p, append(slices.Clone(r.within), decl)}
+				inner := &repeated{r.src, p, append(slices.Clone(r.within), decl)}
 				return inner.counts(decl.Body)
 			}
 		}

@@ -1,4 +1,6 @@
-package campaign
+// Package stores judges by the source whether a store that was lost, or made twice, is more
+// than two goroutines that have stored the same.
+package stores
 
 import (
 	"go/ast"
@@ -18,6 +20,12 @@ import (
 // other goroutine has stored counts only where the two are known to differ: by
 // what the monitor read of them, and by what their type says about equality.
 
+// Source is what the stores of a plan are read in.
+type Source struct {
+	Plan     *plan.Plan
+	Packages []*sites.Package // with their syntax
+}
+
 // store is what the source says about the write that ends a section.
 type store struct {
 	how      storeKind
@@ -35,26 +43,26 @@ const (
 	answer                 // an update whose result goes on, so that the code behind may ask for it: i := n.Add(1)
 )
 
-// lost reports whether what the split changed is more than that two goroutines have
+// Lost reports whether what the split changed is more than that two goroutines have
 // stored the same: it is false where that is not known.
-func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
-	if s.End == nil || !s.End.Write || t.plan.Site(s.End.Site).Variable != t.plan.Site(section.Entry).Variable {
+func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
+	if s.End == nil || !s.End.Write || src.Plan.Site(s.End.Site).Variable != src.Plan.Site(section.Entry).Variable {
 		return true // what was asked at the entry decides about something else
 	}
 	if section.Length && s.Overturned && s.Stored != nil && !slices.Equal(s.Replaced, s.Stored) {
 		return true // the limit was passed, and the end has gone further
 	}
-	st := t.storeAt(t.plan.Site(s.End.Site))
+	st := src.storeAt(src.Plan.Site(s.End.Site))
 	alike := section.Kind == plan.TestAndUse && s.Overturned && s.Remote.Site == s.End.Site // both have done the same
 	switch {
-	case alike && (st.constant || st.how == removal) && !t.repeats(section, s):
+	case alike && (st.constant || st.how == removal) && !src.repeats(section, s):
 		return false
 	case st.how == update, st.how == removal:
 		return true
 	case section.Kind != plan.TestAndUse:
 		// What was loaded goes into what is stored, so that a lost store is lost, but
 		// for texts that both goroutines may have made alike: f(f(x)) == f(x).
-		return st.value == nil || !isText(st.value) || s.Remote.Site != s.End.Site || t.differ(st.value, s)
+		return st.value == nil || !isText(st.value) || s.Remote.Site != s.End.Site || src.differ(st.value, s)
 	case st.how == unknownStore, st.how == answer:
 		return false
 	case st.constant:
@@ -62,25 +70,25 @@ func (t *tally) lost(section *plan.Section, s *evidence.SplitSection) bool {
 		// finding says.
 		return section.Finding != "" && s.Overturned
 	}
-	return t.differ(st.value, s)
+	return src.differ(st.value, s)
 }
 
 // differ reports whether what the end replaced and what it stored, values of the
 // type, are known not to be equal.
-func (t *tally) differ(of types.Type, s *evidence.SplitSection) bool {
+func (src *Source) differ(of types.Type, s *evidence.SplitSection) bool {
 	if s.Stored == nil {
 		return false
 	}
 	if s.Replaced == nil { // the key was gone
 		return true
 	}
-	return t.unequal(of, s.Replaced, s.Stored)
+	return src.unequal(of, s.Replaced, s.Stored)
 }
 
 // unequal compares the first words of two values. What lies behind pointers was
 // not read: two objects differ if they may change, since then it matters which of
 // them goes on to be used, and may be equal if not.
-func (t *tally) unequal(of types.Type, a, b []uint64) bool {
+func (src *Source) unequal(of types.Type, a, b []uint64) bool {
 	if slices.Equal(a, b) {
 		return false
 	}
@@ -92,7 +100,7 @@ func (t *tally) unequal(of types.Type, a, b []uint64) bool {
 	case *types.Map, *types.Chan:
 		return true
 	case *types.Pointer:
-		return t.changes(u.Elem())
+		return src.changes(u.Elem())
 	case *types.Struct, *types.Array:
 		return plainMemory(of)
 	}
@@ -134,7 +142,7 @@ var memory = types.SizesFor("gc", "amd64")
 // changes reports whether objects of the type are known to change once others can
 // reach them: some monitored code writes a field, or there is a lock, an atomic, a
 // channel or a map in them.
-func (t *tally) changes(of types.Type) bool {
+func (src *Source) changes(of types.Type) bool {
 	n, ok := types.Unalias(of).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil {
 		return false
@@ -148,20 +156,20 @@ func (t *tally) changes(of types.Type) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.plan.Sites, func(s plan.Site) bool {
+	return slices.ContainsFunc(src.Plan.Sites, func(s plan.Site) bool {
 		v := s.Variable
 		return s.Decision == plan.Monitor && s.Mode != plan.Read && s.Mode != plan.AtomicRead && v.Package == n.Obj().Pkg().Path() &&
-			v.Type == n.Obj().Name() && !t.workedOut(&s)
+			v.Type == n.Obj().Name() && !src.workedOut(&s)
 	})
 }
 
 // workedOut reports whether the write at the site is made in a function that is
 // passed to the Do of a sync.Once: what each object works out once for itself does not make
 // two that were made alike different.
-func (t *tally) workedOut(site *plan.Site) (found bool) {
-	for _, p := range t.pkgs {
+func (src *Source) workedOut(site *plan.Site) (found bool) {
+	for _, p := range src.Packages {
 		for _, f := range p.Files {
-			if !isFile(p, f, site.File) {
+			if !IsFile(p, f, site.File) {
 				continue
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -197,10 +205,10 @@ func madeToChange(of types.Type) bool {
 }
 
 // storeAt finds the statement that makes the write at a site.
-func (t *tally) storeAt(site *plan.Site) (found store) {
-	for _, p := range t.pkgs {
+func (src *Source) storeAt(site *plan.Site) (found store) {
+	for _, p := range src.Packages {
 		for _, f := range p.Files {
-			if !isFile(p, f, site.File) {
+			if !IsFile(p, f, site.File) {
 				continue
 			}
 			var dropped ast.Node // the call whose result nobody takes
@@ -284,8 +292,8 @@ func isConstant(p *sites.Package, e ast.Expr) bool {
 	return tv.Value != nil || tv.IsNil()
 }
 
-// isFile reports whether f is the file that sites name so.
-func isFile(p *sites.Package, f *ast.File, name string) bool {
+// IsFile reports whether f is the file that sites name so.
+func IsFile(p *sites.Package, f *ast.File, name string) bool {
 	rel, err := filepath.Rel(p.Root, p.Fset.PositionFor(f.Package, false).Filename)
 	return err == nil && filepath.ToSlash(rel) == name
 }

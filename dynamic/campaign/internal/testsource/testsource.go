@@ -1,11 +1,13 @@
-package campaign
+// Package testsource reads in the source of tests what may upset them: which tests
+// there are, which of them count on time, and what they can bear.
+package testsource
 
 import (
 	"go/ast"
 	"go/constant"
 	"go/types"
 	"regexp"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
@@ -24,15 +26,11 @@ const (
 	faint = 50
 )
 
-// bearable returns the strength, in microseconds, that the tests of a package
+// Bearable returns the strength, in microseconds, that the tests of a package
 // can stand that write their times as constants: a test that sleeps for 5 ms
 // and counts on another goroutine to be done by then takes faint noise only.
-// Without constants it is what the strongest rung has.
-func bearable(pkgs []*sites.Package, path string) int {
-	strongest := 0
-	for _, s := range ladder {
-		strongest = max(strongest, s)
-	}
+// Without constants it is the strongest noise.
+func Bearable(pkgs []*sites.Package, path string, strongest int) int {
 	wait := shortest(pkgs, path)
 	if wait == 0 {
 		return strongest
@@ -40,15 +38,15 @@ func bearable(pkgs []*sites.Package, path string) int {
 	return min(max(int(wait.Microseconds()/waitShare), faint), strongest)
 }
 
-// timeWords are those of a test that speaks of time: a duration, a limit.
-var timeWords = regexp.MustCompile(`(?i)\btimed?[ -]?out|deadline|too (slow|long|late)|\b[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m[0-9.]+s|h[0-9]+m)\b`)
+// TimeWords are those of a test that speaks of time: a duration, a limit.
+var TimeWords = regexp.MustCompile(`(?i)\btimed?[ -]?out|deadline|too (slow|long|late)|\b[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m[0-9.]+s|h[0-9]+m)\b`)
 
-// verdicts are lines of package testing that say how long each test took.
-var verdicts = regexp.MustCompile(`(?m)^( *--- (PASS|FAIL|SKIP): .*|(ok|FAIL)\s.*)$`)
+// Verdicts are lines of package testing that say how long each test took.
+var Verdicts = regexp.MustCompile(`(?m)^( *--- (PASS|FAIL|SKIP): .*|(ok|FAIL)\s.*)$`)
 
-// clockTests returns the tests of a package that may count on time: those of files that
+// ClockTests returns the tests of a package that may count on time: those of files that
 // ask for the time, sleep or set a limit.
-func clockTests(pkgs []*sites.Package, path string) map[string]bool {
+func ClockTests(pkgs []*sites.Package, path string) map[string]bool {
 	tests := map[string]bool{}
 	for _, p := range pkgs {
 		if p.Path != path && p.Path != path+"_test" {
@@ -87,14 +85,6 @@ func asksForTime(p *sites.Package, f *ast.File) (asks bool) {
 	return asks
 }
 
-// countsOnTime reports whether one of the tests may, or any where none is named.
-func (pkg *PackageResult) countsOnTime(tests []string) bool {
-	if len(tests) == 0 {
-		return len(pkg.clockTests) > 0
-	}
-	return slices.ContainsFunc(tests, func(t string) bool { return pkg.clockTests[t] })
-}
-
 // shortest returns the shortest constant of type time.Duration in a package and
 // its tests, or 0.
 func shortest(pkgs []*sites.Package, path string) time.Duration {
@@ -127,4 +117,22 @@ func shortest(pkgs []*sites.Package, path string) time.Duration {
 func isDuration(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Name() == "Duration" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time"
+}
+
+// TestNames returns the top-level tests of a package.
+func TestNames(pkgs []*sites.Package, path string) (names []string) {
+	for _, p := range pkgs {
+		if p.Path != path && p.Path != path+"_test" {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, d := range f.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && fn.Name.Name != "TestMain" {
+					names = append(names, fn.Name.Name)
+				}
+			}
+		}
+	}
+	return names
 }

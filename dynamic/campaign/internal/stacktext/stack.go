@@ -1,4 +1,5 @@
-package campaign
+// Package stacktext reads the stacks of goroutines that the monitor and the runtime print.
+package stacktext
 
 import (
 	"strconv"
@@ -7,14 +8,14 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// monitorFrames begins the names of the monitor's own functions.
-const monitorFrames = "interlock.invalid/rt."
+// MonitorFrames begins the names of the monitor's own functions.
+const MonitorFrames = "interlock.invalid/rt."
 
-// parseStack reads the text of runtime.Stack for one goroutine: its id, its
+// Parse reads the text of runtime.Stack for one goroutine: its id, its
 // frames from the innermost, the go statement that made it. Monitor frames on
 // top are dropped. Text that was cut short yields the frames before the cut;
 // lines that are none of a stack are passed over.
-func parseStack(text string) finding.Goroutine {
+func Parse(text string) finding.Goroutine {
 	var g finding.Goroutine
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if rest, ok := strings.CutPrefix(lines[0], "goroutine "); ok {
@@ -36,7 +37,7 @@ func parseStack(text string) finding.Goroutine {
 		switch {
 		case created:
 			g.Created = append(g.Created, frame)
-		case len(g.Stack) == 0 && strings.HasPrefix(name, monitorFrames):
+		case len(g.Stack) == 0 && strings.HasPrefix(name, MonitorFrames):
 		default:
 			g.Stack = append(g.Stack, frame)
 		}

@@ -1,4 +1,4 @@
-package campaign
+package stores
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/typedfile"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -45,7 +46,7 @@ func (c *c) t17() { if c.flag { return }; c.flag = true; c.count() } // counts
 `
 
 func TestDoneTwice(t *testing.T) {
-	pkg, tried := parsed(t, twice), 0
+	pkg, tried := typedfile.Parse(t, twice), 0
 	for i, line := range strings.Split(twice, "\n") {
 		code, want, ok := strings.Cut(line, " // ")
 		if !ok {
@@ -59,10 +60,10 @@ func TestDoneTwice(t *testing.T) {
 		p := &plan.Plan{Sites: []plan.Site{
 			{ID: 1, File: "m.go", Line: i + 1, Column: strings.Index(code, "if ") + 4}, {ID: 2, File: "m.go", Line: i + 1, Column: end},
 		}}
-		seen := newTally(p, []*sites.Package{pkg})
+		seen := Source{p, []*sites.Package{pkg}}
 		s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
 		section := &plan.Section{Kind: plan.TestAndUse, File: "m.go", Entry: 1, Ends: []plan.End{{Site: 2}}, Finding: "il-1"}
-		if got := seen.lost(section, s); got != (want == "counts") {
+		if got := seen.Lost(section, s); got != (want == "counts") {
 			t.Errorf("%s: lost is %v, want that it %s", strings.TrimSpace(code), got, want)
 		}
 	}

@@ -1,6 +1,8 @@
-package campaign
+package testsource
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -26,8 +28,15 @@ func TestTimesOfTests(t *testing.T) {
 		for _, test := range []string{"m", "m_test"} {
 			t.Run(tt.name+" in "+test, func(t *testing.T) {
 				const start = "\n\nimport \"time\"\n\nvar _ = time.Now\n\n"
-				dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- m.go --\npackage m"+start+tt.code+"\n-- m_test.go --\n"+
-					"package "+test+start+tt.test+"\n")
+				dir := t.TempDir()
+				for name, text := range map[string]string{
+					"go.mod": "module m\n\ngo 1.22\n", "m.go": "package m" + start + tt.code + "\n",
+					"m_test.go": "package " + test + start + tt.test + "\n",
+				} {
+					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
 				m, err := build.Load(t.Context(), build.Options{Dir: dir})
 				if err != nil {
 					t.Fatal(err)
@@ -35,7 +44,7 @@ func TestTimesOfTests(t *testing.T) {
 				if got := shortest(m.Packages, "m"); got != tt.want {
 					t.Errorf("shortest %v, want %v", got, tt.want)
 				}
-				if got := bearable(m.Packages, "m"); got != tt.bearable {
+				if got := Bearable(m.Packages, "m", 2000); got != tt.bearable {
 					t.Errorf("bearable %d, want %d", got, tt.bearable)
 				}
 			})

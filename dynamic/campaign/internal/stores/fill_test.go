@@ -1,16 +1,12 @@
-package campaign
+package stores
 
 import (
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"strings"
 	"testing"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/typedfile"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -71,7 +67,7 @@ func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked,
 `
 
 func TestEqualFills(t *testing.T) {
-	pkg := parsed(t, fills)
+	pkg := typedfile.Parse(t, fills)
 	p := &plan.Plan{}
 	site := func(line, column int, v plan.Variable, mode plan.Mode) uint32 {
 		p.Sites = append(p.Sites, plan.Site{ID: uint32(len(p.Sites) + 1), File: "m.go", Line: line, Column: column, Variable: v, Mode: mode, Decision: plan.Monitor})
@@ -79,7 +75,7 @@ func TestEqualFills(t *testing.T) {
 	}
 	v := plan.Variable{Package: "m", Type: "cache", Name: "x"}
 	entry := site(1, 1, v, plan.Read)
-	seen := newTally(p, []*sites.Package{pkg})
+	seen := Source{p, []*sites.Package{pkg}}
 	tried := 0
 	for i, line := range strings.Split(fills, "\n") {
 		code, want, ok := strings.Cut(line, " // ")
@@ -103,7 +99,7 @@ func TestEqualFills(t *testing.T) {
 			Changed: true, Overturned: true, Replaced: words64(t, parts[0]), Stored: words64(t, parts[1]),
 		}
 		section := &plan.Section{Kind: plan.TestAndUse, Entry: entry, Finding: "il-1"}
-		if got := seen.lost(section, s); got != (strings.TrimSpace(parts[2]) == "differ") {
+		if got := seen.Lost(section, s); got != (strings.TrimSpace(parts[2]) == "differ") {
 			t.Errorf("%s: lost is %v, want that they %s", strings.TrimSpace(code), got, parts[2])
 		}
 	}
@@ -115,10 +111,10 @@ func TestEqualFills(t *testing.T) {
 // A flag counts only where a static finding says that what it guards is done twice.
 func TestFlagWithoutFinding(t *testing.T) {
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 6}, {ID: 2, File: "m.go", Line: 7, Column: 3}}}
-	seen := newTally(p, []*sites.Package{parsed(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n")})
+	seen := Source{p, []*sites.Package{typedfile.Parse(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n")}}
 	s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
 	for finding, want := range map[string]bool{"": false, "il-1": true} {
-		if got := seen.lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1, Finding: finding}, s); got != want {
+		if got := seen.Lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1, Finding: finding}, s); got != want {
 			t.Errorf("finding %q: lost is %v", finding, got)
 		}
 	}
@@ -127,7 +123,7 @@ func TestFlagWithoutFinding(t *testing.T) {
 // A text that both have made of the same text may be the same; a count is not.
 func TestStoresOfWhatWasLoaded(t *testing.T) {
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 7, Column: 2}, {ID: 3}}}
-	seen := newTally(p, []*sites.Package{parsed(t, "package m\n\ntype c struct { s string; n int }\n\nfunc (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n")})
+	seen := Source{p, []*sites.Package{typedfile.Parse(t, "package m\n\ntype c struct { s string; n int }\n\nfunc (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n")}}
 	for _, tt := range []struct {
 		end, remote    uint32
 		before, behind string
@@ -142,7 +138,7 @@ func TestStoresOfWhatWasLoaded(t *testing.T) {
 			Remote: &evidence.Side{Site: tt.remote, Write: true}, End: &evidence.Side{Site: tt.end, Write: true}, Changed: true,
 			Replaced: words64(t, tt.before), Stored: words64(t, tt.behind),
 		}
-		if got := seen.lost(&plan.Section{Kind: plan.LoadAndStore, Entry: tt.end}, s); got != tt.want {
+		if got := seen.Lost(&plan.Section{Kind: plan.LoadAndStore, Entry: tt.end}, s); got != tt.want {
 			t.Errorf("%+v: lost is %v", tt, got)
 		}
 	}
@@ -153,35 +149,17 @@ func TestStoresOfWhatWasLoaded(t *testing.T) {
 func TestLengthPassed(t *testing.T) {
 	m := plan.Variable{Kind: plan.KindMap, Package: "m", Type: "c", Name: "m"}
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, Variable: m}, {ID: 2, Variable: m, Mode: plan.Write}}}
-	seen := newTally(p, nil)
+	seen := Source{p, nil}
 	s := &plan.Section{ID: 1, Kind: plan.TestAndUse, Entry: 1, Length: true, Ends: []plan.End{{Site: 2}}}
 	for stored, want := range map[uint64]bool{11: true, 10: false} {
 		split := &evidence.SplitSection{
 			Section: 1, Changed: true, Overturned: true, Replaced: []uint64{10}, Stored: []uint64{stored},
 			Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true},
 		}
-		if got := seen.lost(s, split); got != want {
+		if got := seen.Lost(s, split); got != want {
 			t.Errorf("the length was 10, and %d is stored: lost %v, want %v", stored, got, want)
 		}
 	}
-}
-
-// parsed type-checks the file m.go of package m.
-func parsed(t *testing.T, source string) *sites.Package {
-	t.Helper()
-	p := &sites.Package{Path: "m", Root: "/m", Fset: token.NewFileSet(), Info: &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-	}}
-	f, err := parser.ParseFile(p.Fset, "/m/m.go", source, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conf := types.Config{Importer: importer.ForCompiler(p.Fset, "source", nil)}
-	if p.Types, err = conf.Check("m", p.Fset, []*ast.File{f}, p.Info); err != nil {
-		t.Fatal(err)
-	}
-	p.Files = []*ast.File{f}
-	return p
 }
 
 func words64(t *testing.T, list string) (words []uint64) {

@@ -1,0 +1,85 @@
+// Package child ends processes that were started, and collects what they print.
+package child
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"time"
+)
+
+// Grace is how long a test binary has after its deadline to print its goroutines
+// and end; then it is asked to, and after as long again it is killed.
+const Grace = 5 * time.Second
+
+// WaitOrKill waits for the process to end. One that outlives its deadline is
+// asked for its goroutines, then killed; one whose campaign is interrupted is
+// killed at once, as its evidence is written already.
+func WaitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (killed bool) {
+	done := make(chan struct{})
+	go func() {
+		cmd.Wait() // the state says all
+		close(done)
+	}()
+	var late, end <-chan time.Time
+	if deadline > 0 {
+		t := time.NewTimer(deadline)
+		defer t.Stop()
+		late = t.C
+	}
+	for {
+		select {
+		case <-done:
+			return killed
+		case <-ctx.Done():
+			cmd.Process.Kill()
+			<-done
+			return killed
+		case <-late:
+			killed, late = true, nil
+			askForGoroutines(cmd.Process)
+			end = time.After(Grace)
+		case <-end:
+			cmd.Process.Kill()
+			end = nil
+		}
+	}
+}
+
+// Output collects what a process prints: all of it up to a size that no
+// reader wants, then the beginning and the end.
+type Output struct {
+	head, tail []byte
+	dropped    int
+	Live       io.Writer // gets everything at once as well, if not nil
+}
+
+const outputHalf = 4 << 20 // bytes
+
+// Write takes what the process prints.
+func (o *Output) Write(p []byte) (int, error) {
+	n := len(p)
+	if o.Live != nil {
+		o.Live.Write(p)
+	}
+	if room := outputHalf - len(o.head); room > 0 {
+		take := min(room, len(p))
+		o.head, p = append(o.head, p[:take]...), p[take:]
+	}
+	o.tail = append(o.tail, p...)
+	if over := len(o.tail) - outputHalf; over > outputHalf {
+		o.tail = append([]byte(nil), o.tail[over:]...)
+		o.dropped += over
+	}
+	return n, nil
+}
+
+// Bytes returns what was collected.
+func (o *Output) Bytes() []byte {
+	if o.dropped == 0 {
+		return slices.Concat(o.head, o.tail)
+	}
+	return slices.Concat(o.head, fmt.Appendf(nil, "\n... %d bytes left out ...\n", o.dropped), o.tail)
+}
