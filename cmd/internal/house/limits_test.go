@@ -97,7 +97,9 @@ func TestSurveyFile(t *testing.T) {
 	if f.Lines != 21 || f.Code != 17 || f.Comments != 4 || f.Exported != 3 || f.Documented != 2 {
 		t.Errorf("sizes: %+v", f)
 	}
-	if !slices.Equal(f.Wide, []int{4}) || !slices.Equal(f.Openings, []int{1, 4}) || !slices.Equal(f.Words, []int{1, 18}) {
+	openings := []Phrase{{1, "// Package p gives"}, {4, "// F says"}}
+	words := []Phrase{{1, "gives"}, {18, "gives"}}
+	if !slices.Equal(f.Wide, []int{4}) || !slices.Equal(f.Openings, openings) || !slices.Equal(f.Words, words) {
 		t.Errorf("wide %v, openings %v, words %v", f.Wide, f.Openings, f.Words)
 	}
 	want := Function{Name: "T.F", Line: 5, Lines: 11, Cyclomatic: 6, Nesting: 2, Parameters: 2, Commented: true}
@@ -109,7 +111,8 @@ func TestSurveyFile(t *testing.T) {
 // A rule must be able to refuse, and so must the test of the rows.
 func TestBreachesAreSeen(t *testing.T) {
 	bad := &Package{Dir: "a", Files: []*File{{
-		Name: "a/a.go", Wide: []int{1}, Openings: []int{2}, Words: []int{2}, Imports: []string{Module + "/b"},
+		Name: "a/a.go", Wide: []int{1}, Openings: []Phrase{{Line: 2}},
+		Words: []Phrase{{Line: 2}}, Imports: []string{Module + "/b"},
 		Functions: []Function{{Name: "F", Lines: MaxBare + 1, Cyclomatic: MaxCyclomatic + 1}, {Name: "G", Lines: MaxBare}},
 	}}}
 	for range MaxFiles {

@@ -47,11 +47,11 @@ func (t *Tree) Breaches() (all []Breach) {
 			for _, line := range f.Wide {
 				add(Columns, "%s:%d", f.Name, line)
 			}
-			for _, line := range f.Openings {
-				add(Openings, "%s:%d", f.Name, line)
+			for _, phrase := range f.Openings {
+				add(Openings, "%s:%d: %q", f.Name, phrase.Line, phrase.Text)
 			}
-			for _, line := range f.Words {
-				add(Words, "%s:%d", f.Name, line)
+			for _, phrase := range f.Words {
+				add(Words, "%s:%d: %q", f.Name, phrase.Line, phrase.Text)
 			}
 			// The shape of tests is free.
 			if f.Test {
@@ -68,7 +68,7 @@ func (t *Tree) Breaches() (all []Breach) {
 			}
 		}
 		if files > MaxFiles {
-			add(Files, "%s: %d files", pkg.Dir, files)
+			add(Files, "%s: %d files: put two together that belong together, or carve out a package", pkg.Dir, files)
 		}
 	}
 	return all

@@ -33,16 +33,22 @@ type Package struct {
 	Fixtures int // lines of Go files and archives below its testdata
 }
 
+// Phrase is what a line of a comment says, and docs/style.md rejects.
+type Phrase struct {
+	Line int
+	Text string
+}
+
 // File is one Go file.
 type File struct {
 	Name                 string // slash path below the root
 	Test                 bool
 	Lines                int
-	Code, Comments       int   // lines that have some; a line may count as both
-	Wide                 []int // numbers of the lines over MaxColumns
-	Openings             []int // numbers of the lines of comments that open like "X says"
-	Words                []int // numbers of the lines of comments with a word that docs/style.md rejects
-	Exported, Documented int   // declared names at the top level, and how many of them have a comment
+	Code, Comments       int      // lines that have some; a line may count as both
+	Wide                 []int    // numbers of the lines over MaxColumns
+	Openings             []Phrase // of comments that open like "X says"
+	Words                []Phrase // of comments, which docs/style.md rejects
+	Exported, Documented int      // declared names at the top level, and how many of them have a comment
 	Functions            []Function
 	Imports              []string
 }
@@ -139,13 +145,13 @@ func surveyFile(name string, src []byte) (*File, error) {
 	f.Lines, f.Wide = widths(src)
 	f.Code, f.Comments = countTokens(src)
 	for _, group := range syntax.Comments {
-		if opening.MatchString(group.List[0].Text) {
-			f.Openings = append(f.Openings, fset.Position(group.Pos()).Line)
+		if text := opening.FindString(group.List[0].Text); text != "" {
+			f.Openings = append(f.Openings, Phrase{fset.Position(group.Pos()).Line, text})
 		}
 		for _, comment := range group.List {
 			for i, line := range strings.Split(comment.Text, "\n") {
-				if rejected.MatchString(line) {
-					f.Words = append(f.Words, fset.Position(comment.Pos()).Line+i)
+				if word := rejected.FindString(line); word != "" {
+					f.Words = append(f.Words, Phrase{fset.Position(comment.Pos()).Line + i, word})
 				}
 			}
 		}
