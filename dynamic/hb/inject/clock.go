@@ -163,12 +163,11 @@ func (c hbClock) join(d hbClock) hbClock {
 	return hbClock(hbJoin(c.root(), c.height(), d.root(), d.height())<<3 | c.height())
 }
 
-// hbJoin joins the subtree d, of height dh, into c, of height ch >= dh, in exchange for c.
+// hbJoin joins the subtree d, of height dh, into c, of height ch >= dh, in exchange for c. Where one
+// of them knows all, it is the result, so that trees which know the same become one.
 func hbJoin(c, ch, d, dh uint32) uint32 {
-	switch {
-	case c == d:
-		return c
-	case ch > dh:
+	// A lower tree is about the first slots of a higher one.
+	if ch > dh {
 		c = hbOwn(c, ch)
 		at := &hbNodeAt(c).e[0]
 		if *at == 0 {
@@ -176,46 +175,51 @@ func hbJoin(c, ch, d, dh uint32) uint32 {
 		}
 		*at = hbJoin(*at, ch-1, d, dh)
 		return c
-	case ch == 1:
-		return hbJoinLeaf(c, d)
 	}
+	// Nothing is copied where one of them has it all.
+	more, less := hbCompare(c, d, ch)
+	switch {
+	case !less:
+		return c
+	case !more:
+		atomic.Xadd(&hbNodeAt(d).refs, 1)
+		hbReleaseNode(c, ch)
+		return d
+	}
+	// Else each entry is joined, in a node that is c's alone.
 	c = hbOwn(c, ch)
 	n, m := hbNodeAt(c), hbNodeAt(d)
-	for i, child := range m.e {
+	for i, e := range m.e {
 		switch {
-		case child == 0 || child == n.e[i]:
+		case e == 0 || e == n.e[i]:
+		case ch == 1:
+			n.e[i] = max(n.e[i], e)
 		case n.e[i] == 0:
-			atomic.Xadd(&hbNodeAt(child).refs, 1)
-			n.e[i] = child
+			atomic.Xadd(&hbNodeAt(e).refs, 1)
+			n.e[i] = e
 		default:
-			n.e[i] = hbJoin(n.e[i], ch-1, child, dh-1)
+			n.e[i] = hbJoin(n.e[i], ch-1, e, ch-1)
 		}
 	}
 	return c
 }
 
-// hbJoinLeaf joins leaf d into c, in exchange for c. Where one of them knows all, it is the result.
-func hbJoinLeaf(c, d uint32) uint32 {
+// hbCompare reports whether there are slots of which subtree c knows more than d, and of which
+// it knows less. Both have height h.
+func hbCompare(c, d, h uint32) (more, less bool) {
 	n, m := hbNodeAt(c), hbNodeAt(d)
-	more, less := false, false
-	for i := range n.e {
-		more = more || n.e[i] > m.e[i]
-		less = less || n.e[i] < m.e[i]
+	for i := 0; i < len(n.e) && !(more && less); i++ {
+		a, b := n.e[i], m.e[i]
+		switch {
+		case a == b: // also where they share a subtree
+		case h > 1 && a != 0 && b != 0:
+			x, y := hbCompare(a, b, h-1)
+			more, less = more || x, less || y
+		default:
+			more, less = more || a > b, less || a < b
+		}
 	}
-	switch {
-	case !less:
-		return c
-	case !more:
-		atomic.Xadd(&m.refs, 1)
-		hbReleaseNode(c, 1)
-		return d
-	}
-	c = hbOwn(c, 1)
-	n = hbNodeAt(c)
-	for i := range n.e {
-		n.e[i] = max(n.e[i], m.e[i])
-	}
-	return c
+	return more, less
 }
 
 // beyond returns a slot other than own, and its clock in c, that d does not know; 0 where

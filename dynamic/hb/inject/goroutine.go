@@ -138,7 +138,12 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 	s.mu.unlock()
 	if taken {
 		hbLose(hbLostSlots)
+		return g
 	}
+	// The parent knows all that the last owner has released. What that one acquired since, nothing
+	// orders before the new owner.
+	g.clock.release()
+	g.clock = 0
 	return g
 }
 

@@ -341,6 +341,28 @@ func TestRaceEnded(t *testing.T) {
 	<-done
 }
 
+// Nor does it inherit what that one acquired after its last release.
+func TestRaceEndedKnowledge(t *testing.T) {
+	// These take the slots that were free before.
+	hold := make(chan bool)
+	for i := 0; i < 100; i++ {
+		go func() { <-hold }()
+	}
+	defer close(hold)
+
+	x := new(int)
+	done, known := make(chan bool, 1), make(chan bool)
+	before := runtime.NumGoroutine()
+	go func(done, known chan bool) { done <- true; <-known }(done, known)
+	<-done
+	go func() { *x = 1; close(known) }()
+	for runtime.NumGoroutine() > before { // orders nothing
+		runtime.Gosched()
+	}
+	go func() { *x = 2; done <- true }()
+	<-done
+}
+
 func TestNoRaceManyGoroutines(t *testing.T) {
 	n := 20000
 	if testing.Short() {
