@@ -323,6 +323,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
+	// What the tally has not seen before is news, and the next runs are planned by all of it.
 	p.countsOnTime = pkg.countsOnTime(p.failedTests())
 	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
 	c.learn(pkg, o, records)

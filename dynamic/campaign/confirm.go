@@ -22,6 +22,7 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 		plain[r.Packages[i].Package] = &r.Packages[i]
 	}
 	var all []*finding.Finding
+	// A race did harm if tests failed in a run that showed it, and pass without noise.
 	for _, race := range t.races() {
 		f := t.confirm(cfg, race)
 		for _, p := range race {
@@ -31,8 +32,10 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 		}
 		all = append(all, f)
 	}
+	// Errors at a race add to its finding, so races come first.
 	all = append(all, t.endedBy(cfg, all)...)
 	all = append(all, t.blockedForEver(cfg)...)
+	// Findings have no ids before they are sealed, by which the claims are kept.
 	claims := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)

@@ -34,6 +34,7 @@ func Gather(cfg Config, file string) (*Result, error) {
 	if bad > 0 {
 		problem("%d lines of evidence are not readable", bad)
 	}
+	// Each process counts as a run whose tests passed: nobody knows how they went.
 	for _, records := range byProcess(records) {
 		c.result.Runs++
 		c.seen.begin(c.result.Runs, records[0].Seed, nil, nil)

@@ -33,6 +33,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 		return Heuristic{text: text}, nil
 	case text == "random":
 		return Heuristic{text, text}, nil
+	// The monitor knows variables by their groups, and places by their sites.
 	case kind == "variable" && given:
 		for name := range strings.SplitSeq(list, ",") {
 			found, err := variablesNamed(p, name)

@@ -188,6 +188,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	seen := t.leaks[at]
 	f := &finding.Finding{Code: finding.BlockedForEver, Status: finding.Confirmed}
 	var states, words []string
+	// Goroutines that wait at one place in one way are one access of the finding.
 	for i := range seen.members {
 		b := &seen.members[i]
 		a, v, op := t.blockedAccess(b)
@@ -207,6 +208,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		}
 	}
 	first := &f.Accesses[0]
+	// A test that waits is a deadlock; what is left behind by tests that ended is a leak.
 	if seen.members[0].hang {
 		f.Title = fmt.Sprintf("deadlock: nothing can wake %s", strings.Join(words, ", "))
 		f.Message = "The test waits for ever: no goroutine that can run reaches what " + waits(len(seen.members)) + " for."

@@ -153,6 +153,7 @@ func (p *process) failedTests() []string {
 func (p *process) report(cfg *Config, pkg string, verbose bool) []byte {
 	var b bytes.Buffer
 	elapsed := fmt.Sprintf("%.3fs", p.elapsed.Seconds())
+	// The output comes first: of a dump of all goroutines, only those that wait.
 	if !p.shown && (p.outcome != Passed || verbose) {
 		out := p.output
 		if before, _, dump := goroutinesIn(out); dump != nil && p.hangs() {
@@ -163,6 +164,7 @@ func (p *process) report(cfg *Config, pkg string, verbose bool) []byte {
 			b.WriteByte('\n')
 		}
 	}
+	// Then the verdict, in the words of go test where it has some.
 	switch p.outcome {
 	case Passed:
 		note := ""

@@ -232,6 +232,7 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 	if bad > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d lines of evidence are not readable", bad))
 	}
+	// The last record of a process has its sums; each split has a record of its own.
 	var split []SectionEnd
 	for _, process := range byProcess(records) {
 		var last *evidence.Record
@@ -254,6 +255,7 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 			}
 		}
 	}
+	// A process that died before its last record has come to the end all the same.
 	for _, end := range split {
 		r.Seen[end] = max(r.Seen[end], 1)
 	}

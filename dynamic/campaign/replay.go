@@ -56,6 +56,7 @@ func (r *replay) command(cfg *Config) string {
 	if cfg.Prob > 0 {
 		words = append(words, fmt.Sprintf("-prob=%d", cfg.Prob))
 	}
+	// Noise at the finding alone shows it most often; else it is made where the run made it.
 	switch {
 	case cfg.OnlyFlag != "" && r.only != "":
 		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
@@ -66,6 +67,7 @@ func (r *replay) command(cfg *Config) string {
 		words = append(words, "-deps="+strings.Join(deps, ","))
 	}
 	words = append(append(words, cfg.ReplayFlags...), r.pkg)
+	// The flags of go test stand last, behind --.
 	flags := goFlags(cfg)
 	if r.test != "" {
 		flags = append(flags, "-run=^"+r.test+"$")

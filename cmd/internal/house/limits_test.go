@@ -19,14 +19,12 @@ type allowance struct {
 // has become 0 goes away.
 var tolerated = []allowance{
 	// Nearly all are scripted reports and modules in tests, which read worse in pieces.
-	{Columns, "dynamic/campaign", 145},
+	{Columns, "dynamic/campaign", 144},
 	// The monitor is one package, as it is injected under one import path.
 	{Files, "dynamic/rt", 1},
 	// These two share one campaign and one Module, whose methods no smaller package holds yet.
 	{Files, "dynamic/campaign", 1},
 	{Files, "dynamic/build", 1},
-	// Judging evidence is a flat list of cases; the comments stand above the functions.
-	{Bare, "dynamic/campaign", 9},
 }
 
 func TestRules(t *testing.T) {

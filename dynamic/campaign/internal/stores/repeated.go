@@ -181,6 +181,7 @@ func (r *repeated) callsFunc(obj types.Object) bool {
 	case slices.Contains(harmless, path):
 		return fn.Signature().Recv() != nil && path != "time" && path != "log"
 	}
+	// A function of the module is followed into its body; any other may do anything.
 	name := fn.Origin().FullName()
 	for _, p := range r.src.Packages {
 		for _, f := range p.Files {
