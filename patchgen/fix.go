@@ -72,6 +72,9 @@ func fixOf(p *strategy.Problem, name string, out *strategy.Patch, passed []strin
 // newProblem analyses the module and finds the variable in it. The error is
 // the reason why there is no patch.
 func newProblem(in Input) (*strategy.Problem, error) {
+	if err := onMemory(in.Group); err != nil {
+		return nil, err
+	}
 	before, err := in.Module.analysed.Original()
 	if err != nil {
 		return nil, err
@@ -82,6 +85,20 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	}
 	p.Patched = in.Patched
 	return p, p.Unseen()
+}
+
+// onMemory refuses findings on locks, channels and WaitGroups alone: no strategy changes how these are used.
+func onMemory(group []*finding.Finding) error {
+	memory := []finding.Mode{finding.Read, finding.Write, finding.AtomicRead, finding.AtomicWrite}
+	for _, f := range group {
+		// A panic that ended a section is a side too, beside the accesses.
+		if len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+			return slices.Contains(memory, a.Mode)
+		}) {
+			return fmt.Errorf("patches are made for accesses to variables, not for %s (%s)", f.Code, f.Code.Title())
+		}
+	}
+	return nil
 }
 
 // observed reports whether a run has shown one of the findings.

@@ -157,7 +157,7 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	checkAgain(t, m, files)
 }
 
-var mark = regexp.MustCompile(`// race: (read|write|atomic-read|atomic-write) (\w+)`)
+var mark = regexp.MustCompile(`// race: (read|write|atomic-read|atomic-write|lock) (\w+)`)
 
 // finding makes a finding of the marked accesses.
 func (c *fixCase) finding(t *testing.T, root string) *finding.Finding {
