@@ -137,18 +137,42 @@ func (m *Module) holds(t Test, names ...string) bool {
 	return false
 }
 
-// leakProfile reports whether the go command's runtime/pprof can have the profile
-// "goroutineleak", and what must be set in the
-// environment of a build for it: Go 1.26 has it as an experiment.
-func leakProfile(env gocmd.Env) (has bool, experiment string) {
+// leakSwitch is how a build gets the profile "goroutineleak" of runtime/pprof, which Go 1.26 has as
+// an experiment: another text of the file that says whether it is on or, where the go command lets
+// nobody replace that file, the environment. The latter shows in runtime.Version.
+type leakSwitch struct{ file, text, env string }
+
+// leakProfile reports whether the go command's runtime/pprof can have the profile, and how.
+func leakProfile(env gocmd.Env) (has bool, on leakSwitch) {
 	const first, settled = "go1.26", "go1.27"
 	switch {
 	case !version.IsValid(env.GOVERSION) || version.Compare(env.GOVERSION, first) < 0:
-		return false, ""
+		return false, on
 	case version.Compare(env.GOVERSION, settled) >= 0:
-		return true, ""
+		return true, on
 	}
-	return true, "GOEXPERIMENT=" + strings.TrimPrefix(env.GOEXPERIMENT+",goroutineleakprofile", ",")
+	file := filepath.Join(env.GOROOT, "src", "internal", "goexperiment", "exp_goroutineleakprofile_off.go")
+	text, err := os.ReadFile(file)
+	const off = "GoroutineLeakProfile = false\nconst GoroutineLeakProfileInt = 0"
+	const turned = "GoroutineLeakProfile = true\nconst GoroutineLeakProfileInt = 1"
+	if _, cached := gocmd.Below(env.GOMODCACHE, env.GOROOT); err == nil && !cached && strings.Contains(string(text), off) {
+		return true, leakSwitch{file: file, text: strings.Replace(string(text), off, turned, 1)}
+	}
+	return true, leakSwitch{env: "GOEXPERIMENT=" + strings.TrimPrefix(env.GOEXPERIMENT+",goroutineleakprofile", ",")}
+}
+
+// addLeakProfile puts the file that turns the profile of leaked goroutines on into the overlay.
+func (ws *Workspace) addLeakProfile() error {
+	on := ws.Module.leakSwitch
+	if on.file == "" {
+		return nil
+	}
+	stand := filepath.Join(ws.Dir, filepath.Base(on.file))
+	if err := os.WriteFile(stand, []byte(on.text), 0o644); err != nil {
+		return fmt.Errorf("turning on the profile of leaked goroutines: %w", err)
+	}
+	ws.overlay[on.file] = stand
+	return nil
 }
 
 // usesWeak returns a package outside the standard library that imports package weak, or "". The

@@ -68,10 +68,10 @@ type Module struct {
 	UsesWeak string
 
 	goTool gocmd.Command
-	// leaks reports whether test binaries can ask the collector for leaked goroutines, where they are built with the
-	// setting experiment of the environment, if there is one.
+	// leaks reports whether test binaries can ask the collector for leaked goroutines, where they are
+	// built with leakSwitch.
 	leaks      bool
-	experiment string
+	leakSwitch leakSwitch
 	userEnv    []string        // as the request came
 	scratch    *scratch.Folder // of the go.work with which copies are loaded, or nil
 	goRoot     string
@@ -128,7 +128,7 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		m.UsesWeak = usesWeak(pkgs)
 	}
 	if m.UsesWeak != "" {
-		m.leaks, m.experiment = false, ""
+		m.leaks, m.leakSwitch = false, leakSwitch{}
 	}
 	for _, p := range sel.unusable { // the others are not stopped by it
 		m.Uncompiled += strings.TrimSpace(p.Error.Err) + "\n"
@@ -206,7 +206,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		m.Work = env.GOWORK
 	}
 	m.GoVersion = m.main.goVersion()
-	m.leaks, m.experiment = leakProfile(env)
+	m.leaks, m.leakSwitch = leakProfile(env)
 	return m, nil
 }
 

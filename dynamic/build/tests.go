@@ -119,8 +119,8 @@ func (ws *Workspace) goTest(ctx context.Context, out string, pkgs []string) ([]b
 	args = slices.Concat(args, ws.exactFlags(gocmd.StripDebug(gocmd.WithoutMod(ws.Module.flags), ws.Module.goFlags)), pkgs)
 	g := ws.Module.goTool
 	g.Env = gocmd.Setenv(g.Env, ws.Env()...)
-	if ws.Module.experiment != "" {
-		g.Env = gocmd.Setenv(g.Env, ws.Module.experiment)
+	if setting := ws.Module.leakSwitch.env; setting != "" {
+		g.Env = gocmd.Setenv(g.Env, setting)
 	}
 	_, msg, err := g.Run(ctx, args...)
 	return msg, err

@@ -68,6 +68,9 @@ func prepare(s *scratch.Folder, m *Module, rewritten map[string][]byte, monitor 
 	if err := ws.writeGoWork(); err != nil {
 		return nil, err
 	}
+	if err := ws.addLeakProfile(); err != nil {
+		return nil, err
+	}
 	ws.bin = store.OpenBinaries(ws.cache, s.Dir, append([]string{m.Root, runtime.GOOS}, m.flags...)...)
 	return ws, ws.writeOverlay()
 }

@@ -2,7 +2,7 @@
 // more. It asks the garbage collector, which marks a blocked goroutine as leaked
 // if no goroutine that can run reaches what it waits for: the profile
 // "goroutineleak" of runtime/pprof, in Go 1.26 with
-// GOEXPERIMENT=goroutineleakprofile, and in Go 1.27. So it needs no
+// the experiment goroutineleakprofile, and in Go 1.27. So it needs no
 // instrumentation and watches no operation.
 //
 // It asks when the tests have ended ([Ended]), and earlier if a test stands still, in
