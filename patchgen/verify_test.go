@@ -83,7 +83,7 @@ func TestPositionsThatDoNotFit(t *testing.T) {
 	m := moduleOf(t, root, c.name, loadAll(t, root))
 	at := func(file string, line int) []*finding.Finding {
 		return []*finding.Finding{{Code: finding.CaughtInTheAct, Variable: finding.Variable{Name: "n"},
-			Accesses: []finding.Access{{Position: finding.Position{File: file, Line: line, Column: 1}}}}}
+			Accesses: []finding.Access{{Position: finding.Position{File: file, Line: line, Column: 1}, Mode: finding.Read}}}}
 	}
 	for want, group := range map[string][]*finding.Finding{
 		"is not among the loaded files": at("nowhere.go", 1),
@@ -92,7 +92,8 @@ func TestPositionsThatDoNotFit(t *testing.T) {
 		"no finding given":              nil,
 		"the findings name no access":   {{}},
 		"the findings are on several var": {c.finding(t, root), {Variable: finding.Variable{Name: "mu"},
-			Accesses: []finding.Access{{Position: finding.Position{File: "guard_getter/a.go", Line: 17, Column: 2}}}}},
+			Accesses: []finding.Access{{
+				Position: finding.Position{File: "guard_getter/a.go", Line: 17, Column: 2}, Mode: finding.Read}}}},
 	} {
 		fix, files, err := Fix(t.Context(), Input{Module: m, Group: group})
 		if err != nil || files != nil || !strings.Contains(fix.Withheld, want) {
@@ -118,7 +119,8 @@ func TestPatchedAlready(t *testing.T) {
 	m = moduleOf(t, root, c.name, loadAll(t, root))
 	other := *find
 	other.Variable.Name = "valid"
-	other.Accesses = []finding.Access{{Position: finding.Position{File: "a/a.go", Line: 22, Column: 6}}}
+	other.Accesses = []finding.Access{{
+		Position: finding.Position{File: "a/a.go", Line: 22, Column: 6}, Mode: finding.Read}}
 	fix, files, err := Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{&other}, Patched: true})
 	if err != nil || len(files) > 0 || fix.Strategy != "guard" || fix.Diff != "" ||
 		!slices.Contains(fix.Checked, "lock covers every access") {
@@ -167,7 +169,7 @@ func swap(list []item, p, q *item, raw []int) int {
 			}
 		}
 		fix, _, err := Fix(t.Context(), Input{Module: m, Group: []*finding.Finding{{Code: finding.CaughtInTheAct,
-			Variable: finding.Variable{Name: "n"}, Accesses: []finding.Access{{Position: at}}}}})
+			Variable: finding.Variable{Name: "n"}, Accesses: []finding.Access{{Position: at, Mode: finding.Read}}}}})
 		if err != nil || !strings.Contains(fix.Withheld, want) || strings.Contains(fix.Withheld, "changed since") {
 			t.Errorf("%s: withheld %q (%v), want a part %q", text, fix.Withheld, err, want)
 		}
