@@ -123,6 +123,10 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		return fmt.Errorf("the tests of %s: %s", b.Package, lastLine(p.output))
 	}
 	pkg.Runs++
+	// How an interrupted process ended says nothing of its tests; its races have happened.
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	pkg.NoneRan = p.ranNone()
 	e.show(n == 1 || p.outcome != Passed && pkg.First == nil, p.report(e.cfg, b.Package, e.verbose()))
 	switch p.outcome {
@@ -142,7 +146,7 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		Kind: PackageDone, Run: n, Runs: e.cfg.Runs, Seed: e.seen.seed,
 		Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed,
 	})
-	return ctx.Err()
+	return nil
 }
 
 // engineFault is the exit code of a program whose engine found itself at fault.

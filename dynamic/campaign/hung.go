@@ -140,19 +140,16 @@ func testOfFrame(name string) string {
 // most is how many lines are shown of goroutines that wait at one place.
 const most = 10
 
-// waiting returns which goroutines of a process wait where, those alike together:
+// waiting returns which goroutines of a process wait where, those that look alike together:
 // without the frames of the runtime, of package testing and of the monitor, and
 // without goroutines that are at work or held by the monitor's noise.
 func waiting(cfg *Config, dump *stack.Snapshot) []byte {
-	var b bytes.Buffer
+	var shown []string          // what each is shown as, without its number, in order
+	alike := map[string][]int{} // their numbers
 	for _, bucket := range dump.Aggregate(stack.AnyValue).Buckets {
 		frames := shownFrames(cfg, &bucket.Signature)
 		if len(frames) == 0 || slices.Contains([]string{"running", "runnable", "syscall", "idle"}, bucket.State) {
 			continue
-		}
-		who := fmt.Sprintf("goroutine %d", bucket.IDs[0])
-		if n := len(bucket.IDs); n > 1 {
-			who = fmt.Sprintf("%d goroutines", n)
 		}
 		test := runs(&bucket.Signature)
 		for _, c := range bucket.CreatedBy.Calls {
@@ -163,13 +160,26 @@ func waiting(cfg *Config, dump *stack.Snapshot) []byte {
 		if test != "" {
 			test = " of " + test
 		}
-		fmt.Fprintf(&b, "%s%s [%s]:\n", who, test, bucket.State)
+		text := fmt.Sprintf("%s [%s]:\n", test, bucket.State)
 		if room := most - 1; len(frames) > room {
 			frames = append(frames[:room-1], fmt.Sprintf("... %d more frames", len(frames)-room+1))
 		}
 		for _, f := range frames {
-			fmt.Fprintf(&b, "\t%s\n", f)
+			text += "\t" + f + "\n"
 		}
+		// Stacks may differ in frames alone that are not shown.
+		if alike[text] == nil {
+			shown = append(shown, text)
+		}
+		alike[text] = append(alike[text], bucket.IDs...)
+	}
+	var b bytes.Buffer
+	for _, text := range shown {
+		who := fmt.Sprintf("goroutine %d", alike[text][0])
+		if n := len(alike[text]); n > 1 {
+			who = fmt.Sprintf("%d goroutines", n)
+		}
+		b.WriteString(who + text)
 	}
 	return b.Bytes()
 }

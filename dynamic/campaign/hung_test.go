@@ -126,6 +126,8 @@ func TestWaiting(t *testing.T) {
 		"goroutine 8 gp=0xc0 m=nil [sync.Mutex.Lock]:\n" + frames("internal/sync.runtime_SemacquireMutex(0x1)", "sync.(*Mutex).Lock(0x1)", "example.com/m.TestX.func1(0x8)") + "created by example.com/m.TestX in goroutine 6\n\t/m/x_test.go:9 +0x1\n\n" +
 		"goroutine 9 gp=0xc0 m=nil [sleep]:\n" + frames("time.Sleep(0x1)", "interlock.invalid/rt.delay(0x1)", "example.com/m.F(0x1)") + "\n" +
 		"goroutine 10 gp=0xc0 m=nil [select]:\n" + strings.Repeat(frames("example.com/m.deep(0x1)"), 20) + "\n" +
+		"goroutine 11 gp=0xc0 m=nil [select]:\n" + strings.Repeat(frames("example.com/m.deep(0x1)"), 19) +
+		frames("example.com/m.deeper(0x1)") + "\n" +
 		"rax    0xca\nr10    0x0\nrip    0x48ac03\n"
 	want := `goroutine 6 of TestX [chan receive]:
 	example.com/m.wait  a.go:2
@@ -134,7 +136,7 @@ func TestWaiting(t *testing.T) {
 	sync.(*Mutex).Lock  a.go:2
 	example.com/m.TestX.func1  a.go:3
 	started by example.com/m.TestX  x_test.go:9
-goroutine 10 [select]:
+2 goroutines [select]:
 ` + strings.Repeat("\texample.com/m.deep  a.go:1\n", 8) + "\t... 12 more frames\n"
 	before, _, snapshot := goroutinesIn([]byte(dump))
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}}

@@ -109,10 +109,11 @@ func (o *testOptions) checkEngine() error {
 		{"budget", o.budget != 0}, {"prob", o.prob != 0}, {"schedule", o.schedule != autoSchedule},
 		{"strength", o.strength != 0},
 		{"only", o.only != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
+		{"sections", o.sections != defaultSections}, {"replays", o.replays != defaultReplays},
 	} {
 		if flag.set {
-			return fmt.Errorf("-%s chooses what is monitored or where noise is made, but -engine=%s instruments all "+
-				"and makes no noise: leave it out", flag.name, engineHB)
+			return fmt.Errorf("-%s means nothing to -engine=%s, which instruments all, makes no noise, watches no sections "+
+				"and tries no replays: leave it out", flag.name, engineHB)
 		}
 	}
 	if !o.runsSet {

@@ -262,6 +262,8 @@ func refused(dir, said string) error {
 		return noModule(dir)
 	case strings.Contains(text, "requires go >="):
 		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
+	case strings.Contains(text, "listed in go.work or their selected dependencies"):
+		next = "name folders of modules that go.work uses, add this one with `go work use`, or set GOWORK=off"
 	case strings.Contains(text, "go.work"):
 		next = "fix go.work, or set GOWORK=off"
 	case strings.Contains(text, "go.mod"):

@@ -82,7 +82,7 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	cfg.Progress = watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
-		reportTimeout(p, &cfg)
+		reportTimeout(p, &cfg, "noise takes")
 	}
 	d.Result, err = campaign.Run(ctx, cfg)
 	return d, err
@@ -106,6 +106,7 @@ func Exact(
 	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Progress = ws, pl.Plan, s.Runs, s.Seed, watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
+		reportTimeout(p, &cfg, "the instrumentation takes")
 	}
 	d.Result, err = campaign.Exact(ctx, cfg)
 	return d, err
@@ -141,12 +142,12 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	}
 }
 
-// reportTimeout reports once that tests get more time than the user set.
-func reportTimeout(p *progress.Reporter, cfg *campaign.Config) {
+// reportTimeout reports once that tests get more time than the user set, and what takes it.
+func reportTimeout(p *progress.Reporter, cfg *campaign.Config, takes string) {
 	watch := cfg.Progress
 	cfg.Progress = func(e campaign.Event) {
 		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {
-			p.Line("noise takes time, so the tests have a timeout of %s, not of %s as under go test", e.Limit,
+			p.Line("%s time, so the tests have a timeout of %s, not of %s as under go test", takes, e.Limit,
 				campaign.PlainTimeout(cfg.Timeout))
 		}
 		watch(e)
@@ -219,11 +220,12 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	// They passed in all monitored runs.
 	if p.Failures == 0 {
 		s := fmt.Sprintf("the tests of %s %s without the monitor", p.Package, p.PlainFailure.Outcome)
-		if p.Runs > p.NotCompleted {
-			s += fmt.Sprintf("; in %d monitored runs they passed", p.Runs-p.NotCompleted)
-		}
+		left := ""
 		if len(p.LeftOut) > 0 {
-			s += "; the monitored runs left out " + strings.Join(p.LeftOut, ", ")
+			left = ", which left out " + strings.Join(p.LeftOut, ", ") + ","
+		}
+		if p.Runs > p.NotCompleted {
+			s += fmt.Sprintf("; in %d monitored runs%s they passed", p.Runs-p.NotCompleted, left)
 		}
 		return s
 	}
