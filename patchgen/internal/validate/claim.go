@@ -66,7 +66,7 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Reason }
 
 // Blocks reports whether the patch may make goroutines wait for each other for
-// ever, whatever it does for its variable.
+// ever, even if it protects its variable.
 func (r *Refusal) Blocks() bool {
 	return r.Obligation == "order" || r.Obligation == "waits" || r.Obligation == "channels"
 }

@@ -23,7 +23,7 @@ func Quiet(pkgs []*sites.Package) map[string]bool {
 	callers, loud := map[string][]string{}, map[string]bool{}
 	var spread []string
 	quiet := map[string]bool{}
-	// Each body by itself: what hands over there is loud, whatever it calls.
+	// Each body by itself: one that hands over is loud, even if all that it calls is quiet.
 	for _, p := range pkgs {
 		for _, f := range p.Files {
 			for _, d := range f.Decls {
