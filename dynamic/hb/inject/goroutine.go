@@ -17,6 +17,7 @@ type hbGo struct {
 	frame   uint32  // calling context
 	touched uint64  // epoch of the last access that was recorded
 	named   bool    // its occupant's goid is set: a goroutine has none yet when it gets a slot
+	seen    uint32  // the last clock that a finalizer has taken over: see racefingo
 	next    uint32  // in the queue of free slots
 
 	last      uint32 // index into occupants of the present one

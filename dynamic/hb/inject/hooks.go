@@ -226,16 +226,23 @@ func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
 }
 
 // racefingo orders the goroutine that runs finalizers or cleanups after all that all others have done.
+// Each of them may learn more at the same moment, and release that, so the moment is marked
+// before anybody can know of it: see within.
 //
 //go:nosplit
 func racefingo() {
 	g := hbOfG(getg())
 	systemstack(func() {
-		for slot := uint32(1); slot < hbSlots.next; slot++ {
+		s := &hbSlots
+		s.mu.lock()
+		for slot := uint32(1); slot < s.next; slot++ {
 			if other := hbSlotAt(slot); other != g {
-				g.clock = g.clock.with(slot, hbClockOf(other.epoch))
+				clock := hbClockOf(other.epoch)
+				other.seen = max(other.seen, clock)
+				g.clock = g.clock.with(slot, clock)
 			}
 		}
+		s.mu.unlock()
 	})
 }
 

@@ -95,14 +95,15 @@ func hbDropSyncs(list *uint32) {
 }
 
 // within reports whether g knows all that was released in s, as far as that is seen at once:
-// who knows the moment of a release knows what the releasing goroutine knew then.
+// who knows the moment of a release knows what the releasing goroutine knew then. Of a moment that a
+// finalizer has seen, not a release, that is not certain.
 //
 //go:nosplit
 func (s *hbSync) within(g *hbGo) bool {
 	if s.slot == 0 {
 		return s.clock == g.clock || s.clock == 0
 	}
-	return s.slot == hbSlotOf(g.epoch) || g.clock.get(s.slot) >= s.at
+	return (s.slot == hbSlotOf(g.epoch) || g.clock.get(s.slot) >= s.at) && s.at > hbSlotAt(s.slot).seen
 }
 
 // acquire orders g after all that was released in s.

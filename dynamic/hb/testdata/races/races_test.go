@@ -327,6 +327,43 @@ func TestNoRaceFinalizer(t *testing.T) {
 	t.Error("no finalizer ran")
 }
 
+// What a finalizer lets go on is ordered after what others had done by then, not after what
+// one of them learns later, before it next releases anything.
+func TestNoRaceFinalizerThenRelease(t *testing.T) {
+	x := new(int)
+	var finalized, written, handedOn atomic.Bool
+	until := func(b *atomic.Bool) {
+		for !b.Load() {
+			runtime.Gosched()
+		}
+	}
+	var began, done sync.WaitGroup
+	began.Add(3)
+	start := func(f func()) {
+		done.Add(1)
+		go func() { defer done.Done(); began.Done(); f() }()
+	}
+	// The writer, which writes at a later moment than the finalizer has seen.
+	var moment atomic.Bool
+	start(func() { until(&finalized); moment.Store(true); *x = 1; written.Store(true) })
+	// Knows of the write, and releases that, at the moment that the finalizer has seen.
+	start(func() { until(&finalized); until(&written); handedOn.Store(true) })
+	// Learns of the write from that release alone.
+	start(func() { until(&finalized); until(&handedOn); *x = 2 })
+	began.Wait()
+	func() {
+		p := &small{}
+		runtime.SetFinalizer(p, func(*small) { finalized.Store(true) })
+	}()
+	for deadline := time.Now().Add(10 * time.Second); !finalized.Load(); runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Error("no finalizer ran")
+			finalized.Store(true)
+		}
+	}
+	done.Wait()
+}
+
 // A goroutine that has ended leaves its slot to another one, which does not
 // inherit what it did.
 func TestRaceEnded(t *testing.T) {
