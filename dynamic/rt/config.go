@@ -26,6 +26,7 @@ func init() {
 	rehearse()
 	measureDepths()
 	pace.room, pace.at = firstBurst, start
+	slowCost.Store(firstCost)
 	openFilter()
 }
 
@@ -94,6 +95,9 @@ func parseNoise() (problem string) {
 		if !setNoise(part) && !placeNoise(part) {
 			return "INTERLOCK_NOISE has a bad part " + strconv.Quote(part)
 		}
+	}
+	if noise.prob == 0 {
+		historyWays = measuringWays
 	}
 	return ""
 }

@@ -8,9 +8,26 @@ import (
 )
 
 // history remembers for some granules which goroutines came there lately, at which
-// sites and when: a bucket for each hash of a granule. What is pushed out of a full
-// bucket, or overwritten by two goroutines at once, costs a hint and nothing else.
-var history [4096][8]past
+// sites and when. It is cut into buckets of historyWays, one for each hash of a granule.
+// What is pushed out of a full bucket, or overwritten by two goroutines at once, costs a
+// hint and nothing else.
+var history [historyBuckets * measuringWays]past
+
+// historyWays is how many visits a bucket of the history keeps. It is
+// set at start. A run without noise measures gaps and keeps many. A run with noise needs
+// the last visit alone, to see sites come near, and its slow path is to stay short.
+var historyWays = 1
+
+const (
+	measuringWays  = 8
+	historyBuckets = 4096
+)
+
+// bucketOf returns the bucket of a granule.
+func bucketOf(granule uintptr) []past {
+	i := int(granule%historyBuckets) * historyWays
+	return history[i : i+historyWays]
+}
 
 // past is what history remembers of one goroutine at one site.
 type past struct {
@@ -27,12 +44,12 @@ func notice(s *site, a *access, now int64, n uint64) {
 	first, last := a.addr>>3, (a.addr+a.size-1)>>3
 	step := (last-first)/most + 1
 	for granule := first + uintptr(n)%step; granule <= last; granule += step {
-		visitGranule(s, &history[granule%uintptr(len(history))], makeVisit(granule, a), now)
+		visitGranule(s, bucketOf(granule), makeVisit(granule, a), now)
 	}
 }
 
 // visitGranule notes visit v, of site s, in its bucket.
-func visitGranule(s *site, bucket *[8]past, v visit, now int64) {
+func visitGranule(s *site, bucket []past, v visit, now int64) {
 	place, oldest := 0, int64(0)
 	for i := range bucket {
 		p := &bucket[i]

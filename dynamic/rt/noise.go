@@ -96,7 +96,7 @@ func (s *site) update(f func(siteState) siteState) {
 }
 
 // consider decides whether a window is held here, and returns its length, or 0,
-// and the time. The caller that gets a length must settle the site. n is random.
+// and the time, which is 0 where the site is unknown. The caller that gets a length must settle the site. n is random.
 func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if !known(a.site) {
 		counters.badSite.Add(1)
@@ -112,15 +112,15 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	}
 	state := s.load()
 	if state.due() > ticks(now-start) || alone(g) {
-		return 0, 0
+		return 0, now
 	}
 	if ns = s.chooseWindow(state, now, n); ns == 0 {
-		return 0, 0
+		return 0, now
 	}
 	// Until it is settled, the site is due to nobody else.
 	claimed := state.withDue(inWindow) | siteArmed
 	if !s.state.CompareAndSwap(uint64(state), uint64(claimed)) {
-		return 0, 0
+		return 0, now
 	}
 	s.holds.Add(-1)
 	return ns, now

@@ -34,9 +34,7 @@ func TestNoticeRange(t *testing.T) {
 
 func forgetHistory() {
 	for i := range history {
-		for k := range history[i] {
-			history[i][k].visit.Store(0)
-		}
+		history[i].visit.Store(0)
 	}
 	for i := range gaps {
 		gaps[i].sites.Store(0)
@@ -50,7 +48,11 @@ func forgetHistory() {
 // a gap: the least from the last visit, the most from the first.
 func TestGaps(t *testing.T) {
 	withEngine(t)
-	defer forgetHistory()
+	historyWays = measuringWays
+	defer func() {
+		historyWays = 1
+		forgetHistory()
+	}()
 	const addr = 1 << 30
 	come := func(site uint32, goid int64, m mode, now int64) {
 		notice(&sites[site], &access{addr: addr, size: 8, site: site, goid: goid, mode: m}, now, 0)

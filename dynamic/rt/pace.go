@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	slowCost   = 60        // nanoseconds that a call of the slow path costs, about
 	costShare  = 8         // the slow path may cost one part in this many of the time
+	mostCost   = 1000      // nanoseconds that one call is taken to cost at most: what takes longer was preempted
+	uncounted  = 20        // nanoseconds of a call before noteCost's clock, about
 	burst      = 300_000   // nanoseconds that it may take beyond its share for a while,
 	firstBurst = 3_000_000 // and at the start, where many sites run that run once
 	paceEvery  = 64        // calls of a shard between looks at the clock
+	costEvery  = 64        // calls of which one is timed, at random
 )
 
 // pace is a leaky bucket: calls of the slow path fill it, time drains it. When
@@ -28,6 +30,20 @@ var pace struct {
 	reopen   *time.Timer // guarded by mu; nil until a bit was closed first outside of bubbles
 	reopenAt int64       // when to open the filter where no timer does, or 0; guarded by mu
 	stack    [64]byte    // the first line of a stack's text; guarded by mu
+}
+
+// slowCost is how many nanoseconds a call of the slow path takes, as an average that
+// follows what noteCost measures. Machines differ by more than double here, by their
+// clocks and caches. Two goroutines that store at once lose one measurement.
+var slowCost atomic.Int64
+
+// firstCost is what a call costs where nothing has been measured.
+const firstCost = 100
+
+// noteCost takes up that a call without a window went on for ns after its first clock.
+func noteCost(ns int64) {
+	old := slowCost.Load()
+	slowCost.Store(old + (min(ns+uncounted, mostCost)-old)/16)
 }
 
 // shard counts for one filter bit, on a cache line of its own.
@@ -73,7 +89,7 @@ func keepPace(i uintptr) {
 	writeDueStats(now)
 	pace.mu.lock()
 	defer pace.mu.unlock()
-	pace.full = max(pace.full-(now-pace.at)/costShare, 0) + paceEvery*slowCost
+	pace.full = max(pace.full-(now-pace.at)/costShare, 0) + paceEvery*slowCost.Load()
 	pace.at = now
 	if pace.reopenAt != 0 && now >= pace.reopenAt {
 		openAll()
@@ -96,6 +112,11 @@ func keepPace(i uintptr) {
 func scheduleOpening(now int64) {
 	const drained = burst * costShare
 	nobody := pace.open == ^uint64(0)
+	// The first bit that is closed has set the timer. To ask for the bubble takes
+	// microseconds, and up to 64 bits are closed in a row.
+	if !nobody && pace.reopenAt == 0 {
+		return
+	}
 	switch {
 	case bubbled(pace.stack[:runtime.Stack(pace.stack[:], false)]):
 		if nobody {
@@ -104,7 +125,7 @@ func scheduleOpening(now int64) {
 		return
 	case pace.reopen == nil:
 		pace.reopen = time.AfterFunc(drained, openFilter)
-	case nobody || pace.reopenAt != 0:
+	default:
 		pace.reopen.Reset(drained)
 	}
 	pace.reopenAt = 0

@@ -60,10 +60,14 @@ func visitSite(g unsafe.Pointer, a *access, n uint64) {
 	if goidOffset != 0 {
 		a.goid = goid(g)
 	}
-	if ns, now := consider(g, a, n); ns != 0 {
+	ns, now := consider(g, a, n)
+	if ns != 0 {
 		hold(g, a, now, ns)
-	} else {
-		meet(g, a)
+		return
+	}
+	meet(g, a)
+	if n%costEvery == 0 && now != 0 {
+		noteCost(nanotime() - now)
 	}
 }
 
