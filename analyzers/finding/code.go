@@ -3,6 +3,7 @@ package finding
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Code is the stable code of a class of findings. The thousands tell the
@@ -57,6 +58,9 @@ var codes = map[Code]string{
 
 // Known reports whether c is a code of this version.
 func (c Code) Known() bool { return codes[c] != "" }
+
+// IsDataRace reports whether c is of the family of data races.
+func (c Code) IsDataRace() bool { return strings.HasPrefix(string(c), "IL1") }
 
 // Title returns in a few words what the code stands for; "" for an unknown one.
 func (c Code) Title() string { return codes[c] }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/registry"
 )
 
@@ -47,6 +48,7 @@ type plugin struct{ settings Settings }
 
 // BuildAnalyzers implements [register.LinterPlugin].
 func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
+	directives.Nolint = false // golangci-lint obeys its comments itself
 	var chosen []*analysis.Analyzer
 	for _, c := range registry.Checks() {
 		if len(p.settings.Codes) == 0 || slices.Contains(p.settings.Codes, c.Code) {

@@ -96,8 +96,12 @@ type Summary struct {
 	// GaveUp is which passes did not finish which functions, for their size:
 	// what is wrong there may be missing.
 	GaveUp []string `json:"gaveUp,omitempty"`
-	// Problems say what was not analysed, and stale directives.
+	// Problems say what was not analysed, and which directives make no sense.
 	Problems []string `json:"problems,omitempty"`
+	// Ignores are what people have accepted in comments; Unused lists, in sentences, those
+	// that no check needs.
+	Ignores []directives.Ignore `json:"ignores,omitempty"`
+	Unused  []string            `json:"unused,omitempty"`
 }
 
 // Fresh is the reason of a skip: the object cannot be reached by others yet.
@@ -147,13 +151,12 @@ func run(pass *analysis.Pass) (any, error) {
 	// Sections that people declared, and directives that make no sense.
 	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)
 	s.Sections = sections.Sections
-	problems := comments.Problems(codes()...)
+	problems := comments.Problems()
 	for _, p := range sections.Problems {
 		problems = append(problems, directives.Problem(p))
 	}
-	for _, p := range problems {
-		s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
-	}
+	unused := comments.Unused(codes()...)
+	s.Ignores, s.Problems, s.Unused = comments.Ignores(), append(s.Problems, lines(pass, problems)...), lines(pass, unused)
 	// For our own driver the summary is a diagnostic; go vet prints the problems.
 	switch {
 	case !list.Prog.InScope():
@@ -161,8 +164,16 @@ func run(pass *analysis.Pass) (any, error) {
 	case emit:
 		return s, s.emit(pass)
 	}
-	s.complain(pass, problems)
+	s.complain(pass, problems, unused)
 	return s, nil
+}
+
+// lines returns each problem behind its place.
+func lines(pass *analysis.Pass, problems []directives.Problem) (all []string) {
+	for _, p := range problems {
+		all = append(all, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
+	}
+	return all
 }
 
 func isTest(fset *token.FileSet) func(*ast.File) bool {
@@ -200,11 +211,11 @@ func (s *Summary) emit(pass *analysis.Pass) error {
 
 // complain reports the problems to people: those with a place there, the
 // others, which come first in s.Problems, at the package clause.
-func (s *Summary) complain(pass *analysis.Pass, placed []directives.Problem) {
+func (s *Summary) complain(pass *analysis.Pass, placed, unused []directives.Problem) {
 	for _, p := range s.Problems[:len(s.Problems)-len(placed)] {
 		pass.Report(analysis.Diagnostic{Pos: pass.Files[0].Package, Category: ProblemCategory, Message: p})
 	}
-	for _, p := range placed {
+	for _, p := range slices.Concat(placed, unused) {
 		pass.Report(analysis.Diagnostic{Pos: p.Pos, Category: ProblemCategory, Message: p.Message})
 	}
 }

@@ -147,18 +147,19 @@ func differences(before, after map[string]entry) []string {
 
 // outputs are what a command line names to be written.
 type outputs struct {
-	write bool // the sources, or interlock.sections
+	write bool // the sources, interlock.sections, or the baseline
 	paths []string
 }
 
-// outputsOf reads the flags that are documented to write: -w, -o, env's -dir,
-// and go test's -coverprofile behind the packages.
+// outputsOf reads what is documented to write: -w, -o, env's -dir, go test's
+// -coverprofile behind the packages, and baseline write.
 func outputsOf(args []string) (o outputs) {
 	dir := ""
 	path := func(s string) error {
 		o.paths = append(o.paths, s)
 		return nil
 	}
+	o.write = len(args) > 1 && args[0] == "baseline" && args[1] == "write"
 	for i, arg := range args {
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		if !given && i+1 < len(args) {
@@ -199,7 +200,8 @@ func (o outputs) refuse(changed []string, before, after map[string]entry) []stri
 			return name == p || strings.HasPrefix(name, p+string(filepath.Separator))
 		}):
 		case o.write && there && was.mode.IsRegular() && is.mode == was.mode:
-		case o.write && !there && filepath.Base(name) == "interlock.sections":
+		case o.write && !there && slices.Contains([]string{"interlock.sections", ".interlock-baseline.json"},
+			filepath.Base(name)):
 		case !there:
 			refused = append(refused, name+" is new")
 		case !left:

@@ -2,11 +2,13 @@
 // Interlock in comments:
 //
 //	//interlock:ignore CODE why   on the line of a finding or the line above
+//	//nolint:interlock // why     the same for all codes, in golangci-lint's words
+//	//lint:ignore CODE why        the same, in staticcheck's words
 //	//interlock:guardedby mu      on a field or package variable
 //	// +checklocks:mu             the same, in gVisor's words
 //
-// A directive that says nothing (no reason, no known lock) or suppresses
-// nothing is a problem, so that they do not outlive their cause.
+// A directive without a reason, or with an unknown code or lock, is a problem. One that
+// suppresses nothing is reported too, so that none outlives its cause.
 //
 // Cost: linear in the comments; each is asked about once for each finding.
 package directives
@@ -24,7 +26,6 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
@@ -49,15 +50,7 @@ type Set struct {
 	fset     *token.FileSet
 
 	mu      sync.Mutex
-	ignores []*ignore // their used flags are guarded by mu: checks run at the same time
-}
-
-type ignore struct {
-	pos  token.Pos
-	file string
-	line int
-	code finding.Code
-	used bool
+	ignores []*placedIgnore // their used flags are guarded by mu: checks run at the same time
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -81,56 +74,6 @@ func run(pass *analysis.Pass) (any, error) {
 
 func (s *Set) problem(pos token.Pos, format string, args ...any) {
 	s.problems = append(s.problems, Problem{pos, fmt.Sprintf(format, args...)})
-}
-
-func (s *Set) readIgnore(c *ast.Comment) {
-	rest, ok := strings.CutPrefix(c.Text, "//interlock:ignore")
-	if !ok {
-		return
-	}
-	code, why, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	switch {
-	case !finding.Code(code).Known():
-		s.problem(c.Pos(), "interlock:ignore of unknown code %q: write //interlock:ignore CODE why", code)
-	case strings.TrimSpace(why) == "":
-		s.problem(c.Pos(), "interlock:ignore %s without a reason: say why after the code", code)
-	default:
-		p := s.fset.PositionFor(c.Pos(), false)
-		s.ignores = append(s.ignores, &ignore{pos: c.Pos(), file: p.Filename, line: p.Line, code: finding.Code(code)})
-	}
-}
-
-// Ignored reports whether a directive suppresses a finding of the code at one
-// of the positions, and marks it as used. It is safe for concurrent use.
-func (s *Set) Ignored(code finding.Code, at ...token.Pos) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found := false
-	for _, pos := range at {
-		p := s.fset.PositionFor(pos, false)
-		for _, ig := range s.ignores {
-			if ig.code == code && ig.file == p.Filename && (ig.line == p.Line || ig.line == p.Line-1) {
-				ig.used, found = true, true
-			}
-		}
-	}
-	return found
-}
-
-// Problems lists the directives that make no sense, and the ignores of the
-// given codes that suppressed nothing; ask once the checks have run.
-func (s *Set) Problems(codes ...finding.Code) []Problem {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := append([]Problem(nil), s.problems...)
-	for _, ig := range s.ignores {
-		for _, code := range codes {
-			if ig.code == code && !ig.used {
-				all = append(all, Problem{ig.pos, fmt.Sprintf("interlock:ignore %s suppresses nothing: remove it", code)})
-			}
-		}
-	}
-	return all
 }
 
 // Guard returns the lock that an annotation names as the guard of v, as

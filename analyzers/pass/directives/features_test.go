@@ -36,14 +36,17 @@ func guardsAt(l *passtest.Line) string {
 func TestProblems(t *testing.T) {
 	for _, r := range analysistest.Run(t, analysistest.TestData(), directives.Analyzer, "problems") {
 		var got []string
-		for _, p := range r.Result.(*directives.Set).Problems(finding.Unguarded) {
+		set := r.Result.(*directives.Set)
+		for _, p := range append(set.Problems(), set.Unused(finding.Unguarded)...) {
 			got = append(got, p.Message)
 		}
 		want := []string{
 			`interlock:ignore of unknown code "IL9999": write //interlock:ignore CODE why`,
 			"interlock:ignore IL1001 without a reason: say why after the code",
+			"nolint:interlock without a reason: write //nolint:interlock // why",
+			`lint:ignore of unknown code "IL1": write //lint:ignore CODE why`,
 		}
-		if !slices.Equal(got[:min(2, len(got))], want) || len(got) != 3 || !strings.Contains(got[2], "IL1001") {
+		if !slices.Equal(got[:min(4, len(got))], want) || len(got) != 5 || !strings.Contains(got[4], "IL1001") {
 			t.Errorf("problems %q, want %q and one that is not used", got, want)
 		}
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 )
@@ -25,6 +27,7 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 
 type checkOptions struct {
 	reportFlags
+	acceptFlags
 	planFlags
 	hints bool
 }
@@ -33,11 +36,12 @@ func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
 	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not "+
 		"affect the exit code")
+	o.acceptFlags.declare(fs, finding.Suspected)
 	o.declareWhole(fs, "findings are withdrawn that it refutes")
 }
 
 func (o *checkOptions) run(c *call) int {
-	if err := o.out.Probe(); err != nil {
+	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usage("%v", err)
 	}
 	p, err := o.planner(c)
@@ -52,5 +56,11 @@ func (o *checkOptions) run(c *call) int {
 	}
 	r := c.newReport("check", res.Root)
 	r.Findings, r.Problems, r.GaveUp = res.Findings, res.Problems, res.GaveUp
-	return c.uncompiled(res.Uncompiled, c.finish(r, o.reportFlags, false))
+	if o.newFrom == "" { // else nobody has asked about the rest
+		r.Unused = res.Unused
+	}
+	if err := o.apply(c, r, res); err != nil {
+		return c.failed(err)
+	}
+	return c.uncompiled(res.Uncompiled, c.finish(r, o.reportFlags, &o.acceptFlags, false))
 }

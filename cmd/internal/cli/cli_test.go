@@ -55,7 +55,7 @@ func TestOutputThatIsNotWritten(t *testing.T) {
 // A patch that cannot be written is printed, and its finding is left.
 func TestPatchThatIsNotWritten(t *testing.T) {
 	c, stdout, stderr := newCall(t.Context())
-	o := &fixOptions{write: true}
+	o := &fixOptions{write: true, acceptFlags: acceptFlags{failOn: failOn{status: finding.Suspected}}}
 	made := &trial.Patches{Before: map[string][]byte{"a.go": []byte("package a\n")},
 		After: map[string][]byte{"a.go": []byte("package b\n")}}
 	f := fit()
@@ -105,7 +105,8 @@ func TestVerdict(t *testing.T) {
 		{"unfit finding", t.Context(), report.Report{Findings: []*finding.Finding{broken}}, false, exitIncomplete},
 	} {
 		c, stdout, stderr := newCall(tt.ctx)
-		if got := c.finish(&tt.report, reportFlags{format: "jsonl"}, tt.testsFailed); got != tt.want {
+		all := &acceptFlags{failOn: failOn{status: finding.Suspected}}
+		if got := c.finish(&tt.report, reportFlags{format: "jsonl"}, all, tt.testsFailed); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d (%s)", tt.name, got, tt.want, stderr)
 		}
 		if strings.Contains(stdout.String(), "il-0") {

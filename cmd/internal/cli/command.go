@@ -40,8 +40,8 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
-	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &sectionsCommand, &envCommand,
-		&reportCommand, &explainCommand, &versionCommand, helpCommand()}
+	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &baselineCommand,
+		&sectionsCommand, &envCommand, &reportCommand, &explainCommand, &versionCommand, helpCommand()}
 }
 
 func find(name string) *command {

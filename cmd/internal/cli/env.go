@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/accept"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -57,6 +58,7 @@ type recorded struct {
 	Root     string             `json:"root"`
 	Path     string             `json:"path"`
 	Findings []*finding.Finding `json:"findings"`
+	Ignores  []accept.Ignore    `json:"ignores,omitempty"`
 	Plan     *plan.Plan         `json:"plan"`
 }
 
@@ -115,7 +117,7 @@ func (o *envOptions) run(c *call) int {
 }
 
 func writeRecord(dir string, pl *planner.Planned) error {
-	data, err := json.Marshal(&recorded{pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Plan})
+	data, err := json.Marshal(&recorded{pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Vet.Ignores, pl.Plan})
 	if err == nil {
 		err = errors.Join(os.WriteFile(filepath.Join(dir, recordName), data, 0o644),
 			os.WriteFile(filepath.Join(dir, sitesName), campaign.SiteTable(pl.Plan), 0o644))
@@ -140,11 +142,13 @@ counts as a run. It may be called as often as you like; the evidence stays.`,
 
 type reportOptions struct {
 	reportFlags
+	acceptFlags
 	suspected bool
 }
 
 func (o *reportOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
+	o.acceptFlags.declare(fs, finding.Confirmed)
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no process showed them")
 }
 
@@ -158,7 +162,7 @@ func (o *reportOptions) run(c *call) int {
 	case dir == "":
 		return c.usage("name the folder that `interlock env` has printed, or set INTERLOCK_ENV to it")
 	}
-	if err := o.out.Probe(); err != nil {
+	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usage("%v", err)
 	}
 	rec, err := readRecord(dir)
@@ -167,7 +171,7 @@ func (o *reportOptions) run(c *call) int {
 	}
 	ws := build.Reopened(rec.Root, rec.Path)
 	// What env recorded stands for the plan that the runs were made with.
-	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings}
+	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings, Ignores: rec.Ignores}
 	d := &testrun.Done{Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws}
 	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan},
 		filepath.Join(dir, evidenceName)); err != nil {
@@ -178,7 +182,10 @@ func (o *reportOptions) run(c *call) int {
 	}
 	r := c.newReport("report", rec.Root)
 	(&results{Done: d, suspected: o.suspected, runs: d.Result.Runs}).fill(c, r)
-	return c.finish(r, o.reportFlags, false)
+	if err := o.apply(c, r, vet); err != nil {
+		return c.failed(err)
+	}
+	return c.finish(r, o.reportFlags, &o.acceptFlags, false)
 }
 
 func readRecord(dir string) (*recorded, error) {

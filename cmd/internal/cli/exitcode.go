@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/codetext"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
@@ -32,19 +33,21 @@ const (
 // Findings take precedence over almost everything else that went wrong, because a
 // finding stays true however the command ended. Packages that do not compile are the
 // exception: a program that reads the code as "these are the findings" has to know
-// that a part was not analysed. Tests that fail only under noise end as findings do:
-// nothing distinguishes a test that depends on timing from an atomicity violation
-// that the test's own check has caught, each order that noise causes is one that a
-// loaded machine may cause too, and a 0 would hide it. `go test -race` does the same.
+// that a part was not analysed. Tests that fail only under noise do not fail the build unless asked for:
+// each order that noise causes is one that a loaded machine may cause too, but nothing
+// distinguishes a test that depends on timing from one whose own check has caught a bug, and
+// a build that is red for a test that passes elsewhere is switched off.
 var exitCodes = []struct {
 	code        int
 	short, long string
 }{
-	{exitClean, "no findings, and the tests pass", ""},
-	{exitFindings, "findings were reported, or tests failed",
-		"findings win over whatever else went wrong, except that packages do not compile; `fix -w` counts those " +
-			"without a patch. Tests count that failed in any run, even only under noise or only without the monitor, " +
-			"and those that `go test` would not run, as `go vet` fails"},
+	{exitClean, "nothing that fails the build", "no finding that `-fail-on` counts, and the tests pass"},
+	{exitFindings, "findings that fail the build, or tests failed",
+		"`-fail-on` says which findings count: suspected ones and better for `check`, confirmed ones for `test` and " +
+			"`report`, all for `fix`, and for `fix -w` those without a patch. Accepted findings never count. Findings win " +
+			"over whatever else went wrong, except that packages do not compile. Tests count that failed in any run, even " +
+			"only without the monitor, and those that `go test` would not run, as `go vet` fails; tests that failed only " +
+			"under noise count with `-fail-on=confirmed,noise`"},
 	{exitUsage, "wrong usage or configuration; nothing was done", ""},
 	{exitIncomplete, "something could not be analysed, built or written",
 		"because of the code or of the machine (e.g. a full disk), or Interlock ended every run of a package's " +
@@ -59,16 +62,16 @@ func (c *call) newReport(command, root string) *report.Report {
 	if err != nil {
 		dir = root
 	}
-	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Help: helpTexts()}
+	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Help: codetext.All()}
 }
 
 // finish writes the report where the flags say, and returns the exit code.
-func (c *call) finish(r *report.Report, to reportFlags, testsFailed bool) int {
+func (c *call) finish(r *report.Report, to reportFlags, accepted *acceptFlags, testsFailed bool) int {
 	c.settle(r)
 	if err := c.emit(r, to); err != nil {
 		return c.unwritten(err)
 	}
-	return verdict(r, r.Left(), testsFailed)
+	return verdict(r, accepted.failing(r.Findings), testsFailed)
 }
 
 // unwritten reports that results could not be written, with the next step if the
@@ -107,10 +110,11 @@ func (c *call) settle(r *report.Report) {
 	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
 	c.warn(r.Problems...)
 	c.warn(r.GaveUp...)
+	c.warn(r.Unused...)
 }
 
-// verdict returns the exit code: left is the number of findings that are still
-// in the user's files.
+// verdict returns the exit code: left is the number of findings that fail the build and are
+// still in the user's files.
 func verdict(r *report.Report, left int, testsFailed bool) int {
 	switch {
 	case left > 0:

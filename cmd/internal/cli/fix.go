@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/trial"
 )
@@ -40,6 +41,7 @@ without a patch.`,
 }
 
 type fixOptions struct {
+	acceptFlags
 	campaignFlags
 	planFlags // none of them is declared
 	out       report.Outputs
@@ -50,13 +52,14 @@ type fixOptions struct {
 func (o *fixOptions) declare(fs *flag.FlagSet) {
 	fs.Var(&o.out, "o", "write a report, with the patches, to a file as well, as `format:path`; may be given several "+
 		"times")
+	o.acceptFlags.declare(fs, finding.Suspected)
 	o.campaignFlags.declare(fs)
 	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
 	fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")
 }
 
 func (o *fixOptions) run(c *call) int {
-	if err := errors.Join(o.check(), o.out.Probe()); err != nil {
+	if err := errors.Join(o.campaignFlags.check(), o.out.Probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usage("%v", err)
 	}
 	flags, code := c.testFlagsOf()
@@ -84,6 +87,9 @@ func (o *fixOptions) run(c *call) int {
 	r := c.newReport("fix", d.Planned.Module.Root)
 	shown := &results{Done: d, suspected: o.suspected, runs: o.runs}
 	shown.fill(c, r)
+	if err := o.apply(c, r, d.Planned.Vet); err != nil {
+		return c.failed(err)
+	}
 	// Then the patches, each tried with a plan made as the first one was.
 	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
 	patches, err := trial.Patch(c.ctx, trial.Options{
@@ -96,7 +102,7 @@ func (o *fixOptions) run(c *call) int {
 	if err := o.deliver(c, patches, r.Root); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
-	return c.uncompiled(d.Planned.Uncompiled(), o.finish(c, r, d.Failed()))
+	return c.uncompiled(d.Planned.Uncompiled(), o.finish(c, r, o.testsFail(d)))
 }
 
 // deliver writes the patches into the files, or prints them as one diff. Those that
@@ -144,7 +150,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 				fate += "\n    note: " + n
 			}
 		}
-		if f.Fix == nil || f.Fix.Diff == "" || !o.write {
+		if o.failOn.counts(f) && (f.Fix == nil || f.Fix.Diff == "" || !o.write) {
 			left++
 		}
 		fmt.Fprintf(c.stderr, "%s\n    %s\n", r.Line(f), fate)

@@ -7,6 +7,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/codetext"
 )
 
 const intro = `Interlock finds concurrency bugs in Go programs, proves them by catching them
@@ -130,4 +133,38 @@ func version() string {
 		}
 	}
 	return v
+}
+
+var explainCommand = command{
+	name: "explain", args: "[code]", short: "explain a class of findings, with an example of wrong and right",
+	long: "Explain says what a code such as IL1001 stands for, with an example of what is wrong and of\n" +
+		"what is right, and what the check may miss or report falsely. Without a code it lists all.",
+	examples: [][2]string{
+		{"interlock explain IL1001", "access without the lock that guards it"},
+	},
+	options: func() runner { return flagless(runExplain) },
+}
+
+func runExplain(c *call) int {
+	switch len(c.packages) {
+	case 0:
+		for _, code := range finding.Codes() {
+			fmt.Fprintf(c.stdout, "%s  %s\n", code, code.Title())
+		}
+		return exitClean
+	case 1:
+	default:
+		return c.usage("explain takes one code, such as `interlock explain %s`", finding.Unguarded)
+	}
+	code := finding.Code(strings.ToUpper(c.packages[0]))
+	if !code.Known() {
+		var known []string
+		for _, k := range finding.Codes() {
+			known = append(known, string(k))
+		}
+		return c.usage("unknown code %q: known are %s", c.packages[0], strings.Join(known, ", "))
+	}
+	fmt.Fprintf(c.stdout, "%s: %s\n\n", code, code.Title())
+	io.WriteString(c.stdout, strings.TrimRight(codetext.All()[code], "\n")+"\n")
+	return exitClean
 }

@@ -38,9 +38,10 @@ var listExamples = [][2]string{
 	{"interlock sections list -sections=ai ./cache", "candidates of one package"},
 }
 
-// subcommands of sections. A function, as commands is.
+// subcommands of commands that have some. A function, as commands is.
 func subcommands() []*command {
-	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand}
+	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
+		&baselineWriteCommand, &baselineCheckCommand}
 }
 
 // subcommand returns the command that the first of args names, if it is one of name.

@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"slices"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
 )
 
 var testCommand = command{
@@ -26,9 +28,9 @@ go test, whose checks by go vet are made as well. Your files are not touched; th
 live in a temporary folder.
 
 Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
-count on time, or the noise has brought out a bug that the monitor does not see. Both end in exit
-code 1, are told apart from findings, and weaken the noise for that package from then on; a test that
-asks for the time is left out of the other runs instead. With -- -skip TestName it is left out of all.
+depend on timing, or the noise has brought out a bug that the monitor does not see. They are reported,
+and fail the build only with -fail-on=confirmed,noise. The package has less noise from then on; a test
+that asks for the time is left out of the other runs instead. With -- -skip TestName it is left out of all.
 
 What fails in the run without noise, which is made before all others, has failed whatever the
 monitored runs do. A monitored run that takes several times as long is ended, with the goroutines that
@@ -49,6 +51,7 @@ not completed.`,
 
 type testOptions struct {
 	reportFlags
+	acceptFlags
 	campaignFlags
 	planFlags
 	engine    string
@@ -61,6 +64,7 @@ const defaultReplays = 5
 
 func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
+	o.acceptFlags.declare(fs, finding.Confirmed)
 	o.campaignFlags.declare(fs)
 	fs.StringVar(&o.engine, "engine", engineWatch,
 		"how races are found: `watch` catches them in the act; hb instruments all\n"+
@@ -123,7 +127,7 @@ func (o *testOptions) checkEngine() error {
 }
 
 func (o *testOptions) run(c *call) int {
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.check(), o.acceptFlags.check(c)); err != nil {
 		return c.usage("%v", err)
 	}
 	flags, code := c.testFlagsOf()
@@ -161,7 +165,15 @@ func (o *testOptions) run(c *call) int {
 	}
 	r := c.newReport("test", d.Planned.Module.Root)
 	(&results{Done: d, suspected: o.suspected, placesChosen: o.only != "", runs: o.runs}).fill(c, r)
-	return c.uncompiled(d.Planned.Uncompiled(), c.finish(r, o.reportFlags, d.Failed()))
+	if err := o.apply(c, r, d.Planned.Vet); err != nil {
+		return c.failed(err)
+	}
+	return c.uncompiled(d.Planned.Uncompiled(), c.finish(r, o.reportFlags, &o.acceptFlags, o.testsFail(d)))
+}
+
+// testsFail reports whether failures of the tests fail the build.
+func (o *acceptFlags) testsFail(d *testrun.Done) bool {
+	return d.FailedWithoutNoise() || o.failOn.noise && d.Failed()
 }
 
 // testOutput is where the tests' own output goes: not among a report that

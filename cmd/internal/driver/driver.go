@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/summary"
@@ -54,6 +55,10 @@ type Result struct {
 	// Problems say what was not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.
 	Problems []string
+	// Ignores are what people have accepted in comments. Unused lists, in sentences, those
+	// that no check needs.
+	Ignores []directives.Ignore
+	Unused  []string
 	// Uncompiled is what the compiler said of packages that do not compile,
 	// with its positions, where others do: the result is that of the others.
 	Uncompiled string

@@ -92,9 +92,9 @@ func TestVet(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("findings:\n got %q\nwant %q", got, want)
 	}
-	if want := []string{"m.go:22:1: interlock:ignore IL1001 suppresses nothing: remove " +
-		"it"}; !slices.Equal(r.Problems, want) {
-		t.Errorf("problems %q, want %q", r.Problems, want)
+	if want := []string{"m.go:22:1: interlock:ignore IL1001 suppresses no finding of a check: remove it, unless it " +
+		"accepts one of `interlock test`"}; !slices.Equal(r.Unused, want) || len(r.Problems) > 0 {
+		t.Errorf("unused %q, want %q; problems %q", r.Unused, want, r.Problems)
 	}
 	skip := driver.Skip{File: "m.go", Line: 25, Column: 2, Mode: finding.Write, Reason: "goroutine-local: not shared yet"}
 	if !slices.Contains(r.Skips, skip) {
@@ -245,7 +245,7 @@ func TestPlainVet(t *testing.T) {
 	}
 	for _, want := range []string{
 		"m.go:20:32: IL1001: C.n is read without c.Mu",
-		"m.go:22:1: interlock:ignore IL1001 suppresses nothing",
+		"m.go:22:1: interlock:ignore IL1001 suppresses no finding",
 		"sub.go:20:32: IL1001: C.Len is read without Mu",
 	} {
 		if !strings.Contains(string(out), want) {

@@ -149,8 +149,16 @@ func (m *merger) take(s *summary.Summary) {
 	}
 	r.Locks[s.Package] = s.Locks
 	r.GaveUp = append(r.GaveUp, s.GaveUp...)
+	below := m.list.root + string(filepath.Separator)
 	for _, p := range s.Problems {
-		r.Problems = append(r.Problems, strings.TrimPrefix(p, m.list.root+string(filepath.Separator)))
+		r.Problems = append(r.Problems, strings.TrimPrefix(p, below))
+	}
+	for _, p := range s.Unused {
+		r.Unused = append(r.Unused, strings.TrimPrefix(p, below))
+	}
+	for _, ig := range s.Ignores {
+		ig.File = m.relative(ig.File)
+		r.Ignores = append(r.Ignores, ig)
 	}
 }
 
@@ -196,6 +204,8 @@ func (m *merger) finish() *Result {
 	slices.Sort(r.Packages)
 	r.Packages = slices.Compact(r.Packages)
 	slices.Sort(r.Problems)
+	slices.Sort(r.Unused)
+	r.Unused = slices.Compact(r.Unused)
 	m.join()
 	finding.Sort(r.Findings)
 	finding.Seal(r.Findings)

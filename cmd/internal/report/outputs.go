@@ -70,7 +70,7 @@ func (o Outputs) Write(r *Report) error {
 		var buf bytes.Buffer
 		err := out.handler.Write(&buf, r)
 		if err == nil {
-			err = writeFile(out.path, buf.Bytes())
+			err = WriteFile(out.path, buf.Bytes())
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("-o %s: %w", out.path, err))
@@ -79,8 +79,8 @@ func (o Outputs) Write(r *Report) error {
 	return errors.Join(errs...)
 }
 
-// writeFile replaces the file in one step.
-func writeFile(path string, data []byte) error {
+// WriteFile replaces the file in one step.
+func WriteFile(path string, data []byte) error {
 	f, err := createBeside(path)
 	if err != nil {
 		return err

@@ -24,12 +24,15 @@ type Report struct {
 	Dir      string // absolute path of the folder that text shows files relative to
 	Findings []*finding.Finding
 	Coverage Coverage
+	Accepted Accepted
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string
 	// GaveUp is which passes did not finish which functions, for their size:
 	// what is wrong there may be missing. It decides no exit code.
 	GaveUp []string
+	// Unused are comments that accept findings and that no check needs. They decide no exit code.
+	Unused []string
 	// Failures tell how tests failed, in a sentence a package: always, or under
 	// noise only, which means that they depend on timing.
 	Failures    []string
@@ -37,6 +40,13 @@ type Report struct {
 	// Help explains each code at length, in plain text; a code without an
 	// entry is explained by its title.
 	Help map[finding.Code]string
+}
+
+// Accepted counts the findings that are not reported, as somebody has accepted them.
+type Accepted struct {
+	InSource   int `json:"in_source,omitempty"`   // by a comment
+	InBaseline int `json:"in_baseline,omitempty"` // by the baseline
+	Unchanged  int `json:"unchanged,omitempty"`   // outside of the lines that have changed
 }
 
 // Coverage is how much was looked at, so that silence can be judged.

@@ -158,7 +158,7 @@ func message(f *finding.Finding) string {
 		s += " " + sentence(f.Message)
 	}
 	if e := f.Evidence; e != nil && e.Replay != "" {
-		s += fmt.Sprintf(" Seen in %d of %s; replay with: `%s`.", e.Hits, count(e.Runs, "run"), e.Replay)
+		s += fmt.Sprintf(" Seen in %d of %s; replay with: `%s`.", e.Hits, Count(e.Runs, "run"), e.Replay)
 	}
 	if f.Fix != nil && f.Fix.Withheld != "" {
 		s += " " + sentence("Patch withheld: "+f.Fix.Withheld)

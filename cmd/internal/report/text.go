@@ -156,7 +156,7 @@ func (t *text) frames(frames []finding.Frame) {
 
 func (t *text) evidence(e *finding.Evidence) {
 	s := fmt.Sprintf("    evidence: seen in %d of %s, %s in all; first in run %d with seed %d",
-		e.Hits, count(e.Runs, "run"), count(e.Count, "time"), e.Run, e.Seed)
+		e.Hits, Count(e.Runs, "run"), Count(e.Count, "time"), e.Run, e.Seed)
 	if e.Test != "" {
 		s += ", tests of " + e.Test
 	}
@@ -168,7 +168,7 @@ func (t *text) evidence(e *finding.Evidence) {
 		t.line("    replay: %s", e.Replay)
 	}
 	if e.ReplayRuns > 0 {
-		t.line("    replayed: seen again in %d of %s", e.ReplayHits, count(e.ReplayRuns, "run"))
+		t.line("    replayed: seen again in %d of %s", e.ReplayHits, Count(e.ReplayRuns, "run"))
 	}
 }
 
@@ -211,17 +211,23 @@ func (t *text) summary() {
 		s += " in " + ofAsked(c)
 	}
 	t.line("%s", s)
+	if t.r.Left() > 0 {
+		t.line("to accept a finding: //interlock:ignore CODE why on its line, or `interlock baseline write`")
+	}
 
 	// What the runs reached, and what limits the answer.
 	if c.Sites > 0 {
 		t.line("%s", sites(c))
 	}
 	if c.Sections > 0 && c.Runs > 0 {
-		t.line("%s: %d of them watched from end to end", count(c.Sections, "atomic section"), c.Ended)
+		t.line("%s: %d of them watched from end to end", Count(c.Sections, "atomic section"), c.Ended)
 	}
 	if c.Unobserved > 0 {
 		t.line("%s not observed in any run: see `interlock check`, or add -suspected",
-			count(c.Unobserved, "suspected finding"))
+			Count(c.Unobserved, "suspected finding"))
+	}
+	if a := accepted(t.r.Accepted); a != "" {
+		t.line("not shown: %s", a)
 	}
 	if c.Lost != (Lost{}) {
 		t.line("the monitor lost %s: races there may have gone unseen", lost(c.Lost))
@@ -233,15 +239,31 @@ func (t *text) summary() {
 		t.line("interrupted: this is what was found so far")
 	}
 	if n := len(t.r.Problems); n > 0 {
-		t.line("incomplete: %s, see standard error", count(n, "problem"))
+		t.line("incomplete: %s, see standard error", Count(n, "problem"))
 	}
+}
+
+// accepted returns what was accepted, and by what; empty for nothing.
+func accepted(a Accepted) string {
+	var parts []string
+	for _, p := range []struct {
+		n   int
+		how string
+	}{
+		{a.InSource, "accepted by a comment"}, {a.InBaseline, "in the baseline"}, {a.Unchanged, "on unchanged lines"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, Count(p.n, "finding")+" "+p.how)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func ofAsked(c Coverage) string {
 	if c.Runs == c.Asked {
-		return count(c.Runs, "run")
+		return Count(c.Runs, "run")
 	}
-	return fmt.Sprintf("%d of %s", c.Runs, count(c.Asked, "run"))
+	return fmt.Sprintf("%d of %s", c.Runs, Count(c.Asked, "run"))
 }
 
 // verdict counts the findings by status.
@@ -255,16 +277,16 @@ func (t *text) verdict() string {
 	n := t.r.Left()
 	s := "no findings"
 	if n > 0 {
-		s = fmt.Sprintf("%s: %s", count(n, "finding"), strings.Join(parts, ", "))
+		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
 	}
 	if hints := len(t.r.Findings) - n; hints > 0 {
-		s += " and " + count(hints, "hint")
+		s += " and " + Count(hints, "hint")
 	}
 	return s
 }
 
 func sites(c Coverage) string {
-	s := fmt.Sprintf("%s: %d monitored", count(c.Sites, "site"), c.Monitored)
+	s := fmt.Sprintf("%s: %d monitored", Count(c.Sites, "site"), c.Monitored)
 	if c.Runs > 0 {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
 	}
@@ -280,7 +302,7 @@ func lost(l Lost) string {
 	var parts []string
 	add := func(n uint64, noun, why string) {
 		if n > 0 {
-			parts = append(parts, count(int(n), noun)+" "+why)
+			parts = append(parts, Count(int(n), noun)+" "+why)
 		}
 	}
 	add(l.Windows, "look", "at accesses, since its table was full")
@@ -289,7 +311,8 @@ func lost(l Lost) string {
 	return strings.Join(parts, ", ")
 }
 
-func count(n int, noun string) string {
+// Count returns n and the noun, in the plural unless n is 1.
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

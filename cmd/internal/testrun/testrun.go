@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,13 @@ type Done struct {
 
 // Failed reports whether the tests of a package failed, or would under go test.
 func (d *Done) Failed() bool { return len(d.Vetted) > 0 || d.Result.Failed() }
+
+// FailedWithoutNoise reports whether tests failed, or would not run, for another reason than noise.
+func (d *Done) FailedWithoutNoise() bool {
+	return len(d.Vetted) > 0 || slices.ContainsFunc(d.Result.Packages, func(p campaign.PackageResult) bool {
+		return p.PlainFailure != nil || p.Failures > p.UnderNoise
+	})
+}
 
 // Close removes what the build has laid out.
 func (d *Done) Close() error {

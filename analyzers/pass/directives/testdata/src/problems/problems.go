@@ -9,3 +9,17 @@ var b int
 
 //interlock:ignore IL1001 nothing is reported here
 var c int
+
+//nolint:interlock
+var d int
+
+//lint:ignore IL1 there is no such code
+var e int
+
+//nolint:errcheck,gosec
+//lint:ignore U1000,SA1000 of another tool
+//lint:ignore U1000 of another tool
+var f int //nolint:interlock // all codes, which a run may show
+
+//interlock:ignore IL5001 only a run shows it
+var g int

@@ -1,0 +1,149 @@
+package accept
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/directives"
+)
+
+// at returns a finding with accesses at the lines of x.go.
+func at(status finding.Status, code finding.Code, lines ...int) *finding.Finding {
+	f := &finding.Finding{Status: status, Code: code, Title: "t", Variable: finding.Variable{Package: "p", Name: "x"}}
+	for _, line := range lines {
+		f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: "x.go", Line: line}})
+	}
+	if status != finding.Suspected {
+		f.Evidence = new(finding.Evidence)
+	}
+	finding.Seal([]*finding.Finding{f})
+	return f
+}
+
+func TestIgnores(t *testing.T) {
+	ignore := func(line int, codes ...finding.Code) directives.Ignore {
+		return directives.Ignore{File: "x.go", Line: line, Codes: codes}
+	}
+	for _, tt := range []struct {
+		name   string
+		ignore directives.Ignore
+		f      *finding.Finding
+		want   bool
+	}{
+		{"the line above", ignore(9, finding.Unguarded), at(finding.Confirmed, finding.Unguarded, 10, 20), true},
+		{"the other side", ignore(20, finding.Unguarded), at(finding.Confirmed, finding.Unguarded, 10, 20), true},
+		{"another place", ignore(12, finding.Unguarded), at(finding.Confirmed, finding.Unguarded, 10, 20), false},
+		{"another code", ignore(9, finding.LoadAndStore), at(finding.Confirmed, finding.Unguarded, 10, 20), false},
+		{"all codes", ignore(9), at(finding.Predicted, finding.LoadAndStore, 10, 20), true},
+		{"a race without a class", ignore(9, finding.Unguarded), at(finding.Confirmed, finding.CaughtInTheAct, 10), true},
+		{"a race with a class", ignore(9, finding.CaughtInTheAct), at(finding.Confirmed, finding.Unguarded, 10), true},
+		{"no race", ignore(9, finding.CaughtInTheAct), at(finding.Confirmed, finding.LoadAndStore, 10), false},
+	} {
+		f := Filter{Ignores: []directives.Ignore{tt.ignore}}
+		if s := f.Sort([]*finding.Finding{tt.f}); (s.InSource == 1) != tt.want {
+			t.Errorf("%s: %+v", tt.name, s)
+		}
+	}
+}
+
+// What was accepted as a suspicion is reported once it is proven.
+func TestBaselineByStatus(t *testing.T) {
+	suspected, confirmed := at(finding.Suspected, finding.Unguarded, 1), at(finding.Confirmed, finding.Unguarded, 1)
+	for _, tt := range []struct {
+		accepted, now *finding.Finding
+		want          int
+	}{{suspected, suspected, 1}, {suspected, confirmed, 0}, {confirmed, suspected, 1}, {confirmed, confirmed, 1}} {
+		b, err := parseBaseline(NewBaseline([]*finding.Finding{tt.accepted}).Format())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := (&Filter{Baseline: b}).Sort([]*finding.Finding{tt.now}); s.InBaseline != tt.want {
+			t.Errorf("accepted %s, now %s: %+v", tt.accepted.Status, tt.now.Status, s)
+		}
+	}
+}
+
+func TestBaselineFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "line 1, column 1",
+		"{\n  \"version\": 1,\n  x":    "line 3, column 3",
+		"{\n\"version\": \"1\"}":       "line 2, column",
+		`{"version": 2}`:               "version 2",
+		`{"version": 1, "finding": 1}`: "unknown field",
+		`{"version":1,"findings":[{"id":"a","status":"proven"}]}`: `unknown status "proven"`,
+		`{"version":1,"findings":[{"status":"suspected"}]}`:       "entry 1 has no id",
+		`{"version":1,"findings":[{"id":"a","status":"suspected"},
+			{"id":"a","status":"suspected"}]}`: "twice",
+	} {
+		if _, err := parseBaseline([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"},
+			args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("init", "-q")
+	write("x.go", "1\n2\n3\n4\n5\n6\n")
+	run("add", ".")
+	run("commit", "-qm", "first")
+	write("x.go", "1\n2\nnew\n3\n4\n6\n") // line 3 is new, and one behind line 5 is gone
+	write("é <b>.go", "1\n")
+	c, err := ChangesSince(t.Context(), dir, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[int]bool{2: false, 3: true, 4: false, 5: true, 6: true, 7: false} {
+		if f := at(finding.Suspected, finding.Unguarded, line); c.touches(f) != want {
+			t.Errorf("line %d: touched %v", line, !want)
+		}
+	}
+	fresh := at(finding.Suspected, finding.Unguarded, 1)
+	fresh.Accesses[0].File = "é <b>.go"
+	if !c.touches(fresh) {
+		t.Error("a file that git does not know is not new")
+	}
+	for _, rev := range []string{"nowhere", "--output=x"} {
+		if _, err := ChangesSince(t.Context(), dir, rev); err == nil {
+			t.Errorf("revision %s is there", rev)
+		}
+	}
+}
+
+func FuzzBaseline(f *testing.F) {
+	f.Add(NewBaseline([]*finding.Finding{at(finding.Suspected, finding.Unguarded, 1)}).Format())
+	f.Add([]byte("{\"version\":1,\n\"findings\":[{}]}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if b, err := parseBaseline(data); err == nil {
+			if _, err := parseBaseline(b.Format()); err != nil {
+				t.Errorf("what was written cannot be read: %v", err)
+			}
+		}
+	})
+}
+
+func FuzzDiff(f *testing.F) {
+	f.Add([]byte("--- x.go\n+++ x.go\n@@ -1,0 +2,3 @@\n+a\n+b\n+c\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, err := readDiff(data); err == nil {
+			c.touches(at(finding.Suspected, finding.Unguarded, 2))
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/accept"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/upward"
+)
+
+// acceptFlags say which findings a team has accepted, and which of the others fail the build.
+type acceptFlags struct {
+	baseline string // a file, noBaseline, or empty: that at the module's root, if it is there
+	newFrom  string // a revision
+	failOn   failOn
+
+	given *accept.Baseline // read by check, if there is one
+}
+
+// noBaseline is the value of -baseline by which no baseline is read.
+const noBaseline = "off"
+
+// declare declares the flags; findings of the status or better fail the build unless -fail-on says else.
+func (o *acceptFlags) declare(fs *flag.FlagSet, status finding.Status) {
+	fs.StringVar(&o.baseline, "baseline", "", "leave out findings that this `file` lists; off for none (default:\n"+
+		accept.BaselineName+" here or in a folder above, within the repository)")
+	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings with a place on a line that differs from\n"+
+		"this git `revision`")
+	o.failOn = failOn{status: status}
+	fs.Var(&o.failOn, "fail-on", "exit with 1 on findings of this `status` or a better one: suspected, predicted,\n"+
+		"confirmed, or none; with ,noise also where tests fail only under noise")
+}
+
+// check finds faults before the long work starts.
+func (o *acceptFlags) check(c *call) (err error) {
+	file := o.baseline
+	if file == "" {
+		if file, err = upward.Find(".", accept.BaselineName); err != nil {
+			return fmt.Errorf("looking for %s: %w", accept.BaselineName, err)
+		}
+	}
+	if file != "" && file != noBaseline {
+		if o.given, err = accept.ReadBaseline(file); err != nil {
+			return fmt.Errorf("reading the baseline: %w", err)
+		}
+	}
+	if o.newFrom == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(c.ctx, "git", "rev-parse", "--quiet", "--verify", "--end-of-options", o.newFrom+"^{commit}")
+	if err := cmd.Run(); errors.As(err, new(*exec.ExitError)) {
+		return fmt.Errorf("-new-from-rev %s: git knows no such revision here; in CI, fetch it first", o.newFrom)
+	} else if err != nil {
+		return fmt.Errorf("-new-from-rev: %w", err)
+	}
+	return nil
+}
+
+// apply takes accepted findings out of the report, whose counts say how many.
+func (o *acceptFlags) apply(c *call, r *report.Report, vet *driver.Result) error {
+	f := accept.Filter{Ignores: vet.Ignores, Baseline: o.given}
+	if o.newFrom != "" {
+		var err error
+		if f.Changed, err = accept.ChangesSince(c.ctx, r.Root, o.newFrom); err != nil {
+			return fmt.Errorf("-new-from-rev %s: %w", o.newFrom, err)
+		}
+	}
+	s := f.Sort(r.Findings)
+	r.Findings = s.Left
+	r.Accepted = report.Accepted{InSource: s.InSource, InBaseline: s.InBaseline, Unchanged: s.Unchanged}
+	return nil
+}
+
+// failing returns how many of the findings fail the build.
+func (o *acceptFlags) failing(findings []*finding.Finding) int {
+	n := 0
+	for _, f := range findings {
+		if o.failOn.counts(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// failOn is the value of -fail-on.
+type failOn struct {
+	status finding.Status // empty: no finding fails the build
+	noise  bool           // tests that fail only under noise do
+}
+
+// String returns nothing: the help of the flag names no default, which depends on the command.
+func (*failOn) String() string { return "" }
+
+// Set takes a status or none, and noise, with commas between.
+func (o *failOn) Set(s string) error {
+	*o = failOn{status: o.status}
+	for word := range strings.SplitSeq(s, ",") {
+		switch status := finding.Status(word); {
+		case word == "noise":
+			o.noise = true
+		case word == "none":
+			o.status = ""
+		case slices.Contains([]finding.Status{finding.Suspected, finding.Predicted, finding.Confirmed}, status):
+			o.status = status
+		default:
+			return fmt.Errorf("unknown status %q: use suspected, predicted, confirmed or none, and noise", word)
+		}
+	}
+	return nil
+}
+
+// counts reports whether f fails the build.
+func (o *failOn) counts(f *finding.Finding) bool {
+	return f.Level != finding.Hint && o.status != "" && accept.AtLeast(f.Status, o.status)
+}
+
+const baselineLong = `A baseline is a file that lists accepted findings by their ids, which survive edits elsewhere.
+With it, check, test, fix and report are silent about what is there today, and fail on what is new. It belongs
+into the repository, as ` + accept.BaselineName + ` at the module's root, where every command finds it. A suspicion
+that was accepted is reported all the same once a run confirms it.
+
+Other ways to accept a finding: a comment on its line or the line above, with the reason,
+
+    //interlock:ignore IL1001 why
+    //nolint:interlock // why
+    //lint:ignore IL1001 why
+
+or -new-from-rev REV, which leaves out what touches no line that has changed.`
+
+var baselineCommand = command{
+	name: "baseline", args: "write|check [flags] [packages]",
+	short: "accept the findings that are there today, so that only new ones fail",
+	long: baselineLong + `
+
+Write lists the findings in the file, check finds what is new and which entries are needed no more. Each has
+its own help: "interlock help baseline write".`,
+	examples: baselineWriteCommand.examples,
+	options:  func() runner { return flagless(runBaseline) },
+}
+
+func runBaseline(c *call) int {
+	return c.usage("say write or check: see `interlock help baseline`")
+}
+
+var baselineWriteCommand = command{
+	name: "baseline write", args: "[flags] [packages]", short: "list the findings of check, or of a report, as accepted",
+	long: baselineLong + `
+
+Write reads the packages as check does, or with -from the findings of a report of check or test, and
+writes the whole file anew. The file keeps the order of ids, so that changes of it are small.`,
+	examples: [][2]string{
+		{"interlock baseline write ./...", "accept the suspected findings of today"},
+		{"interlock test -suspected -o jsonl:f.jsonl ./...; interlock baseline write -from f.jsonl",
+			"the confirmed ones too"},
+		{"interlock baseline check ./...", "in CI: nothing new, and nothing listed that is gone"},
+	},
+	options: func() runner { return new(baselineOptions) },
+}
+
+var baselineCheckCommand = command{
+	name: "baseline check", args: "[flags] [packages]", short: "find what is new, and entries that are needed no more",
+	long: `Check reads the packages as "interlock check" does. It exits with 1 if there are findings that the
+baseline does not list, or entries whose finding is gone: the file may only shrink. With -w it takes these
+out of the file. Entries that a run has proven stay, since reading the code does not show that they are
+gone, and so do entries of packages that are not named.`,
+	examples: [][2]string{
+		{"interlock baseline check ./...", "in CI"},
+		{"interlock baseline check -w ./...", "after mending something"},
+	},
+	options: func() runner { return &baselineOptions{checks: true} },
+}
+
+type baselineOptions struct {
+	reportFlags
+	planFlags
+	checks bool // the command is check
+	file   string
+	from   string
+	write  bool
+}
+
+func (o *baselineOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.file, "baseline", "", "the `file` (default: "+accept.BaselineName+" here or in a folder above,\n"+
+		"or at the module's root)")
+	o.declareWhole(fs, "findings are withdrawn that it refutes")
+	if o.checks {
+		o.reportFlags.declare(fs)
+		fs.BoolVar(&o.write, "w", false, "take entries out of the file whose finding is gone")
+		return
+	}
+	fs.StringVar(&o.from, "from", "", "list the findings of this `report`, JSON Lines, instead of checking the packages")
+}
+
+func (o *baselineOptions) run(c *call) int {
+	p, err := o.planner(c)
+	if err != nil {
+		return c.failed(err)
+	}
+	p.Programs, p.Sources = true, atomicsets.Sources{}
+	res, err := planner.Check(c.ctx, p)
+	c.progress.Clear()
+	if err != nil {
+		return c.failed(err)
+	}
+	// Then the file is compared, or written.
+	if o.file == "" {
+		if o.file, err = upward.Find(".", accept.BaselineName); err != nil {
+			return c.failed(err)
+		}
+	}
+	if o.file == "" {
+		o.file = filepath.Join(res.Root, accept.BaselineName)
+	}
+	r := c.newReport("check", res.Root)
+	r.Findings, r.Problems, r.GaveUp = res.Findings, res.Problems, res.GaveUp
+	if o.checks {
+		return o.compare(c, r, res)
+	}
+	if o.from != "" {
+		if r.Findings, err = report.ReadFindings(o.from); err != nil {
+			return c.usage("-from: %v", err)
+		}
+	}
+	c.settle(r)
+	b := accept.NewBaseline(r.Findings)
+	if err := report.WriteFile(o.file, b.Format()); err != nil {
+		return c.unwritten(fmt.Errorf("writing the baseline: %w", err))
+	}
+	fmt.Fprintf(c.stderr, "interlock: %s listed in %s\n", report.Count(len(b.Entries), "finding"), o.file)
+	return c.uncompiled(res.Uncompiled, verdict(r, 0, false))
+}
+
+// compare reports what is new, and the entries that are needed no more.
+func (o *baselineOptions) compare(c *call, r *report.Report, res *driver.Result) int {
+	b, err := accept.ReadBaseline(o.file)
+	if accept.IsMissing(err) {
+		return c.usage("there is no %s: `interlock baseline write` writes it", o.file)
+	} else if err != nil {
+		return c.usage("%v", err)
+	}
+	// What is gone is judged by all findings, what is new by those that are left.
+	gone, rest := b.Without(r.Findings, func(e accept.Entry) bool {
+		return e.Status != finding.Suspected || !analysed(r.Root, res, e.File)
+	})
+	flags := acceptFlags{baseline: o.file, given: b}
+	if err := flags.apply(c, r, res); err != nil {
+		return c.failed(err)
+	}
+	for _, e := range gone {
+		fmt.Fprintf(c.stderr, "interlock: gone, but listed in the baseline: %s: %s %s [%s]\n", e.File, e.Code, e.Title, e.ID)
+	}
+	stale := len(gone)
+	if o.write && stale > 0 && len(r.Problems) == 0 {
+		if err := report.WriteFile(o.file, rest.Format()); err != nil {
+			return c.unwritten(fmt.Errorf("writing the baseline: %w", err))
+		}
+		fmt.Fprintf(c.stderr, "interlock: %d of the entries taken out of %s\n", stale, o.file)
+		stale = 0
+	}
+	c.settle(r)
+	if err := c.emit(r, o.reportFlags); err != nil {
+		return c.unwritten(err)
+	}
+	return c.uncompiled(res.Uncompiled, verdict(r, r.Left()+stale, false))
+}
+
+// analysed reports whether the packages named have the file, or it is not there any more.
+func analysed(root string, res *driver.Result, file string) bool {
+	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(file))); err != nil {
+		return true
+	}
+	dir := res.Path
+	if at := filepath.ToSlash(filepath.Dir(file)); at != "." {
+		dir += "/" + at
+	}
+	return slices.Contains(res.Packages, dir) || slices.Contains(res.Packages, dir+"_test")
+}
