@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -44,13 +48,13 @@ type Config struct {
 	Strength int
 	// Where is where noise is made, Prob how likely a site that is due makes
 	// some, of 1000; 0 is the monitor's default, always.
-	Where Heuristic
+	Where arm.Heuristic
 	Prob  int
 	// Repeat arms pairs that are caught already in every run, not in every
 	// second one.
 	Repeat bool
 	// Only, if not empty, are the sites to arm: a replay of one finding. See
-	// SitesAt.
+	// [arm.SitesAt].
 	Only []uint32
 	// OnlyFlag names the flag of the command line that sets Only, such as
 	// "-only", for the replay commands of findings: a run that arms nothing
@@ -132,13 +136,7 @@ type Result struct {
 	// Problems are sentences on evidence that may be incomplete.
 	Problems []string
 
-	lines map[place]bool // where sites were reached
-	// claims holds the suspected finding that a finding's section came from, by
-	// ids.
-	claims map[string]string
-	// whole counts, by the id of the suspected finding that a section came from,
-	// how often its owner has come to an end.
-	whole map[string]int
+	known join.Known // what findings are joined by
 }
 
 // place is a line of source.
@@ -181,6 +179,53 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return c.result, err
 }
 
+// Gather makes findings of an evidence file that processes of the user's own
+// making have left, each of them a run. cfg says what they were built from: its
+// Workspace and Plan count. Such findings have no replay command. An evidence
+// file that is not there is that of no process.
+func Gather(cfg Config, file string) (*Result, error) {
+	c := &campaign{cfg: &cfg, result: &Result{}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
+	f, err := os.Open(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.finish()
+		return c.result, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the evidence: %w", err)
+	}
+	defer f.Close()
+	records, bad, err := evidence.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("reading the evidence: %w", err)
+	}
+	problem := func(format string, args ...any) {
+		c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
+	}
+	if bad > 0 {
+		problem("%d lines of evidence are not readable", bad)
+	}
+	// Each process counts as a run whose tests passed: nobody knows how they went.
+	for _, records := range evidence.ByProcess(records) {
+		c.result.Runs++
+		c.seen.begin(c.result.Runs, records[0].Seed, nil, nil)
+		c.seen.add("", 0, records, &process{outcome: Passed}, problem)
+	}
+	c.finish()
+	for _, f := range c.result.Findings {
+		f.Evidence.Replay = ""
+	}
+	return c.result, nil
+}
+
+// Join makes one list of suspected findings and those of r: a confirmed finding takes the place
+// of the suspected one that it proves. The findings given are not changed; those returned are
+// sorted and have ids of their own each.
+func Join(static []*finding.Finding, r *Result) []*finding.Finding {
+	known := r.known
+	known.Runs = r.Runs
+	return join.Findings(static, r.Findings, &known)
+}
+
 // campaign is the state of Run.
 type campaign struct {
 	cfg    *Config
@@ -193,7 +238,7 @@ type campaign struct {
 func start(cfg *Config) (*campaign, error) {
 	cfg.Runs = max(cfg.Runs, 1)
 	if cfg.Floor == 0 {
-		cfg.Floor = defaultFloor
+		cfg.Floor = child.Floor
 	}
 	if cfg.Dir == "" {
 		cfg.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
@@ -206,7 +251,7 @@ func start(cfg *Config) (*campaign, error) {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{cfg: cfg, began: time.Now(), seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
-	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
+	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: child.Stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
 			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),
@@ -229,7 +274,7 @@ func (c *campaign) run(ctx context.Context, n int) error {
 		c.seen.hold(n, nil)
 		open = nil
 	}
-	c.open = SectionList(open)
+	c.open = arm.SectionList(open)
 	for i, b := range cfg.Binaries {
 		if err := c.runPackage(ctx, n, i, b); err != nil {
 			return err
@@ -350,22 +395,18 @@ func (c *campaign) progress(e Event) {
 
 func (c *campaign) finish() {
 	r := c.result
-	r.Findings = c.seen.findings(c.cfg, r)
+	var claims map[string]string
+	r.Findings, claims = c.seen.findings(c.cfg, r.Packages)
 	r.Coverage = c.seen.coverage()
-	r.lines = map[place]bool{}
+	r.known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{}}
 	for _, id := range r.Coverage.Reached {
 		s := c.cfg.Plan.Site(id)
-		r.lines[place{s.File, s.Line}] = true
+		r.known.Lines[join.Line{File: s.File, Line: s.Line}] = true
 	}
-	ended := map[uint32]bool{}
-	for end := range c.seen.ended {
-		ended[end.Section] = true
-	}
-	r.Sections, r.Ended = len(Opened(c.cfg.Plan, c.cfg.Only)), len(ended)
-	r.whole = map[string]int{}
-	for end, times := range c.seen.ended {
-		if s := c.seen.section(end.Section); s != nil && s.Finding != "" {
-			r.whole[s.Finding] += times
+	r.Sections, r.Ended = len(arm.Sections(c.cfg.Plan, c.cfg.Only)), len(c.seen.ended)
+	for id, times := range c.seen.ended {
+		if s := c.seen.section(id); s != nil && s.Finding != "" {
+			r.known.Whole[s.Finding] += times
 		}
 	}
 	r.Counters = c.seen.counters

@@ -19,6 +19,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 )
 
 // TestMain keeps the go command's own cache while Interlock's goes elsewhere.
@@ -385,7 +387,7 @@ func TestReplayArmsTheSitesAsked(t *testing.T) {
 	f := campaignOf(t, cfg).Findings[0]
 	_, places, _ := strings.Cut(f.Evidence.Replay, "-only=")
 	places, _, _ = strings.Cut(places, " ")
-	only, err := SitesAt(cfg.Plan, places)
+	only, err := arm.SitesAt(cfg.Plan, places)
 	if err != nil || places != "m.go:5:1,m.go:3:1" {
 		t.Fatalf("places %q of %q: %v", places, f.Evidence.Replay, err)
 	}
@@ -395,7 +397,7 @@ func TestReplayArmsTheSitesAsked(t *testing.T) {
 	if err != nil || string(data) != "1 1 s\n3 1 s\n" {
 		t.Errorf("site table %q, %v", data, err)
 	}
-	if _, err := SitesAt(cfg.Plan, "m.go:3,m.go:99"); err == nil {
+	if _, err := arm.SitesAt(cfg.Plan, "m.go:3,m.go:99"); err == nil {
 		t.Error("a place without a site was accepted")
 	}
 }
@@ -434,7 +436,7 @@ func TestTimeoutIsStretched(t *testing.T) {
 		budget  int
 		want    time.Duration
 	}{{0, 0, 35 * time.Minute}, {-1, 0, 0}, {time.Minute, 50, 2 * time.Minute}} {
-		if got := stretch(PlainTimeout(tt.timeout), tt.budget); got != tt.want {
+		if got := child.Stretch(PlainTimeout(tt.timeout), tt.budget); got != tt.want {
 			t.Errorf("%v with budget %d: %v, want %v", tt.timeout, tt.budget, got, tt.want)
 		}
 	}

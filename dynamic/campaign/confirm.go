@@ -15,13 +15,13 @@ import (
 )
 
 // findings makes a confirmed finding of each pair caught, and a finding of each
-// section split.
-func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
+// section split; claims holds, by its id, the id of the suspected finding that the section
+// came from.
+func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Finding, claims map[string]string) {
 	plain := map[string]*PackageResult{}
-	for i := range r.Packages {
-		plain[r.Packages[i].Package] = &r.Packages[i]
+	for i := range pkgs {
+		plain[pkgs[i].Package] = &pkgs[i]
 	}
-	var all []*finding.Finding
 	// A race did harm if tests failed in a run that showed it, and pass without noise.
 	for _, race := range t.races() {
 		f := t.confirm(cfg, race)
@@ -36,20 +36,20 @@ func (t *tally) findings(cfg *Config, r *Result) []*finding.Finding {
 	all = append(all, t.endedBy(cfg, all)...)
 	all = append(all, t.blockedForEver(cfg)...)
 	// Findings have no ids before they are sealed, by which the claims are kept.
-	claims := map[*finding.Finding]string{}
+	claimed := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)
 		f := t.broken(cfg, section, t.splits[id], plain)
-		claims[f] = section.Finding
+		claimed[f] = section.Finding
 		all = append(all, f)
 	}
 	finding.Sort(all)
 	finding.Seal(all)
-	r.claims = map[string]string{}
-	for f, claim := range claims {
-		r.claims[f.ID] = claim
+	claims = map[string]string{}
+	for f, claim := range claimed {
+		claims[f.ID] = claim
 	}
-	return all
+	return all, claims
 }
 
 // confirm makes the finding of a race, which describes the first of its pairs.

@@ -78,7 +78,7 @@ func TestErrorsThatProveABug(t *testing.T) {
 		seen.begin(2, 6, nil, nil)
 		seen.add("m", 100, nil, &process{outcome: Passed}, t.Errorf)
 		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
-		found := seen.findings(cfg, &Result{})
+		found, _ := seen.findings(cfg, nil)
 		if len(found) != 1 {
 			t.Errorf("%s: %d findings, want 1", c.output, len(found))
 			continue
@@ -106,18 +106,5 @@ func TestOtherPanicsProveNothing(t *testing.T) {
 		if kind, ok := fatalOf([]byte(output)); ok {
 			t.Errorf("%s: taken for %q", output, kind.text)
 		}
-	}
-}
-
-// An error takes the place of the suspected finding at its line.
-func TestErrorTakesThePlaceOfSuspected(t *testing.T) {
-	suspected := make1(finding.CloseRaces, "done", at(7, finding.CloseChan), at(26, finding.CloseChan))
-	static := seal(suspected)
-	seen := make1(finding.CloseRaces, "c", at(26, finding.CloseChan))
-	seen.Status, seen.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Error: "close of closed channel"}
-	seen.Accesses[0].Goroutine = &finding.Goroutine{ID: 7}
-	got := Join(static, &Result{Findings: seal(seen), Runs: 1, lines: map[place]bool{}})
-	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed || got[0].Accesses[1].Goroutine == nil {
-		t.Errorf("%d findings, first %+v", len(got), got[0])
 	}
 }

@@ -350,21 +350,6 @@ func waitsIn(n ast.Node, mode finding.Mode) (operand ast.Expr, ok bool) {
 	return nil, false
 }
 
-// provesLeak reports whether the leak c is what the suspected finding s speaks of: the
-// goroutines are blocked at its locks.
-func provesLeak(s, c *finding.Finding) bool {
-	at := func(p finding.Position) bool { return accessAt(c, finding.Access{Position: p}) >= 0 }
-	switch s.Code {
-	case finding.LockCycle:
-		return len(s.Cycle) > 0 && !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
-	case finding.DoubleLock, finding.ReadLockAgain, finding.LostUnlock, finding.WaitUnderLock:
-		return slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
-			return a.Mode != finding.Leave && at(a.Position)
-		})
-	}
-	return false
-}
-
 func (at blockedAt) compare(other blockedAt) int {
 	return cmp.Or(cmp.Compare(at.file, other.file), cmp.Compare(at.line, other.line), cmp.Compare(at.state, other.state),
 		cmp.Compare(at.started, other.started), cmp.Compare(at.function, other.function))

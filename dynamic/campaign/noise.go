@@ -66,7 +66,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	}
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.outcome, p.elapsed, p.failedTests()
 	pkg.share = p.share()
-	pkg.Limit = stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
+	pkg.Limit = child.Stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
 	if p.outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = p.failure(0, 0, 0), p.report(c.cfg, b.Package, c.verbose())
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 // plainPart is the part of INTERLOCK_NOISE that differs from campaign to campaign.
@@ -148,7 +150,7 @@ func TestPurposes(t *testing.T) {
 	}{
 		{"auto", Config{Runs: 6}, []purpose{measuring, planned, planned, guided, planned, planned}},
 		{"few runs", Config{Runs: 2}, []purpose{guided, planned}},
-		{"guided", Config{Runs: 4, Where: Heuristic{text: "guided"}}, []purpose{guided, guided, guided, guided}},
+		{"guided", Config{Runs: 4, Where: arm.Heuristic{Text: "guided"}}, []purpose{guided, guided, guided, guided}},
 		{"replay", Config{Runs: 4, Only: []uint32{1}}, []purpose{guided, guided, guided, guided}},
 		{"repeated", Config{Runs: 4, Repeat: true}, []purpose{guided, guided, guided, guided}},
 	} {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -17,12 +16,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
-const (
-	defaultTimeout = 10 * time.Minute // as `go test`
-	monitorBudget  = 200              // percent of the plain time for noise, see dynamic/rt
-	monitorCost    = 50               // percent: instrumented accesses cost more even without noise
-	defaultFloor   = 10 * time.Second
-)
+const defaultTimeout = 10 * time.Minute // as `go test`
 
 // PlainTimeout returns the deadline that `go test` makes of a Config.Timeout; 0
 // is none.
@@ -31,16 +25,6 @@ func PlainTimeout(timeout time.Duration) time.Duration {
 		return defaultTimeout
 	}
 	return max(timeout, 0)
-}
-
-// stretch returns the time that monitored tests may take that take so long
-// without the monitor: noise and monitor cost time that the program is not to
-// blame for. budget is in percent; 0 is the monitor's own.
-func stretch(plain time.Duration, budget int) time.Duration {
-	if budget <= 0 {
-		budget = monitorBudget
-	}
-	return plain / 100 * time.Duration(100+budget+monitorCost)
 }
 
 // processOptions say how a test binary is run.
@@ -89,20 +73,10 @@ func (c *campaign) execute(ctx context.Context, b build.Binary, o processOptions
 	if o.leaks != "" {
 		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.leaks, fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
 	}
-	cmd.Stdout, cmd.Stderr = out, out
-	// A process that the tests leave behind may hold the output open.
-	cmd.WaitDelay = child.Grace
 	p := &process{exit: -1, shown: out.Live != nil}
-	child.EndWithParent(cmd)
-	// What ends with its parent ends with the parent's thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	began := time.Now()
-	if p.err = cmd.Start(); p.err != nil {
+	if p.killed, p.elapsed, p.err = child.Run(ctx, cmd, out, o.deadline()); p.err != nil {
 		return p
 	}
-	p.killed = child.WaitOrKill(ctx, cmd, o.deadline())
-	p.elapsed = time.Since(began)
 	p.output = out.Bytes()
 	p.exit = cmd.ProcessState.ExitCode()
 	p.state = cmd.ProcessState.String()

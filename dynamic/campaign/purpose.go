@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
@@ -29,7 +31,7 @@ const fewRuns = 4
 
 // auto reports whether runs are made by the gaps that earlier ones have shown: where
 // the user does not say where to make noise, and runs need not be alike.
-func (cfg *Config) auto() bool { return cfg.Where.text == "" && len(cfg.Only) == 0 && !cfg.Repeat }
+func (cfg *Config) auto() bool { return cfg.Where.Text == "" && len(cfg.Only) == 0 && !cfg.Repeat }
 
 // purpose returns that of run n, from 1: of an auto schedule, the first run measures,
 // and every fourth looks around, since what no run has come to leaves no gap.
@@ -86,7 +88,7 @@ func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
 	const floor = 200 * time.Millisecond
 	percent := c.cfg.Budget
 	if percent <= 0 {
-		percent = monitorBudget
+		percent = child.NoiseBudget
 	}
 	return floor + pkg.PlainTime/100*time.Duration(percent)
 }
@@ -95,7 +97,8 @@ func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
 // written to a file whose name begins with prefix.
 func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint32) ([]string, error) {
 	sites := prefix + "-sites.txt"
-	if err := os.WriteFile(sites, siteTable(cfg.Plan, only, seen.near, o.holds), 0o644); err != nil {
+	run := arm.Run{Only: only, Near: seen.near, Holds: o.holds}
+	if err := os.WriteFile(sites, arm.SiteTable(cfg.Plan, run), 0o644); err != nil {
 		return nil, fmt.Errorf("writing the site table: %w", err)
 	}
 	vars := []string{
@@ -118,8 +121,8 @@ func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint
 // parts are those of INTERLOCK_NOISE.
 func (o *noise) parts(cfg *Config) []string {
 	var parts []string
-	if cfg.Where.noise != "" {
-		parts = append(parts, cfg.Where.noise)
+	if cfg.Where.Noise != "" {
+		parts = append(parts, cfg.Where.Noise)
 	}
 	parts = append(parts, fmt.Sprintf("strength=%d", o.strength))
 	if cfg.Budget > 0 {
@@ -167,7 +170,7 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 
 // newSchedule returns the schedule of a package.
 func (c *campaign) newSchedule() *schedule.Auto {
-	groups := groups(c.cfg.Plan)
+	groups := arm.Groups(c.cfg.Plan)
 	return schedule.NewAuto(c.cfg.Seed, func(id uint32) schedule.Site {
 		s := c.cfg.Plan.Site(id)
 		function, _, _ := strings.Cut(s.Function, ".func")

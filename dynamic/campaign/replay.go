@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -60,8 +61,8 @@ func (r *replay) command(cfg *Config) string {
 	switch {
 	case cfg.OnlyFlag != "" && r.only != "":
 		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
-	case cfg.Where.text != "":
-		words = append(words, "-schedule="+cfg.Where.text)
+	case cfg.Where.Text != "":
+		words = append(words, "-schedule="+cfg.Where.Text)
 	}
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
@@ -187,7 +188,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	}
 	only := c.cfg.Only
 	if r.only != "" {
-		ids, err := SitesAt(c.cfg.Plan, r.only)
+		ids, err := arm.SitesAt(c.cfg.Plan, r.only)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +214,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		leaveOut = nil // that it hangs may be the finding
 	}
 	p := c.execute(ctx, c.cfg.Binaries[i], processOptions{
-		vars:  append(vars, "INTERLOCK_SECTIONS="+SectionList(Opened(c.cfg.Plan, only))),
+		vars:  append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(c.cfg.Plan, only))),
 		leaks: leaks, timeout: c.result.Timeout, limit: pkg.Limit, leaveOut: leaveOut, test: r.test,
 	})
 	if p.err != nil {

@@ -51,7 +51,8 @@ func TestReplayCommand(t *testing.T) {
 		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: seen.plan, OnlyFlag: "-only",
 		ReplayFlags: []string{"-sections=ai", "-whole"}, Budget: 50, Prob: 900, TestFlags: []string{"-test.short=true", "-addr", "a b"},
 	}
-	f := seen.findings(cfg, &Result{})[0]
+	all, _ := seen.findings(cfg, nil)
+	f := all[0]
 	want := "interlock test -runs=1 -seed=7 -strength=1000 -budget=50 -prob=900 -only=a.go:4:2,a.go:3:2,a.go:5:2 -sections=ai -whole m -- -short=true -addr 'a b'"
 	if f.Evidence.Replay != want {
 		t.Errorf("got  %s\nwant %s", f.Evidence.Replay, want)
@@ -69,7 +70,7 @@ func TestWaysToReplay(t *testing.T) {
 	if want := []string{"100X", "1000X", "10000X", "100"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	fatal := &finding.Finding{Accesses: []finding.Access{at(3, finding.Send)}, Evidence: &finding.Evidence{Error: "send on closed channel"}}
+	fatal := &finding.Finding{Accesses: []finding.Access{{Position: finding.Position{File: "a.go", Line: 3, Column: 2}, Mode: finding.Send}}, Evidence: &finding.Evidence{Error: "send on closed channel"}}
 	if r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, fatal); r.only != "" {
 		t.Errorf("an error of the runtime needs no noise, but gets it at %s", r.only)
 	}
@@ -94,7 +95,7 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 		seen.begin(i+1, 1, nil, nil)
 		seen.add("m", 100, records, &process{outcome: Passed}, t.Errorf)
 	}
-	found := seen.findings(&Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}, &Result{})
+	found, _ := seen.findings(&Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}, nil)
 	if len(found) != 2 {
 		t.Fatalf("%d findings, want one for the lines 3 and 7 and one for 3 and 9", len(found))
 	}

@@ -1,13 +1,12 @@
 package campaign
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -126,42 +125,10 @@ func (s *sighting) in() string {
 	return commonTest(all)
 }
 
-// Opened returns the sections of p that runs open, by id. If only is not empty, it is
-// those whose entry and one of whose ends are among these sites.
-func Opened(p *plan.Plan, only []uint32) []uint32 {
-	var ids []uint32
-	for i := range p.Sections {
-		s := &p.Sections[i]
-		ends := slices.ContainsFunc(s.Ends, func(e plan.End) bool { return slices.Contains(only, e.Site) })
-		if s.Left == "" && (len(only) == 0 || ends && slices.Contains(only, s.Entry)) {
-			ids = append(ids, s.ID)
-		}
-	}
-	return ids
-}
-
-// SectionList returns sections as the monitor reads them: "1-3,7".
-func SectionList(ids []uint32) string {
-	var parts []string
-	for i := 0; i < len(ids); {
-		j := i + 1
-		for j < len(ids) && ids[j] == ids[j-1]+1 {
-			j++
-		}
-		if j-i > 1 {
-			parts = append(parts, fmt.Sprintf("%d-%d", ids[i], ids[j-1]))
-		} else {
-			parts = append(parts, fmt.Sprint(ids[i]))
-		}
-		i = j
-	}
-	return strings.Join(parts, ",")
-}
-
 // opened returns the sections that run n opens, and those that it leaves alone
 // since they are proven broken: noise teaches nothing new there.
 func (c *campaign) opened(n int) (open, resting []uint32) {
-	for _, id := range Opened(c.cfg.Plan, c.cfg.Only) {
+	for _, id := range arm.Sections(c.cfg.Plan, c.cfg.Only) {
 		if !c.cfg.Repeat && n%2 == 0 && c.seen.proven[id] {
 			resting = append(resting, id)
 		} else {

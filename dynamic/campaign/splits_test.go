@@ -58,16 +58,15 @@ func toldBeside(
 		seen.add("m", 100, records(i+1), &process{outcome: outcome, output: []byte(output)}, t.Errorf)
 	}
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
-	r := &Result{Packages: []PackageResult{{Package: "m", Plain: plain}}}
-	found := seen.findings(cfg, r)
+	found, claims := seen.findings(cfg, []PackageResult{{Package: "m", Plain: plain}})
 	if len(found) != 1 {
 		t.Fatalf("%d findings, want 1", len(found))
 	}
 	if err := found[0].Validate(); err != nil {
 		t.Error(err)
 	}
-	if r.claims[found[0].ID] != "il-claimed" {
-		t.Errorf("claims %v", r.claims)
+	if claims[found[0].ID] != "il-claimed" {
+		t.Errorf("claims %v", claims)
 	}
 	return found[0]
 }
@@ -209,65 +208,6 @@ func TestPanicInSplitSection(t *testing.T) {
 		seen.add("m", 100, came(1), &process{outcome: Panicked, output: []byte(other)}, t.Errorf)
 		if len(seen.splits) != 0 {
 			t.Errorf("%s: taken for the end of the section", name)
-		}
-	}
-}
-
-// A split joins the suspected finding that its section came from, by its id, and
-// keeps that id; so it does if what the run saw lies in callees.
-func TestSplitTakesThePlaceOfSuspected(t *testing.T) {
-	use, test := at(30, finding.Write), at(20, finding.Read)
-	use.Expr, test.Expr = "x.put()", "x.has()"
-	suspected := make1(finding.TestAndUse, "n", use, test, at(40, finding.Write))
-	pos := func(line int) finding.Position { return finding.Position{File: "a.go", Line: line, Column: 2} }
-	call, endCall := pos(20), pos(30)
-	suspected.Section = &finding.Section{Kind: plan.TestAndUse, Entry: pos(3), EntryCall: &call, End: pos(4), EndCall: &endCall}
-	static := seal(suspected)
-	split := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read), at(40, finding.Write))
-	split.Status, split.Section = finding.Confirmed, suspected.Section
-	split.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Pattern: "R-w-W"}
-	for i, step := range []int{3, 1, 2} {
-		split.Accesses[i].Step, split.Accesses[i].Goroutine = step, &finding.Goroutine{ID: int64(step)}
-	}
-	r := &Result{Findings: seal(split), Runs: 20, lines: map[place]bool{}}
-	r.claims = map[string]string{split.ID: static[0].ID}
-	got := Join(static, r)
-	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed {
-		t.Fatalf("%d findings, first %s %s", len(got), got[0].ID, got[0].Status)
-	}
-	for i, want := range []struct{ line, step int }{{30, 3}, {20, 1}, {40, 2}} {
-		if a := got[0].Accesses[i]; a.Line != want.line || a.Step != want.step || a.Goroutine == nil {
-			t.Errorf("access %d: line %d, step %d, want %+v", i, a.Line, a.Step, want)
-		}
-	}
-}
-
-func TestSectionList(t *testing.T) {
-	for want, ids := range map[string][]uint32{"": nil, "3": {3}, "1-3,7": {1, 2, 3, 7}, "1,3-4": {1, 3, 4}} {
-		if got := SectionList(ids); got != want {
-			t.Errorf("SectionList(%v) = %q, want %q", ids, got, want)
-		}
-	}
-}
-
-// A race on the two accesses of a split section leaves the suspected finding to
-// the split.
-func TestSplitBeforeRace(t *testing.T) {
-	suspected := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read))
-	static := seal(suspected)
-	split := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read), at(4, finding.Write))
-	split.Status, split.Section = finding.Confirmed, new(finding.Section)
-	split.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Pattern: "R-w-W"}
-	race := make1(finding.CaughtInTheAct, "n", at(4, finding.Write), at(3, finding.Read))
-	r := &Result{Findings: seal(race, split), Runs: 20, lines: map[place]bool{}}
-	r.claims = map[string]string{split.ID: static[0].ID}
-	got := Join(static, r)
-	if len(got) != 2 {
-		t.Fatalf("%d findings, want the race and the split", len(got))
-	}
-	for _, f := range got {
-		if want := f.Code == finding.TestAndUse; (f.ID == static[0].ID) != want {
-			t.Errorf("%s has id %s, the suspected finding %s", f.Code, f.ID, static[0].ID)
 		}
 	}
 }

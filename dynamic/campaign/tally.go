@@ -45,7 +45,7 @@ type tally struct {
 	splits   map[uint32]*splitSeen      // by section
 	proven   map[uint32]bool            // sections with a split that is a bug whatever the tests say
 	rested   map[uint32]int             // runs in which a section was not opened, being proven
-	ended    map[SectionEnd]int         // how often sections came to an end
+	ended    map[uint32]int             // how often owners of a section came to an end
 	tests    map[testRun]*testsRun
 	fatals   map[fatalAt]*fatalSeen
 	leaks    map[blockedAt]*leakSeen // by the first member
@@ -63,7 +63,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{},
 		holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
-		rested: map[uint32]int{}, ended: map[SectionEnd]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
+		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 		leaks: map[blockedAt]*leakSeen{},
 	}
 }
@@ -262,6 +262,35 @@ func (t *tally) count(r *evidence.Record) {
 		t.near[id] = true
 	}
 	for _, e := range r.Ended {
-		t.ended[SectionEnd{e.Section, e.Site}] += e.Times
+		t.ended[e.Section] += e.Times
 	}
+}
+
+// Coverage is which sites the runs reached. A site that was never reached
+// was not tested.
+type Coverage struct {
+	Monitored int      // sites with a monitor
+	Reached   []uint32 // seen on the monitor's slow path, in ascending order
+	Armed     []uint32 // held a window
+	Never     []uint32 // monitored, not reached
+}
+
+func (t *tally) coverage() Coverage {
+	var c Coverage
+	for i := range t.plan.Sites {
+		s := &t.plan.Sites[i]
+		if s.Decision != plan.Monitor {
+			continue
+		}
+		c.Monitored++
+		if t.reached[s.ID] {
+			c.Reached = append(c.Reached, s.ID)
+		} else {
+			c.Never = append(c.Never, s.ID)
+		}
+		if t.armed[s.ID] {
+			c.Armed = append(c.Armed, s.ID)
+		}
+	}
+	return c
 }

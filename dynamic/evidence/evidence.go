@@ -265,3 +265,20 @@ func Read(r io.Reader) (records []Record, bad int, err error) {
 		}
 	}
 }
+
+// ByProcess sorts records by the process that wrote them; a start record begins
+// another one, since numbers of processes are used again.
+func ByProcess(records []Record) [][]Record {
+	var all [][]Record
+	current := map[int]int{} // process id -> index
+	for _, r := range records {
+		i, known := current[r.PID]
+		if !known || r.Kind == Start {
+			i = len(all)
+			current[r.PID] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], r)
+	}
+	return all
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 var envCommand = command{
@@ -102,7 +103,7 @@ func (o *envOptions) run(c *call) int {
 	for _, v := range append(env,
 		"INTERLOCK_OUT="+filepath.Join(ws.Dir, evidenceName),
 		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
-		"INTERLOCK_SECTIONS="+campaign.SectionList(campaign.Opened(pl.Plan, nil)),
+		"INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(pl.Plan, nil)),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", o.strength),
 		"INTERLOCK_ENV="+ws.Dir) {
 		name, value, _ := strings.Cut(v, "=")
@@ -120,7 +121,7 @@ func writeRecord(dir string, pl *planner.Planned) error {
 	data, err := json.Marshal(&recorded{pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Vet.Ignores, pl.Plan})
 	if err == nil {
 		err = errors.Join(os.WriteFile(filepath.Join(dir, recordName), data, 0o644),
-			os.WriteFile(filepath.Join(dir, sitesName), campaign.SiteTable(pl.Plan), 0o644))
+			os.WriteFile(filepath.Join(dir, sitesName), arm.SiteTable(pl.Plan, arm.Run{}), 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("recording the plan: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
@@ -63,7 +64,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	}
 	// The places of a schedule mean the same as those of -only.
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
-	if cfg.Where, err = campaign.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
+	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
 		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan` shows variables and places")
 	}
 	settings := m.settings(c)
@@ -76,9 +77,9 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 func sitesAt(pl *planner.Planned, places string) ([]uint32, error) {
 	var all []uint32
 	for place := range strings.SplitSeq(places, ",") {
-		ids, err := campaign.SitesAt(pl.Plan, place)
+		ids, err := arm.SitesAt(pl.Plan, place)
 		if err != nil {
-			ids, err = campaign.SitesAt(pl.Plan, rebased(place, pl.Module.Root))
+			ids, err = arm.SitesAt(pl.Plan, rebased(place, pl.Module.Root))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("no monitored access at %q", place)

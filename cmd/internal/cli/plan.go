@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
-	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 var planCommand = command{
@@ -101,7 +101,7 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 	}
 	if all := len(p.Sections); all > 0 {
 		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", progress.Count(all, "atomic section"),
-			len(campaign.Opened(p, nil)))
+			len(arm.Sections(p, nil)))
 	}
 	if n.Monitored > 0 {
 		fmt.Fprintf(b, "\nmonitored:\n")

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/repository"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
-	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/refine"
 )
 
 var sectionsRefineCommand = command{
@@ -159,7 +159,7 @@ func observable(s *repository.Section) *repository.Section {
 }
 
 // refine runs the oracle, and reports how far it is.
-func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned) (*campaign.Refined, error) {
+func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned) (*refine.Result, error) {
 	where, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("finding this folder: %w", err)
@@ -168,11 +168,11 @@ func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned
 	c.progress.Say("trying the oracle without noise")
 	// Runs with a planted violation try the oracle; the others drop ends.
 	dropped := 0
-	return campaign.Refine(c.ctx, campaign.RefineConfig{
+	return refine.Run(c.ctx, refine.Config{
 		Workspace: ws, Plan: pl.Plan, Oracle: shell(o.oracle), Where: where,
 		Runs: o.runs, Quiet: o.quiet, Plants: o.plants, Seed: o.seed, Strength: o.strength,
 		Dir: filepath.Join(ws.Dir, "refine"),
-		Progress: func(run campaign.OracleRun) {
+		Progress: func(run refine.OracleRun) {
 			dropped += run.Dropped
 			verdict := "correct"
 			if !run.Correct {
@@ -202,23 +202,23 @@ func shell(command string) []string {
 
 // refused reports whether err says that the oracle is no good.
 func refused(err error) bool {
-	return errors.Is(err, campaign.ErrOracleFails) || errors.Is(err, campaign.ErrOracleBlind) ||
-		errors.Is(err, campaign.ErrNothingSeen) || errors.Is(err, campaign.ErrNeverCorrect)
+	return errors.Is(err, refine.ErrOracleFails) || errors.Is(err, refine.ErrOracleBlind) ||
+		errors.Is(err, refine.ErrNothingSeen) || errors.Is(err, refine.ErrNeverCorrect)
 }
 
 // refuse reports why the oracle cannot be used, and what to do.
-func (c *call) refuse(err error, r *campaign.Refined) int {
+func (c *call) refuse(err error, r *refine.Result) int {
 	next := "fix the command, or the tests"
 	if len(r.Output) > 0 {
 		fmt.Fprintf(c.stderr, "%s\n", lastLines(r.Output, 20))
 	}
 	switch {
-	case errors.Is(err, campaign.ErrOracleBlind):
+	case errors.Is(err, refine.ErrOracleBlind):
 		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it cannot tell correct runs "+
 			"from others: name a command that checks results", len(r.Plants))
-	case errors.Is(err, campaign.ErrNothingSeen):
+	case errors.Is(err, refine.ErrNothingSeen):
 		next = "name a command that runs more of these packages, or more packages"
-	case errors.Is(err, campaign.ErrNeverCorrect):
+	case errors.Is(err, refine.ErrNeverCorrect):
 		next = "fix what `interlock test` reports, or make the noise weaker with -strength"
 	}
 	return c.usage("%v: %s", err, next)
@@ -236,7 +236,7 @@ type changed struct {
 }
 
 // apply writes into f what r has shown of the plan's sections.
-func apply(pl *planner.Planned, f *repository.File, r *campaign.Refined) (n changed) {
+func apply(pl *planner.Planned, f *repository.File, r *refine.Result) (n changed) {
 	keys := atomicsets.NewKeys(pl.Plan)
 	for i := range pl.Plan.Sections {
 		s := &pl.Plan.Sections[i]
@@ -250,7 +250,7 @@ func apply(pl *planner.Planned, f *repository.File, r *campaign.Refined) (n chan
 				continue
 			}
 			// A correct run that split the end shows that it is no invariant.
-			end := campaign.SectionEnd{Section: s.ID, Site: s.Ends[j].Site}
+			end := refine.SectionEnd{Section: s.ID, Site: s.Ends[j].Site}
 			v, drop := r.Dropped[end]
 			switch {
 			case in.Pinned != "":
@@ -272,7 +272,7 @@ func apply(pl *planner.Planned, f *repository.File, r *campaign.Refined) (n chan
 }
 
 // summarise reports what was done, and what is left for a person.
-func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refined, n changed) {
+func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *refine.Result, n changed) {
 	b := bufio.NewWriter(c.stderr)
 	defer b.Flush()
 	correct := 0
@@ -296,7 +296,7 @@ func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refi
 		}
 		ends += len(s.Ends)
 		if slices.ContainsFunc(s.Ends, func(e plan.End) bool {
-			end := campaign.SectionEnd{Section: s.ID, Site: e.Site}
+			end := refine.SectionEnd{Section: s.ID, Site: e.Site}
 			_, dropped := r.Dropped[end]
 			return !dropped && r.Seen[end] > 0
 		}) {
@@ -313,7 +313,7 @@ func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *campaign.Refi
 }
 
 // list writes a line for each end, with the name of its section.
-func list(b *bufio.Writer, p *plan.Plan, ends map[campaign.SectionEnd]campaign.Violation, what string) {
+func list(b *bufio.Writer, p *plan.Plan, ends map[refine.SectionEnd]refine.Violation, what string) {
 	var lines []string
 	for end, v := range ends {
 		s, site := &p.Sections[end.Section-1], p.Site(end.Site)

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/build"
-	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 //go:embed held.go.txt
@@ -41,7 +41,7 @@ func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tm
 		os.WriteFile(filepath.Join(copied, "rt", "go.mod"), []byte("module "+rt+"\n\ngo 1.21\n"), 0o644),
 		os.WriteFile(filepath.Join(copied, "go.mod"), mod, 0o644),
 		os.WriteFile(filepath.Join(copied, "zz_held_test.go"), held, 0o644),
-		os.WriteFile(table, campaign.SiteTable(whole), 0o644),
+		os.WriteFile(table, arm.SiteTable(whole, arm.Run{}), 0o644),
 	); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
-	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 // variant is one build of the programs and one way to run it.
@@ -183,7 +183,7 @@ func buildMonitored(ctx context.Context, m *build.Module, p *plan.Plan, tmp, nam
 		return nil, nil, err
 	}
 	table := filepath.Join(tmp, name+".sites")
-	if err := os.WriteFile(table, campaign.SiteTable(p), 0o644); err != nil {
+	if err := os.WriteFile(table, arm.SiteTable(p, arm.Run{}), 0o644); err != nil {
 		ws.Close()
 		return nil, nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/dynamic/build"
-	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 // builds are all programs built twice, as packages of one module.
@@ -159,7 +159,7 @@ func (b *builds) instrument(ctx context.Context) error {
 	}
 	b.rewritten = ws.Rewritten()
 	// One site table serves all programs: ids are unique in the plan.
-	if err := os.WriteFile(b.table, campaign.SiteTable(p), 0o644); err != nil {
+	if err := os.WriteFile(b.table, arm.SiteTable(p, arm.Run{}), 0o644); err != nil {
 		return err
 	}
 	for _, g := range b.groups() {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/dynamic/build"
-	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
@@ -44,7 +44,7 @@ func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
 	if err := b.instrument(ctx, m, dir); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(b.table, campaign.SiteTable(b.plan), 0o644); err != nil {
+	if err := os.WriteFile(b.table, arm.SiteTable(b.plan, arm.Run{}), 0o644); err != nil {
 		b.workspace.Close()
 		return nil, err
 	}

@@ -1,4 +1,5 @@
-// Package child ends processes that were started, and collects what they print.
+// Package child runs a process that ends with this one or at its deadline, and collects
+// what it prints.
 package child
 
 import (
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -14,10 +16,31 @@ import (
 // and end; then it is asked to, and after as long again it is killed.
 const Grace = 5 * time.Second
 
-// WaitOrKill waits for the process to end. One that outlives its deadline is
+// Run starts the process with its output going to out, and waits for it. It reports
+// whether the process had to be killed after its deadline (0 is none), and how long it ran;
+// err is not nil if it could not be started.
+func Run(ctx context.Context, cmd *exec.Cmd, out *Output, deadline time.Duration) (
+	killed bool, elapsed time.Duration, err error,
+) {
+	cmd.Stdout, cmd.Stderr = out, out
+	// A process that this one leaves behind may hold the output open.
+	cmd.WaitDelay = Grace
+	endWithParent(cmd)
+	// What ends with its parent ends with the parent's thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return false, 0, err
+	}
+	killed = waitOrKill(ctx, cmd, deadline)
+	return killed, time.Since(began), nil
+}
+
+// waitOrKill waits for the process to end. One that outlives its deadline is
 // asked for its goroutines, then killed; one whose campaign is interrupted is
 // killed at once, as its evidence is written already.
-func WaitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (killed bool) {
+func waitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (killed bool) {
 	done := make(chan struct{})
 	go func() {
 		cmd.Wait() // the state says all

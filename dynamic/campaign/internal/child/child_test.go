@@ -16,7 +16,7 @@ func TestProcessThatOutlivesItsDeadline(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Skip("no process to outlive its deadline: ", err)
 	}
-	if killed := WaitOrKill(context.Background(), cmd, time.Nanosecond); !killed || cmd.ProcessState.Success() {
+	if killed := waitOrKill(context.Background(), cmd, time.Nanosecond); !killed || cmd.ProcessState.Success() {
 		t.Errorf("killed: %v, %v", killed, cmd.ProcessState)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// EndWithParent has the system kill the process when this one ends in whatever
+// endWithParent has the system kill the process when this one ends in whatever
 // way: killed, it could not end its tests itself.
-func EndWithParent(cmd *exec.Cmd) {
+func endWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

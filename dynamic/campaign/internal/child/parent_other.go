@@ -4,6 +4,6 @@ package child
 
 import "os/exec"
 
-// EndWithParent: this system has no such thing; tests whose parent is killed
+// endWithParent: this system has no such thing; tests whose parent is killed
 // end at their timeout.
-func EndWithParent(*exec.Cmd) {}
+func endWithParent(*exec.Cmd) {}

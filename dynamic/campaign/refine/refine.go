@@ -1,4 +1,6 @@
-package campaign
+// Package refine tries atomic sections with an oracle: a command that accepts or rejects a
+// run of the program. Invariants that an accepted run splits are none (AtomRace 4.3).
+package refine
 
 import (
 	"context"
@@ -8,21 +10,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// RefineConfig is how sections are refined (AtomRace 4.3): a command is run
+// Config is how sections are refined: a command is run
 // again and again with the monitor awake, and reports by its exit code whether the
 // run was correct.
-type RefineConfig struct {
+type Config struct {
 	Workspace *build.Workspace
 	Plan      *plan.Plan
 	Oracle    []string // the command and its arguments
@@ -56,8 +58,8 @@ type Violation struct {
 	Seed uint64
 }
 
-// Refined is what a refinement has shown.
-type Refined struct {
+// Result is what a refinement has shown.
+type Result struct {
 	Runs []OracleRun // without those before the refinement
 	// Plants are the runs with planted violations; the last one was rejected, or
 	// none was.
@@ -80,7 +82,7 @@ type Refined struct {
 	Output []byte
 }
 
-// Errors of [Refine] that are for the user to mend.
+// Errors of [Run] that are for the user to mend.
 var (
 	ErrOracleFails  = errors.New("the oracle rejects the program as it is")
 	ErrNothingSeen  = errors.New("no write of a number was reached, so no violation can be planted to try the oracle with")
@@ -88,12 +90,12 @@ var (
 	ErrNeverCorrect = errors.New("the oracle rejects every run with noise")
 )
 
-// Refine tries the oracle, then runs it until nothing changes. The oracle must
+// Run tries the oracle, then runs it until nothing changes. The oracle must
 // accept the program without noise and reject at least one planted violation: a
 // write that is lost, as if another goroutine stored the old value behind it. If
 // it does not, an error says so, and the result holds what was tried.
-func Refine(ctx context.Context, cfg RefineConfig) (*Refined, error) {
-	r := &refiner{cfg: &cfg, reached: map[uint32]bool{}, Refined: &Refined{
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	r := &refiner{cfg: &cfg, reached: map[uint32]bool{}, Result: &Result{
 		Dropped: map[SectionEnd]Violation{}, Listed: map[SectionEnd]Violation{}, Faulty: map[SectionEnd]Violation{}, Seen: map[SectionEnd]int{},
 	}}
 	began := time.Now()
@@ -102,21 +104,21 @@ func Refine(ctx context.Context, cfg RefineConfig) (*Refined, error) {
 	if ctx.Err() != nil {
 		r.Interrupted, err = true, nil
 	}
-	return r.Refined, err
+	return r.Result, err
 }
 
 type refiner struct {
-	cfg     *RefineConfig
+	cfg     *Config
 	limit   time.Duration   // of a run with noise
 	reached map[uint32]bool // sites, by a run before those with planted violations
-	*Refined
+	*Result
 }
 
 func (r *refiner) run(ctx context.Context) error {
 	if err := os.MkdirAll(r.cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("making the evidence folder: %w", err)
 	}
-	if err := os.WriteFile(r.sites(), SiteTable(r.cfg.Plan), 0o644); err != nil {
+	if err := os.WriteFile(r.sites(), arm.SiteTable(r.cfg.Plan, arm.Run{}), 0o644); err != nil {
 		return fmt.Errorf("writing the site table: %w", err)
 	}
 	if err := r.tryPlain(ctx); err != nil {
@@ -163,7 +165,7 @@ func (r *refiner) tryPlain(ctx context.Context) error {
 			continue
 		}
 		if correct++; correct == enough {
-			r.limit = stretch(run.Elapsed, 0) + defaultFloor
+			r.limit = child.Stretch(run.Elapsed, 0) + child.Floor
 			return nil
 		}
 	}
@@ -234,7 +236,7 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 	}
 	// The last record of a process has its sums; each split has a record of its own.
 	var split []SectionEnd
-	for _, process := range byProcess(records) {
+	for _, process := range evidence.ByProcess(records) {
 		var last *evidence.Record
 		for i := range process {
 			switch rec := &process[i]; {
@@ -320,7 +322,7 @@ func (r *refiner) awake(run OracleRun, file string) []string {
 		"INTERLOCK_OUT=" + file, "INTERLOCK_SITES=" + r.sites(),
 		fmt.Sprintf("INTERLOCK_RUN=%d", run.Run), fmt.Sprintf("INTERLOCK_SEED=%d", run.Seed),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", r.cfg.Strength),
-		"INTERLOCK_SECTIONS=" + SectionList(r.open()),
+		"INTERLOCK_SECTIONS=" + arm.SectionList(r.open()),
 	}
 	if run.Planted != 0 {
 		vars = append(vars, fmt.Sprintf("INTERLOCK_PLANT=%d", run.Planted), "INTERLOCK_SECTIONS=")
@@ -330,7 +332,7 @@ func (r *refiner) awake(run OracleRun, file string) []string {
 
 // open returns the sections that have an end which is not dropped.
 func (r *refiner) open() []uint32 {
-	return slices.DeleteFunc(Opened(r.cfg.Plan, nil), func(id uint32) bool {
+	return slices.DeleteFunc(arm.Sections(r.cfg.Plan, nil), func(id uint32) bool {
 		return !slices.ContainsFunc(r.cfg.Plan.Sections[id-1].Ends, func(e plan.End) bool {
 			_, dropped := r.Dropped[SectionEnd{id, e.Site}]
 			return !dropped
@@ -343,25 +345,19 @@ func (r *refiner) execute(ctx context.Context, run OracleRun, vars []string) (Or
 	cmd := exec.Command(r.cfg.Oracle[0], r.cfg.Oracle[1:]...)
 	cmd.Dir = r.cfg.Where
 	cmd.Env = slices.Concat(os.Environ(), r.goEnv(), []string{"PWD=" + r.cfg.Where}, vars)
-	cmd.WaitDelay = child.Grace
-	out := new(child.Output)
-	cmd.Stdout, cmd.Stderr = out, out
-	child.EndWithParent(cmd)
-	runtime.LockOSThread() // what ends with its parent ends with the parent's thread
-	defer runtime.UnlockOSThread()
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return run, fmt.Errorf("starting the oracle: %w", err)
-	}
 	deadline := time.Duration(0)
 	if r.limit > 0 { // the tests have the time to end by themselves
 		deadline = r.limit + 2*child.Grace
 	}
-	child.WaitOrKill(ctx, cmd, deadline)
+	out := new(child.Output)
+	_, elapsed, err := child.Run(ctx, cmd, out, deadline)
+	if err != nil {
+		return run, fmt.Errorf("starting the oracle: %w", err)
+	}
 	if ctx.Err() != nil {
 		return run, ctx.Err()
 	}
-	run.Elapsed = time.Since(began)
+	run.Elapsed = elapsed
 	run.Correct = cmd.ProcessState.ExitCode() == 0
 	if !run.Correct && run.Planted == 0 && r.Output == nil {
 		r.Output = out.Bytes()

@@ -1,4 +1,6 @@
-package campaign
+// Package join makes one list of the findings that the static side suspects and those that
+// runs have shown.
+package join
 
 import (
 	"cmp"
@@ -9,7 +11,25 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Join makes one list of suspected findings and those that r confirms. A confirmed one
+// Known is what runs have shown beside their findings.
+type Known struct {
+	Runs  int           // made in full
+	Lines map[Line]bool // where sites were reached; nil if nobody knows
+	// Claims holds, by the id of a finding on a split section, the id of the suspected
+	// finding that the section came from.
+	Claims map[string]string
+	// Whole counts, by the id of the suspected finding that a section came from, how often
+	// its owner has come to an end.
+	Whole map[string]int
+}
+
+// Line is a line of source.
+type Line struct {
+	File string
+	Line int
+}
+
+// Findings makes one list of suspected findings and those that runs have shown. A confirmed one
 // takes the place of the suspected one on the same two accesses, or with the
 // same id, and takes over what only the static side knows: the narrower code,
 // which side lacks protection, locks held, section, fix. So does one of a split
@@ -21,12 +41,12 @@ import (
 // finding to others on the same variable. Suspected findings on which the runs have shown nothing get a note on
 // that. The findings given are not changed; those returned are sorted and have
 // ids of their own each.
-func Join(static []*finding.Finding, r *Result) []*finding.Finding {
+func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding {
 	left := clones(static)
 	var joined []*finding.Finding
-	found := clones(r.Findings)
+	found := clones(shown)
 	slices.SortStableFunc(found, func(a, b *finding.Finding) int { // a split knows where it belongs, a race may guess
-		return -cmp.Compare(r.claims[a.ID], r.claims[b.ID])
+		return -cmp.Compare(known.Claims[a.ID], known.Claims[b.ID])
 	})
 	settled := map[string]*finding.Finding{}         // who took over which id
 	taken := map[*finding.Finding]*finding.Finding{} // suspected finding -> the confirmed one in its place
@@ -39,7 +59,7 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 	}
 	var others []*finding.Finding
 	for _, c := range found {
-		if i := counterpart(left, c, r.claims[c.ID]); i >= 0 {
+		if i := counterpart(left, c, known.Claims[c.ID]); i >= 0 {
 			settle(c, i)
 		} else {
 			others = append(others, c)
@@ -61,7 +81,7 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 		}
 	}
 	for _, s := range left {
-		r.unobserved(s)
+		known.unobserved(s)
 		for _, c := range joined {
 			if c.Status == finding.Confirmed && sameVariable(s, c) {
 				relate(s, c)
@@ -103,6 +123,21 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
 	}
 	return i
+}
+
+// provesLeak reports whether the leak c is what the suspected finding s speaks of: the
+// goroutines are blocked at its locks.
+func provesLeak(s, c *finding.Finding) bool {
+	at := func(p finding.Position) bool { return accessAt(c, finding.Access{Position: p}) >= 0 }
+	switch s.Code {
+	case finding.LockCycle:
+		return len(s.Cycle) > 0 && !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
+	case finding.DoubleLock, finding.ReadLockAgain, finding.LostUnlock, finding.WaitUnderLock:
+		return slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
+			return a.Mode != finding.Leave && at(a.Position)
+		})
+	}
+	return false
 }
 
 // sameBug reports whether c is a race of the access that s says lacks protection: what
@@ -347,17 +382,17 @@ func sharper(c, s finding.Code) finding.Code {
 // unobserved notes on a suspected finding what the runs say about it: how
 // many there were, and whether they reached its accesses at all. It never says
 // that the finding is wrong.
-func (r *Result) unobserved(s *finding.Finding) {
-	if r.Runs == 0 {
+func (known *Known) unobserved(s *finding.Finding) {
+	if known.Runs == 0 {
 		return
 	}
-	note := fmt.Sprintf("unobserved in %d runs", r.Runs)
+	note := fmt.Sprintf("unobserved in %d runs", known.Runs)
 	for _, a := range s.Accesses {
-		if r.lines != nil && !r.lines[place{a.File, a.Line}] {
+		if known.Lines != nil && !known.Lines[Line{a.File, a.Line}] {
 			note += fmt.Sprintf("; none reached %s:%d", a.File, a.Line)
 		}
 	}
-	if n := r.whole[s.ID]; n > 0 {
+	if n := known.Whole[s.ID]; n > 0 {
 		note += fmt.Sprintf("; its section was watched from end to end %d times", n)
 	}
 	s.Notes = append(s.Notes, note)

@@ -1,4 +1,4 @@
-package campaign
+package arm
 
 import (
 	"cmp"
@@ -13,11 +13,9 @@ import (
 // leaves it to the monitor: it makes noise where near misses and static findings point.
 // The zero value plans runs by what earlier ones have shown, see [schedule.Auto].
 type Heuristic struct {
-	text  string // as the user has it
-	noise string // as the monitor has it
+	Text  string // as the user has it
+	Noise string // as the monitor has it
 }
-
-func (h Heuristic) String() string { return h.text }
 
 // ParseHeuristic reads "auto", "guided", "random", "variable:name,..." or
 // "location:place,...". Names are those of variables as plans and findings
@@ -30,7 +28,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 	case text == "" || text == "auto":
 		return Heuristic{}, nil
 	case text == "guided":
-		return Heuristic{text: text}, nil
+		return Heuristic{Text: text}, nil
 	case text == "random":
 		return Heuristic{text, text}, nil
 	// The monitor knows variables by their groups, and places by their sites.
@@ -61,7 +59,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 
 // variablesNamed returns the groups of the monitored variables that go by name.
 func variablesNamed(p *plan.Plan, name string) ([]string, error) {
-	groups := groups(p)
+	groups := Groups(p)
 	var found, others []string
 	for i := range p.Sites {
 		s := &p.Sites[i]

@@ -1,4 +1,4 @@
-package campaign
+package arm
 
 import (
 	"errors"
@@ -45,8 +45,8 @@ func TestParseHeuristic(t *testing.T) {
 		switch {
 		case bad && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%q: got error %v, want %q", in, err, want)
-		case !bad && (err != nil || h.noise != want):
-			t.Errorf("%q: got %q, %v, want %q", in, h.noise, err, want)
+		case !bad && (err != nil || h.Noise != want):
+			t.Errorf("%q: got %q, %v, want %q", in, h.Noise, err, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package campaign
+package join
 
 import (
 	"reflect"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
 // at makes an access in a line, of a function named after the file.
@@ -30,11 +31,11 @@ func seal(fs ...*finding.Finding) []*finding.Finding {
 
 func join(t *testing.T, static, confirmed []*finding.Finding, reached ...int) []*finding.Finding {
 	t.Helper()
-	r := &Result{Findings: confirmed, Runs: 20, lines: map[place]bool{}}
+	known := &Known{Runs: 20, Lines: map[Line]bool{}}
 	for _, line := range reached {
-		r.lines[place{"a.go", line}] = true
+		known.Lines[Line{"a.go", line}] = true
 	}
-	got := Join(static, r)
+	got := Findings(static, confirmed, known)
 	seen := map[string]bool{}
 	for _, f := range got {
 		if err := f.Validate(); err != nil {
@@ -207,5 +208,69 @@ func TestRacesOfTwoFunctionsAreOneFinding(t *testing.T) {
 		make1(finding.CaughtInTheAct, "n", in("F", 4, finding.Write), in("G", 9, finding.Read))))
 	if len(got) != 2 || got[0].Status != finding.Confirmed || got[1].Status != finding.Confirmed {
 		t.Errorf("%d findings, want both confirmed", len(got))
+	}
+}
+
+// A split joins the suspected finding that its section came from, by its id, and
+// keeps that id; so it does if what the run saw lies in callees.
+func TestSplitTakesThePlaceOfSuspected(t *testing.T) {
+	use, test := at(30, finding.Write), at(20, finding.Read)
+	use.Expr, test.Expr = "x.put()", "x.has()"
+	suspected := make1(finding.TestAndUse, "n", use, test, at(40, finding.Write))
+	pos := func(line int) finding.Position { return finding.Position{File: "a.go", Line: line, Column: 2} }
+	call, endCall := pos(20), pos(30)
+	suspected.Section = &finding.Section{Kind: plan.TestAndUse, Entry: pos(3), EntryCall: &call, End: pos(4), EndCall: &endCall}
+	static := seal(suspected)
+	split := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read), at(40, finding.Write))
+	split.Status, split.Section = finding.Confirmed, suspected.Section
+	split.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Pattern: "R-w-W"}
+	for i, step := range []int{3, 1, 2} {
+		split.Accesses[i].Step, split.Accesses[i].Goroutine = step, &finding.Goroutine{ID: int64(step)}
+	}
+	shown := seal(split)
+	claims := map[string]string{split.ID: static[0].ID}
+	got := Findings(static, shown, &Known{Runs: 20, Claims: claims})
+	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed {
+		t.Fatalf("%d findings, first %s %s", len(got), got[0].ID, got[0].Status)
+	}
+	for i, want := range []struct{ line, step int }{{30, 3}, {20, 1}, {40, 2}} {
+		if a := got[0].Accesses[i]; a.Line != want.line || a.Step != want.step || a.Goroutine == nil {
+			t.Errorf("access %d: line %d, step %d, want %+v", i, a.Line, a.Step, want)
+		}
+	}
+}
+
+// A race on the two accesses of a split section leaves the suspected finding to
+// the split.
+func TestSplitBeforeRace(t *testing.T) {
+	suspected := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read))
+	static := seal(suspected)
+	split := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read), at(4, finding.Write))
+	split.Status, split.Section = finding.Confirmed, new(finding.Section)
+	split.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Pattern: "R-w-W"}
+	race := make1(finding.CaughtInTheAct, "n", at(4, finding.Write), at(3, finding.Read))
+	shown := seal(race, split)
+	claims := map[string]string{split.ID: static[0].ID}
+	got := Findings(static, shown, &Known{Runs: 20, Claims: claims})
+	if len(got) != 2 {
+		t.Fatalf("%d findings, want the race and the split", len(got))
+	}
+	for _, f := range got {
+		if want := f.Code == finding.TestAndUse; (f.ID == static[0].ID) != want {
+			t.Errorf("%s has id %s, the suspected finding %s", f.Code, f.ID, static[0].ID)
+		}
+	}
+}
+
+// An error takes the place of the suspected finding at its line.
+func TestErrorTakesThePlaceOfSuspected(t *testing.T) {
+	suspected := make1(finding.CloseRaces, "done", at(7, finding.CloseChan), at(26, finding.CloseChan))
+	static := seal(suspected)
+	seen := make1(finding.CloseRaces, "c", at(26, finding.CloseChan))
+	seen.Status, seen.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Error: "close of closed channel"}
+	seen.Accesses[0].Goroutine = &finding.Goroutine{ID: 7}
+	got := Findings(static, seal(seen), &Known{Runs: 1})
+	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed || got[0].Accesses[1].Goroutine == nil {
+		t.Errorf("%d findings, first %+v", len(got), got[0])
 	}
 }

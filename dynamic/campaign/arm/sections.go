@@ -1,0 +1,41 @@
+package arm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Sections returns the sections of p that runs open, by id. If only is not empty, it is
+// those whose entry and one of whose ends are among these sites.
+func Sections(p *plan.Plan, only []uint32) []uint32 {
+	var ids []uint32
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		ends := slices.ContainsFunc(s.Ends, func(e plan.End) bool { return slices.Contains(only, e.Site) })
+		if s.Left == "" && (len(only) == 0 || ends && slices.Contains(only, s.Entry)) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// SectionList returns sections as the monitor reads them: "1-3,7".
+func SectionList(ids []uint32) string {
+	var parts []string
+	for i := 0; i < len(ids); {
+		j := i + 1
+		for j < len(ids) && ids[j] == ids[j-1]+1 {
+			j++
+		}
+		if j-i > 1 {
+			parts = append(parts, fmt.Sprintf("%d-%d", ids[i], ids[j-1]))
+		} else {
+			parts = append(parts, fmt.Sprint(ids[i]))
+		}
+		i = j
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,77 @@
+// Package arm writes what a monitored run arms, as the monitor reads it: a table of the
+// sites, a list of atomic sections, and where noise is made.
+package arm
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
+
+// Run is what distinguishes the site table of one run.
+type Run struct {
+	Only  []uint32                 // if not empty, these sites alone are armed, as suspicious ones
+	Near  map[uint32]bool          // sites that count as suspicious
+	Holds map[uint32]time.Duration // how long the run holds a goroutine at a site; by default not at all
+}
+
+// SiteTable returns the monitored sites of p as the monitor reads them: "id group flags"
+// a line, sites of one variable in one group. Where the run holds goroutines, the line
+// ends in how long, in microseconds.
+func SiteTable(p *plan.Plan, run Run) []byte {
+	var b bytes.Buffer
+	groups := Groups(p)
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		chosen := slices.Contains(run.Only, s.ID)
+		if s.Decision != plan.Monitor || len(run.Only) > 0 && !chosen {
+			continue
+		}
+		flags := "-"
+		if s.Suspicious || chosen || run.Near[s.ID] {
+			flags = "s"
+		}
+		fmt.Fprintf(&b, "%d %d %s", s.ID, groups[s.Variable], flags)
+		if hold := run.Holds[s.ID].Microseconds(); hold > 0 {
+			fmt.Fprintf(&b, " %d", hold)
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// Groups numbers the variables of p from 1.
+func Groups(p *plan.Plan) map[plan.Variable]int {
+	groups := map[plan.Variable]int{}
+	for i := range p.Sites {
+		if v := p.Sites[i].Variable; groups[v] == 0 {
+			groups[v] = len(groups) + 1
+		}
+	}
+	return groups
+}
+
+// SitesAt returns the monitored sites at places, written as the replay command
+// of a finding has them: "a.go:3:5,b.go:7". Without a column it is all of the
+// line.
+func SitesAt(p *plan.Plan, places string) ([]uint32, error) {
+	var ids []uint32
+	for at := range strings.SplitSeq(places, ",") {
+		before := len(ids)
+		for i := range p.Sites {
+			s := &p.Sites[i]
+			line := fmt.Sprintf("%s:%d", s.File, s.Line)
+			if s.Decision == plan.Monitor && (at == line || at == fmt.Sprintf("%s:%d", line, s.Column)) {
+				ids = append(ids, s.ID)
+			}
+		}
+		if len(ids) == before {
+			return nil, fmt.Errorf("no monitored access at %q", at)
+		}
+	}
+	return ids, nil
+}
