@@ -78,13 +78,13 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 	if s.panicked == nil {
 		return t.access(cfg, s.split.End)
 	}
-	g := s.panicked.goroutine
+	g := s.panicked.Goroutine
 	userPaths(cfg, &g)
 	top := g.Stack[0]
 	at := t.plan.Site(section.Entry)
 	return finding.Access{
 		Position: finding.Position{File: top.File, Line: top.Line}, Package: at.Package, Function: strings.TrimPrefix(top.Function, at.Package+"."),
-		Expr: "panic: " + s.panicked.message, Mode: finding.Leave, Goroutine: &g,
+		Expr: "panic: " + s.panicked.Message, Mode: finding.Leave, Goroutine: &g,
 	}
 }
 
@@ -128,7 +128,7 @@ func (w words) story(told *sighting, pattern string, entry, remote, end *finding
 	s := &told.split
 	if told.panicked != nil {
 		return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s). Then goroutine %d was to %s %s in %s, and before goroutine %d came to %s, it panicked: %s.",
-			s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry, s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Entry.GID, w.end, told.panicked.message)
+			s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry, s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Entry.GID, w.end, told.panicked.Message)
 	}
 	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; no serial order of the two has this result: %s.%s",
 		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry,

@@ -380,6 +380,10 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	}
 }
 
+func (c *campaign) problem(format string, args ...any) {
+	c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
+}
+
 // show prints the first run whole, then each package's first failure.
 func (c *campaign) show(wanted bool, text []byte) {
 	if wanted && c.cfg.Stdout != nil {

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -182,4 +184,14 @@ func userPath(cfg *Config, file string) string {
 		return rel
 	}
 	return filepath.ToSlash(file)
+}
+
+// shownFile returns a file of a dump as reports name it; "" for the file that Interlock adds.
+func shownFile(cfg *Config) func(string) string {
+	return func(file string) string {
+		if path.Base(file) == build.EndName {
+			return ""
+		}
+		return userPath(cfg, file)
+	}
 }

@@ -227,10 +227,7 @@ func (e *exact) side(s *evidence.Side) exactSide {
 	userPaths(e.cfg, &g)
 	side := exactSide{goroutine: g, mode: finding.Read, frame: finding.Frame{Function: "?", File: "?", Line: 1}}
 	if len(g.Stack) > 0 {
-		side.frame = g.Stack[0]
-	}
-	if i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool { return !filepath.IsAbs(f.File) }); i >= 0 {
-		side.frame = g.Stack[i]
+		side.frame = stacktext.UserFrame(g.Stack)
 	}
 	switch {
 	case s.Write && s.Atomic:
@@ -262,7 +259,8 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	v, known := sharedVariable(a, b)
 	if !known {
 		f := r.sides[1].frame
-		v.Package, v.Name = packageOf(f.Function), fmt.Sprintf("what %s:%d accesses", path.Base(f.File), f.Line)
+		v.Package, _ = stacktext.SplitName(f.Function)
+		v.Name = fmt.Sprintf("what %s:%d accesses", path.Base(f.File), f.Line)
 	}
 	// The later access in the text comes first, so that the same race reads the same each time.
 	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
@@ -333,9 +331,9 @@ func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) findin
 	sites = slices.DeleteFunc(slices.Clone(sites), func(site *plan.Site) bool { return site.Variable != v })
 	f := s.frame
 	a := finding.Access{
-		Position: finding.Position{File: f.File, Line: f.Line}, Package: packageOf(f.Function),
-		Function: strings.TrimPrefix(f.Function, packageOf(f.Function)+"."), Expr: v.Name, Mode: s.mode,
+		Position: finding.Position{File: f.File, Line: f.Line}, Expr: v.Name, Mode: s.mode,
 	}
+	a.Package, a.Function = stacktext.SplitName(f.Function)
 	if len(sites) > 0 {
 		site := sites[0]
 		a.Package, a.Function, a.Expr, a.Source = site.Package, site.Function, site.Expr, site.Source
@@ -346,11 +344,4 @@ func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) findin
 		a.Role = fmt.Sprintf("goroutine started at %s:%d", created[0].File, created[0].Line)
 	}
 	return a
-}
-
-// packageOf returns the import path of a function named as in a stack.
-func packageOf(function string) string {
-	slash := strings.LastIndexByte(function, '/') + 1
-	name, _, _ := strings.Cut(function[slash:], ".")
-	return function[:slash] + name
 }

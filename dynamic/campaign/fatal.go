@@ -3,17 +3,15 @@ package campaign
 import (
 	"cmp"
 	"fmt"
-	"go/ast"
 	"go/types"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/atomicsets/sites"
-	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 )
 
 // fatalError is an error by which the runtime or package sync ends a process, and
@@ -64,12 +62,9 @@ type fatalSeen struct {
 
 // fatalOf returns the error that ended a process, if it proves a bug by itself.
 func fatalOf(output []byte) (*fatalError, bool) {
-	m := panicMessage.FindSubmatch(output)
-	if m == nil {
-		return nil, false
-	}
+	message := stacktext.PanicMessage(output)
 	for i := range fatalErrors {
-		if strings.HasPrefix(string(m[1]), fatalErrors[i].text) {
+		if strings.HasPrefix(message, fatalErrors[i].text) {
 			return &fatalErrors[i], true
 		}
 	}
@@ -82,14 +77,14 @@ func (t *tally) fatal(pkg string, strength int, output []byte) {
 	if !ok {
 		return
 	}
-	p, ok := panicOf(output)
+	p, ok := stacktext.PanicOf(output)
 	if !ok {
 		return
 	}
-	at := fatalAt{kind.text, p.goroutine.Stack[0].Function, p.goroutine.Stack[0].Line}
+	at := fatalAt{kind.text, p.Goroutine.Stack[0].Function, p.Goroutine.Stack[0].Line}
 	seen := t.fatals[at]
 	if seen == nil {
-		seen = &fatalSeen{kind: kind, goroutine: p.goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
+		seen = &fatalSeen{kind: kind, goroutine: p.Goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
 		t.fatals[at] = seen
 	}
 	seen.hits[t.runs] = true
@@ -121,16 +116,15 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 	kind, g := seen.kind, seen.goroutine
 	userPaths(cfg, &g)
 	a := finding.Access{Mode: kind.mode, Goroutine: &g}
-	frame := userFrame(g.Stack)
-	a.Package, a.Function = splitName(frame.Function)
+	frame := stacktext.UserFrame(g.Stack)
+	a.Package, a.Function = stacktext.SplitName(frame.Function)
 	a.File, a.Line = frame.File, frame.Line
 	a.Expr = kind.text // where the source says no more
 	v := finding.Variable{Package: a.Package, Function: a.Function, Name: kind.text}
 	if site := t.mapAt(&a); kind.code == finding.CaughtInTheAct && site != nil {
 		v, a.Expr, a.Source, a.Position = finding.Variable(site.Variable), site.Expr, site.Source, t.position(site.ID)
-	} else if e, p := t.operandAt(&a, kind); e != nil {
-		v, a.Expr = variableOf(p, e, a.Function), types.ExprString(e)
-		a.Column = p.Fset.PositionFor(e.Pos(), false).Column
+	} else if op := operation.Failing(t.pkgs, &a, kind.calls); op.Node != nil {
+		v, a.Expr, a.Column = op.Variable(a.Function), types.ExprString(op.Operand), op.Column()
 	}
 	f := &finding.Finding{
 		Code: kind.code, Status: finding.Confirmed,
@@ -158,26 +152,6 @@ func (t *tally) runsOf(pkg string) (n int) {
 	return max(n, 1)
 }
 
-// userFrame returns the innermost frame of the module, or the innermost of all.
-func userFrame(stack []finding.Frame) finding.Frame {
-	for _, f := range stack {
-		if !filepath.IsAbs(filepath.FromSlash(f.File)) {
-			return f
-		}
-	}
-	return stack[0]
-}
-
-// splitName splits the name of a function in a stack behind its package's path.
-func splitName(name string) (pkg, function string) {
-	slash := strings.LastIndexByte(name, '/') + 1
-	dot := strings.IndexByte(name[slash:], '.')
-	if dot < 0 {
-		return "", name
-	}
-	return name[:slash+dot], name[slash+dot+1:]
-}
-
 // mapAt returns a site on the line of a that accesses a map, or nil.
 func (t *tally) mapAt(a *finding.Access) *plan.Site {
 	for i := range t.plan.Sites {
@@ -187,81 +161,6 @@ func (t *tally) mapAt(a *finding.Access) *plan.Site {
 		}
 	}
 	return nil
-}
-
-// operandAt finds what the failing operation was made on: on the line of a or, for a
-// deferred call, whose line the stack does not have, as the only one of its function.
-func (t *tally) operandAt(a *finding.Access, kind *fatalError) (operand ast.Expr, in *sites.Package) {
-	for _, p := range t.pkgs {
-		for _, f := range p.Files {
-			if !stores.IsFile(p, f, a.File) {
-				continue
-			}
-			var deferred []ast.Expr
-			ast.Inspect(f, func(n ast.Node) bool {
-				if fn, ok := n.(*ast.FuncDecl); ok {
-					first, last := p.Fset.PositionFor(fn.Pos(), false).Line, p.Fset.PositionFor(fn.End(), false).Line
-					return first <= a.Line && a.Line <= last
-				}
-				if d, ok := n.(*ast.DeferStmt); ok {
-					if e := kind.operand(d.Call); e != nil {
-						deferred = append(deferred, e)
-					}
-				}
-				if e := kind.operand(n); e != nil && p.Fset.PositionFor(e.Pos(), false).Line == a.Line {
-					operand, in = e, p
-				}
-				return true
-			})
-			if operand == nil && len(deferred) == 1 {
-				operand, in = deferred[0], p
-			}
-		}
-	}
-	return operand, in
-}
-
-// operand returns what a node that may fail so is about, or nil.
-func (k *fatalError) operand(n ast.Node) ast.Expr {
-	switch n := n.(type) {
-	case *ast.SendStmt:
-		if k.mode == finding.Send {
-			return n.Chan
-		}
-	case *ast.CallExpr:
-		switch fun := n.Fun.(type) {
-		case *ast.Ident:
-			if k.mode == finding.CloseChan && fun.Name == "close" && len(n.Args) == 1 {
-				return n.Args[0]
-			}
-		case *ast.SelectorExpr:
-			if slices.Contains(k.calls, fun.Sel.Name) {
-				return fun.X
-			}
-		}
-	}
-	return nil
-}
-
-// variableOf names what e, in the function, stands for.
-func variableOf(p *sites.Package, e ast.Expr, function string) finding.Variable {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.SelectorExpr:
-		if sel := p.Info.Selections[e]; sel != nil {
-			of := sel.Recv()
-			if ptr, ok := of.Underlying().(*types.Pointer); ok {
-				of = ptr.Elem()
-			}
-			if n, ok := types.Unalias(of).(*types.Named); ok && n.Obj().Pkg() != nil {
-				return finding.Variable{Package: n.Obj().Pkg().Path(), Type: n.Obj().Name(), Name: e.Sel.Name, Kind: plan.KindField}
-			}
-		}
-	case *ast.Ident:
-		if v := p.Info.Uses[e]; v != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
-			return finding.Variable{Package: v.Pkg().Path(), Name: e.Name, Kind: plan.KindGlobal}
-		}
-	}
-	return finding.Variable{Package: p.Path, Function: function, Name: types.ExprString(e)}
 }
 
 func (at fatalAt) compare(other fatalAt) int {

@@ -3,8 +3,6 @@ package campaign
 import (
 	"cmp"
 	"fmt"
-	"go/ast"
-	"go/token"
 	"go/types"
 	"maps"
 	"path/filepath"
@@ -13,9 +11,8 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
-	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -105,7 +102,7 @@ func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool)
 		return b, false
 	}
 	b.hang, b.goroutine = leak.Hang, stacktext.Parse(leak.Stack)
-	for len(b.goroutine.Stack) > 1 && isRuntime(b.goroutine.Stack[0].Function) {
+	for len(b.goroutine.Stack) > 1 && stacktext.IsRuntime(b.goroutine.Stack[0].Function) {
 		b.goroutine.Stack = b.goroutine.Stack[1:]
 	}
 	userPaths(cfg, &b.goroutine)
@@ -114,7 +111,7 @@ func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool)
 	if len(b.goroutine.Stack) == 0 || !slices.ContainsFunc(frames, inModule) {
 		return b, false
 	}
-	frame := userFrame(b.goroutine.Stack)
+	frame := stacktext.UserFrame(b.goroutine.Stack)
 	b.at = blockedAt{state: m[1], function: frame.Function, file: frame.File, line: frame.Line}
 	if len(b.goroutine.Created) > 0 {
 		b.at.started = fmt.Sprintf("%s:%d", b.goroutine.Created[0].File, b.goroutine.Created[0].Line)
@@ -192,7 +189,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	for i := range seen.members {
 		b := &seen.members[i]
 		a, v, op := t.blockedAccess(b)
-		if op.onPurpose() {
+		if op.OnPurpose() {
 			return nil
 		}
 		if len(f.Accesses) == 0 {
@@ -202,7 +199,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		if slices.ContainsFunc(f.Accesses, same) {
 			continue
 		}
-		f.Accesses, words = append(f.Accesses, a), append(words, op.text(b.at.state))
+		f.Accesses, words = append(f.Accesses, a), append(words, op.Text(b.at.state))
 		if !slices.Contains(states, b.at.state) {
 			states = append(states, b.at.state)
 		}
@@ -237,20 +234,18 @@ func waits(n int) string {
 
 // blockedAccess returns where a goroutine waits, as an access; the variable that it
 // waits for; and the operation in the source, if it is found.
-func (t *tally) blockedAccess(b *blocked) (a finding.Access, v finding.Variable, op operation) {
+func (t *tally) blockedAccess(b *blocked) (a finding.Access, v finding.Variable, op operation.Operation) {
 	a = finding.Access{Mode: modeOf(b.at.state), Goroutine: &b.goroutine, Expr: b.at.state}
-	a.Package, a.Function = splitName(b.at.function)
+	a.Package, a.Function = stacktext.SplitName(b.at.function)
 	a.File, a.Line = b.at.file, b.at.line
 	if b.at.started != "" {
 		a.Role = "goroutine started at " + b.at.started
 	}
 	v = finding.Variable{Package: a.Package, Function: a.Function, Name: b.at.state}
-	if op = t.operationAt(&a); op.node != nil {
-		a.Column = op.in.Fset.PositionFor(op.node.Pos(), false).Column
-		a.Expr = "select"
-		if op.operand != nil {
-			a.Expr = types.ExprString(op.operand)
-			v = variableOf(op.in, op.operand, a.Function)
+	if op = operation.Waiting(t.pkgs, &a); op.Node != nil {
+		a.Column, a.Expr = op.Column(), "select"
+		if op.Operand != nil {
+			a.Expr, v = types.ExprString(op.Operand), op.Variable(a.Function)
 		}
 	}
 	return a, v, op
@@ -269,85 +264,6 @@ func modeOf(state string) finding.Mode {
 		return finding.Lock
 	}
 	return finding.Wait
-}
-
-// operation is what waits in the source; node is nil if it was not found.
-type operation struct {
-	in      *sites.Package
-	node    ast.Node
-	operand ast.Expr // the channel, mutex or WaitGroup; nil for a select
-}
-
-// text is the operation in a few words, or the state of the goroutine if it was not found.
-func (op *operation) text(state string) string {
-	switch n := op.node.(type) {
-	case nil:
-		return state
-	case *ast.SendStmt:
-		return types.ExprString(n.Chan) + " <- " + types.ExprString(n.Value)
-	case *ast.RangeStmt:
-		return "range " + types.ExprString(n.X)
-	case ast.Expr:
-		return types.ExprString(n)
-	}
-	return "select"
-}
-
-// onPurpose reports whether the channel is made where it is waited for, as in
-// <-make(chan int): nothing can ever come.
-func (op *operation) onPurpose() bool {
-	call, ok := op.operand.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fun, ok := call.Fun.(*ast.Ident)
-	return ok && fun.Name == "make"
-}
-
-// operationAt finds the operation on the line of a that can wait as a does.
-func (t *tally) operationAt(a *finding.Access) (found operation) {
-	for _, p := range t.pkgs {
-		for _, f := range p.Files {
-			if !stores.IsFile(p, f, a.File) {
-				continue
-			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				if operand, ok := waitsIn(n, a.Mode); ok && p.Fset.PositionFor(n.Pos(), false).Line == a.Line {
-					found = operation{p, n, operand}
-				}
-				return true
-			})
-		}
-	}
-	return found
-}
-
-// waitsIn reports whether a node is an operation that can wait in that mode, and on what.
-func waitsIn(n ast.Node, mode finding.Mode) (operand ast.Expr, ok bool) {
-	switch n := n.(type) {
-	case *ast.SendStmt:
-		return n.Chan, mode == finding.Send
-	case *ast.UnaryExpr:
-		return n.X, mode == finding.Receive && n.Op == token.ARROW
-	case *ast.RangeStmt:
-		return n.X, mode == finding.Receive
-	case *ast.SelectStmt:
-		return nil, mode == finding.Wait
-	case *ast.CallExpr:
-		sel, isMethod := n.Fun.(*ast.SelectorExpr)
-		if !isMethod {
-			return nil, false
-		}
-		switch sel.Sel.Name {
-		case "Lock":
-			return sel.X, mode == finding.Lock
-		case "RLock":
-			return sel.X, mode == finding.ReadLock
-		case "Wait":
-			return sel.X, mode == finding.Wait
-		}
-	}
-	return nil, false
 }
 
 func (at blockedAt) compare(other blockedAt) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 )
 
 // ladder holds the strengths of the noise in successive runs, in microseconds,
@@ -154,7 +155,7 @@ func (p *process) share() float64 { return p.cpu.Seconds() / max(p.elapsed.Secon
 // the processor time that one without noise has used: noise alone waits, and so do
 // goroutines that hang.
 func (p *process) starved(share float64) bool {
-	_, all, _ := goroutinesIn(p.output)
+	_, all, _ := stacktext.Goroutines(p.output)
 	ready := slices.ContainsFunc(all, func(g *stack.Goroutine) bool { return g.State == "runnable" })
 	return ready && p.share() < share/2
 }

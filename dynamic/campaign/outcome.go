@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
@@ -136,7 +137,7 @@ func (p *process) hangs() bool {
 func (p *process) failedTests() []string {
 	var tests []string
 	if p.hangs() {
-		tests = hangingTests(p.output)
+		tests = stacktext.HangingTests(p.output)
 	}
 	for _, m := range failLine.FindAllSubmatch(p.output, -1) {
 		if name := string(m[1]); !slices.Contains(tests, name) {
@@ -156,8 +157,8 @@ func (p *process) report(cfg *Config, pkg string, verbose bool) []byte {
 	// The output comes first: of a dump of all goroutines, only those that wait.
 	if !p.shown && (p.outcome != Passed || verbose) {
 		out := p.output
-		if before, _, dump := goroutinesIn(out); dump != nil && p.hangs() {
-			out = append(before, waiting(cfg, dump)...)
+		if before, _, dump := stacktext.Goroutines(out); dump != nil && p.hangs() {
+			out = append(before, stacktext.Waiting(dump, shownFile(cfg))...)
 		}
 		b.Write(out)
 		if n := len(out); n > 0 && out[n-1] != '\n' {

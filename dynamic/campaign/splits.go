@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -36,7 +38,7 @@ type sighting struct {
 	strength int
 	test     string
 	// panicked, if not nil, is the owner, which a panic kept from the end
-	panicked *panicking
+	panicked *stacktext.Panic
 	used     bool // the panic came at a read of the section's variable, which held another value by then
 	proof    bool // that the section is broken, whatever the tests do; see proves
 }
@@ -143,3 +145,57 @@ func (t *tally) sectionsSplit() []uint32 { return slices.Sorted(maps.Keys(t.spli
 
 // source is what the stores of sections are read in.
 func (t *tally) source() *stores.Source { return &stores.Source{Plan: t.plan, Packages: t.pkgs} }
+
+// inside reports whether the goroutine was between the section's entry and the last
+// of its ends, as far as lines say.
+func (t *tally) inside(p *stacktext.Panic, s *plan.Section) bool {
+	first, last := t.position(s.Entry).Line, 0
+	if s.EntryCall != nil {
+		first = s.EntryCall.Line
+	}
+	for _, e := range s.Ends {
+		line := t.position(e.Site).Line
+		if e.EndCall != nil {
+			line = e.EndCall.EndLine
+		}
+		last = max(last, line)
+	}
+	for _, f := range p.Goroutine.Stack {
+		if strings.HasSuffix(f.Function, "."+s.Function) {
+			return first <= f.Line && f.Line <= last
+		}
+	}
+	return false
+}
+
+// panicked takes up a process that ended in a panic: where the goroutine was in a
+// section into which another had come, the section is split, and its end is the
+// panic. Where it panicked at a read of the section's variable, which by then held
+// another value, the split is why.
+func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, output []byte) {
+	p, ok := stacktext.PanicOf(output)
+	if _, fatal := fatalOf(output); !ok || fatal {
+		return
+	}
+	for _, record := range slices.Backward(came) {
+		split := *record.Split
+		section := t.section(split.Section)
+		if split.Entry.GID != p.Goroutine.ID || section.Kind == plan.Invariant || !t.inside(&p, section) {
+			continue
+		}
+		used := record.Kind == evidence.Used
+		if used && !failedAt(&p, t.position(split.End.Site)) {
+			continue
+		}
+		split.End = nil
+		t.sight(section, sighting{split: split, run: t.runs, seed: t.seed, strength: strength, test: pkg, panicked: &p, used: used})
+		return // the others came into sections that had ended before
+	}
+}
+
+// failedAt reports whether the goroutine panicked by an error of the runtime, such as an
+// index out of range, on the line.
+func failedAt(p *stacktext.Panic, place finding.Position) bool {
+	top := p.Goroutine.Stack[0]
+	return strings.HasPrefix(p.Message, "runtime error: ") && top.Line == place.Line && strings.HasSuffix(filepath.ToSlash(top.File), "/"+place.File)
+}

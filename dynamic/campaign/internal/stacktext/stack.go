@@ -2,6 +2,7 @@
 package stacktext
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -75,4 +76,24 @@ func parsePosition(s string) (file string, line int, ok bool) {
 	}
 	line, err := strconv.Atoi(s[i+1:])
 	return s[:i], line, err == nil && line > 0
+}
+
+// UserFrame returns the innermost frame of the module, or the innermost of all.
+func UserFrame(stack []finding.Frame) finding.Frame {
+	for _, f := range stack {
+		if !filepath.IsAbs(filepath.FromSlash(f.File)) {
+			return f
+		}
+	}
+	return stack[0]
+}
+
+// SplitName splits the name of a function in a stack behind its package's path.
+func SplitName(name string) (pkg, function string) {
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[slash:], '.')
+	if dot < 0 {
+		return "", name
+	}
+	return name[:slash+dot], name[slash+dot+1:]
 }

@@ -1,9 +1,14 @@
 package campaign
 
 import (
+	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 )
 
 // A test that hangs under noise, or that fails by its own time limit, is no reason to
@@ -73,4 +78,70 @@ func (c *campaign) chosenTests(pkg *PackageResult) []string {
 		}
 		return slices.Contains(pkg.LeftOut, name)
 	})
+}
+
+// leaveOutHanging leaves out of the monitored runs the tests that hang in p, a run
+// without noise: there they would hang as well, and hide those behind them. A test
+// may hide another one that hangs, so the rest is run again until nothing does.
+func (c *campaign) leaveOutHanging(
+	ctx context.Context, b build.Binary, pkg *PackageResult, p *process, leaks string,
+) error {
+	for p.outcome == TimedOut || p.outcome == Hung {
+		hang := stacktext.HangingTests(p.output)
+		if len(hang) == 0 || slices.ContainsFunc(hang, func(t string) bool { return slices.Contains(pkg.LeftOut, t) }) {
+			pkg.hangs = true
+			c.problem("the tests of %s hang without noise: there are no monitored runs of them", pkg.Package)
+			return nil
+		}
+		pkg.LeftOut = append(pkg.LeftOut, hang...)
+		p = c.execute(ctx, b, processOptions{leaks: leaks, timeout: PlainTimeout(c.cfg.Timeout), leaveOut: pkg.LeftOut})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if p.err != nil {
+			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+		}
+		pkg.plainTests = append(pkg.plainTests, p.failedTests()...)
+		c.takeLeaks(0, pkg, leaks)
+	}
+	slices.Sort(pkg.LeftOut)
+	verb, them := "hangs", "it"
+	if len(pkg.LeftOut) > 1 {
+		verb, them = "hang", "them"
+	}
+	c.problem("%s of %s %s without noise: the monitored runs leave %s out", strings.Join(pkg.LeftOut, ", "), pkg.Package, verb, them)
+	return nil
+}
+
+// enoughHangs is in how many monitored runs a test may wait for ever: the tests
+// behind it do not run then, and the finding is made.
+const enoughHangs = 2
+
+// hungAgain takes up a monitored run in which a test waited for ever.
+func (c *campaign) hungAgain(pkg *PackageResult, p *process) {
+	tests := p.failedTests()
+	if pkg.hung++; pkg.hung < enoughHangs || len(tests) == 0 {
+		return
+	}
+	pkg.hung = 0
+	pkg.LeftOut = append(pkg.LeftOut, tests...)
+	c.problem("%s of %s waited for ever in %d runs: later runs leave it out",
+		strings.Join(tests, ", "), pkg.Package, enoughHangs)
+}
+
+// without returns the test flags, with those left out that hang.
+func (c *campaign) without(tests []string) []string {
+	if len(tests) == 0 {
+		return c.cfg.TestFlags
+	}
+	skip := "^(" + strings.Join(tests, "|") + ")$"
+	var flags []string
+	for _, f := range c.cfg.TestFlags {
+		if value, ok := strings.CutPrefix(f, "-test.skip="); ok {
+			skip = value + "|" + skip
+		} else {
+			flags = append(flags, f)
+		}
+	}
+	return append([]string{"-test.skip=" + skip}, flags...)
 }

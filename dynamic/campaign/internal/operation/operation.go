@@ -1,0 +1,174 @@
+// Package operation finds, in the source, the operation in which a goroutine failed or waits
+// for ever: the stack has its line only.
+package operation
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
+)
+
+// Operation is what failed or waits in the source; Node is nil if it was not found.
+type Operation struct {
+	In      *sites.Package
+	Node    ast.Node
+	Operand ast.Expr // the channel, mutex or WaitGroup; nil for a select
+}
+
+// Column is where it begins in its line.
+func (op *Operation) Column() int { return op.In.Fset.PositionFor(op.Node.Pos(), false).Column }
+
+// Variable names what the operand, in the function, stands for.
+func (op *Operation) Variable(function string) finding.Variable {
+	switch e := ast.Unparen(op.Operand).(type) {
+	case *ast.SelectorExpr:
+		if sel := op.In.Info.Selections[e]; sel != nil {
+			of := sel.Recv()
+			if ptr, ok := of.Underlying().(*types.Pointer); ok {
+				of = ptr.Elem()
+			}
+			if n, ok := types.Unalias(of).(*types.Named); ok && n.Obj().Pkg() != nil {
+				return finding.Variable{Package: n.Obj().Pkg().Path(), Type: n.Obj().Name(), Name: e.Sel.Name, Kind: plan.KindField}
+			}
+		}
+	case *ast.Ident:
+		if v := op.In.Info.Uses[e]; v != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+			return finding.Variable{Package: v.Pkg().Path(), Name: e.Name, Kind: plan.KindGlobal}
+		}
+	}
+	return finding.Variable{Package: op.In.Path, Function: function, Name: types.ExprString(op.Operand)}
+}
+
+// Text is the operation in a few words, or the state of the goroutine if it was not found.
+func (op *Operation) Text(state string) string {
+	switch n := op.Node.(type) {
+	case nil:
+		return state
+	case *ast.SendStmt:
+		return types.ExprString(n.Chan) + " <- " + types.ExprString(n.Value)
+	case *ast.RangeStmt:
+		return "range " + types.ExprString(n.X)
+	case ast.Expr:
+		return types.ExprString(n)
+	}
+	return "select"
+}
+
+// OnPurpose reports whether the channel is made where it is waited for, as in
+// <-make(chan int): nothing can ever come.
+func (op *Operation) OnPurpose() bool {
+	call, ok := op.Operand.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fun, ok := call.Fun.(*ast.Ident)
+	return ok && fun.Name == "make"
+}
+
+// Waiting finds the operation on the line of a that can wait in its mode.
+func Waiting(pkgs []*sites.Package, a *finding.Access) (found Operation) {
+	for _, p := range pkgs {
+		for _, f := range p.Files {
+			if !stores.IsFile(p, f, a.File) {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if operand, ok := waitsIn(n, a.Mode); ok && p.Fset.PositionFor(n.Pos(), false).Line == a.Line {
+					found = Operation{p, n, operand}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// waitsIn reports whether a node is an operation that can wait in that mode, and on what.
+func waitsIn(n ast.Node, mode finding.Mode) (operand ast.Expr, ok bool) {
+	switch n := n.(type) {
+	case *ast.SendStmt:
+		return n.Chan, mode == finding.Send
+	case *ast.UnaryExpr:
+		return n.X, mode == finding.Receive && n.Op == token.ARROW
+	case *ast.RangeStmt:
+		return n.X, mode == finding.Receive
+	case *ast.SelectStmt:
+		return nil, mode == finding.Wait
+	case *ast.CallExpr:
+		sel, isMethod := n.Fun.(*ast.SelectorExpr)
+		if !isMethod {
+			return nil, false
+		}
+		switch sel.Sel.Name {
+		case "Lock":
+			return sel.X, mode == finding.Lock
+		case "RLock":
+			return sel.X, mode == finding.ReadLock
+		case "Wait":
+			return sel.X, mode == finding.Wait
+		}
+	}
+	return nil, false
+}
+
+// Failing finds what the failing operation was made on, a send or close by the mode of a,
+// or else a call of one of the methods: on the line of a or, for a deferred call, whose line
+// the stack does not have, as the only one of its function. The operand is the node too.
+func Failing(pkgs []*sites.Package, a *finding.Access, methods []string) (found Operation) {
+	for _, p := range pkgs {
+		for _, f := range p.Files {
+			if !stores.IsFile(p, f, a.File) {
+				continue
+			}
+			var deferred []ast.Expr
+			ast.Inspect(f, func(n ast.Node) bool {
+				if fn, ok := n.(*ast.FuncDecl); ok {
+					first, last := p.Fset.PositionFor(fn.Pos(), false).Line, p.Fset.PositionFor(fn.End(), false).Line
+					return first <= a.Line && a.Line <= last
+				}
+				if d, ok := n.(*ast.DeferStmt); ok {
+					if e := mayFail(d.Call, a.Mode, methods); e != nil {
+						deferred = append(deferred, e)
+					}
+				}
+				if e := mayFail(n, a.Mode, methods); e != nil && p.Fset.PositionFor(e.Pos(), false).Line == a.Line {
+					found = Operation{p, e, e}
+				}
+				return true
+			})
+			if found.Node == nil && len(deferred) == 1 {
+				found = Operation{p, deferred[0], deferred[0]}
+			}
+		}
+	}
+	return found
+}
+
+// mayFail returns what a node is about that may fail in the mode, or as one of the methods; nil
+// for any other node.
+func mayFail(n ast.Node, mode finding.Mode, methods []string) ast.Expr {
+	switch n := n.(type) {
+	case *ast.SendStmt:
+		if mode == finding.Send {
+			return n.Chan
+		}
+	case *ast.CallExpr:
+		switch fun := n.Fun.(type) {
+		case *ast.Ident:
+			if mode == finding.CloseChan && fun.Name == "close" && len(n.Args) == 1 {
+				return n.Args[0]
+			}
+		case *ast.SelectorExpr:
+			if slices.Contains(methods, fun.Sel.Name) {
+				return fun.X
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package stacktext
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Panic is how a goroutine ended a process.
+type Panic struct {
+	Message   string
+	Goroutine finding.Goroutine
+}
+
+var (
+	panicMessage = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.*)$`)
+	panicStack   = regexp.MustCompile(`(?m)^(goroutine \d+) [^\n]*\[running[^\n]*\]:\n`)
+)
+
+// PanicOf reads what the runtime prints when a panic or a fatal error ends a process.
+func PanicOf(output []byte) (p Panic, ok bool) {
+	m := panicMessage.FindSubmatchIndex(output)
+	if m == nil {
+		return p, false
+	}
+	p.Message = string(output[m[2]:m[3]])
+	rest := output[m[1]:]
+	at := panicStack.FindSubmatchIndex(rest)
+	if at == nil {
+		return p, false
+	}
+	text, _, _ := bytes.Cut(rest[at[1]:], []byte("\n\n"))
+	p.Goroutine = Parse(string(rest[at[2]:at[3]]) + " [running]:\n" + string(text))
+	for i, f := range slices.Backward(p.Goroutine.Stack) { // what comes before is how the runtime panics, and panics again
+		if f.Function == "panic" {
+			p.Goroutine.Stack = p.Goroutine.Stack[i+1:]
+			break
+		}
+	}
+	for len(p.Goroutine.Stack) > 0 && IsRuntime(p.Goroutine.Stack[0].Function) {
+		p.Goroutine.Stack = p.Goroutine.Stack[1:]
+	}
+	return p, len(p.Goroutine.Stack) > 0
+}
+
+// IsRuntime reports whether a function is one by which the runtime or package sync
+// fails.
+func IsRuntime(function string) bool {
+	return slices.ContainsFunc([]string{"runtime.", "internal/runtime/", "internal/sync.", "sync."}, func(p string) bool { return strings.HasPrefix(function, p) })
+}
+
+// PanicMessage returns the message of the panic or fatal error that ended a process, or "".
+func PanicMessage(output []byte) string {
+	m := panicMessage.FindSubmatch(output)
+	if m == nil {
+		return ""
+	}
+	return string(m[1])
+}
