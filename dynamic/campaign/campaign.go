@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -76,6 +77,17 @@ type Config struct {
 	// Progress is called, by the goroutine of Run, for what happens; nil is
 	// fine.
 	Progress func(Event)
+}
+
+const defaultTimeout = 10 * time.Minute // as `go test`
+
+// PlainTimeout returns the deadline that `go test` makes of a Config.Timeout; 0
+// is none.
+func PlainTimeout(timeout time.Duration) time.Duration {
+	if timeout == 0 {
+		return defaultTimeout
+	}
+	return max(timeout, 0)
 }
 
 // Event is one step of a campaign.
@@ -208,7 +220,7 @@ func Gather(cfg Config, file string) (*Result, error) {
 	for _, records := range evidence.ByProcess(records) {
 		c.result.Runs++
 		c.seen.begin(c.result.Runs, records[0].Seed, nil, nil)
-		c.seen.add("", 0, records, &process{outcome: Passed}, problem)
+		c.seen.add("", 0, records, &testproc.Process{Outcome: Passed}, problem)
 	}
 	c.finish()
 	for _, f := range c.result.Findings {
@@ -292,7 +304,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case pkg.NoTests:
-		c.show(n == 1, noTests(b.Package))
+		c.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	case n == 1:
 		if err := c.measure(ctx, i, b, pkg); err != nil {
@@ -304,7 +316,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	}
 	o := c.noiseOf(n, pkg)
 	p, err := c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d", n, i+1), &o, b, pkg)
-	if err == nil && p.outcome == CutShort && c.cutShort(n, o.strength, pkg, p) {
+	if err == nil && p.Outcome == CutShort && c.cutShort(n, o.strength, pkg, p) {
 		o = c.noiseOf(n, pkg)
 		p, err = c.runMonitored(ctx, n, fmt.Sprintf("run-%04d-%03d-again", n, i+1), &o, b, pkg)
 	}
@@ -314,7 +326,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	c.judge(ctx, n, o.strength, b, pkg, p)
 	c.progress(Event{
 		Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package,
-		Outcome: p.outcome, Elapsed: p.elapsed, Strength: o.strength,
+		Outcome: p.Outcome, Elapsed: p.Elapsed, Strength: o.strength,
 	})
 	return nil
 }
@@ -323,22 +335,22 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 // evidence that it leaves in a file of the name.
 func (c *campaign) runMonitored(
 	ctx context.Context, n int, name string, o *noise, b build.Binary, pkg *PackageResult,
-) (*process, error) {
+) (*testproc.Process, error) {
 	prefix := filepath.Join(c.result.Dir, name)
 	vars, err := o.environment(c.cfg, c.seen, prefix, c.cfg.Only)
 	if err != nil {
 		return nil, err
 	}
 	leaveOut, only := pkg.testsIn(n)
-	p := c.execute(ctx, b, processOptions{
-		vars:  append(vars, "INTERLOCK_SECTIONS="+c.open),
-		leaks: leaksFile(prefix), timeout: c.result.Timeout, limit: pkg.Limit,
-		live: n == 1 && c.verbose(), leaveOut: leaveOut, test: only,
+	p := testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+		Env:   append(vars, "INTERLOCK_SECTIONS="+c.open),
+		Leaks: leaksFile(prefix), Timeout: c.result.Timeout, Limit: pkg.Limit,
+		Live: c.live(n == 1), Flags: c.without(leaveOut), Test: only,
 	})
-	if p.err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+	if p.Err != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 	}
-	settle(ctx, p)
+	p.Settle(ctx)
 	c.collect(ctx, n, pkg, prefix+".jsonl", o, p)
 	c.takeLeaks(o.strength, pkg, leaksFile(prefix))
 	return p, ctx.Err()
@@ -346,7 +358,7 @@ func (c *campaign) runMonitored(
 
 // collect reads the evidence of one process. That an interrupted one has left
 // none says nothing.
-func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file string, o *noise, p *process) {
+func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file string, o *noise, p *testproc.Process) {
 	problem := func(format string, args ...any) {
 		c.result.Problems = append(c.result.Problems, fmt.Sprintf("run %d of %s: ", n, pkg.Package)+fmt.Sprintf(format, args...))
 	}
@@ -369,7 +381,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 		problem("%d lines of evidence are not readable", bad)
 	}
 	// What the tally has not seen before is news, and the next runs are planned by all of it.
-	p.countsOnTime = pkg.countsOnTime(p.failedTests())
+	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())
 	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
 	c.learn(pkg, o, records)
 	for _, pair := range fresh.pairs {
@@ -382,6 +394,19 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 
 func (c *campaign) problem(format string, args ...any) {
 	c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
+}
+
+// report returns what `go test` prints for a package.
+func (c *campaign) report(p *testproc.Process, pkg string) []byte {
+	return p.Report(pkg, c.verbose(), shownFile(c.cfg))
+}
+
+// live returns where the output of a process goes while it runs; nil is nowhere.
+func (c *campaign) live(wanted bool) io.Writer {
+	if wanted && c.verbose() {
+		return c.cfg.Stdout
+	}
+	return nil
 }
 
 // show prints the first run whole, then each package's first failure.

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -101,50 +102,50 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		return ctx.Err()
 	}
 	if pkg.NoTests {
-		e.show(n == 1, noTests(b.Package))
+		e.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	}
 	file := filepath.Join(e.result.Dir, name)
-	p := e.execute(ctx, b, processOptions{
-		vars: []string{
+	p := testproc.Run(ctx, e.cfg.Workspace, b, testproc.Options{
+		Env: []string{
 			"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", n), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
 		},
-		timeout: e.result.Timeout, live: n == 1 && e.verbose(),
+		Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.TestFlags,
 	})
-	if p.err != nil && ctx.Err() == nil {
-		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+	if p.Err != nil && ctx.Err() == nil {
+		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 	}
-	settle(ctx, p)
+	p.Settle(ctx)
 	if err := e.take(file, b.Package); err != nil {
 		return err
 	}
 	// What an engine at fault has not found means nothing.
-	if p.exit == engineFault && bytes.Contains(p.output, []byte("interlock: happens-before engine: ")) {
-		return fmt.Errorf("the tests of %s: %s", b.Package, lastLine(p.output))
+	if p.Exit == engineFault && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {
+		return fmt.Errorf("the tests of %s: %s", b.Package, lastLine(p.Output))
 	}
 	pkg.Runs++
 	// How an interrupted process ended says nothing of its tests; its races have happened.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	pkg.NoneRan = p.ranNone()
-	e.show(n == 1 || p.outcome != Passed && pkg.First == nil, p.report(e.cfg, b.Package, e.verbose()))
-	switch p.outcome {
+	pkg.NoneRan = p.RanNone()
+	e.show(n == 1 || p.Outcome != Passed && pkg.First == nil, e.report(p, b.Package))
+	switch p.Outcome {
 	case Passed:
 	case CutShort:
 		pkg.NotCompleted++
 		if pkg.FirstCut == nil {
-			pkg.FirstCut = p.failure(n, e.seen.seed, 0)
+			pkg.FirstCut = failureOf(p, n, e.seen.seed, 0)
 		}
 	default:
 		pkg.Failures++
 		if pkg.First == nil {
-			pkg.First = p.failure(n, e.seen.seed, 0)
+			pkg.First = failureOf(p, n, e.seen.seed, 0)
 		}
 	}
 	e.progress(Event{
 		Kind: PackageDone, Run: n, Runs: e.cfg.Runs, Seed: e.seen.seed,
-		Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed,
+		Package: b.Package, Outcome: p.Outcome, Elapsed: p.Elapsed,
 	})
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/typedfile"
 )
 
@@ -74,9 +75,9 @@ func TestErrorsThatProveABug(t *testing.T) {
 			Variable: plan.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}}}}
 		seen := newTally(p, []*sites.Package{typedfile.Parse(t, ended)})
 		seen.begin(1, 5, nil, nil)
-		seen.add("m", 100, nil, &process{outcome: Panicked, output: []byte(c.output)}, t.Errorf)
+		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Output: []byte(c.output)}, t.Errorf)
 		seen.begin(2, 6, nil, nil)
-		seen.add("m", 100, nil, &process{outcome: Passed}, t.Errorf)
+		seen.add("m", 100, nil, &testproc.Process{Outcome: Passed}, t.Errorf)
 		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
 		found, _ := seen.findings(cfg, nil)
 		if len(found) != 1 {

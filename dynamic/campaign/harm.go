@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/fisher"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -26,8 +27,8 @@ type testsRun struct {
 }
 
 // ran takes up how the tests of a package went in the run that goes on.
-func (t *tally) ran(pkg string, strength int, p *process, last map[int]*evidence.Record) {
-	r := &testsRun{strength: strength, outcome: p.outcome, failed: p.failedTests(), excuse: p.excuse(), watched: map[uint32]bool{}}
+func (t *tally) ran(pkg string, strength int, p *testproc.Process, last map[int]*evidence.Record) {
+	r := &testsRun{strength: strength, outcome: p.Outcome, failed: p.FailedTests(), excuse: excuseOf(p), watched: map[uint32]bool{}}
 	for _, stats := range last {
 		for _, e := range stats.Ended {
 			r.watched[e.Section] = true
@@ -36,17 +37,17 @@ func (t *tally) ran(pkg string, strength int, p *process, last map[int]*evidence
 	t.tests[testRun{pkg, t.runs}] = r
 }
 
-// excuse returns what explains that the tests failed, from their own output alone.
-func (p *process) excuse() string {
+// excuseOf returns what explains that the tests failed, from their own output alone.
+func excuseOf(p *testproc.Process) string {
 	switch {
-	case p.outcome == TimedOut || p.outcome == CutShort:
+	case p.Outcome == TimedOut || p.Outcome == CutShort:
 		return "a time limit"
-	case p.outcome == Crashed:
+	case p.Outcome == Crashed:
 		return "a signal"
-	case p.outcome == Failed && (p.countsOnTime || testsource.TimeWords.Match(testsource.Verdicts.ReplaceAll(p.output, nil))):
+	case p.Outcome == Failed && (p.CountsOnTime || testsource.TimeWords.Match(testsource.Verdicts.ReplaceAll(p.Output, nil))):
 		return "a time limit"
 	}
-	if _, ok := fatalOf(p.output); ok && p.outcome == Panicked {
+	if _, ok := fatalOf(p.Output); ok && p.Outcome == Panicked {
 		return "an error that is a bug of its own"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 )
 
 // A test that hangs under noise, or that fails by its own time limit, is no reason to
@@ -42,8 +43,8 @@ func (c *campaign) spare(pkg *PackageResult, n int, tests []string, strength int
 
 // spareClockTests spares the tests that failed under noise only, if all of them may count
 // on time, and reports whether it has.
-func (c *campaign) spareClockTests(pkg *PackageResult, p *process, f *Failure) (spared bool) {
-	failed := slices.DeleteFunc(p.failedTests(), func(t string) bool { return slices.Contains(pkg.plainTests, t) })
+func (c *campaign) spareClockTests(pkg *PackageResult, p *testproc.Process, f *Failure) (spared bool) {
+	failed := slices.DeleteFunc(p.FailedTests(), func(t string) bool { return slices.Contains(pkg.plainTests, t) })
 	if slices.ContainsFunc(failed, func(t string) bool { return !pkg.clockTests[t] }) {
 		return false
 	}
@@ -84,24 +85,27 @@ func (c *campaign) chosenTests(pkg *PackageResult) []string {
 // without noise: there they would hang as well, and hide those behind them. A test
 // may hide another one that hangs, so the rest is run again until nothing does.
 func (c *campaign) leaveOutHanging(
-	ctx context.Context, b build.Binary, pkg *PackageResult, p *process, leaks string,
+	ctx context.Context, b build.Binary, pkg *PackageResult, p *testproc.Process, leaks string,
 ) error {
-	for p.outcome == TimedOut || p.outcome == Hung {
-		hang := stacktext.HangingTests(p.output)
+	for p.Outcome == TimedOut || p.Outcome == Hung {
+		// A test that hangs although it was left out, or none that is named: leaving out does not help.
+		hang := stacktext.HangingTests(p.Output)
 		if len(hang) == 0 || slices.ContainsFunc(hang, func(t string) bool { return slices.Contains(pkg.LeftOut, t) }) {
 			pkg.hangs = true
 			c.problem("the tests of %s hang without noise: there are no monitored runs of them", pkg.Package)
 			return nil
 		}
 		pkg.LeftOut = append(pkg.LeftOut, hang...)
-		p = c.execute(ctx, b, processOptions{leaks: leaks, timeout: PlainTimeout(c.cfg.Timeout), leaveOut: pkg.LeftOut})
+		p = testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+			Leaks: leaks, Timeout: PlainTimeout(c.cfg.Timeout), Flags: c.without(pkg.LeftOut),
+		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if p.err != nil {
-			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+		if p.Err != nil {
+			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 		}
-		pkg.plainTests = append(pkg.plainTests, p.failedTests()...)
+		pkg.plainTests = append(pkg.plainTests, p.FailedTests()...)
 		c.takeLeaks(0, pkg, leaks)
 	}
 	slices.Sort(pkg.LeftOut)
@@ -118,8 +122,8 @@ func (c *campaign) leaveOutHanging(
 const enoughHangs = 2
 
 // hungAgain takes up a monitored run in which a test waited for ever.
-func (c *campaign) hungAgain(pkg *PackageResult, p *process) {
-	tests := p.failedTests()
+func (c *campaign) hungAgain(pkg *PackageResult, p *testproc.Process) {
+	tests := p.FailedTests()
 	if pkg.hung++; pkg.hung < enoughHangs || len(tests) == 0 {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 )
 
 // ladder holds the strengths of the noise in successive runs, in microseconds,
@@ -54,34 +55,36 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *PackageResult) error {
 	timeout := PlainTimeout(c.cfg.Timeout)
 	leaks := leaksFile(filepath.Join(c.result.Dir, fmt.Sprintf("plain-%03d", i+1)))
-	p := c.execute(ctx, b, processOptions{leaks: leaks, timeout: timeout, live: !b.Monitored && c.verbose()})
-	if p.err != nil && ctx.Err() == nil {
-		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.err)
+	p := testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: c.cfg.TestFlags,
+	})
+	if p.Err != nil && ctx.Err() == nil {
+		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 	}
-	settle(ctx, p)
+	p.Settle(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := p.unknownFlag(b.Package); err != nil {
+	if err := p.UnknownFlag(b.Package); err != nil {
 		return err
 	}
-	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.outcome, p.elapsed, p.failedTests()
-	pkg.share = p.share()
-	pkg.Limit = child.Stretch(p.elapsed, c.cfg.Budget) + c.cfg.Floor
-	if p.outcome != Passed {
-		pkg.PlainFailure, pkg.plainReport = p.failure(0, 0, 0), p.report(c.cfg, b.Package, c.verbose())
+	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.Outcome, p.Elapsed, p.FailedTests()
+	pkg.share = p.Share()
+	pkg.Limit = child.Stretch(p.Elapsed, c.cfg.Budget) + c.cfg.Floor
+	if p.Outcome != Passed {
+		pkg.PlainFailure, pkg.plainReport = failureOf(p, 0, 0, 0), c.report(p, b.Package)
 	}
 	c.takeLeaks(0, pkg, leaks)
-	if (p.outcome == TimedOut || p.outcome == Hung) && b.Monitored { // more time is no use
+	if (p.Outcome == TimedOut || p.Outcome == Hung) && b.Monitored { // more time is no use
 		pkg.Limit = timeout + child.Grace
 		if err := c.leaveOutHanging(ctx, b, pkg, p, leaks); err != nil {
 			return err
 		}
 	}
-	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.outcome, Elapsed: p.elapsed, Limit: pkg.Limit})
+	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.Outcome, Elapsed: p.Elapsed, Limit: pkg.Limit})
 	switch {
 	case !b.Monitored:
-		c.seen.fatal(b.Package, 0, p.output)
+		c.seen.fatal(b.Package, 0, p.Output)
 		c.judge(ctx, 1, 0, b, pkg, p)
 	case pkg.hangs:
 		c.show(true, pkg.plainReport)
@@ -90,27 +93,27 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 }
 
 // judge takes up how the tests went in a run.
-func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, pkg *PackageResult, p *process) {
+func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, pkg *PackageResult, p *testproc.Process) {
 	pkg.Runs++
-	pkg.NoneRan = p.ranNone()
+	pkg.NoneRan = p.RanNone()
 	underNoise := !pkg.likePlain(p)
-	if n == 1 && p.outcome == Passed && pkg.PlainFailure != nil {
+	if n == 1 && p.Outcome == Passed && pkg.PlainFailure != nil {
 		c.show(true, pkg.plainReport) // what fails without the monitor fails
-	} else if p.outcome != CutShort {
-		c.show(n == 1 || p.outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), p.report(c.cfg, b.Package, c.verbose()))
+	} else if p.Outcome != CutShort {
+		c.show(n == 1 || p.Outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), c.report(p, b.Package))
 	}
-	switch p.outcome {
+	switch p.Outcome {
 	case Passed:
 		return
 	case CutShort:
 		pkg.NotCompleted++
 		return
 	}
-	if p.outcome == Hung {
+	if p.Outcome == Hung {
 		c.hungAgain(pkg, p)
 	}
 	pkg.Failures++
-	failure := p.failure(n, c.seen.seed, strength)
+	failure := failureOf(p, n, c.seen.seed, strength)
 	if pkg.First == nil {
 		pkg.First = failure
 	}
@@ -131,68 +134,67 @@ const maxRepeats = 2
 // goroutines that wait, spares the tests that hung in all further runs of the package,
 // or has these make less noise where that leaves no test, and reports whether this one
 // is worth to be made again: with more time, if the machine was busy with other work.
-func (c *campaign) cutShort(n, strength int, pkg *PackageResult, p *process) (again bool) {
-	f := p.failure(n, c.seen.seed, strength)
-	f.Busy = p.starved(pkg.share)
+func (c *campaign) cutShort(n, strength int, pkg *PackageResult, p *testproc.Process) (again bool) {
+	f := failureOf(p, n, c.seen.seed, strength)
+	f.Busy = starved(p, pkg.share)
 	if pkg.FirstCut == nil {
 		pkg.FirstCut = f
-		c.show(true, p.report(c.cfg, pkg.Package, c.verbose()))
+		c.show(true, c.report(p, pkg.Package))
 	}
 	if f.Busy {
 		pkg.Limit += pkg.Limit
 	}
-	if f.Busy || !c.spare(pkg, n, p.failedTests(), f.Strength) {
+	if f.Busy || !c.spare(pkg, n, p.FailedTests(), f.Strength) {
 		c.weaken(pkg, f)
 	}
 	pkg.repeats++
 	return pkg.repeats <= maxRepeats
 }
 
-// share is how much of one processor the process has used, on average.
-func (p *process) share() float64 { return p.cpu.Seconds() / max(p.elapsed.Seconds(), 1e-6) }
-
 // starved reports whether the process could have gone on, and had less than half of
 // the processor time that one without noise has used: noise alone waits, and so do
 // goroutines that hang.
-func (p *process) starved(share float64) bool {
-	_, all, _ := stacktext.Goroutines(p.output)
+func starved(p *testproc.Process, share float64) bool {
+	_, all, _ := stacktext.Goroutines(p.Output)
 	ready := slices.ContainsFunc(all, func(g *stack.Goroutine) bool { return g.State == "runnable" })
-	return ready && p.share() < share/2
+	return ready && p.Share() < share/2
 }
 
 // likePlain reports whether a run passed, or failed as one without noise did.
-func (pkg *PackageResult) likePlain(p *process) bool {
-	if p.outcome == Passed || p.outcome == CutShort || pkg.Plain == "" {
+func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
+	if p.Outcome == Passed || p.Outcome == CutShort || pkg.Plain == "" {
 		return true
 	}
-	for _, t := range p.failedTests() {
+	for _, t := range p.FailedTests() {
 		if !slices.Contains(pkg.plainTests, t) {
 			return false
 		}
 	}
-	return p.outcome == pkg.Plain
+	return p.Outcome == pkg.Plain
 }
 
 // repeat runs the tests once more without noise: they may fail now and then by
 // themselves.
 func (c *campaign) repeat(ctx context.Context, b build.Binary, pkg *PackageResult) {
-	p := c.execute(ctx, b, processOptions{timeout: PlainTimeout(c.cfg.Timeout), limit: pkg.Limit})
-	settle(ctx, p)
-	if p.err != nil || ctx.Err() != nil || p.outcome == Passed || p.outcome == CutShort {
+	p := testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+		Timeout: PlainTimeout(c.cfg.Timeout), Limit: pkg.Limit, Flags: c.cfg.TestFlags,
+	})
+	p.Settle(ctx)
+	if p.Err != nil || ctx.Err() != nil || p.Outcome == Passed || p.Outcome == CutShort {
 		return
 	}
-	pkg.Plain = p.outcome
-	pkg.plainTests = append(pkg.plainTests, p.failedTests()...)
+	pkg.Plain = p.Outcome
+	pkg.plainTests = append(pkg.plainTests, p.FailedTests()...)
 }
 
 // blameNoise counts a run that failed and would not have without noise. Where
 // no race explains that, later noise is weaker, so that tests which count on
 // time do not spend the rest of the campaign failing.
-func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *process) {
+func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *testproc.Process) {
 	if pkg.UnderNoise++; pkg.UnderNoise == 1 {
 		pkg.UnderNoiseFirst = f
 	}
-	for _, t := range p.failedTests() {
+	for _, t := range p.FailedTests() {
 		if !slices.Contains(pkg.plainTests, t) && !slices.Contains(pkg.Tests, t) {
 			pkg.Tests = append(pkg.Tests, t)
 		}

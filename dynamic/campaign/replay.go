@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -213,12 +214,12 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if r.test != "" {
 		leaveOut = nil // that it hangs may be the finding
 	}
-	p := c.execute(ctx, c.cfg.Binaries[i], processOptions{
-		vars:  append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(c.cfg.Plan, only))),
-		leaks: leaks, timeout: c.result.Timeout, limit: pkg.Limit, leaveOut: leaveOut, test: r.test,
+	p := testproc.Run(ctx, c.cfg.Workspace, c.cfg.Binaries[i], testproc.Options{
+		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(c.cfg.Plan, only))),
+		Leaks: leaks, Timeout: c.result.Timeout, Limit: pkg.Limit, Flags: c.without(leaveOut), Test: r.test,
 	})
-	if p.err != nil {
-		return nil, p.err
+	if p.Err != nil {
+		return nil, p.Err
 	}
 	records, err := readRecords(file)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -46,7 +47,7 @@ func TestReplaysAreTried(t *testing.T) {
 func TestReplayCommand(t *testing.T) {
 	seen := newTally(sectionPlan(plan.LoadAndStore), nil)
 	seen.begin(4, 7, nil, nil)
-	seen.add("m", 1000, []evidence.Record{splitRecord(true)}, &process{outcome: Passed}, t.Errorf)
+	seen.add("m", 1000, []evidence.Record{splitRecord(true)}, &testproc.Process{Outcome: Passed}, t.Errorf)
 	cfg := &Config{
 		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: seen.plan, OnlyFlag: "-only",
 		ReplayFlags: []string{"-sections=ai", "-whole"}, Budget: 50, Prob: 900, TestFlags: []string{"-test.short=true", "-addr", "a b"},
@@ -93,7 +94,7 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 	seen := newTally(p, nil)
 	for i, records := range [][]evidence.Record{{race(1, 4)}, {race(3, 2)}, {race(2, 4), race(5, 2)}, nil} {
 		seen.begin(i+1, 1, nil, nil)
-		seen.add("m", 100, records, &process{outcome: Passed}, t.Errorf)
+		seen.add("m", 100, records, &testproc.Process{Outcome: Passed}, t.Errorf)
 	}
 	found, _ := seen.findings(&Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}, nil)
 	if len(found) != 2 {

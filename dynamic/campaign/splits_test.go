@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -55,7 +56,7 @@ func toldBeside(
 	seen := newTally(p, nil)
 	for i, outcome := range runs {
 		seen.begin(i+1, uint64(i), nil, nil)
-		seen.add("m", 100, records(i+1), &process{outcome: outcome, output: []byte(output)}, t.Errorf)
+		seen.add("m", 100, records(i+1), &testproc.Process{Outcome: outcome, Output: []byte(output)}, t.Errorf)
 	}
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
 	found, claims := seen.findings(cfg, []PackageResult{{Package: "m", Plain: plain}})
@@ -141,10 +142,10 @@ func TestOtherBugsExplainFailures(t *testing.T) {
 		for run := range 12 {
 			seen.begin(run+1, 1, nil, nil)
 			if run < 6 {
-				seen.add("m", 100, []evidence.Record{splitRecord(false)}, &process{outcome: Failed}, t.Errorf)
+				seen.add("m", 100, []evidence.Record{splitRecord(false)}, &testproc.Process{Outcome: Failed}, t.Errorf)
 			} else {
 				stats := evidence.Record{Version: 1, Kind: evidence.Stats, PID: 1, Counters: new(evidence.Counters), Ended: []evidence.SectionEnd{{Section: 1, Site: 2, Times: 1}}}
-				seen.add("m", 100, []evidence.Record{stats}, &process{outcome: Passed}, t.Errorf)
+				seen.add("m", 100, []evidence.Record{stats}, &testproc.Process{Outcome: Passed}, t.Errorf)
 			}
 		}
 		pkg := &PackageResult{Package: "m", Plain: Passed}
@@ -205,7 +206,7 @@ func TestPanicInSplitSection(t *testing.T) {
 	} {
 		seen := newTally(sectionPlan(plan.TestAndUse), nil)
 		seen.begin(1, 1, nil, nil)
-		seen.add("m", 100, came(1), &process{outcome: Panicked, output: []byte(other)}, t.Errorf)
+		seen.add("m", 100, came(1), &testproc.Process{Outcome: Panicked, Output: []byte(other)}, t.Errorf)
 		if len(seen.splits) != 0 {
 			t.Errorf("%s: taken for the end of the section", name)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -113,7 +114,7 @@ type news struct {
 }
 
 // add takes up the records of the process p and those that it started.
-func (t *tally) add(pkg string, strength int, records []evidence.Record, p *process, problem func(string, ...any)) (fresh news) {
+func (t *tally) add(pkg string, strength int, records []evidence.Record, p *testproc.Process, problem func(string, ...any)) (fresh news) {
 	strange := 0
 	var came []*evidence.Record
 	last := map[int]*evidence.Record{} // the latest counters of each process
@@ -134,14 +135,14 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, p *proc
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
 			strange++
 		default:
-			if p, isNew := t.race(pkg, strength, r, p.outcome != Passed); isNew {
+			if p, isNew := t.race(pkg, strength, r, p.Outcome != Passed); isNew {
 				fresh.pairs = append(fresh.pairs, p)
 			}
 		}
 	}
-	if p.outcome == Panicked {
-		t.panicked(pkg, strength, came, p.output)
-		t.fatal(pkg, strength, p.output)
+	if p.Outcome == Panicked {
+		t.panicked(pkg, strength, came, p.Output)
+		t.fatal(pkg, strength, p.Output)
 	}
 	t.ran(pkg, strength, p, last)
 	if strange > 0 {

@@ -96,7 +96,8 @@ var (
 // it does not, an error says so, and the result holds what was tried.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	r := &refiner{cfg: &cfg, reached: map[uint32]bool{}, Result: &Result{
-		Dropped: map[SectionEnd]Violation{}, Listed: map[SectionEnd]Violation{}, Faulty: map[SectionEnd]Violation{}, Seen: map[SectionEnd]int{},
+		Dropped: map[SectionEnd]Violation{}, Listed: map[SectionEnd]Violation{}, Faulty: map[SectionEnd]Violation{},
+		Seen: map[SectionEnd]int{},
 	}}
 	began := time.Now()
 	err := r.run(ctx)

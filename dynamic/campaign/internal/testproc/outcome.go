@@ -1,0 +1,125 @@
+package testproc
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+)
+
+// Outcome is how the tests of a package went, whatever the monitor caught.
+type Outcome string
+
+const (
+	Passed   Outcome = "passed"
+	Failed   Outcome = "failed"
+	Panicked Outcome = "panicked"  // a panic or fatal error ended the process
+	TimedOut Outcome = "timed out" // by the user's own deadline, or killed after it
+	Crashed  Outcome = "crashed"   // ended by a signal
+	// Hung: a test waits for what nothing can bring any more, as the collector shows.
+	Hung Outcome = "hung"
+	// CutShort: ended by a time limit of Interlock's. That says nothing of the tests.
+	CutShort Outcome = "not completed"
+)
+
+var (
+	panicLine   = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+	hungLine    = regexp.MustCompile(`(?m)^panic: the tests wait for ever: `)
+	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after `)
+	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
+)
+
+// classify distinguishes outcomes by the exit and, for a process that ended
+// itself, by the words of the runtime and of package testing.
+func classify(p *Process) Outcome {
+	timedOut := p.killed || p.Exit == 2 && timeoutLine.Match(p.Output)
+	switch {
+	case timedOut && p.ours:
+		return CutShort
+	case timedOut:
+		return TimedOut
+	case p.Exit == 0:
+		return Passed
+	case p.Exit == 2 && hungLine.Match(p.Output):
+		return Hung
+	case p.Exit == 2 && panicLine.Match(p.Output):
+		return Panicked
+	case p.Exit < 0:
+		return Crashed
+	}
+	return Failed
+}
+
+// Hangs reports whether the process ended because tests did not, and printed its goroutines.
+func (p *Process) Hangs() bool {
+	return p.Outcome == TimedOut || p.Outcome == CutShort || p.Outcome == Hung
+}
+
+// FailedTests returns the top-level tests that failed or hung, in order.
+func (p *Process) FailedTests() []string {
+	var tests []string
+	if p.Hangs() {
+		tests = stacktext.HangingTests(p.Output)
+	}
+	for _, m := range failLine.FindAllSubmatch(p.Output, -1) {
+		if name := string(m[1]); !slices.Contains(tests, name) {
+			tests = append(tests, name)
+		}
+	}
+	slices.Sort(tests)
+	return tests
+}
+
+// Report returns what `go test` prints for a package: the output of tests that
+// failed, or of all with -v, if that was not shown before, and a line with the
+// verdict. Of tests that hang it is the goroutines that wait;
+// nameFile is as for [stacktext.Waiting].
+func (p *Process) Report(pkg string, verbose bool, nameFile func(string) string) []byte {
+	var b bytes.Buffer
+	elapsed := fmt.Sprintf("%.3fs", p.Elapsed.Seconds())
+	// The output comes first: of a dump of all goroutines, only those that wait.
+	if !p.shown && (p.Outcome != Passed || verbose) {
+		out := p.Output
+		if before, _, dump := stacktext.Goroutines(out); dump != nil && p.Hangs() {
+			out = append(before, stacktext.Waiting(dump, nameFile)...)
+		}
+		b.Write(out)
+		if n := len(out); n > 0 && out[n-1] != '\n' {
+			b.WriteByte('\n')
+		}
+	}
+	// Then the verdict, in the words of go test where it has some.
+	switch p.Outcome {
+	case Passed:
+		note := ""
+		if p.RanNone() {
+			note = " [no tests to run]"
+		}
+		fmt.Fprintf(&b, "ok  \t%s\t%s%s\n", pkg, elapsed, note)
+		return b.Bytes()
+	case CutShort:
+		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v. This alone is no failure of theirs.\n", p.Elapsed.Round(time.Millisecond))
+		fmt.Fprintf(&b, "?   \t%s\t%s [not completed]\n", pkg, elapsed)
+		return b.Bytes()
+	}
+	if p.killed {
+		fmt.Fprintf(&b, "*** Test killed: ran too long (%v).\n", p.Elapsed.Round(time.Millisecond))
+	}
+	if p.Exit < 0 || len(p.Output) == 0 {
+		fmt.Fprintf(&b, "%s\n", p.state)
+	}
+	fmt.Fprintf(&b, "FAIL\t%s\t%s\n", pkg, elapsed)
+	return b.Bytes()
+}
+
+// RanNone reports whether the test binary found no test to run.
+func (p *Process) RanNone() bool {
+	warning := []byte("testing: warning: no tests to run\n")
+	return bytes.HasPrefix(p.Output, warning) || bytes.Contains(p.Output, slices.Concat([]byte("\n"), warning))
+}
+
+// NoTests returns what `go test` prints for a package without tests.
+func NoTests(pkg string) []byte { return fmt.Appendf(nil, "?   \t%s\t[no test files]\n", pkg) }

@@ -1,0 +1,127 @@
+// Package testproc runs a test binary as `go test` does, and reads from its exit and its output
+// how the tests went.
+package testproc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
+)
+
+// Options say how a test binary is run.
+type Options struct {
+	Env     []string      // added to the environment; without any the monitor sleeps
+	Leaks   string        // file for leaked goroutines; "" does not ask for them
+	Timeout time.Duration // test timeout, which the tests can ask for; 0 is none
+	Limit   time.Duration // when it is ended from outside; 0 is never
+	Live    io.Writer     // gets what it prints while it runs, if not nil
+	Flags   []string      // of the tests, as the user has them
+	Test    string        // that runs alone, or several with | in between; "" is all that Flags choose
+}
+
+// Process is a test binary that has run.
+type Process struct {
+	Outcome Outcome
+	Output  []byte // standard output and standard error
+	Elapsed time.Duration
+	Exit    int // exit code, -1 if a signal ended it
+	CPU     time.Duration
+	Err     error // it could not be run
+	// CountsOnTime reports whether tests that failed read the clock; the caller sets it.
+	CountsOnTime bool
+
+	shown  bool   // the output was shown while it ran
+	state  string // as the operating system reports it
+	killed bool   // it did not end at its deadline
+	ours   bool   // a time limit that ended it would be one of Interlock's
+}
+
+// Run runs a test binary as `go test` does: in the package's folder, with
+// its arguments.
+func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *Process {
+	args := []string{"-test.paniconexit0", "-test.timeout=" + o.Timeout.String()}
+	flags := o.Flags
+	if o.Test != "" {
+		args = append(args, "-test.run=^("+o.Test+")$")
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(f, "-test.run=") })
+	}
+	cmd := exec.Command(b.Path, slices.Concat(args, flags)...)
+	cmd.Dir = b.Dir
+	cmd.Env = slices.Concat(userEnv(ws, b.Dir), o.Env)
+	if o.Leaks != "" {
+		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.Leaks, fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
+	}
+	p := &Process{Exit: -1, shown: o.Live != nil}
+	out := &child.Output{Live: o.Live}
+	if p.killed, p.Elapsed, p.Err = child.Run(ctx, cmd, out, o.deadline()); p.Err != nil {
+		return p
+	}
+	p.Output = out.Bytes()
+	p.Exit = cmd.ProcessState.ExitCode()
+	p.state = cmd.ProcessState.String()
+	p.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	p.ours = len(o.Env) > 0 || p.killed && o.deadline() == o.Limit
+	p.Outcome = classify(p)
+	return p
+}
+
+var unknownFlag = regexp.MustCompile(`^flag provided but not defined: (-\S+)\n`)
+
+// UnknownFlag returns an error if the test binary has refused one of its flags:
+// each run would end like that.
+func (p *Process) UnknownFlag(pkg string) error {
+	m := unknownFlag.FindSubmatch(p.Output)
+	if m == nil || p.Exit != 2 {
+		return nil
+	}
+	return gocmd.Refuse(fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]), "leave it out behind --, or name the packages whose tests declare it")
+}
+
+// deadline is when a process is ended from outside: at its limit, or when it
+// has not ended itself at its own timeout. 0 is never.
+func (o *Options) deadline() time.Duration {
+	deadline := o.Limit
+	if own := o.Timeout + child.Grace; o.Timeout > 0 && (deadline == 0 || own < deadline) {
+		deadline = own
+	}
+	return deadline
+}
+
+// Settle waits a moment where the process ended by a signal: a Ctrl-C, which reaches the
+// tests as well, has the time to reach ctx too, so that tests ended by it do not look as if
+// they had crashed.
+func (p *Process) Settle(ctx context.Context) {
+	if p.Exit >= 0 || p.killed {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// userEnv is the environment that `go test` passes to a test binary.
+func userEnv(ws *build.Workspace, dir string) []string {
+	env := slices.DeleteFunc(ws.UserEnv(), func(v string) bool { return strings.HasPrefix(v, "INTERLOCK_") })
+	path := filepath.Join(ws.GoRoot(), "bin")
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); strings.EqualFold(name, "PATH") {
+			path += string(os.PathListSeparator) + value
+		}
+	}
+	return append(env, "PATH="+path, "PWD="+dir)
+}
+
+// Share is how much of one processor the process has used, on average.
+func (p *Process) Share() float64 { return p.CPU.Seconds() / max(p.Elapsed.Seconds(), 1e-6) }
