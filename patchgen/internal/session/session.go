@@ -10,15 +10,11 @@
 // A patched snapshot keeps the packages of the original that the patch cannot
 // change. A package is parsed and typed again where one of its files is
 // replaced. A package that imports it keeps its types and is analysed again
-// only where facts that it can see have changed. So that facts survive new
-// types, they are kept by the object's path within its package
-// ([objectpath]), not by the object.
+// only where facts that it can see have changed; package inprocess keeps these
+// beyond the types that they were noted with.
 //
 // Tests are left out, as the passes draw no conclusion from them, except where
 // the patch changes a test.
-//
-// The driver is our own: x/tools go/analysis/checker keeps no facts from one
-// run to the next, and would analyse all dependencies each time.
 //
 // Cost: the first snapshot is analysed whole, once. A patch costs the type
 // check and the passes of each package that it changes: linear in the size of
@@ -202,7 +198,7 @@ func (s *Session) With(files map[string][]byte) (*Snapshot, error) {
 		if err := snap.analyse(p); err != nil {
 			return nil, err
 		}
-		p.newFacts = old != nil && !p.facts.same(old.facts)
+		p.newFacts = old != nil && !p.facts.Same(old.facts)
 	}
 	if len(left) > 0 {
 		return nil, fmt.Errorf("%s is in no loaded package", slices.Sorted(maps.Keys(left))[0])

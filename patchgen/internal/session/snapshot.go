@@ -1,16 +1,16 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"os"
-	"runtime/debug"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/interlock-go/interlock/analyzers/inprocess"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -70,7 +70,7 @@ type Package struct {
 	Ops    *syncops.List
 
 	loaded   *packages.Package
-	facts    *facts
+	facts    *inprocess.Facts
 	newFacts bool // facts differ from those of the original
 }
 
@@ -96,18 +96,20 @@ func (s *Snapshot) seesNewFacts(p *Package) bool {
 
 // analyse runs the passes on p. The packages that it imports come before it.
 func (s *Snapshot) analyse(p *Package) error {
-	p.facts = newFacts(p.Types)
-	r := &runner{snap: s, pkg: p, results: map[*analysis.Analyzer]any{}}
-	for _, a := range Analyzers {
-		if err := r.run(a); err != nil {
-			return err
-		}
+	unit := &inprocess.Unit{
+		Fset: p.Fset, Files: p.Files, Types: p.Types, Info: p.Info, Sizes: p.loaded.TypesSizes, Module: module(p.loaded),
+		Imported: s.factsOf,
 	}
-	p.IR = r.results[ir.Analyzer].(*ir.Program)
-	p.Calls = r.results[callgraph.Analyzer].(*callgraph.Graph)
-	p.Owners = r.results[ownership.Analyzer].(*ownership.Result)
-	p.Locks = r.results[lockset.Analyzer].(*lockset.Result)
-	p.Ops = r.results[syncops.Analyzer].(*syncops.List)
+	results, facts, err := unit.Run(context.Background(), Analyzers...)
+	if err != nil {
+		return err
+	}
+	p.facts = facts
+	p.IR = results[ir.Analyzer].(*ir.Program)
+	p.Calls = results[callgraph.Analyzer].(*callgraph.Graph)
+	p.Owners = results[ownership.Analyzer].(*ownership.Result)
+	p.Locks = results[lockset.Analyzer].(*lockset.Result)
+	p.Ops = results[syncops.Analyzer].(*syncops.List)
 	// A pass that failed leaves an empty package behind, in which nothing is wrong.
 	if problem := p.IR.Problem(); problem != "" {
 		return fmt.Errorf("analysing %s: %s", p.Path, problem)
@@ -121,60 +123,10 @@ func (s *Snapshot) analyse(p *Package) error {
 	return nil
 }
 
-// runner runs analyzers on one package.
-type runner struct {
-	snap    *Snapshot
-	pkg     *Package
-	results map[*analysis.Analyzer]any
-}
-
-// run runs a behind those that it requires.
-func (r *runner) run(a *analysis.Analyzer) (err error) {
-	if _, done := r.results[a]; done {
-		return nil
+// factsOf returns what the passes have noted of a package; nil if it is none of s.
+func (s *Snapshot) factsOf(path string) *inprocess.Facts {
+	if p := s.byPath[path]; p != nil {
+		return p.facts
 	}
-	for _, b := range a.Requires {
-		if err := r.run(b); err != nil {
-			return err
-		}
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", r.pkg.Path, a.Name, v, ir.Frame(debug.Stack()))
-		}
-	}()
-	result, err := a.Run(r.pass(a))
-	if err != nil {
-		return fmt.Errorf("analysing %s: %s: %w", r.pkg.Path, a.Name, err)
-	}
-	r.results[a] = result
 	return nil
-}
-
-func (r *runner) pass(a *analysis.Analyzer) *analysis.Pass {
-	p := r.pkg
-	results := map[*analysis.Analyzer]any{}
-	for _, b := range a.Requires {
-		results[b] = r.results[b]
-	}
-	return &analysis.Pass{
-		Analyzer: a, Fset: p.Fset, Files: p.Files, Pkg: p.Types, TypesInfo: p.Info, TypesSizes: p.loaded.TypesSizes,
-		Module: module(p.loaded), ResultOf: results, ReadFile: os.ReadFile,
-		Report:            func(analysis.Diagnostic) {}, // passes have none
-		ImportObjectFact:  r.snap.importFact,
-		ExportObjectFact:  func(obj types.Object, f analysis.Fact) { p.facts.set(obj, f) },
-		AllObjectFacts:    func() []analysis.ObjectFact { return nil },
-		ImportPackageFact: func(*types.Package, analysis.Fact) bool { return false },
-		ExportPackageFact: func(analysis.Fact) { panic("session: a pass exports facts of packages") },
-		AllPackageFacts:   func() []analysis.PackageFact { return nil },
-	}
-}
-
-// importFact sets fact to what was noted of obj.
-func (s *Snapshot) importFact(obj types.Object, fact analysis.Fact) bool {
-	if obj.Pkg() == nil {
-		return false
-	}
-	p := s.byPath[obj.Pkg().Path()]
-	return p != nil && p.facts.get(obj, fact)
 }

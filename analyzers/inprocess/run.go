@@ -1,0 +1,183 @@
+package inprocess
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/objectpath"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// Unit is one typed package to analyse.
+type Unit struct {
+	Fset   *token.FileSet
+	Files  []*ast.File
+	Types  *types.Package
+	Info   *types.Info
+	Sizes  types.Sizes
+	Module *analysis.Module // nil if the package is of none
+	// Imported returns the facts of another package by its import path; nil where nothing is known of it.
+	Imported func(path string) *Facts
+}
+
+// Results are what the analyzers of one run returned, those that others require too.
+type Results map[*analysis.Analyzer]any
+
+// Run runs the analyzers, behind those that they require, and returns their
+// results and the facts that they have noted of the package. Diagnostics are
+// dropped: the results hold the findings. Between two analyzers it ends with the
+// error of ctx. A panic of an analyzer is an error.
+func (u *Unit) Run(ctx context.Context, analyzers ...*analysis.Analyzer) (Results, *Facts, error) {
+	r := &run{ctx: ctx, unit: u, facts: newFacts(), actions: map[*analysis.Analyzer]*action{}}
+	for _, a := range analyzers {
+		r.plan(a)
+	}
+	defer r.facts.close()
+	if err := r.all(analyzers); err != nil {
+		return nil, nil, err
+	}
+	results := Results{}
+	for a, done := range r.actions {
+		results[a] = done.result
+	}
+	return results, r.facts, nil
+}
+
+// run is one call of [Unit.Run].
+type run struct {
+	ctx     context.Context
+	unit    *Unit
+	facts   *Facts
+	actions map[*analysis.Analyzer]*action // complete before the first analyzer starts
+
+	pathMu sync.Mutex
+	paths  objectpath.Encoder // of imported objects; guarded by pathMu
+}
+
+// action is one analyzer of a run.
+type action struct {
+	once   sync.Once
+	result any
+	err    error
+}
+
+// plan makes an action for a and all that it requires.
+func (r *run) plan(a *analysis.Analyzer) {
+	if r.actions[a] != nil {
+		return
+	}
+	r.actions[a] = new(action)
+	for _, b := range a.Requires {
+		r.plan(b)
+	}
+}
+
+// all runs the analyzers side by side and returns the error of the first that failed.
+func (r *run) all(list []*analysis.Analyzer) error {
+	var group sync.WaitGroup
+	for _, a := range list {
+		group.Go(func() { r.one(a) })
+	}
+	group.Wait()
+	for _, a := range list {
+		if err := r.actions[a].err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one runs a, once, behind those that it requires.
+func (r *run) one(a *analysis.Analyzer) {
+	done := r.actions[a]
+	done.once.Do(func() {
+		if done.err = r.all(a.Requires); done.err == nil {
+			done.result, done.err = r.call(a)
+		}
+	})
+}
+
+func (r *run) call(a *analysis.Analyzer) (result any, err error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	path := r.unit.Types.Path()
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", path, a.Name, v, ir.Frame(debug.Stack()))
+		}
+	}()
+	if result, err = a.Run(r.pass(a)); err != nil {
+		return nil, fmt.Errorf("analysing %s: %s: %w", path, a.Name, err)
+	}
+	return result, nil
+}
+
+func (r *run) pass(a *analysis.Analyzer) *analysis.Pass {
+	u := r.unit
+	results := map[*analysis.Analyzer]any{}
+	for _, b := range a.Requires {
+		results[b] = r.actions[b].result
+	}
+	return &analysis.Pass{
+		Analyzer: a, Fset: u.Fset, Files: u.Files, Pkg: u.Types, TypesInfo: u.Info, TypesSizes: u.Sizes,
+		Module: u.Module, ResultOf: results, ReadFile: os.ReadFile,
+		Report:            func(analysis.Diagnostic) {},
+		ImportObjectFact:  r.importFact,
+		ExportObjectFact:  r.facts.set,
+		AllObjectFacts:    func() []analysis.ObjectFact { return r.importedFacts(a) },
+		ImportPackageFact: func(*types.Package, analysis.Fact) bool { return false },
+		ExportPackageFact: func(analysis.Fact) { panic("inprocess: an analyzer exports facts of packages") },
+		AllPackageFacts:   func() []analysis.PackageFact { return nil },
+	}
+}
+
+// importFact sets fact to what was noted of obj, here or in another package.
+func (r *run) importFact(obj types.Object, fact analysis.Fact) bool {
+	pkg := obj.Pkg()
+	if pkg == nil {
+		return false
+	}
+	if pkg == r.unit.Types {
+		return r.facts.ofObject(obj, fact)
+	}
+	known := r.unit.Imported(pkg.Path())
+	if known == nil {
+		return false
+	}
+	r.pathMu.Lock()
+	path, err := r.paths.For(obj)
+	r.pathMu.Unlock()
+	return err == nil && known.ofPath(path, fact)
+}
+
+// importedFacts lists the facts that a knows, of objects of the packages that
+// the unit imports, as the unit sees them.
+func (r *run) importedFacts(a *analysis.Analyzer) (all []analysis.ObjectFact) {
+	seen := map[*types.Package]bool{}
+	var visit func(pkg *types.Package)
+	visit = func(pkg *types.Package) {
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		if known := r.unit.Imported(pkg.Path()); known != nil {
+			all = append(all, known.resolved(pkg, a.FactTypes)...)
+			for _, dep := range pkg.Imports() {
+				visit(dep)
+			}
+		}
+	}
+	for _, pkg := range r.unit.Types.Imports() {
+		visit(pkg)
+	}
+	return all
+}
