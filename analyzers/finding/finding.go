@@ -95,6 +95,17 @@ type Finding struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Places lists the places of f: its accesses, and the steps of a cycle of locks.
+func (f *Finding) Places() (all []Position) {
+	for _, a := range f.Accesses {
+		all = append(all, a.Position)
+	}
+	for _, e := range f.Cycle {
+		all = append(all, e.Position)
+	}
+	return all
+}
+
 // Variable names what is accessed, the same in every instance: a field
 // (Type and Name), a package variable (Type empty), or a local that closures
 // capture (Function and Name).

@@ -81,7 +81,7 @@ func (t *tally) confirm(cfg *Config, race []pair) *finding.Finding {
 		return slices.ContainsFunc(race, func(p pair) bool { return seen.caught[p] != nil })
 	})
 	if n := t.runs; n != f.Evidence.Runs {
-		f.Notes = append(f.Notes, fmt.Sprintf("armed in %d of the campaign's %d runs; the others looked for further races", f.Evidence.Runs, n))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d of the %d runs delayed goroutines at these places; the others looked for further races", f.Evidence.Runs, n))
 	}
 	return f
 }

@@ -69,17 +69,6 @@ func seen(g *finding.Finding) (places []finding.Position) {
 	if len(places) > 0 {
 		return places
 	}
-	all := Places(g)
+	all := g.Places()
 	return all[:min(2, len(all))]
-}
-
-// Places lists the places of a finding: its accesses, and the steps of a cycle of locks.
-func Places(g *finding.Finding) (all []finding.Position) {
-	for _, a := range g.Accesses {
-		all = append(all, a.Position)
-	}
-	for _, e := range g.Cycle {
-		all = append(all, e.Position)
-	}
-	return all
 }

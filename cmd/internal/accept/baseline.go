@@ -49,7 +49,7 @@ func NewBaseline(findings []*finding.Finding) *Baseline {
 	b := &Baseline{Version: baselineVersion, Entries: []Entry{}}
 	for _, f := range findings {
 		e := Entry{ID: f.ID, Status: f.Status, Code: f.Code, Title: f.Title}
-		if places := Places(f); len(places) > 0 {
+		if places := f.Places(); len(places) > 0 {
 			e.File = places[0].File
 		}
 		b.Entries = append(b.Entries, e)

@@ -86,7 +86,7 @@ func readDiff(text []byte) (*Changes, error) {
 
 // touches reports whether one of the places of f has changed, or where its locks were taken.
 func (c *Changes) touches(f *finding.Finding) bool {
-	places := Places(f)
+	places := f.Places()
 	for _, e := range f.Cycle {
 		if e.Since != nil {
 			places = append(places, *e.Since)

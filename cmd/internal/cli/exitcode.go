@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/codetext"
@@ -14,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/upward"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
@@ -62,7 +66,8 @@ func (c *call) newReport(command, root string) *report.Report {
 	if err != nil {
 		dir = root
 	}
-	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Help: codetext.All()}
+	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Repository: upward.Root(root),
+		Help: codetext.All()}
 }
 
 // finish writes the report where the flags say, and returns the exit code.
@@ -91,7 +96,28 @@ func (c *call) emit(r *report.Report, to reportFlags) error {
 	if err != nil {
 		return err
 	}
+	if to.repository != "" {
+		if r.Repository, err = filepath.Abs(to.repository); err != nil {
+			return fmt.Errorf("-sarif-root: %w", err)
+		}
+	}
+	if to.format == "text" {
+		h = c.style()
+	}
 	return errors.Join(writeTo(c.stdout, h, r), to.out.Write(r))
+}
+
+// style returns how text looks on standard output: in colors on a terminal alone, unless the user wants none.
+func (c *call) style() report.Text {
+	w := c.stdout
+	if s, ok := w.(*sink); ok {
+		w = s.w
+	}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return report.Text{}
+	}
+	return report.Text{Color: true, Links: true}
 }
 
 func writeTo(w io.Writer, h report.Handler, r *report.Report) error {

@@ -20,18 +20,22 @@ import (
 
 // reportFlags say where the report goes, and how it looks.
 type reportFlags struct {
-	format string
-	out    report.Outputs
+	format     string
+	out        report.Outputs
+	repository string // files are relative to it in formats for code hosts; empty: where .git is
 }
 
 func (o *reportFlags) declare(fs *flag.FlagSet) {
 	o.format = "text"
-	fs.Func("format", "`format` of standard output: text, jsonl, json or sarif (default text)", func(s string) error {
+	fs.Func("format", "`format` of standard output: "+
+		strings.Join(report.Formats(), ", ")+" (default text)", func(s string) error {
 		_, err := report.For(s)
 		o.format = s
 		return err
 	})
 	fs.Var(&o.out, "o", "write a report to a file as well, as `format:path`; may be given several times")
+	fs.StringVar(&o.repository, "sarif-root", "", "name files relative to this `folder` in sarif, rdjson and what CI "+
+		"systems read\n(default: the root of the git repository, else of the module)")
 }
 
 // planFlags say what the plan is made from.

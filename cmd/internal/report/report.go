@@ -1,5 +1,5 @@
-// Package report writes findings for people and for machines: text, JSON
-// Lines, one JSON document, and SARIF 2.1.0.
+// Package report writes findings for people and for machines: as text, JSON, SARIF, and what code hosts
+// and CI systems read.
 //
 // A [Handler] is a format. It gets all that one command has found, as data,
 // and writes it in the order given; it decides nothing and computes no
@@ -18,13 +18,16 @@ import (
 
 // Report is what one command has found.
 type Report struct {
-	Command  string // "check", "test", "fix"
-	Version  string // of the tool
-	Root     string // absolute path of the main module's root, which the findings' files are relative to
-	Dir      string // absolute path of the folder that text shows files relative to
-	Findings []*finding.Finding
-	Coverage Coverage
-	Accepted Accepted
+	Command string // "check", "test", "fix"
+	Version string // of the tool
+	Root    string // absolute path of the main module's root, which the findings' files are relative to
+	Dir     string // absolute path of the folder that text shows files relative to
+	// Repository is the absolute path of the repository's root, which the files of formats for code hosts are
+	// relative to; "" is Root.
+	Repository string
+	Findings   []*finding.Finding
+	Coverage   Coverage
+	Accepted   Accepted
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string
@@ -89,6 +92,11 @@ var handlers = []struct {
 	{"jsonl", JSONLines{}},
 	{"json", JSON{}},
 	{"sarif", SARIF{}},
+	{"rdjson", RDJSON{}},
+	{"checkstyle", Checkstyle{}},
+	{"gitlab", GitLab{}},
+	{"junit", JUnit{}},
+	{"github", GitHub{}},
 }
 
 // Formats lists the names of the formats, the one for people first.
@@ -130,6 +138,25 @@ func (r *Report) Left() int {
 		}
 	}
 	return n
+}
+
+// inRepository returns a finding's file relative to the repository's root, where it lies below it.
+func (r *Report) inRepository(file string) string {
+	if r.Repository == "" || r.Root == "" || filepath.IsAbs(filepath.FromSlash(file)) {
+		return file
+	}
+	rel, err := filepath.Rel(r.Repository, filepath.Join(r.Root, filepath.FromSlash(file)))
+	if err != nil || !filepath.IsLocal(rel) {
+		return file
+	}
+	return filepath.ToSlash(rel)
+}
+
+// home is the project's page; helpURI the text on a code there.
+const home = "https://github.com/interlock-go/interlock"
+
+func helpURI(code finding.Code) string {
+	return home + "/blob/main/docs/checks.md#" + strings.ToLower(string(code))
 }
 
 // shown returns a finding's file as text shows it: relative to Dir if it lies

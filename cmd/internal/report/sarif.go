@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -17,7 +18,7 @@ import (
 // whose execution orders meet at the collision; a patch is one fix.
 type SARIF struct{}
 
-// srcRoot is the uriBaseId of files below the main module's root.
+// srcRoot is the uriBaseId of files below the repository's root, which GitHub takes all relative URIs from.
 const srcRoot = "SRCROOT"
 
 // Write implements [Handler].
@@ -45,14 +46,14 @@ type converter struct {
 func (c *converter) run() (sarifRun, error) {
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{Name: "Interlock", Version: strings.TrimPrefix(c.r.Version, "v"),
-			InformationURI: "https://github.com/interlock-go/interlock", Rules: c.rules()}},
+			InformationURI: home, Rules: c.rules()}},
 		Automation:  sarifAutomation{"interlock/" + c.r.Command + "/"},
 		Invocations: []sarifInvocation{c.invocation()},
 		ColumnKind:  "utf16CodeUnits",
 		Results:     []sarifResult{},
 	}
-	if c.r.Root != "" {
-		run.BaseIDs = map[string]sarifArtifact{srcRoot: {URI: fileURI(c.r.Root) + "/"}}
+	if root := cmp.Or(c.r.Repository, c.r.Root); root != "" {
+		run.BaseIDs = map[string]sarifArtifact{srcRoot: {URI: fileURI(root) + "/"}}
 	}
 	for _, f := range c.r.Findings {
 		result, err := c.result(f)
@@ -77,8 +78,8 @@ func (c *converter) rules() []sarifRule {
 		}
 		rules = append(rules, sarifRule{
 			ID: string(code), Name: pascal(code.Title()), Short: sarifText{sentence(code.Title())},
-			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: "```\n" +
-				strings.TrimRight(help, "\n") + "\n```\n"},
+			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: markdown(help)},
+			HelpURI: helpURI(code), Default: sarifDefault{"warning"},
 			Properties: map[string]any{"tags": []string{"concurrency", "correctness"}, "precision": precision,
 				"problem.severity": "error"},
 		})
@@ -112,8 +113,9 @@ func (c *converter) invocation() sarifInvocation {
 
 func (c *converter) result(f *finding.Finding) (sarifResult, error) {
 	res := sarifResult{
-		RuleID: string(f.Code), RuleIndex: ruleIndex(f.Code), Level: "warning", Message: sarifText{message(f)},
-		Fingerprints: map[string]string{"interlockId/v1": f.ID},
+		RuleID: string(f.Code), RuleIndex: ruleIndex(f.Code), Level: "warning", Message: sarifText{escapeLinks(message(f))},
+		// GitHub compares primaryLocationLineHash alone; the id does not change with the lines.
+		Fingerprints: map[string]string{"interlockId/v1": f.ID, "primaryLocationLineHash": f.ID + ":1"},
 		Properties:   map[string]any{"status": f.Status, "variable": f.Variable.String()},
 	}
 	switch {
@@ -145,29 +147,51 @@ func (c *converter) result(f *finding.Finding) (sarifResult, error) {
 			res.Related = append(res.Related, loc)
 		}
 	}
+	// GitHub links a related place only where the message names it.
+	for i := range res.Related {
+		loc := &res.Related[i]
+		res.Message.Text += fmt.Sprintf(" See also: [%s](%d).", escapeLinks(loc.Message.Text), loc.ID)
+	}
 	res.CodeFlows = c.codeFlows(f)
 	fixes, err := c.fixes(f.Fix)
 	res.Fixes = fixes
 	return res, err
 }
 
-// message is the title and whatever else a viewer should show first.
-func message(f *finding.Finding) string {
-	s := sentence(f.Title)
-	if f.Message != "" {
-		s += " " + sentence(f.Message)
-	}
-	if e := f.Evidence; e != nil && e.Replay != "" {
-		s += fmt.Sprintf(" Seen in %d of %s; replay with: `%s`.", e.Hits, Count(e.Runs, "run"), e.Replay)
-	}
-	if f.Fix != nil && f.Fix.Withheld != "" {
-		s += " " + sentence("Patch withheld: "+f.Fix.Withheld)
-	}
-	for _, n := range f.Notes {
-		s += " " + sentence("Note: "+n)
-	}
-	return s
+// escapeLinks returns s as SARIF messages have it: m[k](x) is no link.
+func escapeLinks(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`).Replace(s)
 }
+
+// markdown returns a help text with its snippets as Go code, and WRONG and RIGHT marked.
+func markdown(help string) string {
+	var b strings.Builder
+	code := false
+	lines := strings.Split(strings.TrimRight(help, "\n"), "\n")
+	for i, line := range lines {
+		indented := strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ")
+		goesOn := line == "" && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "\t")
+		if !code && indented {
+			b.WriteString("```go\n")
+			code = true
+		} else if code && !indented && !goesOn {
+			b.WriteString("```\n")
+			code = false
+		}
+		if !code {
+			line = marks.Replace(line)
+		}
+		b.WriteString(strings.TrimPrefix(line, "\t") + "\n")
+	}
+	if code {
+		b.WriteString("```\n")
+	}
+	return b.String()
+}
+
+// marks are the words by which a help text begins its parts, and what markdown would take for its own.
+var marks = strings.NewReplacer("WRONG:", "**WRONG:**", "RIGHT:", "**RIGHT:**", "Missed:", "**Missed:**",
+	"Reported falsely:", "**Reported falsely:**", "Cost:", "**Cost:**", "*", `\*`, "_", `\_`, "<", "&lt;")
 
 func accessText(a *finding.Access) string {
 	s := deed(a)
@@ -190,7 +214,7 @@ func (c *converter) artifact(file string) sarifArtifact {
 	if filepath.IsAbs(filepath.FromSlash(file)) {
 		return sarifArtifact{URI: fileURI(file)}
 	}
-	a := sarifArtifact{URI: (&url.URL{Path: file}).EscapedPath()}
+	a := sarifArtifact{URI: (&url.URL{Path: c.r.inRepository(file)}).EscapedPath()}
 	if c.r.Root != "" {
 		a.Base = srcRoot
 	}

@@ -36,7 +36,13 @@ type sarifRule struct { // 3.49
 	Short      sarifText      `json:"shortDescription"`
 	Full       sarifText      `json:"fullDescription"`
 	Help       sarifHelp      `json:"help"`
+	HelpURI    string         `json:"helpUri"`
+	Default    sarifDefault   `json:"defaultConfiguration"`
 	Properties map[string]any `json:"properties"`
+}
+
+type sarifDefault struct { // 3.50
+	Level string `json:"level"`
 }
 
 type sarifHelp struct { // 3.12

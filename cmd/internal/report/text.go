@@ -12,13 +12,19 @@ import (
 
 // Text writes for people: each finding as one line that editors can follow,
 // then both its sides, the evidence and the patch; a summary at the end.
-type Text struct{}
+type Text struct {
+	Color bool // by escape sequences of terminals
+	Links bool // of places to their files, by OSC 8
+}
 
 // Write implements [Handler].
-func (Text) Write(w io.Writer, r *Report) error {
-	t := &text{r: r}
-	for _, f := range r.Findings {
-		t.finding(f)
+func (style Text) Write(w io.Writer, r *Report) error {
+	t := &text{r: r, style: style, files: map[string][]string{}}
+	for _, group := range r.groups() {
+		t.finding(group[0])
+		for _, f := range group[1:] {
+			t.sameCause(f)
+		}
 		t.line("")
 	}
 	t.summary()
@@ -28,14 +34,19 @@ func (Text) Write(w io.Writer, r *Report) error {
 
 // text is a report being written.
 type text struct {
-	r *Report
-	b strings.Builder
+	r     *Report
+	style Text
+	files map[string][]string // lines of source files that were read
+	b     strings.Builder
 }
 
-func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
+// line writes a line, in which nothing acts on the terminal.
+func (t *text) line(format string, args ...any) {
+	t.b.WriteString(clean(fmt.Sprintf(format, args...)) + "\n")
+}
 
 func (t *text) finding(f *finding.Finding) {
-	t.line("%s", t.r.Line(f))
+	t.head(f)
 	t.indented("    ", f.Message)
 	locks := false // "no lock" says something only where the other side has one
 	for _, a := range f.Accesses {
@@ -90,7 +101,7 @@ func (r *Report) place(p finding.Position) string {
 func (t *text) access(a *finding.Access, locks bool) {
 	held := ""
 	if len(a.Locks) > 0 {
-		held = ", holding " + strings.Join(a.Locks, ", ")
+		held = ", holding " + lockNames(a.Locks)
 	} else if locks && !panics(a) {
 		held = ", holding no known lock"
 	}
@@ -103,9 +114,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 		step = fmt.Sprintf("%d. ", a.Step)
 	}
 	t.line("    %s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, held, role)
-	if a.Source != "" {
-		t.line("        | %s", a.Source)
-	}
+	t.snippet(a)
 	if g := a.Goroutine; g != nil {
 		t.line("        goroutine %d:", g.ID)
 		t.frames(own(g.Stack))
@@ -148,9 +157,19 @@ func own(frames []finding.Frame) []finding.Frame {
 		func(f finding.Frame) bool { return strings.HasPrefix(f.Function, "testing.") })
 }
 
+// maxFrames is how many frames of a stack are shown: its top and its bottom say most.
+const maxFrames = 10
+
 func (t *text) frames(frames []finding.Frame) {
-	for _, f := range frames {
-		t.line("            %s  %s:%d", f.Function, t.r.shown(f.File), f.Line)
+	for i, f := range frames {
+		left := len(frames) - maxFrames
+		switch {
+		case left > 0 && i == maxFrames-3:
+			t.line("            … %s", Count(left+1, "further frame"))
+		case left > 0 && i > maxFrames-3 && i < len(frames)-2:
+		default:
+			t.line("            %s  %s:%d", f.Function, t.r.shown(f.File), f.Line)
+		}
 	}
 }
 
@@ -209,6 +228,9 @@ func (t *text) summary() {
 		s += ": there is no access to monitor"
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
+	}
+	if groups := len(t.r.groups()); groups < len(t.r.Findings) {
+		s += fmt.Sprintf(" (%s)", Count(groups, "cause"))
 	}
 	t.line("%s", s)
 	if t.r.Left() > 0 {
@@ -291,8 +313,8 @@ func sites(c Coverage) string {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
 	}
 	if c.OverBudget > c.Windows {
-		s += fmt.Sprintf("; most windows (%d of %d) went beyond the noise budget: see -budget", c.OverBudget,
-			c.OverBudget+c.Windows)
+		s += fmt.Sprintf("; most delays (%d of %d) were left out to keep the tests fast: a higher -budget makes more",
+			c.OverBudget, c.OverBudget+c.Windows)
 	}
 	return s
 }

@@ -90,7 +90,7 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	cfg.Progress = watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
-		reportTimeout(p, &cfg, "noise takes")
+		reportTimeout(p, &cfg, s.Verbose, "noise takes")
 	}
 	d.Result, err = campaign.Run(ctx, cfg)
 	return d, err
@@ -114,7 +114,7 @@ func Exact(
 	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Progress = ws, pl.Plan, s.Runs, s.Seed, watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
-		reportTimeout(p, &cfg, "the instrumentation takes")
+		reportTimeout(p, &cfg, s.Verbose, "the instrumentation takes")
 	}
 	d.Result, err = campaign.Exact(ctx, cfg)
 	return d, err
@@ -150,8 +150,12 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	}
 }
 
-// reportTimeout reports once that tests get more time than the user set, and what takes it.
-func reportTimeout(p *progress.Reporter, cfg *campaign.Config, takes string) {
+// reportTimeout reports once that tests get more time than the user set, and what takes it: on request, or
+// if the user has set a time.
+func reportTimeout(p *progress.Reporter, cfg *campaign.Config, verbose bool, takes string) {
+	if !verbose && cfg.Timeout == 0 {
+		return
+	}
 	watch := cfg.Progress
 	cfg.Progress = func(e campaign.Event) {
 		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {

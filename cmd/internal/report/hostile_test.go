@@ -1,0 +1,158 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// hostile is what a name, a string or a comment in foreign source can hold.
+const hostile = "<script>alert(1)</script>\x1b[31m\x1b]0;title\x07%0A::error::x\r\n\u202e]](1)\xff\"'&{{.}}"
+
+// hostileReport has it in every text and every name of a file.
+func hostileReport(t *testing.T) *Report {
+	t.Helper()
+	r := sample()
+	r.Root = t.TempDir()
+	file := strings.ReplaceAll(hostile, "/", "_") + ".go"
+	if err := os.WriteFile(filepath.Join(r.Root, file), []byte(strings.Repeat("x", 1<<20)+hostile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(r.Findings, cycle().Findings...) {
+		f.Title, f.Message, f.Notes = hostile, hostile+"\n"+hostile, []string{"note " + hostile}
+		f.Variable = finding.Variable{Package: hostile, Type: hostile, Name: hostile}
+		for i := range f.Accesses {
+			a := &f.Accesses[i]
+			a.File, a.Expr, a.Function, a.Role, a.Locks = file, hostile, hostile, hostile, []string{hostile}
+			a.Source = strings.Repeat("long ", 100_000) + hostile
+			if a.Goroutine != nil {
+				a.Goroutine.Stack[0].Function, a.Goroutine.Stack[0].File = hostile, file
+			}
+		}
+		if f.Evidence != nil {
+			f.Evidence.Replay, f.Evidence.Test = hostile, hostile
+		}
+		if f.Fix != nil && f.Fix.Withheld != "" {
+			f.Fix.Withheld = hostile
+		}
+	}
+	r.Problems = []string{hostile}
+	return r
+}
+
+// In no format does foreign text act: on a terminal, as a tag, as a command.
+func TestHostileInput(t *testing.T) {
+	r := hostileReport(t)
+	for _, format := range Formats() {
+		h, err := For(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(render(t, h, r))
+		if !utf8.ValidString(text) {
+			t.Errorf("%s: no UTF-8", format)
+		}
+		i := strings.IndexFunc(text, func(r rune) bool { return acts(r) && r != '\n' && r != '\t' })
+		if isJSON := json.Unmarshal([]byte(text), new(any)) == nil || format == "jsonl"; i >= 0 && !isJSON {
+			t.Errorf("%s: %q acts on a terminal", format, text[i:min(len(text), i+20)])
+		}
+		if len(text) > 40<<20 {
+			t.Errorf("%s: %d bytes", format, len(text))
+		}
+		if err := wellFormed(format, text); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+// wellFormed reads a report as its readers do.
+func wellFormed(format, text string) error {
+	switch format {
+	case "json", "sarif", "rdjson", "gitlab":
+		return json.Unmarshal([]byte(text), new(any))
+	case "checkstyle", "junit":
+		for dec := xml.NewDecoder(strings.NewReader(text)); ; {
+			if _, err := dec.Token(); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+	case "github":
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::warning file=") {
+				return fmt.Errorf("a line that is no command: %.80s", line)
+			}
+		}
+	case "text":
+		for line := range strings.Lines(text) {
+			if len(line) > 5000 {
+				return fmt.Errorf("a line of %d bytes", len(line))
+			}
+		}
+	}
+	return nil
+}
+
+// On a terminal only the report's own escapes act.
+func TestColors(t *testing.T) {
+	text := string(render(t, Text{Color: true, Links: true}, hostileReport(t)))
+	for _, own := range []string{"\x1b[1m", "\x1b[0m", "\x1b[31m", "\x1b[33m", "\x1b]8;;\x1b\\", "\x1b\\"} {
+		text = strings.ReplaceAll(text, own, "")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		for {
+			before, link, found := strings.Cut(line, "\x1b]8;;file:")
+			if !found {
+				break
+			}
+			line = before + link
+		}
+		if strings.ContainsFunc(line, acts) {
+			t.Errorf("%q acts on a terminal", line)
+		}
+	}
+	if plain := string(render(t, Text{}, sample())); strings.Contains(plain, "\x1b") {
+		t.Error("escapes without a terminal")
+	}
+}
+
+func TestCarets(t *testing.T) {
+	r := &Report{Root: t.TempDir()}
+	src := "\tif 世界, ok := s.m[\"k\"]; ok {\n"
+	if err := os.WriteFile(filepath.Join(r.Root, "x.go"), []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	column := strings.Index(src, "s.m") + 1
+	a := finding.Access{Position: finding.Position{File: "x.go", Line: 1, Column: column}, Expr: "s.m",
+		Source: strings.TrimSpace(src)}
+	text := &text{r: r, files: map[string][]string{}}
+	text.snippet(&a)
+	want := "        | if 世界, ok := s.m[\"k\"]; ok {\n        |                ^^^\n"
+	if got := text.b.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	find := func(name, function string, line int, status finding.Status) *finding.Finding {
+		return &finding.Finding{Code: finding.Unguarded, Status: status,
+			Variable: finding.Variable{Package: "p", Type: "T", Name: name},
+			Accesses: []finding.Access{{Position: finding.Position{File: "x.go", Line: line}, Package: "p", Function: function}}}
+	}
+	a, b := find("a", "F", 1, finding.Suspected), find("b", "F", 2, finding.Confirmed)
+	c := find("a", "G", 3, finding.Confirmed)
+	got := (&Report{Findings: []*finding.Finding{a, b, c}}).groups()
+	if len(got) != 2 || len(got[0]) != 2 || got[0][0] != b || got[0][1] != a || got[1][0] != c {
+		t.Errorf("groups %v", got)
+	}
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// head writes the line that begins a finding.
+func (t *text) head(f *finding.Finding) {
+	line := clean(t.r.Line(f))
+	if places := f.Places(); len(places) > 0 && (t.style.Color || t.style.Links) {
+		place := clean(t.r.place(places[0]))
+		if rest, ok := strings.CutPrefix(line, place); ok {
+			line = t.linked(place, places[0].File) + t.colored(f, rest)
+		}
+	}
+	t.b.WriteString(line + "\n")
+}
+
+// linked returns the text as a link to the file, if links are wanted.
+func (t *text) linked(text, file string) string {
+	if t.style.Color {
+		text = "\x1b[1m" + text + "\x1b[0m"
+	}
+	if !t.style.Links {
+		return text
+	}
+	if path := filepath.FromSlash(file); !filepath.IsAbs(path) {
+		file = filepath.ToSlash(filepath.Join(t.r.Root, path))
+	}
+	return "\x1b]8;;" + (&url.URL{Scheme: "file", Path: file}).String() + "\x1b\\" + text + "\x1b]8;;\x1b\\"
+}
+
+// colored returns the rest of a head with its status in a color.
+func (t *text) colored(f *finding.Finding, rest string) string {
+	if !t.style.Color {
+		return rest
+	}
+	color := "33" // yellow
+	switch {
+	case f.Level == finding.Hint:
+		color = "36" // cyan
+	case f.Status == finding.Confirmed:
+		color = "31" // red
+	}
+	status := string(f.Status)
+	if f.Level != "" {
+		status = string(f.Level)
+	}
+	return strings.Replace(rest, " "+status+":", " \x1b["+color+"m"+status+"\x1b[0m:", 1)
+}
+
+// snippet writes the line of an access, with carets under the expression where its place is known.
+func (t *text) snippet(a *finding.Access) {
+	if a.Source == "" {
+		return
+	}
+	t.line("        | %s", cut(untabbed(clean(a.Source))))
+	lines, known := t.files[a.File]
+	if !known {
+		lines = t.r.lines(a.File)
+		t.files[a.File] = lines
+	}
+	if a.Column < 1 || a.Line > len(lines) {
+		return
+	}
+	line := lines[a.Line-1]
+	from, to := a.Column-1, a.EndColumn-1
+	if a.EndLine != a.Line {
+		to = from + len(a.Expr)
+		if to > len(line) || from > len(line) || line[from:to] != a.Expr {
+			return
+		}
+	}
+	lead := len(line) - len(strings.TrimLeft(line, " \t"))
+	if from < lead || to <= from || to > len(line) || to-lead > maxShown || strings.TrimSpace(line) != a.Source {
+		return
+	}
+	t.line("        | %s%s", strings.Repeat(" ", columns(untabbed(clean(line[lead:from])))),
+		strings.Repeat("^", columns(untabbed(clean(line[from:to])))))
+}
+
+// sameCause writes a finding that has the cause of the one above: in one line.
+func (t *text) sameCause(f *finding.Finding) {
+	t.line("    same cause: %s", t.r.Line(f))
+	if e := f.Evidence; e != nil && e.Replay != "" {
+		t.line("        replay: %s", e.Replay)
+	}
+	if f.Fix != nil && f.Fix.Withheld != "" {
+		t.indented("        patch withheld: ", f.Fix.Withheld)
+	}
+}
+
+// lockNames lists locks as the source names them: c.mu, or Type.mu for one that has no name there.
+func lockNames(locks []string) string {
+	var names []string
+	for _, l := range locks {
+		if strings.Contains(l, "/") {
+			l = finding.ShortLock(l)
+		}
+		names = append(names, l)
+	}
+	return strings.Join(names, ", ")
+}
+
+// groups puts findings together that have one cause, as far as it shows: the accesses that lack protection lie in
+// one function and concern variables of one type, by checks of one family. The order is that of the findings.
+func (r *Report) groups() [][]*finding.Finding {
+	var all [][]*finding.Finding
+	at := map[string]int{}
+	for _, f := range r.Findings {
+		key := cause(f)
+		if i, ok := at[key]; ok && key != "" {
+			all[i] = append(all[i], f)
+			continue
+		}
+		at[key] = len(all)
+		all = append(all, []*finding.Finding{f})
+	}
+	for _, g := range all { // what is proven best heads its group
+		for i := range g {
+			if g[i].Status == finding.Confirmed {
+				best := g[i]
+				copy(g[1:i+1], g[:i])
+				g[0] = best
+				break
+			}
+		}
+	}
+	return all
+}
+
+// cause returns a key that findings of one cause share; "" stands for none.
+func cause(f *finding.Finding) string {
+	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Level == finding.Hint {
+		return ""
+	}
+	a, v := f.Accesses[0], f.Variable
+	owner := v.Type
+	if owner == "" {
+		owner = v.Function + "." + v.Name
+	}
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%v", a.Package, a.Function, v.Package, owner, len(a.Locks) == 0)
+}

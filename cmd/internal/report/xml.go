@@ -1,0 +1,115 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// Checkstyle writes the XML of Checkstyle, which Jenkins and many others read.
+type Checkstyle struct{}
+
+type checkstyle struct {
+	XMLName xml.Name         `xml:"checkstyle"`
+	Version string           `xml:"version,attr"`
+	Files   []checkstyleFile `xml:"file"`
+}
+
+type checkstyleFile struct {
+	Name   string            `xml:"name,attr"`
+	Errors []checkstyleError `xml:"error"`
+}
+
+type checkstyleError struct {
+	Line     int    `xml:"line,attr"`
+	Column   int    `xml:"column,attr,omitempty"`
+	Severity string `xml:"severity,attr"`
+	Message  string `xml:"message,attr"`
+	Source   string `xml:"source,attr"`
+}
+
+// Write implements [Handler].
+func (Checkstyle) Write(w io.Writer, r *Report) error {
+	doc := checkstyle{Version: "4.3"}
+	for _, e := range r.entries() { // those of one file follow each other
+		file := clean(r.inRepository(e.at.File))
+		if n := len(doc.Files); n == 0 || doc.Files[n-1].Name != file {
+			doc.Files = append(doc.Files, checkstyleFile{Name: file})
+		}
+		last := &doc.Files[len(doc.Files)-1]
+		last.Errors = append(last.Errors, checkstyleError{e.at.Line, e.at.Column,
+			severity{"error", "warning", "info"}.of(e.Finding), clean(e.message), "interlock." + string(e.Code)})
+	}
+	return writeXML(w, doc)
+}
+
+// JUnit writes the findings as failed tests, which every CI system shows; without findings, as one that passed.
+type JUnit struct{}
+
+type junit struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string      `xml:"classname,attr"`
+	Name    string      `xml:"name,attr"`
+	File    string      `xml:"file,attr,omitempty"`
+	Line    int         `xml:"line,attr,omitempty"`
+	Failure *junitFault `xml:"failure,omitempty"`
+	Error   *junitFault `xml:"error,omitempty"`
+	Skipped *junitFault `xml:"skipped,omitempty"`
+}
+
+type junitFault struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// Write implements [Handler].
+func (JUnit) Write(w io.Writer, r *Report) error {
+	s := junitSuite{Name: "interlock " + r.Command}
+	for _, e := range r.entries() {
+		c := junitCase{
+			Class: clean(e.Variable.Package), Name: string(e.Code) + " " + clean(e.Title) + " [" + e.ID + "]",
+			File: clean(r.inRepository(e.at.File)), Line: e.at.Line,
+		}
+		fault := &junitFault{clean(e.Title), string(e.Code), clean(r.place(e.at) + ": " + e.message)}
+		if e.Level == finding.Hint {
+			c.Skipped = fault
+		} else {
+			c.Failure = fault
+			s.Failures++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	// What was not analysed is no pass.
+	for _, p := range r.Problems {
+		s.Errors++
+		s.Cases = append(s.Cases, junitCase{Class: "interlock", Name: "incomplete",
+			Error: &junitFault{Message: "not everything was analysed", Text: clean(p)}})
+	}
+	if len(s.Cases) == 0 {
+		s.Cases = append(s.Cases, junitCase{Class: "interlock", Name: "no findings"})
+	}
+	s.Tests = len(s.Cases)
+	return writeXML(w, junit{Suites: []junitSuite{s}})
+}
+
+func writeXML(w io.Writer, doc any) error {
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err == nil {
+		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
+	}
+	return err
+}
