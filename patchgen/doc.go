@@ -1,6 +1,7 @@
 // Package patchgen builds patches for concurrency findings and checks them.
 //
-// [Fix] takes all findings on one variable and tries the strategies in order
+// [Fix] takes all findings with one cause (see [Groups]), for a race those on one
+// variable, and tries the strategies in order
 // of intrusion, each in a file of its own:
 //
 //	reorder  initialise before publishing: an assignment moves before the go statement
@@ -9,7 +10,18 @@
 //	once     lazy initialisation through a sync.Once
 //	mutex    a new mutex beside the variable, taken at every access
 //
-// A strategy looks at every access of the variable in the module, not only at
+// Findings on locks, WaitGroups and channels have strategies of their own, for
+// the places that they name:
+//
+//	unlock   a return that leaves a lock held releases it
+//	relock   what runs under a lock does not take it again
+//	swap     two locks change places
+//	count    who starts a goroutine counts it in the WaitGroup
+//	buffer   a channel has room for the values that nobody may receive
+//	stop     a sender stops when the function that receives has returned
+//	signal   a channel is closed however its function returns
+//
+// A strategy for a variable looks at every access of the variable in the module, not only at
 // the two that were caught, and refuses with a reason where it cannot treat
 // them all. What it leaves as it is (accesses in tests, reads by an owner, a
 // test and a use that something blocking keeps apart) stands in the fix's

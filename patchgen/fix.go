@@ -1,6 +1,7 @@
 package patchgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,14 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
+	"github.com/interlock-go/interlock/patchgen/internal/syncfix"
 )
 
-// Input is one variable to protect.
+// Input is one cause of findings to correct.
 type Input struct {
 	Module *Module
-	// Group holds all findings on the variable; each names both accesses.
+	// Group holds all findings on one variable, each with both accesses; or the
+	// findings of one code on one lock, WaitGroup or channel.
 	Group []*finding.Finding
 	// Patched reports that the module holds patches for other variables, made
 	// after the findings: one of them may be what this variable needs.
@@ -35,46 +38,100 @@ type Input struct {
 //
 // Fix reads the module as it was loaded; it writes nothing below its root.
 func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error) {
-	p, err := newProblem(in)
+	list, err := candidates(in)
 	if err != nil {
-		return &finding.Fix{Withheld: err.Error()}, nil, nil
+		return withheld(err.Error()), nil, nil
 	}
 	v := &verifier{module: in.Module, checks: in.Checks, observed: observed(in.Group)}
 	var reasons []string
-	for _, s := range strategy.All {
-		out, err := strategy.Try(s, p)
+	for _, c := range list {
+		out, err := c.build()
 		if err == nil {
 			err = v.verify(ctx, out)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil, nil, fmt.Errorf("building a patch for %s: %w", p.Variable, ctx.Err())
+			return nil, nil, fmt.Errorf("building a patch for %s: %w", subject(in.Group), ctx.Err())
 		case errors.Is(err, ErrCannotCheck):
-			return nil, nil, fmt.Errorf("checking the %s patch for %s: %w", s.Name, p.Variable, err)
+			return nil, nil, fmt.Errorf("checking the %s patch for %s: %w", c.name, subject(in.Group), err)
 		case err != nil:
-			reasons = append(reasons, s.Name+": "+err.Error())
+			reasons = append(reasons, c.name+": "+err.Error())
 			continue
 		}
-		return fixOf(p, s.Name, out, v.passed)
+		fix, err := fixOf(in.Module, c.name, out, v.passed)
+		if err != nil {
+			return nil, nil, err
+		}
+		fix.Verdict, fix.Rejected = v.verdict(), reasons
+		return fix, out.Files, nil
 	}
-	return &finding.Fix{Withheld: strings.Join(reasons, "\n")}, nil, nil
+	return withheld(strings.Join(reasons, "\n")), nil, nil
 }
 
-func fixOf(p *strategy.Problem, name string, out *strategy.Patch, passed []string) (*finding.Fix, map[string][]byte,
-	error) {
-	diff, err := edit.Diff(p.Module.Old(out.Files), out.Files)
-	if err != nil {
-		return nil, nil, err
+// withheld is the fix for which there is no patch.
+func withheld(reason string) *finding.Fix {
+	return &finding.Fix{Verdict: finding.Withheld, Withheld: reason}
+}
+
+// candidate is a strategy with its problem.
+type candidate struct {
+	name  string
+	build func() (*strategy.Patch, error)
+}
+
+// candidates lists what may be tried for a group, in order. The error is the
+// reason why nothing may.
+func candidates(in Input) ([]candidate, error) {
+	var list []candidate
+	if code, ok := onSync(in.Group); ok {
+		before, err := in.Module.analysed.Original()
+		if err != nil {
+			return nil, err
+		}
+		p := &syncfix.Problem{Module: in.Module.Module, Facts: lockfacts.New(before), Findings: in.Group}
+		for _, s := range syncfix.For(code) {
+			list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("no strategy corrects %s (%s)", code, code.Title())
+		}
+		return list, nil
 	}
-	return &finding.Fix{Strategy: name, Diff: diff, Checked: passed, Notes: out.Notes}, out.Files, nil
+	p, err := newProblem(in)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range strategy.All {
+		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return strategy.Try(s, p) }})
+	}
+	return list, nil
+}
+
+// HasStrategy reports whether findings of a code are corrected without a run that
+// has shown them: what is wrong stands in the source.
+func HasStrategy(code finding.Code) bool {
+	return len(syncfix.For(code)) > 0 && code != finding.BlockedForEver
+}
+
+// subject names what a group is about.
+func subject(group []*finding.Finding) string {
+	if len(group) == 0 {
+		return "no finding"
+	}
+	return cmp.Or(group[0].Variable.Name, group[0].Title)
+}
+
+func fixOf(m *Module, name string, out *strategy.Patch, passed []string) (*finding.Fix, error) {
+	diff, err := edit.Diff(m.Old(out.Files), out.Files)
+	if err != nil {
+		return nil, err
+	}
+	return &finding.Fix{Strategy: name, Diff: diff, Checked: passed, Notes: out.Notes}, nil
 }
 
 // newProblem analyses the module and finds the variable in it. The error is
 // the reason why there is no patch.
 func newProblem(in Input) (*strategy.Problem, error) {
-	if err := onMemory(in.Group); err != nil {
-		return nil, err
-	}
 	before, err := in.Module.analysed.Original()
 	if err != nil {
 		return nil, err
@@ -87,18 +144,18 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	return p, p.Unseen()
 }
 
-// onMemory refuses findings on locks, channels and WaitGroups alone: no strategy changes how these are used.
-func onMemory(group []*finding.Finding) error {
+// onSync returns the code of findings on locks, channels and WaitGroups, which name no access of memory.
+func onSync(group []*finding.Finding) (finding.Code, bool) {
 	memory := []finding.Mode{finding.Read, finding.Write, finding.AtomicRead, finding.AtomicWrite}
 	for _, f := range group {
 		// A panic that ended a section is a side too, beside the accesses.
-		if len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+		if len(f.Cycle) > 0 || len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
 			return slices.Contains(memory, a.Mode)
 		}) {
-			return fmt.Errorf("patches are made for accesses to variables, not for %s (%s)", f.Code, f.Code.Title())
+			return f.Code, true
 		}
 	}
-	return nil
+	return "", false
 }
 
 // observed reports whether a run has shown one of the findings.

@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
+	"github.com/interlock-go/interlock/patchgen/internal/syncfix"
 )
 
 var updateGolden = flag.Bool("update", false, "write the diffs that come out into the golden files")
@@ -33,7 +34,9 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	code: IL2001        the code of the finding (default IL1000)
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
-// them.
+// them. A digit behind race is the number of the finding in its group, and `first`
+// behind the name puts the access first. An edge in the order of locks is
+// marked by `// edge since: T.mu` and then `// edge takes: U.mu`.
 func TestFix(t *testing.T) {
 	files, err := filepath.Glob("testdata/fix/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -121,12 +124,14 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 		m.Packages[0].GoVersion = v[0]
 	}
 	if only := c.header["only"]; only != nil {
-		old := strategy.All
-		defer func() { strategy.All = old }()
+		old, oldSync := strategy.All, syncfix.All
+		defer func() { strategy.All, syncfix.All = old, oldSync }()
 		strategy.All = slices.DeleteFunc(slices.Clone(strategy.All),
 			func(s strategy.Strategy) bool { return s.Name != only[0] })
+		syncfix.All = slices.DeleteFunc(slices.Clone(syncfix.All),
+			func(s syncfix.Strategy) bool { return s.Name != only[0] })
 	}
-	fix, files, err := Fix(context.Background(), Input{Module: m, Group: []*finding.Finding{c.finding(t, root)}})
+	fix, files, err := Fix(context.Background(), Input{Module: m, Group: c.findings(t, root)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,30 +162,74 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	checkAgain(t, m, files)
 }
 
-var mark = regexp.MustCompile(`// race: (read|write|atomic-read|atomic-write|lock) (\w+)`)
+var (
+	mark = regexp.MustCompile(`// race(\d?): ` +
+		`(read|write|atomic-read|atomic-write|lock|read-lock|return|add|wait|send|receive) (\w+)( first)?`)
+	edgeMark = regexp.MustCompile(`// edge (since|takes): (\S+)`)
+)
 
-// finding makes a finding of the marked accesses.
-func (c *fixCase) finding(t *testing.T, root string) *finding.Finding {
+// findings makes findings of the marked accesses, one for each number, and one of the marked edges.
+func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 	t.Helper()
-	f := &finding.Finding{Code: finding.CaughtInTheAct}
-	if code := c.header["code"]; code != nil {
-		f.Code = finding.Code(code[0])
-	}
+	byNumber := map[string]*finding.Finding{}
+	cycle := &finding.Finding{Code: finding.LockCycle, Title: "locks taken in different orders"}
+	var edge finding.Edge
 	for _, file := range c.archive.Files {
 		for i, line := range strings.Split(string(file.Data), "\n") {
-			m := mark.FindStringSubmatchIndex(line)
-			if m == nil || file.Name == "diff" {
+			if file.Name == "diff" {
 				continue
 			}
-			name := line[m[4]:m[5]]
-			column := regexp.MustCompile(`[\w.]*\b` + name + `\b`).FindStringIndex(line)[0] + 1
-			f.Variable.Name = name
-			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: c.name + "/" + file.Name,
-				Line: i + 1, Column: column}, Mode: finding.Mode(line[m[2]:m[3]])})
+			at := finding.Position{File: c.name + "/" + file.Name, Line: i + 1,
+				Column: len(line) - len(strings.TrimLeft(line, "\t")) + 1}
+			if m := edgeMark.FindStringSubmatch(line); m != nil {
+				class := "example.com/m/" + c.name + "." + m[2]
+				if m[1] == "since" {
+					edge = finding.Edge{From: class, Since: &at}
+				} else {
+					edge.To, edge.Position = class, at
+					cycle.Cycle = append(cycle.Cycle, edge)
+				}
+			}
+			m := mark.FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			f := byNumber[m[1]]
+			if f == nil {
+				f = &finding.Finding{Code: finding.CaughtInTheAct}
+				if code := c.header["code"]; code != nil {
+					f.Code = finding.Code(code[0])
+				}
+				byNumber[m[1]] = f
+			}
+			if here := regexp.MustCompile(`[\w.]*\b` + m[3] + `\b`).FindStringIndex(line); here != nil &&
+				here[0] < strings.Index(line, "// race") {
+				at.Column = here[0] + 1
+			}
+			f.Variable.Name = m[3]
+			access := finding.Access{Position: at, Mode: finding.Mode(m[2])}
+			if m[4] != "" {
+				f.Accesses = slices.Insert(f.Accesses, 0, access)
+			} else {
+				f.Accesses = append(f.Accesses, access)
+			}
 		}
 	}
-	return f
+	var list []*finding.Finding
+	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
+		list = append(list, byNumber[number])
+	}
+	if len(cycle.Cycle) > 0 {
+		list = append(list, cycle)
+	}
+	if len(list) == 0 {
+		t.Fatal("no access is marked")
+	}
+	return list
 }
+
+// finding makes the one finding of the marked accesses.
+func (c *fixCase) finding(t *testing.T, root string) *finding.Finding { return c.findings(t, root)[0] }
 
 func (c *fixCase) golden(t *testing.T, diff string) {
 	t.Helper()

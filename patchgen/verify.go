@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -61,6 +62,15 @@ type step struct {
 // does not show them either proves nothing, so it is not listed as passed; it
 // may still show what the patch breaks.
 const unobserved = "fit under noise"
+
+// verdict is what the checks that were passed are worth: where a run has shown the bug, and the
+// same runs have not shown it with the patch, nobody needs to try it once more.
+func (v *verifier) verdict() finding.Verdict {
+	if v.observed && v.checks.Build != nil && v.checks.Test != nil && v.checks.Campaign != nil {
+		return finding.Verified
+	}
+	return finding.Manual
+}
 
 // verify runs the checks in order, cheapest first; the first failure ends it.
 func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {

@@ -274,14 +274,31 @@ type Evidence struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Verdict is what is known of a patch.
+type Verdict string
+
+const (
+	// Verified: a run has shown the bug, and with the patch all checks pass and
+	// the runs do not show it any more.
+	Verified Verdict = "verified"
+	// Manual: the checks that were made pass, but no run has shown the bug, or
+	// not all checks were made. Somebody has to read the patch.
+	Manual Verdict = "manual"
+	// Withheld: there is no patch.
+	Withheld Verdict = "withheld"
+)
+
 // Fix is a proposed patch, or the reason why there is none.
 type Fix struct {
-	Strategy string `json:"strategy"`       // "guard", "atomic", "reorder", "mutex", "once"
-	Diff     string `json:"diff,omitempty"` // unified, `git apply` takes it at the module's root
+	Strategy string  `json:"strategy"` // such as "guard", "atomic", "unlock"
+	Verdict  Verdict `json:"verdict,omitempty"`
+	Diff     string  `json:"diff,omitempty"` // unified, `git apply` takes it at the module's root
 	// Checked lists the checks that the patch passed, in order.
 	Checked []string `json:"checked,omitempty"`
 	// Withheld is the reason why the patch is not offered; empty if it is.
 	Withheld string `json:"withheld,omitempty"`
+	// Rejected are the strategies that would have come first, each with the reason why it was not used.
+	Rejected []string `json:"rejected,omitempty"`
 	// Notes say what the patch leaves as it is, and what its reader should know.
 	Notes []string `json:"notes,omitempty"`
 }

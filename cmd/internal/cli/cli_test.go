@@ -61,7 +61,7 @@ func TestPatchThatIsNotWritten(t *testing.T) {
 	f := fit()
 	f.Fix = &finding.Fix{Strategy: "guard", Diff: "x"}
 	r := &report.Report{Root: t.TempDir(), Findings: []*finding.Finding{f}} // which has no a.go
-	err := o.deliver(c, made, r.Root)
+	err := o.deliver(c, made, r)
 	if err == nil || !strings.HasPrefix(err.Error(), "nothing was written, so the patches are printed: ") {
 		t.Errorf("error: %v", err)
 	}

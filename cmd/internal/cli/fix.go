@@ -5,29 +5,45 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/cmd/internal/trial"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 var fixCommand = command{
 	name: "fix", args: "[flags] [packages] [-- go test flags]",
 	short: "print patches for confirmed findings, or write them",
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
-patch for each variable with a confirmed finding. A patch is offered only if it compiles, closes
-no cycle in the order of locks, go vet and the tests pass with it, and the finding does not come
-back when the runs are made again. The diff goes to standard output, to be read and applied in
-the module's root, or in the folder of go.work if one is in force:
+patch for each cause of confirmed findings: all of a variable's at once. Suspected findings whose fault
+stands in the source (a return without unlock, a lock taken twice, an order of locks, WaitGroup.Add in
+the goroutine that it counts) are patched too; other suspected ones with -suspected. With -from, the
+findings are read from a file that "check", "test" or "fix" has written by -o jsonl:file, and no test
+is run to find more.
+
+A patch is tried on a copy of the module in a temporary folder: what tests write there is lost. It is
+offered only if it compiles, does what its strategy promises, closes no cycle in the order of locks and
+puts nothing under a lock that waits. Then -verify=quick has go vet and the tests pass, and
+-verify=full, the default, makes the runs again, in which the finding must not come back. Its verdict is
+    verified   a run has shown the bug, and with the patch all checks pass
+    manual     the checks pass, but no run has shown the bug, or -verify left checks out: read it
+    withheld   there is no patch, and each strategy's reason is printed
+
+The diff goes to standard output, with what was checked above it, to be read and applied in the
+module's root, or in the folder of go.work if one is in force:
 
     interlock fix ./... | git apply
 
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
 files, all of the patches or none, through links where a file is one; permissions and line ends stay.
-If they cannot be written, they are printed. Patches are tried on a copy of the module in a temporary
-folder: what tests write there is lost. The runs before that are made where go test makes them, in the
-folder of the package.
+If they cannot be written, they are printed. The runs before the patches are made where go test makes
+them, in the folder of the package.
 
 The exit code is 1 while findings are left in your files: all that were reported, or with -w those
 without a patch.`,
@@ -35,6 +51,8 @@ without a patch.`,
 		{"interlock fix ./...", "print the patches"},
 		{"interlock fix -w ./...", "write them to your files"},
 		{"interlock fix -suspected ./... | git apply", "patch suspected findings too"},
+		{"interlock check -o jsonl:f.jsonl ./...; interlock fix -from f.jsonl -verify=quick ./...",
+			"patch what check has found"},
 	},
 	tests:   true,
 	options: func() runner { return new(fixOptions) },
@@ -47,6 +65,9 @@ type fixOptions struct {
 	out       report.Outputs
 	write     bool
 	suspected bool
+	from      string
+	codes     []finding.Code
+	verify    trial.Depth
 }
 
 func (o *fixOptions) declare(fs *flag.FlagSet) {
@@ -56,6 +77,26 @@ func (o *fixOptions) declare(fs *flag.FlagSet) {
 	o.campaignFlags.declare(fs)
 	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
 	fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")
+	fs.StringVar(&o.from, "from", "", "patch the findings of a `file` of JSON Lines, and look for no others")
+	fs.Func("code", "patch only findings of these `codes`, with commas between", func(s string) error {
+		for word := range strings.SplitSeq(s, ",") {
+			code := finding.Code(word)
+			if !code.Known() {
+				return fmt.Errorf("unknown code %q: `interlock explain` lists them", word)
+			}
+			o.codes = append(o.codes, code)
+		}
+		return nil
+	})
+	o.verify = trial.Full
+	fs.Func("verify", "which `checks` a patch has to pass besides those of the source: full, quick or none (default full)",
+		func(s string) error {
+			o.verify = trial.Depth(s)
+			if !slices.Contains([]trial.Depth{trial.Full, trial.Quick, trial.None}, o.verify) {
+				return errors.New("use full, quick or none")
+			}
+			return nil
+		})
 }
 
 func (o *fixOptions) run(c *call) int {
@@ -74,63 +115,149 @@ func (o *fixOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	p.KeepGuarded = o.choosesPlaces()
-	// Findings first, as test makes them.
-	m := monitored{campaignFlags: o.campaignFlags, flags: flags, replayFlags: o.replayFlags()}
-	d, err := m.run(c, p, c.stderr)
-	if d != nil {
-		defer c.closeLater(d)
-	}
+	// Findings first.
+	found, err := o.find(c, p, flags)
+	defer found.close(c)
 	c.progress.Clear()
 	if err != nil {
 		return c.failed(err)
 	}
-	r := c.newReport("fix", d.Planned.Module.Root)
-	shown := &results{Done: d, suspected: o.suspected, runs: o.runs}
-	shown.fill(c, r)
-	if err := o.apply(c, r, d.Planned.Vet); err != nil {
+	r := found.report
+	if err := o.apply(c, r, found.planned.Vet); err != nil {
 		return c.failed(err)
+	}
+	if len(o.codes) > 0 {
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *finding.Finding) bool { return !slices.Contains(o.codes, f.Code) })
 	}
 	// Then the patches, each tried with a plan made as the first one was.
 	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
 	patches, err := trial.Patch(c.ctx, trial.Options{
-		Plan: p, Settings: o.settings(c), Flags: flags, Done: d, Findings: r.Findings, Known: shown.joined, Dir: r.Dir,
+		Plan: p, Settings: o.settings(c), Flags: flags, Module: found.planned.Module, Before: found.before,
+		Findings: r.Findings, Known: found.known, Dir: r.Dir, Depth: o.verify,
 	})
 	c.progress.Clear()
 	if err != nil && c.ctx.Err() == nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
 	}
-	if err := o.deliver(c, patches, r.Root); err != nil {
+	if err := o.deliver(c, patches, r); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
-	return c.uncompiled(d.Planned.Uncompiled(), o.finish(c, r, o.testsFail(d)))
+	return c.uncompiled(found.planned.Uncompiled(), o.finish(c, r, found.testsFail))
+}
+
+// found is what is to be patched, and where it comes from.
+type found struct {
+	report    *report.Report
+	planned   *planner.Planned
+	before    *campaign.Result   // of the runs; nil if the findings were read from a file
+	known     []*finding.Finding // all of them, whether reported or not
+	testsFail bool
+	done      io.Closer
+}
+
+func (f *found) close(c *call) {
+	if f != nil && f.done != nil {
+		c.closeLater(f.done)
+	}
+}
+
+// find reads the findings, or makes them as test does. What is to be closed is
+// returned with an error too.
+func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*found, error) {
+	if o.from != "" {
+		return o.read(c, p)
+	}
+	m := monitored{campaignFlags: o.campaignFlags, flags: flags, replayFlags: o.replayFlags()}
+	d, err := m.run(c, p, c.stderr)
+	if d == nil || err != nil {
+		if d == nil {
+			return nil, err
+		}
+		return &found{done: d}, err
+	}
+	r := c.newReport("fix", d.Planned.Module.Root)
+	shown := &results{Done: d, suspected: o.suspected, runs: o.runs, always: trial.StandsInSource}
+	shown.fill(c, r)
+	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.joined, testsFail: o.testsFail(d),
+		done: d}, nil
+}
+
+// read takes the findings from a file.
+func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
+	known, err := report.ReadFindings(o.from)
+	if err != nil {
+		return nil, gocmd.Refuse("-from: "+err.Error(), "write the file by -o jsonl:file")
+	}
+	pl, err := c.makePlan(p) // of packages without tests too
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range known {
+		f.Fix = nil // an earlier one says nothing of the source as it is now
+	}
+	r := c.newReport("fix", pl.Module.Root)
+	r.Findings, r.Problems = slices.Clone(known), pl.Vet.Problems
+	return &found{report: r, planned: pl, known: known, done: pl.Module}, nil
 }
 
 // deliver writes the patches into the files, or prints them as one diff. Those that
 // cannot be written are printed, and o.write is false from then on.
-func (o *fixOptions) deliver(c *call, made *trial.Patches, root string) error {
+func (o *fixOptions) deliver(c *call, made *trial.Patches, r *report.Report) error {
 	if made.Empty() {
 		return nil
 	}
 	if o.write {
-		err := made.Apply(root)
+		err := made.Apply(r.Root)
 		if err == nil {
 			return nil
 		}
 		o.write = false // no patch is in a file, and none is lost
-		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), c.printPatches(made))
+		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), c.printPatches(made, r))
 	}
-	return c.printPatches(made)
+	return c.printPatches(made, r)
 }
 
-func (c *call) printPatches(made *trial.Patches) error {
+// printPatches prints the patches, below a comment that says of each what was checked.
+func (c *call) printPatches(made *trial.Patches, r *report.Report) error {
 	diff, err := made.Diff()
 	if err == nil {
-		_, err = io.WriteString(c.stdout, diff)
+		_, err = io.WriteString(c.stdout, commentOn(r)+diff)
 	}
 	if err != nil {
 		return fmt.Errorf("printing the patches: %w", err)
 	}
 	return nil
+}
+
+// commentOn returns a few lines on each patch, which git apply and patch pass over.
+func commentOn(r *report.Report) string {
+	var b strings.Builder
+	for _, group := range trial.Groups(r.Findings) {
+		fix := group[0].Fix
+		if fix == nil || fix.Diff == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "# %s %s: %s by %s; checked: %s\n", group[0].Code, group[0].Title, fix.Verdict, fix.Strategy,
+			strings.Join(fix.Checked, ", "))
+		if len(group) > 1 {
+			fmt.Fprintf(&b, "#   corrects %d findings: %s\n", len(group), strings.Join(idsOf(group), ", "))
+		}
+		for _, n := range fix.Notes {
+			fmt.Fprintf(&b, "#   note: %s\n", n)
+		}
+		for _, why := range fix.Rejected {
+			fmt.Fprintf(&b, "#   not %s\n", strings.ReplaceAll(why, "\n", "\n#     "))
+		}
+	}
+	return b.String()
+}
+
+func idsOf(group []*finding.Finding) []string {
+	var ids []string
+	for _, f := range group {
+		ids = append(ids, f.ID)
+	}
+	return ids
 }
 
 // finish reports what became of each finding, and returns the exit code.
@@ -145,9 +272,12 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		case fix.Withheld != "":
 			fate = "no patch:\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
 		default:
-			fate = fmt.Sprintf("patched by %s; checked: %s", fix.Strategy, strings.Join(fix.Checked, ", "))
+			fate = fmt.Sprintf("patched by %s, %s; checked: %s", fix.Strategy, fix.Verdict, strings.Join(fix.Checked, ", "))
 			for _, n := range fix.Notes {
 				fate += "\n    note: " + n
+			}
+			for _, why := range fix.Rejected {
+				fate += "\n    not " + strings.ReplaceAll(why, "\n", "\n        ")
 			}
 		}
 		if o.failOn.counts(f) && (f.Fix == nil || f.Fix.Diff == "" || !o.write) {

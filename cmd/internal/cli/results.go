@@ -14,9 +14,10 @@ import (
 // results are what a campaign showed, and how a command reports it.
 type results struct {
 	*testrun.Done
-	suspected    bool // report findings that no run showed
-	placesChosen bool // the user has named those that were watched
-	runs         int  // that were asked for
+	suspected    bool                        // report findings that no run showed
+	always       func(*finding.Finding) bool // reports those to report in any case; may be nil
+	placesChosen bool                        // the user has named those that were watched
+	runs         int                         // that were asked for
 
 	joined []*finding.Finding // set by fill: suspected and confirmed ones together
 }
@@ -26,7 +27,7 @@ type results struct {
 func (d *results) fill(c *call, r *report.Report) {
 	d.joined = campaign.Join(d.Planned.Vet.Findings, d.Result)
 	for _, f := range d.joined {
-		if f.Status != finding.Suspected || d.suspected {
+		if f.Status != finding.Suspected || d.suspected || d.always != nil && d.always(f) {
 			r.Findings = append(r.Findings, f)
 		} else {
 			r.Coverage.Unobserved++

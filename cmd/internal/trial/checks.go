@@ -21,15 +21,16 @@ import (
 	"github.com/interlock-go/interlock/patchgen"
 )
 
-// trial makes the checks of patches on one variable, in a copy of the module.
+// trial makes the checks of patches for one cause, in a copy of the module.
 type trial struct {
 	ctx      context.Context
 	copy     *moduleCopy
 	plan     planner.Options // in the copy, of packages named by their paths
 	settings testrun.Settings
 	flags    testflags.Flags
-	before   *campaign.Result   // what the runs of the original showed
-	group    []*finding.Finding // what the patch is for, on one variable
+	before   *campaign.Result // what the runs of the original showed; nil before they are made
+	depth    Depth
+	group    []*finding.Finding // what the patch is for
 	static   []*finding.Finding // suspected in the patched source of the last campaign
 }
 
@@ -42,29 +43,41 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 		return nil, err
 	}
 	o.Settings.Vet = "off" // the check of its own compares with the original
-	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Done.Result}
+	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
-	for _, test := range o.Done.Planned.Module.Tests {
+	for _, test := range o.Module.Tests {
 		t.plan.Patterns = append(t.plan.Patterns, test.Package)
+	}
+	if t.depth == Full && !slices.ContainsFunc(o.Module.Tests, func(test build.Test) bool { return !test.None }) {
+		t.depth = Quick // there is nothing to run
 	}
 	return t, nil
 }
 
 func (t *trial) env() []string { return t.plan.Still.Env(os.Environ()) }
 
-func (t *trial) variable() finding.Variable { return t.group[0].Variable }
+// isBack reports whether f is what the patch should have corrected.
+func (t *trial) isBack(f *finding.Finding) bool {
+	return slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return patchgen.SameCause(f, g) })
+}
 
 func (t *trial) checks() patchgen.Checks {
 	in := func(check func() error) patchgen.Check {
 		return func(_ context.Context, c patchgen.Candidate) error { return t.copy.with(c.Files, check) }
 	}
-	return patchgen.Checks{
-		Build:    in(t.build),
-		Vet:      func(_ context.Context, c patchgen.Candidate) error { return t.vet(c.Files) },
-		Test:     func(_ context.Context, c patchgen.Candidate) error { return t.test(c.Files) },
-		Campaign: in(t.campaign),
-		Static:   func(context.Context, patchgen.Candidate) error { return t.suspected() },
+	if t.depth == None {
+		return patchgen.Checks{}
 	}
+	checks := patchgen.Checks{
+		Build: in(t.build),
+		Vet:   func(_ context.Context, c patchgen.Candidate) error { return t.vet(c.Files) },
+		Test:  func(_ context.Context, c patchgen.Candidate) error { return t.test(c.Files) },
+	}
+	if t.depth == Full {
+		checks.Campaign = func(_ context.Context, c patchgen.Candidate) error { return t.campaign(c.Files) }
+		checks.Static = func(context.Context, patchgen.Candidate) error { return t.suspected() }
+	}
+	return checks
 }
 
 // goCommand runs the go command in the copy. The error of a command that
@@ -144,21 +157,44 @@ func (t *trial) test(files map[string][]byte) error {
 	return err
 }
 
-// campaign makes the runs again with all noise on the variable.
-func (t *trial) campaign() error {
+// campaign makes the runs again with all noise on the group's variable. Neither the bug nor new failures may show.
+func (t *trial) campaign(files map[string][]byte) error {
 	t.plan.Progress.Say("trying a patch: running the tests under the monitor")
+	var after *campaign.Result
+	err := t.copy.with(files, func() (err error) {
+		after, t.static, err = t.runs()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range after.Findings {
+		if t.isBack(f) {
+			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
+		}
+	}
+	// Whether failures are new, only runs without the patch can say.
+	failed := func(p campaign.PackageResult) bool { return p.Fails() || p.NotCompleted > 0 }
+	if t.before == nil && slices.ContainsFunc(after.Packages, failed) {
+		if t.before, _, err = t.runs(); err != nil {
+			return err
+		}
+	}
+	return t.failures(after)
+}
+
+// runs carries out a campaign in the copy as it is. It returns what the static checks found as well.
+func (t *trial) runs() (*campaign.Result, []*finding.Finding, error) {
 	pl, err := planner.Make(t.ctx, t.plan)
 	if pl != nil {
 		defer pl.Module.Close()
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	// All noise goes to the variable of the patch.
-	t.static = pl.Vet.Findings
 	var only []uint32
 	for i := range pl.Plan.Sites {
-		if s := &pl.Plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.variable()) {
+		if s := &pl.Plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.group[0].Variable) {
 			only = append(only, s.ID)
 		}
 	}
@@ -167,19 +203,13 @@ func (t *trial) campaign() error {
 	if done != nil {
 		defer done.Close()
 	}
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case t.ctx.Err() != nil:
+		return nil, nil, t.ctx.Err()
 	}
-	if t.ctx.Err() != nil {
-		return t.ctx.Err()
-	}
-	// Neither the bug nor new failures may show.
-	for _, f := range done.Result.Findings {
-		if sameVariable(f.Variable, t.variable()) {
-			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
-		}
-	}
-	return t.failures(done.Result)
+	return done.Result, pl.Vet.Findings, nil
 }
 
 // suspected rejects a patch after which the static checks still say what they
@@ -187,8 +217,8 @@ func (t *trial) campaign() error {
 func (t *trial) suspected() error {
 	for _, f := range t.static {
 		same := slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return g.Code == f.Code })
-		if same && sameVariable(f.Variable, t.variable()) {
-			return fmt.Errorf("%s: %s", f.Accesses[0].Position, f.Title)
+		if same && t.isBack(f) {
+			return errors.New(f.Title)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package trial
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/patchgen"
 )
 
@@ -27,11 +29,30 @@ type Options struct {
 	Plan     planner.Options // as the findings came about
 	Settings testrun.Settings
 	Flags    testflags.Flags
-	Done     *testrun.Done      // what the runs of the original showed
+	Module   *build.Module      // that is patched
+	Before   *campaign.Result   // of the runs of the original; nil if there were none
 	Findings []*finding.Finding // to be patched: their Fix is set
 	Known    []*finding.Finding // all of them, suspected ones too, whether reported or not
 	Dir      string             // where the user stands
+	Depth    Depth
 }
+
+// Depth is how much a patch has to pass besides patchgen's own checks of the source.
+type Depth string
+
+const (
+	Full  Depth = "full"  // it builds, passes go vet and the tests, and silences the finding in new runs
+	Quick Depth = "quick" // it builds, and passes go vet and the tests
+	None  Depth = "none"
+)
+
+// StandsInSource reports whether a suspected finding is patched without a run that has shown it.
+func StandsInSource(f *finding.Finding) bool {
+	return f.Level != finding.Hint && patchgen.HasStrategy(f.Code)
+}
+
+// Groups puts findings together that one patch corrects.
+func Groups(findings []*finding.Finding) [][]*finding.Finding { return patchgen.Groups(findings) }
 
 // Patches are the patches that passed all checks, together.
 type Patches struct {
@@ -66,7 +87,7 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 		return made, ctx.Err()
 	}
 	o.Plan.Progress.Say("copying the module")
-	m := o.Done.Planned.Module
+	m := o.Module
 	c, err := copyModule(ctx, m.Root, m.Work)
 	if err != nil {
 		return made, err
@@ -80,7 +101,7 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
-	for _, group := range groups(o.Findings) {
+	for _, group := range patchgen.Groups(o.Findings) {
 		if err := d.group(group); err != nil {
 			return made, err
 		}
@@ -88,25 +109,12 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 	return made, nil
 }
 
-// groups puts findings on one variable together, in the order of the findings.
-func groups(findings []*finding.Finding) [][]*finding.Finding {
-	var out [][]*finding.Finding
-	for _, f := range findings {
-		i := slices.IndexFunc(out, func(g []*finding.Finding) bool { return sameVariable(g[0].Variable, f.Variable) })
-		if i < 0 {
-			i, out = len(out), append(out, nil)
-		}
-		out[i] = append(out[i], f)
-	}
-	return out
-}
-
 // group makes one patch and puts it into the copy. It treats all that is
-// known of the variable, suspicions too.
+// known of the cause, suspicions too.
 func (d *patcher) group(group []*finding.Finding) error {
 	var known []*finding.Finding
 	for _, f := range d.known {
-		if sameVariable(f.Variable, group[0].Variable) {
+		if patchgen.SameCause(f, group[0]) {
 			known = append(known, f)
 		}
 	}
@@ -116,12 +124,12 @@ func (d *patcher) group(group []*finding.Finding) error {
 		err = inside(known)
 	}
 	if err != nil {
-		share(group, &finding.Fix{Withheld: err.Error()})
+		share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: err.Error()})
 		return nil
 	}
 	module, err := d.load(group)
 	if err != nil && d.trial.ctx.Err() == nil {
-		share(group, &finding.Fix{Withheld: d.trial.copy.strip(err.Error())})
+		share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: d.trial.copy.strip(err.Error())})
 		return nil
 	}
 	if err != nil {
@@ -151,14 +159,33 @@ func (d *patcher) group(group []*finding.Finding) error {
 // the findings is there: the copy has none of it.
 func inside(findings []*finding.Finding) error {
 	for _, f := range findings {
-		for _, a := range f.Accesses {
-			if !filepath.IsLocal(filepath.FromSlash(a.Position.File)) {
+		for _, pos := range positions(f) {
+			if !filepath.IsLocal(filepath.FromSlash(pos.File)) {
 				return fmt.Errorf("%s lies outside of the folder of go.work, which patches are tried on a copy of: run "+
-					"interlock fix in its own module, with GOWORK=off", a.Position.File)
+					"interlock fix in its own module, with GOWORK=off", pos.File)
 			}
 		}
 	}
 	return nil
+}
+
+// positions lists the places that strategies look at: those of accesses, of
+// cycles and of atomic sections.
+func positions(f *finding.Finding) []*finding.Position {
+	var all []*finding.Position
+	for i := range f.Accesses {
+		all = append(all, &f.Accesses[i].Position)
+	}
+	for i := range f.Cycle {
+		all = append(all, &f.Cycle[i].Position)
+		if f.Cycle[i].Since != nil {
+			all = append(all, f.Cycle[i].Since)
+		}
+	}
+	if f.Section != nil {
+		all = append(all, f.Section.Places()...)
+	}
+	return all
 }
 
 // share sets the same fix for all findings of a group.
@@ -243,10 +270,11 @@ func (d *patcher) take(module *patchgen.Module, fix *finding.Fix, files map[stri
 func (d *patcher) follow(group []*finding.Finding) ([]*finding.Finding, error) {
 	var out []*finding.Finding
 	for _, f := range group {
-		f := *f
-		f.Accesses = slices.Clone(f.Accesses)
-		for i := range f.Accesses {
-			pos := &f.Accesses[i].Position
+		f, err := clone(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, pos := range positions(f) {
 			before, changed := d.Before[pos.File]
 			if !changed {
 				continue
@@ -261,7 +289,20 @@ func (d *patcher) follow(group []*finding.Finding) ([]*finding.Finding, error) {
 				pos.EndLine += shift
 			}
 		}
-		out = append(out, &f)
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// clone returns a copy that shares nothing with f.
+func clone(f *finding.Finding) (*finding.Finding, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("copying a finding: %w", err)
+	}
+	out := new(finding.Finding)
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, fmt.Errorf("copying a finding: %w", err)
 	}
 	return out, nil
 }

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 func TestLineShift(t *testing.T) {
@@ -25,16 +23,6 @@ func TestLineShift(t *testing.T) {
 	}
 	if got, ok := lineShift([]byte(before), []byte(before), 5); !ok || got != 0 {
 		t.Errorf("no change: %d, %v", got, ok)
-	}
-}
-
-func TestGroups(t *testing.T) {
-	v := func(name, kind string) *finding.Finding {
-		return &finding.Finding{Variable: finding.Variable{Package: "p", Name: name, Kind: kind}}
-	}
-	got := groups([]*finding.Finding{v("x", "field"), v("y", ""), v("x", "")})
-	if len(got) != 2 || len(got[0]) != 2 || got[1][0].Variable.Name != "y" {
-		t.Errorf("got %v", got)
 	}
 }
 

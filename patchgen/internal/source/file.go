@@ -9,7 +9,10 @@ import (
 	"go/types"
 	"strings"
 
+	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 // File is one file.
@@ -108,6 +111,16 @@ func (file *File) pos(line, column int) (token.Pos, error) {
 		return 0, errors.New("column out of the file")
 	}
 	return p, nil
+}
+
+// NodesAt returns the nodes around a position of the file, innermost first; none if there is no such place.
+func (file *File) NodesAt(p finding.Position) []ast.Node {
+	pos, err := file.pos(p.Line, p.Column)
+	if err != nil {
+		return nil
+	}
+	path, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	return path
 }
 
 // FunctionOf returns the innermost function around n, or nil at package level.

@@ -26,7 +26,7 @@ func reorder(p *Problem) (*Patch, error) {
 		if err == nil {
 			return out, nil
 		}
-		if !errors.Is(err, errNoGo) {
+		if !errors.Is(err, source.ErrNoGo) {
 			reasons = append(reasons, err.Error())
 		}
 	}
@@ -36,17 +36,15 @@ func reorder(p *Problem) (*Patch, error) {
 	return nil, errors.New(strings.Join(reasons, "; "))
 }
 
-var errNoGo = errors.New("no go statement")
-
 func (p *Problem) moveUp(a *source.Access) (*Patch, error) {
 	s, ok := a.File.Parents[a.Expr].(*ast.AssignStmt)
 	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || a.Whole != a.Expr {
-		return nil, errNoGo
+		return nil, source.ErrNoGo
 	}
 	if err := p.onlyWrite(a); err != nil {
 		return nil, err
 	}
-	if out, err := p.fromStarted(a, s); err == nil || !errors.Is(err, errNoGo) {
+	if out, err := p.fromStarted(a, s); err == nil || !errors.Is(err, source.ErrNoGo) {
 		return out, err
 	}
 	return p.fromStarter(a, s)
@@ -71,9 +69,9 @@ func (p *Problem) onlyWrite(a *source.Access) error {
 func (p *Problem) fromStarted(a *source.Access, s *ast.AssignStmt) (*Patch, error) {
 	f := a.Function
 	if !p.leading(f, s) {
-		return nil, errNoGo
+		return nil, source.ErrNoGo
 	}
-	starts, err := p.starts(f)
+	starts, err := p.Module.Starts(f)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +81,7 @@ func (p *Problem) fromStarted(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	edits := edit.New()
 	whole := edits.Cut(a.File, s)
 	for _, site := range starts {
-		text, err := p.inStarter(f, site, s)
+		text, err := f.InStarter(site, s)
 		if err != nil {
 			return nil, err
 		}
@@ -105,97 +103,6 @@ func (p *Problem) leading(f *source.Function, s ast.Stmt) bool {
 		}
 	}
 	return false
-}
-
-// starts lists the go statements that run f; all its calls have to be such.
-func (p *Problem) starts(f *source.Function) ([]source.Call, error) {
-	// go func() {…}(): the literal runs there only
-	if lit, ok := f.Node.(*ast.FuncLit); ok {
-		call, isCall := f.File.Parents[lit].(*ast.CallExpr)
-		if !isCall || call.Fun != ast.Expr(lit) {
-			return nil, errNoGo
-		}
-		if _, isGo := f.File.Parents[call].(*ast.GoStmt); !isGo {
-			return nil, errNoGo
-		}
-		return []source.Call{{In: f.Outer, Expr: call}}, nil
-	}
-	// go f(): so must every other call of f be
-	sites, asValue := p.Module.References(f)
-	gos := 0
-	for _, site := range sites {
-		if site.In == nil {
-			return nil, fmt.Errorf("%s is called where package variables are set", f.Name())
-		}
-		if site.IsGo() {
-			gos++
-		}
-	}
-	switch {
-	case gos == 0:
-		return nil, errNoGo
-	case gos < len(sites) || asValue:
-		return nil, fmt.Errorf("%s also runs without a go statement", f.Name())
-	case f.Object.Exported() && exportedReceiver(f):
-		return nil, fmt.Errorf("%s is exported: code outside the module may start it", f.Name())
-	}
-	return sites, nil
-}
-
-func exportedReceiver(f *source.Function) bool {
-	if f.Recv == nil {
-		return true
-	}
-	n := source.Named(f.Object.Signature().Recv().Type())
-	return n != nil && n.Obj().Exported()
-}
-
-// inStarter writes the assignment in the starter's terms.
-func (p *Problem) inStarter(f *source.Function, site source.Call, s *ast.AssignStmt) (string, error) {
-	file := f.File
-	args, params := f.Arguments(site.Expr), f.Params()
-	if args == nil && len(params) > 0 {
-		return "", fmt.Errorf("%s: arguments and parameters do not correspond", site.In.File.At(site.Expr))
-	}
-	type swap struct {
-		id   *ast.Ident
-		text string
-	}
-	var swaps []swap
-	var err error
-	ast.Inspect(s, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok || err != nil {
-			return true
-		}
-		obj := file.Package.Info.ObjectOf(id)
-		v, isVar := obj.(*types.Var)
-		switch i := slices.Index(params, obj); {
-		case !isVar || v.IsField() || source.IsGlobal(v):
-			if site.In.File.Package.Path != file.Package.Path && obj != nil && obj.Parent() != types.Universe {
-				err = fmt.Errorf("%s is started from another package", f.Name())
-			}
-		case i >= 0:
-			if _, pure := site.In.File.PathOf(args[i]); !pure {
-				err = fmt.Errorf("%s: the argument %s may differ the second time", site.In.File.At(args[i]),
-					site.In.File.Text(args[i]))
-			}
-			swaps = append(swaps, swap{id, strings.TrimPrefix(site.In.File.Text(args[i]), "&")})
-		case f.Outer != nil && p.Module.Declaring(file, v) != f: // captured: the same there
-		default:
-			err = fmt.Errorf("%s: the value depends on %s, which the goroutine computes", file.At(id), id.Name)
-		}
-		return true
-	})
-	if err != nil {
-		return "", err
-	}
-	text, start := file.Text(s), file.Offset(s.Pos())
-	for _, sw := range slices.Backward(swaps) {
-		from := file.Offset(sw.id.Pos()) - start
-		text = text[:from] + sw.text + text[from+len(sw.id.Name):]
-	}
-	return text, nil
 }
 
 // publication is the statement before which the assignment goes: the one that
@@ -266,7 +173,7 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 		}
 	}
 	if from < 0 {
-		return nil, errNoGo
+		return nil, source.ErrNoGo
 	}
 	if err := p.othersIn(list[from].(*ast.GoStmt), file, a); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"strings"
 
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -24,18 +25,25 @@ var All = []Strategy{
 	{"mutex", mutex},
 }
 
-// Try turns a panic of a strategy into a reason: a patch that cannot be
-// built must not stop the others.
-func Try(s Strategy, p *Problem) (out *Patch, err error) {
+// Try builds the patch of a strategy for a variable. A panic of the strategy is a reason like any other.
+func Try(s Strategy, p *Problem) (*Patch, error) {
+	return Fence(func() (*Patch, error) {
+		out, err := s.build(p)
+		if err == nil && len(out.Files) == 0 && !p.Patched {
+			err = errors.New("nothing to change")
+		}
+		return out, err
+	})
+}
+
+// Fence turns a panic into a reason: a patch that cannot be built must not stop the others.
+func Fence(build func() (*Patch, error)) (out *Patch, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("internal error: %v", r)
 		}
 	}()
-	if out, err = s.build(p); err == nil && len(out.Files) == 0 && !p.Patched {
-		err = errors.New("nothing to change")
-	}
-	return out, err
+	return build()
 }
 
 // selectorBase is the source of x in x.f, fit to be followed by a selector.
@@ -51,4 +59,23 @@ type Patch struct {
 	Files map[string][]byte
 	Notes []string
 	Claim validate.Claim
+}
+
+// claim returns what a patch of the variable promises: the kind, the class of
+// the lock or the sync.Once if there is one, and how many reads are left as they
+// were.
+func (p *Problem) claim(kind validate.Kind, class string, left int) validate.Claim {
+	v := p.Variable
+	c := validate.Claim{Kind: kind, Lock: class, Left: left,
+		Variable: validate.Variable{Package: v.Object.Pkg().Path(), Name: v.Name}}
+	if _, isLocal := strings.CutPrefix(class, source.LocalClass); isLocal {
+		c.Lock = source.Short(class)
+	}
+	if v.Owner != nil {
+		c.Variable.Type = v.Owner.Obj().Name()
+	}
+	if v.Function != nil {
+		c.Variable.Func, c.Variable.Nth = v.Place()
+	}
+	return c
 }

@@ -22,6 +22,13 @@ const (
 	Once                  // a sync.Once initialises the variable
 	Published             // the variable is written before others can reach its object
 	Atomic                // every access is an operation of sync/atomic
+
+	// These are of patches for findings that name no variable: how locks, WaitGroups and channels are used.
+	Released   // a return does not leave the lock held any more
+	LockedOnce // who holds the lock does not take it again
+	Ordered    // the two locks are taken in one order
+	Counted    // goroutines are counted before they are started
+	Unblocked  // no operation on the channel Variable waits for ever
 )
 
 // Variable names a variable the same before and after a patch.
@@ -54,6 +61,8 @@ type Claim struct {
 	// Left is how many reads without the lock the patch leaves as they were,
 	// each where there was one before.
 	Left int
+	// Second is the class of the other lock of an order.
+	Second string
 }
 
 // Refusal is one obligation that a patch does not meet.
@@ -90,7 +99,7 @@ func New(original *session.Snapshot) *Validator { return &Validator{newFacts(ori
 func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	r := &refusals{}
 	old, now := newSide(v.original, claim), newSide(newFacts(after), claim)
-	if !now.declares() {
+	if claim.Variable.Name != "" && !now.declares() {
 		r.add("covered", "%s is not there any more", claim.Variable)
 		return r.list
 	}
@@ -116,6 +125,16 @@ var promises = [...]promise{
 		(*judge).narrowed, (*judge).lockOrder}},
 	Atomic: {"every access is atomic", []func(*judge){(*judge).atomicOnly, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
+	Released: {"the lock is released", []func(*judge){(*judge).released, (*judge).paired, (*judge).narrowed,
+		(*judge).readSide, (*judge).lockOrder}},
+	LockedOnce: {"the lock is taken once", []func(*judge){(*judge).lockedOnce, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+	Ordered: {"one order of locks", []func(*judge){(*judge).ordered, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
+	Counted: {"counted before it is started", []func(*judge){(*judge).counted, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
+	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }
 
 // Promise returns what a patch of the kind is held to, as a fix lists it among its checks.

@@ -36,6 +36,15 @@
 // For atomic operations ([Atomic]): every access is one; no store depends on an
 // earlier load.
 //
+// For the patches of package syncfix, the first obligation of each, and pairs,
+// exits, narrowed and order as above:
+//
+//	released     fewer returns leave a lock held, and none leaves another one
+//	locked once  fewer calls under the lock may take it again ([LockedOnce])
+//	ordered      the two locks are in no cycle any more
+//	counted      as many goroutines sign off, and fewer are counted too late
+//	unblocked    fewer operations wait where nobody may come
+//
 // Objects that no other goroutine can reach yet need none of this, nor do
 // package initialisation and tests.
 //

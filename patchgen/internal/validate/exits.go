@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"go/token"
 	"maps"
 	"slices"
 
@@ -101,7 +102,8 @@ func lockName(p accesspath.Path, class string) string {
 
 // narrowed demands that what was under a lock stays under it: of each variable
 // that a touched function accesses, no more accesses are outside of the lock,
-// and fewer within.
+// and fewer within. Package variables that nobody sets after their
+// initialisation need no lock.
 func (j *judge) narrowed() {
 	oldIn, oldOut := j.placesOf(j.old)
 	nowIn, nowOut := j.placesOf(j.now)
@@ -120,7 +122,7 @@ func (j *judge) placesOf(s *side) (in, out tally) {
 	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 		addr := accessed(instr)
 		name, ok := accesspath.NameOf(addr)
-		if !ok || own(p, addr) { // the variable itself is what covered judges
+		if !ok || own(p, addr) || s.isSetOnce(addr) { // the variable itself is what covered judges
 			return
 		}
 		k := tallyKey{declared(p, fn), name.Short()}
@@ -131,6 +133,42 @@ func (j *judge) placesOf(s *side) (in, out tally) {
 		}
 	})
 	return in, out
+}
+
+// isSetOnce reports whether addr is a package variable that no function but init stores to, and of
+// which none takes the address.
+func (s *facts) isSetOnce(addr ssa.Value) bool {
+	g, ok := addr.(*ssa.Global)
+	if !ok {
+		return false
+	}
+	if s.unset == nil {
+		s.unset = map[string]bool{}
+		for _, p := range s.snap.Packages {
+			for _, fn := range p.IR.Funcs {
+				if fn.Name() != "init" {
+					s.noteSet(fn)
+				}
+			}
+		}
+	}
+	return !s.unset[g.String()]
+}
+
+// noteSet notes the package variables that fn uses in any other way than to read them.
+func (s *facts) noteSet(fn *ssa.Function) {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if load, ok := instr.(*ssa.UnOp); ok && load.Op == token.MUL {
+				continue
+			}
+			for _, op := range instr.Operands(nil) {
+				if g, ok := (*op).(*ssa.Global); ok {
+					s.unset[g.String()] = true
+				}
+			}
+		}
+	}
 }
 
 // isVariableOf is isVariable for addresses and what is loaded from them.

@@ -26,6 +26,7 @@ type facts struct {
 	values  map[string][]*body         // functions used as values that nobody could follow, by signature
 	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
 	graph   *lockGraph                 // see lockGraph; made on demand
+	unset   map[string]bool            // package variables that are not set once; see isSetOnce, made on demand
 }
 
 // side is one state of the module in the light of a claim.

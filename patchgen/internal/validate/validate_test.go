@@ -58,12 +58,31 @@ var golden = map[string]string{
 	"reorder_literal":          "published server.done",
 	"reorder_started":          "published job.stop",
 	"reorder_starter":          "published server.name",
+	"unlock_early":             "released - pool.mu",
+	"unlock_two":               "released - table.mu",
+	"unlock_end":               "released - gate.mu",
+	"unlock_locker":            "released - queue.cond.L",
+	"relock_getter":            "locked-once - suite.mu",
+	"relock_twin":              "locked-once - bank.mu",
+	"relock_upgrade":           "locked-once - cache.mu",
+	"relock_function":          "locked-once - mu",
+	"swap_deferred":            "ordered - shelf.mu box.mu",
+	"count_method":             "counted -",
+	"count_literal":            "counted -",
+	"count_behind":             "counted -",
+	"buffer_timeout":           "unblocked first/ch",
+	"buffer_two":               "unblocked run/errs",
+	"stop_loop":                "unblocked find/ch",
+	"signal_missing":           "unblocked each/jobs",
+	"signal_early":             "unblocked each/jobs",
 }
 
 const goldens = "../../testdata/fix"
 
 var kinds = map[string]validate.Kind{
 	"guarded": validate.Guarded, "once": validate.Once, "published": validate.Published, "atomic": validate.Atomic,
+	"released": validate.Released, "locked-once": validate.LockedOnce, "ordered": validate.Ordered,
+	"counted": validate.Counted, "unblocked": validate.Unblocked,
 }
 
 // A kind without a promise would accept every patch.
@@ -76,7 +95,8 @@ func TestKindsPromise(t *testing.T) {
 }
 
 // claimOf reads "kind T.f T.mu", where pkg.v is T.f, v or f/local, in the
-// package with the import path pkg.
+// package with the import path pkg. Kinds without a variable have - there,
+// and an order has its second lock behind the first.
 func claimOf(t *testing.T, pkg, text string) validate.Claim {
 	t.Helper()
 	words := strings.Fields(text)
@@ -90,6 +110,12 @@ func claimOf(t *testing.T, pkg, text string) validate.Claim {
 	}
 	if fn, name, ok := strings.Cut(words[1], "/"); ok {
 		c.Variable.Func, c.Variable.Name = pkg+"."+fn, name
+	}
+	if words[1] == "-" {
+		c.Variable = validate.Variable{}
+	}
+	if kind == validate.Ordered {
+		c.Second, words = pkg+"."+words[3], words[:3]
 	}
 	if len(words) > 2 {
 		c.Lock = pkg + "." + words[2]

@@ -1,0 +1,35 @@
+package patchgen
+
+import (
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+func TestGroups(t *testing.T) {
+	race := func(name, kind string) *finding.Finding {
+		v := finding.Variable{Package: "p", Name: name, Kind: kind}
+		return &finding.Finding{Variable: v, Code: finding.CaughtInTheAct, Accesses: []finding.Access{{Mode: finding.Read}}}
+	}
+	lock := func(code finding.Code, name string) *finding.Finding {
+		return &finding.Finding{Variable: finding.Variable{Package: "p", Name: name}, Code: code,
+			Accesses: []finding.Access{{Mode: finding.Lock}}}
+	}
+	cycle := func(id string) *finding.Finding {
+		return &finding.Finding{ID: id, Code: finding.LockCycle, Cycle: []finding.Edge{{}}}
+	}
+	got := Groups([]*finding.Finding{
+		race("x", "field"), race("y", ""), race("x", ""),
+		lock(finding.DoubleLock, "x"), lock(finding.DoubleLock, "x"), lock(finding.LostUnlock, "x"),
+		cycle("a"), cycle("b"),
+	})
+	want := []int{2, 1, 2, 1, 1, 1}
+	if len(got) != len(want) {
+		t.Fatalf("%d groups, want %d", len(got), len(want))
+	}
+	for i, g := range got {
+		if len(g) != want[i] {
+			t.Errorf("group %d has %d findings, want %d", i, len(g), want[i])
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Package syncfix holds the strategies for findings on how locks, WaitGroups
+// and channels are used, one a file. Where package strategy protects a variable
+// at every access, these correct the places that the findings name:
+//
+//	unlock   a return that leaves a lock held releases it
+//	relock   what runs under a lock does not take it again
+//	swap     two locks that are taken one after the other change places
+//	count    who starts a goroutine counts it in the WaitGroup
+//	buffer   a channel has room for the values that nobody may receive
+//	stop     a sender stops when the function that receives has returned
+//	signal   a channel is closed however its function returns
+//
+// The last three are those of GFix (Liu et al., ASPLOS 2021). They treat
+// channels that never leave the function that makes them, so that all of their
+// operations are known.
+//
+// A strategy corrects all findings of its group or refuses with a reason. What
+// it promises is checked by package validate on the patched source.
+package syncfix

@@ -1,0 +1,93 @@
+package syncfix
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"slices"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
+)
+
+// Problem is a group of findings of one code with one cause.
+type Problem struct {
+	Module   *source.Module
+	Facts    *lockfacts.Facts
+	Findings []*finding.Finding
+}
+
+// Strategy builds a patch for findings of some codes, or returns why it does not apply.
+type Strategy struct {
+	Name  string
+	Codes []finding.Code
+	build func(*Problem) (*strategy.Patch, error)
+}
+
+// All lists the strategies in the order in which they are tried: least intrusive first.
+var All = []Strategy{
+	{"unlock", []finding.Code{finding.LostUnlock}, unlock},
+	{"relock", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, relock},
+	{"swap", []finding.Code{finding.LockCycle}, swap},
+	{"count", []finding.Code{finding.AddRacesWait}, count},
+	{"buffer", []finding.Code{finding.BlockedForEver}, buffer},
+	{"stop", []finding.Code{finding.BlockedForEver}, stop},
+	{"signal", []finding.Code{finding.BlockedForEver}, signal},
+}
+
+// For lists the strategies for findings of a code.
+func For(code finding.Code) []Strategy {
+	return slices.DeleteFunc(slices.Clone(All), func(s Strategy) bool { return !slices.Contains(s.Codes, code) })
+}
+
+// Try builds the patch of a strategy. A panic of the strategy is a reason like any other.
+func Try(s Strategy, p *Problem) (*strategy.Patch, error) {
+	return strategy.Fence(func() (*strategy.Patch, error) {
+		out, err := s.build(p)
+		if err == nil && len(out.Files) == 0 {
+			err = errors.New("nothing to change")
+		}
+		return out, err
+	})
+}
+
+// place is what stands where a finding points to, from the innermost node outwards.
+type place struct {
+	file *source.File
+	path []ast.Node
+}
+
+// at returns the place of a position.
+func (p *Problem) at(pos finding.Position) (place, error) {
+	file := p.Module.Files[pos.File]
+	if file == nil {
+		return place{}, fmt.Errorf("%s is not among the loaded files of the module", pos.File)
+	}
+	path := file.NodesAt(pos)
+	if len(path) == 0 {
+		return place{}, fmt.Errorf("%s: there is no such place: the file changed since the analysis", pos)
+	}
+	return place{file, path}, nil
+}
+
+// innermost returns the innermost node of a type at a place.
+func innermost[T ast.Node](at place) (n T, ok bool) {
+	for _, x := range at.path {
+		if n, ok = x.(T); ok {
+			return n, true
+		}
+	}
+	return n, false
+}
+
+// function returns the innermost function around a place.
+func (at place) function() *source.Function {
+	for _, n := range at.path {
+		if f := at.file.Module.FunctionAt(n); f != nil {
+			return f
+		}
+	}
+	return nil
+}

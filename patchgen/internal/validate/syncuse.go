@@ -1,0 +1,321 @@
+package validate
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"math"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// released demands that fewer returns leave a lock held, and none leaves one
+// held that was released there.
+func (j *judge) released() {
+	oldEnds, oldUnclear := j.exitStates(j.old)
+	nowEnds, nowUnclear := j.exitStates(j.now)
+	if before, after := j.locked(j.old), j.locked(j.now); total(after) >= total(before) {
+		j.add("released", "as many returns leave a lock held as before")
+	} else {
+		for _, k := range after.more(before) {
+			j.add("released", "%s returns with %s", short(k.function), k.what)
+		}
+	}
+	// What is released at a return now has to be a lock that was held there.
+	for _, k := range nowEnds.more(oldEnds) {
+		if oldEnds[k] == 0 && j.locked(j.now)[k] > 0 {
+			j.add("released", "%s returns with %s", short(k.function), k.what)
+		}
+	}
+	for _, k := range nowUnclear.more(oldUnclear) {
+		j.add("released", "in %s, %s", short(k.function), k.what)
+	}
+}
+
+// locked counts the locks that the returns of touched functions leave held.
+func (j *judge) locked(s *side) tally {
+	held := tally{}
+	for _, p := range s.snap.Packages {
+		for _, fn := range p.IR.Funcs {
+			if !j.touched[declared(p, fn)] {
+				continue
+			}
+			p.Locks.WalkOwn(fn, func(instr ssa.Instruction, st *lockset.State) {
+				if _, returns := instr.(*ssa.Return); returns {
+					for _, h := range st.Held() {
+						held[tallyKey{declared(p, fn), lockName(h.Path, h.Class)}]++
+					}
+				}
+			})
+		}
+	}
+	return held
+}
+
+func total(t tally) int {
+	n := 0
+	for _, k := range t {
+		n += k
+	}
+	return n
+}
+
+// lockedOnce demands that the holder of the claim's lock waits for it in fewer
+// places than before.
+func (j *judge) lockedOnce() {
+	again := func(s *side) tally {
+		t := tally{}
+		for site, n := range s.lockGraph().sites {
+			if site.from == site.to && site.from == s.claim.Lock {
+				t[tallyKey{site.function, short(site.to)}] += n
+			}
+		}
+		return t
+	}
+	before, after := again(j.old), again(j.now)
+	if total(after) >= total(before) {
+		j.add("locked once", "%s is taken by its holder as often as before", short(j.now.claim.Lock))
+	}
+	for _, k := range after.more(before) {
+		j.add("locked once", "%s takes %s while it is held", short(k.function), k.what)
+	}
+}
+
+// ordered demands that the claim's two locks are taken in one order only, and
+// each as often as before.
+func (j *judge) ordered() {
+	before, after := j.acquisitions(j.old), j.acquisitions(j.now)
+	for _, k := range append(before.more(after), after.more(before)...) {
+		j.add("ordered", "%s takes %s %d times, and took it %d times", short(k.function), k.what, after[k], before[k])
+	}
+	g, a, b := j.now.lockGraph(), j.now.claim.Lock, j.now.claim.Second
+	if g.way(a, b) != nil && g.way(b, a) != nil {
+		j.add("ordered", "%s and %s are still taken in both orders", short(a), short(b))
+	}
+}
+
+// acquisitions counts the locks that touched functions take, by class.
+func (j *judge) acquisitions(s *side) tally {
+	taken := tally{}
+	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+		if call, ok := instr.(ssa.CallInstruction); ok {
+			if class := acquired(p, call); class != "" {
+				taken[tallyKey{declared(p, fn), short(class)}]++
+			}
+		}
+	})
+	return taken
+}
+
+// counted demands of each goroutine that a touched function starts and that
+// signs off at a WaitGroup: it is counted before it is started, and not by
+// itself. One that waits is started when all are counted.
+func (j *judge) counted() {
+	if before, after := j.operations(j.old, finding.Done), j.operations(j.now, finding.Done); before != after {
+		j.add("counted", "there are %d calls of Done, and there were %d", after, before)
+	}
+	if before, after := j.miscounted(j.old), j.miscounted(j.now); total(after) >= total(before) {
+		j.add("counted", "as many goroutines as before are started where they are not counted")
+	}
+	for _, k := range j.miscounted(j.now).more(j.miscounted(j.old)) {
+		j.add("counted", "%s %s", short(k.function), k.what)
+	}
+}
+
+// operations counts the operations of a mode in the packages that the patch touches.
+func (j *judge) operations(s *side, mode finding.Mode) int {
+	n := 0
+	for _, p := range s.snap.Packages {
+		for _, op := range p.Ops.All {
+			if op.Mode == mode && j.touched[declared(p, op.Fn)] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// miscounted counts, in touched functions, go statements of goroutines that are counted too late.
+func (j *judge) miscounted(s *side) tally {
+	late := tally{}
+	for _, p := range s.snap.Packages {
+		for _, op := range p.Ops.All {
+			if op.Mode != finding.Add {
+				continue
+			}
+			// go func() { wg.Add(1); … }
+			if j.touched[declared(p, op.Fn)] && len(p.Ops.Started(op.Fn)) > 0 {
+				late[tallyKey{declared(p, op.Fn), "counts the goroutine that it runs in"}]++
+			}
+			// go func() { wg.Wait() }(); wg.Add(1)
+			for _, wait := range p.Ops.ByKey[op.Key] {
+				if wait.Mode != finding.Wait || !j.touched[declared(p, wait.Fn)] {
+					continue
+				}
+				for _, site := range p.Ops.Started(wait.Fn) {
+					if site.Instr.Parent() == op.Fn && p.Ops.Reaches(site.Instr, op.Instr) {
+						late[tallyKey{declared(p, op.Fn), "counts behind the start of a goroutine that waits"}]++
+					}
+				}
+			}
+		}
+		for _, done := range p.Ops.All {
+			if done.Mode != finding.Done || countsItself(p, done) {
+				continue
+			}
+			// go func() { defer wg.Done(); … }, and wg.Add(1) behind it or nowhere
+			for _, site := range p.Ops.Started(done.Fn) {
+				touched := j.touched[declared(p, site.Instr.Parent())] || j.touched[declared(p, done.Fn)]
+				if touched && !countedBefore(p, done.Key, site) {
+					late[tallyKey{declared(p, site.Instr.Parent()), "starts a goroutine that is not counted"}]++
+				}
+			}
+		}
+	}
+	return late
+}
+
+// countsItself reports whether the function of a Done also does the Add.
+func countsItself(p *session.Package, done *syncops.Op) bool {
+	return slices.ContainsFunc(p.Ops.ByKey[done.Key], func(op *syncops.Op) bool {
+		return op.Mode == finding.Add && op.Fn == done.Fn
+	})
+}
+
+// countedBefore reports whether an Add stands before a go statement on every path to it.
+func countedBefore(p *session.Package, key syncops.Key, site callgraph.Site) bool {
+	start := site.Instr
+	for _, op := range p.Ops.ByKey[key] {
+		if op.Mode != finding.Add || op.Fn != start.Parent() {
+			continue
+		}
+		a, b := op.Instr.Block(), start.Block()
+		first := slices.Index(a.Instrs, op.Instr) < slices.Index(a.Instrs, ssa.Instruction(start))
+		if a != b && a.Dominates(b) || a == b && first {
+			return true
+		}
+	}
+	return false
+}
+
+// unblocked demands that fewer operations on the claim's channel wait for ever
+// once its function has returned, and none does that did not before.
+func (j *judge) unblocked() {
+	before, after := j.blocking(j.old), j.blocking(j.now)
+	if total(after) >= total(before) {
+		j.add("unblocked", "as many operations on %s may wait for ever as before", j.now.claim.Variable)
+	}
+	for _, k := range after.more(before) {
+		j.add("unblocked", "%s %s", short(k.function), k.what)
+	}
+}
+
+// blocking counts the operations on the claim's channel of which nothing that
+// its function does in the end frees the goroutine.
+func (j *judge) blocking(s *side) tally {
+	found := tally{}
+	for _, p := range s.packages() {
+		for _, op := range p.Ops.All {
+			if op.Path.Root == nil || !s.isChannel(p, op) {
+				continue
+			}
+			switch {
+			case op.Mode == finding.Send && op.Alone && room(op.Path.Root) < senders(p, op):
+				found[tallyKey{declared(p, op.Fn), "sends where nobody may receive"}]++
+			case op.Mode == finding.Receive && op.Alone && !closedAtReturn(p, op):
+				found[tallyKey{declared(p, op.Fn), "receives where nobody may send or close"}]++
+			}
+		}
+	}
+	return found
+}
+
+// isChannel reports whether op is on the channel of the claim: its path starts
+// at the local variable, or at the make that the variable is set to.
+func (s *side) isChannel(p *session.Package, op *syncops.Op) bool {
+	want := s.local(p)
+	switch root := op.Path.Root.(type) {
+	case *ssa.Alloc:
+		return root.Pos() == want
+	case *ssa.MakeChan:
+		return definedBy(p, root.Pos()) == want
+	}
+	return false
+}
+
+// definedBy returns where the local is declared that is set to the call with its
+// parenthesis at pos: of ch in ch := make(chan T).
+func definedBy(p *session.Package, pos token.Pos) (at token.Pos) {
+	for _, f := range p.Files {
+		if pos < f.FileStart || f.FileEnd <= pos {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == 1 {
+				if call, ok := ast.Unparen(a.Rhs[0]).(*ast.CallExpr); ok && call.Lparen == pos {
+					at = a.Lhs[0].Pos()
+				}
+			}
+			return !at.IsValid()
+		})
+	}
+	return at
+}
+
+// senders counts the functions that send on the channel of op. One that may
+// send twice counts as more than any channel has room for.
+func senders(p *session.Package, op *syncops.Op) int64 {
+	by := map[*ssa.Function]bool{}
+	for _, other := range p.Ops.ByKey[op.Key] {
+		if other.Mode != finding.Send {
+			continue
+		}
+		by[other.Fn] = true
+		for _, again := range p.Ops.ByKey[op.Key] {
+			if again.Mode == finding.Send && again.Fn == other.Fn && p.IR.Flow(other.Fn).Leads(other.Instr, again.Instr) {
+				return math.MaxInt64
+			}
+		}
+	}
+	return int64(len(by))
+}
+
+// room returns the capacity of the channel that v holds; 0 where it is not known.
+func room(v ssa.Value) int64 {
+	switch v := v.(type) {
+	case *ssa.MakeChan:
+		if c, ok := v.Size.(*ssa.Const); ok && c.Value != nil {
+			n, _ := constant.Int64Val(c.Value)
+			return n
+		}
+	case *ssa.ChangeType:
+		return room(v.X)
+	case *ssa.Alloc:
+		// a captured local: the one value that is stored in it
+		var n int64
+		for _, ref := range *v.Referrers() {
+			if st, ok := ref.(*ssa.Store); ok && st.Addr == v {
+				n = room(st.Val)
+			}
+		}
+		return n
+	}
+	return 0
+}
+
+// closedAtReturn reports whether a deferred call closes the channel of op.
+func closedAtReturn(p *session.Package, op *syncops.Op) bool {
+	for _, other := range p.Ops.ByKey[op.Key] {
+		if _, deferred := other.Instr.(*ssa.Defer); deferred && other.Mode == finding.CloseChan {
+			return true
+		}
+	}
+	return false
+}
