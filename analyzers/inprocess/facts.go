@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/objectpath"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 // Facts are what analyzers have noted of the objects of one package. The run that
@@ -152,8 +154,9 @@ func carriedContents(v reflect.Value) reflect.Value {
 	return carried(v.Elem()) // of an interface
 }
 
-// sameValue is [reflect.DeepEqual], except that a field Where, which is a place
-// in the source for people, may differ: a patch moves every line below it.
+// sameValue is [reflect.DeepEqual], except that places in the source, which are for
+// people, may differ, as an edit moves every line below it: a field Where, and
+// positions.
 func sameValue(a, b reflect.Value) bool {
 	if a.IsValid() != b.IsValid() || !a.IsValid() {
 		return a.IsValid() == b.IsValid()
@@ -165,6 +168,9 @@ func sameValue(a, b reflect.Value) bool {
 		}
 		return sameValue(a.Elem(), b.Elem())
 	case reflect.Struct:
+		if a.Type() == reflect.TypeFor[finding.Position]() {
+			return true
+		}
 		for i := range a.NumField() {
 			if a.Type().Field(i).Name != "Where" && !sameValue(a.Field(i), b.Field(i)) {
 				return false

@@ -41,7 +41,7 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // refers to them.
 func commands() []*command {
 	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &baselineCommand,
-		&sectionsCommand, &envCommand, &reportCommand, &explainCommand, &versionCommand, helpCommand()}
+		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, &explainCommand, &versionCommand, helpCommand()}
 }
 
 func find(name string) *command {

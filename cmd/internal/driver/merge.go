@@ -190,16 +190,23 @@ func (m *merger) relative(name string) string {
 
 // finish checks that no package was lost, and puts all in order.
 func (m *merger) finish() *Result {
-	r := m.result
-	for _, pkg := range sortedKeys(m.summaries) {
-		m.take(m.summaries[pkg])
-	}
 	for _, p := range m.list.packages {
 		m.account(p)
 	}
 	for _, p := range m.list.broken {
 		m.lost = true
 		m.problem("%s: not analysed: it cannot be loaded; `go vet %s` shows why", p.ImportPath, p.ImportPath)
+	}
+	r := m.sum()
+	m.addSource()
+	return r
+}
+
+// sum puts what all packages say in order, and decides what needs all of them.
+func (m *merger) sum() *Result {
+	r := m.result
+	for _, pkg := range sortedKeys(m.summaries) {
+		m.take(m.summaries[pkg])
 	}
 	slices.Sort(r.Packages)
 	r.Packages = slices.Compact(r.Packages)
@@ -209,8 +216,22 @@ func (m *merger) finish() *Result {
 	m.join()
 	finding.Sort(r.Findings)
 	finding.Seal(r.Findings)
-	m.addSource()
 	return r
+}
+
+// Join makes one result of the summaries of packages that were analysed in this
+// process, as [Vet] does. Files are slash paths relative to root. It changes the
+// summaries. The lines of the source are left out.
+func Join(root string, summaries []*summary.Summary) *Result {
+	list := &packageList{root: root}
+	for _, s := range summaries {
+		list.packages = append(list.packages, listed{ImportPath: s.Package})
+	}
+	m := newMerger(list)
+	for _, s := range summaries {
+		m.summaries[s.Package], m.seen[s.Package] = s, true
+	}
+	return m.sum()
 }
 
 // account reports each package that was asked for and has no summary.

@@ -1,0 +1,268 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
+)
+
+// Options say what the server is part of.
+type Options struct {
+	Version string   // of this program
+	Tool    string   // this program, which runs tests; "" where they cannot be run
+	From    []string // files with findings of campaigns, beside those that the settings name
+}
+
+// ErrNoShutdown is returned by [Serve] where the client ended the session without
+// asking the server to shut down.
+var ErrNoShutdown = errors.New("the client ended the session without a shutdown request")
+
+// Serve serves one client until it ends the session. The error says why the session
+// ended otherwise: the input is no JSON-RPC, or ended before the client said so.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn := jsonrpc2.NewConn(jsonrpc2.NewStream(&stdio{in, out, cancel}), jsonrpc2.WithCodec(codec{}))
+	s := &server{options: o, client: protocol.ClientDispatcher(conn), docs: documents{open: map[string]document{}}}
+	s.work = newWorker(s)
+	var worker sync.WaitGroup
+	worker.Go(func() { s.work.run(ctx) })
+	conn.Go(ctx, protocol.CancelHandler(s.handle))
+	// A client that exits does not close its side first; one that vanishes does.
+	s.exited = make(chan struct{})
+	select {
+	case <-conn.Done():
+	case <-s.exited:
+	case <-ctx.Done():
+	}
+	cancel()
+	worker.Wait()
+	return s.ended(conn)
+}
+
+// ended returns why the session is over.
+func (s *server) ended(conn jsonrpc2.Conn) error {
+	select {
+	case <-s.exited:
+		if s.state != isShutDown {
+			return ErrNoShutdown
+		}
+		return nil
+	default:
+	}
+	select {
+	case <-conn.Done():
+		if err := conn.Err(); err != nil {
+			return fmt.Errorf("reading the client's messages: %w", err)
+		}
+		return errors.New("the client's messages ended before it said that it exits")
+	default:
+		return nil // interrupted
+	}
+}
+
+// stdio is both streams as one.
+type stdio struct {
+	io.Reader
+	io.Writer
+	closed func()
+}
+
+// Close ends the session. The streams are the caller's.
+func (s *stdio) Close() error {
+	s.closed()
+	return nil
+}
+
+// codec is that of package protocol, which knows the unions of LSP.
+type codec struct{}
+
+// Marshal implements [jsonrpc2.Codec].
+func (codec) Marshal(v any) ([]byte, error) {
+	if raw, ok := v.(jsonrpc2.RawMessage); ok && raw != nil {
+		return raw, nil
+	}
+	return protocol.Marshal(v)
+}
+
+// Unmarshal implements [jsonrpc2.Codec].
+func (codec) Unmarshal(data []byte, v any) error {
+	if raw, ok := v.(*jsonrpc2.RawMessage); ok {
+		*raw = slices.Clone(data)
+		return nil
+	}
+	return protocol.Unmarshal(data, v)
+}
+
+// server answers one client. Messages are handled one after the other, so that what
+// only they touch needs no lock; those that take long let the next ones in
+// (see handle).
+type server struct {
+	protocol.UnimplementedServer
+	options Options
+	client  protocol.Client
+	docs    documents
+	work    *worker
+	state   state         // of the session; the reading goroutine's alone
+	exited  chan struct{} // closed when the client says so
+	can     abilities     // of the client; set before there is any other goroutine that asks
+
+	mu       sync.Mutex
+	settings settings           // guarded by mu
+	shown    map[string]*module // what each module has shown, by its root; guarded by mu
+}
+
+// state is how far the session is.
+type state int
+
+const (
+	isNew state = iota
+	isReady
+	isShutDown
+)
+
+// abilities are what the client can do.
+type abilities struct {
+	progress, configuration, watchFiles, showDocument, disabledActions, resolveEdit bool
+}
+
+// slow are the requests that may take long or ask the client something: the next
+// messages are read while they are served.
+var slow = []string{
+	protocol.MethodCodeActionResolve, protocol.MethodWorkspaceExecuteCommand, protocol.MethodTextDocumentCodeAction,
+	protocol.MethodInitialized, protocol.MethodWorkspaceDidChangeConfiguration,
+}
+
+// handle serves one message. A panic is a fault of the server, and the answer to
+// that request alone.
+func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+	method := req.Method()
+	switch {
+	case method == protocol.MethodExit:
+	case s.state == isNew && method != protocol.MethodInitialize:
+		return nil, jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "the first request has to be initialize")
+	case s.state != isNew && method == protocol.MethodInitialize, s.state == isShutDown:
+		return nil, jsonrpc2.NewError(jsonrpc2.InvalidRequest, "the session is past that")
+	}
+	if slices.Contains(slow, method) {
+		jsonrpc2.Async(ctx)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(os.Stderr, "interlock: internal error in %s, please report it with what follows: %v\n%s", method, v,
+				debug.Stack())
+			err = jsonrpc2.NewError(jsonrpc2.InternalError, fmt.Sprintf("internal error in %s: %v", method, v))
+		}
+	}()
+	return protocol.ServerHandler(s, jsonrpc2.MethodNotFoundHandler)(ctx, req)
+}
+
+func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
+	s.state = isReady
+	s.can = abilitiesOf(&p.Capabilities)
+	s.settings = settings{From: s.options.From}
+	if err := s.settings.read(p.InitializationOptions); err != nil {
+		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
+	}
+	return &protocol.InitializeResult{
+		ServerInfo: protocol.ServerInfo{Name: "interlock", Version: protocol.NewOptional(s.options.Version)},
+		Capabilities: protocol.ServerCapabilities{
+			PositionEncoding: protocol.PositionEncodingKindUTF16,
+			TextDocumentSync: &protocol.TextDocumentSyncOptions{
+				OpenClose: ptr(true), Change: ptr(protocol.TextDocumentSyncKindIncremental), Save: protocol.Boolean(true),
+			},
+		},
+	}, nil
+}
+
+func abilitiesOf(c *protocol.ClientCapabilities) (can abilities) {
+	if w := c.Window; w != nil {
+		can.progress = isTrue(w.WorkDoneProgress)
+		can.showDocument = w.ShowDocument != nil && w.ShowDocument.Support
+	}
+	if w := c.Workspace; w != nil {
+		can.configuration = isTrue(w.Configuration)
+		can.watchFiles = w.DidChangeWatchedFiles != nil && isTrue(w.DidChangeWatchedFiles.DynamicRegistration)
+	}
+	if d := c.TextDocument; d != nil && d.CodeAction != nil {
+		can.disabledActions = isTrue(d.CodeAction.DisabledSupport)
+		can.resolveEdit = slices.Contains(d.CodeAction.ResolveSupport.Properties, "edit")
+	}
+	return can
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func ptr[T any](v T) *T { return &v }
+
+// Initialized asks the client for its settings, and to report files that others change.
+func (s *server) Initialized(ctx context.Context, _ *protocol.InitializedParams) error {
+	s.configure(ctx)
+	if s.can.watchFiles {
+		s.watchFiles(ctx)
+	}
+	return nil
+}
+
+func (s *server) Shutdown(context.Context) error {
+	s.state = isShutDown
+	return nil
+}
+
+func (s *server) Exit(context.Context) error {
+	close(s.exited)
+	return nil
+}
+
+// SetTrace is accepted: there is no trace.
+func (s *server) SetTrace(context.Context, *protocol.SetTraceParams) error { return nil }
+
+// Progress is accepted: the server asks for no progress of the client's.
+func (s *server) Progress(context.Context, *protocol.ProgressParams) error { return nil }
+
+func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
+	d := p.TextDocument
+	if name := path(d.URI); name != "" {
+		s.docs.put(name, document{d.URI, d.Version, newText([]byte(d.Text))})
+		s.work.ask(false, name)
+	}
+	return nil
+}
+
+func (s *server) DidChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
+	s.docs.change(path(p.TextDocument.URI), p.TextDocument.Version, p.ContentChanges)
+	return nil
+}
+
+func (s *server) DidSave(_ context.Context, p *protocol.DidSaveTextDocumentParams) error {
+	s.work.ask(true, path(p.TextDocument.URI))
+	return nil
+}
+
+func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
+	s.docs.close(path(p.TextDocument.URI))
+	return nil
+}
+
+// DidChangeWatchedFiles has the packages of files that others have changed analysed again.
+func (s *server) DidChangeWatchedFiles(_ context.Context, p *protocol.DidChangeWatchedFilesParams) error {
+	var names []string
+	for _, c := range p.Changes {
+		// What the client has open it saves itself.
+		if name := path(c.URI); name != "" {
+			if _, isOpen := s.docs.get(name); !isOpen {
+				names = append(names, name)
+			}
+		}
+	}
+	s.work.ask(false, names...)
+	return nil
+}

@@ -1,0 +1,227 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"go.lsp.dev/protocol"
+
+	"github.com/interlock-go/interlock/cmd/internal/resident"
+	"github.com/interlock-go/interlock/dynamic/build"
+)
+
+// worker analyses packages, one at a time, in the goroutine of run.
+type worker struct {
+	server *server
+	wake   chan struct{}
+
+	// These are run's alone.
+	modules map[string]*resident.Module // by root
+	asked   map[string]map[string]bool  // by root: the packages whose findings are shown
+	roots   map[string]string           // by folder: its module's root; "" is outside of any
+	stills  map[string]*build.Still     // by root
+	said    map[string]string           // by root: why it cannot be analysed, as the user was told
+
+	mu      sync.Mutex
+	reload  bool     // the settings are others; guarded by mu
+	pending []string // files to look into, the most urgent first; guarded by mu
+	cancel  func()   // ends the current job; guarded by mu
+}
+
+func newWorker(s *server) *worker {
+	return &worker{
+		server: s, wake: make(chan struct{}, 1), modules: map[string]*resident.Module{}, asked: map[string]map[string]bool{},
+		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, cancel: func() {},
+	}
+}
+
+// ask has the packages of files analysed. An urgent request ends the current job,
+// which is taken up again afterwards.
+func (w *worker) ask(urgent bool, files ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pending = slices.DeleteFunc(w.pending, func(f string) bool { return slices.Contains(files, f) })
+	if urgent {
+		w.pending = slices.Concat(files, w.pending)
+		w.cancel()
+	} else {
+		w.pending = append(w.pending, files...)
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes one file, and starts a job that ask may end.
+func (w *worker) next(ctx context.Context) (context.Context, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.pending) == 0 {
+		return nil, ""
+	}
+	if w.reload {
+		w.reload, w.modules = false, map[string]*resident.Module{}
+	}
+	file := w.pending[0]
+	w.pending = w.pending[1:]
+	ctx, w.cancel = context.WithCancel(ctx)
+	return ctx, file
+}
+
+// run works until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	defer w.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		}
+		for job, file := w.next(ctx); file != ""; job, file = w.next(ctx) {
+			w.analyse(job, file)
+			if job.Err() != nil && ctx.Err() == nil {
+				w.ask(false, file)
+			}
+		}
+	}
+}
+
+func (w *worker) close() {
+	for _, still := range w.stills {
+		if err := still.Close(); err != nil {
+			fmt.Fprintf(os.Stderr, "interlock: %v\n", err)
+		}
+	}
+}
+
+// analyse brings the package of a file up to date, then those whose findings are
+// shown and that this concerns, and shows what there is.
+func (w *worker) analyse(ctx context.Context, file string) {
+	root, err := w.root(ctx, file)
+	if err != nil || root == "" {
+		w.problem(ctx, root, err)
+		return // a file outside of any module is in nobody's package
+	}
+	p := w.server.newProgress()
+	defer p.end()
+	m, err := w.module(ctx, root, file, p)
+	if err != nil {
+		w.problem(ctx, root, err)
+		return
+	}
+	w.loads(root)
+	// The package itself comes first, as somebody waits for it.
+	path := m.PackageOf(file)
+	if path == "" {
+		return
+	}
+	w.asked[root][path] = true
+	err = m.Analyse(ctx, path, p.checking)
+	w.show(ctx, m, err)
+	for _, path := range slices.Sorted(maps.Keys(w.asked[root])) {
+		if err == nil && m.IsStale(path) {
+			err = m.Analyse(ctx, path, p.checking)
+			w.show(ctx, m, err)
+		}
+	}
+}
+
+// root returns the folder that the module or workspace of a file is loaded from; "" if
+// it is in none.
+func (w *worker) root(ctx context.Context, file string) (string, error) {
+	dir := filepath.Dir(file)
+	if root, known := w.roots[dir]; known {
+		return root, nil
+	}
+	cmd := exec.CommandContext(ctx, "go", "env", "-json", "GOMOD", "GOWORK")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", fmt.Errorf("asking the go command for the module of %s: %w", file, err)
+	}
+	var env struct{ GOMOD, GOWORK string }
+	if err := json.Unmarshal(out, &env); err != nil {
+		return "", fmt.Errorf("asking the go command for the module of %s: %w", file, err)
+	}
+	root := ""
+	switch {
+	case env.GOWORK != "" && env.GOWORK != "off":
+		root = filepath.Dir(env.GOWORK)
+	case env.GOMOD != "" && env.GOMOD != os.DevNull:
+		root = filepath.Dir(env.GOMOD)
+	}
+	w.roots[dir] = root
+	return root, nil
+}
+
+// module returns the module at root, with its packages as the go command lists them now.
+func (w *worker) module(ctx context.Context, root, file string, p *progress) (*resident.Module, error) {
+	if m := w.modules[root]; m != nil {
+		return m, m.Refresh(ctx, file)
+	}
+	p.say("loading " + root)
+	still := w.stills[root]
+	if still == nil {
+		var err error
+		if still, err = build.KeepStill(ctx, root, os.Environ()); err != nil {
+			return nil, err
+		}
+		w.stills[root], w.asked[root] = still, map[string]bool{}
+	}
+	m, err := resident.Load(ctx, resident.Options{
+		Root: root, BuildFlags: w.server.buildFlags(), Env: still.Env(os.Environ()),
+		Read: w.server.docs.read, Buffers: w.server.docs.buffers,
+	})
+	if err == nil {
+		w.modules[root] = m
+	}
+	return m, err
+}
+
+// show shows the findings of the packages that were asked for, and says why one of
+// them was not analysed, if err is not nil.
+func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		w.server.log(ctx, protocol.MessageTypeInfo, "not analysed: "+err.Error())
+	}
+	r, err := m.Findings()
+	if err != nil {
+		w.server.log(ctx, protocol.MessageTypeError, err.Error())
+		return
+	}
+	w.server.publish(ctx, w.gather(m, r))
+}
+
+// problem shows the user, once, why nothing is analysed in a module.
+func (w *worker) problem(ctx context.Context, root string, err error) {
+	if err == nil || ctx.Err() != nil || w.said[root] == err.Error() {
+		return
+	}
+	w.said[root] = err.Error()
+	w.server.message(ctx, "Interlock analyses nothing in "+root+": "+err.Error())
+}
+
+// loads notes that the module can be analysed.
+func (w *worker) loads(root string) { delete(w.said, root) }
+
+// again has every open file's package analysed anew, in modules loaded anew.
+func (w *worker) again() {
+	w.mu.Lock()
+	w.reload = true
+	w.mu.Unlock()
+	w.ask(false, w.server.docs.names()...)
+}

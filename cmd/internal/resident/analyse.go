@@ -1,0 +1,177 @@
+package resident
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/inprocess"
+	"github.com/interlock-go/interlock/analyzers/summary"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+)
+
+// Analyse brings a package up to date, behind those that it imports. Each that is
+// analysed is reported to progress first. The error is a [*CompileError], that of ctx,
+// or an internal one; what was known before stays.
+func (m *Module) Analyse(ctx context.Context, path string, progress func(path string)) error {
+	n := m.packages[path]
+	if n == nil {
+		return fmt.Errorf("there is no package %s", path)
+	}
+	for _, dep := range m.behind(n) {
+		if err := m.update(ctx, dep, progress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// behind returns the packages of the module that n imports, each behind those that it
+// imports itself, and n.
+func (m *Module) behind(n *Package) (sorted []*Package) {
+	seen := map[*Package]bool{}
+	var visit func(n *Package)
+	visit = func(n *Package) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		for _, dep := range n.deps {
+			visit(dep)
+		}
+		sorted = append(sorted, n)
+	}
+	visit(n)
+	return sorted
+}
+
+// update analyses a package if it, or what it imports, has changed.
+func (m *Module) update(ctx context.Context, n *Package, progress func(string)) error {
+	if n.problem != "" {
+		return &CompileError{n.Path, n.problem}
+	}
+	texts, hash, err := m.read(n)
+	if err != nil {
+		return err
+	}
+	if n.summary != nil && !n.stale && n.api.types != nil && hash == n.hash {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	progress(n.Path)
+	s, err := m.check(n, texts)
+	if err != nil {
+		return err
+	}
+	next, err := m.analyse(ctx, n, s)
+	if err != nil {
+		m.forget(s.generation)
+		return err
+	}
+	next.hash, next.texts = hash, texts
+	return m.take(n, s, next)
+}
+
+// analyse runs all checks on a typed package.
+func (m *Module) analyse(ctx context.Context, n *Package, s *syntax) (*known, error) {
+	unit := &inprocess.Unit{
+		Fset: m.fset, Files: s.files, Types: s.types, Info: s.info, Sizes: m.sizes, Module: n.module,
+		Imported: func(path string) *inprocess.Facts {
+			if dep := m.packages[path]; dep != nil {
+				return dep.facts
+			}
+			return nil
+		},
+	}
+	results, facts, err := unit.Run(ctx, summary.Analyzer)
+	if err != nil {
+		return nil, err
+	}
+	sum := results[summary.Analyzer].(*summary.Summary)
+	if len(sum.Problems) > 0 && sum.Incomplete {
+		return nil, fmt.Errorf("analysing %s: %s", n.Path, sum.Problems[0])
+	}
+	sum.Skips, sum.Fields, sum.Written = nil, nil, nil // for plans alone, and most of it
+	text, err := json.Marshal(sum)
+	if err != nil {
+		return nil, fmt.Errorf("analysing %s: %w", n.Path, err)
+	}
+	return &known{facts: facts, summary: text}, nil
+}
+
+// take replaces what is known of a package, and marks the importers that this concerns.
+func (m *Module) take(n *Package, s *syntax, next *known) error {
+	hash, err := hashAPI(s.types)
+	if err != nil {
+		return fmt.Errorf("comparing the API of %s: %w", n.Path, err)
+	}
+	before := n.known
+	next.apiHash, next.api = hash, before.api
+	if before.api.types == nil || hash != before.apiHash {
+		next.api = s.generation
+		m.forget(before.api)
+		retype(n)
+	} else {
+		m.forget(s.generation)
+	}
+	if !next.facts.Same(before.facts) {
+		for _, importer := range n.importers {
+			importer.stale = true
+		}
+	}
+	n.known = *next
+	return nil
+}
+
+// retype has all that import n typed anew, as their types refer to those that n had.
+func retype(n *Package) {
+	for _, importer := range n.importers {
+		if importer.api.types != nil {
+			importer.api.types, importer.stale = nil, true
+			retype(importer)
+		}
+	}
+}
+
+// IsStale reports whether a package was analysed, and what it imports has changed since.
+func (m *Module) IsStale(path string) bool {
+	n := m.packages[path]
+	return n != nil && n.summary != nil && n.stale
+}
+
+// Findings returns the findings of all packages that were analysed, judged together.
+func (m *Module) Findings() (*driver.Result, error) {
+	var all []*summary.Summary
+	for _, path := range slices.Sorted(maps.Keys(m.packages)) {
+		n := m.packages[path]
+		if n.summary == nil {
+			continue
+		}
+		s := new(summary.Summary)
+		if err := json.Unmarshal(n.summary, s); err != nil {
+			return nil, fmt.Errorf("reading the summary of %s: %w", path, err)
+		}
+		all = append(all, s)
+	}
+	return driver.Join(m.options.Root, all), nil
+}
+
+// Text returns the source of a file as its package was last analysed with.
+func (m *Module) Text(file string) []byte {
+	if n := m.byFile[file]; n != nil {
+		return n.texts[file]
+	}
+	return nil
+}
+
+// Note is what people may want to know of an identifier: of a field what guards it,
+// of a lock what it guards.
+type Note struct {
+	finding.Position
+	Text string
+}

@@ -1,0 +1,277 @@
+package resident
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/packages"
+)
+
+// Options say which module to keep.
+type Options struct {
+	Root       string   // absolute folder of go.mod, or of the go.work in force
+	BuildFlags []string // of the go command, such as -tags=x
+	Env        []string // of the go command; nil is that of this process
+	// Read returns the content of a file: an editor's buffer, or what is on disk.
+	Read func(name string) ([]byte, error)
+	// Buffers are the files that an editor has open, where they may differ from the disk.
+	Buffers func() map[string][]byte
+}
+
+// Module is the packages of one module or workspace. It is not safe for
+// concurrent use.
+type Module struct {
+	options  Options
+	fset     *token.FileSet
+	sizes    types.Sizes
+	packages map[string]*Package       // those of main modules, by import path
+	byFile   map[string]*Package       // by absolute file name
+	external map[string]*types.Package // of other modules, by import path, as far as they are known
+	exports  map[string]string         // their files of export data, by import path
+	modFiles []string                  // go.mod of each main module
+	config   [sha256.Size]byte         // of go.mod and its like
+}
+
+// LoadError reports that the module cannot be analysed at all.
+type LoadError struct{ Problem string }
+
+func (e *LoadError) Error() string { return e.Problem }
+
+// CompileError reports that a package does not compile, or one that it imports.
+type CompileError struct {
+	Package string // import path of the package at fault
+	Problem string // the first error, with its position
+}
+
+func (e *CompileError) Error() string {
+	return "package " + e.Package + " does not compile: " + e.Problem
+}
+
+// Load lists the packages of the module. The error is a [*LoadError] where the go
+// command cannot list them, or that of ctx.
+func Load(ctx context.Context, o Options) (*Module, error) {
+	m := &Module{options: o}
+	return m, m.reload(ctx)
+}
+
+// Root returns the folder that the module was loaded from.
+func (m *Module) Root() string { return m.options.Root }
+
+// reload lists the packages anew. What is known of them stays, unless go.mod or its
+// like has changed.
+func (m *Module) reload(ctx context.Context) error {
+	if m.fset == nil || m.hashConfig() != m.config {
+		m.fset, m.packages = token.NewFileSet(), nil
+		m.external, m.exports = map[string]*types.Package{}, map[string]string{}
+	}
+	list, err := m.list(ctx, m.patterns()...)
+	if err != nil {
+		return err
+	}
+	old := m.packages
+	m.packages, m.byFile = map[string]*Package{}, map[string]*Package{}
+	// The module's own packages, with what is known of them.
+	var own []*packages.Package
+	packages.Visit(list, nil, func(p *packages.Package) {
+		if isOwn(p) {
+			own = append(own, p)
+			m.add(p, old[p.PkgPath])
+			if !slices.Contains(m.modFiles, p.Module.GoMod) {
+				m.modFiles = append(m.modFiles, p.Module.GoMod)
+			}
+		}
+		m.sizes = cmp.Or(m.sizes, p.TypesSizes)
+	})
+	m.config = m.hashConfig()
+	if len(own) == 0 {
+		return m.nothing(list)
+	}
+	return m.link(ctx, own)
+}
+
+// isOwn reports whether the package is of a main module, which is typed from source.
+func isOwn(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
+
+// nothing returns why there is no package to analyse.
+func (m *Module) nothing(list []*packages.Package) error {
+	for _, p := range list {
+		for _, e := range p.Errors {
+			return &LoadError{strings.TrimSpace(e.Msg)}
+		}
+	}
+	return &LoadError{"there is no Go package in " + m.options.Root}
+}
+
+// patterns name all packages of the module, or of the modules that go.work uses.
+func (m *Module) patterns() []string {
+	name := filepath.Join(m.options.Root, "go.work")
+	data, err := m.options.Read(name)
+	if err != nil {
+		return []string{"./..."}
+	}
+	work, err := modfile.ParseWork(name, data, nil)
+	if err != nil { // the go command says what is wrong
+		return []string{"./..."}
+	}
+	var patterns []string
+	for _, use := range work.Use {
+		dir := filepath.FromSlash(use.Path)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(m.options.Root, dir)
+		}
+		patterns = append(patterns, dir+string(filepath.Separator)+"...")
+	}
+	return patterns
+}
+
+// list runs the go command.
+func (m *Module) list(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
+	return m.load(ctx, packages.NeedName|packages.NeedFiles|packages.NeedCompiledGoFiles|packages.NeedImports|
+		packages.NeedDeps|packages.NeedModule|packages.NeedTypesSizes, patterns)
+}
+
+func (m *Module) load(ctx context.Context, mode packages.LoadMode, patterns []string) ([]*packages.Package, error) {
+	list, err := packages.Load(&packages.Config{
+		Mode: mode, Context: ctx, Dir: m.options.Root, Env: m.options.Env, BuildFlags: m.options.BuildFlags,
+		Overlay: m.options.Buffers(),
+	}, patterns...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, &LoadError{firstLine(err.Error())}
+	}
+	return list, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// add takes up one of the module's own packages.
+func (m *Module) add(p *packages.Package, old *Package) {
+	n := &Package{
+		Path: p.PkgPath, dir: filepath.Dir(cmp.Or(slices.Concat(p.GoFiles, p.CompiledGoFiles)...)),
+		files: p.CompiledGoFiles, sources: p.GoFiles, imports: map[string]string{},
+		module: &analysis.Module{Path: p.Module.Path, GoVersion: p.Module.GoVersion},
+	}
+	for as, dep := range p.Imports {
+		n.imports[as] = dep.PkgPath
+	}
+	// A package with faults has lost imports or files: the compiler's message is better than what follows of it.
+	for _, e := range p.Errors {
+		n.problem = cmp.Or(n.problem, strings.TrimPrefix(e.Error(), "-: "))
+	}
+	n.listing = listing(n.dir)
+	if old != nil {
+		n.known = old.known
+		n.stale = n.stale || !slices.Equal(old.files, n.files) || !maps.Equal(old.imports, n.imports)
+	}
+	m.packages[n.Path] = n
+	for _, f := range slices.Concat(n.files, n.sources) {
+		m.byFile[f] = n
+	}
+}
+
+// link connects the module's packages with what they import, and asks for the
+// export data of the others.
+func (m *Module) link(ctx context.Context, own []*packages.Package) error {
+	missing := map[string]bool{}
+	for _, p := range own {
+		n := m.packages[p.PkgPath]
+		for _, path := range slices.Sorted(maps.Values(n.imports)) {
+			if dep := m.packages[path]; dep != nil {
+				n.deps, dep.importers = append(n.deps, dep), append(dep.importers, n)
+			} else if path != "unsafe" && path != "C" && m.exports[path] == "" {
+				missing[path] = true
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	list, err := m.load(ctx, packages.NeedName|packages.NeedExportFile, slices.Sorted(maps.Keys(missing)))
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.ExportFile != "" {
+			m.exports[p.PkgPath] = p.ExportFile
+		}
+	}
+	return nil
+}
+
+// PackageOf returns the package that a file is part of; "" if it is in none, as
+// tests are, and files that build constraints leave out.
+func (m *Module) PackageOf(file string) string {
+	if n := m.byFile[file]; n != nil {
+		return n.Path
+	}
+	return ""
+}
+
+// Refresh lists the packages anew if what the go command would say has changed
+// since: go.mod or its like, the files of a package, or imports, as far as one
+// of the packages named or one that it imports is concerned. A file that is in no
+// known package counts as a change too.
+func (m *Module) Refresh(ctx context.Context, file string) error {
+	if m.config == m.hashConfig() && m.byFile[file] != nil && !m.outdated(m.byFile[file], map[*Package]bool{}) {
+		return nil
+	}
+	return m.reload(ctx)
+}
+
+// outdated reports whether a package or one that it imports has other files or
+// imports than it was listed with.
+func (m *Module) outdated(n *Package, seen map[*Package]bool) bool {
+	if seen[n] {
+		return false
+	}
+	seen[n] = true
+	return n.problem != "" || !slices.Equal(n.listing, listing(n.dir)) || m.importsOthers(n) ||
+		slices.ContainsFunc(n.deps, func(dep *Package) bool { return m.outdated(dep, seen) })
+}
+
+// listing returns the names of the Go files in a folder, without tests.
+func listing(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // a folder that is gone has none
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hashConfig returns the hash of what decides about the module's dependencies.
+func (m *Module) hashConfig() [sha256.Size]byte {
+	h := sha256.New()
+	names := slices.Clone(m.modFiles)
+	for _, name := range []string{"go.mod", "go.sum", "go.work", "go.work.sum"} {
+		names = append(names, filepath.Join(m.options.Root, name))
+	}
+	for _, name := range names {
+		data, err := m.options.Read(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			data = []byte(err.Error())
+		}
+		fmt.Fprintf(h, "%s %d\n", name, len(data))
+		h.Write(data)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

@@ -1,0 +1,288 @@
+package resident
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// layers is a module of three packages, each of which imports the one before.
+const layers = `
+-- go.mod --
+module example.com/m
+
+go 1.26.0
+-- low/low.go --
+package low
+
+type Box struct{ N int }
+
+func (b *Box) Add() { b.N++ }
+-- mid/mid.go --
+package mid
+
+import "example.com/m/low"
+
+type Shelf struct{ Box low.Box }
+
+func (s *Shelf) Add() { s.Box.Add() }
+-- high/high.go --
+package high
+
+import (
+	"sync"
+
+	"example.com/m/mid"
+)
+
+type Top struct {
+	mu    sync.Mutex
+	shelf mid.Shelf
+	n     int
+}
+
+func (t *Top) Add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shelf.Add()
+	t.n++
+}
+
+func (t *Top) Twice() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n += 2
+}
+
+func (t *Top) Get() int { return t.n }
+
+func Run(t *Top) {
+	go t.Add()
+	go t.Twice()
+	println(t.Get())
+}
+`
+
+// fixture is a module on disk with edits that are not saved.
+type fixture struct {
+	t       *testing.T
+	root    string
+	buffers map[string][]byte
+	*Module
+	checked []string // packages analysed since the last call of analyse
+}
+
+func newFixture(t *testing.T, archive string) *fixture {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, root: dir, buffers: map[string][]byte{}}
+	for _, file := range txtar.Parse([]byte(archive)).Files {
+		f.write(file.Name, string(file.Data))
+	}
+	f.Module = f.load()
+	return f
+}
+
+func (f *fixture) name(file string) string { return filepath.Join(f.root, filepath.FromSlash(file)) }
+
+func (f *fixture) write(file, text string) {
+	f.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(f.name(file)), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(f.name(file), []byte(text), 0o644); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) load() *Module {
+	f.t.Helper()
+	m, err := Load(f.t.Context(), Options{
+		Root: f.root,
+		Read: func(name string) ([]byte, error) {
+			if data, ok := f.buffers[name]; ok {
+				return data, nil
+			}
+			return os.ReadFile(name)
+		},
+		Buffers: func() map[string][]byte { return f.buffers },
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return m
+}
+
+// replace edits a file without saving it.
+func (f *fixture) replace(file, old, new string) {
+	f.t.Helper()
+	text, err := f.options.Read(f.name(file))
+	if err != nil || !strings.Contains(string(text), old) {
+		f.t.Fatalf("%s has no %q (%v)", file, old, err)
+	}
+	f.buffers[f.name(file)] = []byte(strings.Replace(string(text), old, new, 1))
+}
+
+// analyse brings the package of a file up to date, and returns which packages that took.
+func (f *fixture) analyse(file string) ([]string, error) {
+	f.t.Helper()
+	f.checked = nil
+	if err := f.Refresh(f.t.Context(), f.name(file)); err != nil {
+		return nil, err
+	}
+	err := f.Analyse(f.t.Context(), f.PackageOf(f.name(file)), func(path string) {
+		f.checked = append(f.checked, strings.TrimPrefix(path, "example.com/m/"))
+	})
+	return f.checked, err
+}
+
+func (f *fixture) expect(file string, want ...string) {
+	f.t.Helper()
+	got, err := f.analyse(file)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		f.t.Errorf("analysed %q, want %q", got, want)
+	}
+	if file == "high/high.go" { // which needs all that this module has
+		f.compare(file)
+	}
+}
+
+// compare compares the findings with those of a module that is loaded from nothing.
+func (f *fixture) compare(file string) {
+	f.t.Helper()
+	fresh := f.load()
+	if err := fresh.Analyse(f.t.Context(), fresh.PackageOf(f.name(file)), func(string) {}); err != nil {
+		f.t.Fatal(err)
+	}
+	if a, b := texts(f.t, f.Module), texts(f.t, fresh); !slices.Equal(a, b) {
+		f.t.Errorf("kept: %q\nfresh: %q", a, b)
+	}
+}
+
+func texts(t *testing.T, m *Module) (list []string) {
+	t.Helper()
+	r, err := m.Findings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		list = append(list, fmt.Sprintf("%s %s %s %v", f.ID, f.Code, f.Title, f.Accesses))
+	}
+	return list
+}
+
+func TestKeeps(t *testing.T) {
+	f := newFixture(t, layers)
+	f.expect("high/high.go", "low", "mid", "high")
+	if list := texts(t, f.Module); len(list) != 1 || !strings.Contains(list[0], "Top.n is read without t.mu") {
+		t.Fatalf("findings %q", list)
+	}
+	f.expect("high/high.go")
+	// An edit in one package is its own matter, unless its API or its facts change.
+	f.replace("high/high.go", "t.n += 2", "t.n += 3")
+	f.expect("high/high.go", "high")
+	f.replace("low/low.go", "b.N++", "b.N += 1")
+	f.expect("high/high.go", "low")
+	f.replace("low/low.go", "func (b *Box) Add", "// Add adds.\n\nfunc (b *Box) Add")
+	f.expect("high/high.go", "low")
+	f.replace("low/low.go", "type Box struct{ N int }", "type Box struct{ N, M int }")
+	f.expect("high/high.go", "low", "mid", "high")
+	// A lock that the method takes is a fact that the importers see.
+	f.replace("low/low.go", "package low", "package low\n\nimport \"sync\"\n\nvar Mu sync.Mutex\n")
+	f.expect("high/high.go", "low", "mid", "high")
+	f.replace("low/low.go", "b.N += 1", "Mu.Lock()\n\tb.N += 1\n\tMu.Unlock()\n")
+	f.expect("low/low.go", "low")
+	if !f.IsStale("example.com/m/mid") || f.IsStale("example.com/m/high") {
+		t.Error("the facts of low concern mid, and high only where those of mid change")
+	}
+	f.expect("high/high.go", "mid", "high")
+}
+
+// The first package that is asked for is analysed with what it needs, and no more.
+func TestLazy(t *testing.T) {
+	f := newFixture(t, layers)
+	f.expect("mid/mid.go", "low", "mid")
+	f.replace("low/low.go", "type Box struct{ N int }", "type Box struct{ N, M int }")
+	f.expect("low/low.go", "low")
+	if !f.IsStale("example.com/m/mid") || f.IsStale("example.com/m/high") {
+		t.Error("mid was analysed, and high was not")
+	}
+	f.expect("high/high.go", "mid", "high")
+}
+
+// What does not compile is said, with its place, and what was known stays.
+func TestCompileError(t *testing.T) {
+	f := newFixture(t, layers)
+	f.expect("high/high.go", "low", "mid", "high")
+	before := texts(t, f.Module)
+	for _, edit := range [][3]string{
+		{"high/high.go", "t.n += 2", "t.n += "},
+		{"high/high.go", "t.n += ", "t.n += x"},
+		{"mid/mid.go", "package mid", "package mid\n\nimport _ \"example.com/none\""},
+		{"low/low.go", "package low", "package"},
+	} {
+		f.replace(edit[0], edit[1], edit[2])
+		var problem *CompileError
+		if _, err := f.analyse("high/high.go"); !errors.As(err, &problem) || !strings.Contains(problem.Problem, edit[0]) {
+			t.Errorf("after %q: error %v", edit[2], err)
+		}
+		if after := texts(t, f.Module); !slices.Equal(before, after) {
+			t.Errorf("after %q: findings %q, want %q", edit[2], after, before)
+		}
+	}
+	clear(f.buffers)
+	f.expect("high/high.go", "mid") // which had another import
+}
+
+// Files and imports that come and go are found out without anybody who says so.
+func TestListsAnew(t *testing.T) {
+	f := newFixture(t, layers)
+	f.expect("high/high.go", "low", "mid", "high")
+	f.write("high/more.go", "package high\n\nimport \"sort\"\n\nfunc (t *Top) More() int { sort.Ints(nil); return t.n }\n")
+	f.expect("high/high.go", "high")
+	if err := os.Remove(f.name("high/more.go")); err != nil {
+		t.Fatal(err)
+	}
+	f.expect("high/high.go", "high")
+	f.replace("low/low.go", "package low", "package low\n\nimport \"strings\"\n\nvar _ = strings.ToUpper")
+	f.expect("high/high.go", "low")
+	f.write("new/new.go", "package new\n\nimport \"example.com/m/high\"\n\nvar T high.Top\n")
+	f.expect("new/new.go", "new")
+	f.write("go.mod", "module example.com/m\n\ngo 1.25.0\n")
+	f.expect("high/high.go", "low", "mid", "high")
+}
+
+func TestCancelled(t *testing.T) {
+	f := newFixture(t, layers)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := f.Analyse(ctx, "example.com/m/high", func(path string) {
+		if strings.HasSuffix(path, "mid") {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	f.expect("high/high.go", "mid", "high") // what was done is kept
+}
+
+func TestNoModule(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Load(t.Context(), Options{Root: dir, Read: os.ReadFile, Buffers: func() map[string][]byte { return nil }})
+	if !errors.As(err, new(*LoadError)) {
+		t.Errorf("error %v", err)
+	}
+}
