@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/scratch"
@@ -62,8 +62,10 @@ func unpack(t *testing.T, archive string) string {
 }
 
 // monitor stands in for the real one: packages that import it say so.
-var monitor = fstest.MapFS{"rt.go": {Data: []byte("package rt\n\n" +
-	"func Here(f string) bool { println(\"monitored\", f); return true }\n")}}
+var monitor = map[string][]byte{
+	"go.mod": []byte("module " + dynamic.MonitorPath + "\n\ngo " + dynamic.MonitorGo + "\n"),
+	"rt.go":  []byte("package rt\n\nfunc Here(f string) bool { println(\"monitored\", f); return true }\n"),
+}
 
 // mark rewrites every file of m so that it names itself when it is
 // initialised.
@@ -74,7 +76,7 @@ func mark(m *Module) map[string][]byte {
 			name := p.Fset.File(f.FileStart).Name()
 			end := p.Fset.Position(f.Name.End()).Offset
 			src := p.Src[name]
-			imp := fmt.Sprintf("; import interlockrt %q", store.MonitorPath)
+			imp := fmt.Sprintf("; import interlockrt %q", dynamic.MonitorPath)
 			decl := fmt.Sprintf("\nvar _ = interlockrt.Here(%q)\n", m.Rel(name))
 			out[name] = slices.Concat(src[:end], []byte(imp), src[end:], []byte(decl))
 		}
@@ -483,7 +485,8 @@ func TestFaultNotInAFile(t *testing.T) {
 	}
 	t.Parallel()
 	m := load(t, unpack(t, wholeModule), "./util")
-	ws, err := prepare(scratchFor(t), m, mark(m), fstest.MapFS{"rt.go": {Data: []byte("package rt\n\nfunc Here() {\n")}})
+	torn := map[string][]byte{"go.mod": monitor["go.mod"], "rt.go": []byte("package rt\n\nfunc Here() {\n")}
+	ws, err := prepare(scratchFor(t), m, mark(m), torn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
@@ -56,14 +57,14 @@ var endNames = []string{"interlockrt", "interlockleaks", "interlocktesting"}
 func endFile(pkg string, leaks, main bool) []byte {
 	imports, decls := "", ""
 	if leaks {
-		imports += fmt.Sprintf("\n\tinterlockleaks %q", store.MonitorPath+"/leaks")
+		imports += fmt.Sprintf("\n\tinterlockleaks %q", dynamic.MonitorPath+"/leaks")
 		decls += "\nfunc init() {\n\tinterlockrt.AtEnd(interlockleaks.Ended)\n}\n"
 	}
 	if main {
 		imports += "\n\tinterlocktesting \"testing\""
 		decls += "\nfunc TestMain(m *interlocktesting.M) {\n\tinterlockrt.Linger(interlockrt.Goroutines(), m.Run())\n}\n"
 	}
-	return fmt.Appendf(nil, "package %s\n\nimport (\n\tinterlockrt %q%s\n)\n%s", pkg, store.MonitorPath, imports, decls)
+	return fmt.Appendf(nil, "package %s\n\nimport (\n\tinterlockrt %q%s\n)\n%s", pkg, dynamic.MonitorPath, imports, decls)
 }
 
 // startsGoroutines reports whether p starts goroutines, by itself or by a function

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,11 +31,7 @@ func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	monitor, err := fs.Sub(dynamic.Source, "rt")
-	if err != nil {
-		return nil, fmt.Errorf("reading the monitor's source: %w", err)
-	}
-	if ws, err = prepare(s, m, nil, monitor); err != nil {
+	if ws, err = prepare(s, m, nil, dynamic.Monitor()); err != nil {
 		return nil, err
 	}
 	if err := ws.addEngine(ctx); err != nil {

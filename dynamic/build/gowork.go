@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic"
 )
 
 // goWork composes the go.work that brings the monitor in beside the main
@@ -77,7 +77,7 @@ func (m *mainModules) godebugs() []*modfile.Godebug {
 
 // highestGo is the go line of the go.work: no less than that of any module.
 func (m *mainModules) highestGo() string {
-	highest := store.MonitorGo
+	highest := dynamic.MonitorGo
 	for _, v := range append(m.goVersions(), m.goVersion()) {
 		if compareGo(v, highest) > 0 {
 			highest = v

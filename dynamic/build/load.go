@@ -20,7 +20,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
-	"github.com/interlock-go/interlock/dynamic/build/internal/store"
+	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
@@ -176,8 +176,8 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if version.IsValid(env.GOVERSION) && version.Compare(env.GOVERSION, "go"+store.MonitorGo) < 0 {
-		return nil, gocmd.Refuse("the go command is "+env.GOVERSION, "use Go "+store.MonitorGo+" or later")
+	if version.IsValid(env.GOVERSION) && version.Compare(env.GOVERSION, "go"+dynamic.MonitorGo) < 0 {
+		return nil, gocmd.Refuse("the go command is "+env.GOVERSION, "use Go "+dynamic.MonitorGo+" or later")
 	}
 	if !o.NoTests && !o.Programs && env.GOOS != "" && env.GOOS != runtime.GOOS {
 		return nil, gocmd.Refuse("GOOS is "+env.GOOS+", so the tests would not run on this system, "+runtime.GOOS,

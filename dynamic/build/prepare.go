@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
-	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
@@ -40,16 +38,12 @@ func prepareIn(ctx context.Context, s *scratch.Folder, m *Module, p *plan.Plan, 
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	monitor, err := fs.Sub(dynamic.Source, "rt")
-	if err != nil {
-		return nil, fmt.Errorf("reading the monitor's source: %w", err)
-	}
 	r, err := rewrite(ctx, m, p, covered)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(r.files, ends(m, r.files))
-	if ws, err = prepare(s, m, r.files, monitor); err != nil {
+	if ws, err = prepare(s, m, r.files, dynamic.Monitor()); err != nil {
 		return nil, err
 	}
 	ws.plan, ws.left = p, append(ws.left, r.kept...)
@@ -78,7 +72,7 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan, marked bool) (*rewrit
 	}
 	r := &rewriting{files: map[string][]byte{}, marked: map[string][]byte{}}
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
-	opts := instrument.Options{RT: store.MonitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked}
+	opts := instrument.Options{RT: dynamic.MonitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked}
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
 			return nil, err

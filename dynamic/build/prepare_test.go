@@ -282,7 +282,7 @@ func TestMonitorFolderIsMended(t *testing.T) {
 	if _, err := store.ExtractMonitor(monitor, cache, ""); err != nil {
 		t.Fatal(err)
 	}
-	if data, _ := os.ReadFile(filepath.Join(dir, "rt.go")); string(data) != string(monitor["rt.go"].Data) {
+	if data, _ := os.ReadFile(filepath.Join(dir, "rt.go")); string(data) != string(monitor["rt.go"]) {
 		t.Errorf("a changed monitor was used: %s", data)
 	}
 }

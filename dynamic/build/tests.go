@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
@@ -79,7 +80,7 @@ func (ws *Workspace) buildOnce(ctx context.Context) ([]Binary, []byte, error) {
 		}
 		ws.bin.Record(b.Path, data)
 		// The runtime's function table has the names of all functions.
-		b.Monitored = ws.exact || bytes.Contains(data, []byte(store.MonitorPath+"."))
+		b.Monitored = ws.exact || bytes.Contains(data, []byte(dynamic.MonitorPath+"."))
 	}
 	return bins, nil, nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/build/covertool"
 	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/cache"
@@ -51,7 +51,7 @@ type LeftAlone struct {
 
 // prepare lays out the workspace in s for the rewritten files, named by the
 // absolute paths of their originals.
-func prepare(s *scratch.Folder, m *Module, rewritten map[string][]byte, monitor fs.FS) (ws *Workspace, err error) {
+func prepare(s *scratch.Folder, m *Module, rewritten, monitor map[string][]byte) (ws *Workspace, err error) {
 	ws = &Workspace{
 		Dir: s.Dir, Module: m, scratch: s, cache: cache.Dir(),
 		overlay: map[string]string{}, sources: map[string]string{},
@@ -131,7 +131,7 @@ func (ws *Workspace) overlayGoMod() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading go.mod: %w", err)
 	}
-	err = errors.Join(f.AddRequire(store.MonitorPath, "v0.0.0"), f.AddReplace(store.MonitorPath, "", ws.monitor, ""))
+	err = errors.Join(f.AddRequire(dynamic.MonitorPath, "v0.0.0"), f.AddReplace(dynamic.MonitorPath, "", ws.monitor, ""))
 	if err == nil {
 		data, err = f.Format()
 	}

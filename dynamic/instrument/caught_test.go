@@ -3,7 +3,6 @@ package instrument_test
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,16 +32,8 @@ func buildMonitored(t *testing.T, src string) (binary, table string) {
 		}
 	}
 	dir := t.TempDir()
-	rt, err := fs.Sub(dynamic.Source, "rt")
-	if err != nil {
+	if err := dynamic.WriteMonitor(filepath.Join(dir, "rt")); err != nil {
 		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(dir, "rt"), rt); err != nil {
-		t.Fatal(err)
-	}
-	tests, _ := filepath.Glob(filepath.Join(dir, "rt", "*_test.go"))
-	for _, name := range tests {
-		os.Remove(name)
 	}
 	groups := map[plan.Variable]int{}
 	var siteTable strings.Builder
@@ -53,10 +44,9 @@ func buildMonitored(t *testing.T, src string) (binary, table string) {
 		fmt.Fprintf(&siteTable, "%d %d -\n", i+1, groups[a.Site.Variable])
 	}
 	for name, content := range map[string]string{
-		"go.mod":    "module m\n\ngo 1.24\n\nrequire interlock.invalid/rt v0.0.0\n\nreplace interlock.invalid/rt => ./rt\n",
-		"rt/go.mod": "module interlock.invalid/rt\n\ngo 1.21\n",
-		"main.go":   string(res.Files[0].Content),
-		"sites":     siteTable.String(),
+		"go.mod":  "module m\n\ngo 1.24\n\nrequire interlock.invalid/rt v0.0.0\n\nreplace interlock.invalid/rt => ./rt\n",
+		"main.go": string(res.Files[0].Content),
+		"sites":   siteTable.String(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package rt
 import (
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/interlock-go/interlock/dynamic/rt/mapkey"
 )
 
 // filter is the address filter that every monitored access tests: bit
@@ -149,12 +151,12 @@ func writeKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
 //go:norace
 func filtered(p unsafe.Pointer) bool { return filter.bits>>(uintptr(p)>>3&63)&1 != 0 }
 
-// openKey is keyOf while sections are open, else nobody asks.
+// openKey is mapkey.Of while sections are open, else nobody asks.
 func openKey[K comparable](k K) uint64 {
 	if atomic.LoadUint64(&sectionGate.open) == 0 {
 		return 0
 	}
-	return keyOf(k)
+	return mapkey.Of(k)
 }
 
 // The operations below access a part of a slice: copy as many elements as the

@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/interlock-go/interlock/dynamic/rt/mapkey"
+)
 
 // An atomic section is watched by calls that rewritten code makes in this order:
 //
@@ -257,7 +261,7 @@ func enterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, flags ui
 	if !mayEnter(section) {
 		return
 	}
-	if o := enterMap(mapPointer(m), keyOf(k), site, section, flags); o != nil && flags&Writes == 0 {
+	if o := enterMap(mapPointer(m), mapkey.Of(k), site, section, flags); o != nil && flags&Writes == 0 {
 		o.setValue(element(m, k))
 	}
 }
@@ -293,7 +297,7 @@ func EndKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, flags uint
 //go:noinline
 func endKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, flags uint32) {
 	if openHere(section) {
-		endMap(mapPointer(m), keyOf(k), element(m, k), len(m), site, section, flags)
+		endMap(mapPointer(m), mapkey.Of(k), element(m, k), len(m), site, section, flags)
 	}
 }
 
@@ -320,7 +324,7 @@ func Stored[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
 //go:noinline
 func stored[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
 	if endsHere(site) {
-		storedInMap(keyOf(k), element(m, k), len(m), site)
+		storedInMap(mapkey.Of(k), element(m, k), len(m), site)
 	}
 }
 
@@ -339,7 +343,7 @@ func bindKey[M ~map[K]V, K comparable, V any](m M, k K, site, flags uint32) {
 	if !bindsHere(site) {
 		return
 	}
-	if o := bindMap(mapPointer(m), keyOf(k), element(m, k), len(m), site, flags); o != nil {
+	if o := bindMap(mapPointer(m), mapkey.Of(k), element(m, k), len(m), site, flags); o != nil {
 		o.setValue(element(m, k))
 	}
 }

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "interlock-rt-")
 	if err == nil {
 		scratch = dir
-		err = extract(filepath.Join(dir, "rt"))
+		err = dynamic.WriteMonitor(filepath.Join(dir, "rt"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,29 +46,6 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
-}
-
-// extract writes the monitor's module to dir.
-func extract(dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	sources, err := fs.Glob(dynamic.Source, "rt/*.*")
-	if err != nil {
-		return err
-	}
-	for _, name := range sources {
-		data, err := fs.ReadFile(dynamic.Source, name)
-		if err != nil {
-			return err
-		}
-		if !strings.HasSuffix(name, "_test.go") {
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o644); err != nil {
-				return err
-			}
-		}
-	}
-	return os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module interlock.invalid/rt\n\ngo 1.21\n"), 0o644)
 }
 
 // goBuild runs `go build` on the package in a folder of scratch, which becomes

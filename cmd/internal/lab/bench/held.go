@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,13 +20,9 @@ var held []byte
 // section that is open from before the first program to the end of the last.
 func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tmp string) (*variant, error) {
 	// The copy requires the monitor as a module, since no overlay adds it.
-	const rt = "interlock.invalid/rt"
+	const rt = dynamic.MonitorPath
 	copied := filepath.Join(tmp, "held")
 	if err := copyRewritten(ctx, m, whole, dir, copied, rt); err != nil {
-		return nil, err
-	}
-	source, err := fs.Sub(dynamic.Source, "rt")
-	if err != nil {
 		return nil, err
 	}
 	mod, err := os.ReadFile(filepath.Join(copied, "go.mod"))
@@ -37,8 +32,7 @@ func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tm
 	mod = append(mod, "\nrequire "+rt+" v0.0.0\n\nreplace "+rt+" => ./rt\n"...)
 	table := filepath.Join(tmp, "held.sites")
 	if err := errors.Join(
-		os.CopyFS(filepath.Join(copied, "rt"), source),
-		os.WriteFile(filepath.Join(copied, "rt", "go.mod"), []byte("module "+rt+"\n\ngo 1.21\n"), 0o644),
+		dynamic.WriteMonitor(filepath.Join(copied, "rt")),
 		os.WriteFile(filepath.Join(copied, "go.mod"), mod, 0o644),
 		os.WriteFile(filepath.Join(copied, "zz_held_test.go"), held, 0o644),
 		os.WriteFile(table, arm.SiteTable(whole, arm.Run{}), 0o644),

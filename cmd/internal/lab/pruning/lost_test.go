@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,14 +75,9 @@ func corpora(t *testing.T) (dir string, races int) {
 	}
 	write(t, filepath.Join(dir, "caught", "main.go"), string(caught))
 	write(t, filepath.Join(dir, "caught", "all_test.go"), caughtTest)
-	source, err := fs.Sub(dynamic.Source, "rt")
-	if err != nil {
+	if err := dynamic.WriteMonitor(filepath.Join(dir, "rt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(dir, "rt"), source); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "rt", "go.mod"), "module interlock.invalid/rt\n\ngo 1.21\n")
 	if !suite(t, dir) {
 		return dir, 20
 	}

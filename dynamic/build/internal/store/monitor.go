@@ -13,22 +13,11 @@ import (
 	"github.com/interlock-go/interlock/dynamic/cache"
 )
 
-// MonitorPath is the module path of the monitor as instrumented code imports it.
-const MonitorPath = "interlock.invalid/rt"
-
-// MonitorGo is the language version of the monitor's module.
-const MonitorGo = "1.21"
-
-// ExtractMonitor writes the monitor's source to a folder named after its
+// ExtractMonitor writes the files of the monitor to a folder named after its
 // contents, so that every version has one and the go command's build cache
 // recognises it. A folder that somebody changed is written anew. Where the
 // user's cache is not writable, the folder is made in scratch.
-func ExtractMonitor(src fs.FS, user, scratch string) (string, error) {
-	files, err := ReadFiles(src, isSource)
-	if err != nil {
-		return "", fmt.Errorf("reading the monitor's source: %w", err)
-	}
-	files["go.mod"] = []byte("module " + MonitorPath + "\n\ngo " + MonitorGo + "\n")
+func ExtractMonitor(files map[string][]byte, user, scratch string) (string, error) {
 	name := filepath.Join("rt", contentHash(files))
 	if user != "" {
 		dir := filepath.Join(user, name)

@@ -1,7 +1,0 @@
-//go:build !go1.24
-
-package rt
-
-// keyOf returns one number for all keys: before Go 1.24 there is no hash for keys
-// of all types, and a remote access to any key of the map splits a section.
-func keyOf[K comparable](k K) uint64 { return 1 }
