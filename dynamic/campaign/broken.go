@@ -11,7 +11,9 @@ import (
 )
 
 // broken makes the finding of a section that was split.
-func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]*PackageResult) *finding.Finding {
+func (t *tally) broken(
+	cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]*PackageResult,
+) *finding.Finding {
 	told := &seen.told
 	entry, remote, end := t.access(cfg, told.split.Entry), t.access(cfg, told.split.Remote), t.endOf(cfg, section, told)
 	entry.Step, remote.Step, end.Step = 1, 2, 3
@@ -48,9 +50,12 @@ func (t *tally) broken(cfg *Config, section *plan.Section, seen *splitSeen, plai
 		f.Notes = append(f.Notes, unproven(section.Kind, told, &harm))
 	}
 	proof, id := told.proof, section.ID
-	t.replays(cfg, told.strength, f, func(seen *tally) bool { return seen.splits[id] != nil && (seen.proven[id] || !proof) })
+	t.replays(cfg, told.strength, f, func(seen *tally) bool {
+		return seen.splits[id] != nil && (seen.proven[id] || !proof)
+	})
 	if n := t.runs; n != f.Evidence.Runs {
-		f.Notes = append(f.Notes, fmt.Sprintf("open in %d of the campaign's %d runs; the others looked for further bugs", f.Evidence.Runs, n))
+		f.Notes = append(f.Notes, fmt.Sprintf("open in %d of the campaign's %d runs; the others looked for further bugs",
+			f.Evidence.Runs, n))
 	}
 	return f
 }
@@ -83,7 +88,8 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 	top := g.Stack[0]
 	at := t.plan.Site(section.Entry)
 	return finding.Access{
-		Position: finding.Position{File: top.File, Line: top.Line}, Package: at.Package, Function: strings.TrimPrefix(top.Function, at.Package+"."),
+		Position: finding.Position{File: top.File, Line: top.Line},
+		Package:  at.Package, Function: strings.TrimPrefix(top.Function, at.Package+"."),
 		Expr: "panic: " + s.panicked.Message, Mode: finding.Leave, Goroutine: &g,
 	}
 }
@@ -96,9 +102,11 @@ func unproven(kind string, told *sighting, harm *harm) string {
 	case harm.excuse != "":
 		return "predicted: tests failed in such a run, which " + harm.excuse + " explains"
 	case kind == plan.Invariant:
-		return "predicted: the two accesses follow each other in the code, and no test that failed says that they belong together"
+		return "predicted: the two accesses follow each other in the code, " +
+			"and no test that failed says that they belong together"
 	case kind == plan.UserSection:
-		return "predicted: the other goroutine was about to come in between when the section went on to its end; which of the two was first is not certain"
+		return "predicted: the other goroutine was about to come in between when the section went on to its end; " +
+			"which of the two was first is not certain"
 	case told.split.Changed:
 		return "predicted: the end has replaced what the other goroutine stored, and as far as is known by the same value"
 	}
@@ -126,14 +134,16 @@ func wordsOf(kind string) words {
 // story reports what happened, in its order.
 func (w words) story(told *sighting, pattern string, entry, remote, end *finding.Access) string {
 	s := &told.split
+	owner := fmt.Sprintf("Goroutine %d was to %s %s in %s (%s)",
+		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry)
+	other := fmt.Sprintf("goroutine %d was to %s %s in %s",
+		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function)
 	if told.panicked != nil {
-		return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s). Then goroutine %d was to %s %s in %s, and before goroutine %d came to %s, it panicked: %s.",
-			s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry, s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, s.Entry.GID, w.end, told.panicked.Message)
+		return fmt.Sprintf("%s. Then %s, and before goroutine %d came to %s, it panicked: %s.",
+			owner, other, s.Entry.GID, w.end, told.panicked.Message)
 	}
-	return fmt.Sprintf("Goroutine %d was to %s %s in %s (%s) and, %v later, to %s %s (%s). In between goroutine %d was to %s %s in %s; no serial order of the two has this result: %s.%s",
-		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry,
-		roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end,
-		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function, pattern, w.effect(told))
+	return fmt.Sprintf("%s and, %v later, to %s %s (%s). In between %s; no serial order of the two has this result: %s.%s",
+		owner, roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end, other, pattern, w.effect(told))
 }
 
 // effect returns the outcome.
@@ -163,14 +173,20 @@ func plainVerb(m finding.Mode) string { return strings.TrimPrefix(string(m), "at
 
 // sectionFor returns the section as findings have it, with the end at the site first.
 func (t *tally) sectionFor(s *plan.Section, site uint32) *finding.Section {
-	out := &finding.Section{Kind: s.Kind, Function: s.Function, Entry: t.position(s.Entry), EntryCall: place1(s.File, s.EntryCall), Length: s.Length}
+	out := &finding.Section{
+		Kind: s.Kind, Function: s.Function, Length: s.Length,
+		Entry: t.position(s.Entry), EntryCall: callPosition(s.File, s.EntryCall),
+	}
 	for i := range s.Ends {
 		e := &s.Ends[i]
+		end := finding.SectionEnd{
+			Position: t.position(e.Site), Call: callPosition(s.File, e.EndCall), Allows: modes(e.Allows),
+		}
 		if out.End.File == "" && e.Site == site {
-			out.End, out.EndCall, out.Allows = t.position(e.Site), place1(s.File, e.EndCall), modes(e.Allows)
+			out.End, out.EndCall, out.Allows = end.Position, end.Call, end.Allows
 			continue
 		}
-		out.More = append(out.More, finding.SectionEnd{Position: t.position(e.Site), Call: place1(s.File, e.EndCall), Allows: modes(e.Allows)})
+		out.More = append(out.More, end)
 	}
 	return out
 }
@@ -180,7 +196,7 @@ func (t *tally) position(site uint32) finding.Position {
 	return finding.Position{File: s.File, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndCol}
 }
 
-func place1(file string, p *plan.Place) *finding.Position {
+func callPosition(file string, p *plan.Place) *finding.Position {
 	if p == nil {
 		return nil
 	}

@@ -263,7 +263,8 @@ func start(cfg *Config) (*campaign, error) {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{cfg: cfg, began: time.Now(), seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
-	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: child.Stretch(PlainTimeout(cfg.Timeout), cfg.Budget)}
+	timeout := child.Stretch(PlainTimeout(cfg.Timeout), cfg.Budget)
+	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: timeout}
 	for _, b := range cfg.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
 			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),
@@ -360,7 +361,7 @@ func (c *campaign) runMonitored(
 // none says nothing.
 func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file string, o *noise, p *testproc.Process) {
 	problem := func(format string, args ...any) {
-		c.result.Problems = append(c.result.Problems, fmt.Sprintf("run %d of %s: ", n, pkg.Package)+fmt.Sprintf(format, args...))
+		c.problem("run %d of %s: %s", n, pkg.Package, fmt.Sprintf(format, args...))
 	}
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -384,11 +385,16 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())
 	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
 	c.learn(pkg, o, records)
+	event := Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package}
 	for _, pair := range fresh.pairs {
-		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Pair: [2]uint32(pair)})
+		caught := event
+		caught.Pair = pair
+		c.progress(caught)
 	}
 	for _, id := range fresh.sections {
-		c.progress(Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package, Section: id})
+		caught := event
+		caught.Section = id
+		c.progress(caught)
 	}
 }
 

@@ -193,7 +193,8 @@ func Test(t *testing.T) {
 				fmt.Fprintf(f, "%s\"kind\":\"gaps\",\"gaps\":[{\"first\":%s,\"then\":%s,%s}]}\n", head, a, b, lengths)
 				break
 			}
-			side := "{\"site\":%s,\"write\":true,\"addr\":1,\"size\":8,\"gid\":%d,\"stack\":\"goroutine %d [running]:\\nexample.com/m.F()\\n\\t" + dir() + "/m.go:3 +0x1\\n\"}"
+			side := "{\"site\":%s,\"write\":true,\"addr\":1,\"size\":8,\"gid\":%d," +
+				"\"stack\":\"goroutine %d [running]:\\nexample.com/m.F()\\n\\t" + dir() + "/m.go:3 +0x1\\n\"}"
 			fmt.Fprintf(f, "%s\"kind\":\"race\",\"count\":1,\"a\":"+side+",\"b\":"+side+"}\n", head, a, 7, 7, b, 8, 8)
 		}
 	}
@@ -213,8 +214,9 @@ func threeSites(t *testing.T) *plan.Plan {
 	var sites []plan.Site
 	for i := range 3 {
 		sites = append(sites, plan.Site{
-			Package: "example.com/m", Function: "F", Variable: plan.Variable{Package: "example.com/m", Name: "n", Kind: plan.KindGlobal},
-			Mode: plan.Write, File: "m.go", Line: i + 3, Column: 1, EndLine: i + 3, EndCol: 2, Expr: "n", Source: "n++",
+			Package: "example.com/m", Function: "F",
+			Variable: plan.Variable{Package: "example.com/m", Name: "n", Kind: plan.KindGlobal},
+			Mode:     plan.Write, File: "m.go", Line: i + 3, Column: 1, EndLine: i + 3, EndCol: 2, Expr: "n", Source: "n++",
 		})
 	}
 	p, err := atomicsets.Build("example.com/m", sites, nil, nil)
@@ -249,7 +251,8 @@ func TestCountsKOfN(t *testing.T) {
 	if second.Replay != "interlock test -runs=1 -seed=43 -strength=100 example.com/m" {
 		t.Errorf("replay: %s", second.Replay)
 	}
-	if r.Counters.Slow != 50 || !slices.Equal(r.Coverage.Never, []uint32{2, 3}) || !slices.Equal(r.Coverage.Armed, []uint32{1}) {
+	never, armed := r.Coverage.Never, r.Coverage.Armed
+	if r.Counters.Slow != 50 || !slices.Equal(never, []uint32{2, 3}) || !slices.Equal(armed, []uint32{1}) {
 		t.Errorf("%+v %+v", r.Counters, r.Coverage)
 	}
 	stack := r.Findings[0].Accesses[0].Goroutine.Stack
@@ -262,7 +265,10 @@ func TestRepeatArmsInEveryRun(t *testing.T) {
 	cfg := config(t, scripted("1-2 known?\n1-2 known?\nknown?"), threeSites(t))
 	cfg.Runs, cfg.Repeat = 3, true
 	r := campaignOf(t, cfg)
-	if len(r.Findings) != 1 || r.Findings[0].Evidence.Hits != 2 || r.Findings[0].Evidence.Runs != 3 || len(r.Findings[0].Notes) > 0 {
+	if len(r.Findings) != 1 {
+		t.Fatalf("%d findings", len(r.Findings))
+	}
+	if f := r.Findings[0]; f.Evidence.Hits != 2 || f.Evidence.Runs != 3 || len(f.Notes) > 0 {
 		t.Errorf("%+v", r.Findings)
 	}
 }
@@ -276,7 +282,11 @@ func TestKnownPairsArePassedOn(t *testing.T) {
 	var all bytes.Buffer
 	cfg.Stdout = &all
 	r := campaignOf(t, cfg)
-	if want := []string{"run 1 [0 0]", "measured 1 [0 0]passed", "caught 1 [1 3]", "package 1 [0 0]failed", "run 2 [0 0]", "package 2 [0 0]failed"}; !slices.Equal(events, want) {
+	want := []string{
+		"run 1 [0 0]", "measured 1 [0 0]passed", "caught 1 [1 3]", "package 1 [0 0]failed",
+		"run 2 [0 0]", "package 2 [0 0]failed",
+	}
+	if !slices.Equal(events, want) {
 		t.Errorf("events %q, want %q", events, want)
 	}
 	if out := all.String(); strings.Count(out, "known?") != 1 {
@@ -321,7 +331,9 @@ func TestOutcomesAreToldApart(t *testing.T) {
 				if r.Failed() || p.NotCompleted != 1 || p.FirstCut.Outcome != CutShort {
 					t.Errorf("%+v", p)
 				}
-				if got := out.String(); !strings.Contains(got, tt.shown) || !strings.Contains(got, "\texample.com/m.Test  m_test.go:") || !strings.Contains(got, "[not completed]") {
+				got := out.String()
+				if !strings.Contains(got, tt.shown) || !strings.Contains(got, "\texample.com/m.Test  m_test.go:") ||
+					!strings.Contains(got, "[not completed]") {
 					t.Errorf("shown:\n%s", got)
 				}
 				return
@@ -349,7 +361,10 @@ func TestLostEvidenceIsSaid(t *testing.T) {
 	if len(r.Findings) != 1 || len(r.Problems) != 3 {
 		t.Fatalf("%d findings, problems %q", len(r.Findings), r.Problems)
 	}
-	for i, words := range []string{"run 1 of example.com/m: 1 lines", "run 2 of example.com/m: the process left no evidence", "run 3 of example.com/m: 1 records name sites"} {
+	for i, words := range []string{
+		"run 1 of example.com/m: 1 lines", "run 2 of example.com/m: the process left no evidence",
+		"run 3 of example.com/m: 1 records name sites",
+	} {
 		if !strings.Contains(r.Problems[i], words) {
 			t.Errorf("problem %q lacks %q", r.Problems[i], words)
 		}

@@ -81,7 +81,8 @@ func (t *tally) confirm(cfg *Config, race []pair) *finding.Finding {
 		return slices.ContainsFunc(race, func(p pair) bool { return seen.caught[p] != nil })
 	})
 	if n := t.runs; n != f.Evidence.Runs {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d of the %d runs delayed goroutines at these places; the others looked for further races", f.Evidence.Runs, n))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d of the %d runs delayed goroutines at these places; "+
+			"the others looked for further races", f.Evidence.Runs, n))
 	}
 	return f
 }
@@ -94,7 +95,8 @@ func message(v finding.Variable, a, b *finding.Access) string {
 	case writes(a.Mode) && writes(b.Mode):
 		harm = "one of the writes may be lost"
 	}
-	return fmt.Sprintf("Goroutine %d was about to %s %s in %s while goroutine %d was about to %s it in %s, and nothing orders the two: %s.",
+	return fmt.Sprintf("Goroutine %d was about to %s %s in %s while goroutine %d was about to %s it in %s, "+
+		"and nothing orders the two: %s.",
 		a.Goroutine.ID, verb(a.Mode), a.Expr, a.Function, b.Goroutine.ID, verb(b.Mode), b.Function, harm)
 }
 
@@ -158,7 +160,8 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 func (t *tally) planned(site uint32) finding.Access {
 	s := t.plan.Site(site)
 	return finding.Access{
-		Position: t.position(site), Package: s.Package, Function: s.Function, Expr: s.Expr, Source: s.Source, Mode: finding.Mode(s.Mode),
+		Position: t.position(site), Package: s.Package, Function: s.Function,
+		Expr: s.Expr, Source: s.Source, Mode: finding.Mode(s.Mode),
 	}
 }
 

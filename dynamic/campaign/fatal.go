@@ -26,21 +26,52 @@ type fatalError struct {
 }
 
 var fatalErrors = []fatalError{
-	{"concurrent map writes", finding.CaughtInTheAct, finding.Write, "concurrent writes of a map", "The runtime found another goroutine in the middle of a write of the same map.", nil},
-	{"concurrent map read and map write", finding.CaughtInTheAct, finding.Read, "a map read during a write", "The runtime found another goroutine in the middle of a write of the same map.", nil},
-	{"concurrent map iteration and map write", finding.CaughtInTheAct, finding.Read, "a map iterated during a write", "The runtime found that another goroutine wrote the map during an iteration, or was about to.", nil},
-	{"concurrent map clone and map write", finding.CaughtInTheAct, finding.Read, "a map cloned during a write", "The runtime found another goroutine in the middle of a write of the same map.", nil},
-	{"sync: negative WaitGroup counter", finding.AddRacesWait, finding.Done, "more calls of Done than were added", "Done was called more often than Add had counted by then: one goroutine alone may do that, or an Add that came too late.", []string{"Done", "Add"}},
-	{"sync: WaitGroup misuse: Add called concurrently with Wait", finding.AddRacesWait, finding.Add, "WaitGroup.Add during Wait", "A goroutine called Add while another waited and the counter was zero, so Wait may return before the work is done.", []string{"Add", "Go", "Wait"}},
-	{"sync: WaitGroup is reused before previous Wait has returned", finding.AddRacesWait, finding.Wait, "WaitGroup used again before Wait has returned", "A goroutine called Add for the next round while another had not returned from Wait yet.", []string{"Wait"}},
-	{"sync: unlock of unlocked mutex", finding.LostUnlock, finding.Call, "unlock of a mutex that is not locked", oneTooMany, []string{"Unlock"}},
-	{"sync: Unlock of unlocked RWMutex", finding.LostUnlock, finding.Call, "unlock of a mutex that is not locked", oneTooMany, []string{"Unlock"}},
-	{"sync: RUnlock of unlocked RWMutex", finding.LostUnlock, finding.Call, "unlock of a mutex that is not locked for reading", oneTooMany, []string{"RUnlock"}},
-	{"send on closed channel", finding.CloseRaces, finding.Send, "send on a closed channel", "The channel was closed before the send. Whether another goroutine closed it at the same time, or this one long before, the panic does not say.", nil},
-	{"close of closed channel", finding.CloseRaces, finding.CloseChan, "a channel closed twice", "The channel was closed before. Whether another goroutine closed it at the same time, or this one long before, the panic does not say.", nil},
+	{"concurrent map writes", finding.CaughtInTheAct, finding.Write,
+		"concurrent writes of a map",
+		midWrite, nil},
+	{"concurrent map read and map write", finding.CaughtInTheAct, finding.Read,
+		"a map read during a write",
+		midWrite, nil},
+	{"concurrent map iteration and map write", finding.CaughtInTheAct, finding.Read,
+		"a map iterated during a write",
+		"The runtime found that another goroutine wrote the map during an iteration, or was about to.", nil},
+	{"concurrent map clone and map write", finding.CaughtInTheAct, finding.Read,
+		"a map cloned during a write",
+		midWrite, nil},
+	{"sync: negative WaitGroup counter", finding.AddRacesWait, finding.Done,
+		"more calls of Done than were added",
+		"Done was called more often than Add had counted by then: one goroutine alone may do that, " +
+			"or an Add that came too late.", []string{"Done", "Add"}},
+	{"sync: WaitGroup misuse: Add called concurrently with Wait", finding.AddRacesWait, finding.Add,
+		"WaitGroup.Add during Wait",
+		"A goroutine called Add while another waited and the counter was zero, " +
+			"so Wait may return before the work is done.", []string{"Add", "Go", "Wait"}},
+	{"sync: WaitGroup is reused before previous Wait has returned", finding.AddRacesWait, finding.Wait,
+		"WaitGroup used again before Wait has returned",
+		"A goroutine called Add for the next round while another had not returned from Wait yet.", []string{"Wait"}},
+	{"sync: unlock of unlocked mutex", finding.LostUnlock, finding.Call,
+		"unlock of a mutex that is not locked",
+		oneTooMany, []string{"Unlock"}},
+	{"sync: Unlock of unlocked RWMutex", finding.LostUnlock, finding.Call,
+		"unlock of a mutex that is not locked",
+		oneTooMany, []string{"Unlock"}},
+	{"sync: RUnlock of unlocked RWMutex", finding.LostUnlock, finding.Call,
+		"unlock of a mutex that is not locked for reading",
+		oneTooMany, []string{"RUnlock"}},
+	{"send on closed channel", finding.CloseRaces, finding.Send,
+		"send on a closed channel",
+		"The channel was closed before the send. " + whoClosed, nil},
+	{"close of closed channel", finding.CloseRaces, finding.CloseChan,
+		"a channel closed twice",
+		"The channel was closed before. " + whoClosed, nil},
 }
 
-const oneTooMany = "It was unlocked more often than locked, by one goroutine alone or by two that each meant to be the only one."
+const (
+	midWrite   = "The runtime found another goroutine in the middle of a write of the same map."
+	oneTooMany = "It was unlocked more often than locked, " +
+		"by one goroutine alone or by two that each meant to be the only one."
+	whoClosed = "Whether another goroutine closed it at the same time, or this one long before, the panic does not say."
+)
 
 // fatalAt distinguishes fatal errors by what happened, and where.
 type fatalAt struct {
@@ -84,7 +115,10 @@ func (t *tally) fatal(pkg string, strength int, output []byte) {
 	at := fatalAt{kind.text, p.Goroutine.Stack[0].Function, p.Goroutine.Stack[0].Line}
 	seen := t.fatals[at]
 	if seen == nil {
-		seen = &fatalSeen{kind: kind, goroutine: p.Goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
+		seen = &fatalSeen{
+			kind: kind, goroutine: p.Goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg,
+			hits: map[int]bool{},
+		}
 		t.fatals[at] = seen
 	}
 	seen.hits[t.runs] = true
@@ -103,7 +137,8 @@ func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.F
 		})
 		if same >= 0 {
 			races[same].Evidence.Harmful = true
-			races[same].Notes = append(races[same].Notes, fmt.Sprintf("%d of the runs ended there with the runtime's error %q", f.Evidence.Hits, at.text))
+			races[same].Notes = append(races[same].Notes,
+				fmt.Sprintf("%d of the runs ended there with the runtime's error %q", f.Evidence.Hits, at.text))
 			continue
 		}
 		all = append(all, f)
@@ -128,12 +163,14 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 	}
 	f := &finding.Finding{
 		Code: kind.code, Status: finding.Confirmed,
-		Title:    fmt.Sprintf("%s: %s", a.Expr, kind.title),
-		Message:  fmt.Sprintf("Goroutine %d ended the process in %s with the error %q. %s", g.ID, a.Function, kind.text, kind.says),
+		Title: fmt.Sprintf("%s: %s", a.Expr, kind.title),
+		Message: fmt.Sprintf("Goroutine %d ended the process in %s with the error %q. %s",
+			g.ID, a.Function, kind.text, kind.says),
 		Variable: v,
 		Accesses: []finding.Access{a},
 		Evidence: &finding.Evidence{
-			Engine: "watch", Run: seen.run, Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits), Seed: seen.seed, Test: seen.test, Harmful: true, Error: kind.text,
+			Engine: "watch", Run: seen.run, Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),
+			Seed: seen.seed, Test: seen.test, Harmful: true, Error: kind.text,
 		},
 	}
 	t.replays(cfg, seen.strength, f, func(seen *tally) bool {
@@ -156,7 +193,8 @@ func (t *tally) runsOf(pkg string) (n int) {
 func (t *tally) mapAt(a *finding.Access) *plan.Site {
 	for i := range t.plan.Sites {
 		s := &t.plan.Sites[i]
-		if s.File == a.File && s.Line == a.Line && s.Variable.Kind == plan.KindMap && (s.Mode == plan.Write) == (a.Mode == finding.Write) {
+		sameMode := (s.Mode == plan.Write) == (a.Mode == finding.Write)
+		if s.File == a.File && s.Line == a.Line && s.Variable.Kind == plan.KindMap && sameMode {
 			return s
 		}
 	}
@@ -164,5 +202,6 @@ func (t *tally) mapAt(a *finding.Access) *plan.Site {
 }
 
 func (at fatalAt) compare(other fatalAt) int {
-	return cmp.Or(cmp.Compare(at.text, other.text), cmp.Compare(at.function, other.function), cmp.Compare(at.line, other.line))
+	return cmp.Or(cmp.Compare(at.text, other.text), cmp.Compare(at.function, other.function),
+		cmp.Compare(at.line, other.line))
 }

@@ -58,11 +58,15 @@ func TestErrorsThatProveABug(t *testing.T) {
 		variable finding.Variable
 		line     int
 	}{
-		{"fatal error: concurrent map writes" + goroutine + std("internal/runtime/maps.fatal") + std("runtime.mapassign_fast64") + frame("m.(*T).Put", "14"),
+		{"fatal error: concurrent map writes" + goroutine +
+			std("internal/runtime/maps.fatal") + std("runtime.mapassign_fast64") + frame("m.(*T).Put", "14"),
 			finding.CaughtInTheAct, finding.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}, 14},
-		{"fatal error: sync: Unlock of unlocked RWMutex" + goroutine + std("sync.fatal") + std("sync.(*RWMutex).Unlock") + frame("m.(*T).Unlock", "19"),
+		{"fatal error: sync: Unlock of unlocked RWMutex" + goroutine +
+			std("sync.fatal") + std("sync.(*RWMutex).Unlock") + frame("m.(*T).Unlock", "19"),
 			finding.LostUnlock, finding.Variable{Package: "m", Type: "T", Name: "mu", Kind: plan.KindField}, 19},
-		{"panic: sync: negative WaitGroup counter [recovered, repanicked]" + goroutine + std("testing.tRunner.func1.2") + std("panic") + std("sync.(*WaitGroup).Add") + std("sync.(*WaitGroup).Done") + frame("m.(*T).Done", "22"),
+		{"panic: sync: negative WaitGroup counter [recovered, repanicked]" + goroutine +
+			std("testing.tRunner.func1.2") + std("panic") +
+			std("sync.(*WaitGroup).Add") + std("sync.(*WaitGroup).Done") + frame("m.(*T).Done", "22"),
 			finding.AddRacesWait, finding.Variable{Package: "m", Type: "T", Name: "wg", Kind: plan.KindField}, 22},
 		{"panic: close of closed channel" + goroutine + std("panic") + frame("m.Close", "26"),
 			finding.CloseRaces, finding.Variable{Package: "m", Name: "done", Kind: plan.KindGlobal}, 26},
@@ -71,8 +75,11 @@ func TestErrorsThatProveABug(t *testing.T) {
 		{"panic: send on closed channel" + goroutine + std("panic") + std("golang.org/x/y.F"),
 			finding.CloseRaces, finding.Variable{Package: "golang.org/x/y", Function: "F", Name: "send on closed channel"}, 1},
 	} {
-		p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 14, Column: 2, Mode: plan.Write, Package: "m", Function: "(*T).Put", Expr: "t.m[1]",
-			Variable: plan.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}}}}
+		p := &plan.Plan{Sites: []plan.Site{{
+			ID: 1, File: "m.go", Line: 14, Column: 2, Mode: plan.Write,
+			Package: "m", Function: "(*T).Put", Expr: "t.m[1]",
+			Variable: plan.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap},
+		}}}
 		seen := newTally(p, []*sites.Package{typedfile.Parse(t, ended)})
 		seen.begin(1, 5, nil, nil)
 		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Output: []byte(c.output)}, t.Errorf)

@@ -28,7 +28,9 @@ type testsRun struct {
 
 // ran takes up how the tests of a package went in the run that goes on.
 func (t *tally) ran(pkg string, strength int, p *testproc.Process, last map[int]*evidence.Record) {
-	r := &testsRun{strength: strength, outcome: p.Outcome, failed: p.FailedTests(), excuse: excuseOf(p), watched: map[uint32]bool{}}
+	r := &testsRun{
+		strength: strength, outcome: p.Outcome, failed: p.FailedTests(), excuse: excuseOf(p), watched: map[uint32]bool{},
+	}
 	for _, stats := range last {
 		for _, e := range stats.Ended {
 			r.watched[e.Section] = true
@@ -39,12 +41,13 @@ func (t *tally) ran(pkg string, strength int, p *testproc.Process, last map[int]
 
 // excuseOf returns what explains that the tests failed, from their own output alone.
 func excuseOf(p *testproc.Process) string {
+	words := testsource.Verdicts.ReplaceAll(p.Output, nil) // the time that a test took is none of its words
 	switch {
 	case p.Outcome == TimedOut || p.Outcome == CutShort:
 		return "a time limit"
 	case p.Outcome == Crashed:
 		return "a signal"
-	case p.Outcome == Failed && (p.CountsOnTime || testsource.TimeWords.Match(testsource.Verdicts.ReplaceAll(p.Output, nil))):
+	case p.Outcome == Failed && (p.CountsOnTime || testsource.TimeWords.Match(words)):
 		return "a time limit"
 	}
 	if _, ok := fatalOf(p.Output); ok && p.Outcome == Panicked {
@@ -68,9 +71,11 @@ func (h *harm) significant() bool { return h.counts.FailedSplit > 0 && h.p <= le
 func (h *harm) String() string {
 	c := &h.counts
 	if c.Runs() == c.Split() {
-		return fmt.Sprintf("tests failed in %d of %d runs that split the section, and no run watched it whole, to compare with", c.FailedSplit, c.Split())
+		return fmt.Sprintf("tests failed in %d of %d runs that split the section, and no run watched it whole, "+
+			"to compare with", c.FailedSplit, c.Split())
 	}
-	return fmt.Sprintf("tests failed in %d of %d runs that split the section and in %d of %d that watched it whole (one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
+	return fmt.Sprintf("tests failed in %d of %d runs that split the section and in %d of %d that watched it whole "+
+		"(one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
 		c.FailedSplit, c.Split(), c.FailedWhole, c.Runs()-c.Split(), h.p, level/float64(h.tested))
 }
 

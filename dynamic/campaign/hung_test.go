@@ -48,7 +48,8 @@ func TestHangsWithoutNoise(t *testing.T) {
 	if !r.Failed() || p.Plain != TimedOut || !slices.Equal(p.LeftOut, []string{"Test"}) || !p.NoneRan {
 		t.Errorf("%+v", p)
 	}
-	if got := out.String(); !strings.Contains(got, "panic: test timed out after 500ms") || !strings.Contains(got, " of Test [select (no cases)]:\n\texample.com/m.Test  m_test.go:") ||
+	const waits = " of Test [select (no cases)]:\n\texample.com/m.Test  m_test.go:"
+	if got := out.String(); !strings.Contains(got, "panic: test timed out after 500ms") || !strings.Contains(got, waits) ||
 		strings.Contains(got, "testing.tRunner") || !strings.Contains(got, "FAIL\texample.com/m\t") {
 		t.Errorf("shown:\n%s", got)
 	}

@@ -113,7 +113,8 @@ func (c *campaign) leaveOutHanging(
 	if len(pkg.LeftOut) > 1 {
 		verb, them = "hang", "them"
 	}
-	c.problem("%s of %s %s without noise: the monitored runs leave %s out", strings.Join(pkg.LeftOut, ", "), pkg.Package, verb, them)
+	c.problem("%s of %s %s without noise: the monitored runs leave %s out",
+		strings.Join(pkg.LeftOut, ", "), pkg.Package, verb, them)
 	return nil
 }
 

@@ -81,7 +81,10 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 			return err
 		}
 	}
-	c.progress(Event{Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package, Outcome: p.Outcome, Elapsed: p.Elapsed, Limit: pkg.Limit})
+	c.progress(Event{
+		Kind: Measured, Run: 1, Runs: c.cfg.Runs, Package: b.Package,
+		Outcome: p.Outcome, Elapsed: p.Elapsed, Limit: pkg.Limit,
+	})
 	switch {
 	case !b.Monitored:
 		c.seen.fatal(b.Package, 0, p.Output)
@@ -93,14 +96,17 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 }
 
 // judge takes up how the tests went in a run.
-func (c *campaign) judge(ctx context.Context, n, strength int, b build.Binary, pkg *PackageResult, p *testproc.Process) {
+func (c *campaign) judge(
+	ctx context.Context, n, strength int, b build.Binary, pkg *PackageResult, p *testproc.Process,
+) {
 	pkg.Runs++
 	pkg.NoneRan = p.RanNone()
 	underNoise := !pkg.likePlain(p)
 	if n == 1 && p.Outcome == Passed && pkg.PlainFailure != nil {
 		c.show(true, pkg.plainReport) // what fails without the monitor fails
 	} else if p.Outcome != CutShort {
-		c.show(n == 1 || p.Outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0), c.report(p, b.Package))
+		news := pkg.First == nil || underNoise && pkg.UnderNoise == 0
+		c.show(n == 1 || p.Outcome != Passed && news, c.report(p, b.Package))
 	}
 	switch p.Outcome {
 	case Passed:
@@ -211,7 +217,10 @@ func (c *campaign) weaken(pkg *PackageResult, f *Failure) {
 		pkg.sparedStrength = weaker
 	} else if weaker < f.Strength {
 		pkg.Strength = weaker
-		c.progress(Event{Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed, Package: pkg.Package, Outcome: f.Outcome, Strength: weaker})
+		c.progress(Event{
+			Kind: Weakened, Run: f.Run, Runs: c.cfg.Runs, Seed: f.Seed,
+			Package: pkg.Package, Outcome: f.Outcome, Strength: weaker,
+		})
 	}
 }
 

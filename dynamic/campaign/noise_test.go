@@ -76,7 +76,8 @@ func TestNoiseIsWeakened(t *testing.T) {
 			PackageResult{Failures: 2, UnderNoise: 2, Plain: Passed, Tests: []string{"Test"}},
 		},
 		{
-			"fails by itself now and then", "breaks fail noise?\nfail noise?\nnoise?", []string{"strength=100", "strength=100", "strength=100"},
+			"fails by itself now and then", "breaks fail noise?\nfail noise?\nnoise?",
+			[]string{"strength=100", "strength=100", "strength=100"},
 			PackageResult{Failures: 2, Plain: Failed},
 		},
 	} {
@@ -88,7 +89,9 @@ func TestNoiseIsWeakened(t *testing.T) {
 				t.Errorf("noise %q, want %q", got, tt.noise)
 			}
 			p := r.Packages[0]
-			got := PackageResult{Failures: p.Failures, UnderNoise: p.UnderNoise, Strength: p.Strength, Plain: p.Plain, Tests: p.Tests}
+			got := PackageResult{
+				Failures: p.Failures, UnderNoise: p.UnderNoise, Strength: p.Strength, Plain: p.Plain, Tests: p.Tests,
+			}
 			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", tt.want) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}

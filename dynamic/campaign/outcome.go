@@ -91,7 +91,10 @@ type Failure struct {
 
 // failureOf describes a run of a package's tests that did not pass.
 func failureOf(p *testproc.Process, run int, seed uint64, strength int) *Failure {
-	return &Failure{Run: run, Seed: seed, Strength: strength, Outcome: p.Outcome, Output: string(p.Output), Elapsed: p.Elapsed}
+	return &Failure{
+		Run: run, Seed: seed, Strength: strength,
+		Outcome: p.Outcome, Output: string(p.Output), Elapsed: p.Elapsed,
+	}
 }
 
 // Fails reports whether the tests failed, with the monitor or without.

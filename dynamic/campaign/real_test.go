@@ -201,7 +201,8 @@ func TestBank(t *testing.T) {
 	if balance == nil || count == nil || len(caught) != 2 {
 		t.Fatalf("caught: %v", caught)
 	}
-	if e := count.Evidence; e.Test != "example.com/bank/ledger" || e.Runs != 10 || !strings.HasSuffix(e.Replay, " example.com/bank/ledger -- '-run=^TestCount$'") {
+	const replay = " example.com/bank/ledger -- '-run=^TestCount$'"
+	if e := count.Evidence; e.Test != "example.com/bank/ledger" || e.Runs != 10 || !strings.HasSuffix(e.Replay, replay) {
 		t.Errorf("%+v", e)
 	}
 	a := balance.Accesses[0]
@@ -209,7 +210,8 @@ func TestBank(t *testing.T) {
 		t.Fatalf("access %+v", a)
 	}
 	top := a.Goroutine.Stack[0]
-	if top.File != a.File || top.Line != a.Line || !strings.HasPrefix(top.Function, "example.com/bank/account.(*Account).") {
+	const method = "example.com/bank/account.(*Account)."
+	if top.File != a.File || top.Line != a.Line || !strings.HasPrefix(top.Function, method) {
 		t.Errorf("the stack begins at %+v, the access is at %v", top, a.Position)
 	}
 	if a.Role != "goroutine started at account/account_test.go:13" {
@@ -221,7 +223,10 @@ func TestBank(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	for _, words := range []string{"ok  \texample.com/bank/clean\t", "--- FAIL: TestBroken", "broken as ever", "FAIL\texample.com/bank/broken\t", "panic: runtime error: invalid memory address", "?   \texample.com/bank/none\t[no test files]"} {
+	for _, words := range []string{
+		"ok  \texample.com/bank/clean\t", "--- FAIL: TestBroken", "broken as ever", "FAIL\texample.com/bank/broken\t",
+		"panic: runtime error: invalid memory address", "?   \texample.com/bank/none\t[no test files]",
+	} {
 		if strings.Count(out.String(), words) != 1 {
 			t.Errorf("%q is to be shown once:\n%s", words, out.String())
 		}
@@ -248,7 +253,10 @@ func TestOldLanguageVersion(t *testing.T) {
 		archive = strings.ReplaceAll(archive, "i < "+n+" {", "i < "+n+"; i++ {")
 	}
 	cfg := config(t, archive, nil)
-	cfg.Runs, cfg.Binaries = 10, slices.DeleteFunc(cfg.Binaries, func(b build.Binary) bool { return !strings.HasSuffix(b.Package, "/ledger") })
+	cfg.Runs = 10
+	cfg.Binaries = slices.DeleteFunc(cfg.Binaries, func(b build.Binary) bool {
+		return !strings.HasSuffix(b.Package, "/ledger")
+	})
 	if r := campaignOf(t, cfg); len(r.Findings) == 0 {
 		t.Errorf("nothing caught; coverage %+v", r.Coverage)
 	}
@@ -281,7 +289,9 @@ func TestShortTestsSayWhatTheyReached(t *testing.T) {
 		{"outside", "package m_test\n\nimport (\n\t\"testing\"\n\n\t\"m\"\n)\n\nfunc TestX(*testing.T) { m.Inc() }\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := config(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- m.go --\npackage m\n\nvar n int\n\nfunc Inc() { n++ }\n-- m_test.go --\n"+tt.file, nil)
+			const module = "-- go.mod --\nmodule m\n\ngo 1.22\n" +
+				"-- m.go --\npackage m\n\nvar n int\n\nfunc Inc() { n++ }\n-- m_test.go --\n"
+			cfg := config(t, module+tt.file, nil)
 			r := campaignOf(t, cfg)
 			if len(r.Coverage.Reached) != 1 || r.Failed() || len(r.Problems) > 0 {
 				t.Errorf("%+v, failures %v, problems %q", r.Coverage, r.Failed(), r.Problems)

@@ -50,11 +50,13 @@ func TestReplayCommand(t *testing.T) {
 	seen.add("m", 1000, []evidence.Record{splitRecord(true)}, &testproc.Process{Outcome: Passed}, t.Errorf)
 	cfg := &Config{
 		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: seen.plan, OnlyFlag: "-only",
-		ReplayFlags: []string{"-sections=ai", "-whole"}, Budget: 50, Prob: 900, TestFlags: []string{"-test.short=true", "-addr", "a b"},
+		ReplayFlags: []string{"-sections=ai", "-whole"}, Budget: 50, Prob: 900,
+		TestFlags: []string{"-test.short=true", "-addr", "a b"},
 	}
 	all, _ := seen.findings(cfg, nil)
 	f := all[0]
-	want := "interlock test -runs=1 -seed=7 -strength=1000 -budget=50 -prob=900 -only=a.go:4:2,a.go:3:2,a.go:5:2 -sections=ai -whole m -- -short=true -addr 'a b'"
+	want := "interlock test -runs=1 -seed=7 -strength=1000 -budget=50 -prob=900 " +
+		"-only=a.go:4:2,a.go:3:2,a.go:5:2 -sections=ai -whole m -- -short=true -addr 'a b'"
 	if f.Evidence.Replay != want {
 		t.Errorf("got  %s\nwant %s", f.Evidence.Replay, want)
 	}
@@ -71,7 +73,10 @@ func TestWaysToReplay(t *testing.T) {
 	if want := []string{"100X", "1000X", "10000X", "100"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	fatal := &finding.Finding{Accesses: []finding.Access{{Position: finding.Position{File: "a.go", Line: 3, Column: 2}, Mode: finding.Send}}, Evidence: &finding.Evidence{Error: "send on closed channel"}}
+	send := finding.Access{Position: finding.Position{File: "a.go", Line: 3, Column: 2}, Mode: finding.Send}
+	fatal := &finding.Finding{
+		Accesses: []finding.Access{send}, Evidence: &finding.Evidence{Error: "send on closed channel"},
+	}
 	if r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, fatal); r.only != "" {
 		t.Errorf("an error of the runtime needs no noise, but gets it at %s", r.only)
 	}
@@ -83,11 +88,15 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 	v := plan.Variable{Package: "m", Type: "T", Name: "n", Kind: plan.KindField}
 	for i, line := range []int{3, 3, 7, 7, 9} { // a read and a write each, and a read elsewhere
 		mode := []plan.Mode{plan.Read, plan.Write}[i%2]
-		p.Sites = append(p.Sites, plan.Site{ID: uint32(i + 1), Package: "m", Function: "F", Variable: v, Mode: mode, Decision: plan.Monitor, File: "a.go", Line: line, Column: 2 + i%2, Expr: "t.n"})
+		p.Sites = append(p.Sites, plan.Site{
+			ID: uint32(i + 1), Package: "m", Function: "F", Variable: v, Mode: mode, Decision: plan.Monitor,
+			File: "a.go", Line: line, Column: 2 + i%2, Expr: "t.n",
+		})
 	}
 	race := func(a, b uint32) evidence.Record {
 		side := func(site uint32, gid int64) *evidence.Side {
-			return &evidence.Side{Site: site, Write: site%2 == 0, GID: gid, Size: 8, Stack: "goroutine 7 [running]:\nm.F(0x1)\n\ta.go:3 +0x1\n"}
+			const stack = "goroutine 7 [running]:\nm.F(0x1)\n\ta.go:3 +0x1\n"
+			return &evidence.Side{Site: site, Write: site%2 == 0, GID: gid, Size: 8, Stack: stack}
 		}
 		return evidence.Record{Version: 1, Kind: evidence.Race, PID: 1, A: side(a, 7), B: side(b, 8), Count: 1}
 	}
@@ -96,12 +105,14 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 		seen.begin(i+1, 1, nil, nil)
 		seen.add("m", 100, records, &testproc.Process{Outcome: Passed}, t.Errorf)
 	}
-	found, _ := seen.findings(&Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}, nil)
+	ws := &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}
+	found, _ := seen.findings(&Config{Workspace: ws, Plan: p}, nil)
 	if len(found) != 2 {
 		t.Fatalf("%d findings, want one for the lines 3 and 7 and one for 3 and 9", len(found))
 	}
 	f := found[0]
-	if f.Accesses[0].Line != 7 || f.Accesses[0].Mode != finding.Write || f.Accesses[1].Mode != finding.Write || f.Evidence.Hits != 3 || f.Evidence.Runs != 4 || f.Evidence.Count != 3 {
+	a, b, e := f.Accesses[0], f.Accesses[1], f.Evidence
+	if a.Line != 7 || a.Mode != finding.Write || b.Mode != finding.Write || e.Hits != 3 || e.Runs != 4 || e.Count != 3 {
 		t.Errorf("%s, %+v", f.Title, f.Evidence)
 	}
 }

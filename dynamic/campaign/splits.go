@@ -43,6 +43,11 @@ type sighting struct {
 	proof    bool // that the section is broken, whatever the tests do; see proves
 }
 
+// sighting returns what a split of the run that goes on has shown.
+func (t *tally) sighting(split *evidence.SplitSection, strength int, pkg string) sighting {
+	return sighting{split: *split, run: t.runs, seed: t.seed, strength: strength, test: pkg}
+}
+
 // better reports whether s shows more than t.
 func (s *sighting) better(t *sighting) bool { return s.rank() > t.rank() }
 
@@ -112,7 +117,8 @@ func (t *tally) section(id uint32) *plan.Section {
 
 // knows reports whether the plan has all that the record names.
 func (t *tally) knows(s *evidence.SplitSection) bool {
-	return t.section(s.Section) != nil && t.plan.Site(s.Entry.Site) != nil && t.plan.Site(s.Remote.Site) != nil && (s.End == nil || t.plan.Site(s.End.Site) != nil)
+	return t.section(s.Section) != nil && t.plan.Site(s.Entry.Site) != nil && t.plan.Site(s.Remote.Site) != nil &&
+		(s.End == nil || t.plan.Site(s.End.Site) != nil)
 }
 
 // in returns the test that the split happened in, or "".
@@ -188,7 +194,9 @@ func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, outp
 			continue
 		}
 		split.End = nil
-		t.sight(section, sighting{split: split, run: t.runs, seed: t.seed, strength: strength, test: pkg, panicked: &p, used: used})
+		now := t.sighting(&split, strength, pkg)
+		now.panicked, now.used = &p, used
+		t.sight(section, now)
 		return // the others came into sections that had ended before
 	}
 }
@@ -197,5 +205,6 @@ func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, outp
 // index out of range, on the line.
 func failedAt(p *stacktext.Panic, place finding.Position) bool {
 	top := p.Goroutine.Stack[0]
-	return strings.HasPrefix(p.Message, "runtime error: ") && top.Line == place.Line && strings.HasSuffix(filepath.ToSlash(top.File), "/"+place.File)
+	return strings.HasPrefix(p.Message, "runtime error: ") && top.Line == place.Line &&
+		strings.HasSuffix(filepath.ToSlash(top.File), "/"+place.File)
 }

@@ -32,10 +32,12 @@ func sectionPlan(kind string) *plan.Plan {
 
 func splitRecord(changed bool) evidence.Record {
 	side := func(site uint32, write bool, gid int64) *evidence.Side {
-		return &evidence.Side{Site: site, Write: write, GID: gid, Size: 8, Stack: "goroutine 7 [running]:\nm.(*T).F(0x1)\n\ta.go:3 +0x1\n"}
+		const stack = "goroutine 7 [running]:\nm.(*T).F(0x1)\n\ta.go:3 +0x1\n"
+		return &evidence.Side{Site: site, Write: write, GID: gid, Size: 8, Stack: stack}
 	}
 	return evidence.Record{Version: 1, Kind: evidence.Split, PID: 1, Split: &evidence.SplitSection{
-		Section: 1, Entry: side(1, false, 7), Remote: side(3, true, 8), End: side(2, true, 7), Changed: changed, GapNS: 1_234_567,
+		Section: 1, Entry: side(1, false, 7), Remote: side(3, true, 8), End: side(2, true, 7),
+		Changed: changed, GapNS: 1_234_567,
 	}}
 }
 
@@ -48,6 +50,14 @@ func told(
 }
 
 // toldBeside is like told, where the tests ended as plain says without noise.
+// watchedWhole is the record of a process that has come through section 1 once.
+func watchedWhole() evidence.Record {
+	return evidence.Record{
+		Version: 1, Kind: evidence.Stats, PID: 1, Counters: new(evidence.Counters),
+		Ended: []evidence.SectionEnd{{Section: 1, Site: 2, Times: 1}},
+	}
+}
+
 func toldBeside(
 	t *testing.T, plain Outcome, kind string, runs []Outcome, records func(run int) []evidence.Record, output string,
 ) *finding.Finding {
@@ -86,7 +96,7 @@ func TestStatusOfSplits(t *testing.T) {
 	// In the first n runs the section is split, in all it is watched.
 	first := func(n int) func(int) []evidence.Record {
 		return func(run int) []evidence.Record {
-			records := []evidence.Record{{Version: 1, Kind: evidence.Stats, PID: 1, Counters: new(evidence.Counters), Ended: []evidence.SectionEnd{{Section: 1, Site: 2, Times: 1}}}}
+			records := []evidence.Record{watchedWhole()}
 			if run <= n {
 				records = append(records, splitRecord(false))
 			}
@@ -110,19 +120,26 @@ func TestStatusOfSplits(t *testing.T) {
 		{"changed, by which store is not known", plan.TestAndUse, passed, always(true), "", finding.Predicted, false},
 		{"one run failed", plan.TestAndUse, times(1, Failed), first(1), "", finding.Predicted, true},
 		{"failing runs are split", plan.TestAndUse, times(6, Failed, passed...), first(6), "", finding.Confirmed, true},
-		{"failing runs are split, passing ones too", plan.TestAndUse, times(6, Failed, passed...), first(12), "", finding.Predicted, true},
-		{"failing runs are split, by a time limit", plan.TestAndUse, times(6, Failed, passed...), first(6), "x_test.go:3: took 31.5ms", finding.Predicted, false},
-		{"failing runs are split, and end in a panic elsewhere", plan.TestAndUse, times(6, Panicked, passed...), first(6), "", finding.Predicted, false},
-		{"failing runs are split, and time out", plan.TestAndUse, times(6, TimedOut, passed...), first(6), "", finding.Predicted, false},
+		{"failing runs are split, passing ones too",
+			plan.TestAndUse, times(6, Failed, passed...), first(12), "", finding.Predicted, true},
+		{"failing runs are split, by a time limit",
+			plan.TestAndUse, times(6, Failed, passed...), first(6), "x_test.go:3: took 31.5ms", finding.Predicted, false},
+		{"failing runs are split, and end in a panic elsewhere",
+			plan.TestAndUse, times(6, Panicked, passed...), first(6), "", finding.Predicted, false},
+		{"failing runs are split, and time out",
+			plan.TestAndUse, times(6, TimedOut, passed...), first(6), "", finding.Predicted, false},
 		{"declared", plan.UserSection, passed, between, "", finding.Confirmed, false},
 		{"declared, order not certain", plan.UserSection, passed, always(false), "", finding.Predicted, false},
 		{"invariant", plan.Invariant, passed, always(true), "", finding.Predicted, false},
-		{"invariant, failing runs are split", plan.Invariant, times(6, Failed, passed...), first(6), "", finding.Confirmed, true},
-		{"invariant, runs fail without a split too", plan.Invariant, times(12, Failed), first(6), "", finding.Predicted, true},
+		{"invariant, failing runs are split",
+			plan.Invariant, times(6, Failed, passed...), first(6), "", finding.Confirmed, true},
+		{"invariant, runs fail without a split too",
+			plan.Invariant, times(12, Failed), first(6), "", finding.Predicted, true},
 	} {
 		f := told(t, c.kind, c.runs, c.records, c.output)
-		if f.Status != c.status || f.Code != wordsOf(c.kind).code || f.Evidence.Harmful != c.harmful || f.Evidence.Pattern != "R-w-W" {
-			t.Errorf("%s: %s %s, harmful %v, pattern %s, notes %q", c.name, f.Code, f.Status, f.Evidence.Harmful, f.Evidence.Pattern, f.Notes)
+		e := f.Evidence
+		if f.Status != c.status || f.Code != wordsOf(c.kind).code || e.Harmful != c.harmful || e.Pattern != "R-w-W" {
+			t.Errorf("%s: %s %s, harmful %v, pattern %s, notes %q", c.name, f.Code, f.Status, e.Harmful, e.Pattern, f.Notes)
 		}
 		if steps := []int{f.Accesses[0].Step, f.Accesses[1].Step, f.Accesses[2].Step}; !slices.Equal(steps, []int{3, 1, 2}) {
 			t.Errorf("%s: steps %v", c.name, steps)
@@ -144,7 +161,7 @@ func TestOtherBugsExplainFailures(t *testing.T) {
 			if run < 6 {
 				seen.add("m", 100, []evidence.Record{splitRecord(false)}, &testproc.Process{Outcome: Failed}, t.Errorf)
 			} else {
-				stats := evidence.Record{Version: 1, Kind: evidence.Stats, PID: 1, Counters: new(evidence.Counters), Ended: []evidence.SectionEnd{{Section: 1, Site: 2, Times: 1}}}
+				stats := watchedWhole()
 				seen.add("m", 100, []evidence.Record{stats}, &testproc.Process{Outcome: Passed}, t.Errorf)
 			}
 		}
@@ -163,8 +180,10 @@ func TestOtherBugsExplainFailures(t *testing.T) {
 // A panic inside of a section into which another goroutine has come ends it. Why it
 // panicked, nobody knows: one run proves nothing.
 func TestPanicInSplitSection(t *testing.T) {
-	const output = "panic: index out of range\n\ngoroutine 7 gp=0x1 m=0 mp=0x2 [running]:\npanic({0x1, 0x2})\n\t/go/src/runtime/panic.go:1 +0x1\n" +
-		"m.(*T).pop(0x1)\n\t/m/a.go:9 +0x1\nm.(*T).F(0x1)\n\t/m/a.go:4 +0x1\ncreated by m.run in goroutine 1\n\t/m/a.go:8 +0x1\n\ngoroutine 1 [select]:\n"
+	const output = "panic: index out of range\n\ngoroutine 7 gp=0x1 m=0 mp=0x2 [running]:\n" +
+		"panic({0x1, 0x2})\n\t/go/src/runtime/panic.go:1 +0x1\n" +
+		"m.(*T).pop(0x1)\n\t/m/a.go:9 +0x1\nm.(*T).F(0x1)\n\t/m/a.go:4 +0x1\n" +
+		"created by m.run in goroutine 1\n\t/m/a.go:8 +0x1\n\ngoroutine 1 [select]:\n"
 	came := func(int) []evidence.Record {
 		r := splitRecord(false)
 		r.Kind, r.Split.End = evidence.Came, nil
@@ -172,7 +191,8 @@ func TestPanicInSplitSection(t *testing.T) {
 	}
 	f := told(t, plan.TestAndUse, []Outcome{Panicked}, came, output)
 	last := f.Accesses[3]
-	if f.Status != finding.Predicted || !f.Evidence.Harmful || last.Step != 3 || last.Line != 9 || last.Function != "(*T).pop" || !strings.Contains(f.Message, "index out of range") {
+	if f.Status != finding.Predicted || !f.Evidence.Harmful || last.Step != 3 || last.Line != 9 ||
+		last.Function != "(*T).pop" || !strings.Contains(f.Message, "index out of range") {
 		t.Errorf("%s, harmful %v: %s; %+v", f.Status, f.Evidence.Harmful, f.Message, last)
 	}
 	// Where it is known that what was tested had another answer at the very read that
@@ -185,7 +205,8 @@ func TestPanicInSplitSection(t *testing.T) {
 		}
 	}
 	for line, want := range map[int]finding.Status{4: finding.Confirmed, 5: finding.Predicted} {
-		at := strings.Replace(strings.Replace(output, "index out", "runtime error: index out", 1), "m.(*T).pop(0x1)\n\t/m/a.go:9 +0x1\n", "", 1)
+		at := strings.Replace(output, "index out", "runtime error: index out", 1)
+		at = strings.Replace(at, "m.(*T).pop(0x1)\n\t/m/a.go:9 +0x1\n", "", 1)
 		for _, overturned := range []bool{true, false} {
 			if f := told(t, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at); f.Status != want {
 				t.Errorf("panicked at line 4, used at line %d, overturned %v: %s", line, overturned, f.Status)

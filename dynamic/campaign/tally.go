@@ -114,7 +114,9 @@ type news struct {
 }
 
 // add takes up the records of the process p and those that it started.
-func (t *tally) add(pkg string, strength int, records []evidence.Record, p *testproc.Process, problem func(string, ...any)) (fresh news) {
+func (t *tally) add(
+	pkg string, strength int, records []evidence.Record, p *testproc.Process, problem func(string, ...any),
+) (fresh news) {
 	strange := 0
 	var came []*evidence.Record
 	last := map[int]*evidence.Record{} // the latest counters of each process
@@ -124,7 +126,7 @@ func (t *tally) add(pkg string, strength int, records []evidence.Record, p *test
 		case r.Kind == evidence.Stats:
 			last[r.PID] = r
 		case r.Kind == evidence.Split && t.knows(r.Split):
-			if t.sight(t.section(r.Split.Section), sighting{split: *r.Split, run: t.runs, seed: t.seed, strength: strength, test: pkg}) {
+			if t.sight(t.section(r.Split.Section), t.sighting(r.Split, strength, pkg)) {
 				fresh.sections = append(fresh.sections, r.Split.Section)
 			}
 		case (r.Kind == evidence.Came || r.Kind == evidence.Used) && t.knows(r.Split):
@@ -164,7 +166,10 @@ func (t *tally) race(pkg string, strength int, r *evidence.Record, failed bool) 
 	c := t.caught[p]
 	isNew := c == nil
 	if isNew {
-		c = &caught{record: *r, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}, failed: map[string]bool{}}
+		c = &caught{
+			record: *r, run: t.runs, seed: t.seed, strength: strength, test: pkg,
+			hits: map[int]bool{}, failed: map[string]bool{},
+		}
 		t.caught[p] = c
 	}
 	c.count += int(max(r.Count, 1))

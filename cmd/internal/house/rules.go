@@ -31,7 +31,6 @@ var Rules = []Rule{Columns, Openings, Words, Files, Cyclomatic, Bare}
 // Breach is one place where a rule is broken.
 type Breach struct {
 	Rule  Rule
-	Dir   string // of the package
 	Where string // file:line and what it is, for people
 }
 
@@ -40,7 +39,7 @@ type Breach struct {
 func (t *Tree) Breaches() (all []Breach) {
 	for _, pkg := range t.Packages {
 		add := func(rule Rule, format string, args ...any) {
-			all = append(all, Breach{rule, pkg.Dir, fmt.Sprintf(format, args...)})
+			all = append(all, Breach{rule, fmt.Sprintf(format, args...)})
 		}
 		files := 0
 		for _, f := range pkg.Files {

@@ -60,6 +60,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 // variablesNamed returns the groups of the monitored variables that go by name.
 func variablesNamed(p *plan.Plan, name string) ([]string, error) {
 	groups := Groups(p)
+	last := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	var found, others []string
 	for i := range p.Sites {
 		s := &p.Sites[i]
@@ -70,12 +71,13 @@ func variablesNamed(p *plan.Plan, name string) ([]string, error) {
 		if short = short + "." + s.Variable.Name; short[0] == '.' {
 			short = short[1:]
 		}
+		// A name in another case, or with another type, is offered where none fits.
 		group := fmt.Sprint(groups[s.Variable])
 		switch {
 		case slices.Contains(found, group):
 		case name == short || name == s.Variable.Package+"."+short:
 			found = append(found, group)
-		case strings.HasSuffix(strings.ToLower(short), strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])) && !slices.Contains(others, short):
+		case strings.HasSuffix(strings.ToLower(short), last) && !slices.Contains(others, short):
 			others = append(others, short)
 		}
 	}
@@ -83,7 +85,8 @@ func variablesNamed(p *plan.Plan, name string) ([]string, error) {
 		return found, nil
 	}
 	if others != nil {
-		return nil, fmt.Errorf("no monitored variable %q; there is %s", name, strings.Join(others[:min(len(others), 3)], ", "))
+		others = others[:min(len(others), 3)]
+		return nil, fmt.Errorf("no monitored variable %q; there is %s", name, strings.Join(others, ", "))
 	}
 	return nil, fmt.Errorf("no monitored variable %q", name)
 }

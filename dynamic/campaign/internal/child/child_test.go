@@ -29,7 +29,8 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 	o.Write([]byte("the end"))
 	got := o.Bytes()
-	if len(got) > 4*outputHalf || !bytes.HasSuffix(got, []byte("the end")) || !bytes.Contains(got, []byte("bytes left out")) {
+	if len(got) > 4*outputHalf || !bytes.HasSuffix(got, []byte("the end")) ||
+		!bytes.Contains(got, []byte("bytes left out")) {
 		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-10:])
 	}
 }

@@ -39,7 +39,8 @@ func (t *Table) distribution() []float64 {
 	most := min(t.failed(), t.Split())
 	all := make([]float64, most+1)
 	for k := max(0, t.failed()+t.Split()-t.Runs()); k <= most; k++ {
-		all[k] = math.Exp(logChoose(t.Split(), k) + logChoose(t.Runs()-t.Split(), t.failed()-k) - logChoose(t.Runs(), t.failed()))
+		split, runs, failed := t.Split(), t.Runs(), t.failed()
+		all[k] = math.Exp(logChoose(split, k) + logChoose(runs-split, failed-k) - logChoose(runs, failed))
 	}
 	return all
 }

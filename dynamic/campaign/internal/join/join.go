@@ -116,7 +116,9 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 		return slices.IndexFunc(static, func(s *finding.Finding) bool { return provesLeak(s, c) })
 	}
 	if c.Evidence != nil && c.Evidence.Error != "" {
-		return slices.IndexFunc(static, func(s *finding.Finding) bool { return s.Code == c.Code && accessAt(s, c.Accesses[0]) >= 0 })
+		return slices.IndexFunc(static, func(s *finding.Finding) bool {
+			return s.Code == c.Code && accessAt(s, c.Accesses[0]) >= 0
+		})
 	}
 	i := slices.IndexFunc(static, func(s *finding.Finding) bool { return sameVariable(s, c) && samePlaces(s, c) })
 	if i < 0 {
@@ -251,7 +253,9 @@ func takeOver(c, s *finding.Finding) {
 	}
 	c.Code = sharper(c.Code, s.Code)
 	c.Section, c.Cycle, c.Fix, c.Ordinal = s.Section, s.Cycle, s.Fix, s.Ordinal
-	if len(c.Accesses) == 2 && len(s.Accesses) > 0 && !sameLine(c.Accesses[0], s.Accesses[0]) && sameLine(c.Accesses[1], s.Accesses[0]) {
+	// The first access of s comes first in c as well.
+	if len(c.Accesses) == 2 && len(s.Accesses) > 0 &&
+		!sameLine(c.Accesses[0], s.Accesses[0]) && sameLine(c.Accesses[1], s.Accesses[0]) {
 		slices.Reverse(c.Accesses)
 	}
 	if len(s.Accesses) == 2 && !samePlaces(s, c) && sameBug(s, c) {

@@ -12,11 +12,17 @@ import (
 
 // at makes an access in a line, of a function named after the file.
 func at(line int, mode finding.Mode) finding.Access {
-	return finding.Access{Position: finding.Position{File: "a.go", Line: line, Column: 2}, Package: "m", Function: "F", Expr: "x.n", Mode: mode}
+	return finding.Access{
+		Position: finding.Position{File: "a.go", Line: line, Column: 2},
+		Package:  "m", Function: "F", Expr: "x.n", Mode: mode,
+	}
 }
 
 func make1(code finding.Code, name string, accesses ...finding.Access) *finding.Finding {
-	f := &finding.Finding{Code: code, Status: finding.Suspected, Title: "t", Variable: finding.Variable{Package: "m", Type: "T", Name: name, Kind: "field"}, Accesses: accesses}
+	f := &finding.Finding{
+		Code: code, Status: finding.Suspected, Title: "t", Accesses: accesses,
+		Variable: finding.Variable{Package: "m", Type: "T", Name: name, Kind: "field"},
+	}
 	if code == finding.CaughtInTheAct {
 		f.Status, f.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1}
 	}
@@ -106,7 +112,8 @@ func TestAnotherVictimIsTheSameBug(t *testing.T) {
 	if f.ID != static[0].ID || f.Code != finding.Unguarded || f.Status != finding.Confirmed {
 		t.Errorf("%s %s, id %s, want %s", f.Status, f.Code, f.ID, static[0].ID)
 	}
-	if len(f.Accesses) != 3 || f.Accesses[0].Line != 7 || f.Accesses[1].Line != 3 || f.Accesses[2].Line != 9 || f.Accesses[2].Goroutine == nil {
+	a := f.Accesses
+	if len(a) != 3 || a[0].Line != 7 || a[1].Line != 3 || a[2].Line != 9 || a[2].Goroutine == nil {
 		t.Errorf("accesses %+v", f.Accesses)
 	}
 }
@@ -121,10 +128,13 @@ func TestRacesOfOneUnprotectedAccess(t *testing.T) {
 		other  finding.Access // races with the write in line 3, beside line 7
 		note   string         // of the one finding; "" where there are two
 	}{
-		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)), at(3, finding.Write), "caught against itself in another goroutine as well, in 1 of 1 runs"},
-		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), "caught against write of x.n at a.go:9:2 in G as well, in 1 of 1 runs"},
+		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)),
+			at(3, finding.Write), "caught against itself in another goroutine as well, in 1 of 1 runs"},
+		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)),
+			at(9, finding.Write), "caught against write of x.n at a.go:9:2 in G as well, in 1 of 1 runs"},
 		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), ""},
-		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), ""},
+		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)),
+			at(9, finding.Write), ""},
 		{"pair", make1(finding.LoadAndStore, "n", at(3, finding.Write), at(7, finding.Read)), at(9, finding.Write), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,8 +178,11 @@ func TestOtherVariableStaysApart(t *testing.T) {
 func TestIDsStayApart(t *testing.T) {
 	// By its place the confirmed finding is the second suspected one; another
 	// confirmed one has the id that the second had.
-	static := seal(make1(finding.Unguarded, "n", at(5, finding.Read), at(3, finding.Write)), make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)))
-	confirmed := seal(make1(finding.CaughtInTheAct, "n", at(7, finding.Read), at(3, finding.Write)), make1(finding.CaughtInTheAct, "n", at(8, finding.Read), at(3, finding.Write)))
+	readAt := func(code finding.Code, line int) *finding.Finding {
+		return make1(code, "n", at(line, finding.Read), at(3, finding.Write))
+	}
+	static := seal(readAt(finding.Unguarded, 5), readAt(finding.Unguarded, 7))
+	confirmed := seal(readAt(finding.CaughtInTheAct, 7), readAt(finding.CaughtInTheAct, 8))
 	if got := join(t, static, confirmed); len(got) != 3 {
 		t.Errorf("%d findings", len(got))
 	}
@@ -219,7 +232,9 @@ func TestSplitTakesThePlaceOfSuspected(t *testing.T) {
 	suspected := make1(finding.TestAndUse, "n", use, test, at(40, finding.Write))
 	pos := func(line int) finding.Position { return finding.Position{File: "a.go", Line: line, Column: 2} }
 	call, endCall := pos(20), pos(30)
-	suspected.Section = &finding.Section{Kind: plan.TestAndUse, Entry: pos(3), EntryCall: &call, End: pos(4), EndCall: &endCall}
+	suspected.Section = &finding.Section{
+		Kind: plan.TestAndUse, Entry: pos(3), EntryCall: &call, End: pos(4), EndCall: &endCall,
+	}
 	static := seal(suspected)
 	split := make1(finding.TestAndUse, "n", at(4, finding.Write), at(3, finding.Read), at(40, finding.Write))
 	split.Status, split.Section = finding.Confirmed, suspected.Section
@@ -267,10 +282,12 @@ func TestErrorTakesThePlaceOfSuspected(t *testing.T) {
 	suspected := make1(finding.CloseRaces, "done", at(7, finding.CloseChan), at(26, finding.CloseChan))
 	static := seal(suspected)
 	seen := make1(finding.CloseRaces, "c", at(26, finding.CloseChan))
-	seen.Status, seen.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Error: "close of closed channel"}
+	seen.Status = finding.Confirmed
+	seen.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Error: "close of closed channel"}
 	seen.Accesses[0].Goroutine = &finding.Goroutine{ID: 7}
 	got := Findings(static, seal(seen), &Known{Runs: 1})
-	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed || got[0].Accesses[1].Goroutine == nil {
+	if len(got) != 1 || got[0].ID != static[0].ID || got[0].Status != finding.Confirmed ||
+		got[0].Accesses[1].Goroutine == nil {
 		t.Errorf("%d findings, first %+v", len(got), got[0])
 	}
 }

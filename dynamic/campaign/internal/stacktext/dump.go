@@ -127,6 +127,9 @@ func Waiting(dump *stack.Snapshot, nameFile func(string) string) []byte {
 	return b.Bytes()
 }
 
+// notShown are packages whose frames say nothing of the program.
+var notShown = []string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}
+
 // shownFrames returns a line for each frame of the goroutine that a reader wants; none
 // for a goroutine that the monitor holds or that is none of the program's.
 func shownFrames(nameFile func(string) string, g *stack.Signature) (frames []string) {
@@ -139,7 +142,7 @@ func shownFrames(nameFile func(string) string, g *stack.Signature) (frames []str
 		if file == "" {
 			continue
 		}
-		if !slices.Contains([]string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}, c.ImportPath) && name != "main.main" {
+		if !slices.Contains(notShown, c.ImportPath) && name != "main.main" {
 			frames = append(frames, fmt.Sprintf("%s  %s:%d", name, file, c.Line))
 		}
 	}

@@ -19,10 +19,13 @@ func TestHangingTestsAreNamed(t *testing.T) {
 	dump := strings.Join([]string{
 		"SIGQUIT: quit\n",
 		goroutine("chan receive", "testing.(*T).Run(0xc0, {0x1, 0x2}, 0x3)", "main.main()"),
-		goroutine("chan receive", "testing.runTests(0x1)", "testing.tRunner(0xc0, 0x1)", "testing.(*M).Run(0xc0)", "example.com/m.TestMain(0xc0)"),
-		goroutine("chan receive", "example.com/m.wait(...)", "example.com/m.TestOuter.func1(0xc0, 0x1)", "testing.tRunner(0xc0, 0x1)", "created by testing.(*T).Run in goroutine 6"),
+		goroutine("chan receive", "testing.runTests(0x1)", "testing.tRunner(0xc0, 0x1)", "testing.(*M).Run(0xc0)",
+			"example.com/m.TestMain(0xc0)"),
+		goroutine("chan receive", "example.com/m.wait(...)", "example.com/m.TestOuter.func1(0xc0, 0x1)",
+			"testing.tRunner(0xc0, 0x1)", "created by testing.(*T).Run in goroutine 6"),
 		goroutine("sync.Mutex.Lock", "example.com/m_test.TestOther(0xc0)", "testing.tRunner(0xc0, 0x1)"),
-		goroutine("chan receive", "testing.(*T).Parallel(0xc0)", "example.com/m.TestWaits(0xc0)", "testing.tRunner(0xc0, 0x1)"),
+		goroutine("chan receive", "testing.(*T).Parallel(0xc0)", "example.com/m.TestWaits(0xc0)",
+			"testing.tRunner(0xc0, 0x1)"),
 		goroutine("select", "example.com/m.(*suite).TestMethod(0xc0)", "testing.tRunner(0xc0, 0x1)"),
 		goroutine("select", "example.com/m.TestDone.func2()", "created by example.com/m.TestDone in goroutine 3"),
 	}, "\n")
@@ -40,12 +43,28 @@ func TestWaiting(t *testing.T) {
 		}
 		return text
 	}
-	dump := "x_test.go:3: says\nSIGQUIT: quit\nPC=0x48ac03 m=0 sigcode=0\n\ngoroutine 0 gp=0x7a7c60 m=0 mp=0x7a8ba0 [idle]:\nruntime.futex(0x7a8ce0)\n\t/go/src/runtime/sys_linux_amd64.s:558 +0x23\n\n" +
-		"goroutine 1 gp=0xc0 m=nil [chan receive]:\n" + frames("runtime.gopark(0x1)", "testing.(*M).Run(0xc0)") + "example.com/m.TestMain(0xc0)\n\t/tmp/m/zz_interlock_test.go:9 +0x1 fp=0xc0 sp=0xc1 pc=0x1\n" + frames("main.main()") + "\n" +
-		"goroutine 6 gp=0xc0 m=nil [chan receive]:\n" + frames("runtime.gopark(0x1)", "example.com/m.wait(0x1)", "example.com/m.TestX(0xc000)", "testing.tRunner(0xc0, 0x1)") + "created by testing.(*T).Run in goroutine 1\n\t/go/testing.go:1 +0x1\n\n" +
-		"goroutine 7 gp=0xc0 m=nil [sync.Mutex.Lock]:\n" + frames("internal/sync.runtime_SemacquireMutex(0x1)", "sync.(*Mutex).Lock(0x1)", "example.com/m.TestX.func1(0x7)") + "created by example.com/m.TestX in goroutine 6\n\t/m/x_test.go:9 +0x1\n\n" +
-		"goroutine 8 gp=0xc0 m=nil [sync.Mutex.Lock]:\n" + frames("internal/sync.runtime_SemacquireMutex(0x1)", "sync.(*Mutex).Lock(0x1)", "example.com/m.TestX.func1(0x8)") + "created by example.com/m.TestX in goroutine 6\n\t/m/x_test.go:9 +0x1\n\n" +
-		"goroutine 9 gp=0xc0 m=nil [sleep]:\n" + frames("time.Sleep(0x1)", "interlock.invalid/rt.delay(0x1)", "example.com/m.F(0x1)") + "\n" +
+	const (
+		hang  = "x_test.go:3: says\nSIGQUIT: quit\nPC=0x48ac03 m=0 sigcode=0\n\n"
+		ended = "\t/tmp/m/zz_interlock_test.go:9 +0x1 fp=0xc0 sp=0xc1 pc=0x1\n"
+	)
+	waiter := func(id int) string {
+		return fmt.Sprintf("goroutine %d gp=0xc0 m=nil [sync.Mutex.Lock]:\n", id) +
+			frames("internal/sync.runtime_SemacquireMutex(0x1)", "sync.(*Mutex).Lock(0x1)",
+				fmt.Sprintf("example.com/m.TestX.func1(%#x)", id)) +
+			"created by example.com/m.TestX in goroutine 6\n\t/m/x_test.go:9 +0x1\n\n"
+	}
+	dump := hang +
+		"goroutine 0 gp=0x7a7c60 m=0 mp=0x7a8ba0 [idle]:\n" +
+		"runtime.futex(0x7a8ce0)\n\t/go/src/runtime/sys_linux_amd64.s:558 +0x23\n\n" +
+		"goroutine 1 gp=0xc0 m=nil [chan receive]:\n" + frames("runtime.gopark(0x1)", "testing.(*M).Run(0xc0)") +
+		"example.com/m.TestMain(0xc0)\n" + ended + frames("main.main()") + "\n" +
+		"goroutine 6 gp=0xc0 m=nil [chan receive]:\n" +
+		frames("runtime.gopark(0x1)", "example.com/m.wait(0x1)", "example.com/m.TestX(0xc000)",
+			"testing.tRunner(0xc0, 0x1)") +
+		"created by testing.(*T).Run in goroutine 1\n\t/go/testing.go:1 +0x1\n\n" +
+		waiter(7) + waiter(8) +
+		"goroutine 9 gp=0xc0 m=nil [sleep]:\n" +
+		frames("time.Sleep(0x1)", "interlock.invalid/rt.delay(0x1)", "example.com/m.F(0x1)") + "\n" +
 		"goroutine 10 gp=0xc0 m=nil [select]:\n" + strings.Repeat(frames("example.com/m.deep(0x1)"), 20) + "\n" +
 		"goroutine 11 gp=0xc0 m=nil [select]:\n" + strings.Repeat(frames("example.com/m.deep(0x1)"), 19) +
 		frames("example.com/m.deeper(0x1)") + "\n" +

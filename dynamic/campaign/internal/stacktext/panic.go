@@ -49,7 +49,12 @@ func PanicOf(output []byte) (p Panic, ok bool) {
 // IsRuntime reports whether a function is one by which the runtime or package sync
 // fails.
 func IsRuntime(function string) bool {
-	return slices.ContainsFunc([]string{"runtime.", "internal/runtime/", "internal/sync.", "sync."}, func(p string) bool { return strings.HasPrefix(function, p) })
+	for _, p := range []string{"runtime.", "internal/runtime/", "internal/sync.", "sync."} {
+		if strings.HasPrefix(function, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // PanicMessage returns the message of the panic or fatal error that ended a process, or "".

@@ -58,10 +58,12 @@ func TestParseStackOfTheRuntime(t *testing.T) {
 		done <- Parse(string(buf[:runtime.Stack(buf, false)]))
 	}()
 	g := <-done
-	if g.ID <= 0 || len(g.Stack) != 1 || !strings.HasSuffix(g.Stack[0].Function, "TestParseStackOfTheRuntime.func1") || !strings.HasSuffix(g.Stack[0].File, "/stack_test.go") {
+	const function = ".TestParseStackOfTheRuntime"
+	if g.ID <= 0 || len(g.Stack) != 1 || !strings.HasSuffix(g.Stack[0].Function, function+".func1") ||
+		!strings.HasSuffix(g.Stack[0].File, "/stack_test.go") {
 		t.Errorf("%+v", g)
 	}
-	if len(g.Created) != 1 || !strings.HasSuffix(g.Created[0].Function, ".TestParseStackOfTheRuntime") || g.Created[0].Line == 0 {
+	if len(g.Created) != 1 || !strings.HasSuffix(g.Created[0].Function, function) || g.Created[0].Line == 0 {
 		t.Errorf("created %+v", g.Created)
 	}
 }

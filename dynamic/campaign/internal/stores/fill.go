@@ -158,7 +158,8 @@ func (src *Source) changes(of types.Type) bool {
 	}
 	return slices.ContainsFunc(src.Plan.Sites, func(s plan.Site) bool {
 		v := s.Variable
-		return s.Decision == plan.Monitor && s.Mode != plan.Read && s.Mode != plan.AtomicRead && v.Package == n.Obj().Pkg().Path() &&
+		writes := s.Mode != plan.Read && s.Mode != plan.AtomicRead
+		return s.Decision == plan.Monitor && writes && v.Package == n.Obj().Pkg().Path() &&
 			v.Type == n.Obj().Name() && !src.workedOut(&s)
 	})
 }

@@ -30,7 +30,8 @@ func (m *memo) get() int { m.once.Do(func() { m.n = 1 }); return m.n } // change
 
 type cache struct {
 	n int; f float64; s string; list []int; p *still; q *moves; l *locked; m map[int]int; fn func(); i any
-	two pair; pad padded; nums map[string]int; ptrs map[string]*still; flag bool; at atomic.Int64; ap atomic.Pointer[still]; memo *memo
+	two pair; pad padded; nums map[string]int; ptrs map[string]*still; flag bool
+	at atomic.Int64; ap atomic.Pointer[still]; memo *memo
 }
 
 func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked, k string, d cache) {
@@ -70,7 +71,10 @@ func TestEqualFills(t *testing.T) {
 	pkg := typedfile.Parse(t, fills)
 	p := &plan.Plan{}
 	site := func(line, column int, v plan.Variable, mode plan.Mode) uint32 {
-		p.Sites = append(p.Sites, plan.Site{ID: uint32(len(p.Sites) + 1), File: "m.go", Line: line, Column: column, Variable: v, Mode: mode, Decision: plan.Monitor})
+		p.Sites = append(p.Sites, plan.Site{
+			ID: uint32(len(p.Sites) + 1), File: "m.go", Line: line, Column: column,
+			Variable: v, Mode: mode, Decision: plan.Monitor,
+		})
 		return uint32(len(p.Sites))
 	}
 	v := plan.Variable{Package: "m", Type: "cache", Name: "x"}
@@ -95,7 +99,8 @@ func TestEqualFills(t *testing.T) {
 		}
 		end := site(i+1, column, v, plan.Write)
 		s := &evidence.SplitSection{
-			Entry: &evidence.Side{Site: entry}, Remote: &evidence.Side{Site: end, Write: true}, End: &evidence.Side{Site: end, Write: true},
+			Entry: &evidence.Side{Site: entry}, Remote: &evidence.Side{Site: end, Write: true},
+			End:     &evidence.Side{Site: end, Write: true},
 			Changed: true, Overturned: true, Replaced: words64(t, parts[0]), Stored: words64(t, parts[1]),
 		}
 		section := &plan.Section{Kind: plan.TestAndUse, Entry: entry, Finding: "il-1"}
@@ -110,9 +115,14 @@ func TestEqualFills(t *testing.T) {
 
 // A flag counts only where a static finding says that what it guards is done twice.
 func TestFlagWithoutFinding(t *testing.T) {
-	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 6}, {ID: 2, File: "m.go", Line: 7, Column: 3}}}
-	seen := Source{p, []*sites.Package{typedfile.Parse(t, "package m\n\ntype c struct{ flag bool }\n\nfunc (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n")}}
-	s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
+	const code = "package m\n\ntype c struct{ flag bool }\n\n" +
+		"func (c *c) set() {\n\tif !c.flag {\n\t\tc.flag = true\n\t\tgo c.set()\n\t}\n}\n"
+	p := &plan.Plan{Sites: []plan.Site{
+		{ID: 1, File: "m.go", Line: 6, Column: 6}, {ID: 2, File: "m.go", Line: 7, Column: 3},
+	}}
+	seen := Source{p, []*sites.Package{typedfile.Parse(t, code)}}
+	write := &evidence.Side{Site: 2, Write: true}
+	s := &evidence.SplitSection{Remote: write, End: write, Overturned: true, Changed: true}
 	for finding, want := range map[string]bool{"": false, "il-1": true} {
 		if got := seen.Lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1, Finding: finding}, s); got != want {
 			t.Errorf("finding %q: lost is %v", finding, got)
@@ -122,8 +132,12 @@ func TestFlagWithoutFinding(t *testing.T) {
 
 // A text that both have made of the same text may be the same; a count is not.
 func TestStoresOfWhatWasLoaded(t *testing.T) {
-	p := &plan.Plan{Sites: []plan.Site{{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 7, Column: 2}, {ID: 3}}}
-	seen := Source{p, []*sites.Package{typedfile.Parse(t, "package m\n\ntype c struct { s string; n int }\n\nfunc (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n")}}
+	const code = "package m\n\ntype c struct { s string; n int }\n\n" +
+		"func (c *c) set(s string, n int) {\n\tc.s = s\n\tc.n = n\n}\n"
+	p := &plan.Plan{Sites: []plan.Site{
+		{ID: 1, File: "m.go", Line: 6, Column: 2}, {ID: 2, File: "m.go", Line: 7, Column: 2}, {ID: 3},
+	}}
+	seen := Source{p, []*sites.Package{typedfile.Parse(t, code)}}
 	for _, tt := range []struct {
 		end, remote    uint32
 		before, behind string

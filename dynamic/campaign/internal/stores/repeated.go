@@ -104,7 +104,11 @@ func (r *repeated) counts(code ast.Node) (found bool) {
 // shared reports whether e is more than a local variable.
 func (r *repeated) shared(e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
-	return !ok || r.pkg.Types != nil && r.pkg.Info.ObjectOf(id) != nil && r.pkg.Info.ObjectOf(id).Parent() == r.pkg.Types.Scope()
+	if !ok {
+		return true
+	}
+	obj := r.pkg.Info.ObjectOf(id)
+	return r.pkg.Types != nil && obj != nil && obj.Parent() == r.pkg.Types.Scope()
 }
 
 // assigns reports whether the assignment updates what others see, or puts another
@@ -165,7 +169,9 @@ func (r *repeated) calls(call *ast.CallExpr) bool {
 }
 
 // harmless are packages whose functions change nothing that another goroutine sees.
-var harmless = []string{"errors", "fmt", "log", "maps", "math", "reflect", "slices", "sort", "strconv", "strings", "time", "unicode"}
+var harmless = []string{
+	"errors", "fmt", "log", "maps", "math", "reflect", "slices", "sort", "strconv", "strings", "time", "unicode",
+}
 
 // callsFunc is calls for the function that is called, or the variable that holds it.
 func (r *repeated) callsFunc(obj types.Object) bool {

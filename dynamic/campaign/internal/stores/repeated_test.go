@@ -17,7 +17,8 @@ const twice = `package m
 import "sync"
 
 type c struct {
-	mu sync.Mutex; once sync.Once; flag bool; m map[int]bool; tab [4]int; n int; ch chan int; list []int; f func(); closed int
+	mu sync.Mutex; once sync.Once; flag bool; m map[int]bool; tab [4]int; n int
+	ch chan int; list []int; f func(); closed int
 }
 
 func (c *c) fill() { c.mu.Lock(); defer c.mu.Unlock(); for i := range c.tab { c.tab[i] = i * i } }
@@ -58,10 +59,12 @@ func TestDoneTwice(t *testing.T) {
 			end = at + len("delete(") + 1
 		}
 		p := &plan.Plan{Sites: []plan.Site{
-			{ID: 1, File: "m.go", Line: i + 1, Column: strings.Index(code, "if ") + 4}, {ID: 2, File: "m.go", Line: i + 1, Column: end},
+			{ID: 1, File: "m.go", Line: i + 1, Column: strings.Index(code, "if ") + 4},
+			{ID: 2, File: "m.go", Line: i + 1, Column: end},
 		}}
 		seen := Source{p, []*sites.Package{pkg}}
-		s := &evidence.SplitSection{Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true}, Overturned: true, Changed: true}
+		write := &evidence.Side{Site: 2, Write: true}
+		s := &evidence.SplitSection{Remote: write, End: write, Overturned: true, Changed: true}
 		section := &plan.Section{Kind: plan.TestAndUse, File: "m.go", Entry: 1, Ends: []plan.End{{Site: 2}}, Finding: "il-1"}
 		if got := seen.Lost(section, s); got != (want == "counts") {
 			t.Errorf("%s: lost is %v, want that it %s", strings.TrimSpace(code), got, want)

@@ -101,7 +101,8 @@ func (p *Process) Report(pkg string, verbose bool, nameFile func(string) string)
 		fmt.Fprintf(&b, "ok  \t%s\t%s%s\n", pkg, elapsed, note)
 		return b.Bytes()
 	case CutShort:
-		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v. This alone is no failure of theirs.\n", p.Elapsed.Round(time.Millisecond))
+		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v. This alone is no failure of theirs.\n",
+			p.Elapsed.Round(time.Millisecond))
 		fmt.Fprintf(&b, "?   \t%s\t%s [not completed]\n", pkg, elapsed)
 		return b.Bytes()
 	}

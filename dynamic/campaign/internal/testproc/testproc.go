@@ -85,7 +85,8 @@ func (p *Process) UnknownFlag(pkg string) error {
 	if m == nil || p.Exit != 2 {
 		return nil
 	}
-	return gocmd.Refuse(fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]), "leave it out behind --, or name the packages whose tests declare it")
+	return gocmd.Refuse(fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]),
+		"leave it out behind --, or name the packages whose tests declare it")
 }
 
 // deadline is when a process is ended from outside: at its limit, or when it

@@ -39,7 +39,8 @@ func Bearable(pkgs []*sites.Package, path string, strongest int) int {
 }
 
 // TimeWords are those of a test that speaks of time: a duration, a limit.
-var TimeWords = regexp.MustCompile(`(?i)\btimed?[ -]?out|deadline|too (slow|long|late)|\b[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m[0-9.]+s|h[0-9]+m)\b`)
+var TimeWords = regexp.MustCompile(`(?i)\btimed?[ -]?out|deadline|too (slow|long|late)|` +
+	`\b[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m[0-9.]+s|h[0-9]+m)\b`)
 
 // Verdicts are lines of package testing that say how long each test took.
 var Verdicts = regexp.MustCompile(`(?m)^( *--- (PASS|FAIL|SKIP): .*|(ok|FAIL)\s.*)$`)
@@ -68,9 +69,11 @@ func ClockTests(pkgs []*sites.Package, path string) map[string]bool {
 
 // clocks are the functions that say what time it is, or wait for one.
 var clocks = map[string]bool{
-	"time.Now": true, "time.Since": true, "time.Until": true, "time.Sleep": true, "time.After": true, "time.AfterFunc": true,
+	"time.Now": true, "time.Since": true, "time.Until": true,
+	"time.Sleep": true, "time.After": true, "time.AfterFunc": true,
 	"time.Tick": true, "time.NewTimer": true, "time.NewTicker": true, "testing.Deadline": true,
-	"context.WithTimeout": true, "context.WithDeadline": true, "context.WithTimeoutCause": true, "context.WithDeadlineCause": true,
+	"context.WithTimeout": true, "context.WithDeadline": true,
+	"context.WithTimeoutCause": true, "context.WithDeadlineCause": true,
 	"net.SetDeadline": true, "net.SetReadDeadline": true, "net.SetWriteDeadline": true,
 }
 

@@ -16,7 +16,8 @@ import (
 func Parse(t testing.TB, source string) *sites.Package {
 	t.Helper()
 	p := &sites.Package{Path: "m", Root: "/m", Fset: token.NewFileSet(), Info: &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}}
 	f, err := parser.ParseFile(p.Fset, "/m/m.go", source, parser.ParseComments)
 	if err != nil {
