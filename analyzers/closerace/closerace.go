@@ -14,13 +14,14 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports channels that may be closed twice or sent on when closed.
-var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Analyzer)
+var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Analyzer, waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
@@ -37,6 +38,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 					c.name(op)))
 		}
 	}
+	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }
 
 type checker struct {

@@ -9,13 +9,15 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports second Locks of held mutexes.
-var Analyzer = check.New("doublelock", finding.DoubleLock, doc, run, ir.Analyzer, lockset.Analyzer)
+var Analyzer = check.New("doublelock", finding.DoubleLock, doc, run, ir.Analyzer, lockset.Analyzer,
+	waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
@@ -25,4 +27,5 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 				"It waits for itself forever, and so does every later Lock.")
 		}
 	}
+	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }

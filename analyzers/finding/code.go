@@ -30,6 +30,7 @@ const (
 	WaitUnderLock  Code = "IL3005" // blocking call or callback under a lock
 	AddRacesWait   Code = "IL4001" // WaitGroup.Add by the goroutine that it counts
 	CloseRaces     Code = "IL4002" // send or close racing close
+	EndlessWait    Code = "IL4003" // wait that nobody may end
 	BlockedForEver Code = "IL5001" // goroutine that nothing can wake any more
 )
 
@@ -53,6 +54,7 @@ var codes = map[Code]string{
 	WaitUnderLock:  "blocking call or callback under a lock",
 	AddRacesWait:   "WaitGroup.Add by the goroutine that it counts",
 	CloseRaces:     "send or close racing close",
+	EndlessWait:    "wait that nobody may end",
 	BlockedForEver: "goroutine blocked for ever",
 }
 

@@ -11,13 +11,14 @@ import (
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports the lock-order cycles within a package.
-var Analyzer = check.New("lockorder", finding.LockCycle, doc, run, lockgraph.Analyzer)
+var Analyzer = check.New("lockorder", finding.LockCycle, doc, run, lockgraph.Analyzer, waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	list := pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result)
@@ -30,4 +31,5 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		}
 		r.ReportAt(f, token.Pos(at), notes...)
 	}
+	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }

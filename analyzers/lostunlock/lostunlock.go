@@ -12,13 +12,15 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports returns that leave a lock held.
-var Analyzer = check.New("lostunlock", finding.LostUnlock, doc, run, ir.Analyzer, lockset.Analyzer)
+var Analyzer = check.New("lostunlock", finding.LostUnlock, doc, run, ir.Analyzer, lockset.Analyzer,
+	waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{
@@ -32,6 +34,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 			c.panics(fn)
 		}
 	}
+	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }
 
 type checker struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/captured"
 	"github.com/interlock-go/interlock/analyzers/closerace"
 	"github.com/interlock-go/interlock/analyzers/doublelock"
+	"github.com/interlock-go/interlock/analyzers/endlesswait"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
@@ -49,6 +50,7 @@ func Checks() []Check {
 		{finding.WaitUnderLock, underlock.Analyzer},
 		{finding.AddRacesWait, waitgroupadd.Analyzer},
 		{finding.CloseRaces, closerace.Analyzer},
+		{finding.EndlessWait, endlesswait.Analyzer},
 	}
 }
 

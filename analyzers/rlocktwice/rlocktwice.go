@@ -9,13 +9,15 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports read locks that are upgraded or taken again.
-var Analyzer = check.New("rlocktwice", finding.ReadLockAgain, doc, run, ir.Analyzer, lockset.Analyzer)
+var Analyzer = check.New("rlocktwice", finding.ReadLockAgain, doc, run, ir.Analyzer, lockset.Analyzer,
+	waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
@@ -33,4 +35,5 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 					"the first: both wait forever.")
 		}
 	}
+	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// waits returns the name of what the call waits for outside of the program.
-func waits(call *ssa.CallCommon) (string, bool) {
+// outsideWait returns the name of what the call waits for outside of the program.
+func outsideWait(call *ssa.CallCommon) (string, bool) {
 	var fn *types.Func
 	if call.IsInvoke() {
 		fn = call.Method
@@ -53,7 +53,7 @@ func (c *checker) hints() {
 			if !ok {
 				return
 			}
-			what, ok := waits(call.Common())
+			what, ok := outsideWait(call.Common())
 			if !ok {
 				return
 			}

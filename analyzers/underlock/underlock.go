@@ -14,13 +14,15 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 //go:embed doc.go
 var doc string
 
 // Analyzer reports waiting under a lock for somebody who needs it.
-var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer),
+var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer,
+	waits.Analyzer),
 	"report I/O under a lock, too")
 
 func run(pass *analysis.Pass, r *check.Reporter) {
@@ -32,6 +34,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	}
 	c.callbacks()
 	c.hints()
+	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }
 
 type checker struct {

@@ -35,6 +35,14 @@ const (
 	TypesReflected      = 20_000
 )
 
+// Simulation of goroutines (package simulation), in instructions executed: an
+// instruction costs about a tenth of a microsecond.
+const (
+	StepsOfScope   = 400_000
+	StatesOfScope  = 6_000 // of all goroutines at once
+	StepsOfPackage = 40    // for each instruction of the package, besides those of one scope
+)
+
 // InstructionsFollowed bounds the functions in which objects are followed: those of
 // a table that a program has written are linked with each other, so that each leads to
 // all. In larger functions every object is shared from the start.

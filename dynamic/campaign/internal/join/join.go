@@ -133,7 +133,12 @@ func provesLeak(s, c *finding.Finding) bool {
 	at := func(p finding.Position) bool { return accessAt(c, finding.Access{Position: p}) >= 0 }
 	switch s.Code {
 	case finding.LockCycle:
-		return len(s.Cycle) > 0 && !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
+		if len(s.Cycle) == 0 { // found by simulation: the accesses are those that hang
+			return !slices.ContainsFunc(s.Accesses, func(a finding.Access) bool { return !at(a.Position) })
+		}
+		return !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
+	case finding.EndlessWait: // the others may wait for the first one only
+		return len(s.Accesses) > 0 && at(s.Accesses[0].Position)
 	case finding.DoubleLock, finding.ReadLockAgain, finding.LostUnlock, finding.WaitUnderLock:
 		return slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
 			return a.Mode != finding.Leave && at(a.Position)

@@ -1,0 +1,105 @@
+package check
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
+)
+
+// ReportWaits reports the endless waits of the reporter's code, except at
+// places where the check has reported before.
+func (r *Reporter) ReportWaits(list *waits.Result) {
+	for _, w := range list.Waits {
+		if w.Code != r.code {
+			continue
+		}
+		f := &finding.Finding{Message: w.Why, Variable: waitVariable(list.Prog, w.Side)}
+		f.Title = fmt.Sprintf("%s of %s may wait for ever", w.Mode, ShortName(f.Variable))
+		if r.code == finding.CloseRaces {
+			f.Title = fmt.Sprintf("%s of %s may find it closed", w.Mode, ShortName(f.Variable))
+		}
+		var notes []Note
+		for _, s := range append([]waits.Side{w.Side}, w.Others...) {
+			text := waitVariable(list.Prog, s).Name
+			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, text))
+			if s.Pos != w.Pos {
+				notes = append(notes, Note{Pos: s.Pos, Text: string(s.Mode) + " here waits, too"})
+			}
+		}
+		if !r.reported(f.Accesses[0].Position) {
+			r.ReportAt(f, w.Pos, notes...)
+		}
+	}
+}
+
+// reported reports whether a finding has p as a side.
+func (r *Reporter) reported(p finding.Position) bool {
+	return slices.ContainsFunc(r.result.Findings, func(f *finding.Finding) bool {
+		return slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return a.File == p.File && a.Line == p.Line })
+	})
+}
+
+// waitVariable returns what an operation is on as findings name it.
+func waitVariable(prog *ir.Program, s waits.Side) finding.Variable {
+	v := finding.Variable{Package: prog.Pkg.Pkg.Path(), Kind: "channel"}
+	switch {
+	case s.Mode == finding.Lock || s.Mode == finding.ReadLock:
+		v.Kind = "lock"
+	case s.Mode == finding.Wait:
+		v.Kind = "waitgroup"
+	}
+	if s.On != nil {
+		if n, ok := accesspath.NameOf(s.On); ok {
+			v.Package, v.Type, v.Name = n.Package, n.Type, n.Field
+			return v
+		}
+	}
+	v.Function, v.Name = prog.FuncName(ir.Outermost(s.Fn)), operandText(s.Fn, s.Pos)
+	if v.Name == "" && s.On != nil {
+		v.Name = accesspath.Of(s.On).String()
+	}
+	if v.Name == "" {
+		v.Name = "select"
+	}
+	return v
+}
+
+// operandText returns the channel, lock or WaitGroup of the operation at pos as the source writes it.
+func operandText(fn *ssa.Function, pos token.Pos) string {
+	text := ""
+	if fn.Syntax() == nil {
+		return text
+	}
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.UnaryExpr:
+			if n.OpPos == pos {
+				text = ir.Text(n.X)
+			}
+		case *ast.SendStmt:
+			if n.Arrow == pos {
+				text = ir.Text(n.Chan)
+			}
+		case *ast.RangeStmt:
+			if n.For == pos {
+				text = ir.Text(n.X)
+			}
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && n.Lparen == pos {
+				text = ir.Text(sel.X)
+			} else if n.Lparen == pos && len(n.Args) > 0 {
+				text = ir.Text(n.Args[0])
+			}
+		}
+		return text == ""
+	})
+	return text
+}

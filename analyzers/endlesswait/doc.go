@@ -1,0 +1,40 @@
+// Package endlesswait reports waits on channels, WaitGroups and Conds that
+// nobody may end, so that a goroutine hangs or leaks.
+//
+// endlesswait: wait that nobody may end (IL4003)
+//
+// WRONG: when the context is done first, nobody receives any more, and the
+// goroutine waits at its send for ever.
+//
+//	func fetch(ctx context.Context, get func() string) (string, error) {
+//		ch := make(chan string)
+//		go func() { ch <- get() }()
+//		select {
+//		case s := <-ch:
+//			return s, nil
+//		case <-ctx.Done():
+//			return "", ctx.Err()
+//		}
+//	}
+//
+// RIGHT: there is room for the value, even if nobody takes it.
+//
+//	ch := make(chan string, 1)
+//
+// The check runs a function with all the goroutines that it starts, through
+// all their interleavings, and reports a goroutine that waits in an end from
+// which nothing goes on: an early return before the only send, receive or
+// Done, a WaitGroup raised more than lowered, a signal that comes before the
+// wait, a range over a channel that nobody closes, two goroutines that wait
+// for each other. Tests are such scopes, too, with all that they call in the
+// package; a test that has failed already may leave goroutines behind.
+//
+// Missed: waits on what is handed to other packages, returned, or stored in an
+// object from outside: anybody may end them; conditions of long loops.
+//
+// Reported falsely: ways through a function that exclude each other, where that shows
+// neither in a variable nor in the length of a collection.
+//
+// Cost: a bounded number of steps for each scope, and of the package in the
+// instructions that it has.
+package endlesswait

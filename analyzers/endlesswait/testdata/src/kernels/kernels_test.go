@@ -1,0 +1,164 @@
+package kernels
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A pool whose methods take the lock that the dispatcher needs.
+type pool struct {
+	mu    sync.Mutex
+	tasks chan func()
+	quit  chan struct{}
+	n     int
+}
+
+func newPool() *pool {
+	p := &pool{tasks: make(chan func()), quit: make(chan struct{})}
+	go p.dispatch()
+	return p
+}
+
+func (p *pool) dispatch() {
+	for {
+		select {
+		case task := <-p.tasks:
+			p.mu.Lock()
+			p.n++
+			p.mu.Unlock()
+			task()
+		case <-p.quit:
+			return
+		}
+	}
+}
+
+func (p *pool) submit(task func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks <- task
+}
+
+func TestPool(t *testing.T) {
+	p := newPool()
+	p.submit(func() {})
+	p.submit(func() {})
+	close(p.quit)
+}
+
+// A watcher that stops listening before the sender stops.
+type watcher interface {
+	watch() <-chan int
+	stop()
+}
+
+type source struct {
+	result chan int
+	mu     sync.Mutex
+	closed bool
+}
+
+func (s *source) watch() <-chan int { return s.result }
+
+func (s *source) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.result)
+	}
+}
+
+func (s *source) run() {
+	s.result <- 1 // want `IL4003`
+}
+
+func newSource() watcher {
+	s := &source{result: make(chan int)}
+	go s.run()
+	return s
+}
+
+func TestWatcher(t *testing.T) {
+	w := newSource()
+	select {
+	case <-w.watch():
+	case <-time.After(time.Second):
+	}
+}
+
+// A failed test may leave goroutines behind.
+func TestFails(t *testing.T) {
+	ch := make(chan error)
+	go func() { ch <- errors.New("x") }()
+	select {
+	case err := <-ch:
+		if err == nil {
+			t.Fatal("no error")
+		}
+	case <-time.After(time.Second):
+		t.Fatal("timeout")
+	}
+}
+
+// Fatal ends the goroutine that it is called in, and not the one that waits for it.
+func TestFatalElsewhere(t *testing.T) {
+	done := make(chan bool)
+	go func() {
+		if err := check(); err != nil {
+			t.Fatal(err)
+		}
+		done <- true
+	}()
+	<-done // want `IL4003`
+}
+
+var broken bool
+
+func check() error {
+	if broken {
+		return errors.New("x")
+	}
+	return nil
+}
+
+// Workers of a fixed number, and one result too many for them.
+func TestWorkers(t *testing.T) {
+	work, results := make(chan int), make(chan int)
+	for i := 0; i < 2; i++ {
+		go func() {
+			for w := range work {
+				results <- w // want `IL4003`
+			}
+		}()
+	}
+	for i := 0; i < 3; i++ {
+		work <- i
+	}
+	close(work)
+	for i := 0; i < 3; i++ {
+		<-results
+	}
+}
+
+func TestWorkersInTurn(t *testing.T) {
+	work, results := make(chan int), make(chan int)
+	for i := 0; i < 2; i++ {
+		go func() {
+			for w := range work {
+				results <- w
+			}
+		}()
+	}
+	go func() {
+		for i := 0; i < 3; i++ {
+			work <- i
+		}
+		close(work)
+	}()
+	for i := 0; i < 3; i++ {
+		<-results
+	}
+}

@@ -1,0 +1,342 @@
+package simulation
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// callee evaluates the function that a call runs, and its arguments; not ok if
+// the call panics for a nil function or interface.
+func (m *machine) callee(st *state, f *frame, common *ssa.CallCommon) (fn value, args []value, ok bool) {
+	args = m.values(st, f, common.Args)
+	v := m.value(st, f, common.Value)
+	if !common.IsInvoke() {
+		return v, args, v.kind != null && v.kind != none
+	}
+	switch v.kind {
+	case null, none:
+		return v, nil, false
+	case boxed:
+		if fn, recv := m.method(st, v.ref.vals[0], v.ref.at.(types.Type), common.Method); fn != nil {
+			return m.in.closure(fn, nil), append([]value{recv}, args...), true
+		}
+	case closure: // a context that the simulation has made
+		return m.in.special("context."+common.Method.Name(), v), args, true
+	case symbol:
+		if common.Method.FullName() == "(context.Context).Done" {
+			return m.in.special("done", v), nil, true
+		}
+	}
+	if quietSignature(common.Signature()) {
+		return m.in.special("unknown"), nil, true
+	}
+	return m.in.special("opaque"), append(args, v), true
+}
+
+// method finds the method of a value of type t, and the receiver, which an
+// embedded field may be.
+func (m *machine) method(st *state, v value, t types.Type, method *types.Func) (*ssa.Function, value) {
+	sel := types.NewMethodSet(t).Lookup(method.Pkg(), method.Name())
+	if sel == nil {
+		return nil, v
+	}
+	// The way through embedded fields; v stays a pointer where it can.
+	index := sel.Index()
+	for _, i := range index[:len(index)-1] {
+		ptr, isPtr := t.Underlying().(*types.Pointer)
+		if isPtr {
+			t = ptr.Elem()
+		}
+		s, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return nil, v
+		}
+		t = s.Field(i).Type()
+		if !isPtr {
+			v = m.part(v, int64(i), t)
+			continue
+		}
+		if v = m.partAddress(st, v, int64(i)); v.kind == none {
+			return nil, v
+		}
+		if _, toPtr := t.Underlying().(*types.Pointer); toPtr {
+			v = m.load(st, v.n, v.ref, t)
+		} else {
+			t = types.NewPointer(t)
+		}
+	}
+	if _, embedded := t.Underlying().(*types.Interface); embedded {
+		if v.kind != boxed {
+			return nil, v
+		}
+		return m.method(st, v.ref.vals[0], v.ref.at.(types.Type), method)
+	}
+	fn := m.pkg.Prog.FuncValue(sel.Obj().(*types.Func).Origin())
+	if fn == nil {
+		return nil, v
+	}
+	_, isPtr := t.Underlying().(*types.Pointer)
+	if _, wantsPtr := fn.Signature.Recv().Type().Underlying().(*types.Pointer); isPtr && !wantsPtr {
+		id, p, ok := m.target(st, v)
+		if !ok {
+			return nil, v
+		}
+		v = m.load(st, id, p, elem(t))
+	}
+	return fn, v
+}
+
+// call makes call d: inLine, its result goes to the register of the call, else it is a deferred one.
+func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
+	if d.fn.kind != closure {
+		return m.opaque(st, g, d, inLine)
+	}
+	fn, ok := d.fn.ref.at.(*ssa.Function)
+	if !ok {
+		return m.callSpecial(st, g, d, inLine)
+	}
+	if model := modelOf(fn); model != nil {
+		return model(m, st, g, d, inLine)
+	}
+	fn = origin(fn)
+	if len(fn.Blocks) == 0 || m.notWorthRunning(fn) {
+		if harmless(fn) || len(fn.Blocks) > 0 {
+			return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+		}
+		return m.opaque(st, g, d, inLine)
+	}
+	if len(st.gs[g].frames) >= maxDepth || m.recursive(st.gs[g], fn) {
+		return m.drop()
+	}
+	frame := m.newFrame(st, fn, d.args, d.fn.ref.vals)
+	if inLine {
+		frame.site = d.call
+	}
+	gr := st.editG(g)
+	gr.frames = append(gr.frames, frame)
+	return true
+}
+
+// recursive reports whether fn runs already, twice.
+func (m *machine) recursive(g *goroutine, fn *ssa.Function) bool {
+	n := 0
+	for _, f := range g.frames {
+		if f.fn == fn {
+			n++
+		}
+	}
+	return n > maxElements
+}
+
+func origin(fn *ssa.Function) *ssa.Function {
+	if o := fn.Origin(); o != nil && len(fn.Blocks) == 0 {
+		return o
+	}
+	return fn
+}
+
+// opaque calls what is not known: what it is handed has escaped.
+func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
+	m.escape(st, d.fn)
+	for _, a := range d.args {
+		m.escape(st, a)
+		m.overwrite(st, g, d.call, a)
+	}
+	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+}
+
+// overwrite makes unknown what others may store through a pointer:
+// numbers, texts and nil.
+func (m *machine) overwrite(st *state, g int, at any, v value) {
+	if v.kind != address {
+		return
+	}
+	o := st.edit(v.n)
+	for p, c := range o.cells {
+		if c.kind == number || c.kind == text || c.kind == null {
+			o.cells[p] = m.in.term("written", placeID(p), m.fresh(st, g, at))
+		}
+	}
+}
+
+// finish ends a call of g with its result.
+func (m *machine) finish(st *state, g int, d deferred, inLine bool, result value) bool {
+	if result.kind == none {
+		return m.drop()
+	}
+	if gr := st.editG(g); gr.status == waiting {
+		gr.status, gr.op = running, op{}
+		st.ready = append(st.ready, g)
+	}
+	if inLine {
+		f := st.top(g)
+		if v, ok := d.call.(ssa.Value); ok {
+			m.set(f, v, result)
+		}
+		f.pc++
+	}
+	return true
+}
+
+// leave returns from the innermost call of g.
+func (m *machine) leave(st *state, g int, f *frame, ret *ssa.Return) bool {
+	results := m.values(st, f, ret.Results)
+	result := m.in.tuple(results...)
+	if len(results) == 1 {
+		result = results[0]
+	}
+	return m.pop(st, g, f, ret, result)
+}
+
+func (m *machine) pop(st *state, g int, f *frame, at ssa.Instruction, result value) bool {
+	m.runHook(st, f.after)
+	gr := st.editG(g)
+	gr.frames = gr.frames[:len(gr.frames)-1]
+	m.forgetFrame(st, g, len(gr.frames)+1, result)
+	if len(gr.frames) == 0 {
+		m.end(st, g, at)
+		if g == 0 {
+			m.escape(st, result)
+		}
+		return true
+	}
+	if f.site != nil {
+		top := st.top(g)
+		if v, ok := f.site.(ssa.Value); ok {
+			m.set(top, v, result)
+		}
+		top.pc++
+	}
+	return true
+}
+
+func (m *machine) runHook(st *state, h hook) {
+	if h.on.kind != none {
+		m.editLock(st, h.on, func(l *lockState) {
+			if h.count {
+				l.count--
+			} else {
+				l.count = onceDone
+			}
+		})
+	}
+}
+
+// forgetFrame drops what was decided about symbols of a frame that is left,
+// unless its result is made of them.
+func (m *machine) forgetFrame(st *state, g, depth int, result value) {
+	if result.kind == tuple && len(result.ref.vals) > 0 || result.kind == symbol || result.kind == boxed {
+		return
+	}
+	mark := int64(g)<<16 | int64(depth)
+	gone := func(f fact) bool {
+		return slices.ContainsFunc(f.ref.roots, func(r *ref) bool {
+			_, made := r.at.(ssa.Instruction)
+			return made && r.n == mark
+		})
+	}
+	if slices.ContainsFunc(st.facts, gone) {
+		st.facts = slices.DeleteFunc(slices.Clone(st.facts), gone)
+	}
+}
+
+// end ends goroutine g.
+func (m *machine) end(st *state, g int, at ssa.Instruction) {
+	gr := st.editG(g)
+	gr.status, gr.end, gr.op = ended, at, op{}
+	if g == 0 && m.root.Name() == "main" && m.root.Pkg.Pkg.Name() == "main" {
+		st.over = true
+	}
+}
+
+// runDefer makes the next deferred call of a frame that returns.
+func (m *machine) runDefer(st *state, g int, f *frame) bool {
+	if len(f.defers) == 0 {
+		f.pc++
+		return true
+	}
+	d := f.defers[len(f.defers)-1]
+	f.defers = f.defers[:len(f.defers)-1]
+	return m.call(st, g, d, false)
+}
+
+// unwind leaves the innermost frame of a goroutine that exits or panics.
+func (m *machine) unwind(st *state, g int, f *frame) bool {
+	if len(f.defers) > 0 {
+		return m.runDefer(st, g, f)
+	}
+	if f.leaving == recovered {
+		f.leaving = staying
+		if f.fn.Recover != nil {
+			f.block, f.pc = f.fn.Recover, 0
+			return true
+		}
+		return m.pop(st, g, f, f.block.Instrs[f.pc], m.fresh(st, g, f.fn))
+	}
+	at, mode := f.block.Instrs[f.pc], f.leaving
+	m.runHook(st, f.after)
+	gr := st.editG(g)
+	gr.frames = gr.frames[:len(gr.frames)-1]
+	if len(gr.frames) > 0 {
+		st.top(g).leaving = mode
+		return true
+	}
+	m.end(st, g, at)
+	gr = st.editG(g)
+	gr.fatal = true
+	if mode == panicking {
+		st.over = true
+	}
+	return true
+}
+
+// recover ends a panic of the frame that runs the deferred call.
+func (m *machine) recover(st *state, g int, d deferred, inLine bool) bool {
+	result := nilValue
+	if gr := st.editG(g); len(gr.frames) > 1 && gr.frames[len(gr.frames)-2].leaving == panicking {
+		below := *gr.frames[len(gr.frames)-2]
+		below.leaving = recovered
+		gr.frames[len(gr.frames)-2] = &below
+		result = m.fresh(st, g, d.call)
+		st.assume(m.equal(result, nilValue), false)
+	}
+	return m.finish(st, g, d, inLine, result)
+}
+
+// goStatement starts a goroutine.
+func (m *machine) goStatement(st *state, g int, f *frame, instr *ssa.Go) bool {
+	fn, args, ok := m.callee(st, f, instr.Common())
+	if !ok {
+		return false
+	}
+	f.pc++
+	return m.start(st, instr, fn, args, hook{})
+}
+
+func (m *machine) start(st *state, at ssa.Instruction, fn value, args []value, after hook) bool {
+	code, ok := (*ssa.Function)(nil), false
+	if fn.kind == closure {
+		code, ok = fn.ref.at.(*ssa.Function)
+	}
+	if ok {
+		code = origin(code)
+	}
+	if !ok || len(code.Blocks) == 0 {
+		m.escape(st, fn)
+		for _, a := range args {
+			m.escape(st, a)
+		}
+		m.runHook(st, after)
+		return true
+	}
+	if len(st.gs) >= maxGoroutines {
+		return m.drop()
+	}
+	top := m.newFrame(st, code, args, fn.ref.vals)
+	top.after = after
+	st.gs = append(st.gs, &goroutine{stamp: st.stamp, frames: []*frame{top}, start: at})
+	st.ready = append(st.ready, len(st.gs)-1)
+	return true
+}

@@ -1,0 +1,237 @@
+package simulation
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// atChannel stops at a send, a receive or a select.
+func (m *machine) atChannel(st *state, g int, f *frame, instr ssa.Instruction) bool {
+	o := op{instr: instr, blocking: true}
+	elemOf := func(v ssa.Value) types.Type { return v.Type().Underlying().(*types.Chan).Elem() }
+	switch instr := instr.(type) {
+	case *ssa.Send:
+		o.kind = opSend
+		o.cases = []chanCase{{true, m.value(st, f, instr.Chan), m.value(st, f, instr.X), elemOf(instr.Chan)}}
+	case *ssa.UnOp:
+		o.kind, o.commaOk = opReceive, instr.CommaOk
+		o.cases = []chanCase{{false, m.value(st, f, instr.X), value{}, elemOf(instr.X)}}
+	case *ssa.Select:
+		o.kind, o.blocking = opSelect, instr.Blocking
+		for _, s := range instr.States {
+			c := chanCase{ch: m.value(st, f, s.Chan), elem: elemOf(s.Chan)}
+			if s.Dir == types.SendOnly {
+				c.send, c.val = true, m.value(st, f, s.Send)
+			}
+			o.cases = append(o.cases, c)
+		}
+	}
+	return m.wait(st, g, o)
+}
+
+// channelMoves lists what a goroutine at a channel operation may do. Two that
+// meet are a move of the sender.
+func (m *machine) channelMoves(st *state, g int, o op) []move {
+	var all []move
+	ready := false // whatever others do
+	for i, c := range o.cases {
+		switch {
+		case c.ch.kind == null:
+			continue
+		case c.ch.kind != address || st.objs[c.ch.n].escaped || st.objs[c.ch.n].ch == nil:
+			all = append(all, move{g, -1, m.foreign(i)})
+			continue
+		}
+		ch := st.objs[c.ch.n].ch
+		if c.send {
+			moves, now := m.sendMoves(st, g, i, c, ch)
+			all, ready = append(all, moves...), ready || now
+			continue
+		}
+		switch {
+		case len(ch.buf) > 0, ch.closed:
+			ready = true
+			all = append(all, move{g, -1, m.receive(i)})
+		case ch.fires:
+			all = append(all, move{g, -1, m.fire(i)})
+		}
+	}
+	if !o.blocking && !ready {
+		all = append(all, move{g, -1, func(st *state, g int) bool { return m.complete(st, g, -1, value{}, no) }})
+	}
+	return all
+}
+
+// sendMoves lists the ways to send: it may have to be decided whether the buffer is full.
+func (m *machine) sendMoves(st *state, g, i int, c chanCase, ch *channel) (moves []move, ready bool) {
+	if ch.closed {
+		return []move{{g, -1, m.crash("send on closed channel")}}, true
+	}
+	size := ch.size
+	if size.kind == symbol {
+		if f := st.fact(size.ref); f.lo == f.hi {
+			size = num(f.lo)
+		}
+	}
+	room := m.compare(token.LSS, num(int64(len(ch.buf))), size)
+	if free, known := st.decided(room); known && free {
+		return []move{{g, -1, m.push(i)}}, true
+	} else if !known {
+		moves = append(moves, move{g, -1, func(st *state, g int) bool {
+			st.assume(room, true)
+			return m.push(i)(st, g)
+		}})
+		// The other way: it is full. Then it waits as on a full one.
+		moves = append(moves, move{g, -1, func(st *state, g int) bool {
+			st.assume(room, false)
+			return true
+		}})
+		return moves, false
+	}
+	if len(ch.buf) > 0 || size != no && size.kind == number {
+		return nil, false
+	}
+	for h, other := range st.gs {
+		if h == g || other.status != waiting {
+			continue
+		}
+		for j, d := range other.op.cases {
+			if !d.send && d.ch == c.ch && (st.gs[g].op.blocking || other.op.blocking) {
+				moves = append(moves, move{g, h, m.meet(i, h, j)})
+			}
+		}
+	}
+	return moves, false
+}
+
+func (m *machine) editChannel(st *state, v value, change func(*channel)) {
+	o := st.edit(v.n)
+	c := *o.ch
+	c.buf = slices.Clone(c.buf)
+	change(&c)
+	o.ch = &c
+}
+
+func (m *machine) push(i int) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		c := st.gs[g].op.cases[i]
+		m.editChannel(st, c.ch, func(ch *channel) { ch.buf = append(ch.buf, c.val) })
+		return m.complete(st, g, i, value{}, yes)
+	}
+}
+
+func (m *machine) receive(i int) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		c := st.gs[g].op.cases[i]
+		v, ok := zero(&m.in, c.elem), no
+		m.editChannel(st, c.ch, func(ch *channel) {
+			if len(ch.buf) > 0 {
+				v, ok = ch.buf[0], yes
+				ch.buf = ch.buf[1:]
+			}
+		})
+		return m.complete(st, g, i, v, ok)
+	}
+}
+
+// fire receives from a timer, or from a context that others cancel.
+func (m *machine) fire(i int) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		c := st.gs[g].op.cases[i]
+		if st.objs[c.ch.n].ch.size == no {
+			m.closeAll(st, c.ch.n)
+			return m.complete(st, g, i, zero(&m.in, c.elem), no)
+		}
+		m.editChannel(st, c.ch, func(ch *channel) { ch.fires = !ch.once })
+		return m.complete(st, g, i, m.fresh(st, g, c.elem), yes)
+	}
+}
+
+// foreign sends to or receives from a channel that others know.
+func (m *machine) foreign(i int) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		o := st.gs[g].op
+		c := o.cases[i]
+		if c.send {
+			m.escape(st, c.val)
+			return m.complete(st, g, i, value{}, yes)
+		}
+		v := m.fresh(st, g, o.instr)
+		return m.complete(st, g, i, m.in.term("received", int64(i), v), m.in.term("open", int64(i), v))
+	}
+}
+
+func (m *machine) meet(i, h, j int) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		v := st.gs[g].op.cases[i].val
+		return m.complete(st, h, j, v, yes) && m.complete(st, g, i, value{}, yes)
+	}
+}
+
+// complete ends a channel operation by its case i; -1 is default.
+func (m *machine) complete(st *state, g, i int, v, ok value) bool {
+	gr := st.editG(g)
+	o := gr.op
+	gr.status, gr.op = running, op{}
+	st.ready = append(st.ready, g)
+	f := st.top(g)
+	f.pc++
+	switch instr := o.instr.(type) {
+	case *ssa.UnOp:
+		if o.commaOk {
+			v = m.in.tuple(v, ok)
+		}
+		m.set(f, instr, v)
+	case *ssa.Select:
+		vals := []value{num(int64(i)), ok}
+		for k, s := range instr.States {
+			switch {
+			case s.Dir == types.SendOnly:
+			case k == i:
+				vals = append(vals, v)
+			default:
+				vals = append(vals, zero(&m.in, o.cases[k].elem))
+			}
+		}
+		m.set(f, instr, m.in.tuple(vals...))
+	}
+	return true
+}
+
+// close closes a channel, or cancels a context.
+func (m *machine) close(st *state, g int) bool {
+	o := st.gs[g].op
+	cancels := o.call.fn.ref.name == "cancel"
+	if o.on.kind == address && st.objs[o.on.n].ch != nil && !st.objs[o.on.n].escaped {
+		if st.objs[o.on.n].ch.closed && !cancels {
+			return m.crash("close of closed channel")(st, g)
+		}
+		m.closeAll(st, o.on.n)
+	} else if o.on.kind == address && st.objs[o.on.n].ch != nil {
+		m.closeAll(st, o.on.n)
+	}
+	return m.finish(st, g, o.call, o.inLine, nilValue)
+}
+
+// closeAll closes a channel, and the contexts that are done with it.
+func (m *machine) closeAll(st *state, id int64) {
+	if st.objs[id] == nil || st.objs[id].ch == nil || st.objs[id].ch.closed {
+		return
+	}
+	m.editChannel(st, value{kind: address, n: id}, func(ch *channel) { ch.closed = true })
+	for _, c := range st.objs[id].ch.children {
+		m.closeAll(st, c)
+	}
+}
+
+// crash ends the process.
+func (m *machine) crash(what string) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		o := st.gs[g].op
+		st.over, st.crash = true, &Crash{What: what, At: o.instr, Fn: st.gs[g].frames[len(st.gs[g].frames)-1].fn}
+		return true
+	}
+}

@@ -1,0 +1,24 @@
+// Package simulation runs a function and the goroutines that it starts, on
+// their SSA form, through all their interleavings: a model checker for small
+// scopes. It finds the ends from which somebody waits for ever.
+//
+// What the scope makes itself is exact: channels, locks, WaitGroups, Conds,
+// contexts, structs and their fields, closures, slices and maps of known size,
+// numbers. What comes from outside is a symbol, which is decided both ways
+// where a branch asks for it, and then stays decided: two loops over one slice
+// run as often. A collection of unknown length has at most two elements.
+//
+// Calls of functions of the package are run, as are methods of values whose
+// type is known. What is handed to any other code, stored in an object from
+// outside, or returned by the scope, has escaped: anybody may end a wait for it.
+//
+// A goroutine is stuck if the graph of states has a bottom component, one that
+// no move leaves and in which nothing was left out, where it never moves
+// (Liu and others, GCatch, ASPLOS 2021, ask the same of paths, with a solver).
+//
+// May be missed: everything beyond the bounds, in calls of other packages, and
+// where the bug needs a preemption between two plain accesses. May be found
+// falsely: conditions that belong together in ways that symbols do not show.
+//
+// Cost: at most the steps that a [Scope] may take.
+package simulation

@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"golang.org/x/tools/go/ssa"
+)
+
+// Crash is a panic that ends the process.
+type Crash struct {
+	What string
+	At   ssa.Instruction
+	Fn   *ssa.Function
+}
+
+// Scope is what to simulate: a function, and how much that may cost.
+type Scope struct {
+	Pkg     *ssa.Package
+	Root    *ssa.Function
+	Layouts *Layouts
+	Steps   int // instructions
+	States  int
+}
+
+// Result is what a simulation has found.
+type Result struct {
+	Ends    []End
+	Crashes []Crash
+	// Steps were made; Exhausted: more would have been needed.
+	Steps     int
+	Exhausted bool
+}
+
+// Run simulates a scope.
+func Run(s Scope) *Result {
+	m := &machine{pkg: s.Pkg, root: s.Root, layouts: s.Layouts, left: s.Steps,
+		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}}
+	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, result: &Result{}, seen: map[string]bool{}}
+	st := &state{clock: new(int)}
+	*st.clock, st.stamp = 1, 1
+	var args []value
+	for _, p := range s.Root.Params {
+		args = append(args, value{kind: symbol, ref: m.in.get('s', "", p, nil, 0)})
+	}
+	st.gs = []*goroutine{{stamp: 1, frames: []*frame{m.newFrame(st, s.Root, args, nil)}}}
+	st.ready = []int{0}
+	x.run(m.settle(st))
+	x.result.Steps = s.Steps - max(m.left, 0)
+	x.result.Exhausted = m.left < 0 || len(x.numbers) > s.States
+	return x.result
+}
+
+// explorer walks the graph of states in depth, and finds its bottom
+// components by Tarjan's algorithm.
+type explorer struct {
+	m       *machine
+	numbers map[hash]int // by state, from 1; done is that of what is finished
+	states  int
+	result  *Result
+	seen    map[string]bool // ends
+
+	path  []*node
+	stack []*node // of states whose component is not known yet
+}
+
+// node is a state on the way.
+type node struct {
+	st       *state
+	hash     hash
+	num, low int
+	next     []*state
+	// leaks: a move leads out of its component, or was left out.
+	leaks bool
+}
+
+const finished = -1
+
+func (x *explorer) run(first []*state) {
+	for _, st := range first {
+		x.visit(st)
+		for len(x.path) > 0 {
+			x.advance()
+		}
+	}
+}
+
+// visit adds a new state to the path. It returns its number, if it is known.
+func (x *explorer) visit(st *state) int {
+	h := x.m.hash(st)
+	if n, known := x.numbers[h]; known {
+		return n
+	}
+	n := &node{st: st, hash: h, num: len(x.numbers) + 1}
+	n.low = n.num
+	x.numbers[h] = n.num
+	if len(x.numbers) > x.states || x.m.left < 0 {
+		n.leaks = true
+	} else {
+		x.expand(n)
+	}
+	x.path, x.stack = append(x.path, n), append(x.stack, n)
+	return 0
+}
+
+// expand makes the states that follow.
+func (x *explorer) expand(n *node) {
+	x.m.truncated = false
+	if n.st.crash != nil {
+		x.result.Crashes = append(x.result.Crashes, *n.st.crash)
+	}
+	for _, mv := range x.m.moves(n.st) {
+		next := n.st.fork()
+		next.ready = nil
+		if mv.do(next, mv.g) {
+			n.next = append(n.next, x.m.settle(next)...)
+		}
+	}
+	n.leaks = x.m.truncated || n.st.over
+}
+
+// advance takes the next step from the innermost state of the path, or leaves it.
+func (x *explorer) advance() {
+	n := x.path[len(x.path)-1]
+	if len(n.next) > 0 {
+		st := n.next[0]
+		n.next = n.next[1:]
+		switch num := x.visit(st); {
+		case num == finished:
+			n.leaks = true
+		case num > 0:
+			n.low = min(n.low, num)
+		}
+		return
+	}
+	x.path = x.path[:len(x.path)-1]
+	if n.low < n.num {
+		parent := x.path[len(x.path)-1]
+		parent.low = min(parent.low, n.low)
+		return
+	}
+	x.component(n)
+	if len(x.path) > 0 {
+		x.path[len(x.path)-1].leaks = true
+	}
+}
+
+// component takes the component of n off the stack, and judges it.
+func (x *explorer) component(n *node) {
+	i := len(x.stack) - 1
+	for x.stack[i] != n {
+		i--
+	}
+	members := x.stack[i:]
+	x.stack = x.stack[:i]
+	leaks := false
+	for _, s := range members {
+		x.numbers[s.hash] = finished
+		leaks = leaks || s.leaks
+	}
+	if !leaks {
+		x.judge(members)
+	}
+}

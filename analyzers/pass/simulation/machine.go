@@ -1,0 +1,287 @@
+package simulation
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Bounds of what is simulated. What is larger is left out, and no end is
+// reported from which something left out could lead on.
+const (
+	maxDepth      = 12     // calls within each other
+	maxGoroutines = 9      // with the first one
+	maxAlike      = 12     // objects that one instruction makes and that are in use
+	maxElements   = 2      // of what has an unknown length
+	maxForks      = 3      // decisions at one branch of a call
+	maxLength     = 64     // of slices and maps of known size
+	maxPlain      = 20_000 // instructions between two operations
+	maxQuiet      = 400    // instructions of a branch that is jumped over
+)
+
+// machine runs one scope.
+type machine struct {
+	pkg     *ssa.Package
+	root    *ssa.Function
+	in      interner
+	ids     map[objectKey]int64
+	layouts *Layouts
+	left    int // steps
+	// truncated: something was left out of the moves at hand.
+	truncated bool
+	// forked are states that the one at hand leads to besides.
+	forked []*state
+}
+
+// Layouts is what a package's functions have in common for all scopes.
+type Layouts struct {
+	of     map[*ssa.Function]*layout
+	quiet  map[*ssa.Function]bool
+	joins  map[*ssa.BasicBlock]*ssa.BasicBlock
+	recent map[*ssa.Function]bool
+}
+
+// NewLayouts returns an empty memory of a package's functions.
+func NewLayouts() *Layouts {
+	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
+		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, recent: map[*ssa.Function]bool{}}
+}
+
+// layout numbers the values of a function.
+type layout struct {
+	id   int
+	regs map[ssa.Value]int
+}
+
+func (m *machine) layout(fn *ssa.Function) *layout {
+	if l := m.layouts.of[fn]; l != nil {
+		return l
+	}
+	l := &layout{id: len(m.layouts.of), regs: map[ssa.Value]int{}}
+	add := func(v ssa.Value) { l.regs[v] = len(l.regs) }
+	for _, p := range fn.Params {
+		add(p)
+	}
+	for _, v := range fn.FreeVars {
+		add(v)
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if v, ok := instr.(ssa.Value); ok {
+				add(v)
+			}
+		}
+	}
+	m.layouts.of[fn] = l
+	return l
+}
+
+func (m *machine) newFrame(st *state, fn *ssa.Function, args, bound []value) *frame {
+	l := m.layout(fn)
+	f := &frame{stamp: st.stamp, fn: fn, block: fn.Blocks[0], regs: make([]value, len(l.regs))}
+	copy(f.regs, args)
+	copy(f.regs[len(fn.Params):], bound)
+	return f
+}
+
+// settle runs all goroutines that are between operations up to their next one,
+// and returns the states that this leads to: several, where symbols decide.
+func (m *machine) settle(st *state) []*state {
+	var settled []*state
+	for work := []*state{st}; len(work) > 0; {
+		st := work[len(work)-1]
+		work = work[:len(work)-1]
+		m.forked = nil
+		alive := true
+		for alive && len(st.ready) > 0 && !st.over {
+			g := st.ready[len(st.ready)-1]
+			st.ready = st.ready[:len(st.ready)-1]
+			for n := 0; alive && st.gs[g].status == running && !st.over; n++ {
+				alive = m.spend() && m.step(st, g)
+				if n == maxPlain {
+					alive = m.drop()
+				}
+			}
+		}
+		work = append(work, m.forked...)
+		if alive {
+			settled = append(settled, st)
+		}
+	}
+	return settled
+}
+
+func (m *machine) spend() bool {
+	m.left--
+	if m.left < 0 {
+		m.truncated = true
+	}
+	return m.left >= 0
+}
+
+// drop leaves a state out: what comes then is not known.
+func (m *machine) drop() bool {
+	m.truncated = true
+	return false
+}
+
+// step executes one instruction of goroutine g, and reports whether the state is still of use.
+func (m *machine) step(st *state, g int) bool {
+	f := st.top(g)
+	if f.leaving != staying {
+		return m.unwind(st, g, f)
+	}
+	instr := f.block.Instrs[f.pc]
+	switch instr := instr.(type) {
+	// Within the function, and out of it.
+	case *ssa.If:
+		return m.branch(st, g, f, instr)
+	case *ssa.Jump:
+		m.enter(st, f, g, f.block.Succs[0])
+		return true
+	case *ssa.Return:
+		return m.leave(st, g, f, instr)
+	case *ssa.RunDefers:
+		return m.runDefer(st, g, f)
+	case *ssa.Panic:
+		f.leaving = panicking
+		return true
+	// Calls.
+	case *ssa.Defer:
+		fn, args, ok := m.callee(st, f, instr.Common())
+		if !ok {
+			return false
+		}
+		f.defers = append(f.defers, deferred{instr, fn, args})
+		f.pc++
+		return true
+	case *ssa.Go:
+		return m.goStatement(st, g, f, instr)
+	case *ssa.Call:
+		fn, args, ok := m.callee(st, f, instr.Common())
+		return ok && m.call(st, g, deferred{instr, fn, args}, true)
+	// Operations on channels.
+	case *ssa.Send, *ssa.Select:
+		return m.atChannel(st, g, f, instr)
+	case *ssa.UnOp:
+		if instr.Op == token.ARROW {
+			return m.atChannel(st, g, f, instr)
+		}
+	}
+	return m.plain(st, g, f, instr)
+}
+
+// enter goes to a block, whose phis are set all at once.
+func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
+	from := f.block
+	f.prev, f.block, f.pc = from, to, 0
+	edge := -1
+	for i, p := range to.Preds {
+		if p == from {
+			edge = i
+		}
+	}
+	var vals []value
+	for _, instr := range to.Instrs {
+		phi, ok := instr.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		vals = append(vals, m.value(st, f, phi.Edges[edge]))
+	}
+	for i, v := range vals {
+		m.set(f, to.Instrs[i].(*ssa.Phi), v)
+	}
+	f.pc = len(vals)
+}
+
+// branch goes both ways, where both may be; it jumps over what does not matter.
+func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
+	cond := m.value(st, f, instr.Cond)
+	holds, known := st.decided(cond)
+	// What is too much: a branch that does not matter, or that is taken again and again.
+	if !known {
+		if to := m.join(f.block); to != nil {
+			m.jumpOver(st, g, f, to)
+			return true
+		}
+		if m.tooMany(f) || cond.kind != symbol {
+			return m.drop()
+		}
+		if many(cond, true) {
+			holds, known = false, true
+			st.assume(cond, false)
+		} else if many(cond, false) {
+			holds, known = true, true
+			st.assume(cond, true)
+		}
+	}
+	// Both ways: this state goes on where the condition does not hold.
+	if !known {
+		other := st.fork()
+		other.assume(cond, true)
+		m.enter(other, other.top(g), g, f.block.Succs[0])
+		other.ready = append(other.ready, g)
+		m.forked = append(m.forked, other)
+		f = st.top(g)
+		st.assume(cond, false)
+		holds = false
+	}
+	if holds {
+		m.enter(st, f, g, f.block.Succs[0])
+	} else {
+		m.enter(st, f, g, f.block.Succs[1])
+	}
+	return true
+}
+
+// tooMany counts the undecided branches of a call at one place.
+func (m *machine) tooMany(f *frame) bool {
+	forks := map[*ssa.BasicBlock]int{f.block: 1}
+	for b, n := range f.forks {
+		forks[b] += n
+	}
+	f.forks = forks
+	return forks[f.block] > maxForks
+}
+
+// value returns what v stands for in the frame.
+func (m *machine) value(st *state, f *frame, v ssa.Value) value {
+	switch v := v.(type) {
+	case *ssa.Const:
+		return m.in.constant(v)
+	case *ssa.Function:
+		return m.in.closure(v, nil)
+	case *ssa.Global:
+		id := m.objectID(v, 0, 0)
+		if id >= int64(len(st.objs)) || st.objs[id] == nil {
+			st.put(id, &object{typ: v.Type(), base: value{kind: symbol, ref: m.in.get('s', "", v, nil, 0)}, escaped: true})
+		}
+		return value{kind: address, n: id}
+	case *ssa.Builtin:
+		return m.in.special(v.Name())
+	}
+	return f.regs[m.layout(f.fn).regs[v]]
+}
+
+func (m *machine) values(st *state, f *frame, list []ssa.Value) []value {
+	vals := make([]value, len(list))
+	for i, v := range list {
+		vals[i] = m.value(st, f, v)
+	}
+	return vals
+}
+
+func (m *machine) set(f *frame, v ssa.Value, to value) { f.regs[m.layout(f.fn).regs[v]] = to }
+
+// fresh is a new symbol for what instruction at has as its outcome. What was
+// known of the one before is forgotten.
+func (m *machine) fresh(st *state, g int, at any) value {
+	v := m.in.symbolAt(at, g, len(st.gs[g].frames))
+	st.forget(v.ref)
+	return v
+}
+
+// elem returns the type that pointer type t points to.
+func elem(t types.Type) types.Type { return t.Underlying().(*types.Pointer).Elem() }

@@ -1,0 +1,349 @@
+package simulation
+
+import (
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// model stands for a function of another package. As machine.call does, it reports
+// whether the state is still of use.
+type model func(m *machine, st *state, g int, d deferred, inLine bool) bool
+
+// models are the functions that the simulation knows. It is filled by init, since they lead back to it.
+var models map[string]model
+
+func init() {
+	models = map[string]model{
+		// Package sync.
+		"(*sync.Mutex).Lock":       atLock(opLock),
+		"(*sync.Mutex).Unlock":     atOnce(unlock),
+		"(*sync.Mutex).TryLock":    tryLock(false),
+		"(*sync.RWMutex).Lock":     atLock(opLock),
+		"(*sync.RWMutex).Unlock":   atOnce(unlock),
+		"(*sync.RWMutex).RLock":    atLock(opRLock),
+		"(*sync.RWMutex).RUnlock":  atOnce(runlock),
+		"(*sync.RWMutex).TryLock":  tryLock(false),
+		"(*sync.RWMutex).TryRLock": tryLock(true),
+		"(*sync.WaitGroup).Add":    add,
+		"(*sync.WaitGroup).Done":   atOnce(done),
+		"(*sync.WaitGroup).Wait":   atLock(opWait),
+		"(*sync.WaitGroup).Go":     goCounted,
+		"(*sync.Cond).Wait":        atLock(opCondWait),
+		"(*sync.Cond).Signal":      atLock(opSignal),
+		"(*sync.Cond).Broadcast":   atLock(opBroadcast),
+		"(*sync.Once).Do":          atLock(opOnce),
+		"sync.NewCond":             newCond,
+
+		"context.Background":   background,
+		"context.TODO":         background,
+		"context.WithValue":    sameContext,
+		"context.WithCancel":   withCancel(false),
+		"context.WithTimeout":  withCancel(true),
+		"context.WithDeadline": withCancel(true),
+
+		"time.After":     timer(true),
+		"time.Tick":      timer(false),
+		"time.NewTimer":  timerStruct,
+		"time.NewTicker": timerStruct,
+		"time.AfterFunc": afterFunc,
+
+		"(*testing.common).Fatal":   exit(true),
+		"(*testing.common).Fatalf":  exit(true),
+		"(*testing.common).FailNow": exit(true),
+		"(*testing.common).Skip":    exit(true),
+		"(*testing.common).Skipf":   exit(true),
+		"(*testing.common).SkipNow": exit(true),
+		"(*testing.common).Error":   fail,
+		"(*testing.common).Errorf":  fail,
+		"(*testing.common).Fail":    fail,
+		"(*testing.T).Run":          runSubtest,
+		"runtime.Goexit":            exit(false),
+		"os.Exit":                   over,
+		"log.Fatal":                 over,
+		"log.Fatalf":                over,
+		"log.Fatalln":               over,
+	}
+	for name, f := range atomics {
+		for _, t := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Bool", "Pointer[T]", "Value"} {
+			models["(*sync/atomic."+t+")."+name] = atomically(f)
+			models["sync/atomic."+name+t] = atomically(f)
+		}
+	}
+}
+
+func modelOf(fn *ssa.Function) model {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil || fn.Synthetic != "" && len(fn.Blocks) > 0 {
+		return nil
+	}
+	return models[obj.Origin().FullName()]
+}
+
+// harmlessPackages have functions that neither keep what they are handed nor
+// synchronise with it.
+var harmlessPackages = map[string]bool{
+	"fmt": true, "errors": true, "strings": true, "strconv": true, "bytes": true, "math": true, "math/rand": true,
+	"math/rand/v2": true, "sort": true, "unicode": true, "unicode/utf8": true, "log": true, "log/slog": true,
+	"runtime": true, "testing": true, "time": true, "os": true, "path": true, "path/filepath": true, "reflect": true,
+	"sync/atomic": true, "runtime/debug": true, "encoding/json": true, "encoding/binary": true,
+}
+
+func harmless(fn *ssa.Function) bool {
+	obj := fn.Object()
+	return obj != nil && obj.Pkg() != nil && harmlessPackages[obj.Pkg().Path()]
+}
+
+// notWorthRunning reports whether fn is long and has nothing to do with waiting.
+func (m *machine) notWorthRunning(fn *ssa.Function) bool {
+	if !m.isQuiet(fn) {
+		return false
+	}
+	n := 0
+	for _, b := range fn.Blocks {
+		n += len(b.Instrs)
+	}
+	return n > 40
+}
+
+// callSpecial calls a builtin, or a function that a model has made.
+func (m *machine) callSpecial(st *state, g int, d deferred, inLine bool) bool {
+	name, bound := d.fn.ref.name, d.fn.ref.vals
+	switch name {
+	case "close":
+		return atLock(opClose)(m, st, g, d, inLine)
+	case "recover":
+		return m.recover(st, g, d, inLine)
+	case "cancel":
+		d.args = bound
+		return atLock(opClose)(m, st, g, d, inLine)
+	case "done":
+		return m.finish(st, g, d, inLine, m.in.term("done", 0, bound[0]))
+	case "context.Done":
+		return m.finish(st, g, d, inLine, bound[0].ref.vals[0])
+	case "opaque":
+		return m.opaque(st, g, d, inLine)
+	}
+	if strings.HasPrefix(name, "context.") || name == "unknown" {
+		return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+	}
+	return m.finish(st, g, d, inLine, m.builtin(st, g, d))
+}
+
+// builtin returns what a builtin function returns.
+func (m *machine) builtin(st *state, g int, d deferred) value {
+	switch d.fn.ref.name {
+	case "len", "cap":
+		return m.length(st, d.fn.ref.name, d.args[0])
+	case "append":
+		return m.appended(st, g, d)
+	case "ssa:wrapnilchk":
+		return d.args[0]
+	case "delete":
+		if x := d.args[0]; x.kind == address && !st.objs[x.n].escaped {
+			o := st.edit(x.n)
+			for i, p := range o.pairs {
+				if m.equal(p.key, d.args[1]) == yes {
+					o.pairs = append(o.pairs[:i:i], o.pairs[i+1:]...)
+					break
+				}
+			}
+		}
+	}
+	return m.fresh(st, g, d.call)
+}
+
+func (m *machine) length(st *state, name string, x value) value {
+	switch x.kind {
+	case null:
+		return no
+	case slice:
+		_, n := x.bounds()
+		return num(n)
+	case address:
+		o := st.objs[x.n]
+		switch {
+		case o.escaped:
+		case o.ch != nil && name == "cap":
+			return o.ch.size
+		case o.ch != nil:
+			return num(int64(len(o.ch.buf)))
+		default:
+			return num(int64(len(o.pairs)))
+		}
+	}
+	return m.in.term(name, 0, x)
+}
+
+// appended makes a new array, as if the old one were always full.
+func (m *machine) appended(st *state, g int, d deferred) value {
+	x, y := d.args[0], d.args[1]
+	known := func(v value) bool { return v.kind == slice || v.kind == null }
+	if !known(x) || !known(y) {
+		m.escape(st, x)
+		m.escape(st, y)
+		return m.fresh(st, g, d.call)
+	}
+	typ, ok := d.call.Common().Args[0].Type().Underlying().(*types.Slice)
+	if !ok {
+		return m.fresh(st, g, d.call)
+	}
+	// All elements, old and new.
+	var vals []value
+	for _, s := range []value{x, y} {
+		if s.kind == slice {
+			from, n := s.bounds()
+			for i := range n {
+				vals = append(vals, m.load(st, s.n, m.in.place(nil, from+i), typ.Elem()))
+			}
+		}
+	}
+	if len(vals) > maxLength {
+		return value{}
+	}
+	array := m.make(st, d.call, g, &object{typ: typ})
+	if array.kind == none {
+		return array
+	}
+	for i, v := range vals {
+		m.store(st, array.n, m.in.place(nil, int64(i)), v)
+	}
+	return m.in.slice(array.n, 0, int64(len(vals)))
+}
+
+func background(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	return m.finish(st, g, d, inLine, m.in.special("context", nilValue))
+}
+
+func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	return m.finish(st, g, d, inLine, d.args[0])
+}
+
+// withCancel makes a context, which is done with its parent.
+func withCancel(timeout bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		done := &channel{size: no, fires: timeout}
+		ch := m.make(st, d.call, g, &object{ch: done})
+		if ch.kind == none {
+			return false
+		}
+		if p := d.args[0]; p.kind != closure {
+			done.fires = true // others may cancel the parent
+		} else if parent := p.ref.vals[0]; parent.kind == address {
+			o := st.edit(parent.n)
+			c := *o.ch
+			c.children = append(c.children[:len(c.children):len(c.children)], ch.n)
+			o.ch = &c
+			done.fires = done.fires || c.fires
+		}
+		ctx := m.in.special("context", ch)
+		return m.finish(st, g, d, inLine, m.in.tuple(ctx, m.in.special("cancel", ch)))
+	}
+}
+
+func timer(once bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		return m.finish(st, g, d, inLine, m.make(st, d.call, g, &object{ch: &channel{size: num(1), fires: true, once: once}}))
+	}
+}
+
+// timerStruct makes a Timer or Ticker, which others may reset: it may always fire.
+func timerStruct(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	t := m.make(st, d.call, g, &object{typ: elem(d.call.Value().Type())})
+	ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: num(1), fires: true}})
+	if t.kind == none || ch.kind == none {
+		return false
+	}
+	m.store(st, t.n, m.in.place(nil, 0), ch) // C is the first field
+	return m.finish(st, g, d, inLine, t)
+}
+
+func afterFunc(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call)) && m.start(st, d.call, d.args[1], nil, hook{})
+}
+
+// exit ends the goroutine, after its deferred calls.
+func exit(fails bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		st.failed = st.failed || fails && g == 0
+		st.top(g).leaving = exiting
+		return true
+	}
+}
+
+func fail(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	st.failed = st.failed || g == 0
+	return m.finish(st, g, d, inLine, nilValue)
+}
+
+func over(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	st.over = true
+	return true
+}
+
+// runSubtest runs the subtest in place: those that are parallel come later, but do the same.
+func runSubtest(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	d.fn, d.args = d.args[2], d.args[:1]
+	return m.call(st, g, d, inLine)
+}
+
+// newCond makes a Cond whose field L, the second one, is the argument.
+func newCond(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	c := m.make(st, d.call, g, &object{typ: elem(d.call.Value().Type())})
+	if c.kind == none {
+		return false
+	}
+	m.store(st, c.n, m.in.place(nil, condL), d.args[0])
+	return m.finish(st, g, d, inLine, c)
+}
+
+const condL = 1 // the field L of sync.Cond
+
+// atomics are the operations on a cell: what they return and leave there.
+var atomics = map[string]func(m *machine, old value, args []value) (result, left value){
+	"Load":  func(m *machine, old value, _ []value) (value, value) { return old, old },
+	"Store": func(m *machine, _ value, args []value) (value, value) { return nilValue, args[0] },
+	"Swap":  func(m *machine, old value, args []value) (value, value) { return old, args[0] },
+	"Add": func(m *machine, old value, args []value) (value, value) {
+		if old.kind == number && args[0].kind == number {
+			n := num(old.n + args[0].n)
+			return n, n
+		}
+		n := m.in.term("+", 0, old, args[0])
+		return n, n
+	},
+	"CompareAndSwap": func(m *machine, old value, args []value) (value, value) {
+		switch eq := m.equal(old, args[0]); eq {
+		case yes:
+			return yes, args[1]
+		case no:
+			return no, old
+		default:
+			return eq, m.in.term("swapped", 0, old, args[1])
+		}
+	},
+}
+
+// atomically keeps the value in the cell of the atomic itself.
+func atomically(f func(*machine, value, []value) (value, value)) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		id, p, ok := m.target(st, d.args[0])
+		if !ok {
+			return false
+		}
+		p = m.in.place(p, -1)
+		t := types.Type(types.Typ[types.Int64])
+		if v, ok := d.call.(ssa.Value); ok && !isBool(v.Type()) {
+			t = v.Type()
+		}
+		result, left := f(m, m.load(st, id, p, t), d.args[1:])
+		m.store(st, id, p, left)
+		return m.finish(st, g, d, inLine, result)
+	}
+}
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Bool
+}

@@ -1,0 +1,360 @@
+package simulation
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Kind is the kind of an operation that may wait, or that others wait for.
+type Kind uint8
+
+const (
+	_ Kind = iota
+	opSend
+	opReceive
+	opSelect
+	opClose
+	opLock
+	opRLock
+	opAdd
+	opWait
+	opCondWait
+	opSignal
+	opBroadcast
+	opOnce
+)
+
+// op is the operation that a goroutine is at.
+type op struct {
+	kind   Kind
+	instr  ssa.Instruction
+	call   deferred
+	inLine bool
+	// cases are those of a select, or the one of a channel operation.
+	cases    []chanCase
+	blocking bool
+	commaOk  bool
+	phase    phase
+	on       value // the lock, WaitGroup, Cond or Once
+}
+
+type phase uint8
+
+const (
+	arriving  phase = iota
+	queued          // a writer that keeps readers out; a Cond that waits for a signal
+	signalled       // a Cond that waits for its lock
+)
+
+type chanCase struct {
+	send    bool
+	ch, val value
+	elem    types.Type
+}
+
+const onceRunning, onceDone = 1, 2
+
+// atLock stops at an operation on a lock and the like.
+func atLock(k Kind) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		on := nilValue
+		if len(d.args) > 0 {
+			on = d.args[0]
+		}
+		return m.wait(st, g, op{kind: k, instr: d.call, call: d, inLine: inLine, on: on})
+	}
+}
+
+func (m *machine) wait(st *state, g int, o op) bool {
+	gr := st.editG(g)
+	gr.status, gr.op = waiting, o
+	return true
+}
+
+// atOnce carries out an operation that can only let others go on: where it
+// comes among theirs makes no difference, so it is no stop.
+func atOnce(change func(m *machine, st *state, g int, l *lockState) bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		ok := true
+		if !m.editLock(st, d.args[0], func(l *lockState) { ok = change(m, st, g, l) }) || !ok {
+			return m.drop()
+		}
+		return m.finish(st, g, d, inLine, nilValue)
+	}
+}
+
+// editLock changes the state of the lock at v.
+func (m *machine) editLock(st *state, v value, change func(*lockState)) bool {
+	id, p, ok := m.target(st, v)
+	if !ok {
+		return false
+	}
+	o := st.edit(id)
+	l := o.syncs[p]
+	l.readers, l.waiters = slices.Clone(l.readers), slices.Clone(l.waiters)
+	change(&l)
+	if o.syncs == nil {
+		o.syncs = map[*ref]lockState{}
+	}
+	o.syncs[p] = l
+	return true
+}
+
+func (m *machine) lockAt(st *state, v value) (l lockState, foreign bool) {
+	id, p, ok := m.target(st, v)
+	if !ok {
+		return lockState{}, true
+	}
+	return st.objs[id].syncs[p], st.objs[id].escaped
+}
+
+// unlock releases a lock that the scope holds; others may hold one from outside.
+func unlock(m *machine, st *state, g int, l *lockState) bool {
+	l.writer = hold{}
+	return true
+}
+
+func runlock(m *machine, st *state, g int, l *lockState) bool {
+	if len(l.readers) > 0 {
+		i := slices.IndexFunc(l.readers, func(h hold) bool { return h.g == g+1 })
+		l.readers = slices.Delete(l.readers, max(i, 0), max(i, 0)+1)
+	}
+	return true
+}
+
+func tryLock(read bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		result := no
+		m.editLock(st, d.args[0], func(l *lockState) {
+			switch {
+			case l.writer.g != 0 || !read && len(l.readers) > 0:
+			case read:
+				l.readers = append(l.readers, hold{g + 1, d.call})
+				result = yes
+			default:
+				l.writer = hold{g + 1, d.call}
+				result = yes
+			}
+		})
+		return m.finish(st, g, d, inLine, result)
+	}
+}
+
+func done(m *machine, st *state, g int, l *lockState) bool {
+	l.count--
+	return true
+}
+
+// add counts a WaitGroup up, which is a stop, or down.
+func add(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	n := d.args[1]
+	if n.kind != number { // so the WaitGroup is one that nobody can follow
+		m.escape(st, d.args[0])
+		return m.finish(st, g, d, inLine, nilValue)
+	}
+	if n.n < 0 {
+		lower := func(_ *machine, _ *state, _ int, l *lockState) bool { l.count += n.n; return true }
+		return atOnce(lower)(m, st, g, d, inLine)
+	}
+	return atLock(opAdd)(m, st, g, d, inLine)
+}
+
+// goCounted is the method Go of a WaitGroup.
+func goCounted(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	m.editLock(st, d.args[0], func(l *lockState) { l.count++ })
+	return m.finish(st, g, d, inLine, nilValue) &&
+		m.start(st, d.call, d.args[1], nil, hook{on: d.args[0], count: true})
+}
+
+// moves lists what may happen next: for each, the states that it leads to.
+func (m *machine) moves(st *state) []move {
+	if st.over {
+		return nil
+	}
+	var all []move
+	for g, gr := range st.gs {
+		if gr.status != waiting {
+			continue
+		}
+		switch gr.op.kind {
+		case opSend, opReceive, opSelect:
+			all = append(all, m.channelMoves(st, g, gr.op)...)
+		case opClose:
+			all = append(all, move{g, -1, m.close})
+		default:
+			if do := m.lockMove(st, g, gr.op); do != nil {
+				all = append(all, move{g, -1, do})
+			}
+		}
+	}
+	return all
+}
+
+// move is what one goroutine may do, or two that meet at a channel.
+type move struct {
+	g, with int
+	do      func(st *state, g int) bool
+}
+
+// lockMove returns the move of a goroutine at a lock and the like; nil if it has to wait.
+func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
+	l, foreign := m.lockAt(st, o.on)
+	switch o.kind {
+	// Locks: a writer that waits for readers keeps new ones out.
+	case opLock:
+		if l.writer.g == 0 && len(l.readers) == 0 {
+			return m.takeLock
+		}
+		if o.phase == arriving && len(l.readers) > 0 {
+			return m.queueWriter
+		}
+	case opRLock:
+		if l.writer.g == 0 && l.waiting == 0 {
+			return m.takeRLock
+		}
+	// WaitGroups, Conds and Onces.
+	case opAdd:
+		return m.addOne
+	case opWait:
+		if l.count <= 0 || foreign {
+			return m.pass
+		}
+	case opCondWait:
+		switch {
+		case o.phase == arriving:
+			return m.enqueue
+		case o.phase == queued && foreign:
+			return m.wakeSelf
+		case o.phase == signalled:
+			return m.relock(st, g, o)
+		}
+	case opSignal, opBroadcast:
+		return m.signal
+	case opOnce:
+		switch l.count {
+		case 0:
+			return m.runOnce
+		case onceDone:
+			return m.pass
+		}
+	}
+	return nil
+}
+
+func (m *machine) pass(st *state, g int) bool {
+	o := st.gs[g].op
+	return m.finish(st, g, o.call, o.inLine, nilValue)
+}
+
+func (m *machine) takeLock(st *state, g int) bool {
+	o := st.gs[g].op
+	m.editLock(st, o.on, func(l *lockState) {
+		l.writer = hold{g + 1, o.instr}
+		if o.phase == queued {
+			l.waiting--
+		}
+	})
+	return m.pass(st, g)
+}
+
+func (m *machine) queueWriter(st *state, g int) bool {
+	m.editLock(st, st.gs[g].op.on, func(l *lockState) { l.waiting++ })
+	st.editG(g).op.phase = queued
+	return true
+}
+
+func (m *machine) takeRLock(st *state, g int) bool {
+	o := st.gs[g].op
+	m.editLock(st, o.on, func(l *lockState) { l.readers = append(l.readers, hold{g + 1, o.instr}) })
+	return m.pass(st, g)
+}
+
+func (m *machine) addOne(st *state, g int) bool {
+	o := st.gs[g].op
+	m.editLock(st, o.on, func(l *lockState) { l.count += o.call.args[1].n })
+	return m.pass(st, g)
+}
+
+// locker returns the lock of a Cond; not ok where it is not one of the scope.
+func (m *machine) locker(st *state, cond value) (lock value, ok bool) {
+	id, p, ok := m.target(st, cond)
+	if !ok {
+		return value{}, false
+	}
+	l := m.load(st, id, m.in.place(p, condL), types.Typ[types.UntypedNil])
+	if l.kind != boxed || l.ref.vals[0].kind != address {
+		return value{}, false
+	}
+	return l.ref.vals[0], true
+}
+
+// enqueue has a goroutine wait for a signal, without the lock.
+func (m *machine) enqueue(st *state, g int) bool {
+	o := st.gs[g].op
+	lock, ok := m.locker(st, o.on)
+	if !ok {
+		m.escape(st, o.on)
+		return m.pass(st, g)
+	}
+	m.editLock(st, lock, func(l *lockState) { l.writer = hold{} })
+	m.editLock(st, o.on, func(l *lockState) { l.waiters = append(l.waiters, g) })
+	st.editG(g).op.phase = queued
+	return true
+}
+
+func (m *machine) wakeSelf(st *state, g int) bool {
+	st.editG(g).op.phase = signalled
+	return true
+}
+
+// relock takes the lock of a Cond again.
+func (m *machine) relock(st *state, g int, o op) func(*state, int) bool {
+	lock, _ := m.locker(st, o.on)
+	l, _ := m.lockAt(st, lock)
+	if l.writer.g != 0 {
+		return nil
+	}
+	return func(st *state, g int) bool {
+		m.editLock(st, lock, func(l *lockState) { l.writer = hold{g + 1, o.instr} })
+		return m.pass(st, g)
+	}
+}
+
+// signal wakes the first goroutine in Wait, or all.
+func (m *machine) signal(st *state, g int) bool {
+	o := st.gs[g].op
+	var woken []int
+	m.editLock(st, o.on, func(l *lockState) {
+		n := len(l.waiters)
+		if o.kind == opSignal {
+			n = min(n, 1)
+		}
+		woken, l.waiters = l.waiters[:n], l.waiters[n:]
+	})
+	for _, w := range woken {
+		st.editG(w).op.phase = signalled
+	}
+	return m.pass(st, g)
+}
+
+// runOnce calls the function of a Once.
+func (m *machine) runOnce(st *state, g int) bool {
+	o := st.gs[g].op
+	m.editLock(st, o.on, func(l *lockState) { l.count = onceRunning })
+	gr := st.editG(g)
+	depth := len(gr.frames)
+	gr.status, gr.op = running, op{}
+	st.ready = append(st.ready, g)
+	d := deferred{o.call.call, o.call.args[1], nil}
+	if !m.call(st, g, d, o.inLine) {
+		return false
+	}
+	if len(st.gs[g].frames) > depth {
+		st.top(g).after = hook{on: o.on}
+		return true
+	}
+	m.runHook(st, hook{on: o.on})
+	return true
+}

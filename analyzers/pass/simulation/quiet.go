@@ -1,0 +1,196 @@
+package simulation
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// join returns the block behind a branch of which both ways do nothing that
+// matters to who waits for whom; nil if they do.
+func (m *machine) join(b *ssa.BasicBlock) *ssa.BasicBlock {
+	if to, known := m.layouts.joins[b]; known {
+		return to
+	}
+	to := m.findJoin(b)
+	m.layouts.joins[b] = to
+	return to
+}
+
+// findJoin tries the blocks behind b, nearest first, as places where all ways from b meet.
+func (m *machine) findJoin(b *ssa.BasicBlock) *ssa.BasicBlock {
+	work := maxQuiet
+	for _, to := range dominated(b) {
+		if region, ok := between(b, to, &work); ok {
+			for r := range region {
+				if !m.isQuietBlock(r) {
+					return nil
+				}
+			}
+			return to
+		}
+		if work < 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// dominated lists the blocks that b dominates directly, and that are no way
+// out of it, and those behind.
+func dominated(b *ssa.BasicBlock) []*ssa.BasicBlock {
+	var list []*ssa.BasicBlock
+	for _, d := range b.Dominees() {
+		list = append(list, d)
+	}
+	return list
+}
+
+// between returns the blocks that control passes from b on before it comes to
+// block to; not ok if it may end before.
+func between(b, to *ssa.BasicBlock, work *int) (region map[*ssa.BasicBlock]bool, ok bool) {
+	region = map[*ssa.BasicBlock]bool{}
+	stack := append([]*ssa.BasicBlock(nil), b.Succs...)
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if x == to || region[x] {
+			continue
+		}
+		if *work -= len(x.Instrs); *work < 0 || len(x.Succs) == 0 {
+			return nil, false
+		}
+		region[x] = true
+		stack = append(stack, x.Succs...)
+	}
+	return region, true
+}
+
+// isQuietBlock reports whether nothing in the block matters to who waits for whom.
+func (m *machine) isQuietBlock(b *ssa.BasicBlock) bool {
+	for _, instr := range b.Instrs {
+		if !m.isQuietInstr(instr) {
+			return false
+		}
+	}
+	return true
+}
+
+// isQuiet reports whether nothing in fn, and in what it calls, matters to who waits for whom.
+func (m *machine) isQuiet(fn *ssa.Function) bool {
+	if q, known := m.layouts.quiet[fn]; known {
+		return q
+	}
+	m.layouts.quiet[fn] = true // of a recursive function the rest decides
+	for _, b := range fn.Blocks {
+		if !m.isQuietBlock(b) {
+			m.layouts.quiet[fn] = false
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) isQuietInstr(instr ssa.Instruction) bool {
+	switch instr := instr.(type) {
+	case *ssa.Send, *ssa.Select, *ssa.Go, *ssa.Defer, *ssa.Panic, *ssa.MakeChan:
+		return false
+	case *ssa.UnOp:
+		return instr.Op != token.ARROW
+	case *ssa.Store:
+		return !matters(instr.Val.Type())
+	case *ssa.MapUpdate:
+		return !matters(instr.Value.Type())
+	case *ssa.Call:
+		return m.isQuietCall(instr.Common())
+	}
+	return true
+}
+
+func (m *machine) isQuietCall(common *ssa.CallCommon) bool {
+	if b, ok := common.Value.(*ssa.Builtin); ok {
+		return b.Name() != "close" && b.Name() != "recover"
+	}
+	fn := common.StaticCallee()
+	switch {
+	case fn == nil:
+		return common.IsInvoke() && quietSignature(common.Signature())
+	case modelOf(fn) != nil:
+		return false
+	case len(origin(fn).Blocks) > 0:
+		return m.isQuiet(origin(fn))
+	case harmless(fn):
+		return true
+	}
+	return quietSignature(fn.Signature)
+}
+
+// quietSignature reports whether a function can neither be handed nor return
+// what somebody waits for.
+func quietSignature(sig *types.Signature) bool {
+	if recv := sig.Recv(); recv != nil && carries(recv.Type(), 3) {
+		return false
+	}
+	for v := range sig.Params().Variables() {
+		if carries(v.Type(), 3) {
+			return false
+		}
+	}
+	return true
+}
+
+// carries reports whether a value of type t may lead to something that
+// somebody waits for, as far as the type says.
+func carries(t types.Type, depth int) bool {
+	if depth == 0 {
+		return true
+	}
+	switch types.TypeString(t, nil) {
+	case "error", "context.Context", "time.Time", "time.Duration":
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() == types.UnsafePointer
+	case *types.Slice:
+		return carries(u.Elem(), depth-1)
+	case *types.Array:
+		return carries(u.Elem(), depth-1)
+	case *types.Map:
+		return carries(u.Key(), depth-1) || carries(u.Elem(), depth-1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if carries(f.Type(), depth-1) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// matters reports whether branches, or waits, may depend on a variable of type t.
+func matters(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&(types.IsInteger|types.IsBoolean) != 0
+	case *types.Slice:
+		return matters(u.Elem())
+	}
+	return true
+}
+
+// jumpOver goes to block to; what the ways there may have set differently is not known.
+func (m *machine) jumpOver(st *state, g int, f *frame, to *ssa.BasicBlock) {
+	f.prev, f.block, f.pc = nil, to, 0
+	for _, instr := range to.Instrs {
+		phi, ok := instr.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		f = st.top(g)
+		m.set(f, phi, m.fresh(st, g, phi))
+		f.pc++
+	}
+}

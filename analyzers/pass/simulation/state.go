@@ -1,0 +1,225 @@
+package simulation
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// state is one moment of the scope. What has its stamp may be changed in
+// place; all else is shared with other states.
+type state struct {
+	stamp int
+	clock *int // the last stamp
+	gs    []*goroutine
+	objs  []*object
+	facts []fact
+	// failed: the test has failed by what its own goroutine has found.
+	failed bool
+	// over: the process has ended.
+	over bool
+	// crash is how it has, if by a panic that closing or sending has raised.
+	crash *Crash
+	// ready are goroutines that are between operations.
+	ready []int
+}
+
+type status uint8
+
+const (
+	running status = iota
+	waiting        // at an operation
+	ended
+)
+
+// goroutine is a stack of frames.
+type goroutine struct {
+	stamp  int
+	status status
+	frames []*frame // the innermost last
+	op     op
+	start  ssa.Instruction // the go statement; nil for the first one
+	end    ssa.Instruction // where it has ended
+	fatal  bool            // ended by FailNow and the like
+}
+
+// frame is a call that has not returned.
+type frame struct {
+	stamp  int
+	fn     *ssa.Function
+	block  *ssa.BasicBlock
+	prev   *ssa.BasicBlock
+	pc     int
+	regs   []value
+	defers []deferred
+	// site is the call in the frame below; nil if the frame below was not calling, but runs
+	// its deferred calls.
+	site ssa.CallInstruction
+	// leaving: the frame runs its deferred calls and is then left, too.
+	leaving leaving
+	// after is what happens when the frame is left.
+	after hook
+	// forks counts the branches of which both ways were taken.
+	forks map[*ssa.BasicBlock]int
+}
+
+// hook marks a Once as done, or counts a WaitGroup down.
+type hook struct {
+	on    value
+	count bool
+}
+
+type leaving uint8
+
+const (
+	staying leaving = iota
+	exiting
+	panicking
+	recovered
+)
+
+// deferred is a deferred call, or one to be made.
+type deferred struct {
+	call ssa.CallInstruction
+	fn   value
+	args []value
+}
+
+// fork returns a copy; both may be changed.
+func (st *state) fork() *state {
+	c := *st
+	c.gs, c.objs, c.ready = slices.Clone(st.gs), slices.Clone(st.objs), slices.Clone(st.ready)
+	*st.clock += 2
+	st.stamp, c.stamp = *st.clock-1, *st.clock
+	return &c
+}
+
+// editG returns goroutine g for changes.
+func (st *state) editG(g int) *goroutine {
+	if p := st.gs[g]; p.stamp != st.stamp {
+		c := *p
+		c.stamp = st.stamp
+		c.frames = slices.Clone(p.frames)
+		st.gs[g] = &c
+	}
+	return st.gs[g]
+}
+
+// top returns the innermost frame of g for changes.
+func (st *state) top(g int) *frame {
+	gr := st.editG(g)
+	i := len(gr.frames) - 1
+	if f := gr.frames[i]; f.stamp != st.stamp {
+		c := *f
+		c.stamp = st.stamp
+		c.regs = slices.Clone(f.regs)
+		c.defers = slices.Clone(f.defers)
+		gr.frames[i] = &c
+	}
+	return gr.frames[i]
+}
+
+// values lists what the stack of the goroutine holds.
+func (g *goroutine) values(visit func(value)) {
+	for _, f := range g.frames {
+		for _, v := range f.regs {
+			visit(v)
+		}
+		for _, d := range f.defers {
+			visit(d.fn)
+			for _, v := range d.args {
+				visit(v)
+			}
+		}
+		visit(f.after.on)
+	}
+}
+
+// hash identifies what the state may still do.
+type hash uint64
+
+func (h *hash) add(n uint64) {
+	x := uint64(*h) ^ n
+	x *= 0x9e3779b97f4a7c15
+	x ^= x >> 29
+	x *= 0xbf58476d1ce4e5b9
+	*h = hash(x ^ x>>32)
+}
+
+func (h *hash) value(v value) {
+	h.add(uint64(v.kind)<<56 ^ uint64(v.n))
+	if v.ref != nil {
+		h.add(uint64(v.ref.id))
+	}
+}
+
+func (m *machine) hash(st *state) hash {
+	h := hash(1)
+	for i, g := range st.gs {
+		h.add(uint64(i)<<8 | uint64(g.status))
+		for _, f := range g.frames {
+			m.hashFrame(&h, f)
+		}
+		h.add(uint64(g.op.phase) + 7)
+	}
+	for i, o := range st.objs {
+		if o != nil {
+			h.add(uint64(i))
+			h.object(o)
+		}
+	}
+	for _, f := range st.facts {
+		h.add(uint64(f.ref.id))
+		h.add(uint64(f.lo))
+		h.add(uint64(f.hi))
+	}
+	h.add(uint64(truth(st.failed).n))
+	return h
+}
+
+func (m *machine) hashFrame(h *hash, f *frame) {
+	h.add(uint64(m.layout(f.fn).id)<<32 | uint64(f.block.Index)<<16 | uint64(f.pc))
+	h.add(uint64(f.leaving))
+	for _, v := range f.regs {
+		h.value(v)
+	}
+	for _, d := range f.defers {
+		h.value(d.fn)
+		h.add(uint64(d.call.Pos()))
+		for _, v := range d.args {
+			h.value(v)
+		}
+	}
+}
+
+func (h *hash) object(o *object) {
+	h.add(uint64(truth(o.escaped).n))
+	var sum hash // of maps, in no order
+	for p, v := range o.cells {
+		c := hash(placeID(p))
+		c.value(v)
+		sum += c
+	}
+	for p, l := range o.syncs {
+		c := hash(placeID(p) + 1<<40)
+		c.add(uint64(l.writer.g)<<32 | uint64(l.waiting)<<16 | uint64(l.count))
+		for _, r := range l.readers {
+			c.add(uint64(r.g))
+		}
+		for _, w := range l.waiters {
+			c.add(uint64(w))
+		}
+		sum += c
+	}
+	h.add(uint64(sum))
+	for _, p := range o.pairs {
+		h.value(p.key)
+		h.value(p.val)
+	}
+	if c := o.ch; c != nil {
+		h.add(uint64(truth(c.closed).n)<<1 | uint64(truth(c.fires).n))
+		for _, v := range c.buf {
+			h.value(v)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package waits
+
+import (
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/simulation"
+)
+
+// judge finds what is wrong at an end; not ok if nothing is.
+func (r *Result) judge(end *simulation.End) (Wait, bool) {
+	if end.Failed {
+		return Wait{}, false
+	}
+	stuck := slices.Clone(end.Stuck)
+	slices.SortStableFunc(stuck, func(a, b simulation.Stuck) int { return rank(a) - rank(b) })
+	// Who waits for a lock is a victim, unless the lock itself is the matter.
+	first, code, why := stuck[0], finding.EndlessWait, ""
+	for _, s := range stuck {
+		if c, text := r.lockTrouble(s, stuck); c != "" {
+			first, code, why = s, c, text
+			break
+		}
+	}
+	if code == finding.EndlessWait {
+		if first.Kind.IsLock() {
+			return Wait{}, false
+		}
+		if wanted(first, stuck) {
+			code = finding.WaitUnderLock
+		}
+		why = r.whyEndless(first, end)
+	}
+	w := Wait{Code: code, Side: side(first), Why: why}
+	for _, s := range stuck {
+		if s.At != first.At {
+			w.Others = append(w.Others, side(s))
+		}
+	}
+	return w, w.Pos.IsValid()
+}
+
+// crashed is an operation on a closed channel.
+func crashed(c simulation.Crash) Wait {
+	s := side(simulation.Stuck{At: c.At})
+	if s.Mode == finding.Wait {
+		s.Mode = finding.CloseChan
+		if _, sends := c.At.(*ssa.Select); sends {
+			s.Mode = finding.Send
+		}
+	}
+	why := "The channel may be closed before, and this panics: " + c.What + "."
+	return Wait{Code: finding.CloseRaces, Side: s, Why: why}
+}
+
+// rank orders those who hang, by how likely the cause is there: those who only
+// wait for the end of others come last.
+func rank(s simulation.Stuck) int {
+	switch {
+	case s.Kind.IsLock():
+		return 3
+	case s.Kind.IsWaitGroup():
+		return 2
+	case s.Goroutine == 0:
+		return 1
+	}
+	return 0
+}
+
+// lockTrouble judges who waits for a lock: one of its own, one that somebody
+// has kept, or one in a circle of locks.
+func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (finding.Code, string) {
+	if !s.Kind.IsLock() {
+		return "", ""
+	}
+	for _, h := range s.Holders {
+		switch {
+		case h.Goroutine == s.Goroutine && (h.Read || s.Read):
+			return finding.ReadLockAgain, fmt.Sprintf("The goroutine holds the lock since %s, and a writer waits in between.",
+				r.place(s.Fn, h.At))
+		case h.Goroutine == s.Goroutine:
+			return finding.DoubleLock, fmt.Sprintf("The goroutine holds the lock since %s: it waits for itself.",
+				r.place(s.Fn, h.At))
+		case h.Ended:
+			return finding.LostUnlock, fmt.Sprintf("The lock is held since %s by a goroutine that has ended.",
+				r.place(s.Fn, h.At))
+		}
+	}
+	if circle(s, all) {
+		return finding.LockCycle, "Each of the goroutines holds the lock that the next one waits for."
+	}
+	return "", ""
+}
+
+// circle reports whether one who waits for a lock holds what those wait for who hold it.
+func circle(s simulation.Stuck, all []simulation.Stuck) bool {
+	seen := map[int]bool{}
+	for next := s; ; {
+		if seen[next.Goroutine] {
+			return true
+		}
+		seen[next.Goroutine] = true
+		found := false
+		for _, other := range all {
+			if other.Kind.IsLock() && slices.ContainsFunc(next.Holders,
+				func(h simulation.Holder) bool { return h.Goroutine == other.Goroutine }) {
+				next, found = other, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+}
+
+// wanted reports whether somebody waits for a lock that s holds.
+func wanted(s simulation.Stuck, all []simulation.Stuck) bool {
+	return slices.ContainsFunc(all, func(other simulation.Stuck) bool {
+		return other.Kind.IsLock() && slices.ContainsFunc(other.Holders,
+			func(h simulation.Holder) bool { return h.Goroutine == s.Goroutine })
+	})
+}
+
+// whyEndless lists where the other goroutines are.
+func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
+	var parts []string
+	for _, o := range end.Stuck {
+		if o.Goroutine != s.Goroutine {
+			parts = append(parts, fmt.Sprintf("%s waits at %s", r.who(o.Goroutine, o.Start), r.place(o.Fn, o.At)))
+		}
+	}
+	for _, l := range end.Left {
+		how := "has returned"
+		if l.Fatal {
+			how = "has ended"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s", r.who(l.Goroutine, l.Start), how)+r.atLine(l.At))
+	}
+	if len(parts) > 3 {
+		parts = append(parts[:3], fmt.Sprintf("%d more are there", len(parts)-3))
+	}
+	text := "Nobody is left who ends this wait"
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	return text + "."
+}
+
+func (r *Result) atLine(at ssa.Instruction) string {
+	if at == nil || !at.Pos().IsValid() {
+		return ""
+	}
+	return " at " + r.where(at.Pos())
+}
+
+func (r *Result) who(g int, start ssa.Instruction) string {
+	if g == 0 || start == nil {
+		return "the function"
+	}
+	return "the goroutine of " + r.where(start.Pos())
+}
+
+func (r *Result) place(fn *ssa.Function, at ssa.Instruction) string {
+	if at.Pos().IsValid() {
+		return r.where(at.Pos())
+	}
+	return r.where(fn.Pos())
+}
+
+func (r *Result) where(pos token.Pos) string {
+	p := r.Prog.Fset().PositionFor(pos, false)
+	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+}
+
+// side returns the operation at which s hangs.
+func side(s simulation.Stuck) Side {
+	out := Side{Fn: s.At.Parent(), Pos: s.At.Pos(), Mode: finding.Wait}
+	switch at := s.At.(type) {
+	case *ssa.Send:
+		out.Mode, out.On = finding.Send, at.Chan
+	case *ssa.UnOp:
+		out.Mode, out.On = finding.Receive, at.X
+	case *ssa.Select: // the mode is Wait, at the first of its channels
+		if len(at.States) > 0 {
+			out.On = at.States[0].Chan
+		}
+	case ssa.CallInstruction:
+		if s.Kind.IsLock() {
+			out.Mode = finding.Lock
+			if s.Read {
+				out.Mode = finding.ReadLock
+			}
+		}
+		if args := at.Common().Args; len(args) > 0 {
+			out.On = args[0]
+		} else if at.Common().IsInvoke() {
+			out.On = at.Common().Value
+		}
+	}
+	return out
+}

@@ -1,0 +1,220 @@
+// Package waits is the shared pass that finds waits which nobody may end: on
+// channels, WaitGroups, Conds and locks; and channels that are closed or sent on
+// when they are closed. It simulates functions with all the goroutines that they
+// start (package simulation).
+//
+// Scopes are the tests of the package, and the functions that make something to
+// wait for, or call what does. In a scope of a test, what is left waiting does
+// not count where the test has failed before, nor in package main where main
+// returns: the process ends.
+//
+// Cost: at most knowledge.StepsOfScope steps a scope and
+// knowledge.StepsOfPackage for each instruction of the package, small scopes first.
+package waits
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/simulation"
+)
+
+// Analyzer finds waits that nobody may end.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockwaits",
+	Doc:        "find waits that nobody may end",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ir.Analyzer},
+	ResultType: reflect.TypeFor[*Result](),
+}
+
+// Result is the endless waits of one package. It is read-only once built.
+type Result struct {
+	Prog  *ir.Program
+	Waits []Wait
+}
+
+// Wait is an operation that may wait for ever, or panics on a closed channel, and why.
+type Wait struct {
+	// Code is the class of what is wrong.
+	Code finding.Code
+	Side
+	// Others are the other operations that hang, and where locks were taken.
+	Others []Side
+	// Why is a sentence: why nobody ends it.
+	Why string
+}
+
+// Side is one operation.
+type Side struct {
+	Fn   *ssa.Function
+	Pos  token.Pos
+	Mode finding.Mode
+	// On is what the operation is on.
+	On ssa.Value
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	r := &Result{Prog: pass.ResultOf[ir.Analyzer].(*ir.Program)}
+	r.Prog.Analyse(pass, func() { r.simulate(pass) })
+	return r, nil
+}
+
+// simulate runs the scopes of the package, the small ones first.
+func (r *Result) simulate(pass *analysis.Pass) {
+	layouts := simulation.NewLayouts()
+	scopes := newScopes(r.Prog)
+	left := knowledge.StepsOfScope
+	for _, fn := range r.Prog.Funcs {
+		left += knowledge.StepsOfPackage * size(fn)
+	}
+	// A place is reported once, however many scopes lead there.
+	roots := scopes.roots()
+	slices.SortStableFunc(roots, func(a, b *ssa.Function) int { return cmp.Compare(scopes.reach(a), scopes.reach(b)) })
+	seen := map[token.Pos]bool{}
+	for _, root := range roots {
+		if left <= 0 {
+			r.Prog.GiveUp(pass, root)
+			break
+		}
+		result := simulation.Run(simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts,
+			Steps: min(left, knowledge.StepsOfScope), States: knowledge.StatesOfScope})
+		left -= result.Steps
+		for _, end := range result.Ends {
+			if w, ok := r.judge(&end); ok && !seen[w.Pos] {
+				seen[w.Pos] = true
+				r.Waits = append(r.Waits, w)
+			}
+		}
+		for _, c := range result.Crashes {
+			if w := crashed(c); !seen[w.Pos] {
+				seen[w.Pos] = true
+				r.Waits = append(r.Waits, w)
+			}
+		}
+	}
+	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
+}
+
+// scopes knows what the functions of a package make and call.
+type scopes struct {
+	prog  *ir.Program
+	makes map[*ssa.Function]bool // something to wait for, itself or in its literals
+	sizes map[*ssa.Function]int
+}
+
+func newScopes(prog *ir.Program) *scopes {
+	s := &scopes{prog, map[*ssa.Function]bool{}, map[*ssa.Function]int{}}
+	for _, fn := range prog.Funcs {
+		if makes(fn) {
+			s.makes[ir.Outermost(fn)] = true
+		}
+	}
+	return s
+}
+
+// roots lists the functions to begin with.
+func (s *scopes) roots() []*ssa.Function {
+	var list []*ssa.Function
+	for _, fn := range s.prog.Funcs {
+		if fn.Parent() != nil || len(fn.Blocks) == 0 {
+			continue
+		}
+		if s.makes[fn] || s.callsMaker(fn) || s.prog.InTest(fn) && isTest(fn) {
+			list = append(list, fn)
+		}
+	}
+	return list
+}
+
+// callsMaker reports whether fn, or a literal in it, calls a function of the package that makes something to wait for.
+func (s *scopes) callsMaker(fn *ssa.Function) bool {
+	found := false
+	calls(fn, func(callee *ssa.Function) { found = found || s.makes[callee] })
+	return found || slices.ContainsFunc(fn.AnonFuncs, s.callsMaker)
+}
+
+// reach is about how large the scope of fn is: its own size and that of what it calls.
+func (s *scopes) reach(fn *ssa.Function) int {
+	if n, known := s.sizes[fn]; known {
+		return n
+	}
+	s.sizes[fn] = size(fn)
+	n := size(fn)
+	calls(fn, func(callee *ssa.Function) { n += s.sizes[callee] })
+	s.sizes[fn] = n
+	return n
+}
+
+func calls(fn *ssa.Function, visit func(*ssa.Function)) {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, ok := instr.(ssa.CallInstruction); ok {
+				if callee := ir.Origin(call.Common().StaticCallee()); callee != nil {
+					visit(callee)
+				}
+			}
+		}
+	}
+}
+
+func size(fn *ssa.Function) int {
+	n := 0
+	for _, b := range fn.Blocks {
+		n += len(b.Instrs)
+	}
+	return n
+}
+
+// makes reports whether fn makes a channel, or a variable in which somebody may wait.
+func makes(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			switch instr := instr.(type) {
+			case *ssa.MakeChan:
+				return true
+			case *ssa.Alloc:
+				if waitable(instr.Type().Underlying().(*types.Pointer).Elem(), knowledge.NestedStructs) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// waitable reports whether somebody may wait in a variable of type t.
+func waitable(t types.Type, depth int) bool {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" {
+		return true
+	}
+	if _, isChan := t.Underlying().(*types.Chan); isChan {
+		return true
+	}
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok || depth == 0 {
+		return false
+	}
+	for f := range st.Fields() {
+		if waitable(f.Type(), depth-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTest reports whether go test calls fn.
+func isTest(fn *ssa.Function) bool {
+	return fn.Signature.Recv() == nil && slices.ContainsFunc([]string{"Test", "Benchmark", "Example", "Fuzz"},
+		func(prefix string) bool { return strings.HasPrefix(fn.Name(), prefix) })
+}
