@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -66,12 +67,35 @@ func (d *results) fillCoverage(r *report.Report) {
 	to.Sites, to.Monitored = len(d.Planned.Plan.Sites), of.Monitored
 	to.Reached, to.Watched = len(of.Reached), len(of.Armed)
 	to.Sections, to.Ended = d.Result.Sections, d.Result.Ended
+	r.Unreached = d.unreached()
 	k := d.Result.Counters
 	to.Windows, to.OverBudget = k.Windows, k.OverBudget
 	to.Lost = report.Lost{Windows: k.NoSlot, Records: k.NotWritten}
 	if !d.placesChosen { // otherwise the rest is not in the table on purpose
 		to.Lost.Unknown = k.BadSite
 	}
+}
+
+// unreached lists the monitored accesses that no run reached, by package.
+func (d *results) unreached() (all []report.Unreached) {
+	reached := map[uint32]bool{}
+	for _, id := range d.Result.Coverage.Reached {
+		reached[id] = true
+	}
+	at := map[string]int{}
+	for i := range d.Planned.Plan.Sites {
+		s := &d.Planned.Plan.Sites[i]
+		if s.Decision != plan.Monitor || reached[s.ID] {
+			continue
+		}
+		if _, known := at[s.Package]; !known {
+			at[s.Package] = len(all)
+			all = append(all, report.Unreached{Package: s.Package})
+		}
+		u := &all[at[s.Package]]
+		u.Places = append(u.Places, fmt.Sprintf("%s:%d: %s of %s", s.File, s.Line, s.Mode, s.Expr))
+	}
+	return all
 }
 
 // warnLeftAlone reports the files that are built as they stand.

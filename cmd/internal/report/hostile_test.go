@@ -26,7 +26,10 @@ func hostileReport(t *testing.T) *Report {
 	if err := os.WriteFile(filepath.Join(r.Root, file), []byte(strings.Repeat("x", 1<<20)+hostile), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(r.Findings, cycle().Findings...) {
+	c := cycle().Findings[0]
+	c.Cycle[0].From, c.Cycle[1].To = hostile, hostile
+	r.Findings = append(r.Findings, c)
+	for _, f := range r.Findings {
 		f.Title, f.Message, f.Notes = hostile, hostile+"\n"+hostile, []string{"note " + hostile}
 		f.Variable = finding.Variable{Package: hostile, Type: hostile, Name: hostile}
 		for i := range f.Accesses {
@@ -44,7 +47,7 @@ func hostileReport(t *testing.T) *Report {
 			f.Fix.Withheld = hostile
 		}
 	}
-	r.Problems = []string{hostile}
+	r.Problems, r.Unreached = []string{hostile}, []Unreached{{hostile, []string{hostile}}}
 	return r
 }
 
@@ -85,6 +88,10 @@ func wellFormed(format, text string) error {
 			} else if err != nil {
 				return err
 			}
+		}
+	case "html":
+		if strings.Count(text, "<script") != 1 {
+			return fmt.Errorf("a script of others")
 		}
 	case "github":
 		for line := range strings.Lines(text) {

@@ -18,6 +18,7 @@ import (
 
 // Report is what one command has found.
 type Report struct {
+	Title   string // of a page, such as the path of the module; may be empty
 	Command string // "check", "test", "fix"
 	Version string // of the tool
 	Root    string // absolute path of the main module's root, which the findings' files are relative to
@@ -28,6 +29,8 @@ type Report struct {
 	Findings   []*finding.Finding
 	Coverage   Coverage
 	Accepted   Accepted
+	// Unreached lists, by package, the monitored accesses that no run reached.
+	Unreached []Unreached
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string
@@ -72,6 +75,12 @@ type Coverage struct {
 	Lost       Lost   `json:"lost,omitzero"`
 }
 
+// Unreached lists the monitored accesses of a package that no run reached.
+type Unreached struct {
+	Package string
+	Places  []string // file:line: what is accessed; sorted
+}
+
 // Lost counts what the monitor could not do. Each may have hidden a race.
 type Lost struct {
 	Windows uint64 `json:"windows,omitempty"` // accesses not watched, its table being full
@@ -97,6 +106,9 @@ var handlers = []struct {
 	{"gitlab", GitLab{}},
 	{"junit", JUnit{}},
 	{"github", GitHub{}},
+	{"html", HTML{}},
+	{"dot", Dot{}},
+	{"mermaid", Mermaid{}},
 }
 
 // Formats lists the names of the formats, the one for people first.

@@ -352,3 +352,22 @@ func firstParagraph(s string) string {
 	para, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
 	return strings.Join(strings.Fields(para), " ")
 }
+
+// cycleFlows returns each step of a lock-order cycle as the flow of a goroutine
+// of its own: where it takes the one lock, and where it waits for the next.
+func (c *converter) cycleFlows(f *finding.Finding) []sarifThreadFlow {
+	var flows []sarifThreadFlow
+	for i := range f.Cycle {
+		e := &f.Cycle[i]
+		flow := sarifThreadFlow{ID: fmt.Sprintf("goroutine %d of the cycle", i+1),
+			Message: sarifText{e.Function + ", " + edgeText(e)}}
+		if e.Since != nil {
+			loc := c.location(*e.Since, e.Function, "locks "+finding.ShortLock(e.From))
+			flow.Locations = append(flow.Locations, sarifStep{Location: loc, Importance: "important"})
+		}
+		flow.Locations = append(flow.Locations, sarifStep{Location: c.location(e.Position, e.Function, waits(e)),
+			Importance: "essential"})
+		flows = append(flows, flow)
+	}
+	return flows
+}

@@ -340,3 +340,26 @@ func Count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// edge writes one step of a lock-order cycle.
+func (t *text) edge(e *finding.Edge) {
+	since := ""
+	if e.Since != nil {
+		since = " (locked at " + t.r.place(*e.Since) + ")"
+	}
+	t.line("    at %s in %s, holding %s%s:", t.r.place(e.Position), e.Function, finding.ShortLock(e.From), since)
+	t.line("        %s", waits(e))
+}
+
+// waits returns what a step of a cycle waits for, and where.
+func waits(e *finding.Edge) string {
+	s := "waits for " + finding.ShortLock(e.To)
+	if e.Via != "" {
+		s += " in " + e.Via
+	}
+	return s
+}
+
+func edgeText(e *finding.Edge) string {
+	return fmt.Sprintf("holding %s, %s", finding.ShortLock(e.From), waits(e))
+}

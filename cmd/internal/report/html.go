@@ -1,0 +1,261 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/report/internal/page"
+)
+
+// HTML writes one file for a browser that needs nothing else: each bug with its interleaving as a picture, and
+// what was not covered.
+type HTML struct{}
+
+// Write implements [Handler].
+func (HTML) Write(w io.Writer, r *Report) error {
+	h := &htmlReport{r: r, text: &text{r: r}, files: map[string][]string{}}
+	p := &page.Page{
+		Title:   "Interlock: " + cmp.Or(r.Title, "interlock "+r.Command),
+		Tool:    "interlock " + r.Command + ", version " + r.Version,
+		Verdict: h.text.verdict(), Summary: h.summary(), Interrupted: r.Interrupted, Gaps: h.gaps(),
+	}
+	for _, group := range r.groups() {
+		p.Bugs = append(p.Bugs, h.bug(group))
+	}
+	// What is proven best comes first; the filters list what there is.
+	slices.SortStableFunc(p.Bugs, func(a, b *page.Bug) int { return cmp.Compare(order(a.Status), order(b.Status)) })
+	p.Statuses = choices(p.Bugs, func(b *page.Bug) string { return b.Status }, nil)
+	p.Codes = choices(p.Bugs, func(b *page.Bug) string { return b.Code }, func(c string) string {
+		return c + " " + finding.Code(c).Title()
+	})
+	p.Packages = choices(p.Bugs, func(b *page.Bug) string { return b.Package }, nil)
+	return h.write(w, p)
+}
+
+// write writes the page without control characters and what is no UTF-8, which foreign text may hold.
+func (h *htmlReport) write(w io.Writer, p *page.Page) error {
+	var b strings.Builder
+	if err := p.Write(&b); err != nil {
+		return err
+	}
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, clean(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order is the place of a status in a page.
+func order(status string) int {
+	switch finding.Status(status) {
+	case finding.Confirmed:
+		return 0
+	case finding.Predicted:
+		return 1
+	case finding.Suspected:
+		return 2
+	}
+	return 3 // a hint
+}
+
+// choices lists the values that bugs have, and how often.
+func choices(bugs []*page.Bug, value func(*page.Bug) string, text func(string) string) (all []page.Choice) {
+	n := map[string]int{}
+	for _, b := range bugs {
+		n[value(b)]++
+	}
+	for _, v := range slices.Sorted(maps.Keys(n)) {
+		c := page.Choice{Value: v, Text: v, Count: n[v]}
+		if text != nil {
+			c.Text = text(v)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// htmlReport makes a page of a report.
+type htmlReport struct {
+	r     *Report
+	text  *text
+	files map[string][]string // lines of source files that were read
+}
+
+// summary returns how much was looked at, a sentence each.
+func (h *htmlReport) summary() (all []string) {
+	c := h.r.Coverage
+	if c.Runs > 0 {
+		all = append(all, fmt.Sprintf("The tests were run %s.", Count(c.Runs, "time")))
+	}
+	if c.Sites > 0 {
+		s := fmt.Sprintf("Places with an access to memory that goroutines may share: %d, of which %d are monitored", c.Sites,
+			c.Monitored)
+		if c.Runs > 0 {
+			s += fmt.Sprintf("; the tests reached %d of these", c.Reached)
+		}
+		all = append(all, s+".")
+	}
+	if c.Unobserved > 0 {
+		all = append(all, Count(c.Unobserved, "suspected finding")+" that no run showed, not listed here.")
+	}
+	if a := accepted(h.r.Accepted); a != "" {
+		all = append(all, "Not shown: "+a+".")
+	}
+	return all
+}
+
+// maxGaps is how many places one gap lists.
+const maxGaps = 200
+
+// gaps lists what was not covered.
+func (h *htmlReport) gaps() (all []page.Gap) {
+	add := func(title string, items []string) {
+		if len(items) == 0 {
+			return
+		}
+		shown := items[:min(maxGaps, len(items))]
+		all = append(all, page.Gap{Title: fmt.Sprintf("%s (%d)", title, len(items)), Items: shown,
+			More: len(items) - len(shown)})
+	}
+	add("Not analysed, or not run to the end", h.r.Problems)
+	add("Tests that failed", h.r.Failures)
+	add("Functions that a check did not finish, for their size", h.r.GaveUp)
+	for _, u := range h.r.Unreached {
+		add("Monitored accesses that no test reached: "+u.Package, u.Places)
+	}
+	return all
+}
+
+// bug returns the entry of findings with one cause.
+func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
+	f := group[0]
+	b := &page.Bug{
+		ID: f.ID, Code: string(f.Code), Status: cmp.Or(string(f.Level), string(f.Status)), Package: packageOf(f),
+		Title: f.Title, Message: f.Message, Class: f.Code.Title(),
+	}
+	if places := f.Places(); len(places) > 0 {
+		b.Place = h.r.place(places[0])
+	}
+	for _, a := range inSteps(f.Accesses) {
+		b.Sides = append(b.Sides, h.side(a))
+	}
+	b.Lanes, b.Graph = lanes(h.r, f), graph(h.r, f)
+	h.proof(b, f)
+	// What else there is to say, once.
+	for i, n := range f.Notes {
+		if !said(n, f.Message, f.Notes[:i]) {
+			b.Notes = append(b.Notes, n)
+		}
+	}
+	for _, g := range group[1:] {
+		b.Same = append(b.Same, h.r.Line(g))
+	}
+	return b
+}
+
+// proof fills in what runs have shown, and the patch.
+func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
+	if e := f.Evidence; e != nil {
+		b.Evidence = fmt.Sprintf("Seen in %d of %s; first in run %d with seed %d.", e.Hits, Count(e.Runs, "run"), e.Run,
+			e.Seed)
+		if e.ReplayRuns > 0 {
+			b.Evidence += fmt.Sprintf(" This command showed it again in %d of %s:", e.ReplayHits, Count(e.ReplayRuns, "run"))
+		}
+		b.Replay = e.Replay
+	}
+	fix := f.Fix
+	if fix == nil {
+		return
+	}
+	// Lines of a diff are marked, so that both kinds differ by more than a sign.
+	b.Withheld = fix.Withheld
+	if fix.Diff == "" {
+		return
+	}
+	b.FixText = fixText(fix)
+	for line := range strings.Lines(fix.Diff) {
+		line = strings.TrimRight(line, "\r\n")
+		kind := "same"
+		switch {
+		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "@@"):
+			kind = "head"
+		case strings.HasPrefix(line, "+"):
+			kind = "add"
+		case strings.HasPrefix(line, "-"):
+			kind = "del"
+		}
+		b.Diff = append(b.Diff, page.Line{Kind: kind, Text: cut(line)})
+	}
+	b.Notes = append(b.Notes, fix.Notes...)
+}
+
+func packageOf(f *finding.Finding) string {
+	if len(f.Accesses) > 0 {
+		return f.Accesses[0].Package
+	}
+	if f.Variable.Package == "" && len(f.Cycle) > 0 {
+		pkg, _, _ := strings.Cut(f.Cycle[0].From[strings.LastIndexByte(f.Cycle[0].From, '/')+1:], ".")
+		return f.Cycle[0].From[:strings.LastIndexByte(f.Cycle[0].From, '/')+1] + pkg
+	}
+	return f.Variable.Package
+}
+
+// side returns an access with the lines around it.
+func (h *htmlReport) side(a *finding.Access) page.Side {
+	s := page.Side{Text: deed(a), Place: h.r.place(a.Position) + " in " + a.Function, Role: a.Role, Code: h.code(a)}
+	if a.Step > 0 {
+		s.Text = fmt.Sprintf("%d. %s", a.Step, s.Text)
+	}
+	if len(a.Locks) > 0 {
+		s.Held = "holding " + lockNames(a.Locks)
+	}
+	if g := a.Goroutine; g != nil {
+		s.Role = fmt.Sprintf("goroutine %d", g.ID)
+		s.Stack, s.Created = h.frames(g.Stack), h.frames(g.Created)
+	}
+	return s
+}
+
+func (h *htmlReport) frames(frames []finding.Frame) (all []string) {
+	for _, f := range own(frames) {
+		all = append(all, fmt.Sprintf("%s  %s:%d", f.Function, h.r.shown(f.File), f.Line))
+	}
+	return all
+}
+
+// around is how many lines before and behind an access are shown.
+const around = 2
+
+// code returns the lines around an access, its own with the expression marked.
+func (h *htmlReport) code(a *finding.Access) (all []page.CodeLine) {
+	lines, known := h.files[a.File]
+	if !known {
+		lines = h.r.lines(a.File)
+		h.files[a.File] = lines
+	}
+	if a.Line > len(lines) {
+		if a.Source == "" {
+			return nil
+		}
+		return []page.CodeLine{{Number: a.Line, Here: true, Before: cut(a.Source)}}
+	}
+	for n := max(1, a.Line-around); n <= min(len(lines), a.Line+around); n++ {
+		line := lines[n-1]
+		l := page.CodeLine{Number: n, Here: n == a.Line, Before: cut(line)}
+		from, to := a.Column-1, a.EndColumn-1
+		if a.EndLine != a.Line {
+			to = from + len(a.Expr)
+		}
+		if l.Here && from >= 0 && from < to && to <= len(line) && to <= maxShown {
+			l.Before, l.Mark, l.After = line[:from], line[from:to], cut(line[to:])
+		}
+		all = append(all, l)
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+// Package page draws a report as one HTML file that needs nothing else: no network, no fonts, no scripts but
+// its own few lines for the filters. Pictures are SVG; what they show stands beside them as text.
+//
+// What is written comes from foreign source and is escaped by html/template and by [esc].
+package page
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+)
+
+//go:embed page.gohtml
+var source string
+
+var page = template.Must(template.New("page").Parse(source))
+
+// Page is what the file shows, in the order in which it shows it.
+type Page struct {
+	Title, Tool string
+	Verdict     string   // one line: how many findings, of which kind
+	Summary     []string // how much was looked at, in plain words
+	Statuses    []Choice
+	Codes       []Choice
+	Packages    []Choice
+	Bugs        []*Bug
+	Gaps        []Gap
+	Interrupted bool
+}
+
+// Choice is one value of a filter, and how many bugs have it.
+type Choice struct {
+	Value, Text string
+	Count       int
+}
+
+// Bug is one entry: findings with one cause.
+type Bug struct {
+	ID, Code, Status, Package string
+	Title, Place, Message     string
+	Class                     string // what the code stands for
+	Sides                     []Side
+	Lanes                     *Lanes
+	Graph                     *Graph
+	Evidence, Replay          string
+	Diff                      []Line
+	FixText, Withheld         string
+	Notes                     []string
+	Same                      []string // further findings with this cause, a line each
+	Help                      string
+}
+
+// Side is one access, or one step of a cycle.
+type Side struct {
+	Text, Place, Held, Role string
+	Code                    []CodeLine
+	Stack                   []string
+	Created                 []string
+}
+
+// CodeLine is a line of source; Before, Mark and After are its parts around the access.
+type CodeLine struct {
+	Number              int
+	Here                bool
+	Before, Mark, After string
+}
+
+// Line is a line of a diff. Kind is add, del, head or same.
+type Line struct{ Kind, Text string }
+
+// Gap is something that was not covered.
+type Gap struct {
+	Title string
+	Items []string
+	More  int // items left out
+}
+
+// Write writes the file.
+func (p *Page) Write(w io.Writer) error { return page.Execute(w, p) }
