@@ -10,12 +10,14 @@
 //	once     lazy initialisation through a sync.Once
 //	mutex    a new mutex beside the variable, taken at every access
 //
-// Findings on locks, WaitGroups and channels have strategies of their own, for
-// the places that they name:
+// Findings on locks, WaitGroups and channels, and tests and uses in two critical
+// sections, have strategies of their own, for the places that they name:
 //
 //	unlock   a return that leaves a lock held releases it
 //	relock   what runs under a lock does not take it again
 //	swap     two locks change places
+//	recheck  a test is made again under the second lock, before its use
+//	join     two critical sections with nothing in between become one
 //	count    who starts a goroutine counts it in the WaitGroup
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned

@@ -82,24 +82,28 @@ type candidate struct {
 // candidates lists what may be tried for a group, in order. The error is the
 // reason why nothing may.
 func candidates(in Input) ([]candidate, error) {
-	var list []candidate
+	// Findings on locks, WaitGroups and channels name places, and no variable to protect.
 	if code, ok := onSync(in.Group); ok {
-		before, err := in.Module.analysed.Original()
-		if err != nil {
+		list, err := placeCandidates(in, code)
+		if err == nil && len(list) == 0 {
+			err = fmt.Errorf("no strategy corrects %s (%s)", code, code.Title())
+		}
+		return list, err
+	}
+	// Where a test is torn from its use, and no more, the least is to make them one step.
+	var list []candidate
+	if torn(in.Group) {
+		var err error
+		if list, err = placeCandidates(in, finding.TestAndUse); err != nil {
 			return nil, err
 		}
-		p := &syncfix.Problem{Module: in.Module.Module, Facts: lockfacts.New(before), Findings: in.Group}
-		for _, s := range syncfix.For(code) {
-			list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})
-		}
-		if len(list) == 0 {
-			return nil, fmt.Errorf("no strategy corrects %s (%s)", code, code.Title())
-		}
-		return list, nil
 	}
 	p, err := newProblem(in)
-	if err != nil {
+	switch {
+	case err != nil && len(list) == 0:
 		return nil, err
+	case err != nil:
+		return append(list, candidate{"guard", func() (*strategy.Patch, error) { return nil, err }}), nil
 	}
 	for _, s := range strategy.All {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return strategy.Try(s, p) }})
@@ -107,10 +111,24 @@ func candidates(in Input) ([]candidate, error) {
 	return list, nil
 }
 
+// placeCandidates lists the strategies that correct the places of findings of a code.
+func placeCandidates(in Input, code finding.Code) ([]candidate, error) {
+	before, err := in.Module.analysed.Original()
+	if err != nil {
+		return nil, err
+	}
+	p := &syncfix.Problem{Module: in.Module.Module, Facts: lockfacts.New(before), Findings: in.Group}
+	var list []candidate
+	for _, s := range syncfix.For(code) {
+		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})
+	}
+	return list, nil
+}
+
 // HasStrategy reports whether findings of a code are corrected without a run that
 // has shown them: what is wrong stands in the source.
 func HasStrategy(code finding.Code) bool {
-	return len(syncfix.For(code)) > 0 && code != finding.BlockedForEver
+	return len(syncfix.For(code)) > 0 && code != finding.BlockedForEver && code != finding.TestAndUse
 }
 
 // subject names what a group is about.
@@ -142,6 +160,13 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	}
 	p.Patched = in.Patched
 	return p, p.Unseen()
+}
+
+// torn reports whether all findings of a group are tests and uses with a gap between.
+func torn(group []*finding.Finding) bool {
+	return len(group) > 0 && !slices.ContainsFunc(group, func(f *finding.Finding) bool {
+		return f.Code != finding.TestAndUse || f.Section == nil
+	})
 }
 
 // onSync returns the code of findings on locks, channels and WaitGroups, which name no access of memory.

@@ -32,11 +32,13 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	withheld: text      a part of the reason; may stand several times
 //	note: text          a part of a note; may stand several times
 //	code: IL2001        the code of the finding (default IL1000)
+//	type: name          the type that declares the field, where the strategy asks for it
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
 // them. A digit behind race is the number of the finding in its group, and `first`
 // behind the name puts the access first. An edge in the order of locks is
-// marked by `// edge since: T.mu` and then `// edge takes: U.mu`.
+// marked by `// edge since: T.mu` and then `// edge takes: U.mu`, and the halves of
+// an atomic section by `// section entry: x.m[k]` and `// section end: x.m`.
 func TestFix(t *testing.T) {
 	files, err := filepath.Glob("testdata/fix/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -165,7 +167,8 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 var (
 	mark = regexp.MustCompile(`// race(\d?): ` +
 		`(read|write|atomic-read|atomic-write|lock|read-lock|return|add|wait|send|receive) (\w+)( first)?`)
-	edgeMark = regexp.MustCompile(`// edge (since|takes): (\S+)`)
+	sectionMark = regexp.MustCompile(`// section (entry|end): (\S+)`)
+	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
 )
 
 // findings makes findings of the marked accesses, one for each number, and one of the marked edges.
@@ -174,6 +177,7 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 	byNumber := map[string]*finding.Finding{}
 	cycle := &finding.Finding{Code: finding.LockCycle, Title: "locks taken in different orders"}
 	var edge finding.Edge
+	var section *finding.Section
 	for _, file := range c.archive.Files {
 		for i, line := range strings.Split(string(file.Data), "\n") {
 			if file.Name == "diff" {
@@ -188,6 +192,17 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 				} else {
 					edge.To, edge.Position = class, at
 					cycle.Cycle = append(cycle.Cycle, edge)
+				}
+			}
+			if m := sectionMark.FindStringSubmatch(line); m != nil {
+				if section == nil {
+					section = &finding.Section{}
+				}
+				half := finding.Position{File: at.File, Line: i + 1, Column: strings.Index(line, m[2]) + 1}
+				if m[1] == "entry" {
+					section.Entry = half
+				} else {
+					section.End = half
 				}
 			}
 			m := mark.FindStringSubmatch(line)
@@ -206,7 +221,10 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 				here[0] < strings.Index(line, "// race") {
 				at.Column = here[0] + 1
 			}
-			f.Variable.Name = m[3]
+			f.Variable.Package, f.Variable.Name = "example.com/m/"+c.name, m[3]
+			if types := c.header["type"]; types != nil {
+				f.Variable.Type = types[0]
+			}
 			access := finding.Access{Position: at, Mode: finding.Mode(m[2])}
 			if m[4] != "" {
 				f.Accesses = slices.Insert(f.Accesses, 0, access)
@@ -217,6 +235,7 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 	}
 	var list []*finding.Finding
 	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
+		byNumber[number].Section = section
 		list = append(list, byNumber[number])
 	}
 	if len(cycle.Cycle) > 0 {

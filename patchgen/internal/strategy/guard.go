@@ -147,32 +147,70 @@ func (p *Problem) reachable(open []*source.Access, lock *knownLock) (keep []*sou
 	return keep, notes
 }
 
-// upgrade turns read locks around writes into write locks, where the function
-// does nothing else that may block.
+// upgrade turns read locks around writes into write locks, in the functions that
+// take them: the one that writes, or all that call it.
+//
+//	c.mu.RLock()	->	c.mu.Lock()
+//	c.hit()			// writes c.hits
+//	c.mu.RUnlock()	->	c.mu.Unlock()
+//
+// It refuses where such a function does anything that may block.
 func (p *Problem) upgrade(edits *edit.Edits, class string, accs []*source.Access) error {
 	done := map[*source.Function]bool{}
 	for _, a := range accs {
-		f := a.Function
-		if done[f] {
-			continue
+		holders, err := p.readHolders(a.Function, class, map[*source.Function]bool{})
+		if err != nil {
+			return fmt.Errorf("%s is written at %s under a read lock: %w", p.Variable, a.File.At(a.Expr), err)
 		}
-		done[f] = true
-		ops, why := p.lockOps(f, class)
-		switch {
-		case why != "":
-			return fmt.Errorf("%s is written at %s under a read lock, and %s %s", p.Variable, a.File.At(a.Expr), f.Name(), why)
-		case len(ops) == 0:
-			return fmt.Errorf("%s is written at %s under a read lock that a caller takes", p.Variable, a.File.At(a.Expr))
-		}
-		for _, op := range ops {
-			if op.Try || !op.Read {
-				return fmt.Errorf("%s uses both sides of the lock", f.Name())
+		for _, f := range holders {
+			if done[f] {
+				continue
 			}
-			name := op.Call.Fun.(*ast.SelectorExpr).Sel
-			edits.Replace(f.File, name, strings.TrimPrefix(name.Name, "R"))
+			done[f] = true
+			ops, why := p.lockOps(f, class)
+			if why != "" {
+				return fmt.Errorf("%s is written at %s under a read lock, and %s %s", p.Variable, a.File.At(a.Expr), f.Name(), why)
+			}
+			for _, op := range ops {
+				if op.Try || !op.Read {
+					return fmt.Errorf("%s uses both sides of the lock", f.Name())
+				}
+				name := op.Call.Fun.(*ast.SelectorExpr).Sel
+				edits.Replace(f.File, name, strings.TrimPrefix(name.Name, "R"))
+			}
 		}
 	}
 	return nil
+}
+
+// readHolders lists the functions that take a lock of the class for f: f itself,
+// or those that call it.
+func (p *Problem) readHolders(f *source.Function, class string, seen map[*source.Function]bool) ([]*source.Function,
+	error) {
+	if ops, _ := p.lockOps(f, class); len(ops) > 0 {
+		return []*source.Function{f}, nil
+	}
+	f = f.Declaration()
+	if seen[f] {
+		return nil, nil
+	}
+	seen[f] = true
+	calls, asValue := p.Module.References(f)
+	if asValue || len(calls) == 0 {
+		return nil, fmt.Errorf("who calls %s with it is not known", f.Name())
+	}
+	var holders []*source.Function
+	for _, call := range calls {
+		if call.In == nil || call.In.File.Test || call.IsGo() {
+			continue // no lock is held there, or nobody else is about
+		}
+		more, err := p.readHolders(call.In, class, seen)
+		if err != nil {
+			return nil, err
+		}
+		holders = append(holders, more...)
+	}
+	return holders, nil
 }
 
 // lockOps lists the function's operations on a lock class; why says what else

@@ -21,6 +21,12 @@ func mutex(p *Problem) (*Patch, error) {
 		p.Variable.Owner.Obj().Exported()) && !p.nested() {
 		return nil, fmt.Errorf("%s is exported: code outside the module would not take a new lock", p.Variable)
 	}
+	// Beside a lock that covers some of the accesses, a second one would nest in it, and
+	// the object's state would be under two.
+	if locks := p.guardingLocks(p.protectable()); len(locks) > 0 {
+		return nil, fmt.Errorf("%s is under %s elsewhere: it needs that lock, not another one inside of it", p.Variable,
+			source.Short(locks[0]))
+	}
 	// x.stats.n: the struct that holds stats gets the lock
 	h, err := p.outermost()
 	if err != nil {

@@ -5,6 +5,8 @@
 //	unlock   a return that leaves a lock held releases it
 //	relock   what runs under a lock does not take it again
 //	swap     two locks that are taken one after the other change places
+//	recheck  a test is made again under the second lock
+//	join     two critical sections become one
 //	count    who starts a goroutine counts it in the WaitGroup
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned

@@ -26,15 +26,20 @@ type Strategy struct {
 	build func(*Problem) (*strategy.Patch, error)
 }
 
+// blocked are the codes of goroutines that wait for ever: seen in a run, and in the source.
+var blocked = []finding.Code{finding.BlockedForEver, finding.EndlessWait}
+
 // All lists the strategies in the order in which they are tried: least intrusive first.
 var All = []Strategy{
 	{"unlock", []finding.Code{finding.LostUnlock}, unlock},
 	{"relock", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, relock},
 	{"swap", []finding.Code{finding.LockCycle}, swap},
+	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
+	{"join", []finding.Code{finding.TestAndUse}, join},
 	{"count", []finding.Code{finding.AddRacesWait}, count},
-	{"buffer", []finding.Code{finding.BlockedForEver}, buffer},
-	{"stop", []finding.Code{finding.BlockedForEver}, stop},
-	{"signal", []finding.Code{finding.BlockedForEver}, signal},
+	{"buffer", blocked, buffer},
+	{"stop", blocked, stop},
+	{"signal", blocked, signal},
 }
 
 // For lists the strategies for findings of a code.

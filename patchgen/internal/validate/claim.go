@@ -28,6 +28,7 @@ const (
 	LockedOnce // who holds the lock does not take it again
 	Ordered    // the two locks are taken in one order
 	Counted    // goroutines are counted before they are started
+	OneStep    // a test and what it decides about are one step under Lock
 	Unblocked  // no operation on the channel Variable waits for ever
 )
 
@@ -133,6 +134,8 @@ var promises = [...]promise{
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
 	Counted: {"counted before it is started", []func(*judge){(*judge).counted, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
+	OneStep: {"test and use are one step", []func(*judge){(*judge).joined, (*judge).oneStep, (*judge).paired,
+		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

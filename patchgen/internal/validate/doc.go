@@ -42,6 +42,7 @@
 //	released     fewer returns leave a lock held, and none leaves another one
 //	locked once  fewer calls under the lock may take it again ([LockedOnce])
 //	ordered      the two locks are in no cycle any more
+//	joined       fewer tests are torn from what they decide about ([OneStep])
 //	counted      as many goroutines sign off, and fewer are counted too late
 //	unblocked    fewer operations wait where nobody may come
 //

@@ -26,8 +26,16 @@ import (
 // between which the function waits: its author cannot have meant one step.
 func (j *judge) oneStep() {
 	shared := j.old.writtenUnder()
-	for _, k := range j.torn(j.now, shared).more(j.torn(j.old, shared)) {
+	for _, k := range j.torn(j.now, shared, false).more(j.torn(j.old, shared, false)) {
 		j.add("one step", "%s: %s, in two regions", short(k.function), k.what)
+	}
+}
+
+// joined demands that fewer tests of the claim's variable are torn from what they decide about.
+func (j *judge) joined() {
+	shared := j.old.writtenUnder()
+	if before, after := total(j.torn(j.old, shared, true)), total(j.torn(j.now, shared, true)); after >= before {
+		j.add("joined", "as many tests of %s are torn from their uses as before", j.now.claim.Variable)
 	}
 }
 
@@ -65,11 +73,14 @@ type part struct {
 	write  bool
 	value  ssa.Value // of a read
 	tests  bool      // a read that a test may look at again: not a plain use of an entry
+	// inner is the access itself where instr is a call that makes it.
+	inner ssa.Instruction
 }
 
 // torn counts pairs of parts in different regions of which the first decides
-// about the second.
-func (j *judge) torn(s *side, shared map[string]bool) tally {
+// about the second: those of one variable only where the function cannot wait
+// in between, or in any case with all.
+func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 	found := tally{}
 	for _, p := range s.snap.Packages {
 		for _, fn := range p.IR.Funcs {
@@ -83,7 +94,7 @@ func (j *judge) torn(s *side, shared map[string]bool) tally {
 				}
 				d := decided(a.value)
 				for _, b := range parts {
-					if s.isTorn(p, a, b, d, parts) {
+					if s.isTorn(p, a, b, d, parts) && (all || a.name != b.name || !s.waitsBetween(p, a.instr, b.instr)) {
 						verb := "reads"
 						if b.write {
 							verb = "writes"
@@ -159,6 +170,12 @@ func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[stri
 		addr, x.write = instr.Addr, true
 	case *ssa.MapUpdate:
 		addr, x.write = instr.Map, true
+	case *ssa.Call: // delete(m, k), clear(m)
+		b, ok := instr.Call.Value.(*ssa.Builtin)
+		if !ok || b.Name() != "delete" && b.Name() != "clear" {
+			return x, false
+		}
+		addr, x.write = instr.Call.Args[0], true
 	default:
 		return x, false
 	}
@@ -203,7 +220,8 @@ func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
 		if i := x.base.Param(b.fn); i >= 0 && i < len(args) {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
-		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true}
+		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,
+			inner: instr}
 		if !x.write {
 			y.value = call
 		}
@@ -286,6 +304,27 @@ func (d decisions) feeds(instr ssa.Instruction) bool {
 	return slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op != nil && d.values[*op] })
 }
 
+// stores reports whether a value that was computed from the first goes into
+// the write b. A call takes it as an argument: the callee has to store it, or
+// to do so depending on it. One that compares it with what it reads under the
+// lock has tested that once more.
+func (d decisions) stores(b part) bool {
+	call, ok := b.instr.(*ssa.Call)
+	if !ok || b.inner == nil {
+		return d.feeds(b.instr)
+	}
+	_, args := callgraph.Target(call.Common())
+	for i, param := range b.inner.Parent().Params {
+		if i >= len(args) || !d.values[args[i]] {
+			continue
+		}
+		if inner := decided(param); inner.feeds(b.inner) || inner.controls(b.inner.Block()) {
+			return true
+		}
+	}
+	return false
+}
+
 // isTorn reports whether a, which decides d, and b are one step in two regions.
 func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) bool {
 	switch {
@@ -296,14 +335,11 @@ func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) 
 	case !p.IR.Flow(a.instr.Parent()).Leads(a.instr, b.instr):
 		return false
 	}
-	stored := b.write && d.feeds(b.instr)
+	stored := b.write && d.stores(b)
 	if !stored && !d.controls(b.instr.Block()) {
 		return false
 	}
-	if !stored && testedAgain(a, b, parts) {
-		return false
-	}
-	return a.name != b.name || !s.waitsBetween(p, a.instr, b.instr)
+	return stored || !testedAgain(a, b, parts)
 }
 
 // testedAgain reports whether the region of b reads the variable of a once more

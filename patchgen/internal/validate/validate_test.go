@@ -25,6 +25,7 @@ var golden = map[string]string{
 	"atomic_pointer":           "atomic worker.conf",
 	"atomic_swap":              "atomic worker.state",
 	"guard_after_unlock":       "guarded clock.now clock.mu",
+	"guard_argument":           "guarded clock.now clock.mu",
 	"guard_callback":           "guarded node.value node.mu",
 	"guard_check_then_act":     "guarded cursor.valid cursor.mu",
 	"guard_closures":           "guarded box.items box.mu",
@@ -45,6 +46,7 @@ var golden = map[string]string{
 	"guard_snapshot":           "guarded logger.hooks logger.mu",
 	"guard_switch":             "guarded machine.state machine.mu",
 	"guard_upgrade":            "guarded stat.hits stat.mu",
+	"guard_upgrade_callee":     "guarded cache.hits cache.mu",
 	"mutex_captured":           "guarded all/first all/firstMu",
 	"mutex_decided_far":        "guarded meter.n meter.nMu",
 	"mutex_generic":            "guarded stack.items stack.itemsMu",
@@ -66,6 +68,10 @@ var golden = map[string]string{
 	"relock_twin":              "locked-once - bank.mu",
 	"relock_upgrade":           "locked-once - cache.mu",
 	"relock_function":          "locked-once - mu",
+	"recheck_found":            "one-step agg.m agg.mu",
+	"recheck_read":             "one-step cache.m cache.mu",
+	"recheck_plain":            "one-step pool.done pool.mu",
+	"join_adjacent":            "one-step shard.m shard.mu",
 	"swap_deferred":            "ordered - shelf.mu box.mu",
 	"count_method":             "counted -",
 	"count_literal":            "counted -",
@@ -83,6 +89,7 @@ var kinds = map[string]validate.Kind{
 	"guarded": validate.Guarded, "once": validate.Once, "published": validate.Published, "atomic": validate.Atomic,
 	"released": validate.Released, "locked-once": validate.LockedOnce, "ordered": validate.Ordered,
 	"counted": validate.Counted, "unblocked": validate.Unblocked,
+	"one-step": validate.OneStep,
 }
 
 // A kind without a promise would accept every patch.
