@@ -19,7 +19,7 @@ const (
 	MonitorGo = "1.21"
 )
 
-//go:embed rt/*.go rt/*.s rt/leaks/*.go rt/mapkey/*.go
+//go:embed rt/*.go rt/*.s rt/dump/*.go rt/leaks/*.go rt/locks/*.go rt/mapkey/*.go
 var source embed.FS
 
 // Monitor returns the files of the monitor's module by their slash paths in it: package rt and
@@ -32,7 +32,7 @@ func Monitor() map[string][]byte {
 			return err
 		}
 		data, err := source.ReadFile(path)
-		files[strings.TrimPrefix(path, "rt/")] = bytes.ReplaceAll(data, []byte(`"`+here+`/`), []byte(`"`+MonitorPath+`/`))
+		files[strings.TrimPrefix(path, "rt/")] = bytes.ReplaceAll(data, []byte(`"`+here), []byte(`"`+MonitorPath))
 		return err
 	})
 	if err != nil {

@@ -72,7 +72,10 @@ func rewrite(ctx context.Context, m *Module, p *plan.Plan, marked bool) (*rewrit
 	}
 	r := &rewriting{files: map[string][]byte{}, marked: map[string][]byte{}}
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
-	opts := instrument.Options{RT: dynamic.MonitorPath, Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked}
+	opts := instrument.Options{
+		RT: dynamic.MonitorPath, Locks: dynamic.MonitorPath + "/locks",
+		Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked,
+	}
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
 			return nil, err

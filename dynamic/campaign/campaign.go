@@ -57,6 +57,11 @@ type Config struct {
 	// Only, if not empty, are the sites to arm: a replay of one finding. See
 	// [arm.SitesAt].
 	Only []uint32
+	// Hold, if not empty, are uses of locks: a goroutine is held between two of them until
+	// another waits for the first. See arm.LocksAt.
+	Hold []uint64
+	// HoldFlag names the flag of the command line that sets Hold, as OnlyFlag does.
+	HoldFlag string
 	// OnlyFlag names the flag of the command line that sets Only, such as
 	// "-only", for the replay commands of findings: a run that arms nothing
 	// but the pair shows it far more often (10 of 10 for a pair that the same
@@ -384,6 +389,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	// What the tally has not seen before is news, and the next runs are planned by all of it.
 	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())
 	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
+	c.takeDeadlocks(o.strength, pkg, records)
 	c.learn(pkg, o, records)
 	event := Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package}
 	for _, pair := range fresh.pairs {

@@ -36,7 +36,9 @@ func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Find
 	}
 	// Errors at a race add to its finding, so races come first.
 	all = append(all, t.endedBy(cfg, all)...)
-	all = append(all, t.blockedForEver(cfg)...)
+	deadlocks := t.deadlocked(cfg, pkgs)
+	all = append(all, deadlocks...)
+	all = append(all, t.blockedForEver(cfg, deadlocks)...)
 	// Findings have no ids before they are sealed, by which the claims are kept.
 	claimed := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {

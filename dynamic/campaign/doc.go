@@ -36,6 +36,14 @@
 // Goroutines that nothing can wake any more are findings (leaked.go), seen in the
 // run without noise or in a monitored one.
 //
+// # Deadlocks
+//
+// The monitor watches the program's own locks in each run, the one without noise included. A
+// circle of goroutines that wait for each other's locks is a confirmed deadlock, and that run
+// ends as soon as its tests stand still. Locks acquired in orders that lead round, one after the
+// other, make planned runs hold goroutines between two of them (schedule.Locks); where nothing
+// orders the goroutines that could be seen, and no run has ruled the circle out, it is predicted.
+//
 // # Counting k of n
 //
 // Once a pair of sites is caught, noise at it teaches nothing new. So planned runs, and

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -49,13 +50,30 @@ type leakSeen struct {
 // leaksFile returns the file for leaked goroutines of a run whose files begin with prefix.
 func leaksFile(prefix string) string { return prefix + "-leaks.jsonl" }
 
-// takeLeaks takes up the leaked goroutines that a process has written to the file, if any.
+// takeLeaks takes up the leaked goroutines that a process has written to the file, if any, and the
+// deadlocks, where that is all it has written.
 func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string) {
 	records, err := readRecords(file)
 	if err != nil {
 		c.problem("leaked goroutines of %s: %v", pkg.Package, err)
 	}
+	c.takeDeadlocks(strength, pkg, records)
 	c.seen.leaked(c.cfg, pkg.Package, strength, records)
+}
+
+// takeDeadlocks takes up the deadlocks in records of the run that goes on, and has the schedule of the
+// package learn from these and from orders of locks.
+func (c *campaign) takeDeadlocks(strength int, pkg *PackageResult, records []evidence.Record) {
+	for i := range records {
+		switch r := &records[i]; r.Kind {
+		case evidence.Order, evidence.Held, evidence.Deadlock:
+			pkg.locks.Observe(r)
+		}
+	}
+	run := deadlock.Run{N: c.seen.runs, Seed: c.seen.seed, Strength: strength, Package: pkg.Package}
+	for _, name := range c.seen.deadlocks.Add(run, records) {
+		c.seen.showed(pkg.Package, "deadlock "+name)
+	}
 }
 
 // leaked takes up the leaked goroutines of the processes that one test binary has made.
@@ -170,14 +188,39 @@ func ofTest(g *finding.Goroutine) bool {
 	return slices.ContainsFunc(g.Stack, func(f finding.Frame) bool { return f.Function == "testing.tRunner" })
 }
 
-// blockedForEver makes a finding of each leak.
-func (t *tally) blockedForEver(cfg *Config) (all []*finding.Finding) {
+// deadlocked makes a finding of each deadlock by the program's own locks, and of each that is
+// possible by what the runs of a package have shown.
+func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Finding) {
+	name := func(g *finding.Goroutine) { userPaths(cfg, g) }
+	for _, found := range t.deadlocks.Findings(name) {
+		t.replays(cfg, found.Strength, found.Finding, func(seen *tally) bool { return seen.deadlocks.Has(found.Name) })
+		all = append(all, found.Finding)
+	}
+	for i := range pkgs {
+		all = append(all, t.deadlocks.Predicted(pkgs[i].locks.Predicted(), pkgs[i].Package, name)...)
+	}
+	for _, f := range all {
+		f.Evidence.Runs = max(t.runsOf(f.Evidence.Test), f.Evidence.Hits)
+	}
+	return all
+}
+
+// blockedForEver makes a finding of each leak that is no part of one of the deadlocks.
+func (t *tally) blockedForEver(cfg *Config, deadlocks []*finding.Finding) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.leaks), blockedAt.compare) {
-		if f := t.leakFinding(cfg, at); f != nil {
+		f := t.leakFinding(cfg, at)
+		if f != nil && !slices.ContainsFunc(deadlocks, func(d *finding.Finding) bool { return sharesAccess(f, d) }) {
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// sharesAccess reports whether goroutines of both findings wait at one place.
+func sharesAccess(f, d *finding.Finding) bool {
+	return d.Status == finding.Confirmed && slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+		return slices.ContainsFunc(d.Accesses, func(b finding.Access) bool { return a.File == b.File && a.Line == b.Line })
+	})
 }
 
 // leakFinding returns the finding of a leak, or nil where the source shows that it is meant.

@@ -65,6 +65,7 @@ type PackageResult struct {
 	LeftOut []string
 
 	auto     *schedule.Auto // where its planned runs hold goroutines
+	locks    schedule.Locks // and between which locks
 	allTests []string       // top-level ones
 	// sparedStrength is that of the noise in runs of spared tests, in microseconds.
 	sparedStrength int

@@ -55,16 +55,19 @@ type noise struct {
 	known    []pair        // not to be armed
 	holds    map[uint32]time.Duration
 	full     bool // they take the budget up
+	// locks are acquisitions between which goroutines are held, for so long at most.
+	locks map[schedule.Acquisitions]time.Duration
 }
 
 // noiseOf returns what run n of a package is to have.
 func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
-	o := noise{purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime, known: c.knownIn(n)}
+	o := noise{purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime, known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Hold)}
 	if pkg.Strength > 0 && o.purpose == planned { // windows of milliseconds are too much for these tests
 		o.purpose = guided
 	}
 	if o.purpose == planned {
 		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg))
+		o.locks = pkg.locks.Plan(c.noiseBudget(pkg))
 		c.seen.hold(n, o.holds)
 	}
 	return o
@@ -107,6 +110,9 @@ func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint
 		fmt.Sprintf("INTERLOCK_RUN=%d", seen.runs),
 		fmt.Sprintf("INTERLOCK_SEED=%d", seen.seed),
 		"INTERLOCK_NOISE=" + strings.Join(o.parts(cfg), ","),
+	}
+	if len(o.locks) > 0 {
+		vars = append(vars, "INTERLOCK_HOLD="+arm.HoldList(o.locks))
 	}
 	if len(o.known) > 0 {
 		var list []string

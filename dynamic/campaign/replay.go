@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -25,6 +26,7 @@ type replay struct {
 	seed     uint64
 	strength int
 	only     string // places at which noise is made; "" is everywhere
+	hold     string // places of locks between which goroutines are held
 	test     string // that runs alone; "" is all that the user's flags choose
 }
 
@@ -39,6 +41,14 @@ func replayOf(cfg *Config, strength int, f *finding.Finding) replay {
 			}
 		}
 		r.only = strings.Join(places, ",")
+	}
+	if f.Evidence.Blocked != "" && len(f.Cycle) > 0 {
+		var places []string
+		for _, e := range f.Cycle {
+			places = append(places, e.Since.String(), e.Position.String())
+		}
+		slices.Sort(places)
+		r.hold = strings.Join(slices.Compact(places), ",")
 	}
 	if !strings.Contains(strings.Join(goFlags(cfg), " "), "-run=") {
 		r.test = testOf(f)
@@ -64,6 +74,9 @@ func (r *replay) command(cfg *Config) string {
 		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
 	case cfg.Where.Text != "":
 		words = append(words, "-schedule="+cfg.Where.Text)
+	}
+	if cfg.HoldFlag != "" && r.hold != "" {
+		words = append(words, fmt.Sprintf("%s=%s", cfg.HoldFlag, r.hold))
 	}
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
@@ -195,6 +208,14 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		}
 		only = ids
 	}
+	hold := c.cfg.Hold
+	if r.hold != "" {
+		ids, err := arm.LocksAt(c.cfg.Workspace.Module.Packages, r.hold)
+		if err != nil {
+			return nil, err
+		}
+		hold = ids
+	}
 	prefix := filepath.Join(c.result.Dir, "replay")
 	file, leaks := prefix+".jsonl", leaksFile(prefix)
 	for _, name := range []string{file, leaks} {
@@ -205,7 +226,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, r.seed, nil, nil)
 	pkg := &c.result.Packages[i]
-	o := noise{strength: r.strength, plain: pkg.PlainTime}
+	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold)}
 	vars, err := o.environment(c.cfg, seen, prefix, only)
 	if err != nil {
 		return nil, err
@@ -226,6 +247,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		return nil, err
 	}
 	seen.add(r.pkg, r.strength, records, p, func(string, ...any) {})
+	seen.deadlocks.Add(deadlock.Run{N: 1, Seed: r.seed, Strength: r.strength, Package: r.pkg}, records)
 	if records, err = readRecords(leaks); err != nil {
 		return nil, err
 	}

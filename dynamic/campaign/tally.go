@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -51,6 +52,8 @@ type tally struct {
 	fatals   map[fatalAt]*fatalSeen
 	leaks    map[blockedAt]*leakSeen // by the first member
 
+	deadlocks *deadlock.Seen
+
 	shown []shown // the findings that were made
 
 	runs    int      // begun
@@ -65,7 +68,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
 		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
-		leaks: map[blockedAt]*leakSeen{},
+		leaks: map[blockedAt]*leakSeen{}, deadlocks: deadlock.New(pkgs),
 	}
 }
 

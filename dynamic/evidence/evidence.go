@@ -37,6 +37,13 @@ const (
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 	Gaps  Kind = "gaps"  // how far apart two goroutines came to an address
 	Leak  Kind = "leak"  // a goroutine that nothing can wake any more
+	// Deadlock: goroutines wait in a circle for locks that each other hold.
+	Deadlock Kind = "deadlock"
+	// Order: goroutines have acquired locks in orders that lead round in a circle, or one has
+	// read-locked what it had read-locked.
+	Order Kind = "order"
+	// Held: the plan of the run has held a goroutine between two locks.
+	Held Kind = "held"
 	// Unordered: two goroutines made conflicting accesses, A before B, that nothing
 	// orders. The happens-before engine writes it; its sides have no site.
 	Unordered Kind = "unordered"
@@ -59,6 +66,13 @@ type Record struct {
 	Split *SplitSection `json:"split,omitempty"` // Split, Came, Used
 
 	Leak *LeakedGoroutine `json:"leak,omitempty"` // Leak
+
+	// Deadlock, Order: the circle, in which each goroutine waits for what the next one holds,
+	// and the last one for what the first one holds. Held: the goroutine alone.
+	Locks []LockStep `json:"locks,omitempty"`
+	// Order: neither the start nor the end of one goroutine orders the acquisitions. Held:
+	// another goroutine came meanwhile and waited for what this one has.
+	Met bool `json:"met,omitempty"`
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Lost     *Lost     `json:"lost,omitempty"`     // Dropped
@@ -85,6 +99,21 @@ type Gap struct {
 	Then    uint32 `json:"then"`     // site of the other
 	LeastNS int64  `json:"least_ns"` // from the last visit of First to one of Then, the least so far
 	MostNS  int64  `json:"most_ns"`  // from the first visit of First, the most so far
+}
+
+// LockStep is a goroutine that acquires one lock while it holds another.
+type LockStep struct {
+	GID   int64    `json:"gid"`
+	Holds LockSite `json:"holds"`
+	Wants LockSite `json:"wants"`
+	AtNS  int64    `json:"at_ns,omitempty"` // Order: when it first did, on the monitor's clock
+	Stack string   `json:"stack,omitempty"` // at the acquisition, as runtime.Stack prints it; not of Held
+}
+
+// LockSite is where a lock is acquired.
+type LockSite struct {
+	Site  uint64 `json:"site"` // as sites.LockUses numbers them
+	Reads bool   `json:"reads,omitempty"`
 }
 
 // LeakedGoroutine is a blocked goroutine that, as the garbage collector has found,
@@ -216,10 +245,25 @@ func (r *Record) Validate() error {
 		return r.Split.validate(false)
 	case Gaps:
 		return require(len(r.Gaps) > 0, "gaps without any")
+	case Deadlock, Order:
+		return r.validateCircle()
+	case Held:
+		return require(len(r.Locks) == 1, "a held goroutine without its locks")
 	case Leak:
 		return require(r.Leak != nil && r.Leak.Stack != "", "leaked goroutine without a stack")
 	}
 	return fmt.Errorf("evidence: unknown kind %q", r.Kind)
+}
+
+func (r *Record) validateCircle() error {
+	gids := map[int64]bool{}
+	for _, l := range r.Locks {
+		if gids[l.GID] || l.Stack == "" {
+			return errors.New("evidence: circle of locks with one goroutine twice, or without a stack")
+		}
+		gids[l.GID] = true
+	}
+	return require(len(r.Locks) > 0, "circle of locks without a goroutine")
 }
 
 func (r *Record) validateRace() error {

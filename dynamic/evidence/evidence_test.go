@@ -169,6 +169,8 @@ func TestSchemaHasEveryField(t *testing.T) {
 		{reflect.TypeFor[SectionEnd](), schema.Defs["ended"]},
 		{reflect.TypeFor[LeakedGoroutine](), schema.Defs["leak"]},
 		{reflect.TypeFor[Lost](), schema.Defs["lost"]},
+		{reflect.TypeFor[LockStep](), schema.Defs["step"]},
+		{reflect.TypeFor[LockSite](), schema.Defs["lockSite"]},
 	} {
 		var fields, required []string
 		for i := range c.typ.NumField() {

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"go/version"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,8 @@ type Options struct {
 	// GoVersion is the language version of the module ("1.17", "go1.17.3").
 	// If it is empty, the version of the typed package is taken.
 	GoVersion string
+	// Locks is the import path of the part of the monitor that watches locks; "" watches none.
+	Locks string
 	// Plan has the atomic sections; nil means none.
 	Plan *plan.Plan
 	// Quiet are the functions that do not hand over to other goroutines; nil means
@@ -37,7 +40,7 @@ type Options struct {
 
 // Result of a rewrite.
 type Result struct {
-	Files     []File // those with at least one monitored access
+	Files     []File // those with at least one monitored access or watched lock
 	Rewritten int    // accesses that now call the monitor
 	Left      []Left // accesses that were to be monitored and are not
 	// Sections are those of the plan whose function is in the package, by id, with
@@ -83,11 +86,12 @@ func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*R
 	}
 	res := &Result{Sections: map[uint32]plan.Reason{}}
 	var files []*rewriter
-	for f, accesses := range monitored(p, site, opts.Plan) {
-		r, err := newRewriter(p, f, accesses, opts)
+	for f, in := range monitored(p, site, opts) {
+		r, err := newRewriter(p, f, in.accesses, opts)
 		if err != nil {
 			return nil, err
 		}
+		r.locks = in.locks
 		files = append(files, r)
 	}
 	for _, r := range files {
@@ -101,13 +105,12 @@ func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*R
 // rewrite rewrites r's file.
 func (r *rewriter) rewrite(opts Options, res *Result) error {
 	r.decls()
-	content, err := r.finish(opts.RT)
+	content, err := r.finish(opts)
 	if err != nil {
 		return fmt.Errorf("rewriting %s: %w", r.Name, err)
 	}
-	n := r.count(res)
-	res.Rewritten += n
-	if n == 0 && !r.sections.Open() && len(r.runs) == 0 {
+	res.Rewritten += r.count(res)
+	if !r.usesMonitor() && len(r.locks) == 0 {
 		return nil
 	}
 	f := File{Name: r.Name, Content: content}
@@ -120,12 +123,17 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 	return nil
 }
 
-// monitored yields the files of p that have accesses to monitor, or sections, in
+// watched is what the monitor watches of a file.
+type watched struct {
+	accesses []*source.Access
+	locks    []sites.LockUse
+}
+
+// monitored yields the files of p that have accesses or locks to monitor, or sections, in
 // order, and the one with TestMain.
-func monitored(
-	p *sites.Package, site func(plan.Key) *plan.Site, pl *plan.Plan,
-) iter.Seq2[*ast.File, []*source.Access] {
-	byFile := map[*ast.File][]*source.Access{}
+func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) iter.Seq2[*ast.File, watched] {
+	byFile := map[*ast.File]watched{}
+	// What the plan says of each access, and all locks.
 	for _, a := range sites.Enumerate(p) {
 		if a.Site.Decision == plan.Skip {
 			continue
@@ -133,13 +141,23 @@ func monitored(
 		if s := site(a.Site.Key()); s != nil && s.Decision == plan.Monitor {
 			acc := &source.Access{Access: a, ID: s.ID}
 			acc.Site.ID, acc.Site.Suspicious = s.ID, s.Suspicious
-			byFile[a.File] = append(byFile[a.File], acc)
+			in := byFile[a.File]
+			in.accesses = append(in.accesses, acc)
+			byFile[a.File] = in
 		}
 	}
-	return func(yield func(*ast.File, []*source.Access) bool) {
+	if opts.Locks != "" {
+		for _, use := range sites.LockUses(p) {
+			in := byFile[use.File]
+			in.locks = append(in.locks, use)
+			byFile[use.File] = in
+		}
+	}
+	return func(yield func(*ast.File, watched) bool) {
 		for _, f := range p.Files {
+			_, found := byFile[f]
 			runsTests := len(byFile) > 0 && len(testRuns(p, f)) > 0
-			if (len(byFile[f]) > 0 || sectionplace.HasSections(p, f, pl) || runsTests) && !yield(f, byFile[f]) {
+			if (found || sectionplace.HasSections(p, f, opts.Plan) || runsTests) && !yield(f, byFile[f]) {
 				return
 			}
 		}
@@ -154,6 +172,7 @@ type rewriter struct {
 	each      map[ast.Expr]*source.Access // reads of the elements of a range operand
 	gotos     map[string]bool             // labels that a goto of the file names
 	runs      []*ast.CallExpr             // which run all tests
+	locks     []sites.LockUse             // that are watched
 	signature *types.Signature            // of the function we are in
 	announced []*evalorder.Hook           // reads that are announced directly before what comes next
 }
@@ -216,11 +235,9 @@ func (r *rewriter) decls() {
 }
 
 // finish puts the calls around the accesses that stay monitored, and returns the text.
-func (r *rewriter) finish(rt string) ([]byte, error) {
-	name := r.Syntax.Name
-	imports := textedit.Textf("; import %srt %s", r.Prefix, strconv.Quote(rt))
-	r.Wrap(name.Pos(), name.End(), textedit.RankStmt, nil, []textedit.Piece{imports})
+func (r *rewriter) finish(opts Options) ([]byte, error) {
 	r.lingers()
+	r.watchLocks()
 	r.sections.Place()
 	for _, a := range r.Accesses {
 		if a.Unmonitored != "" {
@@ -242,11 +259,30 @@ func (r *rewriter) finish(rt string) ([]byte, error) {
 		}
 		r.surround(a, rank, textedit.Textf(pre, r.Prefix, r.helper(a)), textedit.Textf(post, a.ID))
 	}
+	r.imports(opts)
 	content, err := r.Edits.Render()
 	if err != nil {
 		return nil, err
 	}
 	return r.header(content)
+}
+
+// imports adds to the package clause what the calls in the file need.
+func (r *rewriter) imports(opts Options) {
+	var all []textedit.Piece
+	if r.usesMonitor() {
+		all = append(all, textedit.Textf("; import %srt %s", r.Prefix, strconv.Quote(opts.RT)))
+	}
+	if len(r.locks) > 0 {
+		all = append(all, textedit.Textf("; import %slock %s", r.Prefix, strconv.Quote(opts.Locks)))
+	}
+	r.Wrap(r.Syntax.Name.Pos(), r.Syntax.Name.End(), textedit.RankStmt, nil, all)
+}
+
+// usesMonitor reports whether the text calls the monitor elsewhere than at locks.
+func (r *rewriter) usesMonitor() bool {
+	used := func(a *source.Access) bool { return a.Used }
+	return slices.ContainsFunc(r.Accesses, used) || r.sections.Open() || len(r.runs) > 0
 }
 
 // surround puts the monitor's call around a, and around that what holds it for sections.

@@ -218,8 +218,11 @@ type rtImporter struct {
 }
 
 func (i rtImporter) Import(path string) (*types.Package, error) {
-	if path == "interlock.invalid/rt" {
+	switch path {
+	case "interlock.invalid/rt":
 		return i.rt, nil
+	case "interlock.invalid/rt/locks":
+		return i.Importer.Import("github.com/interlock-go/interlock/dynamic/rt/locks")
 	}
 	return i.Importer.Import(path)
 }

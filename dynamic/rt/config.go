@@ -15,6 +15,7 @@ import (
 func init() {
 	path := env("INTERLOCK_OUT")
 	if path == "" {
+		recordOnly(env("INTERLOCK_LEAKS"))
 		return
 	}
 	if problem := configure(path); problem != "" {
@@ -28,6 +29,23 @@ func init() {
 	pace.room, pace.at = firstBurst, start
 	slowCost.Store(firstCost)
 	openFilter()
+}
+
+// recordOnly has the engine asleep, so that no access takes the slow path, and lets other
+// rooms of the monitor write records to a file, if one is named.
+func recordOnly(path string) {
+	if path == "" {
+		return
+	}
+	start = nanotime()
+	run, _ := number("INTERLOCK_RUN", 0)
+	seed, _ := number("INTERLOCK_SEED", 0)
+	if problem := beginRecords(path, run, seed); problem != "" {
+		out.path = ""
+		warn(problem + "; locks are not watched")
+		return
+	}
+	findGoid()
 }
 
 // configure reads the environment and writes the first records. Like the
@@ -294,3 +312,12 @@ func readSections() (problem string) {
 	}
 	return ""
 }
+
+// Watching reports whether this process is monitored. It does not change after the start.
+func Watching() bool { return out.path != "" }
+
+// Setting returns what the environment says under a name, or "".
+func Setting(name string) string { return env(name) }
+
+// Warn writes one line to stderr.
+func Warn(text string) { warn(text) }

@@ -183,3 +183,16 @@ func lingerEnd() int64 {
 	now := nanotime()
 	return now + min(max((now-start)/4, least), most)
 }
+
+// Goroutine returns the id of the running goroutine, which is never used again.
+func Goroutine() int64 { return goid(getg()) }
+
+// InBubble reports whether the running goroutine may be in a bubble of testing/synctest,
+// where the monitor must neither sleep nor start anything. It reads the goroutine's stack.
+func InBubble() bool {
+	var text [128]byte
+	return bubbled(text[:runtime.Stack(text[:], false)])
+}
+
+// Now returns the monotonic time in nanoseconds, which no bubble of testing/synctest fakes.
+func Now() int64 { return nanotime() }

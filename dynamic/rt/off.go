@@ -72,3 +72,29 @@ func AtEnd(f func()) { atEnd = f }
 
 // Flush does nothing on this platform.
 func Flush() {}
+
+// The other rooms of the monitor find nothing watched here.
+
+// Watching reports that nothing is.
+func Watching() bool { return false }
+
+// Goroutine serves other rooms.
+func Goroutine() int64 { return 0 }
+
+// Now serves other rooms.
+func Now() int64 { return 0 }
+
+// InBubble serves other rooms.
+func InBubble() bool { return true }
+
+// Setting serves other rooms.
+func Setting(name string) string { return "" }
+
+// Write serves other rooms.
+func Write(kind string, rest []byte) {}
+
+// AppendText serves other rooms.
+func AppendText(b, text []byte) []byte { return b }
+
+// Warn serves other rooms.
+func Warn(text string) {}

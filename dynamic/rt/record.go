@@ -234,3 +234,14 @@ func appendString(b, text []byte) []byte {
 	}
 	return append(b, '"')
 }
+
+// Write writes a record of the kind: what comes behind the fields that all records have, up
+// to the closing brace.
+func Write(kind string, rest []byte) {
+	out.mu.lock()
+	defer out.mu.unlock()
+	endRecord(append(append(beginRecord(kind), rest...), '}'))
+}
+
+// AppendText appends text as a JSON string.
+func AppendText(b, text []byte) []byte { return appendString(b, text) }

@@ -20,6 +20,7 @@ type monitored struct {
 	flags       testflags.Flags
 	exact       bool     // under the happens-before engine
 	only        string   // places, with commas between
+	hold        string   // the same
 	replays     int      // of each finding
 	replayFlags []string // that a replay needs to have the same plan
 }
@@ -52,7 +53,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	}
 	cfg := campaign.Config{
 		TestFlags: m.flags.Binary, Timeout: m.flags.Timeout,
-		OnlyFlag: "-only", ReplayFlags: m.replayFlags, Replays: m.replays,
+		OnlyFlag: "-only", HoldFlag: "-hold", ReplayFlags: m.replayFlags, Replays: m.replays,
 	}
 	if m.exact {
 		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)
@@ -60,6 +61,11 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	if m.only != "" {
 		if cfg.Only, err = sitesAt(pl, m.only); err != nil {
 			return nil, gocmd.Refuse("-only: "+err.Error(), "`interlock plan` shows the places")
+		}
+	}
+	if m.hold != "" {
+		if cfg.Hold, err = locksAt(pl, m.hold); err != nil {
+			return nil, gocmd.Refuse("-hold: "+err.Error(), "name where locks are acquired, as findings do")
 		}
 	}
 	// The places of a schedule mean the same as those of -only.
@@ -83,6 +89,22 @@ func sitesAt(pl *planner.Planned, places string) ([]uint32, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("no monitored access at %q", place)
+		}
+		all = append(all, ids...)
+	}
+	return all, nil
+}
+
+// locksAt is sitesAt for uses of locks.
+func locksAt(pl *planner.Planned, places string) ([]uint64, error) {
+	var all []uint64
+	for place := range strings.SplitSeq(places, ",") {
+		ids, err := arm.LocksAt(pl.Module.Packages, place)
+		if err != nil {
+			ids, err = arm.LocksAt(pl.Module.Packages, rebased(place, pl.Module.Root))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("no lock is acquired at %q", place)
 		}
 		all = append(all, ids...)
 	}

@@ -56,6 +56,7 @@ type testOptions struct {
 	planFlags
 	engine    string
 	only      string
+	hold      string
 	replays   int
 	suspected bool
 }
@@ -76,6 +77,9 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the "+
 		"module's root\n"+
 		"(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
+	fs.StringVar(&o.hold, "hold", "",
+		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
+		"another goroutine waits for the first; replay commands of deadlocks use it")
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
@@ -112,7 +116,7 @@ func (o *testOptions) checkEngine() error {
 	}{
 		{"budget", o.budget != 0}, {"prob", o.prob != 0}, {"schedule", o.schedule != autoSchedule},
 		{"strength", o.strength != 0},
-		{"only", o.only != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
+		{"only", o.only != ""}, {"hold", o.hold != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
 		{"sections", o.sections != defaultSections}, {"replays", o.replays != defaultReplays},
 	} {
 		if flag.set {
@@ -150,7 +154,7 @@ func (o *testOptions) run(c *call) int {
 	// Then plan, build and run.
 	m := monitored{
 		campaignFlags: o.campaignFlags, flags: flags, exact: o.engine == engineHB,
-		only: o.only, replays: o.replays, replayFlags: o.replayFlags(),
+		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
 	}
 	d, err := m.run(c, p, out)
 	if d != nil {

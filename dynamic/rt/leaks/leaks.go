@@ -7,7 +7,7 @@
 //
 // It asks when the tests have ended ([Ended]), and earlier if a test stands still, in
 // the process that INTERLOCK_PARENT has started alone: what a test starts may wait until
-// the test kills it. It is injected beside the monitor and imports the standard library only.
+// the test kills it. It is injected beside the monitor.
 // Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
 //
 // Missed: what waits for something that a global variable or a timer still
@@ -26,6 +26,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/interlock-go/interlock/dynamic/rt/dump"
 )
 
 // most is how many goroutines there may be: of a chain of blocked ones the
@@ -117,69 +119,15 @@ func look() {
 	if atWork(marked) {
 		return
 	}
-	os.Stderr.WriteString("panic: the tests wait for ever: nothing can wake these goroutines\n\n")
-	for _, g := range goroutines(stacks()) {
-		os.Stderr.WriteString(g.text + "\n\n")
-	}
-	os.Exit(2)
-}
-
-// goroutine is one of a dump.
-type goroutine struct {
-	id, state, text string
-}
-
-// goroutines splits a dump of stacks.
-func goroutines(dump string) (all []goroutine) {
-	for _, text := range strings.Split(strings.TrimSpace(dump), "\n\n") {
-		head, _, _ := strings.Cut(text, "\n")
-		id, rest, ok := strings.Cut(strings.TrimPrefix(head, "goroutine "), " ")
-		from, to := strings.IndexByte(rest, '['), strings.LastIndexByte(rest, ']')
-		if ok && 0 <= from && from < to {
-			all = append(all, goroutine{id, rest[from+1 : to], text})
-		}
-	}
-	return all
-}
-
-// stack returns the text below the first line, which counts minutes.
-func (g *goroutine) stack() string {
-	_, stack, _ := strings.Cut(g.text, "\n")
-	return stack
-}
-
-// isTest reports whether the goroutine runs a test and is in the test's own code or
-// in what that calls: it waits neither for a subtest nor for its turn.
-func (g *goroutine) isTest() bool {
-	return strings.Contains(g.text, "\ntesting.tRunner(") && !strings.HasPrefix(g.stack(), "testing.")
-}
-
-// wakes reports whether the goroutine is at work or will be by itself.
-func (g *goroutine) wakes() bool {
-	for _, state := range []string{"run", "sleep", "IO wait", "syscall"} {
-		if strings.HasPrefix(g.state, state) {
-			return true
-		}
-	}
-	return false
-}
-
-// stacks returns the stacks of all goroutines.
-func stacks() string {
-	for size := 64 << 10; ; size *= 2 {
-		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size {
-			return string(buf[:n])
-		}
-	}
+	dump.End()
 }
 
 // standing returns where tests wait, by goroutine.
 func standing() map[string]string {
 	at := map[string]string{}
-	for _, g := range goroutines(stacks()) {
-		if g.isTest() && !g.wakes() {
-			at[g.id] = g.stack()
+	for _, g := range dump.Goroutines(dump.Stacks()) {
+		if g.IsTest() && !g.Wakes() {
+			at[g.ID] = g.Stack()
 		}
 	}
 	return at
@@ -197,22 +145,22 @@ func same(before, now map[string]string) bool {
 
 // leaked returns the goroutines that the collector marks, without those of package
 // testing, which wait for a test.
-func leaked() (marked []goroutine) {
+func leaked() (marked []dump.Goroutine) {
 	var b bytes.Buffer
 	if state.profile.WriteTo(&b, 2) != nil {
 		return nil
 	}
-	for _, g := range goroutines(b.String()) {
-		if strings.Contains(g.state, "(leaked)") && !strings.HasPrefix(g.stack(), "testing.") {
+	for _, g := range dump.Goroutines(b.String()) {
+		if strings.Contains(g.State, "(leaked)") && !strings.HasPrefix(g.Stack(), "testing.") {
 			marked = append(marked, g)
 		}
 	}
 	return marked
 }
 
-func blocksTest(marked []goroutine) bool {
+func blocksTest(marked []dump.Goroutine) bool {
 	for i := range marked {
-		if marked[i].isTest() {
+		if marked[i].IsTest() {
 			return true
 		}
 	}
@@ -221,14 +169,14 @@ func blocksTest(marked []goroutine) bool {
 
 // atWork reports whether a test still runs that is none of the marked goroutines.
 // One that waits for its turn does not.
-func atWork(marked []goroutine) bool {
-	for _, g := range goroutines(stacks()) {
-		if !g.isTest() {
+func atWork(marked []dump.Goroutine) bool {
+	for _, g := range dump.Goroutines(dump.Stacks()) {
+		if !g.IsTest() {
 			continue
 		}
 		known := false
 		for i := range marked {
-			known = known || marked[i].id == g.id
+			known = known || marked[i].ID == g.ID
 		}
 		if !known {
 			return true
@@ -238,17 +186,17 @@ func atWork(marked []goroutine) bool {
 }
 
 // write appends a record for each goroutine that has none yet. requires: state.mu.
-func write(marked []goroutine, hang bool) {
+func write(marked []dump.Goroutine, hang bool) {
 	var b []byte
 	for i := range marked {
 		g := &marked[i]
-		if state.written[g.id] {
+		if state.written[g.ID] {
 			continue
 		}
-		state.written[g.id] = true
+		state.written[g.ID] = true
 		b = strconv.AppendBool(append(b, state.head...), hang)
 		b = append(b, `,"stack":`...)
-		b = append(quote(b, g.text), "}}"...)
+		b = append(quote(b, g.Text), "}}"...)
 	}
 	if len(b) == 0 {
 		return

@@ -12,23 +12,6 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-const dump = "goroutine 1 [running]:\nmain.main()\n\t/x/main.go:3 +0x1\n\n" +
-	"goroutine 7 gp=0x1 m=nil [chan send (leaked), 2 minutes]:\np.f(...)\n\t/x/p.go:9\n" +
-	"testing.tRunner(0x1, 0x2)\n\t/go/testing.go:1\n\nno goroutine\n"
-
-func TestGoroutines(t *testing.T) {
-	all := goroutines(dump)
-	if len(all) != 2 {
-		t.Fatalf("%d goroutines, want 2: %v", len(all), all)
-	}
-	if g := all[0]; g.id != "1" || g.state != "running" || g.isTest() || !g.wakes() {
-		t.Errorf("first: %+v", g)
-	}
-	if g := all[1]; g.id != "7" || g.state != "chan send (leaked), 2 minutes" || !g.isTest() || g.wakes() {
-		t.Errorf("second: %+v", g)
-	}
-}
-
 func FuzzQuote(f *testing.F) {
 	f.Add("a\tb\n\"\\\x00é\xff\U0001F600\u2028")
 	f.Fuzz(func(t *testing.T, s string) {

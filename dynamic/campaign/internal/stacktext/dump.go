@@ -139,7 +139,7 @@ func shownFrames(nameFile func(string) string, g *stack.Signature) (frames []str
 			return nil
 		}
 		file := nameFile(c.RemoteSrcPath)
-		if file == "" {
+		if file == "" || strings.HasPrefix(name, LockFrames) {
 			continue
 		}
 		if !slices.Contains(notShown, c.ImportPath) && name != "main.main" {

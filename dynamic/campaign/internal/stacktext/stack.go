@@ -12,6 +12,9 @@ import (
 // MonitorFrames begins the names of the monitor's own functions.
 const MonitorFrames = "interlock.invalid/rt."
 
+// LockFrames begins the names of those that stand between the program and its locks.
+const LockFrames = "interlock.invalid/rt/locks."
+
 // Parse reads the text of runtime.Stack for one goroutine: its id, its
 // frames from the innermost, the go statement that made it. Monitor frames on
 // top are dropped. Text that was cut short yields the frames before the cut;
@@ -39,6 +42,8 @@ func Parse(text string) finding.Goroutine {
 		case created:
 			g.Created = append(g.Created, frame)
 		case len(g.Stack) == 0 && strings.HasPrefix(name, MonitorFrames):
+		case strings.HasPrefix(name, LockFrames): // and what these have called
+			g.Stack = nil
 		default:
 			g.Stack = append(g.Stack, frame)
 		}

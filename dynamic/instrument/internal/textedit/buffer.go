@@ -27,6 +27,7 @@ const (
 	RankMark    = iota // around all others
 	RankSection        // calls for sections, before and behind a statement
 	RankStmt           // around a statement
+	RankLock           // around the operand of a lock's method
 	RankBehind         // around a map operand
 	RankCut            // a range that moves
 	RankPlace          // around an accessed place

@@ -1,0 +1,179 @@
+// Package deadlock keeps what runs have shown of goroutines that wait for each other's locks, and
+// makes findings of it: confirmed where they do, predicted where they could and no run has
+// ruled that out.
+package deadlock
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/schedule"
+)
+
+// Seen is what the runs have shown.
+type Seen struct {
+	pkgs    []*sites.Package
+	uses    map[uint64]use // nil until somebody asks
+	circles map[string]*circle
+}
+
+// circle is a set of goroutines, each of which waits for a lock that the next one holds.
+type circle struct {
+	record evidence.Record // the first
+	run    Run
+	hits   map[int]bool
+}
+
+// Run is the run that has shown something.
+type Run struct {
+	N        int // from 1
+	Seed     uint64
+	Strength int    // of the noise
+	Package  string // whose tests ran
+}
+
+// New returns what is known before the first run, of packages with their syntax.
+func New(pkgs []*sites.Package) *Seen { return &Seen{pkgs: pkgs, circles: map[string]*circle{}} }
+
+// Add takes up the deadlocks among the records of a run, and returns their names.
+func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
+	for i := range records {
+		r := &records[i]
+		if r.Kind != evidence.Deadlock || !s.knows(r) {
+			continue
+		}
+		name := schedule.Circle(r)
+		if s.circles[name] == nil {
+			s.circles[name] = &circle{record: *r, run: run, hits: map[int]bool{}}
+		}
+		s.circles[name].hits[run.N] = true
+		names = append(names, name)
+	}
+	return names
+}
+
+// Has reports whether a run has shown the deadlock of a name.
+func (s *Seen) Has(name string) bool { return s.circles[name] != nil }
+
+// knows reports whether the source has the places of a record.
+func (s *Seen) knows(r *evidence.Record) bool {
+	if s.uses == nil {
+		s.uses = usesIn(s.pkgs)
+	}
+	return !slices.ContainsFunc(r.Locks, func(l evidence.LockStep) bool {
+		return s.uses[l.Wants.Site].in == nil || s.uses[l.Holds.Site].in == nil
+	})
+}
+
+// Found is a finding, and the deadlock that it is about.
+type Found struct {
+	*finding.Finding
+	Name     string
+	Strength int // of the noise in the run that has shown it first
+}
+
+// Findings makes a finding of each deadlock. name sets the files of a goroutine's stack.
+func (s *Seen) Findings(name func(*finding.Goroutine)) (all []Found) {
+	for _, of := range slices.Sorted(maps.Keys(s.circles)) {
+		c := s.circles[of]
+		all = append(all, Found{s.finding(c, finding.Confirmed, name), of, c.run.Strength})
+	}
+	return all
+}
+
+// Predicted makes findings of the circles in records that have not come about in any run.
+func (s *Seen) Predicted(records []*evidence.Record, pkg string,
+	name func(*finding.Goroutine)) (all []*finding.Finding) {
+	for _, r := range records {
+		if s.knows(r) && !s.Has(schedule.Circle(r)) {
+			c := &circle{record: *r, run: Run{N: r.Run, Seed: r.Seed, Package: pkg}, hits: map[int]bool{r.Run: true}}
+			all = append(all, s.finding(c, finding.Predicted, name))
+		}
+	}
+	return all
+}
+
+// finding makes a finding of a circle.
+func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goroutine)) *finding.Finding {
+	steps := slices.Clone(c.record.Locks)
+	slices.SortFunc(steps, func(a, b evidence.LockStep) int { // whichever goroutine has closed the circle
+		return cmp.Or(cmp.Compare(s.uses[a.Wants.Site].order(), s.uses[b.Wants.Site].order()), cmp.Compare(a.GID, b.GID))
+	})
+	f := &finding.Finding{Status: status, Variable: s.uses[steps[0].Wants.Site].variable()}
+	verb := "holds"
+	if status == finding.Predicted {
+		verb = "held"
+	}
+	for _, l := range steps {
+		a, e := s.step(l, name)
+		f.Accesses, f.Cycle = append(f.Accesses, a), append(f.Cycle, e)
+		f.Message += fmt.Sprintf("Goroutine %d %s %s since %s:%d and waits for %s at %s:%d. ",
+			l.GID, verb, finding.ShortLock(e.From), e.Since.File, e.Since.Line, finding.ShortLock(e.To), a.File, a.Line)
+	}
+	s.classify(f, steps)
+	if status == finding.Predicted {
+		f.Title = "possible " + f.Title
+		f.Message = strings.ReplaceAll(f.Message, "and waits for", "when it acquired") +
+			"That happened one after the other; at the same time, none of them could go on."
+	} else {
+		f.Message += "None of them can go on."
+	}
+	f.Evidence = &finding.Evidence{
+		Engine: "watch", Run: max(c.run.N, 1), Hits: len(c.hits), Count: len(c.hits), Seed: c.run.Seed, Test: c.run.Package,
+		Harmful: status == finding.Confirmed, Blocked: "lock",
+	}
+	return f
+}
+
+// classify sets the code and the title of a finding.
+func (s *Seen) classify(f *finding.Finding, steps []evidence.LockStep) {
+	var names []string
+	again := "" // a lock that a goroutine read-locks while it holds it so
+	for i, l := range steps {
+		e := &f.Cycle[i]
+		names = append(names, finding.ShortLock(e.From))
+		if l.Holds.Reads && l.Wants.Reads && e.From == e.To {
+			again = names[i]
+		}
+	}
+	switch {
+	case len(steps) == 1:
+		f.Code, f.Cycle = finding.DoubleLock, nil
+		f.Title = fmt.Sprintf("deadlock: %s is locked by the goroutine that holds it", names[0])
+	case again != "":
+		f.Code, f.Cycle = finding.ReadLockAgain, nil
+		f.Title = fmt.Sprintf("deadlock: %s is read-locked again while a writer waits", again)
+	default:
+		slices.Sort(names)
+		f.Code = finding.LockCycle
+		f.Title = "deadlock: goroutines wait for each other's locks: " + strings.Join(slices.Compact(names), ", ")
+	}
+}
+
+// step returns the acquisition for which a goroutine waits, and the order of the two locks.
+func (s *Seen) step(l evidence.LockStep, name func(*finding.Goroutine)) (finding.Access, finding.Edge) {
+	g := stacktext.Parse(l.Stack)
+	g.ID = l.GID
+	name(&g)
+	wants, holds := s.uses[l.Wants.Site], s.uses[l.Holds.Site]
+	a := finding.Access{
+		Position: wants.position(), Package: wants.in.Path, Function: wants.Function, Expr: wants.expr(), Mode: finding.Lock,
+		Locks: []string{holds.expr()}, Goroutine: &g,
+	}
+	if l.Wants.Reads {
+		a.Mode = finding.ReadLock
+	}
+	if l.Holds.Reads {
+		a.Locks[0] += " (read)"
+	}
+	since := holds.position()
+	e := finding.Edge{From: holds.class(), To: wants.class(), Position: a.Position, Function: a.Function, Since: &since}
+	return a, e
+}

@@ -1,0 +1,76 @@
+// Package dump reads the text that the runtime prints of all goroutines, for those rooms of
+// the monitor that judge whether a test stands still.
+package dump
+
+import (
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Goroutine is one of a dump.
+type Goroutine struct {
+	ID, State, Text string
+}
+
+// Goroutines splits a dump of stacks.
+func Goroutines(dump string) (all []Goroutine) {
+	for _, text := range strings.Split(strings.TrimSpace(dump), "\n\n") {
+		head, _, _ := strings.Cut(text, "\n")
+		id, rest, ok := strings.Cut(strings.TrimPrefix(head, "goroutine "), " ")
+		from, to := strings.IndexByte(rest, '['), strings.LastIndexByte(rest, ']')
+		if ok && 0 <= from && from < to {
+			all = append(all, Goroutine{id, rest[from+1 : to], text})
+		}
+	}
+	return all
+}
+
+// Stack returns the text below the first line, which counts minutes.
+func (g *Goroutine) Stack() string {
+	_, stack, _ := strings.Cut(g.Text, "\n")
+	return stack
+}
+
+// IsTest reports whether the goroutine runs a test and is in the test's own code or
+// in what that calls: it waits neither for a subtest nor for its turn.
+func (g *Goroutine) IsTest() bool {
+	return strings.Contains(g.Text, "\ntesting.tRunner(") && !strings.HasPrefix(g.Stack(), "testing.")
+}
+
+// Wakes reports whether the goroutine is at work or will be by itself.
+func (g *Goroutine) Wakes() bool { return g.stateIs("run", "sleep", "IO wait", "syscall") }
+
+// InLock reports whether the goroutine is blocked in the acquisition of a mutex.
+func (g *Goroutine) InLock() bool {
+	return g.stateIs("sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire")
+}
+
+func (g *Goroutine) stateIs(states ...string) bool {
+	for _, state := range states {
+		if strings.HasPrefix(g.State, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stacks returns the text of the stacks of all goroutines.
+func Stacks() string {
+	for size := 64 << 10; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size {
+			return string(buf[:n])
+		}
+	}
+}
+
+// End ends the process, whose tests would never end, and prints its goroutines as at a test's
+// time limit.
+func End() {
+	os.Stderr.WriteString("panic: the tests wait for ever: nothing can wake these goroutines\n\n")
+	for _, g := range Goroutines(Stacks()) {
+		os.Stderr.WriteString(g.Text + "\n\n")
+	}
+	os.Exit(2)
+}

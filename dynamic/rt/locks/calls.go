@@ -1,0 +1,156 @@
+package locks
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/interlock-go/interlock/dynamic/rt"
+)
+
+// watching reports whether this process is monitored. Written at start only.
+var watching bool
+
+func init() {
+	if watching = rt.Watching(); watching {
+		readHolds(rt.Setting("INTERLOCK_HOLD"))
+	}
+}
+
+// Mutex is a sync.Mutex whose methods are called at a site of the program.
+type Mutex struct {
+	mu   *sync.Mutex
+	site uint64
+}
+
+// OfMutex returns mu, watched.
+func OfMutex(mu *sync.Mutex, site uint64) Mutex { return Mutex{mu, site} }
+
+func (m Mutex) request() request { return request{uintptr(unsafe.Pointer(m.mu)), m.site, false} }
+
+// Lock locks the mutex.
+func (m Mutex) Lock() {
+	if !watching {
+		m.mu.Lock()
+		return
+	}
+	acquire(m.request(), m.mu.TryLock, m.mu.Lock)
+}
+
+// TryLock tries to lock the mutex.
+func (m Mutex) TryLock() bool {
+	got := m.mu.TryLock()
+	if got && watching {
+		took(m.request())
+	}
+	return got
+}
+
+// Unlock unlocks the mutex.
+func (m Mutex) Unlock() {
+	if watching {
+		release(m.request())
+	}
+	m.mu.Unlock()
+}
+
+// RWMutex is a sync.RWMutex whose methods are called at a site of the program.
+type RWMutex struct {
+	mu   *sync.RWMutex
+	site uint64
+}
+
+// OfRWMutex returns mu, watched.
+func OfRWMutex(mu *sync.RWMutex, site uint64) RWMutex { return RWMutex{mu, site} }
+
+func (m RWMutex) request(reads bool) request {
+	return request{uintptr(unsafe.Pointer(m.mu)), m.site, reads}
+}
+
+// Lock locks the mutex.
+func (m RWMutex) Lock() {
+	if !watching {
+		m.mu.Lock()
+		return
+	}
+	acquire(m.request(false), m.mu.TryLock, m.mu.Lock)
+}
+
+// TryLock tries to lock the mutex.
+func (m RWMutex) TryLock() bool {
+	got := m.mu.TryLock()
+	if got && watching {
+		took(m.request(false))
+	}
+	return got
+}
+
+// Unlock unlocks the mutex.
+func (m RWMutex) Unlock() {
+	if watching {
+		release(m.request(false))
+	}
+	m.mu.Unlock()
+}
+
+// RLock locks the mutex for reading.
+func (m RWMutex) RLock() {
+	if !watching {
+		m.mu.RLock()
+		return
+	}
+	acquire(m.request(true), m.mu.TryRLock, m.mu.RLock)
+}
+
+// TryRLock tries to lock the mutex for reading.
+func (m RWMutex) TryRLock() bool {
+	got := m.mu.TryRLock()
+	if got && watching {
+		took(m.request(true))
+	}
+	return got
+}
+
+// RUnlock undoes one RLock.
+func (m RWMutex) RUnlock() {
+	if watching {
+		release(m.request(true))
+	}
+	m.mu.RUnlock()
+}
+
+// OfLocker returns l, watched if it is a mutex.
+func OfLocker(l sync.Locker, site uint64) sync.Locker {
+	if !watching {
+		return l
+	}
+	switch l := l.(type) {
+	case *sync.Mutex:
+		return Mutex{l, site}
+	case *sync.RWMutex:
+		return RWMutex{l, site}
+	}
+	return l
+}
+
+// acquire acquires the lock of want by lock, or by try if nobody has it.
+func acquire(want request, try func() bool, lock func()) {
+	me := mine()
+	if me.owner == nil {
+		lock()
+		return
+	}
+	arrive(me, want)
+	if !try() {
+		me.wait(want)
+		lookForCycle(me, want)
+		lock()
+	}
+	me.took(want)
+}
+
+// took notes that the running goroutine has acquired a lock without waiting.
+func took(got request) {
+	if me := mine(); me.owner != nil {
+		me.took(got)
+	}
+}

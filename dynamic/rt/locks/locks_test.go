@@ -1,0 +1,192 @@
+package locks
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/rt"
+)
+
+// locks of the scenarios: of a goroutine's program, "a" is Lock of the first one, "A" its Unlock,
+// "1" and "!" RLock and RUnlock of the first RWMutex.
+type world struct {
+	mutexes [3]sync.Mutex
+	shared  [2]sync.RWMutex
+	turn    atomic.Int32
+}
+
+// do runs a goroutine's program. A digit behind "@" has it wait for its turn, a dot ends that.
+func (w *world) do(program string) {
+	const lock, unlock, rlock, runlock, wlock, wunlock = "abc", "ABC", "12", "!?", "xy", "XY"
+	at := func(set string, c byte) int { return slices.Index([]byte(set), c) }
+	for i := 0; i < len(program); i++ {
+		c := program[i]
+		site := uint64(c)
+		for j := 0; j < len(program); j++ { // a program has one site for each letter
+			site = site*31 + uint64(program[j])
+		}
+		switch {
+		case at(lock, c) >= 0:
+			OfMutex(&w.mutexes[at(lock, c)], site).Lock()
+		case at(unlock, c) >= 0:
+			OfMutex(&w.mutexes[at(unlock, c)], site).Unlock()
+		case at(rlock, c) >= 0:
+			OfRWMutex(&w.shared[at(rlock, c)], site).RLock()
+		case at(runlock, c) >= 0:
+			OfRWMutex(&w.shared[at(runlock, c)], site).RUnlock()
+		case at(wlock, c) >= 0:
+			OfRWMutex(&w.shared[at(wlock, c)], site).Lock()
+		case at(wunlock, c) >= 0:
+			OfRWMutex(&w.shared[at(wunlock, c)], site).Unlock()
+		case c == '@':
+			for i++; w.turn.Load() < int32(program[i]-'0'); {
+				time.Sleep(time.Millisecond)
+			}
+		case c == '.':
+			w.turn.Add(1)
+		case c == '~':
+			time.Sleep(20 * time.Millisecond)
+		default:
+			panic("unknown step " + string(c))
+		}
+	}
+}
+
+// scenarios are programs of goroutines. Those that deadlock are left behind.
+var scenarios = []struct {
+	name       string
+	goroutines []string
+	deadlock   int  // goroutines in the circle that is reported; 0 is none
+	circle     bool // orders lead round
+	met        bool // and nothing that is seen orders the goroutines
+}{
+	{"opposite orders block", []string{"a.@2b", "b.@2a"}, 2, true, false},
+	{"a ring of three", []string{"a.@3b", "b.@3c", "c.@3a"}, 3, true, false},
+	{"locked twice", []string{"aa"}, 1, false, false},
+	{"an upgrade", []string{"1x"}, 1, false, false},
+	{"read again behind a writer", []string{"1.@2~1", "@1.x"}, 2, true, false},
+	{"a mutex and a lock for reading", []string{"a.@2x", "1.@2a"}, 2, true, false},
+	{"opposite orders in turns", []string{"cC.@2abBA.@4abBA", "@1cC.@3baAB."}, 0, true, true},
+	{"opposite orders under a gate", []string{"cC.@2cabBAC.@4cabBAC", "@1cC.@3cbaABC."}, 0, false, false},
+	{"opposite orders, all read", []string{"cC.@212?!.@412?!", "@1cC.@321!?."}, 0, false, false},
+	{"opposite orders of one goroutine", []string{"abBAbaABabBA"}, 0, false, false},
+	{"opposite orders, one before the other starts", []string{"abBA.", "@1baAB"}, 0, true, false},
+	{"one order of many", []string{"abBAabBA", "abBAabBA", "abBAabBA"}, 0, false, false},
+	{"handed over", []string{"a.@3b@4", "@1A.@2b.~aAB.", "@2."}, 0, false, false},
+}
+
+// The test binary itself is the program under test.
+func TestMain(m *testing.M) {
+	if name := os.Getenv("LOCKS_SCENARIO"); name != "" {
+		runScenario(name)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func runScenario(name string) {
+	for _, s := range scenarios {
+		if s.name != name {
+			continue
+		}
+		var w world
+		var done sync.WaitGroup
+		for _, g := range s.goroutines {
+			done.Add(1)
+			go func() { defer done.Done(); w.do(g) }()
+		}
+		ended := make(chan bool)
+		go func() { done.Wait(); close(ended) }()
+		select {
+		case <-ended:
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+func TestScenarios(t *testing.T) {
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			deadlock, circle, met := 0, false, false
+			for _, r := range records(t, s.name, "") {
+				switch r.Kind {
+				case evidence.Deadlock:
+					deadlock = len(r.Locks)
+				case evidence.Order:
+					circle, met = true, met || r.Met
+				}
+			}
+			if deadlock != s.deadlock || circle != s.circle || met != s.met {
+				t.Errorf("deadlock of %d, circle %t, met %t; want %d, %t, %t", deadlock, circle, met, s.deadlock, s.circle, s.met)
+			}
+		})
+	}
+}
+
+// records runs a scenario in a process of its own and returns what that writes.
+func records(t *testing.T, scenario, holds string) []evidence.Record {
+	t.Helper()
+	dir := t.TempDir()
+	file, table := filepath.Join(dir, "out"), filepath.Join(dir, "sites")
+	if err := os.WriteFile(table, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "LOCKS_SCENARIO="+scenario, "INTERLOCK_OUT="+file, "INTERLOCK_SITES="+table,
+		"INTERLOCK_RUN=1", "INTERLOCK_SEED=1", "INTERLOCK_HOLD="+holds)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, bad, err := evidence.Read(f)
+	if err != nil || bad > 0 {
+		t.Fatalf("%d unreadable lines, %v", bad, err)
+	}
+	return all
+}
+
+// Goroutines that came one after the other are held until both have one of the locks.
+func TestHoldsDriveIntoTheDeadlock(t *testing.T) {
+	const scenario = "opposite orders in turns"
+	holds := ""
+	for _, r := range records(t, scenario, "") {
+		if r.Kind == evidence.Order {
+			for _, l := range r.Locks {
+				holds += fmt.Sprintf("%d>%d:500000,", l.Holds.Site, l.Wants.Site)
+			}
+		}
+	}
+	held := false
+	for _, r := range records(t, scenario, holds) {
+		held = held || r.Kind == evidence.Held
+	}
+	if holds == "" || !held {
+		t.Errorf("holds %q, held %t", holds, held)
+	}
+}
+
+func TestNothingIsNotedWhereNothingIsWatched(t *testing.T) {
+	if rt.Watching() {
+		t.Skip("the tests themselves are watched")
+	}
+	var w world
+	w.do("abBA1!xX")
+	for i := range owners {
+		if owners[i].goid.Load() != 0 {
+			t.Fatal("a goroutine has a place although nothing is watched")
+		}
+	}
+}

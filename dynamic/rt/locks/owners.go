@@ -1,0 +1,195 @@
+package locks
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"github.com/interlock-go/interlock/dynamic/rt"
+)
+
+// request is a lock that a goroutine acquires at a site.
+type request struct {
+	addr  uintptr // of the lock; 0 is none
+	site  uint64
+	reads bool // by RLock
+}
+
+// blocks reports whether one goroutine that has r keeps another from acquiring want.
+func (r request) blocks(want request) bool { return r.addr == want.addr && !(r.reads && want.reads) }
+
+const (
+	mostHeld = 16 // locks of one goroutine
+	near     = 8  // slots in which a goroutine may be
+)
+
+// owner is what one goroutine holds and waits for. It belongs to that goroutine as long as
+// it holds or awaits something; then another may take it over.
+type owner struct {
+	mu    spinlock
+	goid  atomic.Int64      // 0 is nobody; stored under mu
+	since int64             // when the goroutine came, by rt.Now; guarded by mu, as all below
+	held  [mostHeld]request // in the order of their acquisition
+	n     int               // of them
+	wants request           // what it waits for, or is held before
+}
+
+// self is the running goroutine, and its owner unless that has been taken over.
+type self struct {
+	*owner
+	id int64
+}
+
+var owners [1024]owner
+
+// spinlock is held for a few instructions only.
+type spinlock struct{ state atomic.Uint32 }
+
+func (l *spinlock) lock() {
+	for try := 1; !l.state.CompareAndSwap(0, 1); try++ {
+		if try%32 == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+func (l *spinlock) unlock() { l.state.Store(0) }
+
+// mine returns the running goroutine; its owner is nil where there is no room in the
+// neighbourhood.
+func mine() self {
+	me := self{id: rt.Goroutine()}
+	first := uint64(me.id) * 0x9e3779b97f4a7c15 >> 32
+	for i := uint64(0); i < near; i++ {
+		if o := &owners[(first+i)%uint64(len(owners))]; o.goid.Load() == me.id {
+			me.owner = o
+			return me
+		}
+	}
+	// A free place, or else that of a goroutine that holds nothing now.
+	for _, free := range [...]bool{true, false} {
+		for i := uint64(0); i < near && me.owner == nil; i++ {
+			o := &owners[(first+i)%uint64(len(owners))]
+			if (!free || o.goid.Load() == 0) && o.takeOver(me.id) {
+				me.owner = o
+			}
+		}
+	}
+	return me
+}
+
+// takeOver makes an owner that is idle that of a goroutine.
+func (o *owner) takeOver(id int64) bool {
+	o.mu.lock()
+	defer o.mu.unlock()
+	if o.n > 0 || o.wants.addr != 0 {
+		return false
+	}
+	o.goid.Store(id)
+	o.since = rt.Now()
+	return true
+}
+
+// state is what the goroutine holds and waits for.
+type state struct {
+	goid  int64
+	since int64
+	held  []request
+	wants request
+}
+
+// look returns the state of an owner, whose locks are copied to buf.
+func (o *owner) look(buf *[mostHeld]request) state {
+	o.mu.lock()
+	defer o.mu.unlock()
+	*buf = o.held
+	return state{o.goid.Load(), o.since, buf[:o.n], o.wants}
+}
+
+// wait notes that the goroutine is going to wait for a lock.
+func (g self) wait(want request) {
+	g.mu.lock()
+	defer g.mu.unlock()
+	if g.goid.Load() == g.id {
+		g.wants = want
+	}
+}
+
+// took notes that the goroutine has acquired a lock.
+func (g self) took(got request) {
+	g.mu.lock()
+	defer g.mu.unlock()
+	if g.goid.Load() != g.id {
+		return
+	}
+	g.wants = request{}
+	if g.n < mostHeld && !handedOver.has(got.site) {
+		g.held[g.n] = got
+		g.n++
+	}
+}
+
+// drop removes a lock from what the owner holds, and returns where it was acquired.
+func (o *owner) drop(r request) (site uint64, ok bool) {
+	o.mu.lock()
+	defer o.mu.unlock()
+	for i := o.n - 1; i >= 0; i-- {
+		if h := o.held[i]; h.addr == r.addr && h.reads == r.reads {
+			copy(o.held[i:o.n-1], o.held[i+1:o.n])
+			o.n--
+			return h.site, true
+		}
+	}
+	return 0, false
+}
+
+// release notes that the running goroutine is about to release a lock. One that another
+// goroutine has acquired is handed over: nothing follows from who holds it.
+func release(r request) {
+	if me := mine(); me.owner != nil {
+		if _, ok := me.drop(r); ok {
+			return
+		}
+	}
+	for i := range owners {
+		if o := &owners[i]; o.goid.Load() != 0 {
+			if site, ok := o.drop(r); ok {
+				handedOver.add(site)
+				return
+			}
+		}
+	}
+}
+
+// handedOver holds the sites of acquisitions that another goroutine has undone.
+var handedOver siteSet
+
+// siteSet is a set of sites, a hash table. One that does not fit is in the set, as are all
+// others from then on.
+type siteSet struct {
+	any, full atomic.Bool
+	table     [256]atomic.Uint64
+}
+
+func (s *siteSet) has(site uint64) bool {
+	return s.any.Load() && (s.full.Load() || s.place(site).Load() == site)
+}
+
+func (s *siteSet) add(site uint64) {
+	if p := s.place(site); !p.CompareAndSwap(0, site) && p.Load() != site {
+		s.full.Store(true)
+	}
+	s.any.Store(true)
+}
+
+// place returns where a site is or belongs; the first place of its neighbourhood that another
+// one has not taken, else the last.
+func (s *siteSet) place(site uint64) *atomic.Uint64 {
+	var p *atomic.Uint64
+	for i := uint64(0); i < near; i++ {
+		p = &s.table[(site+i)%uint64(len(s.table))]
+		if at := p.Load(); at == site || at == 0 {
+			break
+		}
+	}
+	return p
+}
