@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent racesuite hbsuite suites sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent hidden racesuite hbsuite suites sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ detect: ## measure what is caught, class by class, beside -race, and keep the ta
 silent: ## run every clean program of the monitor's and the rewriter's tests 200 times with wide windows: none may report anything
 	$(GO) test ./dynamic/instrument -run TestCaught/ -silent 200 -v -timeout 1h
 	INTERLOCK_TEST_RUNS=200 $(GO) test ./dynamic/rt -run 'TestNoRace|TestNoSplit' -v -timeout 2h
+
+hidden: ## measure how soon campaigns find bugs that hide, beside -race, and keep the table in docs/campaigns.md
+	$(LAB) hidden -o docs/campaigns.md
 
 racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
 	$(LAB) racesuite -o docs/racesuite.md

@@ -72,6 +72,7 @@ type Request struct {
 	Timeout  time.Duration // of one run, before it is stretched for noise
 	Strength int           // of the noise, in microseconds; 0 is what campaigns do by default
 	FirstHit bool          // stop at the run that shows a race
+	Auto     bool          // plan runs by what earlier ones have shown, as campaigns do by default
 }
 
 // Run makes a campaign of one test function. It returns also how many runs began.
@@ -80,7 +81,7 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 	defer cancel()
 	r, err = campaign.Run(ctx, campaign.Config{
 		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
-		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: true,
+		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto,
 		TestFlags: []string{"-test.run=^" + q.Function + "$"},
 		Dir:       filepath.Join(m.evidence, q.Function),
 		Progress: func(e campaign.Event) {

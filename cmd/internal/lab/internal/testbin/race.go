@@ -42,6 +42,18 @@ func BuildRace(ctx context.Context, dir, tmp string) (*Race, error) {
 // Hits returns how many of a number of runs report a race. function is the only
 // one that runs; "" stands for all. It returns 0 where the binary is missing.
 func (r *Race) Hits(ctx context.Context, function string, runs int, timeout time.Duration) (hits int) {
+	return r.count(ctx, function, runs, timeout, func(out []byte, err error) bool {
+		return bytes.Contains(out, []byte("WARNING: DATA RACE"))
+	})
+}
+
+// Failures returns how many of a number of runs fail, for a race or for anything else.
+func (r *Race) Failures(ctx context.Context, function string, runs int, timeout time.Duration) int {
+	return r.count(ctx, function, runs, timeout, func(_ []byte, err error) bool { return err != nil })
+}
+
+func (r *Race) count(ctx context.Context, function string, runs int, timeout time.Duration,
+	counts func(out []byte, err error) bool) (n int) {
 	if r.Missing != "" {
 		return 0
 	}
@@ -52,10 +64,9 @@ func (r *Race) Hits(ctx context.Context, function string, runs int, timeout time
 	for range runs {
 		cmd := exec.CommandContext(ctx, r.file, "-test.run="+pattern, "-test.timeout="+timeout.String())
 		cmd.Dir = r.dir
-		out, _ := cmd.CombinedOutput() // fails where there is a race
-		if bytes.Contains(out, []byte("WARNING: DATA RACE")) {
-			hits++
+		if out, err := cmd.CombinedOutput(); counts(out, err) { // fails where there is a race
+			n++
 		}
 	}
-	return hits
+	return n
 }
