@@ -79,7 +79,7 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
 	fs.StringVar(&o.hold, "hold", "",
 		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
-		"another goroutine waits for the first; replay commands of deadlocks use it")
+			"another goroutine waits for the first; replay commands of deadlocks use it")
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
