@@ -61,7 +61,10 @@ type noise struct {
 
 // noiseOf returns what run n of a package is to have.
 func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
-	o := noise{purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime, known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Hold)}
+	o := noise{
+		purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime,
+		known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Hold),
+	}
 	if pkg.Strength > 0 && o.purpose == planned { // windows of milliseconds are too much for these tests
 		o.purpose = guided
 	}

@@ -53,8 +53,9 @@ func TestLocksAlone(t *testing.T) {
 	if err != nil || len(res.Files) != 1 {
 		t.Fatalf("%d files, %v", len(res.Files), err)
 	}
-	if out := string(res.Files[0].Content); strings.Contains(out, "_ilrt") || !strings.Contains(out, "_illock.OfMutex(mu, ") {
+	out := string(res.Files[0].Content)
+	if strings.Contains(out, "_ilrt") || !strings.Contains(out, "_illock.OfMutex(mu, ") {
 		t.Error(out)
 	}
-	checkTypes(t, string(res.Files[0].Content))
+	checkTypes(t, out)
 }

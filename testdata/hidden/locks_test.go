@@ -156,7 +156,7 @@ func TestCleanHandedOverLock(*testing.T) {
 	w()
 }
 
-// Try: who does not get the second lock gives way.
+// Try: a goroutine that does not get the second lock releases the first.
 func TestCleanTry(*testing.T) {
 	var a, b account
 	pay := func(x, y *account) {
