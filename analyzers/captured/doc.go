@@ -1,5 +1,5 @@
 // Package captured reports local variables that a goroutine captures, and that
-// its starter goes on to use without waiting for it.
+// others use without waiting for it.
 //
 // captured: captured variable shared with a goroutine (IL1004)
 //
@@ -20,18 +20,17 @@
 //	}()
 //	err = check()
 //
-// A variable is reported if the goroutine and the function that started it
-// access it, one of them writes, and on some way from the go statement to the
-// access nothing is called or received that might wait for the goroutine; and
-// if goroutines that a loop starts all write one variable declared outside of
-// it, without a lock. Loop variables before Go 1.22 are such variables, which are
-// reported where the loop assigns them, and so are those that parallel subtests
-// write. Test code counts.
+// A variable is reported if the goroutine and the function that started it access it,
+// or two goroutines that one function started, one of them writes, and nothing orders
+// the two: no lock is held at both, and on some way nothing is waited for that the
+// other side signals afterwards (a channel, a WaitGroup, a sync.Once). Goroutines that a loop starts
+// are compared with themselves, parallel subtests with each other. Loop variables
+// before Go 1.22 are such variables, which are reported where the loop assigns them. Test
+// code counts. time.Sleep orders nothing.
 //
-// Missed: variables behind calls of unknown code, which may wait; accesses
-// under a lock, however wrong; closures kept in variables. Reported falsely:
-// goroutines that are known to have ended by other means than waiting.
+// Missed: variables behind calls of unknown code, which may wait; closures kept in
+// variables that others assign. Reported falsely: goroutines that are known to have ended by
+// other means than waiting, and paths that no run takes.
 //
-// Cost: for each go statement linear in the instructions that may run beside its goroutine: the square of a function
-// that starts many. A function that takes too many steps is left (ir.WorkLimit).
+// Cost: linear in what package parallel finds, with one walk through the syntax of a function for each.
 package captured

@@ -19,6 +19,7 @@ const (
 	UsedAfterLock  Code = "IL1005" // alias of guarded data used after the unlock
 	DifferentLocks Code = "IL1006" // the two sides hold different locks
 	WrittenLate    Code = "IL1007" // written after others could reach it: publication, lazy initialisation
+	Unordered      Code = "IL1008" // accessed by two goroutines that nothing orders
 	LoadAndStore   Code = "IL2001" // x++, x = f(x): two goroutines lose an update
 	TestAndUse     Code = "IL2002" // a test, and a use that it decides about, with a gap between
 	Interleaved    Code = "IL2003" // accesses that belong together, split by another goroutine's
@@ -44,6 +45,7 @@ var codes = map[Code]string{
 	UsedAfterLock:  "alias of guarded data used after unlock",
 	DifferentLocks: "different locks on two sides",
 	WrittenLate:    "written after it was shared",
+	Unordered:      "accessed by two goroutines that nothing orders",
 	LoadAndStore:   "load and store that should be one step",
 	TestAndUse:     "test and use that should be one step",
 	Interleaved:    "accesses that belong together split by another",

@@ -34,7 +34,7 @@
 // caller: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
 //
 // Accesses to objects that nobody else can reach yet say nothing, nor do
-// those in tests, in package initialisation and in a sync.Once, and where a
+// those in tests of other code, in package initialisation and in a sync.Once, and where a
 // comment says that no lock is needed; helper functions are judged by the
 // locks that their callers hold. A goroutine reads what it alone writes, and
 // what was written before it was started.

@@ -16,7 +16,7 @@ func Test(t *testing.T) {
 		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
 		"starts", "setup", "owner", "apart", "comments", "spin", "closed", "byvalue",
-		"copies", "elements", "inner", "branches")
+		"copies", "elements", "inner", "branches", "standalone", "mixed")
 }
 
 // TestSiblings counts findings, which are fewer than the diagnostics.

@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/rlocktwice"
 	"github.com/interlock-go/interlock/analyzers/testuse"
 	"github.com/interlock-go/interlock/analyzers/underlock"
+	"github.com/interlock-go/interlock/analyzers/unordered"
 	"github.com/interlock-go/interlock/analyzers/unsafepub"
 	"github.com/interlock-go/interlock/analyzers/waitgroupadd"
 )
@@ -41,6 +42,7 @@ func Checks() []Check {
 		{finding.UsedAfterLock, aliasescape.Analyzer},
 		{finding.DifferentLocks, mixedlocks.Analyzer},
 		{finding.WrittenLate, unsafepub.Analyzer},
+		{finding.Unordered, unordered.Analyzer},
 		{finding.LoadAndStore, loadstore.Analyzer},
 		{finding.TestAndUse, testuse.Analyzer},
 		{finding.LockCycle, lockorder.Analyzer},

@@ -33,6 +33,11 @@ const (
 	NestedStructs       = 4   // structs in structs that are looked through for a lock
 	NestedParts         = 3   // structs in structs whose fields are parts of a copy
 	TypesReflected      = 20_000
+	SignalsOfFunction   = 64  // that it waits for, and that it may give
+	TouchesOfStrand     = 256 // variables that a goroutine or function accesses, as its caller or starter names them
+	StrandsOfFunction   = 64  // goroutines that are judged together
+	TestsOfTouch        = 4   // conditions by which an access is made
+	EndsOfDefer         = 2   // places where a deferred call runs
 )
 
 // Simulation of goroutines (package simulation), in instructions executed: an

@@ -26,6 +26,7 @@ var callbacks = map[string]map[string]Callback{
 	"path/filepath":              {"Walk": Called, "WalkDir": Called},
 	"io/fs":                      {"WalkDir": Called},
 	"sync":                       {"Do": Called, "Range": Called, "Go": Started},
+	"testing":                    {"Run": Called, "RunParallel": Started},
 	"time":                       {"AfterFunc": Started},
 	"context":                    {"AfterFunc": Started},
 	"runtime":                    {"SetFinalizer": Started, "AddCleanup": Started},
@@ -41,6 +42,60 @@ func CallbackOf(pkg, name string) (does Callback, ok bool) {
 		does, ok = callbacks[pkg]["*"]
 	}
 	return does, ok
+}
+
+// lateStarts are functions whose callback runs at a time that nothing is known of.
+var lateStarts = []string{"runtime.SetFinalizer", "runtime.AddCleanup", "net/http.HandleFunc"}
+
+// StartsAtOnce reports whether a function, by pkg.Name, that runs its callback in
+// another goroutine may do so as soon as it is called.
+func StartsAtOnce(name string) bool { return !slices.Contains(lateStarts, name) }
+
+// containers are types of the standard library that leave all locking to their
+// user, with the methods that only read.
+var containers = map[string][]string{
+	"*bytes.Buffer":        {"Available", "AvailableBuffer", "Bytes", "Cap", "Len", "String"},
+	"*strings.Builder":     {"Cap", "Len", "String"},
+	"*container/list.List": {"Back", "Front", "Len"},
+	"*container/ring.Ring": {"Do", "Len", "Move", "Next", "Prev"},
+	"*math/rand.Rand":      {},
+	"*math/rand/v2.Rand":   {},
+}
+
+// Container reports whether a type, as types.TypeString writes it, leaves all
+// locking to its user, and whether the method changes the object.
+func Container(typ, method string) (changes, ok bool) {
+	reading, ok := containers[typ]
+	return !slices.Contains(reading, method), ok
+}
+
+var orderless = []string{
+	"fmt", "log", "log/slog", "errors", "strings", "strconv", "bytes", "bufio", "time", "sort", "slices", "maps", "math",
+	"math/rand", "math/rand/v2", "math/bits", "math/big", "context", "unicode", "unicode/utf8", "path", "path/filepath",
+	"testing",
+	"container/list", "container/heap", "container/ring", "encoding/json", "encoding/binary", "encoding/hex",
+	"encoding/base64", "hash", "hash/fnv", "hash/crc32", "crypto/rand", "crypto/sha256", "crypto/md5", "html", "regexp",
+	"text/template", "net/url", "unsafe", "unique", "cmp",
+}
+
+// orderingTests are functions of package testing that run others, or wait for them.
+var orderingTests = []string{"Run", "RunParallel", "Parallel", "Cleanup", "Fuzz", "Benchmark"}
+
+// OrdersNothing reports whether a function of the package neither waits for
+// another goroutine nor signals to one. That log and fmt lock inside is no order.
+func OrdersNothing(pkg, name string) bool {
+	return slices.Contains(orderless, pkg) && !(pkg == "testing" && slices.Contains(orderingTests, name)) ||
+		pkg == "runtime" && name != "Goexit"
+}
+
+// QuietMethod reports whether the method of an interface, whose type is written
+// as types.TypeString does, orders nothing.
+func QuietMethod(typ, method string) bool {
+	switch typ {
+	case "context.Context", "error", "testing.TB":
+		return true
+	}
+	return QuietName(method)
 }
 
 var neverReturn = map[string][]string{

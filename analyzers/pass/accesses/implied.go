@@ -20,8 +20,8 @@ import (
 // somebody else than who has the lock:
 //
 //   - to copy a struct reads all its fields, to assign one writes them;
-//   - elements of slices and arrays, and the contents of maps that len and
-//     packages slices and maps look at;
+//   - elements of slices and arrays, and the contents of maps that len, packages
+//     slices and maps, and functions of the package look at;
 //   - a method called on the object in a field reads and writes that object
 //     (see [Touches]): the guard is the holder's.
 //
@@ -35,11 +35,12 @@ type implied struct {
 	// shared, and whether one of them writes: a copy of others conflicts with
 	// nothing that is known.
 	named map[accesspath.Name]bool
+	uses  map[parameter]use // see useOf
 }
 
 // findImplied lists the implied accesses of the package, function by function.
 func (c *collector) findImplied() {
-	im := &implied{collector: c, named: map[accesspath.Name]bool{}}
+	im := &implied{collector: c, named: map[accesspath.Name]bool{}, uses: map[parameter]use{}}
 	for _, a := range c.list.All {
 		if a.Owner == ownership.Shared && !a.Map && c.list.Counts(a) {
 			im.named[a.Name] = im.named[a.Name] || a.Writes()
@@ -147,7 +148,7 @@ func (im *implied) at(instr ssa.Instruction) []*Access {
 		if list := im.libraryCall(instr); list != nil {
 			return list
 		}
-		return im.onInner(instr)
+		return append(im.onInner(instr), im.passedMaps(instr)...)
 	}
 	return nil
 }

@@ -166,27 +166,17 @@ func plainReceiver(fn *ssa.Function) bool {
 	return true
 }
 
-// stdTouches is the table of types of the standard library that leave all
-// locking to their user, with the methods that only read.
+// stdTouches returns what methods of the standard library's containers touch.
 func stdTouches(fn *ssa.Function) ([]Touch, bool) {
 	recv := fn.Signature.Recv()
 	if recv == nil {
 		return nil, false
 	}
-	reading, ok := unguarded[types.TypeString(recv.Type(), nil)]
+	changes, ok := knowledge.Container(types.TypeString(recv.Type(), nil), fn.Name())
 	if !ok {
 		return nil, false
 	}
-	return []Touch{{Field: "contents", Write: !slices.Contains(reading, fn.Name())}}, true
-}
-
-var unguarded = map[string][]string{
-	"*bytes.Buffer":        {"Available", "AvailableBuffer", "Bytes", "Cap", "Len", "String"},
-	"*strings.Builder":     {"Cap", "Len", "String"},
-	"*container/list.List": {"Back", "Front", "Len"},
-	"*container/ring.Ring": {"Do", "Len", "Move", "Next", "Prev"},
-	"*math/rand.Rand":      {},
-	"*math/rand/v2.Rand":   {},
+	return []Touch{{Field: "contents", Write: changes}}, true
 }
 
 // onInner returns what a method call does to the object that a field holds, or

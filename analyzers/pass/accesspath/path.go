@@ -301,6 +301,16 @@ func (p Path) String() string {
 // registers matches an index that only go/ssa has a name for.
 var registers = regexp.MustCompile(`\[[^\]]*:t\d+\]`)
 
+// IsVariable reports whether v is a variable that the source names: of other
+// objects go/ssa says "complit" and the like.
+func IsVariable(v *ssa.Alloc) bool {
+	switch v.Comment {
+	case "", "complit", "new", "varargs", "makeslice", "slicelit":
+		return false
+	}
+	return true
+}
+
 func rootName(v ssa.Value) string {
 	switch v := v.(type) {
 	case *ssa.Parameter, *ssa.FreeVar:
@@ -308,10 +318,7 @@ func rootName(v ssa.Value) string {
 	case *ssa.Global:
 		return v.Name()
 	case *ssa.Alloc:
-		// go/ssa says "complit" and the like of what is no variable.
-		switch v.Comment {
-		case "", "complit", "new", "varargs", "makeslice", "slicelit":
-		default:
+		if IsVariable(v) {
 			return v.Comment
 		}
 	case *ssa.Call:

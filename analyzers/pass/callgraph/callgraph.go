@@ -131,7 +131,7 @@ func (g *Graph) indexMethods() {
 }
 
 // findOpen marks what other packages may call: exported functions and
-// methods. Of a command nobody imports anything, so there it is only the
+// methods. Nobody imports a test. Of a command nobody imports anything, so there it is only the
 // methods of types that are turned into interfaces.
 func (g *Graph) findOpen() {
 	command := g.prog.Pkg.Pkg.Name() == "main"
@@ -140,7 +140,7 @@ func (g *Graph) findOpen() {
 		boxed = g.boxedTypes()
 	}
 	for _, f := range g.prog.Funcs {
-		if f.Parent() != nil || !token.IsExported(f.Name()) || g.prog.InTest(f) {
+		if f.Parent() != nil || !token.IsExported(f.Name()) || g.prog.InTestFile(f) {
 			continue
 		}
 		if isCallback(f) {
@@ -242,7 +242,7 @@ func (g *Graph) addCall(caller *ssa.Function, call ssa.CallInstruction) {
 	if !common.IsInvoke() {
 		if fn, args := Target(common); fn != nil {
 			site.Callee, site.Args = fn, args
-			g.add(site)
+			g.recordOnce(site)
 		}
 		return
 	}

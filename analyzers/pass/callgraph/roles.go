@@ -121,7 +121,7 @@ func (g *Graph) rootRoles(f *ssa.Function) *Roles {
 	}
 	r.Init = f.Object() != nil && f.Object().Name() == "init"
 	r.Main = f.Name() == "main" && g.prog.Pkg.Pkg.Name() == "main"
-	if g.tests && isTest(f) && g.prog.InTest(f) {
+	if isTest(f) && g.prog.InTestFile(f) && (g.tests || !g.prog.InTest(f)) {
 		r.Main = !callsParallel(f)
 		r.Unknown = !r.Main
 	}

@@ -91,10 +91,11 @@ func (w *valueWalk) follow(v ssa.Value) {
 	}
 }
 
-// recordOnce leaves out what addCall has recorded already.
+// recordOnce adds the direct call of a function: that of a closure is met where
+// it is made, and where it is called.
 func (g *Graph) recordOnce(s Site) {
-	for _, have := range g.sites[s.Callee] {
-		if have.Instr == s.Instr {
+	for _, have := range g.at[s.Instr] {
+		if have.Callee == s.Callee {
 			return
 		}
 	}

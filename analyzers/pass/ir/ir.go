@@ -142,10 +142,11 @@ func buildPackage(pass *analysis.Pass, neverReturns func(*types.Func) bool) *ssa
 
 // collect lists the functions, those of package variables' initialisers last.
 func (p *Program) collect(pass *analysis.Pass) {
+	testing := testingFiles(pass)
 	var add func(f *ssa.Function)
 	add = func(f *ssa.Function) {
 		p.Funcs = append(p.Funcs, f)
-		p.inTest[f] = strings.HasSuffix(pass.Fset.PositionFor(f.Pos(), false).Filename, "_test.go")
+		p.inTest[f] = f.Pos().IsValid() && testing[pass.Fset.File(f.Pos())]
 		for _, anon := range f.AnonFuncs {
 			add(anon)
 		}
@@ -164,8 +165,15 @@ func (p *Program) collect(pass *analysis.Pass) {
 	}
 }
 
-// InTest reports whether f stands in a _test.go file.
+// InTest reports whether f stands in a _test.go file that tests other code. One
+// that uses nothing else of the module is a program of its own.
 func (p *Program) InTest(f *ssa.Function) bool { return p.inTest[f] }
+
+// InTestFile reports whether f stands in a _test.go file.
+func (p *Program) InTestFile(f *ssa.Function) bool {
+	file := p.fset.File(f.Pos())
+	return file != nil && IsTestFile(file.Name())
+}
 
 // Info returns the type information of the package.
 func (p *Program) Info() *types.Info { return p.info }

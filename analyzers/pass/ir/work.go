@@ -38,7 +38,12 @@ type Abandoned struct {
 // which it needs more than [WorkLimit] steps is left, and noted: what was found
 // there before stands, what would have come is missing.
 func (p *Program) Each(pass *analysis.Pass, body func(*ssa.Function, *Work)) {
-	for _, fn := range p.Funcs {
+	p.EachOf(pass, p.Funcs, body)
+}
+
+// EachOf is Each in the order of funcs.
+func (p *Program) EachOf(pass *analysis.Pass, funcs []*ssa.Function, body func(*ssa.Function, *Work)) {
+	for _, fn := range funcs {
 		if !finishes(fn, body) {
 			p.GiveUp(pass, fn)
 		}

@@ -102,6 +102,10 @@ func (k Known) Unclear() bool {
 	return k.Status == statusNames[maybe] || k.Status == statusNames[unsure]
 }
 
+// Released reports whether the function has released the lock for its caller on
+// every path to the instruction.
+func (k Known) Released() bool { return k.Status == statusNames[released] }
+
 var statusNames = [...]string{
 	held: "held", heldRead: "held for reading", maybe: "held on some paths",
 	released: "released", unsure: "released on some paths",

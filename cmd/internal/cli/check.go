@@ -4,6 +4,8 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
@@ -33,12 +35,14 @@ type checkOptions struct {
 	acceptFlags
 	planFlags
 	hints bool
+	tests bool
 }
 
 func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
 	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not "+
 		"affect the exit code")
+	fs.BoolVar(&o.tests, "tests", true, "report what is wrong in the code of tests as well")
 	o.acceptFlags.declare(fs, finding.Suspected)
 	o.declareWhole(fs, "findings are withdrawn that it refutes")
 }
@@ -56,6 +60,9 @@ func (o *checkOptions) run(c *call) int {
 	c.progress.Clear()
 	if err != nil {
 		return c.failed(err)
+	}
+	if !o.tests {
+		res.Findings = slices.DeleteFunc(res.Findings, inTests)
 	}
 	r := c.newReport("check", res.Root)
 	r.Findings, r.Problems, r.GaveUp = res.Findings, res.Problems, res.GaveUp
@@ -110,4 +117,11 @@ func (o *lspOptions) run(c *call) int {
 		return exitIncomplete
 	}
 	return exitClean
+}
+
+// inTests reports whether all places of f stand in tests.
+func inTests(f *finding.Finding) bool {
+	isTest := func(p finding.Position) bool { return strings.HasSuffix(p.File, "_test.go") }
+	return !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return !isTest(a.Position) }) &&
+		!slices.ContainsFunc(f.Cycle, func(e finding.Edge) bool { return !isTest(e.Position) })
 }

@@ -1,0 +1,131 @@
+package parallel
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+)
+
+// after returns what the function has waited for on every way to instruction
+// at.
+func (f *frame) after(at ssa.Instruction) []signal {
+	f.work.Spend(len(f.ops) + len(f.entered))
+	var waits []signal
+	for _, o := range f.ops {
+		if len(o.waits) > 0 && f.before(o.instr, at) {
+			waits = add(waits, f.decisive(o.waits, o.instr, at)...)
+		}
+	}
+	for b := at.Block(); b != nil; b = b.Idom() {
+		waits = add(waits, f.entered[b]...)
+	}
+	return waits
+}
+
+// before reports whether every way to at passes instr first.
+func (f *frame) before(instr, at ssa.Instruction) bool {
+	if instr.Block() == at.Block() {
+		return f.flow.Index(instr) < f.flow.Index(at)
+	}
+	return instr.Block().Dominates(at.Block())
+}
+
+// decisive returns the signals that order something: weak ones only if a branch
+// between from and at decides.
+func (f *frame) decisive(waits []signal, from, at ssa.Instruction) []signal {
+	if slices.ContainsFunc(waits, signal.weak) && !f.branches(from, at) {
+		return strong(waits)
+	}
+	return waits
+}
+
+// branches reports whether a branch that from dominates decides about at.
+func (f *frame) branches(from, at ssa.Instruction) bool {
+	for b := at.Block().Idom(); b != nil && from.Block().Dominates(b); b = b.Idom() {
+		if _, ok := decides(b, at.Block()); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// decides returns the branch at the end of d if one of its ways is the only one to b.
+func decides(d, b *ssa.BasicBlock) (*ssa.If, bool) {
+	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
+	return branch, ok && slices.ContainsFunc(d.Succs, func(way *ssa.BasicBlock) bool {
+		return len(way.Preds) == 1 && way.Dominates(b)
+	})
+}
+
+// then returns what the function may give after instruction at.
+func (f *frame) then(at ssa.Instruction) []signal {
+	f.work.Spend(len(f.ops))
+	var gives []signal
+	for _, o := range f.ops {
+		if len(o.gives) > 0 && f.flow.Leads(at, o.instr) {
+			gives = add(gives, o.gives...)
+		}
+	}
+	return gives
+}
+
+// closure adds to what is given what goroutines give on that wait for it.
+func (f *frame) closure(given []signal) []signal {
+	given = slices.Clone(given)
+	all := []syncs{}
+	for _, s := range f.strands {
+		all = append(all, s.syncs)
+	}
+	passed := make([]bool, len(all))
+	for changed := true; changed; {
+		changed = false
+		for i, s := range all {
+			if !passed[i] && meet(given, strong(s.waits)) {
+				passed[i], changed = true, true
+				given = add(given, strong(s.gives)...)
+			}
+		}
+	}
+	return given
+}
+
+// comesTo reports whether control may come from instruction from to instruction
+// to without waiting for what was given, and without making the object of path
+// anew.
+func (f *frame) comesTo(from, to ssa.Instruction, path accesspath.Path, given []signal) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock, instrs []ssa.Instruction) bool
+	walk = func(b *ssa.BasicBlock, instrs []ssa.Instruction) bool {
+		f.work.Spend(len(instrs) + 1)
+		for _, instr := range instrs {
+			switch s := f.at[instr]; {
+			case renews(instr, path):
+				return false
+			case instr == to:
+				return true
+			case meet(given, f.decisive(s.waits, instr, to)):
+				return false
+			}
+		}
+		for _, next := range b.Succs {
+			if seen[next] || meet(given, f.entered[next]) {
+				continue
+			}
+			seen[next] = true
+			if walk(next, next.Instrs) {
+				return true
+			}
+		}
+		return false
+	}
+	b := from.Block()
+	return walk(b, b.Instrs[f.flow.Index(from)+1:])
+}
+
+// renews reports whether instr computes what roots the path, or an index in it.
+func renews(instr ssa.Instruction, path accesspath.Path) bool {
+	v, ok := instr.(ssa.Value)
+	return ok && path.Root != nil && path.Uses(v)
+}

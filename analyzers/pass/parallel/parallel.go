@@ -1,0 +1,207 @@
+package parallel
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// Analyzer finds the [Race]s of a package.
+var Analyzer = &analysis.Analyzer{
+	Name:       "interlockparallel",
+	Doc:        "find accesses of two goroutines to one variable that nothing orders",
+	Run:        run,
+	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, lockset.Analyzer},
+	ResultType: reflect.TypeFor[[]*Race](),
+}
+
+// Race is two accesses that conflict, of two goroutines that nothing orders.
+type Race struct {
+	// In is the function that starts the goroutine of Inside at Start, itself or
+	// by a callee.
+	In     *ssa.Function
+	Start  ssa.CallInstruction
+	Inside *Touch
+	// Other is made by In or its callees, or by the goroutine that Second starts;
+	// it is Inside itself for goroutines that a loop starts at one place.
+	Other  *Touch
+	Second ssa.CallInstruction
+}
+
+// Itself reports whether the goroutines of one place race with each other.
+func (r *Race) Itself() bool { return r.Other == r.Inside }
+
+type builder struct {
+	prog      *ir.Program
+	graph     *callgraph.Graph
+	lockset   *lockset.Result
+	summaries map[*ssa.Function]*summary
+	races     []*Race
+	quiet     bool // nothing in the package starts a goroutine
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	b := &builder{
+		prog:      pass.ResultOf[ir.Analyzer].(*ir.Program),
+		graph:     pass.ResultOf[callgraph.Analyzer].(*callgraph.Graph).WithTests(),
+		lockset:   pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+		summaries: map[*ssa.Function]*summary{},
+	}
+	b.prog.Analyse(pass, func() {
+		if !b.starts() {
+			return
+		}
+		b.prog.EachOf(pass, b.graph.CalleesFirst(), b.sum)
+	})
+	slices.SortStableFunc(b.races, func(x, y *Race) int {
+		return cmp.Or(cmp.Compare(x.Inside.Instr.Pos(), y.Inside.Instr.Pos()), cmp.Compare(x.Start.Pos(), y.Start.Pos()))
+	})
+	return b.races, nil
+}
+
+// starts reports whether anything in the package starts a goroutine.
+func (b *builder) starts() bool {
+	return slices.ContainsFunc(b.prog.Funcs, func(fn *ssa.Function) bool {
+		return slices.ContainsFunc(b.graph.Sites(fn), func(s callgraph.Site) bool { return s.Mode == callgraph.Go })
+	})
+}
+
+// judge compares the goroutines of the function with its own accesses, with
+// each other, and with those of the same place.
+func (f *frame) judge() {
+	if len(f.strands) == 0 {
+		return
+	}
+	f.findEntry()
+	for i, s := range f.strands {
+		for _, t := range s.touches {
+			if !s.subtest {
+				f.withStarter(s, t)
+			}
+			f.withItself(s, t)
+			for _, other := range f.strands[i+1:] {
+				if other.at != s.at {
+					f.withOther(s, t, other)
+				}
+			}
+		}
+	}
+}
+
+// withStarter reports an access of the function itself that races with t of s.
+func (f *frame) withStarter(s *strand, t *Touch) {
+	given := []signal(nil)
+	for _, o := range f.touches {
+		f.work.Spend(1)
+		if !f.conflict(t, o) || f.entry.guards(t) || f.decided(s, o) || f.decided(s, t) {
+			continue
+		}
+		if given == nil {
+			given = f.closure(t.then)
+		}
+		// The goroutine may have waited for what the starter signals after its access.
+		if meet(given, o.after) || meet(f.closure(add(slices.Clone(o.then), f.then(o.at)...)), t.after) {
+			continue
+		}
+		if f.comesTo(s.at, o.at, t.Place.Path, given) {
+			f.report(&Race{In: f.fn, Start: s.start, Inside: t, Other: o})
+			return
+		}
+	}
+}
+
+// withItself reports t if the place starts several goroutines that make it.
+func (f *frame) withItself(s *strand, t *Touch) {
+	if !f.conflict(t, t) || t.Place.varies() || !f.flow.Leads(s.at, s.at) {
+		return
+	}
+	given := f.closure(t.then)
+	if !meet(given, t.after) && f.comesTo(s.at, s.at, t.Place.Path, given) {
+		f.report(&Race{In: f.fn, Start: s.start, Inside: t, Other: t, Second: s.start})
+	}
+}
+
+// withOther reports an access of the goroutines of o that races with t of s.
+func (f *frame) withOther(s *strand, t *Touch, o *strand) {
+	for _, u := range o.touches {
+		f.work.Spend(1)
+		if !f.conflict(t, u) || t.Place.varies() || u.Place.varies() {
+			continue
+		}
+		first, second := f.closure(t.then), f.closure(u.then)
+		if meet(first, u.after) || meet(second, t.after) {
+			continue
+		}
+		if f.comesTo(s.at, o.at, t.Place.Path, first) || f.comesTo(o.at, s.at, t.Place.Path, second) {
+			f.report(&Race{In: f.fn, Start: s.start, Inside: t, Other: u, Second: o.start})
+			return
+		}
+	}
+}
+
+// entry is what the callers of a function hold.
+type entry struct {
+	locks   []held
+	unknown bool // they may hold more
+}
+
+// findEntry finds what the callers of the function hold in all of it.
+func (f *frame) findEntry() {
+	first := true
+	f.lockset.Walk(f.fn, func(_ ssa.Instruction, s *lockset.State) {
+		if first {
+			for _, h := range s.Held() {
+				f.entry.locks = append(f.entry.locks, held{h.Path, h.Class, h.Read})
+			}
+			f.entry.unknown, first = s.Unknown && f.graph.Escapes(f.fn), false
+		}
+	})
+}
+
+// guards reports whether the callers may hold a lock that t is made under.
+func (e entry) guards(t *Touch) bool {
+	return commonLock(e.locks, t.locks) || e.unknown && len(t.locks) > 0
+}
+
+// decided reports whether a branch decides about t by what the function or a callee writes
+// before the goroutines of s are started, as a flag that shows that they run.
+func (f *frame) decided(s *strand, t *Touch) bool {
+	return len(t.tests) > 0 && slices.ContainsFunc(f.touches, func(w *Touch) bool {
+		return w.writes() && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
+			slices.ContainsFunc(t.tests, func(p Place) bool { return overlap(p, w.Place) && !overlap(p, t.Place) })
+	})
+}
+
+// conflict reports whether a and b would race if nothing ordered them.
+func (f *frame) conflict(a, b *Touch) bool {
+	return finding.Conflicts(a.Mode, b.Mode) && overlap(a.Place, b.Place) && !commonLock(a.locks, b.locks)
+}
+
+// commonLock reports whether one lock may be held at both accesses, not for
+// reading at both.
+func commonLock(a, b []held) bool {
+	return slices.ContainsFunc(a, func(x held) bool {
+		return slices.ContainsFunc(b, func(y held) bool {
+			same := x.path.Root != nil && x.path == y.path || x.class != "" && x.class == y.class
+			return same && !(x.read && y.read)
+		})
+	})
+}
+
+// report keeps r unless the same two accesses were found already.
+func (f *frame) report(r *Race) {
+	if !slices.ContainsFunc(f.races, func(o *Race) bool {
+		return o.Inside.Instr == r.Inside.Instr && o.Other.Instr == r.Other.Instr ||
+			o.Inside.Instr == r.Other.Instr && o.Other.Instr == r.Inside.Instr
+	}) {
+		f.races = append(f.races, r)
+	}
+}

@@ -1,0 +1,277 @@
+package parallel
+
+import (
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// aspect is what of a variable is accessed.
+type aspect int
+
+const (
+	itself   aspect = iota
+	contents        // of the map that it holds, or of an object that leaves all locking to its user
+)
+
+// Place is a variable as one function reaches it.
+type Place struct {
+	Path   accesspath.Path
+	aspect aspect
+	typ    types.Type // of the variable
+}
+
+// Local returns the local variable that p is, if p is one itself.
+func (p Place) Local() (*ssa.Alloc, bool) {
+	cell, ok := p.Path.Root.(*ssa.Alloc)
+	return cell, ok && p.Path.Fields == "" && p.aspect == itself && accesspath.IsVariable(cell) &&
+		types.Identical(p.typ, elem(cell.Type()))
+}
+
+// Contents reports whether p is what a map holds, or the inside of an object.
+func (p Place) Contents() bool { return p.aspect == contents }
+
+// varies reports whether p is an element at an index that is computed: each goroutine
+// mostly has one of its own.
+func (p Place) varies() bool { return strings.Contains(p.Path.Fields, ":") }
+
+func elem(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// overlap reports whether a and b have memory in common: one variable, or a
+// struct or array and a part of it.
+func overlap(a, b Place) bool {
+	if a.Path.Root == nil || a.Path.Root != b.Path.Root || a.aspect != b.aspect {
+		return false
+	}
+	if len(a.Path.Fields) > len(b.Path.Fields) {
+		a, b = b, a
+	}
+	rest, ok := b.Path.Under(a.Path)
+	switch {
+	case !ok:
+		return false
+	case a.aspect == contents:
+		return rest == ""
+	case rest == "":
+		return types.Identical(a.typ, b.typ)
+	}
+	return holds(a.typ, rest)
+}
+
+// holds reports whether rest, such as ".f.g" or "[2]", selects a part of a
+// variable of type t without following a pointer.
+func holds(t types.Type, rest string) bool {
+	for rest != "" {
+		end := strings.IndexAny(rest[1:], ".[") + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		step := rest[:end]
+		rest = rest[end:]
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			f := fieldOf(u, step[1:])
+			if f == nil {
+				return false
+			}
+			t = f.Type()
+		case *types.Array:
+			t = u.Elem()
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func fieldOf(s *types.Struct, name string) *types.Var {
+	for f := range s.Fields() {
+		if f.Name() == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// steps counts the fields and elements of a path.
+func steps(p accesspath.Path) int { return strings.Count(p.Fields, ".") + strings.Count(p.Fields, "[") }
+
+// access is one access that an instruction makes.
+type access struct {
+	place Place
+	mode  finding.Mode
+	addr  ssa.Value // the location; for contents that of the variable which holds them
+	by    ssa.Value // what leads to it
+}
+
+// accessesOf lists the accesses that an instruction makes itself to what
+// others may reach.
+func accessesOf(instr ssa.Instruction) []access {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op == token.MUL {
+			return location(instr.X, finding.Read)
+		}
+	case *ssa.Store:
+		return location(instr.Addr, finding.Write)
+	case *ssa.MapUpdate:
+		return inside(instr.Map, finding.Write)
+	case *ssa.Lookup:
+		return inside(instr.X, finding.Read)
+	case *ssa.Range:
+		return inside(instr.X, finding.Read)
+	case *ssa.Call:
+		return byCall(instr.Common())
+	}
+	return nil
+}
+
+// location is an access to the variable at addr; none for variables that
+// only their function has.
+func location(addr ssa.Value, mode finding.Mode) []access {
+	path := shared(addr)
+	if path.Root == nil || steps(path) > knowledge.FieldsOfPath {
+		return nil
+	}
+	return []access{{Place{path, itself, elem(addr.Type())}, mode, addr, addr}}
+}
+
+// inside is an access to what the map v holds.
+func inside(v ssa.Value, mode finding.Mode) []access {
+	if _, isMap := v.Type().Underlying().(*types.Map); !isMap {
+		return nil
+	}
+	path := shared(v)
+	if path.Root == nil || steps(path) > knowledge.FieldsOfPath {
+		return nil
+	}
+	return []access{{Place{path, contents, v.Type()}, mode, holderOf(v), v}}
+}
+
+// holderOf returns the address of the variable that v was loaded from, or v.
+func holderOf(v ssa.Value) ssa.Value {
+	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+		return load.X
+	}
+	return v
+}
+
+// shared returns the path of v; none for a local variable that stays on the stack.
+func shared(v ssa.Value) accesspath.Path {
+	path := accesspath.Of(v)
+	switch root := path.Root.(type) {
+	case *ssa.Alloc:
+		if !root.Heap {
+			return spilled(root, v, path)
+		}
+	case *ssa.Const:
+		return accesspath.Path{}
+	}
+	return path
+}
+
+// spilled returns the path from the parameter whose copy local is, for what a
+// pointer in the copy leads to; none for the copy itself.
+//
+//	func (e Entry) On() bool { return e.L.on }
+func spilled(local *ssa.Alloc, v ssa.Value, path accesspath.Path) accesspath.Path {
+	if !followsPointer(v) {
+		return accesspath.Path{}
+	}
+	var param *ssa.Parameter
+	for _, ref := range *local.Referrers() {
+		if st, ok := ref.(*ssa.Store); ok && st.Addr == local {
+			p, isParam := st.Val.(*ssa.Parameter)
+			if !isParam || param != nil {
+				return accesspath.Path{}
+			}
+			param = p
+		}
+	}
+	if param == nil {
+		return accesspath.Path{}
+	}
+	return accesspath.Path{Root: param, Fields: path.Fields}
+}
+
+// followsPointer reports whether the way to v loads a pointer.
+func followsPointer(v ssa.Value) bool {
+	for {
+		switch x := v.(type) {
+		case *ssa.FieldAddr:
+			v = x.X
+		case *ssa.IndexAddr:
+			v = x.X
+		case *ssa.UnOp:
+			return x.Op == token.MUL
+		default:
+			return false
+		}
+	}
+}
+
+// byCall lists what builtin functions, operations of sync/atomic and methods of
+// containers of the standard library access.
+func byCall(call *ssa.CallCommon) []access {
+	// Match delete(m, k), clear(m) and len(m).
+	if b, ok := call.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "delete", "clear":
+			return inside(call.Args[0], finding.Write)
+		case "len":
+			return inside(call.Args[0], finding.Read)
+		}
+		return nil
+	}
+	// Match atomic.AddInt32(&n, 1), and methods such as buffer.WriteString.
+	fn := ir.Origin(call.StaticCallee())
+	if fn == nil || len(call.Args) == 0 {
+		return nil
+	}
+	if mode, ok := atomicMode(fn); ok {
+		return location(call.Args[0], mode)
+	}
+	if recv := fn.Signature.Recv(); recv != nil {
+		if writes, ok := knowledge.Container(types.TypeString(recv.Type(), nil), fn.Name()); ok {
+			path := shared(call.Args[0])
+			mode := finding.Read
+			if writes {
+				mode = finding.Write
+			}
+			if path.Root != nil {
+				return []access{{Place{path, contents, recv.Type()}, mode, holderOf(call.Args[0]), call.Args[0]}}
+			}
+		}
+	}
+	return nil
+}
+
+// atomicMode returns how a function of sync/atomic accesses its first argument.
+func atomicMode(fn *ssa.Function) (finding.Mode, bool) {
+	if packageOf(fn) != "sync/atomic" || fn.Signature.Recv() != nil {
+		return "", false
+	}
+	if strings.HasPrefix(fn.Name(), "Load") {
+		return finding.AtomicRead, true
+	}
+	return finding.AtomicWrite, true
+}
+
+func packageOf(fn *ssa.Function) string {
+	if obj := fn.Object(); obj != nil && obj.Pkg() != nil {
+		return obj.Pkg().Path()
+	}
+	return ""
+}

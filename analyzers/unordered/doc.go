@@ -1,0 +1,37 @@
+// Package unordered reports variables that two goroutines access, one of them
+// to write, while nothing orders the two.
+//
+// unordered: accessed by two goroutines that nothing orders (IL1008)
+//
+// WRONG: the loop may read the name before or after it is set, or half of it.
+//
+//	func (s *Server) Start() {
+//		go s.loop() // logs s.name
+//		s.name = "started"
+//	}
+//
+// RIGHT: what comes before the go statement, the goroutine sees.
+//
+//	func (s *Server) Start() {
+//		s.name = "started"
+//		go s.loop()
+//	}
+//
+// An access is one to a field, a package variable, what a pointer points to, an
+// element, a map, or a container of the standard library such as bytes.Buffer. A
+// function that starts goroutines, itself or by what it calls, is compared with
+// them, two such goroutines with each other, and those that a loop starts with
+// themselves. Calls are followed within the package. No guard needs to be known, and
+// code in tests counts: much of it consists of locals. (A local variable that a
+// goroutine captures is IL1004.)
+//
+// What orders is known: channels, WaitGroups, sync.Once, Cond, errgroup, locks and
+// atomics by which a branch decides, and all code of other packages that may do any of
+// it. time.Sleep orders nothing.
+//
+// Missed: other names for one object, elements by variable indexes, goroutines that
+// are started elsewhere. Reported falsely: paths that no run takes, such as those that a
+// flag or a count excludes.
+//
+// Cost: linear in what package parallel finds.
+package unordered

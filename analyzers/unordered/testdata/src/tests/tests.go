@@ -1,0 +1,2 @@
+// Package tests has its code in a test.
+package tests

@@ -1,0 +1,146 @@
+package unordered
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/token"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/parallel"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer reports variables that two goroutines access in no order.
+var Analyzer = check.New("unordered", finding.Unordered, doc, run, ir.Analyzer, parallel.Analyzer, guards.Analyzer)
+
+func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r, map[ssa.Instruction]bool{}}
+	// What lacks a lock that guards the variable elsewhere is IL1001 or IL1006.
+	for _, s := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
+		for _, a := range s.All {
+			c.judged[a.Instr] = true
+		}
+	}
+	reported := map[finding.Variable]bool{}
+	for _, race := range pass.ResultOf[parallel.Analyzer].([]*parallel.Race) {
+		if _, local := race.Inside.Place.Local(); local || c.judged[race.Inside.Instr] || c.judged[race.Other.Instr] {
+			continue
+		}
+		if f := c.finding(race); f != nil && !reported[f.Variable] {
+			reported[f.Variable] = true
+			inside, outside := c.expr(race.Inside), c.expr(race.Other)
+			r.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
+		}
+	}
+}
+
+type checker struct {
+	prog     *ir.Program
+	reporter *check.Reporter
+	judged   map[ssa.Instruction]bool // by other checks
+}
+
+// finding makes the finding of a race; nil where the source does not write the access.
+func (c *checker) finding(race *parallel.Race) *finding.Finding {
+	inside, outside := c.expr(race.Inside), c.expr(race.Other)
+	if inside == nil || outside == nil {
+		return nil
+	}
+	v, title := c.variable(race, inside)
+	f := &finding.Finding{
+		Title:    title + " is accessed by two goroutines that nothing orders",
+		Variable: v,
+		Accesses: []finding.Access{c.side(race.Inside, inside)},
+	}
+	start := fmt.Sprintf("the goroutine started at %s %s it", c.where(race.Start.Pos()), verb(race.Inside))
+	switch {
+	case race.Itself():
+		f.Message = start + ", and so do the others that the loop starts, with no lock in common."
+		return f
+	case race.Second != nil:
+		f.Message = fmt.Sprintf("%s, and the one started at %s %s it, with no lock in common and without waiting.",
+			start, c.where(race.Second.Pos()), verb(race.Other))
+	default:
+		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common and without "+
+			"waiting.", start, c.prog.FuncName(race.In), verb(race.Other))
+	}
+	f.Accesses = append(f.Accesses, c.side(race.Other, outside))
+	return f
+}
+
+func verb(t *parallel.Touch) string {
+	switch t.Mode {
+	case finding.Read:
+		return "reads"
+	case finding.AtomicRead:
+		return "atomically reads"
+	case finding.AtomicWrite:
+		return "atomically writes"
+	}
+	return "writes"
+}
+
+// variable names what is accessed: a field or package variable, or else the
+// expression in the function that has it as a local.
+func (c *checker) variable(race *parallel.Race, at ast.Expr) (v finding.Variable, title string) {
+	contents := race.Inside.Place.Contents()
+	if name, ok := accesspath.NameOf(race.Inside.Addr); ok {
+		v = finding.Variable{Package: name.Package, Type: name.Type, Name: name.Field, Kind: "field"}
+		if name.Type == "" {
+			v.Kind = "global"
+		}
+		title = name.Short()
+	} else {
+		v = finding.Variable{Package: c.prog.Pkg.Pkg.Path(), Function: c.prog.FuncName(race.In),
+			Name: ir.Text(at), Kind: "deref"}
+		if contents {
+			v.Name = race.Inside.Place.Path.String()
+		}
+		title = v.Name
+	}
+	if _, element := race.Inside.Addr.(*ssa.IndexAddr); element {
+		v.Kind = "element"
+	}
+	if contents {
+		v.Kind, title = "map", "what "+title+" holds"
+	}
+	return v, title
+}
+
+func (c *checker) side(t *parallel.Touch, at ast.Expr) finding.Access {
+	return finding.Access{
+		Position: accesses.Position(c.prog.Fset(), at.Pos(), at.End()),
+		Package:  c.prog.Pkg.Pkg.Path(),
+		Function: c.prog.FuncName(t.Fn),
+		Expr:     ir.Text(at),
+		Mode:     t.Mode,
+	}
+}
+
+// expr returns the expression that accesses, or the call; nil if the source has none.
+func (c *checker) expr(t *parallel.Touch) ast.Expr {
+	for _, pos := range []token.Pos{t.Instr.Pos(), t.Addr.Pos()} {
+		switch node := c.prog.Node(pos).(type) {
+		case *ast.RangeStmt:
+			return node.X
+		case ast.Expr:
+			return node
+		}
+	}
+	return nil
+}
+
+func (c *checker) where(pos token.Pos) string {
+	return fmt.Sprintf("line %d", c.prog.Fset().PositionFor(pos, false).Line)
+}
