@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/codetext"
 	"github.com/interlock-go/interlock/cmd/internal/lsp"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
@@ -112,7 +113,10 @@ func (o *lspOptions) run(c *call) int {
 	if err != nil {
 		c.warn("tests cannot be run from the editor: " + err.Error())
 	}
-	if err := lsp.Serve(c.ctx, os.Stdin, c.stdout, lsp.Options{Version: version(), Tool: tool, From: o.from}); err != nil {
+	texts := codetext.All()
+	if err := lsp.Serve(c.ctx, os.Stdin, c.stdout, lsp.Options{
+		Version: version(), Tool: tool, From: o.from, Explain: func(code finding.Code) string { return texts[code] },
+	}); err != nil {
 		c.warn(err.Error())
 		return exitIncomplete
 	}

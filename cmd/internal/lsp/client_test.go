@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,8 +60,15 @@ func unpack(t testing.TB, archive []byte) string {
 // start serves an editor in the folder root.
 func start(t *testing.T, root string, o Options) *editor {
 	t.Helper()
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
+	// Pipes of the system, as they are between processes: both ends may write at the same time.
+	toServer, fromClient, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	toClient, fromServer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	e := &editor{t: t, root: root, ended: make(chan error, 1), shown: map[string][]protocol.Diagnostic{},
 		times: map[string]int{}, versions: map[string]int32{}}
 	e.arrived = sync.NewCond(&e.mu)
@@ -76,7 +82,7 @@ func start(t *testing.T, root string, o Options) *editor {
 		fromClient.Close()
 		fromServer.Close()
 	})
-	_, err := e.server.Initialize(ctx, &protocol.InitializeParams{Capabilities: protocol.ClientCapabilities{
+	_, err = e.server.Initialize(ctx, &protocol.InitializeParams{Capabilities: protocol.ClientCapabilities{
 		Window: &protocol.WindowClientCapabilities{WorkDoneProgress: ptr(true)},
 		Workspace: &protocol.WorkspaceClientCapabilities{Configuration: ptr(true),
 			DidChangeWatchedFiles: &protocol.DidChangeWatchedFilesClientCapabilities{DynamicRegistration: ptr(true)}},

@@ -17,10 +17,15 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/resident"
 )
 
-// module is what one module has to show. It does not change.
+// module is what one module has to show. It does not change, except for refused.
 type module struct {
-	root  string
-	files map[string]*shown // by absolute file name
+	root       string
+	env, flags []string            // of the go command
+	all        []*finding.Finding  // whether they are shown or not
+	files      map[string]*shown   // by absolute file name
+	around     map[string][]string // by file that is shown: the packages that a patch may concern
+	notes      map[string]*noted   // by file name
+	refused    refusals
 }
 
 // shown is what is shown in one file.
@@ -32,9 +37,24 @@ type shown struct {
 // gather returns the findings of the packages that were asked for, by the file of
 // their first place.
 func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
-	out := &module{root: m.Root(), files: map[string]*shown{}}
+	out := &module{
+		root: m.Root(), env: m.Env(), flags: m.BuildFlags(),
+		files: map[string]*shown{}, around: map[string][]string{}, notes: map[string]*noted{},
+	}
+	out.all = w.stores[out.root].join(out.root, r.Findings, func(name string) *text {
+		if data := m.Text(name); data != nil {
+			return newText(data)
+		}
+		return nil
+	})
+	for _, name := range w.server.docs.names() {
+		if list := m.Notes(name); list != nil {
+			out.notes[name] = &noted{newText(m.Text(name)), list}
+		}
+	}
+	// What is shown, each finding in the file of its first place.
 	hints := w.server.set().Hints
-	for _, f := range r.Findings {
+	for _, f := range out.all {
 		at, ok := primary(f)
 		if !ok || f.Level == finding.Hint && !hints {
 			continue
@@ -46,6 +66,7 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 		}
 		if out.files[name] == nil {
 			out.files[name] = &shown{text: newText(data)}
+			out.around[name] = m.Around(m.PackageOf(name))
 		}
 		out.files[name].findings = append(out.files[name].findings, f)
 	}

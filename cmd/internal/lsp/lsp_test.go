@@ -1,14 +1,20 @@
 package lsp
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf16"
 
 	"go.lsp.dev/protocol"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 func utf16s(s string) []uint16 { return utf16.Encode([]rune(s)) }
@@ -129,5 +135,229 @@ func TestEnds(t *testing.T) {
 				t.Error("it hangs")
 			}
 		})
+	}
+}
+
+// apply returns the texts that a client has after an edit, by file.
+func (e *editor) apply(edit *protocol.WorkspaceEdit) map[string]string {
+	e.t.Helper()
+	after := map[string]string{}
+	for _, c := range edit.DocumentChanges {
+		change := c.(*protocol.TextDocumentEdit)
+		name := e.relative(change.TextDocument.URI)
+		if v := change.TextDocument.Version; v != nil && *v != e.versions[name] {
+			e.t.Errorf("an edit of version %d of %s, which is at %d", *v, name, e.versions[name])
+		}
+		now := newText([]byte(e.disk(name)))
+		for _, one := range slices.Backward(change.Edits) { // places are those before all edits
+			te := one.(*protocol.TextEdit)
+			now = now.apply(&protocol.TextDocumentContentChangePartial{Range: te.Range, Text: te.NewText})
+		}
+		after[name] = string(now.data)
+	}
+	return after
+}
+
+// actions returns the code actions at a diagnostic.
+func (e *editor) actions(name string, d protocol.Diagnostic) (list []*protocol.CodeAction) {
+	e.t.Helper()
+	all, err := e.server.CodeAction(e.t.Context(), &protocol.CodeActionParams{
+		TextDocument: protocol.TextDocumentIdentifier{URI: e.uri(name)}, Range: d.Range,
+		Context: protocol.CodeActionContext{Diagnostics: []protocol.Diagnostic{d}},
+	})
+	e.check(err)
+	for _, a := range all {
+		list = append(list, a.(*protocol.CodeAction))
+	}
+	return list
+}
+
+func TestActions(t *testing.T) {
+	about := func(c finding.Code) string { return "about " + string(c) }
+	e := start(t, unpack(t, []byte(counter)), Options{Explain: about})
+	e.open("count/count.go")
+	d := e.expect("count/count.go", "IL1001")[0]
+	list := e.actions("count/count.go", d)
+	if len(list) != 3 || !isTrue(list[0].IsPreferred) || isTrue(list[1].IsPreferred) || isTrue(list[2].IsPreferred) {
+		t.Fatalf("actions %+v", list)
+	}
+	// The patch comes when it is asked for.
+	if list[0].Edit != nil {
+		t.Error("the patch was made before it was asked for")
+	}
+	fixed, err := e.server.CodeActionResolve(t.Context(), list[0])
+	e.check(err)
+	after := e.apply(fixed.Edit)
+	if len(after) != 1 || !strings.Contains(after["count/count.go"], "c.mu.Lock()\n\tn := c.n\n") &&
+		strings.Count(after["count/count.go"], "c.mu.Lock()") != 3 {
+		t.Fatalf("after the patch: %q", after)
+	}
+	// A comment accepts the finding.
+	before := e.disk("count/count.go")
+	e.save("count/count.go", e.apply(list[1].Edit)["count/count.go"])
+	e.expect("count/count.go")
+	e.save("count/count.go", before)
+	e.expect("count/count.go", "IL1001")
+	// An explanation is shown, and changes nothing.
+	text, err := e.server.ExecuteCommand(t.Context(), &protocol.ExecuteCommandParams{
+		Command: list[2].Command.Command, Arguments: list[2].Command.Arguments})
+	e.check(err)
+	if !strings.Contains(string(text), "about IL1001") {
+		t.Errorf("explanation %s", text)
+	}
+	e.save("count/count.go", after["count/count.go"])
+	e.expect("count/count.go")
+	e.stop()
+}
+
+func TestHover(t *testing.T) {
+	e := start(t, unpack(t, []byte(counter)), Options{})
+	e.settings = map[string]any{"inlayHints": true}
+	e.check(e.server.DidChangeConfiguration(t.Context(), &protocol.DidChangeConfigurationParams{Settings: []byte("null")}))
+	e.open("count/count.go")
+	e.expect("count/count.go", "IL1001")
+	src := e.disk("count/count.go")
+	hover := func(text, at string) string {
+		lines := strings.Split(text[:strings.Index(text, at)+len(at)-1], "\n")
+		p := new(protocol.HoverParams)
+		p.TextDocument.URI = e.uri("count/count.go")
+		p.Position = protocol.Position{Line: uint32(len(lines) - 1), Character: uint32(len(lines[len(lines)-1]))}
+		h, err := e.server.Hover(t.Context(), p)
+		e.check(err)
+		if h == nil {
+			return ""
+		}
+		return h.Contents.(*protocol.MarkupContent).Value
+	}
+	field := "Interlock: `Counter.n` is guarded by `c.mu`, held in 2 of 3 accesses."
+	for _, at := range []string{"\tn", "return c.n", "c.n++"[:3]} {
+		if got := hover(src, at); got != field {
+			t.Errorf("at %q: %q", at, got)
+		}
+	}
+	if got, want := hover(src, "\tmu"), "Interlock: `Counter.mu` guards `Counter.n` (2 of 3 accesses)."; got != want {
+		t.Errorf("the lock: %q", got)
+	}
+	if got := hover(src, "func Run"); got != "" {
+		t.Errorf("a function: %q", got)
+	}
+	// Lines that are put in above move the notes along before anything is saved.
+	edited := strings.Replace(src, "import", "// 𝒲ide\n\nimport", 1)
+	e.edit("count/count.go", edited)
+	if got := hover(edited, "return c.n"); got != field {
+		t.Errorf("after an edit above: %q", got)
+	}
+	hints, err := e.server.InlayHint(t.Context(), &protocol.InlayHintParams{
+		TextDocument: protocol.TextDocumentIdentifier{URI: e.uri("count/count.go")},
+		Range:        protocol.Range{End: protocol.Position{Line: 100}}})
+	e.check(err)
+	if len(hints) != 1 || hints[0].Label != protocol.InlayHintLabel(protocol.String("guarded by mu (2 of 3)")) {
+		t.Errorf("hints %+v", hints)
+	}
+	e.stop()
+}
+
+// What another command has found is shown until its code changes.
+func TestFrom(t *testing.T) {
+	dir := unpack(t, []byte(counter))
+	f := &finding.Finding{
+		Version: finding.SchemaVersion, Code: finding.CaughtInTheAct, Status: finding.Confirmed, Title: "race on Top.m",
+		Variable: finding.Variable{Package: "example.com/m/high", Type: "Top", Name: "m", Kind: "field"},
+		Evidence: &finding.Evidence{Engine: "watch", Run: 1, Runs: 1, Hits: 1},
+	}
+	for range 2 {
+		f.Accesses = append(f.Accesses, finding.Access{
+			Position: finding.Position{File: "high/high.go", Line: 18, Column: 2, EndLine: 18, EndColumn: 5},
+			Package:  "example.com/m/high", Function: "(*Top).Set", Expr: "t.m", Source: `t.m["a"]++`, Mode: finding.Write,
+		})
+	}
+	f.ID = f.ComputeID()
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "found.jsonl"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := start(t, dir, Options{From: []string{"found.jsonl"}})
+	e.open("high/high.go")
+	d := e.expect("high/high.go", "IL1000")[0]
+	src := e.disk("high/high.go")
+	if got := marked(t, src, d.Range); got != "t.m" || d.Severity != protocol.DiagnosticSeverityError {
+		t.Errorf("it marks %q, severity %v", got, d.Severity)
+	}
+	src = strings.Replace(src, "type Top", "// Top is\n\ntype Top", 1)
+	e.save("high/high.go", src)
+	e.wait("the finding two lines lower", func() bool {
+		list := e.shown["high/high.go"]
+		return len(list) == 1 && list[0].Range.Start.Line == d.Range.Start.Line+2
+	})
+	e.save("high/high.go", strings.Replace(src, "\tlow.Do", "\tprintln()\n\tlow.Do", 1))
+	e.expect("high/high.go")
+	e.stop()
+}
+
+// Places are those of the client's text, whatever stands before them in a line.
+func TestColumns(t *testing.T) {
+	e := start(t, unpack(t, []byte(counter)), Options{})
+	src := e.disk("count/count.go")
+	for name, change := range map[string]func(string) string{
+		"wide":    func(s string) string { return strings.Replace(s, "return c.n", `_ = "𝒲é世"; return c.n`, 1) },
+		"tabs":    func(s string) string { return strings.Replace(s, "return c.n", "\t\t return\tc.n", 1) },
+		"returns": func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		"mark":    func(s string) string { return "\ufeff" + s },
+	} {
+		text := change(src)
+		if err := os.WriteFile(filepath.Join(e.root, "count", "count.go"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		e.mu.Lock()
+		e.times["count/count.go"] = 0
+		e.mu.Unlock()
+		if e.versions["count/count.go"] == 0 {
+			e.open("count/count.go")
+		} else {
+			e.save("count/count.go", text)
+		}
+		d := e.expect("count/count.go", "IL1001")[0]
+		if got := marked(t, strings.ReplaceAll(text, "\r", ""), d.Range); got != "c.n" {
+			t.Errorf("%s: it marks %q", name, got)
+		}
+		for _, r := range d.RelatedInformation {
+			if got := marked(t, strings.ReplaceAll(text, "\r", ""), r.Location.Range); got != "c.n" {
+				t.Errorf("%s: a related place is %q", name, got)
+			}
+		}
+	}
+	e.stop()
+}
+
+// A module that does not load is reported once; files outside of any are left alone.
+func TestNothingToAnalyse(t *testing.T) {
+	dir := unpack(t, []byte("-- go.mod --\nmodule example.com/m\n\ngo 1.26.0\n\nbad line\n-- m.go --\npackage m\n"))
+	e := start(t, dir, Options{})
+	e.open("m.go")
+	for range 2 {
+		e.save("m.go", "package m\n\n")
+	}
+	e.wait("a message", func() bool { return len(e.messages) > 0 })
+	e.check(os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/m\n\ngo 1.26.0\n"), 0o644))
+	_, src, _ := strings.Cut(counter, "-- count/count.go --\n")
+	src, _, _ = strings.Cut(src, "-- count")
+	e.save("m.go", strings.Replace(src, "package count", "package m", 1))
+	e.expect("m.go", "IL1001")
+	if len(e.messages) != 1 {
+		t.Errorf("messages %q", e.messages)
+	}
+	e.stop()
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "x.go"), []byte("package x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e = start(t, outside, Options{})
+	e.open("x.go")
+	e.stop()
+	if len(e.messages)+len(e.shown) != 0 {
+		t.Errorf("messages %q, shown %v", e.messages, e.shown)
 	}
 }

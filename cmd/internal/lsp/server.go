@@ -12,13 +12,16 @@ import (
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 // Options say what the server is part of.
 type Options struct {
-	Version string   // of this program
-	Tool    string   // this program, which runs tests; "" where they cannot be run
-	From    []string // files with findings of campaigns, beside those that the settings name
+	Version string                    // of this program
+	Tool    string                    // this program, which runs tests; "" where they cannot be run
+	From    []string                  // files with findings of campaigns, beside those that the settings name
+	Explain func(finding.Code) string // the text about a code
 }
 
 // ErrNoShutdown is returned by [Serve] where the client ended the session without
@@ -35,9 +38,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	s.work = newWorker(s)
 	var worker sync.WaitGroup
 	worker.Go(func() { s.work.run(ctx) })
-	conn.Go(ctx, protocol.CancelHandler(s.handle))
 	// A client that exits does not close its side first; one that vanishes does.
-	s.exited = make(chan struct{})
+	s.base, s.exited, s.running = ctx, make(chan struct{}), map[jsonrpc2.ID]func(){}
+	conn.Go(ctx, s.handle)
 	select {
 	case <-conn.Done():
 	case <-s.exited:
@@ -114,10 +117,14 @@ type server struct {
 	state   state         // of the session; the reading goroutine's alone
 	exited  chan struct{} // closed when the client says so
 	can     abilities     // of the client; set before there is any other goroutine that asks
+	fixing  sync.Mutex    // held while a patch is made
+
+	base context.Context // of the session
 
 	mu       sync.Mutex
-	settings settings           // guarded by mu
-	shown    map[string]*module // what each module has shown, by its root; guarded by mu
+	running  map[jsonrpc2.ID]func() // ends a request that is being served; guarded by mu
+	settings settings               // guarded by mu
+	shown    map[string]*module     // what each module has shown, by its root; guarded by mu
 }
 
 // state is how far the session is.
@@ -143,18 +150,34 @@ var slow = []string{
 
 // handle serves one message. A panic is a fault of the server, and the answer to
 // that request alone.
-func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+//
+// The context of the connection is used again for the next message, so that none may be
+// derived from it ([jsonrpc2.CancelHandler] does that): each request has one of its own.
+func (s *server) handle(of context.Context, req *jsonrpc2.Request) (result any, err error) {
 	method := req.Method()
+	if !req.IsCall() {
+		// A notification has no answer; what is wrong with it does not end the session.
+		defer func() {
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "interlock: %s: %v\n", method, err)
+				err = nil
+			}
+		}()
+	}
 	switch {
 	case method == protocol.MethodExit:
+	case method == protocol.MethodCancelRequest:
+		return nil, s.end(req.Params())
 	case s.state == isNew && method != protocol.MethodInitialize:
 		return nil, jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "the first request has to be initialize")
 	case s.state != isNew && method == protocol.MethodInitialize, s.state == isShutDown:
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidRequest, "the session is past that")
 	}
 	if slices.Contains(slow, method) {
-		jsonrpc2.Async(ctx)
+		jsonrpc2.Async(of)
 	}
+	ctx, ended := s.begin(req)
+	defer ended()
 	defer func() {
 		if v := recover(); v != nil {
 			fmt.Fprintf(os.Stderr, "interlock: internal error in %s, please report it with what follows: %v\n%s", method, v,
@@ -163,6 +186,46 @@ func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (result any,
 		}
 	}()
 	return protocol.ServerHandler(s, jsonrpc2.MethodNotFoundHandler)(ctx, req)
+}
+
+// begin returns the context of a request, and what is to be called when it has been served.
+func (s *server) begin(req *jsonrpc2.Request) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(s.base)
+	if !req.IsCall() {
+		return ctx, cancel
+	}
+	id := req.ID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[id] = cancel
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.running, id)
+		s.mu.Unlock()
+		cancel()
+	}
+}
+
+// end cancels the request that the client names.
+func (s *server) end(params []byte) error {
+	var p protocol.CancelParams
+	if err := protocol.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	var id jsonrpc2.ID
+	switch v := p.ID.(type) {
+	case protocol.Integer:
+		id = jsonrpc2.NewNumberID(int64(v))
+	case protocol.String:
+		id = jsonrpc2.NewStringID(string(v))
+	}
+	s.mu.Lock()
+	cancel := s.running[id]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	return nil
 }
 
 func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
@@ -179,6 +242,16 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 			TextDocumentSync: &protocol.TextDocumentSyncOptions{
 				OpenClose: ptr(true), Change: ptr(protocol.TextDocumentSyncKindIncremental), Save: protocol.Boolean(true),
 			},
+			HoverProvider:     protocol.Boolean(true),
+			InlayHintProvider: protocol.Boolean(true),
+			CodeLensProvider:  &protocol.CodeLensOptions{},
+			Workspace: &protocol.WorkspaceOptions{WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{
+				Supported: ptr(true),
+			}},
+			CodeActionProvider: &protocol.CodeActionOptions{
+				CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix, explaining}, ResolveProvider: ptr(true),
+			},
+			ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: []string{fixNow, explain, runTest}},
 		},
 	}, nil
 }

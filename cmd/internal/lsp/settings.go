@@ -34,6 +34,14 @@ func (s *settings) read(data []byte) error {
 	return nil
 }
 
+// files returns the names of the files with findings; relative ones are meant from root.
+func (s settings) files(root string) (names []string) {
+	for _, name := range s.From {
+		names = append(names, absolute(root, name))
+	}
+	return names
+}
+
 // buildFlags returns those of the go command.
 func (s *server) buildFlags() []string {
 	s.mu.Lock()

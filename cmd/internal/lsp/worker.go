@@ -13,6 +13,7 @@ import (
 
 	"go.lsp.dev/protocol"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/resident"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
@@ -28,8 +29,10 @@ type worker struct {
 	roots   map[string]string           // by folder: its module's root; "" is outside of any
 	stills  map[string]*build.Still     // by root
 	said    map[string]string           // by root: why it cannot be analysed, as the user was told
+	stores  map[string]*store           // by root: findings from elsewhere
 
 	mu      sync.Mutex
+	kept    []found  // what runs have shown; guarded by mu
 	reload  bool     // the settings are others; guarded by mu
 	pending []string // files to look into, the most urgent first; guarded by mu
 	cancel  func()   // ends the current job; guarded by mu
@@ -38,7 +41,8 @@ type worker struct {
 func newWorker(s *server) *worker {
 	return &worker{
 		server: s, wake: make(chan struct{}, 1), modules: map[string]*resident.Module{}, asked: map[string]map[string]bool{},
-		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, cancel: func() {},
+		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, stores: map[string]*store{},
+		cancel: func() {},
 	}
 }
 
@@ -118,18 +122,17 @@ func (w *worker) analyse(ctx context.Context, file string) {
 		return
 	}
 	w.loads(root)
-	// The package itself comes first, as somebody waits for it.
-	path := m.PackageOf(file)
-	if path == "" {
-		return
+	// The package itself comes first, as somebody waits for it, and those that a run has
+	// shown something in.
+	for _, name := range append([]string{file}, w.takeKept(root)...) {
+		if path := m.PackageOf(name); path != "" {
+			w.asked[root][path] = true
+			w.show(ctx, m, m.Analyse(ctx, path, p.checking))
+		}
 	}
-	w.asked[root][path] = true
-	err = m.Analyse(ctx, path, p.checking)
-	w.show(ctx, m, err)
 	for _, path := range slices.Sorted(maps.Keys(w.asked[root])) {
-		if err == nil && m.IsStale(path) {
-			err = m.Analyse(ctx, path, p.checking)
-			w.show(ctx, m, err)
+		if m.IsStale(path) && ctx.Err() == nil {
+			w.show(ctx, m, m.Analyse(ctx, path, p.checking))
 		}
 	}
 }
@@ -177,7 +180,7 @@ func (w *worker) module(ctx context.Context, root, file string, p *progress) (*r
 		if still, err = build.KeepStill(ctx, root, os.Environ()); err != nil {
 			return nil, err
 		}
-		w.stills[root], w.asked[root] = still, map[string]bool{}
+		w.stills[root], w.asked[root], w.stores[root] = still, map[string]bool{}, newStore()
 	}
 	m, err := resident.Load(ctx, resident.Options{
 		Root: root, BuildFlags: w.server.buildFlags(), Env: still.Env(os.Environ()),
@@ -203,7 +206,43 @@ func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
 		w.server.log(ctx, protocol.MessageTypeError, err.Error())
 		return
 	}
+	for _, problem := range w.stores[m.Root()].read(w.server.set().files(m.Root())) {
+		w.server.log(ctx, protocol.MessageTypeWarning, problem)
+	}
 	w.server.publish(ctx, w.gather(m, r))
+}
+
+// found is what a run has shown in the package of a file.
+type found struct {
+	file     string
+	findings []*finding.Finding
+}
+
+// keep has what a run has shown in the package of a file shown.
+func (w *worker) keep(file string, findings []*finding.Finding) {
+	w.mu.Lock()
+	w.kept = append(w.kept, found{file, findings})
+	w.mu.Unlock()
+	w.ask(false, file)
+}
+
+// takeKept takes up what runs in a module have shown, and returns the files that it is about.
+func (w *worker) takeKept(root string) (files []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = slices.DeleteFunc(w.kept, func(k found) bool {
+		if w.roots[filepath.Dir(k.file)] != root {
+			return false
+		}
+		for _, f := range k.findings {
+			w.stores[root].runs[f.ID] = &seen{finding: f}
+			if at, ok := primary(f); ok {
+				files = append(files, absolute(root, at.File))
+			}
+		}
+		return true
+	})
+	return files
 }
 
 // problem shows the user, once, why nothing is analysed in a module.

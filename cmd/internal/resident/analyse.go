@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/inprocess"
 	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
@@ -101,7 +100,7 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax) (*known, er
 	if err != nil {
 		return nil, fmt.Errorf("analysing %s: %w", n.Path, err)
 	}
-	return &known{facts: facts, summary: text}, nil
+	return &known{facts: facts, summary: text, notes: m.notes(s, results)}, nil
 }
 
 // take replaces what is known of a package, and marks the importers that this concerns.
@@ -167,11 +166,4 @@ func (m *Module) Text(file string) []byte {
 		return n.texts[file]
 	}
 	return nil
-}
-
-// Note is what people may want to know of an identifier: of a field what guards it,
-// of a lock what it guards.
-type Note struct {
-	finding.Position
-	Text string
 }

@@ -70,6 +70,37 @@ func Load(ctx context.Context, o Options) (*Module, error) {
 // Root returns the folder that the module was loaded from.
 func (m *Module) Root() string { return m.options.Root }
 
+// Env returns the environment of the go command; nil is that of this process.
+func (m *Module) Env() []string { return m.options.Env }
+
+// BuildFlags returns those of the go command.
+func (m *Module) BuildFlags() []string { return m.options.BuildFlags }
+
+// Around returns a package with all of the module that it imports, and all that
+// import it, however indirectly: all code that may use what it declares.
+func (m *Module) Around(path string) []string {
+	n := m.packages[path]
+	if n == nil {
+		return nil
+	}
+	around := map[string]bool{}
+	var above func(n *Package)
+	above = func(n *Package) {
+		if around[n.Path] {
+			return
+		}
+		around[n.Path] = true
+		for _, importer := range n.importers {
+			above(importer)
+		}
+	}
+	above(n)
+	for _, dep := range m.behind(n) {
+		around[dep.Path] = true
+	}
+	return slices.Sorted(maps.Keys(around))
+}
+
 // reload lists the packages anew. What is known of them stays, unless go.mod or its
 // like has changed.
 func (m *Module) reload(ctx context.Context) error {

@@ -42,8 +42,8 @@ type known struct {
 	api     generation        // with which importers are typed
 	apiHash [sha256.Size]byte // of the declarations that importers can see
 	facts   *inprocess.Facts
-	summary []byte // JSON; nil if it was never analysed
-	notes   []Note
+	summary []byte            // JSON; nil if it was never analysed
+	notes   map[string][]Note // by file name
 	texts   map[string][]byte // the sources, by file name
 }
 

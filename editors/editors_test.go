@@ -1,0 +1,115 @@
+// Package editors tests the language server with clients that are not ours: Neovim,
+// and Microsoft's library for Node. Both are optional: without them their test says so
+// and is skipped.
+package editors
+
+import (
+	"bytes"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// program is interlock, built for the tests.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "editors")
+	if err != nil {
+		log.Fatal(err)
+	}
+	program = filepath.Join(dir, "interlock.exe")
+	build := exec.Command("go", "build", "-race=false", "-o", program, "../cmd/interlock")
+	if out, err := build.CombinedOutput(); err != nil {
+		log.Fatalf("building interlock: %v\n%s", err, out)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// module lays out the module that the clients work on.
+func module(t *testing.T) string {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/module.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// run runs a client in the module. It has to print each of the words, and to leave a
+// module that compiles.
+func run(t *testing.T, dir string, words []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "INTERLOCK="+program, "GOFLAGS=", "GOWORK=off", "PWD="+dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	for _, word := range words {
+		if !bytes.Contains(out, []byte(word)) {
+			t.Errorf("it does not print %q", word)
+		}
+	}
+	build := exec.Command("go", "vet", "./...")
+	build.Dir, build.Env = dir, cmd.Env
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("after the patch: %v\n%s", err, out)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "count.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(data), "c.mu.Lock()") != 3 {
+		t.Errorf("after the patch:\n%s", data)
+	}
+}
+
+func TestNeovim(t *testing.T) {
+	nvim, err := exec.LookPath("nvim")
+	if err != nil {
+		t.Skip("Neovim is not installed")
+	}
+	script, err := filepath.Abs("test/nvim.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := module(t)
+	run(t, dir, []string{"interlock IL1001 c.n", "1 related", "is guarded by `c.mu`", "Interlock: correct"},
+		nvim, "--headless", "--clean", "-n", "count.go", "-c", "luafile "+script)
+}
+
+func TestNode(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("Node is not installed")
+	}
+	client, err := filepath.Abs("test/client.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("test/node_modules/vscode-languageserver-protocol"); err != nil {
+		t.Skip("the protocol library is not installed: run `npm install` in editors/test")
+	}
+	dir := module(t)
+	run(t, dir, []string{"under Interlock: ", "IL1001 c.n: "},
+		node, client, dir, filepath.Join(dir, "count.go"), filepath.Join(dir, "count_test.go"))
+}
