@@ -21,7 +21,7 @@ const root = "../../.."
 // topLevel are the files and folders that the design fixes, and those that
 // go with any repository.
 var topLevel = []string{
-	"analyzers", "pointsto", "atomicsets", "dynamic", "patchgen", "cmd", "testdata", "docs",
+	"analyzers", "pointsto", "atomicsets", "dynamic", "editors", "patchgen", "cmd", "testdata", "docs",
 	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
 	".ci", ".github", ".gitignore", ".gitattributes",
 	"bin", ".git", // never committed
