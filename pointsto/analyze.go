@@ -15,9 +15,9 @@ import (
 
 // Options say what is known of the program.
 type Options struct {
-	// Open: packages of other modules may import those of the program, and call
-	// what they export from any goroutine. Without it the program is all that
-	// there is, as for a test binary.
+	// Open reports whether packages of other modules may import those of the program, and
+	// call what they export from any goroutine. Without it the program is all that there is,
+	// as for a test binary.
 	Open bool
 }
 
@@ -29,20 +29,20 @@ type program struct {
 	reachable []*ssa.Function         // in the order of the source, more or less
 	methods   map[int][]*ssa.Function // by the id of their receiver
 	ctx       contexts
-	entered   map[*ssa.Function]bool // code that we do not see may call it
+	entered   map[*ssa.Function]bool // external code may call them
 	anytime   map[*ssa.Function]bool // printing or the runtime may call it, with what is known
 	globals   map[*ssa.Global]*globalUse
-	// What there is between seen and unseen code.
-	left         map[int]bool           // ids of types of which unseen code has objects
-	offered      map[*ssa.Function]bool // functions that unseen code has
-	doors        map[doorKey]*door
-	throughDoors []doorCall
-	unseenCalls  map[ssa.CallInstruction]bool
-	byName       bool // methods are called, or functions made, by reflection
-	touched      map[types.Type]marks
+	// What the program and external code have of each other.
+	escaped       map[int]bool           // ids of types of which external code has objects
+	escapedFuncs  map[*ssa.Function]bool // functions that external code has
+	boundaries    map[boundaryKey]*boundary
+	boundaryCalls []boundaryCall
+	externalCalls map[ssa.CallInstruction]bool
+	byName        bool // methods are called, or functions made, by reflection
+	touched       map[types.Type]marks
 
 	changed bool            // entered or anytime has grown
-	live    []*ssa.Function // somebody runs them
+	live    []*ssa.Function // some goroutine runs them
 	built   int             // so many of them are in the graph
 }
 
@@ -58,11 +58,11 @@ func Analyze(p *load.Program, o Options) *Result {
 		flows: newFlows(), loaded: p, opts: o,
 		methods: map[int][]*ssa.Function{}, entered: map[*ssa.Function]bool{}, anytime: map[*ssa.Function]bool{},
 		globals: map[*ssa.Global]*globalUse{},
-		left:    map[int]bool{}, offered: map[*ssa.Function]bool{}, doors: map[doorKey]*door{},
-		unseenCalls: map[ssa.CallInstruction]bool{},
-		touched:     map[types.Type]marks{},
+		escaped: map[int]bool{}, escapedFuncs: map[*ssa.Function]bool{}, boundaries: map[boundaryKey]*boundary{},
+		externalCalls: map[ssa.CallInstruction]bool{},
+		touched:       map[types.Type]marks{},
 	}
-	a.unseen, a.runs = a.callUnseen, a.runAnytime
+	a.calledExternal, a.runs = a.callExternal, a.runAnytime
 	a.graph.grow, a.graph.marked = a.growMarks, a.noteMarks
 	a.reach()
 	a.callGraph()
@@ -70,7 +70,7 @@ func Analyze(p *load.Program, o Options) *Result {
 	// with the graph: solve goes round until neither does.
 	a.captures()
 	a.solve()
-	a.countUses()
+	a.countAccesses()
 	return &Result{program: a}
 }
 
@@ -136,7 +136,7 @@ func (a *program) callGraph() {
 					if static := call.Common().StaticCallee(); static != nil && !slices.Contains(a.ctx.to[call], static) {
 						a.ctx.to[call] = append(a.ctx.to[call], static)
 					}
-					a.follow(call)
+					a.resolveLinked(call)
 				}
 			}
 		}
@@ -145,8 +145,8 @@ func (a *program) callGraph() {
 	a.beside = a.ctx.beside
 }
 
-// follow puts functions in the place of those without a body that stand for them.
-func (a *program) follow(call ssa.CallInstruction) {
+// resolveLinked replaces callees without a body by the functions that are linked for them.
+func (a *program) resolveLinked(call ssa.CallInstruction) {
 	for i, fn := range a.ctx.to[call] {
 		if target := a.loaded.Linked[fn]; target != nil {
 			a.ctx.to[call][i] = target
@@ -205,7 +205,7 @@ func (a *program) noteGlobals(fn *ssa.Function) {
 	}
 }
 
-// solve finds out together who runs what, and what they share: each bears on
+// solve finds out together which goroutines run what, and what they share: each bears on
 // the other.
 func (a *program) solve() {
 	for _, m := range a.loaded.Mains {
@@ -213,13 +213,13 @@ func (a *program) solve() {
 		a.ctx.add(m.Func("main"), inMain)
 	}
 	for fn := range a.enterable() {
-		a.enterOnce(fn)
+		a.enterFromOutside(fn)
 	}
 	if a.opts.Open {
-		a.open()
+		a.exposeLibraries()
 	}
 	for fn := range a.ctx.beside {
-		a.graph.mark(a.node(fn), reaches)
+		a.graph.mark(a.node(fn), escapes)
 	}
 	for {
 		a.changed = false
@@ -240,11 +240,11 @@ func (a *program) spreadContexts() {
 	for fn := range a.anytime {
 		a.ctx.add(fn, anyone)
 	}
-	a.spreadDoors()
+	a.spreadBoundaries()
 	a.ctx.spread()
 }
 
-// shareGlobals: what started goroutines use is shared.
+// shareGlobals marks the package variables that started goroutines use as shared.
 func (a *program) shareGlobals() {
 	for g, u := range a.globals {
 		if u.shared {
@@ -256,7 +256,7 @@ func (a *program) shareGlobals() {
 		}
 		if parallel(by, by) {
 			u.shared, a.changed = true, true
-			a.graph.mark(a.node(g), reaches)
+			a.graph.mark(a.node(g), escapes)
 		}
 	}
 }
@@ -264,8 +264,8 @@ func (a *program) shareGlobals() {
 // growMarks adds what follows for the objects that a node of type t leads to.
 func (a *program) growMarks(n node, t types.Type, m marks) {
 	within := a.within(t)
-	if a.list[n] && isList(t) {
-		within = []*place{a.lists.elem(n, t.Underlying().(*types.Slice).Elem())}
+	if a.isInterfaceSlice[n] && isInterfaceSlice(t) {
+		within = []*location{a.lists.elem(n, t.Underlying().(*types.Slice).Elem())}
 	}
 	if c := contentMarks(m); c != 0 {
 		for _, p := range within {
@@ -275,37 +275,37 @@ func (a *program) growMarks(n node, t types.Type, m marks) {
 	if types.IsInterface(t) {
 		return
 	}
-	a.touch(t, within, m)
-	if m&(leaves|typeKnown) != 0 {
-		a.leave(t)
+	a.noteOutsideAccesses(t, within, m)
+	if m&(escapesExternal|typeKnown) != 0 {
+		a.escapeType(t)
 	}
 	if m&printed != 0 {
-		a.print(n, t)
+		a.printNode(n, t)
 	}
 }
 
-// touch notes what unseen code, and code that prints, may do to what a value
-// of type t leads to. Marks do not tell it of what holds no pointers.
-func (a *program) touch(t types.Type, within []*place, m marks) {
-	m &= leaves | unknown | printed
-	if m == 0 || m&^a.touched[t] == 0 && !isList(t) {
+// noteOutsideAccesses notes what external code, and code that prints, may do to what a value
+// of type t leads to: marks do not show it for what holds no pointers.
+func (a *program) noteOutsideAccesses(t types.Type, within []*location, m marks) {
+	m &= escapesExternal | unknown | printed
+	if m == 0 || m&^a.touched[t] == 0 && !isInterfaceSlice(t) {
 		return
 	}
 	a.touched[t] |= m
-	by := uses{reads: anyone}
-	if m&(leaves|unknown) != 0 {
+	by := accessedBy{reads: anyone}
+	if m&(escapesExternal|unknown) != 0 {
 		by.writes = anyone
 	}
 	for _, p := range within {
-		p.outside.add(by)
+		p.byOutside.add(by)
 		for _, part := range a.whole(p.typ) {
-			part.outside.add(by)
+			part.byOutside.add(by)
 		}
 	}
 }
 
-// print: what n holds is printed.
-func (a *program) print(n node, t types.Type) {
+// printNode has the methods that printing calls run on what n holds.
+func (a *program) printNode(n node, t types.Type) {
 	for _, fn := range a.methodsOf(t) {
 		if !slices.Contains(printMethods, fn.Name()) || len(fn.Params) == 0 {
 			continue
@@ -317,25 +317,25 @@ func (a *program) print(n node, t types.Type) {
 	}
 }
 
-// runAnytime: code that prints, or the runtime, calls fn, in whatever goroutine.
+// runAnytime records that code that prints, or the runtime, calls fn, in any goroutine.
 func (a *program) runAnytime(fn *ssa.Function) {
 	if !a.anytime[fn] {
 		a.anytime[fn], a.changed = true, true
 	}
 }
 
-// noteMarks enters functions that unseen code may call, and lets calls of
-// unseen code lead there.
+// noteMarks enters functions that external code may call, and lets calls of
+// external code lead there.
 func (a *program) noteMarks(n node, m marks) {
 	if m&unknown != 0 {
 		for _, call := range a.dynamic[n] {
-			a.callUnseen(call)
+			a.callExternal(call)
 		}
 	}
-	if m&leaves != 0 {
+	if m&escapesExternal != 0 {
 		if fn := a.functions[n]; fn != nil {
-			a.enterOnce(fn)
-			a.offer(fn)
+			a.enterFromOutside(fn)
+			a.escapeFunc(fn)
 		}
 	}
 }

@@ -36,14 +36,14 @@ func (f *flows) call(call ssa.CallInstruction, to []*ssa.Function) {
 		return
 	}
 	if _, isGo := call.(*ssa.Go); isGo && !runsAtOnce(call) {
-		f.started(common)
+		f.share(common)
 	}
 	if common.StaticCallee() == nil {
-		// Code that we do not see may have given what is called here.
+		// External code may have given what is called here.
 		n := f.node(common.Value)
 		f.dynamic[n] = append(f.dynamic[n], call)
 		if f.has(n, unknown) {
-			f.unseen(call)
+			f.calledExternal(call)
 		}
 	}
 	for _, fn := range to {
@@ -51,19 +51,20 @@ func (f *flows) call(call ssa.CallInstruction, to []*ssa.Function) {
 	}
 }
 
-// started: all that a go statement hands over is shared from now on.
-func (f *flows) started(common *ssa.CallCommon) {
-	f.mark(f.node(common.Value), reaches)
+// share marks all that a go statement hands over as reachable from another goroutine.
+func (f *flows) share(common *ssa.CallCommon) {
+	f.mark(f.node(common.Value), escapes)
 	for _, a := range common.Args {
-		f.mark(f.node(a), reaches)
+		f.mark(f.node(a), escapes)
 	}
 }
 
-// leaveBy: the call goes to code that we do not see.
-func (f *flows) leaveBy(call ssa.CallInstruction) {
+// flowToExternal adds the flow of a call of external code: its arguments escape, its results are
+// unknown.
+func (f *flows) flowToExternal(call ssa.CallInstruction) {
 	common := call.Common()
 	for _, a := range common.Args {
-		f.mark(f.node(a), leaves)
+		f.mark(f.node(a), escapesExternal)
 	}
 	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
 }
@@ -87,14 +88,14 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 	if call.Common().IsInvoke() {
 		args = append([]ssa.Value{call.Common().Value}, args...)
 	}
-	if harmless(call) {
+	if isTestFramework(call) {
 		return
 	}
 	m := modelOf(fn)
 	if m.also != nil {
 		m.also(f, call, args)
 	}
-	if m == unseenCode && packagePath(call.Parent()) == "errors" {
+	if m == externalCode && packagePath(call.Parent()) == "errors" {
 		return // the target of As, which has a model
 	}
 	if looksOnly(call) {
@@ -109,7 +110,7 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 		if m.keepsNothing {
 			f.resultsFrom(call, func(_ int, n node) { f.setObject(n) })
 		} else {
-			f.leaveBy(call)
+			f.flowToExternal(call)
 		}
 		return
 	}
@@ -120,7 +121,7 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 		if i == 0 && call.Common().IsInvoke() {
 			// Of all that the interface may hold only what has the method's
 			// receiver as its type comes here.
-			f.connect(f.box(f.id(p.Type()), p.Type()), f.node(p), flow)
+			f.connect(f.valuesOf(f.id(p.Type()), p.Type()), f.node(p), flow)
 			f.connect(f.node(args[0]), f.node(p), foreign)
 			continue
 		}
@@ -133,7 +134,7 @@ func (f *flows) builtin(call ssa.CallInstruction, b *ssa.Builtin) {
 	args := call.Common().Args
 	v, _ := call.(*ssa.Call)
 	if _, isGo := call.(*ssa.Go); isGo {
-		f.started(call.Common())
+		f.share(call.Common())
 	}
 	switch b.Name() {
 	case "append":
@@ -156,7 +157,8 @@ func (f *flows) builtin(call ssa.CallInstruction, b *ssa.Builtin) {
 	}
 }
 
-// unsafeBuiltin: what is made of x is x, as elements or as one value.
+// unsafeBuiltin adds the flow of a builtin of package unsafe: what is made of x is x, as elements
+// or as one value.
 func (f *flows) unsafeBuiltin(v *ssa.Call, x ssa.Value) {
 	if v == nil {
 		return
@@ -170,7 +172,7 @@ func (f *flows) unsafeBuiltin(v *ssa.Call, x ssa.Value) {
 			f.merge(f.elemOf(side), f.deref(u.Elem()))
 		default: // unsafe.Pointer, or the bytes of a string
 			f.mark(f.node(v), unknown)
-			f.mark(f.node(x), leaves)
+			f.mark(f.node(x), escapesExternal)
 		}
 	}
 }

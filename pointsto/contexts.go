@@ -10,24 +10,24 @@ type context uint8
 const (
 	inInit  context = 1 << iota // the main goroutine, while packages are initialised
 	inMain                      // the main goroutine afterwards, and tests, which follow each other
-	started                     // goroutines that a go statement or unseen code has started
+	started                     // goroutines that a go statement or external code has started
 	early                       // of these, those that run while packages are initialised
 )
 
-// anyone: code that we do not see may call the function.
+// anyone is the context of a function that external code may call.
 const anyone = inInit | inMain | started | early
 
-// uses records who reads and writes a place.
-type uses struct{ reads, writes context }
+// accessedBy records which goroutines read and which write a location.
+type accessedBy struct{ reads, writes context }
 
-func (u *uses) add(v uses) {
+func (u *accessedBy) add(v accessedBy) {
 	u.reads |= v.reads
 	u.writes |= v.writes
 }
 
 // conflict reports whether two of the accesses may run at the same time, one
 // of them a write.
-func (u uses) conflict() bool { return parallel(u.writes, u.reads|u.writes) }
+func (u accessedBy) conflict() bool { return parallel(u.writes, u.reads|u.writes) }
 
 // parallel reports whether a function of the one context may run at the same
 // time as one of the other. Started goroutines are many; nothing orders them.
@@ -37,7 +37,7 @@ func parallel(a, b context) bool {
 		a&early != 0 && b&inInit != 0 || b&early != 0 && a&inInit != 0
 }
 
-// contexts finds who runs which function.
+// contexts finds which goroutines run which function.
 type contexts struct {
 	calls map[*ssa.Function][]ssa.CallInstruction // by caller
 	to    callees
@@ -96,7 +96,7 @@ func (c *contexts) throughCall(ctx context, call ssa.CallInstruction) {
 // calls T.Parallel returns to its caller before it goes on.
 func (c *contexts) findBeside(reachable []*ssa.Function) {
 	c.beside = map[*ssa.Function]bool{}
-	// Note who calls whom. The runner of tests calls them all, and would make each
+	// Note the callers of each function. The runner of tests calls them all, and would make each
 	// reach each other.
 	callers := map[*ssa.Function][]*ssa.Function{}
 	var tests, work []*ssa.Function

@@ -16,9 +16,9 @@ type part struct {
 // flows makes the graph of a program from its instructions.
 type flows struct {
 	*graph
-	*places
-	*boxes
-	lists   *lists
+	*locations
+	*interfaceValues
+	lists   *interfaceSlices
 	nodes   map[ssa.Value]node
 	parts   map[part]node
 	bound   map[*ssa.FreeVar]ssa.Value // what closures capture; nil where there are several
@@ -29,15 +29,15 @@ type flows struct {
 	beside map[*ssa.Function]bool
 	// runs is called for functions that the runtime calls.
 	runs func(*ssa.Function)
-	// unseen is called for calls of what code has given that we do not see.
-	unseen func(ssa.CallInstruction)
+	// calledExternal is called for calls of functions that external code has returned.
+	calledExternal func(ssa.CallInstruction)
 }
 
 func newFlows() *flows {
 	g := new(graph)
-	ps := newPlaces(g)
+	ps := newLocations(g)
 	return &flows{
-		graph: g, places: ps, boxes: newBoxes(g), lists: newLists(ps),
+		graph: g, locations: ps, interfaceValues: newInterfaceValues(g), lists: newInterfaceSlices(ps),
 		nodes: map[ssa.Value]node{}, parts: map[part]node{},
 		bound: map[*ssa.FreeVar]ssa.Value{}, functions: map[node]*ssa.Function{},
 		dynamic: map[node][]ssa.CallInstruction{},
@@ -65,21 +65,21 @@ func (f *flows) node(v ssa.Value) node {
 	return n
 }
 
-// cellOf records that n is the address of variable v, if v has a place of its own.
+// cellOf records that n is the address of variable v, if v has a location of its own.
 func (f *flows) cellOf(n node, v ssa.Value) {
 	if p := f.variable(v); p != nil {
 		f.setCell(n, p.contents)
 	}
 }
 
-// variable returns the place of the variable whose address is v, or nil for
-// structs and arrays, whose fields and elements have places.
-func (f *flows) variable(v ssa.Value) *place {
+// variable returns the location of the variable whose address is v, or nil for
+// structs and arrays, whose fields and elements have locations.
+func (f *flows) variable(v ssa.Value) *location {
 	switch deref(v.Type()).Underlying().(type) {
 	case *types.Struct, *types.Array:
 		return nil
 	}
-	return f.places.cell(v)
+	return f.locations.cell(v)
 }
 
 func (f *flows) part(v ssa.Value, i int, t types.Type) node {
@@ -103,8 +103,8 @@ func (f *flows) result(v ssa.Value, sig *types.Signature, i int) node {
 	return f.part(v, i, sig.Results().At(i).Type())
 }
 
-// at returns the place of the location at addr.
-func (f *flows) at(addr ssa.Value) *place {
+// at returns the location that the address addr belongs to.
+func (f *flows) at(addr ssa.Value) *location {
 	switch addr := addr.(type) {
 	case *ssa.FieldAddr:
 		return f.field(deref(addr.X.Type()), addr.Field)
@@ -158,38 +158,38 @@ func (f *flows) function(fn *ssa.Function) {
 }
 
 // keptPointers notes which variables, fields and elements have pointers to
-// them that are values of their own, so that other places may mean them too.
+// them that are values of their own, so that other locations may mean them too.
 func (f *flows) keptPointers(instr ssa.Instruction) {
 	switch v := instr.(type) {
 	case *ssa.FieldAddr:
 		f.connect(f.node(v.X), f.node(v), derived)
-		isKept := kept(v)
+		isKept := isKept(v)
 		if isKept {
-			f.keep(v, f.at(v))
+			f.keepPointer(v, f.at(v))
 		}
 		f.subObject(f.at(v), f.node(v), isKept)
 	case *ssa.IndexAddr:
 		f.connect(f.node(v.X), f.node(v), flow)
-		if kept(v) {
-			f.keep(v, f.at(v))
+		if isKept(v) {
+			f.keepPointer(v, f.at(v))
 		}
 	case *ssa.Alloc:
 		n := f.node(v)
 		f.setObject(n)
 		f.cellOf(n, v)
-		if kept(v) && f.variable(v) != nil {
-			f.keep(v, f.at(v))
+		if isKept(v) && f.variable(v) != nil {
+			f.keepPointer(v, f.at(v))
 		}
 	}
 	for _, op := range instr.Operands(nil) {
-		if g, ok := (*op).(*ssa.Global); ok && f.variable(g) != nil && !direct(g, instr) {
-			f.keep(g, f.at(g))
+		if g, ok := (*op).(*ssa.Global); ok && f.variable(g) != nil && !isDirect(g, instr) {
+			f.keepPointer(g, f.at(g))
 		}
 	}
 }
 
-// keep: a pointer to p is a value.
-func (f *flows) keep(addr ssa.Value, p *place) {
+// keepPointer records that a pointer to p is a value of its own.
+func (f *flows) keepPointer(addr ssa.Value, p *location) {
 	t := deref(addr.Type())
 	switch t.Underlying().(type) {
 	case *types.Struct:
@@ -200,10 +200,10 @@ func (f *flows) keep(addr ssa.Value, p *place) {
 	f.merge(p, f.deref(t))
 }
 
-// subObject: n is the address of field p. If it is kept, the field is an
+// subObject records that n is the address of field p. If it is kept, the field is an
 // object by itself, which a pointer leads to without its struct, and all
 // accesses to the field may meet it.
-func (f *flows) subObject(p *place, n node, kept bool) {
+func (f *flows) subObject(p *location, n node, kept bool) {
 	p = p.find()
 	if p.sub == none {
 		p.sub = f.add(nil)
@@ -219,25 +219,25 @@ func (f *flows) subObject(p *place, n node, kept bool) {
 	}
 }
 
-// kept reports whether the pointer v is used for more than to load, to store,
+// isKept reports whether the pointer v is used for more than to load, to store,
 // to select within its object, and to be captured.
-func kept(v ssa.Value) bool {
+func isKept(v ssa.Value) bool {
 	for _, ref := range *v.Referrers() {
-		if !direct(v, ref) {
+		if !isDirect(v, ref) {
 			return true
 		}
 	}
 	return false
 }
 
-func direct(v ssa.Value, use ssa.Instruction) bool {
+func isDirect(v ssa.Value, use ssa.Instruction) bool {
 	switch use := use.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.DebugRef:
 		return true
 	case *ssa.Convert:
 		return isUnsafe(use.Type().Underlying()) && addressOnly(use)
 	case *ssa.IndexAddr:
-		return !kept(use) // else a pointer into the array is kept
+		return !isKept(use) // else a pointer into the array is kept
 	case *ssa.Store:
 		return use.Val != v
 	case *ssa.MakeClosure:
@@ -269,7 +269,7 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 	case *ssa.Slice:
 		f.slice(v)
 	case *ssa.MakeInterface:
-		f.connect(f.node(v.X), f.box(f.id(v.X.Type()), v.X.Type()), flow)
+		f.connect(f.node(v.X), f.valuesOf(f.id(v.X.Type()), v.X.Type()), flow)
 		f.connect(f.node(v.X), f.node(v), flow)
 	case *ssa.TypeAssert:
 		f.assert(v)
@@ -330,11 +330,11 @@ func (f *flows) closure(mk *ssa.MakeClosure) {
 			f.keepBound(mk.Bindings[i])
 		}
 	}
-	// Who has a closure has its function; a test that runs beside others has
-	// all that it captures there.
+	// A closure leads to its function; a test that runs beside others has all
+	// that it captures there.
 	f.connect(f.node(fn), n, flow)
 	if f.beside[fn] {
-		f.mark(n, reaches)
+		f.mark(n, escapes)
 	}
 }
 
@@ -342,7 +342,7 @@ func (f *flows) keepBound(v ssa.Value) {
 	switch v := v.(type) {
 	case *ssa.Alloc:
 		if f.variable(v) != nil {
-			f.keep(v, f.at(v))
+			f.keepPointer(v, f.at(v))
 		}
 	case *ssa.FreeVar:
 		if bound := f.captured(v); bound != nil {
@@ -369,13 +369,13 @@ func (f *flows) assert(v *ssa.TypeAssert) {
 	if v.CommaOk {
 		to = f.part(v, 0, v.AssertedType)
 	}
-	from := f.box(f.id(v.AssertedType), v.AssertedType)
+	from := f.valuesOf(f.id(v.AssertedType), v.AssertedType)
 	if i, ok := v.AssertedType.Underlying().(*types.Interface); ok {
 		if i.NumMethods() == 0 {
 			f.connect(f.node(v.X), to, flow)
 			return
 		}
-		from = f.hub(f.id(v.AssertedType), i)
+		from = f.implementersOf(f.id(v.AssertedType), i)
 	}
 	// Of all that the interface may hold only that comes out which has the
 	// type.
@@ -417,17 +417,17 @@ func (f *flows) selects(v *ssa.Select) {
 	}
 }
 
-// convert: through unsafe.Pointer anything can become of anything.
+// convert adds the flow of a conversion: through unsafe.Pointer anything can become anything.
 func (f *flows) convert(v, x ssa.Value) {
 	from, to := x.Type().Underlying(), v.Type().Underlying()
 	switch {
 	case isUnsafe(to):
 		if !addressOnly(v.(ssa.Instruction)) {
-			f.mark(f.node(x), leaves)
+			f.mark(f.node(x), escapesExternal)
 		}
 		f.mark(f.node(v), unknown)
 	case isUnsafe(from):
-		f.mark(f.node(x), leaves)
+		f.mark(f.node(x), escapesExternal)
 		f.mark(f.node(v), unknown)
 	default:
 		if _, isSlice := to.(*types.Slice); isSlice {

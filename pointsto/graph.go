@@ -2,7 +2,7 @@ package pointsto
 
 import "go/types"
 
-// node is a value of the program, or the contents of a place.
+// node is a value of the program, or the contents of a location.
 type node int32
 
 const none node = -1 // what holds no pointers
@@ -12,21 +12,21 @@ const none node = -1 // what holds no pointers
 type marks uint8
 
 const (
-	// reaches: what the node holds may come to where another goroutine finds it.
-	reaches marks = 1 << iota
-	// leaves: it may come to code that we do not see.
-	leaves
-	// printed: it may come to code that reads it by reflection and calls its
+	// escapes means that what the node holds may come to where another goroutine finds it.
+	escapes marks = 1 << iota
+	// escapesExternal means that it may reach external code.
+	escapesExternal
+	// printed means that it may reach code that reads it by reflection and calls its
 	// String, Error, MarshalJSON and the like, and keeps nothing.
 	printed
-	// typeKnown: code that we do not see may make objects of its type.
+	// typeKnown means that external code may make objects of its type.
 	typeKnown
-	// shared: the node may hold an object that another goroutine can reach.
+	// shared means that the node may hold an object that another goroutine can reach.
 	shared
-	// unknown: the node may hold an object that code has given which we do not see.
+	// unknown means that the node may hold an object that external code has returned.
 	unknown
 
-	backward = reaches | leaves | printed | typeKnown
+	backward = escapes | escapesExternal | printed | typeKnown
 	forward  = shared | unknown
 )
 
@@ -40,7 +40,7 @@ const (
 	holds               // a closure and what it captures: backward marks
 )
 
-var through = [...]marks{flow: backward | forward, derived: forward, foreign: unknown, holds: reaches}
+var through = [...]marks{flow: backward | forward, derived: forward, foreign: unknown, holds: escapes}
 
 type edge struct {
 	from, to        node
@@ -48,18 +48,18 @@ type edge struct {
 	nextOut, nextIn int32 // indexes of edges, -1 at the end
 }
 
-// graph is the flow of pointers through the program: an inclusion-based
+// graph is the flow of pointers through the program, for an inclusion-based
 // analysis in which fields are distinguished by their type and name, not by their
 // object, so that all questions are about paths.
 type graph struct {
-	marks   []marks
-	types   [][]types.Type // that the node's values have; several for fields of generic types
-	object  []bool         // the node is an allocation
-	cell    []node         // contents of the variable that the node is the address of, or none
-	out, in []int32
-	edges   []edge
-	work    []event
-	list    []bool // the node is a slice of interfaces
+	marks            []marks
+	types            [][]types.Type // that the node's values have; several for fields of generic types
+	object           []bool         // the node is an allocation
+	cell             []node         // contents of the variable that the node is the address of, or none
+	out, in          []int32
+	edges            []edge
+	work             []event
+	isInterfaceSlice []bool // the node is a slice of interfaces
 
 	// joined is called for lists between which values flow.
 	joined func(a, b node)
@@ -70,7 +70,7 @@ type graph struct {
 	marked func(n node, m marks)
 }
 
-// event is marks that a node was given and that have not gone on yet.
+// event is marks that a node has received and that have not been propagated yet.
 type event struct {
 	node node
 	new  marks
@@ -83,7 +83,7 @@ func (g *graph) add(t types.Type) node {
 	g.cell = append(g.cell, none)
 	g.out, g.in = append(g.out, -1), append(g.in, -1)
 	g.types = append(g.types, nil)
-	g.list = append(g.list, t != nil && isList(t))
+	g.isInterfaceSlice = append(g.isInterfaceSlice, t != nil && isInterfaceSlice(t))
 	if t != nil {
 		g.types[n] = []types.Type{t}
 	}
@@ -107,7 +107,7 @@ func (g *graph) addType(n node, t types.Type) {
 func (g *graph) setObject(n node) {
 	if n != none && !g.object[n] {
 		g.object[n] = true
-		if g.has(n, reaches) {
+		if g.has(n, escapes) {
 			g.mark(n, shared)
 		}
 	}
@@ -127,15 +127,15 @@ func (g *graph) connect(from, to node, k kind) {
 	i := int32(len(g.edges))
 	g.edges = append(g.edges, edge{from, to, k, g.out[from], g.in[to]})
 	g.out[from], g.in[to] = i, i
-	if k == flow && g.list[from] && g.list[to] {
+	if k == flow && g.isInterfaceSlice[from] && g.isInterfaceSlice[to] {
 		g.joined(from, to)
 	}
 	g.mark(to, g.marks[from]&forward&through[k])
 	g.mark(from, g.marks[to]&backward&through[k])
 }
 
-// same makes one of the contents of two places.
-func (g *graph) same(a, b node) {
+// unify makes one of the contents of two locations.
+func (g *graph) unify(a, b node) {
 	g.connect(a, b, flow)
 	g.connect(b, a, flow)
 }
@@ -144,10 +144,10 @@ func (g *graph) mark(n node, m marks) {
 	if n == none {
 		return
 	}
-	if m&leaves != 0 {
-		m |= reaches
+	if m&escapesExternal != 0 {
+		m |= escapes
 	}
-	if m&unknown != 0 || m&reaches != 0 && g.object[n] {
+	if m&unknown != 0 || m&escapes != 0 && g.object[n] {
 		m |= shared
 	}
 	if m &^= g.marks[n]; m != 0 {
@@ -185,17 +185,17 @@ func (g *graph) spread() {
 // a pointer to it.
 func contentMarks(m marks) marks {
 	var c marks
-	if m&reaches != 0 {
-		c |= reaches | shared // others may read it, and store what they have shared
+	if m&escapes != 0 {
+		c |= escapes | shared // others may read it, and store what they have shared
 	}
-	if m&leaves != 0 {
-		c |= leaves | unknown
+	if m&escapesExternal != 0 {
+		c |= escapesExternal | unknown
 	}
 	if m&printed != 0 {
 		c |= printed
 	}
 	if m&unknown != 0 { // the object is not ours: others have it
-		c |= reaches | shared | unknown
+		c |= escapes | shared | unknown
 	}
 	return c
 }

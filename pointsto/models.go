@@ -22,7 +22,7 @@ type model struct {
 	written []int
 	// read are those of which it reads what they point to.
 	read []int
-	// keepsNothing: a function in assembly that only computes.
+	// keepsNothing marks a function in assembly that only computes.
 	keepsNothing bool
 	// also is flow besides that of the function's source.
 	also func(f *flows, call ssa.CallInstruction, args []ssa.Value)
@@ -40,12 +40,12 @@ func (m *model) writes(i int) bool { return slices.Contains(m.written, i) }
 // models by the name that ssa has for the function, of the generic origin.
 var models = map[string]*model{
 	// A type, of which reflect can make new objects and call their methods.
-	"reflect.TypeOf": {apply: typeLeaves},
+	"reflect.TypeOf": {apply: typeEscapes},
 	// A type, to compare it.
-	"internal/reflectlite.TypeOf": {apply: nothing},
-	"internal/abi.TypeOf":         {apply: nothing},
-	"sync.poolRaceAddr":           {apply: nothing},
-	"runtime.KeepAlive":           {apply: nothing},
+	"internal/reflectlite.TypeOf": {apply: makesObjects},
+	"internal/abi.TypeOf":         {apply: makesObjects},
+	"sync.poolRaceAddr":           {apply: makesObjects},
+	"runtime.KeepAlive":           {apply: makesObjects},
 	// Calls a function with the object, or with another one.
 	"runtime.SetFinalizer":     {apply: finalizer(0)},
 	"runtime.AddCleanup[T, S]": {apply: finalizer(2)},
@@ -62,9 +62,9 @@ var models = map[string]*model{
 	// Compares the builder's address with itself.
 	"(*strings.Builder).copyCheck": {ignored: []int{0}},
 	// Reads by reflection, calls String and the like.
-	"(*fmt.pp).doPrint":   {apply: prints},
-	"(*fmt.pp).doPrintln": {apply: prints},
-	"(*fmt.pp).doPrintf":  {apply: prints},
+	"(*fmt.pp).doPrint":   {apply: printsLast},
+	"(*fmt.pp).doPrintln": {apply: printsLast},
+	"(*fmt.pp).doPrintf":  {apply: printsLast},
 	// Reads by reflection, calls MarshalJSON and MarshalText.
 	"(*encoding/json.encodeState).marshal": {apply: marshals},
 	// A typed cell behind an unsafe.Pointer.
@@ -86,8 +86,8 @@ var models = map[string]*model{
 	"(*sync.poolChain).popHead":   {apply: poolGet},
 	"(*sync.poolChain).popTail":   {apply: poolGet},
 	"(*sync.poolChain).pushHead":  {apply: poolPut},
-	"(*sync.poolDequeue).popHead": {apply: nothing},
-	"(*sync.poolDequeue).popTail": {apply: nothing},
+	"(*sync.poolDequeue).popHead": {apply: makesObjects},
+	"(*sync.poolDequeue).popTail": {apply: makesObjects},
 	// The nodes of a sync.Map, of which some are the beginning of an entry.
 	"(*internal/sync.node[K, V]).entry":    {apply: sharedResult},
 	"(*internal/sync.node[K, V]).indirect": {apply: sharedResult},
@@ -107,8 +107,8 @@ func computes(path string) bool {
 		strings.Contains(path, "golang.org/x/crypto/")
 }
 
-// addressPackage reports whether that a package makes a number of a pointer
-// means no more than that the kernel reads or fills the memory during the
+// addressPackage reports whether a package that makes a number of a pointer means no more
+// by it than that the kernel reads or fills the memory during the
 // call, or that the number is compared.
 func addressPackage(path string) bool {
 	return path == "sync" || path == "syscall" || strings.HasPrefix(path, "internal/syscall/") ||
@@ -122,14 +122,14 @@ func hooks(path string) bool {
 }
 
 var (
-	plain      = new(model)
-	unseenCode = &model{apply: leaveAll}
-	assembly   = &model{keepsNothing: true}
+	plain        = new(model)
+	externalCode = &model{apply: escapeAll}
+	assembly     = &model{keepsNothing: true}
 )
 
-// opaque are packages whose source shows nothing: what goes through them
+// isOpaque reports whether the source of a package shows nothing, as what goes through it
 // changes its type.
-func opaque(path string) bool {
+func isOpaque(path string) bool {
 	return path == "reflect" || path == "internal/reflectlite" || path == "runtime" ||
 		strings.HasPrefix(path, "internal/runtime/")
 }
@@ -149,8 +149,8 @@ func modelOf(fn *ssa.Function) *model {
 		return m
 	}
 	switch {
-	case opaque(path):
-		return unseenCode // but see into
+	case isOpaque(path):
+		return externalCode // but see into
 	case len(fn.Blocks) == 0 && computes(path):
 		return assembly
 	}
@@ -196,41 +196,41 @@ func addressOnly(conv ssa.Instruction) bool {
 	return true
 }
 
-func leaveAll(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.leaveBy(call) }
+func escapeAll(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.flowToExternal(call) }
 
-func nothing(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.setObjects(call) }
+func makesObjects(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.setObjects(call) }
 
-// sharedResult: the result is an object that others have too.
+// sharedResult models a function whose result is an object that others have too.
 func sharedResult(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) {
 		f.setObject(n)
-		f.mark(n, reaches)
+		f.mark(n, escapes)
 	})
 }
 
-// asTarget: of all errors only those of the target's type come to it.
+// asTarget models errors.As: of all errors only those of the target's type reach the target.
 func asTarget(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	if target, ok := boxedIn(args[1]).Type().Underlying().(*types.Pointer); ok && !types.IsInterface(target.Elem()) {
-		f.connect(f.box(f.id(target.Elem()), target.Elem()), f.deref(target.Elem()).contents, flow)
+		f.connect(f.valuesOf(f.id(target.Elem()), target.Elem()), f.deref(target.Elem()).contents, flow)
 		return
 	}
-	f.leaveBy(call)
+	f.flowToExternal(call)
 }
 
-// finalizer: the second argument is a function that a goroutine of the runtime
-// calls with argument i. It comes after all that is done with the object, but
+// finalizer models a function whose second argument is a function that a goroutine of the
+// runtime calls with argument i. That call comes after all that is done with the object, but
 // not after what is done with those that it leads to.
 func finalizer(i int) func(*flows, ssa.CallInstruction, []ssa.Value) {
 	return func(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 		f.setObjects(call)
 		fn := functionOf(boxedIn(args[1]))
 		if fn == nil || len(fn.Params) != 1 {
-			f.mark(f.node(args[1]), leaves)
-			f.mark(f.node(args[i]), leaves)
+			f.mark(f.node(args[1]), escapesExternal)
+			f.mark(f.node(args[i]), escapesExternal)
 			return
 		}
-		f.mark(f.node(boxedIn(args[1])), reaches)
-		f.mark(f.node(boxedIn(args[i])), reaches)
+		f.mark(f.node(boxedIn(args[1])), escapes)
+		f.mark(f.node(boxedIn(args[i])), escapes)
 		f.connect(f.node(boxedIn(args[i])), f.node(fn.Params[0]), flow)
 		f.runs(fn)
 	}
@@ -253,14 +253,14 @@ func (f *flows) setObjects(call ssa.CallInstruction) {
 	f.resultsFrom(call, func(_ int, n node) { f.setObject(n) })
 }
 
-func typeLeaves(f *flows, call ssa.CallInstruction, args []ssa.Value) {
+func typeEscapes(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.mark(f.node(args[0]), typeKnown)
 	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
 }
 
 func poolPut(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
 	f.connect(f.node(args[1]), f.pooled, flow)
-	f.mark(f.pooled, reaches)
+	f.mark(f.pooled, escapes)
 }
 
 func poolGet(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
@@ -271,12 +271,12 @@ func identity(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) { f.connect(f.node(args[0]), n, flow) })
 }
 
-// prints: the last argument is a list of what is to be printed.
-func prints(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
+// printsLast models a function that prints the list that is its last argument.
+func printsLast(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
 	f.mark(f.node(args[len(args)-1]), printed)
 }
 
-// marshals: the second argument is what is encoded.
+// marshals models a function that encodes its second argument.
 func marshals(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.mark(f.node(args[1]), printed)
 	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
@@ -288,7 +288,7 @@ func printsAll(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
 	}
 }
 
-// atomicCell is the place of what an atomic.Pointer or atomic.Value holds.
+// atomicCell is the location of what an atomic.Pointer or atomic.Value holds.
 func (f *flows) atomicCell(addr ssa.Value) node {
 	t := deref(addr.Type())
 	st := t.Underlying().(*types.Struct)
@@ -304,18 +304,18 @@ func pointerLoad(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) { f.connect(f.atomicCell(args[0]), n, flow) })
 }
 
-// pointerStore: what is stored may come out again, here too.
+// pointerStore models a store in an atomic cell; what is stored may be loaded again, here too.
 func pointerStore(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	cell := f.atomicCell(args[0])
 	f.connect(f.node(args[len(args)-1]), cell, flow)
 	f.resultsFrom(call, func(_ int, n node) { f.connect(cell, n, flow) })
 }
 
-// harmless reports whether a call of reflect.ValueOf is one of two of the test
+// isTestFramework reports whether a call of reflect.ValueOf is one of two of the test
 // framework: the main function of a test that has a TestMain looks at the exit
 // code that it has left, and a fuzz test's function is handed its T, of which
 // that function knows no more than of any other.
-func harmless(call ssa.CallInstruction) bool {
+func isTestFramework(call ssa.CallInstruction) bool {
 	fn := call.Common().StaticCallee()
 	if fn == nil || fn.String() != "reflect.ValueOf" {
 		return false

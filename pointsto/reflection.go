@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// looks are the methods of reflect.Value that give nothing by which the object
-// could be written, kept or called; steps give a Value of a part of it.
+// looks are the methods of reflect.Value that return nothing by which the object
+// could be written, kept or called; steps return a Value of a part of it.
 var (
 	looks = []string{
 		"Bool", "Bytes", "CanAddr", "CanConvert", "CanInt", "CanInterface", "CanSet", "CanUint", "Comparable", "Complex",

@@ -7,28 +7,28 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// place is a class of memory locations: the field f of all objects of type T,
-// the elements of all slices of one type, a package variable, and so on. Two
-// locations of different places do not overlap, except that what a struct
-// holds by value has places of its own.
-type place struct {
-	contents node // what is stored there; none if it cannot hold pointers
-	typ      types.Type
-	uses     uses
-	outside  uses   // by code that we do not see, or that reads by reflection
-	same     *place // of places that pointers cannot tell apart: the next one on the way to the one that counts
-	sub      node   // the object that a pointer to a field leads to without its struct
+// location is an abstract location, that is a class of memory addresses: the field f of all
+// objects of type T, the elements of all slices of one type, a package variable, and so on.
+// Different locations do not overlap, except that what a struct holds by value has locations
+// of its own.
+type location struct {
+	contents  node // what is stored there; none if it cannot hold pointers
+	typ       types.Type
+	by        accessedBy
+	byOutside accessedBy // by external code, or by code that reads by reflection
+	merged    *location  // of locations that pointers cannot tell apart: the next one on the way to the one that counts
+	sub       node       // the object that a pointer to a field leads to without its struct
 }
 
-// find returns the place that stands for p and all that are the same.
-func (p *place) find() *place {
-	for p.same != nil {
-		p = p.same
+// find returns the location that stands for p and all that are the same.
+func (p *location) find() *location {
+	for p.merged != nil {
+		p = p.merged
 	}
 	return p
 }
 
-// class distinguishes the places of one type.
+// class distinguishes the locations of one type.
 type class uint8
 
 const (
@@ -40,35 +40,35 @@ const (
 	derefClass
 )
 
-type typePlace struct {
+type typedLocation struct {
 	class class
 	typ   int // of typeIDs
 	index int
 }
 
-// places finds the place of a location.
-type places struct {
+// locations finds the location of an access.
+type locations struct {
 	g       *graph
-	fields  map[*types.Var]*place // of other struct types
-	typed   map[typePlace]*place
-	cells   map[ssa.Value]*place // package variables, and variables that are no structs
-	inside  map[types.Type][]*place
+	fields  map[*types.Var]*location // of other struct types
+	typed   map[typedLocation]*location
+	cells   map[ssa.Value]*location // package variables, and variables that are no structs
+	inside  map[types.Type][]*location
 	ids     typeutil.Map
 	fastIDs map[types.Type]int
 	panics  node // what code panics with
 	pooled  node // what pools hold
 }
 
-func newPlaces(g *graph) *places {
-	return &places{
-		g: g, fields: map[*types.Var]*place{}, typed: map[typePlace]*place{}, cells: map[ssa.Value]*place{},
-		inside: map[types.Type][]*place{}, fastIDs: map[types.Type]int{},
+func newLocations(g *graph) *locations {
+	return &locations{
+		g: g, fields: map[*types.Var]*location{}, typed: map[typedLocation]*location{}, cells: map[ssa.Value]*location{},
+		inside: map[types.Type][]*location{}, fastIDs: map[types.Type]int{},
 		panics: g.add(types.NewInterfaceType(nil, nil)), pooled: g.add(types.NewInterfaceType(nil, nil)),
 	}
 }
 
-// id numbers types: identical ones alike.
-func (ps *places) id(t types.Type) int {
+// id returns a number for a type, the same for identical ones.
+func (ps *locations) id(t types.Type) int {
 	if id, ok := ps.fastIDs[t]; ok {
 		return id
 	}
@@ -81,15 +81,14 @@ func (ps *places) id(t types.Type) int {
 	return id
 }
 
-func (ps *places) make(t types.Type) *place {
-	p := &place{typ: t, contents: none, sub: none}
+func (ps *locations) make(t types.Type) *location {
+	p := &location{typ: t, contents: none, sub: none}
 	ps.grow(p, t)
 	return p
 }
 
-// grow notes that locations of p have type t, which for fields of generic
-// types is one of several.
-func (ps *places) grow(p *place, t types.Type) {
+// grow notes that p has type t, which for fields of generic types is one of several.
+func (ps *locations) grow(p *location, t types.Type) {
 	switch {
 	case !holdsPointers(t, 0):
 	case p.contents == none:
@@ -99,8 +98,8 @@ func (ps *places) grow(p *place, t types.Type) {
 	}
 }
 
-func (ps *places) of(c class, t types.Type, index int, contents types.Type) *place {
-	key := typePlace{c, ps.id(t), index}
+func (ps *locations) of(c class, t types.Type, index int, contents types.Type) *location {
+	key := typedLocation{c, ps.id(t), index}
 	p := ps.typed[key]
 	if p == nil {
 		p = ps.make(contents)
@@ -109,8 +108,8 @@ func (ps *places) of(c class, t types.Type, index int, contents types.Type) *pla
 	return p
 }
 
-// field returns the place of field i of struct type t.
-func (ps *places) field(t types.Type, i int) *place {
+// field returns the location of field i of struct type t.
+func (ps *locations) field(t types.Type, i int) *location {
 	st := t.Underlying().(*types.Struct)
 	f := st.Field(i)
 	if n, ok := types.Unalias(t).(*types.Named); !ok || n.TypeArgs().Len() > 0 {
@@ -127,18 +126,20 @@ func (ps *places) field(t types.Type, i int) *place {
 	return p
 }
 
-func (ps *places) elem(t types.Type) *place  { return ps.of(elemClass, t, 0, t) }
-func (ps *places) deref(t types.Type) *place { return ps.of(derefClass, t, 0, t) }
-func (ps *places) mapVal(m *types.Map) *place {
+func (ps *locations) elem(t types.Type) *location  { return ps.of(elemClass, t, 0, t) }
+func (ps *locations) deref(t types.Type) *location { return ps.of(derefClass, t, 0, t) }
+func (ps *locations) mapVal(m *types.Map) *location {
 	return ps.of(mapClass, m, 0, m.Elem())
 }
-func (ps *places) mapKey(m *types.Map) *place {
+func (ps *locations) mapKey(m *types.Map) *location {
 	return ps.of(keyClass, m, 0, m.Key())
 }
-func (ps *places) messages(c *types.Chan) *place { return ps.of(chanClass, c.Elem(), 0, c.Elem()) }
+func (ps *locations) messages(c *types.Chan) *location {
+	return ps.of(chanClass, c.Elem(), 0, c.Elem())
+}
 
-// cell returns the place of a variable by its address.
-func (ps *places) cell(v ssa.Value) *place {
+// cell returns the location of a variable by its address.
+func (ps *locations) cell(v ssa.Value) *location {
 	p := ps.cells[v]
 	if p == nil {
 		p = ps.make(deref(v.Type()))
@@ -147,26 +148,26 @@ func (ps *places) cell(v ssa.Value) *place {
 	return p
 }
 
-// merge makes one of two places: a pointer may lead to either.
-func (ps *places) merge(a, b *place) {
+// merge makes one of two locations, as a pointer may lead to either.
+func (ps *locations) merge(a, b *location) {
 	a, b = a.find(), b.find()
 	if a == b {
 		return
 	}
 	if a.contents != none && b.contents != none {
-		ps.g.same(a.contents, b.contents)
+		ps.g.unify(a.contents, b.contents)
 	}
 	if a.sub != none && b.sub != none {
-		ps.g.same(a.sub, b.sub)
+		ps.g.unify(a.sub, b.sub)
 	} else if b.sub == none {
 		b.sub = a.sub
 	}
-	a.same = b
+	a.merged = b
 }
 
-// mergeTypes makes one of the places of two types between which values are
-// converted: their names, and the tags of their fields, may differ.
-func (ps *places) mergeTypes(t, u types.Type, depth int) {
+// mergeTypes makes one of the locations of two types between which values are
+// converted; their names, and the tags of their fields, may differ.
+func (ps *locations) mergeTypes(t, u types.Type, depth int) {
 	if depth > 8 || types.Identical(t, u) {
 		return
 	}
@@ -209,44 +210,44 @@ func (ps *places) mergeTypes(t, u types.Type, depth int) {
 	}
 }
 
-// within lists the places of what a value of type t holds or leads to in one
+// within lists the locations of what a value of type t holds or leads to in one
 // step, those within structs and arrays that it holds by value included.
-func (ps *places) within(t types.Type) []*place {
+func (ps *locations) within(t types.Type) []*location {
 	if list, ok := ps.inside[t]; ok {
 		return list
 	}
 	ps.inside[t] = nil // a type that holds itself by value does not exist
-	var list []*place
+	var list []*location
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
 		if _, isStruct := u.Elem().Underlying().(*types.Struct); isStruct {
 			list = ps.within(u.Elem())
 		} else if a, isArray := u.Elem().Underlying().(*types.Array); isArray {
-			list = []*place{ps.elem(a.Elem())}
+			list = []*location{ps.elem(a.Elem())}
 		} else {
-			list = []*place{ps.deref(u.Elem())}
+			list = []*location{ps.deref(u.Elem())}
 		}
 	case *types.Slice:
-		list = []*place{ps.elem(u.Elem())}
+		list = []*location{ps.elem(u.Elem())}
 	case *types.Array:
-		list = []*place{ps.elem(u.Elem())}
+		list = []*location{ps.elem(u.Elem())}
 	case *types.Struct:
 		for i := range u.NumFields() {
 			list = append(list, ps.field(t, i))
 		}
 	case *types.Map:
-		list = []*place{ps.mapKey(u), ps.mapVal(u)}
+		list = []*location{ps.mapKey(u), ps.mapVal(u)}
 	case *types.Chan:
-		list = []*place{ps.messages(u)}
+		list = []*location{ps.messages(u)}
 	}
 	ps.inside[t] = list
 	return list
 }
 
-// whole lists the places that an access to a location of type t touches
-// besides the location's own: those of its fields and elements.
-func (ps *places) whole(t types.Type) []*place {
-	var list []*place
+// whole lists the locations that an access to a value of type t touches besides that of
+// the value itself, those of its fields and elements.
+func (ps *locations) whole(t types.Type) []*location {
+	var list []*location
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		for i := range u.NumFields() {

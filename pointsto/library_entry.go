@@ -110,9 +110,9 @@ func eachOperand(fn *ssa.Function, do func(ssa.Instruction, ssa.Value)) {
 	}
 }
 
-// open records that others use the exported variables, and all that instances of
+// exposeLibraries records that others use the exported variables, and all that instances of
 // generic functions use.
-func (a *program) open() {
+func (a *program) exposeLibraries() {
 	a.members(func(p *load.Package, m ssa.Member) {
 		switch m := m.(type) {
 		case *ssa.Global:
@@ -138,23 +138,23 @@ func (a *program) exposeAll(fn *ssa.Function) {
 		case *ssa.Global:
 			a.expose(v)
 		case *ssa.FieldAddr:
-			a.exposePlace(a.field(deref(v.X.Type()), v.Field))
+			a.exposeLocation(a.field(deref(v.X.Type()), v.Field))
 		}
 	})
 }
 
 // expose records that others use the variable at address v.
 func (a *program) expose(v ssa.Value) {
-	a.mark(a.node(v), leaves|unknown)
+	a.mark(a.node(v), escapesExternal|unknown)
 	if p := a.variable(v); p != nil {
-		a.exposePlace(p)
+		a.exposeLocation(p)
 	}
 }
 
-func (a *program) exposePlace(p *place) {
-	p.outside.add(uses{anyone, anyone})
-	a.mark(p.contents, leaves|unknown|shared)
+func (a *program) exposeLocation(p *location) {
+	p.byOutside.add(accessedBy{anyone, anyone})
+	a.mark(p.contents, escapesExternal|unknown|shared)
 	for _, part := range a.whole(p.typ) {
-		part.outside.add(uses{anyone, anyone})
+		part.byOutside.add(accessedBy{anyone, anyone})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// verdict is what the whole program says of a site. Of two proofs the larger
-// one holds for both: see [site.add].
+// verdict is what the whole program shows of a site. Of two proofs the larger
+// one holds for both, see [site.add].
 type verdict int
 
 const (
@@ -46,7 +46,7 @@ type access struct {
 	address bool // value is the address
 }
 
-// site is what the source's site became in the program: one place and one
+// site is what a site of the source became in the program. It has one location and one
 // pointer for each function that its code was compiled to.
 type site struct {
 	plan    *plan.Site
@@ -158,13 +158,13 @@ func (s *site) add(v verdict) {
 	}
 }
 
-func (p *program) verdict(l location) verdict {
+func (p *program) verdict(l accessed) verdict {
 	if !slices.ContainsFunc(l.pointers, func(n node) bool { return n == none || p.has(n, shared) }) {
 		return local
 	}
 	written := false
-	for _, pl := range l.places {
-		u := pl.find().uses
+	for _, pl := range l.locations {
+		u := pl.find().by
 		if u.conflict() {
 			return maybeShared
 		}
@@ -176,95 +176,95 @@ func (p *program) verdict(l location) verdict {
 	return neverWritten
 }
 
-// location is what an access touches: pointers to the object, and all places
+// accessed is what an access touches: pointers to the object, and all locations
 // in it.
-type location struct {
-	pointers []node
-	places   []*place
+type accessed struct {
+	pointers  []node
+	locations []*location
 }
 
 // locate returns what a accesses; not ok where that is not known.
-func (p *program) locate(a *sites.Access, acc access) (location, bool) {
+func (p *program) locate(a *sites.Access, acc access) (accessed, bool) {
 	switch {
 	case a.Map():
 		return p.mapOf(acc)
 	case a.Through != "":
-		return p.through(acc, strings.Split(a.Through, "."))
+		return p.embedded(acc, strings.Split(a.Through, "."))
 	case a.Site.Behind:
-		return p.behind(acc)
+		return p.pointee(acc)
 	}
 	addr := acc.addressOf(a.Site.Mode)
 	if addr == nil {
-		return location{}, false
+		return accessed{}, false
 	}
-	return location{[]node{p.node(addr)}, p.withParts(p.at(addr), deref(addr.Type()))}, true
+	return accessed{[]node{p.node(addr)}, p.withParts(p.at(addr), deref(addr.Type()))}, true
 }
 
-// withParts lists a place and those of its parts.
-func (p *program) withParts(pl *place, t types.Type) []*place {
-	return append([]*place{pl}, p.whole(t)...)
+// withParts lists a location and those of its parts.
+func (p *program) withParts(pl *location, t types.Type) []*location {
+	return append([]*location{pl}, p.whole(t)...)
 }
 
-func (p *program) mapOf(acc access) (location, bool) {
+func (p *program) mapOf(acc access) (accessed, bool) {
 	v := acc.value
 	if acc.address {
-		return location{}, false
+		return accessed{}, false
 	}
 	m, ok := v.Type().Underlying().(*types.Map)
 	if !ok {
-		return location{}, false
+		return accessed{}, false
 	}
-	return location{[]node{p.node(v)}, []*place{p.mapVal(m)}}, true
+	return accessed{[]node{p.node(v)}, []*location{p.mapVal(m)}}, true
 }
 
-// behind: what the slice or pointer leads to.
-func (p *program) behind(acc access) (location, bool) {
+// pointee returns what the slice or pointer leads to.
+func (p *program) pointee(acc access) (accessed, bool) {
 	if acc.address {
-		return location{}, false
+		return accessed{}, false
 	}
 	n := p.node(acc.value)
 	switch u := acc.value.Type().Underlying().(type) {
 	case *types.Slice:
-		return location{[]node{n}, p.withParts(p.elemOf(acc.value), u.Elem())}, true
+		return accessed{[]node{n}, p.withParts(p.elemOf(acc.value), u.Elem())}, true
 	case *types.Pointer:
 		if a, ok := u.Elem().Underlying().(*types.Array); ok {
-			return location{[]node{n}, p.withParts(p.elemOf(acc.value), a.Elem())}, true
+			return accessed{[]node{n}, p.withParts(p.elemOf(acc.value), a.Elem())}, true
 		}
-		return location{[]node{n}, p.withParts(p.deref(u.Elem()), u.Elem())}, true
+		return accessed{[]node{n}, p.withParts(p.deref(u.Elem()), u.Elem())}, true
 	}
-	return location{}, false
+	return accessed{}, false
 }
 
-// through: the field at the end of a path of embedded structs.
-func (p *program) through(acc access, path []string) (location, bool) {
+// embedded returns the field at the end of a path of embedded structs.
+func (p *program) embedded(acc access, path []string) (accessed, bool) {
 	t, isPointer := acc.value.Type().Underlying().(*types.Pointer)
 	if !isPointer {
-		return location{}, false
+		return accessed{}, false
 	}
-	l := location{pointers: []node{p.node(acc.value)}}
+	l := accessed{pointers: []node{p.node(acc.value)}}
 	at := t.Elem()
 	if _, ok := at.Underlying().(*types.Pointer); ok { // the address of the variable that holds the pointer
-		return location{}, false
+		return accessed{}, false
 	}
 	for _, name := range path {
 		st, ok := at.Underlying().(*types.Struct)
 		if !ok {
-			return location{}, false
+			return accessed{}, false
 		}
 		i := 0
 		for i < st.NumFields() && st.Field(i).Name() != name {
 			i++
 		}
 		if i == st.NumFields() {
-			return location{}, false
+			return accessed{}, false
 		}
 		pl := p.field(at, i).find()
 		if pl.sub != none {
 			l.pointers = append(l.pointers, pl.sub)
 		}
-		l.places, at = []*place{pl}, st.Field(i).Type()
+		l.locations, at = []*location{pl}, st.Field(i).Type()
 	}
-	l.places = append(l.places, p.whole(at)...)
+	l.locations = append(l.locations, p.whole(at)...)
 	return l, true
 }
 

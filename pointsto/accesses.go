@@ -9,52 +9,52 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// countUses notes who reads and writes the places, on objects that others can
+// countAccesses notes which goroutines read and write the locations, on objects that others can
 // reach.
-func (a *program) countUses() {
+func (a *program) countAccesses() {
 	for _, fn := range a.live {
-		a.usesIn(fn, a.ctx.of[fn])
+		a.accessesIn(fn, a.ctx.of[fn])
 	}
 	for _, p := range append(a.all(), slices.Collect(maps.Values(a.lists.elems))...) {
-		p.find().uses.add(p.outside)
-		// Code that we do not see reads and writes what it has.
-		if a.has(p.contents, unknown|leaves) {
-			p.find().uses = uses{anyone, anyone}
+		p.find().by.add(p.byOutside)
+		// External code reads and writes what it has.
+		if a.has(p.contents, unknown|escapesExternal) {
+			p.find().by = accessedBy{anyone, anyone}
 		}
 	}
 }
 
-func (a *program) usesIn(fn *ssa.Function, ctx context) {
+func (a *program) accessesIn(fn *ssa.Function, ctx context) {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			switch v := instr.(type) {
 			case *ssa.UnOp:
 				if v.Op == token.MUL {
-					a.use(v.X, ctx, false, deref(v.X.Type()))
+					a.noteAccess(v.X, ctx, false, deref(v.X.Type()))
 				}
 			case *ssa.Store:
 				if !a.has(a.node(v.Addr), shared) || !freshStore(v) {
-					a.use(v.Addr, ctx, true, v.Val.Type())
+					a.noteAccess(v.Addr, ctx, true, v.Val.Type())
 				}
 			case *ssa.MapUpdate:
-				a.useMap(v.Map, ctx, true)
+				a.noteMapAccess(v.Map, ctx, true)
 			case *ssa.Lookup:
-				a.useMap(v.X, ctx, false)
+				a.noteMapAccess(v.X, ctx, false)
 			case *ssa.Range:
-				a.useMap(v.X, ctx, false)
+				a.noteMapAccess(v.X, ctx, false)
 			case *ssa.Convert: // string(bytes)
-				a.useBytes(v.X, v.Type(), ctx)
+				a.noteBytesRead(v.X, v.Type(), ctx)
 			case *ssa.MultiConvert:
-				a.useBytes(v.X, v.Type(), ctx)
+				a.noteBytesRead(v.X, v.Type(), ctx)
 			case ssa.CallInstruction:
-				a.useByCall(v.Common(), ctx)
+				a.noteCallAccesses(v.Common(), ctx)
 			}
 		}
 	}
 }
 
-// use notes an access at addr to a value of type t.
-func (a *program) use(addr ssa.Value, ctx context, write bool, t types.Type) {
+// noteAccess notes an access at addr to a value of type t.
+func (a *program) noteAccess(addr ssa.Value, ctx context, write bool, t types.Type) {
 	if !a.has(a.node(addr), shared) {
 		return
 	}
@@ -64,33 +64,33 @@ func (a *program) use(addr ssa.Value, ctx context, write bool, t types.Type) {
 	}
 }
 
-func (p *place) note(ctx context, write bool) {
+func (p *location) note(ctx context, write bool) {
 	p = p.find()
 	if write {
-		p.uses.writes |= ctx
+		p.by.writes |= ctx
 	} else {
-		p.uses.reads |= ctx
+		p.by.reads |= ctx
 	}
 }
 
-func (a *program) useMap(m ssa.Value, ctx context, write bool) {
+func (a *program) noteMapAccess(m ssa.Value, ctx context, write bool) {
 	t, ok := m.Type().Underlying().(*types.Map)
 	if ok && a.has(a.node(m), shared) {
 		a.mapVal(t).note(ctx, write)
 	}
 }
 
-// useBytes: a conversion from a slice to a string reads all elements.
-func (a *program) useBytes(x ssa.Value, to types.Type, ctx context) {
+// noteBytesRead notes that a conversion from a slice to a string reads all elements.
+func (a *program) noteBytesRead(x ssa.Value, to types.Type, ctx context) {
 	if _, isSlice := x.Type().Underlying().(*types.Slice); isSlice && !types.Identical(x.Type().Underlying(),
 		to.Underlying()) {
-		a.usePointee(x, ctx, false)
+		a.notePointeeAccess(x, ctx, false)
 	}
 }
 
-// useByCall notes what builtins, functions without a body, and those with
+// noteCallAccesses notes what builtins, functions without a body, and those with
 // models do to what they are given.
-func (a *program) useByCall(common *ssa.CallCommon, ctx context) {
+func (a *program) noteCallAccesses(common *ssa.CallCommon, ctx context) {
 	b, ok := common.Value.(*ssa.Builtin)
 	if !ok {
 		if fn := common.StaticCallee(); fn != nil {
@@ -98,7 +98,7 @@ func (a *program) useByCall(common *ssa.CallCommon, ctx context) {
 			for i, arg := range common.Args {
 				write := len(fn.Blocks) == 0 || m.writes(i)
 				if write || m.reads(i) {
-					a.usePointee(boxedIn(arg), ctx, write)
+					a.notePointeeAccess(boxedIn(arg), ctx, write)
 				}
 			}
 		}
@@ -106,13 +106,13 @@ func (a *program) useByCall(common *ssa.CallCommon, ctx context) {
 	}
 	switch b.Name() {
 	case "append", "copy":
-		a.usePointee(common.Args[0], ctx, true)
+		a.notePointeeAccess(common.Args[0], ctx, true)
 		if len(common.Args) > 1 {
-			a.usePointee(common.Args[1], ctx, false)
+			a.notePointeeAccess(common.Args[1], ctx, false)
 		}
 	case "clear", "delete":
-		a.usePointee(common.Args[0], ctx, true)
-		a.useMap(common.Args[0], ctx, true)
+		a.notePointeeAccess(common.Args[0], ctx, true)
+		a.noteMapAccess(common.Args[0], ctx, true)
 	}
 }
 
@@ -124,8 +124,8 @@ func boxedIn(v ssa.Value) ssa.Value {
 	return v
 }
 
-// usePointee notes an access to what v leads to.
-func (a *program) usePointee(v ssa.Value, ctx context, write bool) {
+// notePointeeAccess notes an access to what v leads to.
+func (a *program) notePointeeAccess(v ssa.Value, ctx context, write bool) {
 	if !a.has(a.node(v), shared) {
 		return
 	}
@@ -136,13 +136,13 @@ func (a *program) usePointee(v ssa.Value, ctx context, write bool) {
 			p.note(ctx, write)
 		}
 	case *types.Pointer:
-		a.use(v, ctx, write, u.Elem())
+		a.noteAccess(v, ctx, write, u.Elem())
 	}
 }
 
-// all lists the places.
-func (ps *places) all() []*place {
-	var list []*place
+// all returns every location.
+func (ps *locations) all() []*location {
+	var list []*location
 	for _, p := range ps.fields {
 		list = append(list, p)
 	}
@@ -163,7 +163,7 @@ func freshStore(st *ssa.Store) bool {
 		return false
 	}
 	for _, ref := range *object.Referrers() {
-		if publishes(object, ref) && before(ref, st) {
+		if mayPublish(object, ref) && mayPrecede(ref, st) {
 			return false
 		}
 	}
@@ -189,13 +189,13 @@ func allocated(addr ssa.Value) *ssa.Alloc {
 	}
 }
 
-// publishes reports whether a use of pointer v may make it known to others.
-func publishes(v ssa.Value, use ssa.Instruction) bool {
+// mayPublish reports whether a use of pointer v may make it known to others.
+func mayPublish(v ssa.Value, use ssa.Instruction) bool {
 	switch use := use.(type) {
 	case *ssa.FieldAddr:
-		return publishesPart(use)
+		return mayPublishPart(use)
 	case *ssa.IndexAddr:
-		return publishesPart(use)
+		return mayPublishPart(use)
 	case *ssa.UnOp, *ssa.DebugRef, *ssa.Return:
 		return false
 	case *ssa.Store:
@@ -204,17 +204,17 @@ func publishes(v ssa.Value, use ssa.Instruction) bool {
 	return true
 }
 
-func publishesPart(part ssa.Value) bool {
+func mayPublishPart(part ssa.Value) bool {
 	for _, ref := range *part.Referrers() {
-		if publishes(part, ref) {
+		if mayPublish(part, ref) {
 			return true
 		}
 	}
 	return false
 }
 
-// before reports whether control may come from instruction p to q.
-func before(p, q ssa.Instruction) bool {
+// mayPrecede reports whether control may come from instruction p to q.
+func mayPrecede(p, q ssa.Instruction) bool {
 	if p.Block() == q.Block() {
 		for _, instr := range p.Block().Instrs {
 			if instr == p {

@@ -6,28 +6,27 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// lists are the slices of interfaces. Most are the arguments of functions that
-// print, a few go to where anything may happen to them; so their elements have
-// a place for all slices between which values flow, and not one for their type
-// as those of other slices.
-type lists struct {
-	places *places
-	next   map[node]node // on the way to the node that stands for all that are joined
-	elems  map[node]*place
+// interfaceSlices are the slices of interfaces. Most are the arguments of functions that
+// print, a few go to where anything may happen to them. So all slices between which values
+// flow share a location for their elements; those of other slices have one for their type.
+type interfaceSlices struct {
+	locations *locations
+	next      map[node]node // on the way to the node that stands for all that are joined
+	elems     map[node]*location
 }
 
-func newLists(ps *places) *lists {
-	l := &lists{ps, map[node]node{}, map[node]*place{}}
+func newInterfaceSlices(ps *locations) *interfaceSlices {
+	l := &interfaceSlices{ps, map[node]node{}, map[node]*location{}}
 	ps.g.joined = l.join
 	return l
 }
 
-func isList(t types.Type) bool {
+func isInterfaceSlice(t types.Type) bool {
 	s, ok := t.Underlying().(*types.Slice)
 	return ok && types.IsInterface(s.Elem())
 }
 
-func (l *lists) find(n node) node {
+func (l *interfaceSlices) find(n node) node {
 	root := n
 	for next, ok := l.next[root]; ok; next, ok = l.next[root] {
 		root = next
@@ -38,8 +37,8 @@ func (l *lists) find(n node) node {
 	return root
 }
 
-// join records that values flow between a and b: both may be the same slice.
-func (l *lists) join(a, b node) {
+// join records that values flow between a and b, so that both may be the same slice.
+func (l *interfaceSlices) join(a, b node) {
 	a, b = l.find(a), l.find(b)
 	if a == b {
 		return
@@ -51,33 +50,33 @@ func (l *lists) join(a, b node) {
 	case q == nil:
 		l.elems[b] = p
 	default:
-		l.places.merge(p, q)
+		l.locations.merge(p, q)
 	}
 }
 
-// elem returns the place of the elements of slice n.
-func (l *lists) elem(n node, t types.Type) *place {
+// elem returns the location of the elements of slice n.
+func (l *interfaceSlices) elem(n node, t types.Type) *location {
 	root := l.find(n)
 	p := l.elems[root]
 	if p == nil {
-		p = l.places.make(t)
+		p = l.locations.make(t)
 		l.elems[root] = p
 	}
 	return p
 }
 
-// elemOf returns the place of the elements that v leads to: a slice, or a pointer
+// elemOf returns the location of the elements that v leads to: a slice, or a pointer
 // to an array.
-func (f *flows) elemOf(v ssa.Value) *place {
+func (f *flows) elemOf(v ssa.Value) *location {
 	switch u := v.Type().Underlying().(type) {
 	case *types.Slice:
-		if n := f.node(v); n != none && f.list[n] {
+		if n := f.node(v); n != none && f.isInterfaceSlice[n] {
 			return f.lists.elem(n, u.Elem())
 		}
 		return f.elem(u.Elem())
 	case *types.Pointer:
 		a := u.Elem().Underlying().(*types.Array)
-		if made, ok := v.(*ssa.Alloc); ok && arguments(made) {
+		if made, ok := v.(*ssa.Alloc); ok && isArgumentArray(made) {
 			return f.lists.elem(f.node(v), a.Elem())
 		}
 		return f.elem(a.Elem())
@@ -85,10 +84,10 @@ func (f *flows) elemOf(v ssa.Value) *place {
 	return nil
 }
 
-// arguments reports whether v is an array of interfaces that is there for its
+// isArgumentArray reports whether v is an array of interfaces that is there for its
 // elements to be stored and for one slice of it to be made, as for the
 // arguments of a variadic function.
-func arguments(v *ssa.Alloc) bool {
+func isArgumentArray(v *ssa.Alloc) bool {
 	a, ok := deref(v.Type()).Underlying().(*types.Array)
 	if !ok || !types.IsInterface(a.Elem()) {
 		return false
@@ -107,11 +106,11 @@ func arguments(v *ssa.Alloc) bool {
 	return true
 }
 
-// slice: the elements of v are those of v.X.
+// slice adds the flow of v, whose elements are those of v.X.
 func (f *flows) slice(v *ssa.Slice) {
 	f.connect(f.node(v.X), f.node(v), flow)
 	n := f.node(v)
-	if n == none || !f.list[n] {
+	if n == none || !f.isInterfaceSlice[n] {
 		return
 	}
 	if _, isPointer := v.X.Type().Underlying().(*types.Pointer); isPointer {
@@ -119,14 +118,14 @@ func (f *flows) slice(v *ssa.Slice) {
 	}
 }
 
-// appended: the elements of the slice from come to be elements of the slice to
+// appended records that the elements of the slice from become elements of the slice to
 // too.
 func (f *flows) appended(from, to ssa.Value) {
 	n := f.node(to)
-	if n == none || !f.list[n] {
+	if n == none || !f.isInterfaceSlice[n] {
 		return
 	}
-	if m := f.node(from); m != none && f.list[m] {
+	if m := f.node(from); m != none && f.isInterfaceSlice[m] {
 		f.connect(f.elemOf(from).contents, f.elemOf(to).contents, flow)
 	}
 }
