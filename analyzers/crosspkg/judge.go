@@ -15,7 +15,10 @@ import (
 // of others speak against, adds places to those that these confirm, and adds
 // findings that no package sees. The result is neither sorted nor sealed.
 func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding {
-	j := &judge{found: slices.Clone(found)}
+	j := &judge{of: map[finding.Variable][]int{}, at: map[finding.Position]int{}}
+	for _, f := range found {
+		j.add(f)
+	}
 	for _, v := range across(packages) {
 		if slices.ContainsFunc(v.Accesses, (*Access).Atomic) {
 			j.mixed(v)
@@ -23,10 +26,46 @@ func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding 
 			j.guarded(v)
 		}
 	}
-	return j.found
+	return slices.DeleteFunc(j.found, func(f *finding.Finding) bool { return f == nil })
 }
 
-type judge struct{ found []*finding.Finding }
+// judge holds the findings so far. What looks for one by its variable or place must not go
+// through all of them.
+type judge struct {
+	found []*finding.Finding         // nil for one that was left out
+	of    map[finding.Variable][]int // indexes of found, by variable
+	at    map[finding.Position]int   // how many accesses of findings on guards are there
+}
+
+func (j *judge) add(f *finding.Finding) {
+	j.of[nameOf(f.Variable)] = append(j.of[nameOf(f.Variable)], len(j.found))
+	j.found = append(j.found, nil)
+	j.replace(len(j.found)-1, f)
+}
+
+// replace puts f, which may be nil, in the place of the i-th finding.
+func (j *judge) replace(i int, f *finding.Finding) {
+	count := func(f *finding.Finding, n int) {
+		if f != nil && guardsOf(f) {
+			for _, a := range f.Accesses {
+				j.at[a.Position] += n
+			}
+		}
+	}
+	count(j.found[i], -1)
+	count(f, 1)
+	j.found[i] = f
+}
+
+// about returns the index of the first finding on the variable that is wanted, or -1.
+func (j *judge) about(v finding.Variable, wanted func(*finding.Finding) bool) int {
+	for _, i := range j.of[nameOf(v)] {
+		if j.found[i] != nil && wanted(j.found[i]) {
+			return i
+		}
+	}
+	return -1
+}
 
 // across returns the variables that more than one package accesses, with all
 // accesses, by name.
@@ -124,9 +163,11 @@ func (j *judge) guarded(v *Variable) {
 		g = split(v.Accesses, lockID{class: owner.String(), near: true}, heldAsNear)
 	}
 	if g == nil {
-		j.found = slices.DeleteFunc(j.found, func(f *finding.Finding) bool {
-			return f.Code == finding.Unguarded && sameVariable(f.Variable, v.Variable)
-		})
+		for _, i := range j.of[nameOf(v.Variable)] {
+			if f := j.found[i]; f != nil && f.Code == finding.Unguarded {
+				j.replace(i, nil)
+			}
+		}
 		return
 	}
 	if !g.id.near || v.Annotated == "" && g.setOnce() {
@@ -175,13 +216,7 @@ func guardsOf(f *finding.Finding) bool {
 
 // reported reports whether a finding stands at a already, perhaps one of another
 // field that names it, too.
-func (j *judge) reported(a *Access) bool {
-	return slices.ContainsFunc(j.found, func(f *finding.Finding) bool {
-		return guardsOf(f) && slices.ContainsFunc(f.Accesses, func(b finding.Access) bool {
-			return b.Position == a.Position
-		})
-	})
-}
+func (j *judge) reported(a *Access) bool { return j.at[a.Position] > 0 }
 
 // otherSide chooses the guarded access to show: a write rather than a read,
 // of another package rather than the same.
@@ -209,8 +244,8 @@ func (g *Guard) otherSide(a *Access) *Access {
 // mends one has to mend them all. What a package has found about the variable
 // stays as it is, and gets the places that it lacks.
 func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.Finding) {
-	i := slices.IndexFunc(j.found, func(g *finding.Finding) bool {
-		return sameVariable(g.Variable, v.Variable) && (g.Code == code || code != finding.MixedAtomic && guardsOf(g))
+	i := j.about(v.Variable, func(g *finding.Finding) bool {
+		return g.Code == code || code != finding.MixedAtomic && guardsOf(g)
 	})
 	if i >= 0 {
 		g := *j.found[i]
@@ -218,7 +253,7 @@ func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.
 		for _, p := range pairs {
 			addPlace(&g, p.a)
 		}
-		j.found[i] = &g
+		j.replace(i, &g)
 		return
 	}
 	f.Version, f.Code, f.Status, f.Variable = finding.SchemaVersion, code, finding.Suspected, v.Variable
@@ -229,7 +264,7 @@ func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.
 	for _, p := range pairs[1:] {
 		addPlace(f, p.a)
 	}
-	j.found = append(j.found, f)
+	j.add(f)
 }
 
 // addPlace adds a to the accesses of f, unless one of its function is there.
@@ -244,8 +279,9 @@ func addPlace(f *finding.Finding, a *Access) {
 	f.Notes = append(f.Notes, fmt.Sprintf("also %s in %s of package %s (%s)", a.verb(), a.Function, a.Package, a.where()))
 }
 
-func sameVariable(a, b finding.Variable) bool {
-	return a.Package == b.Package && a.Type == b.Type && a.Name == b.Name
+// nameOf returns what says which variable v is; the rest may differ between packages.
+func nameOf(v finding.Variable) finding.Variable {
+	return finding.Variable{Package: v.Package, Type: v.Type, Name: v.Name}
 }
 
 // short returns Type.field, or the name of a package variable.
