@@ -270,7 +270,7 @@ func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin 
 	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || len(args) == 0 {
 		return nil
 	}
-	if knowledge.WritesFirstArgument(fn.Object().Pkg().Path(), fn.Name()) {
+	if writes, _ := knowledge.WritesArgument(fn.Object().Pkg().Path(), fn.Name(), 0); writes {
 		v := args[0]
 		if mk, ok := v.(*ssa.MakeInterface); ok {
 			v = mk.X

@@ -156,15 +156,70 @@ var constantTypes = []string{
 // it, stay as they were made, or are used alike whichever of two is taken.
 func ConstantType(name string) bool { return slices.Contains(constantTypes, name) }
 
-var sorting = []string{
-	"Slice", "SliceStable", "Ints", "Strings", "Sort", "SortFunc", "SortStableFunc", "Reverse", "Delete", "DeleteFunc",
+// neverWait is by package: its functions and methods neither wait nor do I/O, except those
+// that are listed.
+var neverWait = map[string][]string{
+	"bytes": nil, "strings": nil, "strconv": nil, "errors": nil, "unsafe": nil, "path": nil,
+	"math": nil, "math/bits": nil, "math/cmplx": nil, "math/rand": nil, "math/rand/v2": nil,
+	"unicode": nil, "unicode/utf8": nil, "unicode/utf16": nil, "cmp": nil,
+	"sort": nil, "slices": nil, "maps": nil, "container/list": nil, "container/ring": nil, "container/heap": nil,
+	"sync/atomic": nil, "encoding/binary": {"Read", "Write"}, "encoding/hex": nil, "encoding/base64": nil,
+	"hash/fnv": nil, "hash/crc32": nil, "hash/crc64": nil, "hash/adler32": nil, "hash/maphash": nil,
+	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
+	"time": {"Sleep", "LoadLocation"},
+	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Lock", "RLock", "Go"},
+	"fmt": {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln",
+		"Fscan", "Fscanf", "Fscanln"},
 }
 
-// WritesFirstArgument reports whether a function changes the elements of the
-// slice that is its first argument.
-func WritesFirstArgument(pkg, name string) bool {
-	return (pkg == "sort" || pkg == "slices") && slices.Contains(sorting, name)
+// NeverWaits reports whether a function or method neither waits nor does I/O by itself. What
+// it calls back is the caller's matter, see [CallsBack].
+func NeverWaits(pkg, name string) bool {
+	except, listed := neverWait[pkg]
+	return listed && !slices.Contains(except, name)
 }
+
+// calledBack names methods by the packages that call them on what they are handed.
+var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString"}
+
+// CallsBack reports whether a method is one that functions of [NeverWaits] call on what they
+// are handed.
+func CallsBack(method string) bool { return slices.Contains(calledBack, method) }
+
+// anyArgument stands for all that a function is handed.
+const anyArgument = -1
+
+// writtenArguments is by package: its functions write to nothing that they are handed, except
+// those that are listed with the argument that they write to.
+var writtenArguments = map[string]map[string]int{
+	"errors": {"As": 1}, "strings": {}, "strconv": {}, "unicode": {}, "unicode/utf8": {"AppendRune": 0, "EncodeRune": 0},
+	"path": {}, "path/filepath": {}, "math": {}, "math/bits": {}, "cmp": {}, "log": {}, "time": {}, "context": {},
+	"net/netip": {}, "encoding/json": {"Unmarshal": 1}, "bytes": {}, "os": {}, "reflect": {"Copy": 0, "Swapper": 0},
+	"fmt": {"Sscan": anyArgument, "Sscanf": anyArgument, "Sscanln": anyArgument,
+		"Scan": anyArgument, "Scanf": anyArgument, "Scanln": anyArgument,
+		"Fscan": anyArgument, "Fscanf": anyArgument, "Fscanln": anyArgument,
+		"Fprint": 0, "Fprintf": 0, "Fprintln": 0},
+	"io": {"Copy": anyArgument, "CopyN": anyArgument, "CopyBuffer": anyArgument, "ReadAtLeast": anyArgument,
+		"ReadFull": anyArgument, "ReadAll": 0, "WriteString": 0},
+	"sort": {"Sort": 0, "Stable": 0, "Slice": 0, "SliceStable": 0, "Ints": 0, "Strings": 0, "Float64s": 0},
+	"slices": {"Sort": 0, "SortFunc": 0, "SortStableFunc": 0, "Reverse": 0, "Insert": 0, "Delete": 0, "DeleteFunc": 0,
+		"Compact": 0, "CompactFunc": 0, "Replace": 0},
+	"maps": {"Copy": 0, "DeleteFunc": 0, "Insert": 0},
+}
+
+// WritesArgument reports whether a function writes to what its i-th argument refers to. The
+// table does not know every package, and no methods.
+func WritesArgument(pkg, name string, i int) (writes, known bool) {
+	table, known := writtenArguments[pkg]
+	at, listed := table[name]
+	return listed && (at == i || at == anyArgument), known
+}
+
+var lockingPackages = []string{"sync", "sync/atomic", "log", "time", "context"}
+
+// LocksItself reports whether objects of the package may be used by several goroutines at the
+// same time, whatever their methods do.
+func LocksItself(pkg string) bool { return slices.Contains(lockingPackages, pkg) }
 
 var keepingPackages = []string{
 	"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic",

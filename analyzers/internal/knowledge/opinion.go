@@ -26,6 +26,10 @@ const (
 	WritersExcept = 1 // functions that write without it, at most
 )
 
+// TriedShare is the share of a variable's accesses that hold a lock from which on a patch tries
+// it. It is below NearShare, since a patch is judged by what it makes of the source.
+const TriedShare = 0.5
+
 // GuardsStruct is the share of the other mutable fields of a struct that are
 // accessed under one of its locks somewhere, from which on the lock guards the
 // struct as a whole. A lock for one field only says nothing of the others.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
@@ -110,3 +111,7 @@ func guardPath(a *accesses.Access, lock string) accesspath.Path {
 	}
 	return base.Plus("." + lock)
 }
+
+// WorthTrying reports whether a lock that so many of all accesses of a variable hold may be the
+// one that a patch has to take at the others.
+func WorthTrying(held, all int) bool { return float64(held) >= knowledge.TriedShare*float64(all) }

@@ -5,11 +5,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
 
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -140,30 +140,12 @@ func (facts *Facts) blocksCallee(f *source.Function) string {
 	return why
 }
 
-// harmless lists packages outside the module whose functions neither wait nor
-// do I/O, with the exceptions. Functions that call back are judged by what
-// they are given (see foreign).
-var harmless = map[string][]string{
-	"bytes": nil, "strings": nil, "strconv": nil, "errors": nil, "unsafe": nil, "path": nil,
-	"math": nil, "math/bits": nil, "math/cmplx": nil, "math/rand": nil, "math/rand/v2": nil,
-	"unicode": nil, "unicode/utf8": nil, "unicode/utf16": nil, "cmp": nil,
-	"sort": nil, "slices": nil, "maps": nil, "container/list": nil, "container/ring": nil,
-	"sync/atomic": nil, "encoding/binary": {"Read", "Write"}, "encoding/hex": nil, "encoding/base64": nil,
-	"hash/fnv": nil, "hash/crc32": nil, "hash/crc64": nil, "hash/adler32": nil, "hash/maphash": nil,
-	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
-	"time": {"Sleep", "LoadLocation"},
-	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Lock", "RLock", "Go"},
-	"fmt": {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln", "Fscan", "Fscanf",
-		"Fscanln"},
-}
-
 // libraryReason judges a call of a function outside the module.
 func (facts *Facts) libraryReason(file *source.File, f *types.Func, call *ast.CallExpr) string {
 	if f.Pkg() == nil {
 		return ""
 	}
-	except, ok := harmless[f.Pkg().Path()]
-	if !ok || slices.Contains(except, f.Name()) {
+	if !callgraph.NeverWaits(f) {
 		return fmt.Sprintf("calls %s, which may wait or do I/O", file.Text(call.Fun))
 	}
 	for _, arg := range call.Args {
@@ -194,20 +176,19 @@ func (facts *Facts) callbackReason(file *source.File, arg ast.Expr, pkg string) 
 		}
 		return fmt.Sprintf("hands on %s, which may be any code", file.Text(arg))
 	case *types.Interface:
-		if pkg == "fmt" || pkg == "sort" || pkg == "bytes" || pkg == "errors" {
+		if pkg == "fmt" || pkg == "sort" || pkg == "bytes" || pkg == "errors" || pkg == "container/heap" {
 			return fmt.Sprintf("hands on %s, whose methods may be any code", file.Text(arg))
 		}
 		return ""
 	}
-	if pkg != "fmt" && pkg != "sort" {
+	if pkg != "fmt" && pkg != "sort" && pkg != "container/heap" {
 		return ""
 	}
 	// These packages call the methods below on what they are handed.
 	set := types.NewMethodSet(t)
 	for i := range set.Len() {
 		m := set.At(i).Obj().(*types.Func)
-		if own := file.Module.Declared[m.Origin().FullName()]; own != nil &&
-			slices.Contains([]string{"Len", "Less", "Swap", "String", "Error", "Format", "GoString"}, m.Name()) {
+		if own := file.Module.Declared[m.Origin().FullName()]; own != nil && callgraph.CallsBack(m.Name()) {
 			if why := facts.blocksCallee(own); why != "" {
 				return why
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -37,8 +38,8 @@ func guard(p *Problem) (*Patch, error) {
 	return nil, fmt.Errorf("%s", strings.Join(reasons, "; "))
 }
 
-// guardingLocks lists lock classes, best first: held at a write, and at no less than
-// half of the accesses or at one that a finding names.
+// guardingLocks lists lock classes, best first: held at a write, and at enough of the
+// accesses or at one that a finding names.
 func (p *Problem) guardingLocks(need []*source.Access) []string {
 	count, writes, namedAt := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, a := range need {
@@ -50,7 +51,7 @@ func (p *Problem) guardingLocks(need []*source.Access) []string {
 	}
 	var out []string
 	for _, class := range slices.Sorted(maps.Keys(count)) {
-		if writes[class] && (2*count[class] >= len(need) || namedAt[class]) {
+		if writes[class] && (guards.WorthTrying(count[class], len(need)) || namedAt[class]) {
 			out = append(out, class)
 		}
 	}

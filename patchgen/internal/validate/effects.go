@@ -101,7 +101,36 @@ func (s *facts) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) 
 	case len(fn.Blocks) > 0: // a literal: what it captures is traced in its own body
 		return s.literalEffects(fn), args
 	}
+	args = spread(args)
 	return libraryEffects(fn, args), args
+}
+
+// spread replaces the list of a variadic call by its elements: f(a, b, c) hands on a slice of an
+// array that is made for the call, whose elements are what a library may write to.
+func spread(args []ssa.Value) []ssa.Value {
+	if len(args) == 0 {
+		return args
+	}
+	list, ok := args[len(args)-1].(*ssa.Slice)
+	if !ok {
+		return args
+	}
+	array, ok := list.X.(*ssa.Alloc)
+	if !ok {
+		return args
+	}
+	args = slices.Clone(args)
+	for _, ref := range *array.Referrers() {
+		// *&array[i] = element
+		if at, ok := ref.(*ssa.IndexAddr); ok {
+			for _, use := range *at.Referrers() {
+				if store, ok := use.(*ssa.Store); ok && store.Addr == at {
+					args = append(args, store.Val)
+				}
+			}
+		}
+	}
+	return args
 }
 
 var builtinEffects = map[string][]effect{
@@ -195,31 +224,6 @@ func ownWriteLocks(locks *lockset.Result, fn *ssa.Function) map[ssa.Instruction]
 	return own
 }
 
-// reading lists packages of the standard library whose functions only read what
-// they are handed, with those that write to their first argument.
-var reading = map[string][]string{
-	"fmt": {}, "errors": {}, "strings": {}, "strconv": {}, "unicode": {}, "unicode/utf8": {}, "path": {},
-	"path/filepath": {},
-	"math":          {}, "math/bits": {}, "cmp": {}, "log": {}, "time": {}, "reflect": {}, "encoding/json": {"Unmarshal"},
-	"bytes": {}, "os": {}, "io": {},
-	"sort": {"Sort", "Stable", "Slice", "SliceStable", "Ints", "Strings", "Float64s"},
-	"slices": {"Sort", "SortFunc", "SortStableFunc", "Reverse", "Insert", "Delete", "DeleteFunc", "Compact", "CompactFunc",
-		"Replace"},
-	"maps":    {"Copy", "DeleteFunc", "Insert"},
-	"context": {}, "net/netip": {}, "sync": {},
-}
-
-// readingMethods lists, for types that leave all locking to their user, the
-// methods that only read; the others write.
-var readingMethods = map[string][]string{
-	"*bytes.Buffer":        {"Available", "AvailableBuffer", "Bytes", "Cap", "Len", "String"},
-	"*strings.Builder":     {"Cap", "Len", "String"},
-	"*container/list.List": {"Back", "Front", "Len"},
-	"*container/ring.Ring": {"Do", "Len", "Move", "Next", "Prev"},
-	"*math/rand.Rand":      {},
-	"*math/rand/v2.Rand":   {},
-}
-
 // libraryEffects judges a function outside of the module by tables; one that
 // they do not hold may write.
 func libraryEffects(fn *ssa.Function, args []ssa.Value) []effect {
@@ -227,28 +231,23 @@ func libraryEffects(fn *ssa.Function, args []ssa.Value) []effect {
 	if !ok || obj.Pkg() == nil {
 		return unknownEffects(fn.Name(), args)
 	}
-	path, name := obj.Pkg().Path(), obj.Name()
-	if path == "sync/atomic" { // synchronises by itself
+	switch obj.Pkg().Path() {
+	case "sync/atomic": // synchronises by itself
 		return nil
-	}
-	if recv := obj.Signature().Recv(); recv != nil {
-		if path == "sync" {
+	case "sync":
+		if obj.Signature().Recv() != nil {
 			return nil
 		}
-		if readers, listed := readingMethods[types.TypeString(recv.Type(), nil)]; listed {
-			return []effect{{param: 0, write: !slices.Contains(readers, name)}}
-		}
-	}
-	if path == "container/heap" { // the container, and the elements that its methods move
+	case "container/heap": // the container, and the elements that its methods move
 		return []effect{{param: 0, write: true}, {param: 0, level: 1, write: true}}
-	}
-	writers, known := reading[path]
-	if !known {
-		return unknownEffects(short(strings.ReplaceAll(obj.FullName(), "*", "")), args)
 	}
 	var list []effect
 	for i := range args {
-		list = append(list, effect{param: i, write: i == 0 && slices.Contains(writers, name)})
+		writes, known := callgraph.LibraryWrites(obj, i)
+		if !known {
+			return unknownEffects(short(strings.ReplaceAll(obj.FullName(), "*", "")), args)
+		}
+		list = append(list, effect{param: i, write: writes})
 	}
 	return list
 }

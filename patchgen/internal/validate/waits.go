@@ -160,26 +160,6 @@ func isClosedInterface(t types.Type) bool {
 	return ok && n.Obj().Pkg() != nil && !ast.IsExported(n.Obj().Name())
 }
 
-// harmless lists packages outside of the module whose functions neither wait nor
-// do I/O, each with its exceptions.
-var harmless = map[string][]string{
-	"bytes": nil, "strings": nil, "strconv": nil, "errors": nil, "unsafe": nil, "path": nil,
-	"math": nil, "math/bits": nil, "math/cmplx": nil, "math/rand": nil, "math/rand/v2": nil,
-	"unicode": nil, "unicode/utf8": nil, "unicode/utf16": nil, "cmp": nil,
-	"sort": nil, "slices": nil, "maps": nil, "container/list": nil, "container/ring": nil, "container/heap": nil,
-	"sync/atomic": nil, "encoding/binary": {"Read", "Write"}, "encoding/hex": nil, "encoding/base64": nil,
-	"hash/fnv": nil, "hash/crc32": nil, "hash/crc64": nil, "hash/adler32": nil, "hash/maphash": nil,
-	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
-	"time": {"Sleep", "LoadLocation"},
-	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Go"},
-	"fmt": {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln",
-		"Fscan", "Fscanf", "Fscanln"},
-}
-
-// calledBack names the methods that harmless packages call on what they are
-// handed.
-var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString"}
-
 // libraryHazard judges a function outside of the module by the table, and by
 // the callbacks that it is handed.
 func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
@@ -187,8 +167,7 @@ func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.V
 	if !ok || obj.Pkg() == nil {
 		return ""
 	}
-	except, listed := harmless[obj.Pkg().Path()]
-	if !listed || slices.Contains(except, obj.Name()) {
+	if !callgraph.NeverWaits(obj) {
 		return fmt.Sprintf("calls %s, which may wait or do I/O", short(obj.FullName()))
 	}
 	for _, a := range args {
@@ -219,7 +198,7 @@ func (s *facts) callbacks(p *session.Package, v ssa.Value) []*body {
 		set := types.NewMethodSet(v.X.Type())
 		for i := range set.Len() {
 			m := set.At(i).Obj().(*types.Func)
-			if b := s.bodies[m.Origin().FullName()]; b != nil && slices.Contains(calledBack, m.Name()) {
+			if b := s.bodies[m.Origin().FullName()]; b != nil && callgraph.CallsBack(m.Name()) {
 				list = append(list, b)
 			}
 		}

@@ -1,0 +1,35 @@
+package callgraph
+
+import (
+	"go/types"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+)
+
+// NeverWaits reports whether a library function or method neither waits nor does I/O by
+// itself, see [CallsBack].
+func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn.Pkg().Path(), fn.Name()) }
+
+// CallsBack reports whether a method, by its name, is one that functions of [NeverWaits] call
+// on what they are handed.
+func CallsBack(method string) bool { return knowledge.CallsBack(method) }
+
+// LibraryWrites reports whether a library function or method writes to what its i-th argument
+// refers to, the receiver of a method being the first. It does not know all functions.
+func LibraryWrites(fn *types.Func, i int) (writes, known bool) {
+	path, recv := fn.Pkg().Path(), fn.Signature().Recv()
+	switch {
+	case recv == nil:
+		return knowledge.WritesArgument(path, fn.Name(), i)
+	case knowledge.LocksItself(path):
+		return false, true
+	}
+	if writes, known = knowledge.Container(types.TypeString(recv.Type(), nil), fn.Name()); known {
+		return writes && i == 0, true
+	}
+	// A method with a pointer receiver may write to it; so may one of reflect.Value.
+	if _, isPointer := recv.Type().Underlying().(*types.Pointer); isPointer || path == "reflect" {
+		return false, false
+	}
+	return knowledge.WritesArgument(path, fn.Name(), i)
+}
