@@ -46,8 +46,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		}
 		reasons[p] = reason
 	}
-	// Most skips have one of two reasons, which the summary abbreviates; names of
-	// fields are listed once.
+	// Names of fields are listed once.
 	fields := map[string]int{}
 	for _, p := range order {
 		reason := reasons[p]
@@ -55,20 +54,15 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 			continue
 		}
 		at := fset.PositionFor(p.pos, false)
-		skip := Skip{File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap}
-		switch reason.reason {
-		case Fresh:
-		case Guarded:
-			skip.Guarded = true
-		default:
-			skip.Reason = reason.reason
+		skip := Skip{
+			File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap, Reason: reason.reason,
 		}
 		if name := reason.unless; name != "" {
 			if fields[name] == 0 {
 				s.Fields = append(s.Fields, name)
 				fields[name] = len(s.Fields)
 			}
-			skip.Reason, skip.Unless = "", fields[name]
+			skip.Unless = fields[name]
 		}
 		s.Skips = append(s.Skips, skip)
 	}
@@ -76,7 +70,10 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 }
 
 // why an access cannot race, unless some package writes a field while it is shared.
-type why struct{ reason, unless string }
+type why struct {
+	reason Reason
+	unless string
+}
 
 // reasonToSkip returns why a cannot race; empty if it can.
 func reasonToSkip(a *accesses.Access, still *stationary.Fields) why {

@@ -9,11 +9,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 )
 
-// Guarded is the reason of a skip that comes after all others: every access to
-// the field, in tests too, holds one lock. It is plan.Guarded. That two paths
-// to the lock lead to the same one is likely, not proven.
-const Guarded = "always guarded: every access holds the same lock"
-
 // guard is a lock in relation to a field: the one of that class in the object
 // that the field lies in, or a package variable.
 type guard string

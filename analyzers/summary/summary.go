@@ -30,7 +30,7 @@ import (
 
 // Version is the version of a [Summary]. Driver and passes are one binary;
 // it guards against summaries of another one in a cache.
-const Version = 1
+const Version = 2
 
 // Category marks the diagnostic that carries a summary.
 const Category = "interlock-summary"
@@ -104,13 +104,16 @@ type Summary struct {
 	Unused  []string            `json:"unused,omitempty"`
 }
 
-// Fresh is the reason of a skip: the object cannot be reached by others yet.
-// It is plan.Fresh of package atomicsets/plan.
-const Fresh = "goroutine-local: not shared yet"
+// Reason is why an access needs no monitor. The plan has the words for it.
+type Reason string
 
-// Stationary is the reason of a skip: every write of the field comes before
-// its object is shared. It is plan.Stationary.
-const Stationary = "stationary: written only before it is shared"
+const (
+	Fresh      Reason = "f" // no other goroutine can reach the object yet
+	Stationary Reason = "s" // every write of the field comes before its object is shared
+	// Guarded comes after the others: every access to the field, in tests too, holds one
+	// lock. That two paths to the lock lead to the same one is likely, not proven.
+	Guarded Reason = "g"
+)
 
 // Skip is an access that needs no monitor. Its place is the start of the
 // accessing expression, as in plan.Key.
@@ -120,12 +123,10 @@ type Skip struct {
 	Column int          `json:"c"`
 	Mode   finding.Mode `json:"m"`
 	Map    bool         `json:"map,omitempty"` // the map itself, not the variable that holds it
-	Reason string       `json:"r,omitempty"`   // empty stands for Fresh
+	Reason Reason       `json:"r"`
 	// Unless, if not 0, is 1 + the index into Summary.Fields of a field that is
-	// stationary unless some package has it in Written; it is the reason then.
+	// stationary unless some package has it in Written.
 	Unless int `json:"u,omitempty"`
-	// Guarded means that the reason is [Guarded].
-	Guarded bool `json:"g,omitempty"`
 }
 
 func run(pass *analysis.Pass) (any, error) {

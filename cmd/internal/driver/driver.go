@@ -70,7 +70,7 @@ type Skip struct {
 	Line, Column int
 	Mode         finding.Mode
 	Map          bool // the map itself, not the variable that holds it
-	Reason       string
+	Reason       summary.Reason
 }
 
 // UsageError reports that the request cannot be served as it stands, and what to

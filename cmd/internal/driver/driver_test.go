@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
@@ -96,7 +97,7 @@ func TestVet(t *testing.T) {
 		"accepts one of `interlock test`"}; !slices.Equal(r.Unused, want) || len(r.Problems) > 0 {
 		t.Errorf("unused %q, want %q; problems %q", r.Unused, want, r.Problems)
 	}
-	skip := driver.Skip{File: "m.go", Line: 25, Column: 2, Mode: finding.Write, Reason: "goroutine-local: not shared yet"}
+	skip := driver.Skip{File: "m.go", Line: 25, Column: 2, Mode: finding.Write, Reason: summary.Fresh}
 	if !slices.Contains(r.Skips, skip) {
 		t.Errorf("skips %+v, want among them %+v", r.Skips, skip)
 	}

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,10 +16,9 @@ func (m *merger) skips(s *summary.Summary) {
 	for _, sk := range s.Skips {
 		skip := Skip{
 			File: m.relative(s.Files[sk.File]), Line: sk.Line, Column: sk.Column,
-			Mode: sk.Mode, Map: sk.Map, Reason: cmp.Or(sk.Reason, summary.Fresh),
+			Mode: sk.Mode, Map: sk.Map, Reason: sk.Reason,
 		}
-		if sk.Guarded {
-			skip.Reason = summary.Guarded
+		if sk.Reason == summary.Guarded {
 			m.result.Guarded = append(m.result.Guarded, skip)
 			continue
 		}
@@ -29,7 +27,6 @@ func (m *merger) skips(s *summary.Summary) {
 			continue
 		}
 		field := s.Fields[sk.Unless-1]
-		skip.Reason = summary.Stationary
 		m.unless[field] = append(m.unless[field], skip)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
@@ -82,7 +83,7 @@ func told(t *testing.T, r *driver.Result) []string {
 func stationary(r *driver.Result) []string {
 	var lines []string
 	for _, s := range r.Skips {
-		if strings.HasPrefix(s.Reason, "stationary") {
+		if s.Reason == summary.Stationary {
 			lines = append(lines, fmt.Sprintf("%s:%d", s.File, s.Line))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
@@ -94,6 +95,9 @@ func Gather(ctx context.Context, m *build.Module, o Options) (*atomicsets.Inputs
 	return (&Planned{Module: m}).gather(ctx, &o)
 }
 
+// reasons are the words of the plan for what the passes found.
+var reasons = map[summary.Reason]plan.Reason{summary.Fresh: plan.Fresh, summary.Stationary: plan.Stationary}
+
 func (p *Planned) gather(ctx context.Context, o *Options) (*atomicsets.Inputs, error) {
 	var err error
 	if p.Vet, err = o.vet(ctx); err != nil {
@@ -108,7 +112,7 @@ func (p *Planned) gather(ctx context.Context, o *Options) (*atomicsets.Inputs, e
 		Findings: p.Vet.Findings, Declared: p.Vet.Sections, Verdicts: verdicts, Sources: o.Sources, Turn: o.Turn,
 	}
 	for _, s := range p.Vet.Skips {
-		in.Skips = append(in.Skips, atomicsets.SkipSite{Key: key(s), Reason: plan.Reason(s.Reason)})
+		in.Skips = append(in.Skips, atomicsets.SkipSite{Key: key(s), Reason: reasons[s.Reason]})
 	}
 	if o.Whole && !o.KeepGuarded {
 		for _, s := range p.Vet.Guarded {
