@@ -7,9 +7,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 const (
@@ -43,14 +43,8 @@ func Monitor() map[string][]byte {
 
 // WriteMonitor writes the monitor's module to a folder, which it makes.
 func WriteMonitor(dir string) error {
-	for name, data := range Monitor() {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("writing the monitor: %w", err)
-		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			return fmt.Errorf("writing the monitor: %w", err)
-		}
+	if err := tree.Create(dir, Monitor()); err != nil {
+		return fmt.Errorf("writing the monitor: %w", err)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 			continue
 		}
 		if wait := c.wait(op); wait != nil && c.uncounted(op) {
-			c.report(op, wait)
+			c.report(op, wait, "%s is raised by the goroutine that it counts", "%s runs in a goroutine of its own; Wait in "+
+				"%s may come before its Add, and does not wait for it then.")
 		}
 	}
 	for _, op := range c.list.All {
@@ -63,7 +64,8 @@ func (c *checker) startedEarly(wait *syncops.Op) {
 	for _, s := range c.list.Started(wait.Fn) {
 		late, early := c.adds(s, wait.Key)
 		if late != nil && !early {
-			c.reportLate(late, wait)
+			c.report(late, wait, "%s is raised after Wait may have begun", "%[2]s waits as soon as it is started, "+
+				"and %[1]s raises the count only later: Wait may find nothing to wait for.")
 			return
 		}
 	}
@@ -106,23 +108,6 @@ func waitsAtOnce(op *syncops.Op) bool {
 	return false
 }
 
-func (c *checker) reportLate(add, wait *syncops.Op) {
-	prog := c.list.Prog
-	v := c.list.Variable(add)
-	f := &finding.Finding{
-		Title: fmt.Sprintf("%s is raised after Wait may have begun", check.ShortName(v)),
-		Message: fmt.Sprintf("%s waits as soon as it is started, and %s raises the count only later: Wait may find nothing "+
-			"to wait for.",
-			prog.FuncName(wait.Fn), prog.FuncName(add.Fn)),
-		Variable: v,
-		Accesses: []finding.Access{
-			check.Side(prog, add.Fn, add.Instr, add.Mode, add.Path.String()),
-			check.Side(prog, wait.Fn, wait.Instr, wait.Mode, wait.Path.String()),
-		},
-	}
-	c.reporter.ReportAt(f, add.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
-}
-
 // uses reports whether fn, or a closure in it, does mode on the WaitGroup.
 func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) bool {
 	for _, o := range c.list.ByKey[key] {
@@ -157,19 +142,19 @@ func vetReports(op *syncops.Op) bool {
 	return ok && len(lit.Body.List) > 0 && lit.Body.List[0].Pos() <= op.Pos && op.Pos < lit.Body.List[0].End()
 }
 
-func (c *checker) report(op, wait *syncops.Op) {
+// report reports an Add that Wait may miss. The title is a format for the variable, the message one
+// for the function of the Add and that of Wait.
+func (c *checker) report(add, wait *syncops.Op, title, message string) {
 	prog := c.list.Prog
-	v := c.list.Variable(op)
+	v := c.list.Variable(add)
 	f := &finding.Finding{
-		Title: fmt.Sprintf("%s is raised by the goroutine that it counts", check.ShortName(v)),
-		Message: fmt.Sprintf("%s runs in a goroutine of its own; Wait in %s may come before its Add, and does not wait for "+
-			"it then.",
-			prog.FuncName(op.Fn), prog.FuncName(wait.Fn)),
+		Title:    fmt.Sprintf(title, check.ShortName(v)),
+		Message:  fmt.Sprintf(message, prog.FuncName(add.Fn), prog.FuncName(wait.Fn)),
 		Variable: v,
 		Accesses: []finding.Access{
-			check.Side(prog, op.Fn, op.Instr, op.Mode, op.Path.String()),
+			check.Side(prog, add.Fn, add.Instr, add.Mode, add.Path.String()),
 			check.Side(prog, wait.Fn, wait.Instr, wait.Mode, wait.Path.String()),
 		},
 	}
-	c.reporter.ReportAt(f, op.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
+	c.reporter.ReportAt(f, add.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
 }

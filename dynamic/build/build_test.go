@@ -14,52 +14,13 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/interlock-go/interlock/dynamic"
-	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/internal/testmodule"
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
-// TestMain keeps the go command's own cache while Interlock's goes elsewhere.
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		out, err := exec.Command("go", "env", "GOCACHE").Output()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		dir, err := os.MkdirTemp("", "buildtest")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		os.Setenv("GOCACHE", strings.TrimSpace(string(out)))
-		os.Setenv("XDG_CACHE_HOME", dir)
-		os.Setenv("GOFLAGS", "")
-		os.Setenv("GOPROXY", "off")
-		return m.Run()
-	}())
-}
-
-// unpack writes a txtar archive to a folder of its own.
-func unpack(t *testing.T, archive string) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string][]byte{}
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		files[f.Name] = f.Data
-	}
-	if err := store.WriteFiles(dir, files); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
+func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // monitor stands in for the real one: packages that import it say so.
 var monitor = map[string][]byte{
@@ -234,7 +195,7 @@ package none
 
 func TestWholeModule(t *testing.T) {
 	t.Parallel()
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	before := snapshot(t, dir)
 	m := load(t, dir, "./...")
 	if m.Path != "example.com/whole" || m.Root != dir || m.GoVersion != "1.22" {
@@ -280,7 +241,7 @@ func TestOverlaidGoMod(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	before := snapshot(t, dir)
 	m := load(t, dir, "./...")
 	ws := workspace(t, m, mark(m))
@@ -299,7 +260,7 @@ func TestOverlaidGoMod(t *testing.T) {
 }
 
 func TestDependenciesAreRewrittenToo(t *testing.T) {
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	m := load(t, dir, ".")
 	bins := buildTests(t, workspace(t, m, mark(m)))
 	if len(bins) != 1 || bins[0].Package != "example.com/whole" {
@@ -315,7 +276,7 @@ func TestDependenciesAreRewrittenToo(t *testing.T) {
 }
 
 func TestSecondBuildLinksNothing(t *testing.T) {
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	m := load(t, dir, "./...")
 	build := func() []fs.FileInfo {
 		ws := workspace(t, m, mark(m))
@@ -342,7 +303,7 @@ func TestSecondProcessAtTheSameTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	m := load(t, dir, "./util")
 	one, two := workspace(t, m, mark(m)), workspace(t, m, mark(m))
 	a, b := buildTests(t, one), buildTests(t, two)
@@ -358,7 +319,7 @@ func TestLoadThroughSymbolicLink(t *testing.T) {
 	}
 	t.Parallel()
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(unpack(t, wholeModule), link); err != nil {
+	if err := os.Symlink(testmodule.Unpack(t, wholeModule), link); err != nil {
 		t.Skip(err)
 	}
 	m := load(t, link, "./util")
@@ -400,7 +361,7 @@ func expectWords(t *testing.T, err error, words []string) {
 }
 
 func TestRequestsThatCannotBeServed(t *testing.T) {
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	for _, tt := range []struct {
 		name     string
 		dir      string
@@ -441,15 +402,15 @@ func TestCompileErrorsAreTheCompilers(t *testing.T) {
 			"package m\n", "m/gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Load(context.Background(), Options{Dir: unpack(t, tt.archive)})
+			_, err := Load(context.Background(), Options{Dir: testmodule.Unpack(t, tt.archive)})
 			expectCompile(t, err, tt.words)
 		})
 	}
 }
 
 func TestOriginalDoesNotLink(t *testing.T) {
-	m := load(t, unpack(t, "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nfunc F()\n-- a.s --\n-- a_test.go --\n"+
-		"package m\n\nimport \"testing\"\n\nfunc TestF(*testing.T) { F() }\n"))
+	m := load(t, testmodule.Unpack(t, "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nfunc F()\n-- a.s --\n"+
+		"-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestF(*testing.T) { F() }\n"))
 	_, err := workspace(t, m, mark(m)).BuildTests(context.Background())
 	expectCompile(t, err, "m.F not defined")
 }
@@ -459,7 +420,7 @@ func TestFaultyRewriteFallsBack(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	m := load(t, unpack(t, wholeModule), "./...")
+	m := load(t, testmodule.Unpack(t, wholeModule), "./...")
 	files := mark(m)
 	bad := filepath.Join(m.Root, "util", "util.go")
 	files[bad] = append(files[bad], "\nvar Bad int = \"x\"\n"...)
@@ -484,7 +445,7 @@ func TestFaultNotInAFile(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	m := load(t, unpack(t, wholeModule), "./util")
+	m := load(t, testmodule.Unpack(t, wholeModule), "./util")
 	torn := map[string][]byte{"go.mod": monitor["go.mod"], "rt.go": []byte("package rt\n\nfunc Here() {\n")}
 	ws, err := prepare(scratchFor(t), m, mark(m), torn)
 	if err != nil {
@@ -506,7 +467,7 @@ func TestCgoFilesAreLeftAlone(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
 	}
-	m := load(t, unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- c.go --\npackage m\n\n"+
+	m := load(t, testmodule.Unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- c.go --\npackage m\n\n"+
 		"// int three(void) { return 3; }\nimport \"C\"\n\nfunc Three() int { return int(C.three()) }\n"+
 		"-- a.go --\npackage m\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\n"+
 		"func TestThree(t *testing.T) { if Three() != 3 { t.Error() } }\n"))
@@ -521,7 +482,7 @@ func TestCgoFilesAreLeftAlone(t *testing.T) {
 }
 
 func TestEnvCarriesTheBuild(t *testing.T) {
-	dir := unpack(t, wholeModule)
+	dir := testmodule.Unpack(t, wholeModule)
 	m := load(t, dir, "./...")
 	ws := workspace(t, m, mark(m))
 	cmd := exec.Command("go", "test", "-vet=off", "./util")

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/cache"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/scratch"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // dependency is a module that is instrumented though it is no main module.
@@ -103,7 +104,7 @@ func copyModule(path, from, to string) error {
 			original["go.mod"] = []byte("module " + path + "\n")
 		}
 		sound := func(dir string) bool { return store.Holds(dir, original, store.AllFiles) }
-		err = cache.Publish(to, sound, func(dir string) error { return store.WriteFiles(dir, original) })
+		err = cache.Publish(to, sound, func(dir string) error { return tree.Create(dir, original) })
 	}
 	if err != nil {
 		return fmt.Errorf("copying %s: %w", path, err)
@@ -123,7 +124,7 @@ func (m *Module) loadCopies() error {
 		return err
 	}
 	dir := m.scratch.Dir
-	if err := store.WriteFiles(dir, map[string][]byte{"go.work": text}); err != nil {
+	if err := tree.Create(dir, map[string][]byte{"go.work": text}); err != nil {
 		return err
 	}
 	if err := copyWorkSum(m.main, dir); err != nil {

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic"
-	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/hb"
 	"github.com/interlock-go/interlock/dynamic/scratch"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // PrepareExact lays out a build of m under the happens-before engine: no file of the user's is
@@ -109,7 +109,7 @@ func (ws *Workspace) exactFlags(flags []string) []string {
 // tryEngine builds a program with a race and one without, and runs them.
 func (ws *Workspace) tryEngine(ctx context.Context) error {
 	dir := filepath.Join(ws.Dir, "selftest")
-	if err := store.WriteFiles(dir, hb.SelfTest()); err != nil {
+	if err := tree.Create(dir, hb.SelfTest()); err != nil {
 		return fmt.Errorf("writing the engine's self-test: %w", err)
 	}
 	g := ws.Module.goTool

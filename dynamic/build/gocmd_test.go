@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/internal/testmodule"
 )
 
 // Interrupted in the middle of a compilation, the go command leaves nothing in
@@ -18,7 +19,7 @@ func TestInterruptedGoCommandLeavesNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the tool is a shell script")
 	}
-	dir, tmp := unpack(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.22\n-- m.go --\npackage m\n"), t.TempDir()
+	dir, tmp := testmodule.Unpack(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.22\n-- m.go --\npackage m\n"), t.TempDir()
 	started, tool := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "slow")
 	script := "#!/bin/sh\ncase \"$2\" in\n-V=full) exec \"$@\" ;;\n*) : >\"$STARTED\"; exec sleep 600 ;;\nesac\n"
 	if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
@@ -49,7 +50,7 @@ func TestInterruptedGoCommandLeavesNothing(t *testing.T) {
 
 // Without tests there is nothing to run, but something to look at.
 func TestPackagesWithoutTests(t *testing.T) {
-	dir := unpack(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.22\n-- m.go --\npackage m\n")
+	dir := testmodule.Unpack(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.22\n-- m.go --\npackage m\n")
 	var config *gocmd.ConfigError
 	if _, err := Load(t.Context(), Options{Dir: dir}); !errors.As(err, &config) {
 		t.Errorf("error %v, want a ConfigError", err)

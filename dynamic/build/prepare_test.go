@@ -14,7 +14,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/cache"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/internal/testmodule"
 	"github.com/interlock-go/interlock/dynamic/scratch"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // godebug returns the GODEBUG defaults that are linked into a binary.
@@ -51,9 +53,9 @@ func TestGODEBUGStays(t *testing.T) {
 			"go 1.20\n", "m"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := unpack(t, tt.archive)
+			dir := testmodule.Unpack(t, tt.archive)
 			dir = filepath.Join(dir, tt.dir)
-			if err := store.WriteFiles(dir, map[string][]byte{"a_test.go": []byte(strings.SplitN(test, "\n",
+			if err := tree.Create(dir, map[string][]byte{"a_test.go": []byte(strings.SplitN(test, "\n",
 				2)[1])}); err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +80,7 @@ func TestUsersWorkspace(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	dir := unpack(t, `
+	dir := testmodule.Unpack(t, `
 -- go.work --
 go 1.22
 
@@ -226,7 +228,7 @@ example.com/indirect
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := unpack(t, tt.mod+rest)
+			dir := testmodule.Unpack(t, tt.mod+rest)
 			before := snapshot(t, dir)
 			m := load(t, dir)
 			out := run(t, buildTests(t, workspace(t, m, mark(m))))
@@ -245,7 +247,7 @@ func TestModFlagOfTheUser(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Setenv("GOFLAGS", "-mod=mod '-ldflags=-X m.v=ab'")
-	m := load(t, unpack(t, wholeModule), "./util")
+	m := load(t, testmodule.Unpack(t, wholeModule), "./util")
 	ws := workspace(t, m, mark(m))
 	run(t, buildTests(t, ws))
 	if env := strings.Join(ws.Env(), "\n"); strings.Contains(env, "-mod=") ||
@@ -255,7 +257,7 @@ func TestModFlagOfTheUser(t *testing.T) {
 }
 
 func TestTagsReachLoadAndBuild(t *testing.T) {
-	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- a.go --\npackage m\n-- x.go --\n//go:build x\n\n"+
+	dir := testmodule.Unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- a.go --\npackage m\n-- x.go --\n//go:build x\n\n"+
 		"package m\n-- a_test.go --\npackage m\n\nimport \"testing\"\n\nfunc TestX(*testing.T) {}\n")
 	m, err := Load(context.Background(), Options{Dir: dir, BuildFlags: []string{"-tags=x"}})
 	if err != nil {
@@ -296,7 +298,7 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_CACHE_HOME", file)
-	m := load(t, unpack(t, wholeModule), "./util")
+	m := load(t, testmodule.Unpack(t, wholeModule), "./util")
 	ws := workspace(t, m, mark(m))
 	bins := buildTests(t, ws)
 	run(t, bins)
@@ -387,7 +389,7 @@ func TestCompareGo(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
-	dir := unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- main.go --\npackage main\n\nfunc main() {}\n"+
+	dir := testmodule.Unpack(t, "-- go.mod --\nmodule m\n\ngo 1.22\n-- main.go --\npackage main\n\nfunc main() {}\n"+
 		"-- main_test.go --\npackage main\n\nvar _ = undefined\n")
 	m, err := Load(context.Background(), Options{Dir: dir, Programs: true})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // vendoredModule is one module of a vendor/modules.txt.
@@ -75,7 +75,7 @@ func vendoring(m *mainModules, scratch string, work []byte, overlay map[string]s
 			text = append(text, "\ngo "+mod.goVersion+"\n"...)
 		}
 		stand := filepath.Join(scratch, "vendor", fmt.Sprint(i))
-		if err := store.WriteFiles(stand, map[string][]byte{"go.mod": text}); err != nil {
+		if err := tree.Create(stand, map[string][]byte{"go.mod": text}); err != nil {
 			return nil, err
 		}
 		if mod.packages {
@@ -119,5 +119,5 @@ func requireVendored(main mainModule, mods []vendoredModule, scratch string, ove
 	}
 	dir := filepath.Join(scratch, "vendor", "main")
 	overlay[path] = filepath.Join(dir, "go.mod")
-	return store.WriteFiles(dir, map[string][]byte{"go.mod": append(append(data, '\n'), more.Bytes()...)})
+	return tree.Create(dir, map[string][]byte{"go.mod": append(append(data, '\n'), more.Bytes()...)})
 }

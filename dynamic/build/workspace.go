@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/cache"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/scratch"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // Workspace is a prepared build: rewritten files, overlay and go.work in one
@@ -139,7 +140,7 @@ func (ws *Workspace) overlayGoMod() (bool, error) {
 		return false, fmt.Errorf("composing go.mod: %w", err)
 	}
 	stand := filepath.Join(ws.Dir, "mod")
-	if err := store.WriteFiles(stand, map[string][]byte{"go.mod": data}); err != nil {
+	if err := tree.Create(stand, map[string][]byte{"go.mod": data}); err != nil {
 		return false, err
 	}
 	ws.overlay[path] = filepath.Join(stand, "go.mod")

@@ -5,14 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/tools/txtar"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
@@ -21,52 +18,16 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/internal/testmodule"
 )
 
-// TestMain keeps the go command's own cache while Interlock's goes elsewhere.
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		out, err := exec.Command("go", "env", "GOCACHE").Output()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		dir, err := os.MkdirTemp("", "campaigntest")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		os.Setenv("GOCACHE", strings.TrimSpace(string(out)))
-		os.Setenv("XDG_CACHE_HOME", dir)
-		os.Setenv("GOFLAGS", "")
-		os.Setenv("GOPROXY", "off")
-		return m.Run()
-	}())
-}
-
-func unpack(t *testing.T, archive string) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
+func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // config builds a module for a campaign. A nil plan means that of its sites.
 func config(t *testing.T, archive string, p *plan.Plan) Config {
 	t.Helper()
-	m, err := build.Load(context.Background(), build.Options{Dir: unpack(t, archive), Patterns: []string{"./..."}})
+	dir := testmodule.Unpack(t, archive)
+	m, err := build.Load(context.Background(), build.Options{Dir: dir, Patterns: []string{"./..."}})
 	if err != nil {
 		t.Fatal(err)
 	}

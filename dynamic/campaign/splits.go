@@ -22,7 +22,7 @@ type testRun struct {
 
 // splitSeen is what the runs have shown of one atomic section.
 type splitSeen struct {
-	told  sighting // the one that the finding describes
+	best  sighting // the one that the finding describes
 	hits  map[int]bool
 	count int
 	runs  map[testRun][]string // with the tests that it happened in; "" is any
@@ -87,10 +87,10 @@ func (t *tally) sight(section *plan.Section, now sighting) (first bool) {
 	now.proof = t.proves(section, &now.split)
 	seen := t.splits[id]
 	if seen == nil {
-		seen = &splitSeen{told: now, hits: map[int]bool{}, runs: map[testRun][]string{}, panicked: map[testRun]bool{}}
+		seen = &splitSeen{best: now, hits: map[int]bool{}, runs: map[testRun][]string{}, panicked: map[testRun]bool{}}
 		t.splits[id] = seen
-	} else if now.better(&seen.told) {
-		seen.told = now
+	} else if now.better(&seen.best) {
+		seen.best = now
 	}
 	seen.count++
 	in := testRun{pkg, t.runs}

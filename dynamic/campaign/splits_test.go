@@ -41,15 +41,15 @@ func splitRecord(changed bool) evidence.Record {
 	}}
 }
 
-// told returns the finding after runs of package m, of which some fail.
-func told(
+// findingAfter returns the finding after runs of package m, of which some fail.
+func findingAfter(
 	t *testing.T, kind string, runs []Outcome, records func(run int) []evidence.Record, output string,
 ) *finding.Finding {
 	t.Helper()
-	return toldBeside(t, Passed, kind, runs, records, output)
+	return findingBeside(t, Passed, kind, runs, records, output)
 }
 
-// toldBeside is like told, where the tests ended as plain says without noise.
+// findingBeside is like findingAfter, where the tests ended as plain says without noise.
 // watchedWhole is the record of a process that has come through section 1 once.
 func watchedWhole() evidence.Record {
 	return evidence.Record{
@@ -58,7 +58,7 @@ func watchedWhole() evidence.Record {
 	}
 }
 
-func toldBeside(
+func findingBeside(
 	t *testing.T, plain Outcome, kind string, runs []Outcome, records func(run int) []evidence.Record, output string,
 ) *finding.Finding {
 	t.Helper()
@@ -136,7 +136,7 @@ func TestStatusOfSplits(t *testing.T) {
 		{"invariant, runs fail without a split too",
 			plan.Invariant, times(12, Failed), first(6), "", finding.Predicted, true},
 	} {
-		f := told(t, c.kind, c.runs, c.records, c.output)
+		f := findingAfter(t, c.kind, c.runs, c.records, c.output)
 		e := f.Evidence
 		if f.Status != c.status || f.Code != wordsOf(c.kind).code || e.Harmful != c.harmful || e.Pattern != "R-w-W" {
 			t.Errorf("%s: %s %s, harmful %v, pattern %s, notes %q", c.name, f.Code, f.Status, e.Harmful, e.Pattern, f.Notes)
@@ -189,7 +189,7 @@ func TestPanicInSplitSection(t *testing.T) {
 		r.Kind, r.Split.End = evidence.Came, nil
 		return []evidence.Record{r}
 	}
-	f := told(t, plan.TestAndUse, []Outcome{Panicked}, came, output)
+	f := findingAfter(t, plan.TestAndUse, []Outcome{Panicked}, came, output)
 	last := f.Accesses[3]
 	if f.Status != finding.Predicted || !f.Evidence.Harmful || last.Step != 3 || last.Line != 9 ||
 		last.Function != "(*T).pop" || !strings.Contains(f.Message, "index out of range") {
@@ -208,11 +208,11 @@ func TestPanicInSplitSection(t *testing.T) {
 		at := strings.Replace(output, "index out", "runtime error: index out", 1)
 		at = strings.Replace(at, "m.(*T).pop(0x1)\n\t/m/a.go:9 +0x1\n", "", 1)
 		for _, overturned := range []bool{true, false} {
-			if f := told(t, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at); f.Status != want {
+			if f := findingAfter(t, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at); f.Status != want {
 				t.Errorf("panicked at line 4, used at line %d, overturned %v: %s", line, overturned, f.Status)
 			}
 			// Tests that panic without noise as well show nothing by a panic alone.
-			f := toldBeside(t, Panicked, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at)
+			f := findingBeside(t, Panicked, plan.TestAndUse, []Outcome{Panicked}, used(line, overturned), at)
 			if (f.Status == finding.Confirmed) != (overturned && line == 4) {
 				t.Errorf("they panic without noise too; used at line %d, overturned %v: %s", line, overturned, f.Status)
 			}

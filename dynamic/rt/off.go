@@ -24,21 +24,6 @@ type activeSection struct{}
 
 func (o *activeSection) setValue(c contents) {}
 
-type hookKind uint32
-
-const (
-	hookEntered hookKind = iota
-	hookTested
-	hookTestedAt
-	hookGap
-	hookEnded
-	hookLeave
-	hookArm
-	hookArmEnd
-	hookBound
-	hookHandOver
-)
-
 func dispatch(kind hookKind, section, arg uint32, operand int64)                                   {}
 func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32)                            {}
 func enterMap(p unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection            { return nil }

@@ -376,3 +376,20 @@ func element[M ~map[K]V, K comparable, V any](m M, k K) contents {
 	v, ok := m[k]
 	return contentsOf(unsafe.Pointer(&v), unsafe.Sizeof(v), ok)
 }
+
+// hookKind names the call above that has been made.
+type hookKind uint32
+
+const (
+	hookEntered hookKind = iota
+	hookTested
+	hookTestedAt
+	hookGap
+	hookEnded
+	hookLeave
+	hookArm
+	hookArmEnd
+	hookBound
+	hookHandOver
+	hookMeasure
+)

@@ -7,23 +7,6 @@ import (
 	"unsafe"
 )
 
-// hookKind names the call of section_api.go that has been made.
-type hookKind uint32
-
-const (
-	hookEntered hookKind = iota
-	hookTested
-	hookTestedAt
-	hookGap
-	hookEnded
-	hookLeave
-	hookArm
-	hookArmEnd
-	hookBound
-	hookHandOver
-	hookMeasure
-)
-
 // measured is the depth that dispatch or end has found last, while nobody else calls
 // them; endShift is how much deeper that of end is when the same function
 // calls both.

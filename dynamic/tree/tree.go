@@ -1,5 +1,5 @@
-// Package tree copies trees of source files. It is the only place of the
-// module that does: what stands in a copy never leads back to the original by
+// Package tree writes and copies trees of source files. It is the only place of the
+// module that copies them: what stands in a copy never leads back to the original by
 // accident, so that writing to a copy cannot write to what it is a copy of.
 package tree
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/cache"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // binariesSize is how many bytes of test binaries are kept in all; of more, those
@@ -93,7 +94,7 @@ func KeepFault(dir, scratch string, files map[string][]byte, output []byte) (str
 	all := maps.Clone(files)
 	all["output.txt"] = output
 	dir = filepath.Join(dir, "faults", contentHash(all))
-	if err := WriteFiles(dir, all); err != nil {
+	if err := tree.Create(dir, all); err != nil {
 		return "", fmt.Errorf("keeping the files that do not compile: %w", err)
 	}
 	return dir, nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic/cache"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 // ExtractMonitor writes the files of the monitor to a folder named after its
@@ -22,12 +23,12 @@ func ExtractMonitor(files map[string][]byte, user, scratch string) (string, erro
 	if user != "" {
 		dir := filepath.Join(user, name)
 		sound := func(dir string) bool { return Holds(dir, files, isSource) }
-		if cache.Publish(dir, sound, func(dir string) error { return WriteFiles(dir, files) }) == nil {
+		if cache.Publish(dir, sound, func(dir string) error { return tree.Create(dir, files) }) == nil {
 			return dir, nil
 		}
 	}
 	dir := filepath.Join(scratch, name)
-	return dir, WriteFiles(dir, files)
+	return dir, tree.Create(dir, files)
 }
 
 func AllFiles(string) bool { return true }
@@ -69,17 +70,4 @@ func Holds(dir string, files map[string][]byte, wanted func(path string) bool) b
 		}
 	}
 	return true
-}
-
-func WriteFiles(dir string, files map[string][]byte) error {
-	for name, data := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("writing the monitor: %w", err)
-		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			return fmt.Errorf("writing the monitor: %w", err)
-		}
-	}
-	return nil
 }

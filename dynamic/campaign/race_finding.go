@@ -26,7 +26,7 @@ func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Find
 	}
 	// A race did harm if tests failed in a run that showed it, and pass without noise.
 	for _, race := range t.races() {
-		f := t.confirm(cfg, race)
+		f := t.raceFinding(cfg, race)
 		for _, p := range race {
 			for pkg := range t.caught[p].failed {
 				f.Evidence.Harmful = f.Evidence.Harmful || plain[pkg] != nil && plain[pkg].Plain == Passed
@@ -43,7 +43,7 @@ func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Find
 	claimed := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)
-		f := t.broken(cfg, section, t.splits[id], plain)
+		f := t.sectionFinding(cfg, section, t.splits[id], plain)
 		claimed[f] = section.Finding
 		all = append(all, f)
 	}
@@ -56,8 +56,8 @@ func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Find
 	return all, claims
 }
 
-// confirm makes the finding of a race, which describes the first of its pairs.
-func (t *tally) confirm(cfg *Config, race []pair) *finding.Finding {
+// raceFinding makes the finding of a race, which describes the first of its pairs.
+func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 	p := race[0]
 	c := t.caught[p]
 	hits, tries, count := t.rate(race)

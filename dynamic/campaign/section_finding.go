@@ -10,47 +10,47 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// broken makes the finding of a section that was split.
-func (t *tally) broken(
+// sectionFinding makes the finding of a section that was split.
+func (t *tally) sectionFinding(
 	cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]*PackageResult,
 ) *finding.Finding {
-	told := &seen.told
-	entry, remote, end := t.access(cfg, told.split.Entry), t.access(cfg, told.split.Remote), t.endOf(cfg, section, told)
+	best := &seen.best
+	entry, remote, end := t.access(cfg, best.split.Entry), t.access(cfg, best.split.Remote), t.endOf(cfg, section, best)
 	entry.Step, remote.Step, end.Step = 1, 2, 3
-	pattern := told.pattern(t.plan, section)
+	pattern := best.pattern(t.plan, section)
 	harm := t.harmOf(section, seen, plain)
 	v := finding.Variable(section.Variables[0])
 	words := wordsOf(section.Kind)
 	f := &finding.Finding{
 		Code: words.code, Status: finding.Predicted,
 		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(remote.Mode), pattern),
-		Message:  words.story(told, pattern, &entry, &remote, &end),
+		Message:  words.story(best, pattern, &entry, &remote, &end),
 		Variable: v,
 		Accesses: []finding.Access{end, entry, remote},
-		Section:  t.sectionFor(section, told.endSite(section)),
+		Section:  t.sectionFor(section, best.endSite(section)),
 		Evidence: &finding.Evidence{
-			Engine: "watch", Run: told.run, Runs: t.runs - t.rested[section.ID], Hits: len(seen.hits), Count: seen.count,
-			Seed: told.seed, Test: told.test, Harmful: harm.counts.FailedSplit > 0,
-			Pattern: pattern, Changed: told.proof && told.split.Changed,
+			Engine: "watch", Run: best.run, Runs: t.runs - t.rested[section.ID], Hits: len(seen.hits), Count: seen.count,
+			Seed: best.seed, Test: best.test, Harmful: harm.counts.FailedSplit > 0,
+			Pattern: pattern, Changed: best.proof && best.split.Changed,
 		},
 	}
-	if told.panicked != nil { // the end that was not reached stays first, for the id
-		f.Accesses = append([]finding.Access{t.planned(told.endSite(section))}, entry, remote, end)
+	if best.panicked != nil { // the end that was not reached stays first, for the id
+		f.Accesses = append([]finding.Access{t.planned(best.endSite(section))}, entry, remote, end)
 	}
 	// A panic where the test had another result needs no more: that the tests fail without
 	// noise as well may be this very bug.
-	passes := plain[told.test] != nil && plain[told.test].Plain == Passed
+	passes := plain[best.test] != nil && plain[best.test].Plain == Passed
 	switch {
-	case told.proof, told.used && (told.split.Overturned || passes):
+	case best.proof, best.used && (best.split.Overturned || passes):
 		f.Status = finding.Confirmed
 	case harm.significant():
 		f.Status = finding.Confirmed
 		f.Notes = append(f.Notes, harm.String())
 	default:
-		f.Notes = append(f.Notes, unproven(section.Kind, told, &harm))
+		f.Notes = append(f.Notes, unproven(section.Kind, best, &harm))
 	}
-	proof, id := told.proof, section.ID
-	t.replays(cfg, told.strength, f, func(seen *tally) bool {
+	proof, id := best.proof, section.ID
+	t.replays(cfg, best.strength, f, func(seen *tally) bool {
 		return seen.splits[id] != nil && (seen.proven[id] || !proof)
 	})
 	if n := t.runs; n != f.Evidence.Runs {
@@ -95,7 +95,7 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 }
 
 // unproven returns why a split is no proof.
-func unproven(kind string, told *sighting, harm *harm) string {
+func unproven(kind string, best *sighting, harm *harm) string {
 	switch {
 	case harm.counts.FailedSplit > 0:
 		return "predicted, as chance may be why: " + harm.String()
@@ -107,7 +107,7 @@ func unproven(kind string, told *sighting, harm *harm) string {
 	case kind == plan.UserSection:
 		return "predicted: the other goroutine was about to come in between when the section went on to its end; " +
 			"which of the two was first is not certain"
-	case told.split.Changed:
+	case best.split.Changed:
 		return "predicted: the end has replaced what the other goroutine stored, and as far as is known by the same value"
 	}
 	return "predicted: the section was split, but no run shows that this changed what the program does"
@@ -132,25 +132,25 @@ func wordsOf(kind string) words {
 }
 
 // story reports what happened, in its order.
-func (w words) story(told *sighting, pattern string, entry, remote, end *finding.Access) string {
-	s := &told.split
+func (w words) story(best *sighting, pattern string, entry, remote, end *finding.Access) string {
+	s := &best.split
 	owner := fmt.Sprintf("Goroutine %d was to %s %s in %s (%s)",
 		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry)
 	other := fmt.Sprintf("goroutine %d was to %s %s in %s",
 		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function)
-	if told.panicked != nil {
+	if best.panicked != nil {
 		return fmt.Sprintf("%s. Then %s, and before goroutine %d came to %s, it panicked: %s.",
-			owner, other, s.Entry.GID, w.end, told.panicked.Message)
+			owner, other, s.Entry.GID, w.end, best.panicked.Message)
 	}
 	return fmt.Sprintf("%s and, %v later, to %s %s (%s). In between %s; no serial order of the two has this result: %s.%s",
-		owner, roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end, other, pattern, w.effect(told))
+		owner, roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end, other, pattern, w.effect(best))
 }
 
 // effect returns the outcome.
-func (w words) effect(told *sighting) string {
-	s := &told.split
+func (w words) effect(best *sighting) string {
+	s := &best.split
 	switch {
-	case !told.proof:
+	case !best.proof:
 	case s.Overturned:
 		return " The outcome was changed: the condition tested at the entry no longer held at the end."
 	case s.Changed:
