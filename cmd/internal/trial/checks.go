@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
@@ -98,6 +99,14 @@ func (t *trial) goCommand(args ...string) error {
 	case t.ctx.Err() != nil:
 		return t.ctx.Err()
 	case errors.As(err, &exit):
+		// A full disk makes builds and vet fail: that says nothing of the patch.
+		fault, broken := machinefault.Find(out.String())
+		if !broken {
+			fault, broken = machinefault.FindOnDisk()
+		}
+		if broken {
+			return fmt.Errorf("%w: %s", patchgen.ErrCannotCheck, fault)
+		}
 		return errors.New(strings.TrimSpace(t.copy.strip(out.String())))
 	case err != nil:
 		return fmt.Errorf("%w: %w", patchgen.ErrCannotCheck, err)

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/patchgen"
 )
 
 func TestLineShift(t *testing.T) {
@@ -140,5 +143,21 @@ func TestCopyModule(t *testing.T) {
 	c.close()
 	if _, err := os.Stat(filepath.Dir(c.root)); !os.IsNotExist(err) {
 		t.Errorf("left behind: %v", err)
+	}
+}
+
+// A go command that fails because of the machine says nothing of a patch.
+func TestMachineFaultIsNotThePatchs(t *testing.T) {
+	dir := t.TempDir()
+	tr := &trial{ctx: t.Context(), copy: &moduleCopy{root: dir}}
+	tr.plan.Still, tr.plan.Dir = new(build.Still), dir
+	if err := tr.goCommand("vet", "./..."); err == nil || errors.Is(err, patchgen.ErrCannotCheck) {
+		t.Errorf("without a module: %v, want an error of the go command", err)
+	}
+	t.Setenv("GOTMPDIR", "")
+	t.Setenv("TMPDIR", filepath.Join(dir, "gone"))
+	if err := tr.goCommand("vet", "./..."); !errors.Is(err, patchgen.ErrCannotCheck) ||
+		!strings.Contains(err.Error(), "a fault of the machine") {
+		t.Errorf("without a temporary folder: %v, want ErrCannotCheck", err)
 	}
 }

@@ -5,6 +5,7 @@
 //	unlock   a return that leaves a lock held releases it
 //	relock   what runs under a lock does not take it again
 //	swap     two locks that are taken one after the other change places
+//	exchange an atomic Load and the Store that it decides about become one operation
 //	recheck  a test is made again under the second lock
 //	join     two critical sections become one
 //	count    who starts a goroutine counts it in the WaitGroup

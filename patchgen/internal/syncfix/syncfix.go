@@ -34,6 +34,7 @@ var All = []Strategy{
 	{"unlock", []finding.Code{finding.LostUnlock}, unlock},
 	{"relock", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, relock},
 	{"swap", []finding.Code{finding.LockCycle}, swap},
+	{"exchange", []finding.Code{finding.TestAndUse}, exchange},
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
 	{"join", []finding.Code{finding.TestAndUse}, join},
 	{"count", []finding.Code{finding.AddRacesWait}, count},

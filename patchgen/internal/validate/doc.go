@@ -24,7 +24,8 @@
 //	order       no new cycle in the lock order: no second lock of the same class,
 //	            by calls, interfaces or stored callbacks either
 //	waits       nothing new under the lock waits, does I/O or runs unknown code
-//	channels    nobody who is waited for under the lock now needs the lock
+//	channels    nobody who is waited for under the lock now needs the lock; a
+//	            channel that came as a parameter or a result may be any of its type
 //
 // For a sync.Once ([Once]): every write lies in the function that it runs, every
 // other access behind its Do; the function does not come back to the same Once;

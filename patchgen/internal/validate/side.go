@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -26,7 +27,9 @@ type facts struct {
 	values  map[string][]*body         // functions used as values that nobody could follow, by signature
 	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
 	graph   *lockGraph                 // see lockGraph; made on demand
-	unset   map[string]bool            // package variables that are not set once; see isSetOnce, made on demand
+	// unnamedOps are operations on channels without a name; see unnamed, filled on demand.
+	unnamedOps map[*session.Package][]*syncops.Op
+	unset      map[string]bool // package variables that are not set once; see isSetOnce, made on demand
 }
 
 // side is one state of the module in the light of a claim.
@@ -46,7 +49,7 @@ type body struct {
 
 func newFacts(snap *session.Snapshot) *facts {
 	f := &facts{snap: snap, bodies: map[string]*body{}, effects: map[string][]effect{}, hazards: map[string]string{},
-		methods: map[string][]*body{}, values: map[string][]*body{}}
+		methods: map[string][]*body{}, values: map[string][]*body{}, unnamedOps: map[*session.Package][]*syncops.Op{}}
 	for _, p := range snap.Packages {
 		for _, fn := range p.IR.Funcs {
 			b := &body{p, fn}

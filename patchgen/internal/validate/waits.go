@@ -230,7 +230,7 @@ func (j *judge) needy(s *side) tally {
 			if otherSides[op.Mode] == nil || op.Polls || !s.mayHold(op.Locks) {
 				continue
 			}
-			for _, other := range p.Ops.ByKey[op.Key] {
+			for _, other := range append(slices.Clone(p.Ops.ByKey[op.Key]), s.aliases(p, op)...) {
 				if !slices.Contains(otherSides[op.Mode], other.Mode) || !s.needs(p, other) {
 					continue
 				}
@@ -241,6 +241,75 @@ func (j *judge) needy(s *side) tally {
 		}
 	}
 	return found
+}
+
+// aliases lists the operations on channels that came as a parameter or a result,
+// so that nobody knows which they are, with the element type of the channel of op:
+// any of them may be that.
+func (s *side) aliases(p *session.Package, op *syncops.Op) []*syncops.Op {
+	want := elementOf(op.Instr, op.Mode)
+	if want == "" {
+		return nil
+	}
+	var list []*syncops.Op
+	for _, other := range s.unnamed(p) {
+		if elementOf(other.Instr, other.Mode) == want {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// unnamed lists the sends and receives of the package that the syncops pass leaves out, as
+// their channel has no name. Those of a select with several cases wait for others too.
+func (s *side) unnamed(p *session.Package) []*syncops.Op {
+	if list, known := s.unnamedOps[p]; known {
+		return list
+	}
+	named := map[ssa.Instruction]bool{}
+	for _, op := range p.Ops.All {
+		named[op.Instr] = true
+	}
+	list := []*syncops.Op{}
+	each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		mode := finding.Mode("")
+		switch x := instr.(type) {
+		case *ssa.Send:
+			mode = finding.Send
+		case *ssa.UnOp:
+			if x.Op == token.ARROW {
+				mode = finding.Receive
+			}
+		}
+		if mode != "" && !named[instr] {
+			list = append(list, &syncops.Op{Mode: mode, Instr: instr, Fn: fn, Locks: st, Pos: instr.Pos()})
+		}
+	})
+	s.unnamedOps[p] = list
+	return list
+}
+
+// elementOf returns the element type of the channel of a send or receive as text; "" for other operations.
+func elementOf(instr ssa.Instruction, mode finding.Mode) string {
+	var ch ssa.Value
+	switch x := instr.(type) {
+	case *ssa.Send:
+		ch = x.Chan
+	case *ssa.UnOp:
+		ch = x.X
+	case *ssa.Select:
+		if len(x.States) == 1 {
+			ch = x.States[0].Chan
+		}
+	}
+	if ch == nil || mode != finding.Send && mode != finding.Receive {
+		return ""
+	}
+	t, ok := ch.Type().Underlying().(*types.Chan)
+	if !ok {
+		return ""
+	}
+	return types.TypeString(t.Elem(), nil)
 }
 
 // mayHold reports whether the claim's lock may be held.
