@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house demo toolchains noise cost bench pruning conformance detect silent hidden racesuite hbsuite suites sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect silent hidden racesuite hbsuite suites sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,14 @@ fmt: ## format the Go files
 
 house: ## print the size and the shape of the repository's own code, and every place that breaks a rule of size
 	$(LAB) house -list
+
+editors: ## try the language server with Neovim and Node, and pack the extension for VS Code; what is missing is said
+	@if command -v npm >/dev/null; then \
+		set -x; (cd editors/test && npm install --silent) && (cd editors/vscode && npm install --silent && npm run --silent package); \
+	else \
+		echo "make: no npm, so neither the test with Node nor the extension" >&2; \
+	fi
+	$(GO) test -v ./editors
 
 demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
 	testdata/demo.sh bin/interlock

@@ -33,7 +33,17 @@ func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 			list = append(list, a)
 		}
 	}
-	for _, at := range s.findingsAt(path(p.TextDocument.URI), p.Range) {
+	// Some clients name the diagnostics of the whole line, wherever the cursor is in it.
+	var named []string
+	for _, d := range p.Context.Diagnostics {
+		var ref reference
+		if json.Unmarshal(d.Data, &ref) == nil {
+			named = append(named, ref.ID)
+		}
+	}
+	for _, at := range s.findingsIn(path(p.TextDocument.URI), func(f *finding.Finding, r protocol.Range) bool {
+		return overlap(r, p.Range) || slices.Contains(named, f.ID)
+	}) {
 		add(s.fixAction(at))
 		add(s.ignoreAction(at))
 		add(s.explainAction(at))
@@ -60,8 +70,8 @@ type place struct {
 	diagnostic protocol.Diagnostic
 }
 
-// findingsAt lists what is shown in a range of a file.
-func (s *server) findingsAt(name string, r protocol.Range) (list []place) {
+// findingsIn lists what is shown in a file, as far as wanted reports true of it and its range.
+func (s *server) findingsIn(name string, wanted func(*finding.Finding, protocol.Range) bool) (list []place) {
 	now, version := s.docs.current(name)
 	if now == nil {
 		return nil
@@ -78,8 +88,8 @@ func (s *server) findingsAt(name string, r protocol.Range) (list []place) {
 			if !ok {
 				continue
 			}
-			d := s.diagnostic(m.root, f, now.span(pos))
-			if overlap(d.Range, r) {
+			if r := now.span(pos); wanted(f, r) {
+				d := s.diagnostic(m.root, f, r)
 				list = append(list, place{m, f, s.docs.uri(name), now, version, pos.Line - 1, d})
 			}
 		}

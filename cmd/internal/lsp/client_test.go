@@ -25,7 +25,9 @@ type editor struct {
 	t      *testing.T
 	root   string
 	server protocol.Server
-	ended  chan error // of Serve
+	// onShown, if set, sees what is shown, with mu held.
+	onShown func(file string, version int32, list []protocol.Diagnostic)
+	ended   chan error // of Serve
 
 	mu       sync.Mutex
 	arrived  *sync.Cond                          // something below has changed
@@ -132,6 +134,9 @@ func (e *editor) PublishDiagnostics(_ context.Context, p *protocol.PublishDiagno
 		name := e.relative(p.URI)
 		e.shown[name] = p.Diagnostics
 		e.times[name]++
+		if v, ok := p.Version.Get(); ok && e.onShown != nil {
+			e.onShown(name, v, p.Diagnostics)
+		}
 	})
 	return nil
 }

@@ -48,8 +48,8 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 		return nil
 	})
 	for _, name := range w.server.docs.names() {
-		if list := m.Notes(name); list != nil {
-			out.notes[name] = &noted{newText(m.Text(name)), list}
+		if data := m.Text(name); data != nil {
+			out.notes[name] = &noted{newText(data), m.Notes(name)}
 		}
 	}
 	// What is shown, each finding in the file of its first place.
@@ -106,6 +106,9 @@ func (s *server) publish(ctx context.Context, m *module) {
 	names := map[string]bool{}
 	for name := range m.files {
 		names[name] = true
+	}
+	for name := range m.notes {
+		names[name] = true // it is open: that there is nothing is worth saying
 	}
 	if before != nil {
 		for name := range before.files {

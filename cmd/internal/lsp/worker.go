@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"go.lsp.dev/protocol"
 
@@ -30,6 +32,7 @@ type worker struct {
 	stills  map[string]*build.Still     // by root
 	said    map[string]string           // by root: why it cannot be analysed, as the user was told
 	stores  map[string]*store           // by root: findings from elsewhere
+	since   time.Time                   // when the current job began
 
 	mu      sync.Mutex
 	kept    []found  // what runs have shown; guarded by mu
@@ -95,6 +98,8 @@ func (w *worker) run(ctx context.Context) {
 				w.ask(false, file)
 			}
 		}
+		// An analysis leaves several times as much garbage as is kept.
+		debug.FreeOSMemory()
 	}
 }
 
@@ -109,6 +114,7 @@ func (w *worker) close() {
 // analyse brings the package of a file up to date, then those whose findings are
 // shown and that this concerns, and shows what there is.
 func (w *worker) analyse(ctx context.Context, file string) {
+	w.since = time.Now()
 	root, err := w.root(ctx, file)
 	if err != nil || root == "" {
 		w.problem(ctx, root, err)
@@ -210,6 +216,10 @@ func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
 		w.server.log(ctx, protocol.MessageTypeWarning, problem)
 	}
 	w.server.publish(ctx, w.gather(m, r))
+	if spent := m.Spent(); spent.Passes > 0 {
+		w.server.log(ctx, protocol.MessageTypeLog, fmt.Sprintf("types %.2f, passes %.2f, all %.2f s",
+			spent.Typing.Seconds(), spent.Passes.Seconds(), time.Since(w.since).Seconds()))
+	}
 }
 
 // found is what a run has shown in the package of a file.

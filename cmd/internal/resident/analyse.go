@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/inprocess"
 	"github.com/interlock-go/interlock/analyzers/summary"
@@ -63,11 +64,15 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 		return err
 	}
 	progress(n.Path)
+	start := time.Now()
 	s, err := m.check(n, texts)
+	m.spent.Typing += time.Since(start)
 	if err != nil {
 		return err
 	}
+	start = time.Now()
 	next, err := m.analyse(ctx, n, s)
+	m.spent.Passes += time.Since(start)
 	if err != nil {
 		m.forget(s.generation)
 		return err

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/analysis"
@@ -43,6 +44,17 @@ type Module struct {
 	exports  map[string]string         // their files of export data, by import path
 	modFiles []string                  // go.mod of each main module
 	config   [sha256.Size]byte         // of go.mod and its like
+	spent    Spent
+}
+
+// Spent is where the time of analyses went.
+type Spent struct{ Typing, Passes time.Duration }
+
+// Spent returns where the time went since it was last asked.
+func (m *Module) Spent() Spent {
+	s := m.spent
+	m.spent = Spent{}
+	return s
 }
 
 // LoadError reports that the module cannot be analysed at all.
@@ -183,14 +195,10 @@ func (m *Module) load(ctx context.Context, mode packages.LoadMode, patterns []st
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, &LoadError{firstLine(err.Error())}
+		_, said, _ := strings.Cut(err.Error(), "stderr: ") // of the go command, if it is that
+		return nil, &LoadError{strings.Join(strings.Fields(cmp.Or(said, err.Error())), " ")}
 	}
 	return list, nil
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }
 
 // add takes up one of the module's own packages.
