@@ -19,8 +19,9 @@ var editCount = flag.Int("edits", 400, "random edits of TestRandomEdits")
 // pieces are what the random edits put in: what people type, whole and half, and what
 // makes columns hard.
 var pieces = []string{
-	"\n", "\r\n", "\t", "{", "}", "(", ")", "\"", "`", "//", "/*", "*/", "𝒲", "é", "世界", "c.n", "c.n++", "c.mu.Lock()\n",
-	"c.mu.Unlock()\n", "\nfunc (c *Counter) More() { c.n = 3 }\n", "\nfunc half(", "go ", "func() {", "import ", "package ",
+	"\n", "\r\n", "\t", "{", "}", "(", ")", "\"", "`", "//", "/*", "*/", "𝒲", "é", "世界", "c.n", "c.n++",
+	"c.mu.Lock()\n", "c.mu.Unlock()\n", "\nfunc (c *Counter) More() { c.n = 3 }\n", "\nfunc half(",
+	"go ", "func() {", "import ", "package ",
 	"\nfunc (c *Counter) Less() int { _ = \"𝒲\"; return c.n }\n", "\x00", "\ufeff",
 }
 

@@ -63,6 +63,7 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	// Types and passes, with what each takes.
 	progress(n.Path)
 	start := time.Now()
 	s, err := m.check(n, texts)
