@@ -31,7 +31,10 @@ func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if ws, err = prepare(s, m, nil, dynamic.Monitor()); err != nil {
+	// A module may be built both ways; what this one changes in it is its own.
+	own := *m
+	own.Tests = slices.Clone(m.Tests)
+	if ws, err = prepare(s, &own, nil, dynamic.Monitor()); err != nil {
 		return nil, err
 	}
 	if err := ws.addEngine(ctx); err != nil {
@@ -104,6 +107,18 @@ func (ws *Workspace) exactFlags(flags []string) []string {
 		}
 	}
 	return append(slices.Clip(flags), hb.Flags(tags, linker)...)
+}
+
+// exactRefused returns the error of a build under the engine that failed, by what the go command said.
+func exactRefused(output []byte) error {
+	var said []string
+	for line := range strings.Lines(string(output)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			said = append(said, line)
+		}
+	}
+	return fmt.Errorf("the tests do not build under the happens-before engine, for which the build tag race is set: %s",
+		strings.Join(said, "\n"))
 }
 
 // tryEngine builds a program with a race and one without, and runs them.

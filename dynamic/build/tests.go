@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,14 @@ func (ws *Workspace) BuildTests(ctx context.Context) ([]Binary, error) {
 		if !errors.As(err, &exit) {
 			return nil, fmt.Errorf("building tests: %w", err)
 		}
-		if err := ws.fallBack(ctx, output); err != nil {
+		if !ws.exact {
+			err = ws.fallBack(ctx, output)
+		} else if left, other := ws.leaveUnbuildable(ctx); !left { // nothing is rewritten that could be left alone
+			err = cmp.Or(other, exactRefused(output))
+		} else {
+			err = other
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -27,8 +27,13 @@ type Config struct {
 	Workspace *build.Workspace
 	Plan      *plan.Plan
 	Binaries  []build.Binary
-	Runs      int    // 0 means 1
-	Seed      uint64 // of the first run; each further one adds 1
+	// Exact are the test binaries of the same packages as they are built under the happens-before engine, see
+	// build.PrepareExact: the tests of each run once so, before the monitored runs. Without any, none do.
+	Exact []build.Binary
+	// ExactMemory bounds what that engine remembers of accesses, in megabytes; 0 is its own bound.
+	ExactMemory int
+	Runs        int    // 0 means 1
+	Seed        uint64 // of the first run; each further one adds 1
 	// TestFlags go to every test binary: -test.run=X and the like, then
 	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
 	TestFlags []string
@@ -123,6 +128,7 @@ const (
 	RunStarted  EventKind = "run"
 	Measured    EventKind = "measured" // a package's tests have run without noise, for the time that they take
 	PackageDone EventKind = "package"
+	ExactDone   EventKind = "exact" // a package's tests have run under the happens-before engine
 	Caught      EventKind = "caught"
 	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
 	Weakened    EventKind = "weakened" // the tests of a package depend on timing
@@ -134,7 +140,8 @@ type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
-	Engine   string // that found them: "watch" or "hb"
+	Engine   string // that made the runs: "watch" or "hb"
+	Exact    int    // packages whose tests Run has run under the happens-before engine first
 	Runs     int    // made in full
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.
@@ -179,6 +186,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	c, err := start(&cfg)
 	if err != nil {
 		return nil, err
+	}
+	if len(cfg.Exact) > 0 {
+		c.exact = newExact(c)
 	}
 	for run := 1; run <= cfg.Runs && err == nil; run++ {
 		if err = c.run(ctx, run); err == nil {
@@ -249,6 +259,7 @@ type campaign struct {
 	began  time.Time
 	result *Result
 	seen   *tally
+	exact  *exact // nil where no tests run under the happens-before engine
 	open   string // sections that the run that goes on may open
 }
 
@@ -302,8 +313,8 @@ func (c *campaign) run(ctx context.Context, n int) error {
 }
 
 // runPackage runs the i-th test binary in run n, and before its first run
-// without noise, for the time that it takes. A run that Interlock has to end is made
-// again with less noise.
+// without noise, for the time that it takes, and then under the happens-before engine. A run that
+// Interlock has to end is made again with less noise.
 func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) error {
 	pkg := &c.result.Packages[i]
 	switch {
@@ -315,6 +326,11 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	case n == 1:
 		if err := c.measure(ctx, i, b, pkg); err != nil {
 			return err
+		}
+		if c.exact != nil {
+			if err := c.exact.before(ctx, i, pkg); err != nil {
+				return err
+			}
 		}
 	}
 	if !b.Monitored || pkg.hangs {
@@ -392,7 +408,11 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	c.takeDeadlocks(o.strength, pkg, records)
 	c.learn(pkg, o, records)
 	event := Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package}
+	unordered := c.exact.pairs()
 	for _, pair := range fresh.pairs {
+		if slices.Contains(unordered, pair) {
+			continue // no news
+		}
 		caught := event
 		caught.Pair = pair
 		c.progress(caught)
@@ -437,7 +457,7 @@ func (c *campaign) progress(e Event) {
 func (c *campaign) finish() {
 	r := c.result
 	var claims map[string]string
-	r.Findings, claims = c.seen.findings(c.cfg, r.Packages)
+	r.Findings, claims = c.seen.findings(c.cfg, r.Packages, c.exact)
 	r.Coverage = c.seen.coverage()
 	r.known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{}}
 	for _, id := range r.Coverage.Reached {

@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -29,7 +31,7 @@ const exactCost = 1000
 // Exact runs test binaries that are built under the happens-before engine, see
 // build.PrepareExact, and makes a confirmed finding of each race that a run shows: two accesses
 // that nothing orders. No run makes noise; only the scheduler makes them differ. Of cfg,
-// Only, Where, Prob, Budget, Strength and Replays count for nothing. Errors are as for [Run].
+// Exact, Only, Where, Prob, Budget, Strength and Replays count for nothing. Errors are as for [Run].
 func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	cfg.Budget = exactCost
 	c, err := start(&cfg)
@@ -37,13 +39,7 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	c.result.Engine = "hb"
-	e := &exact{campaign: c, races: map[exactKey]*exactRace{}, lines: map[place][]*plan.Site{}}
-	// The engine records lines, and the plan knows which variables are accessed there.
-	for i := range cfg.Plan.Sites {
-		s := &cfg.Plan.Sites[i]
-		at := place{s.File, s.Line}
-		e.lines[at] = append(e.lines[at], s)
-	}
+	e := newExact(c)
 	for run := 1; run <= cfg.Runs && err == nil; run++ {
 		c.seen.begin(run, cfg.Seed+uint64(run-1), nil, nil)
 		c.progress(Event{Kind: RunStarted, Run: run, Runs: cfg.Runs, Seed: c.seen.seed, Limit: c.result.Timeout})
@@ -59,15 +55,28 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	if ctx.Err() != nil {
 		c.result.Interrupted, err = true, nil
 	}
-	c.result.Findings = e.findings()
+	c.result.Findings = withUnordered(nil, e.findings())
+	finding.Sort(c.result.Findings)
+	finding.Seal(c.result.Findings)
 	return c.result, err
 }
 
-// exact is the state of Exact.
+// exact is what runs under the happens-before engine have shown.
 type exact struct {
 	*campaign
 	races map[exactKey]*exactRace
-	lines map[place][]*plan.Site
+	lines map[place][]*plan.Site // the engine records lines; the plan knows what is accessed there
+	runs  int                    // begun
+}
+
+func newExact(c *campaign) *exact {
+	e := &exact{campaign: c, races: map[exactKey]*exactRace{}, lines: map[place][]*plan.Site{}}
+	for i := range c.cfg.Plan.Sites {
+		s := &c.cfg.Plan.Sites[i]
+		at := place{s.File, s.Line}
+		e.lines[at] = append(e.lines[at], s)
+	}
+	return e
 }
 
 // exactKey is what distinguishes races, their two places in the program, in order: x = x + 1 in two
@@ -96,7 +105,7 @@ type exactSide struct {
 	mode      finding.Mode
 }
 
-// run runs one test binary.
+// run runs one test binary in a campaign of this engine alone.
 func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResult, name string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -105,23 +114,11 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		e.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	}
-	file := filepath.Join(e.result.Dir, name)
-	p := testproc.Run(ctx, e.cfg.Workspace, b, testproc.Options{
-		Env: []string{
-			"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", n), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
-		},
+	p, _, err := e.once(ctx, b, name, testproc.Options{
 		Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.TestFlags,
 	})
-	if p.Err != nil && ctx.Err() == nil {
-		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
-	}
-	p.Settle(ctx)
-	if err := e.take(file, b.Package); err != nil {
+	if err != nil {
 		return err
-	}
-	// What an engine at fault has not found means nothing.
-	if p.Exit == engineFault && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {
-		return fmt.Errorf("the tests of %s: %s", b.Package, lastLine(p.Output))
 	}
 	pkg.Runs++
 	// How an interrupted process ended says nothing of its tests; its races have happened.
@@ -150,46 +147,121 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 	return nil
 }
 
-// engineFault is the exit code of a program whose engine found itself at fault.
-const engineFault = 3
+// before runs a test binary once, before the monitored runs of its package. What that does not show is left
+// to them, so the campaign goes on whatever happens, and says what is missing.
+func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
+	at := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == pkg.Package && b.Path != "" })
+	if at < 0 || pkg.hangs {
+		return nil
+	}
+	// The run is shorter than the tests' timeout would have it: the monitored ones are to come.
+	p, races, err := e.once(ctx, e.cfg.Exact[at], fmt.Sprintf("exact-%03d.jsonl", i+1), testproc.Options{
+		Timeout: child.Stretch(PlainTimeout(e.cfg.Timeout), exactCost),
+		Limit:   child.Stretch(pkg.PlainTime, exactCost) + e.cfg.Floor,
+		Flags:   e.without(pkg.LeftOut),
+	})
+	var fault *engineFault
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &fault):
+		e.problem("%v; the watch engine goes on alone", fault)
+		return nil
+	case err != nil:
+		return err
+	}
+	// What it has shown needs no further noise.
+	e.result.Exact++
+	for _, p := range e.pairs() {
+		pkg.auto.Caught(p[0], p[1])
+	}
+	// What it has not come to is said.
+	switch {
+	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain:
+	case p.Outcome == CutShort:
+		e.problem("the run of the tests of %s under the happens-before engine was ended after %s, where without it they "+
+			"take %s: the rest of it is left to the watch engine", pkg.Package, p.Elapsed.Round(time.Second/10),
+			pkg.PlainTime.Round(time.Second/10))
+	default:
+		e.problem("the tests of %s %s under the happens-before engine, which is slower: what they skip then is left to "+
+			"the watch engine", pkg.Package, p.Outcome)
+	}
+	e.progress(Event{
+		Kind: ExactDone, Run: 1, Runs: e.cfg.Runs, Package: pkg.Package, Outcome: p.Outcome, Elapsed: p.Elapsed,
+	})
+	return nil
+}
+
+// once runs a test binary, takes up the races that it shows, and returns how many that are. An error of
+// the engine itself is an *engineFault.
+func (e *exact) once(
+	ctx context.Context, b build.Binary, name string, o testproc.Options,
+) (p *testproc.Process, races int, err error) {
+	e.runs = e.seen.runs
+	file := filepath.Join(e.result.Dir, name)
+	o.Env = []string{
+		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
+		"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
+	}
+	p = testproc.Run(ctx, e.cfg.Workspace, b, o)
+	if p.Err != nil && ctx.Err() == nil {
+		return p, 0, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
+	}
+	p.Settle(ctx)
+	// What an engine at fault has found or not found means nothing.
+	if p.Exit == faultExit && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {
+		return p, 0, &engineFault{b.Package, lastLine(p.Output)}
+	}
+	races, err = e.take(file, b.Package)
+	return p, races, err
+}
+
+// faultExit is the exit code of a program whose engine found itself at fault.
+const faultExit = 3
+
+// engineFault is an error of the engine in the tests of a package.
+type engineFault struct{ pkg, said string }
+
+func (e *engineFault) Error() string { return fmt.Sprintf("the tests of %s: %s", e.pkg, e.said) }
 
 func lastLine(output []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 	return lines[len(lines)-1]
 }
 
-// take takes up the evidence of one process. One that has shown no race has left none.
-func (e *exact) take(file, pkg string) error {
+// take takes up the evidence of one process, and returns how many races it has. A process that has shown none
+// has left no evidence.
+func (e *exact) take(file, pkg string) (races int, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return 0, nil
 	} else if err != nil {
-		return fmt.Errorf("reading the evidence: %w", err)
+		return 0, fmt.Errorf("reading the evidence: %w", err)
 	}
 	defer f.Close()
 	records, bad, err := evidence.Read(f)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if bad > 0 {
-		problem := fmt.Sprintf("%s: %d lines of evidence are not readable", pkg, bad)
-		e.result.Problems = append(e.result.Problems, problem)
+		e.problem("%s: %d lines of evidence are not readable", pkg, bad)
 	}
 	lost := map[int]*evidence.Lost{} // by process, the last counts
 	for _, r := range records {
 		switch r.Kind {
 		case evidence.Unordered:
 			e.add(pkg, e.side(r.A), e.side(r.B))
+			races++
 		case evidence.Dropped:
 			lost[r.PID] = r.Lost
 		}
 	}
 	for _, l := range lost {
-		e.result.Problems = append(e.result.Problems, fmt.Sprintf("%s: run %d: races may be missed: the engine forgot "+
-			"%d accesses and %d callers, and %d goroutines shared clocks with others (at least, and at most twice as many)",
-			pkg, e.seen.runs, l.Cells, l.Frames, l.Slots+l.Clocks))
+		e.problem("%s: run %d: races may be missed: the engine forgot %d accesses, those of %d pages of memory and %d "+
+			"callers, and %d goroutines shared clocks with others (at least, and at most twice as many); -hb-memory sets its "+
+			"memory", pkg, e.seen.runs, l.Cells, l.Pages, l.Frames, l.Slots+l.Clocks)
 	}
-	return nil
+	return races, nil
 }
 
 func (e *exact) add(pkg string, a, b exactSide) {
@@ -220,13 +292,16 @@ func writesOf(sides ...exactSide) (n int) {
 	return n
 }
 
+// unknownFile stands for the file of an access that the engine's history no longer had.
+const unknownFile = "?"
+
 // side returns a recorded access, at the innermost place of the main modules that its
 // stack has, or else the innermost of all.
 func (e *exact) side(s *evidence.Side) exactSide {
 	g := stacktext.Parse(s.Stack)
 	g.ID = s.GID
 	userPaths(e.cfg, &g)
-	side := exactSide{goroutine: g, mode: finding.Read, frame: finding.Frame{Function: "?", File: "?", Line: 1}}
+	side := exactSide{goroutine: g, mode: finding.Read, frame: finding.Frame{Function: "?", File: unknownFile, Line: 1}}
 	if len(g.Stack) > 0 {
 		side.frame = stacktext.UserFrame(g.Stack)
 	}
@@ -250,9 +325,76 @@ func (e *exact) findings() []*finding.Finding {
 	}) {
 		all = append(all, e.finding(e.races[key]))
 	}
-	finding.Sort(all)
-	finding.Seal(all)
 	return all
+}
+
+// pairs returns the pairs of sites that the races are between, as far as the plan knows them: runs after
+// them have nothing to add.
+func (e *exact) pairs() (all []pair) {
+	if e == nil {
+		return nil
+	}
+	for _, r := range e.races {
+		a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
+		v, known := sharedVariable(a, b)
+		if !known {
+			continue
+		}
+		for _, s := range a {
+			for _, t := range b {
+				if s.Variable == v && t.Variable == v {
+					all = append(all, makePair(s.ID, t.ID))
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, comparePairs)
+	return slices.Compact(all)
+}
+
+// withUnordered adds races that the happens-before engine has shown to those caught at the same moment. Of one
+// that both have shown, the latter stays, which has a rate and a harm. A race whose earlier access the engine no
+// longer knows may be any of the others that its later access has: it is a note on one of them.
+func withUnordered(caught, unordered []*finding.Finding) []*finding.Finding {
+	all := caught
+	var half []*finding.Finding
+	for _, u := range unordered {
+		i := slices.IndexFunc(caught, func(c *finding.Finding) bool { return sharedLines(c, u) == 2 })
+		switch {
+		case i >= 0:
+			caught[i].Notes = append(caught[i].Notes,
+				"a run under the happens-before engine has shown that nothing orders the two")
+		case slices.ContainsFunc(u.Accesses, func(a finding.Access) bool { return a.File == unknownFile }):
+			half = append(half, u)
+		default:
+			all = append(all, u)
+		}
+	}
+	for _, u := range half {
+		i := slices.IndexFunc(all, func(f *finding.Finding) bool { return sharedLines(f, u) > 0 })
+		if i < 0 {
+			all = append(all, u)
+			continue
+		}
+		all[i].Notes = append(all[i].Notes, "a run under the happens-before engine has shown that one of the two is "+
+			"unordered with another access, whose place was forgotten")
+	}
+	return all
+}
+
+// sharedLines returns how many lines of race a are lines of race b as well, each counted once.
+func sharedLines(a, b *finding.Finding) (n int) {
+	at := func(f *finding.Finding, i int) place { return place{f.Accesses[i].File, f.Accesses[i].Line} }
+	straight, crossed := 0, 0
+	for i := range 2 {
+		if at(a, i) == at(b, i) {
+			straight++
+		}
+		if at(a, i) == at(b, 1-i) {
+			crossed++
+		}
+	}
+	return max(straight, crossed)
 }
 
 func (e *exact) finding(r *exactRace) *finding.Finding {
@@ -274,7 +416,7 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 			"other synchronisation orders the two: either may come first, or both at once.",
 			accesses[0].Goroutine.ID, accesses[1].Goroutine.ID),
 		Evidence: &finding.Evidence{
-			Engine: "hb", Run: r.run, Runs: e.seen.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
+			Engine: "hb", Run: r.run, Runs: e.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
 		},
 	}
 	f.Evidence.Replay = e.replayOf(f)

@@ -86,7 +86,7 @@ func TestErrorsThatProveABug(t *testing.T) {
 		seen.begin(2, 6, nil, nil)
 		seen.add("m", 100, nil, &testproc.Process{Outcome: Passed}, t.Errorf)
 		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
-		found, _ := seen.findings(cfg, nil)
+		found, _ := seen.findings(cfg, nil, nil)
 		if len(found) != 1 {
 			t.Errorf("%s: %d findings, want 1", c.output, len(found))
 			continue

@@ -85,7 +85,9 @@ func (c *campaign) knownIn(n int) []pair {
 	if all {
 		return nil
 	}
-	return c.seen.pairs()
+	known := append(c.seen.pairs(), c.exact.pairs()...)
+	slices.SortFunc(known, comparePairs)
+	return slices.Compact(known)
 }
 
 // noiseBudget is how long windows may take in a run of the package, as the monitor

@@ -17,9 +17,11 @@ import (
 )
 
 // findings makes a confirmed finding of each pair caught, and a finding of each
-// section split; claims holds, by its id, the id of the suspected finding that the section
-// came from.
-func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Finding, claims map[string]string) {
+// section split, and takes in what the happens-before engine has shown, if it was asked; claims holds, by
+// its id, the id of the suspected finding that the section came from.
+func (t *tally) findings(
+	cfg *Config, pkgs []PackageResult, e *exact,
+) (all []*finding.Finding, claims map[string]string) {
 	plain := map[string]*PackageResult{}
 	for i := range pkgs {
 		plain[pkgs[i].Package] = &pkgs[i]
@@ -33,6 +35,9 @@ func (t *tally) findings(cfg *Config, pkgs []PackageResult) (all []*finding.Find
 			}
 		}
 		all = append(all, f)
+	}
+	if e != nil {
+		all = withUnordered(all, e.findings())
 	}
 	// Errors at a race add to its finding, so races come first.
 	all = append(all, t.endedBy(cfg, all)...)

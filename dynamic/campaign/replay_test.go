@@ -53,7 +53,7 @@ func TestReplayCommand(t *testing.T) {
 		ReplayFlags: []string{"-sections=ai", "-whole"}, Budget: 50, Prob: 900,
 		TestFlags: []string{"-test.short=true", "-addr", "a b"},
 	}
-	all, _ := seen.findings(cfg, nil)
+	all, _ := seen.findings(cfg, nil, nil)
 	f := all[0]
 	want := "interlock test -runs=1 -seed=7 -strength=1000 -budget=50 -prob=900 " +
 		"-only=a.go:4:2,a.go:3:2,a.go:5:2 -sections=ai -whole m -- -short=true -addr 'a b'"
@@ -106,7 +106,7 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 		seen.add("m", 100, records, &testproc.Process{Outcome: Passed}, t.Errorf)
 	}
 	ws := &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}
-	found, _ := seen.findings(&Config{Workspace: ws, Plan: p}, nil)
+	found, _ := seen.findings(&Config{Workspace: ws, Plan: p}, nil, nil)
 	if len(found) != 2 {
 		t.Fatalf("%d findings, want one for the lines 3 and 7 and one for 3 and 9", len(found))
 	}

@@ -69,7 +69,7 @@ func findingBeside(
 		seen.add("m", 100, records(i+1), &testproc.Process{Outcome: outcome, Output: []byte(output)}, t.Errorf)
 	}
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
-	found, claims := seen.findings(cfg, []PackageResult{{Package: "m", Plain: plain}})
+	found, claims := seen.findings(cfg, []PackageResult{{Package: "m", Plain: plain}}, nil)
 	if len(found) != 1 {
 		t.Fatalf("%d findings, want 1", len(found))
 	}

@@ -19,6 +19,8 @@ type pair [2]uint32
 
 func makePair(a, b uint32) pair { return pair{min(a, b), max(a, b)} }
 
+func comparePairs(a, b pair) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
+
 // caught is what the runs have shown of one pair.
 type caught struct {
 	record evidence.Record // the first
@@ -105,9 +107,7 @@ func (t *tally) arms(p pair, run int) bool {
 
 // pairs returns those caught so far, in order.
 func (t *tally) pairs() []pair {
-	return slices.SortedFunc(maps.Keys(t.caught), func(a, b pair) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
-	})
+	return slices.SortedFunc(maps.Keys(t.caught), comparePairs)
 }
 
 // news is what records have shown that none before had.

@@ -223,6 +223,7 @@ type Lost struct {
 	Frames uint64 `json:"frames"` // callers missing in stacks
 	Slots  uint64 `json:"slots"`  // goroutines that share clocks with one that nothing orders before them
 	Clocks uint64 `json:"clocks"` // releases that a clock could not count
+	Pages  uint64 `json:"pages"`  // of 4 kB of the heap whose accesses were forgotten
 }
 
 // Validate reports the first thing that makes r unfit to be used.

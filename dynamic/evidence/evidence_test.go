@@ -24,7 +24,7 @@ func examples() []Record {
 	return []Record{
 		{Version: 1, Kind: Start, Run: 3, Seed: 1<<64 - 1, PID: 42},
 		{Version: 1, Kind: Race, Run: 3, Seed: 9, PID: 42, A: side(4, true, 7), B: side(5, false, 8), Count: 1},
-		{Version: 1, Kind: Dropped, Run: 3, Seed: 9, PID: 42, Lost: &Lost{1, 2, 3, 4}},
+		{Version: 1, Kind: Dropped, Run: 3, Seed: 9, PID: 42, Lost: &Lost{1, 2, 3, 4, 5}},
 		{Version: 1, Kind: Unordered, Run: 3, Seed: 9, PID: 42, A: side(0, true, 7), B: side(0, false, 8)},
 		{
 			Version: 1, Kind: Split, Run: 3, Seed: 9, PID: 42,

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -129,6 +130,39 @@ func judge(t *testing.T, procs, out string) {
 	}
 	if racy < 10 || clean < 10 {
 		t.Errorf("%s: %d racy and %d clean functions ran:\n%s", procs, racy, clean, out)
+	}
+}
+
+// Memory at its bound: what is forgotten is counted, nothing is reported falsely, and the race of what is
+// accessed last is found.
+func TestMemory(t *testing.T) {
+	flags := overlay(t)
+	dir, err := filepath.Abs(filepath.Join("testdata", "memory"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "memory")
+	goCommand(t, dir, slices.Concat([]string{"build", "-o", binary}, flags, []string{"."})...)
+	peak, pages := map[string]int{}, regexp.MustCompile(`[1-9]\d* pages forgotten\n`)
+	for _, megabytes := range []string{"16", "1000"} {
+		cmd := exec.Command(binary)
+		cmd.Env = append(os.Environ(), "INTERLOCK_OUT=", "INTERLOCK_HB_MEMORY="+megabytes)
+		text, _ := cmd.CombinedOutput()
+		out := string(text)
+		if n := strings.Count(out, "WARNING: DATA RACE"); n != 1 {
+			t.Errorf("%s MB: %d races, want the one at the end\n%s", megabytes, n, out)
+		}
+		if got, want := pages.MatchString(out), megabytes == "16"; got != want {
+			t.Errorf("%s MB: pages forgotten: %v, want %v", megabytes, got, want)
+		}
+		m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindStringSubmatch(out)
+		if m == nil {
+			t.Fatalf("%s MB: no peak of memory\n%s", megabytes, out)
+		}
+		peak[megabytes], _ = strconv.Atoi(m[1])
+	}
+	if less := peak["1000"] - peak["16"]; less < 100_000 {
+		t.Errorf("the bound saves %d kB of %d, want most of the 128 MB that 64 MB of heap take", less, peak["1000"])
 	}
 }
 

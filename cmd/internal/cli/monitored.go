@@ -18,7 +18,8 @@ import (
 type monitored struct {
 	campaignFlags
 	flags       testflags.Flags
-	exact       bool     // under the happens-before engine
+	engine      string   // "" is that of the monitor alone
+	memory      int      // of the happens-before engine, in megabytes
 	only        string   // places, with commas between
 	hold        string   // the same
 	replays     int      // of each finding
@@ -54,8 +55,9 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	cfg := campaign.Config{
 		TestFlags: m.flags.Binary, Timeout: m.flags.Timeout,
 		OnlyFlag: "-only", HoldFlag: "-hold", ReplayFlags: m.replayFlags, Replays: m.replays,
+		ExactMemory: m.memory,
 	}
-	if m.exact {
+	if m.engine == engineHB {
 		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)
 	}
 	if m.only != "" {
@@ -74,7 +76,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan` shows variables and places")
 	}
 	settings := m.settings(c)
-	settings.Vet = m.flags.Vet
+	settings.Vet, settings.Exact = m.flags.Vet, m.engine == engineAuto && m.only == "" && m.hold == ""
 	return testrun.Run(c.ctx, c.progress, pl, settings, cfg, out)
 }
 

@@ -60,7 +60,7 @@ func (d *results) fill(c *call, r *report.Report) {
 // fillCoverage puts into the report how much of the plan the runs reached.
 func (d *results) fillCoverage(r *report.Report) {
 	of, to := &d.Result.Coverage, &r.Coverage
-	to.Engine, to.Runs, to.Asked = d.Result.Engine, d.Result.Runs, d.runs
+	to.Engine, to.Runs, to.Asked, to.Exact = d.Result.Engine, d.Result.Runs, d.runs, d.Result.Exact
 	if to.Engine == engineHB { // it instruments all, and does not count what the runs reached
 		return
 	}

@@ -27,6 +27,10 @@ is not text): the first run whole, then each package's first failure. Flags afte
 go test, whose checks by go vet are made as well. Your files are not touched; the instrumented copies
 live in a temporary folder.
 
+Before these runs each package's tests run once under the happens-before engine, which instruments the
+standard library and dependencies too, and finds each pair of accesses that nothing orders in that run,
+however far apart they are. A line says so where it cannot; -engine=watch leaves it out.
+
 Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
 depend on timing, or the noise has brought out a bug that the monitor does not see. They are reported,
 and fail the build only with -fail-on=confirmed,noise. The package has less noise from then on; a test
@@ -41,7 +45,7 @@ not completed.`,
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
 		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "a run again"},
-		{"interlock test -engine=hb ./...", "each pair of accesses that nothing orders"},
+		{"interlock test -engine=hb ./...", "each pair of accesses that nothing orders, and nothing else"},
 		{"interlock test -deps golang.org/x/sync ./...", "with a dependency monitored as well"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
@@ -55,6 +59,7 @@ type testOptions struct {
 	campaignFlags
 	planFlags
 	engine    string
+	memory    int // megabytes
 	only      string
 	hold      string
 	replays   int
@@ -67,10 +72,14 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
 	o.acceptFlags.declare(fs, finding.Confirmed)
 	o.campaignFlags.declare(fs)
-	fs.StringVar(&o.engine, "engine", engineWatch,
+	fs.StringVar(&o.engine, "engine", engineAuto,
 		"how races are found: `watch` catches them in the act; hb instruments all\n"+
 			"packages, the standard library included, and finds each pair of accesses\n"+
-			"that nothing orders, in 1 run by default (linux/amd64)")
+			"that nothing orders, in 1 run by default (linux/amd64); auto begins with\n"+
+			"one run of hb, where that works, except with -only and -hold")
+	fs.IntVar(&o.memory, "hb-memory", 0, "let hb take about so many `megabytes` for what it remembers of accesses "+
+		"(default 4096);\n"+
+		"what it has to forget is counted and reported")
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
@@ -87,6 +96,8 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 
 func (o *testOptions) check() error {
 	switch {
+	case o.memory < 0 || o.memory > maxHBMemory:
+		return fmt.Errorf("-hb-memory %d: want megabytes, at most %d, or 0 for the default", o.memory, maxHBMemory)
 	case o.replays < 0:
 		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
 	case o.only != "" && o.schedule != autoSchedule:
@@ -95,8 +106,12 @@ func (o *testOptions) check() error {
 	return errors.Join(o.checkEngine(), o.campaignFlags.check(), o.out.Probe())
 }
 
+// maxHBMemory is a terabyte: more than the addresses that the engine reserves.
+const maxHBMemory = 1 << 20
+
 // The engines that find races.
 const (
+	engineAuto  = "auto"
 	engineWatch = "watch"
 	engineHB    = "hb"
 )
@@ -104,11 +119,11 @@ const (
 // checkEngine finds flags that mean nothing to the engine, and chooses how many runs it makes.
 func (o *testOptions) checkEngine() error {
 	switch o.engine {
-	case engineWatch:
+	case engineAuto, engineWatch:
 		return nil
 	case engineHB:
 	default:
-		return fmt.Errorf("-engine %s: want %s or %s", o.engine, engineWatch, engineHB)
+		return fmt.Errorf("-engine %s: want %s, %s or %s", o.engine, engineAuto, engineWatch, engineHB)
 	}
 	for _, flag := range []struct {
 		name string
@@ -153,7 +168,7 @@ func (o *testOptions) run(c *call) int {
 	p.KeepGuarded = o.only != "" || o.choosesPlaces()
 	// Then plan, build and run.
 	m := monitored{
-		campaignFlags: o.campaignFlags, flags: flags, exact: o.engine == engineHB,
+		campaignFlags: o.campaignFlags, flags: flags, engine: o.engine, memory: o.memory,
 		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
 	}
 	d, err := m.run(c, p, out)

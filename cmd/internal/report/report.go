@@ -67,6 +67,7 @@ type Coverage struct {
 	Ended     int    `json:"ended,omitempty"`     // of them, run through at least once
 	Runs      int    `json:"runs,omitempty"`      // monitored runs made, all packages together
 	Asked     int    `json:"asked,omitempty"`     // runs that were asked for
+	Exact     int    `json:"exact,omitempty"`     // packages whose tests ran under the happens-before engine first
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
 	Unobserved int    `json:"unobserved,omitempty"`

@@ -238,6 +238,10 @@ func (t *text) summary() {
 	}
 
 	// What the runs reached, and what limits the answer.
+	if c.Exact > 0 {
+		t.line("the tests of %s ran once under the happens-before engine, which sees each race of a run",
+			Count(c.Exact, "package"))
+	}
 	if c.Sites > 0 {
 		t.line("%s", sites(c))
 	}

@@ -5,6 +5,7 @@ package testrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,6 +28,7 @@ type Settings struct {
 	Prob     int    // of 1000; 0 is the default
 	Vet      string // as go test's -vet has it; "off" for none
 	Verbose  bool
+	Exact    bool // run the tests under the happens-before engine first, where it can
 }
 
 // Done is a campaign that has been carried out.
@@ -35,6 +37,8 @@ type Done struct {
 	Workspace *build.Workspace
 	Vetted    []build.Complaint // of packages whose tests go test would not run
 	Result    *campaign.Result
+
+	exact *build.Workspace // of the run under the happens-before engine before all others, or nil
 }
 
 // Failed reports whether the tests of a package failed, or would under go test.
@@ -49,7 +53,11 @@ func (d *Done) FailedWithoutNoise() bool {
 
 // Close removes what the build has laid out.
 func (d *Done) Close() error {
-	if err := d.Workspace.Close(); err != nil {
+	err := d.Workspace.Close()
+	if d.exact != nil {
+		err = errors.Join(err, d.exact.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("removing the temporary folder: %w", err)
 	}
 	return nil
@@ -77,6 +85,11 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 			return d, err
 		}
 	}
+	if s.Exact {
+		if cfg.Exact, err = d.buildExact(ctx, p); err != nil {
+			return d, err
+		}
+	}
 	if s.Verbose {
 		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored,
 			ws.Rewritten(), s.Seed)
@@ -96,6 +109,24 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	return d, err
 }
 
+// buildExact builds the tests under the happens-before engine. Where that does not work, it says why, and returns
+// none: the watch engine finds much without it.
+func (d *Done) buildExact(ctx context.Context, p *progress.Reporter) (bins []build.Binary, err error) {
+	p.Say("building the tests and what they import under the happens-before engine, which takes minutes the first time")
+	if d.exact, err = build.PrepareExact(ctx, d.Planned.Module); err == nil {
+		bins, err = d.exact.BuildTests(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		why, _, _ := strings.Cut(strings.ReplaceAll(err.Error(), "; use -engine=watch", ""), "\n")
+		p.Line("the watch engine goes on alone: %s", why)
+		return nil, nil
+	}
+	return bins, nil
+}
+
 // Exact builds the tests of pl under the happens-before engine and runs them. Of the settings, only
 // runs, seed and verbose count. Otherwise it is as [Run].
 func Exact(
@@ -111,6 +142,7 @@ func Exact(
 	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
 		return d, err
 	}
+	pl.Module = ws.Module // which knows what does not compile
 	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Progress = ws, pl.Plan, s.Runs, s.Seed, watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
@@ -140,6 +172,11 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			if verbose {
 				p.Line("%s %s under noise, and not without: its strength is at most %d from now on", e.Package, e.Outcome,
 					e.Strength)
+			}
+		// How each package went, step by step, is shown on request.
+		case campaign.ExactDone:
+			if verbose {
+				p.Line("%s %s in %s under the happens-before engine", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
 			}
 		case campaign.PackageDone:
 			if verbose {

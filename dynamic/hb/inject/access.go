@@ -100,8 +100,7 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	if kind&hbAtomic != 0 {
 		record |= hbIsAtomic
 	}
-	hbSoil(addr, hbDirtyCells)
-	w := cell.lock()
+	w := cell.lockIn(addr)
 	r := cell.r
 	var earlier hbEarlier
 	if w&hbIsSplit != 0 {
@@ -198,6 +197,21 @@ func (g *hbGo) readInPlace(r, record uint64) (r2 uint64, ok bool) {
 		return record, true
 	}
 	return r, false
+}
+
+// lockIn locks the cell of addr as lock does, when its page is known to be dirty: the page may be evicted until
+// the cell is locked.
+//
+//go:nosplit
+func (c *hbCell) lockIn(addr uintptr) uint64 {
+	for {
+		hbSoil(addr, hbDirtyCells)
+		w := c.lock()
+		if addr-hbHeapStart >= hbHeapSize || *hbDirtOf(addr)&hbDirtyCells != 0 {
+			return w
+		}
+		c.unlock(w)
+	}
 }
 
 // lock locks a cell and returns its first word without the lock bit.

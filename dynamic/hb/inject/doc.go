@@ -7,6 +7,7 @@
 //	sync.go       what is released and acquired; operations of sync/atomic
 //	goroutine.go  which goroutine has which slot of the clocks
 //	frames.go     calling contexts, and the history of accesses
+//	room.go       how much memory the cells of the heap may take
 //	memory.go     where all of that is kept
 //	report.go     what becomes of a race
 //	text.go       its words

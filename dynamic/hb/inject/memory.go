@@ -24,6 +24,7 @@ const (
 	hbPageShift  = 12
 	hbDirtyCells = 1
 	hbDirtySyncs = 2
+	hbBacked     = 4 // the system has been asked for memory for its cells: see hbRoom
 )
 
 // Set by raceinit, and never changed: what is to be added to addr>>3<<4 for the
@@ -53,13 +54,14 @@ var (
 
 // hbLost counts what the engine could not keep. Races may be missed where a counter is
 // not 0; nothing is reported falsely.
-var hbLost [4]atomic.Uint64
+var hbLost [5]atomic.Uint64
 
 const (
 	hbLostCells  = iota // accesses forgotten, as hbSplits was full
 	hbLostFrames        // callers missing in stacks, as hbFrames was full
 	hbLostSlots         // goroutines that have the slot of another that nothing orders before them
 	hbLostClocks        // releases without a tick, as a clock was at its end
+	hbLostPages         // pages of the heap whose accesses were forgotten, as memory was at its bound
 )
 
 // hbLose counts a loss, and reports it when there are 1, 2, 4, 8 … of the kind.
@@ -179,12 +181,23 @@ func hbSyncOf(addr uintptr) *uint32 {
 	return nil
 }
 
-// hbSoil notes that a page's shadow may hold something.
+// hbDirtOf returns what is known of the page of an address of the heap.
+//
+//go:nosplit
+func hbDirtOf(addr uintptr) *uint8 {
+	return (*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift))
+}
+
+// hbSoil notes that a page's shadow may hold something. Nobody who calls it has locked a cell.
 //
 //go:nosplit
 func hbSoil(addr uintptr, what uint8) {
 	if addr-hbHeapStart < hbHeapSize {
-		if b := (*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift)); *b&what == 0 {
+		b := hbDirtOf(addr)
+		if *b&what == 0 {
+			if what == hbDirtyCells && *b&hbBacked == 0 {
+				hbBack(addr)
+			}
 			atomic.Or8(b, what)
 		}
 	}
@@ -200,7 +213,7 @@ func hbClear(addr, size uintptr) {
 	}
 	for end := addr + size; addr < end; {
 		stop := min(end, (addr>>hbPageShift+1)<<hbPageShift)
-		if dirty := *(*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift)); dirty != 0 {
+		if dirty := *hbDirtOf(addr); dirty&^hbBacked != 0 {
 			for a := addr &^ 7; a < stop; a += 8 {
 				if cell := hbCellOf(a); cell.w|cell.r != 0 {
 					hbForget(cell)
@@ -214,7 +227,7 @@ func hbClear(addr, size uintptr) {
 				}
 			}
 			if stop-addr == 1<<hbPageShift {
-				*(*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift)) = 0
+				atomic.And8(hbDirtOf(addr), hbBacked)
 			}
 		}
 		addr = stop
@@ -225,9 +238,12 @@ func hbClear(addr, size uintptr) {
 //
 //go:nosplit
 func hbForget(cell *hbCell) {
-	if cell.w&hbIsSplit != 0 {
-		i := uint32(cell.r)
-		systemstack(func() { hbFreeSplit(i) })
+	if cell.w&hbIsSplit != 0 { // its page may be evicted at this moment
+		w := cell.lock()
+		if w&hbIsSplit != 0 {
+			i := uint32(cell.r)
+			systemstack(func() { hbFreeSplit(i) })
+		}
 	}
 	cell.w, cell.r = 0, 0
 }

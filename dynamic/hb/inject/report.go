@@ -13,9 +13,17 @@ var hbRaces atomic.Uint32
 // hbReportState is what reports work with. mu guards all of it.
 type hbReportState struct {
 	mu   hbSpin
+	last [256]hbAgain     // races that were looked up lately, by hash
 	seen [1024][2]uintptr // pairs of places that were reported, by hash
 	full uint32
 	text hbText
+}
+
+// hbAgain is a race as it is known before the history is asked: all granules of a range that one access
+// races with another about are the same.
+type hbAgain struct {
+	pc    uintptr
+	epoch uint64 // of the earlier access
 }
 
 var hbReports hbReportState
@@ -41,6 +49,15 @@ func hbConfigure() {
 	hbConfig.run = gogetenv("INTERLOCK_RUN")
 	hbConfig.seed = gogetenv("INTERLOCK_SEED")
 	hbConfig.repeats = gogetenv("INTERLOCK_HB") == "repeats"
+	memory := uintptr(0)
+	asked := gogetenv("INTERLOCK_HB_MEMORY") // megabytes
+	for i := range len(asked) {
+		memory = memory*10 + uintptr(asked[i]-'0')
+	}
+	if memory <<= 20; memory == 0 {
+		memory = hbDefaultMemory
+	}
+	hbBound(memory)
 }
 
 // hbSide is one of the two accesses of a race.
@@ -60,6 +77,10 @@ func hbFound(g *hbGo, addr uintptr, record hbRecord, kind hbKind, frame uint32, 
 	}
 	r := &hbReports
 	r.mu.lock()
+	if r.isAgain(hbAgain{pc, e.record &^ hbMask}) {
+		r.mu.unlock()
+		return
+	}
 	if m := hbRecall(addr, e); m != nil {
 		before.pc, before.frame = m.pc, m.frame
 	}
@@ -85,11 +106,12 @@ func hbReportLosses() {
 	t.n = 0
 	if hbConfig.evidence == "" {
 		t.add("interlock: happens-before engine: races may be missed: ")
-		t.losses(" accesses forgotten, ", " callers unknown, ", " goroutines sharing a slot, ", " clocks at their end\n")
+		t.losses(" accesses forgotten, ", " callers unknown, ", " goroutines sharing a slot, ", " clocks at their end, ",
+			" pages forgotten\n")
 		t.write(2)
 	} else {
 		t.begin("lost").add(`,"lost":{"cells":`)
-		t.losses(`,"frames":`, `,"slots":`, `,"clocks":`, "}}\n")
+		t.losses(`,"frames":`, `,"slots":`, `,"clocks":`, `,"pages":`, "}}\n")
 		r.append()
 	}
 	r.mu.unlock()
@@ -100,6 +122,16 @@ func (t *hbText) losses(behind ...string) {
 	for i := range hbLost {
 		t.number(hbLost[i].Load()).add(behind[i])
 	}
+}
+
+// isAgain reports whether a race was looked up lately, and notes it.
+func (r *hbReportState) isAgain(a hbAgain) bool {
+	at := &r.last[(a.pc*31+uintptr(a.epoch>>8))*0x9e3779b9>>7%uintptr(len(r.last))]
+	if *at == a {
+		return true
+	}
+	*at = a
+	return false
 }
 
 // isNew reports whether a pair of places is reported for the first time, and notes it.

@@ -176,6 +176,9 @@ func alsoCaught(into, c *finding.Finding) string {
 	if sameLine(other, into.Accesses[0]) {
 		what = "itself in another goroutine"
 	}
+	if c.Evidence.Hits == 0 { // in runs that left the pair alone, by a window at another one
+		return fmt.Sprintf("caught against %s as well", what)
+	}
 	return fmt.Sprintf("caught against %s as well, in %d of %d runs", what, c.Evidence.Hits, c.Evidence.Runs)
 }
 

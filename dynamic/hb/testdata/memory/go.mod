@@ -1,0 +1,3 @@
+module memory
+
+go 1.21
