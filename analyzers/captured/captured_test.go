@@ -10,5 +10,5 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), captured.Analyzer, "basic", "loops", "generics", "closures", "cross",
-		"crossuse", "tests")
+		"crossuse", "siblings", "tests")
 }

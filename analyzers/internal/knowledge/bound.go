@@ -8,7 +8,8 @@ const (
 	CallsToEnds      = 3 // to an end of a section that a callee has
 	CallsToTouches   = 4 // to variables that a method accesses
 	CallsToSync      = 3 // to a field by which a method synchronises
-	CallsToWait      = 3 // to something that waits
+	CallsToStart     = 2 // to a go statement, and through the goroutines that goroutines start
+	CallsToTouch     = 2 // to a variable that a goroutine or its starter accesses
 	CallsToRole      = 4 // from a helper back to the functions that call it
 	CallsToOwner     = 3 // from a parameter back to what its callers hand over
 	ClosuresToOwner  = 8 // from a closure out to the function that declares it
@@ -33,11 +34,12 @@ const (
 	NestedStructs       = 4   // structs in structs that are looked through for a lock
 	NestedParts         = 3   // structs in structs whose fields are parts of a copy
 	TypesReflected      = 20_000
-	SignalsOfFunction   = 64  // that it waits for, and that it may give
-	TouchesOfStrand     = 256 // variables that a goroutine or function accesses, as its caller or starter names them
-	StrandsOfFunction   = 64  // goroutines that are judged together
-	TestsOfTouch        = 4   // conditions by which an access is made
-	EndsOfDefer         = 2   // places where a deferred call runs
+	SignalsOfFunction   = 16 // that it waits for, and that it may give
+	TouchesOfStrand     = 64 // variables that a goroutine or function accesses, as its caller or starter names them
+	TouchesOfFunction   = 1024
+	StrandsOfFunction   = 16 // goroutines that are judged together
+	TestsOfTouch        = 4  // conditions by which an access is made
+	EndsOfDefer         = 2  // places where a deferred call runs
 )
 
 // Simulation of goroutines (package simulation), in instructions executed: an

@@ -24,6 +24,26 @@ func (l *List) beforeClose(a, b *Access) bool {
 	return false
 }
 
+// afterSignal reports whether a reads after its function has found a channel of
+// the same object closed, and b does not come after the closing: it is closed by code
+// that is done with what a reads.
+//
+//	<-c.done
+//	return c.err
+func (l *List) afterSignal(a, b *Access) bool {
+	if a.Writes() || a.Name.Type == "" {
+		return false
+	}
+	for name, received := range l.signals[a.Fn].received {
+		if name.Package == a.Name.Package && name.Type == a.Name.Type && received[0].signal && l.after(received, a.Instr) {
+			return !slices.ContainsFunc(l.signals[b.Fn].closings, func(c closing) bool {
+				return c.name == name && l.Leads(c.instr, b.Instr)
+			})
+		}
+	}
+	return false
+}
+
 // signalling is where a function closes channels that only signal, and where
 // it receives from channels.
 type signalling struct {
@@ -38,8 +58,9 @@ type closing struct {
 
 // receipt is a receive, or the block that a select goes on to after one.
 type receipt struct {
-	instr ssa.Instruction // nil for a select
-	block *ssa.BasicBlock
+	instr  ssa.Instruction // nil for a select
+	block  *ssa.BasicBlock
+	signal bool // the channel carries nothing but its closing
 }
 
 // findSignals fills l.signals.
@@ -55,12 +76,12 @@ func (l *List) findSignals() {
 					}
 				}
 				if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW {
-					s.add(recv.X, receipt{instr, b})
+					s.add(recv.X, receipt{instr, b, signals(recv.X)})
 				}
 			}
 			if d := b.Idom(); d != nil && len(b.Preds) == 1 && b.Preds[0] == d {
 				if ch := chosen(d, b); ch != nil {
-					s.add(ch, receipt{nil, b})
+					s.add(ch, receipt{nil, b, signals(ch)})
 				}
 			}
 		}

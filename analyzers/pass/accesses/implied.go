@@ -19,7 +19,7 @@ import (
 // Some accesses have no expression of their own in the source, or are made by
 // somebody else than who has the lock:
 //
-//   - to copy a struct reads all its fields, to assign one writes them;
+//   - to copy a struct or array reads all its parts, to assign one writes them;
 //   - elements of slices and arrays, and the contents of maps that len, packages
 //     slices and maps, and functions of the package look at;
 //   - a method called on the object in a field reads and writes that object
@@ -107,7 +107,7 @@ func (c *collector) note(instr ssa.Instruction, fn *ssa.Function, s *lockset.Sta
 }
 
 // mayImply reports whether a load or store at addr is one of an element, or of
-// a struct as a whole.
+// a struct or array as a whole.
 func mayImply(addr ssa.Value) bool {
 	if _, element := addr.(*ssa.IndexAddr); element {
 		return true
@@ -119,8 +119,11 @@ func mayImply(addr ssa.Value) bool {
 	if !ok {
 		return false
 	}
-	_, isStruct := p.Elem().Underlying().(*types.Struct)
-	return isStruct
+	switch p.Elem().Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return true
+	}
+	return false
 }
 
 func isContainer(t types.Type) bool {
@@ -136,10 +139,11 @@ func (im *implied) at(instr ssa.Instruction) []*Access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
 		if instr.Op == token.MUL {
-			return append(im.parts(instr.X, instr.Pos(), finding.Read), im.element(instr.X, instr.Pos(), finding.Read, instr)...)
+			parts := append(im.parts(instr.X, instr.Pos(), finding.Read), im.wholeArray(instr.X, finding.Read)...)
+			return append(parts, im.element(instr.X, instr.Pos(), finding.Read, instr)...)
 		}
 	case *ssa.Store:
-		parts := im.parts(instr.Addr, instr.Pos(), finding.Write)
+		parts := append(im.parts(instr.Addr, instr.Pos(), finding.Write), im.wholeArray(instr.Addr, finding.Write)...)
 		return append(parts, im.element(instr.Addr, instr.Pos(), finding.Write, instr.Val)...)
 	case *ssa.Call:
 		if _, ok := instr.Call.Value.(*ssa.Builtin); ok {
@@ -198,6 +202,15 @@ func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Ac
 	}
 	fields(p.Elem(), "", 0)
 	return list
+}
+
+// wholeArray returns the access to all elements of the array at addr, which is
+// copied or assigned.
+func (im *implied) wholeArray(addr ssa.Value, mode finding.Mode) []*Access {
+	if a := im.contents(addr, mode); a != nil {
+		return []*Access{a}
+	}
+	return nil
 }
 
 // element returns the access to an element of a slice or array at addr, that a

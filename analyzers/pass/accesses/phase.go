@@ -30,6 +30,29 @@ func (l *List) inPhases(a, b *Access) bool {
 	})
 }
 
+// afterWait reports whether the function of a has waited for a WaitGroup of its own, and
+// only goroutines make b, none that an importing package starts: those that the
+// function has waited for.
+func (l *List) afterWait(a, b *Access) bool {
+	rb := l.Graph.Roles(b.Fn)
+	if rb.API || rb.Main || rb.None() || b.Fn == a.Fn {
+		return false
+	}
+	flow := l.Prog.Flow(a.Fn)
+	for block := a.Instr.Block(); block != nil; block = block.Idom() {
+		for _, instr := range block.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok || block == a.Instr.Block() && flow.Index(instr) >= flow.Index(a.Instr) {
+				continue
+			}
+			if onGroup(call.Common(), "Wait") != nil && !flow.Leads(a.Instr, instr) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // calledFrom returns fn and the functions that lead to it by calls.
 func calledFrom(graph *callgraph.Graph, fn *ssa.Function) map[*ssa.Function]bool {
 	above := map[*ssa.Function]bool{fn: true}

@@ -101,7 +101,7 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 	// not the holder's to guard.
 	for _, a := range t.byFn[fn] {
 		rest, ok := a.Path.Under(accesspath.Path{Root: fn.Params[0]})
-		if ok && !a.Atomic() && a.Locks.Free() && strings.HasPrefix(rest, ".") && !strings.Contains(rest, "[") {
+		if ok && !a.Atomic() && !locksItself(a) && strings.HasPrefix(rest, ".") && !strings.Contains(rest, "[") {
 			add(Touch{rest[1:], a.Map, a.Writes()})
 		}
 	}
@@ -130,6 +130,12 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 	})
 	t.done[fn] = list
 	return list
+}
+
+// locksItself reports whether the function of a took a lock for it. What its
+// callers hold is theirs to know.
+func locksItself(a *Access) bool {
+	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool { return h.Since != nil })
 }
 
 func (t *touching) imported(fn *ssa.Function) []Touch {

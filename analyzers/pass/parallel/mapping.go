@@ -12,12 +12,34 @@ import (
 
 // mapping leads from the names of a callee to those of its caller.
 type mapping struct {
-	site callgraph.Site
-	once *signal // of the sync.Once that calls the callee
+	site  callgraph.Site
+	once  *signal // of the sync.Once that calls the callee
+	lists map[listKey][]signal
 }
 
-func (f *frame) mapping(s callgraph.Site) mapping {
-	m := mapping{site: s}
+// listKey is a list of signals, which many touches share.
+type listKey struct {
+	first *signal
+	n     int
+	may   bool
+}
+
+// shared is signals, worked out once for each list.
+func (m mapping) shared(list []signal, may bool) []signal {
+	if len(list) == 0 {
+		return nil
+	}
+	key := listKey{&list[0], len(list), may}
+	moved, ok := m.lists[key]
+	if !ok {
+		moved = slices.Clip(m.signals(list, may))
+		m.lists[key] = moved
+	}
+	return moved
+}
+
+func newMapping(s callgraph.Site) mapping {
+	m := mapping{site: s, lists: map[listKey][]signal{}}
 	if s.Through != nil && throughName(s) == "sync.Do" && len(s.Instr.Common().Args) > 0 {
 		once := signalOf(done, s.Instr.Common().Args[0])
 		m.once = &once
@@ -87,7 +109,7 @@ func (m mapping) result(p accesspath.Path) (accesspath.Path, bool) {
 func (m mapping) signals(list []signal, may bool) []signal {
 	var moved []signal
 	for _, s := range list {
-		if s.sort == unknown {
+		if s.sort == unknown || s.sort == everything {
 			moved = add(moved, s)
 			continue
 		}
@@ -126,7 +148,7 @@ func (m mapping) touch(t *Touch, at ssa.Instruction, locks []held) *Touch {
 	moved := *t
 	moved.at = at
 	moved.Place.Path = path
-	moved.after, moved.then = m.signals(t.after, false), m.signals(t.then, true)
+	moved.after, moved.then = m.shared(t.after, false), m.shared(t.then, true)
 	moved.locks = slices.Clone(locks)
 	for _, h := range t.locks {
 		h.path, ok = m.path(h.path)

@@ -11,6 +11,9 @@ import (
 // after returns what the function has waited for on every way to instruction
 // at.
 func (f *frame) after(at ssa.Instruction) []signal {
+	if waits, ok := f.passed[at]; ok {
+		return waits
+	}
 	f.work.Spend(len(f.ops) + len(f.entered))
 	var waits []signal
 	for _, o := range f.ops {
@@ -21,7 +24,22 @@ func (f *frame) after(at ssa.Instruction) []signal {
 	for b := at.Block(); b != nil; b = b.Idom() {
 		waits = add(waits, f.entered[b]...)
 	}
-	return waits
+	f.passed[at] = f.once(waits)
+	return f.passed[at]
+}
+
+// once returns the one list of the function with these signals, so that what is
+// worked out for a list is worked out once.
+func (f *frame) once(list []signal) []signal {
+	f.work.Spend(len(f.lists))
+	for _, have := range f.lists {
+		if slices.Equal(have, list) {
+			return have
+		}
+	}
+	list = slices.Clip(list)
+	f.lists = append(f.lists, list)
+	return list
 }
 
 // before reports whether every way to at passes instr first.
@@ -61,6 +79,9 @@ func decides(d, b *ssa.BasicBlock) (*ssa.If, bool) {
 
 // then returns what the function may give after instruction at.
 func (f *frame) then(at ssa.Instruction) []signal {
+	if gives, ok := f.coming[at]; ok {
+		return gives
+	}
 	f.work.Spend(len(f.ops))
 	var gives []signal
 	for _, o := range f.ops {
@@ -68,7 +89,8 @@ func (f *frame) then(at ssa.Instruction) []signal {
 			gives = add(gives, o.gives...)
 		}
 	}
-	return gives
+	f.coming[at] = f.once(gives)
+	return f.coming[at]
 }
 
 // closure adds to what is given what goroutines give on that wait for it.

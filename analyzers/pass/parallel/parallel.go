@@ -45,7 +45,6 @@ type builder struct {
 	lockset   *lockset.Result
 	summaries map[*ssa.Function]*summary
 	races     []*Race
-	quiet     bool // nothing in the package starts a goroutine
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -147,13 +146,13 @@ func (f *frame) withOther(s *strand, t *Touch, o *strand) {
 	}
 }
 
-// entry is what the callers of a function hold.
+// entry is what the callers of a function may hold.
 type entry struct {
 	locks   []held
-	unknown bool // they may hold more
+	unknown bool // some of them may hold more
 }
 
-// findEntry finds what the callers of the function hold in all of it.
+// findEntry finds what some caller of the function may hold in all of it.
 func (f *frame) findEntry() {
 	first := true
 	f.lockset.Walk(f.fn, func(_ ssa.Instruction, s *lockset.State) {
@@ -161,7 +160,12 @@ func (f *frame) findEntry() {
 			for _, h := range s.Held() {
 				f.entry.locks = append(f.entry.locks, held{h.Path, h.Class, h.Read})
 			}
-			f.entry.unknown, first = s.Unknown && f.graph.Escapes(f.fn), false
+			for _, k := range s.Known() {
+				if k.Unclear() {
+					f.entry.locks = append(f.entry.locks, held{k.Path, k.Class, false})
+				}
+			}
+			f.entry.unknown, first = s.Unknown && !f.prog.InTestFile(f.fn) && len(f.graph.Sites(f.fn)) > 0, false
 		}
 	})
 }

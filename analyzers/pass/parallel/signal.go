@@ -20,12 +20,13 @@ import (
 type sort byte
 
 const (
-	message sort = iota + 1 // sent or closed; received
-	receipt                 // received; sent, where no buffer takes the message
-	done                    // WaitGroup, Once, Cond, errgroup
-	unlock                  // a lock released; taken
-	stored                  // an atomic stored; loaded
-	unknown                 // code of which nothing is known
+	message    sort = iota + 1 // sent or closed; received
+	receipt                    // received; sent, where no buffer takes the message
+	done                       // WaitGroup, Once, Cond, errgroup
+	unlock                     // a lock released; taken
+	stored                     // an atomic stored; loaded
+	unknown                    // code of which nothing is known
+	everything                 // more signals than are kept apart
 )
 
 // signal is what one goroutine signals and another waits for.
@@ -59,6 +60,8 @@ func signalOf(s sort, v ssa.Value) signal {
 // meets reports whether waiting for b may be waiting for a, which was given.
 func (a signal) meets(b signal) bool {
 	switch {
+	case a.sort == everything || b.sort == everything:
+		return true
 	case a.sort == unknown && b.sort == unknown:
 		return true
 	case a.sort == unknown:
@@ -78,15 +81,15 @@ func meet(given, waits []signal) bool {
 	})
 }
 
-// add adds signals that list has not; a list that is full orders everything.
+// add adds signals that list has not; too many become one that orders everything.
 func add(list []signal, more ...signal) []signal {
 	for _, s := range more {
 		switch {
+		case len(list) == 1 && list[0].sort == everything:
+			return list
 		case slices.Contains(list, s):
-		case len(list) >= knowledge.SignalsOfFunction:
-			if everything := (signal{sort: unknown}); !slices.Contains(list, everything) {
-				list = append(list, everything)
-			}
+		case s.sort == everything || len(list) >= knowledge.SignalsOfFunction:
+			return []signal{{sort: everything}}
 		default:
 			list = append(list, s)
 		}

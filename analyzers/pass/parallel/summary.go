@@ -23,6 +23,7 @@ type Touch struct {
 	Fn    *ssa.Function
 	Addr  ssa.Value
 
+	calls int             // that lead to it
 	at    ssa.Instruction // the instruction of the function that makes it or leads to it
 	locks []held
 	// What the callees down to Instr have waited for before, and may give afterwards.
@@ -73,6 +74,9 @@ type frame struct {
 	strands  []*strand
 	deferred []op // in the order of the source
 	entry    entry
+	passed   map[ssa.Instruction][]signal // memo of after
+	coming   map[ssa.Instruction][]signal // memo of then
+	lists    [][]signal                   // see once
 }
 
 // op is an instruction that synchronises.
@@ -84,7 +88,8 @@ type op struct {
 // sum sums up fn, and judges its goroutines.
 func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	f := &frame{builder: b, fn: fn, flow: b.prog.Flow(fn), work: work,
-		at: map[ssa.Instruction]syncs{}, entered: map[*ssa.BasicBlock][]signal{}}
+		at: map[ssa.Instruction]syncs{}, entered: map[*ssa.BasicBlock][]signal{},
+		passed: map[ssa.Instruction][]signal{}, coming: map[ssa.Instruction][]signal{}}
 	// The locks at each instruction, as far as fn has taken them itself.
 	var atReturn []held
 	f.locks, atReturn = b.ownLocks(fn)
@@ -100,24 +105,37 @@ func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	b.summaries[fn] = f.summary(atReturn)
 }
 
-// ownLocks returns the locks that fn has taken itself at each instruction, and
+// ownLocks returns the locks that fn may have taken itself at each instruction, and
 // those that it releases for its caller.
 func (b *builder) ownLocks(fn *ssa.Function) (at map[ssa.Instruction][]held, handed []held) {
 	at = map[ssa.Instruction][]held{}
 	b.lockset.WalkOwn(fn, func(instr ssa.Instruction, s *lockset.State) {
+		_, isReturn := instr.(*ssa.Return)
+		if !isReturn && !touches(instr) {
+			return
+		}
 		for _, h := range s.Held() {
 			at[instr] = append(at[instr], held{h.Path, h.Class, h.Read})
 		}
-		if _, ok := instr.(*ssa.Return); !ok {
-			return
-		}
 		for _, k := range s.Known() {
-			if h := (held{k.Path, k.Class, false}); k.Released() && !slices.Contains(handed, h) {
+			switch h := (held{k.Path, k.Class, false}); {
+			case k.Unclear():
+				at[instr] = append(at[instr], h)
+			case isReturn && k.Released() && !slices.Contains(handed, h):
 				handed = append(handed, h)
 			}
 		}
 	})
 	return at, handed
+}
+
+// touches reports whether an instruction may access memory or call.
+func touches(instr ssa.Instruction) bool {
+	switch instr.(type) {
+	case *ssa.UnOp, *ssa.Store, *ssa.MapUpdate, *ssa.Lookup, *ssa.Range, ssa.CallInstruction, *ssa.RunDefers:
+		return true
+	}
+	return false
 }
 
 // findSyncs notes what instructions wait for and give: deferred calls do where
@@ -230,7 +248,7 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 		own := syncsOfCall(call.Common())
 		for _, s := range f.graph.At(call) { // a function handed to a known one, which calls it
 			if sum := f.summaries[s.Callee]; sum != nil && s.Mode == callgraph.Call && s.Through != nil {
-				own.gives = add(own.gives, f.mapping(s).signals(sum.all.gives, true)...)
+				own.gives = add(own.gives, newMapping(s).signals(sum.all.gives, true)...)
 			}
 		}
 		return own
@@ -239,7 +257,7 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	if sum == nil {
 		return syncs{[]signal{{sort: unknown}}, []signal{{sort: unknown}}} // a recursive call
 	}
-	m := f.mapping(site)
+	m := newMapping(site)
 	return syncs{waits: m.signals(sum.must, false), gives: m.signals(sum.all.gives, true)}
 }
 
@@ -258,9 +276,6 @@ func (f *frame) only(call ssa.CallInstruction) (callgraph.Site, bool) {
 
 // instruction adds what instr accesses and starts.
 func (f *frame) instruction(instr ssa.Instruction) {
-	if f.quiet {
-		return
-	}
 	for _, a := range accessesOf(instr) {
 		if !f.takenOut(a.by, instr) {
 			f.touches = append(f.touches, &Touch{Place: a.place, Mode: a.mode, Instr: instr, Fn: f.fn, Addr: a.addr,
@@ -345,10 +360,15 @@ func loadsOf(cond ssa.Value) []ssa.Value {
 
 // called adds what a callee accesses, and the goroutines that it leaves running.
 func (f *frame) called(s callgraph.Site, sum *summary) {
-	m := f.mapping(s)
+	m := newMapping(s)
 	for _, at := range f.runs(s.Instr) {
+		f.work.Spend(len(sum.touches))
 		for _, t := range sum.touches {
+			if len(f.touches) >= knowledge.TouchesOfFunction {
+				break
+			}
 			if moved := m.touch(t, at, f.locks[at]); moved != nil {
+				moved.calls++
 				f.amongDefers(s.Instr, moved)
 				moved.tests = append(moved.tests, f.tests(s.Instr.Block())...)
 				f.touches = append(f.touches, moved)
@@ -412,7 +432,7 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 			return // it may wait for what it starts
 		}
 	}
-	m := f.mapping(s)
+	m := newMapping(s)
 	st := &strand{at: s.Instr, start: s.Instr, syncs: sum.all, subtest: callgraph.ParallelSubtest(s)}
 	var ended []signal
 	if group := groupOf(s); group != nil {
@@ -421,7 +441,7 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 	touches := make([]*Touch, 0, len(sum.touches))
 	for _, t := range sum.touches {
 		moved := *t
-		moved.then = add(slices.Clip(moved.then), ended...)
+		moved.then = both(t.then, ended)
 		moved.locks = slices.Concat(t.locks, sum.handed)
 		touches = append(touches, &moved)
 	}
@@ -453,7 +473,7 @@ func throughName(s callgraph.Site) string {
 
 // addStrand adds st with the touches, those that the frame can name.
 func (f *frame) addStrand(m mapping, touches []*Touch, st *strand) {
-	if st.depth > knowledge.NestedGoroutines || len(f.strands) >= knowledge.StrandsOfFunction {
+	if st.depth > knowledge.CallsToStart || len(f.strands) >= knowledge.StrandsOfFunction {
 		return
 	}
 	for _, t := range touches {
@@ -502,12 +522,11 @@ func (t *Touch) writes() bool { return t.Mode == finding.Write || t.Mode == find
 func (f *frame) summary(handed []held) *summary {
 	sum := &summary{handed: handed}
 	for _, t := range f.touches {
-		if !f.visible(t.Place.Path) {
+		if t.calls >= knowledge.CallsToTouch || !f.visible(t.Place.Path) {
 			continue
 		}
 		out := *t
-		out.after = add(slices.Clone(t.after), f.after(t.at)...)
-		out.then = add(slices.Clone(t.then), f.then(t.at)...)
+		out.after, out.then = f.once(both(t.after, f.after(t.at))), f.once(both(t.then, f.then(t.at)))
 		sum.touches = append(sum.touches, &out)
 	}
 	for _, o := range f.ops {
@@ -523,6 +542,17 @@ func (f *frame) summary(handed []held) *summary {
 		}
 	}
 	return sum
+}
+
+// both returns the signals of two lists.
+func both(a, b []signal) []signal {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	return add(slices.Clone(a), b...)
 }
 
 // visible reports whether a caller may have a name for the path.
@@ -578,8 +608,21 @@ func (f *frame) surely() []signal {
 func (f *frame) leaves(s *strand) *strand {
 	left := *s
 	left.touches = nil
+	known := map[listKey]bool{}
 	for _, t := range s.touches {
-		if f.visible(t.Place.Path) && f.outlasts(s, t) {
+		if !f.visible(t.Place.Path) {
+			continue
+		}
+		key := listKey{n: len(t.then)}
+		if key.n > 0 {
+			key.first = &t.then[0]
+		}
+		outlasts, ok := known[key]
+		if !ok {
+			outlasts = f.outlasts(s, t)
+			known[key] = outlasts
+		}
+		if outlasts {
 			left.touches = append(left.touches, t)
 		}
 	}

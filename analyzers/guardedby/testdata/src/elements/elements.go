@@ -104,3 +104,33 @@ func (s *Slots) Take() int {
 func (s *Slots) Put(i, v int) { s.slot[i] = v } // ok: no lock anywhere
 
 func (s *Slots) Of(i int) int { return s.slot[i] } // ok
+
+// Grid copies its array as a whole.
+type Grid struct {
+	mu    sync.Mutex
+	cells [4]int
+}
+
+func (g *Grid) Set(i, v int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cells[i] = v
+	g.cells[0] += v
+	g.cells[1] -= v
+}
+
+func (g *Grid) Cells() [4]int {
+	return g.cells // want `Grid.cells is read without g.mu`
+}
+
+func (g *Grid) Copy() [4]int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cells // ok
+}
+
+func (g *Grid) Clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cells = [4]int{}
+}

@@ -50,3 +50,33 @@ func (l *logger) Locked() {
 func note(names map[string]bool, name string) { set(names, name) }
 
 func set(names map[string]bool, name string) { names[name] = true }
+
+// size is called under the lock and without: it has none of its own.
+type table struct{ n int }
+
+func (t *table) grow(n int) { t.n = n }
+func (t *table) size() int  { return t.n }
+func (t *table) drop()      { t.n = 0 }
+
+type owner struct {
+	mu    sync.Mutex
+	table *table
+}
+
+func newOwner() *owner { return &owner{table: &table{}} }
+
+func (o *owner) Grow(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.table.grow(n)
+}
+
+func (o *owner) Drop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.table.drop()
+}
+
+func (o *owner) Size() int {
+	return o.table.size() // want `owner.table is read without o.mu`
+}
