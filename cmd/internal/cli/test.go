@@ -119,9 +119,14 @@ const (
 // checkEngine finds flags that mean nothing to the engine, and chooses how many runs it makes.
 func (o *testOptions) checkEngine() error {
 	switch o.engine {
-	case engineAuto, engineWatch:
+	case engineAuto:
 		return nil
-	case engineHB:
+	case engineWatch:
+		if o.memory != 0 {
+			return fmt.Errorf("-hb-memory means nothing to -engine=%s: leave it out", engineWatch)
+		}
+		return nil
+	case engineHB: // most flags are about noise
 	default:
 		return fmt.Errorf("-engine %s: want %s, %s or %s", o.engine, engineAuto, engineWatch, engineHB)
 	}
