@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
@@ -81,8 +82,41 @@ func (c *checker) polled(op *syncops.Op) *syncops.Op {
 			o.Instr.Block() != op.Instr.Block() && o.Instr.Block().Dominates(op.Instr.Block()) {
 			return o
 		}
+		if o.Mode == finding.Receive && o.Polls && o.Fn != op.Fn && c.polledBefore(op, o) {
+			return o
+		}
 	}
 	return nil
+}
+
+// polledBefore reports whether a branch that leads to op asks a callee, which polls by o:
+//
+//	if s.isClosed() { return }
+//	close(s.done)
+func (c *checker) polledBefore(op, o *syncops.Op) bool {
+	param := o.Path.Param(o.Fn)
+	return param >= 0 && slices.ContainsFunc(c.list.Graph.Sites(o.Fn), func(s callgraph.Site) bool {
+		if s.Caller != op.Fn || s.Mode != callgraph.Call || param >= len(s.Args) ||
+			accesspath.Of(s.Args[param]).Plus(o.Path.Fields) != op.Path {
+			return false
+		}
+		from := s.Instr.Block()
+		answer, _ := s.Instr.(*ssa.Call)
+		return from != op.Instr.Block() && from.Dominates(op.Instr.Block()) && branchesOn(from, answer)
+	})
+}
+
+// branchesOn reports whether the block ends with a branch on the answer of a call, or on its opposite.
+func branchesOn(b *ssa.BasicBlock, answer *ssa.Call) bool {
+	branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	if !ok || answer == nil {
+		return false
+	}
+	cond := branch.Cond
+	if not, ok := cond.(*ssa.UnOp); ok {
+		cond = not.X
+	}
+	return cond == answer
 }
 
 // send returns a send that nothing keeps from coming after the close.

@@ -11,7 +11,8 @@
 //		hits int
 //	}
 //
-//	func (p *Pool) Hit() { p.hits++ }
+//	func (p *Pool) Hit()   { p.hits++ }
+//	func (p *Pool) Reset() { p.mu.Lock(); p.hits = 0; p.mu.Unlock() }
 //
 // RIGHT: an atomic, or a lock held from the load to the store.
 //
@@ -20,19 +21,20 @@
 //		hits atomic.Int64
 //	}
 //
-//	func (p *Pool) Hit() { p.hits.Add(1) }
+//	func (p *Pool) Hit()   { p.hits.Add(1) }
+//	func (p *Pool) Reset() { p.hits.Store(0) }
 //
 // The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way
 // of a local (n := x; x = n + 1), map elements (m[k]++), an atomic load and an
 // atomic store, and a lock that is released between the two. Only state that
-// the code itself treats as shared is reported: other accesses hold a lock,
-// another goroutine writes it, the type has a lock and an exported method that
-// makes the update, or the update runs in goroutines started in a loop. An
-// update is safe that compares a version, which all writers change, before it stores.
+// the code itself treats as shared, and that has a second writer, is reported:
+// others write it under a lock, another goroutine writes it, or the update runs
+// in several goroutines. An update is safe that compares a version, which all
+// writers change, before it stores.
 //
-// Missed: updates by the only goroutine that writes, which others read; updates through two functions or through
-// pointers kept elsewhere,
-// types that leave all locking to their callers. Reported falsely: updates
+// Missed: updates that only two callers of one method make; updates through two
+// functions or through pointers kept elsewhere, types that leave all locking to
+// their callers. Reported falsely: updates
 // that something else orders, such as a channel or a phase of the program.
 //
 // Cost: the square of the accesses that one function makes to one variable; one that takes too many steps is left

@@ -129,8 +129,11 @@ func (c *checker) selfConcurrent(st *accesses.Access) (string, *accesses.Access)
 	case roles.API && global && c.starts && counts(st):
 		return "it is a package variable, and any caller may run this", nil
 	case roles.API && !global:
+		// A lock beside it does not say that two callers run this: another writer does.
 		if lock := c.lockOf(st); lock != "" {
-			return fmt.Sprintf("its type has the lock %s, and any caller may run this", lock), nil
+			if other := c.otherWriter(st); other != nil {
+				return fmt.Sprintf("its type has the lock %s, and any caller may run this", lock), other
+			}
 		}
 	}
 	if g := c.goroutineOf(st); roles.API && g != nil && counts(st) {
@@ -260,7 +263,14 @@ func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 	if locked < free {
 		return nil
 	}
-	return c.find(st, holdsOwnLock)
+	return c.find(st, func(a *accesses.Access) bool { return holdsOwnLock(a) && (a.Writes() || c.runsTwice(st)) })
+}
+
+// runsTwice reports whether two goroutines of the package may run st at once:
+// then it needs no other writer to lose an update.
+func (c *checker) runsTwice(st *accesses.Access) bool {
+	roles := c.list.Graph.Roles(st.Fn)
+	return len(roles.Goroutines) > 1 || len(roles.Goroutines) == 1 && (roles.API || roles.Goroutines[0].Many)
 }
 
 func holdsOwnLock(a *accesses.Access) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -126,14 +127,40 @@ func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) boo
 	return false
 }
 
-// wait returns a Wait that another goroutine may call.
+// wait returns a Wait that another goroutine may call. One that has counted itself
+// before waits for who takes its own count off, and not for nothing:
+//
+//	p.inFlight.Add(1)
+//	p.input <- shutdown // behind all that the goroutine has to count
+//	p.inFlight.Wait()
 func (c *checker) wait(op *syncops.Op) *syncops.Op {
 	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Wait && o.Fn != op.Fn {
+		if o.Mode == finding.Wait && o.Fn != op.Fn && !c.countsItself(o) {
 			return o
 		}
 	}
 	return nil
+}
+
+// countsItself reports whether an Add always comes before a Wait in its function.
+func (c *checker) countsItself(wait *syncops.Op) bool {
+	return slices.ContainsFunc(c.list.ByKey[wait.Key], func(o *syncops.Op) bool {
+		return o.Mode == finding.Add && o.Fn == wait.Fn && o.Instr.Block().Dominates(wait.Instr.Block()) &&
+			c.list.Reaches(o.Instr, wait.Instr) && !c.startsBetween(o.Instr, wait.Instr)
+	})
+}
+
+// startsBetween reports whether the function of the two starts a goroutine
+// between them: then it is that one which the Add counts.
+func (c *checker) startsBetween(add, wait ssa.Instruction) bool {
+	for _, b := range add.Parent().Blocks {
+		for _, instr := range b.Instrs {
+			if _, starts := instr.(*ssa.Go); starts && c.list.Reaches(add, instr) && c.list.Reaches(instr, wait) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // vetReports reports whether op is the first statement of a literal, which vet reports.

@@ -85,3 +85,32 @@ type Phases struct{ samples chan int }
 func (p *Phases) Add(n int) { p.samples <- n } // ok
 
 func (p *Phases) Close() { close(p.samples) }
+
+// The poll is in a callee.
+type Asker struct {
+	done chan struct{}
+	n    int
+}
+
+func (a *Asker) isClosed() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *Asker) Close() {
+	if a.isClosed() {
+		return
+	}
+	close(a.done) // want `Asker.done may be closed twice`
+}
+
+func (a *Asker) Count() int {
+	if a.isClosed() {
+		return 0
+	}
+	return a.n
+}

@@ -37,7 +37,7 @@ func (p *Pool) Take() int {
 	return n
 }
 
-func (p *Pool) Hit() { p.hits++ } // want `update of Pool.hits is not one step: \(\*Pool\).Hit loads and stores it without a lock; its type has the lock mu, and any caller may run this`
+func (p *Pool) Hit() { p.hits++ } // ok: nobody else writes it, for all that is known
 
 func (p *Pool) Add(f float64) { p.sum += f } // want `update of Pool.sum is not one step: .*\(\*Pool\).Take accesses it under p.mu`
 
@@ -54,7 +54,7 @@ func (p *Pool) Call() { p.seq = next(p.seq) } // want `update of Pool.seq is not
 
 func (p *Pool) Append(s string) { p.all = append(p.all, s) } // want `update of Pool.all is not one step`
 
-func (p *Pool) Count(k string) { p.byKey[k]++ } // want `update of Pool.byKey is not one step`
+func (p *Pool) Count(k string) { p.byKey[k]++ } // ok: nobody else writes its elements
 
 func (p *Pool) Sub() { p.sub.n++ } // want `update of Pool.sub.n is not one step`
 

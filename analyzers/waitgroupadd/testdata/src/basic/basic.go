@@ -86,3 +86,45 @@ func Own() { // ok: the goroutine waits itself
 		ready.Wait()
 	}()
 }
+
+// The waiter holds a count of its own, which the goroutine takes off last.
+type producer struct {
+	inFlight sync.WaitGroup
+	input    chan int
+}
+
+func (p *producer) Start() { go p.dispatch() }
+
+func (p *producer) dispatch() {
+	for n := range p.input {
+		if n < 0 {
+			p.inFlight.Done()
+			continue
+		}
+		p.inFlight.Add(1) // ok
+		p.inFlight.Done()
+	}
+}
+
+func (p *producer) Flush() {
+	p.inFlight.Add(1)
+	p.input <- -1
+	p.inFlight.Wait()
+}
+
+// It holds none.
+type loose struct {
+	inFlight sync.WaitGroup
+	input    chan int
+}
+
+func (p *loose) Start() { go p.dispatch() }
+
+func (p *loose) dispatch() {
+	for range p.input {
+		p.inFlight.Add(1) // want `loose.inFlight is raised by the goroutine that it counts`
+		p.inFlight.Done()
+	}
+}
+
+func (p *loose) Flush() { p.inFlight.Wait() }
