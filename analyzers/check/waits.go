@@ -17,6 +17,9 @@ import (
 // ReportWaits reports the endless waits of the reporter's code, except at
 // places where the check has reported before.
 func (r *Reporter) ReportWaits(list *waits.Result) {
+	if r.code == finding.EndlessWait { // once for all checks that read them
+		r.result.Problems = append(r.result.Problems, list.Problems...)
+	}
 	for _, w := range list.Waits {
 		if w.Code != r.code {
 			continue

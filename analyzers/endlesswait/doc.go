@@ -30,7 +30,9 @@
 // package; a test that has failed already may leave goroutines behind.
 //
 // Missed: waits on what is handed to other packages, returned, or stored in an
-// object from outside: anybody may end them; conditions of long loops.
+// object from outside: anybody may end them; conditions of long loops; in tests
+// what depends on data that the simulation does not know, and what a passing
+// test always leaves behind at a channel.
 //
 // Reported falsely: ways through a function that exclude each other, where that shows
 // neither in a variable nor in the length of a collection.

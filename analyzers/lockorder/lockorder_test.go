@@ -11,5 +11,6 @@ import (
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), lockorder.Analyzer, "basic", "peers", "gates", "readers", "user",
-		"dispatch")
+		"dispatch",
+		"scopes")
 }

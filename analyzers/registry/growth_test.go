@@ -234,7 +234,7 @@ func cpuTime() time.Duration {
 func stdImporter(t *testing.T) types.Importer {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "errors", "sync",
-		"sync/atomic").Output()
+		"sync/atomic", "time").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,6 +181,14 @@ func (t *T) F() {
 		return guarded + "func F(c chan *T) {\n" +
 			repeat(n, "t# := &T{m: map[int]int{}}; t#.n = #; if t#.n > # { c <- t# }; t#.m[1] = 2\n") + "}"
 	}},
+	{"scopes of goroutines", 60, func(n int) string {
+		return "import \"time\"\n" + repeat(n, "func F#(f func() int) int {\nch := make(chan int)\n"+
+			"go func() { ch <- f() }()\nselect {\ncase v := <-ch:\nreturn v\ncase <-time.After(time.Second):\nreturn #\n}\n}\n")
+	}},
+	{"goroutines of a scope", 100, func(n int) string {
+		return "func F(f func() int) (sum int) {\nch := make(chan int)\n" + repeat(n, "go func() { ch <- f() + # }()\n") +
+			repeat(n, "if f() > # { sum += <-ch }\n") + "return sum\n}"
+	}},
 	{"functions that call each other", 300, func(n int) string {
 		return guarded + repeat(n, "func (t *T) r#(x *T, k int) { t.mu.Lock(); t.n++; t.mu.Unlock(); if k > # { x.r0(t, k) "+
 			"} }\n") +

@@ -43,11 +43,12 @@ const (
 )
 
 // Simulation of goroutines (package simulation), in instructions executed: an
-// instruction costs about a tenth of a microsecond.
+// instruction costs about a quarter of a microsecond.
 const (
-	StepsOfScope   = 400_000
-	StatesOfScope  = 6_000 // of all goroutines at once
-	StepsOfPackage = 40    // for each instruction of the package, besides those of one scope
+	StepsOfScope       = 400_000
+	StatesOfScope      = 6_000     // of all goroutines at once
+	StepsOfPackage     = 4_000_000 // of all scopes
+	StepsOfInstruction = 20        // more for each instruction of the package
 )
 
 // InstructionsFollowed bounds the functions in which objects are followed: those of

@@ -100,8 +100,12 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 	if model := modelOf(fn); model != nil {
 		return model(m, st, g, d, inLine)
 	}
+	// What is not run: functions of other packages, and those that do not matter.
 	fn = origin(fn)
 	if len(fn.Blocks) == 0 || m.notWorthRunning(fn) {
+		if asserts(fn) {
+			return m.finish(st, g, d, inLine, yes)
+		}
 		if harmless(fn) || len(fn.Blocks) > 0 {
 			return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
 		}

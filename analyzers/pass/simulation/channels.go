@@ -76,20 +76,10 @@ func (m *machine) sendMoves(st *state, g, i int, c chanCase, ch *channel) (moves
 			size = num(f.lo)
 		}
 	}
+	// A buffer of unknown size has room, unless something says that it is full.
 	room := m.compare(token.LSS, num(int64(len(ch.buf))), size)
-	if free, known := st.decided(room); known && free {
+	if free, known := st.decided(room); !known || free {
 		return []move{{g, -1, m.push(i)}}, true
-	} else if !known {
-		moves = append(moves, move{g, -1, func(st *state, g int) bool {
-			st.assume(room, true)
-			return m.push(i)(st, g)
-		}})
-		// The other way: it is full. Then it waits as on a full one.
-		moves = append(moves, move{g, -1, func(st *state, g int) bool {
-			st.assume(room, false)
-			return true
-		}})
-		return moves, false
 	}
 	if len(ch.buf) > 0 || size != no && size.kind == number {
 		return nil, false
@@ -231,7 +221,7 @@ func (m *machine) closeAll(st *state, id int64) {
 func (m *machine) crash(what string) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		o := st.gs[g].op
-		st.over, st.crash = true, &Crash{What: what, At: o.instr, Fn: st.gs[g].frames[len(st.gs[g].frames)-1].fn}
+		st.over, st.crash = true, &Crash{What: what, At: o.instr}
 		return true
 	}
 }

@@ -20,5 +20,5 @@
 // where the bug needs a preemption between two plain accesses. May be found
 // falsely: conditions that belong together in ways that symbols do not show.
 //
-// Cost: at most the steps that a [Scope] may take.
+// Cost: at most the steps and states that a [Scope] may take.
 package simulation

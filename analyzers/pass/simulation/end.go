@@ -12,7 +12,8 @@ type End struct {
 	Stuck []Stuck
 	// Left are where the other goroutines have ended.
 	Left []Left
-	// Failed: the test had failed before, by its own goroutine.
+	// Failed: the test had failed before, by its own goroutine; or by another one,
+	// and its own does not hang.
 	Failed bool
 }
 
@@ -23,26 +24,12 @@ type Stuck struct {
 	Fn        *ssa.Function
 	At        ssa.Instruction
 	Kind      Kind
-	// Cases are the channels that it waits at, as the source has them; none for a lock and the like.
-	Cases []Case
-	// On is what it waits for, other than channels; ID is the same for all who do.
-	On ssa.Value
-	ID string
+	// Sends reports for each channel that it waits at whether it is to send; empty for a lock and the like.
+	Sends []bool
 	// Holders are those who hold the lock that it waits for.
 	Holders []Holder
-	// Held lists the locks that it holds, by ID.
-	Held []Held
 	// Read: it waits to read.
 	Read bool
-	// Writers wait, too, so that no reader is let in.
-	Writers int
-}
-
-// Case is one channel of an operation.
-type Case struct {
-	Send bool
-	ID   string
-	Nil  bool
 }
 
 // Holder is who holds a lock.
@@ -53,12 +40,6 @@ type Holder struct {
 	Ended     bool
 }
 
-// Held is a lock that is held.
-type Held struct {
-	ID string
-	At ssa.Instruction
-}
-
 // Left is a goroutine that has ended.
 type Left struct {
 	Goroutine int
@@ -67,13 +48,14 @@ type Left struct {
 	Fatal     bool
 }
 
-// IsSend reports whether an operation is a send alone; the other methods do so for theirs.
-func (k Kind) IsSend() bool      { return k == opSend }
-func (k Kind) IsReceive() bool   { return k == opReceive }
-func (k Kind) IsSelect() bool    { return k == opSelect }
-func (k Kind) IsLock() bool      { return k == opLock || k == opRLock }
+// IsLock reports whether an operation takes a lock.
+func (k Kind) IsLock() bool { return k == opLock || k == opRLock }
+
+// IsWaitGroup reports whether an operation is Wait of a WaitGroup.
 func (k Kind) IsWaitGroup() bool { return k == opWait }
-func (k Kind) IsCond() bool      { return k == opCondWait }
+
+// IsCond reports whether an operation is Wait of a Cond.
+func (k Kind) IsCond() bool { return k == opCondWait }
 
 // judge finds who never moves in a bottom component.
 func (x *explorer) judge(members []*node) {
@@ -87,10 +69,13 @@ func (x *explorer) judge(members []*node) {
 			end.Stuck = append(end.Stuck, x.m.stuck(st, g))
 		}
 	}
+	if !st.failed {
+		x.result.count(end.Stuck)
+	}
 	if len(end.Stuck) == 0 {
 		return
 	}
-	end.Failed = st.failed
+	end.Failed = st.failed || st.failing && end.Stuck[0].Goroutine != 0
 	key := end.key()
 	if !x.seen[key] {
 		x.seen[key] = true
@@ -98,13 +83,25 @@ func (x *explorer) judge(members []*node) {
 	}
 }
 
+// count notes one end, and what hangs there.
+func (r *Result) count(stuck []Stuck) {
+	r.ends++
+	at := map[ssa.Instruction]bool{}
+	for _, s := range stuck {
+		at[s.At] = true
+	}
+	for instr := range at {
+		r.stuck[instr]++
+	}
+}
+
+// Always reports whether an operation hangs at all ends.
+func (r *Result) Always(at ssa.Instruction) bool { return r.stuck[at] == r.ends }
+
 // never reports whether g is at the same operation in all states, and none of
 // them has a move for it.
 func (x *explorer) never(members []*node, g int) bool {
 	at := members[0].st.gs[g]
-	if len(members) == 1 {
-		return true
-	}
 	for _, n := range members {
 		gr := n.st.gs[g]
 		if gr.status != waiting || gr.op.instr != at.op.instr || len(gr.frames) != len(at.frames) {
@@ -132,33 +129,16 @@ func (m *machine) stuck(st *state, g int) Stuck {
 	s := Stuck{Goroutine: g, Start: gr.start, Fn: gr.frames[len(gr.frames)-1].fn, At: gr.op.instr, Kind: gr.op.kind,
 		Read: gr.op.kind == opRLock}
 	for _, c := range gr.op.cases {
-		s.Cases = append(s.Cases, Case{c.send, fmt.Sprint(c.ch.n), c.ch.kind == null})
+		s.Sends = append(s.Sends, c.send)
 	}
-	if len(s.Cases) == 0 { // a lock and the like
-		id, p, _ := m.target(st, gr.op.on)
-		s.ID = lockID(id, p)
-		l := st.objs[id].syncs[p]
-		s.Writers = l.waiting
-		for _, h := range append(slices.Clone(l.readers), l.writer) {
-			if h.g > 0 {
-				s.Holders = append(s.Holders, Holder{h.g - 1, h.at, h != l.writer, st.gs[h.g-1].status == ended})
-			}
-		}
+	if gr.op.kind <= opSelect { // select {} has no channels
+		return s
 	}
-	// What it holds itself.
-	for id, o := range st.objs {
-		if o == nil {
-			continue
-		}
-		for p, l := range o.syncs {
-			for _, h := range append(slices.Clone(l.readers), l.writer) {
-				if h.g == g+1 {
-					s.Held = append(s.Held, Held{lockID(int64(id), p), h.at})
-				}
-			}
+	l, _ := m.lockAt(st, gr.op.on)
+	for _, h := range append(slices.Clone(l.readers), l.writer) {
+		if h.g > 0 {
+			s.Holders = append(s.Holders, Holder{h.g - 1, h.at, h != l.writer, st.gs[h.g-1].status == ended})
 		}
 	}
 	return s
 }
-
-func lockID(id int64, p *ref) string { return fmt.Sprint(id, ".", placeID(p)) }

@@ -8,13 +8,13 @@ import (
 type Crash struct {
 	What string
 	At   ssa.Instruction
-	Fn   *ssa.Function
 }
 
 // Scope is what to simulate: a function, and how much that may cost.
 type Scope struct {
 	Pkg     *ssa.Package
 	Root    *ssa.Function
+	Test    bool // Root is a test, which passes as a rule
 	Layouts *Layouts
 	Steps   int // instructions
 	States  int
@@ -24,16 +24,18 @@ type Scope struct {
 type Result struct {
 	Ends    []End
 	Crashes []Crash
-	// Steps were made; Exhausted: more would have been needed.
-	Steps     int
-	Exhausted bool
+	Steps   int // made
+
+	ends  int                     // of tests that have not failed
+	stuck map[ssa.Instruction]int // at how many of them an operation hangs
 }
 
 // Run simulates a scope.
 func Run(s Scope) *Result {
-	m := &machine{pkg: s.Pkg, root: s.Root, layouts: s.Layouts, left: s.Steps,
+	m := &machine{pkg: s.Pkg, root: s.Root, test: s.Test, layouts: s.Layouts, left: s.Steps,
 		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}}
-	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, result: &Result{}, seen: map[string]bool{}}
+	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, seen: map[string]bool{},
+		result: &Result{stuck: map[ssa.Instruction]int{}}}
 	st := &state{clock: new(int)}
 	*st.clock, st.stamp = 1, 1
 	var args []value
@@ -44,7 +46,6 @@ func Run(s Scope) *Result {
 	st.ready = []int{0}
 	x.run(m.settle(st))
 	x.result.Steps = s.Steps - max(m.left, 0)
-	x.result.Exhausted = m.left < 0 || len(x.numbers) > s.States
 	return x.result
 }
 
@@ -103,7 +104,7 @@ func (x *explorer) visit(st *state) int {
 // expand makes the states that follow.
 func (x *explorer) expand(n *node) {
 	x.m.truncated = false
-	if n.st.crash != nil {
+	if n.st.crash != nil && !n.st.failed {
 		x.result.Crashes = append(x.result.Crashes, *n.st.crash)
 	}
 	for _, mv := range x.m.moves(n.st) {
@@ -111,6 +112,8 @@ func (x *explorer) expand(n *node) {
 		next.ready = nil
 		if mv.do(next, mv.g) {
 			n.next = append(n.next, x.m.settle(next)...)
+		} else {
+			x.m.truncated = true
 		}
 	}
 	n.leaks = x.m.truncated || n.st.over

@@ -39,14 +39,14 @@ func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
 	switch instr := instr.(type) {
 	// What makes an object.
 	case *ssa.Alloc:
-		return m.make(st, instr, g, &object{typ: elem(instr.Type())})
+		return m.make(st, instr, g, &object{})
 	case *ssa.MakeChan:
 		return m.make(st, instr, g, &object{ch: &channel{size: m.value(st, f, instr.Size)}})
 	case *ssa.MakeMap:
-		return m.make(st, instr, g, &object{typ: instr.Type()})
+		return m.make(st, instr, g, &object{})
 	case *ssa.MakeSlice:
 		if n := m.value(st, f, instr.Len); n.kind == number && n.n >= 0 && n.n <= maxLength {
-			array := m.make(st, instr, g, &object{typ: instr.Type()})
+			array := m.make(st, instr, g, &object{})
 			if array.kind == none {
 				return array
 			}

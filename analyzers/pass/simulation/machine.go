@@ -24,6 +24,7 @@ const (
 type machine struct {
 	pkg     *ssa.Package
 	root    *ssa.Function
+	test    bool // the root is a test
 	in      interner
 	ids     map[objectKey]int64
 	layouts *Layouts
@@ -36,16 +37,15 @@ type machine struct {
 
 // Layouts is what a package's functions have in common for all scopes.
 type Layouts struct {
-	of     map[*ssa.Function]*layout
-	quiet  map[*ssa.Function]bool
-	joins  map[*ssa.BasicBlock]*ssa.BasicBlock
-	recent map[*ssa.Function]bool
+	of    map[*ssa.Function]*layout
+	quiet map[*ssa.Function]bool
+	joins map[*ssa.BasicBlock]*ssa.BasicBlock
 }
 
 // NewLayouts returns an empty memory of a package's functions.
 func NewLayouts() *Layouts {
 	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
-		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, recent: map[*ssa.Function]bool{}}
+		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}}
 }
 
 // layout numbers the values of a function.
@@ -107,6 +107,8 @@ func (m *machine) settle(st *state) []*state {
 		work = append(work, m.forked...)
 		if alive {
 			settled = append(settled, st)
+		} else {
+			m.truncated = true
 		}
 	}
 	return settled
@@ -175,7 +177,7 @@ func (m *machine) step(st *state, g int) bool {
 // enter goes to a block, whose phis are set all at once.
 func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
 	from := f.block
-	f.prev, f.block, f.pc = from, to, 0
+	f.block, f.pc = to, 0
 	edge := -1
 	for i, p := range to.Preds {
 		if p == from {
@@ -220,6 +222,8 @@ func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 	// Both ways: this state goes on where the condition does not hold.
 	if !known {
 		other := st.fork()
+		m.guess(other, instr, 0)
+		m.guess(st, instr, 1)
 		other.assume(cond, true)
 		m.enter(other, other.top(g), g, f.block.Succs[0])
 		other.ready = append(other.ready, g)
@@ -234,6 +238,37 @@ func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 		m.enter(st, f, g, f.block.Succs[1])
 	}
 	return true
+}
+
+// guess marks a state of a test that takes a branch whose condition is not
+// known: a test passes on data that the simulation does not see. The way that does not
+// fail, and the one without an error, are what it expects.
+func (m *machine) guess(st *state, instr *ssa.If, way int) {
+	succs := instr.Block().Succs
+	if !m.test || fails(succs[1-way]) {
+		return
+	}
+	if cond, ok := instr.Cond.(*ssa.BinOp); ok && types.TypeString(cond.X.Type(), nil) == "error" {
+		if c, isConst := cond.Y.(*ssa.Const); isConst && c.IsNil() && (cond.Op == token.EQL) == (way == 0) {
+			return
+		}
+	}
+	st.failed = true
+}
+
+// fails reports whether a block ends the test, or lets it fail.
+func fails(b *ssa.BasicBlock) bool {
+	for _, instr := range b.Instrs {
+		switch instr := instr.(type) {
+		case *ssa.Panic:
+			return true
+		case *ssa.Call:
+			if fn := instr.Call.StaticCallee(); fn != nil && failsTest(fn) != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tooMany counts the undecided branches of a call at one place.
@@ -256,7 +291,7 @@ func (m *machine) value(st *state, f *frame, v ssa.Value) value {
 	case *ssa.Global:
 		id := m.objectID(v, 0, 0)
 		if id >= int64(len(st.objs)) || st.objs[id] == nil {
-			st.put(id, &object{typ: v.Type(), base: value{kind: symbol, ref: m.in.get('s', "", v, nil, 0)}, escaped: true})
+			st.put(id, &object{base: value{kind: symbol, ref: m.in.get('s', "", v, nil, 0)}, escaped: true})
 		}
 		return value{kind: address, n: id}
 	case *ssa.Builtin:

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"go/types"
+	"path"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -36,6 +37,12 @@ func init() {
 		"(*sync.Once).Do":          atLock(opOnce),
 		"sync.NewCond":             newCond,
 
+		// Package errgroup: a group is a WaitGroup, and its context may be done at any time.
+		"golang.org/x/sync/errgroup.WithContext":       groupWithContext,
+		"(*golang.org/x/sync/errgroup.Group).Go":       goCounted,
+		"(*golang.org/x/sync/errgroup.Group).Wait":     atLock(opWait),
+		"(*golang.org/x/sync/errgroup.Group).SetLimit": nothing,
+
 		"context.Background":   background,
 		"context.TODO":         background,
 		"context.WithValue":    sameContext,
@@ -49,21 +56,12 @@ func init() {
 		"time.NewTicker": timerStruct,
 		"time.AfterFunc": afterFunc,
 
-		"(*testing.common).Fatal":   exit(true),
-		"(*testing.common).Fatalf":  exit(true),
-		"(*testing.common).FailNow": exit(true),
-		"(*testing.common).Skip":    exit(true),
-		"(*testing.common).Skipf":   exit(true),
-		"(*testing.common).SkipNow": exit(true),
-		"(*testing.common).Error":   fail,
-		"(*testing.common).Errorf":  fail,
-		"(*testing.common).Fail":    fail,
-		"(*testing.T).Run":          runSubtest,
-		"runtime.Goexit":            exit(false),
-		"os.Exit":                   over,
-		"log.Fatal":                 over,
-		"log.Fatalf":                over,
-		"log.Fatalln":               over,
+		"(*testing.T).Run": runSubtest,
+		"runtime.Goexit":   exit(false),
+		"os.Exit":          over,
+		"log.Fatal":        over,
+		"log.Fatalf":       over,
+		"log.Fatalln":      over,
 	}
 	for name, f := range atomics {
 		for _, t := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Bool", "Pointer[T]", "Value"} {
@@ -78,7 +76,47 @@ func modelOf(fn *ssa.Function) model {
 	if !ok || obj.Pkg() == nil || fn.Synthetic != "" && len(fn.Blocks) > 0 {
 		return nil
 	}
+	switch failsTest(fn) {
+	case failsLater:
+		return fail
+	case failsNow:
+		return exit(true)
+	}
 	return models[obj.Origin().FullName()]
+}
+
+type failure uint8
+
+const (
+	failsLater failure = iota + 1
+	failsNow
+)
+
+// failsTest returns how a function of package testing, or of one that asserts for tests, ends a test; 0 if it does not.
+func failsTest(fn *ssa.Function) failure {
+	obj := fn.Object()
+	if obj == nil || obj.Pkg() == nil {
+		return 0
+	}
+	name := obj.Name()
+	switch path.Base(obj.Pkg().Path()) {
+	case "testing":
+		switch name {
+		case "Fatal", "Fatalf", "FailNow", "Skip", "Skipf", "SkipNow":
+			return failsNow
+		case "Error", "Errorf", "Fail":
+			return failsLater
+		}
+	case "require":
+		if strings.HasPrefix(name, "Fail") {
+			return failsNow
+		}
+	case "assert":
+		if strings.HasPrefix(name, "Fail") {
+			return failsLater
+		}
+	}
+	return 0
 }
 
 // harmlessPackages have functions that neither keep what they are handed nor
@@ -93,6 +131,17 @@ var harmlessPackages = map[string]bool{
 func harmless(fn *ssa.Function) bool {
 	obj := fn.Object()
 	return obj != nil && obj.Pkg() != nil && harmlessPackages[obj.Pkg().Path()]
+}
+
+// asserts reports whether fn checks something for a test and returns whether it
+// holds: where it does not, the test has failed.
+func asserts(fn *ssa.Function) bool {
+	obj := fn.Object()
+	if obj == nil || obj.Pkg() == nil || path.Base(obj.Pkg().Path()) != "assert" {
+		return false
+	}
+	res := fn.Signature.Results()
+	return res.Len() == 1 && isBool(res.At(0).Type())
 }
 
 // notWorthRunning reports whether fn is long and has nothing to do with waiting.
@@ -202,7 +251,7 @@ func (m *machine) appended(st *state, g int, d deferred) value {
 	if len(vals) > maxLength {
 		return value{}
 	}
-	array := m.make(st, d.call, g, &object{typ: typ})
+	array := m.make(st, d.call, g, &object{})
 	if array.kind == none {
 		return array
 	}
@@ -242,6 +291,20 @@ func withCancel(timeout bool) model {
 	}
 }
 
+// groupWithContext makes an errgroup.Group and its context.
+func groupWithContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	group := m.make(st, d.call, g, &object{})
+	ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: no, fires: true}})
+	if group.kind == none || ch.kind == none {
+		return false
+	}
+	return m.finish(st, g, d, inLine, m.in.tuple(group, m.in.special("context", ch)))
+}
+
+func nothing(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	return m.finish(st, g, d, inLine, nilValue)
+}
+
 func timer(once bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		return m.finish(st, g, d, inLine, m.make(st, d.call, g, &object{ch: &channel{size: num(1), fires: true, once: once}}))
@@ -250,7 +313,7 @@ func timer(once bool) model {
 
 // timerStruct makes a Timer or Ticker, which others may reset: it may always fire.
 func timerStruct(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	t := m.make(st, d.call, g, &object{typ: elem(d.call.Value().Type())})
+	t := m.make(st, d.call, g, &object{})
 	ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: num(1), fires: true}})
 	if t.kind == none || ch.kind == none {
 		return false
@@ -267,13 +330,14 @@ func afterFunc(m *machine, st *state, g int, d deferred, inLine bool) bool {
 func exit(fails bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		st.failed = st.failed || fails && g == 0
+		st.failing = st.failing || fails
 		st.top(g).leaving = exiting
 		return true
 	}
 }
 
 func fail(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	st.failed = st.failed || g == 0
+	st.failed, st.failing = st.failed || g == 0, true
 	return m.finish(st, g, d, inLine, nilValue)
 }
 
@@ -290,7 +354,7 @@ func runSubtest(m *machine, st *state, g int, d deferred, inLine bool) bool {
 
 // newCond makes a Cond whose field L, the second one, is the argument.
 func newCond(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	c := m.make(st, d.call, g, &object{typ: elem(d.call.Value().Type())})
+	c := m.make(st, d.call, g, &object{})
 	if c.kind == none {
 		return false
 	}

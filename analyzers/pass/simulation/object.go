@@ -11,7 +11,6 @@ import (
 // object is something in memory: a variable, a channel, a map.
 type object struct {
 	stamp int
-	typ   types.Type
 	// base is the unknown pointer that leads here, for objects from outside.
 	base value
 	// escaped: code that is not simulated may reach it.

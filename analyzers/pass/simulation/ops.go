@@ -150,15 +150,40 @@ func done(m *machine, st *state, g int, l *lockState) bool {
 // add counts a WaitGroup up, which is a stop, or down.
 func add(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	n := d.args[1]
-	if n.kind != number { // so the WaitGroup is one that nobody can follow
-		m.escape(st, d.args[0])
-		return m.finish(st, g, d, inLine, nilValue)
+	if n.kind == symbol && inLine {
+		n = m.choose(st, g, n)
+		d.args = []value{d.args[0], n}
+	}
+	if n.kind != number {
+		return m.drop()
 	}
 	if n.n < 0 {
 		lower := func(_ *machine, _ *state, _ int, l *lockState) bool { l.count += n.n; return true }
 		return atOnce(lower)(m, st, g, d, inLine)
 	}
 	return atLock(opAdd)(m, st, g, d, inLine)
+}
+
+// choose decides how large an unknown number is: the other choices execute the
+// instruction at hand again.
+func (m *machine) choose(st *state, g int, v value) value {
+	f := st.fact(v.ref)
+	if f.lo == f.hi {
+		return num(f.lo)
+	}
+	low, high := max(f.lo, 0), min(f.hi, maxElements)
+	if low > high {
+		return v
+	}
+	st.failed = st.failed || m.test
+	for n := low; n < high; n++ {
+		other := st.fork()
+		other.learn(fact{v.ref, n, n})
+		other.ready = append(other.ready, g)
+		m.forked = append(m.forked, other)
+	}
+	st.learn(fact{v.ref, high, high})
+	return num(high)
 }
 
 // goCounted is the method Go of a WaitGroup.
@@ -201,6 +226,9 @@ type move struct {
 // lockMove returns the move of a goroutine at a lock and the like; nil if it has to wait.
 func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 	l, foreign := m.lockAt(st, o.on)
+	if foreign && l.writer.g > 0 && st.gs[l.writer.g-1].status == ended {
+		l.writer = hold{} // who called the one that holds it releases it
+	}
 	switch o.kind {
 	// Locks: a writer that waits for readers keeps new ones out.
 	case opLock:
@@ -245,7 +273,11 @@ func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 
 func (m *machine) pass(st *state, g int) bool {
 	o := st.gs[g].op
-	return m.finish(st, g, o.call, o.inLine, nilValue)
+	result := nilValue
+	if sig := o.call.call.Common().Signature(); sig.Results().Len() > 0 { // Wait of an errgroup
+		result = m.fresh(st, g, o.call.call)
+	}
+	return m.finish(st, g, o.call, o.inLine, result)
 }
 
 func (m *machine) takeLock(st *state, g int) bool {

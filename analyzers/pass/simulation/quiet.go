@@ -18,10 +18,10 @@ func (m *machine) join(b *ssa.BasicBlock) *ssa.BasicBlock {
 	return to
 }
 
-// findJoin tries the blocks behind b, nearest first, as places where all ways from b meet.
+// findJoin tries the blocks that b dominates as places where all ways from b meet.
 func (m *machine) findJoin(b *ssa.BasicBlock) *ssa.BasicBlock {
 	work := maxQuiet
-	for _, to := range dominated(b) {
+	for _, to := range b.Dominees() {
 		if region, ok := between(b, to, &work); ok {
 			for r := range region {
 				if !m.isQuietBlock(r) {
@@ -35,16 +35,6 @@ func (m *machine) findJoin(b *ssa.BasicBlock) *ssa.BasicBlock {
 		}
 	}
 	return nil
-}
-
-// dominated lists the blocks that b dominates directly, and that are no way
-// out of it, and those behind.
-func dominated(b *ssa.BasicBlock) []*ssa.BasicBlock {
-	var list []*ssa.BasicBlock
-	for _, d := range b.Dominees() {
-		list = append(list, d)
-	}
-	return list
 }
 
 // between returns the blocks that control passes from b on before it comes to
@@ -183,7 +173,7 @@ func matters(t types.Type) bool {
 
 // jumpOver goes to block to; what the ways there may have set differently is not known.
 func (m *machine) jumpOver(st *state, g int, f *frame, to *ssa.BasicBlock) {
-	f.prev, f.block, f.pc = nil, to, 0
+	f.block, f.pc = to, 0
 	for _, instr := range to.Instrs {
 		phi, ok := instr.(*ssa.Phi)
 		if !ok {

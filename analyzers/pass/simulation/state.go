@@ -14,8 +14,9 @@ type state struct {
 	gs    []*goroutine
 	objs  []*object
 	facts []fact
-	// failed: the test has failed by what its own goroutine has found.
-	failed bool
+	// failed: the test has failed by what its own goroutine has found, or is guessed
+	// to; failing: by what another one has.
+	failed, failing bool
 	// over: the process has ended.
 	over bool
 	// crash is how it has, if by a panic that closing or sending has raised.
@@ -48,7 +49,6 @@ type frame struct {
 	stamp  int
 	fn     *ssa.Function
 	block  *ssa.BasicBlock
-	prev   *ssa.BasicBlock
 	pc     int
 	regs   []value
 	defers []deferred
@@ -173,7 +173,7 @@ func (m *machine) hash(st *state) hash {
 		h.add(uint64(f.lo))
 		h.add(uint64(f.hi))
 	}
-	h.add(uint64(truth(st.failed).n))
+	h.add(uint64(truth(st.over).n<<2 | truth(st.failed).n<<1 | truth(st.failing).n))
 	return h
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 // judge finds what is wrong at an end; not ok if nothing is.
-func (r *Result) judge(end *simulation.End) (Wait, bool) {
-	if end.Failed {
+func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simulation.End) (Wait, bool) {
+	if end.Failed || slices.ContainsFunc(end.Stuck, r.onPurpose) || r.idle(root, result, end) {
 		return Wait{}, false
 	}
 	stuck := slices.Clone(end.Stuck)
@@ -44,6 +44,26 @@ func (r *Result) judge(end *simulation.End) (Wait, bool) {
 		}
 	}
 	return w, w.Pos.IsValid()
+}
+
+// onPurpose reports whether s waits for what can never come: select {}, or a channel made where it is waited for.
+func (r *Result) onPurpose(s simulation.Stuck) bool {
+	switch at := s.At.(type) {
+	case *ssa.Select:
+		return len(at.States) == 0
+	case *ssa.UnOp:
+		_, made := at.X.(*ssa.MakeChan)
+		return made && r.where(at.X.Pos()) == r.where(at.Pos()) // <-make(chan int)
+	}
+	return false
+}
+
+// idle reports whether all that hangs are goroutines that a passing test
+// always leaves behind at channels and Conds.
+func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
+	return r.Prog.InTest(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
+		return s.Goroutine == 0 || len(s.Sends) == 0 && !s.Kind.IsCond() || !result.Always(s.At)
+	})
 }
 
 // crashed is an operation on a closed channel.

@@ -8,15 +8,18 @@
 // not count where the test has failed before, nor in package main where main
 // returns: the process ends.
 //
-// Cost: at most knowledge.StepsOfScope steps a scope and
-// knowledge.StepsOfPackage for each instruction of the package, small scopes first.
+// Cost: at most knowledge.StepsOfScope steps a scope; of all scopes
+// knowledge.StepsOfPackage, and StepsOfInstruction for each instruction of the
+// package. Small scopes come first; the first one that is left out is reported.
 package waits
 
 import (
 	"cmp"
+	"fmt"
 	"go/token"
 	"go/types"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -42,6 +45,8 @@ var Analyzer = &analysis.Analyzer{
 type Result struct {
 	Prog  *ir.Program
 	Waits []Wait
+	// Problems are scopes that could not be simulated.
+	Problems []string
 }
 
 // Wait is an operation that may wait for ever, or panics on a closed channel, and why.
@@ -74,9 +79,9 @@ func run(pass *analysis.Pass) (any, error) {
 func (r *Result) simulate(pass *analysis.Pass) {
 	layouts := simulation.NewLayouts()
 	scopes := newScopes(r.Prog)
-	left := knowledge.StepsOfScope
+	left := knowledge.StepsOfPackage
 	for _, fn := range r.Prog.Funcs {
-		left += knowledge.StepsOfPackage * size(fn)
+		left += knowledge.StepsOfInstruction * size(fn)
 	}
 	// A place is reported once, however many scopes lead there.
 	roots := scopes.roots()
@@ -87,11 +92,12 @@ func (r *Result) simulate(pass *analysis.Pass) {
 			r.Prog.GiveUp(pass, root)
 			break
 		}
-		result := simulation.Run(simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts,
-			Steps: min(left, knowledge.StepsOfScope), States: knowledge.StatesOfScope})
+		result := r.run(simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts,
+			Test: r.Prog.InTest(root) && isTest(root), Steps: min(left, knowledge.StepsOfScope),
+			States: knowledge.StatesOfScope})
 		left -= result.Steps
 		for _, end := range result.Ends {
-			if w, ok := r.judge(&end); ok && !seen[w.Pos] {
+			if w, ok := r.judge(root, result, &end); ok && !seen[w.Pos] {
 				seen[w.Pos] = true
 				r.Waits = append(r.Waits, w)
 			}
@@ -104,6 +110,18 @@ func (r *Result) simulate(pass *analysis.Pass) {
 		}
 	}
 	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
+}
+
+// run simulates a scope. A panic is kept as a problem, and the other scopes go on.
+func (r *Result) run(s simulation.Scope) (result *simulation.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.Problems = append(r.Problems, fmt.Sprintf("%s: internal error in the simulation of %s: %v (%s)",
+				s.Pkg.Pkg.Path(), r.Prog.FuncName(s.Root), v, ir.Frame(debug.Stack())))
+			result = &simulation.Result{}
+		}
+	}()
+	return simulation.Run(s)
 }
 
 // scopes knows what the functions of a package make and call.

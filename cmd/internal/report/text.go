@@ -55,7 +55,8 @@ func (t *text) finding(f *finding.Finding) {
 	for _, a := range inSteps(f.Accesses) {
 		t.access(a, locks)
 	}
-	if len(f.Accesses) == 1 && (f.Evidence == nil || f.Evidence.Error == "" && f.Evidence.Blocked == "") {
+	if len(f.Accesses) == 1 && f.Code < finding.LockCycle &&
+		(f.Evidence == nil || f.Evidence.Error == "" && f.Evidence.Blocked == "") {
 		t.line("    in two goroutines at once")
 	}
 	for i := range f.Cycle {

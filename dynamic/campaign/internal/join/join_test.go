@@ -291,3 +291,23 @@ func TestErrorTakesThePlaceOfSuspected(t *testing.T) {
 		t.Errorf("%d findings, first %+v", len(got), got[0])
 	}
 }
+
+// A leak confirms the wait that the static side has said nobody may end: where
+// the first place hangs, and not where one of those does that wait for it.
+func TestLeakTakesThePlaceOfSuspected(t *testing.T) {
+	leak := func(accesses ...finding.Access) *finding.Finding {
+		f := make1(finding.BlockedForEver, "ch", accesses...)
+		f.Status, f.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Blocked: "chan send"}
+		return f
+	}
+	wait := func() *finding.Finding {
+		return make1(finding.EndlessWait, "ch", at(7, finding.Send), at(9, finding.Wait))
+	}
+	got := join(t, seal(wait()), seal(leak(at(7, finding.Send))))
+	if len(got) != 1 || got[0].Code != finding.EndlessWait || got[0].Status != finding.Confirmed {
+		t.Errorf("the leak at the send: %+v", got)
+	}
+	if got := join(t, seal(wait()), seal(leak(at(9, finding.Wait)))); len(got) != 2 {
+		t.Errorf("a leak elsewhere: %d findings, want 2", len(got))
+	}
+}

@@ -255,3 +255,24 @@ func daemon() {
 	close(stop)
 	<-stopped // want `IL4003`
 }
+
+// Who works at every tick waits for nothing else.
+func ticks(work func()) {
+	t := time.NewTicker(time.Second)
+	go func() {
+		for range t.C {
+			work()
+		}
+	}()
+}
+
+// Waits for ever on purpose.
+func sleeps(f func()) {
+	ch := make(chan int)
+	go func() {
+		f()
+		ch <- 1
+		select {}
+	}()
+	<-ch
+}
