@@ -31,7 +31,7 @@
 //
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests
-// what depends on data that the simulation does not know, and what a passing
+// of other code what depends on data that the simulation does not know, and what a passing
 // test always leaves behind at a channel.
 //
 // Reported falsely: ways through a function that exclude each other, where that shows

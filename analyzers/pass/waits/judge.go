@@ -61,7 +61,7 @@ func (r *Result) onPurpose(s simulation.Stuck) bool {
 // idle reports whether all that hangs are goroutines that a passing test
 // always leaves behind at channels and Conds.
 func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
-	return r.Prog.InTest(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
+	return r.Prog.InTestFile(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
 		return s.Goroutine == 0 || len(s.Sends) == 0 && !s.Kind.IsCond() || !result.Always(s.At)
 	})
 }

@@ -148,7 +148,7 @@ func (s *scopes) roots() []*ssa.Function {
 		if fn.Parent() != nil || len(fn.Blocks) == 0 {
 			continue
 		}
-		if s.makes[fn] || s.callsMaker(fn) || s.prog.InTest(fn) && isTest(fn) {
+		if s.makes[fn] || s.callsMaker(fn) || s.prog.InTestFile(fn) && isTest(fn) {
 			list = append(list, fn)
 		}
 	}

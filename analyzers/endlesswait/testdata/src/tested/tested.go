@@ -1,0 +1,8 @@
+package tested
+
+import "os"
+
+func Load() error {
+	_, err := os.ReadFile("x")
+	return err
+}
