@@ -85,6 +85,7 @@ func (x *explorer) run(first []*state) {
 
 // visit adds a new state to the path. It returns its number, if it is known.
 func (x *explorer) visit(st *state) int {
+	x.m.left -= x.m.extent(st)
 	h := x.m.hash(st)
 	if n, known := x.numbers[h]; known {
 		return n

@@ -16,6 +16,7 @@ const (
 	maxElements   = 2      // of what has an unknown length
 	maxForks      = 3      // decisions at one branch of a call
 	maxLength     = 64     // of slices and maps of known size
+	perStep       = 16     // objects and facts that are passed over at the cost of a step
 	maxPlain      = 20_000 // instructions between two operations
 	maxQuiet      = 400    // instructions of a branch that is jumped over
 )
@@ -314,6 +315,7 @@ func (m *machine) set(f *frame, v ssa.Value, to value) { f.regs[m.layout(f.fn).r
 // known of the one before is forgotten.
 func (m *machine) fresh(st *state, g int, at any) value {
 	v := m.in.symbolAt(at, g, len(st.gs[g].frames))
+	m.left -= (len(st.facts) + len(st.objs)) / perStep
 	st.forget(v.ref)
 	return v
 }

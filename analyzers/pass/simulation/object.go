@@ -152,6 +152,7 @@ func placeID(p *ref) int64 {
 // store puts v at place p.
 func (m *machine) store(st *state, id int64, p *ref, v value) {
 	o := st.edit(id)
+	m.left -= len(o.cells)
 	if o.cells == nil {
 		o.cells = map[*ref]value{}
 	}
@@ -233,6 +234,7 @@ type objectKey struct {
 // one that it has made before is used again when nothing leads to that any more.
 func (m *machine) make(st *state, at any, g int, o *object) value {
 	for n := int64(0); ; n++ {
+		m.left -= len(st.objs) / perStep
 		id := m.objectID(at, g, n)
 		if id >= int64(len(st.objs)) || st.objs[id] == nil || !st.reachable(id) {
 			st.put(id, o)

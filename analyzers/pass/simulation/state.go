@@ -177,6 +177,22 @@ func (m *machine) hash(st *state) hash {
 	return h
 }
 
+// extent is about what it costs to compare a state with others, in steps.
+func (m *machine) extent(st *state) int {
+	n := len(st.objs) + len(st.facts)
+	for _, g := range st.gs {
+		for _, f := range g.frames {
+			n += len(f.regs)
+		}
+	}
+	for _, o := range st.objs {
+		if o != nil {
+			n += len(o.cells) + len(o.pairs)
+		}
+	}
+	return n / 4
+}
+
 func (m *machine) hashFrame(h *hash, f *frame) {
 	h.add(uint64(m.layout(f.fn).id)<<32 | uint64(f.block.Index)<<16 | uint64(f.pc))
 	h.add(uint64(f.leaving))
