@@ -3,6 +3,7 @@ module github.com/interlock-go/interlock
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.1
 	github.com/dominikbraun/graph v0.23.0
 	github.com/golangci/plugin-module-register v0.1.2
 	github.com/maruel/panicparse/v2 v2.5.0
@@ -11,6 +12,7 @@ require (
 	go.lsp.dev/jsonrpc2 v1.0.1
 	go.lsp.dev/protocol v1.0.1
 	go.lsp.dev/uri v1.0.1
+	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/mod v0.42.0
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0

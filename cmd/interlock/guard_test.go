@@ -152,14 +152,14 @@ type outputs struct {
 }
 
 // outputsOf reads what is documented to write: -w, -o, env's -dir, go test's
-// -coverprofile behind the packages, and baseline write.
+// -coverprofile behind the packages, baseline write and init.
 func outputsOf(args []string) (o outputs) {
 	dir := ""
 	path := func(s string) error {
 		o.paths = append(o.paths, s)
 		return nil
 	}
-	o.write = len(args) > 1 && args[0] == "baseline" && args[1] == "write"
+	o.write = len(args) > 1 && args[0] == "baseline" && args[1] == "write" || len(args) > 0 && args[0] == "init"
 	for i, arg := range args {
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		if !given && i+1 < len(args) {
@@ -200,8 +200,8 @@ func (o outputs) refuse(changed []string, before, after map[string]entry) []stri
 			return name == p || strings.HasPrefix(name, p+string(filepath.Separator))
 		}):
 		case o.write && there && was.mode.IsRegular() && is.mode == was.mode:
-		case o.write && !there && slices.Contains([]string{"interlock.sections", ".interlock-baseline.json"},
-			filepath.Base(name)):
+		case o.write && !there && slices.Contains(
+			[]string{"interlock.sections", ".interlock-baseline.json", ".interlock.yml"}, filepath.Base(name)):
 		case !there:
 			refused = append(refused, name+" is new")
 		case !left:

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
+	"github.com/interlock-go/interlock/cmd/internal/suggest"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/build/covertool"
@@ -74,7 +76,10 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr)}
 	cmd := find(name)
 	if cmd == nil {
-		return c.usage("unknown command %q: `interlock help` lists the commands", name)
+		return c.usage("%s", unknownCommand(name))
+	}
+	if wrong := unknownSubcommand(name, args); wrong != "" {
+		return c.usage("%s", wrong)
 	}
 	in, own, err := parse(cmd, args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -106,6 +111,12 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	}
 	c.common = in
 	return c.written(out, c.guarded(own))
+}
+
+// unknownCommand returns what to do about a command that is not there.
+func unknownCommand(name string) string {
+	return fmt.Sprintf("unknown command %q%s: `interlock help` lists the commands", name,
+		strings.TrimSuffix(suggest.Hint(name, commandNames()), "?"))
 }
 
 // sink is standard output. It keeps the first error: a text that was cut off

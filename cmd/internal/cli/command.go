@@ -6,6 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/config"
+	"github.com/interlock-go/interlock/cmd/internal/suggest"
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
 )
 
 // command is one command of the tool.
@@ -41,7 +45,8 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // refers to them.
 func commands() []*command {
 	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &baselineCommand,
-		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, &explainCommand, &versionCommand, helpCommand()}
+		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, initCommand(), &configCommand,
+		completionCommand(), &explainCommand, &versionCommand, helpCommand()}
 }
 
 func find(name string) *command {
@@ -58,6 +63,7 @@ type common struct {
 	dir       string
 	tags      string
 	verbose   bool
+	config    string   // the file of settings; noConfig for none, empty for the one found upward
 	packages  []string // or other words that stand on the command line
 	testFlags []string // after --
 }
@@ -72,16 +78,35 @@ func newFlagSet(c *command, in *common, own runner) *flag.FlagSet {
 		fs.StringVar(&in.dir, "C", "", "change to the `folder` before anything else")
 		fs.StringVar(&in.tags, "tags", "", "build `tags`, with commas between, as go build has them")
 		fs.BoolVar(&in.verbose, "v", false, "report on standard error what is being done")
+		fs.StringVar(&in.config, "config", "", "take flags from this `file`; off for none (default: "+config.Name+
+			"\nhere or in a folder above, within the repository)")
 	}
 	own.declare(fs)
 	return fs
 }
 
-// parse reads the arguments of c. Flags may stand before, between and behind
-// the packages, up to --.
+// parse reads the arguments of c, and the flags that the repository's file of settings has for it, which those
+// on the command line override.
 func parse(c *command, args []string) (*common, runner, error) {
+	in, own, err := parseWith(c, args, nil)
+	if err != nil || !c.takesPackages() {
+		return in, own, err
+	}
+	file, err := in.readConfig() // which folder that is looked for in, the arguments say
+	if err != nil || file == nil {
+		return in, own, err
+	}
+	return parseWith(c, args, file)
+}
+
+// parseWith reads the arguments of c behind the settings of the file, if that is not nil. Flags may stand before,
+// between and behind the packages, up to --.
+func parseWith(c *command, args []string, file *config.Config) (*common, runner, error) {
 	in, own := new(common), c.options()
 	fs := newFlagSet(c, in, own)
+	if err := configure(fs, c.name, file); err != nil {
+		return nil, nil, err
+	}
 	if i := slices.Index(args, "--"); i >= 0 {
 		if !c.tests {
 			return nil, nil, fmt.Errorf("%s takes nothing after --", c.name)
@@ -90,7 +115,7 @@ func parse(c *command, args []string) (*common, runner, error) {
 	}
 	for {
 		if err := fs.Parse(args); err != nil {
-			return nil, nil, err
+			return nil, nil, withHint(fs, err)
 		}
 		if fs.NArg() == 0 {
 			return in, own, nil
@@ -98,6 +123,31 @@ func parse(c *command, args []string) (*common, runner, error) {
 		in.packages = append(in.packages, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+}
+
+// withHint adds to an error on an unknown flag which one may have been meant. For flags of go test there is
+// other advice.
+func withHint(fs *flag.FlagSet, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	ofGoTest := testflags.Advise("", err) != ""
+	if n := suggest.Nearest(name, flagNames(fs)); unknown && n != "" && !ofGoTest {
+		return fmt.Errorf("%w: did you mean -%s?", err, n)
+	}
+	return err
+}
+
+// flagNames lists the flags of fs.
+func flagNames(fs *flag.FlagSet) (names []string) {
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// commandNames lists the commands.
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // buildFlags returns the flags that every go command of this call gets.

@@ -151,8 +151,10 @@ const (
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
 		o.runsSet = true
-		o.runs, err = strconv.Atoi(s)
-		return err
+		if o.runs, err = strconv.Atoi(s); err != nil {
+			return errors.New("want a number, such as 20")
+		}
+		return nil
 	})
 	declareSeed(fs, &o.seed)
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/codetext"
+	"github.com/interlock-go/interlock/cmd/internal/suggest"
 )
 
 const intro = `Interlock finds concurrency bugs in Go programs, proves them by catching them
@@ -54,7 +55,7 @@ func runHelp(c *call) int {
 	case 0:
 		io.WriteString(c.stdout, intro)
 		for _, cmd := range commands() {
-			fmt.Fprintf(c.stdout, "    %-8s  %s\n", cmd.name, cmd.short)
+			fmt.Fprintf(c.stdout, "    %-10s  %s\n", cmd.name, cmd.short)
 		}
 		io.WriteString(c.stdout, outro)
 		for _, e := range exitCodes {
@@ -66,7 +67,7 @@ func runHelp(c *call) int {
 		name := strings.Join(c.packages, " ")
 		cmd := find(name)
 		if cmd == nil {
-			return c.usage("unknown command %q: `interlock help` lists the commands", name)
+			return c.usage("%s", unknownCommand(name))
 		}
 		cmd.help(c.stdout)
 		return exitClean
@@ -162,7 +163,8 @@ func runExplain(c *call) int {
 		for _, k := range finding.Codes() {
 			known = append(known, string(k))
 		}
-		return c.usage("unknown code %q: known are %s", c.packages[0], strings.Join(known, ", "))
+		return c.usage("unknown code %q%s: known are %s", c.packages[0],
+			strings.TrimSuffix(suggest.Hint(c.packages[0], known), "?"), strings.Join(known, ", "))
 	}
 	fmt.Fprintf(c.stdout, "%s: %s\n\n", code, code.Title())
 	io.WriteString(c.stdout, strings.TrimRight(codetext.All()[code], "\n")+"\n")

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/repository"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/suggest"
 )
 
 const sectionsLong = `An atomic section is code that other goroutines must not split: from an entry, an access to shared
@@ -41,7 +42,26 @@ var listExamples = [][2]string{
 // subcommands of commands that have some. A function, as commands is.
 func subcommands() []*command {
 	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
-		&baselineWriteCommand, &baselineCheckCommand}
+		&baselineWriteCommand, &baselineCheckCommand, configVerifyCommand(), configSchemaCommand()}
+}
+
+// unknownSubcommand returns what is wrong with the first word behind a command that has subcommands: a package
+// is named by a path such as ./cache. It returns "" if nothing is.
+func unknownSubcommand(name string, args []string) string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "./@\\") {
+		return ""
+	}
+	var below []string
+	for _, c := range subcommands() {
+		if word, ok := strings.CutPrefix(c.name, name+" "); ok {
+			below = append(below, word)
+		}
+	}
+	if len(below) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has no subcommand %q%s; it has %s, and a package is named as ./%s", name, args[0],
+		suggest.Hint(args[0], below), strings.Join(below, ", "), args[0])
 }
 
 // subcommand returns the command that the first of args names, if it is one of name.

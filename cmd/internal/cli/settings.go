@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/config"
+	"github.com/interlock-go/interlock/cmd/internal/upward"
+)
+
+// noConfig is the value of -config by which no file is read.
+const noConfig = "off"
+
+// unconfigured are flags that a file cannot set: what they do is for one call.
+var unconfigured = []string{"C", "config", "w", "v", "from", "dir", "only", "seed"}
+
+// knownFlags lists, by command, the flags that a file of settings may have.
+func knownFlags() config.Flags {
+	known := config.Flags{}
+	for _, c := range append(commands(), subcommands()...) {
+		if !c.takesPackages() {
+			continue
+		}
+		known[c.name] = slices.DeleteFunc(flagNames(newFlagSet(c, new(common), c.options())), func(name string) bool {
+			return slices.Contains(unconfigured, name)
+		})
+	}
+	return known
+}
+
+// readConfig returns the file of settings, or nil if there is none.
+func (in *common) readConfig() (*config.Config, error) {
+	file, dir := in.config, in.dir
+	if dir == "" {
+		dir = "."
+	}
+	if file == "" {
+		var err error
+		if file, err = upward.Find(dir, config.Name); err != nil {
+			return nil, fmt.Errorf("looking for %s: %w", config.Name, err)
+		}
+	}
+	if file == "" || file == noConfig {
+		return nil, nil
+	}
+	return config.Read(file, knownFlags())
+}
+
+// configure sets the flags that the file has for the command.
+func configure(set *flag.FlagSet, command string, file *config.Config) error {
+	if file == nil {
+		return nil
+	}
+	for _, s := range file.For(command, flagNames(set)) {
+		for _, v := range s.Values {
+			if err := set.Set(s.Flag, v); err != nil {
+				return fmt.Errorf("%s:%d:%d: %s: %w", file.File, s.Line, s.Column, s.Flag, err)
+			}
+		}
+	}
+	return nil
+}
+
+var configCommand = command{
+	name: "config", args: "verify|schema", short: "check the file of settings, or print its schema",
+	long: "A file " + config.Name + ` in the folder where a command starts, or in one above within the repository, sets
+flags for all: each key is the name of a flag, or of a command with flags below it. What the command line
+says comes last, and wins. Flags that write, such as -w, cannot be set. "interlock init" writes a file to
+begin with.`,
+	examples: [][2]string{{"interlock config verify", "find faults, with their lines"}},
+	options:  func() runner { return flagless(func(c *call) int { return c.usage("say verify or schema") }) },
+}
+
+func configVerifyCommand() *command {
+	return &command{
+		name: "config verify", short: "find faults in the file of settings",
+		long:     "Verify reads " + config.Name + " as every command does, and tries each value.",
+		examples: [][2]string{{"interlock config verify", "the file that holds here"}},
+		options:  func() runner { return flagless(runConfigVerify) },
+	}
+}
+
+func runConfigVerify(c *call) int {
+	file, err := c.readConfig()
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	if file == nil {
+		return c.usage("there is no %s here or above: `interlock init` writes one", config.Name)
+	}
+	for _, cmd := range append(commands(), subcommands()...) {
+		if !cmd.takesPackages() {
+			continue
+		}
+		if err := configure(newFlagSet(cmd, new(common), cmd.options()), cmd.name, file); err != nil {
+			return c.usage("%v", err)
+		}
+	}
+	fmt.Fprintf(c.stdout, "%s: no fault\n", file.File)
+	return exitClean
+}
+
+func configSchemaCommand() *command {
+	return &command{
+		name: "config schema", short: "print the JSON Schema of the file of settings",
+		long:     "Schema prints a JSON Schema, by which editors complete and check " + config.Name + ".",
+		examples: [][2]string{{"interlock config schema >interlock.schema.json", "for an editor"}},
+		options:  func() runner { return flagless(runConfigSchema) },
+	}
+}
+
+func runConfigSchema(c *call) int {
+	// A value is one scalar or a list of them, as the flag may be given several times.
+	value := map[string]any{"anyOf": []any{
+		map[string]any{"type": []string{"string", "number", "boolean"}},
+		map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "number", "boolean"}}},
+	}}
+	all := map[string]any{}
+	for command, names := range knownFlags() {
+		below := map[string]any{}
+		for _, name := range names {
+			below[name], all[name] = value, value
+		}
+		all[command] = map[string]any{"type": []string{"object", "null"}, "additionalProperties": false, "properties": below}
+	}
+	enc := json.NewEncoder(c.stdout)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+		"additionalProperties": false, "properties": all})
+	if err != nil {
+		return c.unwritten(err)
+	}
+	return exitClean
+}
+
+func initCommand() *command {
+	return &command{
+		name: "init", short: "write a file of settings to begin with",
+		long: "Init writes " + config.Name + " into this folder, with every setting as a comment. It does not touch\n" +
+			"a file that is there.",
+		examples: [][2]string{{"interlock init", "in the root of the repository"}},
+		options:  func() runner { return flagless(runInit) },
+	}
+}
+
+func runInit(c *call) int {
+	// Every setting is a comment: the file changes nothing until somebody chooses.
+	var b strings.Builder
+	b.WriteString("# Settings of Interlock for everybody who works here; `interlock config verify` checks them.\n" +
+		"# Each key is a flag, for all commands that have it, or a command with flags below it.\n" +
+		"# The command line wins. `interlock help <command>` says more about each.\n\n" +
+		"# tags: integration\n# deps: [golang.org/x/sync]\n")
+	for _, cmd := range commands() {
+		if !cmd.takesPackages() || len(knownFlags()[cmd.name]) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n# %s:\n", cmd.name)
+		set := newFlagSet(cmd, new(common), cmd.options())
+		for _, name := range knownFlags()[cmd.name] {
+			value, text := flag.UnquoteUsage(set.Lookup(name))
+			first, _, _ := strings.Cut(text, "\n")
+			fmt.Fprintf(&b, "#   %s: %s  # %s\n", name, "<"+strings.Trim(value, "<>")+">", first)
+		}
+	}
+	f, err := os.OpenFile(config.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return c.usage("%s is there already", config.Name)
+	}
+	if err == nil {
+		_, err = f.WriteString(b.String())
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return c.unwritten(err)
+	}
+	fmt.Fprintf(c.stdout, "wrote %s\n", config.Name)
+	return exitClean
+}
+
+func completionCommand() *command {
+	return &command{
+		name: "completion", args: "bash|zsh|fish", short: "print a script by which a shell completes commands and flags",
+		long: "Completion prints a script for the shell. It knows the commands and their flags; packages and files\n" +
+			"are completed as the shell does it.",
+		examples: [][2]string{
+			{`eval "$(interlock completion bash)"`, "in ~/.bashrc; zsh has the same"},
+			{"interlock completion fish | source", "in ~/.config/fish/config.fish"},
+		},
+		options: func() runner { return flagless(runCompletion) },
+	}
+}
+
+func runCompletion(c *call) int {
+	if len(c.packages) != 1 || !slices.Contains([]string{"bash", "zsh", "fish"}, c.packages[0]) {
+		return c.usage("name the shell: bash, zsh or fish")
+	}
+	shell := c.packages[0]
+	if shell == "fish" {
+		for _, cmd := range commands() {
+			fmt.Fprintf(c.stdout, "complete -c interlock -n __fish_use_subcommand -a %s -d '%s'\n", cmd.name,
+				strings.ReplaceAll(cmd.short, "'", `\'`))
+			for _, name := range flagNames(newFlagSet(cmd, new(common), cmd.options())) {
+				fmt.Fprintf(c.stdout, "complete -c interlock -n '__fish_seen_subcommand_from %s' -o %s\n", cmd.name, name)
+			}
+		}
+		return exitClean
+	}
+	// zsh reads the script of bash.
+	if shell == "zsh" {
+		fmt.Fprintln(c.stdout, "autoload -U +X bashcompinit && bashcompinit")
+	}
+	fmt.Fprintf(c.stdout, "_interlock() {\n\tlocal words\n\tif [ \"$COMP_CWORD\" = 1 ]; then words='%s'; else\n"+
+		"\tcase \"${COMP_WORDS[1]}\" in\n", strings.Join(commandNames(), " "))
+	for _, cmd := range commands() {
+		var words []string
+		for _, name := range flagNames(newFlagSet(cmd, new(common), cmd.options())) {
+			words = append(words, "-"+name)
+		}
+		for _, below := range subcommands() {
+			if word, ok := strings.CutPrefix(below.name, cmd.name+" "); ok {
+				words = append(words, word)
+			}
+		}
+		fmt.Fprintf(c.stdout, "\t%s) words='%s' ;;\n", cmd.name, strings.Join(words, " "))
+	}
+	fmt.Fprint(c.stdout, "\tesac; fi\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"+
+		"complete -o default -F _interlock interlock\n")
+	return exitClean
+}

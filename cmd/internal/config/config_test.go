@@ -1,0 +1,68 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+var known = Flags{"check": {"fail-on", "hints", "tags"}, "test": {"fail-on", "runs", "deps", "tags"}}
+
+func TestSettings(t *testing.T) {
+	text := "# all\nfail-on: none\ndeps: [a, b/...]\ntest:\n  runs: 20\n  fail-on: confirmed,noise\n"
+	c, err := parse([]byte(text), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range c.For("test", known["test"]) {
+		got = append(got, s.Flag+"="+strings.Join(s.Values, "+"))
+	}
+	want := []string{"fail-on=none", "deps=a+b/...", "runs=20", "fail-on=confirmed,noise"}
+	if !slices.Equal(got, want) {
+		t.Errorf("test: %q, want %q", got, want)
+	}
+	if all := c.For("check", known["check"]); len(all) != 1 || all[0].Flag != "fail-on" {
+		t.Errorf("check: %v", all)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "",
+		"# nothing\n":                    "",
+		"check:\n":                       "",
+		"fial-on: none":                  `1:1: unknown key "fial-on": did you mean "fail-on"?`,
+		"chekc:\n  hints: true":          `1:1: unknown key "chekc": did you mean "check"?`,
+		"check:\n  runs: 1":              `2:3: unknown key "runs" of check`,
+		"tags: a\ntags: b":               `2:1: "tags" stands there twice`,
+		"tags: {a: b}":                   "1:7: tags: want one value",
+		"- a":                            "1:1: want keys with values",
+		"check: 1":                       "1:8: want keys with values",
+		"tags:":                          "want one value",
+		"a: [":                           " line 1",
+		"tags: a\n\x1b[31m: x":           "",
+		"check: &a\n  tags: x\ntest: *a": "",
+	} {
+		_, err := parse([]byte(text), known)
+		if want == "" {
+			if err != nil && !strings.Contains(text, "\x1b") && !strings.Contains(text, "&") {
+				t.Errorf("%q: %v", text, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("fail-on: none\ntest:\n  deps: [a, b]\n"))
+	f.Add([]byte("check: &a\n  tags: x\ntest: *a\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, err := parse(data, known); err == nil {
+			c.For("test", known["test"])
+		}
+	})
+}
