@@ -77,6 +77,7 @@ type frame struct {
 	passed   map[ssa.Instruction][]signal // memo of after
 	coming   map[ssa.Instruction][]signal // memo of then
 	lists    [][]signal                   // see once
+	tested   map[*ssa.BasicBlock][]Place  // memo of tests
 }
 
 // op is an instruction that synchronises.
@@ -89,7 +90,8 @@ type op struct {
 func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	f := &frame{builder: b, fn: fn, flow: b.prog.Flow(fn), work: work,
 		at: map[ssa.Instruction]syncs{}, entered: map[*ssa.BasicBlock][]signal{},
-		passed: map[ssa.Instruction][]signal{}, coming: map[ssa.Instruction][]signal{}}
+		passed: map[ssa.Instruction][]signal{}, coming: map[ssa.Instruction][]signal{},
+		tested: map[*ssa.BasicBlock][]Place{}}
 	// The locks at each instruction, as far as fn has taken them itself.
 	var atReturn []held
 	f.locks, atReturn = b.ownLocks(fn)
@@ -325,18 +327,25 @@ func (f *frame) takenOut(v ssa.Value, instr ssa.Instruction) bool {
 // tests lists the fields and package variables by which branches decide whether
 // control comes to b.
 func (f *frame) tests(b *ssa.BasicBlock) []Place {
-	var list []Place
-	for d := b.Idom(); d != nil && len(list) < knowledge.TestsOfTouch; d = d.Idom() {
-		branch, ok := decides(d, b)
-		if !ok {
-			continue
-		}
+	d := b.Idom()
+	if d == nil {
+		return nil
+	}
+	list, ok := f.tested[b]
+	if ok {
+		return list
+	}
+	// Those nearest to b first.
+	if branch, ok := decides(d, b); ok {
 		for _, load := range loadsOf(branch.Cond) {
 			if path := shared(load); path.Root != nil {
 				list = append(list, Place{path, itself, load.Type()})
 			}
 		}
 	}
+	list = append(list, f.tests(d)...)
+	list = slices.Clip(list[:min(len(list), knowledge.TestsOfTouch)])
+	f.tested[b] = list
 	return list
 }
 
