@@ -75,6 +75,9 @@ type Config struct {
 	// ReplayFlags are further ones that replay commands need, since they decide about
 	// the plan.
 	ReplayFlags []string
+	// Predict has the run under the happens-before engine leave a trace, of which package
+	// predict makes predicted findings, and later runs driven to confirm them.
+	Predict bool
 	// Replays is how often the replay command of each finding is tried, after all runs:
 	// for as long as half of the time that these took. 0 is never.
 	Replays int

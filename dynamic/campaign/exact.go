@@ -19,9 +19,11 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/predict"
 )
 
 // exactCost is how much longer tests take under the happens-before engine, in percent: what
@@ -55,7 +57,7 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	if ctx.Err() != nil {
 		c.result.Interrupted, err = true, nil
 	}
-	c.result.Findings = withUnordered(nil, e.findings())
+	c.result.Findings = e.withPredicted(withUnordered(nil, e.findings()), c.result.Packages)
 	finding.Sort(c.result.Findings)
 	finding.Seal(c.result.Findings)
 	return c.result, err
@@ -65,12 +67,18 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 type exact struct {
 	*campaign
 	races map[exactKey]*exactRace
-	lines map[place][]*plan.Site // the engine records lines; the plan knows what is accessed there
-	runs  int                    // begun
+	// predicted are races of another order of a run, by package predict; those that a run has shown are in races, too.
+	predicted map[exactKey]*exactRace
+	orders    []*evidence.Record     // of locks, which another order of a run would deadlock by
+	lines     map[place][]*plan.Site // the engine records lines; the plan knows what is accessed there
+	runs      int                    // begun
 }
 
 func newExact(c *campaign) *exact {
-	e := &exact{campaign: c, races: map[exactKey]*exactRace{}, lines: map[place][]*plan.Site{}}
+	e := &exact{
+		campaign: c, lines: map[place][]*plan.Site{},
+		races: map[exactKey]*exactRace{}, predicted: map[exactKey]*exactRace{},
+	}
 	for i := range c.cfg.Plan.Sites {
 		s := &c.cfg.Plan.Sites[i]
 		at := place{s.File, s.Line}
@@ -82,6 +90,14 @@ func newExact(c *campaign) *exact {
 // exactKey is what distinguishes races, their two places in the program, in order: x = x + 1 in two
 // functions is one race, whichever of their reads and writes the engine has compared.
 type exactKey [2]place
+
+func (p exactKey) compare(q exactKey) int { return cmp.Or(p[0].compare(q[0]), p[1].compare(q[1])) }
+
+func keyOf(sides *[2]exactSide) exactKey {
+	key := exactKey{sides[0].at, sides[1].at}
+	slices.SortFunc(key[:], place.compare)
+	return key
+}
 
 func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
@@ -175,6 +191,7 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	for _, p := range e.pairs() {
 		pkg.auto.Caught(p[0], p[1])
 	}
+	e.expect(pkg)
 	// What it has not come to is said.
 	switch {
 	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain:
@@ -203,6 +220,13 @@ func (e *exact) once(
 		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
 		"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
 	}
+	trace := strings.TrimSuffix(file, ".jsonl") + ".trace"
+	if e.cfg.Predict {
+		if err := predict.Create(trace); err != nil {
+			return p, 0, err
+		}
+		o.Env = append(o.Env, "INTERLOCK_TRACE="+trace)
+	}
 	p = testproc.Run(ctx, e.cfg.Workspace, b, o)
 	if p.Err != nil && ctx.Err() == nil {
 		return p, 0, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
@@ -213,7 +237,70 @@ func (e *exact) once(
 		return p, 0, &engineFault{b.Package, lastLine(p.Output)}
 	}
 	races, err = e.take(file, b.Package)
+	if e.cfg.Predict && err == nil {
+		err = e.predict(trace, b)
+	}
 	return p, races, err
+}
+
+// predict takes up what another order of the traced run would show. Of races only those are kept that are
+// between two sites of the plan, so that a run can be driven to them.
+func (e *exact) predict(trace string, b build.Binary) error {
+	found, err := predict.FromFile(trace, b.Path)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(trace); err != nil {
+		return fmt.Errorf("removing the trace: %w", err)
+	}
+	if found.Cut {
+		e.problem("%s: nothing is predicted of what lies behind the first %d events of the run", b.Package, found.Events)
+	}
+	// Races between sites of the plan.
+	for _, steps := range found.Races {
+		r := &exactRace{
+			sides: [2]exactSide{e.stepSide(steps[0]), e.stepSide(steps[1])},
+			run:   e.seen.runs, seed: e.seen.seed, test: b.Package,
+			hits: map[int]bool{e.seen.runs: true}, count: 1,
+		}
+		if _, known := sharedVariable(e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])); !known {
+			continue
+		}
+		key := keyOf(&r.sides)
+		if e.races[key] == nil && e.predicted[key] == nil {
+			e.predicted[key] = r
+		}
+	}
+	// Deadlocks of locks whose uses the monitor knows.
+	run := deadlock.Run{N: e.seen.runs, Seed: e.seen.seed, Package: b.Package}
+	for _, steps := range found.Deadlocks {
+		circle := []deadlock.Nested{e.nested(steps[0], steps[1]), e.nested(steps[2], steps[3])}
+		if order, ok := e.seen.deadlocks.Order(run, circle); ok {
+			e.orders = append(e.orders, order)
+		}
+	}
+	return nil
+}
+
+// nested returns two acquisitions in a row of a trace.
+func (e *exact) nested(holds, wants predict.Step) deadlock.Nested {
+	at := func(s predict.Step) finding.Position {
+		p := e.stepSide(s).at
+		return finding.Position{File: p.file, Line: p.line}
+	}
+	return deadlock.Nested{
+		GID: int64(wants.Goroutine), Holds: at(holds), Wants: at(wants),
+		Stack: fmt.Sprintf("goroutine %d [running]:\n%s(...)\n\t%s:%d\n",
+			wants.Goroutine, wants.Function, wants.File, wants.Line),
+	}
+}
+
+// stepSide returns a step of a trace as a recorded access.
+func (e *exact) stepSide(s predict.Step) exactSide {
+	g := finding.Goroutine{Stack: []finding.Frame{{Function: s.Function, File: s.File, Line: s.Line}}}
+	userPaths(e.cfg, &g)
+	frame := g.Stack[0]
+	return exactSide{goroutine: g, frame: frame, mode: accessMode(s.Write, s.Atomic), at: place{frame.File, frame.Line}}
 }
 
 // faultExit is the exit code of a program whose engine found itself at fault.
@@ -268,7 +355,7 @@ func (e *exact) add(pkg string, a, b exactSide) {
 	if a.at.compare(b.at) > 0 {
 		a, b = b, a
 	}
-	key := exactKey{a.at, b.at}
+	key := keyOf(&[2]exactSide{a, b})
 	r := e.races[key]
 	if r == nil {
 		r = &exactRace{sides: [2]exactSide{a, b}, run: e.seen.runs, seed: e.seen.seed, test: pkg, hits: map[int]bool{}}
@@ -301,28 +388,31 @@ func (e *exact) side(s *evidence.Side) exactSide {
 	g := stacktext.Parse(s.Stack)
 	g.ID = s.GID
 	userPaths(e.cfg, &g)
-	side := exactSide{goroutine: g, mode: finding.Read, frame: finding.Frame{Function: "?", File: unknownFile, Line: 1}}
+	side := exactSide{goroutine: g, frame: finding.Frame{Function: "?", File: unknownFile, Line: 1}}
 	if len(g.Stack) > 0 {
 		side.frame = stacktext.UserFrame(g.Stack)
 	}
-	switch {
-	case s.Write && s.Atomic:
-		side.mode = finding.AtomicWrite
-	case s.Write:
-		side.mode = finding.Write
-	case s.Atomic:
-		side.mode = finding.AtomicRead
-	}
+	side.mode = accessMode(s.Write, s.Atomic)
 	side.at = place{side.frame.File, side.frame.Line}
 	return side
+}
+
+func accessMode(write, atomic bool) finding.Mode {
+	switch {
+	case write && atomic:
+		return finding.AtomicWrite
+	case write:
+		return finding.Write
+	case atomic:
+		return finding.AtomicRead
+	}
+	return finding.Read
 }
 
 // findings makes a finding of each race.
 func (e *exact) findings() []*finding.Finding {
 	var all []*finding.Finding
-	for _, key := range slices.SortedFunc(maps.Keys(e.races), func(p, q exactKey) int {
-		return cmp.Or(p[0].compare(q[0]), p[1].compare(q[1]))
-	}) {
+	for _, key := range slices.SortedFunc(maps.Keys(e.races), exactKey.compare) {
 		all = append(all, e.finding(e.races[key]))
 	}
 	return all
@@ -335,21 +425,75 @@ func (e *exact) pairs() (all []pair) {
 		return nil
 	}
 	for _, r := range e.races {
-		a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
-		v, known := sharedVariable(a, b)
-		if !known {
-			continue
-		}
-		for _, s := range a {
-			for _, t := range b {
-				if s.Variable == v && t.Variable == v {
-					all = append(all, makePair(s.ID, t.ID))
-				}
-			}
-		}
+		all = append(all, e.pairsOf(r)...)
 	}
 	slices.SortFunc(all, comparePairs)
 	return slices.Compact(all)
+}
+
+// pairsOf returns those of one race.
+func (e *exact) pairsOf(r *exactRace) (all []pair) {
+	a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
+	v, known := sharedVariable(a, b)
+	if !known {
+		return nil
+	}
+	for _, s := range a {
+		for _, t := range b {
+			if s.Variable == v && t.Variable == v {
+				all = append(all, makePair(s.ID, t.ID))
+			}
+		}
+	}
+	return all
+}
+
+// expect has the schedule of a package drive its runs to what is predicted, first one way round, then the other.
+func (e *exact) expect(pkg *PackageResult) {
+	for _, order := range e.orders {
+		pkg.locks.Observe(order)
+	}
+	e.orders = nil // those of other packages are theirs
+	for _, r := range e.predicted {
+		for _, p := range e.pairsOf(r) {
+			pkg.auto.Predict(p[0], p[1])
+			pkg.auto.Predict(p[1], p[0])
+		}
+	}
+}
+
+// withPredicted adds races that are predicted and that no run has shown.
+func (e *exact) withPredicted(shown []*finding.Finding, pkgs []PackageResult) []*finding.Finding {
+	all := shown
+	for _, key := range slices.SortedFunc(maps.Keys(e.predicted), exactKey.compare) {
+		r := e.predicted[key]
+		f := e.finding(r)
+		isShown := func(s *finding.Finding) bool { return sharedLines(s, f) == 2 }
+		if e.races[key] != nil || slices.ContainsFunc(shown, isShown) {
+			continue
+		}
+		tries := 0
+		for _, p := range e.pairsOf(r) {
+			for i := range pkgs {
+				tries += pkgs[i].auto.Tries(p[0], p[1]) + pkgs[i].auto.Tries(p[1], p[0])
+			}
+		}
+		f.Status = finding.Predicted
+		for i := range f.Accesses { // a trace has neither the stacks nor the goroutines' own numbers
+			f.Accesses[i].Goroutine, f.Accesses[i].Role = nil, ""
+		}
+		f.Evidence.Replay = strings.Replace(f.Evidence.Replay, " -engine=hb ", " -engine=hb -predict ", 1)
+		f.Title = fmt.Sprintf("data race on %s: %s and %s in another order of the same run", f.Variable,
+			f.Accesses[0].Mode, f.Accesses[1].Mode)
+		f.Message = "In the run that was traced a lock had the two one after the other. In another order of the same " +
+			"run, with each goroutine reading the same values, both may come at once."
+		if tries > 0 {
+			f.Notes = append(f.Notes,
+				fmt.Sprintf("later runs held one of the two %d times, and the other did not come", tries))
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 // withUnordered adds races that the happens-before engine has shown to those caught at the same moment. Of one

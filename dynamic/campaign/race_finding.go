@@ -37,7 +37,7 @@ func (t *tally) findings(
 		all = append(all, f)
 	}
 	if e != nil {
-		all = withUnordered(all, e.findings())
+		all = e.withPredicted(withUnordered(all, e.findings()), pkgs)
 	}
 	// Errors at a race add to its finding, so races come first.
 	all = append(all, t.endedBy(cfg, all)...)

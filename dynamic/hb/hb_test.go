@@ -173,7 +173,7 @@ func TestNextSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := regexp.MustCompile(`hbDie\((.*)\)\n`)
-	step := regexp.MustCompile(`^"[^:]+: (" \+ hbFewerTests|(lift|lower|make|use) [^:]+")$`)
+	step := regexp.MustCompile(`^"[^:]+: (" \+ (hbFewerTests|hbTraceRoom)|(lift|lower|make|use) [^:]+")$`)
 	calls := 0
 	for name, text := range ours {
 		for _, m := range call.FindAllStringSubmatch(string(text), -1) {

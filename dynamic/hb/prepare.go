@@ -101,6 +101,9 @@ func (in *Installation) texts() (map[string][]byte, error) {
 	if texts["zinterlock_atomic.go"], err = src.atomics(); err != nil {
 		return nil, &UnsupportedError{*in, err.Error()}
 	}
+	if texts["chan.go"], err = src.chans(); err != nil {
+		return nil, &UnsupportedError{*in, err.Error()}
+	}
 	for name, text := range ours {
 		texts["zinterlock_"+name] = text
 	}

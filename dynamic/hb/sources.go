@@ -21,6 +21,7 @@ type sources struct {
 	without  *source   // runtime/race0.go: a stub of each hook that the runtime calls
 	pointers *source   // runtime/atomic_pointer.go: those operations of sync/atomic that are built on others
 	atomic   []*source // sync/atomic/doc*.go
+	channels *source   // runtime/chan.go
 }
 
 // source is a file, and its functions by name.
@@ -69,14 +70,35 @@ func readSources(goroot string) (*sources, error) {
 		return parseSource(file, text)
 	}
 	var s sources
-	var errs [5]error
+	var errs [6]error
 	s.with, errs[0] = read("runtime", "race.go")
 	s.without, errs[1] = read("runtime", "race0.go")
 	s.pointers, errs[2] = read("runtime", "atomic_pointer.go")
 	s.atomic = make([]*source, 2)
 	s.atomic[0], errs[3] = read("sync", "atomic", "doc.go")
 	s.atomic[1], errs[4] = read("sync", "atomic", "doc_64.go")
+	s.channels, errs[5] = read("runtime", "chan.go")
 	return &s, errors.Join(errs[:]...)
+}
+
+// chans returns runtime/chan.go with a call in the two functions by which all operations of
+// channels that have an effect go.
+func (s *sources) chans() ([]byte, error) {
+	var at []int
+	for _, name := range []string{"racenotify", "racesync"} {
+		fn := s.channels.funcs[name]
+		if fn == nil || !strings.Contains(s.channels.of(fn), "(c *hchan,") ||
+			!strings.Contains(s.channels.of(fn), "sg *sudog)") {
+			return nil, fmt.Errorf("its channels do not call %s as the engine knows it", name)
+		}
+		at = append(at, s.channels.fset.Position(fn.Body.Lbrace).Offset+1)
+	}
+	slices.Sort(at)
+	text := slices.Clone(s.channels.text)
+	for _, offset := range slices.Backward(at) { // the last one first, so that offsets stay
+		text = slices.Insert(text, offset, []byte(" hbTraceChan(c, sg);")...)
+	}
+	return text, nil
 }
 
 // race returns the part of runtime/race.go that does not bind the C++ runtime: what

@@ -59,6 +59,7 @@ func (p pair) reversed() pair { return pair{p[1], p[0]} }
 type chance struct {
 	least, most time.Duration // the gap, see evidence.Gap
 	tries       int           // runs that held the first site for it, without success
+	predicted   bool          // see Predict
 }
 
 // NewAuto returns a schedule that has seen nothing yet. site describes a site of the
@@ -81,6 +82,25 @@ func (a *Auto) Observe(gaps []evidence.Gap) {
 		c.least = min(c.least, time.Duration(g.LeastNS))
 		c.most = max(c.most, time.Duration(g.MostNS))
 	}
+}
+
+// Predict takes up that another order of a run would have brought the first site and then
+// the second together. Where no run has shown the gap between them, it is looked for.
+func (a *Auto) Predict(first, then uint32) {
+	c := a.pairs[pair{first, then}]
+	if c == nil {
+		c = &chance{least: time.Millisecond, most: 100 * time.Millisecond}
+		a.pairs[pair{first, then}] = c
+	}
+	c.predicted = true
+}
+
+// Tries returns how many runs have held the first site for the second, without success.
+func (a *Auto) Tries(first, then uint32) int {
+	if c := a.pairs[pair{first, then}]; c != nil {
+		return c.tries
+	}
+	return 0
 }
 
 // Caught takes up that two goroutines were at these sites at the same moment: no
@@ -185,6 +205,9 @@ func (a *Auto) weight(p pair) float64 {
 	}
 	if first.Suspicious || second.Suspicious {
 		w *= 8
+	}
+	if c.predicted {
+		w *= 64
 	}
 	if a.pairs[p.reversed()] != nil { // come in both orders: no goroutine starts or waits for the other
 		w *= 2

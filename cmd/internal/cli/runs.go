@@ -23,8 +23,9 @@ import (
 type monitored struct {
 	campaignFlags
 	flags       testflags.Flags
-	engine      string   // "" is that of the monitor alone
-	memory      int      // of the happens-before engine, in megabytes
+	engine      string // "" is that of the monitor alone
+	memory      int    // of the happens-before engine, in megabytes
+	predict     bool
 	only        string   // places, with commas between
 	hold        string   // the same
 	replays     int      // of each finding
@@ -60,7 +61,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	cfg := campaign.Config{
 		TestFlags: m.flags.Binary, Timeout: m.flags.Timeout,
 		OnlyFlag: "-only", HoldFlag: "-hold", ReplayFlags: m.replayFlags, Replays: m.replays,
-		ExactMemory: m.memory,
+		ExactMemory: m.memory, Predict: m.predict,
 	}
 	if m.engine == engineHB {
 		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)

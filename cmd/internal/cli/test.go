@@ -60,6 +60,7 @@ type testOptions struct {
 	planFlags
 	engine    string
 	memory    int // megabytes
+	predict   bool
 	only      string
 	hold      string
 	replays   int
@@ -80,6 +81,9 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.memory, "hb-memory", 0, "let hb take about so many `megabytes` for what it remembers of accesses "+
 		"(default 4096);\n"+
 		"what it has to forget is counted and reported")
+	fs.BoolVar(&o.predict, "predict", false,
+		"predict races that another order of the run of hb would show, and drive later runs\n"+
+			"to them; that run takes up to ten times as long, and 128 MB of disk for a package")
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
@@ -125,11 +129,15 @@ func (o *testOptions) checkEngine() error {
 		if o.memory != 0 {
 			return fmt.Errorf("-hb-memory means nothing to -engine=%s: leave it out", engineWatch)
 		}
+		if o.predict {
+			return fmt.Errorf("-predict means nothing to -engine=%s, which leaves no trace: leave it out", engineWatch)
+		}
 		return nil
 	case engineHB: // most flags are about noise
 	default:
 		return fmt.Errorf("-engine %s: want %s, %s or %s", o.engine, engineAuto, engineWatch, engineHB)
 	}
+	// All that is about noise and sections.
 	for _, flag := range []struct {
 		name string
 		set  bool
@@ -174,7 +182,8 @@ func (o *testOptions) run(c *call) int {
 	// Then plan, build and run.
 	m := monitored{
 		campaignFlags: o.campaignFlags, flags: flags, engine: o.engine, memory: o.memory,
-		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
+		predict: o.predict,
+		only:    o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
 	}
 	d, err := m.run(c, p, out)
 	if d != nil {

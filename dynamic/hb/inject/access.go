@@ -102,6 +102,9 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	}
 	w := cell.lockIn(addr)
 	r := cell.r
+	if hbTrace.base != 0 {
+		hbTraceAccess(g, addr, record, kind, w, r, callpc, pc)
+	}
 	var earlier hbEarlier
 	if w&hbIsSplit != 0 {
 		earlier = hbOnSplit(g, cell, record, kind)

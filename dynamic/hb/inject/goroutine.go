@@ -19,6 +19,8 @@ type hbGo struct {
 	named   bool    // its occupant's goid is set: a goroutine has none yet when it gets a slot
 	seen    uint32  // the last clock that a finalizer has taken over: see racefingo
 	next    uint32  // in the queue of free slots
+	quiet   bool    // it is in an operation that the trace has as a whole
+	traced  uintptr // the address of an operation that the trace has half of
 
 	last      uint32 // index into occupants of the present one
 	occupants [4]hbOccupant
@@ -88,6 +90,9 @@ func hbStart(parent *hbGo, pc uintptr) *hbGo {
 	g := hbFreeSlot(parent)
 	if parent != nil {
 		g.clock = g.clock.join(parent.clock).with(hbSlotOf(parent.epoch), hbClockOf(parent.epoch))
+		if hbTrace.base != 0 {
+			hbTraceEvent(parent, hbTraceGo, uintptr(hbSlotOf(g.epoch)), pc, 0)
+		}
 		parent.tick()
 	}
 	g.tick()

@@ -179,6 +179,9 @@ func raceacquirectx(ctx uintptr, addr unsafe.Pointer) {
 	g := (*hbGo)(unsafe.Pointer(ctx))
 	if s := hbSyncAt(uintptr(addr), false); s != nil {
 		s.acquire(g)
+		if hbTrace.base != 0 {
+			hbTraceSync(g, hbTraceAcquire, uintptr(addr))
+		}
 		s.mu.unlock()
 	}
 }
@@ -192,6 +195,9 @@ func racereleaseg(gp *g, addr unsafe.Pointer) {
 		return
 	}
 	if s := hbSyncAt(uintptr(addr), true); s != nil {
+		if hbTrace.base != 0 {
+			hbTraceSync(hbOfG(gp), hbTraceRelease, uintptr(addr))
+		}
 		s.release(hbOfG(gp))
 		s.mu.unlock()
 	}
@@ -206,6 +212,9 @@ func racereleasemergeg(gp *g, addr unsafe.Pointer) {
 		return
 	}
 	if s := hbSyncAt(uintptr(addr), true); s != nil {
+		if hbTrace.base != 0 {
+			hbTraceSync(hbOfG(gp), hbTraceMerge, uintptr(addr))
+		}
 		s.merge(hbOfG(gp))
 		s.mu.unlock()
 	}
@@ -220,6 +229,9 @@ func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
 		return
 	}
 	if s := hbSyncAt(uintptr(addr), true); s != nil {
+		if hbTrace.base != 0 {
+			hbTraceSync(hbOfG(gp), hbTraceExchange, uintptr(addr))
+		}
 		s.exchange(hbOfG(gp))
 		s.mu.unlock()
 	}
@@ -243,6 +255,9 @@ func racefingo() {
 			}
 		}
 		s.mu.unlock()
+		if hbTrace.base != 0 {
+			hbTraceEvent(g, hbTraceAcquireAll, 0, 0, 0)
+		}
 	})
 }
 

@@ -68,6 +68,10 @@ const (
 //
 //go:nosplit
 func hbLose(kind int) {
+	// What is forgotten may be what a later read sees: the trace ends here.
+	if hbTrace.base != 0 && kind != hbLostFrames {
+		hbTrace.limit = min(hbTrace.limit, uintptr(*hbTrace.next))
+	}
 	if n := hbLost[kind].Add(1); n&(n-1) == 0 {
 		systemstack(func() { hbReportLosses() })
 	}
@@ -214,6 +218,9 @@ func hbClear(addr, size uintptr) {
 	for end := addr + size; addr < end; {
 		stop := min(end, (addr>>hbPageShift+1)<<hbPageShift)
 		if dirty := *hbDirtOf(addr); dirty&^hbBacked != 0 {
+			if hbTrace.base != 0 {
+				hbTraceEvent(hbOfG(getg()), hbTraceForget, addr, 0, uint64(stop-addr))
+			}
 			for a := addr &^ 7; a < stop; a += 8 {
 				if cell := hbCellOf(a); cell.w|cell.r != 0 {
 					hbForget(cell)

@@ -58,6 +58,7 @@ func hbConfigure() {
 		memory = hbDefaultMemory
 	}
 	hbBound(memory)
+	hbOpenTrace(gogetenv("INTERLOCK_TRACE"))
 }
 
 // hbSide is one of the two accesses of a race.

@@ -190,6 +190,10 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 	if cell == nil {
 		return nil, nil
 	}
+	if hbTrace.base != 0 {
+		fp := *(*uintptr)(unsafe.Pointer(getcallerfp())) // that of the caller of the operation
+		g.hush(gp, pc, fp)
+	}
 	mask := uint64(1) << (a & 7)
 	if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
 		hbAccess(gp, cell, a, mask, kind|hbAtomic, 0, pc)
@@ -197,6 +201,12 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 	s := hbSyncAt(a, kind&hbWrite != 0)
 	if s != nil && acquires {
 		s.acquire(g)
+	}
+	if s != nil && hbTrace.base != 0 {
+		g.traced = a
+		if acquires {
+			hbTraceSync(g, hbTraceAcquire, a)
+		}
 	}
 	return g, s
 }
@@ -207,10 +217,17 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 //go:nosplit
 func hbAtomicEnd(g *hbGo, s *hbSync, stored bool) {
 	if s == nil {
+		if g != nil {
+			g.quiet = false
+		}
 		return
 	}
 	if stored {
+		if hbTrace.base != 0 {
+			hbTraceSync(g, hbTraceRelease, g.traced)
+		}
 		s.release(g)
 	}
 	s.mu.unlock()
+	g.quiet = false
 }

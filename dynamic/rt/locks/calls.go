@@ -2,20 +2,17 @@ package locks
 
 import (
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/interlock-go/interlock/dynamic/rt"
 )
 
-// watching reports whether locks are watched now: in a process that is monitored, except for
-// pauses (pace.go).
-var watching atomic.Bool
+// watching reports whether this process is monitored. Written at start only.
+var watching bool
 
 func init() {
-	if rt.Watching() {
+	if watching = rt.Watching(); watching {
 		readHolds(rt.Setting("INTERLOCK_HOLD"))
-		watching.Store(true)
 	}
 }
 
@@ -32,7 +29,7 @@ func (m Mutex) request() request { return request{uintptr(unsafe.Pointer(m.mu)),
 
 // Lock locks the mutex.
 func (m Mutex) Lock() {
-	if !watching.Load() {
+	if !watching {
 		m.mu.Lock()
 		return
 	}
@@ -42,7 +39,7 @@ func (m Mutex) Lock() {
 // TryLock tries to lock the mutex.
 func (m Mutex) TryLock() bool {
 	got := m.mu.TryLock()
-	if got && watching.Load() {
+	if got && watching {
 		took(m.request())
 	}
 	return got
@@ -50,7 +47,7 @@ func (m Mutex) TryLock() bool {
 
 // Unlock unlocks the mutex.
 func (m Mutex) Unlock() {
-	if watching.Load() {
+	if watching {
 		release(m.request())
 	}
 	m.mu.Unlock()
@@ -71,7 +68,7 @@ func (m RWMutex) request(reads bool) request {
 
 // Lock locks the mutex.
 func (m RWMutex) Lock() {
-	if !watching.Load() {
+	if !watching {
 		m.mu.Lock()
 		return
 	}
@@ -81,7 +78,7 @@ func (m RWMutex) Lock() {
 // TryLock tries to lock the mutex.
 func (m RWMutex) TryLock() bool {
 	got := m.mu.TryLock()
-	if got && watching.Load() {
+	if got && watching {
 		took(m.request(false))
 	}
 	return got
@@ -89,7 +86,7 @@ func (m RWMutex) TryLock() bool {
 
 // Unlock unlocks the mutex.
 func (m RWMutex) Unlock() {
-	if watching.Load() {
+	if watching {
 		release(m.request(false))
 	}
 	m.mu.Unlock()
@@ -97,7 +94,7 @@ func (m RWMutex) Unlock() {
 
 // RLock locks the mutex for reading.
 func (m RWMutex) RLock() {
-	if !watching.Load() {
+	if !watching {
 		m.mu.RLock()
 		return
 	}
@@ -107,7 +104,7 @@ func (m RWMutex) RLock() {
 // TryRLock tries to lock the mutex for reading.
 func (m RWMutex) TryRLock() bool {
 	got := m.mu.TryRLock()
-	if got && watching.Load() {
+	if got && watching {
 		took(m.request(true))
 	}
 	return got
@@ -115,7 +112,7 @@ func (m RWMutex) TryRLock() bool {
 
 // RUnlock undoes one RLock.
 func (m RWMutex) RUnlock() {
-	if watching.Load() {
+	if watching {
 		release(m.request(true))
 	}
 	m.mu.RUnlock()
@@ -123,7 +120,7 @@ func (m RWMutex) RUnlock() {
 
 // OfLocker returns l, watched if it is a mutex.
 func OfLocker(l sync.Locker, site uint64) sync.Locker {
-	if !watching.Load() {
+	if !watching {
 		return l
 	}
 	switch l := l.(type) {
@@ -144,14 +141,11 @@ func acquire(want request, try func() bool, lock func()) {
 	}
 	arrive(me, want)
 	if !try() {
-		if me.wait(want) > 0 { // a goroutine that holds nothing blocks nobody
-			lookForCycle(me, want)
-			me.paid(search)
-		}
+		me.wait(want)
+		lookForCycle(me, want)
 		lock()
 	}
 	me.took(want)
-	me.paid(1)
 }
 
 // took notes that the running goroutine has acquired a lock without waiting.

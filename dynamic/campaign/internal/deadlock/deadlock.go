@@ -62,11 +62,17 @@ func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
 // Has reports whether a run has shown the deadlock of a name.
 func (s *Seen) Has(name string) bool { return s.circles[name] != nil }
 
-// knows reports whether the source has the places of a record.
-func (s *Seen) knows(r *evidence.Record) bool {
+// all returns the uses of locks in the source, by their ids.
+func (s *Seen) all() map[uint64]use {
 	if s.uses == nil {
 		s.uses = usesIn(s.pkgs)
 	}
+	return s.uses
+}
+
+// knows reports whether the source has the places of a record.
+func (s *Seen) knows(r *evidence.Record) bool {
+	s.all()
 	return !slices.ContainsFunc(r.Locks, func(l evidence.LockStep) bool {
 		return s.uses[l.Wants.Site].in == nil || s.uses[l.Holds.Site].in == nil
 	})

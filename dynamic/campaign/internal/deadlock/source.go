@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
+	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
 // use is a use of a lock in the source, and the package that it is in.
@@ -66,3 +67,40 @@ func (u use) variable() finding.Variable {
 
 // class names the lock in all instances.
 func (u use) class() string { return u.variable().String() }
+
+// Nested is a lock that a goroutine acquires while it holds another, by the lines of the two calls.
+type Nested struct {
+	GID          int64
+	Holds, Wants finding.Position
+	Stack        string // at the second, as runtime.Stack prints it
+}
+
+// Order returns the record of a circle of acquisitions that nothing orders; ok is false where the source does not
+// have them all.
+func (s *Seen) Order(run Run, circle []Nested) (r *evidence.Record, ok bool) {
+	r = &evidence.Record{Kind: evidence.Order, Run: run.N, Seed: run.Seed, Met: true}
+	for _, n := range circle {
+		holds, ok1 := s.acquiredAt(n.Holds)
+		wants, ok2 := s.acquiredAt(n.Wants)
+		if !ok1 || !ok2 {
+			return nil, false
+		}
+		r.Locks = append(r.Locks, evidence.LockStep{GID: n.GID, Holds: holds, Wants: wants, Stack: n.Stack})
+	}
+	return r, true
+}
+
+// acquiredAt returns the one acquisition in a line.
+func (s *Seen) acquiredAt(at finding.Position) (site evidence.LockSite, ok bool) {
+	for id, u := range s.all() {
+		method := u.Selector.Sel.Name
+		if u.Place.Filename != at.File || u.Place.Line != at.Line || method != "Lock" && method != "RLock" {
+			continue
+		}
+		if ok {
+			return site, false
+		}
+		site, ok = evidence.LockSite{Site: id, Reads: method == "RLock"}, true
+	}
+	return site, ok
+}

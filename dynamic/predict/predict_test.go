@@ -1,0 +1,451 @@
+package predict
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// trace makes events of lines such as "0 lock m", in the order of the trace. A read sees the last
+// write of its variable.
+func trace(tb testing.TB, text string) []Event {
+	tb.Helper()
+	ops := map[string]Op{
+		"read": Read, "write": Write, "lock": Lock, "unlock": Unlock, "rlock": RLock, "runlock": RUnlock,
+		"acquire": Acquire, "release": Release, "merge": Merge, "exchange": Exchange, "go": Go,
+	}
+	var events []Event
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		var g int32
+		var op, obj string
+		if _, err := fmt.Sscanf(line, "%d %s %s", &g, &op, &obj); err != nil {
+			tb.Fatalf("line %q: %v", line, err)
+		}
+		e := Event{G: g, Op: ops[op], Obj: uint64(obj[0]), PC: uint64(len(events) + 1), From: -1, Bytes: 1}
+		if e.Op == Go {
+			e.Obj -= '0'
+		}
+		for i := len(events) - 1; i >= 0 && e.Op == Read && e.From < 0; i-- {
+			if events[i].Op == Write && events[i].Obj == e.Obj {
+				e.From = int32(i)
+			}
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+func TestPredict(t *testing.T) {
+	for _, test := range []struct {
+		name, trace string
+		races       []Race
+		deadlocks   []Deadlock
+	}{
+		{name: "hidden by the order of a lock", trace: `
+			0 write x
+			0 lock m
+			0 unlock m
+			1 lock m
+			1 unlock m
+			1 write x`, races: []Race{{0, 5}}},
+		{name: "a flag under the lock orders", trace: `
+			0 write x
+			0 lock m
+			0 write f
+			0 unlock m
+			1 lock m
+			1 read f
+			1 unlock m
+			1 write x`},
+		{name: "both under the lock", trace: `
+			0 lock m
+			0 write x
+			0 unlock m
+			1 lock m
+			1 write x
+			1 unlock m`},
+		{name: "a section that must have ended first", trace: `
+			0 lock m
+			0 write x
+			0 unlock m
+			1 lock m
+			1 unlock m
+			1 read x`, races: nil},
+		{name: "read locks exclude nobody", trace: `
+			0 rlock m
+			0 write x
+			0 runlock m
+			1 rlock m
+			1 write x
+			1 runlock m`, races: []Race{{1, 4}}},
+		{name: "a channel orders", trace: `
+			0 write x
+			0 release c
+			1 acquire c
+			1 read x`},
+		{name: "a go statement orders", trace: `
+			0 write x
+			0 go 1
+			1 read x
+			0 write x`, races: []Race{{2, 3}}},
+		{name: "a WaitGroup orders after all", trace: `
+			1 write x
+			1 merge w
+			2 write y
+			2 merge w
+			0 acquire w
+			0 read x
+			0 read y`},
+		{name: "unlocked by another goroutine", trace: `
+			0 lock m
+			1 write x
+			1 unlock m
+			0 lock m
+			0 write x
+			0 unlock m`},
+		{name: "two locks in two orders", trace: `
+			0 lock a
+			0 lock b
+			0 unlock b
+			0 unlock a
+			1 lock b
+			1 lock a
+			1 unlock a
+			1 unlock b`, deadlocks: []Deadlock{{0, 1, 4, 5}}},
+		{name: "a third lock around both", trace: `
+			0 lock g
+			0 lock a
+			0 lock b
+			0 unlock b
+			0 unlock a
+			0 unlock g
+			1 lock g
+			1 lock b
+			1 lock a
+			1 unlock a
+			1 unlock b
+			1 unlock g`},
+		{name: "read locks alone make no cycle", trace: `
+			0 rlock a
+			0 lock b
+			0 unlock b
+			0 runlock a
+			1 lock b
+			1 rlock a
+			1 runlock a
+			1 unlock b`},
+		{name: "the second goroutine is started behind the first's sections", trace: `
+			0 lock a
+			0 lock b
+			0 unlock b
+			0 unlock a
+			0 go 1
+			1 lock b
+			1 lock a
+			1 unlock a
+			1 unlock b`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := Predict(trace(t, test.trace))
+			if !slices.Equal(r.Races, test.races) || !slices.Equal(r.Deadlocks, test.deadlocks) {
+				t.Errorf("races %v, deadlocks %v, want %v and %v", r.Races, r.Deadlocks, test.races, test.deadlocks)
+			}
+		})
+	}
+}
+
+var traces = flag.Int("traces", 20_000, "random traces that TestPredictIsSound tries")
+
+// Nothing is predicted that no correct reordering shows: random traces against all their
+// correct reorderings, sync-preserving or not.
+func TestPredictIsSound(t *testing.T) {
+	predicted, shown := 0, 0
+	for seed := range *traces {
+		events := randomTrace(rand.New(rand.NewPCG(uint64(seed), 1)))
+		r := Predict(events)
+		all := reorder(events)
+		shown += len(all.races) + len(all.deadlocks)
+		for _, race := range r.Races {
+			predicted++
+			if !all.races[race] {
+				t.Fatalf("seed %d: race %v of no correct reordering of\n%s", seed, race, render(events))
+			}
+		}
+		for _, d := range r.Deadlocks {
+			predicted++
+			if !all.deadlocks[[2]int{d.First, d.Second}] && !all.deadlocks[[2]int{d.Second, d.First}] {
+				t.Fatalf("seed %d: deadlock %v of no correct reordering of\n%s", seed, d, render(events))
+			}
+		}
+	}
+	if predicted < *traces/20 {
+		t.Errorf("%d predictions of %d traces: the traces are too dull to try anything", predicted, *traces)
+	}
+	t.Logf("%d traces: %d predicted, none wrong; correct reorderings show %d", *traces, predicted, shown)
+}
+
+// randomTrace runs a random program of three goroutines in a random order.
+func randomTrace(r *rand.Rand) []Event {
+	const goroutines, steps = 3, 6
+	var events []Event
+	type owner struct {
+		writer  int32
+		readers []int32
+	}
+	locks := map[uint64]*owner{1: {writer: -1}, 2: {writer: -1}}
+	writes := map[uint64]int32{}
+	started := [goroutines]bool{true, r.IntN(2) == 0, r.IntN(2) == 0}
+	held := [goroutines][]Event{}
+	add := func(e Event) {
+		e.PC, e.From, e.Bytes = uint64(len(events)+1), -1, 1
+		if e.Op == Read {
+			if w, ok := writes[e.Obj]; ok {
+				e.From = w
+			}
+		}
+		if e.Op == Write {
+			writes[e.Obj] = int32(len(events))
+		}
+		events = append(events, e)
+	}
+	for range goroutines * steps {
+		g := int32(r.IntN(goroutines))
+		if !started[g] {
+			from := int32(r.IntN(goroutines))
+			if from != g && started[from] && r.IntN(3) == 0 {
+				started[g] = true
+				add(Event{G: from, Op: Go, Obj: uint64(g)})
+			}
+			continue
+		}
+		obj := uint64(1 + r.IntN(2))
+		l := locks[obj]
+		switch r.IntN(9) {
+		case 0, 1:
+			add(Event{G: g, Op: Read, Obj: obj})
+		case 2, 3:
+			add(Event{G: g, Op: Write, Obj: obj})
+		case 4:
+			if l.writer < 0 && len(l.readers) == 0 {
+				l.writer = g
+				held[g] = append(held[g], Event{G: g, Op: Unlock, Obj: obj})
+				add(Event{G: g, Op: Lock, Obj: obj})
+			}
+		case 5:
+			if l.writer < 0 && !slices.Contains(l.readers, g) {
+				l.readers = append(l.readers, g)
+				held[g] = append(held[g], Event{G: g, Op: RUnlock, Obj: obj})
+				add(Event{G: g, Op: RLock, Obj: obj})
+			}
+		case 6, 7:
+			if n := len(held[g]); n > 0 {
+				u := held[g][n-1]
+				held[g] = held[g][:n-1]
+				l := locks[u.Obj]
+				if u.Op == Unlock {
+					l.writer = -1
+				} else {
+					l.readers = slices.DeleteFunc(l.readers, func(x int32) bool { return x == g })
+				}
+				add(u)
+			}
+		case 8:
+			add(Event{G: g, Op: []Op{Acquire, Release, Merge, Exchange}[r.IntN(4)], Obj: obj})
+		}
+	}
+	return events
+}
+
+// reorderings is what the correct reorderings of a trace show.
+type reorderings struct {
+	races     map[Race]bool
+	deadlocks map[[2]int]bool
+}
+
+// reorder tries them all, each state once.
+func reorder(events []Event) *reorderings {
+	x := &explorer{events: events, seen: map[string]bool{}, all: &reorderings{map[Race]bool{}, map[[2]int]bool{}}}
+	x.by = make([][]int, 3)
+	started := map[int32]bool{}
+	for i, e := range events {
+		x.by[e.G] = append(x.by[e.G], i)
+		if e.Op == Go {
+			started[int32(e.Obj)] = true
+		}
+	}
+	x.released = released(events)
+	s := state{writes: map[uint64]int{}, owner: map[uint64][]int{}, released: map[uint64][]int{}}
+	for g := range s.running {
+		s.running[g] = !started[int32(g)]
+	}
+	x.visit(s)
+	return x.all
+}
+
+// released returns which releases each acquisition of the trace sees.
+func released(events []Event) map[int][]int {
+	at, sees := map[uint64][]int{}, map[int][]int{}
+	for i, e := range events {
+		if e.Op == Acquire || e.Op == Exchange {
+			sees[i] = at[e.Obj]
+		}
+		switch e.Op {
+		case Release, Exchange:
+			at[e.Obj] = []int{i}
+		case Merge:
+			at[e.Obj] = append(slices.Clone(at[e.Obj]), i)
+		}
+	}
+	return sees
+}
+
+type state struct {
+	done     [3]int
+	running  [3]bool
+	writes   map[uint64]int   // last write of each variable
+	owner    map[uint64][]int // acquisitions that hold each lock
+	released map[uint64][]int
+}
+
+type explorer struct {
+	events   []Event
+	by       [][]int
+	released map[int][]int
+	seen     map[string]bool
+	all      *reorderings
+}
+
+func (x *explorer) visit(s state) {
+	key := fmt.Sprint(s)
+	if x.seen[key] {
+		return
+	}
+	x.seen[key] = true
+	x.note(&s)
+	for g := range s.done {
+		if i := x.next(&s, g); i >= 0 && x.enabled(&s, i) {
+			x.visit(x.step(s, i))
+		}
+	}
+}
+
+func (x *explorer) next(s *state, g int) int {
+	if !s.running[g] || s.done[g] == len(x.by[g]) {
+		return -1
+	}
+	return x.by[g][s.done[g]]
+}
+
+// note notes what the next steps of two goroutines show.
+func (x *explorer) note(s *state) {
+	for g := range s.done {
+		for h := range g {
+			i, j := x.next(s, g), x.next(s, h)
+			if i < 0 || j < 0 {
+				continue
+			}
+			a, b := &x.events[i], &x.events[j]
+			if a.access() && b.access() && a.Obj == b.Obj && a.conflicts(b) {
+				x.all.races[Race{min(i, j), max(i, j)}] = true
+			}
+			if x.heldBy(s, i, h) && x.heldBy(s, j, g) {
+				x.all.deadlocks[[2]int{min(i, j), max(i, j)}] = true
+			}
+		}
+	}
+}
+
+// heldBy reports whether acquisition i waits for goroutine g.
+func (x *explorer) heldBy(s *state, i, g int) bool {
+	e := &x.events[i]
+	if e.Op != Lock && e.Op != RLock {
+		return false
+	}
+	return slices.ContainsFunc(s.owner[e.Obj], func(a int) bool {
+		return int(x.events[a].G) == g && (e.Op == Lock || x.events[a].Op == Lock)
+	})
+}
+
+func (x *explorer) enabled(s *state, i int) bool {
+	switch e := &x.events[i]; e.Op {
+	case Read:
+		w, ok := s.writes[e.Obj]
+		return !ok && e.From < 0 || ok && int32(w) == e.From
+	case Lock:
+		return len(s.owner[e.Obj]) == 0
+	case RLock:
+		return !slices.ContainsFunc(s.owner[e.Obj], func(a int) bool { return x.events[a].Op == Lock })
+	case Acquire, Exchange:
+		return slices.Equal(sorted(s.released[e.Obj]), sorted(x.released[i]))
+	}
+	return true
+}
+
+func sorted(list []int) []int { list = slices.Clone(list); slices.Sort(list); return list }
+
+func (x *explorer) step(s state, i int) state {
+	e := &x.events[i]
+	n := state{done: s.done, running: s.running,
+		writes: cloned(s.writes), owner: cloned(s.owner), released: cloned(s.released)}
+	n.done[e.G]++
+	switch e.Op {
+	case Write:
+		n.writes[e.Obj] = i
+	case Lock, RLock:
+		n.owner[e.Obj] = append(slices.Clone(n.owner[e.Obj]), i)
+	case Unlock, RUnlock:
+		n.owner[e.Obj] = slices.DeleteFunc(slices.Clone(n.owner[e.Obj]), func(a int) bool { return x.events[a].G == e.G })
+	case Release, Exchange:
+		n.released[e.Obj] = []int{i}
+	case Merge:
+		n.released[e.Obj] = append(slices.Clone(n.released[e.Obj]), i)
+	case Go:
+		n.running[e.Obj] = true
+	}
+	return n
+}
+
+func cloned[V any](m map[uint64]V) map[uint64]V {
+	c := make(map[uint64]V, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+func render(events []Event) string {
+	var b strings.Builder
+	for i, e := range events {
+		fmt.Fprintf(&b, "%d: %d op %d obj %d from %d\n", i, e.G, e.Op, e.Obj, e.From)
+	}
+	return b.String()
+}
+
+// Decode takes any file without a panic, and has no event need a later one.
+func FuzzDecode(f *testing.F) {
+	head, _ := Head()
+	file := slices.Clone(head)
+	for i := range uint64(12) {
+		for _, word := range []uint64{0xc000000000 + i*8, 0x400000, (i%2+1)<<40 | i<<8 | 1, (i%3+1)<<40 | i<<8 | traced | i} {
+			file = binary.NativeEndian.AppendUint64(file, word)
+		}
+		binary.NativeEndian.PutUint64(file[16:], i+1)
+		f.Add(slices.Clone(file))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		events, _, err := Decode(file)
+		if err != nil {
+			return
+		}
+		for i, e := range events {
+			if e.G < 0 || int(e.From) >= i {
+				t.Fatalf("event %d: %+v", i, e)
+			}
+		}
+		Predict(events)
+	})
+}
