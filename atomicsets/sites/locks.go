@@ -13,7 +13,9 @@ import (
 // LockUse is a call of a method by which a lock is acquired or released, or a method value
 // of one: x.mu.Lock(), defer c.RUnlock(), unlock := mu.Unlock.
 type LockUse struct {
-	ID       uint64 // of the place, in all builds of the module; not 0
+	// ID is that of the place, in all builds of the module; not 0. It is odd for a lock that
+	// one function may acquire and another one release.
+	ID       uint64
 	File     *ast.File
 	Selector *ast.SelectorExpr
 	Kind     LockKind
@@ -24,6 +26,15 @@ type LockUse struct {
 	Place   token.Position // of the selector; its file is relative to the module's root
 	// Function is that around it: "F", "(*T).M", "F.func1".
 	Function string
+
+	frame string // the function in whose activation it is executed: that around a deferred literal
+	lock  string // the lock in all instances
+}
+
+// acquires reports whether the use acquires the lock, and whether for reading.
+func (u *LockUse) acquires() (acquires, reads bool) {
+	name := strings.TrimPrefix(u.Selector.Sel.Name, "Try")
+	return !strings.HasSuffix(name, "Unlock"), strings.HasPrefix(name, "R")
 }
 
 // LockKind is the type of a lock.
@@ -55,25 +66,65 @@ func LockUses(p *Package) []LockUse {
 				w.fn = names.declared(fn)
 			}
 			if !w.cgo && !(isFunc && neverInstrument(fn, w.linknames)) {
-				all = append(all, w.lockUsesIn(d)...)
+				all = append(all, w.lockUsesIn(d, w.fn)...)
 			}
 		}
 	}
+	markHandedOver(all)
 	return all
 }
 
-// lockUsesIn returns the uses of locks in n, whose function is w.fn.
-func (w *walker) lockUsesIn(n ast.Node) (all []LockUse) {
+// markHandedOver makes the ids of those locks odd which some function acquires without a release,
+// or releases without an acquisition: it may do so for another goroutine.
+func markHandedOver(all []LockUse) {
+	type side struct {
+		lock, frame string
+		reads       bool
+	}
+	acquired, released, handedOver := map[side]bool{}, map[side]bool{}, map[string]bool{}
+	for i := range all {
+		acquires, reads := all[i].acquires()
+		if s := (side{all[i].lock, all[i].frame, reads}); acquires {
+			acquired[s] = true
+		} else {
+			released[s] = true
+		}
+	}
+	for s := range acquired {
+		handedOver[s.lock] = handedOver[s.lock] || !released[s]
+	}
+	for s := range released {
+		handedOver[s.lock] = handedOver[s.lock] || !acquired[s]
+	}
+	for i := range all {
+		if handedOver[all[i].lock] {
+			all[i].ID |= 1
+		}
+	}
+}
+
+// lockUsesIn returns the uses of locks in n, whose function is w.fn, executed in an activation of
+// the function frame.
+func (w *walker) lockUsesIn(n ast.Node, frame string) (all []LockUse) {
+	deferred := map[*ast.FuncLit]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.DeferStmt:
+			if lit, ok := n.Call.Fun.(*ast.FuncLit); ok {
+				deferred[lit] = true
+			}
 		case *ast.FuncLit:
-			outer := w.fn
+			outer, of := w.fn, frame
 			w.fn = w.names.closure(outer)
-			all = append(all, w.lockUsesIn(n.Body)...)
+			if !deferred[n] {
+				of = w.fn
+			}
+			all = append(all, w.lockUsesIn(n.Body, of)...)
 			w.fn = outer
 			return false
 		case *ast.SelectorExpr:
 			if use, ok := w.lockUse(n); ok {
+				use.frame = frame
 				all = append(all, use)
 			}
 		}
@@ -110,6 +161,7 @@ func (w *walker) lockUse(e *ast.SelectorExpr) (use LockUse, ok bool) {
 	use.Place = w.position(e.Pos())
 	use.Place.Filename = w.relative(use.Place.Filename)
 	use.ID = lockID(use.Place, w.position(e.End()))
+	use.lock = w.lockOf(e, sel)
 	return use, true
 }
 
@@ -137,5 +189,40 @@ func (w *walker) throughFields(sel *types.Selection) (t types.Type, path string,
 func lockID(from, to token.Position) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s:%d:%d-%d:%d", from.Filename, from.Line, from.Column, to.Line, to.Column)
-	return max(h.Sum64(), 1)
+	return max(h.Sum64()&^1, 2)
 }
+
+// lockOf names the lock of a use in all instances: by the embedded field or else by the operand.
+func (w *walker) lockOf(e *ast.SelectorExpr, sel *types.Selection) string {
+	if index := sel.Index(); len(index) > 1 {
+		t := sel.Recv()
+		for _, n := range index[:len(index)-2] {
+			t = structOf(t).Field(n).Type()
+		}
+		return w.placeName(structOf(t).Field(index[len(index)-2]).Origin())
+	}
+	return w.operandName(e.X)
+}
+
+func (w *walker) operandName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return w.operandName(e.X)
+	case *ast.StarExpr:
+		return w.operandName(e.X)
+	case *ast.IndexExpr:
+		return w.operandName(e.X) + "[]"
+	case *ast.Ident:
+		if v, ok := w.info.Uses[e].(*types.Var); ok {
+			return w.placeName(v.Origin())
+		}
+	case *ast.SelectorExpr:
+		if v, ok := w.info.Uses[e.Sel].(*types.Var); ok {
+			return w.placeName(v.Origin())
+		}
+	}
+	return types.ExprString(e)
+}
+
+// placeName names a variable by where it is declared.
+func (w *walker) placeName(v *types.Var) string { return w.position(v.Pos()).String() }

@@ -31,17 +31,18 @@ func (other) Lock() {}
 
 func f(o *outer, x other) {
 	o.mu.RLock() // RWMutex, f
-	o.ptr.Lock() // Mutex by pointer, f
-	o.Lock() // Mutex through inner.Mutex, f
+	o.ptr.Lock() // Mutex by pointer, f handed over
+	o.Lock() // Mutex through inner.Mutex, f handed over
 	o.l.Lock() // Locker, f
 	defer o.mu.RUnlock() // RWMutex, f
-	go func() { o.inner.Unlock() }() // Mutex through Mutex, f.func1
-	unlock := o.ptr.TryLock // Mutex by pointer, f
+	go func() { o.inner.Unlock() }() // Mutex through Mutex, f.func1 handed over
+	unlock := o.ptr.TryLock // Mutex by pointer, f handed over
 	unlock()
 	x.Lock()
-	o.mu.RLocker().Lock() // Locker, f
+	o.mu.RLocker().Lock() // Locker, f handed over
 	(*sync.Mutex).Lock(o.ptr)
 	sync.NewCond(o.l).Wait()
+	defer func() { o.l.Unlock() }() // Locker, f.func2
 }
 
 //go:nosplit
@@ -63,6 +64,7 @@ func TestLockUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got, want []string
+	lines := strings.Split(lockUses, "\n")
 	ids := map[uint64]bool{}
 	for _, u := range LockUses(p) {
 		text := string(u.Kind)
@@ -77,9 +79,12 @@ func TestLockUses(t *testing.T) {
 			t.Errorf("id %d again, or the file is %s", u.ID, u.Place.Filename)
 		}
 		ids[u.ID] = true
+		if handed := strings.Contains(lines[u.Place.Line-1], "handed"); handed != (u.ID&1 != 0) {
+			t.Errorf("%d: handed over: %t, want %t", u.Place.Line, !handed, handed)
+		}
 	}
-	for i, line := range strings.Split(lockUses, "\n") {
-		if _, comment, ok := strings.Cut(line, " // "); ok {
+	for i, line := range lines {
+		if _, comment, ok := strings.Cut(strings.TrimSuffix(line, " handed over"), " // "); ok {
 			want = append(want, fmt.Sprintf("%d: %s", i+1, comment))
 		}
 	}

@@ -156,6 +156,18 @@ func TestCleanHandedOverLock(*testing.T) {
 	w()
 }
 
+// A signal: the second Lock waits for the other goroutine's Unlock, for longer than any check takes.
+func TestCleanSignal(*testing.T) {
+	var signal sync.Mutex
+	signal.Lock()
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		signal.Unlock()
+	}()
+	signal.Lock()
+	signal.Unlock()
+}
+
 // Try: a goroutine that does not get the second lock releases the first.
 func TestCleanTry(*testing.T) {
 	var a, b account

@@ -211,44 +211,11 @@ func TestCleanHandedOver(*testing.T) {
 
 // Check, then act: the entry is looked up in one section and added in another.
 func TestSplitCheckThenAct(*testing.T) {
-	type table struct {
-		mu sync.Mutex
-		m  map[string]int
-	}
 	t := &table{m: map[string]int{}}
-	add := func(n int) {
-		t.mu.Lock()
-		_, ok := t.m["a"]
-		t.mu.Unlock()
-		if !ok {
-			t.mu.Lock()
-			t.m["a"] = n
-			t.mu.Unlock()
-		}
-	}
-	w := later(4*time.Millisecond, func() { add(2) })
-	add(1)
+	w := later(4*time.Millisecond, func() { t.add("a", 2) })
+	t.add("a", 1)
 	w()
 }
-
-type purse struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (p *purse) get() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.n
-}
-
-func (p *purse) set(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.n = n
-}
-
-func (p *purse) add(n int) { p.set(p.get() + n) }
 
 // Load, then store: each is under the lock, the addition is not.
 func TestSplitPurse(*testing.T) {

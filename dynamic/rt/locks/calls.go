@@ -2,17 +2,20 @@ package locks
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/interlock-go/interlock/dynamic/rt"
 )
 
-// watching reports whether this process is monitored. Written at start only.
-var watching bool
+// watching reports whether locks are watched now: in a process that is monitored, except for
+// pauses (pace.go).
+var watching atomic.Bool
 
 func init() {
-	if watching = rt.Watching(); watching {
+	if rt.Watching() {
 		readHolds(rt.Setting("INTERLOCK_HOLD"))
+		watching.Store(true)
 	}
 }
 
@@ -29,7 +32,7 @@ func (m Mutex) request() request { return request{uintptr(unsafe.Pointer(m.mu)),
 
 // Lock locks the mutex.
 func (m Mutex) Lock() {
-	if !watching {
+	if !watching.Load() {
 		m.mu.Lock()
 		return
 	}
@@ -39,7 +42,7 @@ func (m Mutex) Lock() {
 // TryLock tries to lock the mutex.
 func (m Mutex) TryLock() bool {
 	got := m.mu.TryLock()
-	if got && watching {
+	if got && watching.Load() {
 		took(m.request())
 	}
 	return got
@@ -47,7 +50,7 @@ func (m Mutex) TryLock() bool {
 
 // Unlock unlocks the mutex.
 func (m Mutex) Unlock() {
-	if watching {
+	if watching.Load() {
 		release(m.request())
 	}
 	m.mu.Unlock()
@@ -68,7 +71,7 @@ func (m RWMutex) request(reads bool) request {
 
 // Lock locks the mutex.
 func (m RWMutex) Lock() {
-	if !watching {
+	if !watching.Load() {
 		m.mu.Lock()
 		return
 	}
@@ -78,7 +81,7 @@ func (m RWMutex) Lock() {
 // TryLock tries to lock the mutex.
 func (m RWMutex) TryLock() bool {
 	got := m.mu.TryLock()
-	if got && watching {
+	if got && watching.Load() {
 		took(m.request(false))
 	}
 	return got
@@ -86,7 +89,7 @@ func (m RWMutex) TryLock() bool {
 
 // Unlock unlocks the mutex.
 func (m RWMutex) Unlock() {
-	if watching {
+	if watching.Load() {
 		release(m.request(false))
 	}
 	m.mu.Unlock()
@@ -94,7 +97,7 @@ func (m RWMutex) Unlock() {
 
 // RLock locks the mutex for reading.
 func (m RWMutex) RLock() {
-	if !watching {
+	if !watching.Load() {
 		m.mu.RLock()
 		return
 	}
@@ -104,7 +107,7 @@ func (m RWMutex) RLock() {
 // TryRLock tries to lock the mutex for reading.
 func (m RWMutex) TryRLock() bool {
 	got := m.mu.TryRLock()
-	if got && watching {
+	if got && watching.Load() {
 		took(m.request(true))
 	}
 	return got
@@ -112,7 +115,7 @@ func (m RWMutex) TryRLock() bool {
 
 // RUnlock undoes one RLock.
 func (m RWMutex) RUnlock() {
-	if watching {
+	if watching.Load() {
 		release(m.request(true))
 	}
 	m.mu.RUnlock()
@@ -120,7 +123,7 @@ func (m RWMutex) RUnlock() {
 
 // OfLocker returns l, watched if it is a mutex.
 func OfLocker(l sync.Locker, site uint64) sync.Locker {
-	if !watching {
+	if !watching.Load() {
 		return l
 	}
 	switch l := l.(type) {
@@ -141,11 +144,14 @@ func acquire(want request, try func() bool, lock func()) {
 	}
 	arrive(me, want)
 	if !try() {
-		me.wait(want)
-		lookForCycle(me, want)
+		if me.wait(want) > 0 { // a goroutine that holds nothing blocks nobody
+			lookForCycle(me, want)
+			me.paid(search)
+		}
 		lock()
 	}
 	me.took(want)
+	me.paid(1)
 }
 
 // took notes that the running goroutine has acquired a lock without waiting.

@@ -11,6 +11,7 @@
 //	owners.go   what each goroutine holds and waits for
 //	cycles.go   goroutines that wait for each other: deadlocks
 //	order.go    orders of acquisition that could become such a cycle (Goodlock, Havelund 2000)
+//	pace.go     when locks are not watched, as it would cost too much
 //	holds.go    the plan of a run: where a goroutine is held between two locks
 //
 // # Deadlocks
@@ -22,9 +23,10 @@
 // each of them is blocked in a lock is asked for before the record is written. Then the
 // process ends as soon as a test stands still for it, so that the next run goes on with the other tests.
 //
-// Reported falsely: a lock that one goroutine acquires and another one releases, before any
-// such release was seen. After one, locks that are acquired at that place are left alone.
-// The same holds for code that is not instrumented and releases a lock for its holder.
+// A lock may be a signal, which one goroutine acquires and another one releases. So locks that
+// some function acquires without a release, or releases without an acquisition, are not noted (their sites have odd
+// ids), nor those acquired where a release by another goroutine was seen. Reported falsely:
+// what code of another package, or code that is not instrumented, releases for its holder.
 //
 // # Orders
 //
@@ -37,7 +39,9 @@
 //
 // # What may be missed
 //
-// Locks of code that is not instrumented, and those of sync.Cond; more than 16 locks held
+// Locks of code that is not instrumented, those of sync.Cond, and those with functions that only
+// acquire or only release them; more than 16 locks held
 // by one goroutine; goroutines in a bubble of testing/synctest; a program with more
-// goroutines that hold locks than there are slots for.
+// goroutines that hold locks than there are slots for; what happens while locks are not watched,
+// in a program that acquires them all the time.
 package locks

@@ -20,6 +20,7 @@ import (
 type world struct {
 	mutexes [3]sync.Mutex
 	shared  [2]sync.RWMutex
+	signal  sync.Mutex
 	turn    atomic.Int32
 }
 
@@ -33,7 +34,12 @@ func (w *world) do(program string) {
 		for j := 0; j < len(program); j++ { // a program has one site for each letter
 			site = site*31 + uint64(program[j])
 		}
+		site *= 2
 		switch {
+		case c == 'z': // a signal: the source shows that it is handed over
+			OfMutex(&w.signal, 1).Lock()
+		case c == 'Z':
+			OfMutex(&w.signal, 3).Unlock()
 		case at(lock, c) >= 0:
 			OfMutex(&w.mutexes[at(lock, c)], site).Lock()
 		case at(unlock, c) >= 0:
@@ -80,6 +86,7 @@ var scenarios = []struct {
 	{"opposite orders of one goroutine", []string{"abBAbaABabBA"}, 0, false, false},
 	{"opposite orders, one before the other starts", []string{"abBA.", "@1baAB"}, 0, true, false},
 	{"one order of many", []string{"abBAabBA", "abBAabBA", "abBAabBA"}, 0, false, false},
+	{"handed over without a release seen", []string{"z.@1z", ".~~~~~Z"}, 0, false, false},
 	{"handed over", []string{"a.@3b@4", "@1A.@2b.~aAB.", "@2."}, 0, false, false},
 }
 
@@ -189,4 +196,34 @@ func TestNothingIsNotedWhereNothingIsWatched(t *testing.T) {
 			t.Fatal("a goroutine has a place although nothing is watched")
 		}
 	}
+}
+
+// What a goroutine held before a pause, whose releases nobody notes, says nothing in it or behind it.
+func TestNothingIsKnownBehindAPause(t *testing.T) {
+	watching.Store(true)
+	defer watching.Store(false)
+	held := func() int {
+		var buf [mostHeld]request
+		s := mine().look(&buf)
+		return len(s.held)
+	}
+	var w world
+	w.do("ab")
+	if n := held(); n != 2 {
+		t.Errorf("%d locks are noted, want 2", n)
+	}
+	epoch.Add(1)
+	w.do("c")
+	if n := held(); n != 0 {
+		t.Errorf("in a pause %d locks are noted", n)
+	}
+	epoch.Add(1)
+	if n := held(); n != 0 {
+		t.Errorf("behind a pause %d locks are noted", n)
+	}
+	w.do("CBAa")
+	if n := held(); n != 1 {
+		t.Errorf("%d locks are noted again, want 1", n)
+	}
+	w.do("A")
 }

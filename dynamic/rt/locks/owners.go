@@ -14,12 +14,20 @@ type request struct {
 	reads bool // by RLock
 }
 
+// handedOver reports whether the source may have one function acquire the lock and another one
+// release it: then a goroutine that waits for it may be waiting for a signal.
+func (r request) handedOver() bool { return r.site&1 != 0 }
+
 // blocks reports whether one goroutine that has r keeps another from acquiring want.
 func (r request) blocks(want request) bool { return r.addr == want.addr && !(r.reads && want.reads) }
 
 const (
 	mostHeld = 16 // locks of one goroutine
 	near     = 8  // slots in which a goroutine may be
+
+	// mostSearches is for how many releases a process looks who has acquired the lock: each takes
+	// long, and where places are scarce many acquisitions are not noted.
+	mostSearches = 512
 )
 
 // owner is what one goroutine holds and waits for. It belongs to that goroutine as long as
@@ -31,6 +39,9 @@ type owner struct {
 	held  [mostHeld]request // in the order of their acquisition
 	n     int               // of them
 	wants request           // what it waits for, or is held before
+	epoch uint32            // in which it was written
+
+	events, since256 int64 // acquisitions, and when the last 256 of them began; of the goroutine alone
 }
 
 // self is the running goroutine, and its owner unless that has been taken over.
@@ -40,6 +51,9 @@ type self struct {
 }
 
 var owners [1024]owner
+
+// searches counts the releases of locks that the goroutine has not acquired, by the notes.
+var searches atomic.Int32
 
 // spinlock is held for a few instructions only.
 type spinlock struct{ state atomic.Uint32 }
@@ -81,11 +95,11 @@ func mine() self {
 func (o *owner) takeOver(id int64) bool {
 	o.mu.lock()
 	defer o.mu.unlock()
-	if o.n > 0 || o.wants.addr != 0 {
+	if o.renew(); o.n > 0 || o.wants.addr != 0 {
 		return false
 	}
 	o.goid.Store(id)
-	o.since = rt.Now()
+	o.since, o.events = rt.Now(), 0
 	return true
 }
 
@@ -97,32 +111,45 @@ type state struct {
 	wants request
 }
 
+// renew forgets what was noted in another epoch, and reports whether this one is none of a
+// pause, in which nothing is noted. requires: o.mu.
+func (o *owner) renew() bool {
+	now := epoch.Load()
+	if o.epoch != now {
+		o.n, o.wants, o.epoch = 0, request{}, now
+	}
+	return now%2 == 0
+}
+
 // look returns the state of an owner, whose locks are copied to buf.
 func (o *owner) look(buf *[mostHeld]request) state {
 	o.mu.lock()
 	defer o.mu.unlock()
+	o.renew()
 	*buf = o.held
 	return state{o.goid.Load(), o.since, buf[:o.n], o.wants}
 }
 
-// wait notes that the goroutine is going to wait for a lock.
-func (g self) wait(want request) {
+// wait notes that the goroutine is going to wait for a lock, and returns how many it holds.
+func (g self) wait(want request) (held int) {
 	g.mu.lock()
 	defer g.mu.unlock()
-	if g.goid.Load() == g.id {
-		g.wants = want
+	if !g.renew() || g.goid.Load() != g.id {
+		return 0
 	}
+	g.wants = want
+	return g.n
 }
 
 // took notes that the goroutine has acquired a lock.
 func (g self) took(got request) {
 	g.mu.lock()
 	defer g.mu.unlock()
-	if g.goid.Load() != g.id {
+	if !g.renew() || g.goid.Load() != g.id {
 		return
 	}
 	g.wants = request{}
-	if g.n < mostHeld && !handedOver.has(got.site) {
+	if g.n < mostHeld && !got.handedOver() && !undoneElsewhere.has(got.site) {
 		g.held[g.n] = got
 		g.n++
 	}
@@ -132,6 +159,7 @@ func (g self) took(got request) {
 func (o *owner) drop(r request) (site uint64, ok bool) {
 	o.mu.lock()
 	defer o.mu.unlock()
+	o.renew()
 	for i := o.n - 1; i >= 0; i-- {
 		if h := o.held[i]; h.addr == r.addr && h.reads == r.reads {
 			copy(o.held[i:o.n-1], o.held[i+1:o.n])
@@ -145,23 +173,29 @@ func (o *owner) drop(r request) (site uint64, ok bool) {
 // release notes that the running goroutine is about to release a lock. One that another
 // goroutine has acquired is handed over: nothing follows from who holds it.
 func release(r request) {
+	if r.handedOver() {
+		return
+	}
 	if me := mine(); me.owner != nil {
 		if _, ok := me.drop(r); ok {
 			return
 		}
 	}
+	if searches.Add(1) > mostSearches {
+		return
+	}
 	for i := range owners {
 		if o := &owners[i]; o.goid.Load() != 0 {
 			if site, ok := o.drop(r); ok {
-				handedOver.add(site)
+				undoneElsewhere.add(site)
 				return
 			}
 		}
 	}
 }
 
-// handedOver holds the sites of acquisitions that another goroutine has undone.
-var handedOver siteSet
+// undoneElsewhere holds the sites of acquisitions that another goroutine has undone.
+var undoneElsewhere siteSet
 
 // siteSet is a set of sites, a hash table. One that does not fit is in the set, as are all
 // others from then on.

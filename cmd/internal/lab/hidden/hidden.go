@@ -1,7 +1,7 @@
 // Package hidden measures how soon campaigns find bugs that hide: the programs of testdata/hidden,
 // each with one bug, and correct twins. It makes campaigns of each as `interlock test` makes
-// them, without help from the static side, runs it under the race detector of the Go distribution
-// for comparison, and prints a table. `make hidden` keeps it in docs/campaigns.md.
+// them, runs it under the race detector of the Go distribution for comparison, and prints a table.
+// `make hidden` keeps it in docs/campaigns.md.
 //
 // A finding in a correct program makes the command fail.
 package hidden
@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,16 +47,20 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	watch, err := testbin.BuildMonitored(ctx, o.dir)
-	if err != nil {
-		return false, err
-	}
-	defer watch.Close()
 	tmp, err := os.MkdirTemp("", "interlock-hidden-")
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
+	tool := filepath.Join(tmp, "interlock")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
+		return false, fmt.Errorf("building Interlock: %w\n%s", err, out)
+	}
+	watch, err := testbin.BuildPlanned(ctx, o.dir, tool)
+	if err != nil {
+		return false, err
+	}
+	defer watch.Close()
 	race, err := testbin.BuildRace(ctx, o.dir, tmp)
 	if err != nil {
 		return false, err
@@ -111,8 +116,7 @@ func (p *program) measure(ctx context.Context, watch *testbin.Monitored, o optio
 func table(programs []*program, race *testbin.Race, o options) string {
 	var b strings.Builder
 	b.WriteString(page.Head("Campaigns", "hidden", ". The programs are those of `testdata/hidden`: each hides one bug, "+
-		"and those named Clean have none.\nCampaigns are as `interlock test` makes them by default, but with every site "+
-		"monitored and no static finding to help."))
+		"and those named Clean have none.\nCampaigns are as `interlock test` makes them by default."))
 	fmt.Fprintf(&b, "- **found**: campaigns of %d runs, of %d, that confirm the bug; in clean ones, findings\n",
 		o.runs, o.campaigns)
 	b.WriteString("- **run**: the run that shows it first, in the median of these\n")

@@ -1,7 +1,7 @@
 // Package testbin builds test binaries for the tools that measure detection, and
 // runs single functions of them: under the watch engine, with every site
-// monitored and no help from the static side, and under the race detector of the
-// Go distribution.
+// monitored and no help from the static side or by the default plan, and under the
+// race detector of the Go distribution.
 package testbin
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -42,6 +43,23 @@ func BuildMonitored(ctx context.Context, dir string) (*Monitored, error) {
 	if err != nil {
 		return nil, err
 	}
+	return buildWith(ctx, loaded, p)
+}
+
+// BuildPlanned is BuildMonitored with the plan that `interlock test` makes by default, by what
+// the static side knows. tool is the program, built.
+func BuildPlanned(ctx context.Context, dir, tool string) (*Monitored, error) {
+	p, err := planner.Make(ctx, planner.Options{
+		Dir: dir, Tests: true, Sources: atomicsets.Sources{Inferred: true, User: true}, Tool: tool,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return buildWith(ctx, p.Module, p.Plan)
+}
+
+// buildWith builds the tests of a module by a plan.
+func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan) (*Monitored, error) {
 	ws, err := build.Prepare(ctx, loaded, p)
 	if err != nil {
 		return nil, err
