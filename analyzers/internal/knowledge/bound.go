@@ -47,8 +47,8 @@ const (
 const (
 	StepsOfScope       = 400_000
 	StatesOfScope      = 6_000     // of all goroutines at once
-	StepsOfPackage     = 4_000_000 // of all scopes
-	StepsOfInstruction = 20        // more for each instruction of the package
+	StepsOfPackage     = 2_000_000 // of all scopes
+	StepsOfInstruction = 5         // more for each instruction of the package
 )
 
 // InstructionsFollowed bounds the functions in which objects are followed: those of

@@ -170,8 +170,7 @@ func isSemaphore(ch ssa.Value) bool {
 		return false
 	}
 	found := false
-	var search func(f *ssa.Function)
-	search = func(f *ssa.Function) {
+	search := func(f *ssa.Function) {
 		for _, b := range f.Blocks {
 			for _, instr := range b.Instrs {
 				if send, ok := instr.(*ssa.Send); ok && accesspath.Of(send.Chan) == path {

@@ -30,14 +30,13 @@ type editor struct {
 	ended   chan error // of Serve
 
 	mu       sync.Mutex
-	arrived  *sync.Cond                          // something below has changed
-	shown    map[string][]protocol.Diagnostic    // by file, relative to root; guarded by mu
-	times    map[string]int                      // how often; guarded by mu
-	messages []string                            // guarded by mu
-	said     []string                            // of progress; guarded by mu
-	settings map[string]any                      // guarded by mu
-	versions map[string]int32                    // guarded by mu
-	edits    []protocol.ApplyWorkspaceEditParams // guarded by mu
+	arrived  *sync.Cond                       // something below has changed
+	shown    map[string][]protocol.Diagnostic // by file, relative to root; guarded by mu
+	times    map[string]int                   // how often; guarded by mu
+	messages []string                         // guarded by mu
+	said     []string                         // of progress; guarded by mu
+	settings map[string]any                   // guarded by mu
+	versions map[string]int32                 // guarded by mu
 }
 
 // unpack lays out an archive in a folder of its own.

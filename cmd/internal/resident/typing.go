@@ -182,6 +182,7 @@ func (m *Module) fromExport(path string) (*types.Package, error) {
 		return nil, err
 	}
 	defer f.Close()
+	//lint:ignore SA1019 the go command of Go 1.26 and before hands out archives, which Read alone does not take
 	r, err := gcexportdata.NewReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading export data: %w", err)
