@@ -47,7 +47,7 @@ const (
 const (
 	StepsOfScope       = 400_000
 	StatesOfScope      = 6_000     // of all goroutines at once
-	StepsOfPackage     = 2_000_000 // of all scopes
+	StepsOfPackage     = 3_000_000 // of all scopes
 	StepsOfInstruction = 5         // more for each instruction of the package
 )
 

@@ -28,10 +28,11 @@ func (w *Work) Spend(n int) {
 	}
 }
 
-// Abandoned is a pass and a function that it did not finish.
+// Abandoned is a pass and a function that it did not finish, and how many more it left with it.
 type Abandoned struct {
 	Pass     string
 	Function *ssa.Function
+	More     int
 }
 
 // Each runs body, a pass, on every function of the package. A function for
@@ -64,10 +65,13 @@ func finishes(fn *ssa.Function, body func(*ssa.Function, *Work)) (done bool) {
 }
 
 // GiveUp notes that a pass has left fn for its size.
-func (p *Program) GiveUp(pass *analysis.Pass, fn *ssa.Function) {
+func (p *Program) GiveUp(pass *analysis.Pass, fn *ssa.Function) { p.GiveUpFrom(pass, fn, 0) }
+
+// GiveUpFrom notes that a pass has left fn, and so many more functions, for the size of the package.
+func (p *Program) GiveUpFrom(pass *analysis.Pass, fn *ssa.Function, more int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.abandoned = append(p.abandoned, Abandoned{pass.Analyzer.Name, fn})
+	p.abandoned = append(p.abandoned, Abandoned{pass.Analyzer.Name, fn, more})
 }
 
 // Abandoned lists what passes did not finish so far, by pass and position.

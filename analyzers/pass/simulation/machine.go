@@ -41,12 +41,13 @@ type Layouts struct {
 	of    map[*ssa.Function]*layout
 	quiet map[*ssa.Function]bool
 	joins map[*ssa.BasicBlock]*ssa.BasicBlock
+	pools map[*ssa.BasicBlock]bool // does a loop that begins with the block start goroutines?
 }
 
 // NewLayouts returns an empty memory of a package's functions.
 func NewLayouts() *Layouts {
 	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
-		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}}
+		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, pools: map[*ssa.BasicBlock]bool{}}
 }
 
 // layout numbers the values of a function.
@@ -212,7 +213,10 @@ func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 		if m.tooMany(f) || cond.kind != symbol {
 			return m.drop()
 		}
-		if many(cond, true) {
+		if m.beginsPool(st, f, instr) {
+			holds, known = true, true
+			st.assume(cond, true)
+		} else if many(cond, true) {
 			holds, known = false, true
 			st.assume(cond, false)
 		} else if many(cond, false) {

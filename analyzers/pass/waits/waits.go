@@ -87,9 +87,9 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	roots := scopes.roots()
 	slices.SortStableFunc(roots, func(a, b *ssa.Function) int { return cmp.Compare(scopes.reach(a), scopes.reach(b)) })
 	seen := map[token.Pos]bool{}
-	for _, root := range roots {
+	for i, root := range roots {
 		if left <= 0 {
-			r.Prog.GiveUp(pass, root)
+			r.Prog.GiveUpFrom(pass, root, len(roots)-i-1)
 			break
 		}
 		result := r.run(simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts,

@@ -231,10 +231,13 @@ func (s *server) end(params []byte) error {
 func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
 	s.state = isReady
 	s.can = abilitiesOf(&p.Capabilities)
-	s.settings = settings{From: s.options.From}
-	if err := s.settings.read(p.InitializationOptions); err != nil {
+	first := settings{From: s.options.From}
+	if err := first.read(p.InitializationOptions); err != nil {
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
 	}
+	s.mu.Lock()
+	s.settings = first
+	s.mu.Unlock()
 	return &protocol.InitializeResult{
 		ServerInfo: protocol.ServerInfo{Name: "interlock", Version: protocol.NewOptional(s.options.Version)},
 		Capabilities: protocol.ServerCapabilities{

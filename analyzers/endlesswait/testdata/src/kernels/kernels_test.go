@@ -189,3 +189,84 @@ func TestWorkersInTurn(t *testing.T) {
 		<-results
 	}
 }
+
+// The consumer always leaves early.
+func TestLeavesEarly(t *testing.T) {
+	ch := make(chan int)
+	go func() {
+		for i := range 10 {
+			ch <- i // want `IL4003`
+		}
+	}()
+	for i := range ch {
+		if i == 3 {
+			break
+		}
+	}
+}
+
+// As many workers as the caller says: some.
+func pooled(workers, n int, do func(int)) {
+	next := make(chan int)
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	done.Wait()
+}
+
+func pooledAtLeastOne(workers, n int, do func(int)) {
+	next := make(chan int)
+	var done sync.WaitGroup
+	for i := 0; i < max(workers, 1); i++ {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for i := range next {
+				do(i)
+			}
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	done.Wait()
+}
+
+// Workers that leave at the first error leave the rest behind.
+func pooledWithErrors(workers, n int, do func(int) error) {
+	next := make(chan int)
+	for range workers {
+		go func() {
+			for i := range next {
+				if do(i) != nil {
+					return
+				}
+			}
+		}()
+	}
+	for i := range n {
+		next <- i // want `IL4003`
+	}
+	close(next)
+}
+
+func TestPools(t *testing.T) {
+	pooled(2, 3, func(int) {})
+	pooledAtLeastOne(2, 3, func(int) {})
+	pooledWithErrors(2, 3, func(i int) error {
+		if i > 1 {
+			return os.ErrInvalid
+		}
+		return nil
+	})
+}
