@@ -17,7 +17,7 @@ func (b *box) take() {
 	select {
 	case <-b.ch:
 	case <-time.After(time.Second):
-		return
+		return // want `IL3004`
 	}
 	b.mu.Unlock()
 }
