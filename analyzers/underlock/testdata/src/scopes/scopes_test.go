@@ -30,7 +30,7 @@ func (q *queue) run() {
 func (q *queue) add(task func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.tasks <- task // want `IL3005: send of queue.tasks may wait for ever`
+	q.tasks <- task // want `IL3005: send of queue.tasks under queue.mu, which the other side needs`
 }
 
 func TestQueue(t *testing.T) {
