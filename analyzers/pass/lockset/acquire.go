@@ -200,21 +200,24 @@ func (r *Result) takenBy(fn *ssa.Function) []Acquire {
 	if len(fn.Blocks) > 0 {
 		return r.takes[fn]
 	}
-	if list, ok := r.takes[fn]; ok {
+	r.foreign.mu.Lock()
+	defer r.foreign.mu.Unlock()
+	list, ok := r.foreign.takes[fn]
+	if ok {
 		return list
 	}
-	r.takes[fn] = nil
 	var fact Effects
 	if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
 		for _, t := range fact.Takes {
-			r.takes[fn] = append(r.takes[fn], Acquire{
+			list = append(list, Acquire{
 				Path: accesspath.Path{Fields: t.Fields}, Class: t.Class, Read: t.Read, Freed: t.Freed, Where: t.Where,
 				Depends:  t.Depends,
 				imported: true, param: t.Param,
 			})
 		}
 	}
-	return r.takes[fn]
+	r.foreign.takes[fn] = list
+	return list
 }
 
 // in returns a, a lock that t takes, in terms of the caller.

@@ -3,6 +3,7 @@ package lockset
 import (
 	"go/types"
 	"reflect"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -37,7 +38,8 @@ type Result struct {
 	conds     map[accesspath.Name]condAlias
 	spins     map[*ssa.Function]kind // methods that are lock operations by what they do
 	points    map[*ssa.Function][]point
-	takes     map[*ssa.Function][]Acquire
+	takes     map[*ssa.Function][]Acquire // of functions of the package
+	foreign   *foreign                    // of others
 	outlives  map[string]bool
 	wants     map[*ssa.Function]bool // name or comment says: with the lock held
 	declared  map[*ssa.Function][]accesspath.Path
@@ -47,6 +49,13 @@ type Result struct {
 	united    map[*ssa.Function]bool      // in which no condition separates the paths
 
 	methodSets typeutil.MethodSetCache // see isLock; safe for concurrent use
+}
+
+// foreign holds what functions of other packages take, as far as somebody has asked. Passes
+// that run side by side ask.
+type foreign struct {
+	mu    sync.Mutex
+	takes map[*ssa.Function][]Acquire // guarded by mu
 }
 
 type siteKey struct {
@@ -67,6 +76,7 @@ func run(pass *analysis.Pass) (any, error) {
 		spins:     map[*ssa.Function]kind{},
 		points:    map[*ssa.Function][]point{},
 		takes:     map[*ssa.Function][]Acquire{},
+		foreign:   &foreign{takes: map[*ssa.Function][]Acquire{}},
 		outlives:  map[string]bool{},
 		wants:     map[*ssa.Function]bool{},
 		declared:  map[*ssa.Function][]accesspath.Path{},
