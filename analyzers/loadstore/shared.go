@@ -270,7 +270,13 @@ func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 // then it needs no other writer to lose an update.
 func (c *checker) runsTwice(st *accesses.Access) bool {
 	roles := c.list.Graph.Roles(st.Fn)
-	return len(roles.Goroutines) > 1 || len(roles.Goroutines) == 1 && (roles.API || roles.Goroutines[0].Many)
+	if len(roles.Goroutines) > 1 || len(roles.Goroutines) == 1 && (roles.API || roles.Goroutines[0].Many) {
+		return true
+	}
+	// A function of the API that locks its object for something else is there for several callers.
+	return roles.API && slices.ContainsFunc(c.list.All, func(a *accesses.Access) bool {
+		return a.Fn == st.Fn && a.Owner == ownership.Shared && holdsOwnLock(a)
+	})
 }
 
 func holdsOwnLock(a *accesses.Access) bool {

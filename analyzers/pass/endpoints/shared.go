@@ -32,7 +32,8 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 		return remote, remote != nil
 	case p.use.own != nil && !c.list.Parallel(p.use.own, p.use.own): // each has an object of its own
 		return remote, remote != nil
-	case p.gap == atomics && p.use.op == set: // a value that is filled in twice is the same, as a rule
+	// A value that is filled in twice is the same, as a rule; the greater of two is not.
+	case p.gap == atomics && p.use.op == set && !p.out.Ordered:
 		return remote, remote != nil && remote.Fn != f.fn
 	case p.use.op.writes() && roles.Concurrent(): // two goroutines may run this very code
 		return remote, true
