@@ -282,6 +282,8 @@ func syncsOfCall(call *ssa.CallCommon) syncs {
 		}
 	}
 	switch path := packageOf(fn); {
+	case path == "testing/synctest" && fn.Name() == "Wait": // all other goroutines of the bubble wait, or have ended
+		return syncs{waits: []signal{{sort: everything}}}
 	case path == "sync/atomic" && len(call.Args) > 0:
 		return atomicSyncs(fn, call.Args[0])
 	case knowledge.OrdersNothing(path, fn.Name()):

@@ -3,6 +3,7 @@ package parallel
 import (
 	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -369,6 +370,10 @@ func loadsOf(cond ssa.Value) []ssa.Value {
 
 // called adds what a callee accesses, and the goroutines that it leaves running.
 func (f *frame) called(s callgraph.Site, sum *summary) {
+	// A helper that runs the function under a lock: locked(&mu, func() { n++ }).
+	if s.Through != nil && slices.ContainsFunc(s.Through.Blocks, f.locksIn) {
+		return
+	}
 	m := newMapping(s)
 	for _, at := range f.runs(s.Instr) {
 		f.work.Spend(len(sum.touches))
@@ -441,11 +446,14 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 			return // it may wait for what it starts
 		}
 	}
+	if s.Through != nil && packageOf(s.Through) == "testing" && s.Through.Name() == "RunParallel" {
+		return // it waits for all that it starts
+	}
 	m := newMapping(s)
 	st := &strand{at: s.Instr, start: s.Instr, syncs: sum.all, subtest: callgraph.ParallelSubtest(s)}
-	var ended []signal
-	if group := groupOf(s); group != nil {
-		ended = []signal{signalOf(done, group)}
+	ended := endedBy(s)
+	if slices.ContainsFunc(f.fn.Blocks, waitsForBubble) {
+		ended = []signal{{sort: everything}}
 	}
 	touches := make([]*Touch, 0, len(sum.touches))
 	for _, t := range sum.touches {
@@ -459,6 +467,20 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 		f.addStrand(m, inner.touches, &strand{at: s.Instr, start: inner.start, syncs: inner.syncs, depth: inner.depth + 1,
 			subtest: st.subtest})
 	}
+}
+
+// endedBy returns what a goroutine signals behind the function that it runs. A helper that starts it
+// may signal in any way then:
+//
+//	func (p *pool) Go(f func()) { p.wg.Add(1); go func() { defer p.wg.Done(); f() }() }
+func endedBy(s callgraph.Site) []signal {
+	switch group := groupOf(s); {
+	case group != nil:
+		return []signal{signalOf(done, group)}
+	case s.Through != nil && (len(s.Through.Blocks) > 0 || strings.Contains(packageOf(s.Through), ".")):
+		return []signal{{sort: everything}} // not of the standard library, whose callbacks signal nothing
+	}
+	return nil
 }
 
 // groupOf returns the WaitGroup or errgroup that s starts its goroutine by.
@@ -651,4 +673,25 @@ func (f *frame) outlasts(s *strand, t *Touch) bool {
 		}
 	}
 	return false
+}
+
+// locksIn reports whether an instruction of the block is an operation of a lock.
+func (f *frame) locksIn(b *ssa.BasicBlock) bool {
+	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+		call, ok := instr.(ssa.CallInstruction)
+		return ok && f.lockset.Receiver(call) != nil
+	})
+}
+
+// waitsForBubble reports whether the block calls synctest.Wait, which returns when all other goroutines of
+// the bubble have ended, or wait.
+func waitsForBubble(b *ssa.BasicBlock) bool {
+	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+		call, ok := instr.(*ssa.Call)
+		callee := (*ssa.Function)(nil)
+		if ok {
+			callee = call.Call.StaticCallee()
+		}
+		return callee != nil && callee.Name() == "Wait" && packageOf(callee) == "testing/synctest"
+	})
 }
