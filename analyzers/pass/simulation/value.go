@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"go/constant"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -96,7 +97,11 @@ func rootsOf(r *ref, vals []value) []*ref {
 	var roots []*ref
 	for _, v := range vals {
 		if v.kind == symbol {
-			roots = append(roots, v.ref.roots...)
+			for _, root := range v.ref.roots { // each once: x = x*x doubles them else
+				if !slices.Contains(roots, root) {
+					roots = append(roots, root)
+				}
+			}
 		}
 	}
 	if r.at != nil {

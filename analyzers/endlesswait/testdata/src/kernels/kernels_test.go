@@ -270,3 +270,19 @@ func TestPools(t *testing.T) {
 		return nil
 	})
 }
+
+// A value that is computed from itself again and again is one symbol's all the same.
+func hash(x int) int {
+	for range 60 {
+		x = x*x ^ x
+	}
+	return x
+}
+
+func TestHash(t *testing.T) {
+	ch := make(chan int, 1)
+	ch <- hash(os.Getpid())
+	if <-ch == 0 {
+		t.Log("zero")
+	}
+}
