@@ -83,7 +83,7 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"what it has to forget is counted and reported")
 	fs.BoolVar(&o.predict, "predict", false,
 		"predict races that another order of the run of hb would show, and drive later runs\n"+
-			"to them; that run takes up to ten times as long, and 128 MB of disk for a package")
+			"to them; that run takes longer, and up to 128 MB of disk for a package")
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
