@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // beforeClose reports whether a comes before its function closes a channel
@@ -79,10 +80,8 @@ func (l *List) findSignals() {
 					s.add(recv.X, receipt{instr, b, signals(recv.X)})
 				}
 			}
-			if d := b.Idom(); d != nil && len(b.Preds) == 1 && b.Preds[0] == d {
-				if ch := chosen(d, b); ch != nil {
-					s.add(ch, receipt{nil, b, signals(ch)})
-				}
+			if c := ir.Selected(b); c != nil && c.Dir == types.RecvOnly {
+				s.add(c.Chan, receipt{nil, b, signals(c.Chan)})
 			}
 		}
 		if len(s.closings)+len(s.received) > 0 {
@@ -129,31 +128,4 @@ func (l *List) after(received []receipt, at ssa.Instruction) bool {
 		}
 		return r.block.Dominates(at.Block())
 	})
-}
-
-// chosen returns the channel from which a select has received where d goes on to
-// b; nil if that is not so.
-func chosen(d, b *ssa.BasicBlock) ssa.Value {
-	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
-	if !ok || d.Succs[0] != b {
-		return nil
-	}
-	cmp, ok := branch.Cond.(*ssa.BinOp)
-	if !ok || cmp.Op != token.EQL {
-		return nil
-	}
-	which, ok := cmp.X.(*ssa.Extract)
-	number, isConst := cmp.Y.(*ssa.Const)
-	if !ok || !isConst || which.Index != 0 {
-		return nil
-	}
-	sel, ok := which.Tuple.(*ssa.Select)
-	if !ok {
-		return nil
-	}
-	i := int(number.Int64())
-	if i < 0 || i >= len(sel.States) || sel.States[i].Dir != types.RecvOnly {
-		return nil
-	}
-	return sel.States[i].Chan
 }

@@ -206,39 +206,9 @@ func fromTimer(ch ssa.Value) bool {
 	return ok && call.Call.StaticCallee() != nil && packageOf(call.Call.StaticCallee()) == "time"
 }
 
-// chosen returns the channel on which a select has received, or sent, where
-// its block goes on to b; nil if that is not so.
-func chosen(b *ssa.BasicBlock) *ssa.SelectState {
-	d := b.Idom()
-	if d == nil || len(b.Preds) != 1 || b.Preds[0] != d || len(d.Instrs) == 0 {
-		return nil
-	}
-	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
-	if !ok || d.Succs[0] != b {
-		return nil
-	}
-	cmp, ok := branch.Cond.(*ssa.BinOp)
-	if !ok || cmp.Op != token.EQL {
-		return nil
-	}
-	which, ok := cmp.X.(*ssa.Extract)
-	number, isConst := cmp.Y.(*ssa.Const)
-	if !ok || !isConst || which.Index != 0 {
-		return nil
-	}
-	sel, ok := which.Tuple.(*ssa.Select)
-	if !ok {
-		return nil
-	}
-	if i := int(number.Int64()); i >= 0 && i < len(sel.States) {
-		return sel.States[i]
-	}
-	return nil
-}
-
 // caseSyncs returns what was waited for where b is a case of a select.
 func caseSyncs(b *ssa.BasicBlock) []signal {
-	state := chosen(b)
+	state := ir.Selected(b)
 	switch {
 	case state == nil:
 		return nil

@@ -111,20 +111,6 @@ func (r *relocking) correct(f *finding.Finding) error {
 	return nil
 }
 
-// lockStmt returns the operation of a statement that takes a lock.
-func lockStmt(file *source.File, s ast.Stmt) (op source.LockOp, ok bool) {
-	es, isExpr := s.(*ast.ExprStmt)
-	if !isExpr {
-		return op, false
-	}
-	call, isCall := es.X.(*ast.CallExpr)
-	if !isCall {
-		return op, false
-	}
-	op, ok = file.LockOp(call)
-	return op, ok && op.Acquire && !op.Try
-}
-
 // isOwnCall refuses calls that run later, or in another goroutine.
 func isOwnCall(file *source.File, call *ast.CallExpr) error {
 	switch file.Parents[call].(type) {
@@ -141,8 +127,8 @@ func locksFirst(f *source.Function) (op source.LockOp, err error) {
 	if len(list) < 3 {
 		return op, fmt.Errorf("%s does not take the lock by itself", f.Name())
 	}
-	op, ok := lockStmt(f.File, list[0])
-	if !ok {
+	op, ok := lockOpOf(f.File, list[0])
+	if !ok || !op.Acquire {
 		return op, fmt.Errorf("%s does not begin with the Lock", f.Name())
 	}
 	d, ok := list[1].(*ast.DeferStmt)

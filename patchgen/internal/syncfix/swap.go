@@ -100,8 +100,8 @@ func adjacent(first, second place) (pair [2]locking, err error) {
 		return pair, apart
 	}
 	for k, at := range []int{i, j} {
-		op, ok := lockStmt(first.file, list[at])
-		if !ok {
+		op, ok := lockOpOf(first.file, list[at])
+		if !ok || !op.Acquire {
 			return pair, apart
 		}
 		pair[k] = locking{op: op, lock: list[at]}

@@ -1,0 +1,45 @@
+package ir
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Selected returns the case of a select that has been carried out where control reaches b and b is that case's
+// body; nil if b begins no case. SSA tests the number of the case in the select's block:
+//
+//	t0 = select blocking [<-c, d<-x]
+//	t1 = extract t0 #0
+//	t2 = t1 == 0:int
+//	if t2 goto body of <-c else …
+func Selected(b *ssa.BasicBlock) *ssa.SelectState {
+	// A body that a second block leads to says nothing of the case.
+	d := b.Idom()
+	if d == nil || len(b.Preds) != 1 || b.Preds[0] != d || len(d.Instrs) == 0 {
+		return nil
+	}
+	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
+	if !ok || d.Succs[0] != b {
+		return nil
+	}
+	cmp, ok := branch.Cond.(*ssa.BinOp)
+	if !ok || cmp.Op != token.EQL {
+		return nil
+	}
+
+	// What is compared is the first result of a select, and the constant is the number of a case, not of default.
+	which, ok := cmp.X.(*ssa.Extract)
+	number, isConst := cmp.Y.(*ssa.Const)
+	if !ok || !isConst || which.Index != 0 {
+		return nil
+	}
+	sel, ok := which.Tuple.(*ssa.Select)
+	if !ok {
+		return nil
+	}
+	if i := int(number.Int64()); i >= 0 && i < len(sel.States) {
+		return sel.States[i]
+	}
+	return nil
+}
