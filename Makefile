@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect silent hidden racesuite hbsuite suites sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect silent hidden racesuite hbsuite suites saves sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ suites: ## run the own tests of twelve real modules, plain and instrumented, and
 
 sections: build ## measure what is found of split atomic sections, refine the invariants of real modules, and keep the tables in docs/sections.md
 	$(LAB) sections -o docs/sections.md
+
+saves: build ## measure how long an editor waits for diagnostics after a save, and keep the tables in docs/saves.md
+	$(LAB) saves -o docs/saves.md
 
 strangers: build ## try check, test and fix on more than forty released modules of others, compare with the last run, and keep the table in docs/strangers.md
 	$(LAB) strangers -o docs/strangers.md

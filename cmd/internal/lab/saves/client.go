@@ -1,0 +1,179 @@
+package saves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+)
+
+// longest is how long a save may take.
+const longest = 5 * time.Minute
+
+// client is an editor that waits for diagnostics.
+type client struct {
+	protocol.UnimplementedClient
+	ctx     context.Context
+	server  protocol.Server
+	process *exec.Cmd
+	version int32
+	shown   chan int32 // versions of documents whose diagnostics have come
+	refused chan error // why a package was not analysed
+
+	mu   sync.Mutex
+	said string // where the time went, of the last analysis; guarded by mu
+}
+
+// connect starts a server in a folder.
+func connect(ctx context.Context, program, dir string) (*client, error) {
+	c := &client{ctx: ctx, process: exec.CommandContext(ctx, program, "lsp"), shown: make(chan int32, 100),
+		refused: make(chan error, 1)}
+	c.process.Dir, c.process.Stderr = dir, os.Stderr
+	c.process.Env = append(os.Environ(), "GOWORK=off", "PWD="+dir)
+	in, err := c.process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.process.Start(); err != nil {
+		return nil, err
+	}
+	_, _, c.server = protocol.NewClient(ctx, c, jsonrpc2.NewStream(streams{out, in}))
+	if _, err := c.server.Initialize(ctx, &protocol.InitializeParams{}); err != nil {
+		return nil, err
+	}
+	return c, c.server.Initialized(ctx, &protocol.InitializedParams{})
+}
+
+// streams is both pipes as one.
+type streams struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// PublishDiagnostics implements [protocol.Client].
+func (c *client) PublishDiagnostics(_ context.Context, p *protocol.PublishDiagnosticsParams) error {
+	if v, ok := p.Version.Get(); ok {
+		c.shown <- v
+	}
+	return nil
+}
+
+// LogMessage implements [protocol.Client].
+func (c *client) LogMessage(_ context.Context, p *protocol.LogMessageParams) error {
+	if p.Type != protocol.MessageTypeLog {
+		c.refuse(p.Message)
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = p.Message
+	return nil
+}
+
+// ShowMessage implements [protocol.Client].
+func (c *client) ShowMessage(_ context.Context, p *protocol.ShowMessageParams) error {
+	c.refuse(p.Message)
+	return nil
+}
+
+func (c *client) refuse(why string) {
+	select {
+	case c.refused <- errors.New(why):
+	default:
+	}
+}
+
+func (c *client) open(name, text string) (time.Duration, error) {
+	c.version = 1
+	start := time.Now()
+	p := new(protocol.DidOpenTextDocumentParams)
+	p.TextDocument = protocol.TextDocumentItem{URI: uri.File(name), LanguageID: "go", Version: 1, Text: text}
+	if err := c.server.DidOpen(c.ctx, p); err != nil {
+		return 0, err
+	}
+	return c.wait(start)
+}
+
+// save edits a file and saves it, and returns how long its diagnostics took.
+func (c *client) save(name, text string) (time.Duration, error) {
+	c.version++
+	p := &protocol.DidChangeTextDocumentParams{ContentChanges: []protocol.TextDocumentContentChangeEvent{
+		&protocol.TextDocumentContentChangeWholeDocument{Text: text}}}
+	p.TextDocument.URI, p.TextDocument.Version = uri.File(name), c.version
+	if err := c.server.DidChange(c.ctx, p); err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	saved := new(protocol.DidSaveTextDocumentParams)
+	saved.TextDocument.URI = uri.File(name)
+	if err := c.server.DidSave(c.ctx, saved); err != nil {
+		return 0, err
+	}
+	return c.wait(start)
+}
+
+// wait waits for the diagnostics of the current version.
+func (c *client) wait(start time.Time) (time.Duration, error) {
+	timeout := time.After(longest)
+	for {
+		select {
+		case v := <-c.shown:
+			if v == c.version {
+				return time.Since(start), nil
+			}
+		case err := <-c.refused:
+			return 0, err
+		case <-timeout:
+			return 0, errors.New("no diagnostics came; the file that is saved has to have some")
+		case <-c.ctx.Done():
+			return 0, c.ctx.Err()
+		}
+	}
+}
+
+// phases returns where the last analysis went.
+func (c *client) phases() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.said
+}
+
+// memory returns how much memory of the server is resident; 0 where the system does not say.
+func (c *client) memory() int64 {
+	time.Sleep(2 * time.Second) // the server hands back what it does not need when it is idle
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid))
+	for line := range strings.Lines(string(data)) {
+		var kilobytes int64
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kilobytes); n == 1 {
+			return kilobytes << 10
+		}
+	}
+	return 0
+}
+
+func (c *client) close() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 10*time.Second)
+	defer cancel()
+	if c.server.Shutdown(ctx) == nil && c.server.Exit(ctx) == nil {
+		c.process.Wait()
+		return
+	}
+	c.process.Process.Kill()
+	c.process.Wait()
+}

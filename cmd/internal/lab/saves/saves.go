@@ -1,0 +1,150 @@
+// Package saves measures how long an editor waits for the diagnostics of a package after
+// a save, and what the language server needs for it.
+package saves
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
+)
+
+// subject is one package of a released module.
+type subject struct {
+	module, version string
+	file            string        // that is edited and saved
+	bar             time.Duration // for the 95th percentile; 0 is none
+}
+
+var subjects = []subject{
+	{"github.com/cockroachdb/pebble", "v1.1.5", "vfs/disk_health.go", 2 * time.Second},
+	{"github.com/nats-io/nats-server/v2", "v2.10.22", "server/client.go", 6 * time.Second},
+}
+
+// result is what was measured of one subject.
+type result struct {
+	subject
+	lines, all int // of the package and of the module, without tests
+	first      time.Duration
+	saves      []time.Duration // in order of size
+	phases     string          // where the last one went, as the server says
+	resident   int64           // bytes, after the last save
+	early      int64           // bytes, after the tenth
+}
+
+// Run implements the tool.
+func Run(ctx context.Context, args []string) (bool, error) {
+	fs := flag.NewFlagSet("saves", flag.ContinueOnError)
+	n := fs.Int("n", 50, "saves of each package")
+	out := fs.String("o", "", "write the document to this file")
+	tool := fs.String("tool", "bin/interlock", "the program to measure")
+	match := fs.String("match", "", "measure modules with this in their path only")
+	if err := fs.Parse(args); err != nil {
+		return false, err
+	}
+	program, err := filepath.Abs(*tool)
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "saves")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	// One module after the other, each in a copy.
+	var results []*result
+	for i, s := range subjects {
+		if !strings.Contains(s.module, *match) {
+			continue
+		}
+		at := filepath.Join(dir, fmt.Sprint(i))
+		if err := released.Fetch(ctx, s.module, s.version, at); err != nil {
+			return false, err
+		}
+		r, err := measure(ctx, program, at, s, *n)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", s.module, err)
+		}
+		results = append(results, r)
+	}
+	return held(results), page.Write(*out, document(results, *n))
+}
+
+func held(results []*result) bool {
+	return !slices.ContainsFunc(results, func(r *result) bool { return r.bar > 0 && r.percentile(95) > r.bar })
+}
+
+// percentile returns the time that p of a hundred saves did not exceed.
+func (r *result) percentile(p int) time.Duration {
+	return r.saves[min(len(r.saves)*p/100, len(r.saves)-1)]
+}
+
+// measure opens the file in a server and saves it n times, each time with another text.
+func measure(ctx context.Context, program, dir string, s subject, n int) (*result, error) {
+	r := &result{subject: s}
+	var err error
+	// How much there is to analyse.
+	if r.lines, err = released.Lines(filepath.Join(dir, filepath.Dir(s.file)), false); err != nil {
+		return nil, err
+	}
+	if r.all, err = released.Lines(dir, false); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, program, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	// The first analysis, which reads everything, and then the saves.
+	name := filepath.Join(dir, filepath.FromSlash(s.file))
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if r.first, err = c.open(name, string(text)); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		took, err := c.save(name, fmt.Sprintf("%s\nfunc saved() int { return %d }\n", text, i))
+		if err != nil {
+			return nil, err
+		}
+		r.saves = append(r.saves, took)
+		if i == min(9, n-1) {
+			r.early = c.memory()
+		}
+	}
+	r.resident, r.phases = c.memory(), c.phases()
+	slices.Sort(r.saves)
+	return r, nil
+}
+
+// document returns the page.
+func document(results []*result, n int) string {
+	var b strings.Builder
+	about := fmt.Sprintf(": %d saves of a file with another text each time, from the save to the diagnostics, by "+
+		"`interlock lsp` as editors start it.", n)
+	b.WriteString(page.Head("Saves in the editor", "saves", about))
+	var times, costs [][]string
+	for _, r := range results {
+		name := r.module + " " + r.version
+		times = append(times, []string{name, filepath.Dir(r.file), fmt.Sprint(r.lines), fmt.Sprint(r.all), seconds(r.first),
+			seconds(r.percentile(50)), seconds(r.percentile(95)), seconds(r.bar)})
+		costs = append(costs, []string{name, r.phases, megabytes(r.early), megabytes(r.resident)})
+	}
+	page.Table(&b, "Seconds", []string{"module", "package", "lines", "of the module", "first", "p50", "p95", "bar"}, times)
+	page.Table(&b, "Where the last save went, and memory (MB)",
+		[]string{"module", "seconds", "resident after ten saves", "after all"}, costs)
+	return b.String()
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }
+
+func megabytes(n int64) string { return fmt.Sprint(n >> 20) }
