@@ -30,6 +30,14 @@ type Result struct {
 	Findings []*finding.Finding
 	// Problems say what kept the check from seeing all of the package.
 	Problems []string
+	// Reported are the diagnostics, each with the finding that it is a part of.
+	Reported []Reported
+}
+
+// Reported is a diagnostic of a check. Several may be part of one finding.
+type Reported struct {
+	Diagnostic analysis.Diagnostic
+	Finding    *finding.Finding
 }
 
 // Reporter takes the findings of one check: into its [Result], and as
@@ -96,7 +104,6 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	if r.comments.Ignored(r.code, places...) {
 		return
 	}
-	r.add(f)
 	d := analysis.Diagnostic{
 		Pos: at.Pos(), End: at.End(),
 		Category: string(r.code),
@@ -105,7 +112,13 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	if other != nil {
 		d.Related = []analysis.RelatedInformation{{Pos: other.Pos(), End: other.End(), Message: note}}
 	}
+	r.print(d, r.add(f))
+}
+
+// print reports a diagnostic, which is part of f.
+func (r *Reporter) print(d analysis.Diagnostic, f *finding.Finding) {
 	r.pass.Report(d)
+	r.result.Reported = append(r.result.Reported, Reported{d, f})
 }
 
 // message is what go vet prints, which shows no category.
@@ -116,8 +129,8 @@ func (r *Reporter) message(f *finding.Finding) string {
 // add puts f in the result, or its places into the finding that is there for
 // the variable, or for another field of the struct in the same function:
 // people judge and mend these as a whole. (Each place has a diagnostic of its
-// own.)
-func (r *Reporter) add(f *finding.Finding) {
+// own.) It returns the finding that is in the result.
+func (r *Reporter) add(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
 		if (g.Section == nil) != (f.Section == nil) || len(f.Accesses) == 0 || len(g.Accesses) == 0 {
 			continue
@@ -129,16 +142,17 @@ func (r *Reporter) add(f *finding.Finding) {
 			g.Accesses = append(g.Accesses, a)
 			g.Notes = append(g.Notes, fmt.Sprintf("also %s %s", a.Mode, place))
 			takeSection(g, f)
-			return
+			return g
 		case siblings(f, g):
 			takeSection(g, f)
 			g.Accesses = append(g.Accesses, f.Accesses...)
 			g.Notes = append(g.Notes, fmt.Sprintf("the same goes for %s %s", ShortName(f.Variable), place))
-			return
+			return g
 		}
 	}
 	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
+	return f
 }
 
 // takeSection has g speak of f's section too, if there is one.
@@ -183,20 +197,26 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	if r.comments.Ignored(r.code, places...) {
 		return
 	}
+	whole := r.addAt(f)
 	if f.Level != finding.Hint || r.showsHints() {
-		r.pass.Report(d)
+		r.print(d, whole)
 	}
+}
+
+// addAt is add for a finding whose places have no expression.
+func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
 		if len(f.Accesses) > 0 && len(g.Accesses) > 0 && g.Variable == f.Variable && g.Title == f.Title &&
 			g.Accesses[0].Function == f.Accesses[0].Function {
 			a := f.Accesses[0]
 			g.Accesses = append(g.Accesses, a)
 			g.Notes = append(g.Notes, fmt.Sprintf("also the %s at %s:%d", a.Mode, filepath.Base(a.File), a.Line))
-			return
+			return g
 		}
 	}
 	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
+	return f
 }
 
 // HintsFlag is the flag by which a check with hints reports them as diagnostics

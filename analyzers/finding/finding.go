@@ -106,6 +106,21 @@ func (f *Finding) Places() (all []Position) {
 	return all
 }
 
+// RenameFiles sets the file of every place of f, a patch's text aside, to what name returns for it.
+func (f *Finding) RenameFiles(name func(string) string) {
+	for i := range f.Accesses {
+		f.Accesses[i].File = name(f.Accesses[i].File)
+	}
+	if f.Section != nil {
+		for _, p := range f.Section.Places() {
+			p.File = name(p.File)
+		}
+	}
+	for i := range f.Cycle {
+		f.Cycle[i].RenameFiles(name)
+	}
+}
+
 // Variable names what is accessed, the same in every instance: a field
 // (Type and Name), a package variable (Type empty), or a local that closures
 // capture (Function and Name).
@@ -234,6 +249,14 @@ type Edge struct {
 	Function string    `json:"function"`
 	Via      string    `json:"via,omitempty"`   // what the call leads to: "(*T).M at file.go:12 locks it"
 	Since    *Position `json:"since,omitempty"` // where From was locked
+}
+
+// RenameFiles sets the file of the edge's places to what name returns for it.
+func (e *Edge) RenameFiles(name func(string) string) {
+	e.Position.File = name(e.Position.File)
+	if e.Since != nil {
+		e.Since.File = name(e.Since.File)
+	}
 }
 
 // ShortLock returns Type.field of a lock class, or the name of a package variable.

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/registry"
+	"github.com/interlock-go/interlock/patchgen/quickfix"
 )
 
 // Name of the linter in golangci-lint's settings.
@@ -27,6 +28,8 @@ func init() { register.Plugin(Name, New) }
 type Settings struct {
 	// Codes are the checks to run, such as IL1001; none means all.
 	Codes []finding.Code `json:"codes"`
+	// Fixes: make patches too, for --fix. They cost a second analysis of each package with findings.
+	Fixes bool `json:"fixes"`
 }
 
 // New makes the plugin from its settings. It fails if they name a code that
@@ -49,10 +52,14 @@ type plugin struct{ settings Settings }
 // BuildAnalyzers implements [register.LinterPlugin].
 func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	directives.Nolint = false // golangci-lint obeys its comments itself
+	all := registry.Analyzers()
+	if p.settings.Fixes {
+		all = quickfix.Checks(nil)
+	}
 	var chosen []*analysis.Analyzer
-	for _, c := range registry.Checks() {
+	for i, c := range registry.Checks() {
 		if len(p.settings.Codes) == 0 || slices.Contains(p.settings.Codes, c.Code) {
-			chosen = append(chosen, c.Analyzer)
+			chosen = append(chosen, all[i])
 		}
 	}
 	return chosen, nil

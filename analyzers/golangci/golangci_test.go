@@ -22,6 +22,7 @@ func TestPlugin(t *testing.T) {
 	}{
 		{"none", nil, len(registry.Checks()), ""},
 		{"two codes", map[string]any{"codes": []string{"IL1001", "IL3001"}}, 2, ""},
+		{"fixes", map[string]any{"codes": []string{"IL1001", "IL3001"}, "fixes": true}, 2, ""},
 		{"no such code", map[string]any{"codes": []string{"IL9999"}}, 0, `"IL9999"`},
 		{"no such setting", map[string]any{"code": "IL1001"}, 0, "code"},
 	} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/inprocess"
 	"github.com/interlock-go/interlock/analyzers/summary"
-	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
 // Analyse brings a package up to date, behind those that it imports. Each that is
@@ -149,9 +148,9 @@ func (m *Module) IsStale(path string) bool {
 	return n != nil && n.summary != nil && n.stale
 }
 
-// Findings returns the findings of all packages that were analysed, judged together.
-func (m *Module) Findings() (*driver.Result, error) {
-	var all []*summary.Summary
+// Summaries returns those of all packages that were analysed, as the passes made them.
+// The caller may change them.
+func (m *Module) Summaries() (all []*summary.Summary, _ error) {
 	for _, path := range slices.Sorted(maps.Keys(m.packages)) {
 		n := m.packages[path]
 		if n.summary == nil {
@@ -163,7 +162,7 @@ func (m *Module) Findings() (*driver.Result, error) {
 		}
 		all = append(all, s)
 	}
-	return driver.Join(m.options.Root, all), nil
+	return all, nil
 }
 
 // Text returns the source of a file as its package was last analysed with.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,6 +72,32 @@ type CompileError struct {
 
 func (e *CompileError) Error() string {
 	return "package " + e.Package + " does not compile: " + e.Problem
+}
+
+// Root returns the folder that the module or workspace of the files in a folder is loaded
+// from, by what the go command says there; "" if they are in none. A nil env is that of
+// this process.
+func Root(ctx context.Context, dir string, env []string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "-json", "GOMOD", "GOWORK")
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", fmt.Errorf("asking the go command for the module of %s: %w", dir, err)
+	}
+	var says struct{ GOMOD, GOWORK string }
+	if err := json.Unmarshal(out, &says); err != nil {
+		return "", fmt.Errorf("asking the go command for the module of %s: %w", dir, err)
+	}
+	switch {
+	case says.GOWORK != "" && says.GOWORK != "off":
+		return filepath.Dir(says.GOWORK), nil
+	case says.GOMOD != "" && says.GOMOD != os.DevNull:
+		return filepath.Dir(says.GOMOD), nil
+	}
+	return "", nil
 }
 
 // Load lists the packages of the module. The error is a [*LoadError] where the go
@@ -262,6 +290,14 @@ func (m *Module) PackageOf(file string) string {
 		return n.Path
 	}
 	return ""
+}
+
+// Files returns the files that people write of a package, without tests, in order.
+func (m *Module) Files(path string) []string {
+	if n := m.packages[path]; n != nil {
+		return slices.Sorted(slices.Values(n.sources))
+	}
+	return nil
 }
 
 // Refresh lists the packages anew if what the go command would say has changed

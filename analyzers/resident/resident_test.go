@@ -174,12 +174,14 @@ func (f *fixture) compare(file string) {
 
 func texts(t *testing.T, m *Module) (list []string) {
 	t.Helper()
-	r, err := m.Findings()
+	summaries, err := m.Summaries()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range r.Findings {
-		list = append(list, fmt.Sprintf("%s %s %s %v", f.ID, f.Code, f.Title, f.Accesses))
+	for _, s := range summaries {
+		for _, f := range s.Findings {
+			list = append(list, fmt.Sprintf("%s %s %s %v", f.ID, f.Code, f.Title, f.Accesses))
+		}
 	}
 	return list
 }

@@ -11,8 +11,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -20,6 +22,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/summary"
+	"github.com/interlock-go/interlock/patchgen/quickfix"
 )
 
 // Options say what to analyse.
@@ -153,5 +156,15 @@ func Main() {
 		}
 		os.Args = append(os.Args[:1], args...)
 	}
-	unitchecker.Main(append(registry.Analyzers(), summary.Analyzer)...)
+	unitchecker.Main(append(checks(os.Args[1:]), summary.Analyzer)...)
+}
+
+// checks returns those that serve the arguments: with patches, which take time, only where
+// they are applied or printed.
+func checks(args []string) []*analysis.Analyzer {
+	wanted := slices.ContainsFunc(args, func(a string) bool { return a == "-fix" || a == "-fix=true" })
+	if u, err := readUnit(args); !wanted || err != nil || u.VetxOnly {
+		return registry.Analyzers()
+	}
+	return quickfix.Checks(func(reason string) { fmt.Fprintf(os.Stderr, "interlock: %s\n", reason) })
 }

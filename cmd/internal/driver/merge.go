@@ -135,7 +135,7 @@ func (m *merger) take(s *summary.Summary) {
 		if f.Code == finding.LockCycle {
 			continue // the join sees those of one package too
 		}
-		m.relocate(f)
+		f.RenameFiles(m.relative)
 		r.Findings = append(r.Findings, f)
 	}
 	for _, sec := range s.Sections {
@@ -145,7 +145,7 @@ func (m *merger) take(s *summary.Summary) {
 		r.Sections = append(r.Sections, sec)
 	}
 	for i := range s.Locks.Orders {
-		m.relocateEdge(&s.Locks.Orders[i].Edge)
+		s.Locks.Orders[i].Edge.RenameFiles(m.relative)
 	}
 	r.Locks[s.Package] = s.Locks
 	r.GaveUp = append(r.GaveUp, s.GaveUp...)
@@ -159,24 +159,6 @@ func (m *merger) take(s *summary.Summary) {
 	for _, ig := range s.Ignores {
 		ig.File = m.relative(ig.File)
 		r.Ignores = append(r.Ignores, ig)
-	}
-}
-
-func (m *merger) relocate(f *finding.Finding) {
-	for i := range f.Accesses {
-		f.Accesses[i].File = m.relative(f.Accesses[i].File)
-	}
-	if f.Section != nil {
-		for _, p := range f.Section.Places() {
-			p.File = m.relative(p.File)
-		}
-	}
-}
-
-func (m *merger) relocateEdge(e *finding.Edge) {
-	e.Position.File = m.relative(e.Position.File)
-	if e.Since != nil {
-		e.Since.File = m.relative(e.Since.File)
 	}
 }
 

@@ -13,18 +13,17 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/resident"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
-	"github.com/interlock-go/interlock/cmd/internal/resident"
 )
 
 // module is what one module has to show. It does not change, except for refused.
 type module struct {
 	root       string
-	env, flags []string            // of the go command
-	all        []*finding.Finding  // whether they are shown or not
-	files      map[string]*shown   // by absolute file name
-	around     map[string][]string // by file that is shown: the packages that a patch may concern
-	notes      map[string]*noted   // by file name
+	env, flags []string           // of the go command
+	all        []*finding.Finding // whether they are shown or not
+	files      map[string]*shown  // by absolute file name
+	notes      map[string]*noted  // by file name
 	refused    refusals
 }
 
@@ -39,7 +38,7 @@ type shown struct {
 func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 	out := &module{
 		root: m.Root(), env: m.Env(), flags: m.BuildFlags(),
-		files: map[string]*shown{}, around: map[string][]string{}, notes: map[string]*noted{},
+		files: map[string]*shown{}, notes: map[string]*noted{},
 	}
 	out.all = w.stores[out.root].join(out.root, r.Findings, func(name string) *text {
 		if data := m.Text(name); data != nil {
@@ -66,7 +65,6 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 		}
 		if out.files[name] == nil {
 			out.files[name] = &shown{text: newText(data)}
-			out.around[name] = m.Around(m.PackageOf(name))
 		}
 		out.files[name].findings = append(out.files[name].findings, f)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,14 +12,15 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sourcegraph/go-diff/diff"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
-	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/cmd/internal/resident"
+	"github.com/interlock-go/interlock/analyzers/resident"
+	"github.com/interlock-go/interlock/analyzers/summary"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/patchgen"
+	"github.com/interlock-go/interlock/patchgen/quickfix"
 )
 
 // refusals are why findings of one module have no patch, since they were last shown.
@@ -117,7 +117,8 @@ func (s *server) unsaved(root string) string {
 }
 
 // patch returns the fix of all findings with the cause of f, and the contents of the
-// files that it changes.
+// files that it changes. It does not ask the worker's module, which may be at work and is
+// to know nothing of patches.
 func (s *server) patch(ctx context.Context, m *module, f *finding.Finding) (*finding.Fix, map[string][]byte, error) {
 	var group []*finding.Finding
 	for _, g := range m.all {
@@ -126,57 +127,17 @@ func (s *server) patch(ctx context.Context, m *module, f *finding.Finding) (*fin
 		}
 	}
 	at, _ := primary(f)
-	loaded, err := packages.Load(&packages.Config{
-		Mode: patchgen.LoadMode, Context: ctx, Dir: m.root, Env: m.env, BuildFlags: m.flags, Tests: true,
-	}, m.around[absolute(m.root, at.File)]...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("loading the packages: %w", err)
-	}
-	module, err := patchgen.NewModule(m.root, loaded)
+	q, err := quickfix.Open(ctx, quickfix.Options{
+		File: absolute(m.root, at.File),
+		Options: resident.Options{
+			Root: m.root, BuildFlags: m.flags, Env: m.env, Read: s.docs.read, Buffers: s.docs.buffers,
+		},
+		Findings: func(list []*summary.Summary) []*finding.Finding { return driver.Join(m.root, list).Findings },
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return patchgen.Fix(ctx, patchgen.Input{Module: module, Group: group, Checks: patchgen.Checks{
-		Static: func(ctx context.Context, c patchgen.Candidate) error { return s.stillFound(ctx, m, f, c) },
-	}})
-}
-
-// stillFound returns an error if the checks find the cause of f in the patched module.
-func (s *server) stillFound(ctx context.Context, m *module, f *finding.Finding, c patchgen.Candidate) error {
-	read := func(name string) ([]byte, error) {
-		if rel, err := filepath.Rel(c.Root, name); err == nil {
-			if data, ok := c.Files[filepath.ToSlash(rel)]; ok {
-				return data, nil
-			}
-		}
-		return s.docs.read(name)
-	}
-	buffers := func() map[string][]byte {
-		all := map[string][]byte{}
-		for rel, data := range c.Files {
-			all[c.Path(rel)] = data
-		}
-		return all
-	}
-	// Not the worker's module: it may be at work, and is to know nothing of patches.
-	patched, err := resident.Load(ctx, resident.Options{
-		Root: m.root, BuildFlags: m.flags, Env: m.env, Read: read, Buffers: buffers,
-	})
-	if err != nil {
-		return errors.Join(patchgen.ErrCannotCheck, err)
-	}
-	at, _ := primary(f)
-	if err := patched.Analyse(ctx, patched.PackageOf(absolute(m.root, at.File)), func(string) {}); err != nil {
-		return err
-	}
-	r, err := patched.Findings()
-	if err != nil {
-		return errors.Join(patchgen.ErrCannotCheck, err)
-	}
-	if i := slices.IndexFunc(r.Findings, func(g *finding.Finding) bool { return patchgen.SameCause(g, f) }); i >= 0 {
-		return fmt.Errorf("the checks still find %s: %s", r.Findings[i].Code, r.Findings[i].Title)
-	}
-	return nil
+	return q.Fix(ctx, group, nil)
 }
 
 // editOf makes one edit of the patched files.
@@ -188,48 +149,17 @@ func (s *server) editOf(m *module, files map[string][]byte) (*protocol.Workspace
 		if now == nil {
 			return nil, failed("%s is gone", rel)
 		}
-		list, err := changes(now, rel, files[rel])
+		changes, err := quickfix.Edits(rel, now.data, files[rel])
 		if err != nil {
 			return nil, failed("%v", err)
+		}
+		var list []protocol.TextEdit
+		for _, c := range changes {
+			list = append(list, protocol.TextEdit{NewText: c.New, Range: protocol.Range{
+				Start: protocol.Position{Line: uint32(c.Line)}, End: protocol.Position{Line: uint32(c.Line + c.Gone)},
+			}})
 		}
 		all = append(all, fileEdits{s.docs.uri(name), version, list})
 	}
 	return edits(all), nil
-}
-
-// changes returns the edits that make one text of another, as small as the lines allow:
-// marks and cursors elsewhere stay where they are.
-func changes(from *text, name string, to []byte) (list []protocol.TextEdit, err error) {
-	printed, err := patchgen.Diff(map[string][]byte{name: from.data}, map[string][]byte{name: to})
-	if err != nil || printed == "" {
-		return nil, err
-	}
-	file, err := diff.ParseFileDiff([]byte(printed))
-	if err != nil {
-		return nil, fmt.Errorf("reading the patch of %s: %w", name, err)
-	}
-	for _, h := range file.Hunks {
-		line := int(h.OrigStartLine) - 1
-		for body := slices.Collect(bytes.Lines(h.Body)); len(body) > 0; {
-			if body[0][0] == ' ' {
-				line, body = line+1, body[1:]
-				continue
-			}
-			// A run of lines that go and come is one edit.
-			gone, added := 0, ""
-			for len(body) > 0 && body[0][0] != ' ' {
-				if body[0][0] == '-' {
-					gone++
-				} else if body[0][0] == '+' {
-					added += string(body[0][1:])
-				}
-				body = body[1:]
-			}
-			list = append(list, protocol.TextEdit{NewText: added, Range: protocol.Range{
-				Start: protocol.Position{Line: uint32(line)}, End: protocol.Position{Line: uint32(line + gone)},
-			}})
-			line += gone
-		}
-	}
-	return list, nil
 }

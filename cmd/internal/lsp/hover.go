@@ -6,7 +6,7 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/cmd/internal/resident"
+	"github.com/interlock-go/interlock/analyzers/resident"
 )
 
 // notes calls f with each note on a file, at its place in the text that the client has.

@@ -2,11 +2,9 @@ package lsp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -16,7 +14,8 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/cmd/internal/resident"
+	"github.com/interlock-go/interlock/analyzers/resident"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/dynamic/build"
 )
 
@@ -150,25 +149,9 @@ func (w *worker) root(ctx context.Context, file string) (string, error) {
 	if root, known := w.roots[dir]; known {
 		return root, nil
 	}
-	cmd := exec.CommandContext(ctx, "go", "env", "-json", "GOMOD", "GOWORK")
-	cmd.Dir = dir
-	out, err := cmd.Output()
+	root, err := resident.Root(ctx, dir, nil)
 	if err != nil {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		return "", fmt.Errorf("asking the go command for the module of %s: %w", file, err)
-	}
-	var env struct{ GOMOD, GOWORK string }
-	if err := json.Unmarshal(out, &env); err != nil {
-		return "", fmt.Errorf("asking the go command for the module of %s: %w", file, err)
-	}
-	root := ""
-	switch {
-	case env.GOWORK != "" && env.GOWORK != "off":
-		root = filepath.Dir(env.GOWORK)
-	case env.GOMOD != "" && env.GOMOD != os.DevNull:
-		root = filepath.Dir(env.GOMOD)
+		return "", err
 	}
 	w.roots[dir] = root
 	return root, nil
@@ -207,7 +190,7 @@ func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
 	if err != nil {
 		w.server.log(ctx, protocol.MessageTypeInfo, "not analysed: "+err.Error())
 	}
-	r, err := m.Findings()
+	summaries, err := m.Summaries()
 	if err != nil {
 		w.server.log(ctx, protocol.MessageTypeError, err.Error())
 		return
@@ -215,7 +198,7 @@ func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
 	for _, problem := range w.stores[m.Root()].read(w.server.set().files(m.Root())) {
 		w.server.log(ctx, protocol.MessageTypeWarning, problem)
 	}
-	w.server.publish(ctx, w.gather(m, r))
+	w.server.publish(ctx, w.gather(m, driver.Join(m.Root(), summaries)))
 	if spent := m.Spent(); spent.Passes > 0 {
 		w.server.log(ctx, protocol.MessageTypeLog, fmt.Sprintf("types %.2f, passes %.2f, all %.2f s",
 			spent.Typing.Seconds(), spent.Passes.Seconds(), time.Since(w.since).Seconds()))
