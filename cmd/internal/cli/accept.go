@@ -223,7 +223,7 @@ func (o *baselineOptions) run(c *call) int {
 		o.file = filepath.Join(res.Root, accept.BaselineName)
 	}
 	r := c.newReport("check", res.Root)
-	r.Findings, r.Problems, r.GaveUp = res.Findings, res.Problems, res.GaveUp
+	r.Findings, r.Problems, r.GaveUp, r.LeftOut = res.Findings, res.Problems, res.GaveUp, res.LeftOut
 	if o.checks {
 		return o.compare(c, r, res)
 	}

@@ -135,6 +135,7 @@ func (c *call) settle(r *report.Report) {
 	finding.Sort(r.Findings)
 	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
 	c.warn(r.Problems...)
+	c.warn(r.LeftOut...)
 	c.warn(r.GaveUp...)
 	c.warn(r.Unused...)
 }

@@ -53,6 +53,7 @@ func (o *planOptions) run(c *call) int {
 	if pl == nil {
 		return code
 	}
+	c.warn(pl.Vet.LeftOut...)
 	c.warn(pl.Vet.GaveUp...)
 	var err error
 	if o.format == "json" {

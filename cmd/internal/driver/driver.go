@@ -32,8 +32,9 @@ type Options struct {
 	BuildFlags []string // for the go command, such as -tags=x
 	Tool       string   // the vet tool; empty: this program
 	Invariants bool     // find all candidates of atomic sections too
-	// Progress, if set, is called as packages are done, from one goroutine.
-	Progress func(done, total int)
+	// Progress, if set, is called as packages are done, from one goroutine. What names the things that
+	// are counted, and the packages that it is about.
+	Progress func(done, total int, what string)
 	Env      []string // added to the environment of this process
 	// Temp is a folder for temporary files, of the go command too. The caller
 	// removes it, if this process is killed as well. "" is the system's.
@@ -55,6 +56,8 @@ type Result struct {
 	Sections []invariants.Section
 	// GaveUp is which passes did not finish which functions, for their size.
 	GaveUp []string
+	// LeftOut lists, in a sentence a package, tests that were left out, as no required module provides what they import.
+	LeftOut []string
 	// Problems say what was not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.
 	Problems []string

@@ -110,12 +110,16 @@ func (p *listed) there() bool {
 	return p.files()+len(p.IgnoredGoFiles)+len(p.InvalidGoFiles) > 0
 }
 
-func (p *listed) files() int {
-	return len(p.GoFiles) + len(p.CgoFiles) + len(p.TestGoFiles) + len(p.XTestGoFiles)
+func (p *listed) files() int { return len(p.names()) }
+
+// names lists the files of the package and of its tests.
+func (p *listed) names() []string {
+	return slices.Concat(p.GoFiles, p.CgoFiles, p.TestGoFiles, p.XTestGoFiles)
 }
 
 // packageList is the packages that the patterns match.
 type packageList struct {
+	dir      string   // that the go command runs in
 	packages []listed // those that can be loaded
 	broken   []listed // the others: the go command vets nothing if one is asked for
 	modules  []string // main modules among them
@@ -139,7 +143,7 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case err != nil:
 		return nil, refused(o.Dir, string(out.stderr))
 	}
-	l := new(packageList)
+	l := &packageList{dir: o.Dir}
 	for dec := json.NewDecoder(bytes.NewReader(out.stdout)); ; {
 		var p listed
 		if err := dec.Decode(&p); err == io.EOF {

@@ -24,6 +24,8 @@ type merger struct {
 	tested    map[string]bool             // those of which it is with the tests within the package
 	// testless are packages without their tests, and external tests left out
 	testless map[string]bool
+	// needing are packages whose tests were left out as no required module provides what they import
+	needing map[string]bool
 	// what the join decides about
 	variables [][]crosspkg.Variable
 	written   map[string]bool   // fields that some package writes while shared
@@ -35,7 +37,7 @@ func newMerger(list *packageList) *merger {
 	r := &Result{Root: list.root, Path: list.path, Locks: map[string]summary.Locks{}}
 	m := &merger{
 		list: list, result: r, summaries: map[string]*summary.Summary{}, asked: map[string]bool{}, seen: map[string]bool{},
-		tested: map[string]bool{}, testless: map[string]bool{},
+		tested: map[string]bool{}, testless: map[string]bool{}, needing: map[string]bool{},
 		written: map[string]bool{}, unless: map[string][]Skip{},
 	}
 	for _, p := range list.packages {
@@ -222,6 +224,7 @@ func (m *merger) account(p listed) {
 	switch {
 	case p.Module == nil || !p.Module.Main:
 		m.problem("%s: not analysed: it is not in a main module", p.ImportPath)
+	case m.needing[p.ImportPath] && (m.seen[p.ImportPath] || len(p.GoFiles)+len(p.CgoFiles) == 0): // said before
 	case own > 0 && !m.seen[p.ImportPath]:
 		m.problem("%s: not analysed: it, or what it imports, does not compile; `go vet %s` shows why", p.ImportPath,
 			p.ImportPath)
@@ -235,10 +238,6 @@ func (m *merger) account(p listed) {
 		return
 	}
 	m.lost = true
-}
-
-func (m *merger) withoutTests(pkg string) {
-	m.problem("%s: analysed without its tests, which do not compile; `go vet %s` shows why", pkg, pkg)
 }
 
 // explain returns why go vet failed: the code does not compile, or something else.

@@ -3,6 +3,8 @@ package driver
 import (
 	"bytes"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -10,7 +12,7 @@ import (
 // counter counts the packages that were asked for and are done, by what
 // `go vet -json` prints. Safe for concurrent use.
 type counter struct {
-	report func(done, total int)
+	report func(done, total int, what string)
 	total  int
 
 	mu   sync.Mutex
@@ -32,7 +34,7 @@ func (o *Options) counter(l *packageList) *counter {
 		}
 	}
 	c.total = len(c.left)
-	c.report(0, c.total)
+	c.report(0, c.total, "packages checked")
 	return c
 }
 
@@ -55,8 +57,23 @@ func (c *counter) line(line string) {
 	defer c.mu.Unlock()
 	if c.left[path] {
 		delete(c.left, path)
-		c.report(c.total-len(c.left), c.total)
+		c.report(c.total-len(c.left), c.total, c.state(path))
 	}
+}
+
+// mostNamed is how many packages are named that the rest of the work waits for.
+const mostNamed = 2
+
+// state returns what is counted, and the packages that are left, or if they are many the last one done.
+// requires: mu
+func (c *counter) state(last string) string {
+	switch left := slices.Sorted(maps.Keys(c.left)); {
+	case len(left) == 0:
+		return "packages checked"
+	case len(left) <= mostNamed:
+		return "packages checked, left: " + strings.Join(left, ", ")
+	}
+	return "packages checked, last: " + last
 }
 
 // lineWriter hands on the starts of whole lines: summaries are single lines of

@@ -82,3 +82,31 @@ func TestTemporaryFilesLieInTheFolder(t *testing.T) {
 		t.Errorf("packages %q; the compiler said:\n%s", r.Packages, r.Uncompiled)
 	}
 }
+
+// Tests that import what no required module provides are left out, and nothing is wrong.
+func TestTestsNeedOtherModules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	r, err := vet(t, unpack(t, "needing"), "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Uncompiled != "" || len(r.Problems) > 0 {
+		t.Errorf("the compiler said:\n%s\nproblems: %q", r.Uncompiled, r.Problems)
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Accesses[0].File != "inside/inside.go" {
+		t.Errorf("findings %+v", r.Findings)
+	}
+	const why = "tests were left out: they import example.org/assert, which no required module provides"
+	want := []string{"example.com/needing/inside: " + why, "example.com/needing/only: " + why,
+		"example.com/needing/onlyoutside: tests were left out: they import example.org/other/part, which no required " +
+			"module provides",
+		"example.com/needing/other: " + why, "example.com/needing/outside: " + why}
+	if slices.Sort(r.LeftOut); !slices.Equal(r.LeftOut, want) {
+		t.Errorf("left out %q, want %q", r.LeftOut, want)
+	}
+	if want := []string{"example.com/needing/inside", "example.com/needing/outside"}; !slices.Equal(r.Packages, want) {
+		t.Errorf("packages %q, want %q", r.Packages, want)
+	}
+}

@@ -172,7 +172,7 @@ func (o *Options) vet(ctx context.Context) (*driver.Result, error) {
 	d := driver.Options{
 		Dir: o.Dir, Patterns: o.Patterns, BuildFlags: o.BuildFlags, Tool: o.Tool, Invariants: o.Sources.Invariants,
 		Env: o.Still.Vars, Work: o.Still.Work,
-		Progress: func(done, total int) { o.Progress.At(done, total, "packages checked") },
+		Progress: o.Progress.At,
 	}
 	if tmp, remove, err := scratch.TempDir(os.Environ()); err == nil {
 		defer remove()

@@ -125,6 +125,7 @@ func (h *htmlReport) gaps() (all []page.Gap) {
 	}
 	add("Not analysed, or not run to the end", h.r.Problems)
 	add("Tests that failed", h.r.Failures)
+	add("Tests that need modules which go.mod does not require", h.r.LeftOut)
 	add("Functions that a check did not finish, for their size", h.r.GaveUp)
 	for _, u := range h.r.Unreached {
 		add("Monitored accesses that no test reached: "+u.Package, u.Places)

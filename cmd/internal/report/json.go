@@ -40,6 +40,7 @@ type document struct {
 	Accepted    Accepted           `json:"accepted,omitzero"`
 	Problems    []string           `json:"problems,omitempty"`
 	GaveUp      []string           `json:"gaveUp,omitempty"`
+	LeftOut     []string           `json:"leftOut,omitempty"`
 	Unused      []string           `json:"unused,omitempty"`
 	Failures    []string           `json:"failures,omitempty"`
 	Interrupted bool               `json:"interrupted,omitempty"`
@@ -52,7 +53,8 @@ func (JSON) Write(w io.Writer, r *Report) error {
 	return enc.Encode(document{
 		Version: finding.SchemaVersion, Tool: "interlock " + r.Version, Command: r.Command,
 		Findings: append([]*finding.Finding{}, r.Findings...), Coverage: r.Coverage, Accepted: r.Accepted,
-		Unused: r.Unused, Problems: r.Problems, GaveUp: r.GaveUp, Failures: r.Failures, Interrupted: r.Interrupted,
+		Unused: r.Unused, Problems: r.Problems, GaveUp: r.GaveUp, LeftOut: r.LeftOut, Failures: r.Failures,
+		Interrupted: r.Interrupted,
 	})
 }
 

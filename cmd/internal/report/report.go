@@ -31,6 +31,8 @@ type Report struct {
 	Accepted   Accepted
 	// Unreached lists, by package, the monitored accesses that no run reached.
 	Unreached []Unreached
+	// LeftOut are the tests that nobody can build with this go.mod, in a sentence a package. They decide no exit code.
+	LeftOut []string
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string

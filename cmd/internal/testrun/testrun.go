@@ -155,10 +155,13 @@ func Exact(
 // watch shows a campaign's events.
 func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	caught := 0
+	at := func(e campaign.Event, of string) {
+		p.At(max(e.Run-1, 0), e.Runs, fmt.Sprintf("runs, bugs caught: %d%s", caught, of))
+	}
 	return func(e campaign.Event) {
 		switch e.Kind {
 		case campaign.RunStarted:
-			p.At(e.Run-1, e.Runs, fmt.Sprintf("runs, bugs caught: %d", caught))
+			at(e, "")
 		case campaign.Caught:
 			caught++
 		case campaign.Replaying:
@@ -179,6 +182,7 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 				p.Line("%s %s in %s under the happens-before engine", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond))
 			}
 		case campaign.PackageDone:
+			at(e, ", last: "+e.Package)
 			if verbose {
 				p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome,
 					e.Elapsed.Round(time.Millisecond))
