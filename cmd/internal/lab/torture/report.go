@@ -198,12 +198,15 @@ func (*results) raceShare(n int, o options) string {
 	return fmt.Sprint(n)
 }
 
-// writeAlarms lists findings that are false, each with a command that writes
-// the program out alone.
+// writeAlarms lists findings that are false, each with the lines that it names and a command that writes the
+// program out alone.
 func (r *results) writeAlarms(b *strings.Builder) {
 	var lines []string
 	for _, a := range r.falsely {
 		line := fmt.Sprintf("%s %s", a.finding.Code, a.finding.Title)
+		for i, side := range a.finding.Accesses {
+			line += fmt.Sprintf("%s%d `%s`", []string{", lines ", ", "}[min(i, 1)], side.Line, side.Expr)
+		}
 		if a.program != nil {
 			kind := "-correct 1 -racy 0"
 			if a.program.racy {

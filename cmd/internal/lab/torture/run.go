@@ -139,8 +139,7 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	}
 	// What was printed, for a person.
 	if o.keep != "" {
-		os.WriteFile(filepath.Join(o.keep, filepath.Base(b.dir)+".json"), stdout.Bytes(), 0o644)
-		os.WriteFile(filepath.Join(o.keep, filepath.Base(b.dir)+".txt"), stderr.Bytes(), 0o644)
+		b.problems = append(b.problems, keep(filepath.Join(o.keep, filepath.Base(b.dir)), stdout.Bytes(), stderr.Bytes())...)
 	}
 	// A document that cannot be read is a crash.
 	var d document
@@ -153,6 +152,16 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	if d.Coverage.Runs < o.runs {
 		b.problems = append(b.problems, fmt.Sprintf("%d of %d runs made", d.Coverage.Runs, o.runs))
 	}
+}
+
+// keep writes what was printed to stem.json and stem.txt, and returns what went wrong.
+func keep(stem string, stdout, stderr []byte) (problems []string) {
+	for ext, text := range map[string][]byte{".json": stdout, ".txt": stderr} {
+		if err := os.WriteFile(stem+ext, text, 0o644); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	return problems
 }
 
 // confirmed lists the confirmed findings by program; those that lie in none

@@ -54,6 +54,11 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	if o.interlock, err = command.Interlock(o.interlock); err != nil {
 		return false, err
 	}
+	if o.keep != "" {
+		if err := os.MkdirAll(o.keep, 0o755); err != nil {
+			return false, err
+		}
+	}
 	tmp, err := os.MkdirTemp("", "interlock-torture-")
 	if err != nil {
 		return false, err
