@@ -8,6 +8,7 @@ import (
 	"go/version"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -85,7 +86,9 @@ func (w *walker) variable(e ast.Expr) plan.Variable {
 // deref names what the pointer e points to.
 func (w *walker) deref(e ast.Expr) plan.Variable {
 	if named := namedOf(w.info.TypeOf(e)); named != nil && named.Obj().Pkg() != nil {
-		return plan.Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: "*", Kind: plan.KindDeref}
+		return plan.Variable{
+			Package: named.Obj().Pkg().Path(), Type: finding.TypeName(named.Obj()), Name: "*", Kind: plan.KindDeref,
+		}
 	}
 	return plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: "*" + types.ExprString(e), Kind: plan.KindDeref}
 }
@@ -130,7 +133,9 @@ func (w *walker) field(e *ast.SelectorExpr) plan.Variable {
 	}
 	name := strings.Join(path, ".")
 	if named != nil && named.Obj().Pkg() != nil {
-		return plan.Variable{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Name: name, Kind: plan.KindField}
+		return plan.Variable{
+			Package: named.Obj().Pkg().Path(), Type: finding.TypeName(named.Obj()), Name: name, Kind: plan.KindField,
+		}
 	}
 	switch x := ast.Unparen(e.X).(type) { // the struct type has no name: its holder has
 	case *ast.SelectorExpr, *ast.Ident:

@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -83,8 +84,10 @@ func (w *walker) embedded(e *ast.SelectorExpr, sel *types.Selection) {
 		!(w.info.Types[e.X].Addressable() && w.sharedPlace(ast.Unparen(e.X))) {
 		return
 	}
-	v := plan.Variable{Package: owner.Obj().Pkg().Path(), Type: owner.Obj().Name(), Name: strings.Join(path, "."),
-		Kind: plan.KindField}
+	v := plan.Variable{
+		Package: owner.Obj().Pkg().Path(), Type: finding.TypeName(owner.Obj()), Name: strings.Join(path, "."),
+		Kind: plan.KindField,
+	}
 	a := w.record(ast.Unparen(e.X), e, plan.Read, v)
 	a.Site.Behind, a.Through = true, strings.Join(through, ".")
 	a.Site.Expr = types.ExprString(e.X) + "." + a.Through

@@ -189,7 +189,7 @@ func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Ac
 			return
 		}
 		for f := range st.Fields() {
-			name := accesspath.Name{Package: named.Obj().Pkg().Path(), Type: named.Obj().Name(), Field: f.Name()}
+			name := accesspath.Name{Package: named.Obj().Pkg().Path(), Type: finding.TypeName(named.Obj()), Field: f.Name()}
 			if writes, known := im.named[name]; known && (writes || mode == finding.Write) &&
 				len(list) < knowledge.PartsOfStruct {
 				part := path + "." + f.Name()

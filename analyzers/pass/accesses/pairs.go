@@ -295,7 +295,7 @@ func typeName(addr ssa.Value) string {
 		t = types.Unalias(p.Elem())
 	}
 	if n, ok := t.(*types.Named); ok {
-		return n.Origin().Obj().Id()
+		return n.Origin().Obj().Id() + " " + finding.TypeName(n.Origin().Obj())
 	}
 	return t.String()
 }

@@ -5,6 +5,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 // Name names a field or package variable the same in every instance: the
@@ -57,7 +59,7 @@ func fieldName(v *ssa.FieldAddr) (Name, bool) {
 		if obj.Pkg() == nil {
 			return Name{}, false
 		}
-		return Name{obj.Pkg().Path(), obj.Name(), field.Name()}, true
+		return Name{obj.Pkg().Path(), finding.TypeName(obj), field.Name()}, true
 	}
 	if outer, ok := NameOf(v.X); ok { // a struct without a name within another
 		outer.Field += "." + field.Name()

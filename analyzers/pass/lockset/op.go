@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -132,7 +133,7 @@ func classOf(v ssa.Value) string {
 		t = types.Unalias(p.Elem())
 	}
 	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() != "sync" {
-		return n.Obj().Pkg().Path() + "." + n.Obj().Name()
+		return n.Obj().Pkg().Path() + "." + finding.TypeName(n.Obj())
 	}
 	return ""
 }

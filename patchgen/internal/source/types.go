@@ -2,6 +2,8 @@ package source
 
 import (
 	"go/types"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 func isArray(t types.Type) bool {
@@ -78,7 +80,7 @@ func OwnerName(t types.Type) string {
 	if n.Obj().Pkg() == nil {
 		return n.Obj().Name()
 	}
-	return n.Obj().Pkg().Path() + "." + n.Obj().Name()
+	return n.Obj().Pkg().Path() + "." + finding.TypeName(n.Obj())
 }
 
 // HoldsLock reports whether copying a value of t copies a lock.
@@ -106,7 +108,7 @@ func HoldsLock(t types.Type, seen map[types.Type]bool) bool {
 // SameNamed compares types across the variants of a package.
 func SameNamed(a, b *types.Named) bool {
 	return a != nil && b != nil && a.Obj().Pkg() != nil && b.Obj().Pkg() != nil &&
-		a.Obj().Name() == b.Obj().Name() && a.Obj().Pkg().Path() == b.Obj().Pkg().Path()
+		finding.TypeName(a.Obj()) == finding.TypeName(b.Obj()) && a.Obj().Pkg().Path() == b.Obj().Pkg().Path()
 }
 
 // IsMap reports whether the underlying type of t is a map.

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
@@ -72,7 +73,7 @@ func (p *Problem) claim(kind validate.Kind, class string, left int) validate.Cla
 		c.Lock = source.Short(class)
 	}
 	if v.Owner != nil {
-		c.Variable.Type = v.Owner.Obj().Name()
+		c.Variable.Type = finding.TypeName(v.Owner.Obj())
 	}
 	if v.Function != nil {
 		c.Variable.Func, c.Variable.Nth = v.Place()

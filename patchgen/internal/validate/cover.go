@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -306,7 +307,7 @@ func isNamed(t types.Type, pkg, name string) bool {
 		t = types.Unalias(p.Elem())
 	}
 	n, ok := t.(*types.Named)
-	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg
+	return ok && finding.TypeName(n.Obj()) == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg
 }
 
 // covered demands that every access of the variable is under the lock. Reads

@@ -54,7 +54,9 @@ func (u use) variable() finding.Variable {
 			of = ptr.Elem()
 		}
 		if n, ok := types.Unalias(of).(*types.Named); ok && n.Obj().Pkg() != nil {
-			return finding.Variable{Package: n.Obj().Pkg().Path(), Type: n.Obj().Name(), Name: u.Through, Kind: plan.KindField}
+			return finding.Variable{
+				Package: n.Obj().Pkg().Path(), Type: finding.TypeName(n.Obj()), Name: u.Through, Kind: plan.KindField,
+			}
 		}
 	}
 	op := operation.Operation{In: u.in, Operand: u.Selector.X}

@@ -34,7 +34,9 @@ func (op *Operation) Variable(function string) finding.Variable {
 				of = ptr.Elem()
 			}
 			if n, ok := types.Unalias(of).(*types.Named); ok && n.Obj().Pkg() != nil {
-				return finding.Variable{Package: n.Obj().Pkg().Path(), Type: n.Obj().Name(), Name: e.Sel.Name, Kind: plan.KindField}
+				return finding.Variable{
+					Package: n.Obj().Pkg().Path(), Type: finding.TypeName(n.Obj()), Name: e.Sel.Name, Kind: plan.KindField,
+				}
 			}
 		}
 	case *ast.Ident:

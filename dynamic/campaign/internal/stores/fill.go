@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -160,7 +161,7 @@ func (src *Source) changes(of types.Type) bool {
 		v := s.Variable
 		writes := s.Mode != plan.Read && s.Mode != plan.AtomicRead
 		return s.Decision == plan.Monitor && writes && v.Package == n.Obj().Pkg().Path() &&
-			v.Type == n.Obj().Name() && !src.workedOut(&s)
+			v.Type == finding.TypeName(n.Obj()) && !src.workedOut(&s)
 	})
 }
 

@@ -112,5 +112,5 @@ func namedResult() (t *T) {
 
 func converted(t *T) {
 	type U T
-	(*U)(t).n = 1 // = t.n of U.n
+	(*U)(t).n = 1 // = t.n of converted.U.n
 }
