@@ -26,8 +26,11 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 		}
 		f := &finding.Finding{Message: w.Why, Variable: waitVariable(list.Prog, w.Side)}
 		f.Title = fmt.Sprintf("%s of %s may wait for ever", w.Mode, ShortName(f.Variable))
-		if r.code == finding.CloseRaces {
+		switch r.code {
+		case finding.CloseRaces:
 			f.Title = fmt.Sprintf("%s of %s may find it closed", w.Mode, ShortName(f.Variable))
+		case finding.LostUnlock:
+			f.Title = fmt.Sprintf("%s may stay locked", ShortName(f.Variable))
 		}
 		var notes []Note
 		for _, s := range append([]waits.Side{w.Side}, w.Others...) {

@@ -3,6 +3,7 @@ package lostunlock
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -123,7 +124,7 @@ func (c *checker) unmeant(h lockset.Held, leaves, frees []exit) bool {
 		return true
 	}
 	for _, e := range leaves {
-		if outcome(e.ret) == success {
+		if outcome(e.ret) == success && !slices.ContainsFunc(frees, func(f exit) bool { return alike(e.ret, f.ret) }) {
 			return false
 		}
 	}

@@ -2,7 +2,9 @@ package lostunlock
 
 import (
 	"go/constant"
+	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -37,6 +39,22 @@ func outcome(ret *ssa.Return) result {
 		}
 	}
 	return unclear
+}
+
+// alike reports whether two returns hand the same to their caller, who cannot tell then which it was:
+//
+//	if p.pool == nil {
+//		return nil // with the lock
+//	}
+//	p.mu.Unlock()
+//	return nil
+func alike(a, b *ssa.Return) bool {
+	return len(a.Results) > 0 && slices.EqualFunc(a.Results, b.Results, func(v, w ssa.Value) bool {
+		c, isConst := v.(*ssa.Const)
+		d, alsoConst := w.(*ssa.Const)
+		return isConst && alsoConst && (c.Value == nil) == (d.Value == nil) &&
+			(c.Value == nil || constant.Compare(c.Value, token.EQL, d.Value))
+	})
 }
 
 func when(ok bool) result {

@@ -116,8 +116,8 @@ func (t *T) Large(k int) {
 `+repeat(100, lookUp)+"}")
 	s := r.results[summary.Analyzer].(*summary.Summary)
 	if want := []string{
-		"example.com/growth: interlocktestuses gave up on (*T).Large for its size",
-		"example.com/growth: loadstore gave up on (*T).Large for its size",
+		"example.com/growth: (*T).Large is not searched to its end for tests that are out of date when they are relied on (IL2002): it is too large",
+		"example.com/growth: (*T).Large is not searched to its end for lost updates (IL2001): it is too large",
 	}; !slices.Equal(s.GaveUp, want) {
 		t.Errorf("gave up: %q, want %q", s.GaveUp, want)
 	}
@@ -134,7 +134,7 @@ func TestLargeTable(t *testing.T) {
 	r := measure(t, stdImporter(t), "type e struct{ name string }\nvar table = map[string]*e{\n"+repeat(15000,
 		"\"#\": {name: \"#\"},\n")+"}")
 	got := r.results[summary.Analyzer].(*summary.Summary).GaveUp
-	if want := []string{"example.com/growth: interlockownership gave up on init for its size"}; !slices.Equal(got, want) {
+	if want := []string{"example.com/growth: init is not searched to its end for objects that no other goroutine reaches: it is too large"}; !slices.Equal(got, want) {
 		t.Errorf("gave up: %q, want %q", got, want)
 	}
 }

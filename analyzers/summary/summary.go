@@ -146,12 +146,7 @@ func run(pass *analysis.Pass) (any, error) {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}
 	for _, a := range list.Prog.Abandoned() {
-		what := fmt.Sprintf("%s: %s gave up on %s for its size", s.Package, a.Pass, list.Prog.FuncName(a.Function))
-		if a.More > 0 {
-			what = fmt.Sprintf("%s: %s left out %s and %d more functions, as the package has too many for its limit",
-				s.Package, a.Pass, list.Prog.FuncName(a.Function), a.More)
-		}
-		s.GaveUp = append(s.GaveUp, what)
+		s.GaveUp = append(s.GaveUp, s.Package+": "+notSearched(a, list.Prog.FuncName(a.Function)))
 	}
 	// Sections that people declared, and directives that make no sense.
 	sections := pass.ResultOf[invariants.Analyzer].(*invariants.Result)

@@ -49,6 +49,7 @@ const (
 	StatesOfScope      = 6_000     // of all goroutines at once
 	StepsOfPackage     = 3_000_000 // of all scopes
 	StepsOfInstruction = 5         // more for each instruction of the package
+	ShallowShare       = 4         // as many again, divided by this, without most of what a scope calls
 )
 
 // InstructionsFollowed bounds the functions in which objects are followed: those of

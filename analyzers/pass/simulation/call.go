@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // callee evaluates the function that a call runs, and its arguments; not ok if
@@ -102,6 +104,9 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 	}
 	// What is not run: functions of other packages, and those that do not matter.
 	fn = origin(fn)
+	if m.strange(st, fn, d) {
+		return m.opaque(st, g, d, inLine)
+	}
 	if len(fn.Blocks) == 0 || m.notWorthRunning(fn) {
 		if asserts(fn) {
 			return m.finish(st, g, d, inLine, yes)
@@ -121,6 +126,35 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 	gr := st.editG(g)
 	gr.frames = append(gr.frames, frame)
 	return true
+}
+
+// strange reports whether a shallow simulation leaves fn out: it is long, not part of the
+// root, and reaches nothing of what the scope has made.
+func (m *machine) strange(st *state, fn *ssa.Function, d deferred) bool {
+	if !m.shallow || len(fn.Blocks) == 0 || ir.Outermost(fn) == m.root || length(fn) <= shortFunction {
+		return false
+	}
+	return !slices.ContainsFunc(slices.Concat(d.args, d.fn.ref.vals), func(v value) bool { return m.made(st, v) })
+}
+
+// made reports whether v leads to what the scope has made, and nobody else knows.
+func (m *machine) made(st *state, v value) bool {
+	switch v.kind {
+	case address:
+		return !st.objs[v.n].escaped
+	case closure, boxed, record, tuple:
+		return slices.ContainsFunc(v.ref.vals, func(part value) bool { return m.made(st, part) })
+	}
+	return false
+}
+
+// length returns how many instructions fn has.
+func length(fn *ssa.Function) int {
+	n := 0
+	for _, b := range fn.Blocks {
+		n += len(b.Instrs)
+	}
+	return n
 }
 
 // recursive reports whether fn runs already, twice.

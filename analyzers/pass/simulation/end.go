@@ -38,6 +38,8 @@ type Holder struct {
 	At        ssa.Instruction
 	Read      bool
 	Ended     bool
+	// Returned: the call that has taken it is over.
+	Returned bool
 }
 
 // Left is a goroutine that has ended.
@@ -137,7 +139,9 @@ func (m *machine) stuck(st *state, g int) Stuck {
 	l, _ := m.lockAt(st, gr.op.on)
 	for _, h := range append(slices.Clone(l.readers), l.writer) {
 		if h.g > 0 {
-			s.Holders = append(s.Holders, Holder{h.g - 1, h.at, h != l.writer, st.gs[h.g-1].status == ended})
+			holder := st.gs[h.g-1]
+			returned := !slices.ContainsFunc(holder.frames, func(f *frame) bool { return f.num == h.call })
+			s.Holders = append(s.Holders, Holder{h.g - 1, h.at, h != l.writer, holder.status == ended, returned})
 		}
 	}
 	return s

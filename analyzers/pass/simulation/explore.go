@@ -18,6 +18,8 @@ type Scope struct {
 	Layouts *Layouts
 	Steps   int // instructions
 	States  int
+	// Shallow: long functions that are handed nothing of what the scope has made are not run.
+	Shallow bool
 }
 
 // Result is what a simulation has found.
@@ -25,6 +27,8 @@ type Result struct {
 	Ends    []End
 	Crashes []Crash
 	Steps   int // made
+	// Cut: something was left out, beyond the bounds or the steps.
+	Cut bool
 
 	ends  int                     // of tests that have not failed
 	stuck map[ssa.Instruction]int // at how many of them an operation hangs
@@ -32,7 +36,7 @@ type Result struct {
 
 // Run simulates a scope.
 func Run(s Scope) *Result {
-	m := &machine{pkg: s.Pkg, root: s.Root, test: s.Test, layouts: s.Layouts, left: s.Steps,
+	m := &machine{pkg: s.Pkg, root: s.Root, test: s.Test, shallow: s.Shallow, layouts: s.Layouts, left: s.Steps,
 		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}}
 	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, seen: map[string]bool{},
 		result: &Result{stuck: map[ssa.Instruction]int{}}}
@@ -44,7 +48,9 @@ func Run(s Scope) *Result {
 	}
 	st.gs = []*goroutine{{stamp: 1, frames: []*frame{m.newFrame(st, s.Root, args, nil)}}}
 	st.ready = []int{0}
-	x.run(m.settle(st))
+	first := m.settle(st)
+	x.result.Cut = m.truncated
+	x.run(first)
 	x.result.Steps = s.Steps - max(m.left, 0)
 	return x.result
 }
@@ -94,7 +100,7 @@ func (x *explorer) visit(st *state) int {
 	n.low = n.num
 	x.numbers[h] = n.num
 	if len(x.numbers) > x.states || x.m.left < 0 {
-		n.leaks = true
+		n.leaks, x.result.Cut = true, true
 	} else {
 		x.expand(n)
 	}
@@ -118,6 +124,7 @@ func (x *explorer) expand(n *node) {
 		}
 	}
 	n.leaks = x.m.truncated || n.st.over
+	x.result.Cut = x.result.Cut || x.m.truncated
 }
 
 // advance takes the next step from the innermost state of the path, or leaves it.

@@ -19,6 +19,7 @@ const (
 	perStep       = 16     // objects and facts that are passed over at the cost of a step
 	maxPlain      = 20_000 // instructions between two operations
 	maxQuiet      = 400    // instructions of a branch that is jumped over
+	shortFunction = 40     // instructions of a function that is run, whatever it does
 )
 
 // machine runs one scope.
@@ -26,6 +27,7 @@ type machine struct {
 	pkg     *ssa.Package
 	root    *ssa.Function
 	test    bool // the root is a test
+	shallow bool // as in Scope
 	in      interner
 	ids     map[objectKey]int64
 	layouts *Layouts
@@ -34,6 +36,7 @@ type machine struct {
 	truncated bool
 	// forked are states that the one at hand leads to besides.
 	forked []*state
+	frames int // so many have been made
 }
 
 // Layouts is what a package's functions have in common for all scopes.
@@ -81,7 +84,8 @@ func (m *machine) layout(fn *ssa.Function) *layout {
 
 func (m *machine) newFrame(st *state, fn *ssa.Function, args, bound []value) *frame {
 	l := m.layout(fn)
-	f := &frame{stamp: st.stamp, fn: fn, block: fn.Blocks[0], regs: make([]value, len(l.regs))}
+	m.frames++
+	f := &frame{stamp: st.stamp, num: m.frames, fn: fn, block: fn.Blocks[0], regs: make([]value, len(l.regs))}
 	copy(f.regs, args)
 	copy(f.regs[len(fn.Params):], bound)
 	return f

@@ -149,11 +149,7 @@ func (m *machine) notWorthRunning(fn *ssa.Function) bool {
 	if !m.isQuiet(fn) {
 		return false
 	}
-	n := 0
-	for _, b := range fn.Blocks {
-		n += len(b.Instrs)
-	}
-	return n > 40
+	return length(fn) > shortFunction
 }
 
 // callSpecial calls a builtin, or a function that a model has made.

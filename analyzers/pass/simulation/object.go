@@ -46,8 +46,9 @@ type lockState struct {
 
 // hold is a goroutine that holds a lock, and where it has taken it.
 type hold struct {
-	g  int // from 1
-	at ssa.Instruction
+	g    int // from 1
+	at   ssa.Instruction
+	call int // the number of the frame
 }
 
 // edit returns the object for changes.

@@ -110,6 +110,17 @@ func (m *machine) lockAt(st *state, v value) (l lockState, foreign bool) {
 	return st.objs[id].syncs[p], st.objs[id].escaped
 }
 
+// hold is goroutine g, which takes a lock at an instruction of its innermost function.
+func (m *machine) hold(st *state, g int, at ssa.Instruction) hold {
+	h := hold{g: g + 1, at: at}
+	for _, f := range st.gs[g].frames {
+		if f.fn.Synthetic == "" { // the method of an embedded lock is called by one that the compiler has made
+			h.call = f.num
+		}
+	}
+	return h
+}
+
 // unlock releases a lock that the scope holds; others may hold one from outside.
 func unlock(m *machine, st *state, g int, l *lockState) bool {
 	l.writer = hold{}
@@ -131,10 +142,10 @@ func tryLock(read bool) model {
 			switch {
 			case l.writer.g != 0 || !read && len(l.readers) > 0:
 			case read:
-				l.readers = append(l.readers, hold{g + 1, d.call})
+				l.readers = append(l.readers, m.hold(st, g, d.call))
 				result = yes
 			default:
-				l.writer = hold{g + 1, d.call}
+				l.writer = m.hold(st, g, d.call)
 				result = yes
 			}
 		})
@@ -283,7 +294,7 @@ func (m *machine) pass(st *state, g int) bool {
 func (m *machine) takeLock(st *state, g int) bool {
 	o := st.gs[g].op
 	m.editLock(st, o.on, func(l *lockState) {
-		l.writer = hold{g + 1, o.instr}
+		l.writer = m.hold(st, g, o.instr)
 		if o.phase == queued {
 			l.waiting--
 		}
@@ -299,7 +310,7 @@ func (m *machine) queueWriter(st *state, g int) bool {
 
 func (m *machine) takeRLock(st *state, g int) bool {
 	o := st.gs[g].op
-	m.editLock(st, o.on, func(l *lockState) { l.readers = append(l.readers, hold{g + 1, o.instr}) })
+	m.editLock(st, o.on, func(l *lockState) { l.readers = append(l.readers, m.hold(st, g, o.instr)) })
 	return m.pass(st, g)
 }
 
@@ -349,7 +360,7 @@ func (m *machine) relock(st *state, g int, o op) func(*state, int) bool {
 		return nil
 	}
 	return func(st *state, g int) bool {
-		m.editLock(st, lock, func(l *lockState) { l.writer = hold{g + 1, o.instr} })
+		m.editLock(st, lock, func(l *lockState) { l.writer = m.hold(st, g, o.instr) })
 		return m.pass(st, g)
 	}
 }

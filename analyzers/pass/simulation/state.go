@@ -47,6 +47,7 @@ type goroutine struct {
 // frame is a call that has not returned.
 type frame struct {
 	stamp  int
+	num    int // tells calls of one function apart
 	fn     *ssa.Function
 	block  *ssa.BasicBlock
 	pc     int

@@ -38,6 +38,11 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 		why = r.whyEndless(first, end)
 	}
 	w := Wait{Code: code, Side: side(first), Why: why}
+	// The fault is where the lock that nobody releases is taken.
+	if h := slices.IndexFunc(first.Holders, r.lost); code == finding.LostUnlock && h >= 0 {
+		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read
+		w.Side, w.Others = side(first), []Side{w.Side}
+	}
 	for _, s := range stuck {
 		if s.At != first.At {
 			w.Others = append(w.Others, side(s))
@@ -105,6 +110,9 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 	}
 	for _, h := range s.Holders {
 		switch {
+		case h.Goroutine == s.Goroutine && r.lost(h):
+			return finding.LostUnlock, fmt.Sprintf("%s has returned without releasing the lock, for which the goroutine waits at %s.",
+				r.Prog.FuncName(h.At.Parent()), r.place(s.Fn, s.At))
 		case h.Goroutine == s.Goroutine && (h.Read || s.Read):
 			return finding.ReadLockAgain, fmt.Sprintf("The goroutine holds the lock since %s, and a writer waits in between.",
 				r.place(s.Fn, h.At))
@@ -112,14 +120,19 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 			return finding.DoubleLock, fmt.Sprintf("The goroutine holds the lock since %s: it waits for itself.",
 				r.place(s.Fn, h.At))
 		case h.Ended:
-			return finding.LostUnlock, fmt.Sprintf("The lock is held since %s by a goroutine that has ended.",
-				r.place(s.Fn, h.At))
+			return finding.LostUnlock, fmt.Sprintf("A goroutine takes the lock and ends; another one waits for it at %s.",
+				r.place(s.Fn, s.At))
 		}
 	}
 	if circle(s, all) {
 		return finding.LockCycle, "Each of the goroutines holds the lock that the next one waits for."
 	}
 	return "", ""
+}
+
+// lost reports whether nobody is left who releases the lock: its goroutine has ended, or the call that took it.
+func (r *Result) lost(h simulation.Holder) bool {
+	return h.Ended || h.Returned && !r.locks.MayReturnLocked(h.At.Parent())
 }
 
 // circle reports whether one who waits for a lock holds what those wait for who hold it.
@@ -152,12 +165,23 @@ func wanted(s simulation.Stuck, all []simulation.Stuck) bool {
 	})
 }
 
-// whyEndless lists where the other goroutines are.
+// whyEndless lists where the other goroutines are. Those of which the same is to be said are counted.
 func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
 	var parts []string
+	count := map[string]int{}
+	add := func(who, what string) {
+		part := who + " " + what
+		if count[part]++; count[part] == 1 {
+			parts = append(parts, part)
+		}
+	}
 	for _, o := range end.Stuck {
-		if o.Goroutine != s.Goroutine {
-			parts = append(parts, fmt.Sprintf("%s waits at %s", r.who(o.Goroutine, o.Start), r.place(o.Fn, o.At)))
+		switch {
+		case o.Goroutine == s.Goroutine:
+		case o.At == s.At:
+			add(r.who(o.Goroutine, o.Start), "waits here, too")
+		default:
+			add(r.who(o.Goroutine, o.Start), "waits at "+r.place(o.Fn, o.At))
 		}
 	}
 	for _, l := range end.Left {
@@ -165,16 +189,20 @@ func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
 		if l.Fatal {
 			how = "has ended"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s", r.who(l.Goroutine, l.Start), how)+r.atLine(l.At))
+		add(r.who(l.Goroutine, l.Start), how+r.atLine(l.At))
+	}
+	for i, part := range parts {
+		if count[part] > 1 {
+			parts[i] = fmt.Sprintf("%s (%d of them)", part, count[part])
+		}
 	}
 	if len(parts) > 3 {
-		parts = append(parts[:3], fmt.Sprintf("%d more are there", len(parts)-3))
+		parts = append(parts[:2], fmt.Sprintf("and %d other goroutines cannot end it, either", len(parts)-2))
 	}
-	text := "Nobody is left who ends this wait"
-	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return "Nothing can end this wait."
 	}
-	return text + "."
+	return "Nothing can end this wait: " + strings.Join(parts, ", ") + "."
 }
 
 func (r *Result) atLine(at ssa.Instruction) string {

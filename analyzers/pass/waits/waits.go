@@ -10,7 +10,9 @@
 //
 // Cost: at most knowledge.StepsOfScope steps a scope; of all scopes
 // knowledge.StepsOfPackage, and StepsOfInstruction for each instruction of the
-// package. Small scopes come first; the first one that is left out is reported.
+// package. Small scopes come first; the first one that is left out is reported. Those that make
+// something and start goroutines are simulated without most of what they call, then, at up to
+// one in knowledge.ShallowShare of these steps.
 package waits
 
 import (
@@ -29,6 +31,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
@@ -37,7 +40,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockwaits",
 	Doc:        "find waits that nobody may end",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ir.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer},
 	ResultType: reflect.TypeFor[*Result](),
 }
 
@@ -47,6 +50,8 @@ type Result struct {
 	Waits []Wait
 	// Problems are scopes that could not be simulated.
 	Problems []string
+
+	locks *lockset.Result
 }
 
 // Wait is an operation that may wait for ever, or panics on a closed channel, and why.
@@ -70,7 +75,10 @@ type Side struct {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	r := &Result{Prog: pass.ResultOf[ir.Analyzer].(*ir.Program)}
+	r := &Result{
+		Prog:  pass.ResultOf[ir.Analyzer].(*ir.Program),
+		locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+	}
 	r.Prog.Analyse(pass, func() { r.simulate(pass) })
 	return r, nil
 }
@@ -87,29 +95,47 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	roots := scopes.roots()
 	slices.SortStableFunc(roots, func(a, b *ssa.Function) int { return cmp.Compare(scopes.reach(a), scopes.reach(b)) })
 	seen := map[token.Pos]bool{}
+	shallow := left / knowledge.ShallowShare
 	for i, root := range roots {
-		if left <= 0 {
-			r.Prog.GiveUpFrom(pass, root, len(roots)-i-1)
-			break
-		}
-		result := r.run(simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts,
-			Test: r.Prog.InTest(root) && isTest(root), Steps: min(left, knowledge.StepsOfScope),
-			States: knowledge.StatesOfScope})
-		left -= result.Steps
-		for _, end := range result.Ends {
-			if w, ok := r.judge(root, result, &end); ok && !seen[w.Pos] {
-				seen[w.Pos] = true
-				r.Waits = append(r.Waits, w)
+		scope := simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts, Test: r.Prog.InTest(root) && isTest(root)}
+		cut := left <= 0
+		if !cut {
+			scope.Steps, scope.States = min(left, knowledge.StepsOfScope), knowledge.StatesOfScope
+			result := r.run(scope)
+			left -= result.Steps
+			cut = result.Cut
+			r.gather(root, result, seen)
+			if left <= 0 && i+1 < len(roots) {
+				r.Prog.GiveUpFrom(pass, roots[i+1], len(roots)-i-2)
 			}
 		}
-		for _, c := range result.Crashes {
-			if w := crashed(c); !seen[w.Pos] {
-				seen[w.Pos] = true
-				r.Waits = append(r.Waits, w)
-			}
+		// What is too much with all that it calls may be seen without.
+		if cut && shallow > 0 && scopes.starts(root) {
+			scope.Shallow = true
+			scope.Steps = min(shallow, knowledge.StepsOfScope/knowledge.ShallowShare)
+			scope.States = knowledge.StatesOfScope / knowledge.ShallowShare
+			result := r.run(scope)
+			shallow -= result.Steps
+			r.gather(root, result, seen)
 		}
 	}
 	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
+}
+
+// gather judges what a simulation has found. A place that has been seen is not reported again.
+func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[token.Pos]bool) {
+	for _, end := range result.Ends {
+		if w, ok := r.judge(root, result, &end); ok && !seen[w.Pos] {
+			seen[w.Pos] = true
+			r.Waits = append(r.Waits, w)
+		}
+	}
+	for _, c := range result.Crashes {
+		if w := crashed(c); !seen[w.Pos] {
+			seen[w.Pos] = true
+			r.Waits = append(r.Waits, w)
+		}
+	}
 }
 
 // run simulates a scope. A panic is kept as a problem, and the other scopes go on.
@@ -153,6 +179,22 @@ func (s *scopes) roots() []*ssa.Function {
 		}
 	}
 	return list
+}
+
+// starts reports whether fn, which is no test, makes what is waited for, and starts goroutines itself.
+func (s *scopes) starts(fn *ssa.Function) bool {
+	return s.makes[fn] && !s.prog.InTest(fn) && startsGoroutine(fn)
+}
+
+func startsGoroutine(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if _, ok := instr.(*ssa.Go); ok {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(fn.AnonFuncs, startsGoroutine)
 }
 
 // callsMaker reports whether fn, or a literal in it, calls a function of the package that makes something to wait for.

@@ -10,7 +10,7 @@ import (
 func leftByContext(ctx context.Context, get func() string) (string, error) {
 	ch := make(chan string)
 	go func() {
-		ch <- get() // want `IL4003: send of ch may wait for ever: Nobody is left who ends this wait: the function has returned at channels.go:19`
+		ch <- get() // want `IL4003: send of ch may wait for ever: Nothing can end this wait: the function has returned at channels.go:19`
 	}()
 	select {
 	case s := <-ch:

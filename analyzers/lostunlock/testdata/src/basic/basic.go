@@ -107,3 +107,34 @@ func (p *Pool[T]) Ignored(v T) error {
 	p.mu.Unlock()
 	return nil
 }
+
+type gate struct {
+	mu     sync.Mutex
+	closed bool
+}
+
+// Both returns say the same, so that no caller can tell them apart.
+func (g *gate) Close() error {
+	g.mu.Lock()
+	if g.closed {
+		return nil // want `IL3004`
+	}
+	g.closed = true
+	g.mu.Unlock()
+	return nil
+}
+
+type latch struct {
+	mu     sync.Mutex
+	closed bool
+}
+
+// The caller can tell by what is returned.
+func (l *latch) acquire() (held, ok bool) {
+	l.mu.Lock()
+	if l.closed {
+		return true, true
+	}
+	l.mu.Unlock()
+	return false, true
+}

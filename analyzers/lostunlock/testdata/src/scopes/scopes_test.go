@@ -23,7 +23,7 @@ func (b *box) take() {
 }
 
 func (b *box) put() {
-	b.mu.Lock() // want `IL3004: lock of box.mu may wait for ever: The lock is held since scopes_test.go:16 by a goroutine that has ended`
+	b.mu.Lock() // waits for ever then: the same fault, reported where it is
 	b.mu.Unlock()
 }
 
@@ -37,6 +37,32 @@ func TestBox(t *testing.T) {
 	}()
 	<-done
 	b.put()
+}
+
+// The goroutine that keeps the lock asks for it again.
+func TestBoxTwice(t *testing.T) {
+	b := &box{ch: make(chan int)}
+	b.take()
+	b.put()
+}
+
+// A lock of the test alone, which nobody else can name.
+func TestLocal(t *testing.T) {
+	var mu sync.Mutex
+	ch, done := make(chan int, 1), make(chan struct{})
+	ch <- 1
+	go func() {
+		defer close(done)
+		mu.Lock() // want `IL3004: mu may stay locked: A goroutine takes the lock and ends; another one waits for it at scopes_test.go:64`
+		select {
+		case <-ch:
+			mu.Unlock()
+		case <-time.After(time.Second):
+		}
+	}()
+	<-done
+	mu.Lock()
+	mu.Unlock()
 }
 
 // Released on all ways.

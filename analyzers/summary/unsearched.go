@@ -1,0 +1,31 @@
+package summary
+
+import (
+	"fmt"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// sought is what a pass looks for, as its users call it.
+var sought = map[string]string{
+	"interlockownership":  "objects that no other goroutine reaches",
+	"interlockinvariants": "atomic sections",
+	"interlockparallel":   "accesses that nothing orders (IL1008)",
+	"interlocktestuses":   "tests that are out of date when they are relied on (IL2002)",
+	"loadstore":           "lost updates (IL2001)",
+	"aliasescape":         "parts of guarded data that leave the lock (IL1005)",
+	"interlockwaits":      "waits that nobody ends (IL3002 to IL4003, in the functions that make what is waited for)",
+}
+
+// notSearched says what may be missing because a function, or the package, is too large for a pass.
+func notSearched(a ir.Abandoned, function string) string {
+	what := sought[a.Pass]
+	if what == "" {
+		what = "what " + a.Pass + " finds"
+	}
+	if a.More > 0 {
+		return fmt.Sprintf("%s and %d more functions are not searched for %s: the package has too many of them",
+			function, a.More, what)
+	}
+	return fmt.Sprintf("%s is not searched to its end for %s: it is too large", function, what)
+}
