@@ -29,14 +29,23 @@
 // for each other. Tests are such scopes, too, with all that they call in the
 // package; a test that has failed already may leave goroutines behind.
 //
+// A scope that is too large is run once more without the long functions that
+// reach nothing of what it has made.
+//
+// Of channels in fields, two things are judged by what the package does with
+// them: an operation that anybody may call, of which the only other side is a
+// goroutine that returns when it is stopped, and a send to users of the package
+// in a loop that ends when it is stopped, whereas the send does not.
+//
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests
 // of other code what depends on data that the simulation does not know, and what a passing
 // test always leaves behind at a channel.
 //
 // Reported falsely: ways through a function that exclude each other, where that shows
-// neither in a variable nor in the length of a collection.
+// neither in a variable nor in the length of a collection; calls that users of a
+// package know not to make after it is stopped.
 //
 // Cost: a bounded number of steps for each scope, and of the package in the
-// instructions that it has.
+// instructions that it has; for a channel, the number of its operations squared.
 package endlesswait

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
@@ -14,8 +15,13 @@ import (
 var doc string
 
 // Analyzer reports waits on channels, WaitGroups and Conds that nobody may end.
-var Analyzer = check.New("endlesswait", finding.EndlessWait, doc, run, waits.Analyzer)
+var Analyzer = check.New("endlesswait", finding.EndlessWait, doc, run, syncops.Analyzer, waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	for _, op := range c.list.All {
+		c.departed(op)
+		c.deaf(op)
+	}
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }

@@ -29,7 +29,7 @@
 //	}
 //
 // Functions that are meant to return locked are not reported: those that do
-// so on every way out, or on success only, or whose name or comment speaks of
+// so on every way out, or on success only and return something else then, or whose name or comment speaks of
 // locks, or that make a closure or a goroutine which unlocks.
 //
 // A panic with the lock held counts as a return in functions that recover.

@@ -87,7 +87,7 @@ func run(pass *analysis.Pass) (any, error) {
 func (l *List) function(fn *ssa.Function) {
 	l.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
 		add := func(mode finding.Mode, v ssa.Value, pos token.Pos, alone, polls bool) {
-			key, ok := keyOf(v)
+			key, ok := KeyOf(v)
 			if !ok {
 				return
 			}
@@ -153,7 +153,7 @@ func (l *List) made(st *ssa.Store) {
 	if _, isChan := st.Val.Type().Underlying().(*types.Chan); !isChan {
 		return
 	}
-	key, ok := keyOf(st.Addr)
+	key, ok := KeyOf(st.Addr)
 	if !ok {
 		return
 	}
@@ -174,8 +174,8 @@ func unbuffered(mk *ssa.MakeChan) bool {
 	return isConst && constant.Sign(size.Value) == 0
 }
 
-// keyOf returns the key of the channel or WaitGroup that v is, or points to.
-func keyOf(v ssa.Value) (Key, bool) {
+// KeyOf returns the key of the channel or WaitGroup that v is, or points to.
+func KeyOf(v ssa.Value) (Key, bool) {
 	for {
 		c, ok := v.(*ssa.ChangeType)
 		if !ok {
