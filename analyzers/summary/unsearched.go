@@ -17,7 +17,7 @@ var sought = map[string]string{
 	"interlockwaits":      "waits that nobody ends (IL3002 to IL4003, in the functions that make what is waited for)",
 }
 
-// notSearched says what may be missing because a function, or the package, is too large for a pass.
+// notSearched returns what may be missing because a function, or the package, is too large for a pass.
 func notSearched(a ir.Abandoned, function string) string {
 	what := sought[a.Pass]
 	if what == "" {
