@@ -116,7 +116,8 @@ func (t *T) Large(k int) {
 `+repeat(100, lookUp)+"}")
 	s := r.results[summary.Analyzer].(*summary.Summary)
 	if want := []string{
-		"example.com/growth: (*T).Large is not searched to its end for tests that are out of date when they are relied on (IL2002): it is too large",
+		"example.com/growth: (*T).Large is not searched to its end for tests that are out of date when they are relied on " +
+			"(IL2002): it is too large",
 		"example.com/growth: (*T).Large is not searched to its end for lost updates (IL2001): it is too large",
 	}; !slices.Equal(s.GaveUp, want) {
 		t.Errorf("gave up: %q, want %q", s.GaveUp, want)
@@ -134,7 +135,8 @@ func TestLargeTable(t *testing.T) {
 	r := measure(t, stdImporter(t), "type e struct{ name string }\nvar table = map[string]*e{\n"+repeat(15000,
 		"\"#\": {name: \"#\"},\n")+"}")
 	got := r.results[summary.Analyzer].(*summary.Summary).GaveUp
-	want := "example.com/growth: init is not searched to its end for objects that no other goroutine reaches: it is too large"
+	want := "example.com/growth: init is not searched to its end for objects that no other goroutine reaches: " +
+		"it is too large"
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("gave up: %q, want %q", got, want)
 	}
