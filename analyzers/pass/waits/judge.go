@@ -175,6 +175,7 @@ func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
 			parts = append(parts, part)
 		}
 	}
+	// Those that hang as well, and those that have ended.
 	for _, o := range end.Stuck {
 		switch {
 		case o.Goroutine == s.Goroutine:
@@ -191,6 +192,7 @@ func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
 		}
 		add(r.who(l.Goroutine, l.Start), how+r.atLine(l.At))
 	}
+	// One sentence, however many there are.
 	for i, part := range parts {
 		if count[part] > 1 {
 			parts[i] = fmt.Sprintf("%s (%d of them)", part, count[part])
