@@ -49,11 +49,12 @@ func (c *checker) departed(op *syncops.Op) {
 	}
 	by, leaves := c.leaves(others[0])
 	if leaves && !slices.ContainsFunc(c.alternatives(op), func(way ssa.Value) bool { return c.obeys(way, by) }) {
-		c.report(op, fmt.Sprintf("The other side is %s alone, which returns when %s is ready: then", c.name(others[0]), by.name), others[0])
+		c.report(op, fmt.Sprintf("The other side is %s alone, which returns when %s is ready: then", c.name(others[0]),
+			by.name), others[0])
 	}
 }
 
-// deaf judges a send by which a goroutine gives something to users of the package, in a loop that
+// deaf judges a send of a goroutine to users of the package, in a loop that
 // ends when it is stopped, whereas the send does not:
 //
 //	for {
@@ -74,8 +75,8 @@ func (c *checker) deaf(op *syncops.Op) {
 		}
 		loop := b.Idom()
 		if by, ok := c.stopOf(s.Chan); ok && loop.Dominates(op.Instr.Block()) && c.list.Reaches(op.Instr, loop.Instrs[0]) {
-			c.report(op, fmt.Sprintf("%s returns when %s is ready, but not while it waits here: once its users do not receive any more,",
-				c.name(op), by.name), nil)
+			c.report(op, fmt.Sprintf("%s returns when %s is ready, but not while it waits here: once its users do not "+
+				"receive any more,", c.name(op), by.name), nil)
 			return
 		}
 	}
@@ -197,7 +198,8 @@ func doneOf(v ssa.Value) (ctx ssa.Value, ok bool) {
 	return call.Call.Value, true
 }
 
-// report reports an operation that nothing ends when what the message says has come; other is the other side, if there is one.
+// report reports an operation that nothing ends when what the message says has come; other is the other
+// side, if there is one.
 func (c *checker) report(op *syncops.Op, message string, other *syncops.Op) {
 	prog := c.list.Prog
 	v := c.list.Variable(op)

@@ -47,7 +47,7 @@ type goroutine struct {
 // frame is a call that has not returned.
 type frame struct {
 	stamp  int
-	num    int // tells calls of one function apart
+	num    int // of the call, among all of the simulation
 	fn     *ssa.Function
 	block  *ssa.BasicBlock
 	pc     int
