@@ -171,12 +171,17 @@ func outputsOf(args []string) (o outputs) {
 			o.write = true
 		case name == "C":
 			dir = value
+		case name == "o" && args[0] == "audit":
+			path(value)
 		case name == "o":
 			_, value, _ = strings.Cut(value, ":")
 			path(value)
 		case name == "dir" || name == "coverprofile":
 			path(value)
 		}
+	}
+	if len(args) > 0 && args[0] == "audit" && len(o.paths) == 0 {
+		path("interlock-audit")
 	}
 	for i, p := range o.paths {
 		if !filepath.IsAbs(p) {
@@ -237,6 +242,9 @@ func TestGuard(t *testing.T) {
 		{does: "touch r.sarif", args: "check -o sarif:r.sarif"},
 		{does: "touch r.sarif", args: "check -o sarif:other.sarif", want: "r.sarif is new"},
 		{does: "mkdir d; touch d/x", args: "env -dir=d"},
+		{does: "mkdir d; touch d/x", args: "audit -o d"},
+		{does: "mkdir interlock-audit", args: "audit"},
+		{does: "touch new", args: "audit -o d", want: "new is new"},
 		{does: "mkdir .tmp; touch .tmp/x", args: "test"},
 		{does: "touch c.out", args: "test ./... -- -coverprofile c.out"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,13 @@ type Config struct {
 	// Replays is how often the replay command of each finding is tried, after all runs:
 	// for as long as half of the time that these took. 0 is never.
 	Replays int
+	// AfterRun is called, by the goroutine of Run, with the result so far whenever a run is complete: a
+	// caller that keeps it loses no run if its process ends. It reports whether the campaign goes on;
+	// nil always does.
+	AfterRun func(*Result) (goOn bool)
+	// NameSkipped has the run without noise name the tests that skip themselves, see
+	// PackageResult.Skipped. Its output is longer then, so Stdout has to be nil.
+	NameSkipped bool
 	// Dir takes the evidence files, and is kept; "" is a folder in the
 	// workspace, which goes with it.
 	Dir string
@@ -138,7 +146,7 @@ const (
 )
 
 // Result is what a campaign has shown, or what it had shown when it was
-// interrupted.
+// interrupted. As JSON it holds all that package merge and [Join] need.
 type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
@@ -151,10 +159,11 @@ type Result struct {
 	Interrupted bool
 	Packages    []PackageResult // in the order of Config.Binaries
 	Coverage    Coverage
-	// Sections is how many atomic sections the runs could open, and Ended how
-	// many of these some goroutine has come through, from the entry to an end.
-	Sections, Ended int
-	Counters        evidence.Counters // summed over all processes
+	// Sections is how many atomic sections the runs could open, and Ended which
+	// of these some goroutine has come through, from the entry to an end.
+	Sections int
+	Ended    []uint32
+	Counters evidence.Counters // summed over all processes
 	// Timeout is the test timeout that monitored binaries were given; 0 is
 	// none.
 	Timeout time.Duration
@@ -163,7 +172,8 @@ type Result struct {
 	// Problems are sentences on evidence that may be incomplete.
 	Problems []string
 
-	known join.Known // what findings are joined by
+	// Known is what findings are joined by.
+	Known join.Known
 }
 
 // place is a line of source.
@@ -196,6 +206,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	for run := 1; run <= cfg.Runs && err == nil; run++ {
 		if err = c.run(ctx, run); err == nil {
 			c.result.Runs = run
+			if !c.goesOn() {
+				break
+			}
 		}
 	}
 	if ctx.Err() != nil {
@@ -203,7 +216,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = nil
 	}
 	c.finish()
-	if err == nil && !c.result.Interrupted {
+	if err == nil && c.result.Runs == cfg.Runs {
 		c.measureReplays(ctx)
 	}
 	return c.result, err
@@ -251,7 +264,7 @@ func Gather(cfg Config, file string) (*Result, error) {
 // of the suspected one that it proves. The findings given are not changed; those returned are
 // sorted and have ids of their own each.
 func Join(static []*finding.Finding, r *Result) []*finding.Finding {
-	known := r.known
+	known := r.Known
 	known.Runs = r.Runs
 	return join.Findings(static, r.Findings, &known)
 }
@@ -457,20 +470,31 @@ func (c *campaign) progress(e Event) {
 	}
 }
 
+// goesOn reports whether a campaign that has completed a run is to make the next one.
+func (c *campaign) goesOn() bool {
+	if c.cfg.AfterRun == nil {
+		return true
+	}
+	c.finish()
+	return c.cfg.AfterRun(c.result)
+}
+
+// finish makes the result of what was seen so far.
 func (c *campaign) finish() {
 	r := c.result
+	c.seen.shown = nil // of an earlier call
 	var claims map[string]string
 	r.Findings, claims = c.seen.findings(c.cfg, r.Packages, c.exact)
 	r.Coverage = c.seen.coverage()
-	r.known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{}}
+	r.Known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{}}
 	for _, id := range r.Coverage.Reached {
 		s := c.cfg.Plan.Site(id)
-		r.known.Lines[join.Line{File: s.File, Line: s.Line}] = true
+		r.Known.Lines[join.Line{File: s.File, Line: s.Line}] = true
 	}
-	r.Sections, r.Ended = len(arm.Sections(c.cfg.Plan, c.cfg.Only)), len(c.seen.ended)
+	r.Sections, r.Ended = len(arm.Sections(c.cfg.Plan, c.cfg.Only)), slices.Sorted(maps.Keys(c.seen.ended))
 	for id, times := range c.seen.ended {
 		if s := c.seen.section(id); s != nil && s.Finding != "" {
-			r.known.Whole[s.Finding] += times
+			r.Known.Whole[s.Finding] += times
 		}
 	}
 	r.Counters = c.seen.counters

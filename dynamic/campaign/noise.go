@@ -55,8 +55,12 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *PackageResult) error {
 	timeout := PlainTimeout(c.cfg.Timeout)
 	leaks := leaksFile(filepath.Join(c.result.Dir, fmt.Sprintf("plain-%03d", i+1)))
+	flags := c.cfg.TestFlags
+	if c.cfg.NameSkipped { // package testing names them only so
+		flags = append(slices.Clone(flags), "-test.v")
+	}
 	p := testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
-		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: c.cfg.TestFlags,
+		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: flags,
 	})
 	if p.Err != nil && ctx.Err() == nil {
 		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
@@ -69,7 +73,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 		return err
 	}
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.Outcome, p.Elapsed, p.FailedTests()
-	pkg.share = p.Share()
+	pkg.share, pkg.Skipped = p.Share(), p.SkippedTests()
 	pkg.Limit = child.Stretch(p.Elapsed, c.cfg.Budget) + c.cfg.Floor
 	if p.Outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = failureOf(p, 0, 0, 0), c.report(p, b.Package)

@@ -63,6 +63,9 @@ type PackageResult struct {
 	Spared []string
 	// LeftOut are tests that monitored runs left out, since they hang without noise.
 	LeftOut []string
+	// Skipped are tests that skipped themselves in the run without noise, each with its reason;
+	// see Config.NameSkipped.
+	Skipped []string
 
 	auto     *schedule.Auto // where its planned runs hold goroutines
 	locks    schedule.Locks // and between which locks

@@ -251,16 +251,7 @@ func (t *tally) rate(group []pair) (hits, tries, count int) {
 }
 
 func (t *tally) count(r *evidence.Record) {
-	c, n := &t.counters, r.Counters
-	c.Slow += n.Slow
-	c.Windows += n.Windows
-	c.Collisions += n.Collisions
-	c.DelayNS += n.DelayNS
-	c.NoSlot += n.NoSlot
-	c.OnStack += n.OnStack
-	c.OverBudget += n.OverBudget
-	c.BadSite += n.BadSite
-	c.NotWritten += n.NotWritten
+	t.counters.Add(r.Counters)
 	for _, id := range r.Reached {
 		t.reached[id] = true
 	}

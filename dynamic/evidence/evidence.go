@@ -217,6 +217,20 @@ type Counters struct {
 	NoGap      uint64 `json:"no_gap"`      // gaps not noted: table full
 }
 
+// Add adds the counts of other runs.
+func (c *Counters) Add(n *Counters) {
+	c.Slow += n.Slow
+	c.Windows += n.Windows
+	c.Collisions += n.Collisions
+	c.DelayNS += n.DelayNS
+	c.NoSlot += n.NoSlot
+	c.OnStack += n.OnStack
+	c.OverBudget += n.OverBudget
+	c.BadSite += n.BadSite
+	c.NotWritten += n.NotWritten
+	c.NoGap += n.NoGap
+}
+
 // Lost counts what the happens-before engine could not keep. Each may have hidden a race.
 type Lost struct {
 	Cells  uint64 `json:"cells"`  // accesses forgotten

@@ -26,17 +26,29 @@ type Sorted struct {
 	// InSource counts those accepted by a comment, InBaseline those in the baseline, Unchanged those
 	// outside of the lines that have changed. A finding counts once, by the first of these.
 	InSource, InBaseline, Unchanged int
+	// Accepted are those in the source and in the baseline.
+	Accepted []Accepted
+}
+
+// Accepted is a finding that somebody has accepted, and why, where a comment says so.
+type Accepted struct {
+	*finding.Finding
+	InSource bool
+	Why      string
 }
 
 // Sort sorts the findings out. The order of those left stays.
 func (f *Filter) Sort(findings []*finding.Finding) Sorted {
 	var s Sorted
 	for _, g := range findings {
+		by := f.ignored(g)
 		switch {
-		case f.ignored(g):
+		case by != nil:
 			s.InSource++
+			s.Accepted = append(s.Accepted, Accepted{g, true, by.Reason})
 		case f.Baseline != nil && f.Baseline.covers(g):
 			s.InBaseline++
+			s.Accepted = append(s.Accepted, Accepted{g, false, ""})
 		case f.Changed != nil && !f.Changed.touches(g):
 			s.Unchanged++
 		default:
@@ -46,17 +58,21 @@ func (f *Filter) Sort(findings []*finding.Finding) Sorted {
 	return s
 }
 
-// ignored reports whether a comment accepts g at one of the places that a run has seen. The checks obey
+// ignored returns the comment that accepts g at one of the places that a run has seen, or nil. The checks obey
 // comments themselves, place by place: a suspected finding names none that is accepted.
-func (f *Filter) ignored(g *finding.Finding) bool {
+func (f *Filter) ignored(g *finding.Finding) *Ignore {
 	if g.Evidence == nil {
-		return false
+		return nil
 	}
-	return slices.ContainsFunc(f.Ignores, func(ig Ignore) bool {
+	i := slices.IndexFunc(f.Ignores, func(ig Ignore) bool {
 		return ig.Covers(g.Code) && slices.ContainsFunc(seen(g), func(p finding.Position) bool {
 			return ig.IsAt(p.File, p.Line)
 		})
 	})
+	if i < 0 {
+		return nil
+	}
+	return &f.Ignores[i]
 }
 
 // seen lists the places of g that a run has seen, or where none is marked so its first two.

@@ -69,17 +69,23 @@ func (o *acceptFlags) check(c *call) (err error) {
 
 // apply takes accepted findings out of the report, whose counts say how many.
 func (o *acceptFlags) apply(c *call, r *report.Report, vet *driver.Result) error {
+	_, err := o.sort(c, r, vet)
+	return err
+}
+
+// sort is apply that returns the accepted findings.
+func (o *acceptFlags) sort(c *call, r *report.Report, vet *driver.Result) ([]accept.Accepted, error) {
 	f := accept.Filter{Ignores: vet.Ignores, Baseline: o.given}
 	if o.newFrom != "" {
 		var err error
 		if f.Changed, err = accept.ChangesSince(c.ctx, r.Root, o.newFrom); err != nil {
-			return fmt.Errorf("-new-from-rev %s: %w", o.newFrom, err)
+			return nil, fmt.Errorf("-new-from-rev %s: %w", o.newFrom, err)
 		}
 	}
 	s := f.Sort(r.Findings)
 	r.Findings = s.Left
 	r.Accepted = report.Accepted{InSource: s.InSource, InBaseline: s.InBaseline, Unchanged: s.Unchanged}
-	return nil
+	return s.Accepted, nil
 }
 
 // failing returns how many of the findings fail the build.

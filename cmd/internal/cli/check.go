@@ -84,7 +84,7 @@ when the file is opened or saved, and keeps the module in memory, so that a late
 It ends in 0 after the client's shutdown and exit, and in 3 if the session ends in another way.`,
 	examples: [][2]string{
 		{"interlock lsp", "what an editor is to start"},
-		{"interlock lsp -from findings.jsonl", "show the findings of `interlock audit -o jsonl:findings.jsonl` too"},
+		{"interlock lsp -from findings.jsonl", "show the findings of `interlock test -o jsonl:findings.jsonl` too"},
 	},
 	options: func() runner { return new(lspOptions) },
 }

@@ -20,8 +20,11 @@ type command struct {
 	long  string // what it does, for a stranger
 	// examples holds pairs: a command line, and what it is for.
 	examples [][2]string
-	tests    bool          // takes `-- go test flags`
-	options  func() runner // the command's own options, with no flag set
+	tests    bool // takes `-- go test flags`
+	// own names flags that mean something else to other commands: the file of settings sets them below the command
+	// alone.
+	own     []string
+	options func() runner // the command's own options, with no flag set
 }
 
 // runner holds the values of a command's own flags, and runs it.
@@ -44,7 +47,7 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
-	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &baselineCommand,
+	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &auditCommand, &baselineCommand,
 		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, initCommand(), &configCommand,
 		completionCommand(), &explainCommand, &versionCommand, helpCommand()}
 }
@@ -104,7 +107,7 @@ func parse(c *command, args []string) (*common, runner, error) {
 func parseWith(c *command, args []string, file *config.Config) (*common, runner, error) {
 	in, own := new(common), c.options()
 	fs := newFlagSet(c, in, own)
-	if err := configure(fs, c.name, file); err != nil {
+	if err := configure(fs, c, file); err != nil {
 		return nil, nil, err
 	}
 	if i := slices.Index(args, "--"); i >= 0 {

@@ -95,7 +95,7 @@ func (o *envOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	c.warn(pl.Vet.Problems...)
-	c.warnLeftAlone(ws)
+	c.warn(testrun.LeftAlone(ws)...)
 	env, covers := ws.CoverEnv()
 	if !covers {
 		c.warn("with -cover, packages will not be monitored: GOFLAGS holds a -toolexec")
@@ -173,7 +173,9 @@ func (o *reportOptions) run(c *call) int {
 	ws := build.Reopened(rec.Root, rec.Path)
 	// What env recorded stands for the plan that the runs were made with.
 	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings, Ignores: rec.Ignores}
-	d := &testrun.Done{Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws}
+	d := &testrun.Done{Built: &testrun.Built{
+		Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws,
+	}}
 	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan},
 		filepath.Join(dir, evidenceName)); err != nil {
 		return c.failed(err)
@@ -182,7 +184,7 @@ func (o *reportOptions) run(c *call) int {
 		c.warn("no monitored process has left evidence in " + dir)
 	}
 	r := c.newReport("report", rec.Root)
-	(&results{Done: d, suspected: o.suspected, runs: d.Result.Runs}).fill(c, r)
+	c.warn((&testrun.Results{Done: d, Suspected: o.suspected, Runs: d.Result.Runs}).Fill(r)...)
 	if err := o.apply(c, r, vet); err != nil {
 		return c.failed(err)
 	}

@@ -47,11 +47,11 @@ var exitCodes = []struct {
 }{
 	{exitClean, "nothing that fails the build", "no finding that `-fail-on` counts, and the tests pass"},
 	{exitFindings, "findings that fail the build, or tests failed",
-		"`-fail-on` says which findings count: suspected ones and better for `check`, confirmed ones for `test` and " +
-			"`report`, all for `fix`, and for `fix -w` those without a patch. Accepted findings never count. Findings win " +
-			"over whatever else went wrong, except that packages do not compile. Tests count that failed in any run, even " +
-			"only without the monitor, and those that `go test` would not run, as `go vet` fails; tests that failed only " +
-			"under noise count with `-fail-on=confirmed,noise`"},
+		"`-fail-on` says which findings count: suspected ones and better for `check`, confirmed ones for `test`, " +
+			"`audit` and `report`, all for `fix`, and for `fix -w` those without a patch. Accepted findings never count. " +
+			"Findings win over whatever else went wrong, except that packages do not compile. Tests count that failed in " +
+			"any run, even only without the monitor, and those that `go test` would not run, as `go vet` fails; tests that " +
+			"failed only under noise count with `-fail-on=confirmed,noise`"},
 	{exitUsage, "wrong usage or configuration; nothing was done", ""},
 	{exitIncomplete, "something could not be analysed, built or written",
 		"because of the code or of the machine (e.g. a full disk), or Interlock ended every run of a package's " +

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/cmd/internal/trial"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
@@ -88,11 +89,16 @@ func (o *fixOptions) declare(fs *flag.FlagSet) {
 		}
 		return nil
 	})
-	o.verify = trial.Full
+	declareVerify(fs, &o.verify)
+}
+
+// declareVerify declares -verify.
+func declareVerify(fs *flag.FlagSet, depth *trial.Depth) {
+	*depth = trial.Full
 	fs.Func("verify", "which `checks` a patch has to pass besides those of the source: full, quick or none (default full)",
 		func(s string) error {
-			o.verify = trial.Depth(s)
-			if !slices.Contains([]trial.Depth{trial.Full, trial.Quick, trial.None}, o.verify) {
+			*depth = trial.Depth(s)
+			if !slices.Contains([]trial.Depth{trial.Full, trial.Quick, trial.None}, *depth) {
 				return errors.New("use full, quick or none")
 			}
 			return nil
@@ -176,9 +182,9 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 		return &found{done: d}, err
 	}
 	r := c.newReport("fix", d.Planned.Module.Root)
-	shown := &results{Done: d, suspected: o.suspected, runs: o.runs, always: trial.StandsInSource}
-	shown.fill(c, r)
-	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.joined, testsFail: o.testsFail(d),
+	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs, Always: trial.StandsInSource}
+	c.warn(shown.Fill(r)...)
+	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.Joined, testsFail: o.testsFail(d),
 		done: d}, nil
 }
 

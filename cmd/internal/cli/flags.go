@@ -47,7 +47,7 @@ type planFlags struct {
 
 // declareWhole declares -whole; what is its effect on the command.
 func (o *planFlags) declareWhole(fs *flag.FlagSet, what string) {
-	fs.BoolVar(&o.whole, "whole", false, "analyse the whole program, dependencies included: "+what+".\n"+
+	fs.BoolVar(&o.whole, "whole", o.whole, "analyse the whole program, dependencies included: "+what+".\n"+
 		"Takes seconds to minutes, and about 3 GB of memory for a million lines. Code behind reflection, unsafe,\n"+
 		"assembly and cgo counts as code that may do anything; only computed addresses are missed")
 }
@@ -149,14 +149,7 @@ const (
 )
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
-	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
-		o.runsSet = true
-		if o.runs, err = strconv.Atoi(s); err != nil {
-			return errors.New("want a number, such as 20")
-		}
-		return nil
-	})
-	declareSeed(fs, &o.seed)
+	o.declareRuns(fs)
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
@@ -169,6 +162,18 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from "+
 		"run to run);\n"+
 		"where the auto schedule knows how far two are apart, it holds them for that long")
+}
+
+// declareRuns declares -runs and -seed.
+func (o *campaignFlags) declareRuns(fs *flag.FlagSet) {
+	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
+		o.runsSet = true
+		if o.runs, err = strconv.Atoi(s); err != nil {
+			return errors.New("want a number, such as 20")
+		}
+		return nil
+	})
+	declareSeed(fs, &o.seed)
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {

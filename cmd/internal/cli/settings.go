@@ -53,11 +53,12 @@ func (in *common) readConfig() (*config.Config, error) {
 }
 
 // configure sets the flags that the file has for the command.
-func configure(set *flag.FlagSet, command string, file *config.Config) error {
+func configure(set *flag.FlagSet, c *command, file *config.Config) error {
 	if file == nil {
 		return nil
 	}
-	for _, s := range file.For(command, flagNames(set)) {
+	common := slices.DeleteFunc(flagNames(set), func(name string) bool { return slices.Contains(c.own, name) })
+	for _, s := range file.For(c.name, common) {
 		for _, v := range s.Values {
 			if err := set.Set(s.Flag, v); err != nil {
 				return fmt.Errorf("%s:%d:%d: %s: %w", file.File, s.Line, s.Column, s.Flag, err)
@@ -98,7 +99,7 @@ func runConfigVerify(c *call) int {
 		if !cmd.takesPackages() {
 			continue
 		}
-		if err := configure(newFlagSet(cmd, new(common), cmd.options()), cmd.name, file); err != nil {
+		if err := configure(newFlagSet(cmd, new(common), cmd.options()), cmd, file); err != nil {
 			return c.usage("%v", err)
 		}
 	}

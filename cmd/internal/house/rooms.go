@@ -85,7 +85,7 @@ func within(folder, p string) bool {
 
 // Loose returns what rows allow and the code does not use, as "row: pattern". A
 // pattern x/... must be used for two folders: with one, the row can name it. A
-// row that says "everything" must be used for half of the rooms that it can name.
+// row that says "everything" must be used for a third of the rooms that it can name.
 func (r Rooms) Loose(tree *Tree) (loose []string) {
 	used := map[string]map[string]bool{} // row -> folders that code under it imports
 	for _, pkg := range tree.Packages {
@@ -102,7 +102,7 @@ func (r Rooms) Loose(tree *Tree) (loose []string) {
 			need := 1
 			switch {
 			case pattern == "...":
-				need = r.importableFrom(row) / 2
+				need = r.importableFrom(row) / 3
 			case strings.HasSuffix(pattern, "/..."):
 				need = 2
 			}

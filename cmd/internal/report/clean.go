@@ -12,9 +12,9 @@ import (
 // maxShown is how much of a line of source is shown: generated and hostile files have lines of megabytes.
 const maxShown = 160
 
-// clean returns s with what would act on a terminal made visible: control characters, the marks that turn
+// Clean returns s with what would act on a terminal made visible: control characters, the marks that turn
 // the direction of text, and bytes that are no UTF-8.
-func clean(s string) string {
+func Clean(s string) string {
 	if !strings.ContainsFunc(s, acts) && utf8.ValidString(s) {
 		return s
 	}

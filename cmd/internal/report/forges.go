@@ -31,7 +31,7 @@ func (GitLab) Write(w io.Writer, r *Report) error {
 	issues := []gitlabIssue{} // never null
 	for _, e := range r.entries() {
 		issues = append(issues, gitlabIssue{
-			Description: clean(e.message), CheckName: string(e.Code), Fingerprint: e.ID,
+			Description: Clean(e.message), CheckName: string(e.Code), Fingerprint: e.ID,
 			Severity: severity{"critical", "major", "info"}.of(e.Finding),
 			Location: gitlabLocation{r.inRepository(e.at.File), gitlabLines{e.at.Line}},
 		})
@@ -54,16 +54,16 @@ var (
 func (GitHub) Write(w io.Writer, r *Report) error {
 	var b strings.Builder
 	for _, e := range r.entries() {
-		place := fmt.Sprintf("file=%s,line=%d", commandProperty.Replace(clean(r.inRepository(e.at.File))), e.at.Line)
+		place := fmt.Sprintf("file=%s,line=%d", commandProperty.Replace(Clean(r.inRepository(e.at.File))), e.at.Line)
 		if e.at.Column > 0 {
 			place += fmt.Sprintf(",col=%d", e.at.Column)
 		}
 		if e.at.EndLine > 0 {
 			place += fmt.Sprintf(",endLine=%d", e.at.EndLine)
 		}
-		title := commandProperty.Replace(clean(fmt.Sprintf("%s %s", e.Code, e.Status)))
+		title := commandProperty.Replace(Clean(fmt.Sprintf("%s %s", e.Code, e.Status)))
 		fmt.Fprintf(&b, "::%s %s,title=%s::%s\n", severity{"error", "warning", "notice"}.of(e.Finding), place, title,
-			commandText.Replace(clean(e.message+" ["+e.ID+"]")))
+			commandText.Replace(Clean(e.message+" ["+e.ID+"]")))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

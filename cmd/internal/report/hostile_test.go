@@ -158,7 +158,7 @@ func TestGroups(t *testing.T) {
 	}
 	a, b := find("a", "F", 1, finding.Suspected), find("b", "F", 2, finding.Confirmed)
 	c := find("a", "G", 3, finding.Confirmed)
-	got := (&Report{Findings: []*finding.Finding{a, b, c}}).groups()
+	got := (&Report{Findings: []*finding.Finding{a, b, c}}).Causes()
 	if len(got) != 2 || len(got[0]) != 2 || got[0][0] != b || got[0][1] != a || got[1][0] != c {
 		t.Errorf("groups %v", got)
 	}

@@ -22,13 +22,18 @@ func (HTML) Write(w io.Writer, r *Report) error {
 	p := &page.Page{
 		Title:   "Interlock: " + cmp.Or(r.Title, "interlock "+r.Command),
 		Tool:    "interlock " + r.Command + ", version " + r.Version,
-		Verdict: h.text.verdict(), Summary: h.summary(), Interrupted: r.Interrupted, Gaps: h.gaps(),
+		Verdict: r.Verdict(), Summary: r.Looked(), Interrupted: r.Interrupted, Gaps: h.gaps(),
 	}
-	for _, group := range r.groups() {
-		p.Bugs = append(p.Bugs, h.bug(group))
+	if c := r.Earlier; c != nil {
+		p.Since = "Since the audit " + cmp.Or(c.Since, "before") + ": " + c.String()
+		p.Gone = h.gone(c)
 	}
 	// What is proven best comes first; the filters list what there is.
-	slices.SortStableFunc(p.Bugs, func(a, b *page.Bug) int { return cmp.Compare(order(a.Status), order(b.Status)) })
+	all := r.Causes()
+	slices.SortStableFunc(all, func(a, b []*finding.Finding) int { return cmp.Compare(proof(a[0]), proof(b[0])) })
+	for _, group := range all {
+		p.Bugs = append(p.Bugs, h.bug(group))
+	}
 	p.Statuses = choices(p.Bugs, func(b *page.Bug) string { return b.Status }, nil)
 	p.Codes = choices(p.Bugs, func(b *page.Bug) string { return b.Code }, func(c string) string {
 		return c + " " + finding.Code(c).Title()
@@ -44,24 +49,11 @@ func (h *htmlReport) write(w io.Writer, p *page.Page) error {
 		return err
 	}
 	for line := range strings.Lines(b.String()) {
-		if _, err := io.WriteString(w, clean(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+		if _, err := io.WriteString(w, Clean(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// order is the place of a status in a page.
-func order(status string) int {
-	switch finding.Status(status) {
-	case finding.Confirmed:
-		return 0
-	case finding.Predicted:
-		return 1
-	case finding.Suspected:
-		return 2
-	}
-	return 3 // a hint
 }
 
 // choices lists the values that bugs have, and how often.
@@ -87,50 +79,28 @@ type htmlReport struct {
 	files map[string][]string // lines of source files that were read
 }
 
-// summary returns how much was looked at, a sentence each.
-func (h *htmlReport) summary() (all []string) {
-	c := h.r.Coverage
-	if c.Runs > 0 {
-		all = append(all, fmt.Sprintf("The tests were run %s.", Count(c.Runs, "time")))
-	}
-	if c.Sites > 0 {
-		s := fmt.Sprintf("Places with an access to memory that goroutines may share: %d, of which %d are monitored", c.Sites,
-			c.Monitored)
-		if c.Runs > 0 {
-			s += fmt.Sprintf("; the tests reached %d of these", c.Reached)
-		}
-		all = append(all, s+".")
-	}
-	if c.Unobserved > 0 {
-		all = append(all, Count(c.Unobserved, "suspected finding")+" that no run showed, not listed here.")
-	}
-	if a := accepted(h.r.Accepted); a != "" {
-		all = append(all, "Not shown: "+a+".")
-	}
-	return all
-}
-
 // maxGaps is how many places one gap lists.
 const maxGaps = 200
 
 // gaps lists what was not covered.
 func (h *htmlReport) gaps() (all []page.Gap) {
-	add := func(title string, items []string) {
-		if len(items) == 0 {
-			return
-		}
-		shown := items[:min(maxGaps, len(items))]
-		all = append(all, page.Gap{Title: fmt.Sprintf("%s (%d)", title, len(items)), Items: shown,
-			More: len(items) - len(shown)})
-	}
-	add("Not analysed, or not run to the end", h.r.Problems)
-	add("Tests that failed", h.r.Failures)
-	add("Tests that need modules which go.mod does not require", h.r.LeftOut)
-	add("Functions that a check did not finish, for their size", h.r.GaveUp)
-	for _, u := range h.r.Unreached {
-		add("Monitored accesses that no test reached: "+u.Package, u.Places)
+	for _, g := range h.r.Gaps() {
+		shown := g.Items[:min(maxGaps, len(g.Items))]
+		all = append(all, page.Gap{Title: fmt.Sprintf("%s (%d)", g.Title, len(g.Items)), Items: shown,
+			More: len(g.Items) - len(shown)})
 	}
 	return all
+}
+
+// gone lists the findings of an earlier report that this one has not.
+func (h *htmlReport) gone(c *Comparison) (all []string) {
+	for _, f := range c.Fixed {
+		all = append(all, "fixed: "+h.r.Line(f))
+	}
+	for _, f := range c.Unseen {
+		all = append(all, "not seen again: "+h.r.Line(f))
+	}
+	return all[:min(maxGaps, len(all))]
 }
 
 // bug returns the entry of findings with one cause.
@@ -138,7 +108,7 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	f := group[0]
 	b := &page.Bug{
 		ID: f.ID, Code: string(f.Code), Status: cmp.Or(string(f.Level), string(f.Status)), Package: packageOf(f),
-		Title: f.Title, Message: f.Message, Class: f.Code.Title(),
+		Title: f.Title, Message: f.Message, Class: f.Code.Title(), New: h.r.Earlier != nil && h.r.Earlier.New[f.ID],
 	}
 	if places := f.Places(); len(places) > 0 {
 		b.Place = h.r.place(places[0])

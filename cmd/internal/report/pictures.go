@@ -253,10 +253,10 @@ func (r *Report) graphs() (all []*page.Graph) {
 			continue
 		}
 		for i := range g.Nodes {
-			g.Nodes[i] = clean(g.Nodes[i])
+			g.Nodes[i] = Clean(g.Nodes[i])
 		}
 		for i := range g.Edges {
-			g.Edges[i].Text = clean(g.Edges[i].Text)
+			g.Edges[i].Text = Clean(g.Edges[i].Text)
 		}
 		all = append(all, g)
 	}

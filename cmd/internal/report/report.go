@@ -7,6 +7,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -43,11 +44,49 @@ type Report struct {
 	Unused []string
 	// Failures tell how tests failed, in a sentence a package: always, or under
 	// noise only, which means that they depend on timing.
-	Failures    []string
+	Failures []string
+	// Skipped are tests that did not run, or in fewer runs: those that skipped themselves, where the command
+	// knows them, and those that hang. TimeOuts are runs that were ended, or not made, for want of time.
+	// Neither decides an exit code.
+	Skipped, TimeOuts []string
+	// Earlier is what has changed since an earlier report; nil where there is none to compare with.
+	Earlier *Comparison
+	// Suppressed are accepted findings that are listed all the same, where a format can say so.
+	Suppressed  []Suppressed
 	Interrupted bool
 	// Help explains each code at length, in plain text; a code without an
 	// entry is explained by its title.
 	Help map[finding.Code]string
+}
+
+// Comparison is what has changed since an earlier report.
+type Comparison struct {
+	Since      string          // when that was made, for readers; may be empty
+	Unfinished bool            // that was
+	New        map[string]bool // ids of findings that it did not have, or did not have proven
+	Persisting int             // how many of the findings are not new
+	Fixed      []*finding.Finding
+	Unseen     []*finding.Finding // gone, with no sign that somebody has mended them
+}
+
+// String returns the numbers in a sentence.
+func (c *Comparison) String() string {
+	s := fmt.Sprintf("%d new, %d persisting, %d fixed", len(c.New), c.Persisting, len(c.Fixed))
+	if n := len(c.Unseen); n > 0 {
+		s += fmt.Sprintf(", %d not seen again in files that have not changed: no run has shown them this time, which does "+
+			"not mean that they are mended", n)
+	}
+	if c.Unfinished {
+		s += "; the earlier audit was not finished"
+	}
+	return s + "."
+}
+
+// Suppressed is a finding that somebody has accepted.
+type Suppressed struct {
+	*finding.Finding
+	InSource bool   // by a comment, not by the baseline
+	Why      string // may be empty
 }
 
 // Accepted counts the findings that are not reported, as somebody has accepted them.
@@ -142,6 +181,132 @@ func (r *Report) Count(statuses ...finding.Status) int {
 		}
 	}
 	return n
+}
+
+// Causes puts findings together that have one cause: those that one patch mends, and those of which the accesses
+// that lack protection lie in one function and concern variables of one type, by checks of one family. The order
+// is that of the findings; what is proven best heads its group.
+func (r *Report) Causes() [][]*finding.Finding {
+	var all [][]*finding.Finding
+	at := map[string]int{}
+	for _, f := range r.Findings {
+		keys := causes(f)
+		i := len(all)
+		for _, key := range keys {
+			if known, ok := at[key]; ok {
+				i = known
+				break
+			}
+		}
+		if i == len(all) {
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], f)
+		for _, key := range keys {
+			if _, ok := at[key]; !ok {
+				at[key] = i
+			}
+		}
+	}
+	for _, g := range all {
+		slices.SortStableFunc(g, func(a, b *finding.Finding) int { return cmp.Compare(proof(a), proof(b)) })
+	}
+	return all
+}
+
+// proof orders findings by how well they are proven; hints come last.
+func proof(f *finding.Finding) int {
+	if f.Level == finding.Hint {
+		return 3
+	}
+	return slices.Index([]finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected}, f.Status)
+}
+
+// causes returns keys of which findings of one cause share one.
+func causes(f *finding.Finding) (keys []string) {
+	if f.Fix != nil && f.Fix.Diff != "" {
+		keys = append(keys, f.Fix.Diff)
+	}
+	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Level == finding.Hint {
+		return keys
+	}
+	a, v := f.Accesses[0], f.Variable
+	owner := v.Type
+	if owner == "" {
+		owner = v.Function + "." + v.Name
+	}
+	return append(keys, fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%v", a.Package, a.Function, v.Package, owner,
+		len(a.Locks) == 0))
+}
+
+// Gap is something that was not covered.
+type Gap struct {
+	Title   string
+	Package string // of the accesses that no test reached; else empty
+	Items   []string
+}
+
+// Gaps lists what was not covered.
+func (r *Report) Gaps() (all []Gap) {
+	for _, g := range []Gap{
+		{Title: "Not analysed, or not run to the end", Items: r.Problems},
+		{Title: "Tests that failed", Items: r.Failures},
+		{Title: "Ended, or not made, for want of time", Items: r.TimeOuts},
+		{Title: "Tests that were skipped", Items: r.Skipped},
+		{Title: "Tests that need modules which go.mod does not require", Items: r.LeftOut},
+		{Title: "Functions that a check did not finish, for their size", Items: r.GaveUp},
+	} {
+		if len(g.Items) > 0 {
+			all = append(all, g)
+		}
+	}
+	for _, u := range r.Unreached {
+		title := "Monitored accesses that no test reached: " + u.Package
+		all = append(all, Gap{Title: title, Package: u.Package, Items: u.Places})
+	}
+	return all
+}
+
+// Verdict counts the findings by status, in a line.
+func (r *Report) Verdict() string {
+	var parts []string
+	for _, s := range []finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected} {
+		if n := r.Count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	n := r.Left()
+	s := "no findings"
+	if n > 0 {
+		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
+	}
+	if hints := len(r.Findings) - n; hints > 0 {
+		s += " and " + Count(hints, "hint")
+	}
+	return s
+}
+
+// Looked returns how much was looked at, a sentence each.
+func (r *Report) Looked() (all []string) {
+	c := r.Coverage
+	if c.Runs > 0 {
+		all = append(all, fmt.Sprintf("The tests were run %s.", Count(c.Runs, "time")))
+	}
+	if c.Sites > 0 {
+		s := fmt.Sprintf("Places with an access to memory that goroutines may share: %d, of which %d are monitored", c.Sites,
+			c.Monitored)
+		if c.Runs > 0 {
+			s += fmt.Sprintf("; the tests reached %d of these", c.Reached)
+		}
+		all = append(all, s+".")
+	}
+	if c.Unobserved > 0 {
+		all = append(all, Count(c.Unobserved, "suspected finding")+" that no run showed, not listed here.")
+	}
+	if a := accepted(r.Accepted); a != "" {
+		all = append(all, "Not shown: "+a+".")
+	}
+	return all
 }
 
 // Left returns the number of findings that are no hints.

@@ -55,14 +55,44 @@ func (c *converter) run() (sarifRun, error) {
 	if root := cmp.Or(c.r.Repository, c.r.Root); root != "" {
 		run.BaseIDs = map[string]sarifArtifact{srcRoot: {URI: fileURI(root) + "/"}}
 	}
-	for _, f := range c.r.Findings {
-		result, err := c.result(f)
+	for _, group := range c.r.Causes() {
+		result, err := c.result(group)
 		if err != nil {
-			return run, fmt.Errorf("finding %s: %w", f.ID, err)
+			return run, fmt.Errorf("finding %s: %w", group[0].ID, err)
 		}
 		run.Results = append(run.Results, result)
 	}
+	// Once one result has suppressions, all have, or its absence would mean that nobody knows (3.27.23).
+	if len(c.r.Suppressed) > 0 {
+		for i := range run.Results {
+			run.Results[i].Suppressions = &[]sarifSuppression{}
+		}
+	}
+	for _, s := range c.r.Suppressed {
+		result, err := c.result([]*finding.Finding{s.Finding})
+		if err != nil {
+			return run, fmt.Errorf("finding %s: %w", s.ID, err)
+		}
+		kind := "external"
+		if s.InSource {
+			kind = "inSource"
+		}
+		result.Suppressions = &[]sarifSuppression{{Kind: kind, Status: "accepted", Justification: s.Why}}
+		run.Results = append(run.Results, result)
+	}
 	return run, nil
+}
+
+// baselineState returns whether an earlier report had the finding; empty where there is none to compare with. What
+// that had and this one has not is left out: code hosts would show it as open.
+func (c *converter) baselineState(f *finding.Finding) string {
+	switch {
+	case c.r.Earlier == nil:
+		return ""
+	case c.r.Earlier.New[f.ID]:
+		return "new"
+	}
+	return "unchanged"
 }
 
 func (c *converter) rules() []sarifRule {
@@ -111,12 +141,16 @@ func (c *converter) invocation() sarifInvocation {
 	return inv
 }
 
-func (c *converter) result(f *finding.Finding) (sarifResult, error) {
+// result returns the result of findings with one cause. It is that of the first one; the places of the others are
+// related to it.
+func (c *converter) result(group []*finding.Finding) (sarifResult, error) {
+	f := group[0]
 	res := sarifResult{
 		RuleID: string(f.Code), RuleIndex: ruleIndex(f.Code), Level: "warning", Message: sarifText{escapeLinks(message(f))},
 		// GitHub compares primaryLocationLineHash alone; the id does not change with the lines.
-		Fingerprints: map[string]string{"interlockId/v1": f.ID, "primaryLocationLineHash": f.ID + ":1"},
-		Properties:   map[string]any{"status": f.Status, "variable": f.Variable.String()},
+		Fingerprints:  map[string]string{"interlockId/v1": f.ID, "primaryLocationLineHash": f.ID + ":1"},
+		Properties:    map[string]any{"status": f.Status, "variable": f.Variable.String()},
+		BaselineState: c.baselineState(f),
 	}
 	switch {
 	case f.Level == finding.Hint:
@@ -152,11 +186,34 @@ func (c *converter) result(f *finding.Finding) (sarifResult, error) {
 		loc := &res.Related[i]
 		res.Message.Text += fmt.Sprintf(" See also: [%s](%d).", escapeLinks(loc.Message.Text), loc.ID)
 	}
+	c.sameCause(&res, group)
 	res.CodeFlows = c.codeFlows(f)
 	fixes, err := c.fixes(f.Fix)
 	res.Fixes = fixes
 	return res, err
 }
+
+// sameCause adds the further findings of a group to the result of its first.
+func (c *converter) sameCause(res *sarifResult, group []*finding.Finding) {
+	var ids []string
+	for i, f := range group[1:] {
+		ids = append(ids, f.ID)
+		places := f.Places()
+		if i >= maxRelated || len(places) == 0 {
+			continue
+		}
+		loc := c.location(places[0], "", "same cause: "+f.Title)
+		loc.ID = len(res.Related) + 1
+		res.Related = append(res.Related, loc)
+		res.Message.Text += fmt.Sprintf(" Same cause: [%s](%d).", escapeLinks(f.Title), loc.ID)
+	}
+	if len(ids) > 0 {
+		res.Properties["sameCause"] = ids
+	}
+}
+
+// maxRelated is how many further findings of one cause a result names; all have their id in a property.
+const maxRelated = 20
 
 // escapeLinks returns s as SARIF messages have it: m[k](x) is no link.
 func escapeLinks(s string) string {

@@ -79,6 +79,15 @@ type sarifResult struct { // 3.27
 	Fixes        []sarifFix        `json:"fixes,omitempty"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
 	Properties   map[string]any    `json:"properties"`
+	// BaselineState is "new" or "unchanged"; Suppressions is nil where nobody has accepted a finding.
+	BaselineState string              `json:"baselineState,omitempty"`
+	Suppressions  *[]sarifSuppression `json:"suppressions,omitempty"`
+}
+
+type sarifSuppression struct { // 3.35
+	Kind          string `json:"kind"`
+	Status        string `json:"status"`
+	Justification string `json:"justification,omitempty"`
 }
 
 type sarifLocation struct { // 3.28

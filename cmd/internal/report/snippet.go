@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -11,9 +10,9 @@ import (
 
 // head writes the line that begins a finding.
 func (t *text) head(f *finding.Finding) {
-	line := clean(t.r.Line(f))
+	line := Clean(t.r.Line(f))
 	if places := f.Places(); len(places) > 0 && (t.style.Color || t.style.Links) {
-		place := clean(t.r.place(places[0]))
+		place := Clean(t.r.place(places[0]))
 		if rest, ok := strings.CutPrefix(line, place); ok {
 			line = t.linked(place, places[0].File) + t.colored(f, rest)
 		}
@@ -59,7 +58,7 @@ func (t *text) snippet(a *finding.Access) {
 	if a.Source == "" {
 		return
 	}
-	t.line("        | %s", cut(untabbed(clean(a.Source))))
+	t.line("        | %s", cut(untabbed(Clean(a.Source))))
 	lines, known := t.files[a.File]
 	if !known {
 		lines = t.r.lines(a.File)
@@ -80,8 +79,8 @@ func (t *text) snippet(a *finding.Access) {
 	if from < lead || to <= from || to > len(line) || to-lead > maxShown || strings.TrimSpace(line) != a.Source {
 		return
 	}
-	t.line("        | %s%s", strings.Repeat(" ", columns(untabbed(clean(line[lead:from])))),
-		strings.Repeat("^", columns(untabbed(clean(line[from:to])))))
+	t.line("        | %s%s", strings.Repeat(" ", columns(untabbed(Clean(line[lead:from])))),
+		strings.Repeat("^", columns(untabbed(Clean(line[from:to])))))
 }
 
 // sameCause writes a finding that has the cause of the one above: in one line.
@@ -105,44 +104,4 @@ func lockNames(locks []string) string {
 		names = append(names, l)
 	}
 	return strings.Join(names, ", ")
-}
-
-// groups puts findings together that have one cause, as far as it shows: the accesses that lack protection lie in
-// one function and concern variables of one type, by checks of one family. The order is that of the findings.
-func (r *Report) groups() [][]*finding.Finding {
-	var all [][]*finding.Finding
-	at := map[string]int{}
-	for _, f := range r.Findings {
-		key := cause(f)
-		if i, ok := at[key]; ok && key != "" {
-			all[i] = append(all[i], f)
-			continue
-		}
-		at[key] = len(all)
-		all = append(all, []*finding.Finding{f})
-	}
-	for _, g := range all { // what is proven best heads its group
-		for i := range g {
-			if g[i].Status == finding.Confirmed {
-				best := g[i]
-				copy(g[1:i+1], g[:i])
-				g[0] = best
-				break
-			}
-		}
-	}
-	return all
-}
-
-// cause returns a key that findings of one cause share; "" stands for none.
-func cause(f *finding.Finding) string {
-	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Level == finding.Hint {
-		return ""
-	}
-	a, v := f.Accesses[0], f.Variable
-	owner := v.Type
-	if owner == "" {
-		owner = v.Function + "." + v.Name
-	}
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%v", a.Package, a.Function, v.Package, owner, len(a.Locks) == 0)
 }

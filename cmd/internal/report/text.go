@@ -20,7 +20,7 @@ type Text struct {
 // Write implements [Handler].
 func (style Text) Write(w io.Writer, r *Report) error {
 	t := &text{r: r, style: style, files: map[string][]string{}}
-	for _, group := range r.groups() {
+	for _, group := range r.Causes() {
 		t.finding(group[0])
 		for _, f := range group[1:] {
 			t.sameCause(f)
@@ -42,7 +42,7 @@ type text struct {
 
 // line writes a line, in which nothing acts on the terminal.
 func (t *text) line(format string, args ...any) {
-	t.b.WriteString(clean(fmt.Sprintf(format, args...)) + "\n")
+	t.b.WriteString(Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
 func (t *text) finding(f *finding.Finding) {
@@ -224,13 +224,13 @@ func (t *text) indented(prefix, s string) {
 
 func (t *text) summary() {
 	c := t.r.Coverage
-	s := t.verdict()
+	s := t.r.Verdict()
 	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" {
 		s += ": there is no access to monitor"
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
 	}
-	if groups := len(t.r.groups()); groups < len(t.r.Findings) {
+	if groups := len(t.r.Causes()); groups < len(t.r.Findings) {
 		s += fmt.Sprintf(" (%s)", Count(groups, "cause"))
 	}
 	t.line("%s", s)
@@ -291,25 +291,6 @@ func ofAsked(c Coverage) string {
 		return Count(c.Runs, "run")
 	}
 	return fmt.Sprintf("%d of %s", c.Runs, Count(c.Asked, "run"))
-}
-
-// verdict counts the findings by status.
-func (t *text) verdict() string {
-	var parts []string
-	for _, s := range []finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected} {
-		if n := t.r.Count(s); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	n := t.r.Left()
-	s := "no findings"
-	if n > 0 {
-		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
-	}
-	if hints := len(t.r.Findings) - n; hints > 0 {
-		s += " and " + Count(hints, "hint")
-	}
-	return s
 }
 
 func sites(c Coverage) string {

@@ -33,13 +33,13 @@ type checkstyleError struct {
 func (Checkstyle) Write(w io.Writer, r *Report) error {
 	doc := checkstyle{Version: "4.3"}
 	for _, e := range r.entries() { // those of one file follow each other
-		file := clean(r.inRepository(e.at.File))
+		file := Clean(r.inRepository(e.at.File))
 		if n := len(doc.Files); n == 0 || doc.Files[n-1].Name != file {
 			doc.Files = append(doc.Files, checkstyleFile{Name: file})
 		}
 		last := &doc.Files[len(doc.Files)-1]
 		last.Errors = append(last.Errors, checkstyleError{e.at.Line, e.at.Column,
-			severity{"error", "warning", "info"}.of(e.Finding), clean(e.message), "interlock." + string(e.Code)})
+			severity{"error", "warning", "info"}.of(e.Finding), Clean(e.message), "interlock." + string(e.Code)})
 	}
 	return writeXML(w, doc)
 }
@@ -81,10 +81,10 @@ func (JUnit) Write(w io.Writer, r *Report) error {
 	s := junitSuite{Name: "interlock " + r.Command}
 	for _, e := range r.entries() {
 		c := junitCase{
-			Class: clean(e.Variable.Package), Name: string(e.Code) + " " + clean(e.Title) + " [" + e.ID + "]",
-			File: clean(r.inRepository(e.at.File)), Line: e.at.Line,
+			Class: Clean(e.Variable.Package), Name: string(e.Code) + " " + Clean(e.Title) + " [" + e.ID + "]",
+			File: Clean(r.inRepository(e.at.File)), Line: e.at.Line,
 		}
-		fault := &junitFault{clean(e.Title), string(e.Code), clean(r.place(e.at) + ": " + e.message)}
+		fault := &junitFault{Clean(e.Title), string(e.Code), Clean(r.place(e.at) + ": " + e.message)}
 		if e.Level == finding.Hint {
 			c.Skipped = fault
 		} else {
@@ -97,7 +97,7 @@ func (JUnit) Write(w io.Writer, r *Report) error {
 	for _, p := range r.Problems {
 		s.Errors++
 		s.Cases = append(s.Cases, junitCase{Class: "interlock", Name: "incomplete",
-			Error: &junitFault{Message: "not everything was analysed", Text: clean(p)}})
+			Error: &junitFault{Message: "not everything was analysed", Text: Clean(p)}})
 	}
 	if len(s.Cases) == 0 {
 		s.Cases = append(s.Cases, junitCase{Class: "interlock", Name: "no findings"})

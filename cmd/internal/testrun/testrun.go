@@ -31,14 +31,21 @@ type Settings struct {
 	Exact    bool // run the tests under the happens-before engine first, where it can
 }
 
-// Done is a campaign that has been carried out.
-type Done struct {
+// Built is a plan whose tests are built.
+type Built struct {
 	Planned   *planner.Planned
 	Workspace *build.Workspace
 	Vetted    []build.Complaint // of packages whose tests go test would not run
-	Result    *campaign.Result
+	Binaries  []build.Binary
+	Exact     []build.Binary // of the same packages, under the happens-before engine; or none
 
-	exact *build.Workspace // of the run under the happens-before engine before all others, or nil
+	exact *build.Workspace // that Exact are built in, or nil
+}
+
+// Done is a campaign that has been carried out.
+type Done struct {
+	*Built
+	Result *campaign.Result
 }
 
 // Failed reports whether the tests of a package failed, or would under go test.
@@ -52,10 +59,10 @@ func (d *Done) FailedWithoutNoise() bool {
 }
 
 // Close removes what the build has laid out.
-func (d *Done) Close() error {
-	err := d.Workspace.Close()
-	if d.exact != nil {
-		err = errors.Join(err, d.exact.Close())
+func (b *Built) Close() error {
+	err := b.Workspace.Close()
+	if b.exact != nil {
+		err = errors.Join(err, b.exact.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("removing the temporary folder: %w", err)
@@ -68,26 +75,46 @@ func (d *Done) Close() error {
 // with an error, to be closed.
 func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config,
 	out io.Writer) (*Done, error) {
+	b, err := Build(ctx, p, pl, s)
+	if b == nil {
+		return nil, err
+	}
+	d := &Done{Built: b}
+	if err != nil {
+		return d, err
+	}
+	cfg.Progress = watch(p, s.Verbose)
+	if out != nil {
+		cfg.Stdout = &interleaved{p, out}
+		reportTimeout(p, &cfg, s.Verbose, "noise takes")
+	}
+	d.Result, err = b.Campaign(ctx, s, cfg)
+	return d, err
+}
+
+// Build builds the tests of the plan pl. Of the settings, Vet, Exact and Verbose count. What was prepared is returned
+// even with an error, to be closed.
+func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings) (*Built, error) {
 	p.Say("preparing the instrumented build")
 	ws, err := build.Prepare(ctx, pl.Module, pl.Plan)
 	if err != nil {
 		return nil, err
 	}
-	d := &Done{Planned: pl, Workspace: ws}
+	b := &Built{Planned: pl, Workspace: ws}
 	p.Say("building the tests")
-	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
-		return d, err
+	if b.Binaries, err = ws.BuildTests(ctx); err != nil {
+		return b, err
 	}
 	// The monitored binaries are built without vet, which would judge rewritten files.
 	if s.Vet != "off" {
 		p.Say("running go vet as go test does")
-		if d.Vetted, err = ws.VetTests(ctx, s.Vet); err != nil {
-			return d, err
+		if b.Vetted, err = ws.VetTests(ctx, s.Vet); err != nil {
+			return b, err
 		}
 	}
 	if s.Exact {
-		if cfg.Exact, err = d.buildExact(ctx, p); err != nil {
-			return d, err
+		if b.Exact, err = b.buildExact(ctx, p); err != nil {
+			return b, err
 		}
 	}
 	if s.Verbose {
@@ -98,23 +125,26 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 		p.Line("goroutines blocked for ever are not looked for: package %s imports weak, whose pointers the "+
 			"garbage collector does not follow", by)
 	}
-	cfg.Workspace, cfg.Plan, cfg.Runs = ws, pl.Plan, s.Runs
-	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
-	cfg.Progress = watch(p, s.Verbose)
-	if out != nil {
-		cfg.Stdout = &interleaved{p, out}
-		reportTimeout(p, &cfg, s.Verbose, "noise takes")
+	return b, nil
+}
+
+// Campaign runs the tests, those of cfg.Binaries or else all that were built. What the settings leave open, cfg
+// says.
+func (b *Built) Campaign(ctx context.Context, s Settings, cfg campaign.Config) (*campaign.Result, error) {
+	if cfg.Binaries == nil {
+		cfg.Binaries, cfg.Exact = b.Binaries, b.Exact
 	}
-	d.Result, err = campaign.Run(ctx, cfg)
-	return d, err
+	cfg.Workspace, cfg.Plan, cfg.Runs = b.Workspace, b.Planned.Plan, s.Runs
+	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
+	return campaign.Run(ctx, cfg)
 }
 
 // buildExact builds the tests under the happens-before engine. Where that does not work, it says why, and returns
 // none: the watch engine finds much without it.
-func (d *Done) buildExact(ctx context.Context, p *progress.Reporter) (bins []build.Binary, err error) {
+func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []build.Binary, err error) {
 	p.Say("building the tests and what they import under the happens-before engine, which takes minutes the first time")
-	if d.exact, err = build.PrepareExact(ctx, d.Planned.Module); err == nil {
-		bins, err = d.exact.BuildTests(ctx)
+	if b.exact, err = build.PrepareExact(ctx, b.Planned.Module); err == nil {
+		bins, err = b.exact.BuildTests(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -137,7 +167,7 @@ func Exact(
 	if err != nil {
 		return nil, err
 	}
-	d := &Done{Planned: pl, Workspace: ws}
+	d := &Done{Built: &Built{Planned: pl, Workspace: ws}}
 	p.Say("building the tests and what they import, which takes minutes the first time")
 	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
 		return d, err
@@ -240,6 +270,21 @@ func NotCompleted(p *campaign.PackageResult) string {
 		s += "; the machine was busy with other work"
 	}
 	return s
+}
+
+// Skipped returns a line for each test of a package that ran in no monitored run, or in fewer.
+func Skipped(p *campaign.PackageResult) (all []string) {
+	for _, test := range p.Skipped {
+		all = append(all, p.Package+": "+test)
+	}
+	for _, test := range p.LeftOut {
+		all = append(all, p.Package+": "+test+": left out of the monitored runs, since it hangs without the monitor too")
+	}
+	for _, test := range p.Spared {
+		all = append(all, p.Package+": "+test+": hung or failed under noise, so it ran alone in every fourth run, with less "+
+			"noise")
+	}
+	return all
 }
 
 // completedHow returns how a run was made that Interlock had ended before.

@@ -35,6 +35,11 @@ type Options struct {
 	Known    []*finding.Finding // all of them, suspected ones too, whether reported or not
 	Dir      string             // where the user stands
 	Depth    Depth
+	// Alone has each patch tried by itself, so that each applies to the original; else one comes on top of those
+	// before it.
+	Alone bool
+	// Tried is called for each group of findings whose fix has been set; an error ends the work. nil is fine.
+	Tried func(group []*finding.Finding) error
 }
 
 // Depth is how much a patch has to pass besides patchgen's own checks of the source.
@@ -74,6 +79,7 @@ func (p *Patches) Apply(root string) error { return patchgen.Apply(root, p.Befor
 type patcher struct {
 	*Patches
 	trial   *trial
+	alone   bool
 	pattern []string           // all packages of the main modules
 	known   []*finding.Finding // suspected ones too, whether reported or not
 	taken   []string           // ids of the findings patched so far
@@ -97,12 +103,17 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 	if err != nil {
 		return made, err
 	}
-	d := &patcher{Patches: made, trial: t, known: o.Known}
+	d := &patcher{Patches: made, trial: t, alone: o.Alone, known: o.Known}
 	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
+	// One patch after the other.
 	for _, group := range patchgen.Groups(o.Findings) {
-		if err := d.group(group); err != nil {
+		err := d.group(group)
+		if err == nil && o.Tried != nil {
+			err = o.Tried(group)
+		}
+		if err != nil {
 			return made, err
 		}
 	}
@@ -143,7 +154,7 @@ func (d *patcher) group(group []*finding.Finding) error {
 		return err
 	}
 	fix.Withheld = d.trial.copy.strip(fix.Withheld)
-	if fix.Withheld == "" {
+	if fix.Withheld == "" && !d.alone {
 		if err := d.take(module, fix, files); err != nil {
 			return err
 		}

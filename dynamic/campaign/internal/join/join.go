@@ -3,9 +3,11 @@
 package join
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -13,8 +15,10 @@ import (
 
 // Known is what runs have shown beside their findings.
 type Known struct {
-	Runs  int           // made in full
-	Lines map[Line]bool // where sites were reached; nil if nobody knows
+	Runs int // made in full
+	// RunsOf are those of the tests of a package, by its path, where packages had more and fewer.
+	RunsOf map[string]int
+	Lines  map[Line]bool // where sites were reached; nil if nobody knows
 	// Claims holds, by the id of a finding on a split section, the id of the suspected
 	// finding that the section came from.
 	Claims map[string]string
@@ -27,6 +31,20 @@ type Known struct {
 type Line struct {
 	File string
 	Line int
+}
+
+// MarshalText returns file:line.
+func (l Line) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%s:%d", l.File, l.Line), nil }
+
+// UnmarshalText reads what MarshalText has written.
+func (l *Line) UnmarshalText(text []byte) (err error) {
+	i := bytes.LastIndexByte(text, ':')
+	if i < 0 {
+		return fmt.Errorf("%q is no line of a file", text)
+	}
+	l.File = string(text[:i])
+	l.Line, err = strconv.Atoi(string(text[i+1:]))
+	return err
 }
 
 // Findings makes one list of suspected findings and those that runs have shown. A confirmed one
@@ -395,10 +413,19 @@ func sharper(c, s finding.Code) finding.Code {
 // many there were, and whether they reached its accesses at all. It never says
 // that the finding is wrong.
 func (known *Known) unobserved(s *finding.Finding) {
-	if known.Runs == 0 {
+	runs := known.Runs
+	if len(s.Accesses) > 0 {
+		if n, known := known.RunsOf[strings.TrimSuffix(s.Accesses[0].Package, "_test")]; known {
+			runs = n
+		}
+	}
+	if runs == 0 {
 		return
 	}
-	note := fmt.Sprintf("unobserved in %d runs", known.Runs)
+	note := "unobserved in 1 run"
+	if runs > 1 {
+		note = fmt.Sprintf("unobserved in %d runs", runs)
+	}
 	for _, a := range s.Accesses {
 		if known.Lines != nil && !known.Lines[Line{a.File, a.Line}] {
 			note += fmt.Sprintf("; none reached %s:%d", a.File, a.Line)

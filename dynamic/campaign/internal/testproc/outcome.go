@@ -2,6 +2,7 @@ package testproc
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,6 +31,9 @@ var (
 	hungLine    = regexp.MustCompile(`(?m)^panic: the tests wait for ever: `)
 	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after `)
 	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
+	// skipLine is a test that skipped itself, with the line on either side that may have the reason: above
+	// it where the output streams, else below.
+	skipLine = regexp.MustCompile(`(?m)^(?: +\S+\.go:\d+: (.*)\n)?--- SKIP: (\S+) \(.*\)(?:\n +\S+\.go:\d+: (.*))?$`)
 )
 
 // classify distinguishes outcomes by the exit and, for a process that ended
@@ -70,6 +74,19 @@ func (p *Process) FailedTests() []string {
 		}
 	}
 	slices.Sort(tests)
+	return tests
+}
+
+// SkippedTests returns the top-level tests that skipped themselves, each with its reason, where the
+// process ran with -test.v.
+func (p *Process) SkippedTests() (tests []string) {
+	for _, m := range skipLine.FindAllSubmatch(p.Output, -1) {
+		test := string(m[2])
+		if why := cmp.Or(string(m[1]), string(m[3])); why != "" {
+			test += ": " + why
+		}
+		tests = append(tests, test)
+	}
 	return tests
 }
 

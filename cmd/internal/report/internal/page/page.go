@@ -20,6 +20,8 @@ type Page struct {
 	Title, Tool string
 	Verdict     string   // one line: how many findings, of which kind
 	Summary     []string // how much was looked at, in plain words
+	Since       string   // what has changed since an earlier report; may be empty
+	Gone        []string // what that had, and this one has not
 	Statuses    []Choice
 	Codes       []Choice
 	Packages    []Choice
@@ -39,6 +41,7 @@ type Bug struct {
 	ID, Code, Status, Package string
 	Title, Place, Message     string
 	Class                     string // what the code stands for
+	New                       bool   // an earlier report, if there is one, has it not
 	Sides                     []Side
 	Lanes                     *Lanes
 	Graph                     *Graph
@@ -47,7 +50,6 @@ type Bug struct {
 	FixText, Withheld         string
 	Notes                     []string
 	Same                      []string // further findings with this cause, a line each
-	Help                      string
 }
 
 // Side is one access, or one step of a cycle.

@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/merge"
+)
+
+// RunOptions say how the tests are run.
+type RunOptions struct {
+	Built    *testrun.Built
+	Settings testrun.Settings // Runs and Seed are those of each package
+	Config   campaign.Config  // what Settings leave open
+	Deadline time.Time        // when the last run has to be over
+	Progress *progress.Reporter
+}
+
+// Ran is what the tests of all packages have shown, those of an audit that this one goes on with included.
+type Ran struct {
+	*campaign.Result
+	Complete bool
+	// Cut are sentences on packages that the budget left with fewer runs, Problems on those whose tests could not be
+	// run.
+	Cut, Problems []string
+}
+
+// Runs runs the tests package by package. Each has the same share of the time that is left; what one does not need
+// is there for the others, in a further round. A package that fails stops no other.
+func (a *Audit) Runs(ctx context.Context, o RunOptions) (*Ran, error) {
+	left := slices.DeleteFunc(slices.Clone(o.Built.Binaries), func(b build.Binary) bool { return b.Path == "" })
+	total, ran := len(left), &Ran{}
+	for round := 1; len(left) > 0 && time.Now().Before(o.Deadline) && ctx.Err() == nil; round++ {
+		var again []build.Binary
+		for i, b := range left {
+			n := total - len(left) + i + 1
+			done, err := a.runPackage(ctx, &o, b, n, total, len(left)-i)
+			switch {
+			case errors.Is(err, errKeep):
+				return nil, err
+			case err != nil:
+				ran.Problems = append(ran.Problems, fmt.Sprintf("the tests of %s: %v", b.Package, err))
+			case !done:
+				again = append(again, b)
+			}
+		}
+		if len(again) == len(left) && round > 1 { // more time has not helped
+			left = again
+			break
+		}
+		left = again
+	}
+	// Then all packages together.
+	for _, b := range left {
+		ran.Cut = append(ran.Cut, fmt.Sprintf("the tests of %s: the budget ended after %d of %d runs", b.Package,
+			a.runsOf(b.Package), o.Settings.Runs))
+	}
+	var all []*campaign.Result
+	for _, p := range a.parts {
+		all = append(all, p.Result)
+	}
+	ran.Result = merge.Results(all)
+	for _, b := range o.Built.Binaries {
+		if b.Path == "" {
+			ran.Result.Packages = append(ran.Result.Packages, campaign.PackageResult{Package: b.Package, NoTests: true})
+		}
+	}
+	ran.Result.Interrupted = ctx.Err() != nil
+	ran.Complete = len(left) == 0 && !ran.Result.Interrupted
+	return ran, nil
+}
+
+// errKeep reports that the state could not be written: then runs would be lost.
+var errKeep = errors.New("the state of the audit cannot be kept")
+
+// runsOf returns how many runs of the package's tests are made, and are not to be made again.
+func (a *Audit) runsOf(pkg string) (n int) {
+	for _, p := range a.parts {
+		if p.Package == pkg {
+			n += merge.Ran(p.Result)
+		}
+	}
+	return n
+}
+
+// runPackage makes the runs of a package that are still to be made, and reports whether none is left. It is the n-th of
+// total packages, and the first of so many that share the time.
+func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n, total, share int) (bool, error) {
+	before := a.runsOf(b.Package)
+	s := o.Settings
+	s.Runs, s.Seed = s.Runs-before, s.Seed+uint64(before)
+	if s.Runs <= 0 {
+		return true, nil
+	}
+	// No run begins when the share is over. A single one may take more, but leaves half of the time to the others.
+	left := time.Until(o.Deadline)
+	over := time.Now().Add(left / time.Duration(share))
+	limit := left
+	if share > 1 {
+		limit = max(left/2, left/time.Duration(share))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	p := &part{Package: b.Package, name: a.nextPart()}
+	var kept error
+	keep := func(r *campaign.Result) error {
+		if p.Result == nil {
+			a.parts = append(a.parts, p)
+		}
+		p.Result = r
+		if err := a.write(p.name, p); err != nil {
+			kept = errors.Join(errKeep, err)
+		}
+		return kept
+	}
+	cfg := o.Config
+	cfg.Dir = filepath.Join(o.Built.Workspace.Dir, "evidence", p.name)
+	cfg.NameSkipped = true
+	cfg.Binaries = []build.Binary{b}
+	if before == 0 { // one such run of the same tests says it all
+		others := func(e build.Binary) bool { return e.Package != b.Package }
+		cfg.Exact = slices.DeleteFunc(slices.Clone(o.Built.Exact), others)
+	}
+	cfg.AfterRun = func(r *campaign.Result) bool {
+		so := *r // the campaign goes on with its own
+		so.Packages = slices.Clone(r.Packages)
+		return keep(&so) == nil && time.Now().Before(over)
+	}
+	what := fmt.Sprintf("runs of %s (package %d of %d)", b.Package, n, total)
+	cfg.Progress = func(e campaign.Event) {
+		switch {
+		case e.Kind == campaign.RunStarted:
+			o.Progress.At(before+e.Run-1, before+e.Runs, what)
+		case e.Kind == campaign.PackageDone && s.Verbose:
+			o.Progress.Line("run %d of %d, seed %d: %s %s in %s", before+e.Run, before+e.Runs, e.Seed, e.Package, e.Outcome,
+				e.Elapsed.Round(time.Millisecond))
+		}
+	}
+	r, err := o.Built.Campaign(ctx, s, cfg)
+	if kept != nil {
+		return false, kept
+	}
+	if err != nil {
+		return false, err
+	}
+	// A run that was cut off counts only if it has shown something; else it is made again.
+	if !r.Interrupted || showsMore(r, p.Result) {
+		if err := keep(r); err != nil {
+			return false, err
+		}
+	}
+	made := a.runsOf(b.Package)
+	o.Progress.Line("package %d of %d: %s: %d of %s, caught: %d, %s", n, total, b.Package, made,
+		progress.Count(o.Settings.Runs, "run"), len(r.Findings), time.Since(began).Round(time.Second/10))
+	return made >= o.Settings.Runs, nil
+}
+
+// showsMore reports whether r has a finding that an earlier state of it, nil if there is none, has not.
+func showsMore(r, before *campaign.Result) bool {
+	return slices.ContainsFunc(r.Findings, func(f *finding.Finding) bool {
+		return before == nil || !slices.ContainsFunc(before.Findings, func(g *finding.Finding) bool { return g.ID == f.ID })
+	})
+}

@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/accept"
+	"github.com/interlock-go/interlock/cmd/internal/audit"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/testflags"
+	"github.com/interlock-go/interlock/cmd/internal/testrun"
+	"github.com/interlock-go/interlock/cmd/internal/trial"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+var auditCommand = command{
+	name: "audit", args: "[flags] [packages] [-- go test flags]",
+	short: "check, test and fix in one go, within a time, into one folder",
+	long: `Audit does what check, test and fix do, for a release: it reads the packages and the whole program, runs
+the tests of one package after the other under the monitor, and tries a patch for each cause of confirmed
+findings, and of suspected ones whose fault stands in the source. The folder of -o holds the results:
+
+    index.html         each finding in full, what was not covered, what has changed
+    summary.md         a page for the ticket of a release
+    findings.jsonl     for programs, and for "interlock fix -from"
+    interlock.sarif    for code scanning; accepted findings are in it, as suppressed
+    patches/*.diff     each applies by itself; the summary names those that conflict
+
+The next audit in the same folder says what is new, what was fixed and what persists. An audit that was
+interrupted or killed, or whose budget has ended, goes on where it ended when the same command runs again on
+the same source; runs that are over are not made again, and count once.
+
+A package that fails is named, and stops no other. Nothing but the folder is written, and patches are tried in
+a copy of the module.`,
+	examples: [][2]string{
+		{"interlock audit ./...", "the whole module, in at most half an hour, into interlock-audit"},
+		{"interlock audit -budget 8h -runs 100 -o /srv/audits/shop ./...", "over night"},
+		{"interlock audit -budget 5m ./cache -- -short", "one package, its short tests"},
+	},
+	tests:   true,
+	own:     []string{"o", "budget"},
+	options: func() runner { return new(auditOptions) },
+}
+
+type auditOptions struct {
+	acceptFlags
+	campaignFlags
+	planFlags
+	dir    string
+	time   time.Duration
+	verify trial.Depth
+}
+
+// defaultAudit is the folder of an audit.
+const defaultAudit = "interlock-audit"
+
+func (o *auditOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.dir, "o", defaultAudit, "write the results into this `folder`, which holds nothing else")
+	fs.DurationVar(&o.time, "budget", 30*time.Minute, "take about so much `time`, such as 90s or 2h; three quarters of "+
+		"what is left\nonce the tests are built are for their runs, the rest for patches")
+	o.acceptFlags.declare(fs, finding.Confirmed)
+	o.declareRuns(fs)
+	o.declareSections(fs, defaultSections)
+	o.declareDeps(fs)
+	o.whole = true
+	o.declareWhole(fs, wholeSkips)
+	declareVerify(fs, &o.verify)
+}
+
+func (o *auditOptions) run(c *call) int {
+	if o.time <= 0 {
+		return c.usage("-budget %v: want a time, such as 30m", o.time)
+	}
+	asked := o.seed // 0 unless the command line has it
+	if err := errors.Join(o.campaignFlags.check(), o.acceptFlags.check(c)); err != nil {
+		return c.usage("%v", err)
+	}
+	flags, code := c.testFlagsOf()
+	if code != exitClean {
+		return code
+	}
+	if len(flags.Cover) > 0 {
+		return c.usage("audit measures no coverage: leave %s out", flags.Cover[0])
+	}
+	a, err := audit.Open(o.dir)
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	defer c.closeLater(a)
+	if before := a.Seed(); asked == 0 && before != 0 {
+		o.seed = before // the plan depends on it
+	}
+	return (&auditing{
+		auditOptions: o, call: c, audit: a, flags: flags, asked: asked, deadline: time.Now().Add(o.time),
+	}).run()
+}
+
+// auditing is an audit that goes on.
+type auditing struct {
+	*auditOptions
+	*call
+	audit    *audit.Audit
+	flags    testflags.Flags
+	asked    uint64 // the seed, where the user has chosen one
+	deadline time.Time
+
+	plan planner.Options
+	ran  *audit.Ran
+	done *testrun.Done
+	cut  []string // what there was no time for
+}
+
+func (a *auditing) run() int {
+	// The static side, and what was done before.
+	pl, err := a.begin()
+	a.progress.Clear()
+	if err != nil {
+		return a.failed(err)
+	}
+	r := a.newReport("audit", pl.Module.Root)
+	r.Title = pl.Module.Path
+	r.Problems, r.LeftOut = a.audit.Damaged, pl.Vet.LeftOut
+	// Then runs and patches. Where they fail, the static findings are not lost.
+	err = a.tests(pl)
+	a.progress.Clear()
+	if a.done != nil && a.done.Built != nil {
+		defer a.closeLater(a.done)
+	}
+	if err != nil {
+		r.Problems = append(r.Problems, err.Error())
+	}
+	shown := a.fill(r, pl)
+	accepted, err := a.sort(a.call, r, pl.Vet)
+	if err != nil {
+		return a.failed(err)
+	}
+	a.patch(r, pl, shown)
+	// Then the reports.
+	r.TimeOuts = append(r.TimeOuts, a.cut...)
+	for _, f := range accepted {
+		r.Suppressed = append(r.Suppressed, report.Suppressed{Finding: f.Finding, InSource: f.InSource, Why: f.Why})
+	}
+	a.settle(r)
+	if err := a.write(r, accepted); err != nil {
+		return a.unwritten(err)
+	}
+	a.print(r)
+	return a.uncompiled(pl.Uncompiled(), verdict(r, a.failing(r.Findings), a.done != nil && a.testsFail(a.done)))
+}
+
+// begin makes the plan, and goes on with the audit in the folder or begins a new one.
+func (a *auditing) begin() (*planner.Planned, error) {
+	p, err := a.planner(a.call)
+	if err != nil {
+		return nil, err
+	}
+	p.Programs = true // what a run refutes is not refuted for programs
+	p.Tests, p.Turn, p.BuildFlags = true, a.seed, append(p.BuildFlags, a.flags.Build...)
+	a.plan = p
+	ctx, cancel := context.WithDeadlineCause(a.ctx, a.deadline, errBudget)
+	defer cancel()
+	pl, err := planner.Make(ctx, p)
+	if pl != nil {
+		a.closers = append(a.closers, pl.Module)
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, errBudget) {
+			return nil, cause
+		}
+		return nil, err
+	}
+	for _, s := range pl.Stale {
+		a.progress.Line("%s", s)
+	}
+	in := audit.InputsOf(pl.Module, version(), fmt.Sprint(a.packages, a.buildFlags(), a.flags, a.planFlags, a.asked))
+	unfinished := a.audit.Seed() != 0
+	resumed, err := a.audit.Begin(in, a.seed, time.Now())
+	switch {
+	case err != nil:
+		return nil, err
+	case resumed:
+		a.progress.Line("going on with the audit in %s", a.dir)
+	case unfinished:
+		a.progress.Line("the source, the flags or interlock have changed: the audit in %s begins anew", a.dir)
+	}
+	return pl, nil
+}
+
+var errBudget = errors.New("the budget ended before the first run: name fewer packages, or a larger -budget")
+
+// tests builds the tests and runs them.
+func (a *auditing) tests(pl *planner.Planned) error {
+	ctx, cancel := context.WithDeadline(a.ctx, a.deadline)
+	defer cancel()
+	s := a.settings(a.call)
+	s.Vet, s.Exact = a.flags.Vet, true
+	built, err := testrun.Build(ctx, a.progress, pl, s)
+	if built != nil {
+		a.done = &testrun.Done{Built: built, Result: new(campaign.Result)}
+	}
+	if err != nil {
+		if ctx.Err() != nil && a.ctx.Err() == nil {
+			a.cut = append(a.cut, "no test was run: the budget ended while they were built")
+			return nil
+		}
+		return err
+	}
+	// The rest of the time is for patches.
+	left := time.Until(a.deadline)
+	a.ran, err = a.audit.Runs(a.ctx, audit.RunOptions{
+		Built: built, Settings: s, Progress: a.progress, Deadline: a.deadline.Add(-left / 4),
+		Config: campaign.Config{TestFlags: a.flags.Binary, Timeout: a.flags.Timeout, OnlyFlag: "-only", HoldFlag: "-hold",
+			ReplayFlags: a.replayFlags(), Replays: defaultReplays},
+	})
+	if err != nil {
+		return err
+	}
+	a.done.Result = a.ran.Result
+	a.cut = append(a.cut, a.ran.Cut...)
+	return nil
+}
+
+// fill puts into the report what was found.
+func (a *auditing) fill(r *report.Report, pl *planner.Planned) *testrun.Results {
+	if a.done == nil { // the tests could not be built
+		r.Findings, r.Problems = pl.Vet.Findings, append(r.Problems, pl.Vet.Problems...)
+		return &testrun.Results{Joined: pl.Vet.Findings}
+	}
+	shown := &testrun.Results{Done: a.done, Suspected: true, Runs: a.runs}
+	a.warn(shown.Fill(r)...)
+	if a.ran != nil {
+		r.Problems = append(r.Problems, a.ran.Problems...)
+	}
+	if out := pl.Uncompiled(); out != "" {
+		r.Problems = append(r.Problems, "packages that do not compile were left out: "+strings.Join(strings.Fields(out), " "))
+	}
+	return shown
+}
+
+// patch tries patches as long as there is time.
+func (a *auditing) patch(r *report.Report, pl *planner.Planned, shown *testrun.Results) {
+	ctx, cancel := context.WithDeadline(a.ctx, a.deadline)
+	defer cancel()
+	p := a.plan
+	p.Whole = false // what is tried concerns one variable
+	o := trial.Options{
+		Plan: p, Settings: a.settings(a.call), Flags: a.flags, Module: pl.Module, Findings: r.Findings, Known: shown.Joined,
+		Dir: r.Dir, Depth: a.verify,
+	}
+	if a.ran != nil {
+		o.Before = a.ran.Result
+	}
+	cut, err := a.audit.Patch(ctx, o, a.progress)
+	a.progress.Clear()
+	if err != nil {
+		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
+	}
+	a.cut = append(a.cut, cut...)
+}
+
+// write writes the folder. The audit is finished if nothing is left to do.
+func (a *auditing) write(r *report.Report, accepted []accept.Accepted) error {
+	var known []*finding.Finding
+	for _, f := range accepted {
+		known = append(known, f.Finding)
+	}
+	c, err := a.audit.Compare(r.Findings, known)
+	if err != nil {
+		return err
+	}
+	r.Earlier = c
+	if err := a.audit.Write(r); err != nil {
+		return fmt.Errorf("writing the audit: %w", err)
+	}
+	if !r.Interrupted && len(a.cut) == 0 && a.ran != nil && a.ran.Complete {
+		return a.audit.Finish()
+	}
+	return nil
+}
+
+// print prints in a few lines what was found, and where to read more.
+func (a *auditing) print(r *report.Report) {
+	for _, f := range r.Findings {
+		if f.Status != finding.Suspected {
+			fmt.Fprintln(a.stdout, report.Clean(r.Line(f)))
+		}
+	}
+	fmt.Fprintln(a.stdout, r.Verdict())
+	if r.Earlier != nil {
+		fmt.Fprintf(a.stdout, "since the audit before: %s\n", r.Earlier)
+	}
+	for _, s := range a.cut {
+		fmt.Fprintln(a.stdout, report.Clean("not done: "+s))
+	}
+	if len(a.cut) > 0 || r.Interrupted {
+		fmt.Fprintln(a.stdout, "the same command goes on with this audit")
+	}
+	fmt.Fprintf(a.stdout, "read %s\n", filepath.Join(a.dir, audit.Index))
+}

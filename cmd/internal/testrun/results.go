@@ -1,0 +1,108 @@
+package testrun
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+)
+
+// Results are what a campaign showed, and how a command reports it.
+type Results struct {
+	*Done
+	Suspected    bool                        // report findings that no run showed
+	Always       func(*finding.Finding) bool // reports those to report in any case; may be nil
+	PlacesChosen bool                        // the user has named those that were watched
+	Runs         int                         // that were asked for
+
+	// Joined is set by Fill: suspected and confirmed findings together, whether reported or not.
+	Joined []*finding.Finding
+}
+
+// Fill puts the results into the report. The sentences returned say what limits them.
+func (d *Results) Fill(r *report.Report) (limits []string) {
+	d.Joined = campaign.Join(d.Planned.Vet.Findings, d.Result)
+	for _, f := range d.Joined {
+		if f.Status != finding.Suspected || d.Suspected || d.Always != nil && d.Always(f) {
+			r.Findings = append(r.Findings, f)
+		} else {
+			r.Coverage.Unobserved++
+		}
+	}
+	r.Problems = append(r.Problems, d.Planned.Vet.Problems...)
+	r.Interrupted = d.Result.Interrupted
+	d.fillCoverage(r)
+	limits = append(LeftAlone(d.Workspace), d.Result.Problems...)
+	ran := func(p campaign.PackageResult) bool { return !p.NoTests && !p.NoneRan }
+	if !d.Result.Interrupted && len(d.Result.Packages) > 0 && !slices.ContainsFunc(d.Result.Packages, ran) {
+		limits = append(limits, "no test ran: the flags after -- choose none")
+	}
+	r.Failures = d.Failures()
+	limits = append(limits, r.Failures...)
+	for i := range d.Result.Packages {
+		p := &d.Result.Packages[i]
+		r.Skipped = append(r.Skipped, Skipped(p)...)
+		switch {
+		case p.FirstCut == nil:
+		case p.NotCompleted < p.Runs:
+			r.TimeOuts = append(r.TimeOuts, NotCompleted(p))
+			limits = append(limits, NotCompleted(p))
+		default: // nothing was tried, so that silence would mean nothing
+			r.Problems = append(r.Problems, NotCompleted(p))
+		}
+	}
+	return limits
+}
+
+// LeftAlone returns a line for each file that is built as it stands.
+func LeftAlone(ws *build.Workspace) (all []string) {
+	for _, l := range ws.LeftAlone() {
+		all = append(all, fmt.Sprintf("%s is not monitored: %s", l.File, l.Why))
+	}
+	return all
+}
+
+// fillCoverage puts into the report how much of the plan the runs reached.
+func (d *Results) fillCoverage(r *report.Report) {
+	of, to := &d.Result.Coverage, &r.Coverage
+	to.Engine, to.Runs, to.Asked, to.Exact = d.Result.Engine, d.Result.Runs, d.Runs, d.Result.Exact
+	if to.Engine == "hb" { // it instruments all, and does not count what the runs reached
+		return
+	}
+	to.Sites, to.Monitored = len(d.Planned.Plan.Sites), of.Monitored
+	to.Reached, to.Watched = len(of.Reached), len(of.Armed)
+	to.Sections, to.Ended = d.Result.Sections, len(d.Result.Ended)
+	r.Unreached = d.unreached()
+	k := d.Result.Counters
+	to.Windows, to.OverBudget = k.Windows, k.OverBudget
+	to.Lost = report.Lost{Windows: k.NoSlot, Records: k.NotWritten}
+	if !d.PlacesChosen { // otherwise the rest is not in the table on purpose
+		to.Lost.Unknown = k.BadSite
+	}
+}
+
+// unreached lists the monitored accesses that no run reached, by package.
+func (d *Results) unreached() (all []report.Unreached) {
+	reached := map[uint32]bool{}
+	for _, id := range d.Result.Coverage.Reached {
+		reached[id] = true
+	}
+	at := map[string]int{}
+	for i := range d.Planned.Plan.Sites {
+		s := &d.Planned.Plan.Sites[i]
+		if s.Decision != plan.Monitor || reached[s.ID] {
+			continue
+		}
+		if _, known := at[s.Package]; !known {
+			at[s.Package] = len(all)
+			all = append(all, report.Unreached{Package: s.Package})
+		}
+		u := &all[at[s.Package]]
+		u.Places = append(u.Places, fmt.Sprintf("%s:%d: %s of %s", s.File, s.Line, s.Mode, s.Expr))
+	}
+	return all
+}
