@@ -191,7 +191,7 @@ const (
 // touches lists what a call of fn accesses first and last of each variable that its
 // callers reach too.
 func (f *finder) touches(fn *ssa.Function, depth int) []touch {
-	if list, ok := f.touched[fn]; ok || depth > knowledge.CallsToEnds || len(fn.Blocks) == 0 || f.list.Prog.InTest(fn) {
+	if list, ok := f.touched[fn]; ok || depth > knowledge.CallsToEnds || len(fn.Blocks) == 0 {
 		return list
 	}
 	f.touched[fn] = nil // calls that come back add nothing
@@ -262,8 +262,14 @@ func (f *finder) called(call *ssa.Call, s *lockset.State) []*event {
 	if !ok {
 		return nil
 	}
+	// Only what is declared begins in a test, and helpers of the test are meant too.
+	graph := f.list.Graph
+	if f.list.Prog.InTest(call.Parent()) {
+		graph = graph.WithTests()
+	}
+
 	var list []*event
-	for _, site := range f.list.Graph.At(call) {
+	for _, site := range graph.At(call) {
 		if site.Through != nil || site.Mode != callgraph.Call {
 			continue
 		}
