@@ -144,20 +144,20 @@ Other ways to accept a finding: a comment on its line or the line above, with th
 
 or -new-from-rev REV, which leaves out what touches no line that has changed.`
 
-var baselineCommand = command{
-	name: "baseline", args: "write|check [flags] [packages]",
-	short: "accept the findings that are there today, so that only new ones fail",
-	long: baselineLong + `
+func baselineCommand() *command {
+	return &command{
+		name: "baseline", args: "write|check [flags] [packages]",
+		short: "accept the findings that are there today, so that only new ones fail",
+		long: baselineLong + `
 
 Write lists the findings in the file, check finds what is new and which entries are needed no more. Each has
 its own help: "interlock help baseline write".`,
-	examples: baselineWriteCommand.examples,
-	options:  func() runner { return flagless(runBaseline) },
+		examples: baselineWriteCommand.examples,
+		options:  func() runner { return flagless(runBaseline) },
+	}
 }
 
-func runBaseline(c *call) int {
-	return c.usage("say write or check: see `interlock help baseline`")
-}
+func runBaseline(c *call) int { return c.needsWord("baseline") }
 
 var baselineWriteCommand = command{
 	name: "baseline write", args: "[flags] [packages]", short: "list the findings of check, or of a report, as accepted",

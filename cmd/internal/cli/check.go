@@ -20,7 +20,8 @@ var checkCommand = command{
 	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings: each with
 both its sides. A suspected finding may be false; "interlock test" tries to prove it by running
 the tests. Packages that do not compile are left out, and so are tests that do not, with what the compiler
-says; the exit code is 3 then, whatever the others showed.
+says; the exit code is 3 then, whatever the others showed. Tests that import what no required module
+provides are left out too, which a line reports and no exit code.
 
 The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	examples: [][2]string{

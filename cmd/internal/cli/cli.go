@@ -60,7 +60,10 @@ type call struct {
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
-	name := "help"
+	name, args, first := "help", args, ""
+	if dir, rest, ok := leadingFolder(args); ok {
+		first, args = dir, rest
+	}
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
@@ -72,6 +75,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	}
 	// Which command, and with which flags.
 	name, args = subcommand(name, args)
+	if first != "" {
+		args = append([]string{"-C", first}, args...)
+	}
 	out := &sink{w: stdout}
 	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr)}
 	cmd := find(name)
@@ -91,7 +97,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		if cmd.tests {
 			advice = testflags.Advise(name, err)
 		}
-		return c.usage("%v: see `interlock help %s`%s", err, name, advice)
+		return c.usage("%v; see `interlock help %s`%s", clearer(err), name, advice)
 	}
 	// A go command newer than the one that built this program needs a program that
 	// it has built: this call may go on in another process.
@@ -113,10 +119,28 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	return c.written(out, c.guarded(own))
 }
 
+// leadingFolder returns the folder of a -C that stands before the command, as the go command takes it there, and the
+// other arguments.
+func leadingFolder(args []string) (dir string, rest []string, ok bool) {
+	if len(args) == 0 {
+		return "", args, false
+	}
+	name, value, given := strings.Cut(args[0], "=")
+	switch {
+	case name != "-C" && name != "--C":
+		return "", args, false
+	case given:
+		return value, args[1:], true
+	case len(args) > 1:
+		return args[1], args[2:], true
+	}
+	return "", args, false
+}
+
 // unknownCommand returns what to do about a command that is not there.
 func unknownCommand(name string) string {
-	return fmt.Sprintf("unknown command %q%s: `interlock help` lists the commands", name,
-		strings.TrimSuffix(suggest.Hint(name, commandNames()), "?"))
+	return fmt.Sprintf("unknown command %q%s; `interlock help` lists the commands", name,
+		suggest.Hint(name, commandNames()))
 }
 
 // sink is standard output. It keeps the first error: a text that was cut off

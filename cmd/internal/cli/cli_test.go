@@ -115,18 +115,30 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table of exit codes into the docs")
+var update = flag.Bool("update", false, "write the table of exit codes and the man pages into the docs")
+
+// The man pages are those of the program.
+func TestManPages(t *testing.T) {
+	for name, want := range manPages() {
+		name = filepath.Join("../../../docs/man", name)
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is stale (%v); fix it with: go test ./cmd/internal/cli -update", name, err)
+		}
+	}
+}
 
 // The table of exit codes in the docs is that of the program.
 func TestExitCodesInDocs(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("-->\n\n| exit code | meaning |\n|---|---|\n")
 	for _, e := range exitCodes {
-		text := e.short
-		if e.long != "" {
-			text += ": " + e.long
-		}
-		fmt.Fprintf(&table, "| %d | %s |\n", e.code, text)
+		fmt.Fprintf(&table, "| %d | %s |\n", e.code, e.text())
 	}
 	table.WriteString("\n")
 	for _, name := range []string{"README.md", "docs/architecture.md"} {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,8 +48,8 @@ func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packa
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
-	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &auditCommand, &baselineCommand,
-		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, initCommand(), &configCommand,
+	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &auditCommand, baselineCommand(),
+		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, initCommand(), configCommand(),
 		completionCommand(), &explainCommand, &versionCommand, helpCommand()}
 }
 
@@ -134,9 +135,45 @@ func withHint(fs *flag.FlagSet, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	ofGoTest := testflags.Advise("", err) != ""
 	if n := suggest.Nearest(name, flagNames(fs)); unknown && n != "" && !ofGoTest {
-		return fmt.Errorf("%w: did you mean -%s?", err, n)
+		return fmt.Errorf("%w (did you mean -%s?)", err, n)
 	}
 	return err
+}
+
+// badValue matches what package flag says of a value.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-?([^:]+): (.*)$`)
+
+// clearer words an error of package flag as one of ours: the flag first, and what to write instead.
+func clearer(err error) string {
+	text := err.Error()
+	if name, unknown := strings.CutPrefix(text, "flag provided but not defined: "); unknown {
+		return "unknown flag " + name
+	}
+	m := badValue.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	why := m[3]
+	switch {
+	case strings.HasPrefix(text, "invalid boolean"):
+		why = "want true or false"
+	case why == "parse error":
+		why = "want a whole number, such as 20"
+	case why == "value out of range":
+		why = "the number is too large"
+	}
+	return fmt.Sprintf("-%s %s: %s", strings.TrimLeft(m[2], "-"), m[1], why)
+}
+
+// needsWord reports that a command needs the word of one below it, and what each does.
+func (c *call) needsWord(name string) int {
+	var below []string
+	for _, s := range subcommands() {
+		if strings.HasPrefix(s.name, name+" ") {
+			below = append(below, fmt.Sprintf("`interlock %s` to %s", s.name, s.short))
+		}
+	}
+	return c.usage("%s needs another word: use %s", name, strings.Join(below, ", or "))
 }
 
 // flagNames lists the flags of fs.

@@ -41,10 +41,7 @@ const (
 // each order that noise causes is one that a loaded machine may cause too, but nothing
 // distinguishes a test that depends on timing from one whose own check has caught a bug, and
 // a build that is red for a test that passes elsewhere is switched off.
-var exitCodes = []struct {
-	code        int
-	short, long string
-}{
+var exitCodes = []exitCode{
 	{exitClean, "nothing that fails the build", "no finding that `-fail-on` counts, and the tests pass"},
 	{exitFindings, "findings that fail the build, or tests failed",
 		"`-fail-on` says which findings count: suspected ones and better for `check`, confirmed ones for `test`, " +
@@ -58,6 +55,20 @@ var exitCodes = []struct {
 			"tests. A package that does not compile yields 3 even if others have findings; everything else yields 3 " +
 			"even if tests failed, but no findings were reported"},
 	{exitInterrupted, "interrupted, with no finding so far", ""},
+}
+
+// exitCode is a row of that table.
+type exitCode struct {
+	code        int
+	short, long string
+}
+
+// text returns what a code means, at length.
+func (e *exitCode) text() string {
+	if e.long == "" {
+		return e.short
+	}
+	return e.short + ": " + e.long
 }
 
 // newReport begins the report of a command on the main module at root.

@@ -177,7 +177,13 @@ func (o *campaignFlags) declareRuns(fs *flag.FlagSet) {
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {
-	fs.Uint64Var(seed, "seed", 0, "`seed` of the first run, each further one adds 1 (default: random; findings name it)")
+	fs.Func("seed", "`seed` of the first run, each further one adds 1 (default: random; findings name it)",
+		func(s string) (err error) {
+			if *seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+				return errors.New("want a whole number from 0 on, such as 42")
+			}
+			return nil
+		})
 }
 
 // maxBudget lets noise take a hundred times as long as the tests: windows of

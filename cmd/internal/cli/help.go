@@ -1,15 +1,17 @@
 package cli
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/codetext"
+	"github.com/interlock-go/interlock/cmd/internal/manual"
 	"github.com/interlock-go/interlock/cmd/internal/suggest"
 )
 
@@ -76,30 +78,43 @@ func runHelp(c *call) int {
 }
 
 // help writes all there is to know about a command.
-func (c *command) help(w io.Writer) {
-	fmt.Fprintf(w, "Usage: %s\n\n%s\n", strings.TrimSpace("interlock "+c.name+" "+c.args), c.long)
-	fs := newFlagSet(c, new(common), c.options())
-	first := true
-	fs.VisitAll(func(f *flag.Flag) {
-		if first {
-			fmt.Fprint(w, "\nFlags:\n\n")
-		}
-		first = false
-		value, text := flag.UnquoteUsage(f)
-		if value != "" {
-			value = " " + value
-		}
-		if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" {
-			text += " (default " + f.DefValue + ")"
-		}
-		fmt.Fprintf(w, "    -%s%s\n        %s\n", f.Name, value, strings.ReplaceAll(text, "\n", "\n        "))
-	})
-	if len(c.examples) > 0 {
-		fmt.Fprint(w, "\nExamples:\n\n")
+func (c *command) help(w io.Writer) { manual.Help(w, c.manual()) }
+
+// manual returns what there is to know about a command.
+func (c *command) manual() *manual.Command {
+	shared := slices.DeleteFunc(knownFlags()[c.name], func(name string) bool { return slices.Contains(c.own, name) })
+	return &manual.Command{
+		Name: c.name, Args: c.args, Short: c.short, Long: c.long, Examples: c.examples,
+		Flags: newFlagSet(c, new(common), c.options()), Settings: shared,
 	}
-	for _, e := range c.examples {
-		fmt.Fprintf(w, "    %s\n        %s\n", e[0], e[1])
+}
+
+// manPages returns the man pages, by their file: the one of the program and the one of the codes.
+func manPages() map[string]string {
+	page := manual.Page{
+		Intro: "Interlock finds concurrency bugs in Go programs, proves them by catching them in the act, and proposes\n" +
+			"patches that it has checked and run again. Packages are named as for the go command.",
+		SeeAlso: "interlock-codes(7), go(1), https://github.com/interlock-go/interlock",
 	}
+	for _, e := range exitCodes {
+		page.ExitCodes = append(page.ExitCodes, [2]string{strconv.Itoa(e.code), e.text()})
+	}
+	var codes [][3]string
+	for _, code := range finding.Codes() {
+		codes = append(codes, [3]string{string(code), code.Title(), codetext.All()[code]})
+	}
+	var program, classes strings.Builder
+	manual.Man(&program, page, manuals())
+	manual.CodesPage(&classes, codes)
+	return map[string]string{"interlock.1": program.String(), "interlock-codes.7": classes.String()}
+}
+
+// manuals returns what there is to know about all commands, those below others too.
+func manuals() (all []*manual.Command) {
+	for _, c := range append(commands(), subcommands()...) {
+		all = append(all, c.manual())
+	}
+	return all
 }
 
 var versionCommand = command{
@@ -163,8 +178,8 @@ func runExplain(c *call) int {
 		for _, k := range finding.Codes() {
 			known = append(known, string(k))
 		}
-		return c.usage("unknown code %q%s: known are %s", c.packages[0],
-			strings.TrimSuffix(suggest.Hint(c.packages[0], known), "?"), strings.Join(known, ", "))
+		return c.usage("unknown code %q%s; known are %s", c.packages[0], suggest.Hint(c.packages[0], known),
+			strings.Join(known, ", "))
 	}
 	fmt.Fprintf(c.stdout, "%s: %s\n\n", code, code.Title())
 	io.WriteString(c.stdout, strings.TrimRight(codetext.All()[code], "\n")+"\n")

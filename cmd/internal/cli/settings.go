@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/config"
+	"github.com/interlock-go/interlock/cmd/internal/manual"
 	"github.com/interlock-go/interlock/cmd/internal/upward"
 )
 
@@ -18,7 +19,7 @@ import (
 const noConfig = "off"
 
 // unconfigured are flags that a file cannot set: what they do is for one call.
-var unconfigured = []string{"C", "config", "w", "v", "from", "dir", "only", "seed"}
+var unconfigured = []string{"C", "config", "w", "v", "from", "dir", "only", "hold", "seed"}
 
 // knownFlags lists, by command, the flags that a file of settings may have.
 func knownFlags() config.Flags {
@@ -68,14 +69,16 @@ func configure(set *flag.FlagSet, c *command, file *config.Config) error {
 	return nil
 }
 
-var configCommand = command{
-	name: "config", args: "verify|schema", short: "check the file of settings, or print its schema",
-	long: "A file " + config.Name + ` in the folder where a command starts, or in one above within the repository, sets
+func configCommand() *command {
+	return &command{
+		name: "config", args: "verify|schema", short: "check the file of settings, or print its schema",
+		long: "A file " + config.Name + ` in the folder where a command starts, or in one above within the repository, sets
 flags for all: each key is the name of a flag, or of a command with flags below it. What the command line
 says comes last, and wins. Flags that write, such as -w, cannot be set. "interlock init" writes a file to
 begin with.`,
-	examples: [][2]string{{"interlock config verify", "find faults, with their lines"}},
-	options:  func() runner { return flagless(func(c *call) int { return c.usage("say verify or schema") }) },
+		examples: [][2]string{{"interlock config verify", "find faults, with their lines"}},
+		options:  func() runner { return flagless(func(c *call) int { return c.needsWord("config") }) },
+	}
 }
 
 func configVerifyCommand() *command {
@@ -122,13 +125,20 @@ func runConfigSchema(c *call) int {
 		map[string]any{"type": []string{"string", "number", "boolean"}},
 		map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "number", "boolean"}}},
 	}}
-	all := map[string]any{}
+	all, commands := map[string]any{}, map[string]any{}
 	for command, names := range knownFlags() {
 		below := map[string]any{}
 		for _, name := range names {
 			below[name], all[name] = value, value
 		}
-		all[command] = map[string]any{"type": []string{"object", "null"}, "additionalProperties": false, "properties": below}
+		commands[command] = map[string]any{"type": []string{"object", "null"}, "additionalProperties": false,
+			"properties": below}
+	}
+	for name, schema := range commands {
+		if all[name] != nil { // a flag has the name as well
+			schema = map[string]any{"anyOf": []any{value, schema}}
+		}
+		all[name] = schema
 	}
 	enc := json.NewEncoder(c.stdout)
 	enc.SetIndent("", "  ")
@@ -150,31 +160,21 @@ func initCommand() *command {
 	}
 }
 
+// samples are values for flags whose default says nothing, or is none that a file can have.
+var samples = map[string]string{
+	"baseline": ".interlock-baseline.json", "budget": "200", "code": "[IL1001, IL2001]", "deps": "[golang.org/x/sync]",
+	"fail-on": "confirmed", "format": "text", "hb-memory": "4096", "new-from-rev": "origin/main",
+	"o": "[sarif:interlock.sarif, html:interlock.html]", "oracle": "make check", "prob": "1000", "runs": "10",
+	"sarif-root": ".", "strength": "100", "tags": "integration", "verify": "full",
+}
+
 func runInit(c *call) int {
-	// Every setting is a comment: the file changes nothing until somebody chooses.
-	var b strings.Builder
-	b.WriteString("# Settings of Interlock for everybody who works here; `interlock config verify` checks them.\n" +
-		"# Each key is a flag, for all commands that have it, or a command with flags below it.\n" +
-		"# The command line wins. `interlock help <command>` says more about each.\n\n" +
-		"# tags: integration\n# deps: [golang.org/x/sync]\n")
-	for _, cmd := range commands() {
-		if !cmd.takesPackages() || len(knownFlags()[cmd.name]) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n# %s:\n", cmd.name)
-		set := newFlagSet(cmd, new(common), cmd.options())
-		for _, name := range knownFlags()[cmd.name] {
-			value, text := flag.UnquoteUsage(set.Lookup(name))
-			first, _, _ := strings.Cut(text, "\n")
-			fmt.Fprintf(&b, "#   %s: %s  # %s\n", name, "<"+strings.Trim(value, "<>")+">", first)
-		}
-	}
 	f, err := os.OpenFile(config.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return c.usage("%s is there already", config.Name)
 	}
 	if err == nil {
-		_, err = f.WriteString(b.String())
+		_, err = f.WriteString(manual.Settings(manuals(), samples))
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
@@ -198,39 +198,9 @@ func completionCommand() *command {
 }
 
 func runCompletion(c *call) int {
-	if len(c.packages) != 1 || !slices.Contains([]string{"bash", "zsh", "fish"}, c.packages[0]) {
-		return c.usage("name the shell: bash, zsh or fish")
+	if len(c.packages) != 1 || !slices.Contains(manual.Shells, c.packages[0]) {
+		return c.usage("name the shell: %s", strings.Join(manual.Shells, ", "))
 	}
-	shell := c.packages[0]
-	if shell == "fish" {
-		for _, cmd := range commands() {
-			fmt.Fprintf(c.stdout, "complete -c interlock -n __fish_use_subcommand -a %s -d '%s'\n", cmd.name,
-				strings.ReplaceAll(cmd.short, "'", `\'`))
-			for _, name := range flagNames(newFlagSet(cmd, new(common), cmd.options())) {
-				fmt.Fprintf(c.stdout, "complete -c interlock -n '__fish_seen_subcommand_from %s' -o %s\n", cmd.name, name)
-			}
-		}
-		return exitClean
-	}
-	// zsh reads the script of bash.
-	if shell == "zsh" {
-		fmt.Fprintln(c.stdout, "autoload -U +X bashcompinit && bashcompinit")
-	}
-	fmt.Fprintf(c.stdout, "_interlock() {\n\tlocal words\n\tif [ \"$COMP_CWORD\" = 1 ]; then words='%s'; else\n"+
-		"\tcase \"${COMP_WORDS[1]}\" in\n", strings.Join(commandNames(), " "))
-	for _, cmd := range commands() {
-		var words []string
-		for _, name := range flagNames(newFlagSet(cmd, new(common), cmd.options())) {
-			words = append(words, "-"+name)
-		}
-		for _, below := range subcommands() {
-			if word, ok := strings.CutPrefix(below.name, cmd.name+" "); ok {
-				words = append(words, word)
-			}
-		}
-		fmt.Fprintf(c.stdout, "\t%s) words='%s' ;;\n", cmd.name, strings.Join(words, " "))
-	}
-	fmt.Fprint(c.stdout, "\tesac; fi\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"+
-		"complete -o default -F _interlock interlock\n")
+	manual.Completion(c.stdout, c.packages[0], manuals())
 	return exitClean
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -62,7 +64,7 @@ func parse(data []byte, known Flags) (*Config, error) {
 	c := &Config{Commands: map[string][]Setting{}}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, syntax(data, err)
 	}
 	if doc.Kind == 0 { // empty, or comments alone
 		return c, nil
@@ -74,7 +76,10 @@ func parse(data []byte, known Flags) (*Config, error) {
 	}
 	slices.Sort(commands)
 	err := eachKey(doc.Content[0], func(key, value *yaml.Node) error {
-		if _, isCommand := known[key.Value]; !isCommand {
+		_, isCommand := known[key.Value]
+		// Some words are both, such as baseline: with a value they are the flag.
+		isFlag := slices.Contains(known.all(), key.Value) && value.Kind != yaml.MappingNode && value.Tag != "!!null"
+		if !isCommand || isFlag {
 			s, err := setting(key, value, slices.Concat(known.all(), commands), known.all(), "")
 			c.Common = append(c.Common, s)
 			return err
@@ -90,6 +95,29 @@ func parse(data []byte, known Flags) (*Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// syntaxLine matches the line in an error of the YAML library.
+var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+
+// syntax words an error of the YAML library, with its place. A tab is what people trip over most, and the library calls
+// it a character that cannot start a token.
+func syntax(data []byte, err error) error {
+	n, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := syntaxLine.FindStringSubmatch(err.Error()); m != nil {
+		n, _ = strconv.Atoi(m[1])
+		text = strings.TrimPrefix(err.Error(), m[0])
+	}
+	lines := strings.Split(string(data), "\n")
+	n = min(max(n, 1), len(lines))
+	for i := max(n-2, 0); i < min(n+1, len(lines)); i++ { // the library may be off by a line
+		line := lines[i]
+		if tab := strings.IndexByte(line[:len(line)-len(strings.TrimLeft(line, " \t"))], '\t'); tab >= 0 {
+			return fmt.Errorf("%d:%d: a tab, where YAML indents with spaces alone", i+1, tab+1)
+		}
+	}
+	column := len(lines[n-1]) - len(strings.TrimLeft(lines[n-1], " ")) + 1
+	return fmt.Errorf("%d:%d: this is not YAML (%s)", n, column, text)
 }
 
 // eachKey calls do for each key of a mapping, none of which may stand there twice.

@@ -27,20 +27,35 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// A word that is a command and a flag is the flag where it has a value.
+func TestCommandAndFlag(t *testing.T) {
+	known := Flags{"baseline": {"tags"}, "check": {"baseline", "tags"}}
+	c, err := parse([]byte("baseline: off\n"), known)
+	if err != nil || len(c.Common) != 1 || c.Common[0].Flag != "baseline" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = parse([]byte("baseline:\n  tags: x\n"), known)
+	if err != nil || len(c.Commands["baseline"]) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "",
 		"# nothing\n":                    "",
 		"check:\n":                       "",
-		"fial-on: none":                  `1:1: unknown key "fial-on": did you mean "fail-on"?`,
-		"chekc:\n  hints: true":          `1:1: unknown key "chekc": did you mean "check"?`,
+		"fial-on: none":                  `1:1: unknown key "fial-on" (did you mean "fail-on"?)`,
+		"chekc:\n  hints: true":          `1:1: unknown key "chekc" (did you mean "check"?)`,
 		"check:\n  runs: 1":              `2:3: unknown key "runs" of check`,
 		"tags: a\ntags: b":               `2:1: "tags" stands there twice`,
 		"tags: {a: b}":                   "1:7: tags: want one value",
 		"- a":                            "1:1: want keys with values",
 		"check: 1":                       "1:8: want keys with values",
 		"tags:":                          "want one value",
-		"a: [":                           " line 1",
+		"a: [":                           "1:1: this is not YAML (did not find expected node content)",
+		"a:\n\tb: 1\n":                   "2:1: a tab, where YAML indents with spaces alone",
+		"a:\n b: x: y\n":                 "2:2: this is not YAML (mapping values are not allowed in this context)",
 		"tags: a\n\x1b[31m: x":           "",
 		"check: &a\n  tags: x\ntest: *a": "",
 	} {

@@ -20,10 +20,10 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Hint returns a question for the end of an error, such as `: did you mean "check"?`, or "".
+// Hint returns a question to put behind the word, such as ` (did you mean "check"?)`, or "".
 func Hint(word string, candidates []string) string {
 	if n := Nearest(word, candidates); n != "" {
-		return `: did you mean "` + n + `"?`
+		return ` (did you mean "` + n + `"?)`
 	}
 	return ""
 }

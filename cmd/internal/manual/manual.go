@@ -1,0 +1,64 @@
+// Package manual presents the commands: as help on a terminal, as a man page, as completion for shells, and
+// as a file of settings to begin with. All forms are made from the same texts, those of the commands themselves.
+package manual
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Command is what there is to know about one command.
+type Command struct {
+	Name     string // several words for a command below another
+	Args     string // what follows the name in the usage line
+	Short    string // one line
+	Long     string // what it does, for a stranger: lines of text, of which indented ones are code
+	Examples [][2]string
+	Flags    *flag.FlagSet
+	// Settings are the flags that a file of settings may have for all commands alike; nil if there are none.
+	Settings []string
+}
+
+// usage returns the usage line.
+func (c *Command) usage() string { return strings.TrimSpace("interlock " + c.Name + " " + c.Args) }
+
+// parent returns the command that c stands below, or itself.
+func (c *Command) parent() string {
+	first, _, _ := strings.Cut(c.Name, " ")
+	return first
+}
+
+// eachFlag calls do with the parts of each flag's help: its name, the name of its value, and its text with the default.
+func (c *Command) eachFlag(do func(name, value, text string)) {
+	c.Flags.VisitAll(func(f *flag.Flag) {
+		value, text := flag.UnquoteUsage(f)
+		if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" {
+			text += " (default " + f.DefValue + ")"
+		}
+		do(f.Name, value, text)
+	})
+}
+
+// Help writes the help of a command as text.
+func Help(w io.Writer, c *Command) {
+	fmt.Fprintf(w, "Usage: %s\n\n%s\n", c.usage(), c.Long)
+	first := true
+	c.eachFlag(func(name, value, text string) {
+		if first {
+			fmt.Fprint(w, "\nFlags:\n\n")
+		}
+		first = false
+		if value != "" {
+			value = " " + value
+		}
+		fmt.Fprintf(w, "    -%s%s\n        %s\n", name, value, strings.ReplaceAll(text, "\n", "\n        "))
+	})
+	if len(c.Examples) > 0 {
+		fmt.Fprint(w, "\nExamples:\n\n")
+	}
+	for _, e := range c.Examples {
+		fmt.Fprintf(w, "    %s\n        %s\n", e[0], e[1])
+	}
+}
