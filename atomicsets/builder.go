@@ -44,8 +44,11 @@ func Suspicions(findings []*finding.Finding) []Suspicion {
 
 func key(a finding.Access) plan.Key {
 	mode := plan.Read
-	if a.Mode == finding.Write || a.Mode == finding.AtomicWrite {
+	switch a.Mode {
+	case finding.Write, finding.AtomicWrite, finding.CloseChan:
 		mode = plan.Write
+	case finding.Add:
+		mode = plan.AtomicWrite
 	}
 	return plan.Key{File: a.File, Line: a.Line, Column: a.Column, Mode: mode, EndLine: a.EndLine, EndCol: a.EndColumn}
 }

@@ -60,8 +60,15 @@ var modes = []Mode{
 }
 
 // Conflicts reports whether two accesses of one location by two goroutines
-// that nothing orders are a data race: at least one writes, not both atomic.
+// that nothing orders are a data race: at least one writes, not both atomic. A close
+// conflicts with a close and a send, and what adds to a WaitGroup with a wait.
 func Conflicts(a, b Mode) bool {
+	switch {
+	case a == CloseChan || b == CloseChan:
+		return a == CloseChan && b == CloseChan || a == Send || b == Send
+	case a == Add || b == Add:
+		return a == Wait || b == Wait
+	}
 	writes := a == Write || a == AtomicWrite || b == Write || b == AtomicWrite
 	return writes && !(a.atomic() && b.atomic())
 }

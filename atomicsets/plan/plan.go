@@ -84,6 +84,10 @@ const (
 	KindDeref    = "deref"    // what a pointer points to: *p
 	KindMap      = "map"      // the map itself: index, assignment, delete, range
 	KindElement  = "element"  // elements of a slice or array
+	// The channel itself: a send reads it, a close writes it, as for the race detector.
+	KindChannel = "channel"
+	// The counter of a sync.WaitGroup: Add and Go write it atomically, Wait reads it.
+	KindWaitGroup = "waitgroup"
 )
 
 // Site is one static access.

@@ -23,6 +23,7 @@ func (w *walker) call(e *ast.CallExpr) {
 		w.elements(e.Args[0], plan.Read, deferred)
 	}
 	w.atomic(e, deferred)
+	w.waitGroup(e, deferred)
 	w.load(e.Fun) // types and declared functions yield nothing
 	w.loads(e.Args...)
 }
@@ -48,6 +49,8 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 		} else {
 			w.elements(e.Args[0], plan.Write, deferred)
 		}
+	case "close":
+		w.channel(e.Args[0], plan.Write, deferred)
 	case "len":
 		if m := ast.Unparen(e.Args[0]); isMap(w.info.TypeOf(m)) {
 			w.record(m, m, plan.Read, w.mapVariable(m))

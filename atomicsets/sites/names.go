@@ -162,16 +162,8 @@ func (w *walker) holder(e ast.Expr) (plan.Variable, bool) {
 	return plan.Variable{}, false
 }
 
-// mapVariable names the map that is the value of e: as the variable that holds it, or,
-// for the result of a call and the like, by its expression.
-func (w *walker) mapVariable(e ast.Expr) plan.Variable {
-	v, ok := w.holder(ast.Unparen(e))
-	if !ok {
-		v = plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
-	}
-	v.Kind = plan.KindMap
-	return v
-}
+// mapVariable names the map that is the value of e.
+func (w *walker) mapVariable(e ast.Expr) plan.Variable { return w.held(e, plan.KindMap) }
 
 // element names the elements of the value of e, as mapVariable does for a map.
 func (w *walker) element(e ast.Expr) plan.Variable {

@@ -56,7 +56,7 @@ func (w *walker) embedded(e *ast.SelectorExpr, sel *types.Selection) {
 	var owner *types.Named
 	index := sel.Index()
 	for i, n := range index[:len(index)-1] {
-		if named := namedOf(t); named != nil {
+		if named := namedOf(t); named != nil && read == nil {
 			owner, path = named.Origin(), nil
 		}
 		st := structOf(t)
@@ -67,8 +67,9 @@ func (w *walker) embedded(e *ast.SelectorExpr, sel *types.Selection) {
 		if !f.Exported() && f.Pkg() != w.pkg.Types {
 			return // it cannot be named here
 		}
-		path, t = append(path, f.Name()), f.Type()
+		t = f.Type()
 		if read == nil {
+			path = append(path, f.Name())
 			through = append(through, f.Name())
 		}
 		last := i == len(index)-2

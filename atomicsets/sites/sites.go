@@ -50,11 +50,17 @@ type Access struct {
 // Map reports whether a is the access to a map itself.
 func (a *Access) Map() bool { return a.Site.Variable.Kind == plan.KindMap }
 
+// Synchronises reports whether a is an operation of a channel or a WaitGroup that must be ordered itself.
+func (a *Access) Synchronises() bool {
+	return a.Site.Variable.Kind == plan.KindChannel || a.Site.Variable.Kind == plan.KindWaitGroup
+}
+
 // Enumerate lists the sites of p, by file and position: the static accesses
 // to memory that two goroutines can share. Those are fields and pointees
 // reached through a pointer or a slice, package variables, locals that a
 // closure captures and that somebody assigns again, locals whose address is
-// taken, and maps. A chain x.f.g through struct values is one site, the whole
+// taken, maps, channels that are sent on or closed, and the counters of
+// WaitGroups. A chain x.f.g through struct values is one site, the whole
 // chain.
 //
 // All decisions are Monitor, except in functions with a directive that forbids

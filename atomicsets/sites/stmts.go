@@ -20,6 +20,7 @@ func (w *walker) stmt(s ast.Stmt) {
 	case *ast.ExprStmt:
 		w.load(s.X)
 	case *ast.SendStmt:
+		w.channel(s.Chan, plan.Read, false)
 		w.loads(s.Chan, s.Value)
 	case *ast.GoStmt:
 		w.goDefer(s.Call)
@@ -123,7 +124,7 @@ func (w *walker) rangeStmt(s *ast.RangeStmt) {
 	case s.Value == nil && isArray(w.info.TypeOf(s.X)):
 		// Only the length counts. It is a constant, and the operand is not
 		// evaluated, unless the operand calls or receives.
-		if callsOrReceives(w.info, s.X) {
+		if CallsOrReceives(w.info, s.X) {
 			w.address(s.X)
 		}
 	default:
@@ -188,8 +189,8 @@ func isArray(t types.Type) bool {
 	return ok
 }
 
-// callsOrReceives reports whether evaluating e calls a function or receives.
-func callsOrReceives(info *types.Info, e ast.Expr) bool {
+// CallsOrReceives reports whether evaluating e calls a function or receives.
+func CallsOrReceives(info *types.Info, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {

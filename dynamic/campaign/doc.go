@@ -74,7 +74,9 @@
 // # Errors that are bugs by themselves
 //
 // An error of the runtime or of package sync that proves a bug, such as a close of a
-// closed channel, is a finding of that bug (fatalErrors) and explains the failure.
+// closed channel, is a finding of that bug (fatalErrors) and explains the failure. Where
+// a race of its two sides was caught, it is a note on that: a send or close at the moment of
+// a close, an Add at that of a Wait (dynamic/rt).
 //
 // # What may be missed, what may be reported falsely
 //

@@ -119,6 +119,7 @@ type exactSide struct {
 	frame     finding.Frame // the innermost of the user's own
 	at        place         // of it
 	mode      finding.Mode
+	kind      string // of what it accesses, where the stack shows that: a channel or a WaitGroup
 }
 
 // run runs one test binary in a campaign of this engine alone.
@@ -394,7 +395,24 @@ func (e *exact) side(s *evidence.Side) exactSide {
 	}
 	side.mode = accessMode(s.Write, s.Atomic)
 	side.at = place{side.frame.File, side.frame.Line}
+	for _, f := range g.Stack { // from the innermost
+		if side.kind = synchronisation(f.Function); side.kind != "" || !stacktext.IsRuntime(f.Function) {
+			break
+		}
+	}
 	return side
+}
+
+// synchronisation returns the kind of variable that a function of the runtime or of package sync accesses, if it
+// is one that must be ordered itself.
+func synchronisation(function string) (kind string) {
+	switch {
+	case function == "runtime.chansend" || function == "runtime.closechan":
+		return plan.KindChannel
+	case strings.HasPrefix(function, "sync.(*WaitGroup)."):
+		return plan.KindWaitGroup
+	}
+	return ""
 }
 
 func accessMode(write, atomic bool) finding.Mode {
@@ -440,7 +458,7 @@ func (e *exact) pairsOf(r *exactRace) (all []pair) {
 	}
 	for _, s := range a {
 		for _, t := range b {
-			if s.Variable == v && t.Variable == v {
+			if s.Variable == v && t.Variable == v || synchronises(v) {
 				all = append(all, makePair(s.ID, t.ID))
 			}
 		}
@@ -552,9 +570,9 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	// The later access in the text comes first, so that the same race reads the same each time.
 	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
 	f := &finding.Finding{
-		Code: finding.CaughtInTheAct, Status: finding.Confirmed,
-		Title: fmt.Sprintf("data race on %s: %s and %s unordered by exact happens-before",
-			finding.Variable(v), accesses[0].Mode, accesses[1].Mode),
+		Code: raceCode(v.Kind), Status: finding.Confirmed,
+		Title: fmt.Sprintf("%s on %s: %s and %s unordered by exact happens-before",
+			raceName(v.Kind), finding.Variable(v), accesses[0].Mode, accesses[1].Mode),
 		Variable: finding.Variable(v), Accesses: accesses,
 		Message: fmt.Sprintf("Goroutine %d made the first access and goroutine %d the second, and no lock, channel or "+
 			"other synchronisation orders the two: either may come first, or both at once.",
@@ -588,6 +606,13 @@ func (e *exact) replayOf(f *finding.Finding) string {
 func (e *exact) sitesOf(s *exactSide) []*plan.Site {
 	var all []*plan.Site
 	for _, site := range e.lines[s.at] {
+		if synchronises(site.Variable) || s.kind != "" {
+			// The runtime's modes are not ours.
+			if site.Variable.Kind == s.kind {
+				all = append(all, site)
+			}
+			continue
+		}
 		// A site of x++ reads as well.
 		if mode := finding.Mode(site.Mode); mode == s.mode || writes(mode) && !writes(s.mode) {
 			all = append(all, site)
@@ -609,13 +634,22 @@ func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 	for v := range both {
 		return v, len(both) == 1
 	}
+	// A channel may have a name of its own on each side, as a parameter or an element of a list.
+	if len(a) == 1 && len(b) == 1 && a[0].Variable.Kind == b[0].Variable.Kind && synchronises(a[0].Variable) {
+		return a[0].Variable, true
+	}
 	return v, false
 }
+
+// synchronises reports whether a variable is a channel or a WaitGroup.
+func synchronises(v plan.Variable) bool { return raceCode(v.Kind) != finding.CaughtInTheAct }
 
 // access returns a side as a finding has it: with what the plan knows of the access, where one
 // site of the variable alone is meant.
 func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) finding.Access {
-	sites = slices.DeleteFunc(slices.Clone(sites), func(site *plan.Site) bool { return site.Variable != v })
+	sites = slices.DeleteFunc(slices.Clone(sites), func(site *plan.Site) bool {
+		return site.Variable != v && !synchronises(v)
+	})
 	f := s.frame
 	a := finding.Access{
 		Position: finding.Position{File: f.File, Line: f.Line}, Expr: v.Name, Mode: s.mode,
@@ -625,6 +659,9 @@ func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) findin
 		site := sites[0]
 		a.Package, a.Function, a.Expr, a.Source = site.Package, site.Function, site.Expr, site.Source
 		a.Column, a.EndLine, a.EndColumn = site.Column, site.EndLine, site.EndCol
+		if synchronises(v) {
+			a.Mode = siteMode(site)
+		}
 	}
 	a.Goroutine = &s.goroutine
 	if created := s.goroutine.Created; len(created) > 0 {

@@ -125,13 +125,13 @@ func (t *tally) fatal(pkg string, strength int, output []byte) {
 	t.showed(pkg, at.text+" in "+at.function)
 }
 
-// endedBy makes a finding of each error that has ended runs, and leaves out a map
-// on which one of the races was caught at the same line: that gets a note.
+// endedBy makes a finding of each error that has ended runs, and leaves out one at
+// a line at which a race of the same class was caught: that has both sides, and gets a note.
 func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.fatals), fatalAt.compare) {
 		f := t.fatalFinding(cfg, at)
 		same := slices.IndexFunc(races, func(r *finding.Finding) bool {
-			return f.Code == finding.CaughtInTheAct && slices.ContainsFunc(r.Accesses, func(a finding.Access) bool {
+			return f.Code == r.Code && slices.ContainsFunc(r.Accesses, func(a finding.Access) bool {
 				return a.File == f.Accesses[0].File && a.Line == f.Accesses[0].Line
 			})
 		})

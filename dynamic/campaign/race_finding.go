@@ -75,8 +75,8 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 	}
 	v := finding.Variable(t.plan.Site(p[0]).Variable)
 	f := &finding.Finding{
-		Code: finding.CaughtInTheAct, Status: finding.Confirmed,
-		Title:    fmt.Sprintf("data race on %s: %s and %s at the same moment", v, a.Mode, b.Mode),
+		Code: raceCode(v.Kind), Status: finding.Confirmed,
+		Title:    fmt.Sprintf("%s on %s: %s and %s at the same moment", raceName(v.Kind), v, a.Mode, b.Mode),
 		Message:  message(v, &a, &b) + t.found(c.record.B),
 		Variable: v,
 		Accesses: []finding.Access{a, b},
@@ -94,9 +94,52 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 	return f
 }
 
+// raceCode returns the code of a race on a variable of the kind; operations of synchronisation have codes
+// of their own.
+func raceCode(kind string) finding.Code {
+	switch kind {
+	case plan.KindChannel:
+		return finding.CloseRaces
+	case plan.KindWaitGroup:
+		return finding.AddRacesWait
+	}
+	return finding.CaughtInTheAct
+}
+
+// raceName returns what a race on a variable of the kind is called.
+func raceName(kind string) string {
+	if raceCode(kind) == finding.CaughtInTheAct {
+		return "data race"
+	}
+	return "race"
+}
+
+// siteMode returns what the access at a site does, in the words of findings.
+func siteMode(s *plan.Site) finding.Mode {
+	switch s.Variable.Kind {
+	case plan.KindChannel:
+		if s.Mode == plan.Write {
+			return finding.CloseChan
+		}
+		return finding.Send
+	case plan.KindWaitGroup:
+		if s.Mode == plan.AtomicWrite {
+			return finding.Add
+		}
+		return finding.Wait
+	}
+	return finding.Mode(s.Mode)
+}
+
 func message(v finding.Variable, a, b *finding.Access) string {
 	harm := "the read may see an old or a half-written value"
 	switch {
+	case a.Mode == finding.CloseChan && b.Mode == finding.CloseChan:
+		harm = "the second close panics"
+	case v.Kind == plan.KindChannel:
+		harm = "a send on the closed channel panics"
+	case v.Kind == plan.KindWaitGroup:
+		harm = "Wait may return before what was added has begun"
 	case v.Kind == plan.KindMap:
 		harm = "the map may be corrupted, and the runtime ends the program when it notices"
 	case writes(a.Mode) && writes(b.Mode):
@@ -144,7 +187,17 @@ func scalar(kind string, v uint64) string {
 func writes(m finding.Mode) bool { return m == finding.Write || m == finding.AtomicWrite }
 
 // verb returns what an access of mode m does.
-func verb(m finding.Mode) string { return strings.Replace(string(m), "atomic-", "atomically ", 1) }
+func verb(m finding.Mode) string {
+	switch m {
+	case finding.Send:
+		return "send on"
+	case finding.Add:
+		return "add to"
+	case finding.Wait:
+		return "wait for"
+	}
+	return strings.Replace(string(m), "atomic-", "atomically ", 1)
+}
 
 // access joins what the plan knows of a site with what the run saw there.
 func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
@@ -168,7 +221,7 @@ func (t *tally) planned(site uint32) finding.Access {
 	s := t.plan.Site(site)
 	return finding.Access{
 		Position: t.position(site), Package: s.Package, Function: s.Function,
-		Expr: s.Expr, Source: s.Source, Mode: finding.Mode(s.Mode),
+		Expr: s.Expr, Source: s.Source, Mode: siteMode(s),
 	}
 }
 

@@ -8,6 +8,9 @@
 //	s[i]          (*rt.R(&s[i], id))         read of an element
 //	copy(s, t)    copy(rt.WN(s, len(t), id), rt.RN(t, len(s), id))
 //	x.n.Load()    (*rt.AR(&x.n, id)).Load()  atomic read
+//	ch <- v       rt.CR(ch, id) <- v         send
+//	close(ch)     close(rt.CW(ch, id))       close
+//	wg.Add(1)     (*rt.GAW(&wg, id)).Add(1)  Add and Go of a WaitGroup; Wait by rt.GR
 //
 // # The rule
 //

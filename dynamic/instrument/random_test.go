@@ -119,6 +119,16 @@ func AR[T any](p *T, site uint32) *T { return R(p, site) }
 
 func AW[T any](p *T, site uint32) *T { return W(p, site) }
 
+func CR[C any](c C, site uint32) C { return c }
+
+func CW[C any](c C, site uint32) C { return c }
+
+func Close[C ~chan E | ~chan<- E, E any](c C, site uint32) { close(c) }
+
+func GR[T any](p *T, site uint32) *T { return p }
+
+func GAW[T any](p *T, site uint32) *T { return p }
+
 func Check() {
 	for _, s := range pending {
 		if s.unchanged() {

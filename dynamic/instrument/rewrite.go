@@ -195,6 +195,8 @@ func newRewriter(p *sites.Package, f *ast.File, accesses []*source.Access, opts 
 // sortIn makes the access be found by its expression, or leaves it unmonitored.
 func (r *rewriter) sortIn(a *source.Access) {
 	switch {
+	case a.Deferred && a.IsClose():
+		r.closeLater(a)
 	case a.Deferred:
 		a.Unmonitored = source.Later
 	case a.Map() && version.Compare(r.version, "go1.20") < 0 && !strictlyComparable(r.Info.TypeOf(a.Node)):
@@ -312,6 +314,10 @@ var helpers = map[plan.Mode]string{plan.Read: "R", plan.Write: "W", plan.AtomicR
 func (r *rewriter) helper(a *source.Access) string {
 	name := helpers[a.Site.Mode]
 	switch {
+	case a.Site.Variable.Kind == plan.KindChannel:
+		return "C" + name
+	case a.Site.Variable.Kind == plan.KindWaitGroup:
+		return "G" + name
 	case r.sections.IsKeyed(a):
 		return "M" + name + "K"
 	case a.Map():

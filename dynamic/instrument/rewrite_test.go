@@ -109,6 +109,8 @@ func h(int) bool           { return false }
 func two() (int, error)    { return 0, nil }
 func call(...any)          {}
 func conv(any) (int, bool) { return 0, false }
+func chans() []chan int    { return nil }
+func fn(int) func()        { return nil }
 `
 
 var update = flag.Bool("update", false, "write what golden cases become, to be read before it is committed")
@@ -149,7 +151,7 @@ func TestGolden(t *testing.T) {
 var marks = regexp.MustCompile(`/\*interlock:[0-9]+\*/`)
 
 func golden(t *testing.T, in string) string {
-	const head = "package p\n\nimport \"sync/atomic\"\n\nvar _ atomic.Int64\n\n" +
+	const head = "package p\n\nimport (\"sync\"; \"sync/atomic\")\n\nvar _, _ = atomic.Int64{}, sync.Mutex{}\n\n" +
 		"func _(x, y *T, p *int, n int) { defer g()\n"
 	src := head + in + "}\n"
 	p := typed(t, "go1.26", map[string]string{"a.go": prelude, "b.go": src})

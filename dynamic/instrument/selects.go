@@ -16,6 +16,7 @@ import (
 //
 //	case x.f = <-ch:     case _il1 := <-ch: (*rt.W(&x.f, 1)) = _il1
 func (r *rewriter) selectStmt(s *ast.SelectStmt) {
+	r.leaveInterrupted(s)
 	for _, c := range s.Body.List {
 		c := c.(*ast.CommClause)
 		r.announced = nil // targets of the clause before come after its receive

@@ -58,7 +58,8 @@
 // filter is closed; an access by [R] or [W] that begins more than 24 bytes
 // below a window that it reaches into, unless the filter is open; everything on stacks
 // (another goroutine cannot reach a stack); whatever the counters of
-// evidence.Counters say was dropped. A goroutine alone in its process holds
+// evidence.Counters say was dropped; what adds to a WaitGroup by a number that is no
+// constant, or waits in a deferred call. A goroutine alone in its process holds
 // no window, nor does a sequential test in a test binary. And -race, in the
 // same build, sees fewer races: the monitor's own atomics order accesses.
 //

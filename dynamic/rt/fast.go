@@ -111,6 +111,51 @@ func MW[M ~map[K]V, K comparable, V any](m M, site uint32) M {
 	return m
 }
 
+// CR stands before a send on the channel c. It returns c.
+//
+//go:norace
+func CR[C any](c C, site uint32) C {
+	if filter.bits>>(*(*uintptr)(unsafe.Pointer(&c))>>3&63)&1 != 0 {
+		beforeChannel(*(*unsafe.Pointer)(unsafe.Pointer(&c)), site, 0)
+	}
+	return c
+}
+
+// CW stands before a close of the channel c. It returns c.
+//
+//go:norace
+func CW[C any](c C, site uint32) C {
+	if filter.bits>>(*(*uintptr)(unsafe.Pointer(&c))>>3&63)&1 != 0 {
+		beforeChannel(*(*unsafe.Pointer)(unsafe.Pointer(&c)), site, writes)
+	}
+	return c
+}
+
+// Close closes the channel c, for defer and go statements.
+//
+//go:norace
+func Close[C ~chan E | ~chan<- E, E any](c C, site uint32) { close(CW(c, site)) }
+
+// GR stands before a call of Wait for the WaitGroup *p. It returns p.
+//
+//go:norace
+func GR[T any](p *T, site uint32) *T {
+	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
+		beforeCounter(unsafe.Pointer(p), site, 0)
+	}
+	return p
+}
+
+// GAW stands before a call that adds to the WaitGroup *p. It returns p.
+//
+//go:norace
+func GAW[T any](p *T, site uint32) *T {
+	if filter.bits>>(uintptr(unsafe.Pointer(p))>>3&63)&1 != 0 {
+		beforeCounter(unsafe.Pointer(p), site, atomically|writes)
+	}
+	return p
+}
+
 // MRK is MR for the element with the key k.
 //
 //go:norace

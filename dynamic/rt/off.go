@@ -17,6 +17,8 @@ func init() {
 
 func before(p unsafe.Pointer, size uintptr, site uint32, m mode) {}
 func beforeMap(p unsafe.Pointer, site uint32, m mode)            {}
+func beforeChannel(p unsafe.Pointer, site uint32, m mode)        {}
+func beforeCounter(p unsafe.Pointer, site uint32, m mode)        {}
 
 func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {}
 

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -214,6 +215,41 @@ func beforeMap(p unsafe.Pointer, site uint32, m mode) { before(p, 8, site, m) }
 // beforeElement is beforeMap for the element with a key, if that is not 0.
 func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {
 	beforeAccess(p, access{addr: address(p), size: 8, key: key, site: site, mode: m})
+}
+
+// Operations of synchronisation are accesses like others, where nothing orders them by itself:
+//
+//   - A send reads the channel and a close writes it, as for the race detector. A goroutine that is
+//     about to close what another one is about to send on may come first, and the send panics.
+//   - Add and Go write the counter of a WaitGroup atomically, and Wait reads it: but only while it is
+//     zero, since calls that find it above may come at the same time as Wait (package sync).
+
+// beforeChannel is before for a channel, which is watched as the first word of its header, as a map is.
+//
+//go:noinline
+func beforeChannel(p unsafe.Pointer, site uint32, m mode) { before(p, 8, site, m) }
+
+// beforeCounter is before for the counter of a WaitGroup, if that is zero.
+//
+//go:noinline
+func beforeCounter(p unsafe.Pointer, site uint32, m mode) {
+	if countersKnown && p != nil && atomic.LoadUint64((*uint64)(p))>>32 == 0 {
+		before(p, 8, site, m)
+	}
+}
+
+// countersKnown reports whether a WaitGroup's counter is the upper half of its first word. Written at
+// start only.
+var countersKnown = unsafe.Alignof(sync.WaitGroup{}) == 8 && findCounter()
+
+// findCounter reports whether the counter of a WaitGroup is where it is expected.
+func findCounter() bool {
+	var wg sync.WaitGroup
+	word := (*uint64)(unsafe.Pointer(&wg))
+	wg.Add(3)
+	counted := atomic.LoadUint64(word) == 3<<32
+	wg.Add(-3)
+	return counted && atomic.LoadUint64(word) == 0
 }
 
 // visitSite is what happens at a site while the filter is open. n is random.

@@ -43,8 +43,8 @@ func leaves(n int, sink chan []int, x any) {
 	b[0] = 1 // want write b[0] element:leaves.b[] in leaves
 	a[0] = 1 // want write a[0] element:leaves.a[] in leaves
 	c := make([]int, n)
-	sink <- c
-	c[0] = 1 // want write c[0] element:leaves.c[] in leaves
+	sink <- c // want read sink channel:leaves.sink in leaves
+	c[0] = 1  // want write c[0] element:leaves.c[] in leaves
 	d := make([]T, n)
 	d[0].mu.Lock()
 	d[0].n = 1 // want write d[0].n field:T.n in leaves

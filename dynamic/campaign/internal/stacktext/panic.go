@@ -40,8 +40,13 @@ func PanicOf(output []byte) (p Panic, ok bool) {
 			break
 		}
 	}
-	for len(p.Goroutine.Stack) > 0 && IsRuntime(p.Goroutine.Stack[0].Function) {
-		p.Goroutine.Stack = p.Goroutine.Stack[1:]
+	isUsers := func(f finding.Frame) bool {
+		return !IsRuntime(f.Function) && !strings.HasPrefix(f.Function, MonitorFrames)
+	}
+	if i := slices.IndexFunc(p.Goroutine.Stack, isUsers); i >= 0 {
+		p.Goroutine.Stack = p.Goroutine.Stack[i:]
+	} else {
+		p.Goroutine.Stack = nil
 	}
 	return p, len(p.Goroutine.Stack) > 0
 }

@@ -32,6 +32,9 @@ type Access struct {
 // IsBehind reports whether the access is not to Node but to what that refers to.
 func (a *Access) IsBehind() bool { return a.Map() || a.Site.Behind }
 
+// IsClose reports whether the access closes a channel.
+func (a *Access) IsClose() bool { return a.Site.Variable.Kind == plan.KindChannel && a.Writes() }
+
 // Writes reports whether the access writes.
 func (a *Access) Writes() bool {
 	return a.Site.Mode == plan.Write || a.Site.Mode == plan.AtomicWrite

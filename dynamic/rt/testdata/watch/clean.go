@@ -13,6 +13,33 @@ import (
 )
 
 func init() {
+	// What is added while more is to do may come at the same time as Wait.
+	programs["cleanAddAbove"] = func() {
+		wg := new(sync.WaitGroup)
+		for range 20 {
+			rt.GAW(wg, 1).Add(1)
+			go func() {
+				defer wg.Done()
+				for range 3 {
+					rt.GAW(wg, 1).Add(1)
+					wg.Done()
+				}
+			}()
+			rt.GR(wg, 2).Wait()
+		}
+	}
+
+	// The close comes behind what was received.
+	programs["cleanCloseBehind"] = func() {
+		for range 20 {
+			ch := make(chan int)
+			go func() { rt.CR(ch, 1) <- 1; rt.CR(ch, 1) <- 2 }()
+			<-ch
+			<-ch
+			close(rt.CW(ch, 2))
+		}
+	}
+
 	programs["cleanMutex"] = func() {
 		var mu sync.Mutex
 		add := func() {

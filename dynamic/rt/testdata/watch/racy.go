@@ -67,6 +67,27 @@ func init() {
 			func() { _ = rt.MR(m, 2)[1] })
 	}
 
+	programs["raceSendClose"] = func() {
+		ch := make(chan int, 1000)
+		recovered := func(f func()) func() {
+			return func() { defer func() { recover() }(); f() }
+		}
+		both(
+			recovered(func() {
+				for range 200 {
+					rt.CR(ch, 1) <- 1
+				}
+			}),
+			recovered(func() { busy(50 * time.Microsecond); close(rt.CW(ch, 2)) }))
+	}
+
+	programs["raceAddWait"] = func() {
+		wg := new(sync.WaitGroup)
+		both(
+			func() { rt.GAW(wg, 1).Add(1); wg.Done() },
+			func() { rt.GR(wg, 2).Wait() })
+	}
+
 	programs["raceCaptured"] = func() {
 		n := 0
 		add := func() { *rt.W(&n, 1)++ }
