@@ -66,6 +66,9 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
+	if a.Renews() {
+		f.Status = finding.Lead
+	}
 	var plain []*accesses.Access
 	for _, p := range pairs {
 		plain = append(plain, p.plain)

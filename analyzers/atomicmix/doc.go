@@ -18,7 +18,8 @@
 // A plain access is reported if it conflicts with an atomic one that another
 // goroutine may run at the same time on such an object, and no lock that both
 // hold orders them. Plain accesses to objects that nobody else can reach yet
-// are fine, and so are those in tests and in package initialisation.
+// are fine, and so are those in tests and in package initialisation. A store of constants that makes the
+// object as new, for its next user, is a lead, which is not printed.
 //
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such

@@ -94,8 +94,9 @@ func (r *Reporter) protect(run func(*analysis.Pass, *Reporter)) {
 }
 
 // Report hands on f, unless a directive at one of the spots, all of which the
-// finding stands for, suppresses it. It sets code, status and version. The
-// diagnostic is at node at; other, if not nil, is the other side, described by note.
+// finding stands for, suppresses it. It sets code and version, and the status unless f is a
+// lead. The diagnostic is at node at; other, if not nil, is the other side, described by note.
+// A lead has no diagnostic.
 func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, spots []ast.Expr) {
 	var places []token.Pos
 	for _, s := range spots {
@@ -112,7 +113,10 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	if other != nil {
 		d.Related = []analysis.RelatedInformation{{Pos: other.Pos(), End: other.End(), Message: note}}
 	}
-	r.print(d, r.add(f))
+	whole := r.add(f)
+	if f.Status != finding.Lead {
+		r.print(d, whole)
+	}
 }
 
 // print reports a diagnostic, which is part of f.
@@ -132,6 +136,9 @@ func (r *Reporter) message(f *finding.Finding) string {
 // own.) It returns the finding that is in the result.
 func (r *Reporter) add(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
+		if lead := f.Status == finding.Lead; lead != (g.Status == finding.Lead) {
+			continue
+		}
 		if (g.Section == nil) != (f.Section == nil) || len(f.Accesses) == 0 || len(g.Accesses) == 0 {
 			continue
 		}
@@ -150,7 +157,12 @@ func (r *Reporter) add(f *finding.Finding) *finding.Finding {
 			return g
 		}
 	}
-	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
+	return r.keep(f)
+}
+
+// keep puts f in the result, and returns it.
+func (r *Reporter) keep(f *finding.Finding) *finding.Finding {
+	f.Code, f.Status, f.Version = r.code, cmp.Or(f.Status, finding.Suspected), finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
 	return f
 }
@@ -198,7 +210,7 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 		return
 	}
 	whole := r.addAt(f)
-	if f.Level != finding.Hint || r.showsHints() {
+	if !f.Minor() || f.Level == finding.Hint && r.showsHints() {
 		r.print(d, whole)
 	}
 }
@@ -206,7 +218,8 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 // addAt is add for a finding whose places have no expression.
 func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
-		if len(f.Accesses) > 0 && len(g.Accesses) > 0 && g.Variable == f.Variable && g.Title == f.Title &&
+		if (f.Status == finding.Lead) == (g.Status == finding.Lead) && len(f.Accesses) > 0 && len(g.Accesses) > 0 &&
+			g.Variable == f.Variable && g.Title == f.Title &&
 			g.Accesses[0].Function == f.Accesses[0].Function {
 			a := f.Accesses[0]
 			g.Accesses = append(g.Accesses, a)
@@ -214,9 +227,7 @@ func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
 			return g
 		}
 	}
-	f.Code, f.Status, f.Version = r.code, finding.Suspected, finding.SchemaVersion
-	r.result.Findings = append(r.result.Findings, f)
-	return f
+	return r.keep(f)
 }
 
 // HintsFlag is the flag by which a check with hints reports them as diagnostics

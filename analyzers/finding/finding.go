@@ -15,6 +15,8 @@ const SchemaVersion = 1
 type Status string
 
 const (
+	// Lead: a static pass thinks it possible. It is not worth printing, but runs try it first.
+	Lead Status = "lead"
 	// Suspected: a static pass reports it; no run has shown it.
 	Suspected Status = "suspected"
 	// Predicted: a run shows an order that could be reversed, but the bug
@@ -101,6 +103,9 @@ type Finding struct {
 	// guard, other static findings on the same variable, "unobserved in n runs".
 	Notes []string `json:"notes,omitempty"`
 }
+
+// Minor reports whether f is shown on request only, and fails no build: a hint or a lead.
+func (f *Finding) Minor() bool { return f.Level == Hint || f.Status == Lead }
 
 // Places lists the places of f: its accesses, and the steps of a cycle of locks.
 func (f *Finding) Places() (all []Position) {
@@ -340,7 +345,7 @@ func (f *Finding) Validate() error {
 		return fmt.Errorf("finding: version %d, want %d", f.Version, SchemaVersion)
 	case !f.Code.Known():
 		return fmt.Errorf("finding: unknown code %q", f.Code)
-	case !slices.Contains([]Status{Suspected, Predicted, Confirmed}, f.Status):
+	case !slices.Contains([]Status{Lead, Suspected, Predicted, Confirmed}, f.Status):
 		return fmt.Errorf("finding: unknown status %q", f.Status)
 	case f.Level != "" && f.Level != Hint:
 		return fmt.Errorf("finding: unknown level %q", f.Level)

@@ -39,6 +39,9 @@
 // locks that their callers hold. A goroutine reads what it alone writes, and
 // what was written before it was started.
 //
+// A lead, which is not printed, is a read of what a set-up alone writes, by a function that seems to know
+// that it has been, and a store of constants that makes the object as new.
+//
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses
 // ordered by something else than the lock (a channel, a WaitGroup, a phase

@@ -37,5 +37,8 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 		Notes:    []string{l.Count},
 	}
+	if l.Lead {
+		f.Status = finding.Lead
+	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))
 }

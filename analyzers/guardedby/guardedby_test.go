@@ -19,6 +19,20 @@ func Test(t *testing.T) {
 		"copies", "elements", "inner", "branches", "standalone", "mixed")
 }
 
+// TestLeads reads what is possible, but not worth printing: it has no diagnostic.
+func TestLeads(t *testing.T) {
+	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "leads")
+	var got []string
+	for _, f := range results[0].Result.(*check.Result).Findings {
+		got = append(got, string(f.Status)+" "+f.Title)
+	}
+	want := []string{"lead Client.protocol is read without c.mu", "lead Server.handler is read without s.mu",
+		"lead Node.refs is written without r.mu"}
+	if !slices.Equal(got, want) {
+		t.Errorf("findings %q, want %q", got, want)
+	}
+}
+
 // TestSiblings counts findings, which are fewer than the diagnostics.
 func TestSiblings(t *testing.T) {
 	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "siblings")

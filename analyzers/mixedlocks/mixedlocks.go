@@ -21,9 +21,9 @@ var Analyzer = check.New("mixedlocks", finding.DifferentLocks, doc, run, accesse
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-	for _, lead := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
-		if lead.OtherLock {
-			report(list, r, lead)
+	for _, suspect := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
+		if suspect.OtherLock {
+			report(list, r, suspect)
 		}
 	}
 }
@@ -36,6 +36,9 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 		Notes:    []string{l.Count},
+	}
+	if l.Lead {
+		f.Status = finding.Lead
 	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under %s", b.Verb(), locks(b)), check.Spots(l.All...))
 }

@@ -49,6 +49,9 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 		if b != a {
 			f.Accesses = append(f.Accesses, list.Side(b))
 		}
+		if !guardsFor(v, a, h) {
+			f.Status = finding.Lead
+		}
 		r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under the read side, too", b.Verb()), check.Spots(a))
 	}
 }
@@ -71,6 +74,20 @@ func readLock(a *accesses.Access) (lockset.Held, bool) {
 		}
 	}
 	return lockset.Held{}, false
+}
+
+// guardsFor reports whether the lock h seems to guard v, and the write a to hold no more than its read
+// side: some other access holds the write side, or the function of a itself has taken the read side at
+// one place.
+func guardsFor(v *accesses.Variable, a *accesses.Access, h lockset.Held) bool {
+	for _, b := range v.Accesses {
+		for _, o := range b.Locks.Held() {
+			if o.Class == h.Class && !o.Read {
+				return b.Fn != a.Fn
+			}
+		}
+	}
+	return h.Since != nil && h.Since.Parent() == a.Fn
 }
 
 // otherSide returns another access under the same read lock, a itself if there

@@ -29,7 +29,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	// What lacks a lock that guards the variable elsewhere is IL1001 or IL1006.
 	for _, s := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
 		for _, a := range s.All {
-			c.judged[a.Instr] = true
+			c.judged[a.Instr] = !s.Lead
 		}
 	}
 	reported := map[finding.Variable]bool{}

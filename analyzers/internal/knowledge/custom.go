@@ -15,6 +15,12 @@ func anyOf(flags string, parts ...string) *regexp.Regexp {
 	return regexp.MustCompile(flags + strings.Join(parts, "|"))
 }
 
+var startsUp = regexp.MustCompile(`^(?i:New|Init|Setup|Ensure|Open|Start|Serve|Listen|Connect|Dial|Bootstrap|` +
+	`Attach|Reattach)`)
+
+// StartsUp reports whether a function of this name brings an object into service, once for each.
+func StartsUp(name string) bool { return startsUp.MatchString(name) }
+
 var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|` +
 	`Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
 
@@ -76,10 +82,12 @@ var needsNoLock = anyOf(`(?is)`,
 	`\brac(e|es|y|ing)\b.{0,100}\b(allowed|acceptable|harmless|benign|tolerable)\b`,
 	`\b((safe|fine|ok|okay)\s+to|can\s+be\s+(read|set|written|updated|accessed|used|called))\b`+sentence+
 		`{0,80}\bwithout\s+(any\s+|the\s+|a\s+)?(holding\s+|taking\s+)?(the\s+|a\s+)?`+aLock,
+	`\bnot\s+safe\s+to\s+(call|read|use)\b`+sentence+`{0,40}\buntil\b`,
+	`\bonly\s+(be\s+)?(valid|meaningful|set|available|called|used)\s+(after|once)\b`,
 )
 
 // CommentNeedsNoLock reports whether a comment says that no lock is needed, or
-// that a race is meant.
+// that a race is meant, or that something else comes first ("only valid after Start").
 func CommentNeedsNoLock(text string) bool { return needsNoLock.MatchString(text) }
 
 var notConcurrent = anyOf(`(?is)`,

@@ -10,6 +10,7 @@ func TestCustoms(t *testing.T) {
 		yes, no []string
 	}{
 		{"LifeCycle", LifeCycle, []string{"NewServer", "Close", "SetLimit"}, []string{"Get", "renew", "IsClosed"}},
+		{"StartsUp", StartsUp, []string{"Start", "ensureHandlers"}, []string{"Set", "restart"}},
 		{"QuietName", QuietName, []string{"Lock", "Errorf"}, []string{"Write", "LockAll"}},
 		{"MayWait", MayWait, []string{"WaitFor", "unlock", "doSync"}, []string{"Get", "put"}},
 		{"MayReturnLocked", MayReturnLocked, []string{"lockAll", "BeginWrite"}, []string{"Get", "release"}},
@@ -19,6 +20,7 @@ func TestCustoms(t *testing.T) {
 			[]string{"Size returns the size.", "It clocks in. It is held elsewhere."}},
 		{"CommentNeedsNoLock", CommentNeedsNoLock,
 			[]string{"does not need the lock", "No lock needed here", "a benign race is harmless, racy but acceptable",
+				"This is only valid after Start() is called.", "It is not safe to call this function until l.Notify is closed.",
 				"safe to read\nwithout holding the lock", "no need for a mutex since it is set once"},
 			[]string{"takes the lock", "does not need more. The lock is taken.", "can be read at once"}},
 		{"CommentForbidsConcurrency", CommentForbidsConcurrency,

@@ -104,6 +104,9 @@ var neverReturn = map[string][]string{
 	"runtime": {"Goexit"},
 	"log":     {"Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln"},
 	"testing": {"Fatal", "Fatalf", "FailNow", "Skip", "Skipf", "SkipNow"},
+
+	"github.com/stretchr/testify/require": {"Fail", "Failf", "FailNow", "FailNowf"},
+	"github.com/stretchr/testify/assert":  {"FailNow", "FailNowf"},
 }
 
 // NeverReturns reports whether a function or method never returns to its caller.

@@ -35,6 +35,13 @@ const TriedShare = 0.5
 // struct as a whole. A lock for one field only says nothing of the others.
 const GuardsStruct = 0.5
 
+// Stores that make an object as new, rather than change it: so many fields, and such a share of all of its
+// struct.
+const (
+	RenewedFields = 3
+	RenewedShare  = 0.4
+)
+
 // CommentReach is how many lines below a comment it is taken to speak of: a
 // short group of statements.
 const CommentReach = 6

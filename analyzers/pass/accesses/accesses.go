@@ -82,8 +82,9 @@ type List struct {
 	// Implied are accesses to shared objects beside All, outside of tests.
 	Implied []*Access
 
-	kept    map[*types.Var]bool // fields whose address some variable holds
-	signals map[*ssa.Function]signalling
+	kept     map[*types.Var]bool // fields whose address some variable holds
+	enclosed map[*types.Var]bool // fields that alone lead to an object
+	signals  map[*ssa.Function]signalling
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -100,6 +101,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	l.Prog.Analyse(pass, func() {
 		l.findKept()
+		l.findEnclosed()
 		l.findSignals()
 		for _, fn := range l.Prog.Funcs {
 			c.function(fn)

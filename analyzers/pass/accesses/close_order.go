@@ -8,21 +8,33 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // beforeClose reports whether a comes before its function closes a channel
-// that only signals, and b after that channel was found closed. Most functions
+// that only signals, or sends its one message, and b after that was received. Most functions
 // close nothing, and most others receive from another channel: that is asked
 // first.
 func (l *List) beforeClose(a, b *Access) bool {
 	for _, c := range l.signals[a.Fn].closings {
-		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.Leads(a.Instr, c.instr) &&
-			l.after(received, b.Instr) {
+		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.endedBy(a, c) && l.after(received, b.Instr) {
 			return true
 		}
 	}
 	return false
+}
+
+// endedBy reports whether a comes before what c signals: a message by which a goroutine that there
+// is one of ends, or the closing, which may be deferred.
+func (l *List) endedBy(a *Access, c closing) bool {
+	if _, isSend := c.instr.(*ssa.Send); isSend && l.Graph.Roles(a.Fn).Single() == nil {
+		return false
+	}
+	if _, deferred := c.instr.(*ssa.Defer); deferred {
+		return l.Leads(c.instr, a.Instr)
+	}
+	return l.Leads(a.Instr, c.instr) && !l.Leads(c.instr, a.Instr)
 }
 
 // afterSignal reports whether a reads after its function has found a channel of
@@ -71,7 +83,7 @@ func (l *List) findSignals() {
 		s := signalling{received: map[accesspath.Name][]receipt{}}
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
-				if ch := closed(instr); ch != nil && signals(ch) {
+				if ch := ending(instr); ch != nil {
 					if name, ok := accesspath.NameOf(ch); ok {
 						s.closings = append(s.closings, closing{instr, name})
 					}
@@ -94,6 +106,20 @@ func (s *signalling) add(ch ssa.Value, r receipt) {
 	if name, ok := accesspath.NameOf(ch); ok {
 		s.received[name] = append(s.received[name], r)
 	}
+}
+
+// ending returns the channel that instr closes, if it only signals, or on which it sends once in the
+// function, as one does that is done; else nil.
+//
+//	job.err <- job.run()
+func ending(instr ssa.Instruction) ssa.Value {
+	if ch := closed(instr); ch != nil && signals(ch) {
+		return ch
+	}
+	if send, ok := instr.(*ssa.Send); ok && !callgraph.InLoop(send.Block()) {
+		return send.Chan
+	}
+	return nil
 }
 
 // closed returns the channel that instr closes, or nil.

@@ -2,6 +2,7 @@ package accesses
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -24,6 +25,30 @@ func (l *List) AnyCaller(a *Access) bool {
 
 // LifeCycle reports whether fn sets an object up or takes it down, by its name.
 func LifeCycle(fn *ssa.Function) bool { return knowledge.LifeCycle(fn.Name()) }
+
+// Synchronised reports whether the function of a has certainly held a lock of the class before a, itself
+// or by what it called, so that it sees what others wrote under that.
+func (l *List) Synchronised(a *Access, class string) bool {
+	flow := l.Prog.Flow(a.Fn)
+	for b := a.Instr.Block(); b != nil; b = b.Idom() {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok || b == a.Instr.Block() && flow.Index(instr) >= flow.Index(a.Instr) {
+				continue
+			}
+			if lock := l.Locks.Receiver(call); lock != nil {
+				if name, ok := accesspath.NameOf(lock); ok && name.String() == class {
+					return true
+				}
+				continue
+			}
+			if fn, _ := callgraph.Target(call.Common()); fn != nil && slices.Contains(l.Locks.Takes(fn), class) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // MeantToBeShared reports whether method fn, or what it calls on the same
 // type, synchronises by a field of that type: a lock, a Once, an atomic.

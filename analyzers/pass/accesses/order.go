@@ -5,21 +5,36 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // beforeStart reports whether a comes before every go statement that leads to
-// b: a's function starts those goroutines, and cannot come back to a after.
-// That it is not called again for the same object is taken for granted.
+// b: a's function starts those goroutines, itself or by what it calls or starts, and cannot come
+// back to a after. That it is not called again for the same object is taken for granted.
 func (l *List) beforeStart(a, b *Access) bool {
 	r := l.Graph.Roles(b.Fn)
 	if !onlyGoroutines(r) {
 		return false
 	}
-	return !slices.ContainsFunc(r.Goroutines, func(g *callgraph.Goroutine) bool {
-		return g.Start.Parent() != a.Fn || !l.Leads(a.Instr, g.Start) || l.Leads(g.Start, a.Instr)
-	})
+	return !slices.ContainsFunc(r.Goroutines, func(g *callgraph.Goroutine) bool { return !l.comesBefore(a, g.Start, 0) })
+}
+
+// comesBefore reports whether the function of a comes to call after a only, itself or by what it calls.
+//
+//	n := p.n // a
+//	go func() { p.start() }() // which starts the goroutine
+func (l *List) comesBefore(a *Access, call ssa.CallInstruction, depth int) bool {
+	in := call.Parent()
+	if in == a.Fn {
+		return l.Leads(a.Instr, call) && !l.Leads(call, a.Instr)
+	}
+	sites := l.Graph.Sites(in)
+	if depth >= knowledge.CallsToRole || !l.Graph.Closed(in) || len(sites) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(sites, func(s callgraph.Site) bool { return !l.comesBefore(a, s.Instr, depth+1) })
 }
 
 func onlyGoroutines(r *callgraph.Roles) bool {

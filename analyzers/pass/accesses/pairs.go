@@ -120,7 +120,7 @@ func (l *List) Parallel(a, b *Access) bool {
 	}
 	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) ||
 		l.afterSignal(a, b) || l.afterSignal(b, a) ||
-		l.apart(a, b) || l.apart(b, a) ||
+		l.apart(a, b) || l.apart(b, a) || l.inOther(a, b) || l.inOther(b, a) || l.afterStop(a, b) || l.afterStop(b, a) ||
 		l.inPhases(a, b) || l.inPhases(b, a) || l.afterWait(a, b) || l.afterWait(b, a) {
 		return false
 	}

@@ -1,6 +1,7 @@
 package accesses
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -30,7 +31,8 @@ func (l *List) inPhases(a, b *Access) bool {
 	})
 }
 
-// afterWait reports whether the function of a has waited for a WaitGroup of its own, and
+// afterWait reports whether the function of a has waited for a WaitGroup of its own, or for one in
+// an object that all goroutines which make b are done with at their end, and
 // only goroutines make b, none that an importing package starts: those that the
 // function has waited for.
 func (l *List) afterWait(a, b *Access) bool {
@@ -45,7 +47,102 @@ func (l *List) afterWait(a, b *Access) bool {
 			if !ok || block == a.Instr.Block() && flow.Index(instr) >= flow.Index(a.Instr) {
 				continue
 			}
-			if onGroup(call.Common(), "Wait") != nil && !flow.Leads(a.Instr, instr) {
+			if flow.Leads(a.Instr, instr) {
+				continue
+			}
+			if onGroup(call.Common(), "Wait") != nil || allDone(rb.Goroutines, groupField(call.Common(), "Wait")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// groupField returns the field or package variable that holds the WaitGroup or errgroup on which the
+// named method is called; the empty name if there is none.
+func groupField(call *ssa.CallCommon, method string) accesspath.Name {
+	fn, args := callgraph.Target(call)
+	if fn == nil || len(args) == 0 || fn.Name() != method || !isGroup(args[0].Type()) {
+		return accesspath.Name{}
+	}
+	name, _ := accesspath.NameOf(args[0])
+	return name
+}
+
+func isGroup(t types.Type) bool {
+	switch types.TypeString(t, nil) {
+	case "*sync.WaitGroup", "*golang.org/x/sync/errgroup.Group":
+		return true
+	}
+	return false
+}
+
+// allDone reports whether the group counts each of the goroutines: it has started them, or they say that
+// they are done, deferred or at their end.
+//
+//	p.wg.Go(f); go func() { defer p.wg.Done(); … }()
+func allDone(goroutines []*callgraph.Goroutine, group accesspath.Name) bool {
+	return group != (accesspath.Name{}) && len(goroutines) > 0 &&
+		!slices.ContainsFunc(goroutines, func(g *callgraph.Goroutine) bool {
+			return groupField(g.Start.Common(), "Go") != group && !doneAtEnd(g.Entry, group)
+		})
+}
+
+func doneAtEnd(entry *ssa.Function, group accesspath.Name) bool {
+	for _, b := range entry.Blocks {
+		_, atEnd := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		for _, instr := range b.Instrs {
+			_, deferred := instr.(*ssa.Defer)
+			if call, ok := instr.(ssa.CallInstruction); ok && (deferred || atEnd) && groupField(call.Common(), "Done") == group {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// afterStop reports whether b is made by the function of a timer that the function of a has stopped
+// before: that b may be running then is what the result of Stop is asked for.
+//
+//	if !d.timer.Stop() { <-d.cancel }
+//	d.cancel = make(chan struct{})
+func (l *List) afterStop(a, b *Access) bool {
+	r := l.Graph.Roles(b.Fn)
+	if !onlyGoroutines(r) {
+		return false
+	}
+	return !slices.ContainsFunc(r.Goroutines, func(g *callgraph.Goroutine) bool {
+		timer := timerField(g.Start)
+		return timer == (accesspath.Name{}) || !l.stops(a, timer)
+	})
+}
+
+// timerField returns the field or package variable that takes the timer which a call of time.AfterFunc
+// returns; the empty name if there is none.
+func timerField(start ssa.CallInstruction) accesspath.Name {
+	call, ok := start.(*ssa.Call)
+	if fn := start.Common().StaticCallee(); !ok || fn == nil || fn.String() != "time.AfterFunc" {
+		return accesspath.Name{}
+	}
+	for _, ref := range *call.Referrers() {
+		if st, ok := ref.(*ssa.Store); ok && st.Val == call {
+			name, _ := accesspath.NameOf(st.Addr)
+			return name
+		}
+	}
+	return accesspath.Name{}
+}
+
+// stops reports whether the function of a stops the timer on some way to a, and looks whether that was in time.
+func (l *List) stops(a *Access, timer accesspath.Name) bool {
+	for _, b := range a.Fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if !ok || call.Call.StaticCallee() == nil || call.Call.StaticCallee().String() != "(*time.Timer).Stop" {
+				continue
+			}
+			name, _ := accesspath.NameOf(call.Call.Args[0])
+			if name == timer && len(*call.Referrers()) > 0 && l.Leads(instr, a.Instr) {
 				return true
 			}
 		}

@@ -46,7 +46,7 @@ func (c *collector) sharingOf(a *Access) Sharing {
 //
 //	if t.m == nil { t.m = map[string]int{} }
 func (c *collector) isFirst(a *Access) bool {
-	return a.Mode == finding.Write && !a.Map && ifNil(a) && c.owner.MadeBySome(a.Addr, a.Instr)
+	return a.Mode == finding.Write && !a.Map && a.IfNil() && c.owner.MadeBySome(a.Addr, a.Instr)
 }
 
 // MadeHere reports whether the function of the access allocated the object.

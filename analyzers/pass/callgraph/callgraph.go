@@ -54,6 +54,7 @@ type Graph struct {
 	at      map[ssa.CallInstruction][]Site
 	escapes map[*ssa.Function]bool
 	open    map[*ssa.Function]bool
+	hidden  map[*ssa.Function]bool // exported methods of types that other packages have no value of
 	roles   map[*ssa.Function]*Roles
 	params  map[paramKey]*use
 	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
@@ -85,6 +86,7 @@ func newGraph(pass *analysis.Pass, prog *ir.Program, tests bool) *Graph {
 		at:      map[ssa.CallInstruction][]Site{},
 		escapes: map[*ssa.Function]bool{},
 		open:    map[*ssa.Function]bool{},
+		hidden:  map[*ssa.Function]bool{},
 		roles:   map[*ssa.Function]*Roles{},
 		params:  map[paramKey]*use{},
 		summing: map[*ssa.MakeClosure]bool{},
@@ -97,6 +99,7 @@ func newGraph(pass *analysis.Pass, prog *ir.Program, tests bool) *Graph {
 		for _, f := range prog.Funcs {
 			g.scan(f)
 		}
+		g.openUncalled()
 		g.bottom = g.calleesFirst()
 		g.spreadRoles()
 	})
@@ -131,13 +134,15 @@ func (g *Graph) indexMethods() {
 }
 
 // findOpen marks what other packages may call: exported functions and
-// methods. Nobody imports a test. Of a command nobody imports anything, so there it is only the
-// methods of types that are turned into interfaces.
+// methods, but not those of an unexported type of which no value leaves the package. Nobody imports a
+// test. Of a command nobody imports anything, so there it is only the methods of types that are turned
+// into interfaces.
 func (g *Graph) findOpen() {
 	command := g.prog.Pkg.Pkg.Name() == "main"
-	var boxed map[*types.TypeName]bool
-	if command {
-		boxed = g.boxedTypes()
+	boxed := g.boxedTypes()
+	var reachable map[*types.TypeName]bool
+	if !command {
+		reachable = g.reachableTypes()
 	}
 	for _, f := range g.prog.Funcs {
 		if f.Parent() != nil || !token.IsExported(f.Name()) || g.prog.InTestFile(f) {
@@ -147,7 +152,99 @@ func (g *Graph) findOpen() {
 			g.escapes[f] = true
 			continue
 		}
-		g.open[f] = !command || boxed[receiverName(f)]
+		name := receiverName(f)
+		if !command && name != nil && !name.Exported() && !reachable[name] && !boxed[name] {
+			g.hidden[f] = true
+			continue
+		}
+		g.open[f] = !command || boxed[name]
+	}
+}
+
+// openUncalled takes the exported methods that nothing calls for what somebody may call in a way that was
+// not seen.
+func (g *Graph) openUncalled() {
+	for f := range g.hidden {
+		if len(g.sites[f]) == 0 {
+			g.open[f] = true
+		}
+	}
+}
+
+// reachableTypes lists the unexported types of which other packages may have a value, other than in an
+// interface: those in the exported parts of the package, and embedded ones.
+func (g *Graph) reachableTypes() map[*types.TypeName]bool {
+	r := reach{own: g.prog.Pkg.Pkg, names: map[*types.TypeName]bool{}}
+	scope := r.own.Scope()
+	for _, name := range scope.Names() {
+		if obj := scope.Lookup(name); obj.Exported() {
+			r.object(obj)
+		}
+	}
+	return r.names
+}
+
+// reach follows types from what is exported.
+type reach struct {
+	own   *types.Package
+	names map[*types.TypeName]bool
+}
+
+func (r *reach) object(obj types.Object) {
+	if name, ok := obj.(*types.TypeName); ok {
+		r.named(name)
+		return
+	}
+	r.typ(obj.Type())
+}
+
+// named adds a type, with what its exported fields and methods lead to.
+func (r *reach) named(name *types.TypeName) {
+	if name.Pkg() != r.own || r.names[name] {
+		return
+	}
+	r.names[name] = true
+	r.typ(name.Type().Underlying())
+	if n, ok := types.Unalias(name.Type()).(*types.Named); ok {
+		for m := range n.Methods() {
+			if m.Exported() {
+				r.typ(m.Type())
+			}
+		}
+	}
+}
+
+// typ adds the types that t is made of.
+func (r *reach) typ(t types.Type) {
+	// An interface has no value of an unexported type that was not turned into it.
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		r.named(t.Origin().Obj())
+		for arg := range t.TypeArgs().Types() {
+			r.typ(arg)
+		}
+	case *types.Map:
+		r.typ(t.Key())
+		r.typ(t.Elem())
+	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
+		r.typ(t.Elem())
+	case *types.Signature:
+		r.typ(t.Params())
+		r.typ(t.Results())
+	case *types.Tuple:
+		for v := range t.Variables() {
+			r.typ(v.Type())
+		}
+	case *types.Struct:
+		for f := range t.Fields() {
+			if f.Exported() || f.Embedded() {
+				r.typ(f.Type())
+			}
+		}
+	case *types.Interface:
+		for m := range t.Methods() {
+			r.typ(m.Type())
+		}
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -38,6 +40,8 @@ type Suspect struct {
 	// OtherLock: all unprotected accesses to the variable hold another lock of
 	// the same object, which its author may have thought to be the guard.
 	OtherLock bool
+	// Lead: what sets the variable up, or makes its object as new, may well come before all else.
+	Lead bool
 }
 
 func (l Suspect) holdsOther() bool {
@@ -163,7 +167,8 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 			continue
 		}
 		if b := c.otherSide(g, a); b != nil {
-			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count}, true
+			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count,
+				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b)}, true
 		}
 	}
 	return Suspect{}, false
@@ -201,6 +206,32 @@ func testsNil(v *accesses.Variable, a *accesses.Access) bool {
 	return slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
 		return b.Fn == a.Fn && b.Mode == finding.Read && !b.Map && b.Path == a.Path
 	})
+}
+
+// setBefore reports whether a reads what only a set-up writes, and seems to know that it has been: all
+// writes come where the variable was found nil, and a does not ask, or they stand in functions that bring
+// the object into service and reset nothing, and the function of a has held a lock of theirs since.
+//
+//	if _, err := c.Start(); err != nil { … }; return c.protocol
+func (c *checker) setBefore(v *accesses.Variable, a, guarded *accesses.Access) bool {
+	if a.Mode != finding.Read {
+		return false
+	}
+	some, lazy, setUp := false, true, true
+	for _, b := range v.Accesses {
+		if b.Mode != finding.Write || b.Completes() || b.MadeHere() {
+			continue
+		}
+		_, resets := b.Value.(*ssa.Const)
+		some, lazy = true, lazy && b.IfNil()
+		setUp = setUp && !resets && !b.Update && !b.Map && knowledge.StartsUp(ir.Outermost(b.Fn).Name())
+	}
+	held := slices.ContainsFunc(guarded.Locks.Held(), func(h lockset.Held) bool { return c.list.Synchronised(a, h.Class) })
+	return some && (lazy && !c.asksNil(v, a) || setUp && held)
+}
+
+func (c *checker) asksNil(v *accesses.Variable, a *accesses.Access) bool {
+	return slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool { return b.Fn == a.Fn && b.ComparedToNil() })
 }
 
 // otherSide chooses the guarded access to show: one that conflicts with a and

@@ -109,16 +109,16 @@ func (m mapping) result(p accesspath.Path) (accesspath.Path, bool) {
 func (m mapping) signals(list []signal, may bool) []signal {
 	var moved []signal
 	for _, s := range list {
-		if s.sort == unknown || s.sort == everything {
+		if s.sort == unknown || s.sort == everything || s.sort == polled {
 			moved = add(moved, s)
 			continue
 		}
 		path, ok := m.path(s.path)
 		switch {
 		case ok:
-			moved = add(moved, signal{s.sort, path, s.name})
+			moved = add(moved, signal{s.sort, path, s.name, s.seen})
 		case s.name != (accesspath.Name{}):
-			moved = add(moved, signal{s.sort, accesspath.Path{}, s.name})
+			moved = add(moved, signal{s.sort, accesspath.Path{}, s.name, s.seen})
 		case may && !s.weak() && !ownObject(s.path, m.site.Callee):
 			moved = add(moved, signal{sort: unknown})
 		}

@@ -25,6 +25,7 @@ const (
 	done                       // WaitGroup, Once, Cond, errgroup
 	unlock                     // a lock released; taken
 	stored                     // an atomic stored; loaded
+	polled                     // code of which nothing is known; asked for, not waited for
 	unknown                    // code of which nothing is known
 	everything                 // more signals than are kept apart
 )
@@ -34,10 +35,17 @@ type signal struct {
 	sort sort
 	path accesspath.Path
 	name accesspath.Name // of the object, where it is a field or package variable
+	seen bool            // a loop, or a helper that polls, has waited until it showed
 }
 
+// canceled is what a context shows that is asked for its error: the goroutine that has canceled it, by
+// a function of which nothing is known, has signalled. As with an atomic, a branch has to decide.
+var canceled = signal{sort: polled}
+
 // weak signals order something only where a branch decides by what they show.
-func (s signal) weak() bool { return s.sort == unlock || s.sort == stored }
+func (s signal) weak() bool {
+	return !s.seen && (s.sort == unlock || s.sort == stored || s.sort == polled)
+}
 
 // own reports whether the object is a local variable, which unknown code has
 // only where it is handed over; see [handed].
@@ -54,7 +62,7 @@ func (s signal) own() bool {
 
 func signalOf(s sort, v ssa.Value) signal {
 	name, _ := accesspath.NameOf(v)
-	return signal{s, accesspath.Of(v), name}
+	return signal{sort: s, path: accesspath.Of(v), name: name}
 }
 
 // meets reports whether waiting for b may be waiting for a, which was given.
@@ -62,12 +70,12 @@ func (a signal) meets(b signal) bool {
 	switch {
 	case a.sort == everything || b.sort == everything:
 		return true
-	case a.sort == unknown && b.sort == unknown:
+	case a.sort == unknown && (b.sort == unknown || b.sort == polled):
 		return true
 	case a.sort == unknown:
-		return !b.weak() && !b.own()
+		return b.sort < unlock && !b.own()
 	case b.sort == unknown:
-		return !a.weak() && !a.own()
+		return a.sort < unlock && !a.own()
 	case a.sort != b.sort:
 		return false
 	}
@@ -232,6 +240,9 @@ func syncsOfCall(call *ssa.CallCommon) syncs {
 	if call.IsInvoke() {
 		if s, ok := lockSyncs(call.Value, call.Method.Name()); ok {
 			return s
+		}
+		if call.Method.Name() == "Err" && types.TypeString(call.Value.Type(), nil) == "context.Context" {
+			return syncs{waits: []signal{canceled}}
 		}
 		if knowledge.QuietMethod(types.TypeString(call.Value.Type(), nil), call.Method.Name()) {
 			return syncs{}

@@ -249,6 +249,7 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	site, known := f.only(call)
 	if !known {
 		own := syncsOfCall(call.Common())
+		own.waits = add(own.waits, f.polls(call)...)
 		for _, s := range f.graph.At(call) { // a function handed to a known one, which calls it
 			if sum := f.summaries[s.Callee]; sum != nil && s.Mode == callgraph.Call && s.Through != nil {
 				own.gives = add(own.gives, newMapping(s).signals(sum.all.gives, true)...)
@@ -261,7 +262,7 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 		return syncs{[]signal{{sort: unknown}}, []signal{{sort: unknown}}} // a recursive call
 	}
 	m := newMapping(site)
-	return syncs{waits: m.signals(sum.must, false), gives: m.signals(sum.all.gives, true)}
+	return syncs{waits: add(m.signals(sum.must, false), f.polls(call)...), gives: m.signals(sum.all.gives, true)}
 }
 
 // only returns the one function of the package that call runs at once, if it is
@@ -282,7 +283,7 @@ func (f *frame) instruction(instr ssa.Instruction) {
 	for _, a := range accessesOf(instr) {
 		if !f.takenOut(a.by, instr) {
 			f.touches = append(f.touches, &Touch{Place: a.place, Mode: a.mode, Instr: instr, Fn: f.fn, Addr: a.addr,
-				at: instr, locks: f.locks[instr], tests: f.tests(instr.Block())})
+				at: instr, locks: slices.Concat(f.locks[instr], won(instr.Block())), tests: f.tests(instr.Block())})
 		}
 	}
 	call, ok := instr.(ssa.CallInstruction)
@@ -377,11 +378,12 @@ func (f *frame) called(s callgraph.Site, sum *summary) {
 	m := newMapping(s)
 	for _, at := range f.runs(s.Instr) {
 		f.work.Spend(len(sum.touches))
+		locks := slices.Concat(f.locks[at], won(at.Block()))
 		for _, t := range sum.touches {
 			if len(f.touches) >= knowledge.TouchesOfFunction {
 				break
 			}
-			if moved := m.touch(t, at, f.locks[at]); moved != nil {
+			if moved := m.touch(t, at, locks); moved != nil {
 				moved.calls++
 				f.amongDefers(s.Instr, moved)
 				moved.tests = append(moved.tests, f.tests(s.Instr.Block())...)
@@ -624,7 +626,7 @@ func (f *frame) surely() []signal {
 		if !ok {
 			continue
 		}
-		waits := strong(f.after(ret))
+		waits := strong(both(f.after(ret), f.polled(ret)))
 		if first {
 			must, first = waits, false
 			continue

@@ -128,7 +128,7 @@ func (o *failOn) Set(s string) error {
 
 // counts reports whether f fails the build.
 func (o *failOn) counts(f *finding.Finding) bool {
-	return f.Level != finding.Hint && o.status != "" && accept.AtLeast(f.Status, o.status)
+	return !f.Minor() && o.status != "" && accept.AtLeast(f.Status, o.status)
 }
 
 const baselineLong = `A baseline is a file that lists accepted findings by their ids, which survive edits elsewhere.

@@ -37,6 +37,7 @@ type checkOptions struct {
 	acceptFlags
 	planFlags
 	hints bool
+	leads bool
 	tests bool
 }
 
@@ -44,6 +45,8 @@ func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
 	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not "+
 		"affect the exit code")
+	fs.BoolVar(&o.leads, "leads", false, "report leads as well: what is possible, but too often false to be printed; a "+
+		"monitored run tries them first, and they do not affect the exit code")
 	fs.BoolVar(&o.tests, "tests", true, "report what is wrong in the code of tests as well")
 	o.acceptFlags.declare(fs, finding.Suspected)
 	o.declareWhole(fs, "findings are withdrawn that it refutes")
@@ -57,7 +60,7 @@ func (o *checkOptions) run(c *call) int {
 	if err != nil {
 		return c.failed(err)
 	}
-	p.Hints, p.Programs, p.Sources = o.hints, true, atomicsets.Sources{}
+	p.Hints, p.Leads, p.Programs, p.Sources = o.hints, o.leads, true, atomicsets.Sources{}
 	res, err := planner.Check(c.ctx, p)
 	c.progress.Clear()
 	if err != nil {

@@ -55,7 +55,7 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 	hints := w.server.set().Hints
 	for _, f := range out.all {
 		at, ok := primary(f)
-		if !ok || f.Level == finding.Hint && !hints {
+		if !ok || f.Status == finding.Lead || f.Level == finding.Hint && !hints {
 			continue
 		}
 		name := absolute(out.root, at.File)

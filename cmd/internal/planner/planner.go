@@ -36,6 +36,7 @@ type Options struct {
 	Deps       []string // patterns of dependencies that are monitored too
 	Tests      bool     // the tests of the packages will run
 	Hints      bool     // keep hints among the findings
+	Leads      bool     // have Check keep leads; a plan always has them
 
 	// Whole has the whole program withdraw findings and skip sites. With
 	// Programs it holds main functions too, and whatever may import the packages.
@@ -140,6 +141,9 @@ func Check(ctx context.Context, o Options) (*driver.Result, error) {
 	res, err := o.vet(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !o.Leads {
+		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Status == finding.Lead })
 	}
 	verdicts, err := o.judge(ctx, res)
 	if err != nil {

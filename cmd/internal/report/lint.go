@@ -38,7 +38,7 @@ type severity struct{ confirmed, other, hint string }
 
 func (s severity) of(f *finding.Finding) string {
 	switch {
-	case f.Level == finding.Hint:
+	case f.Minor():
 		return s.hint
 	case f.Status == finding.Confirmed:
 		return s.confirmed

@@ -172,11 +172,11 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count returns the number of findings with one of the statuses; hints are none.
+// Count returns the number of findings with one of the statuses; hints and leads are none.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
 	for _, f := range r.Findings {
-		if f.Level != finding.Hint && slices.Contains(statuses, f.Status) {
+		if !f.Minor() && slices.Contains(statuses, f.Status) {
 			n++
 		}
 	}
@@ -214,9 +214,9 @@ func (r *Report) Causes() [][]*finding.Finding {
 	return all
 }
 
-// proof orders findings by how well they are proven; hints come last.
+// proof orders findings by how well they are proven; hints and leads come last.
 func proof(f *finding.Finding) int {
-	if f.Level == finding.Hint {
+	if f.Minor() {
 		return 3
 	}
 	return slices.Index([]finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected}, f.Status)
@@ -227,7 +227,7 @@ func causes(f *finding.Finding) (keys []string) {
 	if f.Fix != nil && f.Fix.Diff != "" {
 		keys = append(keys, f.Fix.Diff)
 	}
-	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Level == finding.Hint {
+	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Minor() {
 		return keys
 	}
 	a, v := f.Accesses[0], f.Variable
@@ -280,8 +280,17 @@ func (r *Report) Verdict() string {
 	if n > 0 {
 		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
 	}
-	if hints := len(r.Findings) - n; hints > 0 {
+	leads := 0
+	for _, f := range r.Findings {
+		if f.Status == finding.Lead {
+			leads++
+		}
+	}
+	if hints := len(r.Findings) - n - leads; hints > 0 {
 		s += " and " + Count(hints, "hint")
+	}
+	if leads > 0 {
+		s += " and " + Count(leads, "lead")
 	}
 	return s
 }
@@ -309,11 +318,11 @@ func (r *Report) Looked() (all []string) {
 	return all
 }
 
-// Left returns the number of findings that are no hints.
+// Left returns the number of findings that are no hints or leads.
 func (r *Report) Left() int {
 	n := 0
 	for _, f := range r.Findings {
-		if f.Level != finding.Hint {
+		if !f.Minor() {
 			n++
 		}
 	}

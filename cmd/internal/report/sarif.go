@@ -153,7 +153,7 @@ func (c *converter) result(group []*finding.Finding) (sarifResult, error) {
 		BaselineState: c.baselineState(f),
 	}
 	switch {
-	case f.Level == finding.Hint:
+	case f.Minor():
 		res.Level = "note"
 	case f.Status == finding.Confirmed:
 		res.Level = "error"

@@ -41,7 +41,7 @@ func (t *text) colored(f *finding.Finding, rest string) string {
 	}
 	color := "33" // yellow
 	switch {
-	case f.Level == finding.Hint:
+	case f.Minor():
 		color = "36" // cyan
 	case f.Status == finding.Confirmed:
 		color = "31" // red

@@ -3,8 +3,6 @@ package report
 import (
 	"encoding/xml"
 	"io"
-
-	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 // Checkstyle writes the XML of Checkstyle, which Jenkins and many others read.
@@ -85,7 +83,7 @@ func (JUnit) Write(w io.Writer, r *Report) error {
 			File: Clean(r.inRepository(e.at.File)), Line: e.at.Line,
 		}
 		fault := &junitFault{Clean(e.Title), string(e.Code), Clean(r.place(e.at) + ": " + e.message)}
-		if e.Level == finding.Hint {
+		if e.Minor() {
 			c.Skipped = fault
 		} else {
 			c.Failure = fault

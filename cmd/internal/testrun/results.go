@@ -27,6 +27,9 @@ type Results struct {
 func (d *Results) Fill(r *report.Report) (limits []string) {
 	d.Joined = campaign.Join(d.Planned.Vet.Findings, d.Result)
 	for _, f := range d.Joined {
+		if f.Status == finding.Lead { // no run showed it
+			continue
+		}
 		if f.Status != finding.Suspected || d.Suspected || d.Always != nil && d.Always(f) {
 			r.Findings = append(r.Findings, f)
 		} else {

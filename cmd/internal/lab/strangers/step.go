@@ -206,7 +206,7 @@ func (s *step) read(document string) error {
 	// Hints are not findings.
 	s.Failures, s.Counts = r.Failures, map[string]int{}
 	for _, f := range r.Findings {
-		if f.Level == finding.Hint {
+		if f.Minor() {
 			continue
 		}
 		s.Counts[fmt.Sprintf("%s %s", f.Status, f.Code)]++

@@ -41,6 +41,7 @@ func (c *Cache) Set(k string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.items[k] = n // ok
+	c.last = k
 }
 
 func (c *Cache) Upgrade(k string) {

@@ -1,0 +1,121 @@
+package parallel
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// polls returns what a helper waits for that is handed a condition, which it asks until that holds:
+//
+//	eventually(t, func() bool { return ready.Load() })
+func (f *frame) polls(call ssa.CallInstruction) (waits []signal) {
+	for _, arg := range call.Common().Args {
+		if !isCondition(arg) {
+			continue
+		}
+		// Match eventually(t, ready.Load).
+		if addr := boundAtomic(arg); addr != nil {
+			waits = add(waits, signalOf(stored, addr))
+		}
+		for _, s := range f.graph.At(call) {
+			if sum := f.summaries[s.Callee]; sum != nil && s.Through != nil && s.Mode == callgraph.Call {
+				waits = add(waits, newMapping(s).signals(sum.all.waits, false)...)
+			}
+		}
+		if mk, ok := arg.(*ssa.MakeClosure); ok { // handed to code of which nothing is known
+			if sum := f.summaries[mk.Fn.(*ssa.Function)]; sum != nil {
+				s := callgraph.Site{Instr: call, Caller: f.fn, Callee: mk.Fn.(*ssa.Function)}
+				waits = add(waits, newMapping(s).signals(sum.all.waits, false)...)
+			}
+		}
+	}
+	return shown(waits)
+}
+
+// shown returns the signals as they are once somebody has waited until they showed.
+func shown(list []signal) (all []signal) {
+	for _, s := range list {
+		s.seen = true
+		all = append(all, s)
+	}
+	return all
+}
+
+// isCondition reports whether v is a function without parameters whose first result is a bool.
+func isCondition(v ssa.Value) bool {
+	sig, ok := v.Type().Underlying().(*types.Signature)
+	if !ok || sig.Params().Len() > 0 || sig.Results().Len() == 0 {
+		return false
+	}
+	b, ok := sig.Results().At(0).Type().Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Bool
+}
+
+// boundAtomic returns the address of the atomic of which v is the method value x.Load; nil if it is none.
+func boundAtomic(v ssa.Value) ssa.Value {
+	mk, ok := v.(*ssa.MakeClosure)
+	if !ok || len(mk.Bindings) != 1 {
+		return nil
+	}
+	fn, ok := mk.Fn.(*ssa.Function).Object().(*types.Func)
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || fn.Name() != "Load" {
+		return nil
+	}
+	return mk.Bindings[0]
+}
+
+// polled returns what loops of the function have waited for before it returns: atomics that they
+// load, and contexts whose error they ask for, until a branch leaves the loop.
+//
+//	for !ready.Load() { time.Sleep(time.Millisecond) }
+func (f *frame) polled(ret *ssa.Return) (waits []signal) {
+	for _, o := range f.ops {
+		if !f.before(o.instr, ret) || !callgraph.InLoop(o.instr.Block()) || !f.branches(o.instr, ret) {
+			continue
+		}
+		for _, s := range o.waits {
+			if s.sort == stored || s.sort == polled {
+				waits = add(waits, shown([]signal{s})...)
+			}
+		}
+	}
+	return waits
+}
+
+// won is the atomic whose change of value control has made alone where it comes to b; nil if none:
+//
+//	if claimed.CompareAndSwap(false, true) { result = r }
+func won(b *ssa.BasicBlock) (claims []held) {
+	for ; b.Idom() != nil; b = b.Idom() {
+		branch, ok := decides(b.Idom(), b)
+		if !ok || branch.Block().Succs[0] != b && !branch.Block().Succs[0].Dominates(b) {
+			continue
+		}
+		call, ok := branch.Cond.(*ssa.Call)
+		if !ok || len(call.Call.Args) == 0 {
+			continue
+		}
+		if fn := ir.Origin(call.Call.StaticCallee()); fn != nil && isSwap(fn) {
+			s := signalOf(stored, call.Call.Args[0])
+			claims = append(claims, held{path: s.path, class: classOf(s)})
+		}
+	}
+	return claims
+}
+
+func isSwap(fn *ssa.Function) bool {
+	return packageOf(fn) == "sync/atomic" && len(fn.Name()) >= 14 && fn.Name()[:14] == "CompareAndSwap"
+}
+
+// classOf returns the name of an atomic that is a field or package variable, as the class of a lock.
+func classOf(s signal) string {
+	if s.name == (accesspath.Name{}) {
+		return ""
+	}
+	return s.name.String()
+}
