@@ -125,10 +125,19 @@ func placeCandidates(in Input, code finding.Code) ([]candidate, error) {
 	return list, nil
 }
 
-// HasStrategy reports whether findings of a code are corrected without a run that
-// has shown them: what is wrong stands in the source.
-func HasStrategy(code finding.Code) bool {
-	return len(syncfix.For(code)) > 0 && code != finding.BlockedForEver && code != finding.TestAndUse
+// CodesInSource lists, in ascending order, the codes of findings that are corrected without a run that has shown
+// them: what is wrong stands in the source.
+func CodesInSource() []finding.Code {
+	var codes []finding.Code
+	for _, s := range syncfix.All {
+		for _, code := range s.Codes {
+			if code != finding.BlockedForEver && code != finding.TestAndUse {
+				codes = append(codes, code)
+			}
+		}
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
 }
 
 // subject names what a group is about.

@@ -35,8 +35,9 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	type: name          the type that declares the field, where the strategy asks for it
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
-// them. A digit behind race is the number of the finding in its group, and `first`
-// behind the name puts the access first. An edge in the order of locks is
+// them. A digit behind race is the number of the finding in its group, `first`
+// behind the name puts the access first, and `under t.mu` at the end names a lock
+// that is held there, as further places of one finding need it. An edge in the order of locks is
 // marked by `// edge since: T.mu` and then `// edge takes: U.mu`, and the halves of
 // an atomic section by `// section entry: x.m[k]` and `// section end: x.m`.
 func TestFix(t *testing.T) {
@@ -165,11 +166,19 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 }
 
 var (
-	mark = regexp.MustCompile(`// race(\d?): ` +
-		`(read|write|atomic-read|atomic-write|lock|read-lock|return|add|wait|send|receive) (\w+)( first)?`)
+	mark = regexp.MustCompile(`// race(\d?): (` + strings.Join(modeNames(), "|") +
+		`) (\w+)( first)?(?: under (.+))?$`)
 	sectionMark = regexp.MustCompile(`// section (entry|end): (\S+)`)
 	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
 )
+
+// modeNames lists the modes of accesses as texts.
+func modeNames() (names []string) {
+	for _, m := range finding.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
 
 // findings makes findings of the marked accesses, one for each number, and one of the marked edges.
 func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
@@ -226,6 +235,9 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 				f.Variable.Type = types[0]
 			}
 			access := finding.Access{Position: at, Mode: finding.Mode(m[2])}
+			if m[5] != "" {
+				access.Locks = []string{m[5]}
+			}
 			if m[4] != "" {
 				f.Accesses = slices.Insert(f.Accesses, 0, access)
 			} else {

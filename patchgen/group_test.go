@@ -6,6 +6,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
+// One patch corrects a race in all its kinds, but locks by code and cycles one by one.
 func TestGroups(t *testing.T) {
 	race := func(name, kind string) *finding.Finding {
 		v := finding.Variable{Package: "p", Name: name, Kind: kind}

@@ -25,7 +25,8 @@ const randomPrograms = 60
 // TestRandom patches random programs and runs them before and after, one
 // goroutine only: whatever is built has to pass every check of patchgen's
 // own, to come out of git apply the same, and to compute the same without
-// hanging.
+// hanging. The strategies of package syncfix are not tried: what they correct
+// are places that a check has named, which one goroutine does not reach.
 func TestRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

@@ -3,11 +3,18 @@
 # modules, as a markdown table: lines without tests, findings, findings for
 # 2,000 lines. Downloads the modules with the go command, works on copies.
 #
-#	testdata/noise.sh path/to/interlock [module@version …]
+# With a code it prints the findings of that code instead, to be read.
+#
+#	testdata/noise.sh path/to/interlock [CODE] [module@version …]
 set -euo pipefail
 
 interlock="$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
 shift
+code=""
+if [[ "${1:-}" =~ ^IL[0-9]{4}$ ]]; then
+	code="$1"
+	shift
+fi
 if [ $# -eq 0 ]; then
 	set -- \
 		github.com/nats-io/nats-server/v2@v2.10.22 \
@@ -32,8 +39,10 @@ fi
 copies="$(mktemp -d)"
 trap 'chmod -R u+w "$copies"; rm -rf "$copies"' EXIT
 
-echo "| module | lines | findings | for 2,000 lines |"
-echo "|---|---:|---:|---:|"
+if [ -z "$code" ]; then
+	echo "| module | lines | findings | for 2,000 lines |"
+	echo "|---|---:|---:|---:|"
+fi
 for module; do
 	# In a folder without go.mod, so that this module's go.mod stays as it is.
 	dir="$(cd "$copies" && go mod download -json "$module" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
@@ -41,11 +50,18 @@ for module; do
 	cp -r "$dir" "$copy"
 	chmod -R u+w "$copy"
 	lines="$(find "$copy" -name '*.go' ! -name '*_test.go' -exec cat {} + | wc -l)"
-	code=0
-	(cd "$copy" && "$interlock" check -format jsonl ./...) >"$copies/findings" || code=$?
-	if [ "$code" -gt 1 ]; then
-		echo "noise: $module: interlock check ended with exit code $code" >&2
+	status=0
+	(cd "$copy" && "$interlock" check -format jsonl -o "text:$copies/text" ./...) >"$copies/findings" || status=$?
+	if [ "$status" -gt 1 ]; then
+		echo "noise: $module: interlock check ended with exit code $status" >&2
 		exit 1
+	fi
+	if [ -n "$code" ]; then
+		# A finding is a line with its code, and the lines behind it that are indented.
+		echo "== $module"
+		awk -v code="$code" '/^[^ ]/ { shown = index($0, ": " code " ") } shown' "$copies/text"
+		rm -rf "$copy"
+		continue
 	fi
 	findings="$(wc -l <"$copies/findings")"
 	awk -v m="$module" -v l="$lines" -v f="$findings" 'BEGIN { printf "| %s | %d | %d | %.2f |\n", m, l, f, f * 2000 / l }'

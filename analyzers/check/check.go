@@ -198,7 +198,8 @@ type Note struct {
 
 // ReportAt is Report for a finding whose places have no expression. A
 // directive at any of the places suppresses it. What is the matter with one
-// variable in one function is one finding.
+// variable in one function is one finding, which names several places then:
+// the accesses of the first one, then those that the others add.
 func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	places := []token.Pos{at}
 	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: r.message(f)}
@@ -215,19 +216,29 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	}
 }
 
-// addAt is add for a finding whose places have no expression.
+// addAt is add for a finding whose places have no expression. What f says of its first access that the other finding
+// does not say yet, such as another Lock that is meant there, goes with it: patches need that.
 func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
 		if (f.Status == finding.Lead) == (g.Status == finding.Lead) && len(f.Accesses) > 0 && len(g.Accesses) > 0 &&
 			g.Variable == f.Variable && g.Title == f.Title &&
 			g.Accesses[0].Function == f.Accesses[0].Function {
+			for i, a := range f.Accesses {
+				if i == 0 || !slices.ContainsFunc(g.Accesses, func(b finding.Access) bool { return sameSide(a, b) }) {
+					g.Accesses = append(g.Accesses, a)
+				}
+			}
 			a := f.Accesses[0]
-			g.Accesses = append(g.Accesses, a)
 			g.Notes = append(g.Notes, fmt.Sprintf("also the %s at %s:%d", a.Mode, filepath.Base(a.File), a.Line))
 			return g
 		}
 	}
 	return r.keep(f)
+}
+
+// sameSide reports whether two accesses are the same operation on the same variable.
+func sameSide(a, b finding.Access) bool {
+	return a.Position == b.Position && a.Mode == b.Mode && a.Expr == b.Expr
 }
 
 // HintsFlag is the flag by which a check with hints reports them as diagnostics

@@ -43,7 +43,12 @@ func ShortName(v finding.Variable) string {
 }
 
 // Side returns instruction instr of fn as one side of a finding about
-// synchronisation; expr is what the source writes, if it is known, else text.
+// synchronisation; its Expr is what the source writes there, if that is known,
+// else text. The first side of a finding is the operation that is wrong, with
+// the locks that are held there (Locks); the second is where the lock was
+// taken, or what the first one meets, without locks. [Reporter.ReportAt]
+// may add further places of the function, which strategies of patches tell
+// apart by that.
 func Side(prog *ir.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
 	return SideAt(prog, fn, instr.Pos(), mode, text)
 }

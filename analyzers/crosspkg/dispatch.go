@@ -7,6 +7,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
+// This file resolves calls through interfaces: which methods may run, by the
+// types that reach the interface in any package, and which locks they take.
+
 // Flow means that values of a type, or those of another node, flow to a node: a
 // field, package variable or parameter of interface type.
 type Flow struct {

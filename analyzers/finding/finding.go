@@ -61,6 +61,9 @@ var modes = []Mode{
 	Lock, ReadLock, Leave, Send, Receive, CloseChan, Add, Wait, Done, Call,
 }
 
+// Modes lists all modes.
+func Modes() []Mode { return slices.Clone(modes) }
+
 // Conflicts reports whether two accesses of one location by two goroutines
 // that nothing orders are a data race: at least one writes, not both atomic. A close
 // conflicts with a close and a send, and what adds to a WaitGroup with a wait.

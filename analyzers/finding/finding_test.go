@@ -47,6 +47,7 @@ func plain() *Finding {
 	return f
 }
 
+// A finding survives JSON with every field.
 func TestRoundTrip(t *testing.T) {
 	want := sample()
 	for i, v := 0, reflect.ValueOf(*want); i < v.NumField(); i++ {
@@ -70,6 +71,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// Each contradiction of a finding is refused, and named.
 func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

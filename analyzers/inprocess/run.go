@@ -36,12 +36,12 @@ type Results map[*analysis.Analyzer]any
 // dropped: the results hold the findings. Between two analyzers it ends with the
 // error of ctx. A panic of an analyzer is an error.
 func (u *Unit) Run(ctx context.Context, analyzers ...*analysis.Analyzer) (Results, *Facts, error) {
-	r := &run{ctx: ctx, unit: u, facts: newFacts(), actions: map[*analysis.Analyzer]*action{}}
+	r := &execution{ctx: ctx, unit: u, facts: newFacts(), actions: map[*analysis.Analyzer]*action{}}
 	for _, a := range analyzers {
 		r.plan(a)
 	}
 	defer r.facts.close()
-	if err := r.all(analyzers); err != nil {
+	if err := r.runAll(analyzers); err != nil {
 		return nil, nil, err
 	}
 	results := Results{}
@@ -51,8 +51,8 @@ func (u *Unit) Run(ctx context.Context, analyzers ...*analysis.Analyzer) (Result
 	return results, r.facts, nil
 }
 
-// run is one call of [Unit.Run].
-type run struct {
+// execution is one call of [Unit.Run].
+type execution struct {
 	ctx     context.Context
 	unit    *Unit
 	facts   *Facts
@@ -62,7 +62,7 @@ type run struct {
 	paths  objectpath.Encoder // of imported objects; guarded by pathMu
 }
 
-// action is one analyzer of a run.
+// action is one analyzer of an execution, with what it returned.
 type action struct {
 	once   sync.Once
 	result any
@@ -70,7 +70,7 @@ type action struct {
 }
 
 // plan makes an action for a and all that it requires.
-func (r *run) plan(a *analysis.Analyzer) {
+func (r *execution) plan(a *analysis.Analyzer) {
 	if r.actions[a] != nil {
 		return
 	}
@@ -80,11 +80,11 @@ func (r *run) plan(a *analysis.Analyzer) {
 	}
 }
 
-// all runs the analyzers side by side and returns the error of the first that failed.
-func (r *run) all(list []*analysis.Analyzer) error {
+// runAll runs the analyzers side by side and returns the error of the first that failed.
+func (r *execution) runAll(list []*analysis.Analyzer) error {
 	var group sync.WaitGroup
 	for _, a := range list {
-		group.Go(func() { r.one(a) })
+		group.Go(func() { r.runOnce(a) })
 	}
 	group.Wait()
 	for _, a := range list {
@@ -95,17 +95,18 @@ func (r *run) all(list []*analysis.Analyzer) error {
 	return nil
 }
 
-// one runs a, once, behind those that it requires.
-func (r *run) one(a *analysis.Analyzer) {
+// runOnce runs a, once, behind those that it requires.
+func (r *execution) runOnce(a *analysis.Analyzer) {
 	done := r.actions[a]
 	done.once.Do(func() {
-		if done.err = r.all(a.Requires); done.err == nil {
-			done.result, done.err = r.call(a)
+		if done.err = r.runAll(a.Requires); done.err == nil {
+			done.result, done.err = r.analyse(a)
 		}
 	})
 }
 
-func (r *run) call(a *analysis.Analyzer) (result any, err error) {
+// analyse runs a on the unit; what it requires has run. A panic is an error.
+func (r *execution) analyse(a *analysis.Analyzer) (result any, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -115,13 +116,14 @@ func (r *run) call(a *analysis.Analyzer) (result any, err error) {
 			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", path, a.Name, v, ir.Frame(debug.Stack()))
 		}
 	}()
-	if result, err = a.Run(r.pass(a)); err != nil {
+	if result, err = a.Run(r.passOf(a)); err != nil {
 		return nil, fmt.Errorf("analysing %s: %s: %w", path, a.Name, err)
 	}
 	return result, nil
 }
 
-func (r *run) pass(a *analysis.Analyzer) *analysis.Pass {
+// passOf returns what a reads: the unit, the results that it requires, and the facts.
+func (r *execution) passOf(a *analysis.Analyzer) *analysis.Pass {
 	u := r.unit
 	results := map[*analysis.Analyzer]any{}
 	for _, b := range a.Requires {
@@ -141,7 +143,7 @@ func (r *run) pass(a *analysis.Analyzer) *analysis.Pass {
 }
 
 // importFact sets fact to what was noted of obj, here or in another package.
-func (r *run) importFact(obj types.Object, fact analysis.Fact) bool {
+func (r *execution) importFact(obj types.Object, fact analysis.Fact) bool {
 	pkg := obj.Pkg()
 	if pkg == nil {
 		return false
@@ -161,7 +163,7 @@ func (r *run) importFact(obj types.Object, fact analysis.Fact) bool {
 
 // importedFacts lists the facts that a knows, of objects of the packages that
 // the unit imports, as the unit sees them.
-func (r *run) importedFacts(a *analysis.Analyzer) (all []analysis.ObjectFact) {
+func (r *execution) importedFacts(a *analysis.Analyzer) (all []analysis.ObjectFact) {
 	seen := map[*types.Package]bool{}
 	var visit func(pkg *types.Package)
 	visit = func(pkg *types.Package) {

@@ -16,7 +16,7 @@ type Relock struct {
 }
 
 // Relocks lists where functions outside of tests wait for a lock that they have
-// surely taken themselves, each lock and called function once.
+// surely taken themselves, each lock and call once.
 func (r *Result) Relocks() []Relock {
 	var list []Relock
 	for _, fn := range r.prog.Funcs {
@@ -29,16 +29,15 @@ func (r *Result) Relocks() []Relock {
 
 func (r *Result) relocksIn(fn *ssa.Function) []Relock {
 	type key struct {
-		path   accesspath.Path
-		callee *ssa.Function
-		read   bool
+		path accesspath.Path
+		call ssa.CallInstruction
+		read bool
 	}
 	seen := map[key]bool{}
 	var list []Relock
 	for _, n := range r.Nestings(fn) {
 		for _, h := range n.Held {
-			callee, _ := callgraph.Target(n.Call.Common())
-			k := key{h.Path, callee, h.Read}
+			k := key{h.Path, n.Call, h.Read}
 			if h.Path.Root == nil || h.Path != n.To.Path || h.Since == nil || n.To.Depends || seen[k] {
 				continue
 			}

@@ -23,10 +23,9 @@ var fixCommand = command{
 	short: "print patches for confirmed findings, or write them",
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
 patch for each cause of confirmed findings: all of a variable's at once. Suspected findings whose fault
-stands in the source (a return without unlock, a lock taken twice, an order of locks, WaitGroup.Add in
-the goroutine that it counts) are patched too; other suspected ones with -suspected. With -from, the
-findings are read from a file that "check", "test" or "fix" has written by -o jsonl:file, and no test
-is run to find more.
+stands in the source are patched too, which are those of
+` + codesInSource() + `and other suspected ones with -suspected. With -from, the findings are read from a file
+that "check", "test" or "fix" has written by -o jsonl:file, and no test is run to find more.
 
 A patch is tried on a copy of the module in a temporary folder: what tests write there is lost. It is
 offered only if it compiles, does what its strategy promises, closes no cycle in the order of locks and
@@ -57,6 +56,15 @@ without a patch.`,
 	},
 	tests:   true,
 	options: func() runner { return new(fixOptions) },
+}
+
+// codesInSource lists the codes that need no run to be patched, a line each.
+func codesInSource() string {
+	var b strings.Builder
+	for _, code := range trial.CodesInSource() {
+		fmt.Fprintf(&b, "    %s  %s\n", code, code.Title())
+	}
+	return b.String()
 }
 
 type fixOptions struct {

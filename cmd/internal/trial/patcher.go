@@ -53,8 +53,11 @@ const (
 
 // StandsInSource reports whether a suspected finding is patched without a run that has shown it.
 func StandsInSource(f *finding.Finding) bool {
-	return f.Level != finding.Hint && patchgen.HasStrategy(f.Code)
+	return f.Level != finding.Hint && slices.Contains(CodesInSource(), f.Code)
 }
+
+// CodesInSource lists the codes of such findings.
+func CodesInSource() []finding.Code { return patchgen.CodesInSource() }
 
 // Groups puts findings together that one patch corrects.
 func Groups(findings []*finding.Finding) [][]*finding.Finding { return patchgen.Groups(findings) }

@@ -40,7 +40,8 @@ func (edits *Edits) Replace(file *source.File, n ast.Node, text string) {
 	edits.Add(file, file.Offset(n.Pos()), file.Offset(n.End()), func() string { return text })
 }
 
-// Before inserts lines before n.
+// Before inserts lines right before n: behind a comment that stands above n, which is then the comment
+// of the first new line. Strategies for which that reads wrong write a comment of their own.
 func (edits *Edits) Before(file *source.File, n ast.Node, text func() string) {
 	indent := file.Indent(n.Pos())
 	edits.Add(file, file.Offset(n.Pos()), file.Offset(n.Pos()), func() string { return Lines(text(), indent) })

@@ -25,8 +25,10 @@ type channel struct {
 	closes   []*ast.CallExpr
 }
 
-// blockedOn returns the channel that the findings' goroutines are blocked on, in the given mode.
-func (p *Problem) blockedOn(mode finding.Mode) (*channel, error) {
+// blockedOn returns the channel that the findings' goroutines are blocked on, in the given mode: that of the first
+// access. Others may be on other channels, which stand in its way; but findings know a local channel by its name
+// alone, and two of one name in one function are refused.
+func (p *Problem) blockedOn(mode finding.Mode) (c *channel, err error) {
 	for _, f := range p.Findings {
 		for _, a := range f.Accesses {
 			if a.Mode != mode {
@@ -36,10 +38,21 @@ func (p *Problem) blockedOn(mode finding.Mode) (*channel, error) {
 			if err != nil {
 				return nil, err
 			}
-			return p.channelAt(at, mode)
+			here, err := p.channelAt(at, mode)
+			switch {
+			case c == nil && err != nil:
+				return nil, err
+			case c == nil:
+				c = here
+			case err == nil && here.object != c.object && here.object.Name() == c.object.Name():
+				return nil, fmt.Errorf("%s: two channels are called %s", a.Position, c.object.Name())
+			}
 		}
 	}
-	return nil, fmt.Errorf("no goroutine is blocked at a %s", mode)
+	if c == nil {
+		return nil, fmt.Errorf("no goroutine is blocked at a %s", mode)
+	}
+	return c, nil
 }
 
 // channelAt finds the channel of the operation at a place.

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"slices"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
@@ -31,43 +32,55 @@ func count(p *Problem) (*strategy.Patch, error) {
 	edits := edit.New()
 	moved := map[ast.Stmt]bool{}
 	for _, f := range p.Findings {
-		if len(f.Accesses) < 2 {
+		// A finding may name several Adds of a function, and several Waits that may miss them.
+		pairs := 0
+		for _, add := range f.Accesses {
+			for _, wait := range f.Accesses {
+				if add.Mode != finding.Add || wait.Mode != finding.Wait {
+					continue
+				}
+				pairs++
+				if err := p.countInTime(edits, add, wait, moved); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if pairs == 0 {
 			return nil, errors.New("the finding does not name Add and Wait")
-		}
-		add, err := p.at(f.Accesses[0].Position)
-		if err != nil {
-			return nil, err
-		}
-		wait, err := p.at(f.Accesses[1].Position)
-		if err != nil {
-			return nil, err
-		}
-		s, ok := add.file.StmtOf(add.path[0]).(*ast.ExprStmt)
-		if !ok {
-			return nil, fmt.Errorf("%s: no Add stands there", f.Accesses[0].Position)
-		}
-		// go func() { wg.Wait() }() above the loop
-		if start := startOf(wait); start != nil && wait.function().Outer == add.function() {
-			if moved[start] {
-				continue
-			}
-			moved[start] = true
-			if err := p.startBehind(edits, add, start); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		// func (s *Server) loop() { s.wg.Add(1); … }
-		if moved[s] {
-			continue
-		}
-		moved[s] = true
-		if err := p.countBefore(edits, add, s); err != nil {
-			return nil, err
 		}
 	}
 	files, err := edits.Files()
 	return &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.Counted}}, err
+}
+
+// countInTime has an Add come before a Wait. What is moved is moved once.
+func (p *Problem) countInTime(edits *edit.Edits, addAccess, waitAccess finding.Access, moved map[ast.Stmt]bool) error {
+	add, err := p.at(addAccess.Position)
+	if err != nil {
+		return err
+	}
+	wait, err := p.at(waitAccess.Position)
+	if err != nil {
+		return err
+	}
+	s, ok := add.file.StmtOf(add.path[0]).(*ast.ExprStmt)
+	if !ok {
+		return fmt.Errorf("%s: no Add stands there", addAccess.Position)
+	}
+	// go func() { wg.Wait() }() above the loop
+	if start := startOf(wait); start != nil && wait.function().Outer == add.function() {
+		if moved[start] {
+			return nil
+		}
+		moved[start] = true
+		return p.startBehind(edits, add, start)
+	}
+	// func (s *Server) loop() { s.wg.Add(1); … }
+	if moved[s] {
+		return nil
+	}
+	moved[s] = true
+	return p.countBefore(edits, add, s)
 }
 
 // startOf returns the go statement that runs the literal around a place.

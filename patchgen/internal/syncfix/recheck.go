@@ -198,20 +198,6 @@ func (s *sections) bounds(use int) bool {
 	return false
 }
 
-// lockOpOf returns the operation of a statement that is nothing but one on a lock.
-func lockOpOf(file *source.File, stmt ast.Stmt) (op source.LockOp, ok bool) {
-	es, isExpr := stmt.(*ast.ExprStmt)
-	if !isExpr {
-		return op, false
-	}
-	call, isCall := es.X.(*ast.CallExpr)
-	if !isCall {
-		return op, false
-	}
-	op, ok = file.LockOp(call)
-	return op, ok && !op.Try
-}
-
 // eachOp visits the operations on the lock in the function.
 func (s *sections) eachOp(visit func(source.LockOp) error) (err error) {
 	s.function.EachCall(func(call *ast.CallExpr) {

@@ -36,8 +36,14 @@ func relock(p *Problem) (*strategy.Patch, error) {
 	r := &relocking{Problem: p, edits: edit.New(), twins: map[*source.Function]string{},
 		widened: map[*source.Function]bool{}}
 	for _, f := range p.Findings {
-		if err := r.correct(f); err != nil {
-			return nil, err
+		// The first place, and those that were added to it, where a lock is held too.
+		for i, a := range f.Accesses {
+			if i > 0 && len(a.Locks) == 0 {
+				continue
+			}
+			if err := r.correct(f, a); err != nil {
+				return nil, err
+			}
 		}
 	}
 	files, err := r.edits.Files()
@@ -53,19 +59,20 @@ type relocking struct {
 	widened map[*source.Function]bool   // functions that take the write side now
 }
 
-func (r *relocking) correct(f *finding.Finding) error {
-	at, err := r.at(f.Accesses[0].Position)
+// correct keeps the call at one access of f from taking the lock again.
+func (r *relocking) correct(f *finding.Finding, again finding.Access) error {
+	at, err := r.at(again.Position)
 	if err != nil {
 		return err
 	}
 	call, ok := innermost[*ast.CallExpr](at)
 	if !ok {
-		return fmt.Errorf("%s: no call stands there", f.Accesses[0].Position)
+		return fmt.Errorf("%s: no call stands there", again.Position)
 	}
 	if _, isOp := at.file.LockOp(call); isOp {
 		return fmt.Errorf("%s: which of the two Locks is meant is not known", at.file.At(call))
 	}
-	held, err := r.lockOf(f)
+	held, err := r.lockHeldAt(f, again)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 		r.add("covered", "%s is not there any more", claim.Variable)
 		return r.list
 	}
-	j := &judge{refusals: r, old: old, now: now, touched: findTouched(v.original.snap, after)}
+	j := &judge{refusals: r, old: old, now: now, touched: after.Touched(v.original.snap)}
 	for _, o := range promises[claim.Kind].obligations {
 		o(j)
 	}

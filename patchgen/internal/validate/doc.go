@@ -40,12 +40,13 @@
 // For the patches of package syncfix, the first obligation of each, and pairs,
 // exits, narrowed and order as above:
 //
-//	released     fewer returns leave a lock held, and none leaves another one
-//	locked once  fewer calls under the lock may take it again ([LockedOnce])
+//	released     a function that the patch corrects leaves the lock held at no
+//	             return, and none leaves another one
+//	locked once  none surely takes the lock again that it holds, and fewer may ([LockedOnce])
 //	ordered      the two locks are in no cycle any more
 //	joined       fewer tests are torn from what they decide about ([OneStep])
-//	counted      as many goroutines sign off, and fewer are counted too late
-//	unblocked    fewer operations wait where nobody may come
+//	counted      as many goroutines sign off, and none is left that is counted too late
+//	unblocked    no operation of the kind is left that waits where nobody may come
 //
 // Objects that no other goroutine can reach yet need none of this, nor do
 // package initialisation and tests.

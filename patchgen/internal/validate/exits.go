@@ -2,7 +2,9 @@ package validate
 
 import (
 	"fmt"
+	"go/ast"
 	"go/token"
+	"go/types"
 	"maps"
 	"slices"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/pairing"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -24,6 +27,18 @@ func (now tally) more(old tally) []tallyKey {
 	var list []tallyKey
 	for _, k := range sortedKeys(now) {
 		if now[k] > old[k] {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// left lists what now has less of than old, and still some: a patch that corrects
+// one place corrects all of its function, as one finding names them all.
+func (now tally) left(old tally) []tallyKey {
+	var list []tallyKey
+	for _, k := range sortedKeys(now) {
+		if 0 < now[k] && now[k] < old[k] {
 			list = append(list, k)
 		}
 	}
@@ -98,6 +113,37 @@ func lockName(p accesspath.Path, class string) string {
 		return short(class)
 	}
 	return p.String()
+}
+
+// paired demands of each function that the patch touches that every Lock meets
+// its Unlock on all paths, by the syntax alone (see package pairing).
+func (j *judge) paired() {
+	old := j.pairProblems(j.old)
+	for _, k := range j.pairProblems(j.now).more(old) {
+		j.add("pairs", "%s: %s", short(k.function), k.what)
+	}
+}
+
+func (j *judge) pairProblems(s *side) tally {
+	problems := tally{}
+	for _, p := range s.snap.Packages {
+		for _, f := range p.Files {
+			for _, d := range f.Decls {
+				decl, ok := d.(*ast.FuncDecl)
+				if !ok || decl.Body == nil {
+					continue
+				}
+				obj, _ := p.Info.Defs[decl.Name].(*types.Func)
+				if obj == nil || !j.touched[obj.FullName()] {
+					continue
+				}
+				for _, what := range pairing.Problems(p.Info, decl.Body) {
+					problems[tallyKey{obj.FullName(), what}]++
+				}
+			}
+		}
+	}
+	return problems
 }
 
 // narrowed demands that what was under a lock stays under it: of each variable

@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
-// released demands that fewer returns leave a lock held, and none leaves one
-// held that was released there.
+// released demands that fewer returns leave a lock held: none does any more of a
+// function and lock that the patch corrects, and none that released it.
 func (j *judge) released() {
 	oldEnds, oldUnclear := j.exitStates(j.old)
 	nowEnds, nowUnclear := j.exitStates(j.now)
@@ -26,6 +26,9 @@ func (j *judge) released() {
 	} else {
 		for _, k := range after.more(before) {
 			j.add("released", "%s returns with %s", short(k.function), k.what)
+		}
+		for _, k := range after.left(before) {
+			j.add("released", "another return of %s still leaves %s held", short(k.function), k.what)
 		}
 	}
 	// What is released at a return now has to be a lock that was held there.
@@ -68,7 +71,7 @@ func total(t tally) int {
 }
 
 // lockedOnce demands that the holder of the claim's lock waits for it in fewer
-// places than before.
+// places than before, and that no function which the patch corrects surely does.
 func (j *judge) lockedOnce() {
 	again := func(s *side) tally {
 		t := tally{}
@@ -86,6 +89,23 @@ func (j *judge) lockedOnce() {
 	for _, k := range after.more(before) {
 		j.add("locked once", "%s takes %s while it is held", short(k.function), k.what)
 	}
+	for _, k := range j.relocks(j.now).left(j.relocks(j.old)) {
+		j.add("locked once", "%s still takes %s while it is held, in another place", short(k.function), k.what)
+	}
+}
+
+// relocks counts where touched functions take the claim's lock while they surely
+// hold the same one. (Another object's lock of the class may be meant to be taken.)
+func (j *judge) relocks(s *side) tally {
+	t := tally{}
+	for _, p := range s.snap.Packages {
+		for _, a := range p.Locks.Relocks() {
+			if a.First.Class == s.claim.Lock && j.touched[declared(p, a.Fn)] {
+				t[tallyKey{declared(p, a.Fn), lockName(a.First.Path, a.First.Class)}]++
+			}
+		}
+	}
+	return t
 }
 
 // ordered demands that the claim's two locks are taken in one order only, and
@@ -116,7 +136,8 @@ func (j *judge) acquisitions(s *side) tally {
 
 // counted demands of each goroutine that a touched function starts and that
 // signs off at a WaitGroup: it is counted before it is started, and not by
-// itself. One that waits is started when all are counted.
+// itself. One that waits is started when all are counted. Of a function and
+// WaitGroup that the patch corrects no goroutine is left.
 func (j *judge) counted() {
 	if before, after := j.operations(j.old, finding.Done), j.operations(j.now, finding.Done); before != after {
 		j.add("counted", "there are %d calls of Done, and there were %d", after, before)
@@ -126,6 +147,9 @@ func (j *judge) counted() {
 	}
 	for _, k := range j.miscounted(j.now).more(j.miscounted(j.old)) {
 		j.add("counted", "%s %s", short(k.function), k.what)
+	}
+	for _, k := range j.miscounted(j.now).left(j.miscounted(j.old)) {
+		j.add("counted", "%s still %s, in another place", short(k.function), k.what)
 	}
 }
 
@@ -152,7 +176,7 @@ func (j *judge) miscounted(s *side) tally {
 			}
 			// go func() { wg.Add(1); … }
 			if j.touched[declared(p, op.Fn)] && len(p.Ops.Started(op.Fn)) > 0 {
-				late[tallyKey{declared(p, op.Fn), "counts the goroutine that it runs in"}]++
+				late[tallyKey{declared(p, op.Fn), "counts the goroutine that it runs in by " + op.Path.String()}]++
 			}
 			// go func() { wg.Wait() }(); wg.Add(1)
 			for _, wait := range p.Ops.ByKey[op.Key] {
@@ -161,7 +185,8 @@ func (j *judge) miscounted(s *side) tally {
 				}
 				for _, site := range p.Ops.Started(wait.Fn) {
 					if site.Instr.Parent() == op.Fn && p.Ops.Reaches(site.Instr, op.Instr) {
-						late[tallyKey{declared(p, op.Fn), "counts behind the start of a goroutine that waits"}]++
+						what := "counts behind the start of a goroutine that waits for " + op.Path.String()
+						late[tallyKey{declared(p, op.Fn), what}]++
 					}
 				}
 			}
@@ -174,7 +199,8 @@ func (j *judge) miscounted(s *side) tally {
 			for _, site := range p.Ops.Started(done.Fn) {
 				touched := j.touched[declared(p, site.Instr.Parent())] || j.touched[declared(p, done.Fn)]
 				if touched && !countedBefore(p, done.Key, site) {
-					late[tallyKey{declared(p, site.Instr.Parent()), "starts a goroutine that is not counted"}]++
+					what := "starts a goroutine that is not counted by " + done.Path.String()
+					late[tallyKey{declared(p, site.Instr.Parent()), what}]++
 				}
 			}
 		}
@@ -214,6 +240,9 @@ func (j *judge) unblocked() {
 	}
 	for _, k := range after.more(before) {
 		j.add("unblocked", "%s %s", short(k.function), k.what)
+	}
+	for _, k := range after.left(before) {
+		j.add("unblocked", "%s still %s, in another place", short(k.function), k.what)
 	}
 }
 

@@ -1,4 +1,14 @@
-package validate
+// Package pairing judges by the syntax alone whether every Lock of a function
+// meets its Unlock on all paths. A lock is the text before the dot, and the
+// paths are those of the control-flow graph of the syntax: nothing is taken from
+// the shared passes, so that an error of theirs does not hide one of a patch.
+//
+// Missed: locks that two texts name, TryLock, and what callees do. Reported
+// falsely: functions that are meant to return locked, which is why only what a
+// patch adds counts.
+//
+// Cost: nine times the blocks of a function, for each lock that it names.
+package pairing
 
 import (
 	"fmt"
@@ -6,61 +16,28 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/cfg"
-
-	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
-// paired demands of each function that the patch touches that every Lock meets
-// its Unlock on all paths. It goes by the syntax and the control-flow graph of
-// the syntax alone: a lock is the text before the dot.
-func (j *judge) paired() {
-	old := j.pairProblems(j.old)
-	for _, k := range j.pairProblems(j.now).more(old) {
-		j.add("pairs", "%s: %s", short(k.function), k.what)
-	}
-}
-
-func (j *judge) pairProblems(s *side) tally {
-	problems := tally{}
-	for _, p := range s.snap.Packages {
-		for _, f := range p.Files {
-			for _, d := range f.Decls {
-				decl, ok := d.(*ast.FuncDecl)
-				if !ok || decl.Body == nil {
-					continue
-				}
-				obj, _ := p.Info.Defs[decl.Name].(*types.Func)
-				if obj == nil || !j.touched[obj.FullName()] {
-					continue
-				}
-				for _, what := range pairsOf(p, decl.Body) {
-					problems[tallyKey{obj.FullName(), what}]++
-				}
-			}
-		}
-	}
-	return problems
-}
-
-// pairsOf lists what is wrong in a body and in the literals within it.
-func pairsOf(p *session.Package, body *ast.BlockStmt) []string {
+// Problems lists what is wrong in a body and in the literals within it, each
+// path's end and each operation on a lock in words.
+func Problems(info *types.Info, body *ast.BlockStmt) []string {
 	var problems []string
-	for _, text := range lockTexts(p, body) {
-		problems = append(problems, pairing{p, text}.problems(body)...)
+	for _, text := range lockTexts(info, body) {
+		problems = append(problems, pairing{info, text}.problems(body)...)
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)
 		if !ok {
 			return true
 		}
-		problems = append(problems, pairsOf(p, lit.Body)...)
+		problems = append(problems, Problems(info, lit.Body)...)
 		return false
 	})
 	return problems
 }
 
 // lockTexts lists the locks that a body names, literals apart, in order.
-func lockTexts(p *session.Package, body *ast.BlockStmt) []string {
+func lockTexts(info *types.Info, body *ast.BlockStmt) []string {
 	var texts []string
 	seen := map[string]bool{}
 	inOrder(body, func(n ast.Node) {
@@ -68,7 +45,7 @@ func lockTexts(p *session.Package, body *ast.BlockStmt) []string {
 		if !ok {
 			return
 		}
-		if text, op := syncOp(p, call); op != "" && !seen[text] {
+		if text, op := syncOp(info, call); op != "" && !seen[text] {
 			seen[text] = true
 			texts = append(texts, text)
 		}
@@ -91,12 +68,12 @@ func inOrder(body ast.Node, visit func(ast.Node)) {
 
 // syncOp returns the text of the lock and the method of a call such as
 // x.mu.RLock(); no method for anything else.
-func syncOp(p *session.Package, call *ast.CallExpr) (text, op string) {
+func syncOp(info *types.Info, call *ast.CallExpr) (text, op string) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok || len(call.Args) > 0 {
 		return "", ""
 	}
-	if s := p.Info.Selections[sel]; s == nil || s.Kind() != types.MethodVal {
+	if s := info.Selections[sel]; s == nil || s.Kind() != types.MethodVal {
 		return "", ""
 	}
 	switch sel.Sel.Name {
@@ -108,7 +85,7 @@ func syncOp(p *session.Package, call *ast.CallExpr) (text, op string) {
 
 // pairing follows one lock through one body.
 type pairing struct {
-	pkg  *session.Package
+	info *types.Info
 	lock string
 }
 
@@ -161,7 +138,7 @@ func (c pairing) step(n ast.Node, at phase, found map[string]bool) phase {
 		if !ok {
 			return
 		}
-		text, op := syncOp(c.pkg, call)
+		text, op := syncOp(c.info, call)
 		switch {
 		case op == "" || text != c.lock:
 		case isDefer:
