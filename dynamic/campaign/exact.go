@@ -562,17 +562,19 @@ func sharedLines(a, b *finding.Finding) (n int) {
 func (e *exact) finding(r *exactRace) *finding.Finding {
 	a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
 	v, known := sharedVariable(a, b)
+	what := finding.Variable(v).String()
 	if !known {
 		f := r.sides[1].frame
 		v.Package, _ = stacktext.SplitName(f.Function)
 		v.Name = fmt.Sprintf("what %s:%d accesses", path.Base(f.File), f.Line)
+		what = v.Name
 	}
 	// The later access in the text comes first, so that the same race reads the same each time.
 	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
 	f := &finding.Finding{
 		Code: raceCode(v.Kind), Status: finding.Confirmed,
 		Title: fmt.Sprintf("%s on %s: %s and %s unordered by exact happens-before",
-			raceName(v.Kind), finding.Variable(v), accesses[0].Mode, accesses[1].Mode),
+			raceName(v.Kind), what, accesses[0].Mode, accesses[1].Mode),
 		Variable: finding.Variable(v), Accesses: accesses,
 		Message: fmt.Sprintf("Goroutine %d made the first access and goroutine %d the second, and no lock, channel or "+
 			"other synchronisation orders the two: either may come first, or both at once.",

@@ -106,7 +106,7 @@ func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence
 // (leaked), 2 minutes]:".
 var leakHeader = regexp.MustCompile(`^goroutine \d+ [^\[]*\[([^\]]*?) \(leaked\)`)
 
-// onPurpose are states of goroutines that are meant to wait for ever.
+// onPurpose are states of goroutines that are meant to wait for ever, unless a test is one: that waits for nothing.
 var onPurpose = []string{"select (no cases)", "chan receive (nil chan)", "chan send (nil chan)"}
 
 // startedBy is the line on who started a goroutine.
@@ -116,10 +116,13 @@ var startedBy = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 // code of the module has a part in it.
 func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool) {
 	m := leakHeader.FindStringSubmatch(leak.Stack)
-	if m == nil || slices.Contains(onPurpose, m[1]) {
+	if m == nil {
 		return b, false
 	}
 	b.hang, b.goroutine = leak.Hang, stacktext.Parse(leak.Stack)
+	if slices.Contains(onPurpose, m[1]) && !(b.hang && ofTest(&b.goroutine)) {
+		return b, false
+	}
 	for len(b.goroutine.Stack) > 1 && stacktext.IsRuntime(b.goroutine.Stack[0].Function) {
 		b.goroutine.Stack = b.goroutine.Stack[1:]
 	}

@@ -40,6 +40,18 @@ func TestBlockedIn(t *testing.T) {
 	}
 }
 
+// A test that waits on a nil channel waits for nothing, while another goroutine may be parked there.
+func TestBlockedInTest(t *testing.T) {
+	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	stack := leakedStack("7", "chan receive (nil chan) (leaked)", "m.f", "9",
+		"testing.tRunner(...)\n\t/go/src/testing/testing.go:1 +0x1\n")
+	for _, hang := range []bool{true, false} {
+		if _, ok := blockedIn(cfg, &evidence.LeakedGoroutine{Stack: stack, Hang: hang}); ok != hang {
+			t.Errorf("hang %v: ok is %v", hang, ok)
+		}
+	}
+}
+
 func TestLeaksOf(t *testing.T) {
 	member := func(id, parent int64, line int, hang, test bool) blocked {
 		b := blocked{at: blockedAt{file: "a.go", line: line}, parent: parent, hang: hang}

@@ -40,7 +40,8 @@ func (d *Results) Fill(r *report.Report) (limits []string) {
 	r.Interrupted = d.Result.Interrupted
 	d.fillCoverage(r)
 	limits = append(LeftAlone(d.Workspace), d.Result.Problems...)
-	ran := func(p campaign.PackageResult) bool { return !p.NoTests && !p.NoneRan }
+	// Where each test hangs, none of them ran either, which its failure says already.
+	ran := func(p campaign.PackageResult) bool { return !p.NoTests && !p.NoneRan || len(p.LeftOut) > 0 }
 	if !d.Result.Interrupted && len(d.Result.Packages) > 0 && !slices.ContainsFunc(d.Result.Packages, ran) {
 		limits = append(limits, "no test ran: the flags after -- choose none")
 	}
