@@ -7,6 +7,7 @@
 package hidden
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -120,10 +121,12 @@ func table(programs []*program, race *testbin.Race, o options) string {
 	fmt.Fprintf(&b, "- **found**: campaigns of %d runs, of %d, that confirm the bug; in clean ones, findings\n",
 		o.runs, o.campaigns)
 	b.WriteString("- **run**: the run that shows it first, in the median of these\n")
-	fmt.Fprintf(&b, "- **-race**: runs of %d under the race detector of the Go distribution that report something or fail",
-		o.race)
-	if race.Missing != "" {
-		fmt.Fprintf(&b, "; not measured: %s", race.Missing)
+	raced := o.race > 0 && race.Missing == ""
+	if raced {
+		fmt.Fprintf(&b, "- **-race**: runs of %d under the race detector of the Go distribution that report something "+
+			"or fail\n", o.race)
+	} else {
+		fmt.Fprintf(&b, "- **-race**: not measured: %s\n", cmp.Or(race.Missing, "no runs were asked for"))
 	}
 	bugs, all := 0, 0
 	for _, p := range programs {
@@ -134,25 +137,26 @@ func table(programs []*program, race *testbin.Race, o options) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n\nOf %d bugs, %d are found by every campaign.\n\n", bugs, all)
+	fmt.Fprintf(&b, "\nOf %d bugs, %d are found by every campaign.\n\n", bugs, all)
 	b.WriteString("| test | what happens | found | run | -race |\n|---|---|---|---|---|\n")
 	for _, p := range programs {
-		b.WriteString(p.row(race))
+		b.WriteString(p.row(raced))
 	}
 	return b.String()
 }
 
-func (p *program) row(race *testbin.Race) string {
+// row returns the line of a program; raced reports whether it ran under the race detector.
+func (p *program) row(raced bool) string {
 	if p.kind == clean {
 		return fmt.Sprintf("| %s | %s | %d | - | - |\n", p.function(), p.title, p.alarms)
 	}
-	run, plain := "-", fmt.Sprint(p.race)
+	run, plain := "-", "-"
 	if len(p.first) > 0 {
 		slices.Sort(p.first)
 		run = fmt.Sprint(p.first[len(p.first)/2])
 	}
-	if race.Missing != "" {
-		plain = "-"
+	if raced {
+		plain = fmt.Sprint(p.race)
 	}
 	return fmt.Sprintf("| %s | %s | %d | %s | %s |\n", p.function(), p.title, p.found, run, plain)
 }
