@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect silent hidden racesuite hbsuite suites saves sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite suites saves sections strangers torture clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,15 @@ conformance: ## compare the Go distribution's own test programs, plain and instr
 
 detect: ## measure what is caught, class by class, beside -race, and keep the table in docs/detection.md
 	$(LAB) detect -o docs/detection.md
+
+# go test -fuzz takes one target of one package.
+fuzz: ## fuzz every parser of foreign input for a minute each; `make test` runs their seeds
+	@grep -rl '^func Fuzz' --include='*_test.go' . | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' "$$file"); do \
+			echo "$$name in $${file%/*}"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime 1m "$${file%/*}" || exit 1; \
+		done; \
+	done
 
 silent: ## run every clean program of the monitor's and the rewriter's tests 200 times with wide windows: none may report anything
 	$(GO) test ./dynamic/instrument -run TestCaught/ -silent 200 -v -timeout 1h

@@ -118,3 +118,22 @@ func TestKeyTellsSitesApart(t *testing.T) {
 		}
 	}
 }
+
+func FuzzPlan(f *testing.F) {
+	data, err := json.Marshal(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"version":1,"sites":[{}],"sections":[{"ends":[{}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := new(Plan)
+		if json.Unmarshal(data, p) == nil && p.Validate() == nil {
+			for i := range p.Sites {
+				if p.Site(p.Sites[i].ID) == nil {
+					t.Errorf("site %d of a valid plan is not found", p.Sites[i].ID)
+				}
+			}
+		}
+	})
+}

@@ -64,7 +64,7 @@
 // from, if there is one, whose id it keeps. It is confirmed by the mechanism: where a
 // user declared the section and the remote access has certainly come in between, and
 // where the split of an inferred one changed the outcome (a store was lost, or the
-// test had another answer at the use) by more than two equal stores ([stores.Source.Lost]).
+// test was different at the use) by more than two equal stores ([stores.Source.Lost]).
 // Or by the tests, where failing runs that nothing else explains are split
 // significantly more often than passing ones ([tally.harmOf], [fisher.Exceedance]).
 // Access-interleaving invariants are only what programs mostly do: only tests confirm

@@ -195,3 +195,31 @@ func TestSchemaHasEveryField(t *testing.T) {
 		}
 	}
 }
+
+func FuzzRead(f *testing.F) {
+	for _, r := range examples() {
+		line, err := json.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append(line, '\n'))
+	}
+	f.Add([]byte("{\"version\":1}\n\n{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		records, _, err := Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ByProcess(records)
+		var again bytes.Buffer
+		enc := json.NewEncoder(&again)
+		for _, r := range records {
+			if err := enc.Encode(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if back, bad, err := Read(&again); len(back) != len(records) || bad > 0 || err != nil {
+			t.Errorf("%d of %d records come back, %d are bad: %v", len(back), len(records), bad, err)
+		}
+	})
+}

@@ -51,3 +51,16 @@ func TestProblems(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseIgnore(f *testing.F) {
+	f.Add("//interlock:ignore IL1001,IL2002 why")
+	f.Add("//nolint:errcheck,interlock // why")
+	f.Add("//lint:ignore IL1001 why")
+	f.Add("//interlock:ignore")
+	f.Fuzz(func(t *testing.T, comment string) {
+		ig, err := directives.ParseIgnore(comment)
+		if err == nil && ig != nil && strings.TrimSpace(ig.Reason) == "" {
+			t.Errorf("%q is accepted without a reason", comment)
+		}
+	})
+}

@@ -46,8 +46,8 @@ var exitCodes = []exitCode{
 	{exitFindings, "findings that fail the build, or tests failed",
 		"`-fail-on` says which findings count: suspected ones and better for `check`, confirmed ones for `test`, " +
 			"`audit` and `report`, all for `fix`, and for `fix -w` those without a patch. Accepted findings never count. " +
-			"Findings win over whatever else went wrong, except that packages do not compile. Tests count that failed in " +
-			"any run, even only without the monitor, and those that `go test` would not run, as `go vet` fails; tests that " +
+			"Findings (1) take precedence over other failures, except packages that do not compile. Tests count that failed " +
+			"in any run, even only without the monitor, and those that `go test` would not run, as `go vet` fails; tests that " +
 			"failed only under noise count with `-fail-on=confirmed,noise`"},
 	{exitUsage, "wrong usage or configuration; nothing was done", ""},
 	{exitIncomplete, "something could not be analysed, built or written",

@@ -24,11 +24,11 @@ var sectionsRefineCommand = command{
 	name: "sections refine", args: "-oracle command [flags] [packages]",
 	short: "sort out invariants that correct runs split",
 	long: `Refine runs a command, the oracle, again and again with the monitor awake, noise on, and all
-candidate sections watched; the command tells by its exit code whether the run was correct. An
+candidate sections watched; the exit code of the command decides whether the run was correct. An
 access-interleaving invariant that a correct run splits is none: that end of it is dropped, with the
 reason. Sections of other kinds that correct runs split are only listed, for a person to decide, and
 pinned ones stay as they are. It ends when enough correct runs in a row change nothing. Ends that no
-run came to are marked unobserved: they stay in the file and leave the plan, as do dropped ones.
+run reached are marked unobserved: they stay in the file and leave the plan, as do dropped ones.
 
 First the oracle is tried: it must accept the program without noise, and reject at least one run in
 which a violation was planted: what one line writes is lost, as if another goroutine stored the old
@@ -214,8 +214,8 @@ func (c *call) refuse(err error, r *refine.Result) int {
 	}
 	switch {
 	case errors.Is(err, refine.ErrOracleBlind):
-		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it cannot tell correct runs "+
-			"from others: name a command that checks results", len(r.Plants))
+		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it does not distinguish correct "+
+			"runs from others: name a command that checks results", len(r.Plants))
 	case errors.Is(err, refine.ErrNothingSeen):
 		next = "name a command that runs more of these packages, or more packages"
 	case errors.Is(err, refine.ErrNeverCorrect):

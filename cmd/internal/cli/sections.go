@@ -28,7 +28,7 @@ var sectionsCommand = command{
 	long: sectionsLong + `
 
 List, the default, shows the sections that test would watch. Check reads interlock.sections and says
-what in it is wrong or stands for nothing. Refresh brings the file up to date with the code. Each has
+which of its entries are wrong or stale. Refresh brings the file up to date with the code. Each has
 its own help: "interlock help sections refresh".`,
 	examples: listExamples,
 	options:  func() runner { return new(sectionsListOptions) },

@@ -21,9 +21,9 @@ const root = "../../.."
 // topLevel are the files and folders that the design fixes, and those that
 // go with any repository.
 var topLevel = []string{
-	"analyzers", "pointsto", "atomicsets", "dynamic", "editors", "patchgen", "cmd", "testdata", "docs",
+	"analyzers", "pointsto", "atomicsets", "dynamic", "editors", "patchgen", "cmd", "testdata", "docs", "ci",
 	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
-	".ci", ".github", ".gitignore", ".gitattributes",
+	".ci", ".github", ".gitignore", ".gitattributes", ".pre-commit-hooks.yaml",
 	"bin", ".git", // never committed
 }
 

@@ -262,3 +262,19 @@ func TestJSONLinesHoldsWholeFindings(t *testing.T) {
 		}
 	}
 }
+
+func FuzzReadFindings(f *testing.F) {
+	f.Add([]byte("{}\n"))
+	f.Add([]byte(`{"version":1,"id":"il-0","code":"IL1001","status":"suspected","accesses":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := readFindings(bytes.NewReader(data))
+		if err != nil && !(err.Error()[0] >= '1' && err.Error()[0] <= '9') {
+			t.Errorf("an error without a line: %v", err)
+		}
+		for _, f := range all {
+			if err := f.Validate(); err != nil {
+				t.Errorf("%s is not sound: %v", f.ID, err)
+			}
+		}
+	})
+}

@@ -63,7 +63,7 @@ func writeRefined(b *strings.Builder, refined []refinement) {
 		"`interlock sections refine` with the modules' own tests as the oracle: pairs of consecutive accesses (entry and " +
 			"end), how many of them\n",
 	)
-	b.WriteString("correct runs have split, how many no run came to, and how many are left to be watched.\n\n")
+	b.WriteString("correct runs have split, how many no run reached, and how many are left to be watched.\n\n")
 	b.WriteString(
 		"| module | oracle | lines | candidates | dropped | unobserved | left | sections | runs | correct | settled | " +
 			"took |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
