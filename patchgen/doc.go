@@ -5,13 +5,14 @@
 // of intrusion, each in a file of its own:
 //
 //	reorder  initialise before publishing: an assignment moves before the go statement
-//	guard    take the lock that guards the variable elsewhere
+//	guard    take the lock that guards the variable elsewhere: one candidate for each
+//	         lock that may, and each also for whole functions
 //	atomic   one-step accesses through sync/atomic
 //	once     lazy initialisation through a sync.Once
 //	mutex    a new mutex beside the variable, taken at every access
 //
-// Findings on locks, WaitGroups and channels, and tests and uses in two critical
-// sections, have strategies of their own, for the places that they name:
+// Findings on locks, WaitGroups and channels, tests and uses in two critical
+// sections, and uses behind a lock have strategies of their own, for the places that they name:
 //
 //	unlock   a return that leaves a lock held releases it
 //	relock   what runs under a lock does not take it again
@@ -19,6 +20,7 @@
 //	exchange an atomic Load and the Store behind it become a Swap or CompareAndSwap
 //	recheck  a test is made again under the second lock, before its use
 //	join     two critical sections with nothing in between become one
+//	extend   a lock is kept until what was found under it has been used
 //	count    who starts a goroutine counts it in the WaitGroup
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned

@@ -43,6 +43,7 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 		return withheld(err.Error()), nil, nil
 	}
 	v := &verifier{module: in.Module, checks: in.Checks, observed: observed(in.Group)}
+	// The first that can be built and passes; the others leave their reasons.
 	var reasons []string
 	for _, c := range list {
 		out, err := c.build()
@@ -54,6 +55,8 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 			return nil, nil, fmt.Errorf("building a patch for %s: %w", subject(in.Group), ctx.Err())
 		case errors.Is(err, ErrCannotCheck):
 			return nil, nil, fmt.Errorf("checking the %s patch for %s: %w", c.name, subject(in.Group), err)
+		case errors.Is(err, strategy.ErrNoVariant):
+			continue
 		case err != nil:
 			reasons = append(reasons, c.name+": "+err.Error())
 			continue
@@ -90,11 +93,11 @@ func candidates(in Input) ([]candidate, error) {
 		}
 		return list, err
 	}
-	// Where a test is torn from its use, and no more, the least is to make them one step.
+	// Where a use is torn from what leads to it, and no more, the least is to make them one step.
 	var list []candidate
-	if torn(in.Group) {
+	if code, ok := splitCode(in.Group); ok {
 		var err error
-		if list, err = placeCandidates(in, finding.TestAndUse); err != nil {
+		if list, err = placeCandidates(in, code); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +108,7 @@ func candidates(in Input) ([]candidate, error) {
 	case err != nil:
 		return append(list, candidate{"guard", func() (*strategy.Patch, error) { return nil, err }}), nil
 	}
-	for _, s := range strategy.All {
+	for _, s := range strategy.For(p) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return strategy.Try(s, p) }})
 	}
 	return list, nil
@@ -131,7 +134,7 @@ func CodesInSource() []finding.Code {
 	var codes []finding.Code
 	for _, s := range syncfix.All {
 		for _, code := range s.Codes {
-			if code != finding.BlockedForEver && code != finding.TestAndUse {
+			if code != finding.BlockedForEver && code != finding.TestAndUse && code != finding.UsedAfterLock {
 				codes = append(codes, code)
 			}
 		}
@@ -171,11 +174,19 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	return p, p.Unseen()
 }
 
-// torn reports whether all findings of a group are tests and uses with a gap between.
-func torn(group []*finding.Finding) bool {
-	return len(group) > 0 && !slices.ContainsFunc(group, func(f *finding.Finding) bool {
-		return f.Code != finding.TestAndUse || f.Section == nil
-	})
+// splitCode returns the code of a group in which a lock is released too early: before what was
+// tested, or reached, under it is used.
+func splitCode(group []*finding.Finding) (finding.Code, bool) {
+	if len(group) == 0 {
+		return "", false
+	}
+	code := group[0].Code
+	for _, f := range group {
+		if f.Code != code || code == finding.TestAndUse && f.Section == nil {
+			return "", false
+		}
+	}
+	return code, code == finding.TestAndUse || code == finding.UsedAfterLock
 }
 
 // onSync returns the code of findings on locks, channels and WaitGroups, which name no access of memory.

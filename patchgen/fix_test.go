@@ -36,7 +36,8 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
 // them. A digit behind race is the number of the finding in its group, `first`
-// behind the name puts the access first, and `under t.mu` at the end names a lock
+// behind the name puts the access first, `in stats` says that the access is of the
+// struct stats as a whole, and `under t.mu` at the end names a lock
 // that is held there, as further places of one finding need it. An edge in the order of locks is
 // marked by `// edge since: T.mu` and then `// edge takes: U.mu`, and the halves of
 // an atomic section by `// section entry: x.m[k]` and `// section end: x.m`.
@@ -167,8 +168,9 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 
 var (
 	mark = regexp.MustCompile(`// race(\d?): (` + strings.Join(modeNames(), "|") +
-		`) (\w+)( first)?(?: under (.+))?$`)
+		`) ([\w\[\]]+)( first)?(?: in \w+)?(?: under (.+))?$`)
 	sectionMark = regexp.MustCompile(`// section (entry|end): (\S+)`)
+	wholeMark   = regexp.MustCompile(`// race.* in (\w+)`)
 	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
 )
 
@@ -226,7 +228,11 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 				}
 				byNumber[m[1]] = f
 			}
-			if here := regexp.MustCompile(`[\w.]*\b` + m[3] + `\b`).FindStringIndex(line); here != nil &&
+			text := strings.TrimSuffix(m[3], "[]")
+			if in := wholeMark.FindStringSubmatch(line); in != nil {
+				text = in[1]
+			}
+			if here := regexp.MustCompile(`[\w.]*\b` + text + `\b`).FindStringIndex(line); here != nil &&
 				here[0] < strings.Index(line, "// race") {
 				at.Column = here[0] + 1
 			}

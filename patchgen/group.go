@@ -2,6 +2,7 @@ package patchgen
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
@@ -22,7 +23,7 @@ func Groups(findings []*finding.Finding) [][]*finding.Finding {
 }
 
 // SameCause reports whether one patch is to correct both findings. The kind of the variable
-// does not count: static and dynamic side differ in it.
+// does not count: static and dynamic side differ in it. The elements of a slice belong to it.
 func SameCause(f, g *finding.Finding) bool {
 	_, fSync := onSync([]*finding.Finding{f})
 	_, gSync := onSync([]*finding.Finding{g})
@@ -31,8 +32,16 @@ func SameCause(f, g *finding.Finding) bool {
 		return false
 	case len(f.Cycle) > 0 || len(g.Cycle) > 0:
 		return f.ID == g.ID
+	case isMadeByCallee(f) != isMadeByCallee(g):
+		return false // where the two callees lock is right; what lies between is not
 	}
 	v, w := f.Variable, g.Variable
 	v.Kind, w.Kind = "", ""
+	v.Name, w.Name = strings.TrimSuffix(v.Name, "[]"), strings.TrimSuffix(w.Name, "[]")
 	return v == w
+}
+
+// isMadeByCallee reports whether the test or the use of a section is a call of a function that makes it.
+func isMadeByCallee(f *finding.Finding) bool {
+	return f.Section != nil && (f.Section.EntryCall != nil || f.Section.EndCall != nil)
 }

@@ -208,6 +208,10 @@ var writtenArguments = map[string]map[string]int{
 	"slices": {"Sort": 0, "SortFunc": 0, "SortStableFunc": 0, "Reverse": 0, "Insert": 0, "Delete": 0, "DeleteFunc": 0,
 		"Compact": 0, "CompactFunc": 0, "Replace": 0},
 	"maps": {"Copy": 0, "DeleteFunc": 0, "Insert": 0},
+	// The methods of a byte order have it as argument 0.
+	"encoding/binary": {"Read": 2, "Write": 0, "PutUint16": 1, "PutUint32": 1, "PutUint64": 1, "PutVarint": 0,
+		"PutUvarint": 0, "AppendUint16": 1, "AppendUint32": 1, "AppendUint64": 1, "AppendVarint": 0, "AppendUvarint": 0,
+		"Encode": 0, "Append": 0, "Decode": 2},
 }
 
 // WritesArgument reports whether a function writes to what its i-th argument refers to. The

@@ -47,7 +47,7 @@ func (c *Task) Protect() (notes []string, err error) {
 
 // splitPairs looks for accesses that belong together in different regions.
 func (c *builder) splitPairs() (notes []string, err error) {
-	own := c.In(c.function.Body)
+	own := c.In(c.Function.Body)
 	for _, a := range own {
 		for _, b := range own {
 			if c.regionOf[a.Expr] == c.regionOf[b.Expr] || !c.Decides(a, b) {
@@ -187,9 +187,9 @@ func (c *Task) unlockedBetween(a, b *source.Access) (found bool) {
 // toTheEnd holds the lock from the first access to the end of the function,
 // if nothing speaks against it.
 func (c *builder) toTheEnd() bool {
-	for i, s := range c.function.Body.List {
+	for i, s := range c.Function.Body.List {
 		if c.has(s) {
-			return c.holdTail(c.function.Body.List[i:])
+			return c.holdTail(c.Function.Body.List[i:])
 		}
 	}
 	return false

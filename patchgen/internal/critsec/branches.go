@@ -41,7 +41,7 @@ func (c *builder) ifStmt(list []ast.Stmt, i int, s *ast.IfStmt, r *region) (*reg
 	hold := c.staysHeld(list, i, s)
 	if why := cmp.Or(condBlocks, initBlocks); why != "" || !hold && s.Init == nil && !anyWrites(header) {
 		if s.Init != nil && len(c.In(s.Cond)) > 0 {
-			return nil, fmt.Errorf("%s: %s before the variable is tested", c.file.At(s), why)
+			return nil, fmt.Errorf("%s: %s before the variable is tested", c.File.At(s), why)
 		}
 		if _, err := c.copyBefore(list, i, r, header); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (c *builder) staysHeld(list []ast.Stmt, i int, s *ast.IfStmt) bool {
 	if c.carry(s.Body.List, -1) || c.elseCarries(s) {
 		return true
 	}
-	return (s.Else == nil || !c.file.Ends(s.Body.List)) && c.carry(list, i)
+	return (s.Else == nil || !c.File.Ends(s.Body.List)) && c.carry(list, i)
 }
 
 // elseCarries reports whether the region goes on into the else branch.
@@ -117,9 +117,9 @@ func (c *builder) descendIf(s *ast.IfStmt) error {
 
 // braces turns `else if` into `else { if`, so that code can stand before it.
 func (c *builder) braces(e *ast.IfStmt) (done func()) {
-	c.edits.Add(c.file, c.file.Offset(e.Pos()), c.file.Offset(e.Pos()), func() string { return "{\n" })
+	c.edits.Add(c.File, c.File.Offset(e.Pos()), c.File.Offset(e.Pos()), func() string { return "{\n" })
 	return func() {
-		c.edits.Add(c.file, c.file.Offset(e.End()), c.file.Offset(e.End()), func() string { return "\n}" })
+		c.edits.Add(c.File, c.File.Offset(e.End()), c.File.Offset(e.End()), func() string { return "\n}" })
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *builder) ifBranches(s *ast.IfStmt) []branch {
 		out = append(out, branch{list: []ast.Stmt{e}})
 	case nil:
 		out = append(out, branch{close: func(text func() string) {
-			c.edits.Add(c.file, c.file.Offset(s.End()), c.file.Offset(s.End()),
+			c.edits.Add(c.File, c.File.Offset(s.End()), c.File.Offset(s.End()),
 				func() string { return " else {\n" + text() + "\n}" })
 		}})
 	}
@@ -171,7 +171,7 @@ func (c *builder) branch(b branch, r *region) (still, falls bool, err error) {
 	if len(b.list) == 0 {
 		return true, true, nil
 	}
-	falls = !c.file.Ends(b.list)
+	falls = !c.File.Ends(b.list)
 	if elseIf, ok := b.list[0].(*ast.IfStmt); ok && b.end == token.NoPos {
 		done := c.braces(elseIf)
 		out, err := c.list(b.list, r, false)
@@ -202,7 +202,7 @@ func (c *builder) closeBranch(b branch, r *region) {
 	case len(b.list) > 0:
 		c.after(b.list[len(b.list)-1], r.unlockText)
 	default:
-		c.edits.Add(c.file, c.file.Offset(b.end), c.file.Offset(b.end), func() string { return "\n" + r.unlockText() + "\n" })
+		c.edits.Add(c.File, c.File.Offset(b.end), c.File.Offset(b.end), func() string { return "\n" + r.unlockText() + "\n" })
 	}
 }
 
@@ -227,17 +227,17 @@ func (c *builder) unlockExits(s ast.Stmt, r *region) error {
 				err = e
 			}
 		case *ast.BranchStmt:
-			if c.file.Leaves(n, s) {
+			if c.File.Leaves(n, s) {
 				c.before(n, r.unlockText)
 			}
 		case *ast.DeferStmt:
 			if c.has(n) {
-				err = fmt.Errorf("%s: a deferred call accesses it", c.file.At(n))
+				err = fmt.Errorf("%s: a deferred call accesses it", c.File.At(n))
 			}
 		case *ast.ExprStmt:
-			if source.IsPanic(c.file, n) {
+			if source.IsPanic(c.File, n) {
 				if c.has(n) {
-					err = fmt.Errorf("%s: panics with it", c.file.At(n))
+					err = fmt.Errorf("%s: panics with it", c.File.At(n))
 				}
 				c.before(n, r.unlockText)
 			}
@@ -260,9 +260,9 @@ func (c *builder) initCanMove(init ast.Stmt) bool {
 			return false
 		}
 		uses := 0
-		ast.Inspect(c.function.Declaration().Node, func(n ast.Node) bool {
+		ast.Inspect(c.Function.Declaration().Node, func(n ast.Node) bool {
 			if x, ok := n.(*ast.Ident); ok && x.Name == id.Name && id.Name != "_" &&
-				c.file.Package.Info.ObjectOf(x) != c.file.Package.Info.ObjectOf(id) {
+				c.File.Package.Info.ObjectOf(x) != c.File.Package.Info.ObjectOf(id) {
 				uses++
 			}
 			return true
@@ -284,10 +284,10 @@ func (c *builder) moveInit(list []ast.Stmt, i int, s *ast.IfStmt, r *region) err
 	if err := c.record(r, accs); err != nil {
 		return err
 	}
-	text := c.file.Text(s.Init)
+	text := c.File.Text(s.Init)
 	c.before(s, func() string { return text })
 	c.before(s, r.unlockText)
-	c.edits.Add(c.file, c.file.Offset(s.Init.Pos()), c.file.Offset(s.Cond.Pos()), func() string { return "" })
+	c.edits.Add(c.File, c.File.Offset(s.Init.Pos()), c.File.Offset(s.Cond.Pos()), func() string { return "" })
 	return c.descendIf(s)
 }
 
@@ -300,12 +300,12 @@ func (c *builder) initApart(s *ast.IfStmt, r *region) error {
 	if r != nil {
 		c.before(s, r.unlockText)
 	}
-	text, braces := c.file.Text(s.Init), !c.initCanMove(s.Init)
+	text, braces := c.File.Text(s.Init), !c.initCanMove(s.Init)
 	if braces {
 		text = "{\n" + text
 	}
 	c.before(s, func() string { return text })
-	c.edits.Add(c.file, c.file.Offset(s.Init.Pos()), c.file.Offset(s.Cond.Pos()), func() string { return "" })
+	c.edits.Add(c.File, c.File.Offset(s.Init.Pos()), c.File.Offset(s.Cond.Pos()), func() string { return "" })
 	r = c.open(nil, 0, nil)
 	c.before(s, r.lockText)
 	if err := c.record(r, c.In(s.Cond)); err != nil {

@@ -29,16 +29,16 @@ func (c *builder) hoist(s, at ast.Stmt, accs []*source.Access, r *region) error 
 		}
 		e := a.Whole
 		if why := c.blocks(e); why != "" {
-			return fmt.Errorf("%s: %s", c.file.At(e), why)
+			return fmt.Errorf("%s: %s", c.File.At(e), why)
 		}
-		text := c.file.Text(e)
+		text := c.File.Text(e)
 		name, ok := names[text]
 		if !ok {
-			name = c.fresh(c.nameFor(e))
+			name = c.Fresh(c.NameFor(e))
 			names[text] = name
 			c.before(at, func() string { return name + " := " + text })
 		}
-		c.edits.Replace(c.file, e, name)
+		c.edits.Replace(c.File, e, name)
 	}
 	return nil
 }
@@ -61,30 +61,30 @@ func (c *builder) needsSnapshot(a *source.Access) bool {
 		return false
 	}
 	if a.Call != nil {
-		return source.IsMap(c.file.TypeOf(a.Expr)) && c.blocks(a.Call) != ""
+		return source.IsMap(c.File.TypeOf(a.Expr)) && c.blocks(a.Call) != ""
 	}
 	return c.ranged(a)
 }
 
 // ranged reports whether a is what a range statement iterates over.
 func (c *builder) ranged(a *source.Access) bool {
-	rs, ok := c.file.Parents[a.Whole].(*ast.RangeStmt)
+	rs, ok := c.File.Parents[a.Whole].(*ast.RangeStmt)
 	return ok && rs.X == a.Whole
 }
 
 // snapshot copies a map or slice under the lock, for the statement to use.
 func (c *builder) snapshot(s ast.Stmt, a *source.Access) {
-	text := c.file.Text(a.Expr)
-	name := c.fresh(c.nameFor(a.Expr))
-	t := c.file.TypeOf(a.Expr)
-	c.edits.Replace(c.file, a.Expr, name)
+	text := c.File.Text(a.Expr)
+	name := c.Fresh(c.NameFor(a.Expr))
+	t := c.File.TypeOf(a.Expr)
+	c.edits.Replace(c.File, a.Expr, name)
 	if !source.IsMap(t) {
 		c.before(s, func() string { return fmt.Sprintf("%s := append(%s[:0:0], %s...)", name, text, text) })
 		return
 	}
-	k, v := c.fresh("k"), c.fresh("v")
+	k, v := c.Fresh("k"), c.Fresh("v")
 	c.before(s, func() string {
-		return fmt.Sprintf("%s := make(%s, len(%s))\nfor %s, %s := range %s {\n\t%s[%s] = %s\n}", name, c.typeText(t), text,
+		return fmt.Sprintf("%s := make(%s, len(%s))\nfor %s, %s := range %s {\n\t%s[%s] = %s\n}", name, c.TypeText(t), text,
 			k, v, text, name, k, v)
 	})
 }
@@ -102,22 +102,22 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 		}
 		if c.has(e) {
 			if c.blocksItself(e) {
-				err = fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.file.At(e), c.blocks(e))
+				err = fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.File.At(e), c.blocks(e))
 			}
 			return err == nil
 		}
 		if c.conditional(&source.Access{Expr: e}, s) {
-			err = fmt.Errorf("%s: %s under a condition", c.file.At(e), c.blocks(e))
+			err = fmt.Errorf("%s: %s under a condition", c.File.At(e), c.blocks(e))
 			return false
 		}
-		name := c.fresh(c.storedIn(s))
-		text := c.file.Text(e)
-		c.edits.Replace(c.file, e, name)
+		name := c.Fresh(c.StoredIn(s))
+		text := c.File.Text(e)
+		c.edits.Replace(c.File, e, name)
 		c.before(s, func() string { return name + " := " + text })
 		return false
 	})
 	if err == nil && isSend(s) {
-		err = fmt.Errorf("%s: sends on a channel", c.file.At(s))
+		err = fmt.Errorf("%s: sends on a channel", c.File.At(s))
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (c *builder) blocksItself(e ast.Expr) bool {
 // under it.
 func (c *builder) storeTuple(s *ast.AssignStmt, accs []*source.Access) (*region, error) {
 	if len(c.In(s.Rhs[0])) > 0 {
-		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.file.At(s),
+		return nil, fmt.Errorf("%s: what is stored depends on the old value through code that %s", c.File.At(s),
 			c.blocks(s.Rhs[0]))
 	}
 	var stores []string
@@ -151,15 +151,15 @@ func (c *builder) storeTuple(s *ast.AssignStmt, accs []*source.Access) (*region,
 			continue
 		}
 		if why := c.blocks(lhs); why != "" {
-			return nil, fmt.Errorf("%s: %s", c.file.At(lhs), why)
+			return nil, fmt.Errorf("%s: %s", c.File.At(lhs), why)
 		}
-		name := c.fresh(c.nameFor(lhs))
-		c.edits.Replace(c.file, lhs, name)
+		name := c.Fresh(c.NameFor(lhs))
+		c.edits.Replace(c.File, lhs, name)
 		if s.Tok == token.ASSIGN {
-			typ := c.typeText(c.file.TypeOf(lhs))
+			typ := c.TypeText(c.File.TypeOf(lhs))
 			c.before(s, func() string { return "var " + name + " " + typ })
 		}
-		stores = append(stores, c.file.Text(lhs)+" = "+name)
+		stores = append(stores, c.File.Text(lhs)+" = "+name)
 	}
 	r := c.open(nil, 0, nil)
 	if err := c.record(r, accs); err != nil {

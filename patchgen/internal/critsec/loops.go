@@ -41,7 +41,7 @@ func (c *builder) switchStmt(list []ast.Stmt, i int, r *region) (*region, error)
 	}
 	switch {
 	case len(c.In(init)) > 0 || init != nil && c.blocks(init) != "" && len(accs) > 0:
-		return nil, fmt.Errorf("%s: the switch initialises before it tests", c.file.At(s))
+		return nil, fmt.Errorf("%s: the switch initialises before it tests", c.File.At(s))
 	case len(accs) == 0 && r != nil && c.blocks(s) == "":
 		return r, c.unlockExits(s, r)
 	case len(accs) == 0:
@@ -112,7 +112,7 @@ func (c *builder) forStmt(list []ast.Stmt, i int, s *ast.ForStmt, r *region) (*r
 		if c.blocks(s) == "" {
 			return c.holdAround(list, i, r)
 		}
-		return nil, fmt.Errorf("%s: %w", c.file.At(s), errLoopHeader)
+		return nil, fmt.Errorf("%s: %w", c.File.At(s), errLoopHeader)
 	}
 	if r != nil && c.blocks(s) == "" && c.has(s) {
 		return c.holdAround(list, i, r)
@@ -156,7 +156,7 @@ func (c *builder) holdAround(list []ast.Stmt, i int, r *region) (*region, error)
 // under the lock each time round.
 func (c *builder) testInBody(s *ast.ForStmt) error {
 	if why := c.blocks(s.Cond); why != "" {
-		return fmt.Errorf("%s: the loop condition %s", c.file.At(s), why)
+		return fmt.Errorf("%s: the loop condition %s", c.File.At(s), why)
 	}
 	if err := c.checkNil(c.In(s.Cond), s.Cond); err != nil {
 		return err
@@ -165,11 +165,11 @@ func (c *builder) testInBody(s *ast.ForStmt) error {
 	if err := c.record(r, c.In(s.Cond)); err != nil {
 		return err
 	}
-	name, cond := c.fresh("more"), c.file.Text(s.Cond)
-	c.edits.Add(c.file, c.file.Offset(s.Cond.Pos()), c.file.Offset(s.Cond.End()), func() string { return "" })
-	indent := c.file.Indent(s.Pos()) + "\t"
-	at := c.file.Offset(s.Body.Lbrace) + 1
-	c.edits.Add(c.file, at, at, func() string {
+	name, cond := c.Fresh("more"), c.File.Text(s.Cond)
+	c.edits.Add(c.File, c.File.Offset(s.Cond.Pos()), c.File.Offset(s.Cond.End()), func() string { return "" })
+	indent := c.File.Indent(s.Pos()) + "\t"
+	at := c.File.Offset(s.Body.Lbrace) + 1
+	c.edits.Add(c.File, at, at, func() string {
 		test := r.lockText() + "\n" + name + " := " + cond + "\n" + r.unlockText()
 		return "\n" + indent + edit.Lines(test+"\nif !"+name+" {\n\tbreak\n}", indent)
 	})
@@ -178,7 +178,7 @@ func (c *builder) testInBody(s *ast.ForStmt) error {
 
 func (c *builder) rangeStmt(list []ast.Stmt, i int, s *ast.RangeStmt, r *region) (*region, error) {
 	if len(c.In(s.Key)) > 0 || len(c.In(s.Value)) > 0 {
-		return nil, fmt.Errorf("%s: %w", c.file.At(s), errLoopHeader)
+		return nil, fmt.Errorf("%s: %w", c.File.At(s), errLoopHeader)
 	}
 	header := c.In(s.X)
 	switch {

@@ -12,7 +12,7 @@ import (
 // up to the first read that decides about what they protect, if all between
 // can be held.
 func (c *builder) moveLock() error {
-	list := c.function.Body.List
+	list := c.Function.Body.List
 	for j, s := range list {
 		acquire := c.acquires(s)
 		if acquire == nil {
@@ -24,7 +24,7 @@ func (c *builder) moveLock() error {
 		}
 		between := list[i:j]
 		if acquire.Read && anyWrites(c.In(nodes(between)...)) {
-			return fmt.Errorf("%s: only the read lock is taken behind it", c.file.At(list[i]))
+			return fmt.Errorf("%s: only the read lock is taken behind it", c.File.At(list[i]))
 		}
 		return c.moveLockOver(between, list[j:], acquire)
 	}
@@ -33,11 +33,11 @@ func (c *builder) moveLock() error {
 
 // moveLockOver moves the Lock that behind starts with before the statements.
 func (c *builder) moveLockOver(between, behind []ast.Stmt, acquire *source.LockOp) error {
-	text := c.file.Text(behind[0])
-	c.edits.DeleteLine(c.file, behind[0])
+	text := c.File.Text(behind[0])
+	c.edits.DeleteLine(c.File, behind[0])
 	if len(behind) > 1 && c.defersUnlock(behind[1]) {
-		text += "\n" + c.file.Text(behind[1])
-		c.edits.DeleteLine(c.file, behind[1])
+		text += "\n" + c.File.Text(behind[1])
+		c.edits.DeleteLine(c.File, behind[1])
 	} else {
 		r := &region{builder: c, continued: "Lock"}
 		if acquire.Read {
@@ -49,7 +49,7 @@ func (c *builder) moveLockOver(between, behind []ast.Stmt, acquire *source.LockO
 			}
 		}
 	}
-	c.edits.Before(c.file, between[0], func() string { return text })
+	c.edits.Before(c.File, between[0], func() string { return text })
 	for _, a := range c.In(nodes(between)...) {
 		delete(c.Accesses, a.Expr)
 	}

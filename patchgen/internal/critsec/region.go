@@ -23,7 +23,7 @@ import (
 //   - returns and jumps out of a region unlock first.
 type builder struct {
 	*Task
-	localNames
+	*source.Names
 	edits    *edit.Edits
 	regions  []*region
 	regionOf map[ast.Expr]*region  // of the accesses covered so far
@@ -32,7 +32,7 @@ type builder struct {
 
 // newBuilder returns a builder that writes into the edits.
 func newBuilder(c *Task, edits *edit.Edits) *builder {
-	return &builder{Task: c, localNames: localNames{file: c.File, function: c.Function}, edits: edits,
+	return &builder{Task: c, Names: source.NewNames(c.Function), edits: edits,
 		regionOf: map[ast.Expr]*region{}, anchors: map[ast.Stmt]ast.Stmt{}}
 }
 
@@ -73,16 +73,16 @@ const maxGap = 3
 // run covers the function. An error is the reason why it cannot.
 func (c *builder) run() error {
 	hasGoto := false
-	ast.Inspect(c.function.Body, func(n ast.Node) bool {
+	ast.Inspect(c.Function.Body, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
 			hasGoto = true
 		}
 		return true
 	})
 	if hasGoto {
-		return fmt.Errorf("%s uses goto", c.function.Name())
+		return fmt.Errorf("%s uses goto", c.Function.Name())
 	}
-	_, err := c.list(c.function.Body.List, nil, true)
+	_, err := c.list(c.Function.Body.List, nil, true)
 	return err
 }
 
@@ -116,7 +116,7 @@ func (c *builder) open(list []ast.Stmt, i int, r *region) *region {
 	if i > 0 {
 		if op := c.unlocks(list[i-1]); op != nil {
 			r.continued = "Lock"
-			c.edits.DeleteLine(c.file, list[i-1])
+			c.edits.DeleteLine(c.File, list[i-1])
 			return r
 		}
 	}
@@ -147,7 +147,7 @@ func (c *builder) before(s ast.Stmt, text func() string) {
 	if l := c.anchors[s]; l != nil {
 		s = l
 	}
-	c.edits.Before(c.file, s, text)
+	c.edits.Before(c.File, s, text)
 }
 
-func (c *builder) after(s ast.Stmt, text func() string) { c.edits.After(c.file, s, text) }
+func (c *builder) after(s ast.Stmt, text func() string) { c.edits.After(c.File, s, text) }

@@ -137,8 +137,10 @@ func (c *Scope) blocks(n ast.Node) (why string) {
 // callReason returns why a call may not be made under the lock, its operands
 // apart.
 func (c *Scope) callReason(call *ast.CallExpr) string {
-	if callee := c.File.Callee(call); callee != nil && c.Acquirers[callee] {
-		return fmt.Sprintf("calls %s, which takes the lock too", callee.Name())
+	for _, callee := range c.Facts.Runs(c.File, call) {
+		if c.Acquirers[callee] {
+			return fmt.Sprintf("calls %s, which takes the lock too", callee.Name())
+		}
 	}
 	return c.Facts.CallReason(c.File, call)
 }

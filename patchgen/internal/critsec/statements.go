@@ -87,7 +87,7 @@ func (c *builder) simple(list []ast.Stmt, i int, r *region) (*region, error) {
 	accs, why := c.In(s), c.blocks(s)
 	_, deferred := s.(*ast.DeferStmt)
 	switch {
-	case len(accs) == 0 && why == "" && !source.IsPanic(c.file, s):
+	case len(accs) == 0 && why == "" && !source.IsPanic(c.File, s):
 		c.recordUse(s, r)
 		return r, nil
 	case len(accs) == 0:
@@ -97,7 +97,7 @@ func (c *builder) simple(list []ast.Stmt, i int, r *region) (*region, error) {
 		return nil, nil
 	case deferred || isGo(s) || why != "" && !anyWrites(accs):
 		return c.copyBefore(list, i, r, accs)
-	case why == "" && source.IsPanic(c.file, s):
+	case why == "" && source.IsPanic(c.File, s):
 		return c.copyBefore(list, i, r, accs)
 	case why != "":
 		return c.storeAfter(list, i, r, accs)
@@ -122,7 +122,7 @@ func (c *builder) recordUse(s ast.Stmt, r *region) {
 // without the lock.
 func (c *builder) copyBefore(list []ast.Stmt, i int, r *region, accs []*source.Access) (*region, error) {
 	if anyWrites(accs) {
-		return nil, fmt.Errorf("%s: the access happens where the lock cannot be held", c.file.At(list[i]))
+		return nil, fmt.Errorf("%s: the access happens where the lock cannot be held", c.File.At(list[i]))
 	}
 	if r == nil && i > 0 && c.unlocks(list[i-1]) != nil {
 		// The critical section that ends here can make the copies.
@@ -184,7 +184,7 @@ func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *regio
 	for _, e := range s.Results {
 		if len(c.In(e)) > 0 {
 			if c.tuple(e) {
-				return nil, fmt.Errorf("%s: the results come from one call", c.file.At(s))
+				return nil, fmt.Errorf("%s: the results come from one call", c.File.At(s))
 			}
 			c.hoistResult(e)
 		}
@@ -194,14 +194,14 @@ func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *regio
 }
 
 func (c *builder) hoistResult(e ast.Expr) {
-	name := c.fresh(c.nameFor(e))
-	text := c.file.Text(e)
-	c.edits.Replace(c.file, e, name)
-	c.before(c.file.StmtOf(e), func() string { return name + " := " + text })
+	name := c.Fresh(c.NameFor(e))
+	text := c.File.Text(e)
+	c.edits.Replace(c.File, e, name)
+	c.before(c.File.StmtOf(e), func() string { return name + " := " + text })
 }
 
 func (c *builder) tuple(e ast.Expr) bool {
-	_, ok := c.file.TypeOf(e).(*types.Tuple)
+	_, ok := c.File.TypeOf(e).(*types.Tuple)
 	return ok
 }
 

@@ -48,7 +48,7 @@ func (c *Task) defersUnlock(s ast.Stmt) bool {
 
 // Acquirers returns the declared functions that lead, through calls of the module,
 // to one of those that get regions. What they start by go does not count.
-func Acquirers(m *source.Module, covers []*Task) map[*source.Function]bool {
+func Acquirers(m *source.Module, facts *lockfacts.Facts, covers []*Task) map[*source.Function]bool {
 	callers := map[*source.Function][]*source.Function{}
 	for _, f := range m.Declared {
 		ast.Inspect(f.Body, func(n ast.Node) bool {
@@ -56,7 +56,7 @@ func Acquirers(m *source.Module, covers []*Task) map[*source.Function]bool {
 			case *ast.GoStmt:
 				return false
 			case *ast.CallExpr:
-				if callee := f.File.Callee(n); callee != nil {
+				for _, callee := range facts.Runs(f.File, n) {
 					callers[callee] = append(callers[callee], f)
 				}
 			}

@@ -118,12 +118,47 @@ func (facts *Facts) CallReason(file *source.File, call *ast.CallExpr) string {
 	}
 	f := typeutil.StaticCallee(info, call)
 	if f == nil {
+		if known, ok := facts.implementations(file, call); ok {
+			for _, own := range known {
+				if why := facts.blocksCallee(own); why != "" {
+					return why
+				}
+			}
+			return ""
+		}
 		return fmt.Sprintf("calls %s, which may be any code", file.Text(call.Fun))
 	}
 	if own := file.Module.Declared[f.Origin().FullName()]; own != nil {
 		return facts.blocksCallee(own)
 	}
 	return facts.libraryReason(file, f, call)
+}
+
+// implementations lists the methods that a call through an interface may run. Ok is false
+// where the module may not hold all of them: the interface has a name that other
+// modules can use, or none.
+func (facts *Facts) implementations(file *source.File, call *ast.CallExpr) (known []*source.Function, ok bool) {
+	sel, isSel := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !isSel || file.Package.Info.Selections[sel] == nil {
+		return nil, false
+	}
+	named := source.Named(file.Package.Info.Selections[sel].Recv())
+	if named == nil || ast.IsExported(named.Obj().Name()) || named.Obj().Pkg() == nil {
+		return nil, false
+	}
+	iface, isInterface := named.Underlying().(*types.Interface)
+	if !isInterface || iface.NumMethods() == 0 {
+		return nil, false
+	}
+	for _, f := range file.Module.Declared {
+		if f.Object == nil || f.Object.Name() != sel.Sel.Name || f.Object.Signature().Recv() == nil {
+			continue
+		}
+		if types.Implements(f.Object.Signature().Recv().Type(), iface) {
+			known = append(known, f)
+		}
+	}
+	return known, len(known) > 0
 }
 
 // blocksCallee is the reason of the whole body of a declared function, kept.
@@ -145,6 +180,9 @@ func (facts *Facts) libraryReason(file *source.File, f *types.Func, call *ast.Ca
 	if f.Pkg() == nil {
 		return ""
 	}
+	if f.FullName() == "(*sync.Pool).Get" {
+		return facts.newReason(file.Package)
+	}
 	if !callgraph.NeverWaits(f) {
 		return fmt.Sprintf("calls %s, which may wait or do I/O", file.Text(call.Fun))
 	}
@@ -154,6 +192,37 @@ func (facts *Facts) libraryReason(file *source.File, f *types.Func, call *ast.Ca
 		}
 	}
 	return ""
+}
+
+// newReason judges the functions that a package sets as New of a sync.Pool, all of which a Get may call.
+func (facts *Facts) newReason(pkg *source.Package) (why string) {
+	judge := func(file *source.File, name ast.Expr, value ast.Expr) {
+		id, ok := name.(*ast.Ident)
+		if !ok || why != "" {
+			return
+		}
+		field, ok := file.Package.Info.ObjectOf(id).(*types.Var)
+		if !ok || !field.IsField() || field.Name() != "New" || field.Pkg() == nil || field.Pkg().Path() != "sync" {
+			return
+		}
+		why = facts.callbackReason(file, value, "sync")
+	}
+	for _, file := range pkg.Files {
+		ast.Inspect(file.Syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt: // pool.New = func() any {…}
+				for i, lhs := range n.Lhs {
+					if sel, ok := lhs.(*ast.SelectorExpr); ok && len(n.Lhs) == len(n.Rhs) {
+						judge(file, sel.Sel, n.Rhs[i])
+					}
+				}
+			case *ast.KeyValueExpr: // sync.Pool{New: func() any {…}}
+				judge(file, n.Key, n.Value)
+			}
+			return why == ""
+		})
+	}
+	return why
 }
 
 // callbackReason judges an argument that the callee may call: a function, or an
@@ -184,15 +253,45 @@ func (facts *Facts) callbackReason(file *source.File, arg ast.Expr, pkg string) 
 	if pkg != "fmt" && pkg != "sort" && pkg != "container/heap" {
 		return ""
 	}
-	// These packages call the methods below on what they are handed.
-	set := types.NewMethodSet(t)
-	for i := range set.Len() {
-		m := set.At(i).Obj().(*types.Func)
-		if own := file.Module.Declared[m.Origin().FullName()]; own != nil && callgraph.CallsBack(m.Name()) {
-			if why := facts.blocksCallee(own); why != "" {
-				return why
-			}
+	for _, own := range facts.methodsOf(t, file.Module) {
+		if why := facts.blocksCallee(own); why != "" {
+			return why
 		}
 	}
 	return ""
+}
+
+// methodsOf lists the methods of the module that library functions call on a value of type t.
+func (facts *Facts) methodsOf(t types.Type, m *source.Module) (list []*source.Function) {
+	set := types.NewMethodSet(t)
+	for i := range set.Len() {
+		f := set.At(i).Obj().(*types.Func)
+		if own := m.Declared[f.Origin().FullName()]; own != nil && callgraph.CallsBack(f.Name()) {
+			list = append(list, own)
+		}
+	}
+	return list
+}
+
+// Runs lists the functions of the module that a call may run before it returns: the one that
+// it names, those behind an interface, and those that a library function calls back.
+func (facts *Facts) Runs(file *source.File, call *ast.CallExpr) []*source.Function {
+	if own := file.Callee(call); own != nil {
+		return []*source.Function{own}
+	}
+	if known, ok := facts.implementations(file, call); ok {
+		return known
+	}
+	var list []*source.Function
+	for _, arg := range call.Args {
+		if t := file.TypeOf(arg); t != nil {
+			list = append(list, facts.methodsOf(t, file.Module)...)
+		}
+		if f, ok := typeutil.Callee(file.Package.Info, &ast.CallExpr{Fun: arg}).(*types.Func); ok {
+			if own := file.Module.Declared[f.Origin().FullName()]; own != nil {
+				list = append(list, own)
+			}
+		}
+	}
+	return list
 }

@@ -107,6 +107,12 @@ func (facts *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
 	return ok && !held.Read
 }
 
+// MayHold reports whether a lock of the class may be held at a call: where nothing is known, it may.
+func (facts *Facts) MayHold(file *source.File, call *ast.CallExpr, class string) bool {
+	p, ok := facts.at(file, call.Lparen)
+	return !ok || p.locks.MayHoldClass(class)
+}
+
 // IsPrivate reports whether no other goroutine can reach the accessed memory
 // yet. It errs towards false.
 func (facts *Facts) IsPrivate(a *source.Access) bool {

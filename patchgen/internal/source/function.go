@@ -1,8 +1,11 @@
 package source
 
 import (
+	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
+	"strings"
 	"unicode"
 
 	"golang.org/x/tools/go/types/typeutil"
@@ -200,3 +203,103 @@ func (f *Function) IsInit() bool {
 // FunctionAt returns the function that an *ast.FuncDecl or *ast.FuncLit
 // declares; nil for other nodes.
 func (m *Module) FunctionAt(n ast.Node) *Function { return m.functions[n] }
+
+// Names finds names for new locals of a function.
+type Names struct {
+	file     *File
+	function *Function
+	used     map[string]bool
+}
+
+// NewNames returns names for f.
+func NewNames(f *Function) *Names { return &Names{file: f.File, function: f} }
+
+// For returns a name for a copy of e that means nothing yet in the function.
+func (c *Names) For(e ast.Expr) string { return c.Fresh(c.NameFor(e)) }
+
+// TypeText writes a type as the file would.
+func (c *Names) TypeText(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p == c.file.Package.Types || p.Path() == c.file.Package.Path {
+			return ""
+		}
+		for _, spec := range c.file.Syntax.Imports {
+			if strings.Trim(spec.Path.Value, "`\"") == p.Path() && spec.Name != nil {
+				return spec.Name.Name
+			}
+		}
+		return p.Name()
+	})
+}
+
+// StoredIn proposes a name for a value computed for s.
+func (c *Names) StoredIn(s ast.Stmt) string {
+	if as, ok := s.(*ast.AssignStmt); ok && len(as.Lhs) == 1 {
+		name := c.NameFor(as.Lhs[0])
+		if sel, isField := ast.Unparen(as.Lhs[0]).(*ast.SelectorExpr); isField && as.Tok == token.ASSIGN && c.means(name) {
+			return "new" + strings.ToUpper(sel.Sel.Name[:1]) + sel.Sel.Name[1:]
+		}
+		return name
+	}
+	return "value"
+}
+
+// NameFor proposes a name for a copy of e.
+func (c *Names) NameFor(e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.SelectorExpr:
+		return LowerFirst(e.Sel.Name)
+	case *ast.Ident:
+		return LowerFirst(e.Name) + "Now"
+	case *ast.IndexExpr:
+		return "entry"
+	case *ast.StarExpr:
+		return c.NameFor(e.X)
+	case *ast.CallExpr:
+		if IsBuiltin(c.file, e, "len", "cap") {
+			return "n"
+		}
+		if t := c.file.TypeOf(e); t != nil && types.Identical(t, types.Universe.Lookup("error").Type()) {
+			return "err"
+		}
+		switch fun := e.Fun.(type) {
+		case *ast.SelectorExpr:
+			return LowerFirst(fun.Sel.Name)
+		case *ast.Ident: // readEntry(x)
+			for _, verb := range []string{"read", "get", "load", "copy", "clone", "new", "make"} {
+				if what, ok := strings.CutPrefix(fun.Name, verb); ok && what != "" && unicode.IsUpper(rune(what[0])) {
+					return LowerFirst(what)
+				}
+			}
+		}
+	case *ast.BinaryExpr, *ast.UnaryExpr:
+		if b, ok := c.file.TypeOf(e).Underlying().(*types.Basic); ok && b.Info()&types.IsBoolean != 0 {
+			return "ok"
+		}
+	}
+	return "value"
+}
+
+// Fresh makes a name that means nothing yet in the function around, nor in
+// the package's or the universe's scope.
+func (c *Names) Fresh(name string) string {
+	for i := 1; ; i++ {
+		try := name
+		if i > 1 {
+			try = fmt.Sprintf("%s%d", name, i)
+		}
+		if !c.means(try) {
+			c.used[try] = true
+			return try
+		}
+	}
+}
+
+// means reports whether a name means something already.
+func (c *Names) means(name string) bool {
+	if c.used == nil {
+		c.used = UsedNames(c.function)
+	}
+	return c.used[name] || token.IsKeyword(name) || types.Universe.Lookup(name) != nil ||
+		c.file.Package.Types.Scope().Lookup(name) != nil
+}

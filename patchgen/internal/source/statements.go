@@ -94,3 +94,52 @@ func IsWait(n ast.Node) bool {
 	}
 	return false
 }
+
+// LocalsIn returns the variables that e names, those of structs and packages apart.
+func (file *File) LocalsIn(e ast.Node) map[types.Object]bool {
+	locals := map[types.Object]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if v, ok := file.Package.Info.ObjectOf(id).(*types.Var); ok && !v.IsField() && !IsGlobal(v) {
+			locals[v] = true
+		}
+		return true
+	})
+	return locals
+}
+
+// Sets returns which of the variables n may set: by an assignment, as the variable of a
+// loop, or through its address; nil if it sets none.
+func (file *File) Sets(n ast.Node, locals map[types.Object]bool) (found types.Object) {
+	set := func(e ast.Expr) {
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok && locals[file.Package.Info.ObjectOf(id)] {
+			found = file.Package.Info.ObjectOf(id)
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, lhs := range n.Lhs {
+				set(lhs)
+			}
+		case *ast.IncDecStmt:
+			set(n.X)
+		case *ast.RangeStmt:
+			if n.Key != nil {
+				set(n.Key)
+			}
+			if n.Value != nil {
+				set(n.Value)
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				set(n.X)
+			}
+		}
+		return found == nil
+	})
+	return found
+}

@@ -34,6 +34,13 @@ func Lockable(t types.Type) bool {
 	return true
 }
 
+// IsMutex reports whether t is a sync.Mutex or sync.RWMutex, or a pointer to one.
+func IsMutex(t types.Type) bool {
+	n := Named(t)
+	return n != nil && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" &&
+		(n.Obj().Name() == "Mutex" || n.Obj().Name() == "RWMutex")
+}
+
 // HasRLock reports whether t is a lock with a read side.
 func HasRLock(t types.Type) bool {
 	return types.NewMethodSet(types.NewPointer(deref(t))).Lookup(nil, "RLock") != nil

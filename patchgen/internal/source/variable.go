@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -66,27 +67,38 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	if len(group) == 0 {
 		return nil, errors.New("no finding given")
 	}
-	var t *Variable
-	var exprs []ast.Expr
+	var found []named
 	// Each access that a finding names has to stand in the source, all of one variable.
 	for _, f := range group {
+		name, elements := strings.CutSuffix(lastName(f.Variable.Name), "[]")
 		for _, a := range f.Accesses {
 			file := m.Files[a.File]
 			if file == nil {
 				return nil, fmt.Errorf("%s is not among the loaded files of the module", a.File)
 			}
-			e, obj := file.accessAt(a.Position, lastName(f.Variable.Name))
-			if e == nil {
-				return nil, fmt.Errorf("no access of %s at %s: %s", f.Variable.Name, a.Position,
-					file.insteadAt(a.Position, lastName(f.Variable.Name)))
+			x := named{file: file, elements: elements}
+			if x.expr, x.object = file.accessAt(a.Position, name); x.expr == nil {
+				x.expr, x.object = file.structWith(a.Position, name)
+				x.whole = true
 			}
-			if t == nil {
-				t = m.NewVariable(obj, file, e)
-			} else if ObjectKey(m, obj) != t.Key && obj.Name() != t.Name {
-				return nil, fmt.Errorf("the findings are on several variables: %s and %s", t.Name, obj.Name())
+			if x.expr == nil {
+				return nil, fmt.Errorf("no access of %s at %s: %s", f.Variable.Name, a.Position, file.insteadAt(a.Position, name))
 			}
-			exprs = append(exprs, e)
+			found = append(found, x)
 		}
+	}
+	liftFields(found)
+	var t *Variable
+	var exprs []ast.Expr
+	deep := false
+	for _, x := range found {
+		if t == nil {
+			t = m.NewVariable(x.object, x.file, x.expr)
+		} else if ObjectKey(m, x.object) != t.Key && x.object.Name() != t.Name {
+			return nil, fmt.Errorf("the findings are on several variables: %s and %s", t.Name, x.object.Name())
+		}
+		exprs = append(exprs, x.expr)
+		deep = deep || x.elements
 	}
 	if t == nil {
 		return nil, errors.New("the findings name no access")
@@ -97,8 +109,72 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	for _, e := range exprs {
 		t.Named[e] = true
 	}
-	t.Deep = IsMap(t.Object.Type()) || m.MutatedInPlace(t)
+	t.Deep = deep || IsMap(t.Object.Type()) || m.MutatedInPlace(t)
 	return t, nil
+}
+
+// named is an access that a finding names.
+type named struct {
+	file     *File
+	expr     ast.Expr
+	object   *types.Var
+	whole    bool // the struct that holds the variable is copied or set as a whole
+	elements bool // the finding is about the elements of the variable
+}
+
+// liftFields makes all accesses those of the struct field where one of them copies or sets it as
+// a whole: x.stats.n is an access of x.stats then.
+func liftFields(found []named) {
+	i := slices.IndexFunc(found, func(x named) bool { return x.whole })
+	if i < 0 {
+		return
+	}
+	for j, x := range found {
+		for outer := x.file.OuterField(x.expr); !x.whole && outer != nil; outer = x.file.OuterField(outer) {
+			obj, ok := x.file.Package.Info.Uses[outer.Sel].(*types.Var)
+			if ok && ObjectKey(x.file.Module, obj) == ObjectKey(x.file.Module, found[i].object) {
+				found[j].expr, found[j].object = outer, obj
+				break
+			}
+		}
+	}
+}
+
+// structWith finds the struct at a position that has a field called name and is no pointer: return x.stats.
+func (file *File) structWith(p finding.Position, name string) (ast.Expr, *types.Var) {
+	pos, err := file.pos(p.Line, p.Column)
+	if err != nil {
+		return nil, nil
+	}
+	path, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
+	for _, n := range path {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			continue
+		}
+		if x, obj := file.VariableOf(e); obj != nil && obj.IsField() && x.Pos() == pos {
+			if st, ok := structAt(obj.Type()); ok && hasField(st, name) {
+				return x, obj
+			}
+		}
+	}
+	return nil, nil
+}
+
+// OuterField returns x.stats for x.stats.n, if stats is a struct value.
+func (file *File) OuterField(e ast.Expr) *ast.SelectorExpr {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	outer, ok := ast.Unparen(sel.X).(*ast.SelectorExpr)
+	if !ok || file.Package.Info.Selections[outer] == nil || IsPointer(file.TypeOf(outer)) {
+		return nil
+	}
+	if s := file.Package.Info.Selections[outer]; s.Kind() != types.FieldVal {
+		return nil
+	}
+	return outer
 }
 
 // lastName is the field that a variable's name path ends in.

@@ -36,9 +36,12 @@ func atomically(p *Problem) (*Patch, error) {
 	if p.Variable.Deep {
 		return nil, fmt.Errorf("%s is changed in place", p.Variable)
 	}
-	if locks := p.guardingLocks(p.protectable()); len(locks) > 0 {
+	if locks, _ := p.guardingLocks(p.protectable()); len(locks) > 0 {
 		return nil, fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step",
 			source.Short(locks[0]), p.Variable)
+	}
+	if err := p.inTest(); err != nil {
+		return nil, err
 	}
 	w := &atomicWriter{problem: p, edits: edit.New()}
 	// Where some accesses use functions of sync/atomic, the others do so too.

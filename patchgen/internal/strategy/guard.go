@@ -14,33 +14,56 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
-// guard takes the lock that guards the variable elsewhere: the lock class
-// held at most of its accesses, and at a write.
-func guard(p *Problem) (*Patch, error) {
-	need := p.protectable()
+// guardBy lists a strategy for each lock that may guard the variable: one that is
+// held at most of its accesses and at a write, or one that a side of a finding
+// holds, or else the only lock beside it. If what is built with the first one is refused, the next one is tried.
+func guardBy(p *Problem) []Strategy {
 	for _, a := range p.Accesses {
 		if a.Mode == source.Atomic {
-			return nil, fmt.Errorf("%s is accessed atomically at %s: a lock would not exclude that", p.Variable,
-				a.File.At(a.Expr))
+			return []Strategy{{Name: "guard", build: func(*Problem) (*Patch, error) {
+				return nil, fmt.Errorf("%s is accessed atomically at %s: a lock would not exclude that", p.Variable,
+					a.File.At(a.Expr))
+			}}}
 		}
 	}
-	classes, reasons := p.guardingLocks(need), []string(nil)
+	need := p.protectable()
+	classes, related := p.guardingLocks(need)
+	if classes = append(classes, related...); len(classes) == 0 {
+		classes = p.siblingLock()
+	}
 	if len(classes) == 0 {
-		return nil, fmt.Errorf("no lock is held at most accesses of %s", p.Variable)
+		return []Strategy{{Name: "guard", build: func(*Problem) (*Patch, error) {
+			return nil, fmt.Errorf("no lock is held at most accesses of %s", p.Variable)
+		}}}
 	}
+	var list []Strategy
 	for _, class := range classes {
-		out, err := p.guardWith(class, need)
-		if err == nil {
-			return out, nil
-		}
-		reasons = append(reasons, fmt.Sprintf("%s: %v", source.Short(class), err))
+		list = append(list, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
+			return named(class)(p.guardWith(class, need))
+		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
+			return named(class + " throughout")(p.guardWhole(class, need))
+		}})
 	}
-	return nil, fmt.Errorf("%s", strings.Join(reasons, "; "))
+	return list
 }
 
-// guardingLocks lists lock classes, best first: held at a write, and at enough of the
-// accesses or at one that a finding names.
-func (p *Problem) guardingLocks(need []*source.Access) []string {
+// named puts the lock that was tried before a reason.
+func named(class string) func(*Patch, error) (*Patch, error) {
+	return func(out *Patch, err error) (*Patch, error) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", source.Short(class), err)
+		}
+		return out, nil
+	}
+}
+
+// guardingLocks lists lock classes, best first: those held at a write, and at enough of the
+// accesses or at one that a finding names. Related are those that a side of a finding
+// holds which reads, where the lock belongs to the variable's object or to one that it refers to:
+//
+//	t.mock.mu.Lock()
+//	if t.fn != nil {	// and elsewhere t.fn = f without a lock
+func (p *Problem) guardingLocks(need []*source.Access) (classes, related []string) {
 	count, writes, namedAt := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, a := range need {
 		for _, class := range p.Facts.Classes(a) {
@@ -49,14 +72,49 @@ func (p *Problem) guardingLocks(need []*source.Access) []string {
 			namedAt[class] = namedAt[class] || p.named(a)
 		}
 	}
-	var out []string
 	for _, class := range slices.Sorted(maps.Keys(count)) {
-		if writes[class] && (guards.WorthTrying(count[class], len(need)) || namedAt[class]) {
-			out = append(out, class)
+		switch {
+		case writes[class] && (guards.WorthTrying(count[class], len(need)) || namedAt[class]):
+			classes = append(classes, class)
+		case namedAt[class] && p.leadsTo(class):
+			related = append(related, class)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b string) int { return count[b] - count[a] })
-	return out
+	byCount := func(a, b string) int { return count[b] - count[a] }
+	slices.SortStableFunc(classes, byCount)
+	slices.SortStableFunc(related, byCount)
+	return classes, related
+}
+
+// siblingLock returns the class of the one lock in the struct of the variable, if there is one: better than a second
+// lock beside it.
+func (p *Problem) siblingLock() []string {
+	if p.Variable.Owner == nil {
+		return nil
+	}
+	st, ok := source.StructOf(p.Variable.Owner)
+	if !ok {
+		return nil
+	}
+	var classes []string
+	for f := range st.Fields() {
+		if source.IsMutex(f.Type()) {
+			classes = append(classes, source.OwnerName(p.Variable.Owner)+"."+f.Name())
+		}
+	}
+	if len(classes) > 1 {
+		return nil
+	}
+	return classes
+}
+
+// leadsTo reports whether a lock belongs to the struct of the variable, or to one that a field of it refers to.
+func (p *Problem) leadsTo(class string) bool {
+	lock, err := p.findLock(class)
+	if err != nil || lock.owner == nil || p.Variable.Owner == nil {
+		return false
+	}
+	return lock.isBeside(p.Variable) || lock.backPointer(p.Variable.Owner) != ""
 }
 
 func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error) {
@@ -71,8 +129,9 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	}
 	out := &Patch{}
 	all := len(open)
-	open, out.Notes = p.reachable(open, lock)
-	out.Claim = p.claim(validate.Guarded, class, all-len(open))
+	open, left, notes := p.reachable(open, lock)
+	out.Notes = notes
+	out.Claim = p.claim(validate.Guarded, class, left)
 	if len(open)+len(upgrade) == 0 {
 		if all == 0 && p.Patched {
 			return out, nil
@@ -84,7 +143,8 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	if err := p.upgrade(edits, class, upgrade); err != nil {
 		return nil, err
 	}
-	notes, err := p.protectAll(edits, open, lock.expr, lock.hasRLock, &relatedVariables{problem: p, lock: lock,
+	open = p.useCopies(edits, open, lock)
+	notes, err = p.protectAll(edits, open, lock.expr, lock.hasRLock, &relatedVariables{problem: p, lock: lock,
 		byKey: map[string]*guardedVariable{}})
 	if err != nil {
 		return nil, err
@@ -120,8 +180,8 @@ func (p *Problem) unguarded(lock *knownLock, need []*source.Access) (open, upgra
 
 // reachable sorts out what the patch leaves alone: accesses in packages that
 // cannot name the lock; and where the lock lies in another object, reads that
-// no finding names, since the object's owner may need no lock for them.
-func (p *Problem) reachable(open []*source.Access, lock *knownLock) (keep []*source.Access, notes []string) {
+// no finding names, since the object's owner may need no lock for them. Left is how many those are.
+func (p *Problem) reachable(open []*source.Access, lock *knownLock) (keep []*source.Access, left int, notes []string) {
 	var foreign, owned []*source.Access
 	for _, a := range open {
 		switch {
@@ -145,7 +205,7 @@ func (p *Problem) reachable(open []*source.Access, lock *knownLock) (keep []*sou
 		notes = append(notes, fmt.Sprintf("reads of %s without the lock that no finding names are left: %s", p.Variable,
 			source.Places(owned)))
 	}
-	return keep, notes
+	return keep, len(owned), notes
 }
 
 // upgrade turns read locks around writes into write locks, in the functions that
@@ -184,11 +244,14 @@ func (p *Problem) upgrade(edits *edit.Edits, class string, accs []*source.Access
 	return nil
 }
 
-// readHolders lists the functions that take a lock of the class for f: f itself,
-// or those that call it.
+// readHolders lists the functions that take the read side of a lock of the class for f: f
+// itself, or those that call it.
 func (p *Problem) readHolders(f *source.Function, class string, seen map[*source.Function]bool) ([]*source.Function,
 	error) {
 	if ops, _ := p.lockOps(f, class); len(ops) > 0 {
+		if !slices.ContainsFunc(ops, func(op source.LockOp) bool { return op.Read }) {
+			return nil, nil // it takes the write side
+		}
 		return []*source.Function{f}, nil
 	}
 	f = f.Declaration()
@@ -215,7 +278,7 @@ func (p *Problem) readHolders(f *source.Function, class string, seen map[*source
 }
 
 // lockOps lists the function's operations on a lock class; why says what else
-// in it may block.
+// in it may block while the lock is held.
 func (p *Problem) lockOps(f *source.Function, class string) (ops []source.LockOp, why string) {
 	own := map[*ast.CallExpr]bool{}
 	f.EachCall(func(call *ast.CallExpr) {
@@ -228,7 +291,7 @@ func (p *Problem) lockOps(f *source.Function, class string) (ops []source.LockOp
 		switch {
 		case isCall && own[call]:
 			return false
-		case isCall && why == "":
+		case isCall && why == "" && p.Facts.MayHold(f.File, call, class):
 			why = p.Facts.CallReason(f.File, call)
 		case why == "" && source.IsWait(n):
 			why = p.Facts.Blocks(f.File, n)

@@ -23,9 +23,15 @@ func mutex(p *Problem) (*Patch, error) {
 	}
 	// Beside a lock that covers some of the accesses, a second one would nest in it, and
 	// the object's state would be under two.
-	if locks := p.guardingLocks(p.protectable()); len(locks) > 0 {
-		return nil, fmt.Errorf("%s is under %s elsewhere: it needs that lock, not another one inside of it", p.Variable,
-			source.Short(locks[0]))
+	need := p.protectable()
+	for _, a := range need {
+		if locks := p.Facts.Classes(a); len(locks) > 0 {
+			return nil, fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", p.Variable,
+				source.Short(locks[0]), a.File.At(a.Expr))
+		}
+	}
+	if err := p.inTest(); err != nil {
+		return nil, err
 	}
 	// x.stats.n: the struct that holds stats gets the lock
 	h, err := p.outermost()
@@ -44,7 +50,7 @@ func mutex(p *Problem) (*Patch, error) {
 	if err := h.declareLock(edits, name); err != nil {
 		return nil, err
 	}
-	need := h.protectable()
+	need = h.protectable()
 	if len(need) == 0 {
 		return nil, errors.New("no access needs a lock")
 	}
@@ -103,27 +109,11 @@ func (p *Problem) leftOut() []string {
 // through an outer field of a struct that is held by value.
 func (p *Problem) nested() bool {
 	for e := range p.Variable.Named {
-		if outerField(p.Module.FileOf(e), e) == nil {
+		if p.Module.FileOf(e).OuterField(e) == nil {
 			return false
 		}
 	}
 	return len(p.Variable.Named) > 0
-}
-
-// outerField returns x.stats for x.stats.n, if stats is a struct value.
-func outerField(file *source.File, e ast.Expr) *ast.SelectorExpr {
-	sel, ok := e.(*ast.SelectorExpr)
-	if !ok {
-		return nil
-	}
-	outer, ok := ast.Unparen(sel.X).(*ast.SelectorExpr)
-	if !ok || file.Package.Info.Selections[outer] == nil || source.IsPointer(file.TypeOf(outer)) {
-		return nil
-	}
-	if s := file.Package.Info.Selections[outer]; s.Kind() != types.FieldVal {
-		return nil
-	}
-	return outer
 }
 
 // outermost is the problem of the outermost field that holds the variable by
@@ -137,8 +127,8 @@ func (p *Problem) outermost() (*Problem, error) {
 	places := map[ast.Expr]bool{}
 	for e := range p.Variable.Named {
 		file := p.Module.FileOf(e)
-		outer := outerField(file, e)
-		for next := outerField(file, outer); next != nil; next = outerField(file, outer) {
+		outer := file.OuterField(e)
+		for next := file.OuterField(outer); next != nil; next = file.OuterField(outer) {
 			outer = next
 		}
 		obj := file.Package.Info.Uses[outer.Sel].(*types.Var)

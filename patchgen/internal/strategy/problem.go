@@ -67,6 +67,24 @@ func (p *Problem) protectable() []*source.Access {
 	return out
 }
 
+// inTest refuses findings of which a side stands in a test itself, not in a goroutine of it. A
+// test that looks at what its goroutine writes wants to have waited for it; a lock or an
+// atomic would silence the race, and leave to chance what the test sees.
+func (p *Problem) inTest() error {
+	for _, a := range p.Accesses {
+		if p.named(a) && a.File.Test && a.Function != nil && a.Function.Outer == nil && isTest(a.Function.Name()) {
+			return fmt.Errorf("%s: the test should wait for its goroutine, by a channel or a WaitGroup, before it uses %s",
+				a.File.At(a.Expr), p.Variable)
+		}
+	}
+	return nil
+}
+
+// isTest reports whether go test runs a function of the name.
+func isTest(name string) bool {
+	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Fuzz")
+}
+
 // captured reports whether a local is accessed where a closure may run at the
 // same time: in a closure, or after the first one that uses it.
 func (p *Problem) captured(a *source.Access) bool {

@@ -49,7 +49,7 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 		return nil, err
 	}
 	// Regions must not call what takes the lock itself, once the patch is made.
-	takes := critsec.Acquirers(p.Module, order)
+	takes := critsec.Acquirers(p.Module, p.Facts, order)
 	// Each function is covered on its own; what stays two steps is noted or refused.
 	for _, c := range order {
 		c.Acquirers = takes

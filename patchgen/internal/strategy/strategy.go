@@ -15,15 +15,30 @@ import (
 type Strategy struct {
 	Name  string
 	build func(*Problem) (*Patch, error)
+	// expand lists the strategies that stand for this one; nil if it stands for itself.
+	expand func(*Problem) []Strategy
 }
 
 // All lists the strategies in the order in which they are tried: least intrusive first.
 var All = []Strategy{
-	{"reorder", reorder},
-	{"guard", guard},
-	{"atomic", atomically},
-	{"once", once},
-	{"mutex", mutex},
+	{Name: "reorder", build: reorder},
+	{Name: "guard", expand: guardBy},
+	{Name: "atomic", build: atomically},
+	{Name: "once", build: once},
+	{Name: "mutex", build: mutex},
+}
+
+// For lists the strategies for a variable, in the order in which they are tried.
+func For(p *Problem) []Strategy {
+	var list []Strategy
+	for _, s := range All {
+		if s.expand == nil {
+			list = append(list, s)
+		} else {
+			list = append(list, s.expand(p)...)
+		}
+	}
+	return list
 }
 
 // Try builds the patch of a strategy for a variable. A panic of the strategy is a reason like any other.

@@ -8,6 +8,7 @@
 //	exchange an atomic Load and the Store that it decides about become one operation
 //	recheck  a test is made again under the second lock
 //	join     two critical sections become one
+//	extend   a lock is kept until what was found under it has been used
 //	count    who starts a goroutine counts it in the WaitGroup
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned

@@ -36,6 +36,9 @@ func relock(p *Problem) (*strategy.Patch, error) {
 	r := &relocking{Problem: p, edits: edit.New(), twins: map[*source.Function]string{},
 		widened: map[*source.Function]bool{}}
 	for _, f := range p.Findings {
+		if p.isReachedByOther(f) {
+			continue // the call that leads there is another finding
+		}
 		// The first place, and those that were added to it, where a lock is held too.
 		for i, a := range f.Accesses {
 			if i > 0 && len(a.Locks) == 0 {
@@ -57,6 +60,34 @@ type relocking struct {
 	class   string                      // of the lock
 	twins   map[*source.Function]string // names of the methods for those who hold the lock
 	widened map[*source.Function]bool   // functions that take the write side now
+}
+
+// isReachedByOther reports whether a finding names the second Lock itself, and another one a call that leads to it.
+func (p *Problem) isReachedByOther(f *finding.Finding) bool {
+	at, err := p.at(f.Accesses[0].Position)
+	if err != nil {
+		return false
+	}
+	op, ok := innermost[*ast.CallExpr](at)
+	if !ok || at.function() == nil {
+		return false
+	}
+	if _, isOp := at.file.LockOp(op); !isOp {
+		return false
+	}
+	for _, g := range p.Findings {
+		from, err := p.at(g.Accesses[0].Position)
+		if err != nil || g == f {
+			continue
+		}
+		if call, ok := innermost[*ast.CallExpr](from); ok {
+			callee := from.file.Callee(call)
+			if callee != nil && callee.Calls(at.function(), map[*source.Function]bool{}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // correct keeps the call at one access of f from taking the lock again.

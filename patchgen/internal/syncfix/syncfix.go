@@ -37,6 +37,7 @@ var All = []Strategy{
 	{"exchange", []finding.Code{finding.TestAndUse}, exchange},
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
 	{"join", []finding.Code{finding.TestAndUse}, join},
+	{"extend", []finding.Code{finding.TestAndUse, finding.UsedAfterLock}, extend},
 	{"count", []finding.Code{finding.AddRacesWait}, count},
 	{"buffer", blocked, buffer},
 	{"stop", blocked, stop},

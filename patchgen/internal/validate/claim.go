@@ -30,6 +30,7 @@ const (
 	Counted    // goroutines are counted before they are started
 	OneStep    // a test and what it decides about are one step under Lock
 	Unblocked  // no operation on the channel Variable waits for ever
+	Extended   // more of what the functions do lies under Lock
 )
 
 // Variable names a variable the same before and after a patch.
@@ -100,7 +101,7 @@ func New(original *session.Snapshot) *Validator { return &Validator{newFacts(ori
 func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	r := &refusals{}
 	old, now := newSide(v.original, claim), newSide(newFacts(after), claim)
-	if claim.Variable.Name != "" && !now.declares() {
+	if claim.Variable.Name != "" && old.declares() && !now.declares() {
 		r.add("covered", "%s is not there any more", claim.Variable)
 		return r.list
 	}
@@ -135,6 +136,8 @@ var promises = [...]promise{
 	Counted: {"counted before it is started", []func(*judge){(*judge).counted, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 	OneStep: {"test and use are one step", []func(*judge){(*judge).joined, (*judge).oneStep, (*judge).paired,
+		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+	Extended: {"the use is under the lock", []func(*judge){(*judge).extended, (*judge).oneStep, (*judge).paired,
 		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},

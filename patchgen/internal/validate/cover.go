@@ -1,9 +1,11 @@
 package validate
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -311,16 +313,24 @@ func isNamed(t types.Type, pkg, name string) bool {
 }
 
 // covered demands that every access of the variable is under the lock. Reads
-// that the patch leaves on purpose are let through where there was one before.
+// that the patch leaves on purpose are let through where there was one before; so
+// is what packages do that cannot name the lock.
 func (j *judge) covered() {
 	open := map[string]int{} // unprotected reads of the original, by function
-	for _, u := range j.old.uses() {
-		if !u.write && j.old.protectionOf(u) == unprotected {
+	before := j.old.uses()
+	if len(before) == 0 {
+		j.add("covered", "no access of %s can be followed", j.now.claim.Variable)
+	}
+	for _, u := range before {
+		if !u.write && j.old.protectionOf(u) == unprotected && j.old.canLock(u.pkg) {
 			open[declared(u.pkg, u.fn)]++
 		}
 	}
 	left := j.now.claim.Left
 	for _, u := range j.now.uses() {
+		if !j.now.canLock(u.pkg) && !j.touched[declared(u.pkg, u.fn)] {
+			continue
+		}
 		p := j.now.protectionOf(u)
 		name := declared(u.pkg, u.fn)
 		if p == unprotected && !u.write && left > 0 && open[name] > 0 {
@@ -331,6 +341,12 @@ func (j *judge) covered() {
 		j.refuseUse(u, p)
 	}
 	j.aliases()
+}
+
+// canLock reports whether a package can name the claim's lock.
+func (s *side) canLock(p *session.Package) bool {
+	name := s.claim.Lock[strings.LastIndexByte(s.claim.Lock, '.')+1:]
+	return s.claim.isLocalLock() || ast.IsExported(name) || strings.HasPrefix(s.claim.Lock, p.Path+".")
 }
 
 func (j *judge) refuseUse(u use, p protection) {
@@ -369,16 +385,40 @@ func (j *judge) aliases() {
 	for _, p := range j.now.packages() {
 		t := tracer{j.now.isVariable(p)}
 		j.now.eachMentioning(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			_, returns := instr.(*ssa.Return)
 			for _, v := range handedOn(instr, t.isRoot) {
 				for _, o := range t.origins(v) {
 					u := use{touch: touch{origin: o}, base: baseOf(o.root), pkg: p, fn: fn, instr: instr, locks: st}
-					if o.level == 1 && refers(v.Type()) && !j.now.isExempt(u) {
+					if o.level == 1 && refers(v.Type()) && !j.now.isExempt(u) && !(returns && j.now.replaced(p, v)) {
 						j.add("covered", "%s itself is handed on at %s, to be used without the lock", j.now.claim.Variable, at(p, instr))
 					}
 				}
 			}
 		})
 	}
+}
+
+// replaced reports whether v was read before its function set the variable to another map or slice under the lock:
+// nobody finds in the variable any more what is returned then.
+//
+//	old := c.m
+//	c.m = fresh
+//	return old
+func (s *side) replaced(p *session.Package, v ssa.Value) (found bool) {
+	load, ok := v.(*ssa.UnOp)
+	if !ok {
+		return false
+	}
+	t := tracer{s.isVariable(p)}
+	p.Locks.Walk(load.Parent(), func(instr ssa.Instruction, st *lockset.State) {
+		store, ok := instr.(*ssa.Store)
+		if !ok || !t.isRoot(store.Addr) || !s.mayHold(st) || len(t.origins(store.Val)) > 0 {
+			return
+		}
+		flow := p.IR.Flow(load.Parent())
+		found = found || flow.Leads(load, store) && !flow.Leads(store, load)
+	})
+	return found
 }
 
 // handedOn lists the values that instr puts where a later access can find them.

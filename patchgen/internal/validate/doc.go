@@ -47,6 +47,8 @@
 //	joined       fewer tests are torn from what they decide about ([OneStep])
 //	counted      as many goroutines sign off, and none is left that is counted too late
 //	unblocked    no operation of the kind is left that waits where nobody may come
+//	extended     more accesses and calls are under the lock, none of those that
+//	             were is outside of it, and none is gone or new
 //
 // Objects that no other goroutine can reach yet need none of this, nor do
 // package initialisation and tests.

@@ -216,7 +216,7 @@ func signature(sig *types.Signature) string {
 func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 	var list []*body
 	common := call.Common()
-	fn, _ := callgraph.Target(common)
+	fn, args := callgraph.Target(common)
 	switch {
 	case common.IsInvoke():
 		sig := common.Method.Signature()
@@ -229,6 +229,10 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 		list = append(list, s.bodyOf(fn))
 	case len(fn.Blocks) > 0:
 		list = append(list, &body{p, fn})
+	default: // heap.Fix(h, i) calls h.Swap
+		for _, a := range args {
+			list = append(list, s.callbacks(p, a)...)
+		}
 	}
 	for _, site := range p.Calls.At(call) {
 		if site.Mode != callgraph.Go {

@@ -256,7 +256,7 @@ func (j *judge) blocking(s *side) tally {
 				continue
 			}
 			switch {
-			case op.Mode == finding.Send && op.Alone && room(op.Path.Root) < senders(p, op):
+			case op.Mode == finding.Send && op.Alone && !hasRoom(p, op):
 				found[tallyKey{declared(p, op.Fn), "sends where nobody may receive"}]++
 			case op.Mode == finding.Receive && op.Alone && !closedAtReturn(p, op):
 				found[tallyKey{declared(p, op.Fn), "receives where nobody may send or close"}]++
@@ -298,6 +298,75 @@ func definedBy(p *session.Package, pos token.Pos) (at token.Pos) {
 	return at
 }
 
+// hasRoom reports whether the channel of op has room for all that is ever sent on it.
+func hasRoom(p *session.Package, op *syncops.Op) bool {
+	n := senders(p, op)
+	starts := p.Ops.Started(op.Fn)
+	if len(starts) == 1 && callgraph.InLoop(starts[0].Instr.Block()) && !madeInLoop(op, starts[0]) {
+		return n == 1 && startedForEach(starts[0].Instr, capacity(op.Path.Root))
+	}
+	return room(op.Path.Root) >= n
+}
+
+// madeInLoop reports whether each round of the loop around a start makes a channel of its own.
+func madeInLoop(op *syncops.Op, start callgraph.Site) bool {
+	v, ok := op.Path.Root.(ssa.Instruction)
+	return ok && v.Parent() == start.Instr.Parent() && callgraph.InLoop(v.Block())
+}
+
+// startedForEach reports whether the loop around a start goes as often as size says: both are len(xs).
+func startedForEach(start ssa.Instruction, size ssa.Value) bool {
+	room := lengthOf(size)
+	if room == nil {
+		return false
+	}
+	for b := start.Block(); b != nil; b = b.Idom() {
+		for _, instr := range b.Instrs {
+			switch instr := instr.(type) {
+			case *ssa.BinOp: // i < len(xs)
+				if instr.Op == token.LSS && lengthOf(instr.Y) == room {
+					return true
+				}
+			case *ssa.Next: // for range xs, a map
+				if r, ok := instr.Iter.(*ssa.Range); ok && r.X == room {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// lengthOf returns xs for len(xs); nil for other values.
+func lengthOf(v ssa.Value) ssa.Value {
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return nil
+	}
+	if b, ok := call.Call.Value.(*ssa.Builtin); !ok || b.Name() != "len" {
+		return nil
+	}
+	return call.Call.Args[0]
+}
+
+// capacity returns the size with which the channel in v is made; nil where it is not known.
+func capacity(v ssa.Value) (size ssa.Value) {
+	switch v := v.(type) {
+	case *ssa.MakeChan:
+		return v.Size
+	case *ssa.ChangeType:
+		return capacity(v.X)
+	case *ssa.Alloc:
+		// a captured local: the one value that is stored in it
+		for _, ref := range *v.Referrers() {
+			if st, ok := ref.(*ssa.Store); ok && st.Addr == v {
+				size = capacity(st.Val)
+			}
+		}
+	}
+	return size
+}
+
 // senders counts the functions that send on the channel of op. One that may
 // send twice counts as more than any channel has room for.
 func senders(p *session.Package, op *syncops.Op) int64 {
@@ -318,25 +387,12 @@ func senders(p *session.Package, op *syncops.Op) int64 {
 
 // room returns the capacity of the channel that v holds; 0 where it is not known.
 func room(v ssa.Value) int64 {
-	switch v := v.(type) {
-	case *ssa.MakeChan:
-		if c, ok := v.Size.(*ssa.Const); ok && c.Value != nil {
-			n, _ := constant.Int64Val(c.Value)
-			return n
-		}
-	case *ssa.ChangeType:
-		return room(v.X)
-	case *ssa.Alloc:
-		// a captured local: the one value that is stored in it
-		var n int64
-		for _, ref := range *v.Referrers() {
-			if st, ok := ref.(*ssa.Store); ok && st.Addr == v {
-				n = room(st.Val)
-			}
-		}
-		return n
+	c, ok := capacity(v).(*ssa.Const)
+	if !ok || c.Value == nil {
+		return 0
 	}
-	return 0
+	n, _ := constant.Int64Val(c.Value)
+	return n
 }
 
 // closedAtReturn reports whether a deferred call closes the channel of op.

@@ -87,6 +87,18 @@ var golden = map[string]string{
 	"stop_loop":                "unblocked find/ch",
 	"signal_missing":           "unblocked each/jobs",
 	"signal_early":             "unblocked each/jobs",
+	"buffer_each":              "unblocked parallel/errc",
+	"extend_callee":            "extended - pool.mu",
+	"extend_return":            "extended - shard.mu",
+	"guard_copy":               "guarded limiter.burst limiter.mu",
+	"guard_elements":           "guarded queue.items queue.mu",
+	"guard_related":            "guarded timer.fn clock.mu",
+	"guard_sibling":            "guarded spinner.color spinner.mu",
+	"guard_struct":             "guarded cache.metrics cache.mu",
+	"guard_throughout":         "guarded pool.n pool.mu",
+	"guard_upgrade_behind":     "guarded cache.hits cache.mu",
+	"mutex_heap":               "guarded item.index item.indexMu",
+	"relock_itself":            "locked-once - store.mu",
 }
 
 const goldens = "../../testdata/fix"
@@ -95,7 +107,7 @@ var kinds = map[string]validate.Kind{
 	"guarded": validate.Guarded, "once": validate.Once, "published": validate.Published, "atomic": validate.Atomic,
 	"released": validate.Released, "locked-once": validate.LockedOnce, "ordered": validate.Ordered,
 	"counted": validate.Counted, "unblocked": validate.Unblocked,
-	"one-step": validate.OneStep,
+	"one-step": validate.OneStep, "extended": validate.Extended,
 }
 
 // A kind without a promise would accept every patch.

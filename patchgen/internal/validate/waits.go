@@ -167,6 +167,9 @@ func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.V
 	if !ok || obj.Pkg() == nil {
 		return ""
 	}
+	if obj.FullName() == "(*sync.Pool).Get" {
+		return s.newHazard(p)
+	}
 	if !callgraph.NeverWaits(obj) {
 		return fmt.Sprintf("calls %s, which may wait or do I/O", short(obj.FullName()))
 	}
@@ -178,6 +181,34 @@ func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.V
 		}
 		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(s.callbacks(p, a)) == 0 {
 			return fmt.Sprintf("hands a function to %s, which may be any code", short(obj.FullName()))
+		}
+	}
+	return ""
+}
+
+// newHazard judges the functions that a package stores as New of a sync.Pool, all of which a Get may call.
+func (s *facts) newHazard(p *session.Package) string {
+	for _, fn := range p.IR.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				store, ok := instr.(*ssa.Store)
+				if !ok {
+					continue
+				}
+				field, ok := store.Addr.(*ssa.FieldAddr)
+				if !ok || accesspath.FieldOf(field).Name() != "New" || !isNamed(field.X.Type(), "sync", "Pool") {
+					continue
+				}
+				known := s.callbacks(p, store.Val)
+				if len(known) == 0 {
+					return "calls the New of a sync.Pool, which may be any code"
+				}
+				for _, b := range known {
+					if why := s.through(b); why != "" {
+						return why
+					}
+				}
+			}
 		}
 	}
 	return ""
