@@ -23,7 +23,7 @@ type program struct {
 }
 
 // codes are those of findings that are the bug of a kind.
-var codes = map[string]string{"Race": "IL1", "Split": "IL2", "Deadlock": "IL3,IL5001", "Leak": "IL5001,IL3"}
+var codes = map[string]string{"Race": "IL1,IL4", "Split": "IL2", "Deadlock": "IL3,IL5001", "Leak": "IL5001,IL3"}
 
 const clean = "Clean"
 
