@@ -104,11 +104,23 @@ func (c *checker) handedOut(op *syncops.Op) bool {
 			continue
 		}
 		for _, b := range fn.Blocks {
-			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-			if ok && slices.ContainsFunc(ret.Results, func(v ssa.Value) bool { return c.is(v, op.Key) }) {
+			if slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool { return c.returns(instr, op.Key) }) {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// returns reports whether an instruction returns the channel of a key, or stores it in a variable of
+// its function: a result is one where calls are deferred.
+func (c *checker) returns(instr ssa.Instruction, key syncops.Key) bool {
+	switch instr := instr.(type) {
+	case *ssa.Return:
+		return slices.ContainsFunc(instr.Results, func(v ssa.Value) bool { return c.is(v, key) })
+	case *ssa.Store:
+		local, ok := instr.Addr.(*ssa.Alloc)
+		return ok && !local.Heap && c.is(instr.Val, key)
 	}
 	return false
 }

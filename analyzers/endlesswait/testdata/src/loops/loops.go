@@ -93,19 +93,24 @@ func (d *Drained) Do(t func()) { d.tasks <- t }
 
 // Ticker gives its users ticks, until its context is done.
 type Ticker struct {
+	mu   sync.Mutex
 	ctx  context.Context
 	next chan time.Time
 	free chan time.Time
 }
 
 func NewTicker(ctx context.Context) *Ticker {
-	t := &Ticker{ctx, make(chan time.Time, 1), make(chan time.Time)}
+	t := &Ticker{ctx: ctx, next: make(chan time.Time, 1), free: make(chan time.Time)}
 	go t.loop(time.NewTicker(time.Second))
 	go t.freeLoop(time.NewTicker(time.Second))
 	return t
 }
 
-func (t *Ticker) Next() <-chan time.Time { return t.next }
+func (t *Ticker) Next() <-chan time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.next
+}
 func (t *Ticker) Free() <-chan time.Time { return t.free }
 
 func (t *Ticker) loop(tick *time.Ticker) {
