@@ -100,7 +100,12 @@ func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 }
 
 // needs reports whether a lock of the class is held at o, or taken on the way
-// there; anywhere in the function if o may be deferred.
+// there; anywhere in the function if o may be deferred. Who makes the object takes its lock
+// before others know of it, and counts only if it comes back for the lock:
+//
+//	a := newConn()
+//	a.start()      // under a.mu, starts who sends
+//	err := <-a.up
 func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
 	for _, h := range o.Locks.Held() {
 		if h.Class == class && h.Since != nil {
@@ -112,10 +117,17 @@ func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
 		call, ok := instr.(*ssa.Call)
 		if ok && !found && !s.MayHoldClass(class) && c.list.Locks.Blocks(o.Fn, call, class) {
 			_, deferred := o.Instr.(*ssa.Defer)
-			found = anywhere && deferred || c.list.Reaches(call, o.Instr)
+			found = anywhere && deferred ||
+				c.list.Reaches(call, o.Instr) && (!makes(o) || c.list.Reaches(o.Instr, call))
 		}
 	})
 	return found
+}
+
+// makes reports whether the object that o is on comes from a call in its function.
+func makes(o *syncops.Op) bool {
+	_, called := o.Path.Root.(*ssa.Call)
+	return called
 }
 
 func (c *checker) report(op *syncops.Op, h lockset.Held, other *syncops.Op) {

@@ -112,8 +112,13 @@ func disturbs(o op, p pair) bool {
 		return o == insert || o == set
 	case p.relation == bounds:
 		return o != grow && o != insert
-	case p.out.Compares: // what goes the other way makes no less room, and no less to take
-		return p.use.op != shrink || o != grow && o != insert
+	// What goes the other way makes no less room, and no less to take.
+	case p.out.Compares && p.use.op == shrink:
+		return o != grow && o != insert
+	case p.out.Compares && (p.use.op == grow || p.use.op == insert || p.use.op == mark && p.out.Length):
+		return o != shrink && o != remove && o != reset
+	case p.out.Compares:
+		return true
 	case p.present() < 0:
 		return o != reset && o != remove && o != shrink
 	case p.present() > 0 && !p.out.Length:

@@ -2,6 +2,7 @@ package lockset
 
 import (
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -172,6 +173,9 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 	if o, ok := r.lockOp(call.Common()); ok {
 		return o, true
 	}
+	if lock := r.unlocks(call.Common()); lock != nil {
+		return r.opOn(unlock, lock), true
+	}
 	fn, args := callgraph.Target(call.Common())
 	if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
 		return op{}, false
@@ -183,6 +187,27 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 		return r.opOn(k, args[0]), true
 	}
 	return op{}, false
+}
+
+// unlocks returns the lock that a function has been made for which is called without arguments; nil
+// if it is any other function:
+//
+//	unlock := unlockOnce(&s.mu)
+//	defer unlock()
+func (r *Result) unlocks(call *ssa.CallCommon) ssa.Value {
+	maker, ok := call.Value.(*ssa.Call)
+	if !ok || call.IsInvoke() || len(call.Args) > 0 || call.Signature().Results().Len() > 0 {
+		return nil
+	}
+	for _, arg := range maker.Call.Args {
+		if boxed, ok := arg.(*ssa.MakeInterface); ok {
+			arg = boxed.X
+		}
+		if _, isPtr := arg.Type().Underlying().(*types.Pointer); isPtr && r.isLock(arg.Type()) {
+			return arg
+		}
+	}
+	return nil
 }
 
 // branch returns the state on the i-th way out of b: after `if mu.TryLock()`

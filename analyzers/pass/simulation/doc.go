@@ -16,9 +16,10 @@
 // no move leaves and in which nothing was left out, where it never moves
 // (Liu and others, GCatch, ASPLOS 2021, ask the same of paths, with a solver).
 //
-// May be missed: everything beyond the bounds, in calls of other packages, and
-// where the bug needs a preemption between two plain accesses. May be found
-// falsely: conditions that belong together in ways that symbols do not show.
+// May be missed: everything beyond the bounds, in calls of other packages, in go
+// statements that call one directly (go wg.Done()), and where the bug needs a
+// preemption between two plain accesses. May be found falsely: conditions that
+// belong together in ways that symbols do not show.
 //
 // Cost: at most the steps and states that a [Scope] may take.
 package simulation

@@ -129,3 +129,61 @@ func Local(list []func()) {
 	}
 	wg.Wait() // want `IL3005: wait of wg may wait for ever`
 }
+
+// The one that waits has taken the lock before anybody else could.
+type conn struct {
+	mu sync.Mutex
+	up chan error
+}
+
+func newConn() *conn { return &conn{up: make(chan error)} }
+
+func (c *conn) start() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	go c.run()
+}
+
+func (c *conn) run() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.up <- nil // ok
+}
+
+func Dial() error {
+	c := newConn()
+	c.start()
+	return <-c.up
+}
+
+// This one comes back for the lock.
+type feed struct {
+	mu  sync.Mutex
+	n   int
+	out chan int
+}
+
+func newFeed() *feed { return &feed{out: make(chan int)} }
+
+func (f *feed) run() {
+	for {
+		f.mu.Lock()
+		f.out <- f.n // want `IL3005`
+		f.mu.Unlock()
+	}
+}
+
+func (f *feed) count(n int) {
+	f.mu.Lock()
+	f.n += n
+	f.mu.Unlock()
+}
+
+func Follow() {
+	f := newFeed()
+	go f.run()
+	for {
+		f.count(1)
+		f.count(<-f.out)
+	}
+}

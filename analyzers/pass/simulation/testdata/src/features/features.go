@@ -1,0 +1,171 @@
+// Package features has scopes, one for each kind of thing to wait for.
+package features
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+func meet() { // = ends
+	ch := make(chan int)
+	go func() { ch <- 1 }()
+	<-ch
+}
+
+func nobodyReceives() { // = goroutine 1 at send
+	ch := make(chan int)
+	go func() { ch <- 1 }()
+}
+
+func room() { // = ends
+	ch := make(chan int, 1)
+	go func() { ch <- 1 }()
+}
+
+func fromOutside(ch chan int) { // = ends
+	ch <- 1
+	<-ch
+}
+
+func handedOut(keep func(chan int)) { // = ends
+	ch := make(chan int)
+	keep(ch)
+	<-ch
+}
+
+func eitherWay(early bool) { // = goroutine 1 at send
+	ch := make(chan int)
+	go func() { ch <- 1 }()
+	if early {
+		return
+	}
+	<-ch
+}
+
+func sameWayTwice(early bool) { // = ends
+	ch := make(chan int)
+	go func() {
+		if !early {
+			ch <- 1
+		}
+	}()
+	if early {
+		return
+	}
+	<-ch
+}
+
+func timer() { // = ends
+	ch := make(chan int)
+	select {
+	case <-ch:
+	case <-time.After(time.Second):
+	}
+}
+
+func cancelled(ctx context.Context) { // = ends
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { <-ctx.Done() }()
+	cancel()
+}
+
+func notCancelled() { // = goroutine 1 at receive
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-ctx.Done() }()
+	_ = cancel
+}
+
+func group(n int) { // = ends
+	var wg sync.WaitGroup
+	for range n {
+		wg.Add(1)
+		go func() { wg.Done() }()
+	}
+	wg.Wait()
+}
+
+func oneTooMany() { // = goroutine 0 at wait
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() { wg.Done() }()
+	wg.Wait()
+}
+
+func signalFirst() { // = goroutine 0 at cond
+	var mu sync.Mutex
+	c := sync.NewCond(&mu)
+	c.Signal()
+	mu.Lock()
+	c.Wait()
+	mu.Unlock()
+}
+
+func lockTwice() { // = goroutine 0 at lock of 0
+	var mu sync.Mutex
+	mu.Lock()
+	mu.Lock()
+}
+
+type box struct {
+	sync.Mutex
+	n int
+}
+
+func (b *box) take() { b.Lock() }
+
+func keepLock() { // = goroutine 0 at lock of 0 (returned)
+	b := &box{}
+	b.take()
+	b.take()
+}
+
+func keepLockInGoroutine() { // = goroutine 0 at lock of 1 (ended)
+	b, done := &box{}, make(chan int)
+	go func() {
+		b.take()
+		if b.n == 0 {
+			close(done)
+		}
+	}()
+	<-done
+	b.take()
+}
+
+func embedded() { // = goroutine 0 at lock of 0
+	b := &box{}
+	b.Lock()
+	b.take()
+}
+
+func opposite() { // = goroutine 0 at lock of 1, goroutine 1 at lock of 0
+	var a, b sync.Mutex
+	go func() {
+		a.Lock()
+		b.Lock()
+		b.Unlock()
+		a.Unlock()
+	}()
+	b.Lock()
+	a.Lock()
+	a.Unlock()
+	b.Unlock()
+}
+
+func closedTwice() { // = close of closed channel
+	ch := make(chan int)
+	close(ch)
+	close(ch)
+}
+
+func sendOnClosed() { // = send on closed channel
+	ch := make(chan int, 1)
+	go func() { close(ch) }()
+	ch <- 1
+}
+
+func deep(n int) { // = cut
+	ch := make(chan int, 1)
+	ch <- n
+	deep(n + <-ch)
+}
