@@ -69,7 +69,7 @@ func operation(s simulation.Stuck) string {
 	return "other"
 }
 
-// held says who holds the lock that s waits for.
+// held lists who holds the lock that s waits for.
 func held(s simulation.Stuck) string {
 	text := ""
 	for _, h := range s.Holders {
