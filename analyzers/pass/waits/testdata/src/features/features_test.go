@@ -43,12 +43,12 @@ func TestFails(t *testing.T) {
 }
 
 // A helper of tests is called with data that does not let it hang.
-func expectOne(size func() int) {
+func expectOne(wanted func() bool) {
 	ch := make(chan int)
-	if size() > 3 {
+	if wanted() {
 		go func() { ch <- 1 }()
 	}
 	<-ch // = none
 }
 
-func TestHelper(t *testing.T) { expectOne(func() int { return len(t.Name()) }) }
+func TestHelper(t *testing.T) { expectOne(func() bool { return t.Name() != "" }) }
