@@ -97,7 +97,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	seen := map[token.Pos]bool{}
 	shallow := left / knowledge.ShallowShare
 	for i, root := range roots {
-		scope := simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts, Test: r.Prog.InTest(root)}
+		scope := simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts, Test: r.Prog.InTest(root) && isTest(root)}
 		cut := left <= 0
 		if !cut {
 			scope.Steps, scope.States = min(left, knowledge.StepsOfScope), knowledge.StatesOfScope
