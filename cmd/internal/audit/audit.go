@@ -57,7 +57,8 @@ type Audit struct {
 	lock  io.Closer
 	head  header
 	parts []*part
-	fixes map[string]*finding.Fix // by groupKey
+	plain map[string]time.Duration // what the tests of a package take without noise, where it is known
+	fixes map[string]*finding.Fix  // by groupKey
 	// Damaged are sentences on files of the folder that could not be read.
 	Damaged []string
 }
@@ -98,7 +99,7 @@ func Open(dir string) (*Audit, error) {
 	if len(names) > 0 && !slices.ContainsFunc(names, own) {
 		return nil, fmt.Errorf("-o %s: it is not empty and holds no audit: name a folder of its own", dir)
 	}
-	a := &Audit{Dir: dir, fixes: map[string]*finding.Fix{}}
+	a := &Audit{Dir: dir, fixes: map[string]*finding.Fix{}, plain: map[string]time.Duration{}}
 	if err := os.MkdirAll(a.state(""), 0o755); err != nil {
 		return nil, fmt.Errorf("-o %s: cannot be written: %w", dir, err)
 	}

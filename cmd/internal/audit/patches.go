@@ -21,6 +21,7 @@ import (
 // patches of an audit that this one goes on with are not tried again. The sentences returned name what was not
 // tried, since ctx has ended.
 func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter) (cut []string, err error) {
+	all := o.Findings
 	var open []*finding.Finding
 	groups := trial.Groups(patchable(o.Findings))
 	for _, group := range groups {
@@ -50,6 +51,18 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 	_, err = trial.Patch(ctx, o)
 	if kept != nil {
 		return nil, kept
+	}
+	// A patch treats all that is known of its cause: suspicions too, for which none would be made alone.
+	for _, group := range trial.Groups(all) {
+		i := slices.IndexFunc(group, func(f *finding.Finding) bool { return f.Fix != nil && f.Fix.Diff != "" })
+		if i < 0 {
+			continue
+		}
+		for _, f := range group {
+			if f.Fix == nil {
+				f.Fix = group[i].Fix
+			}
+		}
 	}
 	// What has no fix now was not tried.
 	for _, group := range trial.Groups(open) {

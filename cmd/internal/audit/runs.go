@@ -61,8 +61,12 @@ func (a *Audit) Runs(ctx context.Context, o RunOptions) (*Ran, error) {
 	}
 	// Then all packages together.
 	for _, b := range left {
-		ran.Cut = append(ran.Cut, fmt.Sprintf("the tests of %s: the budget ended after %d of %d runs", b.Package,
-			a.runsOf(b.Package), o.Settings.Runs))
+		cut := fmt.Sprintf("the tests of %s: the budget ended after %d of %d runs", b.Package, a.runsOf(b.Package),
+			o.Settings.Runs)
+		if took, known := a.plain[b.Package]; known {
+			cut += fmt.Sprintf("; without noise they take %s", took.Round(time.Second/10))
+		}
+		ran.Cut = append(ran.Cut, cut)
 	}
 	var all []*campaign.Result
 	for _, p := range a.parts {
@@ -141,6 +145,8 @@ func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n
 		switch {
 		case e.Kind == campaign.RunStarted:
 			o.Progress.At(before+e.Run-1, before+e.Runs, what)
+		case e.Kind == campaign.Measured:
+			a.plain[b.Package] = e.Elapsed
 		case e.Kind == campaign.PackageDone && s.Verbose:
 			o.Progress.Line("run %d of %d, seed %d: %s %s in %s", before+e.Run, before+e.Runs, e.Seed, e.Package, e.Outcome,
 				e.Elapsed.Round(time.Millisecond))

@@ -48,6 +48,12 @@ func hostileReport(t *testing.T) *Report {
 		}
 	}
 	r.Problems, r.Unreached = []string{hostile}, []Unreached{{hostile, []string{hostile}}}
+	r.Title, r.Failures, r.Skipped, r.TimeOuts = hostile, []string{hostile}, []string{hostile}, []string{hostile}
+	r.GaveUp, r.Unused, r.LeftOut = []string{hostile}, []string{hostile}, []string{hostile}
+	gone := *c
+	r.Earlier = &Comparison{Since: hostile, New: map[string]bool{c.ID: true}, Fixed: []*finding.Finding{&gone},
+		Unseen: []*finding.Finding{&gone}}
+	r.Suppressed = []Suppressed{{Finding: &gone, Why: hostile}}
 	return r
 }
 
@@ -92,6 +98,14 @@ func wellFormed(format, text string) error {
 	case "html":
 		if strings.Count(text, "<script") != 1 {
 			return fmt.Errorf("a script of others")
+		}
+	case "dot", "mermaid": // each line is one of ours: no name ends its string, or begins a line of its own
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			quotes := strings.Count(strings.ReplaceAll(strings.ReplaceAll(line, `\\`, ""), `\"`, ""), `"`)
+			if quotes%2 != 0 || quotes > 6 {
+				return fmt.Errorf("a name that is not quoted: %s", line)
+			}
 		}
 	case "github":
 		for line := range strings.Lines(text) {

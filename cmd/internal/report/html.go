@@ -222,6 +222,9 @@ func (h *htmlReport) code(a *finding.Access) (all []page.CodeLine) {
 		from, to := a.Column-1, a.EndColumn-1
 		if a.EndLine != a.Line {
 			to = from + len(a.Expr)
+			if from >= 0 && from <= len(line) { // of <-ch the expression is ch
+				to += max(strings.Index(line[from:], a.Expr), 0)
+			}
 		}
 		if l.Here && from >= 0 && from < to && to <= len(line) && to <= maxShown {
 			l.Before, l.Mark, l.After = line[:from], line[from:to], cut(line[to:])

@@ -278,3 +278,24 @@ func FuzzReadFindings(f *testing.F) {
 		}
 	})
 }
+
+// What was not covered is listed, by kind and by package.
+func TestGaps(t *testing.T) {
+	r := &Report{
+		Problems: []string{"p"}, Failures: []string{"f"}, TimeOuts: []string{"o"}, Skipped: []string{"s"},
+		GaveUp:    []string{"g"},
+		Unreached: []Unreached{{"m/a", []string{"a.go:1", "a.go:2"}}, {"m/b", []string{"b.go:1"}}},
+	}
+	page := string(render(t, HTML{}, r))
+	for _, want := range []string{
+		"Not analysed, or not run to the end (1)", "Tests that failed (1)", "Ended, or not made, for want of time (1)",
+		"Tests that were skipped (1)", "for their size (1)", "no test reached: m/a (2)", "no test reached: m/b (1)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	if n := len((&Report{}).Gaps()); n != 0 {
+		t.Errorf("%d gaps of nothing", n)
+	}
+}

@@ -200,3 +200,46 @@ func TestSARIFRefusesABrokenPatch(t *testing.T) {
 		t.Error("half a report was written")
 	}
 }
+
+// Accepted findings are suppressed results; a comparison says which ones are new; findings of one cause are one
+// result, which names the others.
+func TestSARIFOfAnAudit(t *testing.T) {
+	r := sample()
+	r.Root = t.TempDir()
+	for _, res := range sarifOf(t, r).Results {
+		if res.Suppressions != nil || res.BaselineState != "" {
+			t.Errorf("without an audit: %v, %q", res.Suppressions, res.BaselineState)
+		}
+	}
+	last := len(r.Findings) - 1
+	fresh, twin, accepted := r.Findings[0], *r.Findings[0], *r.Findings[last]
+	twin.Variable.Type, twin.Accesses = "Other", append([]finding.Access{}, fresh.Accesses...)
+	twin.Accesses[0].Line = 99
+	fresh.Fix = &finding.Fix{Strategy: "guard", Verdict: finding.Manual, Diff: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}
+	twin.Fix = fresh.Fix
+	finding.Seal([]*finding.Finding{&twin})
+	r.Findings = append(r.Findings, &twin)
+	r.Earlier = &Comparison{New: map[string]bool{fresh.ID: true}}
+	r.Suppressed = []Suppressed{{Finding: &accepted, InSource: true, Why: "a stale value will do"}}
+	run := sarifOf(t, r)
+	if len(run.Results) != last+2 {
+		t.Fatalf("%d results of %d findings, two of them of one cause, and an accepted one", len(run.Results), last+2)
+	}
+	for i, res := range run.Results {
+		states := map[bool]string{true: "new", false: "unchanged"}
+		if want := states[res.Fingerprints["interlockId/v1"] == fresh.ID]; res.BaselineState != want {
+			t.Errorf("result %d: %q, want %q", i, res.BaselineState, want)
+		}
+		isAccepted := i == len(run.Results)-1
+		if res.Suppressions == nil || len(*res.Suppressions) > 0 != isAccepted {
+			t.Errorf("result %d: suppressions %v", i, res.Suppressions)
+		} else if want := (sarifSuppression{"inSource", "accepted", "a stale value will do"}); isAccepted &&
+			(*res.Suppressions)[0] != want {
+			t.Errorf("%+v", *res.Suppressions)
+		}
+		if same, _ := res.Properties["sameCause"].([]any); res.Fingerprints["interlockId/v1"] == fresh.ID &&
+			(len(same) != 1 || same[0] != twin.ID || !strings.Contains(res.Message.Text, "Same cause: [")) {
+			t.Errorf("%v: %s", same, res.Message.Text)
+		}
+	}
+}

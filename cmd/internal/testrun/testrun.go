@@ -278,7 +278,7 @@ func Skipped(p *campaign.PackageResult) (all []string) {
 		all = append(all, p.Package+": "+test)
 	}
 	for _, test := range p.LeftOut {
-		all = append(all, p.Package+": "+test+": left out of the monitored runs, since it hangs without the monitor too")
+		all = append(all, p.Package+": "+test+": left out of monitored runs, since it hung")
 	}
 	for _, test := range p.Spared {
 		all = append(all, p.Package+": "+test+": hung or failed under noise, so it ran alone in every fourth run, with less "+

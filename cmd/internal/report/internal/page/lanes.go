@@ -41,9 +41,9 @@ const (
 	Closes Kind = "closes" // the last access of a section: the gap ends
 )
 
-// Sizes of the picture, in pixels.
+// Sizes of the picture, in pixels. A lane has room for maxText letters of 7.8 pixels.
 const (
-	laneWidth = 330
+	laneWidth = 390
 	rowHeight = 46
 	headRoom  = 40
 	maxText   = 44
