@@ -36,7 +36,8 @@ func (st *state) learn(f fact) {
 	st.facts = facts
 }
 
-// forget drops what is known of the symbol that an instruction makes anew.
+// forget drops what is known of the symbol that an instruction makes anew. Its objects stay, with nothing known of
+// them, as goroutines of an earlier round of a loop may hold addresses within them.
 func (st *state) forget(root *ref) {
 	depends := func(r *ref) bool { return slices.Contains(r.roots, root) }
 	if slices.ContainsFunc(st.facts, func(f fact) bool { return depends(f.ref) }) {
@@ -44,7 +45,7 @@ func (st *state) forget(root *ref) {
 	}
 	for i, o := range st.objs {
 		if o != nil && o.base.kind == symbol && depends(o.base.ref) {
-			st.objs[i] = nil
+			st.objs[i] = &object{base: o.base, escaped: true}
 		}
 	}
 }

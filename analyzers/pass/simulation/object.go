@@ -250,26 +250,28 @@ func (m *machine) make(st *state, at any, g int, o *object) value {
 
 // escape marks all that v leads to as known to others.
 func (m *machine) escape(st *state, v value) {
-	switch v.kind {
-	case address, slice:
-		o := st.objs[v.n]
-		if o.escaped && o.base.kind == none {
-			return
-		}
-		if !o.escaped {
-			st.edit(v.n).escaped = true
-		}
-		o = st.objs[v.n]
-		o.values(func(w value) {
-			if w != v && !(w.kind == address && st.objs[w.n].escaped) {
-				m.escape(st, w)
+	visited := map[int64]bool{}
+	var visit func(v value)
+	visit = func(v value) {
+		switch v.kind {
+		case address, slice:
+			// What others know already has been visited when they came to know it, but an object of theirs may hold
+			// what was stored there since.
+			if o := st.objs[v.n]; visited[v.n] || o.escaped && o.base.kind == none {
+				return
 			}
-		})
-	case closure, tuple, record, boxed:
-		for _, w := range v.ref.vals {
-			m.escape(st, w)
+			visited[v.n] = true
+			if !st.objs[v.n].escaped {
+				st.edit(v.n).escaped = true
+			}
+			st.objs[v.n].values(visit)
+		case closure, tuple, record, boxed:
+			for _, w := range v.ref.vals {
+				visit(w)
+			}
 		}
 	}
+	visit(v)
 }
 
 // values lists what is stored in an object.
