@@ -24,6 +24,9 @@ type Unit struct {
 	Info   *types.Info
 	Sizes  types.Sizes
 	Module *analysis.Module // nil if the package is of none
+	Memory *sync.Map        // of passes, by [ir.Session]; nil: none
+	// Read returns the content of a file as it was parsed; nil stands for what is on disk.
+	Read func(name string) ([]byte, error)
 	// Imported returns the facts of another package by its import path; nil where nothing is known of it.
 	Imported func(path string) *Facts
 }
@@ -33,8 +36,7 @@ type Results map[*analysis.Analyzer]any
 
 // Run runs the analyzers, behind those that they require, and returns their
 // results and the facts that they have noted of the package. Diagnostics are
-// dropped: the results hold the findings. Between two analyzers it ends with the
-// error of ctx. A panic of an analyzer is an error.
+// dropped: the results hold the findings. It ends soon after ctx, with its error. A panic of an analyzer is an error.
 func (u *Unit) Run(ctx context.Context, analyzers ...*analysis.Analyzer) (Results, *Facts, error) {
 	r := &execution{ctx: ctx, unit: u, facts: newFacts(), actions: map[*analysis.Analyzer]*action{}}
 	for _, a := range analyzers {
@@ -110,7 +112,15 @@ func (r *execution) analyse(a *analysis.Analyzer) (result any, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
+	if a == ir.Lent {
+		return &ir.Session{Context: r.ctx, Memory: r.unit.Memory}, nil
+	}
 	path := r.unit.Types.Path()
+	defer func() {
+		if r.ctx.Err() != nil { // what the analyzer has left is not whole
+			result, err = nil, r.ctx.Err()
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("analysing %s: internal error in %s: %v (%s)", path, a.Name, v, ir.Frame(debug.Stack()))
@@ -131,7 +141,7 @@ func (r *execution) passOf(a *analysis.Analyzer) *analysis.Pass {
 	}
 	return &analysis.Pass{
 		Analyzer: a, Fset: u.Fset, Files: u.Files, Pkg: u.Types, TypesInfo: u.Info, TypesSizes: u.Sizes,
-		Module: u.Module, ResultOf: results, ReadFile: os.ReadFile,
+		Module: u.Module, ResultOf: results, ReadFile: u.read,
 		Report:            func(analysis.Diagnostic) {},
 		ImportObjectFact:  r.importFact,
 		ExportObjectFact:  r.facts.set,
@@ -140,6 +150,13 @@ func (r *execution) passOf(a *analysis.Analyzer) *analysis.Pass {
 		ExportPackageFact: func(analysis.Fact) { panic("inprocess: an analyzer exports facts of packages") },
 		AllPackageFacts:   func() []analysis.PackageFact { return nil },
 	}
+}
+
+func (u *Unit) read(name string) ([]byte, error) {
+	if u.Read != nil {
+		return u.Read(name)
+	}
+	return os.ReadFile(name)
 }
 
 // importFact sets fact to what was noted of obj, here or in another package.

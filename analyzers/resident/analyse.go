@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/inprocess"
@@ -71,7 +72,7 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 		return err
 	}
 	start = time.Now()
-	next, err := m.analyse(ctx, n, s)
+	next, err := m.analyse(ctx, n, s, texts)
 	m.spent.Passes += time.Since(start)
 	if err != nil {
 		m.forget(s.generation)
@@ -82,9 +83,18 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 }
 
 // analyse runs all checks on a typed package.
-func (m *Module) analyse(ctx context.Context, n *Package, s *syntax) (*known, error) {
+func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[string][]byte) (*known, error) {
+	if n.memory == nil || n.stale {
+		n.memory = new(sync.Map) // what it relied on of other packages has changed
+	}
 	unit := &inprocess.Unit{
-		Fset: m.fset, Files: s.files, Types: s.types, Info: s.info, Sizes: m.sizes, Module: n.module,
+		Fset: m.fset, Files: s.files, Types: s.types, Info: s.info, Sizes: m.sizes, Module: n.module, Memory: n.memory,
+		Read: func(name string) ([]byte, error) {
+			if data, ok := texts[name]; ok {
+				return data, nil
+			}
+			return m.options.Read(name)
+		},
 		Imported: func(path string) *inprocess.Facts {
 			if dep := m.packages[path]; dep != nil {
 				return dep.facts
@@ -105,7 +115,7 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax) (*known, er
 	if err != nil {
 		return nil, fmt.Errorf("analysing %s: %w", n.Path, err)
 	}
-	return &known{facts: facts, summary: text, notes: m.notes(s, results)}, nil
+	return &known{facts: facts, summary: text, notes: m.notes(s, results), memory: n.memory}, nil
 }
 
 // take replaces what is known of a package, and marks the importers that this concerns.

@@ -18,6 +18,10 @@
 // has to report edits that were made elsewhere. Tests are left out, as the passes
 // draw no conclusion from them.
 //
+// An analysis that is not wanted any more ends within its passes, by their next look at
+// the context. Passes keep what they know of code that did not change in the memory that
+// a package has here ([ir.Session]); it is dropped where what the package imports changes.
+//
 // Cost: for an unchanged package, reading its files; for a changed one, type check
 // and passes of the package, linear in its size.
 package resident

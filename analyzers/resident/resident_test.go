@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -287,4 +288,102 @@ func TestNoModule(t *testing.T) {
 	if !errors.As(err, new(*LoadError)) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// workers is a package in which nothing hangs: what may is in functions that a scope calls, or
+// passes over as they do nothing that matters.
+const workers = `
+-- go.mod --
+module example.com/m
+
+go 1.26.0
+-- high/high.go --
+package high
+
+type Job struct{ n int }
+
+func Run() int {
+	done := make(chan Job)
+	go work(done)
+	if busy() {
+		count(1)
+	}
+	return (<-done).n
+}
+
+func work(done chan Job) { finish(done) }
+
+func finish(done chan Job) { done <- Job{1} }
+
+func busy() bool { return true }
+
+func count(n int) { note(n) }
+
+func note(n int) {}
+
+func other() {}
+`
+
+// TestMemory demands the findings of a fresh analysis after each edit: scopes that were quiet
+// are simulated again where code has changed that they go through.
+func TestMemory(t *testing.T) {
+	f := newFixture(t, workers)
+	for _, step := range []struct {
+		old, new string
+		found    int
+	}{
+		{"", "", 0},
+		{"func other() {}", "func other() { println() }", 0},
+		{"done <- Job{1}", "_ = Job{1}", 1},
+		{"_ = Job{1}", "done <- Job{1}", 0},
+		{"func note(n int) {}", "func note(n int) { select {} }", 0}, // it is meant to wait
+		{"func note(n int) { select {} }", "func note(n int) { var c chan int; <-c }", 1},
+		{"func note(n int) { var c chan int; <-c }", "func note(n int) {}", 0},
+		{"make(chan Job)", "make(chan Job, 1)", 0},
+		{"go work(done)", "", 1},
+	} {
+		f.replace("high/high.go", step.old, step.new)
+		if _, err := f.analyse("high/high.go"); err != nil {
+			t.Fatal(err)
+		}
+		f.compare("high/high.go")
+		if list := texts(t, f.Module); len(list) != step.found {
+			t.Errorf("%q for %q: %q", step.new, step.old, list)
+		}
+	}
+}
+
+// TestCancel demands that an analysis ends within a pass, and leaves what was known.
+func TestCancel(t *testing.T) {
+	f := newFixture(t, workers)
+	if _, err := f.analyse("high/high.go"); err != nil {
+		t.Fatal(err)
+	}
+	f.replace("high/high.go", "done <- Job{1}", "_ = Job{1}")
+	ctx := &ending{Context: t.Context(), after: 3}
+	err := f.Analyse(ctx, "example.com/m/high", func(string) {})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("it ends with %v", err)
+	}
+	if list := texts(t, f.Module); len(list) != 0 {
+		t.Errorf("it leaves %q", list)
+	}
+	if _, err := f.analyse("high/high.go"); err != nil {
+		t.Fatal(err)
+	}
+	f.compare("high/high.go")
+}
+
+// ending is a context that ends when it was asked a number of times.
+type ending struct {
+	context.Context
+	after int64
+	asked atomic.Int64
+}
+
+func (e *ending) Err() error {
+	if e.asked.Add(1) > e.after {
+		return context.Canceled
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"go/types"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/gcexportdata"
@@ -42,6 +43,7 @@ type known struct {
 	api     generation        // with which importers are typed
 	apiHash [sha256.Size]byte // of the declarations that importers can see
 	facts   *inprocess.Facts
+	memory  *sync.Map         // of the passes; new where other packages have changed
 	summary []byte            // JSON; nil if it was never analysed
 	notes   map[string][]Note // by file name
 	texts   map[string][]byte // the sources, by file name

@@ -22,7 +22,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockssa",
 	Doc:        "build the SSA form of packages in scope, for later passes",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{inspect.Analyzer},
+	Requires:   []*analysis.Analyzer{inspect.Analyzer, Lent},
 	FactTypes:  []analysis.Fact{new(noReturn)},
 	ResultType: reflect.TypeFor[*Program](),
 }
@@ -43,6 +43,7 @@ type Program struct {
 	noLock map[string][]commentLines // by file
 	inTest map[*ssa.Function]bool
 
+	session *Session
 	inScope bool
 	mu      sync.Mutex
 	usable  bool   // guarded by mu
@@ -56,10 +57,11 @@ type Program struct {
 
 func run(pass *analysis.Pass) (any, error) {
 	p := &Program{
-		fset:   pass.Fset,
-		info:   pass.TypesInfo,
-		names:  map[ast.Node]string{},
-		inTest: map[*ssa.Function]bool{},
+		fset:    pass.Fset,
+		info:    pass.TypesInfo,
+		names:   map[ast.Node]string{},
+		inTest:  map[*ssa.Function]bool{},
+		session: pass.ResultOf[Lent].(*Session),
 	}
 	p.inScope = scope.In(pass)
 	p.usable = p.inScope
@@ -95,6 +97,7 @@ func (p *Program) Analyse(pass *analysis.Pass, body func()) {
 				Frame(debug.Stack()))
 		}
 	}()
+	p.Proceed()
 	body()
 }
 

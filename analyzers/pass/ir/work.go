@@ -45,6 +45,7 @@ func (p *Program) Each(pass *analysis.Pass, body func(*ssa.Function, *Work)) {
 // EachOf is Each in the order of funcs.
 func (p *Program) EachOf(pass *analysis.Pass, funcs []*ssa.Function, body func(*ssa.Function, *Work)) {
 	for _, fn := range funcs {
+		p.Proceed()
 		if !finishes(fn, body) {
 			p.GiveUp(pass, fn)
 		}

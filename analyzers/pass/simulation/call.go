@@ -131,7 +131,11 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 // strange reports whether a shallow simulation leaves fn out: it is long, not part of the
 // root, and reaches nothing of what the scope has made.
 func (m *machine) strange(st *state, fn *ssa.Function, d deferred) bool {
-	if !m.shallow || len(fn.Blocks) == 0 || ir.Outermost(fn) == m.root || length(fn) <= shortFunction {
+	if !m.shallow || len(fn.Blocks) == 0 || ir.Outermost(fn) == m.root {
+		return false
+	}
+	m.touched[fn] = true
+	if length(fn) <= shortFunction {
 		return false
 	}
 	return !slices.ContainsFunc(slices.Concat(d.args, d.fn.ref.vals), func(v value) bool { return m.made(st, v) })

@@ -29,6 +29,9 @@ type Result struct {
 	Steps   int // made
 	// Cut: something was left out, beyond the bounds or the steps.
 	Cut bool
+	// Touched are the functions whose code had a part in this: those that ran, and those that were
+	// passed over as they do nothing that matters, or for their length.
+	Touched map[*ssa.Function]bool
 
 	ends  int                     // of tests that have not failed
 	stuck map[ssa.Instruction]int // at how many of them an operation hangs
@@ -37,7 +40,8 @@ type Result struct {
 // Run simulates a scope.
 func Run(s Scope) *Result {
 	m := &machine{pkg: s.Pkg, root: s.Root, test: s.Test, shallow: s.Shallow, layouts: s.Layouts, left: s.Steps,
-		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}}
+		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}, touched: map[*ssa.Function]bool{},
+		relied: map[*ssa.Function]bool{}}
 	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, seen: map[string]bool{},
 		result: &Result{stuck: map[ssa.Instruction]int{}}}
 	st := &state{clock: new(int)}
@@ -51,7 +55,7 @@ func Run(s Scope) *Result {
 	first := m.settle(st)
 	x.result.Cut = m.truncated
 	x.run(first)
-	x.result.Steps = s.Steps - max(m.left, 0)
+	x.result.Steps, x.result.Touched = s.Steps-max(m.left, 0), m.touched
 	return x.result
 }
 

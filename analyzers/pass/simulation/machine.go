@@ -31,7 +31,11 @@ type machine struct {
 	in      interner
 	ids     map[objectKey]int64
 	layouts *Layouts
-	left    int // steps
+	left    int                    // steps
+	touched map[*ssa.Function]bool // see Result
+	relied  map[*ssa.Function]bool // those of touched that were passed over
+	// asked takes the functions that isQuiet is asked about, while an answer is worked out; nil otherwise.
+	asked *[]*ssa.Function
 	// truncated: something was left out of the moves at hand.
 	truncated bool
 	// forked are states that the one at hand leads to besides.
@@ -44,13 +48,17 @@ type Layouts struct {
 	of    map[*ssa.Function]*layout
 	quiet map[*ssa.Function]bool
 	joins map[*ssa.BasicBlock]*ssa.BasicBlock
-	pools map[*ssa.BasicBlock]bool // does a loop that begins with the block start goroutines?
+	// The functions on which the answers in quiet and joins rest.
+	quietBy map[*ssa.Function][]*ssa.Function
+	joinBy  map[*ssa.BasicBlock][]*ssa.Function
+	pools   map[*ssa.BasicBlock]bool // does a loop that begins with the block start goroutines?
 }
 
 // NewLayouts returns an empty memory of a package's functions.
 func NewLayouts() *Layouts {
 	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
-		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, pools: map[*ssa.BasicBlock]bool{}}
+		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, quietBy: map[*ssa.Function][]*ssa.Function{},
+		joinBy: map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{}}
 }
 
 // layout numbers the values of a function.
@@ -83,6 +91,7 @@ func (m *machine) layout(fn *ssa.Function) *layout {
 }
 
 func (m *machine) newFrame(st *state, fn *ssa.Function, args, bound []value) *frame {
+	m.touched[fn] = true
 	l := m.layout(fn)
 	m.frames++
 	f := &frame{stamp: st.stamp, num: m.frames, fn: fn, block: fn.Blocks[0], regs: make([]value, len(l.regs))}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -10,12 +11,35 @@ import (
 // join returns the block behind a branch of which both ways do nothing that
 // matters to who waits for whom; nil if they do.
 func (m *machine) join(b *ssa.BasicBlock) *ssa.BasicBlock {
-	if to, known := m.layouts.joins[b]; known {
-		return to
+	to, known := m.layouts.joins[b]
+	if !known {
+		m.layouts.joinBy[b] = m.listen(func() { to = m.findJoin(b) })
+		m.layouts.joins[b] = to
 	}
-	to := m.findJoin(b)
-	m.layouts.joins[b] = to
+	for _, fn := range m.layouts.joinBy[b] {
+		m.rely(fn)
+	}
 	return to
+}
+
+// listen returns the functions that isQuiet is asked about while f runs.
+func (m *machine) listen(f func()) (list []*ssa.Function) {
+	before := m.asked
+	m.asked = &list
+	f()
+	m.asked = before
+	return list
+}
+
+// rely notes that the code of fn had a part, and that of all functions that made it quiet or not.
+func (m *machine) rely(fn *ssa.Function) {
+	if m.relied[fn] {
+		return
+	}
+	m.touched[fn], m.relied[fn] = true, true
+	for _, by := range m.layouts.quietBy[fn] {
+		m.rely(by)
+	}
 }
 
 // findJoin tries the blocks that b dominates as places where all ways from b meet.
@@ -69,17 +93,21 @@ func (m *machine) isQuietBlock(b *ssa.BasicBlock) bool {
 
 // isQuiet reports whether nothing in fn, and in what it calls, matters to who waits for whom.
 func (m *machine) isQuiet(fn *ssa.Function) bool {
+	if m.asked != nil {
+		*m.asked = append(*m.asked, fn)
+	} else {
+		defer m.rely(fn)
+	}
 	if q, known := m.layouts.quiet[fn]; known {
 		return q
 	}
 	m.layouts.quiet[fn] = true // of a recursive function the rest decides
-	for _, b := range fn.Blocks {
-		if !m.isQuietBlock(b) {
+	m.layouts.quietBy[fn] = m.listen(func() {
+		if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return !m.isQuietBlock(b) }) {
 			m.layouts.quiet[fn] = false
-			return false
 		}
-	}
-	return true
+	})
+	return m.layouts.quiet[fn]
 }
 
 func (m *machine) isQuietInstr(instr ssa.Instruction) bool {

@@ -12,7 +12,8 @@
 // knowledge.StepsOfPackage, and StepsOfInstruction for each instruction of the
 // package. Small scopes come first; the first one that is left out is reported. Those that make
 // something and start goroutines are simulated without most of what they call, then, at up to
-// one in knowledge.ShallowShare of these steps.
+// one in knowledge.ShallowShare of these steps. Where a driver lends the passes a memory, a scope
+// in which nothing was found is simulated again only if code that had a part in it has changed.
 package waits
 
 import (
@@ -85,7 +86,7 @@ func run(pass *analysis.Pass) (any, error) {
 
 // simulate runs the scopes of the package, the small ones first.
 func (r *Result) simulate(pass *analysis.Pass) {
-	layouts := simulation.NewLayouts()
+	layouts, known := simulation.NewLayouts(), recall(r.Prog, pass)
 	scopes := newScopes(r.Prog)
 	left := knowledge.StepsOfPackage
 	for _, fn := range r.Prog.Funcs {
@@ -97,11 +98,12 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	seen := map[token.Pos]bool{}
 	shallow := left / knowledge.ShallowShare
 	for i, root := range roots {
+		r.Prog.Proceed()
 		scope := simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts, Test: r.Prog.InTest(root) && isTest(root)}
 		cut := left <= 0
 		if !cut {
 			scope.Steps, scope.States = min(left, knowledge.StepsOfScope), knowledge.StatesOfScope
-			result := r.run(scope)
+			result := r.run(scope, known)
 			left -= result.Steps
 			cut = result.Cut
 			r.gather(root, result, seen)
@@ -114,7 +116,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 			scope.Shallow = true
 			scope.Steps = min(shallow, knowledge.StepsOfScope/knowledge.ShallowShare)
 			scope.States = knowledge.StatesOfScope / knowledge.ShallowShare
-			result := r.run(scope)
+			result := r.run(scope, known)
 			shallow -= result.Steps
 			r.gather(root, result, seen)
 		}
@@ -138,8 +140,12 @@ func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[
 	}
 }
 
-// run simulates a scope. A panic is kept as a problem, and the other scopes go on.
-func (r *Result) run(s simulation.Scope) (result *simulation.Result) {
+// run simulates a scope, if its result is not known. A panic is kept as a problem, and the
+// other scopes go on.
+func (r *Result) run(s simulation.Scope, known *memory) (result *simulation.Result) {
+	if result := known.result(s); result != nil {
+		return result
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			r.Problems = append(r.Problems, fmt.Sprintf("%s: internal error in the simulation of %s: %v (%s)",
@@ -147,7 +153,9 @@ func (r *Result) run(s simulation.Scope) (result *simulation.Result) {
 			result = &simulation.Result{}
 		}
 	}()
-	return simulation.Run(s)
+	result = simulation.Run(s)
+	known.note(s, result)
+	return result
 }
 
 // scopes knows what the functions of a package make and call.

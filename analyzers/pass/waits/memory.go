@@ -1,0 +1,93 @@
+package waits
+
+import (
+	"crypto/sha256"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/simulation"
+)
+
+// memory is which scopes of a package are known to have nothing to report, from this run and
+// the one before. A scope is simulated from the code of the functions that it touches and
+// from the declarations of the package, and from nothing else: as long as these are the
+// same, so is its result. Results that report something refer to the program that they were
+// found in, and are not kept.
+type memory struct {
+	prog   *ir.Program
+	texts  *ir.Texts
+	before *kept // nil: nothing
+	now    *kept
+}
+
+// kept is what outlives a run. It holds nothing of the program.
+type kept struct {
+	frame  [sha256.Size]byte
+	scopes map[scopeKey]scope
+}
+
+// scopeKey names a scope in all runs.
+type scopeKey struct {
+	root    string
+	shallow bool
+}
+
+// scope is a simulation that has found nothing.
+type scope struct {
+	limit, steps int // at most, and made
+	cut          bool
+	touched      map[string][sha256.Size]byte // code, by the name of the function
+}
+
+// recall returns what is known; nil if the driver lends no memory.
+func recall(prog *ir.Program, pass *analysis.Pass) *memory {
+	lent := prog.Memory()
+	if lent == nil {
+		return nil
+	}
+	texts, err := ir.ReadTexts(pass)
+	if err != nil { // what is not known is simulated
+		return nil
+	}
+	m := &memory{prog: prog, texts: texts, now: &kept{texts.Frame, map[scopeKey]scope{}}}
+	if v, ok := lent.Load(pass.Analyzer.Name); ok && v.(*kept).frame == texts.Frame {
+		m.before = v.(*kept)
+	}
+	lent.Store(pass.Analyzer.Name, m.now)
+	return m
+}
+
+// result returns that of a scope that is known to have nothing to report; nil if it is not.
+func (m *memory) result(s simulation.Scope) *simulation.Result {
+	if m == nil || m.before == nil {
+		return nil
+	}
+	key := scopeKey{m.prog.FuncName(s.Root), s.Shallow}
+	was, ok := m.before.scopes[key]
+	if !ok || was.limit != s.Steps {
+		return nil
+	}
+	for name, text := range was.touched {
+		if m.texts.Named(name) != text {
+			return nil
+		}
+	}
+	m.now.scopes[key] = was
+	return &simulation.Result{Steps: was.steps, Cut: was.cut}
+}
+
+// note keeps what a simulation has shown.
+func (m *memory) note(s simulation.Scope, r *simulation.Result) {
+	if m == nil || len(r.Ends)+len(r.Crashes) > 0 {
+		return
+	}
+	known := scope{s.Steps, r.Steps, r.Cut, map[string][sha256.Size]byte{}}
+	for fn := range r.Touched {
+		if name, text, ok := m.texts.Of(fn); ok {
+			known.touched[name] = text
+		}
+	}
+	m.now.scopes[scopeKey{m.prog.FuncName(s.Root), s.Shallow}] = known
+}
