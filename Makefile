@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite suites saves sections strangers torture clean
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite suites saves sections strangers torture clean edits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ editors: ## try the language server with Neovim and Node, and pack the extension
 		echo "make: no npm, so neither the test with Node nor the extension" >&2; \
 	fi
 	$(GO) test -v ./editors
+
+edits: ## type 10,000 random edits into the language server, with saves in between
+	$(GO) test ./cmd/internal/lsp -run TestRandomEdits -edits 10000 -v -timeout 30m
 
 demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
 	testdata/demo.sh bin/interlock

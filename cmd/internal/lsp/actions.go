@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"slices"
 
 	"go.lsp.dev/jsonrpc2"
@@ -44,11 +47,19 @@ func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 	for _, at := range s.findingsIn(path(p.TextDocument.URI), func(f *finding.Finding, r protocol.Range) bool {
 		return overlap(r, p.Range) || slices.Contains(named, f.ID)
 	}) {
-		add(s.fixAction(at))
-		add(s.ignoreAction(at))
+		if !isGenerated(at.text) { // it is written anew by what generates it
+			add(s.fixAction(at))
+			add(s.ignoreAction(at))
+		}
 		add(s.explainAction(at))
 	}
 	return list, nil
+}
+
+// isGenerated reports whether a file says that it is generated.
+func isGenerated(t *text) bool {
+	f, _ := parser.ParseFile(token.NewFileSet(), "", t.data, parser.PackageClauseOnly|parser.ParseComments)
+	return f != nil && ast.IsGenerated(f)
 }
 
 // wanted reports whether the client asks for actions of a kind: of all, or of one that

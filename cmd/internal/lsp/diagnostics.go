@@ -52,7 +52,7 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 		}
 	}
 	// What is shown, each finding in the file of its first place.
-	hints := w.server.set().Hints
+	hints := w.server.set().in(w.repositories[out.root]).Hints
 	for _, f := range out.all {
 		at, ok := primary(f)
 		if !ok || f.Status == finding.Lead || f.Level == finding.Hint && !hints {

@@ -78,7 +78,7 @@ func (s *server) runTest(ctx context.Context, argument []byte) (protocol.LSPAny,
 	if err := json.Unmarshal(argument, &t); err != nil || path(t.URI) == "" {
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, "the argument of "+runTest+" is a file and a test")
 	}
-	args := slices.Concat([]string{"test", "-format=json"}, s.buildFlags(), s.set().TestFlags, []string{"."})
+	args := slices.Concat([]string{"test", "-format=json"}, s.set().buildFlags(), s.set().TestFlags, []string{"."})
 	if t.Test != "" {
 		args = append(args, "--", "-run=^"+t.Test+"$")
 	}

@@ -22,6 +22,15 @@ type Options struct {
 	Tool    string                    // this program, which runs tests; "" where they cannot be run
 	From    []string                  // files with findings of campaigns, beside those that the settings name
 	Explain func(finding.Code) string // the text about a code
+	// Repository returns what the repository around a module's root has set; nil if none can. An error
+	// keeps the module from being analysed.
+	Repository func(root string) (Repository, error)
+}
+
+// Repository is what a repository sets for all who work in it. What the client sets wins.
+type Repository struct {
+	Tags  string
+	Hints bool
 }
 
 // ErrNoShutdown is returned by [Serve] where the client ended the session without

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,13 +44,17 @@ func (s settings) files(root string) (names []string) {
 }
 
 // buildFlags returns those of the go command.
-func (s *server) buildFlags() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.settings.Tags == "" {
+func (s settings) buildFlags() []string {
+	if s.Tags == "" {
 		return nil
 	}
-	return []string{"-tags=" + s.settings.Tags}
+	return []string{"-tags=" + s.Tags}
+}
+
+// in returns the settings for a module in a repository.
+func (s settings) in(r Repository) settings {
+	s.Tags, s.Hints = cmp.Or(s.Tags, r.Tags), s.Hints || r.Hints
+	return s
 }
 
 // set returns the settings.
@@ -109,7 +114,7 @@ func (s *server) DidChangeConfiguration(ctx context.Context, p *protocol.DidChan
 // watchFiles asks the client to report files that others change.
 func (s *server) watchFiles(ctx context.Context) {
 	var w protocol.DidChangeWatchedFilesRegistrationOptions
-	for _, glob := range []string{"**/*.go", "**/go.mod", "**/go.work"} {
+	for _, glob := range []string{"**/*.go", "**/go.mod", "**/go.work", "**/.interlock.yml"} {
 		w.Watchers = append(w.Watchers, protocol.FileSystemWatcher{GlobPattern: protocol.Pattern(glob)})
 	}
 	options, err := protocol.Marshal(w)

@@ -25,13 +25,14 @@ type worker struct {
 	wake   chan struct{}
 
 	// These are run's alone.
-	modules map[string]*resident.Module // by root
-	asked   map[string]map[string]bool  // by root: the packages whose findings are shown
-	roots   map[string]string           // by folder: its module's root; "" is outside of any
-	stills  map[string]*build.Still     // by root
-	said    map[string]string           // by root: why it cannot be analysed, as the user was told
-	stores  map[string]*store           // by root: findings from elsewhere
-	since   time.Time                   // when the current job began
+	modules      map[string]*resident.Module // by root
+	asked        map[string]map[string]bool  // by root: the packages whose findings are shown
+	roots        map[string]string           // by folder: its module's root; "" is outside of any
+	stills       map[string]*build.Still     // by root
+	said         map[string]string           // by root: why it cannot be analysed, as the user was told
+	stores       map[string]*store           // by root: findings from elsewhere
+	repositories map[string]Repository       // by root
+	since        time.Time                   // when the current job began
 
 	mu      sync.Mutex
 	kept    []found  // what runs have shown; guarded by mu
@@ -43,7 +44,7 @@ type worker struct {
 func newWorker(s *server) *worker {
 	return &worker{
 		server: s, wake: make(chan struct{}, 1), modules: map[string]*resident.Module{}, asked: map[string]map[string]bool{},
-		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, stores: map[string]*store{},
+		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, stores: map[string]*store{}, repositories: map[string]Repository{},
 		cancel: func() {},
 	}
 }
@@ -159,6 +160,9 @@ func (w *worker) root(ctx context.Context, file string) (string, error) {
 
 // module returns the module at root, with its packages as the go command lists them now.
 func (w *worker) module(ctx context.Context, root, file string, p *progress) (*resident.Module, error) {
+	if err := w.readRepository(root); err != nil {
+		return nil, err
+	}
 	if m := w.modules[root]; m != nil {
 		return m, m.Refresh(ctx, file)
 	}
@@ -172,7 +176,7 @@ func (w *worker) module(ctx context.Context, root, file string, p *progress) (*r
 		w.stills[root], w.asked[root], w.stores[root] = still, map[string]bool{}, newStore()
 	}
 	m, err := resident.Load(ctx, resident.Options{
-		Root: root, BuildFlags: w.server.buildFlags(), Env: still.Env(os.Environ()),
+		Root: root, BuildFlags: w.server.set().in(w.repositories[root]).buildFlags(), Env: still.Env(os.Environ()),
 		Read: w.server.docs.read, Buffers: w.server.docs.buffers,
 	})
 	if err == nil {
@@ -181,12 +185,27 @@ func (w *worker) module(ctx context.Context, root, file string, p *progress) (*r
 	return m, err
 }
 
+// readRepository reads what the repository of a module sets. With other settings the
+// module is another one.
+func (w *worker) readRepository(root string) error {
+	if w.server.options.Repository == nil {
+		return nil
+	}
+	r, err := w.server.options.Repository(root)
+	if err == nil && r != w.repositories[root] {
+		w.repositories[root] = r
+		delete(w.modules, root)
+	}
+	return err
+}
+
 // show shows the findings of the packages that were asked for, and says why one of
 // them was not analysed, if err is not nil.
 func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
 	if ctx.Err() != nil {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // what is known is shown, whole
 	if err != nil {
 		w.server.log(ctx, protocol.MessageTypeInfo, "not analysed: "+err.Error())
 	}
