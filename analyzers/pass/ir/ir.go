@@ -43,7 +43,7 @@ type Program struct {
 	noLock map[string][]commentLines // by file
 	inTest map[*ssa.Function]bool
 
-	session *Session
+	session Session
 	inScope bool
 	mu      sync.Mutex
 	usable  bool   // guarded by mu
@@ -61,7 +61,7 @@ func run(pass *analysis.Pass) (any, error) {
 		info:    pass.TypesInfo,
 		names:   map[ast.Node]string{},
 		inTest:  map[*ssa.Function]bool{},
-		session: pass.ResultOf[Lent].(*Session),
+		session: *pass.ResultOf[Lent].(*Session),
 	}
 	p.inScope = scope.In(pass)
 	p.usable = p.inScope

@@ -20,6 +20,7 @@ type memory struct {
 	texts  *ir.Texts
 	before *kept // nil: nothing
 	now    *kept
+	keep   func() // has the driver remember now
 }
 
 // kept is what outlives a run. It holds nothing of the program.
@@ -55,8 +56,15 @@ func recall(prog *ir.Program, pass *analysis.Pass) *memory {
 	if v, ok := lent.Load(pass.Analyzer.Name); ok && v.(*kept).frame == texts.Frame {
 		m.before = v.(*kept)
 	}
-	lent.Store(pass.Analyzer.Name, m.now)
+	m.keep = func() { lent.Store(pass.Analyzer.Name, m.now) }
 	return m
+}
+
+// close hands what is known on to the next run.
+func (m *memory) close() {
+	if m != nil {
+		m.keep()
+	}
 }
 
 // result returns that of a scope that is known to have nothing to report; nil if it is not.

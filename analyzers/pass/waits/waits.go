@@ -121,6 +121,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 			r.gather(root, result, seen)
 		}
 	}
+	known.close()
 	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
 }
 

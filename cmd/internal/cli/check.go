@@ -131,20 +131,13 @@ func (o *lspOptions) run(c *call) int {
 // repositorySettings returns what the file of settings around a module has for check.
 func repositorySettings(root string) (r lsp.Repository, err error) {
 	file, err := (&common{dir: root}).readConfig()
-	if err != nil || file == nil {
+	if err != nil {
 		return r, err
 	}
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	set.StringVar(&r.Tags, "tags", "", "")
 	set.BoolVar(&r.Hints, "hints", false, "")
-	for _, s := range file.For("check", flagNames(set)) {
-		for _, v := range s.Values {
-			if err := set.Set(s.Flag, v); err != nil {
-				return r, fmt.Errorf("%s:%d:%d: %s: %w", file.File, s.Line, s.Column, s.Flag, err)
-			}
-		}
-	}
-	return r, nil
+	return r, configure(set, &checkCommand, file)
 }
 
 // inTests reports whether all places of f stand in tests.
