@@ -131,10 +131,13 @@ func (w *worker) analyse(ctx context.Context, file string) {
 	// The package itself comes first, as somebody waits for it, and those that a run has
 	// shown something in.
 	for _, name := range append([]string{file}, w.takeKept(root)...) {
-		if path := m.PackageOf(name); path != "" {
-			w.asked[root][path] = true
-			w.show(ctx, m, m.Analyse(ctx, path, p.checking))
+		path := m.PackageOf(name)
+		if path == "" {
+			w.show(ctx, m, nil) // what was shown of a file that has left its package goes
+			continue
 		}
+		w.asked[root][path] = true
+		w.show(ctx, m, m.Analyse(ctx, path, p.checking))
 	}
 	for _, path := range slices.Sorted(maps.Keys(w.asked[root])) {
 		if m.IsStale(path) && ctx.Err() == nil {
