@@ -44,8 +44,9 @@ type worker struct {
 func newWorker(s *server) *worker {
 	return &worker{
 		server: s, wake: make(chan struct{}, 1), modules: map[string]*resident.Module{}, asked: map[string]map[string]bool{},
-		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, stores: map[string]*store{}, repositories: map[string]Repository{},
-		cancel: func() {},
+		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, stores: map[string]*store{},
+		repositories: map[string]Repository{},
+		cancel:       func() {},
 	}
 }
 
