@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -49,7 +51,7 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 		if b != a {
 			f.Accesses = append(f.Accesses, list.Side(b))
 		}
-		if !guardsFor(v, a, h) {
+		if mayHoldWriteSide(list, a.Fn, h) {
 			f.Status = finding.Lead
 		}
 		r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under the read side, too", b.Verb()), check.Spots(a))
@@ -76,18 +78,21 @@ func readLock(a *accesses.Access) (lockset.Held, bool) {
 	return lockset.Held{}, false
 }
 
-// guardsFor reports whether the lock h seems to guard v, and the write a to hold no more than its read
-// side: some other access holds the write side, or the function of a itself has taken the read side at
-// one place.
-func guardsFor(v *accesses.Variable, a *accesses.Access, h lockset.Held) bool {
-	for _, b := range v.Accesses {
-		for _, o := range b.Locks.Held() {
-			if o.Class == h.Class && !o.Read {
-				return b.Fn != a.Fn
+// mayHoldWriteSide reports whether the function takes the write side as well, so that a lock which it holds on
+// some ways for reading may be held for writing on that of the write:
+//
+//	if grow { mu.RUnlock(); mu.Lock(); changed = true }; if changed { m[k] = v }
+func mayHoldWriteSide(list *accesses.List, fn *ssa.Function, h lockset.Held) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			if lock := list.Locks.Receiver(instr); ok && h.Since == nil && lock != nil && accesspath.Of(lock) == h.Path &&
+				call.Call.StaticCallee() != nil && call.Call.StaticCallee().Name() == "Lock" {
+				return true
 			}
 		}
 	}
-	return h.Since != nil && h.Since.Parent() == a.Fn
+	return false
 }
 
 // otherSide returns another access under the same read lock, a itself if there

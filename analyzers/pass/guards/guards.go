@@ -219,7 +219,7 @@ func (c *checker) setBefore(v *accesses.Variable, a, guarded *accesses.Access) b
 	}
 	some, lazy, setUp := false, true, true
 	for _, b := range v.Accesses {
-		if b.Mode != finding.Write || b.Completes() || b.MadeHere() {
+		if b.Mode != finding.Write || b.MadeByCallers() || b.MadeHere() {
 			continue
 		}
 		_, resets := b.Value.(*ssa.Const)

@@ -34,6 +34,12 @@ type Server struct {
 	handler func()
 }
 
+func NewServer() *Server {
+	s := &Server{}
+	s.ensure()
+	return s
+}
+
 func (s *Server) ensure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

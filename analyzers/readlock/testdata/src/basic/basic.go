@@ -53,6 +53,23 @@ func (c *Cache) Upgrade(k string) {
 	c.mu.Unlock()
 }
 
+// Grow holds the write side where it writes; on the other way it holds the read side, and writes nothing.
+func (c *Cache) Grow(k string, grow bool) {
+	c.mu.RLock()
+	changed := false
+	if grow {
+		c.mu.RUnlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		changed = true
+	} else {
+		defer c.mu.RUnlock()
+	}
+	if changed {
+		c.items[k] = 1 // ok: a lead
+	}
+}
+
 func (c *Cache) Closure(each func(func())) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
