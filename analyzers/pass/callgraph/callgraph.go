@@ -162,10 +162,10 @@ func (g *Graph) findOpen() {
 }
 
 // openUncalled takes the exported methods that nothing calls for what somebody may call in a way that was
-// not seen.
+// not seen, and so those that only go statements run: their object is shared from the start.
 func (g *Graph) openUncalled() {
 	for f := range g.hidden {
-		if len(g.sites[f]) == 0 {
+		if !slices.ContainsFunc(g.sites[f], func(s Site) bool { return s.Mode != Go }) {
 			g.open[f] = true
 		}
 	}
