@@ -176,4 +176,14 @@ func TestGroups(t *testing.T) {
 	if len(got) != 2 || len(got[0]) != 2 || got[0][0] != b || got[0][1] != a || got[1][0] != c {
 		t.Errorf("groups %v", got)
 	}
+
+	// Goroutines of two starters wait at one place, a third at another.
+	for _, f := range []*finding.Finding{a, b, c} {
+		f.Code = finding.BlockedForEver
+	}
+	b.Accesses[0].Line = a.Accesses[0].Line
+	got = (&Report{Findings: []*finding.Finding{a, b, c}}).Causes()
+	if len(got) != 2 || len(got[0]) != 2 || got[1][0] != c {
+		t.Errorf("groups of goroutines that wait: %v", got)
+	}
 }

@@ -184,8 +184,9 @@ func (r *Report) Count(statuses ...finding.Status) int {
 }
 
 // Causes puts findings together that have one cause: those that one patch mends, and those of which the accesses
-// that lack protection lie in one function and concern variables of one type, by checks of one family. The order
-// is that of the findings; what is proven best heads its group.
+// that lack protection lie in one function and concern variables of one type, by checks of one family, and goroutines
+// that wait for ever at one place, started at any number of places. The order is that of the findings; what is
+// proven best heads its group.
 func (r *Report) Causes() [][]*finding.Finding {
 	var all [][]*finding.Finding
 	at := map[string]int{}
@@ -226,6 +227,9 @@ func proof(f *finding.Finding) int {
 func causes(f *finding.Finding) (keys []string) {
 	if f.Fix != nil && f.Fix.Diff != "" {
 		keys = append(keys, f.Fix.Diff)
+	}
+	if len(f.Accesses) > 0 && (f.Code == finding.BlockedForEver || f.Code == finding.EndlessWait) {
+		return append(keys, fmt.Sprintf("waits at %s:%d", f.Accesses[0].File, f.Accesses[0].Line))
 	}
 	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Minor() {
 		return keys
