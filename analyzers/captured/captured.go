@@ -91,7 +91,7 @@ func (c *checker) reportLoop(cell *ssa.Alloc, race *parallel.Race, loop, inside 
 	}, loop, inside, "used here", []ast.Expr{loop, inside})
 }
 
-func (c *checker) line(pos token.Pos) int { return c.prog.Fset().PositionFor(pos, false).Line }
+func (c *checker) line(pos token.Pos) int { return ir.Position(c.prog.Fset(), pos).Line }
 
 // loopVariable returns the identifier by which the head of a loop in fn declares
 // the variable; nil if none does.

@@ -243,7 +243,7 @@ func (m *Module) add(p *packages.Package, old *Package) {
 	for _, e := range p.Errors {
 		n.problem = cmp.Or(n.problem, strings.TrimPrefix(e.Error(), "-: "))
 	}
-	n.listing = listing(n.dir)
+	n.listing, n.cgo = listing(n.dir), m.hashCgo(n)
 	if old != nil {
 		n.known = old.known
 		n.stale = n.stale || !slices.Equal(old.files, n.files) || !maps.Equal(old.imports, n.imports)
@@ -318,7 +318,7 @@ func (m *Module) outdated(n *Package, seen map[*Package]bool) bool {
 		return false
 	}
 	seen[n] = true
-	return n.problem != "" || !slices.Equal(n.listing, listing(n.dir)) || m.importsOthers(n) ||
+	return n.problem != "" || !slices.Equal(n.listing, listing(n.dir)) || n.cgo != m.hashCgo(n) || m.importsOthers(n) ||
 		slices.ContainsFunc(n.deps, func(dep *Package) bool { return m.outdated(dep, seen) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -31,8 +32,9 @@ type Package struct {
 	deps      []*Package        // that it imports, of the module
 	importers []*Package        // of the module
 	module    *analysis.Module
-	problem   string   // why the go command cannot list it; "" if it can
-	listing   []string // names of the Go files in dir when it was listed
+	problem   string            // why the go command cannot list it; "" if it can
+	listing   []string          // names of the Go files in dir when it was listed
+	cgo       [sha256.Size]byte // of the sources that cgo had translated then
 	known
 }
 
@@ -62,11 +64,27 @@ type syntax struct {
 	generation
 }
 
-// read reads the sources of a package. The hash is that of all of them.
+// translated lists the sources of which cgo makes the files that are typed in their place.
+func (n *Package) translated() []string {
+	return slices.DeleteFunc(slices.Clone(n.sources), func(name string) bool { return slices.Contains(n.files, name) })
+}
+
+// hashCgo returns the hash of the sources that cgo translates: where it changes, cgo has to be run again.
+func (m *Module) hashCgo(n *Package) [sha256.Size]byte {
+	h := sha256.New()
+	for _, name := range n.translated() {
+		data, err := m.options.Read(name)
+		fmt.Fprintf(h, "%s %d %v\n", name, len(data), err)
+		h.Write(data)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// read reads the sources of a package, and what cgo has made of some of them. The hash is that of all.
 func (m *Module) read(n *Package) (texts map[string][]byte, hash [sha256.Size]byte, err error) {
 	h := sha256.New()
 	texts = map[string][]byte{}
-	for _, name := range n.files {
+	for _, name := range slices.Concat(n.files, n.translated()) {
 		data, err := m.options.Read(name)
 		if err != nil {
 			return nil, hash, &CompileError{n.Path, err.Error()}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
@@ -53,7 +54,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		if reason.reason == "" {
 			continue
 		}
-		at := fset.PositionFor(p.pos, false)
+		at := ir.Position(fset, p.pos)
 		skip := Skip{
 			File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap, Reason: reason.reason,
 		}

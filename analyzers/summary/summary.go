@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
@@ -171,7 +172,7 @@ func run(pass *analysis.Pass) (any, error) {
 // lines returns each problem behind its place.
 func lines(pass *analysis.Pass, problems []directives.Problem) (all []string) {
 	for _, p := range problems {
-		all = append(all, fmt.Sprintf("%s: %s", pass.Fset.PositionFor(p.Pos, false), p.Message))
+		all = append(all, fmt.Sprintf("%s: %s", ir.Position(pass.Fset, p.Pos), p.Message))
 	}
 	return all
 }

@@ -142,5 +142,5 @@ func (c *checker) expr(t *parallel.Touch) ast.Expr {
 }
 
 func (c *checker) where(pos token.Pos) string {
-	return fmt.Sprintf("line %d", c.prog.Fset().PositionFor(pos, false).Line)
+	return fmt.Sprintf("line %d", ir.Position(c.prog.Fset(), pos).Line)
 }

@@ -51,9 +51,9 @@ func (l *List) Side(a *Access) finding.Access {
 	return side
 }
 
-// Position returns the range as the file on disk has it.
+// Position returns the range in the file that people write ([ir.Position]).
 func Position(fset *token.FileSet, from, to token.Pos) finding.Position {
-	start, end := fset.PositionFor(from, false), fset.PositionFor(to, false)
+	start, end := ir.Position(fset, from), ir.Position(fset, to)
 	return finding.Position{
 		File: start.Filename, Line: start.Line, Column: start.Column,
 		EndLine: end.Line, EndColumn: end.Column,
@@ -75,12 +75,12 @@ func (l *List) role(a *Access) string {
 }
 
 func (l *List) short(g *callgraph.Goroutine) string {
-	p := l.Prog.Fset().PositionFor(g.Pos(), false)
+	p := ir.Position(l.Prog.Fset(), g.Pos())
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
 // Where returns "file:line" of a, without the directory.
 func (l *List) Where(a *Access) string {
-	p := l.Prog.Fset().PositionFor(a.Expr.Pos(), false)
+	p := ir.Position(l.Prog.Fset(), a.Expr.Pos())
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }

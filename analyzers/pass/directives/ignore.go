@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Ignore is a comment by which somebody has accepted what stands on its line, or on the line below it.
@@ -119,7 +120,7 @@ func (s *Set) readIgnore(c *ast.Comment) {
 	if ig == nil {
 		return
 	}
-	p := s.fset.PositionFor(c.Pos(), false)
+	p := ir.Position(s.fset, c.Pos())
 	ig.File, ig.Line = p.Filename, p.Line
 	s.ignores = append(s.ignores, &placedIgnore{*ig, c.Pos()})
 }
@@ -131,7 +132,7 @@ func (s *Set) Ignored(code finding.Code, at ...token.Pos) bool {
 	defer s.mu.Unlock()
 	found := false
 	for _, pos := range at {
-		p := s.fset.PositionFor(pos, false)
+		p := ir.Position(s.fset, pos)
 		for _, ig := range s.ignores {
 			if ig.Covers(code) && ig.IsAt(p.Filename, p.Line) {
 				ig.Used, found = true, true

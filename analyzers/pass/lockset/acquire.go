@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Acquire is a lock that an instruction may block on, directly or in callees.
@@ -347,7 +348,7 @@ func fromParameter(v ssa.Value) bool {
 }
 
 func (r *Result) where(pos token.Pos) string {
-	p := r.prog.Fset().PositionFor(pos, false)
+	p := ir.Position(r.prog.Fset(), pos)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
@@ -229,7 +230,7 @@ func (r *Result) place(fn *ssa.Function, at ssa.Instruction) string {
 }
 
 func (r *Result) where(pos token.Pos) string {
-	p := r.Prog.Fset().PositionFor(pos, false)
+	p := ir.Position(r.Prog.Fset(), pos)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -70,4 +71,85 @@ func TestRepositorySettings(t *testing.T) {
 	e.check(e.server.DidChangeConfiguration(t.Context(), &protocol.DidChangeConfigurationParams{Settings: []byte("null")}))
 	e.expect("m.go")
 	e.stop()
+}
+
+// cgoCounter is a package whose race stands in a file that cgo translates, behind a call of C in its line.
+const cgoCounter = `-- go.mod --
+module example.com/m
+
+go 1.26.0
+-- plain.go --
+package m
+
+func Use(c *Counter) { c.Add() }
+-- c.go --
+package m
+
+// static int one(void) { return 1; }
+import "C"
+
+import "sync"
+
+type Counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *Counter) Add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *Counter) Sub() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n--
+}
+
+func (c *Counter) Get() int { return int(C.one()) + c.n }
+`
+
+// What is found in a file that cgo translates is shown where people have written it, and
+// cgo translates what they write next.
+func TestCgo(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("there is no C compiler")
+	}
+	t.Setenv("CGO_ENABLED", "1")
+	t.Setenv("CC", "gcc")
+	e := start(t, unpack(t, []byte(cgoCounter)), Options{})
+	e.open("plain.go")
+	src := e.disk("c.go")
+	list := e.expect("c.go", "IL1001")
+	if got := marked(t, src, list[0].Range); got != "c.n" {
+		t.Errorf("it marks %q in line %d", got, list[0].Range.Start.Line+1)
+	}
+	for _, r := range list[0].RelatedInformation {
+		if name := e.relative(r.Location.URI); name != "c.go" || marked(t, src, r.Location.Range) != "c.n" {
+			t.Errorf("related is %s, %v", name, r.Location.Range)
+		}
+	}
+	e.open("c.go")
+	for _, a := range e.actions("c.go", list[0]) {
+		if a.IsPreferred != nil && *a.IsPreferred {
+			if _, err := e.server.CodeActionResolve(t.Context(), a); err == nil || !strings.Contains(err.Error(), "cgo") {
+				t.Errorf("the patch: %v", err)
+			}
+		}
+	}
+	// A correction clears it, and without it the finding is back, further down.
+	e.save("c.go", strings.Replace(src, "Get() int { return", "Get() int {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\treturn", 1))
+	e.expect("c.go")
+	src = strings.Replace(src, "type Counter", "// Counter counts 𝒲.\ntype Counter", 1)
+	e.save("c.go", src)
+	if got := marked(t, src, e.expect("c.go", "IL1001")[0].Range); got != "c.n" {
+		t.Errorf("it marks %q", got)
+	}
+	e.stop()
+	for name := range e.shown {
+		if name != "c.go" && name != "plain.go" {
+			t.Errorf("diagnostics in %s", name)
+		}
+	}
 }

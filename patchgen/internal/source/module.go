@@ -144,6 +144,15 @@ func (p *Package) Since(v string) bool {
 
 func slash(name string) string { return filepath.ToSlash(name) }
 
+// File returns the file at a path, as findings name it. The error says why it cannot be patched.
+func (m *Module) File(path string) (*File, error) {
+	if file := m.Files[path]; file != nil {
+		return file, nil
+	}
+	return nil, fmt.Errorf("%s is not among the loaded files of the module: cgo translates it, or build constraints "+
+		"leave it out", path)
+}
+
 // FileOf returns the file of the module that holds e; nil if none does.
 func (m *Module) FileOf(e ast.Node) *File {
 	return m.Files[relTo(m, e.Pos())]

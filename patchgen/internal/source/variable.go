@@ -72,9 +72,9 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	for _, f := range group {
 		name, elements := strings.CutSuffix(lastName(f.Variable.Name), "[]")
 		for _, a := range f.Accesses {
-			file := m.Files[a.File]
-			if file == nil {
-				return nil, fmt.Errorf("%s is not among the loaded files of the module", a.File)
+			file, err := m.File(a.File)
+			if err != nil {
+				return nil, err
 			}
 			x := named{file: file, elements: elements}
 			if x.expr, x.object = file.accessAt(a.Position, name); x.expr == nil {

@@ -68,9 +68,9 @@ type place struct {
 
 // at returns the place of a position.
 func (p *Problem) at(pos finding.Position) (place, error) {
-	file := p.Module.Files[pos.File]
-	if file == nil {
-		return place{}, fmt.Errorf("%s is not among the loaded files of the module", pos.File)
+	file, err := p.Module.File(pos.File)
+	if err != nil {
+		return place{}, err
 	}
 	path := file.NodesAt(pos)
 	if len(path) == 0 {
