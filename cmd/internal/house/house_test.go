@@ -237,7 +237,7 @@ func TestNoPathOfAMachine(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); base == ".git" || base == "bin" {
+			if base := d.Name(); base == ".git" || base == "bin" || base == "node_modules" {
 				return fs.SkipDir
 			}
 			return nil
