@@ -139,7 +139,8 @@ func TestCgo(t *testing.T) {
 		}
 	}
 	// A correction clears it, and without it the finding is back, further down.
-	e.save("c.go", strings.Replace(src, "Get() int { return", "Get() int {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\treturn", 1))
+	locked := "Get() int {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\treturn"
+	e.save("c.go", strings.Replace(src, "Get() int { return", locked, 1))
 	e.expect("c.go")
 	src = strings.Replace(src, "type Counter", "// Counter counts 𝒲.\ntype Counter", 1)
 	e.save("c.go", src)
