@@ -322,7 +322,10 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		if len(p.LeftOut) > 0 {
 			left = ", which left out " + strings.Join(p.LeftOut, ", ") + ","
 		}
-		if p.Runs > p.NotCompleted {
+		switch {
+		case p.NoneRan && left != "":
+			s += "; the monitored runs left out " + strings.Join(p.LeftOut, ", ") + ", and there is no other test"
+		case p.Runs > p.NotCompleted:
 			s += fmt.Sprintf("; in %d monitored runs%s they passed", p.Runs-p.NotCompleted, left)
 		}
 		return s

@@ -25,3 +25,16 @@ func TestFailureUnderNoise(t *testing.T) {
 		t.Errorf("the last run failed, but: %q", got)
 	}
 }
+
+// Where each test hangs, the monitored runs have none to run: nothing has passed.
+func TestFailureOfAllThatHang(t *testing.T) {
+	p := &campaign.PackageResult{Package: "m", Runs: 3, PlainFailure: &campaign.Failure{Outcome: campaign.TimedOut},
+		LeftOut: []string{"TestX"}}
+	if got := FailureOf(p, false); !strings.Contains(got, "which left out TestX, they passed") {
+		t.Errorf("other tests passed, but: %q", got)
+	}
+	p.NoneRan = true
+	if got := FailureOf(p, false); !strings.HasSuffix(got, "left out TestX, and there is no other test") {
+		t.Errorf("there is no other test, but: %q", got)
+	}
+}
