@@ -3,6 +3,7 @@ package finding
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -200,9 +201,17 @@ type Goroutine struct {
 
 // Frame is one frame of a stack.
 type Frame struct {
-	Function string `json:"function"`
+	Function string `json:"function"` // as the runtime writes it: "path/pkg.(*T).M"
 	File     string `json:"file"`
 	Line     int    `json:"line"`
+}
+
+// Name returns the function for people: the runtime writes the dots in the last element of a path as %2e.
+func (f Frame) Name() string {
+	if name, err := url.PathUnescape(f.Function); err == nil {
+		return name
+	}
+	return f.Function
 }
 
 // Section is an atomic section (AtomRace 3.2): an entry, its ends, and for

@@ -176,7 +176,8 @@ func (t *tally) race(pkg string, strength int, r *evidence.Record, failed bool) 
 		t.caught[p] = c
 	}
 	c.count += int(max(r.Count, 1))
-	if !slices.Contains(t.known, p) {
+	// A pair that this run was not to arm says nothing of how often it is seen, unless it is seen for the first time.
+	if isNew || !slices.Contains(t.known, p) {
 		c.hits[t.runs] = true
 	}
 	if failed {

@@ -195,7 +195,7 @@ func (h *htmlReport) side(a *finding.Access) page.Side {
 
 func (h *htmlReport) frames(frames []finding.Frame) (all []string) {
 	for _, f := range own(frames) {
-		all = append(all, fmt.Sprintf("%s  %s:%d", f.Function, h.r.shown(f.File), f.Line))
+		all = append(all, fmt.Sprintf("%s  %s:%d", f.Name(), h.r.shown(f.File), f.Line))
 	}
 	return all
 }

@@ -169,7 +169,7 @@ func (t *text) frames(frames []finding.Frame) {
 			t.line("            … %s", Count(left+1, "further frame"))
 		case left > 0 && i > maxFrames-3 && i < len(frames)-2:
 		default:
-			t.line("            %s  %s:%d", f.Function, t.r.shown(f.File), f.Line)
+			t.line("            %s  %s:%d", f.Name(), t.r.shown(f.File), f.Line)
 		}
 	}
 }

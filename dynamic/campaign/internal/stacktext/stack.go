@@ -2,6 +2,7 @@
 package stacktext
 
 import (
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -93,12 +94,17 @@ func UserFrame(stack []finding.Frame) finding.Frame {
 	return stack[0]
 }
 
-// SplitName splits the name of a function in a stack behind its package's path.
+// SplitName splits the name of a function in a stack behind its package's path. The runtime writes the dots in the
+// last element of a path as %2e, which the path that is returned has not.
 func SplitName(name string) (pkg, function string) {
 	slash := strings.LastIndexByte(name, '/') + 1
 	dot := strings.IndexByte(name[slash:], '.')
 	if dot < 0 {
 		return "", name
 	}
-	return name[:slash+dot], name[slash+dot+1:]
+	pkg = name[:slash+dot]
+	if path, err := url.PathUnescape(pkg); err == nil {
+		pkg = path
+	}
+	return pkg, name[slash+dot+1:]
 }

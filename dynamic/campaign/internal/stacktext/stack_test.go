@@ -90,3 +90,11 @@ func FuzzParseStack(f *testing.F) {
 		}
 	})
 }
+
+// The runtime escapes the dots in the last element of a package's path.
+func TestSplitNameUnescapes(t *testing.T) {
+	pkg, function := SplitName("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).mill")
+	if pkg != "gopkg.in/natefinch/lumberjack.v2" || function != "(*Logger).mill" {
+		t.Errorf("%q and %q", pkg, function)
+	}
+}
