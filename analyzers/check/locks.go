@@ -72,6 +72,14 @@ func SideAt(prog *ir.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode
 	}
 }
 
+// startOf returns where the expression begins that the operation at pos is: a call is where its parenthesis is.
+func startOf(prog *ir.Program, pos token.Pos) token.Pos {
+	if e, ok := prog.Node(pos).(ast.Expr); ok {
+		return e.Pos()
+	}
+	return pos
+}
+
 // LockMode returns the mode of taking a lock.
 func LockMode(read bool) finding.Mode {
 	if read {

@@ -37,11 +37,11 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			text := waitVariable(list.Prog, s).Name
 			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, text))
 			if s.Pos != w.Pos {
-				notes = append(notes, Note{Pos: s.Pos, Text: string(s.Mode) + " here waits, too"})
+				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: string(s.Mode) + " here waits, too"})
 			}
 		}
 		if !r.reported(f.Accesses[0].Position) {
-			r.ReportAt(f, w.Pos, notes...)
+			r.ReportAt(f, startOf(list.Prog, w.Pos), notes...)
 		}
 	}
 }

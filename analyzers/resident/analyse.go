@@ -1,6 +1,7 @@
 package resident
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,6 +54,9 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 	if n.problem != "" {
 		return &CompileError{n.Path, n.problem}
 	}
+	if len(n.files) == 0 {
+		return nil // there are tests alone
+	}
 	texts, hash, err := m.read(n)
 	if err != nil {
 		return err
@@ -84,6 +88,9 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 
 // analyse runs all checks on a typed package.
 func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[string][]byte) (*known, error) {
+	if n.plain != nil { // its types alone are others
+		return &known{facts: n.plain.facts, summary: []byte("{}")}, nil
+	}
 	if n.memory == nil || n.stale {
 		n.memory = new(sync.Map) // what it relied on of other packages has changed
 	}
@@ -96,7 +103,7 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[s
 			return m.options.Read(name)
 		},
 		Imported: func(path string) *inprocess.Facts {
-			if dep := m.packages[path]; dep != nil {
+			if dep := cmp.Or(n.instead[path], m.packages[path]); dep != nil {
 				return dep.facts
 			}
 			return nil
@@ -163,22 +170,27 @@ func (m *Module) IsStale(path string) bool {
 func (m *Module) Summaries() (all []*summary.Summary, _ error) {
 	for _, path := range slices.Sorted(maps.Keys(m.packages)) {
 		n := m.packages[path]
-		if n.summary == nil {
-			continue
+		list, err := n.summaries()
+		if err != nil {
+			return nil, err
 		}
-		s := new(summary.Summary)
-		if err := json.Unmarshal(n.summary, s); err != nil {
-			return nil, fmt.Errorf("reading the summary of %s: %w", path, err)
-		}
-		all = append(all, s)
+		all = append(all, list...)
 	}
 	return all, nil
 }
 
 // Text returns the source of a file as its package was last analysed with.
 func (m *Module) Text(file string) []byte {
-	if n := m.byFile[file]; n != nil {
+	if n := m.analysed(file); n != nil {
 		return n.texts[file]
 	}
 	return nil
+}
+
+// analysed returns what a file was last analysed with; nil if it is unknown.
+func (m *Module) analysed(file string) *Package {
+	if n := m.tested(file); n != nil {
+		return n.tests.byFile(file)
+	}
+	return m.byFile[file]
 }

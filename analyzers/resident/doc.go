@@ -15,8 +15,11 @@
 // again where its types or the facts that it can see have changed.
 //
 // Whether a file has changed is decided by its content each time, so that nobody
-// has to report edits that were made elsewhere. Tests are left out, as the passes
-// draw no conclusion from them.
+// has to report edits that were made elsewhere.
+//
+// Tests are analysed where somebody asks for them ([Module.AnalyseTests]), as the go
+// command compiles them: the package together with its own tests, and the package that
+// tests it from outside, which may import others that import the tested one.
 //
 // An analysis that is not wanted any more ends within its passes, by their next look at
 // the context. Passes keep what they know of code that did not change in the memory that

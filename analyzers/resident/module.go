@@ -21,6 +21,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Options say which module to keep.
@@ -41,7 +43,8 @@ type Module struct {
 	fset     *token.FileSet
 	sizes    types.Sizes
 	packages map[string]*Package       // those of main modules, by import path
-	byFile   map[string]*Package       // by absolute file name
+	byFile   map[string]*Package       // by absolute file name; without tests
+	byDir    map[string]*Package       // by absolute folder
 	external map[string]*types.Package // of other modules, by import path, as far as they are known
 	exports  map[string]string         // their files of export data, by import path
 	modFiles []string                  // go.mod of each main module
@@ -131,7 +134,9 @@ func (m *Module) Around(path string) []string {
 		}
 		around[n.Path] = true
 		for _, importer := range n.importers {
-			above(importer)
+			if m.packages[importer.Path] == importer { // the others are compiled for tests alone
+				above(importer)
+			}
 		}
 	}
 	above(n)
@@ -148,12 +153,12 @@ func (m *Module) reload(ctx context.Context) error {
 		m.fset, m.packages = token.NewFileSet(), nil
 		m.external, m.exports = map[string]*types.Package{}, map[string]string{}
 	}
-	list, err := m.list(ctx, m.patterns()...)
+	list, err := m.load(ctx, listMode, false, m.patterns()...)
 	if err != nil {
 		return err
 	}
 	old := m.packages
-	m.packages, m.byFile = map[string]*Package{}, map[string]*Package{}
+	m.packages, m.byFile, m.byDir = map[string]*Package{}, map[string]*Package{}, map[string]*Package{}
 	// The module's own packages, with what is known of them.
 	var own []*packages.Package
 	packages.Visit(list, nil, func(p *packages.Package) {
@@ -208,16 +213,16 @@ func (m *Module) patterns() []string {
 	return patterns
 }
 
-// list runs the go command.
-func (m *Module) list(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
-	return m.load(ctx, packages.NeedName|packages.NeedFiles|packages.NeedCompiledGoFiles|packages.NeedImports|
-		packages.NeedDeps|packages.NeedModule|packages.NeedTypesSizes, patterns)
-}
+// listMode is what is asked of packages that are typed from source.
+const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedDeps | packages.NeedModule | packages.NeedTypesSizes
 
-func (m *Module) load(ctx context.Context, mode packages.LoadMode, patterns []string) ([]*packages.Package, error) {
+// load runs the go command.
+func (m *Module) load(ctx context.Context, mode packages.LoadMode, tests bool,
+	patterns ...string) ([]*packages.Package, error) {
 	list, err := packages.Load(&packages.Config{
 		Mode: mode, Context: ctx, Dir: m.options.Root, Env: m.options.Env, BuildFlags: m.options.BuildFlags,
-		Overlay: m.options.Buffers(),
+		Overlay: m.options.Buffers(), Tests: tests,
 	}, patterns...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -231,9 +236,21 @@ func (m *Module) load(ctx context.Context, mode packages.LoadMode, patterns []st
 
 // add takes up one of the module's own packages.
 func (m *Module) add(p *packages.Package, old *Package) {
+	n := m.newPackage(p, old)
+	if old != nil {
+		n.tests = old.tests
+		n.tests.listed = false // what they are linked with are the packages of before
+	}
+	m.packages[n.Path], m.byDir[n.dir] = n, n
+	for _, f := range slices.Concat(n.files, n.sources) {
+		m.byFile[f] = n
+	}
+}
+
+// newPackage returns a package as it is listed, with what is known of it.
+func (m *Module) newPackage(p *packages.Package, old *Package) *Package {
 	n := &Package{
-		Path: p.PkgPath, dir: filepath.Dir(cmp.Or(slices.Concat(p.GoFiles, p.CompiledGoFiles)...)),
-		files: p.CompiledGoFiles, sources: p.GoFiles, imports: map[string]string{},
+		Path: p.PkgPath, dir: p.Dir, files: p.CompiledGoFiles, sources: p.GoFiles, imports: map[string]string{},
 		module: &analysis.Module{Path: p.Module.Path, GoVersion: p.Module.GoVersion},
 	}
 	for as, dep := range p.Imports {
@@ -243,27 +260,38 @@ func (m *Module) add(p *packages.Package, old *Package) {
 	for _, e := range p.Errors {
 		n.problem = cmp.Or(n.problem, strings.TrimPrefix(e.Error(), "-: "))
 	}
-	n.listing, n.cgo = listing(n.dir), m.hashCgo(n)
+	n.listing, n.cgo = listing(n.dir, false), m.hashCgo(n)
 	if old != nil {
 		n.known = old.known
 		n.stale = n.stale || !slices.Equal(old.files, n.files) || !maps.Equal(old.imports, n.imports)
 	}
-	m.packages[n.Path] = n
-	for _, f := range slices.Concat(n.files, n.sources) {
-		m.byFile[f] = n
-	}
+	return n
 }
 
 // link connects the module's packages with what they import, and asks for the
 // export data of the others.
 func (m *Module) link(ctx context.Context, own []*packages.Package) error {
-	missing := map[string]bool{}
 	for _, p := range own {
-		n := m.packages[p.PkgPath]
-		for _, path := range slices.Sorted(maps.Values(n.imports)) {
-			if dep := m.packages[path]; dep != nil {
-				n.deps, dep.importers = append(n.deps, dep), append(dep.importers, n)
-			} else if path != "unsafe" && path != "C" && m.exports[path] == "" {
+		m.connect(m.packages[p.PkgPath])
+	}
+	return m.addExports(ctx, own)
+}
+
+// connect connects a package with those of the module that it imports.
+func (m *Module) connect(n *Package) {
+	for _, path := range slices.Sorted(maps.Values(n.imports)) {
+		if dep := cmp.Or(n.instead[path], m.packages[path]); dep != nil {
+			n.deps, dep.importers = append(n.deps, dep), append(dep.importers, n)
+		}
+	}
+}
+
+// addExports asks for the export data of the packages of other modules that some import.
+func (m *Module) addExports(ctx context.Context, of []*packages.Package) error {
+	missing := map[string]bool{}
+	for _, p := range of {
+		for _, dep := range p.Imports {
+			if path := dep.PkgPath; m.packages[path] == nil && path != "unsafe" && path != "C" && m.exports[path] == "" {
 				missing[path] = true
 			}
 		}
@@ -271,7 +299,7 @@ func (m *Module) link(ctx context.Context, own []*packages.Package) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	list, err := m.load(ctx, packages.NeedName|packages.NeedExportFile, slices.Sorted(maps.Keys(missing)))
+	list, err := m.load(ctx, packages.NeedName|packages.NeedExportFile, false, slices.Sorted(maps.Keys(missing))...)
 	if err != nil {
 		return err
 	}
@@ -305,7 +333,8 @@ func (m *Module) Files(path string) []string {
 // of the packages named or one that it imports is concerned. A file that is in no
 // known package counts as a change too.
 func (m *Module) Refresh(ctx context.Context, file string) error {
-	if m.config == m.hashConfig() && m.byFile[file] != nil && !m.outdated(m.byFile[file], map[*Package]bool{}) {
+	n := cmp.Or(m.byFile[file], m.tested(file))
+	if m.config == m.hashConfig() && n != nil && !m.outdated(n, map[*Package]bool{}) {
 		return nil
 	}
 	return m.reload(ctx)
@@ -318,15 +347,15 @@ func (m *Module) outdated(n *Package, seen map[*Package]bool) bool {
 		return false
 	}
 	seen[n] = true
-	return n.problem != "" || !slices.Equal(n.listing, listing(n.dir)) || n.cgo != m.hashCgo(n) || m.importsOthers(n) ||
-		slices.ContainsFunc(n.deps, func(dep *Package) bool { return m.outdated(dep, seen) })
+	return n.problem != "" || !slices.Equal(n.listing, listing(n.dir, false)) || n.cgo != m.hashCgo(n) ||
+		m.importsOthers(n) || slices.ContainsFunc(n.deps, func(dep *Package) bool { return m.outdated(dep, seen) })
 }
 
-// listing returns the names of the Go files in a folder, without tests.
-func listing(dir string) (names []string) {
+// listing returns the names of the Go files in a folder: of its tests, or of the others.
+func listing(dir string, tests bool) (names []string) {
 	entries, _ := os.ReadDir(dir) // a folder that is gone has none
 	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+		if name := e.Name(); strings.HasSuffix(name, ".go") && ir.IsTestFile(name) == tests {
 			names = append(names, name)
 		}
 	}

@@ -25,7 +25,7 @@ type Note struct {
 
 // Notes returns the notes on the identifiers of a file, as it was last analysed.
 func (m *Module) Notes(file string) []Note {
-	if n := m.byFile[file]; n != nil {
+	if n := m.analysed(file); n != nil {
 		return n.notes[file]
 	}
 	return nil

@@ -387,3 +387,45 @@ func (e *ending) Err() error {
 	}
 	return nil
 }
+
+// Tests are analysed when asked for, and again where they, or what they import, have changed.
+func TestTests(t *testing.T) {
+	f := newFixture(t, layers)
+	f.write("low/low_test.go", "package low\n\nimport \"testing\"\n\nfunc (b *Box) Zero() { b.N = 0 }\n\n"+
+		"func TestZero(t *testing.T) { new(Box).Zero() }\n")
+	f.write("low/x_test.go", "package low_test\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/low\"\n\t_ \"example.com/m/mid\"\n)\n\n"+
+		"func TestBox(t *testing.T) { new(low.Box).Zero() }\n")
+	tests := func(want ...string) {
+		t.Helper()
+		if _, err := f.analyse("low/low.go"); err != nil {
+			t.Fatal(err)
+		}
+		f.checked = nil
+		isNew, err := f.AnalyseTests(t.Context(), "example.com/m/low", func(path string) {
+			f.checked = append(f.checked, strings.TrimPrefix(path, "example.com/m/"))
+		})
+		if err != nil || isNew != (len(want) > 0) || !slices.Equal(f.checked, want) {
+			t.Errorf("analysed %q (new: %v), want %q; error %v", f.checked, isNew, want, err)
+		}
+	}
+	// The package with its tests, what the test from outside needs beside it, first as it is and then typed
+	// against that, and the test.
+	tests("low", "mid", "mid", "low_test")
+	tests()
+	f.replace("low/x_test.go", "new(low.Box).Zero()", "println()\n\tnew(low.Box).Zero()")
+	tests("low_test")
+	f.replace("low/low_test.go", "b.N = 0", "b.N = 1")
+	tests("low")
+	f.replace("low/low_test.go", "Zero() {", "Zero(...int) {")
+	tests("low", "mid", "low_test")
+	f.replace("low/low.go", "b.N++", "b.N += 1")
+	tests("low")
+	f.write("low/more_test.go", "package low_test\n\nvar "+"X int\n")
+	tests("low", "mid", "low_test")
+	// What is too much is said once.
+	f.write("low/large_test.go", "package low\n\n/*"+strings.Repeat("x", largestTests)+"*/\n")
+	if _, err := f.AnalyseTests(t.Context(), "example.com/m/low", func(string) {}); err == nil {
+		t.Error("there is no limit")
+	}
+	tests()
+}

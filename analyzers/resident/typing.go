@@ -36,6 +36,12 @@ type Package struct {
 	listing   []string          // names of the Go files in dir when it was listed
 	cgo       [sha256.Size]byte // of the sources that cgo had translated then
 	known
+
+	tests tests
+	// Of a package that is compiled for tests of another one: what it imports in place of the module's
+	// packages, by import path, and the one that it is the same as, with other types; nil if there is none.
+	instead map[string]*Package
+	plain   *Package
 }
 
 // known is what the last analysis of a package has left.
@@ -179,7 +185,7 @@ func (i *importer) Import(name string) (*types.Package, error) {
 	case path == "":
 		return nil, errors.New("it is not among the imports that the go command lists")
 	}
-	if dep := i.module.packages[path]; dep != nil {
+	if dep := cmp.Or(i.of.instead[path], i.module.packages[path]); dep != nil {
 		if dep.api.types == nil {
 			return nil, fmt.Errorf("package %s imports %s back", path, i.of.Path)
 		}

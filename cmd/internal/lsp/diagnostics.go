@@ -60,7 +60,7 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 		}
 		name := absolute(out.root, at.File)
 		data := m.Text(name)
-		if data == nil || !w.asked[out.root][m.PackageOf(name)] {
+		if data == nil || !w.asked[out.root][packageOf(m, name)] {
 			continue
 		}
 		if out.files[name] == nil {

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -32,6 +33,7 @@ type worker struct {
 	said         map[string]string           // by root: why it cannot be analysed, as the user was told
 	stores       map[string]*store           // by root: findings from elsewhere
 	repositories map[string]Repository       // by root
+	untested     map[string]bool             // by root: packages that are shown may need their tests analysed
 	since        time.Time                   // when the current job began
 
 	mu      sync.Mutex
@@ -39,28 +41,31 @@ type worker struct {
 	reload  bool     // the settings are others; guarded by mu
 	pending []string // files to look into, the most urgent first; guarded by mu
 	cancel  func()   // ends the current job; guarded by mu
+	testing bool     // the current job is about tests, for which nobody waits; guarded by mu
 }
 
 func newWorker(s *server) *worker {
 	return &worker{
 		server: s, wake: make(chan struct{}, 1), modules: map[string]*resident.Module{}, asked: map[string]map[string]bool{},
 		roots: map[string]string{}, stills: map[string]*build.Still{}, said: map[string]string{}, stores: map[string]*store{},
-		repositories: map[string]Repository{},
-		cancel:       func() {},
+		repositories: map[string]Repository{}, untested: map[string]bool{},
+		cancel: func() {},
 	}
 }
 
 // ask has the packages of files analysed. An urgent request ends the current job,
-// which is taken up again afterwards.
+// which is taken up again afterwards; any request ends one about tests.
 func (w *worker) ask(urgent bool, files ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pending = slices.DeleteFunc(w.pending, func(f string) bool { return slices.Contains(files, f) })
 	if urgent {
 		w.pending = slices.Concat(files, w.pending)
-		w.cancel()
 	} else {
 		w.pending = append(w.pending, files...)
+	}
+	if urgent || w.testing {
+		w.cancel()
 	}
 	select {
 	case w.wake <- struct{}{}:
@@ -68,19 +73,24 @@ func (w *worker) ask(urgent bool, files ...string) {
 	}
 }
 
-// next takes one file, and starts a job that ask may end.
+// next starts a job that ask may end: about one file, or about tests, with no file, once there is none left. The
+// context is nil where nothing is to be done.
 func (w *worker) next(ctx context.Context) (context.Context, string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.pending) == 0 {
+	w.testing = len(w.pending) == 0
+	if w.testing && len(w.untested) == 0 {
 		return nil, ""
 	}
 	if w.reload {
 		w.reload, w.modules = false, map[string]*resident.Module{}
 	}
+	ctx, w.cancel = context.WithCancel(ctx)
+	if w.testing {
+		return ctx, ""
+	}
 	file := w.pending[0]
 	w.pending = w.pending[1:]
-	ctx, w.cancel = context.WithCancel(ctx)
 	return ctx, file
 }
 
@@ -93,7 +103,11 @@ func (w *worker) run(ctx context.Context) {
 			return
 		case <-w.wake:
 		}
-		for job, file := w.next(ctx); file != ""; job, file = w.next(ctx) {
+		for job, file := w.next(ctx); job != nil && ctx.Err() == nil; job, file = w.next(ctx) {
+			if file == "" {
+				w.analyseTests(job)
+				continue
+			}
 			w.analyse(job, file)
 			if job.Err() != nil && ctx.Err() == nil {
 				w.ask(false, file)
@@ -132,19 +146,49 @@ func (w *worker) analyse(ctx context.Context, file string) {
 	// The package itself comes first, as somebody waits for it, and those that a run has
 	// shown something in.
 	for _, name := range append([]string{file}, w.takeKept(root)...) {
-		path := m.PackageOf(name)
+		path := packageOf(m, name)
 		if path == "" {
-			w.show(ctx, m, nil) // what was shown of a file that has left its package goes
+			w.show(ctx, m, "", nil) // what was shown of a file that has left its package goes
 			continue
 		}
 		w.asked[root][path] = true
-		w.show(ctx, m, m.Analyse(ctx, path, p.checking))
+		w.show(ctx, m, "", m.Analyse(ctx, path, p.checking))
 	}
 	for _, path := range slices.Sorted(maps.Keys(w.asked[root])) {
 		if m.IsStale(path) && ctx.Err() == nil {
-			w.show(ctx, m, m.Analyse(ctx, path, p.checking))
+			w.show(ctx, m, "", m.Analyse(ctx, path, p.checking))
 		}
 	}
+	w.untested[root] = true
+}
+
+// analyseTests brings the packages of one module that are shown up to date together with their tests, and shows what
+// there is. It is a step of its own, as tests are often more than their package, and change little of what is found.
+func (w *worker) analyseTests(ctx context.Context) {
+	w.since = time.Now()
+	root := slices.Sorted(maps.Keys(w.untested))[0]
+	delete(w.untested, root)
+	m := w.modules[root]
+	if m == nil {
+		return // it is loaded anew when a file of it is asked for
+	}
+	p := w.server.newProgress()
+	defer p.end()
+	for _, path := range slices.Sorted(maps.Keys(w.asked[root])) {
+		isNew, err := m.AnalyseTests(ctx, path, p.checking)
+		if ctx.Err() != nil {
+			w.untested[root] = true
+			return
+		}
+		if isNew || err != nil {
+			w.show(ctx, m, "tests: ", err)
+		}
+	}
+}
+
+// packageOf returns the package that a file is part of, or whose tests it is part of; "" if there is none.
+func packageOf(m *resident.Module, file string) string {
+	return cmp.Or(m.PackageOf(file), m.TestedBy(file))
 }
 
 // root returns the folder that the module or workspace of a file is loaded from; "" if
@@ -204,14 +248,14 @@ func (w *worker) readRepository(root string) error {
 }
 
 // show shows the findings of the packages that were asked for, and says why one of
-// them was not analysed, if err is not nil.
-func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
+// them was not analysed, if err is not nil. What took the time goes to the log, behind of.
+func (w *worker) show(ctx context.Context, m *resident.Module, of string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	ctx = context.WithoutCancel(ctx) // what is known is shown, whole
 	if err != nil {
-		w.server.log(ctx, protocol.MessageTypeInfo, "not analysed: "+err.Error())
+		w.server.log(ctx, protocol.MessageTypeInfo, of+"not analysed: "+err.Error())
 	}
 	summaries, err := m.Summaries()
 	if err != nil {
@@ -223,7 +267,7 @@ func (w *worker) show(ctx context.Context, m *resident.Module, err error) {
 	}
 	w.server.publish(ctx, w.gather(m, driver.Join(m.Root(), summaries)))
 	if spent := m.Spent(); spent.Passes > 0 {
-		w.server.log(ctx, protocol.MessageTypeLog, fmt.Sprintf("types %.2f, passes %.2f, all %.2f s",
+		w.server.log(ctx, protocol.MessageTypeLog, fmt.Sprintf("%stypes %.2f, passes %.2f, all %.2f s", of,
 			spent.Typing.Seconds(), spent.Passes.Seconds(), time.Since(w.since).Seconds()))
 	}
 }
