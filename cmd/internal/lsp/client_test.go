@@ -129,6 +129,9 @@ func (e *editor) change(f func()) {
 
 // PublishDiagnostics implements [protocol.Client].
 func (e *editor) PublishDiagnostics(_ context.Context, p *protocol.PublishDiagnosticsParams) error {
+	for i := range p.Diagnostics { // the connection uses for its next message what these are parts of
+		p.Diagnostics[i].Data = slices.Clone(p.Diagnostics[i].Data)
+	}
 	e.change(func() {
 		name := e.relative(p.URI)
 		e.shown[name] = p.Diagnostics

@@ -16,6 +16,7 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/resident"
 	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
@@ -30,7 +31,12 @@ type refusals struct {
 	reasons map[string]string // by the finding's id; guarded by mu
 }
 
+// withheld returns why a finding has no patch; "" if nothing is known against one. Package quickfix, which knows
+// no tests, would take any patch of one for checked.
 func (m *module) withheld(f *finding.Finding) string {
+	if at, _ := primary(f); ir.IsTestFile(at.File) {
+		return "it is in a test, which `interlock fix` patches"
+	}
 	m.refused.mu.Lock()
 	defer m.refused.mu.Unlock()
 	return m.refused.reasons[f.ID]
@@ -68,6 +74,9 @@ func (s *server) fix(ctx context.Context, argument []byte) (*protocol.WorkspaceE
 	}
 	if unsaved := s.unsaved(m.root); unsaved != "" {
 		return nil, failed("save %s first: patches are made for what is on disk", unsaved)
+	}
+	if reason := m.withheld(f); reason != "" {
+		return nil, failed("no patch for this: %s", reason)
 	}
 	p := s.newProgress()
 	defer p.end()

@@ -105,10 +105,12 @@ func (codec) Marshal(v any) ([]byte, error) {
 	return protocol.Marshal(v)
 }
 
-// Unmarshal implements [jsonrpc2.Codec].
+// Unmarshal implements [jsonrpc2.Codec]. The connection uses data again for its next message, and values that
+// are left as JSON are parts of it.
 func (codec) Unmarshal(data []byte, v any) error {
+	data = slices.Clone(data)
 	if raw, ok := v.(*jsonrpc2.RawMessage); ok {
-		*raw = slices.Clone(data)
+		*raw = data
 		return nil
 	}
 	return protocol.Unmarshal(data, v)

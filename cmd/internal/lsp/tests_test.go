@@ -187,6 +187,11 @@ func TestTests(t *testing.T) {
 	if got := e.agree(tool); !slices.Equal(got, want) {
 		t.Errorf("check finds %q, want %q", got, want)
 	}
+	for _, a := range e.actions("p/p_test.go", e.expect("p/p_test.go", "IL1004")[0]) {
+		if isPreferred := a.IsPreferred != nil && *a.IsPreferred; isPreferred {
+			t.Errorf("%s is offered in a test", a.Title)
+		}
+	}
 	e.save("p/p_test.go", strings.Replace(e.disk("p/p_test.go"), "\tn++\n\t<-done\n", "\t<-done\n\tn++\n", 1))
 	e.agree(tool)
 	src := e.disk("p/p.go")
