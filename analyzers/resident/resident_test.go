@@ -393,8 +393,8 @@ func TestTests(t *testing.T) {
 	f := newFixture(t, layers)
 	f.write("low/low_test.go", "package low\n\nimport \"testing\"\n\nfunc (b *Box) Zero() { b.N = 0 }\n\n"+
 		"func TestZero(t *testing.T) { new(Box).Zero() }\n")
-	f.write("low/x_test.go", "package low_test\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/low\"\n\t_ \"example.com/m/mid\"\n)\n\n"+
-		"func TestBox(t *testing.T) { new(low.Box).Zero() }\n")
+	f.write("low/x_test.go", "package low_test\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/low\"\n"+
+		"\t_ \"example.com/m/mid\"\n)\n\nfunc TestBox(t *testing.T) { new(low.Box).Zero() }\n")
 	tests := func(want ...string) {
 		t.Helper()
 		if _, err := f.analyse("low/low.go"); err != nil {
