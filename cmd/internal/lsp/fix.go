@@ -16,7 +16,6 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/resident"
 	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
@@ -34,7 +33,7 @@ type refusals struct {
 // withheld returns why a finding has no patch; "" if nothing is known against one. Package quickfix, which knows
 // no tests, would take any patch of one for checked.
 func (m *module) withheld(f *finding.Finding) string {
-	if at, _ := primary(f); ir.IsTestFile(at.File) {
+	if at, _ := primary(f); strings.HasSuffix(at.File, "_test.go") {
 		return "it is in a test, which `interlock fix` patches"
 	}
 	m.refused.mu.Lock()
