@@ -277,6 +277,8 @@ type campaign struct {
 	seen   *tally
 	exact  *exact // nil where no tests run under the happens-before engine
 	open   string // sections that the run that goes on may open
+	// replayed is what the replays of each command have shown, in the order of their runs.
+	replayed map[replay][]*tally
 }
 
 func start(cfg *Config) (*campaign, error) {

@@ -142,10 +142,11 @@ func (c *campaign) measureReplays(ctx context.Context) {
 func (c *campaign) measureReplay(ctx context.Context, s *shown) {
 	best, n := 0, 0
 	for _, r := range s.replay.ways() {
-		if hits, _ := c.tryReplay(ctx, s, r, selections, 1); hits == 0 {
+		if hits, _ := c.tryReplay(ctx, s, r, 0, selections, 1); hits == 0 {
 			continue
 		}
-		hits, runs := c.tryReplay(ctx, s, r, c.cfg.Replays, c.cfg.Replays)
+		// Those that chose the way do not count.
+		hits, runs := c.tryReplay(ctx, s, r, selections, c.cfg.Replays, c.cfg.Replays)
 		if ctx.Err() != nil {
 			return
 		}
@@ -179,17 +180,24 @@ func (r *replay) ways() []replay {
 	return ways
 }
 
-// tryReplay makes up to n runs, or fewer if enough have shown the finding.
-func (c *campaign) tryReplay(ctx context.Context, s *shown, r replay, n, enough int) (hits, runs int) {
+// tryReplay takes up to n runs of r from the one of number first, or fewer if enough have shown the finding.
+// Findings of one command share its runs: leaks of a test are often many.
+func (c *campaign) tryReplay(ctx context.Context, s *shown, r replay, first, n, enough int) (hits, runs int) {
 	for hits < enough && runs < n && ctx.Err() == nil {
-		seen, err := c.replayOnce(ctx, r)
-		if err != nil {
-			break
+		for len(c.replayed[r]) <= first+runs {
+			seen, err := c.replayOnce(ctx, r)
+			if err != nil {
+				return hits, runs
+			}
+			if c.replayed == nil {
+				c.replayed = map[replay][]*tally{}
+			}
+			c.replayed[r] = append(c.replayed[r], seen)
 		}
-		runs++
-		if s.again(seen) {
+		if s.again(c.replayed[r][first+runs]) {
 			hits++
 		}
+		runs++
 	}
 	return hits, runs
 }

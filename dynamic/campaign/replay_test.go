@@ -42,6 +42,19 @@ func TestReplaysAreTried(t *testing.T) {
 	}
 }
 
+// Findings of one command share its runs, of which those that chose it do not count towards the rate.
+func TestReplaysAreShared(t *testing.T) {
+	r, with, without := replay{pkg: "m"}, &tally{}, &tally{}
+	c := &campaign{cfg: &Config{}, replayed: map[replay][]*tally{r: {with, without, without, with}}}
+	s := &shown{again: func(seen *tally) bool { return seen == with }}
+	if hits, runs := c.tryReplay(t.Context(), s, r, 0, selections, 1); hits != 1 || runs != 1 {
+		t.Errorf("chosen by %d of %d runs, want 1 of 1", hits, runs)
+	}
+	if hits, runs := c.tryReplay(t.Context(), s, r, selections, 2, 2); hits != 1 || runs != 2 {
+		t.Errorf("seen again in %d of %d runs, want 1 of 2", hits, runs)
+	}
+}
+
 // A replay has all that the run depends on: what came in between a split section too,
 // and the flags that decide about the plan.
 func TestReplayCommand(t *testing.T) {
