@@ -176,12 +176,22 @@ func (e entry) guards(t *Touch) bool {
 }
 
 // decided reports whether a branch decides about t by what the function or a callee writes
-// before the goroutines of s are started, as a flag that shows that they run.
+// before the goroutines of s are started, as a flag that shows that they run. A parameter is no such flag.
 func (f *frame) decided(s *strand, t *Touch) bool {
 	return len(t.tests) > 0 && slices.ContainsFunc(f.touches, func(w *Touch) bool {
-		return w.writes() && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
+		return w.writes() && !isParameter(w) && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
 			slices.ContainsFunc(t.tests, func(p Place) bool { return overlap(p, w.Place) && !overlap(p, t.Place) })
 	})
+}
+
+// isParameter reports whether w stores a parameter of the function where closures find it.
+func isParameter(w *Touch) bool {
+	store, ok := w.at.(*ssa.Store)
+	if !ok {
+		return false
+	}
+	_, ok = store.Val.(*ssa.Parameter)
+	return ok
 }
 
 // conflict reports whether a and b would race if nothing ordered them.

@@ -48,3 +48,15 @@ func OneAtATime(jobs []int) int {
 	}
 	return total
 }
+
+// What a parameter decides is done all the same.
+func Often(jobs []int, each int) {
+	var job int
+	for _, job = range jobs {
+		go func() {
+			for j := 0; j < each; j++ {
+				use(job) // want `variable job is shared`
+			}
+		}()
+	}
+}
