@@ -91,7 +91,7 @@ func (d *Drained) run() {
 func (d *Drained) Close()      { close(d.done) }
 func (d *Drained) Do(t func()) { d.tasks <- t }
 
-// Ticker gives its users ticks, until its context is done.
+// Ticker sends ticks to its users until its context is done.
 type Ticker struct {
 	mu   sync.Mutex
 	ctx  context.Context

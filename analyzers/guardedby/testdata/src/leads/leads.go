@@ -28,7 +28,7 @@ func (c *Client) Protocol() int {
 	return c.protocol // a lead: Start sets it, once
 }
 
-// Server has a handler that whoever comes first makes.
+// Server has a handler that its first user makes.
 type Server struct {
 	mu      sync.Mutex
 	handler func()
