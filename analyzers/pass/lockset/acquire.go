@@ -470,5 +470,8 @@ func (r *Result) Receiver(instr ssa.Instruction) ssa.Value {
 		return call.Common().Value
 	}
 	_, args := callgraph.Target(call.Common())
+	if len(args) == 0 { // a function value that releases a lock: unlock()
+		return nil
+	}
 	return args[0]
 }
