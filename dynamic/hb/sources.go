@@ -240,5 +240,5 @@ func atomicBody(name string) (string, error) {
 	).Replace(o.call)
 	return "\t_ = *addr\n" + // a nil pointer is to show here
 		fmt.Sprintf("\tg, s := hbAtomicBegin(unsafe.Pointer(addr), %s, %v, sys.GetCallerPC())\n", o.kind, o.acquires) +
-		fmt.Sprintf("\t%s\n\thbAtomicEnd(g, s, %s)\n\treturn\n", call, o.stored), nil
+		fmt.Sprintf("\t%s\n\thbAtomicEnd(unsafe.Pointer(addr), g, s, %s)\n\treturn\n", call, o.stored), nil
 }

@@ -173,7 +173,8 @@ func (s *hbSync) exchange(g *hbGo) {
 
 // hbAtomicBegin comes before an operation of sync/atomic at addr, hbAtomicEnd behind it. In between the
 // address's sync object, if it is not nil, is locked, so that what the operation sees and
-// what was released before it agree.
+// what was released before it agree. A load of what nobody has stored yet has none, so that what is
+// only read takes no memory.
 //
 //go:nosplit
 func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) (*hbGo, *hbSync) {
@@ -202,11 +203,8 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 	if s != nil && acquires {
 		s.acquire(g)
 	}
-	if s != nil && hbTrace.base != 0 {
-		g.traced = a
-		if acquires {
-			hbTraceSync(g, hbTraceAcquire, a)
-		}
+	if s != nil && acquires && hbTrace.base != 0 {
+		hbTraceSync(g, hbTraceAcquire, a)
 	}
 	return g, s
 }
@@ -215,16 +213,24 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 // acquired before, so that nothing of what s held is lost.
 //
 //go:nosplit
-func hbAtomicEnd(g *hbGo, s *hbSync, stored bool) {
-	if s == nil {
-		if g != nil {
-			g.quiet = false
-		}
+func hbAtomicEnd(addr unsafe.Pointer, g *hbGo, s *hbSync, stored bool) {
+	if g == nil {
 		return
+	}
+	if s == nil {
+		// The first store may have come since the load began, and the load may have seen it.
+		if s = hbSyncAt(uintptr(addr), false); s == nil {
+			g.quiet = false
+			return
+		}
+		s.acquire(g)
+		if hbTrace.base != 0 {
+			hbTraceSync(g, hbTraceAcquire, uintptr(addr))
+		}
 	}
 	if stored {
 		if hbTrace.base != 0 {
-			hbTraceSync(g, hbTraceRelease, g.traced)
+			hbTraceSync(g, hbTraceRelease, uintptr(addr))
 		}
 		s.release(g)
 	}

@@ -327,6 +327,33 @@ func TestNoRaceFinalizer(t *testing.T) {
 	t.Error("no finalizer ran")
 }
 
+// The first store at an address comes between what a load does before it reads and the reading.
+func TestNoRaceFirstStore(t *testing.T) {
+	slots := make([]struct {
+		stored atomic.Bool
+		x      int
+	}, 20_000)
+	var at atomic.Int64
+	done := make(chan bool)
+	go func() {
+		for i := range slots {
+			for at.Load() < int64(i) {
+			}
+			slots[i].x = 1
+			slots[i].stored.Store(true)
+		}
+		done <- true
+	}()
+	for i, end := 0, time.Now().Add(2*time.Second); i < len(slots) && time.Now().Before(end); i++ {
+		at.Store(int64(i))
+		for !slots[i].stored.Load() {
+		}
+		slots[i].x = 2
+	}
+	at.Store(int64(len(slots)))
+	<-done
+}
+
 // What a finalizer lets go on is ordered after what others had done by then, not after what
 // one of them learns later, before it next releases anything.
 func TestNoRaceFinalizerThenRelease(t *testing.T) {
