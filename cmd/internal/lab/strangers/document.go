@@ -23,7 +23,7 @@ finding.
 	confirmedTable(&b, now, known)
 	list(&b, "Tests that fail plainly", plainFailures(now))
 	list(&b, "Tests that went another way", otherWay(now))
-	list(&b, "Lines that sound like faults of Interlock", faults(now))
+	list(&b, "Lines that sound like faults of Interlock", faults(now, known))
 	list(&b, "Since the last run", now.Since)
 	parts(&b, now)
 	return b.String()
@@ -37,11 +37,11 @@ func summary(b *strings.Builder, now *results, known verdicts) {
 		for _, s := range m.steps() {
 			hangs += number(s.Over)
 			changed += number(len(m.changed(s)) > 0)
-			crashes += number(len(s.Faults) > 0)
+			crashes += number(len(known.blamed(m, s)) > 0)
 		}
 		for _, c := range m.confirmed() {
 			how := "not read"
-			if v := known.of(m, c); v != nil {
+			if v := known.of(m, c.key()); v != nil {
 				how = v.verdict
 			}
 			judged[how]++
@@ -99,7 +99,7 @@ func confirmedTable(b *strings.Builder, now *results, known verdicts) {
 	for _, m := range now.Modules {
 		for _, c := range m.confirmed() {
 			how := "**not read**"
-			if v := known.of(m, c); v != nil {
+			if v := known.of(m, c.key()); v != nil {
 				how = v.verdict
 			}
 			fmt.Fprintf(b, "| %s@%s | %s | %s | %s | %d | %s |\n", m.Module, m.Version, c.key(), c.Code, c.Variable, c.Hits, how)
@@ -135,12 +135,16 @@ func otherWay(now *results) []string {
 	return all
 }
 
-func faults(now *results) []string {
+func faults(now *results, known verdicts) []string {
 	var all []string
 	for _, m := range now.Modules {
 		for name, s := range m.steps() {
 			for _, f := range s.Faults {
-				all = append(all, fmt.Sprintf("%s, %s: %s", m.Module, name, f))
+				how := "**not read**"
+				if v := known.of(m, f); v != nil {
+					how = v.verdict + ", " + v.why
+				}
+				all = append(all, fmt.Sprintf("%s, %s: `%s`: %s", m.Module, name, f, how))
 			}
 		}
 	}

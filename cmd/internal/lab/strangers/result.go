@@ -198,13 +198,13 @@ func promises(now *results, known verdicts) []string {
 			if changed := m.changed(s); len(changed) > 0 {
 				say("%s changes the tree: %s", name, strings.Join(changed, ", "))
 			}
-			for _, f := range s.Faults {
+			for _, f := range known.blamed(m, s) {
 				say("%s: %s", name, f)
 			}
 		}
 		// No confirmed finding is false.
 		for _, c := range m.confirmed() {
-			switch v := known.of(m, c); {
+			switch v := known.of(m, c.key()); {
 			case v == nil:
 				say("nobody has read %s at %s", c.Code, c.key())
 			case v.verdict == falsely:

@@ -250,7 +250,7 @@ func places(f *finding.Finding) []string {
 }
 
 var (
-	ownFault = regexp.MustCompile(`(?m)^interlock: .*(internal error|please tell us|panic|went wrong).*$`)
+	ownFault = regexp.MustCompile(`(?m)^interlock: .*(internal error|please tell us|\bpanic\b|went wrong).*$`)
 	crash    = regexp.MustCompile(`(?m)^(panic: |fatal error: |SIGSEGV|runtime: goroutine stack exceeds).*$`)
 )
 

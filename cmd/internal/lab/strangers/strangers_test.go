@@ -48,6 +48,7 @@ func TestCompareSaysWhatIsNewAndGone(t *testing.T) {
 func TestPromises(t *testing.T) {
 	read := verdicts{
 		{"example.com/m@v1.0.0", "a.go:1, b.go:2", benign, "a hint"}, {"example.com/m@v1.0.0", "c.go:3", falsely, "ordered"},
+		{"example.com/m@v1.0.0", "panic: read", inTest, "the test's own"},
 	}
 	m := tried(one("IL1001", "a.go:1", "b.go:2"), one("IL1000", "c.go:3"), one("IL2001", "d.go:4"))
 	m.Check.Over, m.Plain.Changed, m.Test.Changed, m.Test.Faults = true, []string{
@@ -55,7 +56,7 @@ func TestPromises(t *testing.T) {
 	}, []string{
 		"data.db", "go.sum",
 	}, []string{
-		"panic: x",
+		"panic: read", "panic: x",
 	}
 	want := []string{
 		"example.com/m v1.0.0: check hangs",
@@ -145,7 +146,8 @@ func TestDocumentJudges(t *testing.T) {
 func TestBlame(t *testing.T) {
 	r := &result{
 		Plain: &step{output: []byte("panic: of the test\n")}, Check: &step{},
-		Test: &step{output: []byte("panic: of the test\npanic: new\ninterlock: internal error: x\ninterlock: 1 of 5 runs\n")},
+		Test: &step{output: []byte("panic: of the test\npanic: new\ninterlock: internal error: x\n" +
+			"interlock: TestX panicked only under noise\ninterlock: 1 of 5 runs\n")},
 	}
 	r.blame()
 	if want := []string{"interlock: internal error: x", "panic: new"}; !slices.Equal(r.Test.Faults, want) ||

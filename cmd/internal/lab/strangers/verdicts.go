@@ -3,6 +3,7 @@ package strangers
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,8 @@ type verdicts []verdict
 const heading = "## Confirmed on strangers' code"
 
 // readVerdicts reads the rows `| module@version | places | code | variable |
-// verdict | why |` below the heading.
+// verdict | why |` below the heading. A row with a line that sounds like a fault of Interlock has
+// the line for places, and the verdict `test` where it is the module's own.
 func readVerdicts(name string) (verdicts, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -54,12 +56,22 @@ func readVerdicts(name string) (verdicts, error) {
 	return all, nil
 }
 
-// of returns the verdict on a finding, or nil if nobody has read it.
-func (all verdicts) of(m *result, c confirmed) *verdict {
+// of returns the verdict on a finding, which its places name, or on a line that sounds like a fault; nil
+// if nobody has read it.
+func (all verdicts) of(m *result, places string) *verdict {
 	for i, v := range all {
-		if v.module == m.Module+"@"+m.Version && v.places == c.key() {
+		if v.module == m.Module+"@"+m.Version && v.places == places {
 			return &all[i]
 		}
 	}
 	return nil
+}
+
+// blamed returns the lines of a step that sound like faults of Interlock, without those that a person has
+// found to be the tests' own.
+func (all verdicts) blamed(m *result, s *step) []string {
+	return slices.DeleteFunc(slices.Clone(s.Faults), func(line string) bool {
+		v := all.of(m, line)
+		return v != nil && v.verdict == inTest
+	})
 }
