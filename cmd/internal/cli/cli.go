@@ -102,6 +102,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	// A go command newer than the one that built this program needs a program that
 	// it has built: this call may go on in another process.
 	if cmd.takesPackages() {
+		if err := leaveEnv(); err != nil {
+			return c.failed(err)
+		}
 		if err := rebuild.Match(ctx, in.dir, stderr); ctx.Err() != nil {
 			c.warn("interrupted, with no finding so far")
 			return exitInterrupted

@@ -105,6 +105,7 @@ func (o *envOptions) run(c *call) int {
 		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
 		"INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(pl.Plan, nil)),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", o.strength),
+		outerGOFLAGS+"="+os.Getenv("GOFLAGS"), outerGOWORK+"="+os.Getenv("GOWORK"),
 		"INTERLOCK_ENV="+ws.Dir) {
 		name, value, _ := strings.Cut(v, "=")
 		if name == "GOFLAGS" { // results of tests are not to come from a cache, nor is vet to judge rewritten files
@@ -115,6 +116,27 @@ func (o *envOptions) run(c *call) int {
 	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave "+
 		"there\n", ws.Dir, ws.Dir)
 	return c.uncompiled(pl.Uncompiled(), exitClean)
+}
+
+// Variables that hold what env has replaced.
+const (
+	outerGOFLAGS = "INTERLOCK_OUTER_GOFLAGS"
+	outerGOWORK  = "INTERLOCK_OUTER_GOWORK"
+)
+
+// leaveEnv has a command that runs in a shell with the variables of env see the user's module, not the
+// instrumented build. Env may so be called again in the same shell.
+func leaveEnv() error {
+	for name, outer := range map[string]string{"GOFLAGS": outerGOFLAGS, "GOWORK": outerGOWORK} {
+		value, inEnv := os.LookupEnv(outer)
+		if !inEnv {
+			continue
+		}
+		if err := errors.Join(os.Setenv(name, value), os.Unsetenv(outer)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func writeRecord(dir string, pl *planner.Planned) error {
