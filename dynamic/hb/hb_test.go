@@ -94,7 +94,7 @@ func TestRaces(t *testing.T) {
 	}
 	binary := filepath.Join(t.TempDir(), "races")
 	goCommand(t, dir, slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, flags, []string{"."})...)
-	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=4"} {
+	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2", "GOMAXPROCS=4"} {
 		cmd := exec.Command(binary, "-test.v")
 		cmd.Env = append(os.Environ(), procs, "INTERLOCK_OUT=", "INTERLOCK_HB=repeats")
 		out, err := cmd.CombinedOutput()
@@ -103,6 +103,12 @@ func TestRaces(t *testing.T) {
 		}
 		judge(t, procs, string(out))
 	}
+}
+
+// places are what some reports must name.
+var places = map[string]string{
+	"TestRacePlace":    "races.setFirst()",
+	"TestRaceDeferred": "races.TestRaceDeferred.func1()",
 }
 
 // judge compares what each function printed with its name.
@@ -121,6 +127,9 @@ func judge(t *testing.T, procs, out string) {
 			}
 			if strings.Contains(text, "no longer in the history") {
 				t.Errorf("%s: %s: an earlier access has no stack", procs, name)
+			}
+			if !strings.Contains(text, places[name]) {
+				t.Errorf("%s: %s: the report does not name %s:\n%s", procs, name, places[name], text)
 			}
 		default:
 			if clean++; reported {

@@ -100,8 +100,14 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	if kind&hbAtomic != 0 {
 		record |= hbIsAtomic
 	}
+	where := g.frame
+	if callpc != 0 {
+		where = hbCall(where, callpc, hbLeaf)
+	}
 	w := cell.lockIn(addr)
 	r := cell.r
+	// Who finds the record finds it in the history too: both are written before the cell is unlocked.
+	hbRemember(gp, addr, record, kind, where, pc)
 	if hbTrace.base != 0 {
 		hbTraceAccess(g, addr, record, kind, w, r, callpc, pc)
 	}
@@ -131,11 +137,6 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	if !g.named {
 		g.named, g.occupant().goid = true, gp.goid
 	}
-	where := g.frame
-	if callpc != 0 {
-		where = hbCall(where, callpc, hbLeaf)
-	}
-	hbRemember(gp, addr, record, kind, where, pc)
 	if earlier.record != 0 {
 		hbReport(g, addr&^7, record, kind, where, pc, earlier)
 	}
@@ -207,13 +208,14 @@ func (g *hbGo) readInPlace(r, record uint64) (r2 uint64, ok bool) {
 //
 //go:nosplit
 func (c *hbCell) lockIn(addr uintptr) uint64 {
-	for {
+	for n := 0; ; n++ {
 		hbSoil(addr, hbDirtyCells)
 		w := c.lock()
-		if addr-hbHeapStart >= hbHeapSize || *hbDirtOf(addr)&hbDirtyCells != 0 {
+		if addr-hbHeapStart >= hbHeapSize || *hbDirtOf(addr)&(hbDirtyCells|hbEvicted) == hbDirtyCells {
 			return w
 		}
 		c.unlock(w)
+		hbPause(n)
 	}
 }
 

@@ -31,17 +31,26 @@ const (
 	hbBuckets   = 1 << 18
 )
 
-var hbFrameTable uintptr // [hbBuckets]uint32
+var (
+	hbFrameTable uintptr // [hbBuckets]uint32
+
+	hbDeferReturn, hbDeferReturnSize uintptr // where the runtime's deferreturn is
+)
 
 //go:nosplit
 func hbFrameAt(i uint32) *hbFrame {
 	return (*hbFrame)(unsafe.Pointer(hbFrames.base + uintptr(i)*unsafe.Sizeof(hbFrame{})))
 }
 
-// hbEnter notes that a function begins whose caller goes on at callpc.
+// hbEnter notes that a function begins whose caller goes on at callpc. fp is its frame pointer, with callpc
+// behind it. A deferred function is called by the runtime's deferreturn, and counts as called by the function
+// that calls that: where the only frame of a goroutine is its first function's, nothing else names it.
 //
 //go:nosplit
-func hbEnter(g *hbGo, callpc uintptr, depth uint32) {
+func hbEnter(g *hbGo, callpc uintptr, depth uint32, fp uintptr) {
+	if callpc-hbDeferReturn < hbDeferReturnSize && *(*uintptr)(unsafe.Pointer(fp + 8)) == callpc {
+		callpc = *(*uintptr)(unsafe.Pointer(*(*uintptr)(unsafe.Pointer(fp)) + 8))
+	}
 	i := g.frame
 	f := hbFrameAt(i)
 	for f.depth >= depth && i != hbRootFrame {
@@ -115,18 +124,26 @@ type hbMemo struct {
 	record  hbRecord
 	pc      uintptr
 	frame   uint32
+	check   uint32 // of the others: who reads it while it is overwritten sees that they do not fit
+}
+
+//go:nosplit
+func (m *hbMemo) sum() uint32 {
+	return uint32(m.granule) ^ uint32(m.record>>8)<<1 ^ uint32(m.record>>40)<<7 ^ uint32(m.pc)<<3 ^ m.frame<<5
 }
 
 // hbHistory is the history of a P, a ring. Only who runs on the P writes it; reports read
-// it as it is, and take what fits.
+// it as it is, and take what fits. next is also read while it is written.
 type hbHistory struct {
 	base uintptr
 	next uint32
+	idle uint32 // number of the next one that no P has
 }
 
 var (
 	hbHistories   [1024]hbHistory // by number, from 1; raceprocctx is the number
 	hbHistorySize uint32          // entries of each, a power of two
+	hbIdleHistory uint32          // the first one that no P has; 0: none
 	hbProcs       atomic.Uint32
 )
 
@@ -146,20 +163,23 @@ func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32,
 	h := &hbHistories[pp.raceprocctx]
 	i := h.next
 	h.next++
-	*h.at(i) = hbMemo{addr&^7 | uintptr(kind), record, pc, frame}
+	m := h.at(i)
+	m.granule, m.record, m.pc, m.frame = addr&^7|uintptr(kind), record, pc, frame
+	m.check = m.sum()
 }
 
-// hbRecall returns what the history holds of an earlier access; nil where it is lost.
-func hbRecall(addr uintptr, e hbEarlier) *hbMemo {
+// hbRecall returns what the history holds of an earlier access of one of the bytes in mask; no pc where it is lost.
+func hbRecall(addr uintptr, e hbEarlier, mask uint64) hbMemo {
 	for p := range hbProcs.Load() {
 		h := &hbHistories[p+1]
 		for k := range min(h.next, hbHistorySize) {
-			m := h.at(h.next - 1 - k)
+			m := *h.at(h.next - 1 - k)
 			epochs := (m.record ^ e.record) &^ (hbMask | hbIsSplit | hbIsAtomic)
-			if m.granule&^7 == addr && hbKind(m.granule)&hbWrite == e.kind && epochs == 0 && m.record&e.record&hbMask != 0 {
+			same := m.granule&^7 == addr && hbKind(m.granule)&hbWrite == e.kind && epochs == 0 && m.record&mask != 0
+			if same && m.check == m.sum() {
 				return m
 			}
 		}
 	}
-	return nil
+	return hbMemo{}
 }

@@ -17,7 +17,7 @@ type hbGo struct {
 	frame   uint32  // calling context
 	touched uint64  // epoch of the last access that was recorded
 	named   bool    // its occupant's goid is set: a goroutine has none yet when it gets a slot
-	seen    uint32  // the last clock that a finalizer has taken over: see racefingo
+	seen    uint32  // the last clock that others may know without what is released at it: see within
 	next    uint32  // in the queue of free slots
 	quiet   bool    // it is in an operation that the trace has as a whole
 	traced  uintptr // the address of an operation that the trace has half of
@@ -65,6 +65,7 @@ func hbSlotAt(slot uint32) *hbGo {
 //go:nosplit
 func (g *hbGo) tick() {
 	if hbClockOf(g.epoch) == hbMaxClock {
+		g.seen = hbMaxClock // who knows this moment need not know what is released at it from here on
 		hbLose(hbLostClocks)
 		return
 	}

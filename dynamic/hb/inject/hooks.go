@@ -27,7 +27,7 @@ func racefuncenter(callpc uintptr) {
 			return
 		}
 	}
-	hbEnter(g, callpc, depth)
+	hbEnter(g, callpc, depth, getcallerfp())
 }
 
 //go:nosplit
@@ -289,10 +289,14 @@ func racectxend(ctx uintptr) {
 	systemstack(func() { hbEnd((*hbGo)(unsafe.Pointer(ctx))) })
 }
 
-// raceproccreate returns the number of a history for a P.
+// raceproccreate returns the number of a history for a P. The world is stopped.
 //
 //go:nosplit
 func raceproccreate() (ctx uintptr) {
+	if ctx = uintptr(hbIdleHistory); ctx != 0 {
+		hbIdleHistory = hbHistories[ctx].idle
+		return ctx
+	}
 	systemstack(func() {
 		ctx = uintptr(hbProcs.Add(1))
 		if ctx >= uintptr(len(hbHistories)) {
@@ -303,8 +307,11 @@ func raceproccreate() (ctx uintptr) {
 	return ctx
 }
 
-// raceprocdestroy keeps the history: a P that comes back begins another one.
-func raceprocdestroy(ctx uintptr) {}
+// raceprocdestroy keeps the history, which the next new P goes on with. The world is stopped.
+func raceprocdestroy(ctx uintptr) {
+	hbHistories[ctx].idle = hbIdleHistory
+	hbIdleHistory = uint32(ctx)
+}
 
 func racemapshadow(addr unsafe.Pointer, size uintptr) {
 	if uintptr(addr)-hbHeapStart >= hbHeapSize || uintptr(addr)+size-hbHeapStart > hbHeapSize {
@@ -335,6 +342,10 @@ func raceinit() (gctx, pctx uintptr) {
 	hbFrames.init(unsafe.Sizeof(hbFrame{}), 1<<23)
 	hbFrameTable = hbReserve(hbBuckets * 4)
 	hbFrames.alloc() // hbRootFrame
+	hbDeferReturn = abi.FuncPCABIInternal(deferreturn)
+	for findfunc(hbDeferReturn+hbDeferReturnSize).entry() == hbDeferReturn {
+		hbDeferReturnSize++
+	}
 	hbSlots.base = hbReserve(hbMaxSlots * unsafe.Sizeof(hbGo{}))
 	hbSlots.next = 1
 	hbHistorySize = 1 << 14

@@ -25,6 +25,7 @@ const (
 	hbDirtyCells = 1
 	hbDirtySyncs = 2
 	hbBacked     = 4 // the system has been asked for memory for its cells: see hbRoom
+	hbEvicted    = 8 // its cells are being emptied
 )
 
 // Set by raceinit, and never changed: what is to be added to addr>>3<<4 for the
@@ -217,7 +218,7 @@ func hbClear(addr, size uintptr) {
 	}
 	for end := addr + size; addr < end; {
 		stop := min(end, (addr>>hbPageShift+1)<<hbPageShift)
-		if dirty := *hbDirtOf(addr); dirty&^hbBacked != 0 {
+		if dirty := *hbDirtOf(addr); dirty&(hbDirtyCells|hbDirtySyncs) != 0 {
 			if hbTrace.base != 0 {
 				hbTraceEvent(hbOfG(getg()), hbTraceForget, addr, 0, uint64(stop-addr))
 			}
@@ -234,7 +235,7 @@ func hbClear(addr, size uintptr) {
 				}
 			}
 			if stop-addr == 1<<hbPageShift {
-				atomic.And8(hbDirtOf(addr), hbBacked)
+				atomic.And8(hbDirtOf(addr), ^uint8(hbDirtyCells|hbDirtySyncs))
 			}
 		}
 		addr = stop

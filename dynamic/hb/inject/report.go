@@ -82,9 +82,8 @@ func hbFound(g *hbGo, addr uintptr, record hbRecord, kind hbKind, frame uint32, 
 		r.mu.unlock()
 		return
 	}
-	if m := hbRecall(addr, e); m != nil {
-		before.pc, before.frame = m.pc, m.frame
-	}
+	m := hbRecall(addr, e, record&hbMask)
+	before.pc, before.frame = m.pc, m.frame
 	if hbConfig.repeats || r.isNew(min(now.pc, before.pc), max(now.pc, before.pc)) {
 		hbRaces.Add(1)
 		r.text.n = 0

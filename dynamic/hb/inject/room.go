@@ -78,17 +78,21 @@ func (p *hbRoom) evict(n uintptr) (lost uintptr) {
 
 // hbEvictPage empties the page at addr, and reports whether it held something. While all of its cells are locked
 // nobody can add to it. Those who wait for one find it open and empty then, in a page that they mark again.
+// A cell that is cleared meanwhile, as its memory is allocated, is open too early: who locks it then sees the
+// page's mark, and waits as well.
 func hbEvictPage(addr uintptr) bool {
 	first := hbCellOf(addr)
+	b := hbDirtOf(addr)
+	atomic.Or8(b, hbEvicted)
 	for i := range uintptr(hbPageCells) {
 		c := (*hbCell)(unsafe.Pointer(uintptr(unsafe.Pointer(first)) + i*unsafe.Sizeof(hbCell{})))
 		if w := c.lock(); w&hbIsSplit != 0 {
 			hbFreeSplit(uint32(c.r))
 		}
 	}
-	b := hbDirtOf(addr)
 	held := *b&hbDirtyCells != 0
 	atomic.And8(b, ^uint8(hbDirtyCells|hbBacked))
 	madvise(unsafe.Pointer(first), hbPageShadow, _MADV_DONTNEED)
+	atomic.And8(b, ^uint8(hbEvicted))
 	return held
 }

@@ -96,7 +96,7 @@ func hbDropSyncs(list *uint32) {
 
 // within reports whether g knows all that was released in s, as far as that is seen at once:
 // who knows the moment of a release knows what the releasing goroutine knew then. Of a moment that a
-// finalizer has seen, not a release, that is not certain.
+// finalizer has seen, not a release, that is not certain, nor of one that several releases share.
 //
 //go:nosplit
 func (s *hbSync) within(g *hbGo) bool {

@@ -427,6 +427,62 @@ func TestRaceEndedKnowledge(t *testing.T) {
 	<-done
 }
 
+// Both sides are known although the second access comes right behind the first.
+func TestRaceAtOnce(t *testing.T) {
+	x := make([]int, 1000)
+	arrived := make(chan bool, 2*len(x))
+	add := func() {
+		for i := range x {
+			arrived <- true
+			for len(arrived) < 2*i+2 { // orders nothing
+				runtime.Gosched()
+			}
+			x[i]++
+		}
+	}
+	both(add, add)
+}
+
+// Two parts of a word that were written in one epoch have places of their own.
+func TestRacePlace(t *testing.T) {
+	x := new(struct{ first, second int32 })
+	both(func() { setFirst(&x.first); setSecond(&x.second) }, func() { use(x.first) })
+}
+
+//go:noinline
+func setFirst(p *int32) { *p = 1 }
+
+//go:noinline
+func setSecond(p *int32) { *p = 2 }
+
+// A goroutine's first function is named where it makes the access in a deferred call, at its end.
+func TestRaceDeferred(t *testing.T) {
+	x := new(int)
+	inLoop := func() {
+		for i := 0; i < 2; i++ {
+			defer set(x)
+		}
+	}
+	done := make(chan bool, 2)
+	for i := 0; i < 2; i++ {
+		go func() { inLoop(); done <- true }()
+	}
+	<-done
+	<-done
+}
+
+//go:noinline
+func set(p *int) { *p = 1 }
+
+// Processors that come and go have no end.
+func TestNoRaceProcs(t *testing.T) {
+	n := runtime.GOMAXPROCS(0)
+	for i := 0; i < 1100; i++ {
+		runtime.GOMAXPROCS(n + 1)
+		runtime.GOMAXPROCS(n)
+	}
+}
+
 func TestNoRaceManyGoroutines(t *testing.T) {
 	n := 20000
 	if testing.Short() {
