@@ -8,6 +8,7 @@ require (
 	github.com/golangci/plugin-module-register v0.1.2
 	github.com/maruel/panicparse/v2 v2.5.0
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sourcegraph/go-diff v0.9.0
 	go.lsp.dev/jsonrpc2 v1.0.1
 	go.lsp.dev/protocol v1.0.1

@@ -171,7 +171,7 @@ func outputsOf(args []string) (o outputs) {
 			o.write = true
 		case name == "C":
 			dir = value
-		case name == "o" && args[0] == "audit":
+		case name == "o" && (args[0] == "audit" || args[0] == "build"):
 			path(value)
 		case name == "o":
 			_, value, _ = strings.Cut(value, ":")
@@ -243,6 +243,7 @@ func TestGuard(t *testing.T) {
 		{does: "touch r.sarif", args: "check -o sarif:other.sarif", want: "r.sarif is new"},
 		{does: "mkdir d; touch d/x", args: "env -dir=d"},
 		{does: "mkdir d; touch d/x", args: "audit -o d"},
+		{does: "touch program", args: "build -o program ."},
 		{does: "mkdir interlock-audit", args: "audit"},
 		{does: "touch new", args: "audit -o d", want: "new is new"},
 		{does: "mkdir .tmp; touch .tmp/x", args: "test"},

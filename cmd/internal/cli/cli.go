@@ -118,6 +118,11 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 			return c.usage("-C: %v", err)
 		}
 	}
+	if cmd.takesPackages() {
+		if in.packages, err = packagesOf(in.packages); err != nil {
+			return c.usage("%v; name packages, such as . or ./..., or files that are there", err)
+		}
+	}
 	c.common = in
 	return c.written(out, c.guarded(own))
 }

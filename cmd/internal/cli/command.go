@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ type command struct {
 	// examples holds pairs: a command line, and what it is for.
 	examples [][2]string
 	tests    bool // takes `-- go test flags`
+	program  bool // takes one package, and behind it the arguments of a program
 	// own names flags that mean something else to other commands: the file of settings sets them below the command
 	// alone.
 	own     []string
@@ -43,14 +46,14 @@ func (flagless) declare(*flag.FlagSet) {}
 
 func (f flagless) run(c *call) int { return f(c) }
 
-func (c *command) takesPackages() bool { return strings.Contains(c.args, "[packages]") }
+func (c *command) takesPackages() bool { return c.program || strings.Contains(c.args, "[packages]") }
 
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
 	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &auditCommand, baselineCommand(),
-		&sectionsCommand, &envCommand, &reportCommand, &lspCommand, initCommand(), configCommand(),
-		completionCommand(), &explainCommand, &versionCommand, helpCommand()}
+		&sectionsCommand, &runCommand, &buildCommand, &envCommand, &reportCommand,
+		&lspCommand, initCommand(), configCommand(), completionCommand(), &explainCommand, &versionCommand, helpCommand()}
 }
 
 func find(name string) *command {
@@ -70,6 +73,7 @@ type common struct {
 	config    string   // the file of settings; noConfig for none, empty for the one found upward
 	packages  []string // or other words that stand on the command line
 	testFlags []string // after --
+	arguments []string // of a program
 }
 
 // newFlagSet returns the flags of c, which sets the values of in and own. It
@@ -110,6 +114,16 @@ func parseWith(c *command, args []string, file *config.Config) (*common, runner,
 	fs := newFlagSet(c, in, own)
 	if err := configure(fs, c, file); err != nil {
 		return nil, nil, err
+	}
+	// Behind the package of a program all words are the program's, flags and -- too.
+	if c.program {
+		if err := fs.Parse(args); err != nil {
+			return nil, nil, withHint(fs, err)
+		}
+		if fs.NArg() > 0 {
+			in.packages, in.arguments = fs.Args()[:1], fs.Args()[1:]
+		}
+		return in, own, nil
 	}
 	if i := slices.Index(args, "--"); i >= 0 {
 		if !c.tests {
@@ -188,6 +202,24 @@ func commandNames() (names []string) {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// packagesOf returns the packages that the words name. A Go file stands for the package in its folder.
+func packagesOf(words []string) (packages []string, err error) {
+	for _, word := range words {
+		if strings.HasSuffix(word, ".go") {
+			if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() {
+				return nil, fmt.Errorf("%s is no Go file", word)
+			}
+			if word = filepath.Dir(word); !filepath.IsAbs(word) {
+				word = "." + string(filepath.Separator) + word
+			}
+		}
+		if !slices.Contains(packages, word) {
+			packages = append(packages, word)
+		}
+	}
+	return packages, nil
 }
 
 // buildFlags returns the flags that every go command of this call gets.

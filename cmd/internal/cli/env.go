@@ -1,25 +1,30 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"syscall"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/accept"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 var envCommand = command{
@@ -71,51 +76,217 @@ const (
 )
 
 func (o *envOptions) run(c *call) int {
+	m, code := o.prepare(c)
+	if m == nil {
+		return code
+	}
+	m.export(c.stdout, append(m.builds, m.runs...))
+	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave "+
+		"there\n", m.dir, m.dir)
+	return code
+}
+
+// lastingBuild is an instrumented build that lasts: its folder, and the variables for the go command and for programs,
+// as name=value.
+type lastingBuild struct {
+	dir          string
+	builds, runs []string
+}
+
+// prepare lays an instrumented build out. Without one the exit code says why; with one it is that of what was left out.
+func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 	if err := checkStrength(o.strength); err != nil {
-		return c.usage("%v", err)
+		return nil, c.usage("%v", err)
 	}
 	defer c.progress.Clear()
+	// The plan, and the rewritten files.
 	p, err := o.planner(c)
 	if err != nil {
-		return c.failed(err)
+		return nil, c.failed(err)
 	}
 	pl, err := c.makePlan(p)
 	if err != nil {
 		c.progress.Clear()
-		return c.failed(err)
+		return nil, c.failed(err)
 	}
 	c.progress.Say("preparing the instrumented build")
 	ws, err := build.PrepareLasting(c.ctx, o.folder, pl.Module, pl.Plan)
 	c.progress.Clear()
 	if err != nil {
-		return c.failed(err)
+		return nil, c.failed(err)
 	}
 	defer ws.Close()
 	if err := writeRecord(ws.Dir, pl); err != nil {
-		return c.failed(err)
+		return nil, c.failed(err)
 	}
 	c.warn(pl.Vet.Problems...)
 	c.warn(testrun.LeftAlone(ws)...)
-	env, covers := ws.CoverEnv()
+	// What the go command and the monitor need.
+	builds, covers := ws.CoverEnv()
 	if !covers {
 		c.warn("with -cover, packages will not be monitored: GOFLAGS holds a -toolexec")
 	}
-	for _, v := range append(env,
-		"INTERLOCK_OUT="+filepath.Join(ws.Dir, evidenceName),
-		"INTERLOCK_SITES="+filepath.Join(ws.Dir, sitesName),
-		"INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(pl.Plan, nil)),
-		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", o.strength),
-		outerGOFLAGS+"="+os.Getenv("GOFLAGS"), outerGOWORK+"="+os.Getenv("GOWORK"),
-		"INTERLOCK_ENV="+ws.Dir) {
-		name, value, _ := strings.Cut(v, "=")
-		if name == "GOFLAGS" { // results of tests are not to come from a cache, nor is vet to judge rewritten files
-			value = strings.TrimSpace(value + " -vet=off -count=1")
+	for i, v := range builds { // results of tests are not to come from a cache, nor is vet to judge rewritten files
+		if strings.HasPrefix(v, "GOFLAGS=") {
+			builds[i] = v + " -vet=off -count=1"
 		}
-		fmt.Fprintf(c.stdout, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
 	}
-	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave "+
-		"there\n", ws.Dir, ws.Dir)
-	return c.uncompiled(pl.Uncompiled(), exitClean)
+	builds = append(builds, outerGOFLAGS+"="+os.Getenv("GOFLAGS"), outerGOWORK+"="+os.Getenv("GOWORK"))
+	return &lastingBuild{ws.Dir, builds, []string{
+		"INTERLOCK_OUT=" + filepath.Join(ws.Dir, evidenceName),
+		"INTERLOCK_SITES=" + filepath.Join(ws.Dir, sitesName),
+		"INTERLOCK_SECTIONS=" + arm.SectionList(arm.Sections(pl.Plan, nil)),
+		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", o.strength),
+		"INTERLOCK_ENV=" + ws.Dir,
+	}}, c.uncompiled(pl.Uncompiled(), exitClean)
+}
+
+// export prints the variables for a shell.
+func (m *lastingBuild) export(w io.Writer, vars []string) {
+	for _, v := range vars {
+		name, value, _ := strings.Cut(v, "=")
+		fmt.Fprintf(w, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+	}
+}
+
+// build has the go command build a monitored program.
+func (m *lastingBuild) build(c *call, program string, packages []string) error {
+	c.progress.Say("building the program")
+	args := slices.Concat([]string{"build", "-o", program}, c.buildFlags(), packages)
+	cmd := exec.CommandContext(c.ctx, "go", args...)
+	cmd.Env = append(os.Environ(), m.builds...)
+	out, err := cmd.CombinedOutput()
+	c.progress.Clear()
+	if err != nil && len(out) > 0 {
+		return fmt.Errorf("building the program: %s", strings.TrimRight(string(out), "\n"))
+	}
+	return err
+}
+
+// isProgram returns an error if the package of the call has no main function.
+func (m *lastingBuild) isProgram(c *call) error {
+	args := slices.Concat([]string{"list", "-f", "{{.Name}}"}, c.buildFlags(), c.packages)
+	cmd := exec.CommandContext(c.ctx, "go", args...)
+	cmd.Env = append(os.Environ(), m.builds...)
+	if out, err := cmd.Output(); err == nil && string(out) != "main\n" {
+		return gocmd.Refuse(c.packages[0]+" is no program", "name one package main, such as ./cmd/server")
+	}
+	return nil // what the go command has against it, the build says
+}
+
+var buildCommand = command{
+	name: "build", args: "[flags] [packages]", short: "build monitored programs",
+	long: `Build has the go command build programs with the monitor in them, and prints shell commands that export
+the variables which such a program needs: without them it runs unmonitored. Every process appends to one
+evidence file; "interlock report" makes findings of it. It is env and go build in one step.`,
+	examples: [][2]string{
+		{`eval "$(interlock build -o server ./cmd/server)"; ./server; interlock report`, "a program, and what it showed"},
+	},
+	own:     []string{"o"},
+	options: func() runner { return new(buildOptions) },
+}
+
+type buildOptions struct {
+	envOptions
+	output string
+}
+
+func (o *buildOptions) declare(fs *flag.FlagSet) {
+	o.envOptions.declare(fs)
+	fs.StringVar(&o.output, "o", "", "write the program to this `file`, or programs into this folder, as go build does")
+}
+
+func (o *buildOptions) run(c *call) int {
+	if o.output == "" {
+		return c.usage("name the file of the program with -o")
+	}
+	m, code := o.prepare(c)
+	if m == nil {
+		return code
+	}
+	if err := m.build(c, o.output, c.packages); err != nil {
+		return c.failed(err)
+	}
+	m.export(c.stdout, m.runs)
+	fmt.Fprintf(c.stderr, "interlock: start %s with these variables; `interlock report %s` makes findings of what it "+
+		"leaves there\n", o.output, m.dir)
+	return code
+}
+
+var runCommand = command{
+	name: "run", args: "[flags] package [arguments]", short: "run a program under the monitor, and report what it showed",
+	long: `Run builds the program in the package with the monitor in it, runs it with the arguments behind the package,
+and reports confirmed findings as test does once it has ended, by itself or by an interrupt such as Ctrl-C.
+The program's output goes to standard output, or to standard error if -format is not text.`,
+	examples: [][2]string{
+		{"interlock run ./cmd/server -addr :8080", "a server; interrupt it when it has done some work"},
+	},
+	program: true,
+	options: func() runner { return new(runOptions) },
+}
+
+type runOptions struct {
+	envOptions
+	reportOptions
+}
+
+func (o *runOptions) declare(fs *flag.FlagSet) {
+	o.envOptions.declare(fs)
+	o.reportOptions.declare(fs)
+	fs.Lookup("dir").Usage = "keep the build and its evidence in this empty `folder`, for interlock report"
+}
+
+func (o *runOptions) run(c *call) int {
+	if len(c.packages) == 0 {
+		return c.usage("name the package of the program, such as `interlock run .`")
+	}
+	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
+		return c.usage("%v", err)
+	}
+	m, code := o.prepare(c)
+	if m == nil {
+		return code
+	}
+	if o.folder == "" {
+		defer os.RemoveAll(m.dir)
+	}
+	program := filepath.Join(m.dir, "program.exe")
+	if err := m.isProgram(c); err != nil {
+		return c.failed(err)
+	}
+	if err := m.build(c, program, c.packages); err != nil {
+		return c.failed(err)
+	}
+	failed := o.execute(c, m, program)
+	// An interrupt ends the program, and is no reason not to report what it showed.
+	after := *c
+	after.ctx = context.WithoutCancel(c.ctx)
+	return max(code, o.report(&after, m.dir, failed))
+}
+
+// execute runs the program, and reports whether it failed by itself.
+func (o *runOptions) execute(c *call, m *lastingBuild, program string) bool {
+	cmd := exec.Command(program, c.arguments...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, c.stdout, c.stderr, append(os.Environ(), m.runs...)
+	if o.format != "text" {
+		cmd.Stdout = c.stderr
+	}
+	err := cmd.Start()
+	if err == nil {
+		// A terminal interrupts the program as well; only what was sent to this process alone is passed on.
+		stop := context.AfterFunc(c.ctx, func() {
+			if cause := context.Cause(c.ctx); strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) {
+				cmd.Process.Signal(syscall.SIGTERM)
+			}
+		})
+		defer stop()
+		err = cmd.Wait()
+	}
+	if err == nil || c.ctx.Err() != nil {
+		return false
+	}
+	c.warn("the program failed: " + err.Error())
+	return true
 }
 
 // Variables that hold what env has replaced.
@@ -188,6 +359,11 @@ func (o *reportOptions) run(c *call) int {
 	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usage("%v", err)
 	}
+	return o.report(c, dir, false)
+}
+
+// report reports on the evidence in the folder of an env. failed says that a program did.
+func (o *reportOptions) report(c *call, dir string, failed bool) int {
 	rec, err := readRecord(dir)
 	if err != nil {
 		return c.usage("%v", err)
@@ -210,7 +386,7 @@ func (o *reportOptions) run(c *call) int {
 	if err := o.apply(c, r, vet); err != nil {
 		return c.failed(err)
 	}
-	return c.finish(r, o.reportFlags, &o.acceptFlags, false)
+	return c.finish(r, o.reportFlags, &o.acceptFlags, failed)
 }
 
 func readRecord(dir string) (*recorded, error) {

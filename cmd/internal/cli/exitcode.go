@@ -118,17 +118,22 @@ func (c *call) emit(r *report.Report, to reportFlags) error {
 	return errors.Join(writeTo(c.stdout, h, r), to.out.Write(r))
 }
 
-// style returns how text looks on standard output: in colors on a terminal alone, unless the user wants none.
+// style returns how text looks on standard output. A terminal has its width, and colors unless the user wants none.
 func (c *call) style() report.Text {
 	w := c.stdout
 	if s, ok := w.(*sink); ok {
 		w = s.w
 	}
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return report.Text{}
 	}
-	return report.Text{Color: true, Links: true}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 0
+	}
+	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
+	return report.Text{Color: !plain, Links: !plain, Width: width}
 }
 
 func writeTo(w io.Writer, h report.Handler, r *report.Report) error {

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -19,11 +21,13 @@ var planCommand = command{
 	name: "plan", args: "[flags] [packages]", short: "show which accesses test would monitor, which not, and why",
 	long: `Plan finds every access to memory that goroutines might share in the packages, their tests, and
 what they use of the main module, and decides for each whether "interlock test" monitors it. It
-shows the numbers, then the monitored accesses: position, mode, variable, expression; a star
-marks those that a suspected finding names, which are watched first. Positions are relative to the
-module's root, or to the folder of go.work if one is in force.`,
+shows the numbers, of the module and of each package: how many are monitored, and why the others are not.
+With -sites it lists the monitored accesses too: position, mode, variable, expression; a star marks those that
+a suspected finding names, which are watched first. Positions are relative to the module's root, or to the
+folder of go.work if one is in force.`,
 	examples: [][2]string{
-		{"interlock plan ./...", "the whole module"},
+		{"interlock plan ./...", "the whole module, in numbers"},
+		{"interlock plan -sites ./server", "the monitored accesses of one package and of what it uses"},
 		{"interlock plan -format json ./... >plan.json", "with the skipped ones too, for programs"},
 	},
 	options: func() runner { return new(planOptions) },
@@ -32,12 +36,14 @@ module's root, or to the folder of go.work if one is in force.`,
 type planOptions struct {
 	planFlags
 	format string
+	sites  bool
 }
 
 func (o *planOptions) declare(fs *flag.FlagSet) {
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
+	fs.BoolVar(&o.sites, "sites", false, "list the monitored accesses")
 	o.format = "text"
 	fs.Func("format", "`format` of standard output: text or json (default text)", func(s string) error {
 		o.format = s
@@ -59,7 +65,7 @@ func (o *planOptions) run(c *call) int {
 	if o.format == "json" {
 		err = writePlanJSON(c.stdout, pl.Plan)
 	} else {
-		err = writePlanText(c.stdout, pl.Plan)
+		err = writePlanText(c.stdout, pl.Plan, o.sites)
 	}
 	if err != nil {
 		return c.failed(fmt.Errorf("writing the plan: %w", err))
@@ -86,27 +92,51 @@ func (o *planFlags) decided(c *call) (*planner.Planned, int) {
 	return pl, c.incomplete(pl)
 }
 
+// writePlanJSON writes the plan in its published schema, in which no list is null.
 func writePlanJSON(w io.Writer, p *plan.Plan) error {
+	whole := *p
+	whole.Sites = append([]plan.Site{}, p.Sites...)
+	whole.Sections = slices.Clone(p.Sections)
+	for i := range whole.Sections {
+		s := &whole.Sections[i]
+		s.Variables, s.Ends = append([]plan.Variable{}, s.Variables...), append([]plan.End{}, s.Ends...)
+		for j := range s.Ends {
+			s.Ends[j].Allows = append([]plan.Mode{}, s.Ends[j].Allows...)
+		}
+	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(p)
+	return enc.Encode(&whole)
 }
 
-func writePlanText(w io.Writer, p *plan.Plan) error {
+// writePlanText writes the numbers of the plan, by package and reason, and lists its sites on request.
+func writePlanText(w io.Writer, p *plan.Plan, sites bool) error {
 	b := bufio.NewWriter(w)
-	n := atomicsets.Count(p)
-	fmt.Fprintf(b, "%s: %d accesses, %d monitored, %d of them suspicious\n", p.Module, n.Sites, n.Monitored, n.Suspicious)
-	for _, s := range n.Skipped {
-		fmt.Fprintf(b, "    %6d skipped, %s\n", s.Sites, s.Reason)
-	}
+	writeNumbers(b, p.Module, p)
 	if all := len(p.Sections); all > 0 {
 		fmt.Fprintf(b, "%s, %d of them watched: see `interlock sections`\n", progress.Count(all, "atomic section"),
 			len(arm.Sections(p, nil)))
 	}
-	if n.Monitored > 0 {
-		fmt.Fprintf(b, "\nmonitored:\n")
+	// Each package in its own right, if there are several.
+	packages := map[string]*plan.Plan{}
+	for _, s := range p.Sites {
+		if packages[s.Package] == nil {
+			packages[s.Package] = new(plan.Plan)
+		}
+		packages[s.Package].Sites = append(packages[s.Package].Sites, s)
 	}
+	if len(packages) > 1 {
+		for _, path := range slices.Sorted(maps.Keys(packages)) {
+			fmt.Fprintln(b)
+			writeNumbers(b, path, packages[path])
+		}
+	}
+	if !sites {
+		fmt.Fprintf(b, "\n`interlock plan -sites` lists the monitored accesses\n")
+		return b.Flush()
+	}
+	fmt.Fprintf(b, "\nmonitored:\n")
 	for i := range p.Sites {
 		if s := &p.Sites[i]; s.Decision == plan.Monitor {
 			star := " "
@@ -117,6 +147,15 @@ func writePlanText(w io.Writer, p *plan.Plan) error {
 		}
 	}
 	return b.Flush()
+}
+
+// writeNumbers writes how many accesses of the plan are monitored, and why the others are not.
+func writeNumbers(w io.Writer, of string, p *plan.Plan) {
+	n := atomicsets.Count(p)
+	fmt.Fprintf(w, "%s: %d accesses, %d monitored, %d of them suspicious\n", of, n.Sites, n.Monitored, n.Suspicious)
+	for _, s := range n.Skipped {
+		fmt.Fprintf(w, "    %6d skipped, %s\n", s.Sites, s.Reason)
+	}
 }
 
 // name returns a site's variable without the package's path.

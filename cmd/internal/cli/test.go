@@ -298,7 +298,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	}
 	if m.only != "" {
 		if cfg.Only, err = sitesAt(pl, m.only); err != nil {
-			return nil, gocmd.Refuse("-only: "+err.Error(), "`interlock plan` shows the places")
+			return nil, gocmd.Refuse("-only: "+err.Error(), "`interlock plan -sites` lists the places")
 		}
 	}
 	if m.hold != "" {
@@ -309,7 +309,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	// The places of a schedule mean the same as those of -only.
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
 	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
-		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan` shows variables and places")
+		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan -sites` lists variables and places")
 	}
 	settings := m.settings(c)
 	settings.Vet, settings.Exact = m.flags.Vet, m.engine == engineAuto && m.only == "" && m.hold == ""

@@ -147,6 +147,27 @@ func TestColors(t *testing.T) {
 	}
 }
 
+// Sentences are folded to the width of the terminal; code, patches and commands are not.
+func TestWidth(t *testing.T) {
+	r := sample()
+	r.Findings[0].Evidence.Replay = "interlock test " + strings.Repeat("-flag ", 20)
+	r.Findings[0].Message = strings.Repeat("世界 word ", 30)
+	for line := range strings.Lines(string(render(t, Text{Width: 60}, r))) {
+		line = strings.TrimSuffix(line, "\n")
+		folded := !strings.Contains(line, ": IL") && !strings.Contains(line, "replay:") && !strings.Contains(line, "  | ")
+		if n := columns(line); folded && n > 60 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if got, want := fold("a bc\nd xxxxxxxxx e", 4), "a bc\nd\nxxxxxxxxx\ne"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	narrow, wide := render(t, Text{}, sample()), render(t, Text{Width: 10_000}, sample())
+	if string(narrow) != string(wide) {
+		t.Error("a wide terminal changes the report")
+	}
+}
+
 func TestCarets(t *testing.T) {
 	r := &Report{Root: t.TempDir()}
 	src := "\tif 世界, ok := s.m[\"k\"]; ok {\n"

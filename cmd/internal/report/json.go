@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
@@ -19,43 +20,78 @@ type JSONLines struct{}
 func (JSONLines) Write(w io.Writer, r *Report) error {
 	enc := encoder(w)
 	for _, f := range r.Findings {
-		if err := enc.Encode(f); err != nil {
+		if err := enc.Encode(withLists(f)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// JSON writes one document: the findings, and what JSON Lines has no place
-// for.
+// JSON writes one document, in the published schema (schema.json): the
+// findings, and what JSON Lines has no place for.
 type JSON struct{}
 
-// document is the form of [JSON].
-type document struct {
-	Version     int                `json:"version"` // finding.SchemaVersion
-	Tool        string             `json:"tool"`
-	Command     string             `json:"command"`
-	Findings    []*finding.Finding `json:"findings"` // never null
+// Document is the form of [JSON].
+type Document struct {
+	Version     int                `json:"version"` // that of the schema, as in findings
+	Tool        string             `json:"tool"`    // "interlock" and its version
+	Command     string             `json:"command"` // such as check
+	Findings    []*finding.Finding `json:"findings"`
 	Coverage    Coverage           `json:"coverage"`
 	Accepted    Accepted           `json:"accepted,omitzero"`
-	Problems    []string           `json:"problems,omitempty"`
-	GaveUp      []string           `json:"gaveUp,omitempty"`
-	LeftOut     []string           `json:"leftOut,omitempty"`
-	Unused      []string           `json:"unused,omitempty"`
-	Failures    []string           `json:"failures,omitempty"`
-	Interrupted bool               `json:"interrupted,omitempty"`
+	Problems    []string           `json:"problems,omitempty"`    // why the report is incomplete
+	GaveUp      []string           `json:"gaveUp,omitempty"`      // functions that a check did not finish, for their size
+	LeftOut     []string           `json:"leftOut,omitempty"`     // tests that need modules which go.mod does not require
+	Unused      []string           `json:"unused,omitempty"`      // comments and entries that accept no finding
+	Failures    []string           `json:"failures,omitempty"`    // how tests failed, a sentence a package
+	Interrupted bool               `json:"interrupted,omitempty"` // the findings are those of the time until then
 }
 
 // Write implements [Handler].
 func (JSON) Write(w io.Writer, r *Report) error {
+	findings := []*finding.Finding{}
+	for _, f := range r.Findings {
+		findings = append(findings, withLists(f))
+	}
 	enc := encoder(w)
 	enc.SetIndent("", "  ")
-	return enc.Encode(document{
+	return enc.Encode(Document{
 		Version: finding.SchemaVersion, Tool: "interlock " + r.Version, Command: r.Command,
-		Findings: append([]*finding.Finding{}, r.Findings...), Coverage: r.Coverage, Accepted: r.Accepted,
+		Findings: findings, Coverage: r.Coverage, Accepted: r.Accepted,
 		Unused: r.Unused, Problems: r.Problems, GaveUp: r.GaveUp, LeftOut: r.LeftOut, Failures: r.Failures,
 		Interrupted: r.Interrupted,
 	})
+}
+
+// withLists returns f with an empty list for each that the schema demands and that is nil, which would be written
+// as null.
+func withLists(f *finding.Finding) *finding.Finding {
+	whole := *f
+	whole.Accesses = make([]finding.Access, len(f.Accesses))
+	for i, a := range f.Accesses {
+		if a.Goroutine != nil && a.Goroutine.Stack == nil {
+			g := *a.Goroutine
+			g.Stack, a.Goroutine = []finding.Frame{}, &g
+		}
+		whole.Accesses[i] = a
+	}
+	if f.Section != nil {
+		s := sectionWithLists(*f.Section)
+		whole.Section = &s
+	}
+	return &whole
+}
+
+func sectionWithLists(s finding.Section) finding.Section {
+	s.Allows = append([]finding.Mode{}, s.Allows...)
+	s.More, s.Also = slices.Clone(s.More), slices.Clone(s.Also)
+	for i, end := range s.More {
+		s.More[i].Allows = append([]finding.Mode{}, end.Allows...)
+	}
+	for i, also := range s.Also {
+		s.Also[i] = sectionWithLists(also)
+	}
+	return s
 }
 
 // encoder returns one that leaves <, > and & as they are: source code is full

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/schema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -198,6 +199,40 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%s.%s: the same report gives other bytes", name, format)
 			}
 		}
+	}
+}
+
+// What programs read follows the published schemas, and has no null, however little a finding has.
+func TestPublishedSchemas(t *testing.T) {
+	bare := finding.Access{Position: finding.Position{File: "x.go", Line: 1}, Mode: finding.Read,
+		Goroutine: &finding.Goroutine{ID: 1}}
+	least := &finding.Finding{Accesses: []finding.Access{bare}, Section: &finding.Section{
+		More: []finding.SectionEnd{{}}, Also: []finding.Section{{}}}}
+	least.Code, least.Status = finding.LoadAndStore, finding.Confirmed
+	all := sample()
+	all.Findings = append(all.Findings, least, cycle().Findings[0], split().Findings[0])
+	for _, r := range []*Report{all, {}} {
+		for at, h := range map[string]Handler{"schema.json": JSON{}, "../../../analyzers/finding/schema.json": JSONLines{}} {
+			published, err := os.ReadFile(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			documents := [][]byte{render(t, h, r)}
+			if h == (JSONLines{}) {
+				documents = bytes.Split(bytes.TrimSpace(documents[0]), []byte("\n"))
+			}
+			for _, d := range documents {
+				if len(d) == 0 {
+					continue
+				}
+				if err := schema.Validate(published, d); err != nil || bytes.Contains(d, []byte("null")) {
+					t.Errorf("%T: %v\n%s", h, err, d)
+				}
+			}
+		}
+	}
+	if least.Section.Allows != nil || least.Accesses[0].Goroutine.Stack != nil {
+		t.Error("a handler has changed a finding")
 	}
 }
 

@@ -90,7 +90,7 @@ func (t *text) sameCause(f *finding.Finding) {
 		t.line("        replay: %s", e.Replay)
 	}
 	if f.Fix != nil && f.Fix.Withheld != "" {
-		t.indented("        patch withheld: ", f.Fix.Withheld)
+		t.prose("        patch withheld: ", f.Fix.Withheld)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type Text struct {
 	Color bool // by escape sequences of terminals
 	Links bool // of places to their files, by OSC 8
+	Width int  // columns that sentences are folded to; 0 for no limit
 }
 
 // Write implements [Handler].
@@ -47,7 +48,7 @@ func (t *text) line(format string, args ...any) {
 
 func (t *text) finding(f *finding.Finding) {
 	t.head(f)
-	t.indented("    ", f.Message)
+	t.prose("    ", f.Message)
 	locks := false // "no lock" says something only where the other side has one
 	for _, a := range f.Accesses {
 		locks = locks || len(a.Locks) > 0
@@ -68,7 +69,7 @@ func (t *text) finding(f *finding.Finding) {
 	t.fix(f.Fix)
 	for i, n := range f.Notes {
 		if !said(n, f.Message, f.Notes[:i]) {
-			t.indented("    note: ", n)
+			t.prose("    note: ", n)
 		}
 	}
 }
@@ -114,7 +115,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 	if a.Step > 0 {
 		step = fmt.Sprintf("%d. ", a.Step)
 	}
-	t.line("    %s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, held, role)
+	t.prose("    ", fmt.Sprintf("%s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, held, role))
 	t.snippet(a)
 	if g := a.Goroutine; g != nil {
 		t.line("        goroutine %d:", g.ID)
@@ -175,7 +176,7 @@ func (t *text) frames(frames []finding.Frame) {
 }
 
 func (t *text) evidence(e *finding.Evidence) {
-	s := fmt.Sprintf("    evidence: seen in %d of %s, %s in all; first in run %d with seed %d",
+	s := fmt.Sprintf("seen in %d of %s, %s in all; first in run %d with seed %d",
 		e.Hits, Count(e.Runs, "run"), Count(e.Count, "time"), e.Run, e.Seed)
 	if e.Test != "" {
 		s += ", tests of " + e.Test
@@ -183,7 +184,7 @@ func (t *text) evidence(e *finding.Evidence) {
 	if e.Harmful && e.Error == "" {
 		s += "; that run's tests failed"
 	}
-	t.line("%s", s)
+	t.prose("    evidence: ", s)
 	if e.Replay != "" {
 		t.line("    replay: %s", e.Replay)
 	}
@@ -196,7 +197,7 @@ func (t *text) fix(fix *finding.Fix) {
 	switch {
 	case fix == nil:
 	case fix.Withheld != "":
-		t.indented("    patch withheld: ", fix.Withheld)
+		t.prose("    patch withheld: ", fix.Withheld)
 	default:
 		checked := ""
 		if len(fix.Checked) > 0 {
@@ -205,7 +206,7 @@ func (t *text) fix(fix *finding.Fix) {
 		t.line("    patch (%s%s):", fix.Strategy, checked)
 		t.indented("        ", fix.Diff)
 		for _, n := range fix.Notes {
-			t.indented("        note: ", n)
+			t.prose("        note: ", n)
 		}
 	}
 }
@@ -222,6 +223,42 @@ func (t *text) indented(prefix, s string) {
 	}
 }
 
+// prose writes sentences behind the prefix, folded to the width of the terminal.
+func (t *text) prose(prefix, s string) {
+	if t.style.Width > 0 {
+		s = fold(s, max(t.style.Width, narrowest)-len(prefix))
+	}
+	t.indented(prefix, s)
+}
+
+// narrowest is the width below which nothing is folded further: words would stand alone.
+const narrowest = 40
+
+// fold breaks the lines of s between words, so that they have at most so many columns.
+func fold(s string, most int) string {
+	var b strings.Builder
+	for i, line := range strings.Split(s, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		at := 0
+		for j, word := range strings.Split(line, " ") {
+			n := columns(word)
+			switch {
+			case j > 0 && at+1+n > most:
+				b.WriteByte('\n')
+				at = 0
+			case j > 0:
+				b.WriteByte(' ')
+				at++
+			}
+			b.WriteString(word)
+			at += n
+		}
+	}
+	return b.String()
+}
+
 func (t *text) summary() {
 	c := t.r.Coverage
 	s := t.r.Verdict()
@@ -233,40 +270,40 @@ func (t *text) summary() {
 	if groups := len(t.r.Causes()); groups < len(t.r.Findings) {
 		s += fmt.Sprintf(" (%s)", Count(groups, "cause"))
 	}
-	t.line("%s", s)
+	t.prose("", s)
 	if t.r.Left() > 0 {
-		t.line("to accept a finding: //interlock:ignore CODE why on its line, or `interlock baseline write`")
+		t.prose("", "to accept a finding: //interlock:ignore CODE why on its line, or `interlock baseline write`")
 	}
 
 	// What the runs reached, and what limits the answer.
 	if c.Exact > 0 {
-		t.line("the tests of %s ran once under the happens-before engine, which sees each race of a run",
-			Count(c.Exact, "package"))
+		t.prose("", fmt.Sprintf("the tests of %s ran once under the happens-before engine, which sees each race of a run",
+			Count(c.Exact, "package")))
 	}
 	if c.Sites > 0 {
-		t.line("%s", sites(c))
+		t.prose("", sites(c))
 	}
 	if c.Sections > 0 && c.Runs > 0 {
-		t.line("%s: %d of them watched from end to end", Count(c.Sections, "atomic section"), c.Ended)
+		t.prose("", fmt.Sprintf("%s: %d of them watched from end to end", Count(c.Sections, "atomic section"), c.Ended))
 	}
 	if c.Unobserved > 0 {
-		t.line("%s not observed in any run: see `interlock check`, or add -suspected",
-			Count(c.Unobserved, "suspected finding"))
+		t.prose("", fmt.Sprintf("%s not observed in any run: see `interlock check`, or add -suspected",
+			Count(c.Unobserved, "suspected finding")))
 	}
 	if a := accepted(t.r.Accepted); a != "" {
-		t.line("not shown: %s", a)
+		t.prose("", fmt.Sprintf("not shown: %s", a))
 	}
 	if c.Lost != (Lost{}) {
-		t.line("the monitor lost %s: races there may have gone unseen", lost(c.Lost))
+		t.prose("", fmt.Sprintf("the monitor lost %s: races there may have gone unseen", lost(c.Lost)))
 	}
 	switch {
 	case t.r.Interrupted && len(t.r.Findings) == 0:
-		t.line("interrupted before anything was found")
+		t.prose("", "interrupted before anything was found")
 	case t.r.Interrupted:
-		t.line("interrupted: this is what was found so far")
+		t.prose("", "interrupted: this is what was found so far")
 	}
 	if n := len(t.r.Problems); n > 0 {
-		t.line("incomplete: %s, see standard error", Count(n, "problem"))
+		t.prose("", fmt.Sprintf("incomplete: %s, see standard error", Count(n, "problem")))
 	}
 }
 

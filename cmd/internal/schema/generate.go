@@ -1,5 +1,4 @@
-// Package schema publishes the contracts as JSON Schema and checks documents
-// against what it published.
+// Package schema publishes the contracts as JSON Schema, and has a library check documents against them.
 //
 // The Go types of a contract package are the one source: [Generate] reads
 // their declarations, json tags and comments, so that a schema.json beside
@@ -47,6 +46,7 @@ type Schema struct {
 type Contract struct {
 	Dir, Root string
 	Open      []string
+	Imports   map[string]string // folders of the packages of which it uses types, by name
 }
 
 // Generate returns the schema of c as indented JSON with a final newline.
@@ -79,6 +79,7 @@ type generator struct {
 	consts map[string][]string // values of the constants of each named type, in order
 	open   []string
 	defs   map[string]*Schema
+	others map[string]*generator // of the packages of which it uses types; they share defs and open
 }
 
 func load(c Contract) (*generator, error) {
@@ -86,7 +87,15 @@ func load(c Contract) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{map[string]*ast.TypeSpec{}, map[string]string{}, map[string][]string{}, c.Open, map[string]*Schema{}}
+	g := &generator{map[string]*ast.TypeSpec{}, map[string]string{}, map[string][]string{}, c.Open, map[string]*Schema{},
+		map[string]*generator{}}
+	for name, dir := range c.Imports {
+		other, err := load(Contract{Dir: dir, Open: c.Open})
+		if err != nil {
+			return nil, err
+		}
+		other.defs, g.others[name] = g.defs, other
+	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -173,6 +182,10 @@ func (g *generator) expr(e ast.Expr) (*Schema, error) {
 		return g.object(e)
 	case *ast.Ident:
 		return g.ident(e.Name)
+	case *ast.SelectorExpr: // a type of another package
+		if pkg, ok := e.X.(*ast.Ident); ok && g.others[pkg.Name] != nil {
+			return g.others[pkg.Name].ident(e.Sel.Name)
+		}
 	}
 	return nil, fmt.Errorf("no schema for a %T", e)
 }

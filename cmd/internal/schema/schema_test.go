@@ -19,6 +19,8 @@ var update = flag.Bool("update", false, "write the schema.json files anew")
 var contracts = []Contract{
 	{Dir: "../../../analyzers/finding", Root: "Finding", Open: []string{"Code"}},
 	{Dir: "../../../atomicsets/plan", Root: "Plan", Open: []string{"Reason"}},
+	{Dir: "../report", Root: "Document", Open: []string{"Code"},
+		Imports: map[string]string{"finding": "../../../analyzers/finding"}},
 }
 
 func TestPublishedSchemasAreFresh(t *testing.T) {
@@ -89,16 +91,17 @@ func TestValidateFinding(t *testing.T) {
 		{"whole", `"code"`, `"code"`, ""},
 		{"field of a later version", `"code"`, `"later":{},"code"`, ""},
 		{"code of a later version", `"IL1001"`, `"IL9999"`, ""},
-		{"no code", `"code"`, `"edoc"`, `no "code"`},
-		{"unknown status", `"confirmed"`, `"refuted"`, `$.status: "refuted" is none of`},
-		{"line is text", `"line":3`, `"line":"3"`, `$.accesses[0].line: 3 is not an integer`},
-		{"negative seed", `"seed":9`, `"seed":-9`, "below 0"},
-		{"fraction", `"hits":2`, `"hits":2.5`, "not an integer"},
-		{"number for text", `"engine":"watch"`, `"engine":1`, "no string"},
-		{"unknown mode in a list", `"allows":["read"]`, `"allows":["peek"]`, `$.section.allows[0]`},
-		{"object for list", `"stack":[`, `"stack":{},"x":[`, "no array"},
-		{"list for object", `"evidence":{`, `"evidence":[],"x":{`, "no object"},
-		{"two documents", `{"version"`, `{} {"version"`, "more follows"},
+		{"no code", `"code"`, `"edoc"`, `missing property 'code'`},
+		{"unknown status", `"confirmed"`, `"refuted"`, `at '/status': value must be one of`},
+		{"line is text", `"line":3`, `"line":"3"`, `at '/accesses/0/line': got string, want integer`},
+		{"negative seed", `"seed":9`, `"seed":-9`, "minimum"},
+		{"fraction", `"hits":2`, `"hits":2.5`, "want integer"},
+		{"number for text", `"engine":"watch"`, `"engine":1`, "want string"},
+		{"unknown mode in a list", `"allows":["read"]`, `"allows":["peek"]`, `at '/section/allows/0'`},
+		{"object for list", `"stack":[`, `"stack":{},"x":[`, "want array"},
+		{"null for list", `"stack":[`, `"stack":null,"x":[`, "got null, want array"},
+		{"list for object", `"evidence":{`, `"evidence":[],"x":{`, "want object"},
+		{"two documents", `{"version"`, `{} {"version"`, "reading the document"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := Validate(s, edit(t, full(), tt.old, tt.new))
@@ -124,8 +127,11 @@ func TestValidatePlan(t *testing.T) {
 	if err := Validate(s, edit(t, p, `"skip"`, `"maybe"`)); err == nil {
 		t.Error("an unknown decision passes")
 	}
-	if err := Validate(s, []byte(`{"version":1,"module":"m","sites":null}`)); err != nil {
+	if err := Validate(s, []byte(`{"version":1,"module":"m","sites":[]}`)); err != nil {
 		t.Error("a plan without sites:", err)
+	}
+	if err := Validate(s, []byte(`{"version":1,"module":"m","sites":null}`)); err == nil {
+		t.Error("null for the sites passes")
 	}
 }
 
