@@ -41,15 +41,16 @@ var Analyzer = &analysis.Analyzer{
 }
 
 // Package is what the functions of a package read and change. It is read-only
-// once built.
+// once built: passes that use it run at the same time. Where an earlier pass has failed, nothing is known of
+// any function.
 type Package struct{ c *checker }
 
 func run(pass *analysis.Pass) (any, error) {
 	c := newChecker(pass)
 	c.list.Prog.Analyse(pass, func() {
 		for _, fn := range c.list.Prog.Funcs {
+			c.facts(fn)
 			if !c.list.Prog.InTest(fn) {
-				c.facts(fn)
 				c.effects(fn)
 			}
 		}
@@ -86,10 +87,11 @@ func findTestUses(pass *analysis.Pass) (any, error) {
 	c := pass.ResultOf[Analyzer].(*Package).searching(pass.ResultOf[guards.Analyzer].([]guards.Suspect))
 	var list []*TestUse
 	c.list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
-		if !c.counts(fn) {
+		f := c.functions[fn]
+		if f == nil || !c.counts(fn) {
 			return
 		}
-		f := c.facts(fn).searching(work)
+		f = f.searching(work)
 		for _, p := range c.pairs(f) {
 			if remote, ok := c.shared(f, p); ok {
 				if found := c.testUse(f, p, remote); found != nil {

@@ -29,10 +29,10 @@ type Update struct {
 // Updates lists those of fn that another goroutine may come in between.
 func (p *Package) Updates(fn *ssa.Function) []Update {
 	c := p.c
-	if !c.counts(fn) {
+	f := c.functions[fn]
+	if f == nil || !c.counts(fn) {
 		return nil
 	}
-	f := c.facts(fn)
 	var list []Update
 	for _, u := range f.events {
 		if u.op == read || u.op == swap || u.value == nil || u.owner != ownership.Shared || u.rechecked {
@@ -112,7 +112,10 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 // where a version is still the one that was read together with ld, and every
 // writer of the variable changes the version.
 func (p *Package) Versioned(ld, st *accesses.Access) bool {
-	f := p.c.facts(ld.Fn)
+	f := p.c.functions[ld.Fn]
+	if f == nil {
+		return false
+	}
 	at := func(a *accesses.Access) int {
 		return slices.IndexFunc(f.events, func(e *event) bool { return e.own == a })
 	}

@@ -469,9 +469,9 @@ func (r *Result) Receiver(instr ssa.Instruction) ssa.Value {
 	if call.Common().IsInvoke() {
 		return call.Common().Value
 	}
-	_, args := callgraph.Target(call.Common())
-	if len(args) == 0 { // a function value that releases a lock: unlock()
-		return nil
+	if lock := r.unlocks(call.Common()); lock != nil {
+		return lock
 	}
+	_, args := callgraph.Target(call.Common())
 	return args[0]
 }

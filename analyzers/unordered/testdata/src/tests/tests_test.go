@@ -63,3 +63,27 @@ func TestSubtests(t *testing.T) {
 		s.off = 2
 	})
 }
+
+type released struct {
+	mu sync.Mutex
+	n  int
+}
+
+// A function that another one has made releases the lock.
+func TestReleased(t *testing.T) {
+	r := new(released)
+	t.Run("all", func(t *testing.T) {
+		for range 2 {
+			t.Run("one", func(t *testing.T) {
+				t.Parallel()
+				func() {
+					defer hold(&r.mu)()
+					r.n++
+				}()
+			})
+		}
+	})
+	r.n = 0
+}
+
+func hold(mu *sync.Mutex) (release func()) { mu.Lock(); return mu.Unlock }
