@@ -5,6 +5,7 @@
 // of intrusion, each in a file of its own:
 //
 //	reorder  initialise before publishing: an assignment moves before the go statement
+//	copy     a goroutine that only needs its own value gets a variable of its own
 //	guard    take the lock that guards the variable elsewhere: one candidate for each
 //	         lock that may, and each also for whole functions
 //	atomic   one-step accesses through sync/atomic
@@ -25,6 +26,10 @@
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned
 //	signal   a channel is closed however its function returns
+//	cancel   who waits at a channel leaves when its context is done
+//	sign off a goroutine calls Done however it ends
+//	broadcast all who wait for a condition are woken
+//	close once a channel is closed in a sync.Once
 //
 // A strategy for a variable looks at every access of the variable in the module, not only at
 // the two that were caught, and refuses with a reason where it cannot treat

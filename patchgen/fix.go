@@ -87,11 +87,7 @@ type candidate struct {
 func candidates(in Input) ([]candidate, error) {
 	// Findings on locks, WaitGroups and channels name places, and no variable to protect.
 	if code, ok := onSync(in.Group); ok {
-		list, err := placeCandidates(in, code)
-		if err == nil && len(list) == 0 {
-			err = fmt.Errorf("no strategy corrects %s (%s)", code, code.Title())
-		}
-		return list, err
+		return syncCandidates(in, code)
 	}
 	// Where a use is torn from what leads to it, and no more, the least is to make them one step.
 	var list []candidate
@@ -114,13 +110,42 @@ func candidates(in Input) ([]candidate, error) {
 	return list, nil
 }
 
+// syncCandidates lists the strategies for the codes of a group: where a return leaves a lock held, that is what those
+// who wait for it need.
+func syncCandidates(in Input, code finding.Code) ([]candidate, error) {
+	codes := []finding.Code{code}
+	for _, f := range in.Group {
+		if f.Code == finding.LostUnlock {
+			codes = append([]finding.Code{f.Code}, codes...)
+		} else if !slices.Contains(codes, f.Code) {
+			codes = append(codes, f.Code)
+		}
+	}
+	var list []candidate
+	for i, code := range codes {
+		if slices.Contains(codes[:i], code) {
+			continue
+		}
+		more, err := placeCandidates(in, code)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no strategy corrects %s (%s)", code, code.Title())
+	}
+	return list, nil
+}
+
 // placeCandidates lists the strategies that correct the places of findings of a code.
 func placeCandidates(in Input, code finding.Code) ([]candidate, error) {
 	before, err := in.Module.analysed.Original()
 	if err != nil {
 		return nil, err
 	}
-	p := &syncfix.Problem{Module: in.Module.Module, Facts: lockfacts.New(before), Findings: in.Group}
+	own := slices.DeleteFunc(slices.Clone(in.Group), func(f *finding.Finding) bool { return f.Code != code })
+	p := &syncfix.Problem{Module: in.Module.Module, Facts: lockfacts.New(before), Findings: own}
 	var list []candidate
 	for _, s := range syncfix.For(code) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})

@@ -139,8 +139,10 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Join(c.header["strategy"], ""); fix.Strategy != want {
-		t.Fatalf("strategy %q, want %q\nwithheld: %s\n%s", fix.Strategy, want, fix.Withheld, fix.Diff)
+	want := strings.Join(c.header["strategy"], "")
+	if fix.Strategy != want {
+		t.Fatalf("strategy %q, want %q\nwithheld: %s\nrejected: %s\n%s", fix.Strategy, want, fix.Withheld,
+			strings.Join(fix.Rejected, "\n"), fix.Diff)
 	}
 	for _, part := range c.header["withheld"] {
 		if !strings.Contains(fix.Withheld, part) {

@@ -9,7 +9,8 @@ import (
 
 // Groups puts findings together that one patch corrects, in the order of the findings: those on
 // one variable; of findings on locks, channels and WaitGroups those of one code
-// on the same one; and each cycle of locks by itself.
+// on the same one, a return that leaves a lock held with those whom a run has shown to wait for it; and each cycle of
+// locks by itself.
 func Groups(findings []*finding.Finding) [][]*finding.Finding {
 	var out [][]*finding.Finding
 	for _, f := range findings {
@@ -28,6 +29,8 @@ func SameCause(f, g *finding.Finding) bool {
 	_, fSync := onSync([]*finding.Finding{f})
 	_, gSync := onSync([]*finding.Finding{g})
 	switch {
+	case isLeftLocked(f, g) || isLeftLocked(g, f):
+		return true
 	case fSync != gSync || fSync && f.Code != g.Code:
 		return false
 	case len(f.Cycle) > 0 || len(g.Cycle) > 0:
@@ -39,6 +42,24 @@ func SameCause(f, g *finding.Finding) bool {
 	v.Kind, w.Kind = "", ""
 	v.Name, w.Name = strings.TrimSuffix(v.Name, "[]"), strings.TrimSuffix(w.Name, "[]")
 	return v == w
+}
+
+// isLeftLocked reports whether the return of leak left the lock held that the goroutine of stuck waits for.
+func isLeftLocked(leak, stuck *finding.Finding) bool {
+	isStuck := stuck.Code == finding.BlockedForEver || stuck.Code == finding.DoubleLock
+	if leak.Code != finding.LostUnlock || !isStuck || stuck.Status != finding.Confirmed {
+		return false
+	}
+	if len(leak.Accesses) == 0 || len(stuck.Accesses) == 0 {
+		return false
+	}
+	held, waits := leak.Accesses[0], stuck.Accesses[0]
+	if waits.Mode != finding.Lock && waits.Mode != finding.ReadLock || held.Package != waits.Package {
+		return false
+	}
+	// p.mu of one method and q.mu of another are the same field.
+	field := func(expr string) string { return expr[strings.IndexByte(expr, '.')+1:] }
+	return leak.Variable == stuck.Variable || field(held.Expr) == field(waits.Expr) && strings.Contains(held.Expr, ".")
 }
 
 // isMadeByCallee reports whether the test or the use of a section is a call of a function that makes it.

@@ -19,12 +19,17 @@ func TestGroups(t *testing.T) {
 	cycle := func(id string) *finding.Finding {
 		return &finding.Finding{ID: id, Code: finding.LockCycle, Cycle: []finding.Edge{{}}}
 	}
-	got := Groups([]*finding.Finding{
+	// A run saw a goroutine wait for the lock that a return had left held.
+	leak := lock(finding.LostUnlock, "s.mu")
+	leak.Accesses[0].Expr, leak.Accesses[0].Mode = "s.mu", finding.Leave
+	stuck := lock(finding.BlockedForEver, "sync.mu")
+	stuck.Accesses[0].Expr, stuck.Status = "t.mu", finding.Confirmed
+	got := Groups([]*finding.Finding{leak, stuck,
 		race("x", "field"), race("y", ""), race("x", ""),
 		lock(finding.DoubleLock, "x"), lock(finding.DoubleLock, "x"), lock(finding.LostUnlock, "x"),
 		cycle("a"), cycle("b"),
 	})
-	want := []int{2, 1, 2, 1, 1, 1}
+	want := []int{2, 2, 1, 2, 1, 1, 1}
 	if len(got) != len(want) {
 		t.Fatalf("%d groups, want %d", len(got), len(want))
 	}

@@ -145,7 +145,11 @@ func buildPackage(pass *analysis.Pass, neverReturns func(*types.Func) bool) *ssa
 
 // collect lists the functions, those of package variables' initialisers last.
 func (p *Program) collect(pass *analysis.Pass) {
-	testing := testingFiles(pass)
+	unit := Unit{Fset: pass.Fset, Files: pass.Files, Pkg: pass.Pkg, Info: pass.TypesInfo}
+	if pass.Module != nil {
+		unit.Module = pass.Module.Path
+	}
+	testing := TestingFiles(unit)
 	var add func(f *ssa.Function)
 	add = func(f *ssa.Function) {
 		p.Funcs = append(p.Funcs, f)

@@ -5,20 +5,27 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
-
-	"golang.org/x/tools/go/analysis"
 )
 
 // IsTestFile reports whether the go command takes a file of this name for tests.
 func IsTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 
-// testingFiles returns the test files of the package that test other code: they
+// Unit is a type-checked package with the path of its module, "" where that is not known.
+type Unit struct {
+	Fset   *token.FileSet
+	Files  []*ast.File
+	Pkg    *types.Package
+	Info   *types.Info
+	Module string
+}
+
+// TestingFiles returns the test files of the package that test other code: they
 // use something of another file that is no test, of another package of the
-// module, or of a test file that does.
-func testingFiles(pass *analysis.Pass) map[*token.File]bool {
+// module, or of a test file that does. The other test files are programs of their own.
+func TestingFiles(u Unit) map[*token.File]bool {
 	testing, tests := map[*token.File]bool{}, map[*token.File]*ast.File{}
-	for _, f := range pass.Files {
-		if file := pass.Fset.File(f.FileStart); IsTestFile(file.Name()) {
+	for _, f := range u.Files {
+		if file := u.Fset.File(f.FileStart); IsTestFile(file.Name()) {
 			tests[file] = f
 		}
 	}
@@ -26,15 +33,15 @@ func testingFiles(pass *analysis.Pass) map[*token.File]bool {
 	for file, f := range tests {
 		ast.Inspect(f, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
-			if !ok || pass.TypesInfo.Uses[id] == nil || pass.TypesInfo.Uses[id].Pkg() == nil {
+			if !ok || u.Info.Uses[id] == nil || u.Info.Uses[id].Pkg() == nil {
 				return true
 			}
-			switch obj := pass.TypesInfo.Uses[id]; {
-			case obj.Pkg() != pass.Pkg:
-				testing[file] = testing[file] || sameModule(pass, obj.Pkg())
+			switch obj := u.Info.Uses[id]; {
+			case obj.Pkg() != u.Pkg:
+				testing[file] = testing[file] || u.sameModule(obj.Pkg())
 			case !obj.Pos().IsValid(): // a package name, a builtin
-			case tests[pass.Fset.File(obj.Pos())] != nil:
-				uses[file] = append(uses[file], pass.Fset.File(obj.Pos()))
+			case tests[u.Fset.File(obj.Pos())] != nil:
+				uses[file] = append(uses[file], u.Fset.File(obj.Pos()))
 			default:
 				testing[file] = true
 			}
@@ -54,12 +61,12 @@ func testingFiles(pass *analysis.Pass) map[*token.File]bool {
 	return testing
 }
 
-// sameModule reports whether pkg belongs to the module of the pass, or is the package
+// sameModule reports whether pkg belongs to the module of the unit, or is the package
 // that it tests from outside.
-func sameModule(pass *analysis.Pass, pkg *types.Package) bool {
-	own := strings.TrimSuffix(pass.Pkg.Path(), "_test")
-	if m := pass.Module; m != nil && m.Path != "" {
-		return pkg.Path() == m.Path || strings.HasPrefix(pkg.Path(), m.Path+"/") || pkg.Path() == own
+func (u Unit) sameModule(pkg *types.Package) bool {
+	own := strings.TrimSuffix(u.Pkg.Path(), "_test")
+	if u.Module != "" {
+		return pkg.Path() == u.Module || strings.HasPrefix(pkg.Path(), u.Module+"/") || pkg.Path() == own
 	}
 	return pkg.Path() == own
 }

@@ -35,6 +35,15 @@ func (edits *Edits) Add(file *source.File, pos, end int, text func() string) {
 	edits.byFile[file] = append(edits.byFile[file], edit{pos, end, text, edits.seq})
 }
 
+// Join adds all changes of another collection.
+func (edits *Edits) Join(others *Edits) {
+	for file, list := range others.byFile {
+		for _, e := range list {
+			edits.Add(file, e.pos, e.end, e.text)
+		}
+	}
+}
+
 // Replace replaces the source of n by text.
 func (edits *Edits) Replace(file *source.File, n ast.Node, text string) {
 	edits.Add(file, file.Offset(n.Pos()), file.Offset(n.End()), func() string { return text })
@@ -51,9 +60,15 @@ func (edits *Edits) Before(file *source.File, n ast.Node, text func() string) {
 func (edits *Edits) After(file *source.File, n ast.Node, text func() string) {
 	indent := file.Indent(n.Pos())
 	at := file.EndOfLine(n.End())
+	// struct{ n int }: the brace goes on a line of its own
+	rest, _, _ := strings.Cut(string(file.Source[at:]), "\n")
+	last := ""
+	if strings.TrimSpace(rest) != "" {
+		last = "\n" + indent
+	}
 	edits.Add(file, at, at, func() string {
 		if t := text(); t != "" {
-			return "\n" + indent + strings.TrimSuffix(Lines(t, indent), "\n"+indent)
+			return "\n" + indent + strings.TrimSuffix(Lines(t, indent), "\n"+indent) + last
 		}
 		return ""
 	})

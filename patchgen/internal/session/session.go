@@ -14,7 +14,7 @@
 // beyond the types that they were noted with.
 //
 // Tests are left out, as the passes draw no conclusion from them, except where
-// the patch changes a test.
+// the patch changes a test, and those that are programs of their own.
 //
 // Cost: the first snapshot is analysed whole, once. A patch costs the type
 // check and the passes of each package that it changes: linear in the size of
@@ -37,6 +37,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // LoadMode is what [packages.Load] must be asked for so that [New] can use the result.
@@ -96,8 +98,27 @@ func New(root string, loaded []*packages.Package) (*Session, error) {
 	if len(s.sources) == 0 {
 		return nil, fmt.Errorf("no package of %s is loaded", root)
 	}
+	// A test that tests nothing else is a program, to be analysed with the rest.
+	for _, one := range s.sources {
+		if holdsProgram(one.withTests) {
+			one.loaded = one.withTests
+		}
+	}
 	s.sort()
 	return s, nil
+}
+
+// holdsProgram reports whether a test file of the package is a program of its own.
+func holdsProgram(p *packages.Package) bool {
+	unit := ir.Unit{Fset: p.Fset, Files: p.Syntax, Pkg: p.Types, Info: p.TypesInfo}
+	if p.Module != nil {
+		unit.Module = p.Module.Path
+	}
+	testing := ir.TestingFiles(unit)
+	return slices.ContainsFunc(p.Syntax, func(f *ast.File) bool {
+		file := p.Fset.File(f.FileStart)
+		return ir.IsTestFile(file.Name()) && !testing[file]
+	})
 }
 
 func (s *Session) inside(p *packages.Package) bool {
@@ -116,8 +137,10 @@ func (s *Session) relative(name string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// isExternalTest reports whether all files of the package are tests.
-func isExternalTest(p *packages.Package) bool { return strings.HasSuffix(p.PkgPath, "_test") }
+// isExternalTest reports whether all files of the package test other code.
+func isExternalTest(p *packages.Package) bool {
+	return strings.HasSuffix(p.PkgPath, "_test") && !holdsProgram(p)
+}
 
 // sort puts each package behind those that it imports.
 func (s *Session) sort() {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Module is the typed source of one main module, tests included. It is not
@@ -104,6 +106,11 @@ func (m *Module) addPackage(p *packages.Package) error {
 	if p.Module != nil && p.Module.GoVersion != "" {
 		q.GoVersion = "go" + p.Module.GoVersion
 	}
+	unit := ir.Unit{Fset: p.Fset, Files: p.Syntax, Pkg: p.Types, Info: p.TypesInfo}
+	if p.Module != nil {
+		unit.Module = p.Module.Path
+	}
+	testing := ir.TestingFiles(unit)
 	// Files outside of the module are those that cgo has made.
 	for _, f := range p.Syntax {
 		name := p.Fset.PositionFor(f.FileStart, false).Filename
@@ -117,7 +124,7 @@ func (m *Module) addPackage(p *packages.Package) error {
 			return fmt.Errorf("reading source to patch: %w", err)
 		}
 		file := &File{Module: m, Package: q, Path: filepath.ToSlash(rel), Source: src, Syntax: f,
-			Test: strings.HasSuffix(rel, "_test.go")}
+			Test: testing[p.Fset.File(f.FileStart)]}
 		q.Files = append(q.Files, file)
 		m.Files[file.Path] = file
 	}

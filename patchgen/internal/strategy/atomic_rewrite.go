@@ -44,7 +44,7 @@ func (w *atomicWriter) rewrite(a *source.Access) error {
 	if w.done[a.Expr] || a.Mode == source.Atomic {
 		return nil
 	}
-	if w.functions && (a.Mode == source.Initial || w.problem.Facts.IsPrivate(a) || file.Test && !w.problem.named(a)) {
+	if w.functions && (a.Mode == source.Initial || w.problem.Facts.IsPrivate(a) || w.problem.isBeyond(a)) {
 		return nil
 	}
 	if a.Whole != a.Expr {

@@ -95,7 +95,7 @@ func (p *Problem) classOf(name string) string {
 func (p *Problem) leftOut() []string {
 	var tests []*source.Access
 	for _, a := range p.Accesses {
-		if a.File.Test && a.Mode != source.Initial && !p.named(a) {
+		if a.Mode != source.Initial && p.isBeyond(a) {
 			tests = append(tests, a)
 		}
 	}

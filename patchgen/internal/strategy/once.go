@@ -26,18 +26,13 @@ func once(p *Problem) (*Patch, error) {
 	if err := p.noWayOut(s, file); err != nil {
 		return nil, err
 	}
-	if p.Variable.Owner != nil {
-		if err := p.Module.NoNewField(p.Variable.Owner, "a sync.Once"); err != nil {
-			return nil, err
-		}
-	}
 	return p.writeOnce(s, file)
 }
 
 // lazyInit finds the one if statement that tests the variable and sets it.
 func (p *Problem) lazyInit() (found *ast.IfStmt, in *source.File, err error) {
 	for _, a := range p.Accesses {
-		if !a.Mode.Writes() || a.File.Test && !p.named(a) || p.Facts.IsPrivate(a) {
+		if !a.Mode.Writes() || p.isBeyond(a) || p.Facts.IsPrivate(a) {
 			continue
 		}
 		s := p.initialisation(a)
@@ -136,34 +131,10 @@ func (p *Problem) noWayOut(s *ast.IfStmt, file *source.File) (err error) {
 
 func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
 	name := source.LowerFirst(p.Variable.Name) + "Once"
-	if p.Variable.Owner != nil {
-		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(),
-			name); obj != nil {
-			return nil, fmt.Errorf("the name %s is taken", name)
-		}
-	} else if !source.IsGlobal(p.Variable.Object) || p.Variable.Object.Pkg().Scope().Lookup(name) != nil {
-		return nil, fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
-	}
 	edits := edit.New()
-	declUnit, id := p.declaration()
-	if declUnit == nil {
-		return nil, fmt.Errorf("the declaration of %s is not in the module", p.Variable)
-	}
-	pkg := edits.AddImport(declUnit, "sync")
-	text := name + " " + pkg + ".Once // initialises " + p.Variable.Name
-	switch n := p.declNode(declUnit, id).(type) {
-	case *ast.Field:
-		list, ok := declUnit.Parents[n].(*ast.FieldList)
-		if !ok {
-			return nil, fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
-		}
-		// At the end: a Once is twelve bytes, and what stands behind it may
-		// need its alignment for atomic access.
-		edits.After(declUnit, list.List[len(list.List)-1], func() string { return text })
-	case *ast.GenDecl:
-		edits.Before(declUnit, withDoc(n, n.Doc), func() string { return "var " + text + "\n" })
-	default:
-		edits.Before(declUnit, n, func() string { return text })
+	class, err := p.DeclareOnce(edits, name, "initialises "+p.Variable.Name)
+	if err != nil {
+		return nil, err
 	}
 	call := name
 	for _, a := range p.Accesses {
@@ -174,10 +145,47 @@ func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
 	edits.Add(file, file.Offset(s.Pos()), file.Offset(s.Pos()), func() string { return call + ".Do(func() {\n" })
 	edits.Add(file, file.Offset(s.End()), file.Offset(s.End()), func() string { return "\n})" })
 	files, err := edits.Files()
-	out := &Patch{Files: files, Notes: p.copyNote(), Claim: p.claim(validate.Once, p.classOf(name), 0)}
+	out := &Patch{Files: files, Notes: p.copyNote(), Claim: p.claim(validate.Once, class, 0)}
 	if p.Variable.Object.Exported() {
 		out.Notes = append(out.Notes, fmt.Sprintf("once initialised, %s is not initialised again if other code unsets it",
 			p.Variable))
 	}
 	return out, err
+}
+
+// DeclareOnce declares a sync.Once beside the variable, a field or a package variable, and returns its class. The
+// comment says what it does.
+func (p *Problem) DeclareOnce(edits *edit.Edits, name, comment string) (class string, err error) {
+	if p.Variable.Owner != nil {
+		if err := p.Module.NoNewField(p.Variable.Owner, "a sync.Once"); err != nil {
+			return "", err
+		}
+		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(),
+			name); obj != nil {
+			return "", fmt.Errorf("the name %s is taken", name)
+		}
+	} else if !source.IsGlobal(p.Variable.Object) || p.Variable.Object.Pkg().Scope().Lookup(name) != nil {
+		return "", fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
+	}
+	file, id := p.declaration()
+	if file == nil {
+		return "", fmt.Errorf("the declaration of %s is not in the module", p.Variable)
+	}
+	pkg := edits.AddImport(file, "sync")
+	text := name + " " + pkg + ".Once // " + comment
+	switch n := p.declNode(file, id).(type) {
+	case *ast.Field:
+		list, ok := file.Parents[n].(*ast.FieldList)
+		if !ok {
+			return "", fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
+		}
+		// At the end: a Once is twelve bytes, and what stands behind it may
+		// need its alignment for atomic access.
+		edits.After(file, list.List[len(list.List)-1], func() string { return text })
+	case *ast.GenDecl:
+		edits.Before(file, withDoc(n, n.Doc), func() string { return "var " + text + "\n" })
+	default:
+		edits.Before(file, n, func() string { return text })
+	}
+	return p.classOf(name), nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
@@ -56,7 +57,7 @@ func (p *Problem) protectable() []*source.Access {
 	for _, a := range p.Accesses {
 		switch {
 		case a.Mode == source.Initial, a.Function == nil:
-		case a.File.Test && !p.named(a):
+		case p.isBeyond(a):
 		case source.IsGlobal(p.Variable.Object) && a.Function.Declaration().IsInit():
 		case p.Facts.IsPrivate(a) && !p.named(a):
 		case p.Variable.Function != nil && !p.captured(a):
@@ -67,17 +68,61 @@ func (p *Problem) protectable() []*source.Access {
 	return out
 }
 
-// inTest refuses findings of which a side stands in a test itself, not in a goroutine of it. A
+// isBeyond reports whether an access stands in a test, which a patch of other code leaves as it is. What a test
+// declares itself is not other code.
+func (p *Problem) isBeyond(a *source.Access) bool {
+	return a.File.Test && !p.named(a) && !p.isTestOnly()
+}
+
+// isTestOnly reports whether a test file declares the variable.
+func (p *Problem) isTestOnly() bool {
+	return ir.IsTestFile(p.Module.Fset.Position(p.Variable.Object.Pos()).Filename)
+}
+
+// inTest refuses findings of which a side is a read of a test itself, not of a goroutine of it. A
 // test that looks at what its goroutine writes wants to have waited for it; a lock or an
-// atomic would silence the race, and leave to chance what the test sees.
+// atomic would silence the race, and leave to chance what the test sees. Where it sleeps, waits for
+// something else or asks in a loop, its author has left that to time.
 func (p *Problem) inTest() error {
 	for _, a := range p.Accesses {
-		if p.named(a) && a.File.Test && a.Function != nil && a.Function.Outer == nil && isTest(a.Function.Name()) {
+		isBody := a.Function != nil && a.Function.Outer == nil && isTest(a.Function.Name())
+		inFile := ir.IsTestFile(p.Module.Fset.Position(a.Expr.Pos()).Filename)
+		if p.named(a) && inFile && isBody && a.Mode == source.Read && !p.waitsBefore(a) {
 			return fmt.Errorf("%s: the test should wait for its goroutine, by a channel or a WaitGroup, before it uses %s",
 				a.File.At(a.Expr), p.Variable)
 		}
 	}
 	return nil
+}
+
+// waitsBefore reports whether a test waits between the first goroutine that uses the variable and an access, or makes
+// the access in a loop.
+func (p *Problem) waitsBefore(a *source.Access) bool {
+	start := a.Expr.Pos()
+	for _, other := range p.Accesses {
+		if other.Function != a.Function && other.Function != nil {
+			start = min(start, other.Function.Node.End())
+		}
+	}
+	waits := false
+	ast.Inspect(a.Function.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		// time.Sleep(d), wg.Wait(), <-done
+		case *ast.CallExpr:
+			if start <= n.Pos() && n.End() <= a.Expr.Pos() {
+				text := a.File.Text(n.Fun)
+				waits = waits || text == "time.Sleep" || strings.HasSuffix(text, ".Wait")
+			}
+		case *ast.UnaryExpr, *ast.SelectStmt:
+			waits = waits || source.IsWait(n) && start <= n.Pos() && n.End() <= a.Expr.Pos()
+		case *ast.ForStmt:
+			waits = waits || n.Pos() <= a.Expr.Pos() && a.Expr.Pos() < n.End() && start <= n.Pos()
+		}
+		return true
+	})
+	return waits
 }
 
 // isTest reports whether go test runs a function of the name.

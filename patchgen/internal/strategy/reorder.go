@@ -19,7 +19,7 @@ import (
 func reorder(p *Problem) (*Patch, error) {
 	var reasons []string
 	for _, a := range p.Accesses {
-		if a.Mode != source.Write || a.File.Test || a.Function == nil || p.Facts.IsPrivate(a) {
+		if a.Mode != source.Write || p.isBeyond(a) || a.Function == nil || p.Facts.IsPrivate(a) {
 			continue
 		}
 		out, err := p.moveUp(a)
@@ -74,6 +74,9 @@ func (p *Problem) fromStarted(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	starts, err := p.Module.Starts(f)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.Body.List) == 1 && f.Object == nil {
+		return nil, fmt.Errorf("%s: the goroutine does nothing else than to set %s", a.File.At(s), p.Variable)
 	}
 	if why := p.Facts.Blocks(a.File, s.Rhs[0]); why != "" {
 		return nil, fmt.Errorf("%s: the value %s", a.File.At(s), why)

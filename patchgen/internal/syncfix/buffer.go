@@ -3,6 +3,7 @@ package syncfix
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -25,17 +26,36 @@ import (
 // It applies where each sender is a goroutine that sends once, as the last thing
 // that it does: nothing that follows can have relied on the value having been
 // received. It is started once, or in one loop over a slice or map, whose length
-// is the room then. Obligation: [validate.Unblocked].
+// is the room then, or in one that counts. Obligation: [validate.Unblocked].
 func buffer(p *Problem) (*strategy.Patch, error) {
 	c, err := p.blockedOn(finding.Send)
 	if err != nil {
 		return nil, err
 	}
+	edits := edit.New()
+	senders, err := c.makeRoom(edits)
+	if err != nil {
+		return nil, err
+	}
+	// The same goroutine may send on another channel instead: case err := <-errc
+	for _, other := range p.receivedBeside(c) {
+		beside := edit.New()
+		others, err := other.makeRoom(beside)
+		if err == nil && isSubset(others, senders) {
+			edits.Join(beside)
+		}
+	}
+	files, err := edits.Files()
+	return &strategy.Patch{Files: files, Claim: c.claim()}, err
+}
+
+// makeRoom gives the channel room for all that is sent on it, and returns the functions that send.
+func (c *channel) makeRoom(edits *edit.Edits) (senders map[*source.Function]bool, err error) {
 	if !c.isUnbuffered() {
 		return nil, fmt.Errorf("%s has room already", c.object.Name())
 	}
 	// ch <- v, last thing in a goroutine that is started once
-	senders := map[*source.Function]bool{}
+	senders = map[*source.Function]bool{}
 	room := ""
 	for _, s := range c.sends {
 		f := c.file.FunctionOf(s)
@@ -55,7 +75,6 @@ func buffer(p *Problem) (*strategy.Patch, error) {
 		senders[f] = true
 	}
 	// make(chan T), make(chan T, 0)
-	edits := edit.New()
 	if room == "" {
 		room = fmt.Sprint(len(senders))
 	}
@@ -65,38 +84,118 @@ func buffer(p *Problem) (*strategy.Patch, error) {
 	} else {
 		edits.Replace(c.file, c.making.Args[1], room)
 	}
-	files, err := edits.Files()
-	return &strategy.Patch{Files: files, Claim: c.claim()}, err
+	return senders, nil
+}
+
+// receivedBeside lists the other channels of the function that a select receives from beside c.
+func (p *Problem) receivedBeside(c *channel) (list []*channel) {
+	seen := map[types.Object]bool{c.object: true}
+	for _, r := range c.receives {
+		// select { case v := <-ch: case err := <-errc: }
+		var cases []ast.Stmt
+		for n := c.file.Parents[r]; n != nil && cases == nil; n = c.file.Parents[n] {
+			if clause, ok := n.(*ast.CommClause); ok && clause.Comm != nil && r.End() <= clause.Comm.End() {
+				cases = c.file.Parents[clause].(*ast.BlockStmt).List
+			}
+		}
+		for _, s := range cases {
+			comm := s.(*ast.CommClause).Comm
+			if comm == nil {
+				continue
+			}
+			ast.Inspect(comm, func(n ast.Node) bool {
+				receive, ok := n.(*ast.UnaryExpr)
+				if !ok || !source.IsWait(receive) {
+					return true
+				}
+				if id, ok := ast.Unparen(receive.X).(*ast.Ident); ok && !seen[c.file.Package.Info.ObjectOf(id)] {
+					seen[c.file.Package.Info.ObjectOf(id)] = true
+					if other, err := p.channelAt(place{c.file, []ast.Node{receive}}, finding.Receive); err == nil {
+						list = append(list, other)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return list
+}
+
+// isSubset reports whether all functions of a are in b.
+func isSubset(a, b map[*source.Function]bool) bool {
+	for f := range a {
+		if !b[f] {
+			return false
+		}
+	}
+	return true
 }
 
 // timesStarted writes how often the goroutine of f is started for a channel: len(x) if that is in a loop over x,
-// directly in the function of the channel; "" if it is not known.
+// n in a loop that counts up to n, directly in the function of the channel; "" if it is not known.
 func (c *channel) timesStarted(f *source.Function) string {
-	var loop *ast.RangeStmt
+	var loop ast.Stmt
 	for n := c.file.Parents[f.Node]; n != nil && n != c.function.Node; n = c.file.Parents[n] {
 		switch n := n.(type) {
-		case *ast.ForStmt:
-			return ""
-		case *ast.RangeStmt:
+		case *ast.ForStmt, *ast.RangeStmt:
 			if loop != nil {
 				return ""
 			}
-			loop = n
+			loop = n.(ast.Stmt)
 		}
 	}
 	if loop == nil || loop.Pos() < c.made.End() {
 		return ""
 	}
-	// for _, x := range xs: xs is a name that nothing behind the make sets
-	x, ok := ast.Unparen(loop.X).(*ast.Ident)
-	if !ok || c.file.Sets(c.function.Body, c.file.LocalsIn(x)) != nil || len(c.file.LocalsIn(x)) == 0 {
-		return ""
-	}
-	switch c.file.TypeOf(x).Underlying().(type) {
-	case *types.Slice, *types.Map, *types.Array:
-		return "len(" + x.Name + ")"
+	switch loop := loop.(type) {
+	// for _, x := range xs, for i := range n
+	case *ast.RangeStmt:
+		if !c.isFixed(loop.X) {
+			return ""
+		}
+		switch t := c.file.TypeOf(loop.X).Underlying().(type) {
+		case *types.Slice, *types.Map, *types.Array:
+			return "len(" + c.file.Text(loop.X) + ")"
+		case *types.Basic:
+			if t.Info()&types.IsInteger != 0 {
+				return c.file.Text(loop.X)
+			}
+		}
+	// for i := 0; i < n; i++
+	case *ast.ForStmt:
+		if n := c.upTo(loop); n != nil && c.isFixed(n) {
+			return c.file.Text(n)
+		}
 	}
 	return ""
+}
+
+// isFixed reports whether e is a constant, or a local that nothing behind the make sets.
+func (c *channel) isFixed(e ast.Expr) bool {
+	if c.file.Package.Info.Types[e].Value != nil {
+		return true
+	}
+	x, ok := ast.Unparen(e).(*ast.Ident)
+	return ok && len(c.file.LocalsIn(x)) > 0 && c.file.Sets(c.function.Body, c.file.LocalsIn(x)) == nil
+}
+
+// upTo returns n of a loop for i := 0; i < n; i++ whose body does not set i; nil for other loops.
+func (c *channel) upTo(loop *ast.ForStmt) ast.Expr {
+	init, isAssign := loop.Init.(*ast.AssignStmt)
+	test, isTest := loop.Cond.(*ast.BinaryExpr)
+	step, isStep := loop.Post.(*ast.IncDecStmt)
+	if !isAssign || !isTest || !isStep || test.Op != token.LSS || step.Tok != token.INC || len(init.Lhs) != 1 {
+		return nil
+	}
+	from := c.file.Package.Info.Types[init.Rhs[0]].Value
+	name := c.file.Text(init.Lhs[0])
+	if from == nil || from.String() != "0" || c.file.Text(test.X) != name || c.file.Text(step.X) != name {
+		return nil
+	}
+	if c.file.Sets(loop.Body, c.file.LocalsIn(test.X)) != nil {
+		return nil
+	}
+	return test.Y
 }
 
 // isLast refuses a send behind which f does anything else than return.

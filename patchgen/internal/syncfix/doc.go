@@ -13,8 +13,12 @@
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned
 //	signal   a channel is closed however its function returns
+//	cancel   who waits at a channel leaves when its context is done
+//	sign off a goroutine calls Done however it ends
+//	broadcast all who wait for a condition are woken
+//	close once a channel is closed in a sync.Once
 //
-// The last three are those of GFix (Liu et al., ASPLOS 2021). They treat
+// Buffer, stop and signal are those of GFix (Liu et al., ASPLOS 2021). They treat
 // channels that never leave the function that makes them, so that all of their
 // operations are known.
 //

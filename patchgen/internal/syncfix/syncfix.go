@@ -42,6 +42,10 @@ var All = []Strategy{
 	{"buffer", blocked, buffer},
 	{"stop", blocked, stop},
 	{"signal", blocked, signal},
+	{"cancel", blocked, cancel},
+	{"sign off", blocked, signOff},
+	{"broadcast", []finding.Code{finding.BlockedForEver}, broadcast},
+	{"close once", []finding.Code{finding.CloseRaces}, closeOnce},
 }
 
 // For lists the strategies for findings of a code.

@@ -22,6 +22,7 @@ const (
 	Once                  // a sync.Once initialises the variable
 	Published             // the variable is written before others can reach its object
 	Atomic                // every access is an operation of sync/atomic
+	Unshared              // no function literal captures the local any more
 
 	// These are of patches for findings that name no variable: how locks, WaitGroups and channels are used.
 	Released   // a return does not leave the lock held any more
@@ -31,6 +32,10 @@ const (
 	OneStep    // a test and what it decides about are one step under Lock
 	Unblocked  // no operation on the channel Variable waits for ever
 	Extended   // more of what the functions do lies under Lock
+	Stoppable  // fewer operations on channels wait for their other side alone
+	SignsOff   // a goroutine calls Done however it ends
+	WakesAll   // no Signal is left in the functions that the patch changes
+	ClosedOnce // Variable, a channel, is closed in a sync.Once only
 )
 
 // Variable names a variable the same before and after a patch.
@@ -127,6 +132,8 @@ var promises = [...]promise{
 		(*judge).narrowed, (*judge).lockOrder}},
 	Atomic: {"every access is atomic", []func(*judge){(*judge).atomicOnly, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
+	Unshared: {"no goroutine shares it", []func(*judge){(*judge).unshared, (*judge).paired, (*judge).exits,
+		(*judge).narrowed}},
 	Released: {"the lock is released", []func(*judge){(*judge).released, (*judge).paired, (*judge).narrowed,
 		(*judge).readSide, (*judge).lockOrder}},
 	LockedOnce: {"the lock is taken once", []func(*judge){(*judge).lockedOnce, (*judge).paired, (*judge).exits,
@@ -139,6 +146,14 @@ var promises = [...]promise{
 		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
 	Extended: {"the use is under the lock", []func(*judge){(*judge).extended, (*judge).oneStep, (*judge).paired,
 		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+	Stoppable: {"a stop ends the wait", []func(*judge){(*judge).stoppable, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
+	SignsOff: {"signs off however it ends", []func(*judge){(*judge).signsOff, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
+	WakesAll: {"all waiters are woken", []func(*judge){(*judge).wakesAll, (*judge).paired, (*judge).exits,
+		(*judge).narrowed}},
+	ClosedOnce: {"closed once", []func(*judge){(*judge).closedOnce, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

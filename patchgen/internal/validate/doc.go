@@ -37,6 +37,8 @@
 // For atomic operations ([Atomic]): every access is one; no store depends on an
 // earlier load.
 //
+// For a copy ([Unshared]): no function literal captures the local any more.
+//
 // For the patches of package syncfix, the first obligation of each, and pairs,
 // exits, narrowed and order as above:
 //

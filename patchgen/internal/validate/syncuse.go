@@ -317,24 +317,139 @@ func madeInLoop(op *syncops.Op, start callgraph.Site) bool {
 // startedForEach reports whether the loop around a start goes as often as size says: both are len(xs).
 func startedForEach(start ssa.Instruction, size ssa.Value) bool {
 	room := lengthOf(size)
-	if room == nil {
-		return false
-	}
 	for b := start.Block(); b != nil; b = b.Idom() {
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
-			case *ssa.BinOp: // i < len(xs)
-				if instr.Op == token.LSS && lengthOf(instr.Y) == room {
+			case *ssa.BinOp: // i < len(xs), i < n
+				if instr.Op != token.LSS {
+					continue
+				}
+				if room != nil && lengthOf(instr.Y) == room || isSameSize(instr.Y, size) && countsUp(instr.X) {
 					return true
 				}
 			case *ssa.Next: // for range xs, a map
-				if r, ok := instr.Iter.(*ssa.Range); ok && r.X == room {
+				if r, ok := instr.Iter.(*ssa.Range); ok && room != nil && r.X == room {
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+// isSameSize reports whether two values are surely the same number: one constant, one value, or two loads of a captured
+// local that is set once.
+func isSameSize(a, b ssa.Value) bool {
+	if a == b {
+		return true
+	}
+	x, isConst := a.(*ssa.Const)
+	y, areConst := b.(*ssa.Const)
+	if isConst && areConst {
+		return x.Value != nil && y.Value != nil && constant.Compare(x.Value, token.EQL, y.Value)
+	}
+	load, isLoad := a.(*ssa.UnOp)
+	again, areLoads := b.(*ssa.UnOp)
+	if !isLoad || !areLoads || load.X != again.X {
+		return false
+	}
+	stored, known := storedIn(load.X)
+	return known && len(stored) == 1
+}
+
+// setsCaptured reports whether a literal does anything but read a captured local.
+func setsCaptured(closure *ssa.MakeClosure, cell ssa.Value) bool {
+	fn := closure.Fn.(*ssa.Function)
+	for i, v := range closure.Bindings {
+		if v != cell {
+			continue
+		}
+		for _, ref := range *fn.FreeVars[i].Referrers() {
+			if load, ok := ref.(*ssa.UnOp); !ok || load.Op != token.MUL {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// countsUp reports whether v counts the rounds of a loop from 0: i, or i+1 where i starts at -1 as range has it.
+func countsUp(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Phi:
+		return startsAndSteps(v.Edges, v, 0)
+	case *ssa.BinOp:
+		phi, ok := v.X.(*ssa.Phi)
+		return ok && v.Op == token.ADD && isOne(v.Y) && startsAndSteps(phi.Edges, phi, -1)
+	// a captured variable, one for each round
+	case *ssa.UnOp:
+		stored, ok := storedIn(v.X)
+		return ok && startsAndSteps(stored, v.X, 0)
+	}
+	return false
+}
+
+// startsAndSteps reports whether the values are the first one, the counter itself, and one more than the counter, which
+// is a value or what is loaded from the cells of one.
+func startsAndSteps(values []ssa.Value, counter ssa.Value, first int64) bool {
+	cells := cellsOf(counter)
+	isCounter := func(v ssa.Value) bool {
+		load, ok := v.(*ssa.UnOp)
+		return v == counter || ok && (load.X == counter || slices.Contains(cells, load.X))
+	}
+	for _, v := range values {
+		c, isConst := v.(*ssa.Const)
+		step, isStep := v.(*ssa.BinOp)
+		switch {
+		case isConst && c.Value != nil && c.Int64() == first:
+		case isCounter(v):
+		case isStep && step.Op == token.ADD && isCounter(step.X) && isOne(step.Y):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// cellsOf returns the cells that an address may be that of: one, or one for each round of a loop.
+func cellsOf(addr ssa.Value) []ssa.Value {
+	if phi, ok := addr.(*ssa.Phi); ok {
+		return phi.Edges
+	}
+	return []ssa.Value{addr}
+}
+
+// storedIn returns all that is stored in the cells of a local; false where one is not known to be only that.
+func storedIn(addr ssa.Value) (stored []ssa.Value, ok bool) {
+	cells := cellsOf(addr)
+	if !slices.Contains(cells, addr) {
+		cells = append(slices.Clone(cells), addr)
+	}
+	for _, v := range cells {
+		_, isCell := v.(*ssa.Alloc)
+		if _, isPhi := v.(*ssa.Phi); !isCell && !isPhi {
+			return nil, false
+		}
+		for _, ref := range *v.Referrers() {
+			switch ref := ref.(type) {
+			case *ssa.Store:
+				stored = append(stored, ref.Val)
+			case *ssa.UnOp, *ssa.Phi:
+			case *ssa.MakeClosure: // which may set it
+				if setsCaptured(ref, v) {
+					return nil, false
+				}
+			default:
+				return nil, false
+			}
+		}
+	}
+	return stored, true
+}
+
+func isOne(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Int64() == 1
 }
 
 // lengthOf returns xs for len(xs); nil for other values.

@@ -99,6 +99,21 @@ var golden = map[string]string{
 	"guard_upgrade_behind":     "guarded cache.hits cache.mu",
 	"mutex_heap":               "guarded item.index item.indexMu",
 	"relock_itself":            "locked-once - store.mu",
+	"copy_round":               "unshared all/i",
+	"copy_error":               "unshared run/err",
+	"copy_several":             "unshared run/err",
+	"buffer_count":             "unblocked gather/errc",
+	"buffer_either":            "unblocked fetch/found",
+	"mutex_test_file":          "guarded client.conn client.connMu",
+	"once_one_line":            "once client.conn client.connOnce",
+	"cancel_field":             "stoppable -",
+	"cancel_error":             "stoppable -",
+	"cancel_stop":              "stoppable -",
+	"sign_off_early":           "signs-off -",
+	"broadcast_loop":           "wakes-all -",
+	"close_once_select":        "closed-once server.done server.doneOnce",
+	"atomic_test_sleeps":       "atomic TestCalled/called",
+	"unlock_stuck":             "released - container.Mutex",
 }
 
 const goldens = "../../testdata/fix"
@@ -107,7 +122,9 @@ var kinds = map[string]validate.Kind{
 	"guarded": validate.Guarded, "once": validate.Once, "published": validate.Published, "atomic": validate.Atomic,
 	"released": validate.Released, "locked-once": validate.LockedOnce, "ordered": validate.Ordered,
 	"counted": validate.Counted, "unblocked": validate.Unblocked,
-	"one-step": validate.OneStep, "extended": validate.Extended,
+	"one-step": validate.OneStep, "extended": validate.Extended, "unshared": validate.Unshared,
+	"stoppable": validate.Stoppable, "signs-off": validate.SignsOff, "wakes-all": validate.WakesAll,
+	"closed-once": validate.ClosedOnce,
 }
 
 // A kind without a promise would accept every patch.
@@ -175,7 +192,7 @@ func load(t *testing.T, files map[string][]byte) module {
 			t.Fatal(err)
 		}
 	}
-	loaded, err := packages.Load(&packages.Config{Mode: session.LoadMode, Dir: root,
+	loaded, err := packages.Load(&packages.Config{Mode: session.LoadMode, Dir: root, Tests: true,
 		Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=")}, "./...")
 	if err != nil {
 		t.Fatal(err)
