@@ -242,7 +242,8 @@ func (c *copying) nobodyReads(f *source.Function) error {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			if c.Variable.Object.Pos() < n.Pos() {
-				return fmt.Errorf("%s: the goroutine is started in a loop, whose next round may read %s", c.file.At(start), c.Variable)
+				return fmt.Errorf("%s: the goroutine is started in a loop, whose next round may read %s", c.file.At(start),
+					c.Variable)
 			}
 		}
 	}
@@ -256,13 +257,14 @@ func (c *copying) nobodyReads(f *source.Function) error {
 		return fmt.Errorf("%s: what the goroutine sets %s to may be meant for %s", c.file.At(start), c.Variable,
 			c.file.At(later[0].Expr))
 	}
-	if addressed := slices.ContainsFunc(c.Accesses, func(a *source.Access) bool { return a.Mode == source.Address }); addressed {
+	if slices.ContainsFunc(c.Accesses, func(a *source.Access) bool { return a.Mode == source.Address }) {
 		return errors.New("the address of " + c.Variable.String() + " is taken")
 	}
 	return nil
 }
 
-// declareIn gives a goroutine a variable of its own: by := where that reaches all of its uses, else by a declaration.
+// declareIn declares a variable of its own in a goroutine: by := where that reaches all of its uses, else by a
+// declaration.
 func (c *copying) declareIn(f *source.Function) {
 	accesses := c.accessesIn(f.Body)
 	s := c.firstSetter(accesses, f.Body.List)

@@ -49,7 +49,7 @@ func buffer(p *Problem) (*strategy.Patch, error) {
 	return &strategy.Patch{Files: files, Claim: c.claim()}, err
 }
 
-// makeRoom gives the channel room for all that is sent on it, and returns the functions that send.
+// makeRoom makes room in the channel for all that is sent on it, and returns the functions that send.
 func (c *channel) makeRoom(edits *edit.Edits) (senders map[*source.Function]bool, err error) {
 	if !c.isUnbuffered() {
 		return nil, fmt.Errorf("%s has room already", c.object.Name())
