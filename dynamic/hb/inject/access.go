@@ -63,8 +63,7 @@ type hbEarlier struct {
 //
 //go:nosplit
 func (g *hbGo) knows(r hbRecord) bool {
-	slot := hbSlotOf(r)
-	return slot == hbSlotOf(g.epoch) || g.clock.get(slot) >= hbClockOf(r)
+	return g.knowsAt(hbSlotOf(r), hbClockOf(r))
 }
 
 // conflicts reports whether an access of the bytes in mask races with a recorded one, if
@@ -104,13 +103,51 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 	if callpc != 0 {
 		where = hbCall(where, callpc, hbLeaf)
 	}
+	// Who makes it, and from where, is known before it is in the cell, where others find it.
+	if !g.named {
+		g.named, g.occupant().goid = true, gp.goid
+	}
+	hbRemember(gp, addr, record, kind, where, pc)
+	if kind&hbAtomic != 0 || hbTrace.base != 0 || !g.renew(cell, addr, record, kind) {
+		hbInsert(g, cell, addr, record, kind, where, callpc, pc)
+	}
+	g.touched = g.epoch
+}
+
+// renew makes an access in the common case, without a lock: what the cell holds is ordered before it, and
+// the last access of its kind was of the same bytes, or there is none. The record takes the place of
+// that one. It reports whether all of that still held when the record was in its place.
+//
+//go:nosplit
+func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) bool {
+	const same = hbMask | hbIsAtomic | hbIsSplit | hbIsLocked
+	w, r := atomic.Load64(&cell.w), atomic.Load64(&cell.r)
+	if w&(hbIsSplit|hbIsLocked) != 0 || w != 0 && !g.knows(w) || r != 0 && !g.knows(r) {
+		return false
+	}
+	if kind == hbRead {
+		// The number of an hbSplit has no slot, so that it is not taken for a record.
+		return (r == 0 && w != 0 || (r^record)&same == 0 && hbSlotOf(r) != 0) &&
+			atomic.Cas64(&cell.r, r, record) && atomic.Load64(&cell.w) == w && atomic.Load64(&cell.r) == record
+	}
+	// The read stays: who is ordered after this write is ordered after a read that is before it.
+	return (w == 0 || (w^record)&same == 0) &&
+		atomic.Cas64(&cell.w, w, record) && atomic.Load64(&cell.r) == r &&
+		(w != 0 || hbIsSoiled(addr))
+}
+
+// hbInsert makes it in all other cases.
+//
+//go:nosplit
+//go:noinline
+func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, where uint32, callpc, pc uintptr) {
+	mask := record & hbMask
 	w := cell.lockIn(addr)
 	r := cell.r
-	// Who finds the record finds it in the history too: both are written before the cell is unlocked.
-	hbRemember(gp, addr, record, kind, where, pc)
 	if hbTrace.base != 0 {
 		hbTraceAccess(g, addr, record, kind, w, r, callpc, pc)
 	}
+	// Races are looked for before the record takes the place of another one.
 	var earlier hbEarlier
 	if w&hbIsSplit != 0 {
 		earlier = hbOnSplit(g, cell, record, kind)
@@ -132,10 +169,6 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 		} else {
 			hbSplitUp(g, cell, w, record, kind)
 		}
-	}
-	g.touched = g.epoch
-	if !g.named {
-		g.named, g.occupant().goid = true, gp.goid
 	}
 	if earlier.record != 0 {
 		hbReport(g, addr&^7, record, kind, where, pc, earlier)
@@ -211,7 +244,7 @@ func (c *hbCell) lockIn(addr uintptr) uint64 {
 	for n := 0; ; n++ {
 		hbSoil(addr, hbDirtyCells)
 		w := c.lock()
-		if addr-hbHeapStart >= hbHeapSize || *hbDirtOf(addr)&(hbDirtyCells|hbEvicted) == hbDirtyCells {
+		if hbIsSoiled(addr) {
 			return w
 		}
 		c.unlock(w)
@@ -408,7 +441,7 @@ func (r *hbReads) after(g *hbGo) hbRecord {
 		}
 		return r.last
 	}
-	slot, clock := r.all.beyond(g.clock, hbSlotOf(g.epoch))
+	slot, clock := r.all.beyond(g.whole(), hbSlotOf(g.epoch))
 	if slot == 0 {
 		return 0
 	}

@@ -135,17 +135,19 @@ func (m *hbMemo) sum() uint32 {
 // hbHistory is the history of a P, a ring. Only who runs on the P writes it; reports read
 // it as it is, and take what fits. next is also read while it is written.
 type hbHistory struct {
+	_    sys.NotInHeap
 	base uintptr
 	next uint32
-	idle uint32 // number of the next one that no P has
+	idle *hbHistory // the next one that no P has
 }
 
 var (
-	hbHistories   [1024]hbHistory // by number, from 1; raceprocctx is the number
-	hbHistorySize uint32          // entries of each, a power of two
-	hbIdleHistory uint32          // the first one that no P has; 0: none
-	hbProcs       atomic.Uint32
+	hbHistories    [1024]hbHistory // raceprocctx is the address of one
+	hbHistoryCount atomic.Uint32
+	hbIdleHistory  *hbHistory // the first one that no P has
 )
+
+const hbHistorySize = 1 << 14 // entries of each, a power of two
 
 //go:nosplit
 func (h *hbHistory) at(i uint32) *hbMemo {
@@ -160,7 +162,7 @@ func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32,
 	if pp == nil || pp.raceprocctx == 0 {
 		return
 	}
-	h := &hbHistories[pp.raceprocctx]
+	h := (*hbHistory)(unsafe.Pointer(pp.raceprocctx))
 	i := h.next
 	h.next++
 	m := h.at(i)
@@ -170,8 +172,8 @@ func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32,
 
 // hbRecall returns what the history holds of an earlier access of one of the bytes in mask; no pc where it is lost.
 func hbRecall(addr uintptr, e hbEarlier, mask uint64) hbMemo {
-	for p := range hbProcs.Load() {
-		h := &hbHistories[p+1]
+	for i := range hbHistoryCount.Load() {
+		h := &hbHistories[i]
 		for k := range min(h.next, hbHistorySize) {
 			m := *h.at(h.next - 1 - k)
 			epochs := (m.record ^ e.record) &^ (hbMask | hbIsSplit | hbIsAtomic)

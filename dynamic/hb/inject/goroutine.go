@@ -14,6 +14,9 @@ type hbGo struct {
 
 	epoch   uint64  // slot and clock, as a record without a mask
 	clock   hbClock // what it knows of the other slots
+	base    hbClock // what it knew at its start: see hbSync
+	by      uint32  // the slot of the goroutine that started it, while that is not in clock; 0: it is
+	byAt    uint32  // the clock of that slot, which it knows as well
 	frame   uint32  // calling context
 	touched uint64  // epoch of the last access that was recorded
 	named   bool    // its occupant's goid is set: a goroutine has none yet when it gets a slot
@@ -72,6 +75,23 @@ func (g *hbGo) tick() {
 	g.epoch += hbTick
 }
 
+// knowsAt reports whether it knows what was done in a slot until a clock.
+//
+//go:nosplit
+func (g *hbGo) knowsAt(slot, clock uint32) bool {
+	return slot == hbSlotOf(g.epoch) || slot == g.by && g.byAt >= clock || g.clock.get(slot) >= clock
+}
+
+// whole returns all that it knows of the other slots. Until somebody asks, a goroutine shares the clock of the one that
+// started it. It runs on the system stack.
+func (g *hbGo) whole() hbClock {
+	if g.by != 0 {
+		g.clock = g.clock.with(g.by, g.byAt)
+		g.by = 0
+	}
+	return g.clock
+}
+
 //go:nosplit
 func (g *hbGo) occupant() *hbOccupant { return &g.occupants[g.last] }
 
@@ -90,7 +110,13 @@ func (g *hbGo) at(clock uint32) *hbOccupant {
 func hbStart(parent *hbGo, pc uintptr) *hbGo {
 	g := hbFreeSlot(parent)
 	if parent != nil {
-		g.clock = g.clock.join(parent.clock).with(hbSlotOf(parent.epoch), hbClockOf(parent.epoch))
+		if g.by != hbSlotOf(parent.epoch) {
+			g.whole()
+		}
+		g.clock = g.clock.join(parent.whole())
+		g.by, g.byAt = hbSlotOf(parent.epoch), hbClockOf(parent.epoch)
+		g.base.release()
+		g.base = parent.clock.retain()
 		if hbTrace.base != 0 {
 			hbTraceEvent(parent, hbTraceGo, uintptr(hbSlotOf(g.epoch)), pc, 0)
 		}
@@ -150,7 +176,8 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 	// The parent knows all that the last owner has released. What that one acquired since, nothing
 	// orders before the new owner.
 	g.clock.release()
-	g.clock = 0
+	g.base.release()
+	g.clock, g.base, g.by = 0, 0, 0
 	return g
 }
 
@@ -163,7 +190,7 @@ func (s *hbSlotQueue) afterLast(parent *hbGo) *hbGo {
 	before := uint32(0)
 	for i, n := s.head, uint32(0); n < min(16, s.free); n++ {
 		g := hbSlotAt(i)
-		if parent.clock.get(i) >= g.final() {
+		if parent.knowsAt(i, g.final()) {
 			return s.take(before, i)
 		}
 		before, i = i, g.next

@@ -50,7 +50,8 @@ func racefuncexit() {
 //
 //go:nosplit
 func raceread(addr uintptr) {
-	if g := hbOfG(getg()); g != nil && addr-hbHeapStart < hbHeapSize {
+	gp := getg()
+	if g := hbOfG(gp); g != nil && addr-hbHeapStart < hbHeapSize {
 		cell := (*hbCell)(unsafe.Pointer(addr>>3<<4 + hbHeapCells))
 		if x := cell.w ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
@@ -58,17 +59,22 @@ func raceread(addr uintptr) {
 		if x := cell.r ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
 		}
+		hbAccess(gp, cell, addr, 1<<(addr&7), hbRead, 0, sys.GetCallerPC())
+		return
 	}
 	hbRead1(addr, 0, sys.GetCallerPC())
 }
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	if g := hbOfG(getg()); g != nil && addr-hbHeapStart < hbHeapSize {
+	gp := getg()
+	if g := hbOfG(gp); g != nil && addr-hbHeapStart < hbHeapSize {
 		cell := (*hbCell)(unsafe.Pointer(addr>>3<<4 + hbHeapCells))
 		if x := cell.w ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
 		}
+		hbAccess(gp, cell, addr, 1<<(addr&7), hbWrite, 0, sys.GetCallerPC())
+		return
 	}
 	hbWrite1(addr, 0, sys.GetCallerPC())
 }
@@ -289,28 +295,31 @@ func racectxend(ctx uintptr) {
 	systemstack(func() { hbEnd((*hbGo)(unsafe.Pointer(ctx))) })
 }
 
-// raceproccreate returns the number of a history for a P. The world is stopped.
+// raceproccreate returns a history for a P. The world is stopped.
 //
 //go:nosplit
 func raceproccreate() (ctx uintptr) {
-	if ctx = uintptr(hbIdleHistory); ctx != 0 {
-		hbIdleHistory = hbHistories[ctx].idle
-		return ctx
+	h := hbIdleHistory
+	if h != nil {
+		hbIdleHistory = h.idle
+		return uintptr(unsafe.Pointer(h))
 	}
 	systemstack(func() {
-		ctx = uintptr(hbProcs.Add(1))
-		if ctx >= uintptr(len(hbHistories)) {
+		n := hbHistoryCount.Load()
+		if n == uint32(len(hbHistories)) {
 			hbDie("more Ps than the engine has histories for: lower GOMAXPROCS")
 		}
-		hbHistories[ctx].base = hbReserve(uintptr(hbHistorySize) * unsafe.Sizeof(hbMemo{}))
+		h = &hbHistories[n]
+		h.base = hbReserve(hbHistorySize * unsafe.Sizeof(hbMemo{}))
+		hbHistoryCount.Store(n + 1)
 	})
-	return ctx
+	return uintptr(unsafe.Pointer(h))
 }
 
 // raceprocdestroy keeps the history, which the next new P goes on with. The world is stopped.
 func raceprocdestroy(ctx uintptr) {
-	hbHistories[ctx].idle = hbIdleHistory
-	hbIdleHistory = uint32(ctx)
+	h := (*hbHistory)(unsafe.Pointer(ctx))
+	h.idle, hbIdleHistory = hbIdleHistory, h
 }
 
 func racemapshadow(addr unsafe.Pointer, size uintptr) {
@@ -348,7 +357,6 @@ func raceinit() (gctx, pctx uintptr) {
 	}
 	hbSlots.base = hbReserve(hbMaxSlots * unsafe.Sizeof(hbGo{}))
 	hbSlots.next = 1
-	hbHistorySize = 1 << 14
 	return uintptr(unsafe.Pointer(hbStart(nil, abi.FuncPCABIInternal(schedinit)+sys.PCQuantum))), raceproccreate()
 }
 

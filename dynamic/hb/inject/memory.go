@@ -208,6 +208,13 @@ func hbSoil(addr uintptr, what uint8) {
 	}
 }
 
+// hbIsSoiled reports whether it is noted of a page that it has cells. It stays so while one of them is locked.
+//
+//go:nosplit
+func hbIsSoiled(addr uintptr) bool {
+	return addr-hbHeapStart >= hbHeapSize || *hbDirtOf(addr)&(hbDirtyCells|hbEvicted) == hbDirtyCells
+}
+
 // hbClear forgets all about a range of the heap that is allocated anew, which nobody
 // else can reach.
 //

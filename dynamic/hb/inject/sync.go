@@ -10,8 +10,12 @@ import (
 
 // hbSync is what was released at an address: the clock of the goroutine that did, as a
 // shared tree and, unless slot is 0, its own clock beside it, which the tree does not
-// have. mu guards these three. Those of one granule, such as the slots of a channel of
+// have. mu guards these and base. Those of one granule, such as the slots of a channel of
 // bytes, are a list, which only grows.
+//
+// base is what all goroutines knew that a loop has started: thousands of them that share a mutex or a WaitGroup differ
+// in their own moments and those of the go statements alone, which are few, while comparing two clocks takes as
+// long as what they differ in.
 type hbSync struct {
 	_ sys.NotInHeap
 
@@ -19,7 +23,8 @@ type hbSync struct {
 	slot  uint32
 	at    uint32 // clock of slot
 	clock hbClock
-	byte  uint32 // of the granule
+	base  hbClock // clock knows all of it
+	byte  uint32  // of the granule
 	next  uint32
 }
 
@@ -88,6 +93,7 @@ func hbDropSyncs(list *uint32) {
 			s := (*hbSync)(hbSyncs.at(i))
 			next := s.next
 			s.clock.release()
+			s.base.release()
 			hbSyncs.release(i)
 			i = next
 		}
@@ -103,7 +109,7 @@ func (s *hbSync) within(g *hbGo) bool {
 	if s.slot == 0 {
 		return s.clock == g.clock || s.clock == 0
 	}
-	return (s.slot == hbSlotOf(g.epoch) || g.clock.get(s.slot) >= s.at) && s.at > hbSlotAt(s.slot).seen
+	return g.knowsAt(s.slot, s.at) && s.at > hbSlotAt(s.slot).seen
 }
 
 // acquire orders g after all that was released in s.
@@ -117,6 +123,11 @@ func (s *hbSync) acquire(g *hbGo) {
 
 // joined returns what c and s know, in exchange for c.
 func (s *hbSync) joined(c hbClock) hbClock {
+	if c == s.base {
+		d := s.clock.retain()
+		c.release()
+		c = d
+	}
 	c = c.join(s.clock)
 	if s.slot != 0 {
 		c = c.with(s.slot, s.at)
@@ -128,14 +139,21 @@ func (s *hbSync) joined(c hbClock) hbClock {
 //
 //go:nosplit
 func (s *hbSync) release(g *hbGo) {
-	if s.clock != g.clock {
-		systemstack(func() {
-			s.clock.release()
-			s.clock = g.clock.retain()
-		})
+	if s.clock != g.clock || g.by != 0 {
+		systemstack(func() { s.put(g.whole().retain(), g.base) })
 	}
 	s.slot, s.at = hbSlotOf(g.epoch), hbClockOf(g.epoch)
 	g.tick()
+}
+
+// put puts c, in exchange for the reference to it, in the place of what s held. c knows all of base.
+func (s *hbSync) put(c, base hbClock) {
+	s.clock.release()
+	s.clock = c
+	if s.base != base {
+		s.base.release()
+		s.base = base.retain()
+	}
 }
 
 // merge adds what g knows to what s holds.
@@ -147,7 +165,16 @@ func (s *hbSync) merge(g *hbGo) {
 		return
 	}
 	systemstack(func() {
-		s.clock = s.joined(s.clock).join(g.clock).with(hbSlotOf(g.epoch), hbClockOf(g.epoch))
+		c := s.joined(s.clock)
+		if s.base != g.clock {
+			c = c.join(g.clock)
+			s.base.release()
+			s.base = g.clock.retain()
+		}
+		if g.by != 0 {
+			c = c.with(g.by, g.byAt)
+		}
+		s.clock = c.with(hbSlotOf(g.epoch), hbClockOf(g.epoch))
 		s.slot, s.at = 0, 0
 	})
 	g.tick()
@@ -162,10 +189,9 @@ func (s *hbSync) exchange(g *hbGo) {
 		return
 	}
 	systemstack(func() {
-		before := g.clock.retain()
+		before := g.whole().retain()
 		g.clock = s.joined(g.clock)
-		s.clock.release()
-		s.clock = before
+		s.put(before, g.base)
 	})
 	s.slot, s.at = hbSlotOf(g.epoch), hbClockOf(g.epoch)
 	g.tick()
