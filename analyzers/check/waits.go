@@ -36,7 +36,10 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 		for _, s := range append([]waits.Side{w.Side}, w.Others...) {
 			text := waitVariable(list.Prog, s).Name
 			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, text))
-			if s.Pos != w.Pos {
+			switch {
+			case s.Held:
+				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: "a lock that is waited for is held since here"})
+			case s.Pos != w.Pos:
 				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: string(s.Mode) + " here waits, too"})
 			}
 		}

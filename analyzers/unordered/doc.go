@@ -29,9 +29,12 @@
 // atomics by which a branch decides, and all code of other packages that may do any of
 // it. time.Sleep orders nothing.
 //
-// Missed: other names for one object, elements by variable indexes, goroutines that
-// are started elsewhere. Reported falsely: paths that no run takes, such as those that a
-// flag or a count excludes.
+// What the tests of a package and its main lead to is simulated, too: there, function
+// values, methods behind interfaces and other names of an object are known.
+//
+// Missed, elsewhere: other names for one object, elements by variable indexes, goroutines
+// that are started elsewhere. Reported falsely: paths that no run takes, such as those
+// that a flag or a count excludes.
 //
 // Cost: linear in what package parallel finds.
 package unordered

@@ -43,3 +43,12 @@ func Selected(b *ssa.BasicBlock) *ssa.SelectState {
 	}
 	return nil
 }
+
+// StoresItself reports whether a store leaves its variable as it is: a return statement that names a
+// named result, for which the compiler makes no store.
+//
+//	func open() (c *conn, err error) { …; return c, nil }
+func StoresItself(st *ssa.Store) bool {
+	load, ok := st.Val.(*ssa.UnOp)
+	return ok && load.Op == token.MUL && load.X == st.Addr
+}

@@ -18,6 +18,9 @@
 // accesses mean one variable if they have the same path from what the starter has,
 // and are not made anew on the way.
 //
+// What the simulation of a test or of main shows is added (package simulation): it follows function values,
+// methods behind interfaces and other names of objects.
+//
 // Missed: other names for one object, elements of slices by variable indexes,
 // goroutines that others than the function and its callees start. Reported
 // falsely: paths that no run takes, such as those that a flag or a count excludes.

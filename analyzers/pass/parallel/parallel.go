@@ -9,9 +9,12 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/simulation"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
 
 // Analyzer finds the [Race]s of a package.
@@ -19,7 +22,7 @@ var Analyzer = &analysis.Analyzer{
 	Name:       "interlockparallel",
 	Doc:        "find accesses of two goroutines to one variable that nothing orders",
 	Run:        run,
-	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, lockset.Analyzer},
+	Requires:   []*analysis.Analyzer{ir.Analyzer, callgraph.Analyzer, lockset.Analyzer, waits.Analyzer},
 	ResultType: reflect.TypeFor[[]*Race](),
 }
 
@@ -60,6 +63,9 @@ func run(pass *analysis.Pass) (any, error) {
 		}
 		b.prog.EachOf(pass, b.graph.CalleesFirst(), b.sum)
 	})
+	for _, r := range pass.ResultOf[waits.Analyzer].(*waits.Result).Races {
+		b.simulated(r)
+	}
 	slices.SortStableFunc(b.races, func(x, y *Race) int {
 		return cmp.Or(cmp.Compare(x.Inside.Instr.Pos(), y.Inside.Instr.Pos()), cmp.Compare(x.Start.Pos(), y.Start.Pos()))
 	})
@@ -211,11 +217,42 @@ func commonLock(a, b []held) bool {
 }
 
 // report keeps r unless the same two accesses were found already.
-func (f *frame) report(r *Race) {
-	if !slices.ContainsFunc(f.races, func(o *Race) bool {
+func (b *builder) report(r *Race) {
+	if !slices.ContainsFunc(b.races, func(o *Race) bool {
 		return o.Inside.Instr == r.Inside.Instr && o.Other.Instr == r.Other.Instr ||
 			o.Inside.Instr == r.Other.Instr && o.Other.Instr == r.Inside.Instr
 	}) {
-		f.races = append(f.races, r)
+		b.races = append(b.races, r)
 	}
+}
+
+// simulated adds a race that a simulation has shown, with the goroutine that was started as Inside.
+func (b *builder) simulated(r waits.Race) {
+	inside, other := r.Second, r.First
+	if inside.Start == nil {
+		inside, other = other, inside
+	}
+	start, ok := inside.Start.(ssa.CallInstruction)
+	if !ok {
+		return
+	}
+	race := &Race{In: r.Root, Start: start, Inside: touchOf(inside), Other: touchOf(other)}
+	race.Second, _ = other.Start.(ssa.CallInstruction)
+	if inside.Instr == other.Instr && inside.Start == other.Start {
+		race.Other = race.Inside
+	}
+	b.report(race)
+}
+
+// touchOf returns an access that a simulation has made.
+func touchOf(a simulation.Access) *Touch {
+	t := &Touch{Place: Place{accesspath.Of(a.Addr), itself, elem(a.Addr.Type())}, Mode: finding.Read, Instr: a.Instr, Fn: a.Fn,
+		Addr: a.Addr}
+	if a.Contents {
+		t.Place.aspect, t.Place.typ, t.Addr = contents, a.Addr.Type(), holderOf(a.Addr)
+	}
+	if a.Write {
+		t.Mode = finding.Write
+	}
+	return t
 }

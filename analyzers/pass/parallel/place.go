@@ -125,7 +125,7 @@ func accessesOf(instr ssa.Instruction) []access {
 			return location(instr.X, finding.Read)
 		}
 	case *ssa.Store:
-		if !storesItself(instr) {
+		if !ir.StoresItself(instr) {
 			return location(instr.Addr, finding.Write)
 		}
 	case *ssa.MapUpdate:
@@ -138,15 +138,6 @@ func accessesOf(instr ssa.Instruction) []access {
 		return byCall(instr.Common())
 	}
 	return nil
-}
-
-// storesItself reports whether a store leaves its variable as it is: a return statement that names a
-// named result, for which the compiler makes no store.
-//
-//	func open() (c *conn, err error) { …; return c, nil }
-func storesItself(st *ssa.Store) bool {
-	load, ok := st.Val.(*ssa.UnOp)
-	return ok && load.Op == token.MUL && load.X == st.Addr
 }
 
 // location is an access to the variable at addr; none for variables that

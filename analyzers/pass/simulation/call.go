@@ -112,6 +112,11 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 			return m.finish(st, g, d, inLine, yes)
 		}
 		if harmless(fn) || len(fn.Blocks) > 0 {
+			if text, ok := m.nextText(st, g, fn, d); ok && inLine {
+				return m.call(st, g, text, false)
+			}
+			m.passOver(st, fn)
+			m.container(st, g, d, fn)
 			return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
 		}
 		return m.opaque(st, g, d, inLine)
@@ -181,6 +186,7 @@ func origin(fn *ssa.Function) *ssa.Function {
 
 // opaque calls what is not known: what it is handed has escaped.
 func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
+	st.clouded = true
 	m.escape(st, d.fn)
 	for _, a := range d.args {
 		m.escape(st, a)
@@ -209,6 +215,11 @@ func (m *machine) finish(st *state, g int, d deferred, inLine bool, result value
 		return m.drop()
 	}
 	if gr := st.editG(g); gr.status == waiting {
+		if gr.op.kind == opClose || gr.op.kind == opSignal || gr.op.kind == opBroadcast {
+			st.release(g)
+		} else if gr.op.kind != opAdd {
+			st.acquire(g)
+		}
 		gr.status, gr.op = running, op{}
 		st.ready = append(st.ready, g)
 	}
@@ -233,7 +244,7 @@ func (m *machine) leave(st *state, g int, f *frame, ret *ssa.Return) bool {
 }
 
 func (m *machine) pop(st *state, g int, f *frame, at ssa.Instruction, result value) bool {
-	m.runHook(st, f.after)
+	m.runHook(st, g, f.after)
 	gr := st.editG(g)
 	gr.frames = gr.frames[:len(gr.frames)-1]
 	m.forgetFrame(st, g, len(gr.frames)+1, result)
@@ -254,8 +265,9 @@ func (m *machine) pop(st *state, g int, f *frame, at ssa.Instruction, result val
 	return true
 }
 
-func (m *machine) runHook(st *state, h hook) {
+func (m *machine) runHook(st *state, g int, h hook) {
 	if h.on.kind != none {
+		st.release(g)
 		m.editLock(st, h.on, func(l *lockState) {
 			if h.count {
 				l.count--
@@ -318,7 +330,7 @@ func (m *machine) unwind(st *state, g int, f *frame) bool {
 		return m.pop(st, g, f, f.block.Instrs[f.pc], m.fresh(st, g, f.fn))
 	}
 	at, mode := f.block.Instrs[f.pc], f.leaving
-	m.runHook(st, f.after)
+	m.runHook(st, g, f.after)
 	gr := st.editG(g)
 	gr.frames = gr.frames[:len(gr.frames)-1]
 	if len(gr.frames) > 0 {
@@ -354,10 +366,12 @@ func (m *machine) goStatement(st *state, g int, f *frame, instr *ssa.Go) bool {
 		return false
 	}
 	f.pc++
-	return m.start(st, instr, fn, args, hook{})
+	return m.start(st, g, instr, fn, args, hook{})
 }
 
-func (m *machine) start(st *state, at ssa.Instruction, fn value, args []value, after hook) bool {
+// start runs fn in a goroutine that g starts.
+func (m *machine) start(st *state, g int, at ssa.Instruction, fn value, args []value, after hook) bool {
+	st.release(g)
 	code, ok := (*ssa.Function)(nil), false
 	if fn.kind == closure {
 		code, ok = fn.ref.at.(*ssa.Function)
@@ -370,7 +384,7 @@ func (m *machine) start(st *state, at ssa.Instruction, fn value, args []value, a
 		for _, a := range args {
 			m.escape(st, a)
 		}
-		m.runHook(st, after)
+		m.runHook(st, g, after)
 		return true
 	}
 	if len(st.gs) >= maxGoroutines {
@@ -378,7 +392,8 @@ func (m *machine) start(st *state, at ssa.Instruction, fn value, args []value, a
 	}
 	top := m.newFrame(st, code, args, fn.ref.vals)
 	top.after = after
-	st.gs = append(st.gs, &goroutine{stamp: st.stamp, frames: []*frame{top}, start: at})
+	st.gs = append(st.gs, &goroutine{stamp: st.stamp, frames: []*frame{top}, start: at,
+		starter: g, born: st.now, acquired: st.gs[g].acquired})
 	st.ready = append(st.ready, len(st.gs)-1)
 	return true
 }

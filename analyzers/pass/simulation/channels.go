@@ -42,7 +42,7 @@ func (m *machine) channelMoves(st *state, g int, o op) []move {
 		case c.ch.kind == null:
 			continue
 		case c.ch.kind != address || st.objs[c.ch.n].escaped || st.objs[c.ch.n].ch == nil:
-			all = append(all, move{g, -1, m.foreign(i)})
+			all = append(all, move{g, -1, helped(true, m.foreign(i))})
 			continue
 		}
 		ch := st.objs[c.ch.n].ch
@@ -68,7 +68,7 @@ func (m *machine) channelMoves(st *state, g int, o op) []move {
 // sendMoves lists the ways to send: it may have to be decided whether the buffer is full.
 func (m *machine) sendMoves(st *state, g, i int, c chanCase, ch *channel) (moves []move, ready bool) {
 	if ch.closed {
-		return []move{{g, -1, m.crash("send on closed channel")}}, true
+		return []move{{g, -1, m.crash("send on closed channel", i)}}, true
 	}
 	size := ch.size
 	if size.kind == symbol {
@@ -157,12 +157,14 @@ func (m *machine) foreign(i int) func(*state, int) bool {
 func (m *machine) meet(i, h, j int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		v := st.gs[g].op.cases[i].val
+		st.release(g) // both wait for each other
 		return m.complete(st, h, j, v, yes) && m.complete(st, g, i, value{}, yes)
 	}
 }
 
 // complete ends a channel operation by its case i; -1 is default.
 func (m *machine) complete(st *state, g, i int, v, ok value) bool {
+	st.synchronise(g)
 	gr := st.editG(g)
 	o := gr.op
 	gr.status, gr.op = running, op{}
@@ -197,7 +199,7 @@ func (m *machine) close(st *state, g int) bool {
 	cancels := o.call.fn.ref.name == "cancel"
 	if o.on.kind == address && st.objs[o.on.n].ch != nil && !st.objs[o.on.n].escaped {
 		if st.objs[o.on.n].ch.closed && !cancels {
-			return m.crash("close of closed channel")(st, g)
+			return m.crash("close of closed channel", 0)(st, g)
 		}
 		m.closeAll(st, o.on.n)
 	} else if o.on.kind == address && st.objs[o.on.n].ch != nil {
@@ -217,11 +219,14 @@ func (m *machine) closeAll(st *state, id int64) {
 	}
 }
 
-// crash ends the process.
-func (m *machine) crash(what string) func(*state, int) bool {
+// crash ends the process, at case i of a select.
+func (m *machine) crash(what string, i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
-		o := st.gs[g].op
-		st.over, st.crash = true, &Crash{What: what, At: o.instr}
+		at := st.gs[g].op.instr
+		st.over, st.crash = true, &Crash{What: what, At: at, Pos: at.Pos()}
+		if sel, ok := at.(*ssa.Select); ok {
+			st.crash.Pos = sel.States[i].Pos
+		}
 		return true
 	}
 }

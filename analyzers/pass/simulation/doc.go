@@ -16,6 +16,10 @@
 // no move leaves and in which nothing was left out, where it never moves
 // (Liu and others, GCatch, ASPLOS 2021, ask the same of paths, with a solver).
 //
+// In a program or a test, two accesses to one variable race if one of them writes, and the goroutine of the
+// first has done nothing since that the goroutine of the second has waited for. Nothing is compared in a run
+// that has called code which is not known, since that may order anything.
+//
 // May be missed: everything beyond the bounds, in calls of other packages, in go
 // statements that call one directly (go wg.Done()), and where the bug needs a
 // preemption between two plain accesses. May be found falsely: conditions that

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"go/token"
+
 	"golang.org/x/tools/go/ssa"
 )
 
@@ -8,6 +10,7 @@ import (
 type Crash struct {
 	What string
 	At   ssa.Instruction
+	Pos  token.Pos // of a case of a select; else that of At
 }
 
 // Scope is what to simulate: a function, and how much that may cost.
@@ -15,6 +18,7 @@ type Scope struct {
 	Pkg     *ssa.Package
 	Root    *ssa.Function
 	Test    bool // Root is a test, which passes as a rule
+	Program bool // Root is what a program or test binary runs, so that what it accesses comes from nowhere else
 	Layouts *Layouts
 	Steps   int // instructions
 	States  int
@@ -26,7 +30,8 @@ type Scope struct {
 type Result struct {
 	Ends    []End
 	Crashes []Crash
-	Steps   int // made
+	Races   []Race // where the scope is a Program
+	Steps   int    // made
 	// Cut: something was left out, beyond the bounds or the steps.
 	Cut bool
 	// Touched are the functions whose code had a part in this: those that ran, and those that were
@@ -41,7 +46,7 @@ type Result struct {
 func Run(s Scope) *Result {
 	m := &machine{pkg: s.Pkg, root: s.Root, test: s.Test, shallow: s.Shallow, layouts: s.Layouts, left: s.Steps,
 		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}, touched: map[*ssa.Function]bool{},
-		relied: map[*ssa.Function]bool{}}
+		relied: map[*ssa.Function]bool{}, racing: s.Program}
 	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, seen: map[string]bool{},
 		result: &Result{stuck: map[ssa.Instruction]int{}}}
 	st := &state{clock: new(int)}
@@ -55,6 +60,7 @@ func Run(s Scope) *Result {
 	first := m.settle(st)
 	x.result.Cut = m.truncated
 	x.run(first)
+	x.result.Races = m.races
 	x.result.Steps, x.result.Touched = s.Steps-max(m.left, 0), m.touched
 	return x.result
 }

@@ -5,6 +5,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // plain executes an instruction that is no call, jump or operation on a channel.
@@ -16,9 +18,13 @@ func (m *machine) plain(st *state, g int, f *frame, instr ssa.Instruction) bool 
 		if !ok {
 			return false // a nil pointer: not likely
 		}
+		if !ir.StoresItself(instr) {
+			m.access(st, g, instr, instr.Addr, value{kind: address, n: id, ref: p}, false, true)
+		}
 		m.store(st, id, p, m.value(st, f, instr.Val))
 		return true
 	case *ssa.MapUpdate:
+		m.access(st, g, instr, instr.Map, m.value(st, f, instr.Map), true, true)
 		m.update(st, m.value(st, f, instr.Map), m.value(st, f, instr.Key), m.value(st, f, instr.Value))
 		return true
 	case *ssa.DebugRef:
@@ -61,7 +67,7 @@ func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
 	case *ssa.BinOp:
 		return m.binary(instr.Op, m.value(st, f, instr.X), m.value(st, f, instr.Y))
 	case *ssa.UnOp:
-		return m.unary(st, instr, m.value(st, f, instr.X))
+		return m.unary(st, g, instr, m.value(st, f, instr.X))
 	case *ssa.ChangeType:
 		return m.value(st, f, instr.X)
 	case *ssa.ChangeInterface:
@@ -107,18 +113,19 @@ func (m *machine) evalPart(st *state, g int, f *frame, instr ssa.Value) value {
 		o := &object{pairs: []pair{{num(0), m.value(st, f, instr.X)}}}
 		return m.make(st, instr, g, o)
 	case *ssa.Next:
-		return m.next(st, f, instr)
+		return m.next(st, g, f, instr)
 	}
 	return m.fresh(st, g, instr)
 }
 
-func (m *machine) unary(st *state, instr *ssa.UnOp, x value) value {
+func (m *machine) unary(st *state, g int, instr *ssa.UnOp, x value) value {
 	switch instr.Op {
 	case token.MUL:
 		id, p, ok := m.target(st, x)
 		if !ok {
 			return value{} // a nil pointer: not likely
 		}
+		m.access(st, g, instr, instr.X, value{kind: address, n: id, ref: p}, false, false)
 		return m.load(st, id, p, instr.Type())
 	case token.NOT:
 		return m.not(x)
@@ -281,6 +288,7 @@ func (m *machine) lookup(st *state, g int, f *frame, instr *ssa.Lookup) value {
 	x, k := m.value(st, f, instr.X), m.value(st, f, instr.Index)
 	v, ok := m.in.term("lookup", 0, x, k), m.in.term("has", 0, x, k)
 	if t, isMap := instr.X.Type().Underlying().(*types.Map); isMap {
+		m.access(st, g, instr, instr.X, x, true, false)
 		switch {
 		case x.kind == null:
 			v, ok = zero(&m.in, t.Elem()), no
@@ -334,11 +342,14 @@ func (m *machine) update(st *state, x, k, v value) {
 }
 
 // next is one step of a range over a map or string.
-func (m *machine) next(st *state, f *frame, instr *ssa.Next) value {
+func (m *machine) next(st *state, g int, f *frame, instr *ssa.Next) value {
 	iter := m.value(st, f, instr.Iter)
 	o := st.edit(iter.n)
 	n, x := o.pairs[0].key.n, o.pairs[0].val
 	o.pairs[0].key = num(n + 1)
+	if over := instr.Iter.(*ssa.Range); isMap(over.X) {
+		m.access(st, g, over, over.X, x, true, false)
+	}
 	types := instr.Type().(*types.Tuple)
 	if x.kind == address && !st.objs[x.n].escaped {
 		if n < int64(len(st.objs[x.n].pairs)) {

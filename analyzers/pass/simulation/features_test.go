@@ -83,3 +83,27 @@ func held(s simulation.Stuck) string {
 	}
 	return text
 }
+
+// Each function of races is a program; the line of its name says which goroutines race.
+func TestRaces(t *testing.T) {
+	passtest.Run(t, ir.Analyzer, func(l *passtest.Line) string {
+		r := simulation.Run(simulation.Scope{Pkg: l.Prog.Pkg, Root: l.Fn, Layouts: simulation.NewLayouts(),
+			Steps: 100_000, States: 1000, Program: true})
+		var parts []string
+		for _, race := range r.Races {
+			parts = append(parts, fmt.Sprintf("%s with %s", accessBy(race.First), accessBy(race.Second)))
+		}
+		slices.Sort(parts)
+		if parts = slices.Compact(parts); len(parts) == 0 {
+			return "none"
+		}
+		return strings.Join(parts, ", ")
+	}, "races")
+}
+
+func accessBy(a simulation.Access) string {
+	if a.Write {
+		return fmt.Sprintf("write of %d", a.Goroutine)
+	}
+	return fmt.Sprintf("read of %d", a.Goroutine)
+}

@@ -3,9 +3,12 @@ package simulation
 import (
 	"go/types"
 	"path"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
 // model stands for a function of another package. As machine.call does, it reports
@@ -41,7 +44,7 @@ func init() {
 		"golang.org/x/sync/errgroup.WithContext":       groupWithContext,
 		"(*golang.org/x/sync/errgroup.Group).Go":       goCounted,
 		"(*golang.org/x/sync/errgroup.Group).Wait":     atLock(opWait),
-		"(*golang.org/x/sync/errgroup.Group).SetLimit": nothing,
+		"(*golang.org/x/sync/errgroup.Group).SetLimit": setLimit,
 
 		"context.Background":   background,
 		"context.TODO":         background,
@@ -52,8 +55,12 @@ func init() {
 
 		"time.After":     timer(true),
 		"time.Tick":      timer(false),
-		"time.NewTimer":  timerStruct,
-		"time.NewTicker": timerStruct,
+		"time.NewTimer":  timerStruct(true),
+		"time.NewTicker": timerStruct(false),
+
+		"(*time.Timer).Stop":  arm(false),
+		"(*time.Timer).Reset": arm(true),
+
 		"time.AfterFunc": afterFunc,
 
 		"(*testing.T).Run": runSubtest,
@@ -133,6 +140,83 @@ func harmless(fn *ssa.Function) bool {
 	return obj != nil && obj.Pkg() != nil && harmlessPackages[obj.Pkg().Path()]
 }
 
+// nextText returns the call by which a function of package fmt and the like asks the next of its arguments for its
+// text, and notes that it is made: the call of fn is executed again when it has returned.
+func (m *machine) nextText(st *state, g int, fn *ssa.Function, d deferred) (deferred, bool) {
+	f := st.top(g)
+	args := m.printedArgs(st, fn, d)
+	for ; f.printed < len(args); f.printed++ {
+		v := args[f.printed]
+		if v.kind != boxed {
+			continue
+		}
+		typ := v.ref.at.(types.Type)
+		for _, name := range []string{"Error", "String"} {
+			sel := types.NewMethodSet(typ).Lookup(nil, name)
+			if sel == nil || sel.Obj().(*types.Func).Signature().Params().Len() > 0 {
+				continue
+			}
+			method, recv := m.method(st, v.ref.vals[0], typ, sel.Obj().(*types.Func))
+			if method != nil && len(method.Blocks) > 0 {
+				f.printed++
+				return deferred{d.call, m.in.closure(method, nil), []value{recv}}, true
+			}
+		}
+	}
+	f.printed = 0
+	return deferred{}, false
+}
+
+// printedArgs returns the arguments that fn prints as text, each with its type.
+func (m *machine) printedArgs(st *state, fn *ssa.Function, d deferred) []value {
+	if fn.Pkg == nil || len(d.args) == 0 {
+		return nil
+	}
+	switch fn.Pkg.Pkg.Path() {
+	case "fmt", "log", "testing":
+	default:
+		return nil
+	}
+	list := d.args[len(d.args)-1]
+	if !fn.Signature.Variadic() || list.kind != slice {
+		return nil
+	}
+	verbs, formatted := "", strings.HasSuffix(fn.Name(), "f")
+	if formatted && len(d.args) > 1 && d.args[len(d.args)-2].kind == text {
+		format, _ := strconv.Unquote(d.args[len(d.args)-2].ref.name)
+		verbs = verbsOf(format)
+	}
+	var args []value
+	from, n := list.bounds()
+	for i := range n {
+		if !formatted || int(i) < len(verbs) && strings.IndexByte("svq", verbs[i]) >= 0 {
+			args = append(args, m.load(st, list.n, m.in.place(nil, from+i), types.NewInterfaceType(nil, nil)))
+		}
+	}
+	return args
+}
+
+// verbsOf returns the verb of each argument of a format without indexes; # stands for those of Go syntax.
+func verbsOf(format string) string {
+	var verbs []byte
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			continue
+		}
+		start := i + 1
+		for i = start; i < len(format) && strings.IndexByte("+-# 0123456789.", format[i]) >= 0; i++ {
+		}
+		switch {
+		case i == len(format) || format[i] == '%':
+		case strings.Contains(format[start:i], "#"):
+			verbs = append(verbs, '#')
+		default:
+			verbs = append(verbs, format[i])
+		}
+	}
+	return string(verbs)
+}
+
 // asserts reports whether fn checks something for a test and returns whether it
 // holds: where it does not, the test has failed.
 func asserts(fn *ssa.Function) bool {
@@ -171,21 +255,31 @@ func (m *machine) callSpecial(st *state, g int, d deferred, inLine bool) bool {
 		return m.opaque(st, g, d, inLine)
 	}
 	if strings.HasPrefix(name, "context.") || name == "unknown" {
+		st.clouded = st.clouded || name == "context.Err" || name == "unknown" && !quietMethod(d.call.Common())
 		return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
 	}
 	return m.finish(st, g, d, inLine, m.builtin(st, g, d))
+}
+
+// quietMethod reports whether a call through an interface orders nothing.
+func quietMethod(call *ssa.CallCommon) bool {
+	return call.IsInvoke() && knowledge.QuietMethod(types.TypeString(call.Value.Type(), nil), call.Method.Name())
 }
 
 // builtin returns what a builtin function returns.
 func (m *machine) builtin(st *state, g int, d deferred) value {
 	switch d.fn.ref.name {
 	case "len", "cap":
+		m.inMap(st, g, d, false)
 		return m.length(st, d.fn.ref.name, d.args[0])
 	case "append":
 		return m.appended(st, g, d)
 	case "ssa:wrapnilchk":
 		return d.args[0]
+	case "clear":
+		m.inMap(st, g, d, true)
 	case "delete":
+		m.inMap(st, g, d, true)
 		if x := d.args[0]; x.kind == address && !st.objs[x.n].escaped {
 			o := st.edit(x.n)
 			for i, p := range o.pairs {
@@ -297,7 +391,9 @@ func groupWithContext(m *machine, st *state, g int, d deferred, inLine bool) boo
 	return m.finish(st, g, d, inLine, m.in.tuple(group, m.in.special("context", ch)))
 }
 
-func nothing(m *machine, st *state, g int, d deferred, inLine bool) bool {
+// setLimit lets some goroutines of a group wait for others.
+func setLimit(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	st.clouded = true
 	return m.finish(st, g, d, inLine, nilValue)
 }
 
@@ -307,19 +403,40 @@ func timer(once bool) model {
 	}
 }
 
-// timerStruct makes a Timer or Ticker, which others may reset: it may always fire.
-func timerStruct(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	t := m.make(st, d.call, g, &object{})
-	ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: num(1), fires: true}})
-	if t.kind == none || ch.kind == none {
-		return false
+// timerStruct makes a Timer, which fires once, or a Ticker.
+func timerStruct(once bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		t := m.make(st, d.call, g, &object{})
+		ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: num(1), fires: true, once: once}})
+		if t.kind == none || ch.kind == none {
+			return false
+		}
+		m.store(st, t.n, m.in.place(nil, 0), ch) // C is the first field
+		return m.finish(st, g, d, inLine, t)
 	}
-	m.store(st, t.n, m.in.place(nil, 0), ch) // C is the first field
-	return m.finish(st, g, d, inLine, t)
+}
+
+// arm stops a Timer or sets it again, and returns whether it was still to fire; nothing is received from it
+// after Stop. Whether the function of one that has one has run is not known.
+func arm(again bool) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		id, p, ok := m.target(st, d.args[0])
+		if !ok {
+			return false
+		}
+		ch := m.load(st, id, m.in.place(p, 0), types.Typ[types.UntypedNil])
+		if ch.kind != address || st.objs[ch.n].ch == nil {
+			st.clouded = true
+			return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+		}
+		fires := st.objs[ch.n].ch.fires
+		m.editChannel(st, ch, func(c *channel) { c.fires = again })
+		return m.finish(st, g, d, inLine, truth(fires))
+	}
 }
 
 func afterFunc(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call)) && m.start(st, d.call, d.args[1], nil, hook{})
+	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call)) && m.start(st, g, d.call, d.args[1], nil, hook{})
 }
 
 // exit ends the goroutine, after its deferred calls.
@@ -397,6 +514,7 @@ func atomically(f func(*machine, value, []value) (value, value)) model {
 		if v, ok := d.call.(ssa.Value); ok && !isBool(v.Type()) {
 			t = v.Type()
 		}
+		st.synchronise(g)
 		result, left := f(m, m.load(st, id, p, t), d.args[1:])
 		m.store(st, id, p, left)
 		return m.finish(st, g, d, inLine, result)

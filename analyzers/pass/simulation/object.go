@@ -239,6 +239,7 @@ func (m *machine) make(st *state, at any, g int, o *object) value {
 		id := m.objectID(at, g, n)
 		if id >= int64(len(st.objs)) || st.objs[id] == nil || !st.reachable(id) {
 			st.put(id, o)
+			st.renew(id)
 			return value{kind: address, n: id}
 		}
 		if n == maxAlike {

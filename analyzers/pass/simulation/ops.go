@@ -78,6 +78,7 @@ func (m *machine) wait(st *state, g int, o op) bool {
 func atOnce(change func(m *machine, st *state, g int, l *lockState) bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		ok := true
+		st.release(g)
 		if !m.editLock(st, d.args[0], func(l *lockState) { ok = change(m, st, g, l) }) || !ok {
 			return m.drop()
 		}
@@ -138,6 +139,7 @@ func runlock(m *machine, st *state, g int, l *lockState) bool {
 func tryLock(read bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		result := no
+		st.synchronise(g)
 		m.editLock(st, d.args[0], func(l *lockState) {
 			switch {
 			case l.writer.g != 0 || !read && len(l.readers) > 0:
@@ -201,7 +203,7 @@ func (m *machine) choose(st *state, g int, v value) value {
 func goCounted(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	m.editLock(st, d.args[0], func(l *lockState) { l.count++ })
 	return m.finish(st, g, d, inLine, nilValue) &&
-		m.start(st, d.call, d.args[1], nil, hook{on: d.args[0], count: true})
+		m.start(st, g, d.call, d.args[1], nil, hook{on: d.args[0], count: true})
 }
 
 // moves lists what may happen next: for each, the states that it leads to.
@@ -237,35 +239,36 @@ type move struct {
 // lockMove returns the move of a goroutine at a lock and the like; nil if it has to wait.
 func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 	l, foreign := m.lockAt(st, o.on)
-	if foreign && l.writer.g > 0 && st.gs[l.writer.g-1].status == ended {
+	left := foreign && l.writer.g > 0 && st.gs[l.writer.g-1].status == ended
+	if left {
 		l.writer = hold{} // who called the one that holds it releases it
 	}
 	switch o.kind {
 	// Locks: a writer that waits for readers keeps new ones out.
 	case opLock:
 		if l.writer.g == 0 && len(l.readers) == 0 {
-			return m.takeLock
+			return helped(left, m.takeLock)
 		}
 		if o.phase == arriving && len(l.readers) > 0 {
 			return m.queueWriter
 		}
 	case opRLock:
 		if l.writer.g == 0 && l.waiting == 0 {
-			return m.takeRLock
+			return helped(left, m.takeRLock)
 		}
 	// WaitGroups, Conds and Onces.
 	case opAdd:
 		return m.addOne
 	case opWait:
 		if l.count <= 0 || foreign {
-			return m.pass
+			return helped(l.count > 0, m.pass)
 		}
 	case opCondWait:
 		switch {
 		case o.phase == arriving:
 			return m.enqueue
 		case o.phase == queued && foreign:
-			return m.wakeSelf
+			return helped(true, m.wakeSelf)
 		case o.phase == signalled:
 			return m.relock(st, g, o)
 		}
@@ -341,6 +344,7 @@ func (m *machine) enqueue(st *state, g int) bool {
 		m.escape(st, o.on)
 		return m.pass(st, g)
 	}
+	st.release(g)
 	m.editLock(st, lock, func(l *lockState) { l.writer = hold{} })
 	m.editLock(st, o.on, func(l *lockState) { l.waiters = append(l.waiters, g) })
 	st.editG(g).op.phase = queued
@@ -385,6 +389,7 @@ func (m *machine) signal(st *state, g int) bool {
 // runOnce calls the function of a Once.
 func (m *machine) runOnce(st *state, g int) bool {
 	o := st.gs[g].op
+	st.synchronise(g)
 	m.editLock(st, o.on, func(l *lockState) { l.count = onceRunning })
 	gr := st.editG(g)
 	depth := len(gr.frames)
@@ -398,6 +403,6 @@ func (m *machine) runOnce(st *state, g int) bool {
 		st.top(g).after = hook{on: o.on}
 		return true
 	}
-	m.runHook(st, hook{on: o.on})
+	m.runHook(st, g, hook{on: o.on})
 	return true
 }

@@ -21,6 +21,9 @@ type state struct {
 	over bool
 	// crash is how it has, if by a panic that closing or sending has raised.
 	crash *Crash
+	// clouded: what others do may be ordered by code that is not simulated.
+	clouded bool
+	now     int // counts what orders goroutines
 	// ready are goroutines that are between operations.
 	ready []int
 }
@@ -42,6 +45,10 @@ type goroutine struct {
 	start  ssa.Instruction // the go statement; nil for the first one
 	end    ssa.Instruction // where it has ended
 	fatal  bool            // ended by FailNow and the like
+	open   []touch         // its last accesses
+	// As state.now counts: when it was started, by which goroutine, and until when what others have released
+	// may come before it.
+	starter, born, acquired int
 }
 
 // frame is a call that has not returned.
@@ -60,6 +67,8 @@ type frame struct {
 	leaving leaving
 	// after is what happens when the frame is left.
 	after hook
+	// printed counts the arguments of the call at hand whose text package fmt has asked for.
+	printed int
 	// forks counts the branches of which both ways were taken.
 	forks map[*ssa.BasicBlock]int
 }
@@ -196,7 +205,7 @@ func (m *machine) extent(st *state) int {
 
 func (m *machine) hashFrame(h *hash, f *frame) {
 	h.add(uint64(m.layout(f.fn).id)<<32 | uint64(f.block.Index)<<16 | uint64(f.pc))
-	h.add(uint64(f.leaving))
+	h.add(uint64(f.leaving)<<8 | uint64(f.printed))
 	for _, v := range f.regs {
 		h.value(v)
 	}

@@ -49,7 +49,24 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 			w.Others = append(w.Others, side(s))
 		}
 	}
+	if code == finding.LockCycle || code == finding.DoubleLock || code == finding.ReadLockAgain {
+		w.addHolders(stuck)
+	}
 	return w, w.Pos.IsValid()
+}
+
+// addHolders adds where the locks that the goroutines wait for were taken.
+func (w *Wait) addHolders(stuck []simulation.Stuck) {
+	for _, s := range stuck {
+		for _, h := range s.Holders {
+			s.At, s.Read = h.At, h.Read
+			taken := side(s)
+			taken.Held = true
+			if taken.Pos != w.Pos && !slices.ContainsFunc(w.Others, func(o Side) bool { return o.Pos == taken.Pos }) {
+				w.Others = append(w.Others, taken)
+			}
+		}
+	}
 }
 
 // onPurpose reports whether s waits for what can never come: select {}, or a channel made where it is waited for.
@@ -79,6 +96,7 @@ func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simula
 // crashed is an operation on a closed channel.
 func crashed(c simulation.Crash) Wait {
 	s := side(simulation.Stuck{At: c.At})
+	s.Pos = c.Pos
 	if s.Mode == finding.Wait {
 		s.Mode = finding.CloseChan
 		if _, sends := c.At.(*ssa.Select); sends {

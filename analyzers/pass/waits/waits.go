@@ -49,6 +49,8 @@ var Analyzer = &analysis.Analyzer{
 type Result struct {
 	Prog  *ir.Program
 	Waits []Wait
+	// Races are accesses of two goroutines that nothing orders, in tests and in programs.
+	Races []Race
 	// Problems are scopes that could not be simulated.
 	Problems []string
 
@@ -66,6 +68,12 @@ type Wait struct {
 	Why string
 }
 
+// Race is a race in what Root does.
+type Race struct {
+	Root *ssa.Function
+	simulation.Race
+}
+
 // Side is one operation.
 type Side struct {
 	Fn   *ssa.Function
@@ -73,6 +81,8 @@ type Side struct {
 	Mode finding.Mode
 	// On is what the operation is on.
 	On ssa.Value
+	// Held: a lock that is waited for was taken here.
+	Held bool
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -99,7 +109,8 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	shallow := left / knowledge.ShallowShare
 	for i, root := range roots {
 		r.Prog.Proceed()
-		scope := simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts, Test: r.Prog.InTest(root) && isTest(root)}
+		scope := simulation.Scope{Pkg: r.Prog.Pkg, Root: root, Layouts: layouts, Test: r.Prog.InTest(root) && isTest(root),
+			Program: r.Prog.InTestFile(root) && isTest(root) || isMain(root)}
 		cut := left <= 0
 		if !cut {
 			scope.Steps, scope.States = min(left, knowledge.StepsOfScope), knowledge.StatesOfScope
@@ -132,6 +143,9 @@ func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[
 			seen[w.Pos] = true
 			r.Waits = append(r.Waits, w)
 		}
+	}
+	for _, race := range result.Races {
+		r.Races = append(r.Races, Race{root, race})
 	}
 	for _, c := range result.Crashes {
 		if w := crashed(c); !seen[w.Pos] {
@@ -287,3 +301,6 @@ func isTest(fn *ssa.Function) bool {
 	return fn.Signature.Recv() == nil && slices.ContainsFunc([]string{"Test", "Benchmark", "Example", "Fuzz"},
 		func(prefix string) bool { return strings.HasPrefix(fn.Name(), prefix) })
 }
+
+// isMain reports whether a program begins with fn.
+func isMain(fn *ssa.Function) bool { return fn.Name() == "main" && fn.Pkg.Pkg.Name() == "main" }

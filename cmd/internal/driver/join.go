@@ -58,7 +58,11 @@ func (m *merger) join() {
 	for _, pkg := range sortedKeys(r.Locks) {
 		all = append(all, r.Locks[pkg].Locks)
 	}
-	r.Findings = append(r.Findings, crosspkg.Cycles(all...)...)
+	cycles := crosspkg.Cycles(all...)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f *finding.Finding) bool {
+		return slices.ContainsFunc(cycles, func(c *finding.Finding) bool { return sameLocks(c, f) })
+	})
+	r.Findings = append(r.Findings, cycles...)
 	if m.whole() {
 		for _, field := range slices.Sorted(maps.Keys(m.unless)) {
 			if !m.written[field] {
@@ -66,6 +70,15 @@ func (m *merger) join() {
 			}
 		}
 	}
+}
+
+// sameLocks reports whether f, a lock cycle that a simulation has shown, is cycle c: its locks are taken there.
+func sameLocks(c, f *finding.Finding) bool {
+	return f.Code == finding.LockCycle && !slices.ContainsFunc(c.Cycle, func(e finding.Edge) bool {
+		return e.Since == nil || !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+			return a.File == e.Since.File && a.Line == e.Since.Line
+		})
+	})
 }
 
 // whole reports whether every package of the main module that is linked with

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/analyzers/crosspkg"
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
@@ -106,4 +108,31 @@ func marked(t *testing.T, dir, file, mark string) []string {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// A deadlock that the simulation of a package shows is kept, unless the orders of locks show it as well.
+func TestJoinSimulatedCycle(t *testing.T) {
+	at := func(line int) finding.Position { return finding.Position{File: "/m/a.go", Line: line, Column: 2} }
+	order := func(from, to string, line int) crosspkg.Order {
+		since := at(line)
+		return crosspkg.Order{Edge: finding.Edge{From: from, To: to, Position: at(line + 1), Function: from, Since: &since}}
+	}
+	join := func(orders ...crosspkg.Order) []*finding.Finding {
+		f := &finding.Finding{Code: finding.LockCycle, Title: "lock of a may wait for ever"}
+		for _, line := range []int{4, 8, 3, 7} { // two wait, and hold what was taken before
+			f.Accesses = append(f.Accesses, finding.Access{Position: at(line), Package: "m"})
+		}
+		s := &summary.Summary{Version: summary.Version, Package: "m", Findings: []*finding.Finding{f}}
+		s.Locks.Orders, s.Locks.Written = orders, []string{"a", "b"}
+		return driver.Join("/m", []*summary.Summary{s}).Findings
+	}
+	if list := join(); len(list) != 1 || len(list[0].Cycle) > 0 {
+		t.Errorf("without orders: %+v", list)
+	}
+	if list := join(order("a", "b", 3), order("b", "a", 7)); len(list) != 1 || len(list[0].Cycle) != 2 {
+		t.Errorf("with its orders: %+v", list)
+	}
+	if list := join(order("a", "b", 13), order("b", "a", 17)); len(list) != 2 {
+		t.Errorf("with other orders: %+v", list)
+	}
 }

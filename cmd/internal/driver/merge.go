@@ -134,7 +134,7 @@ func (m *merger) take(s *summary.Summary) {
 	r := m.result
 	r.Packages = append(r.Packages, s.Package)
 	for _, f := range s.Findings {
-		if f.Code == finding.LockCycle {
+		if len(f.Cycle) > 0 {
 			continue // the join sees those of one package too
 		}
 		f.RenameFiles(m.relative)

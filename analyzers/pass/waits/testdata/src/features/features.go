@@ -19,7 +19,7 @@ func forGood() {
 func again() {
 	var mu sync.Mutex
 	mu.Lock()
-	mu.Lock() // = IL3002 lock
+	mu.Lock() // = IL3002 lock and 1 more
 }
 
 func readAgain(f func()) {
@@ -30,7 +30,7 @@ func readAgain(f func()) {
 		mu.Unlock()
 	}()
 	mu.RLock()
-	mu.RLock() // = IL3003 read-lock and 1 more
+	mu.RLock() // = IL3003 read-lock and 2 more
 	mu.RUnlock()
 	mu.RUnlock()
 }
@@ -44,7 +44,7 @@ func circle() {
 		a.Unlock()
 	}()
 	b.Lock()
-	a.Lock() // = IL3001 lock and 1 more
+	a.Lock() // = IL3001 lock and 3 more
 	a.Unlock()
 	b.Unlock()
 }

@@ -1,0 +1,187 @@
+package simulation
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// Race is two accesses of two goroutines to one variable, of which one writes, in a run in which
+// nothing orders them: Second comes after First, whose goroutine has let nobody go on since, as far as the
+// goroutine of Second could wait for it.
+type Race struct{ First, Second Access }
+
+// Access is what a goroutine reads or writes.
+type Access struct {
+	Goroutine int             // 0 is the first one
+	Start     ssa.Instruction // that has started it
+	Fn        *ssa.Function
+	Instr     ssa.Instruction
+	Addr      ssa.Value // the variable; for contents that of the map or container
+	// Contents: what a map holds, or the inside of an object that leaves all locking to its user.
+	Contents bool
+	Write    bool
+}
+
+// touch is an access with its place in memory.
+type touch struct {
+	Access
+	id    int64
+	place *ref
+	// released is when its goroutine has first done something afterwards that lets others go on; 0 if never.
+	released int
+}
+
+// maxOpen is how many accesses of a goroutine are remembered.
+const maxOpen = 48
+
+// access notes an access of goroutine g, and reports those of others that it races with. What only
+// its function can reach, and what comes from outside, is passed over, and so is a run that is not
+// known to happen.
+func (m *machine) access(st *state, g int, instr ssa.Instruction, addr ssa.Value, at value, contents, write bool) {
+	if !m.racing || st.clouded || st.failed || st.failing || at.kind != address || onStack(addr) {
+		return
+	}
+	if from := st.objs[at.n].base; from.kind != none {
+		if _, isGlobal := from.ref.at.(*ssa.Global); !isGlobal {
+			return
+		}
+	}
+	gr := st.editG(g)
+	t := touch{Access{g, gr.start, instr.Parent(), instr, addr, contents, write}, at.n, at.ref, 0}
+	for h, other := range st.gs {
+		if h == g {
+			continue
+		}
+		for _, o := range other.open {
+			if o.conflicts(t) && !st.ordered(o, g) {
+				m.races = append(m.races, Race{o.Access, t.Access})
+			}
+		}
+	}
+	if slices.ContainsFunc(gr.open, t.covered) {
+		return
+	}
+	if len(gr.open) >= maxOpen {
+		gr.open = gr.open[1:]
+	}
+	gr.open = append(slices.Clip(gr.open), t)
+}
+
+// ordered reports whether what g does now may come after t by what they have waited for, or were started by.
+func (st *state) ordered(t touch, g int) bool {
+	switch {
+	case t.released == 0:
+		return false
+	case t.released <= st.gs[g].acquired:
+		return true
+	}
+	for ; g != 0; g = st.gs[g].starter {
+		if gr := st.gs[g]; gr.starter == t.Goroutine && t.released <= gr.born {
+			return true
+		}
+	}
+	return false
+}
+
+// conflicts reports whether two accesses have memory in common, and one writes.
+func (t touch) conflicts(o touch) bool {
+	if t.id != o.id || t.Contents != o.Contents || !t.Write && !o.Write {
+		return false
+	}
+	_, within := under(t.place, o.place)
+	_, around := under(o.place, t.place)
+	return within || around
+}
+
+// covered reports whether o stands for t as well.
+func (t touch) covered(o touch) bool {
+	return o.released == 0 && t.id == o.id && t.place == o.place && t.Contents == o.Contents && (o.Write || !t.Write)
+}
+
+func onStack(addr ssa.Value) bool {
+	local, ok := addr.(*ssa.Alloc)
+	return ok && !local.Heap
+}
+
+// release notes that g lets others go on: who waits from now on may be ordered after what g has done.
+func (st *state) release(g int) {
+	st.now++
+	gr := st.gs[g]
+	if len(gr.open) == 0 || gr.open[len(gr.open)-1].released > 0 {
+		return
+	}
+	gr = st.editG(g)
+	gr.open = slices.Clone(gr.open)
+	for i := range gr.open {
+		if gr.open[i].released == 0 {
+			gr.open[i].released = st.now
+		}
+	}
+}
+
+// acquire notes that g has waited: it may be ordered after all that was released before.
+func (st *state) acquire(g int) {
+	st.now++
+	st.editG(g).acquired = st.now
+}
+
+// synchronise notes an operation by which g may wait, and let others go on.
+func (st *state) synchronise(g int) {
+	st.release(g)
+	st.acquire(g)
+}
+
+// renew forgets the accesses to an object whose number another one has now.
+func (st *state) renew(id int64) {
+	gone := func(t touch) bool { return t.id == id }
+	for g, gr := range st.gs {
+		if slices.ContainsFunc(gr.open, gone) {
+			st.editG(g).open = slices.DeleteFunc(slices.Clone(gr.open), gone)
+		}
+	}
+}
+
+// helped carries out a move: if others have to do their part first, which are not simulated, nothing is known
+// of the order from then on.
+func helped(others bool, do func(*state, int) bool) func(*state, int) bool {
+	return func(st *state, g int) bool {
+		st.clouded = st.clouded || others
+		return do(st, g)
+	}
+}
+
+// passOver notes that fn is not run: unless it orders nothing, nothing is known of the order from then on.
+func (m *machine) passOver(st *state, fn *ssa.Function) {
+	obj, ok := fn.Object().(*types.Func)
+	if len(fn.Blocks) > 0 || !ok || obj.Pkg() == nil || !knowledge.OrdersNothing(obj.Pkg().Path(), obj.Name()) {
+		st.clouded = true
+	}
+}
+
+// container notes what a method of a container of the standard library accesses.
+func (m *machine) container(st *state, g int, d deferred, fn *ssa.Function) {
+	recv := fn.Signature.Recv()
+	if recv == nil || len(d.args) == 0 || len(d.call.Common().Args) == 0 {
+		return
+	}
+	if writes, ok := knowledge.Container(types.TypeString(recv.Type(), nil), ir.Origin(fn).Name()); ok {
+		m.access(st, g, d.call, d.call.Common().Args[0], d.args[0], true, writes)
+	}
+}
+
+// inMap notes what a builtin function does with a map.
+func (m *machine) inMap(st *state, g int, d deferred, writes bool) {
+	if v := d.call.Common().Args[0]; isMap(v) {
+		m.access(st, g, d.call, v, d.args[0], true, writes)
+	}
+}
+
+func isMap(v ssa.Value) bool {
+	_, ok := v.Type().Underlying().(*types.Map)
+	return ok
+}
