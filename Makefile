@@ -87,11 +87,12 @@ detect: ## measure what is caught, class by class, beside -race, and keep the ta
 	$(LAB) detect -o docs/detection.md
 
 # go test -fuzz takes one target of one package.
-fuzz: ## fuzz every parser of foreign input for a minute each; `make test` runs their seeds
+FUZZTIME = 1m
+fuzz: ## fuzz every parser of foreign input for a minute each (FUZZTIME=5s for less); `make test` runs their seeds alone
 	@grep -rl '^func Fuzz' --include='*_test.go' . | while read -r file; do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' "$$file"); do \
 			echo "$$name in $${file%/*}"; \
-			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime 1m "$${file%/*}" || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$${file%/*}" || exit 1; \
 		done; \
 	done
 

@@ -155,6 +155,7 @@ func FuzzMessages(f *testing.F) {
 		f.Add(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body))
 		f.Add([]byte(body))
 	}
+	f.Add([]byte("Congth8\n")) // a header without a value
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ended := make(chan error, 1)
 		go func() { ended <- Serve(t.Context(), strings.NewReader(string(data)), io.Discard, Options{}) }()

@@ -40,6 +40,7 @@ var ErrNoShutdown = errors.New("the client ended the session without a shutdown 
 // Serve serves one client until it ends the session. The error says why the session
 // ended otherwise: the input is no JSON-RPC, or ended before the client said so.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	interrupted := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn := jsonrpc2.NewConn(jsonrpc2.NewStream(&stdio{in, out, cancel}), jsonrpc2.WithCodec(codec{}))
@@ -57,11 +58,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	cancel()
 	worker.Wait()
-	return s.ended(conn)
+	return s.ended(interrupted, conn)
 }
 
-// ended returns why the session is over.
-func (s *server) ended(conn jsonrpc2.Conn) error {
+// ended returns why the session is over, which was perhaps interrupted.
+func (s *server) ended(interrupted context.Context, conn jsonrpc2.Conn) error {
 	select {
 	case <-s.exited:
 		if s.state != isShutDown {
@@ -70,15 +71,15 @@ func (s *server) ended(conn jsonrpc2.Conn) error {
 		return nil
 	default:
 	}
-	select {
-	case <-conn.Done():
-		if err := conn.Err(); err != nil {
-			return fmt.Errorf("reading the client's messages: %w", err)
-		}
-		return errors.New("the client's messages ended before it said that it exits")
-	default:
-		return nil // interrupted
+	if interrupted.Err() != nil {
+		return nil
 	}
+	// The connection closes its streams, which ends everything else, before it has noted its error.
+	<-conn.Done()
+	if err := conn.Err(); err != nil {
+		return fmt.Errorf("reading the client's messages: %w", err)
+	}
+	return errors.New("the client's messages ended before it said that it exits")
 }
 
 // stdio is both streams as one.

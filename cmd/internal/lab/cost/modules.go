@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/generated"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
 )
@@ -33,8 +34,11 @@ var modules = []module{
 	{Path: "k8s.io/client-go", Version: "v0.37.2"},
 	{Path: "tailscale.com", Version: "v1.100.0"},
 	{Path: "github.com/prometheus/prometheus", Version: "v0.316.0"},
-	{Path: generated},
+	{Path: generated.Path},
 }
+
+// generatedPackages is the size of the generated module.
+const generatedPackages = 2000
 
 // The bars: what a person may expect of a module of any size.
 const (
@@ -123,8 +127,8 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 	}
 	defer os.RemoveAll(dir)
 	tree := filepath.Join(dir, "tree")
-	if m.Path == generated {
-		err = generate(tree)
+	if m.Path == generated.Path {
+		err = generated.Write(tree, generatedPackages, generated.Types)
 	} else {
 		err = released.Fetch(ctx, m.Path, m.Version, tree)
 	}

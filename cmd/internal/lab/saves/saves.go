@@ -12,13 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/generated"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
 )
 
-// subject is one package of a released module.
+// subject is one package of a released module, or of one that is generated.
 type subject struct {
-	module, version string
+	module, version string        // no version: it is generated
 	file            string        // that is edited and saved
 	bar             time.Duration // for the 95th percentile; 0 is none
 }
@@ -26,6 +27,21 @@ type subject struct {
 var subjects = []subject{
 	{"github.com/cockroachdb/pebble", "v1.1.5", "vfs/disk_health.go", 2 * time.Second},
 	{"github.com/nats-io/nats-server/v2", "v2.10.22", "server/client.go", 6 * time.Second},
+	{generated.Path, "", generated.Package(smallPackages) + "/p.go", 2 * time.Second},
+}
+
+// The generated module has about 150,000 lines, its last package 5,000.
+const (
+	smallPackages = 337
+	typesOfLast   = 96
+)
+
+// fetch puts the module into dir.
+func (s subject) fetch(ctx context.Context, dir string) error {
+	if s.version == "" {
+		return generated.Write(dir, smallPackages+1, typesOfLast)
+	}
+	return released.Fetch(ctx, s.module, s.version, dir)
 }
 
 // result is what was measured of one subject.
@@ -37,6 +53,7 @@ type result struct {
 	phases     string          // where the last one went, as the server says
 	resident   int64           // bytes, after the last save
 	early      int64           // bytes, after the tenth
+	processor  time.Duration   // of the server and its go commands, for one save on average
 }
 
 // Run implements the tool.
@@ -65,7 +82,7 @@ func Run(ctx context.Context, args []string) (bool, error) {
 			continue
 		}
 		at := filepath.Join(dir, fmt.Sprint(i))
-		if err := released.Fetch(ctx, s.module, s.version, at); err != nil {
+		if err := s.fetch(ctx, at); err != nil {
 			return false, err
 		}
 		r, err := measure(ctx, program, at, s, *n)
@@ -111,6 +128,7 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 	if r.first, err = c.open(name, string(text)); err != nil {
 		return nil, err
 	}
+	before := c.processor()
 	for i := range n {
 		took, err := c.save(name, fmt.Sprintf("%s\nfunc saved() int { return %d }\n", text, i))
 		if err != nil {
@@ -121,6 +139,7 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 			r.early = c.memory()
 		}
 	}
+	r.processor = (c.processor() - before) / time.Duration(n)
 	r.resident, r.phases = c.memory(), c.phases()
 	slices.Sort(r.saves)
 	return r, nil
@@ -134,12 +153,13 @@ func document(results []*result, n int) string {
 	b.WriteString(page.Head("Saves in the editor", "saves", about))
 	var times, costs [][]string
 	for _, r := range results {
-		name := r.module + " " + r.version
+		name := strings.TrimSpace(r.module + " " + r.version)
 		times = append(times, []string{name, filepath.Dir(r.file), fmt.Sprint(r.lines), fmt.Sprint(r.all), seconds(r.first),
-			seconds(r.percentile(50)), seconds(r.percentile(95)), seconds(r.bar)})
+			seconds(r.percentile(50)), seconds(r.percentile(95)), seconds(r.processor), seconds(r.bar)})
 		costs = append(costs, []string{name, r.phases, megabytes(r.early), megabytes(r.resident)})
 	}
-	page.Table(&b, "Seconds", []string{"module", "package", "lines", "of the module", "first", "p50", "p95", "bar"}, times)
+	page.Table(&b, "Seconds", []string{"module", "package", "lines", "of the module", "first", "p50", "p95",
+		"CPU of a save", "bar"}, times)
 	page.Table(&b, "Where the last save went, and memory (MB)",
 		[]string{"module", "seconds", "resident after ten saves", "after all"}, costs)
 	return b.String()

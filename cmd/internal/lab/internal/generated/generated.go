@@ -1,4 +1,6 @@
-package cost
+// Package generated writes a module for the tools that measure: packages with types that have locks, goroutines
+// and tests, and that import each other.
+package generated
 
 import (
 	"errors"
@@ -8,55 +10,58 @@ import (
 	"strings"
 )
 
-// generated is the path of a module of generatedPackages packages, which is
-// written anew for each run.
-const (
-	generated         = "example.com/generated"
-	generatedPackages = 2000
-	generatedTypes    = 8 // of a package
-)
+// Path is that of the module.
+const Path = "example.com/generated"
 
-// generate writes the module into dir.
-func generate(dir string) error {
+// Types is how many types a package has unless the caller says else, in about 430 lines.
+const Types = 8
+
+// Write writes a module of so many packages, p0000 and on, into dir; the last has so many types.
+func Write(dir string, packages, last int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	errs := []error{os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+generated+"\n\ngo 1.21\n"), 0o644)}
-	for i := range generatedPackages {
-		at := filepath.Join(dir, packageName(i))
+	errs := []error{os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+Path+"\n\ngo 1.21\n"), 0o644)}
+	for i := range packages {
+		types := Types
+		if i == packages-1 {
+			types = last
+		}
+		at := filepath.Join(dir, Package(i))
 		errs = append(errs, os.MkdirAll(at, 0o755),
-			os.WriteFile(filepath.Join(at, "p.go"), []byte(generatedPackage(i)), 0o644),
-			os.WriteFile(filepath.Join(at, "p_test.go"), []byte(generatedTest(i)), 0o644))
+			os.WriteFile(filepath.Join(at, "p.go"), []byte(source(i, types)), 0o644),
+			os.WriteFile(filepath.Join(at, "p_test.go"), []byte(test(i)), 0o644))
 	}
 	return errors.Join(errs...)
 }
 
-func packageName(i int) string { return fmt.Sprintf("p%04d", i) }
+// Package returns the name of the i-th package, which is its folder too.
+func Package(i int) string { return fmt.Sprintf("p%04d", i) }
 
-// generatedPackage is the source of the i-th package, which imports those of
+// source returns the source of the i-th package, which imports those of
 // half and a third of its number.
-func generatedPackage(i int) string {
+func source(i, types int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"errors\"\n\t\"sync\"\n", packageName(i))
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"errors\"\n\t\"sync\"\n", Package(i))
 	var calls string
 	if i > 2 {
 		for j, of := range []int{i / 2, i / 3} {
 			if j == 1 && of == i/2 {
 				continue
 			}
-			fmt.Fprintf(&b, "\t%q\n", generated+"/"+packageName(of))
-			calls += fmt.Sprintf("\tn += %s.Sum(n)\n", packageName(of))
+			fmt.Fprintf(&b, "\t%q\n", Path+"/"+Package(of))
+			calls += fmt.Sprintf("\tn += %s.Sum(n)\n", Package(of))
 		}
 	}
 	b.WriteString(")\n\nvar errMissing = errors.New(\"missing\")\n")
-	for t := range generatedTypes {
-		b.WriteString(strings.NewReplacer("#", fmt.Sprint(t)).Replace(generatedType))
+	for t := range types {
+		b.WriteString(strings.NewReplacer("#", fmt.Sprint(t)).Replace(typeSource))
 	}
 	fmt.Fprintf(&b, "\nfunc Sum(n int) int {\n%s\tt := NewT0()\n\tt.Put(\"n\", n)\n\treturn t.Len()\n}\n", calls)
 	return b.String()
 }
 
-const generatedType = `
+const typeSource = `
 // T# keeps numbers by name.
 type T# struct {
 	mu     sync.Mutex
@@ -108,7 +113,7 @@ func (t *T#) Run(names <-chan string) {
 func (t *T#) Wait() { <-t.done }
 `
 
-func generatedTest(i int) string {
+func test(i int) string {
 	return fmt.Sprintf(`package %s
 
 import "testing"
@@ -124,5 +129,5 @@ func TestRun(t *testing.T) {
 		t.Error(n, err)
 	}
 }
-`, packageName(i))
+`, Package(i))
 }
