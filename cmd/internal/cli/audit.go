@@ -34,10 +34,10 @@ findings, and of suspected ones whose fault stands in the source. The folder of 
     patches/*.diff     each applies by itself; the summary names those that conflict
 
 The next audit in the same folder says what is new, what was fixed and what persists. An audit that was
-interrupted or killed, or whose budget has ended, goes on where it ended when the same command runs again on
-the same source; runs that are over are not made again, and count once.
+interrupted or killed, or whose budget has ended, resumes when the same command runs again on
+the same source; completed runs are not repeated, and count once.
 
-A package that fails is named, and stops no other. Nothing but the folder is written, and patches are tried in
+The report names packages that fail; the others go on. Only the folder is written, and patches are tried in
 a copy of the module.`,
 	examples: [][2]string{
 		{"interlock audit ./...", "the whole module, in at most half an hour, into interlock-audit"},

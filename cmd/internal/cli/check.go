@@ -19,9 +19,9 @@ var checkCommand = command{
 	name: "check", args: "[flags] [packages]", short: "report suspected bugs, by reading the code alone",
 	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings: each with
 both its sides. A suspected finding may be false; "interlock test" tries to prove it by running
-the tests. Packages that do not compile are left out, and so are tests that do not, with what the compiler
-says; the exit code is 3 then, whatever the others showed. Tests that import what no required module
-provides are left out too, which a line reports and no exit code.
+the tests. Packages and tests that do not compile are left out, after what the compiler
+says of them; the exit code is then 3, whatever the others showed. Tests with imports that no required
+module provides are left out too; a line reports them, and the exit code stays.
 
 The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	examples: [][2]string{

@@ -235,6 +235,6 @@ func (c *call) still() (*build.Still, error) {
 
 // usage reports in one line what is wrong with the command line.
 func (c *call) usage(format string, args ...any) int {
-	fmt.Fprintf(c.stderr, "interlock: "+format+"\n", args...)
+	c.warn(fmt.Sprintf(format, args...))
 	return exitUsage
 }

@@ -36,6 +36,19 @@ func TestAPanicIsNoUsageError(t *testing.T) {
 	}
 }
 
+// Names of files and what compilers print do not act on a terminal.
+func TestHostileWarnings(t *testing.T) {
+	c, _, stderr := newCall(t.Context())
+	c.warn("two\nlines of \x1b[31m\x07\xff.go\n")
+	c.usage("%s", "\x1b]0;title")
+	c.compiler("x.go:1:1: \x1b[2Jbad\r\n", "fix it")
+	want := "interlock: two\nlines of \\x1b[31m\\x07\\xff.go\ninterlock: \\x1b]0;title\n" +
+		"x.go:1:1: \\x1b[2Jbad\ninterlock: fix it\n"
+	if got := stderr.String(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // full is a standard output on a disk without space.
 type full struct{}
 

@@ -35,10 +35,10 @@ with which go test, go run, go build, or a Makefile that calls them, build and r
 GOFLAGS and GOWORK for the go command, INTERLOCK_... for the monitor. In a shell that has them, every
 process of a monitored program appends to one evidence file; "interlock report" makes findings of it.
 
-With -cover, what is covered is monitored too, and percentages and profiles are those of the plain program.
+With -cover, covered packages are monitored too; percentages and profiles stay those of the plain program.
 
-Files that change after env are not in its build: run it again. Its folder lies in the cache, unless
--dir names another; one there that nobody has written to for 14 days is removed.`,
+Files that change after env are not in its build: run it again. The build is kept in the cache, or in the
+folder that -dir names. One in the cache is removed 14 days after the last write to it.`,
 	examples: [][2]string{
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
 		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`,

@@ -172,11 +172,21 @@ func verdict(r *report.Report, left int, testsFailed bool) int {
 	return exitClean
 }
 
-// warn writes sentences to standard error.
+// warn writes sentences to standard error, where nothing in them acts on a terminal: they hold names of files and
+// what other programs have printed.
 func (c *call) warn(sentences ...string) {
 	for _, s := range sentences {
-		fmt.Fprintf(c.stderr, "interlock: %s\n", strings.TrimRight(s, "\n"))
+		fmt.Fprintf(c.stderr, "interlock: %s\n", harmless(s))
 	}
+}
+
+// harmless returns the lines of s without what would act on a terminal, or a newline at the end.
+func harmless(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = report.Clean(strings.TrimSuffix(line, "\r"))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func sound(r *report.Report) []*finding.Finding {
@@ -257,7 +267,7 @@ func (c *call) compiler(output, so string) {
 		c.warn(fault)
 		return
 	}
-	fmt.Fprintln(c.stderr, strings.TrimRight(output, "\n"))
+	fmt.Fprintln(c.stderr, harmless(output))
 	if strings.Contains(output, "-mod=readonly") || strings.Contains(output, "missing go.sum entry") {
 		c.warn("go.mod and go.sum are left as they are, whatever -mod says: bring them up to date first, with `go mod tidy`")
 		return

@@ -23,13 +23,13 @@ var fixCommand = command{
 	short: "print patches for confirmed findings, or write them",
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
 patch for each cause of confirmed findings: all of a variable's at once. Suspected findings whose fault
-stands in the source are patched too, which are those of
+stands in the source are patched too, that is those of
 ` + codesInSource() + `and other suspected ones with -suspected. With -from, the findings are read from a file
 that "check", "test" or "fix" has written by -o jsonl:file, and no test is run to find more.
 
 A patch is tried on a copy of the module in a temporary folder: what tests write there is lost. It is
 offered only if it compiles, does what its strategy promises, closes no cycle in the order of locks and
-puts nothing under a lock that waits. Then -verify=quick has go vet and the tests pass, and
+puts nothing that waits under a lock. Then -verify=quick has go vet and the tests pass, and
 -verify=full, the default, makes the runs again, in which the finding must not come back. Its verdict is
     verified   a run has shown the bug, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify left checks out: read it

@@ -82,10 +82,10 @@ var sectionsListCommand = command{
 }
 
 var sectionsCheckCommand = command{
-	name: "sections check", args: "[flags] [packages]", short: "say what is wrong in interlock.sections",
-	long: `Check reads interlock.sections at the module's root and reports, with their lines, what it says of
-accesses that are not there or not monitored. It ends in 1 if it reports anything, and in 2 if the file cannot be
-read. Sections of packages that are not named on the command line, or used by them, are passed by.`,
+	name: "sections check", args: "[flags] [packages]", short: "report what is wrong in interlock.sections",
+	long: `Check reads interlock.sections at the module's root and reports, by line, sections whose accesses
+are missing or not monitored. It ends in 1 if it reports anything, and in 2 if the file cannot be
+read. Only sections of packages that are named on the command line, or used by them, are checked.`,
 	examples: [][2]string{{"interlock sections check ./...", "the whole file"}},
 	options:  func() runner { return flagless(runSectionsCheck) },
 }
@@ -93,8 +93,8 @@ read. Sections of packages that are not named on the command line, or used by th
 var sectionsRefreshCommand = command{
 	name: "sections refresh", args: "[flags] [packages]", short: "bring interlock.sections up to date with the code",
 	long: `Refresh adds the inferred sections that interlock.sections lacks and removes those whose accesses are
-gone; what it says of the others, user sections and pinned ones stay. It prints the new file, or with
--w writes it. A person reviews what is new: ends may be dropped, with a reason, sections pinned.
+gone; user sections, pinned ones, and all other sections stay as they are. It prints the new file, or with
+-w writes it. Review what is new: drop ends, with a reason, or pin sections.
 Packages that are not named on the command line, or used by them, keep what they have.`,
 	examples: [][2]string{
 		{"interlock sections refresh ./... | diff interlock.sections -", "what would change"},

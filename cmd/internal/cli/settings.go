@@ -73,8 +73,8 @@ func configCommand() *command {
 	return &command{
 		name: "config", args: "verify|schema", short: "check the file of settings, or print its schema",
 		long: "A file " + config.Name + ` in the folder where a command starts, or in one above within the repository, sets
-flags for all: each key is the name of a flag, or of a command with flags below it. What the command line
-says comes last, and wins. Flags that write, such as -w, cannot be set. "interlock init" writes a file to
+flags for all: each key is the name of a flag, or of a command with flags below it. The command line
+overrides the file. Flags that write, such as -w, cannot be set. "interlock init" writes a file to
 begin with.`,
 		examples: [][2]string{{"interlock config verify", "find faults, with their lines"}},
 		options:  func() runner { return flagless(func(c *call) int { return c.needsWord("config") }) },

@@ -35,18 +35,18 @@ live in a temporary folder.
 
 Before these runs each package's tests run once under the happens-before engine, which instruments the
 standard library and dependencies too, and finds each pair of accesses that nothing orders in that run,
-however far apart they are. A line says so where it cannot; -engine=watch leaves it out.
+however far apart they are. Where it cannot run, a line says so; -engine=watch skips it.
 
 Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
 depend on timing, or the noise has brought out a bug that the monitor does not see. They are reported,
 and fail the build only with -fail-on=confirmed,noise. The package has less noise from then on; a test
-that asks for the time is left out of the other runs instead. With -- -skip TestName it is left out of all.
+that reads the clock is left out of the other runs instead. -- -skip TestName leaves it out of all.
 
-What fails in the run without noise, which is made before all others, has failed whatever the
+The first run is without noise: what fails in it counts as failed, whatever the
 monitored runs do. A monitored run that takes several times as long is ended, with the goroutines that
-wait. That is no failure: it is made again without the tests that hung, which every fourth run tries
-alone and with less noise, or with less noise where that leaves none. What does not help is reported as
-not completed.`,
+wait. That is not a failure: the run is repeated without the tests that hung, which every fourth run tries
+alone and with less noise, or with less noise where no test would be left. If that does not help, the run is
+reported as not completed.`,
 	examples: [][2]string{
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},

@@ -265,6 +265,13 @@ func TestHover(t *testing.T) {
 
 // What another command has found is shown until its code changes.
 func TestFrom(t *testing.T) {
+	for _, place := range []string{"found.jsonl", auditFindings} {
+		t.Run(filepath.Base(filepath.Dir(place)), func(t *testing.T) { testFrom(t, place) })
+	}
+}
+
+// testFrom has the findings in the file shown, which the server is to find by itself if it is that of an audit.
+func testFrom(t *testing.T, place string) {
 	dir := unpack(t, []byte(counter))
 	f := &finding.Finding{
 		Version: finding.SchemaVersion, Code: finding.CaughtInTheAct, Status: finding.Confirmed, Title: "race on Top.m",
@@ -282,10 +289,15 @@ func TestFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "found.jsonl"), data, 0o644); err != nil {
+	file := filepath.Join(dir, place)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	e := start(t, dir, Options{From: []string{"found.jsonl"}})
+	var o Options
+	if place != auditFindings {
+		o.From = []string{place}
+	}
+	e := start(t, dir, o)
 	e.open("high/high.go")
 	d := e.expect("high/high.go", "IL1000")[0]
 	src := e.disk("high/high.go")

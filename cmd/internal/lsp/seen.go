@@ -109,7 +109,7 @@ func (st *store) join(root string, static []*finding.Finding, read func(string) 
 		case found: // the checks know best where it is now
 			s.static = true
 			out[i] = onto(s.finding, static[i])
-		case s.static: // and when it is gone
+		case s.static || s.finding.Status == finding.Suspected: // and when it is gone
 		default:
 			if moved := s.now(root, read); moved != nil {
 				out = append(out, moved)

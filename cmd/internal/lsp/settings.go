@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 
 	"go.lsp.dev/protocol"
 )
@@ -35,12 +38,24 @@ func (s *settings) read(data []byte) error {
 	return nil
 }
 
-// files returns the names of the files with findings; relative ones are meant from root.
+// files returns the names of the files with findings, relative ones from root on, and that of the module's audit, if
+// there is one.
 func (s settings) files(root string) (names []string) {
 	for _, name := range s.From {
 		names = append(names, absolute(root, name))
 	}
+	if audit := filepath.Join(root, auditFindings); exists(audit) && !slices.Contains(names, audit) {
+		names = append(names, audit)
+	}
 	return names
+}
+
+// auditFindings is where `interlock audit` leaves its findings without -o.
+const auditFindings = "interlock-audit/findings.jsonl"
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // buildFlags returns those of the go command.

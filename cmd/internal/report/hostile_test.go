@@ -112,6 +112,9 @@ func wellFormed(format, text string) error {
 			if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::warning file=") {
 				return fmt.Errorf("a line that is no command: %.80s", line)
 			}
+			if strings.Contains(line, "%0A::") { // which is decoded into a command on a line of its own
+				return fmt.Errorf("a name that begins a command: %.80s", line)
+			}
 		}
 	case "text":
 		for line := range strings.Lines(text) {

@@ -42,7 +42,7 @@ type Report struct {
 	GaveUp []string
 	// Unused are comments that accept findings and that no check needs. They decide no exit code.
 	Unused []string
-	// Failures tell how tests failed, in a sentence a package: always, or under
+	// Failures are how tests failed, in a sentence a package: always, or under
 	// noise only, which means that they depend on timing.
 	Failures []string
 	// Skipped are tests that did not run, or in fewer runs: those that skipped themselves, where the command
