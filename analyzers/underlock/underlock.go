@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"go/token"
+	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -177,7 +178,7 @@ func (c *checker) callbacks() {
 }
 
 // userField returns the exported field that holds the function called, if it
-// returns nothing.
+// returns nothing and does not just cancel a context.
 func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
 	load, ok := call.Call.Value.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || call.Call.IsInvoke() {
@@ -185,7 +186,8 @@ func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
 	}
 	field, ok := load.X.(*ssa.FieldAddr)
 	sig := call.Call.Signature()
-	if !ok || sig.Results().Len() > 0 || sig.Variadic() || !accesspath.FieldOf(field).Exported() {
+	cancels := strings.HasPrefix(types.TypeString(load.Type(), nil), "context.Cancel")
+	if !ok || cancels || sig.Results().Len() > 0 || sig.Variadic() || !accesspath.FieldOf(field).Exported() {
 		return nil, false
 	}
 	return field, true

@@ -267,6 +267,9 @@ func (m *machine) escape(st *state, v value) {
 			}
 			st.objs[v.n].values(visit)
 		case closure, tuple, record, boxed:
+			if v.ref.name == "context" { // others may wait for it, and only cancel ends that
+				return
+			}
 			for _, w := range v.ref.vals {
 				visit(w)
 			}

@@ -76,6 +76,19 @@ func notCancelled() { // = goroutine 1 at receive
 	_ = cancel
 }
 
+func handedOn(use func(context.Context)) { // = goroutine 1 at receive
+	ctx, cancel := context.WithCancel(context.Background())
+	use(ctx)
+	go func() { <-ctx.Done() }()
+	_ = cancel
+}
+
+func handedOnWithCancel(use func(context.Context, func())) { // = ends
+	ctx, cancel := context.WithCancel(context.Background())
+	use(ctx, cancel)
+	<-ctx.Done()
+}
+
 func group(n int) { // = ends
 	var wg sync.WaitGroup
 	for range n {
