@@ -107,8 +107,9 @@ func TestRaces(t *testing.T) {
 
 // places are what some reports must name.
 var places = map[string]string{
-	"TestRacePlace":    "races.setFirst()",
-	"TestRaceDeferred": "races.TestRaceDeferred.func1()",
+	"TestRacePlace":        "races.setFirst()",
+	"TestRaceDeferred":     "races.TestRaceDeferred.func1()",
+	"TestRaceBesideAtomic": "races.load()",
 }
 
 // judge compares what each function printed with its name.
@@ -220,8 +221,8 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A runtime that calls a hook which the engine does not have, and a new operation of
-// sync/atomic, are refused before anything is built.
+// A runtime that calls a hook which the engine does not have, one whose sync.Cond waits in another way, and a new
+// operation of sync/atomic are refused before anything is built.
 func TestNewHook(t *testing.T) {
 	parse := func(text string) *source {
 		s, err := parseSource("x.go", []byte("package p\n"+text))
@@ -246,6 +247,14 @@ func TestNewHook(t *testing.T) {
 	kept := regexp.MustCompile(`(?s)const raceenabled = true.*func RaceAcquire\(\)`)
 	if err != nil || !kept.Match(text) || strings.Contains(string(text), "racecall") {
 		t.Errorf("%v:\n%s", err, text)
+	}
+	s.conds = parse("func notifyListWait(l *notifyList, t uint64) {}")
+	if _, err := s.semaphores(); err == nil || !strings.Contains(err.Error(), "notifyListWait") {
+		t.Errorf("unknown parameters: %v", err)
+	}
+	s.conds = parse("func notifyListWait(l *notifyList, t uint32) {}\nfunc notifyListNotifyAll(l *notifyList) {}")
+	if _, err := s.semaphores(); err == nil || !strings.Contains(err.Error(), "notifyListNotifyAll does not call") {
+		t.Errorf("unknown body: %v", err)
 	}
 	s.pointers, s.atomic = parse(""), []*source{parse("func NandInt32(addr *int32)")}
 	if _, err := s.atomics(); err == nil || !strings.Contains(err.Error(), "(NandInt32)") {

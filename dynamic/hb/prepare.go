@@ -104,6 +104,9 @@ func (in *Installation) texts() (map[string][]byte, error) {
 	if texts["chan.go"], err = src.chans(); err != nil {
 		return nil, &UnsupportedError{*in, err.Error()}
 	}
+	if texts["sema.go"], err = src.semaphores(); err != nil {
+		return nil, &UnsupportedError{*in, err.Error()}
+	}
 	for name, text := range ours {
 		texts["zinterlock_"+name] = text
 	}

@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ type sources struct {
 	pointers *source   // runtime/atomic_pointer.go: those operations of sync/atomic that are built on others
 	atomic   []*source // sync/atomic/doc*.go
 	channels *source   // runtime/chan.go
+	conds    *source   // runtime/sema.go
 }
 
 // source is a file, and its functions by name.
@@ -70,7 +72,7 @@ func readSources(goroot string) (*sources, error) {
 		return parseSource(file, text)
 	}
 	var s sources
-	var errs [6]error
+	var errs [7]error
 	s.with, errs[0] = read("runtime", "race.go")
 	s.without, errs[1] = read("runtime", "race0.go")
 	s.pointers, errs[2] = read("runtime", "atomic_pointer.go")
@@ -78,25 +80,55 @@ func readSources(goroot string) (*sources, error) {
 	s.atomic[0], errs[3] = read("sync", "atomic", "doc.go")
 	s.atomic[1], errs[4] = read("sync", "atomic", "doc_64.go")
 	s.channels, errs[5] = read("runtime", "chan.go")
+	s.conds, errs[6] = read("runtime", "sema.go")
 	return &s, errors.Join(errs[:]...)
 }
 
 // chans returns runtime/chan.go with a call in the two functions by which all operations of
 // channels that have an effect go.
 func (s *sources) chans() ([]byte, error) {
-	var at []int
-	for _, name := range []string{"racenotify", "racesync"} {
-		fn := s.channels.funcs[name]
-		if fn == nil || !strings.Contains(s.channels.of(fn), "(c *hchan,") ||
-			!strings.Contains(s.channels.of(fn), "sg *sudog)") {
-			return nil, fmt.Errorf("its channels do not call %s as the engine knows it", name)
+	return s.channels.withCalls([]insertion{
+		{"racenotify", "(c *hchan, idx uint, sg *sudog)", "", "hbTraceChan(c, sg)"},
+		{"racesync", "(c *hchan, sg *sudog)", "", "hbTraceChan(c, sg)"},
+	})
+}
+
+// semaphores returns runtime/sema.go with hooks for sync.Cond, which has none: Signal and Broadcast synchronise before
+// the Wait that they unblock, whatever its Locker orders. Where nobody waits, they have returned before the lock.
+func (s *sources) semaphores() ([]byte, error) {
+	const lock = "lockWithRank(&l.lock, lockRankNotifyList)"
+	return s.conds.withCalls([]insertion{
+		{"notifyListWait", "(l *notifyList, t uint32)", "", "defer raceacquire(unsafe.Pointer(l))"},
+		{"notifyListNotifyAll", "(l *notifyList)", lock, "racereleasemerge(unsafe.Pointer(l))"},
+		{"notifyListNotifyOne", "(l *notifyList)", lock, "racereleasemerge(unsafe.Pointer(l))"},
+	})
+}
+
+// insertion is a call that is added to a function with these parameters: before the one place that has a text, or at
+// the start where that is "".
+type insertion struct{ function, parameters, before, call string }
+
+// withCalls returns the text of a file with calls in functions, each of which it must have.
+func (s *source) withCalls(all []insertion) ([]byte, error) {
+	calls := map[int]string{} // by where they go
+	for _, in := range all {
+		fn := s.funcs[in.function]
+		if fn == nil || s.between(fn.Type.Params.Pos(), fn.Type.Params.End()) != in.parameters {
+			return nil, fmt.Errorf("it has no %s%s as the engine knows it", in.function, in.parameters)
 		}
-		at = append(at, s.channels.fset.Position(fn.Body.Lbrace).Offset+1)
+		at, body := s.fset.Position(fn.Body.Lbrace).Offset+1, s.between(fn.Body.Lbrace+1, fn.Body.Rbrace)
+		if in.before != "" {
+			before, after, _ := strings.Cut(body, in.before)
+			if len(before) == len(body) || strings.Contains(after, in.before) {
+				return nil, fmt.Errorf("its %s does not call %s once, as the engine knows it", in.function, in.before)
+			}
+			at += len(before)
+		}
+		calls[at] = " " + in.call + "; "
 	}
-	slices.Sort(at)
-	text := slices.Clone(s.channels.text)
-	for _, offset := range slices.Backward(at) { // the last one first, so that offsets stay
-		text = slices.Insert(text, offset, []byte(" hbTraceChan(c, sg);")...)
+	text := slices.Clone(s.text)
+	for _, at := range slices.Backward(slices.Sorted(maps.Keys(calls))) { // the last one first, so that offsets stay
+		text = slices.Insert(text, at, []byte(calls[at])...)
 	}
 	return text, nil
 }

@@ -171,12 +171,13 @@ func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32,
 }
 
 // hbRecall returns what the history holds of an earlier access of one of the bytes in mask; no pc where it is lost.
+// In one epoch a plain access may come beside one of sync/atomic: only that of the record is part of the race.
 func hbRecall(addr uintptr, e hbEarlier, mask uint64) hbMemo {
 	for i := range hbHistoryCount.Load() {
 		h := &hbHistories[i]
 		for k := range min(h.next, hbHistorySize) {
 			m := *h.at(h.next - 1 - k)
-			epochs := (m.record ^ e.record) &^ (hbMask | hbIsSplit | hbIsAtomic)
+			epochs := (m.record ^ e.record) &^ (hbMask | hbIsSplit)
 			same := m.granule&^7 == addr && hbKind(m.granule)&hbWrite == e.kind && epochs == 0 && m.record&mask != 0
 			if same && m.check == m.sum() {
 				return m

@@ -344,6 +344,7 @@ func raceinit() (gctx, pctx uintptr) {
 	hbHeapCells = hbReserve(hbHeapSize*2) - hbHeapStart>>3<<4
 	hbHeapSyncs = hbReserve(hbHeapSize/2) - hbHeapStart>>3<<2
 	hbDirty = hbReserve(hbHeapSize >> hbPageShift)
+	hbForeignSyncs = hbReserve(hbForeignBuckets * 4)
 
 	hbNodes.init(unsafe.Sizeof(hbNode{}), 1<<26)
 	hbSyncs.init(unsafe.Sizeof(hbSync{}), 1<<27)

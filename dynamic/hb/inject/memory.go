@@ -35,6 +35,7 @@ var (
 	hbDataCells, hbDataSyncs uintptr
 	hbDataStart, hbDataSize  uintptr // package variables
 	hbDirty                  uintptr // a byte a page of the heap
+	hbForeignSyncs           uintptr // [hbForeignBuckets]uint32
 )
 
 // hbPool hands out blocks of one size. mu guards next and free.
@@ -173,7 +174,13 @@ func hbCellOf(addr uintptr) *hbCell {
 	return nil
 }
 
-// hbSyncOf returns where the number of the first sync object of an address's granule stands.
+// hbForeignBuckets is how many lists the sync objects of foreign memory have: what a program has mapped itself
+// (syscall.Mmap), or what C has allocated. The engine does not learn when such memory is released, so that their
+// sync objects stay.
+const hbForeignBuckets = 1 << 16
+
+// hbSyncOf returns where the number of the first sync object of an address's granule stands; for foreign memory,
+// that of its bucket.
 //
 //go:nosplit
 func hbSyncOf(addr uintptr) *uint32 {
@@ -183,7 +190,7 @@ func hbSyncOf(addr uintptr) *uint32 {
 	if addr-hbDataStart < hbDataSize {
 		return (*uint32)(unsafe.Pointer(addr>>3<<2 + hbDataSyncs))
 	}
-	return nil
+	return (*uint32)(unsafe.Pointer(hbForeignSyncs + addr>>3*0x9e3779b97f4a7c15>>48<<2))
 }
 
 // hbDirtOf returns what is known of the page of an address of the heap.

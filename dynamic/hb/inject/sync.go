@@ -11,7 +11,7 @@ import (
 // hbSync is what was released at an address: the clock of the goroutine that did, as a
 // shared tree and, unless slot is 0, its own clock beside it, which the tree does not
 // have. mu guards these and base. Those of one granule, such as the slots of a channel of
-// bytes, are a list, which only grows.
+// bytes, are a list, which only grows; so are those of one bucket of foreign memory: see hbSyncOf.
 //
 // base is what all goroutines knew that a loop has started: thousands of them that share a mutex or a WaitGroup differ
 // in their own moments and those of the go statements alone, which are few, while comparing two clocks takes as
@@ -24,19 +24,15 @@ type hbSync struct {
 	at    uint32 // clock of slot
 	clock hbClock
 	base  hbClock // clock knows all of it
-	byte  uint32  // of the granule
 	next  uint32
+	addr  uintptr
 }
 
-// hbSyncAt returns the sync object of an address, locked; nil where there is none and
-// make is false, or where none can be.
+// hbSyncAt returns the sync object of an address, locked; nil where there is none and make is false.
 //
 //go:nosplit
 func hbSyncAt(addr uintptr, make bool) *hbSync {
 	list := hbSyncOf(addr)
-	if list == nil {
-		return nil
-	}
 	s := hbFindSync(atomic.Load(list), addr)
 	if s == nil && make {
 		systemstack(func() { s = hbNewSync(list, addr) })
@@ -52,7 +48,7 @@ func hbSyncAt(addr uintptr, make bool) *hbSync {
 func hbFindSync(i uint32, addr uintptr) *hbSync {
 	for i != 0 {
 		s := (*hbSync)(unsafe.Pointer(hbSyncs.base + uintptr(i)*unsafe.Sizeof(hbSync{})))
-		if s.byte == uint32(addr&7) {
+		if s.addr == addr {
 			return s
 		}
 		i = s.next
@@ -68,7 +64,7 @@ func hbNewSync(list *uint32, addr uintptr) *hbSync {
 		hbDie("sync objects take more memory than the engine has for them: " + hbFewerTests)
 	}
 	s := (*hbSync)(hbSyncs.at(i))
-	s.byte = uint32(addr & 7)
+	s.addr = addr
 	for {
 		first := atomic.Load(list)
 		if other := hbFindSync(first, addr); other != nil {
@@ -213,17 +209,15 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 	if a-gp.stack.lo < gp.stack.hi-gp.stack.lo {
 		return nil, nil
 	}
-	cell := hbCellOf(a)
-	if cell == nil {
-		return nil, nil
-	}
 	if hbTrace.base != 0 {
 		fp := *(*uintptr)(unsafe.Pointer(getcallerfp())) // that of the caller of the operation
 		g.hush(gp, pc, fp)
 	}
-	mask := uint64(1) << (a & 7)
-	if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
-		hbAccess(gp, cell, a, mask, kind|hbAtomic, 0, pc)
+	if cell := hbCellOf(a); cell != nil { // foreign memory has none, but its atomics synchronise as all others
+		mask := uint64(1) << (a & 7)
+		if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
+			hbAccess(gp, cell, a, mask, kind|hbAtomic, 0, pc)
+		}
 	}
 	s := hbSyncAt(a, kind&hbWrite != 0)
 	if s != nil && acquires {

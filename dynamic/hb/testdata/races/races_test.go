@@ -6,8 +6,10 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // both runs two functions at the same time, nothing ordering them.
@@ -454,6 +456,95 @@ func setFirst(p *int32) { *p = 1 }
 
 //go:noinline
 func setSecond(p *int32) { *p = 2 }
+
+// A plain read and one by sync/atomic in one epoch have places of their own: a store races with the first alone.
+func TestRaceBesideAtomic(t *testing.T) {
+	x := new(int32)
+	both(func() { use(load(x) + atomic.LoadInt32(x)) }, func() { atomic.StoreInt32(x, 1) })
+}
+
+//go:noinline
+func load(p *int32) int32 { return *p }
+
+// Signal and Broadcast synchronise before the Wait that they unblock, also where the Locker orders nothing.
+func TestNoRaceCond(t *testing.T) {
+	for _, notify := range []func(*sync.Cond){(*sync.Cond).Signal, (*sync.Cond).Broadcast} {
+		for _, l := range []sync.Locker{noLock{}, new(sync.Mutex)} {
+			c := sync.NewCond(l)
+			x, woken := 0, make(chan bool)
+			waits := new(atomic.Bool)
+			go func() {
+				c.L.Lock()
+				waits.Store(true)
+				c.Wait()
+				use(x)
+				c.L.Unlock()
+				close(woken)
+			}()
+			for !waits.Load() {
+				runtime.Gosched()
+			}
+			x = 1
+			for done := false; !done; {
+				notify(c)
+				runtime.Gosched()
+				select {
+				case <-woken:
+					done = true
+				default:
+				}
+			}
+		}
+	}
+}
+
+type noLock struct{}
+
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}
+
+// A Signal that nobody waited for orders nothing.
+func TestRaceCondNobodyWaits(t *testing.T) {
+	c := sync.NewCond(noLock{})
+	c.Signal() // the first use of it orders something
+	x := new(int32)
+	both(func() { *x = 1; c.Signal() }, func() { c.Signal(); use(*x) })
+}
+
+// Atomics in memory that the program has mapped itself synchronise as all others.
+func TestNoRaceMapped(t *testing.T) {
+	m, err := syscall.Mmap(-1, 0, 1<<12, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(m)
+	words := (*[1 << 9]atomic.Uint64)(unsafe.Pointer(&m[0]))
+	jobs := make([]int32, len(words))
+	go func() {
+		for i := range jobs {
+			jobs[i] = 1
+			words[i].Store(1)
+		}
+	}()
+	for i := range jobs {
+		for words[i].Load() == 0 {
+			runtime.Gosched()
+		}
+		use(jobs[i])
+	}
+}
+
+// Each of its words is a variable of its own.
+func TestRaceMapped(t *testing.T) {
+	m, err := syscall.Mmap(-1, 0, 1<<12, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(m)
+	words := (*[1 << 9]atomic.Uint64)(unsafe.Pointer(&m[0]))
+	x := new(int32)
+	both(func() { *x = 1; words[0].Store(1) }, func() { words[1].Load(); use(*x) })
+}
 
 // A goroutine's first function is named where it makes the access in a deferred call, at its end.
 func TestRaceDeferred(t *testing.T) {
