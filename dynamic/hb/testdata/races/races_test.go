@@ -565,6 +565,69 @@ func TestRaceDeferred(t *testing.T) {
 //go:noinline
 func set(p *int) { *p = 1 }
 
+// Goroutines that a goroutine starts know what it knew, and it learns what they did.
+func TestNoRaceFamily(t *testing.T) {
+	var mu sync.Mutex
+	all := 0
+	var grow func(depth int, mine *int)
+	grow = func(depth int, mine *int) {
+		mu.Lock()
+		all++
+		mu.Unlock()
+		if *mine = 1; depth == 0 {
+			return
+		}
+		var done sync.WaitGroup
+		children := make([]int, 6)
+		for i := range children {
+			child := &children[i]
+			*child = 2
+			done.Add(1)
+			go func() { defer done.Done(); grow(depth-1, child) }()
+		}
+		done.Wait()
+		for _, child := range children {
+			*mine += child
+		}
+	}
+	mine := 0
+	grow(4, &mine)
+	if mine != all {
+		t.Errorf("%d of %d goroutines were counted", mine, all)
+	}
+}
+
+// Two of them are not ordered by what both add to a WaitGroup.
+func TestRaceSiblings(t *testing.T) {
+	x := new(int)
+	ended := make(chan bool, 1)
+	var done sync.WaitGroup
+	done.Add(2)
+	go func() { *x = 1; done.Done(); ended <- true }()
+	go func() {
+		for len(ended) == 0 { // orders nothing
+			runtime.Gosched()
+		}
+		*x = 2
+		done.Done()
+	}()
+	done.Wait()
+}
+
+// Nor are they by what the one that started them did in between.
+func TestRaceAfterGo(t *testing.T) {
+	x := new(int)
+	ended := make(chan bool, 1)
+	done := make(chan bool)
+	go func() { *x = 1; ended <- true; done <- true }()
+	for len(ended) == 0 { // orders nothing
+		runtime.Gosched()
+	}
+	go func() { *x = 2; done <- true }()
+	<-done
+	<-done
+}
+
 // Processors that come and go have no end.
 func TestNoRaceProcs(t *testing.T) {
 	n := runtime.GOMAXPROCS(0)
