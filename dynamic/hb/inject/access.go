@@ -115,8 +115,8 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 }
 
 // renew makes an access in the common case, without a lock: what the cell holds is ordered before it, and
-// the last access of its kind was of the same bytes, or there is none. The record takes the place of
-// that one. It reports whether all of that still held when the record was in its place.
+// the last access of its kind was of the same bytes or made in the same epoch, or there is none. The record takes the
+// place of that one. It reports whether all of that still held when the record was in its place.
 //
 //go:nosplit
 func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) bool {
@@ -125,15 +125,25 @@ func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) boo
 	if w&(hbIsSplit|hbIsLocked) != 0 || w != 0 && !g.knows(w) || r != 0 && !g.knows(r) {
 		return false
 	}
+	old, at := w, &cell.w
 	if kind == hbRead {
-		// The number of an hbSplit has no slot, so that it is not taken for a record.
-		return (r == 0 && w != 0 || (r^record)&same == 0 && hbSlotOf(r) != 0) &&
-			atomic.Cas64(&cell.r, r, record) && atomic.Load64(&cell.w) == w && atomic.Load64(&cell.r) == record
+		old, at = r, &cell.r
+	}
+	switch {
+	case (old^record)&^hbMask == 0: // of one epoch
+		record |= old
+	case (old^record)&same == 0 && hbSlotOf(old) != 0: // the number of an hbSplit has no slot
+	case old != 0 || kind == hbRead && w == 0:
+		return false
+	}
+	if !atomic.Cas64(at, old, record) {
+		return false
+	}
+	if kind == hbRead {
+		return atomic.Load64(&cell.w) == w && atomic.Load64(&cell.r) == record
 	}
 	// The read stays: who is ordered after this write is ordered after a read that is before it.
-	return (w == 0 || (w^record)&same == 0) &&
-		atomic.Cas64(&cell.w, w, record) && atomic.Load64(&cell.r) == r &&
-		(w != 0 || hbIsSoiled(addr))
+	return atomic.Load64(&cell.r) == r && (w != 0 || hbIsSoiled(addr))
 }
 
 // hbInsert makes it in all other cases.

@@ -57,12 +57,6 @@ func hbEnter(g *hbGo, callpc uintptr, depth uint32, fp uintptr) {
 		i = f.parent
 		f = hbFrameAt(i)
 	}
-	if k := f.last; k != 0 {
-		if c := hbFrameAt(k); c.pc == callpc && c.depth == depth {
-			g.frame = k
-			return
-		}
-	}
 	g.frame = hbCall(i, callpc, depth)
 }
 
@@ -84,6 +78,11 @@ func hbLeave(g *hbGo, depth uint32) {
 //
 //go:nosplit
 func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
+	if k := hbFrameAt(parent).last; k != 0 {
+		if c := hbFrameAt(k); c.pc == pc && c.depth == depth { // as the last time
+			return k
+		}
+	}
 	h := uint64(pc)*0x9e3779b97f4a7c15 ^ uint64(parent)*0xc2b2ae3d27d4eb4f + uint64(depth)
 	h *= 0x9e3779b97f4a7c15
 	bucket := (*uint32)(unsafe.Pointer(hbFrameTable + uintptr(h>>46)<<2))
