@@ -14,7 +14,7 @@ import (
 // of one: x.mu.Lock(), defer c.RUnlock(), unlock := mu.Unlock.
 type LockUse struct {
 	// ID is that of the place, in all builds of the module; not 0. It is odd for a lock that
-	// one function may acquire and another one release.
+	// one goroutine may acquire and another one release.
 	ID       uint64
 	File     *ast.File
 	Selector *ast.SelectorExpr
@@ -27,14 +27,7 @@ type LockUse struct {
 	// Function is that around it: "F", "(*T).M", "F.func1".
 	Function string
 
-	frame string // the function in whose activation it is executed: that around a deferred literal
-	lock  string // the lock in all instances
-}
-
-// acquires reports whether the use acquires the lock, and whether for reading.
-func (u *LockUse) acquires() (acquires, reads bool) {
-	name := strings.TrimPrefix(u.Selector.Sel.Name, "Try")
-	return !strings.HasSuffix(name, "Unlock"), strings.HasPrefix(name, "R")
+	lock string // the lock in all instances
 }
 
 // LockKind is the type of a lock.
@@ -49,12 +42,27 @@ const (
 // lockMethods are those by which locks are acquired and released.
 var lockMethods = []string{"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "TryRLock"}
 
-// LockUses returns the uses of locks of package sync in p, file by file, in the order of the text.
-// Those in files that import "C" and in functions with a directive that forbids calls are left out.
+// LockUses returns the uses of locks of package sync in pkgs, package by package and file by file, in the order of
+// the text. Those in files that import "C" and in functions with a directive that forbids calls are left out. The
+// packages are all that are instrumented: which locks may be handed over depends on all of them.
 //
 // Missed: locks reached through an interface other than sync.Locker or an embedded field that
 // cannot be named here, and method expressions.
-func LockUses(p *Package) []LockUse {
+func LockUses(pkgs []*Package) map[*Package][]LockUse {
+	uses := map[*Package][]LockUse{}
+	handed := findHandovers(pkgs)
+	for _, p := range pkgs {
+		uses[p] = lockUsesOf(p)
+		for i := range uses[p] {
+			if handed.loose[uses[p][i].lock] {
+				uses[p][i].ID |= 1
+			}
+		}
+	}
+	return uses
+}
+
+func lockUsesOf(p *Package) []LockUse {
 	var all []LockUse
 	names := newClosureNames()
 	for _, f := range p.Files {
@@ -66,65 +74,25 @@ func LockUses(p *Package) []LockUse {
 				w.fn = names.declared(fn)
 			}
 			if !w.cgo && !(isFunc && neverInstrument(fn, w.linknames)) {
-				all = append(all, w.lockUsesIn(d, w.fn)...)
+				all = append(all, w.lockUsesIn(d)...)
 			}
 		}
 	}
-	markHandedOver(all)
 	return all
 }
 
-// markHandedOver makes the ids of those locks odd which some function acquires without a release,
-// or releases without an acquisition: it may do so for another goroutine.
-func markHandedOver(all []LockUse) {
-	type side struct {
-		lock, frame string
-		reads       bool
-	}
-	acquired, released, handedOver := map[side]bool{}, map[side]bool{}, map[string]bool{}
-	for i := range all {
-		acquires, reads := all[i].acquires()
-		if s := (side{all[i].lock, all[i].frame, reads}); acquires {
-			acquired[s] = true
-		} else {
-			released[s] = true
-		}
-	}
-	for s := range acquired {
-		handedOver[s.lock] = handedOver[s.lock] || !released[s]
-	}
-	for s := range released {
-		handedOver[s.lock] = handedOver[s.lock] || !acquired[s]
-	}
-	for i := range all {
-		if handedOver[all[i].lock] {
-			all[i].ID |= 1
-		}
-	}
-}
-
-// lockUsesIn returns the uses of locks in n, whose function is w.fn, executed in an activation of
-// the function frame.
-func (w *walker) lockUsesIn(n ast.Node, frame string) (all []LockUse) {
-	deferred := map[*ast.FuncLit]bool{}
+// lockUsesIn returns the uses of locks in n, whose function is w.fn.
+func (w *walker) lockUsesIn(n ast.Node) (all []LockUse) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.DeferStmt:
-			if lit, ok := n.Call.Fun.(*ast.FuncLit); ok {
-				deferred[lit] = true
-			}
 		case *ast.FuncLit:
-			outer, of := w.fn, frame
+			outer := w.fn
 			w.fn = w.names.closure(outer)
-			if !deferred[n] {
-				of = w.fn
-			}
-			all = append(all, w.lockUsesIn(n.Body, of)...)
+			all = append(all, w.lockUsesIn(n.Body)...)
 			w.fn = outer
 			return false
 		case *ast.SelectorExpr:
 			if use, ok := w.lockUse(n); ok {
-				use.frame = frame
 				all = append(all, use)
 			}
 		}

@@ -2,11 +2,6 @@ package sites
 
 import (
 	"fmt"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +28,7 @@ func f(o *outer, x other) {
 	o.mu.RLock() // RWMutex, f
 	o.ptr.Lock() // Mutex by pointer, f handed over
 	o.Lock() // Mutex through inner.Mutex, f handed over
-	o.l.Lock() // Locker, f
+	o.l.Lock() // Locker, f handed over
 	defer o.mu.RUnlock() // RWMutex, f
 	go func() { o.inner.Unlock() }() // Mutex through Mutex, f.func1 handed over
 	unlock := o.ptr.TryLock // Mutex by pointer, f handed over
@@ -42,7 +37,7 @@ func f(o *outer, x other) {
 	o.mu.RLocker().Lock() // Locker, f handed over
 	(*sync.Mutex).Lock(o.ptr)
 	sync.NewCond(o.l).Wait()
-	defer func() { o.l.Unlock() }() // Locker, f.func2
+	defer func() { o.l.Unlock() }() // Locker, f.func2 handed over
 }
 
 //go:nosplit
@@ -50,23 +45,11 @@ func g(o *outer) { o.mu.Lock() }
 `
 
 func TestLockUses(t *testing.T) {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "/m/a.go", lockUses, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Package{Path: "m", Root: "/m", Fset: fset, Files: []*ast.File{file}, Info: &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{},
-	}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	if p.Types, err = conf.Check("m", fset, p.Files, p.Info); err != nil {
-		t.Fatal(err)
-	}
+	p := typed(t, lockUses)
 	var got, want []string
 	lines := strings.Split(lockUses, "\n")
 	ids := map[uint64]bool{}
-	for _, u := range LockUses(p) {
+	for _, u := range LockUses([]*Package{p})[p] {
 		text := string(u.Kind)
 		if u.Through != "" {
 			text += " through " + u.Through

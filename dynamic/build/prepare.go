@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/instrument"
 	"github.com/interlock-go/interlock/dynamic/scratch"
@@ -66,21 +67,21 @@ type rewriting struct {
 
 // rewrite rewrites the files of m as p says, and puts into p what it must leave.
 func rewrite(ctx context.Context, m *Module, p *plan.Plan, marked bool) (*rewriting, error) {
-	sites := make(map[plan.Key]*plan.Site, len(p.Sites))
+	byKey := make(map[plan.Key]*plan.Site, len(p.Sites))
 	for i := range p.Sites {
-		sites[p.Sites[i].Key()] = &p.Sites[i]
+		byKey[p.Sites[i].Key()] = &p.Sites[i]
 	}
 	r := &rewriting{files: map[string][]byte{}, marked: map[string][]byte{}}
 	sections := map[uint32]plan.Reason{} // those that the rewriter has seen
 	opts := instrument.Options{
 		RT: dynamic.MonitorPath, Locks: dynamic.MonitorPath + "/locks",
-		Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked,
+		LockUses: sites.LockUses(m.Packages), Plan: p, Quiet: instrument.Quiet(m.Packages), Marked: marked,
 	}
 	for _, pkg := range m.Packages {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return sites[k] }, opts)
+		res, err := instrument.Rewrite(pkg, func(k plan.Key) *plan.Site { return byKey[k] }, opts)
 		if err != nil {
 			return nil, fmt.Errorf("instrumenting %s: %w", pkg.Path, err)
 		}

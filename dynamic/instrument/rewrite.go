@@ -29,6 +29,9 @@ type Options struct {
 	GoVersion string
 	// Locks is the import path of the part of the monitor that watches locks; "" watches none.
 	Locks string
+	// LockUses are the uses of locks in all packages of the module; nil means those that [sites.LockUses] finds
+	// in the package alone.
+	LockUses map[*sites.Package][]sites.LockUse
 	// Plan has the atomic sections; nil means none.
 	Plan *plan.Plan
 	// Quiet are the functions that do not hand over to other goroutines; nil means
@@ -83,6 +86,9 @@ func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*R
 	}
 	if opts.Quiet == nil && opts.Plan != nil {
 		opts.Quiet = Quiet([]*sites.Package{p})
+	}
+	if opts.LockUses == nil && opts.Locks != "" {
+		opts.LockUses = sites.LockUses([]*sites.Package{p})
 	}
 	res := &Result{Sections: map[uint32]plan.Reason{}}
 	var files []*rewriter
@@ -147,7 +153,7 @@ func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) i
 		}
 	}
 	if opts.Locks != "" {
-		for _, use := range sites.LockUses(p) {
+		for _, use := range opts.LockUses[p] {
 			in := byFile[use.File]
 			in.locks = append(in.locks, use)
 			byFile[use.File] = in

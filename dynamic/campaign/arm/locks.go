@@ -12,8 +12,9 @@ import (
 // LocksAt returns the ids of the uses of locks at places, written as for [SitesAt].
 func LocksAt(pkgs []*sites.Package, places string) ([]uint64, error) {
 	var uses []sites.LockUse
+	byPackage := sites.LockUses(pkgs)
 	for _, p := range pkgs {
-		uses = append(uses, sites.LockUses(p)...)
+		uses = append(uses, byPackage[p]...)
 	}
 	var ids []uint64
 	for at := range strings.SplitSeq(places, ",") {

@@ -23,10 +23,10 @@
 // each of them is blocked in a lock is asked for before the record is written. Then the
 // process ends as soon as a test stands still for it, so that the next run goes on with the other tests.
 //
-// A lock may be a signal, which one goroutine acquires and another one releases. So locks that
-// some function acquires without a release, or releases without an acquisition, are not noted (their sites have odd
-// ids), nor those acquired where a release by another goroutine was seen. Reported falsely:
-// what code of another package, or code that is not instrumented, releases for its holder.
+// A lock may be a signal, which one goroutine acquires and another one releases. The source says which locks may be
+// released for another goroutine (package sites): they have odd ids and are not noted, nor are those acquired where a
+// release by another goroutine was seen. Reported falsely: what code that is not instrumented releases for the
+// holder, where it has not been passed the lock as such, but reaches it through a struct.
 //
 // # Orders
 //
@@ -39,9 +39,8 @@
 //
 // # What may be missed
 //
-// Locks of code that is not instrumented, those of sync.Cond, and those with functions that only
-// acquire or only release them; more than 16 locks held
-// by one goroutine; goroutines in a bubble of testing/synctest; a program with more
-// goroutines that hold locks than there are slots for; what happens while locks are not watched,
-// in a program that acquires them all the time.
+// Locks of code that is not instrumented, those of sync.Cond, and those with functions that may release them
+// for another goroutine, such as one that only releases; more than 16 locks held by one goroutine;
+// goroutines in a bubble of testing/synctest; a program with more goroutines that hold locks than there are
+// slots for; what happens while locks are not watched, in a program that acquires them all the time.
 package locks

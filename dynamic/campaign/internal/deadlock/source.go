@@ -20,8 +20,8 @@ type use struct {
 // usesIn returns the uses of locks in packages, by their ids.
 func usesIn(pkgs []*sites.Package) map[uint64]use {
 	uses := map[uint64]use{}
-	for _, p := range pkgs {
-		for _, u := range sites.LockUses(p) {
+	for p, all := range sites.LockUses(pkgs) {
+		for _, u := range all {
 			uses[u.ID] = use{u, p}
 		}
 	}

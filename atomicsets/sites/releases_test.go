@@ -1,0 +1,245 @@
+package sites
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+)
+
+// A lock whose name begins with own is released by the goroutine alone that has acquired it; one whose name begins
+// with handed may be released by another.
+const ownAndHanded = `package p
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+type T struct {
+	ownPaired, ownDeferred, ownEarly, ownLoop, ownTwice, ownTry, ownNotTried, ownForgotten, ownLiteral, ownAgain sync.Mutex
+	ownRead, ownMapped                                                                                        sync.RWMutex
+	ownOf                                                                                                     []sync.Mutex
+	handedEnd, handedGo, handedValue, handedTimer, handedOther, handedBefore, handedMaybe, handedTwice, handedLeft,
+	handedLoop, handedClosure, handedKept sync.Mutex
+	handedRead, handedMode sync.RWMutex
+	handedOf               []sync.Mutex
+	next                   *T
+	m                      map[string]int
+}
+
+func (t *T) paired()   { t.ownPaired.Lock(); t.m["a"]++; t.ownPaired.Unlock() }
+func (t *T) deferred() { t.ownDeferred.Lock(); defer t.ownDeferred.Unlock(); t.m["a"]++ }
+
+func (t *T) early(x bool) {
+	t.ownEarly.Lock()
+	if x {
+		t.ownEarly.Unlock()
+		return
+	}
+	switch t.m["b"] {
+	case 1:
+		t.ownEarly.Unlock()
+	default:
+		defer t.ownEarly.Unlock()
+	}
+}
+
+func (t *T) loop() {
+	t.ownLoop.Lock()
+	for len(t.m) > 0 {
+		t.ownLoop.Unlock()
+		time.Sleep(1)
+		t.ownLoop.Lock()
+	}
+	t.ownLoop.Unlock()
+	for i := range t.ownOf {
+		t.ownOf[i].Lock()
+		t.m["c"]++
+		t.ownOf[i].Unlock()
+	}
+}
+
+func (t *T) twice(x bool) {
+	if x {
+		t.ownTwice.Lock()
+		defer t.ownTwice.Unlock()
+	}
+	if t.ownTry.TryLock() {
+		t.ownTry.Unlock()
+	}
+	if !t.ownNotTried.TryLock() {
+		return
+	}
+	defer t.ownNotTried.Unlock()
+}
+
+func (t *T) forgotten(x bool) {
+	t.ownForgotten.Lock()
+	if x {
+		return
+	}
+	t.ownForgotten.Unlock()
+}
+
+func (t *T) literal() {
+	t.ownLiteral.Lock()
+	defer func() {
+		recover()
+		t.ownLiteral.Unlock()
+	}()
+	go func() {
+		t.ownAgain.Lock()
+		defer t.ownAgain.Unlock()
+	}()
+	t.ownRead.RLock()
+	defer t.ownRead.RUnlock()
+	t.ownMapped.RLock()
+	_, ok := t.m["d"]
+	t.ownMapped.RUnlock()
+	if !ok {
+		t.ownMapped.Lock()
+		t.m["d"] = 1
+		t.ownMapped.Unlock()
+	}
+	<-context.Background().Done()
+}
+
+func (t *T) begin() { t.handedEnd.Lock() }
+func (t *T) end()   { t.handedEnd.Unlock() }
+
+func (t *T) start() {
+	t.handedGo.Lock()
+	go t.handedGo.Unlock()
+	t.handedClosure.Lock()
+	go func() { t.handedClosure.Unlock() }()
+	t.handedTimer.Lock()
+	time.AfterFunc(1, t.handedTimer.Unlock)
+	t.handedOther.Lock()
+	t.next.handedOther.Unlock()
+	t.handedRead.RLock()
+	context.AfterFunc(context.Background(), t.handedRead.RUnlock)
+	t.handedOf[0].Lock()
+	t.handedOf[1].Unlock()
+	t.handedMode.RLock()
+	t.handedMode.Unlock()
+}
+
+func (t *T) value() func() { t.handedValue.Lock(); return t.handedValue.Unlock }
+
+func (t *T) before() {
+	t.handedBefore.Unlock()
+	t.m["e"]++
+	t.handedBefore.Lock()
+}
+
+func (t *T) maybe(x bool) {
+	if x {
+		t.handedMaybe.Lock()
+	}
+	t.handedMaybe.Unlock()
+	t.handedTwice.Lock()
+	t.handedTwice.Unlock()
+	t.handedTwice.Unlock()
+	t.handedLeft.Lock()
+	defer t.handedLeft.Unlock()
+	t.handedLeft.Unlock()
+}
+
+func (t *T) walk() {
+	t.handedLoop.Lock()
+	for t.next != nil {
+		t = t.next
+		t.handedLoop.Unlock()
+	}
+	t.handedKept.Lock()
+	for range 2 {
+		t.handedKept.Unlock()
+	}
+}
+`
+
+// Locks to which a pointer or an interface leads are handed over if one that is may be released so.
+const aliased = `package p
+
+import "sync"
+
+type T struct {
+	handedField sync.Mutex
+	ownField    sync.Mutex
+	sync.Mutex
+	ownCond sync.Mutex
+	cond    *sync.Cond
+	n       int
+}
+
+func (t *T) lock() {
+	t.handedField.Lock()
+	use(&t.handedField)
+	t.ownField.Lock()
+	t.n++
+	t.ownField.Unlock()
+	handedLocal := new(sync.Mutex)
+	handedLocal.Lock()
+	handedLocal.Unlock()
+	t.cond = sync.NewCond(&t.ownCond)
+	t.ownCond.Lock()
+	t.cond.Wait()
+	t.ownCond.Unlock()
+}
+
+func use(handedParameter *sync.Mutex) { handedParameter.Unlock() }
+`
+
+func TestHandedOver(t *testing.T) {
+	change := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(aliased) }
+	for _, src := range []string{
+		ownAndHanded, aliased,
+		change("use(handedParameter *sync.Mutex)", "use[handedL interface{ Unlock() }](handedParameter handedL)"),
+		change("use(handedParameter *sync.Mutex) { handedParameter.Unlock() }",
+			"use(handedParameter sync.Locker) { sync.Locker.Unlock(handedParameter) }"),
+		change("{ handedParameter.Unlock", "{ ownParameter.Lock(); ownParameter.Unlock",
+			"handedField", "ownOther", "handed", "own"),
+	} {
+		p := typed(t, src)
+		seen := map[string]bool{}
+		for _, u := range LockUses([]*Package{p})[p] {
+			name := types.ExprString(u.Selector)
+			i := max(strings.Index(name, "own"), strings.Index(name, "handed"))
+			if i < 0 {
+				continue
+			}
+			name, _, _ = strings.Cut(name[i:], ".")
+			seen[name] = true
+			if handed := strings.HasPrefix(name, "handed"); handed != (u.ID&1 != 0) {
+				t.Errorf("%s in line %d: handed over: %t, want %t", name, u.Place.Line, !handed, handed)
+			}
+		}
+		if len(seen) < 3 || src == ownAndHanded && len(seen) < 25 {
+			t.Errorf("%d locks are seen", len(seen))
+		}
+	}
+}
+
+// typed returns the package of one file.
+func typed(t *testing.T, src string) *Package {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "/m/a.go", src, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Package{Path: "m", Root: "/m", Fset: fset, Files: []*ast.File{file}, Info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	if p.Types, err = conf.Check("m", fset, p.Files, p.Info); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
