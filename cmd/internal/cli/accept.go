@@ -175,7 +175,7 @@ writes the whole file anew. The file keeps the order of ids, so that changes of 
 }
 
 var baselineCheckCommand = command{
-	name: "baseline check", args: "[flags] [packages]", short: "find what is new, and entries that are needed no more",
+	name: "baseline check", args: "[flags] [packages]", short: "find what is new, and stale entries",
 	long: `Check reads the packages as "interlock check" does. It exits with 1 if there are findings that the
 baseline does not list, or entries whose finding is gone: the file may only shrink. With -w it takes these
 out of the file. Entries that a run has proven stay, since reading the code does not show that they are
@@ -247,7 +247,7 @@ func (o *baselineOptions) run(c *call) int {
 	return c.uncompiled(res.Uncompiled, verdict(r, 0, false))
 }
 
-// compare reports what is new, and the entries that are needed no more.
+// compare reports what is new, and the stale entries.
 func (o *baselineOptions) compare(c *call, r *report.Report, res *driver.Result) int {
 	b, err := accept.ReadBaseline(o.file)
 	if accept.IsMissing(err) {
