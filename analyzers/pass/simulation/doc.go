@@ -18,7 +18,8 @@
 //
 // In a program or a test, two accesses to one variable race if one of them writes, and the goroutine of the
 // first has done nothing since that the goroutine of the second has waited for. Nothing is compared in a run
-// that has called code which is not known, since that may order anything.
+// that has called code which is not known, since that may order anything. Who waits for one operation counts as
+// ordered after all that have let others go on before, so that some races are missed.
 //
 // May be missed: everything beyond the bounds, in calls of other packages, in go
 // statements that call one directly (go wg.Done()), and where the bug needs a
