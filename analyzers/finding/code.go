@@ -33,6 +33,7 @@ const (
 	CloseRaces     Code = "IL4002" // send or close racing close
 	EndlessWait    Code = "IL4003" // wait that nobody may end
 	BlockedForEver Code = "IL5001" // goroutine that nothing can wake any more
+	OutlivesTest   Code = "IL5002" // goroutine that uses a test after its end
 )
 
 // codes has a few words for each known code, as titles and rules use them.
@@ -58,6 +59,7 @@ var codes = map[Code]string{
 	CloseRaces:     "send or close racing close",
 	EndlessWait:    "wait that nobody may end",
 	BlockedForEver: "goroutine blocked for ever",
+	OutlivesTest:   "test used after its end",
 }
 
 // Known reports whether c is a code of this version.

@@ -61,12 +61,24 @@ var fatalErrors = []fatalError{
 	{"send on closed channel", finding.CloseRaces, finding.Send,
 		"send on a closed channel",
 		"The channel was closed before the send. " + whoClosed, nil},
+	{"Log in goroutine after", finding.OutlivesTest, finding.Call,
+		"used by a goroutine after the test has ended",
+		outlived, testMethods},
+	{"Fail in goroutine after", finding.OutlivesTest, finding.Call,
+		"used by a goroutine after the test has ended",
+		outlived, testMethods},
 	{"close of closed channel", finding.CloseRaces, finding.CloseChan,
 		"a channel closed twice",
 		"The channel was closed before. " + whoClosed, nil},
 }
 
+// testMethods are those of testing.T by which a test logs or fails.
+var testMethods = []string{
+	"Error", "Errorf", "Fail", "FailNow", "Fatal", "Fatalf", "Log", "Logf", "Skip", "SkipNow", "Skipf",
+}
+
 const (
+	outlived   = "Nothing has the test wait for the goroutine, whose call ends the tests of the whole package."
 	midWrite   = "The runtime found another goroutine in the middle of a write of the same map."
 	oneTooMany = "It was unlocked more often than locked, " +
 		"by one goroutine alone or by two that each meant to be the only one."

@@ -15,7 +15,10 @@ import (
 // ended holds functions whose last line is where the process ended.
 const ended = `package m
 
-import "sync"
+import (
+	"sync"
+	"testing"
+)
 
 type T struct {
 	mu sync.RWMutex
@@ -44,6 +47,10 @@ func Close() {
 func Send(c chan int) {
 	c <- 1
 }
+
+func Late(t testing.TB) {
+	t.Log("late")
+}
 `
 
 func TestErrorsThatProveABug(t *testing.T) {
@@ -59,24 +66,27 @@ func TestErrorsThatProveABug(t *testing.T) {
 		line     int
 	}{
 		{"fatal error: concurrent map writes" + goroutine +
-			std("internal/runtime/maps.fatal") + std("runtime.mapassign_fast64") + frame("m.(*T).Put", "14"),
-			finding.CaughtInTheAct, finding.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}, 14},
+			std("internal/runtime/maps.fatal") + std("runtime.mapassign_fast64") + frame("m.(*T).Put", "17"),
+			finding.CaughtInTheAct, finding.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap}, 17},
 		{"fatal error: sync: Unlock of unlocked RWMutex" + goroutine +
-			std("sync.fatal") + std("sync.(*RWMutex).Unlock") + frame("m.(*T).Unlock", "19"),
-			finding.LostUnlock, finding.Variable{Package: "m", Type: "T", Name: "mu", Kind: plan.KindField}, 19},
+			std("sync.fatal") + std("sync.(*RWMutex).Unlock") + frame("m.(*T).Unlock", "22"),
+			finding.LostUnlock, finding.Variable{Package: "m", Type: "T", Name: "mu", Kind: plan.KindField}, 22},
 		{"panic: sync: negative WaitGroup counter [recovered, repanicked]" + goroutine +
 			std("testing.tRunner.func1.2") + std("panic") +
-			std("sync.(*WaitGroup).Add") + std("sync.(*WaitGroup).Done") + frame("m.(*T).Done", "22"),
-			finding.AddRacesWait, finding.Variable{Package: "m", Type: "T", Name: "wg", Kind: plan.KindField}, 22},
-		{"panic: close of closed channel" + goroutine + std("panic") + frame("m.Close", "26"),
-			finding.CloseRaces, finding.Variable{Package: "m", Name: "done", Kind: plan.KindGlobal}, 26},
-		{"panic: send on closed channel" + goroutine + std("panic") + frame("m.Send", "30"),
-			finding.CloseRaces, finding.Variable{Package: "m", Function: "Send", Name: "c"}, 30},
+			std("sync.(*WaitGroup).Add") + std("sync.(*WaitGroup).Done") + frame("m.(*T).Done", "25"),
+			finding.AddRacesWait, finding.Variable{Package: "m", Type: "T", Name: "wg", Kind: plan.KindField}, 25},
+		{"panic: close of closed channel" + goroutine + std("panic") + frame("m.Close", "29"),
+			finding.CloseRaces, finding.Variable{Package: "m", Name: "done", Kind: plan.KindGlobal}, 29},
+		{"panic: send on closed channel" + goroutine + std("panic") + frame("m.Send", "33"),
+			finding.CloseRaces, finding.Variable{Package: "m", Function: "Send", Name: "c"}, 33},
+		{"panic: Log in goroutine after TestX has completed: late" + goroutine + std("panic") +
+			std("testing.(*common).Log") + frame("m.Late", "37"),
+			finding.OutlivesTest, finding.Variable{Package: "m", Function: "Late", Name: "t"}, 37},
 		{"panic: send on closed channel" + goroutine + std("panic") + std("golang.org/x/y.F"),
 			finding.CloseRaces, finding.Variable{Package: "golang.org/x/y", Function: "F", Name: "send on closed channel"}, 1},
 	} {
 		p := &plan.Plan{Sites: []plan.Site{{
-			ID: 1, File: "m.go", Line: 14, Column: 2, Mode: plan.Write,
+			ID: 1, File: "m.go", Line: 17, Column: 2, Mode: plan.Write,
 			Package: "m", Function: "(*T).Put", Expr: "t.m[1]",
 			Variable: plan.Variable{Package: "m", Type: "T", Name: "m", Kind: plan.KindMap},
 		}}}

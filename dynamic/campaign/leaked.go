@@ -14,7 +14,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/rt/dump"
 )
 
 // blockedAt is a kind of goroutine blocked for ever: where it waits, on what, and
@@ -33,6 +35,7 @@ type blocked struct {
 	goroutine finding.Goroutine
 	parent    int64 // the goroutine that started it; 0 if that is not known
 	hang      bool  // found because a test waits for ever
+	asleep    bool  // by the runtime, as no goroutine could run
 }
 
 // leakSeen is what the runs have shown of one leak: of a goroutine that is left
@@ -51,14 +54,15 @@ type leakSeen struct {
 func leaksFile(prefix string) string { return prefix + "-leaks.jsonl" }
 
 // takeLeaks takes up the leaked goroutines that a process has written to the file, if any, and the
-// deadlocks, where that is all it has written.
-func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string) {
+// deadlocks, where that is all it has written, and the goroutines that the runtime has found asleep.
+func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string, p *testproc.Process) {
 	records, err := readRecords(file)
 	if err != nil {
 		c.problem("leaked goroutines of %s: %v", pkg.Package, err)
 	}
 	c.takeDeadlocks(strength, pkg, records)
 	c.seen.leaked(c.cfg, pkg.Package, strength, records)
+	c.seen.asleep(c.cfg, pkg.Package, strength, p.Asleep())
 }
 
 // takeDeadlocks takes up the deadlocks in records of the run that goes on, and has the schedule of the
@@ -88,26 +92,51 @@ func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence
 	}
 	for _, all := range byProcess {
 		for _, members := range leaksOf(all) {
-			at := members[0].at
-			seen := t.leaks[at]
-			if seen == nil {
-				seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
-				t.leaks[at] = seen
-			}
-			seen.hits[t.runs] = true
-			if members[0].hang {
-				t.showed(pkg, "hang in "+at.function)
-			}
+			t.blocked(pkg, strength, members)
 		}
 	}
 }
 
-// leakHeader is the first line of a leaked goroutine: "goroutine 19 [chan send
-// (leaked), 2 minutes]:".
-var leakHeader = regexp.MustCompile(`^goroutine \d+ [^\[]*\[([^\]]*?) \(leaked\)`)
+// asleep takes up the goroutines that the runtime has printed since none of them could go on: the tests
+// and what these have started. What has stood idle beside them may be meant to.
+func (t *tally) asleep(cfg *Config, pkg string, strength int, dumped string) {
+	var all []blocked
+	for _, g := range dump.Goroutines(dumped) {
+		b, ok := blockedIn(cfg, &evidence.LeakedGoroutine{Hang: true, Stack: g.Text})
+		if !ok || strings.HasPrefix(b.goroutine.Stack[0].Function, "testing.") { // waits for a test
+			continue
+		}
+		b.asleep = true
+		all = append(all, b)
+	}
+	for _, members := range leaksOf(all) {
+		if members[0].hang {
+			t.blocked(pkg, strength, members)
+		}
+	}
+}
 
-// onPurpose are states of goroutines that are meant to wait for ever, unless a test is one: that waits for nothing.
-var onPurpose = []string{"select (no cases)", "chan receive (nil chan)", "chan send (nil chan)"}
+// blocked takes up one leak.
+func (t *tally) blocked(pkg string, strength int, members []blocked) {
+	at := members[0].at
+	seen := t.leaks[at]
+	if seen == nil {
+		seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
+		t.leaks[at] = seen
+	}
+	seen.hits[t.runs] = true
+	if members[0].hang {
+		t.showed(pkg, "hang in "+at.function)
+	}
+}
+
+// leakHeader is the first line of a goroutine that is blocked for ever: "goroutine 19 [chan send
+// (leaked), 2 minutes]:", or without the word where the runtime has printed it.
+var leakHeader = regexp.MustCompile(
+	`^goroutine \d+ [^\[]*\[([^\]]*?)( \(leaked\))?(, \d+ minutes)?(, locked to thread)?\]`)
+
+// onPurpose is the state of goroutines that are meant to wait for ever, unless a test is one: that waits for nothing.
+const onPurpose = "select (no cases)"
 
 // startedBy is the line on who started a goroutine.
 var startedBy = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
@@ -120,7 +149,7 @@ func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool)
 		return b, false
 	}
 	b.hang, b.goroutine = leak.Hang, stacktext.Parse(leak.Stack)
-	if slices.Contains(onPurpose, m[1]) && !(b.hang && ofTest(&b.goroutine)) {
+	if m[1] == onPurpose && !(b.hang && ofTest(&b.goroutine)) {
 		return b, false
 	}
 	for len(b.goroutine.Stack) > 1 && stacktext.IsRuntime(b.goroutine.Stack[0].Function) {
@@ -235,7 +264,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	for i := range seen.members {
 		b := &seen.members[i]
 		a, v, op := t.blockedAccess(b)
-		if op.OnPurpose() {
+		if op.OnPurpose(b.at.state) && !(b.hang && ofTest(&b.goroutine)) {
 			return nil
 		}
 		if len(f.Accesses) == 0 {
@@ -255,6 +284,10 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	if seen.members[0].hang {
 		f.Title = fmt.Sprintf("deadlock: nothing can wake %s", strings.Join(words, ", "))
 		f.Message = "The test waits for ever: no goroutine that can run reaches what " + waits(len(seen.members)) + " for."
+		if seen.members[0].asleep {
+			f.Message = "The test waits for ever: when all goroutines were blocked, the runtime found no timer that could " +
+				"wake one."
+		}
 	} else {
 		f.Title = fmt.Sprintf("goroutine blocked for ever at %s", words[0])
 		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d was blocked in %s (%s). No goroutine that can run "+

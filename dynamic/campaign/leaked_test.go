@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -24,9 +25,11 @@ func TestBlockedIn(t *testing.T) {
 			blockedAt{"chan send", "m.f", "a.go", 9, "a.go:3"}},
 		{"minutes", leakedStack("7", "select (leaked), 2 minutes", "m.f", "9", ""),
 			blockedAt{"select", "m.f", "a.go", 9, ""}},
-		{"not leaked", leakedStack("7", "chan send", "m.f", "9", started), blockedAt{}},
+		{"asleep", leakedStack("7", "chan send, 2 minutes", "m.f", "9", started),
+			blockedAt{"chan send", "m.f", "a.go", 9, "a.go:3"}},
 		{"on purpose", leakedStack("7", "select (no cases) (leaked)", "m.f", "9", started), blockedAt{}},
-		{"nil channel", leakedStack("7", "chan receive (nil chan) (leaked)", "m.f", "9", started), blockedAt{}},
+		{"nil channel", leakedStack("7", "chan send (nil chan) (leaked)", "m.f", "9", started),
+			blockedAt{"chan send (nil chan)", "m.f", "a.go", 9, "a.go:3"}},
 		{"cut", "goroutine 7 [chan send (leaked)]:\n", blockedAt{}},
 		{"library", "goroutine 7 [select (leaked)]:\ndatabase/sql.f()\n\t/go/src/database/sql/sql.go:1 +0x1\n", blockedAt{}},
 	} {
@@ -40,10 +43,10 @@ func TestBlockedIn(t *testing.T) {
 	}
 }
 
-// A test that waits on a nil channel waits for nothing, while another goroutine may be parked there.
+// A test that waits for nothing hangs, while another goroutine may be parked there.
 func TestBlockedInTest(t *testing.T) {
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
-	stack := leakedStack("7", "chan receive (nil chan) (leaked)", "m.f", "9",
+	stack := leakedStack("7", "select (no cases) (leaked)", "m.f", "9",
 		"testing.tRunner(...)\n\t/go/src/testing/testing.go:1 +0x1\n")
 	for _, hang := range []bool{true, false} {
 		if _, ok := blockedIn(cfg, &evidence.LeakedGoroutine{Stack: stack, Hang: hang}); ok != hang {
@@ -82,5 +85,31 @@ func TestLeaksOf(t *testing.T) {
 	}
 	if leaks[0][0].hang || !leaks[1][0].hang {
 		t.Error("the hang is that of the test's family alone")
+	}
+}
+
+// Of the goroutines that the runtime prints when none can go on, those of tests and what these have started are the
+// hang. The goroutine of TestMain runs tests as well, and has started what stands idle beside them.
+func TestAsleep(t *testing.T) {
+	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	frame := func(function, file string) string { return function + "(...)\n\t" + file + ":9 +0x1\n" }
+	runner := frame("testing.tRunner", "/go/src/testing/testing.go")
+	for _, system := range []string{"", frame("runtime.gopark", "/go/src/runtime/proc.go")} {
+		seen := newTally(&plan.Plan{}, nil)
+		seen.asleep(cfg, "m", 0, "\ngoroutine 1 [chan receive]:\n"+system+
+			frame("testing.(*T).Run", "/go/src/testing/testing.go")+runner+frame("m.TestMain", "/src/m/a_test.go")+
+			"\ngoroutine 18 [chan receive]:\n"+system+frame("m.init.0.func1", "/src/m/a.go")+
+			"created by m.init.0 in goroutine 1\n\t/src/m/a.go:3 +0x2\n"+
+			"\ngoroutine 7 [chan receive, 2 minutes]:\n"+system+frame("m.TestA", "/src/m/a_test.go")+runner+
+			"\ngoroutine 8 [sync.Mutex.Lock]:\n"+system+frame("m.lock", "/src/m/a.go")+
+			"created by m.TestA in goroutine 7\n\t/src/m/a_test.go:5 +0x2\n")
+		if len(seen.leaks) != 1 {
+			t.Fatalf("%d leaks, want 1: %+v", len(seen.leaks), seen.leaks)
+		}
+		for _, leak := range seen.leaks {
+			if n := len(leak.members); n != 2 || !leak.members[0].asleep || !leak.members[0].hang {
+				t.Errorf("%d goroutines: %+v", n, leak.members)
+			}
+		}
 	}
 }

@@ -96,7 +96,7 @@ func (c *campaign) leaveOutHanging(
 			return nil
 		}
 		pkg.LeftOut = append(pkg.LeftOut, hang...)
-		p = testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+		p = c.runTests(ctx, b, pkg, testproc.Options{
 			Leaks: leaks, Timeout: PlainTimeout(c.cfg.Timeout), Flags: c.without(pkg.LeftOut),
 		})
 		if ctx.Err() != nil {
@@ -106,7 +106,7 @@ func (c *campaign) leaveOutHanging(
 			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 		}
 		pkg.plainTests = append(pkg.plainTests, p.FailedTests()...)
-		c.takeLeaks(0, pkg, leaks)
+		c.takeLeaks(0, pkg, leaks, p)
 	}
 	slices.Sort(pkg.LeftOut)
 	verb, them := "hangs", "it"

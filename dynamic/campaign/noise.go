@@ -59,7 +59,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	if c.cfg.NameSkipped { // package testing names them only so
 		flags = append(slices.Clone(flags), "-test.v")
 	}
-	p := testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+	p := c.runTests(ctx, b, pkg, testproc.Options{
 		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: flags,
 	})
 	if p.Err != nil && ctx.Err() == nil {
@@ -78,7 +78,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	if p.Outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = failureOf(p, 0, 0, 0), c.report(p, b.Package)
 	}
-	c.takeLeaks(0, pkg, leaks)
+	c.takeLeaks(0, pkg, leaks, p)
 	if (p.Outcome == TimedOut || p.Outcome == Hung) && b.Monitored { // more time is no use
 		pkg.Limit = timeout + child.Grace
 		if err := c.leaveOutHanging(ctx, b, pkg, p, leaks); err != nil {
@@ -186,7 +186,7 @@ func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 // repeat runs the tests once more without noise: they may fail now and then by
 // themselves.
 func (c *campaign) repeat(ctx context.Context, b build.Binary, pkg *PackageResult) {
-	p := testproc.Run(ctx, c.cfg.Workspace, b, testproc.Options{
+	p := c.runTests(ctx, b, pkg, testproc.Options{
 		Timeout: PlainTimeout(c.cfg.Timeout), Limit: pkg.Limit, Flags: c.cfg.TestFlags,
 	})
 	p.Settle(ctx)

@@ -79,6 +79,7 @@ type PackageResult struct {
 	share          float64         // of a processor that it used
 	repeats        int             // of runs that Interlock has ended
 	hangs          bool            // without noise, in no test that is known
+	noAlarm        bool            // see testproc.Options
 	hung           int             // monitored runs in which a test waited for ever
 }
 

@@ -243,7 +243,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if r.test != "" {
 		leaveOut = nil // that it hangs may be the finding
 	}
-	p := testproc.Run(ctx, c.cfg.Workspace, c.cfg.Binaries[i], testproc.Options{
+	p := c.runTests(ctx, c.cfg.Binaries[i], pkg, testproc.Options{
 		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(c.cfg.Plan, only))),
 		Leaks: leaks, Timeout: c.result.Timeout, Limit: pkg.Limit, Flags: c.without(leaveOut), Test: r.test,
 	})
@@ -260,6 +260,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		return nil, err
 	}
 	seen.leaked(c.cfg, r.pkg, r.strength, records)
+	seen.asleep(c.cfg, r.pkg, r.strength, p.Asleep())
 	return seen, nil
 }
 

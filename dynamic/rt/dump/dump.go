@@ -67,8 +67,14 @@ func Stacks() string {
 
 // End ends the process, whose tests would never end, and prints its goroutines as at a test's
 // time limit.
-func End() {
-	os.Stderr.WriteString("panic: the tests wait for ever: nothing can wake these goroutines\n\n")
+func End() { end("the tests wait for ever: nothing can wake these goroutines") }
+
+// Still ends the process, whose goroutines are all blocked, although a timer may be set that
+// wakes one of them.
+func Still() { end("the tests stand still: they are run again without a time limit of their own") }
+
+func end(why string) {
+	os.Stderr.WriteString("panic: " + why + "\n\n")
 	for _, g := range Goroutines(Stacks()) {
 		os.Stderr.WriteString(g.Text + "\n\n")
 	}

@@ -8,15 +8,23 @@
 // It asks when the tests have ended ([Ended]), and earlier if a test stands still, in
 // the process that INTERLOCK_PARENT has started alone: what a test starts may wait until
 // the test kills it. It is injected beside the monitor.
+//
+// Where all goroutines are blocked and the collector proves nothing, since a global variable reaches
+// what they wait for, only timers keep the runtime from finding the deadlock by itself. The alarm
+// of package testing is one: then the process ends and says so ([dump.Still]), to be run again without
+// a time limit of its own. There this package leaves no timer behind, and the runtime ends
+// the process unless the program has one that could wake somebody.
 // Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
 //
-// Missed: what waits for something that a global variable or a timer still
-// reaches. Reported falsely: a goroutine that only a pointer hidden from the collector
+// Missed: what waits for something that a global variable still reaches while any goroutine can run or
+// the program has a timer, be it stopped. Reported falsely: a goroutine that only a pointer hidden from the collector
 // can wake. Weak pointers are such, so that package build leaves programs that use them alone.
 package leaks
 
 import (
 	"bytes"
+	"flag"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/pprof"
@@ -37,6 +45,8 @@ const most = 2000
 const (
 	tick      = 500 * time.Millisecond // between looks at the tests
 	firstLook = 1500 * time.Millisecond
+	// stillLooks is at how many looks in a row no goroutine has moved until all of them stand still.
+	stillLooks = 3
 )
 
 // pauses are those between questions after the tests: a goroutine may not have
@@ -50,11 +60,12 @@ var state struct {
 	profile *pprof.Profile // nil where there is nothing to do
 
 	mu      sync.Mutex
-	ended   bool              // the tests have; guarded by mu
-	written map[string]bool   // goroutines, by number; guarded by mu
-	stood   map[string]string // where tests stood at the last look, by goroutine; guarded by mu
-	next    time.Time         // when the collector may be asked again; guarded by mu
-	pause   time.Duration     // until then; guarded by mu
+	ended   bool            // the tests have; guarded by mu
+	written map[string]bool // goroutines, by number; guarded by mu
+	stood   stand           // at the last look; guarded by mu
+	still   int             // looks in a row at which no goroutine had moved; guarded by mu
+	next    time.Time       // when the collector may be asked again; guarded by mu
+	pause   time.Duration   // until then; guarded by mu
 }
 
 func init() {
@@ -97,7 +108,7 @@ func Ended() {
 func look() {
 	state.mu.Lock()
 	defer state.mu.Unlock()
-	if state.ended {
+	if state.ended || asleep() {
 		return
 	}
 	time.AfterFunc(tick, look)
@@ -106,7 +117,10 @@ func look() {
 	}
 	before := state.stood
 	state.stood = standing()
-	if !same(before, state.stood) || time.Now().Before(state.next) {
+	if state.still++; state.stood.busy || !maps.Equal(before.all, state.stood.all) {
+		state.still = 0
+	}
+	if !same(before.tests, state.stood.tests) || time.Now().Before(state.next) {
 		return
 	}
 	marked := leaked()
@@ -122,15 +136,41 @@ func look() {
 	dump.End()
 }
 
-// standing returns where tests wait, by goroutine.
-func standing() map[string]string {
-	at := map[string]string{}
+// asleep reports whether tests and all other goroutines stand still, so that no further look is of
+// use. With an alarm, by which package testing would wake, the process ends. requires: state.mu.
+func asleep() bool {
+	if state.still < stillLooks || len(state.stood.tests) == 0 {
+		return false
+	}
+	if f := flag.Lookup("test.timeout"); f == nil || f.Value.String() != "0s" {
+		dump.Still()
+	}
+	return true
+}
+
+// stand is where goroutines wait, by their numbers.
+type stand struct {
+	tests map[string]string // those that run a test
+	all   map[string]string
+	busy  bool // one that does not wait is at work, besides the one that looks
+}
+
+// standing returns where goroutines wait now.
+func standing() stand {
+	s := stand{tests: map[string]string{}, all: map[string]string{}}
+	awake := 0
 	for _, g := range dump.Goroutines(dump.Stacks()) {
-		if g.IsTest() && !g.Wakes() {
-			at[g.ID] = g.Stack()
+		if g.Wakes() {
+			awake++
+			continue
+		}
+		s.all[g.ID] = g.Stack()
+		if g.IsTest() {
+			s.tests[g.ID] = g.Stack()
 		}
 	}
-	return at
+	s.busy = awake > 1
+	return s
 }
 
 // same reports whether a test stands where it stood.

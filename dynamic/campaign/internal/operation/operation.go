@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -62,15 +63,50 @@ func (op *Operation) Text(state string) string {
 	return "select"
 }
 
-// OnPurpose reports whether the channel is made where it is waited for, as in
-// <-make(chan int): nothing can ever come.
-func (op *Operation) OnPurpose() bool {
-	call, ok := op.Operand.(*ast.CallExpr)
-	if !ok {
-		return false
+// OnPurpose reports whether the channel is made where it is waited for, and nothing can ever come, or
+// never is, by a variable without a value or a function that returns no channel; state is that of the goroutine.
+//
+//	<-make(chan int)     var never chan int; <-never     <-ctx.Done() of the background
+func (op *Operation) OnPurpose(state string) bool {
+	isNil := strings.HasSuffix(state, "(nil chan)")
+	switch e := ast.Unparen(op.Operand).(type) {
+	case *ast.CallExpr:
+		fun, ok := ast.Unparen(e.Fun).(*ast.Ident)
+		return isNil && !isSend(op.Node) || ok && fun.Name == "make"
+	case *ast.Ident:
+		return isNil && !isSend(op.Node) && !op.assigned(op.In.Info.Uses[e])
 	}
-	fun, ok := call.Fun.(*ast.Ident)
-	return ok && fun.Name == "make"
+	return isNil && op.Node == nil
+}
+
+func isSend(n ast.Node) bool {
+	_, ok := n.(*ast.SendStmt)
+	return ok
+}
+
+// assigned reports whether the package stores to a variable, or passes its address on, or has it as a parameter: that
+// it is nil is no purpose then.
+func (op *Operation) assigned(v types.Object) (found bool) {
+	is := func(e ast.Expr) bool {
+		id, ok := ast.Unparen(e).(*ast.Ident)
+		return ok && op.In.Info.ObjectOf(id) == v
+	}
+	for _, f := range op.In.Files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				found = found || slices.ContainsFunc(n.Lhs, is)
+			case *ast.ValueSpec:
+				found = found || len(n.Values) > 0 && slices.ContainsFunc(n.Names, func(id *ast.Ident) bool { return is(id) })
+			case *ast.UnaryExpr:
+				found = found || n.Op == token.AND && is(n.X)
+			case *ast.Field:
+				found = found || slices.ContainsFunc(n.Names, func(id *ast.Ident) bool { return is(id) })
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // Waiting finds the operation on the line of a that can wait in its mode.

@@ -20,8 +20,10 @@ const (
 	Panicked Outcome = "panicked"  // a panic or fatal error ended the process
 	TimedOut Outcome = "timed out" // by the user's own deadline, or killed after it
 	Crashed  Outcome = "crashed"   // ended by a signal
-	// Hung: a test waits for what nothing can bring any more, as the collector shows.
+	// Hung: a test waits for what nothing can bring any more, as the collector or the runtime shows.
 	Hung Outcome = "hung"
+	// StoodStill: ended since all goroutines were blocked; whether a timer would have woken one is not known.
+	StoodStill Outcome = "stood still"
 	// CutShort: ended by a time limit of Interlock's. That says nothing of the tests.
 	CutShort Outcome = "not completed"
 )
@@ -29,6 +31,8 @@ const (
 var (
 	panicLine   = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
 	hungLine    = regexp.MustCompile(`(?m)^panic: the tests wait for ever: `)
+	stillLine   = regexp.MustCompile(`(?m)^panic: the tests stand still: `)
+	asleepLine  = regexp.MustCompile(`(?m)^fatal error: all goroutines are asleep - deadlock!\n`)
 	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after `)
 	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 	// skipLine is a test that skipped itself, with the line on either side that may have the reason: above
@@ -47,8 +51,10 @@ func classify(p *Process) Outcome {
 		return TimedOut
 	case p.Exit == 0:
 		return Passed
-	case p.Exit == 2 && hungLine.Match(p.Output):
+	case p.Exit == 2 && (hungLine.Match(p.Output) || asleepLine.Match(p.Output)):
 		return Hung
+	case p.Exit == 2 && stillLine.Match(p.Output):
+		return StoodStill
 	case p.Exit == 2 && panicLine.Match(p.Output):
 		return Panicked
 	case p.Exit < 0:
@@ -60,6 +66,16 @@ func classify(p *Process) Outcome {
 // Hangs reports whether the process ended because tests did not, and printed its goroutines.
 func (p *Process) Hangs() bool {
 	return p.Outcome == TimedOut || p.Outcome == CutShort || p.Outcome == Hung
+}
+
+// Asleep returns what the runtime has printed of the goroutines of a process in which none could go on,
+// no timer was set, and that it has therefore ended; "" of any other process.
+func (p *Process) Asleep() string {
+	at := asleepLine.FindIndex(p.Output)
+	if p.Outcome != Hung || at == nil {
+		return ""
+	}
+	return string(p.Output[at[1]:])
 }
 
 // FailedTests returns the top-level tests that failed or hung, in order.

@@ -24,6 +24,7 @@ type Options struct {
 	Env     []string      // added to the environment; without any the monitor sleeps
 	Leaks   string        // file for leaked goroutines; "" does not ask for them
 	Timeout time.Duration // test timeout, which the tests can ask for; 0 is none
+	NoAlarm bool          // the test timeout is kept from outside, so that the runtime finds deadlocks
 	Limit   time.Duration // when it is ended from outside; 0 is never
 	Live    io.Writer     // gets what it prints while it runs, if not nil
 	Flags   []string      // of the tests, as the user has them
@@ -50,7 +51,11 @@ type Process struct {
 // Run runs a test binary as `go test` does: in the package's folder, with
 // its arguments.
 func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *Process {
-	args := []string{"-test.paniconexit0", "-test.timeout=" + o.Timeout.String()}
+	alarm := o.Timeout
+	if o.NoAlarm {
+		alarm = 0
+	}
+	args := []string{"-test.paniconexit0", "-test.timeout=" + alarm.String()}
 	flags := o.Flags
 	if o.Test != "" {
 		args = append(args, "-test.run=^("+o.Test+")$")
