@@ -150,7 +150,7 @@ func baselineCommand() *command {
 		short: "accept the findings that are there today, so that only new ones fail",
 		long: baselineLong + `
 
-Write lists the findings in the file, check finds what is new and which entries are needed no more. Each has
+Write lists the findings in the file, check finds what is new and which entries are stale. Each has
 its own help: "interlock help baseline write".`,
 		examples: baselineWriteCommand.examples,
 		options:  func() runner { return flagless(runBaseline) },
