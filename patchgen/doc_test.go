@@ -23,7 +23,7 @@ func TestStrategiesAreListed(t *testing.T) {
 		names            []string
 	}{
 		{"doc.go", "//\t", " ", all},
-		{"internal/syncfix/doc.go", "//\t", " ", places},
+		{"internal/syncfix/syncfix.go", "//\t", " ", places},
 		{"../docs/patches.md", "| `", "` | ", all},
 	} {
 		text, err := os.ReadFile(list.file)

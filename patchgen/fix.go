@@ -38,6 +38,9 @@ type Input struct {
 //
 // Fix reads the module as it was loaded; it writes nothing below its root.
 func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error) {
+	if err := in.isCurrent(); err != nil {
+		return withheld(err.Error()), nil, nil
+	}
 	list, err := candidates(in)
 	if err != nil {
 		return withheld(err.Error()), nil, nil
@@ -69,6 +72,27 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 		return fix, out.Files, nil
 	}
 	return withheld(strings.Join(reasons, "\n")), nil, nil
+}
+
+// isCurrent returns an error where the source is not what the findings were made of: a line that one quotes stands
+// elsewhere. A patch that was made before may have changed it rightly.
+func (in Input) isCurrent() error {
+	if in.Patched {
+		return nil
+	}
+	for _, f := range in.Group {
+		for _, a := range f.Accesses {
+			file := in.Module.Files[a.File]
+			if file == nil || a.Source == "" {
+				continue
+			}
+			lines := strings.Split(string(file.Source), "\n")
+			if a.Line < 1 || a.Line > len(lines) || !strings.Contains(lines[a.Line-1], strings.TrimSpace(a.Source)) {
+				return fmt.Errorf("%s:%d: the file changed since the finding was made: check or test again", a.File, a.Line)
+			}
+		}
+	}
+	return nil
 }
 
 // withheld is the fix for which there is no patch.

@@ -1,6 +1,9 @@
 package patchgen
 
 import (
+	"context"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -37,5 +40,20 @@ func TestGroups(t *testing.T) {
 		if len(g) != want[i] {
 			t.Errorf("group %d has %d findings, want %d", i, len(g), want[i])
 		}
+	}
+}
+
+// A finding that quotes a line which stands elsewhere now is not patched.
+func TestStaleFinding(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, filepath.Join(root, "stale", "a.go"), []byte("package a\n\nvar n int\n\nfunc set() { n = 1 }\n"))
+	m := moduleOf(t, root, "stale", loadAll(t, root))
+	at := finding.Access{Position: finding.Position{File: "stale/a.go", Line: 4, Column: 14}, Mode: finding.Write,
+		Source: "func set() { n = 1 }"}
+	f := &finding.Finding{Code: finding.CaughtInTheAct, Accesses: []finding.Access{at},
+		Variable: finding.Variable{Package: "example.com/m/stale", Name: "n"}}
+	fix, _, err := Fix(context.Background(), Input{Module: m, Group: []*finding.Finding{f}})
+	if want := "stale/a.go:4: the file changed since"; err != nil || !strings.HasPrefix(fix.Withheld, want) {
+		t.Errorf("%v, withheld %q, want %q", err, fix.Withheld, want)
 	}
 }

@@ -3,6 +3,7 @@ package patchgen
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,26 +21,29 @@ import (
 // randomPrograms is how many small packages TestRandom makes: enough to meet
 // every kind of statement in every state of a region, few enough to compile
 // in a few seconds.
-const randomPrograms = 60
+var randomPrograms = flag.Int("programs", 60, "how many random programs TestRandom patches")
 
-// TestRandom patches random programs and runs them before and after, one
-// goroutine only: whatever is built has to pass every check of patchgen's
-// own, to come out of git apply the same, and to compute the same without
-// hanging. The strategies of package syncfix are not tried: what they correct
+// TestRandom patches random programs and runs them before and after: whatever
+// is built has to pass every check of patchgen's own, to come out of git apply
+// the same, and to compute the same without hanging. Every fourth program
+// starts goroutines, passes values through channels and waits; its methods also run
+// in four goroutines at a time on one object, with yields, and are to end where those of the
+// original end. The strategies of package syncfix are not tried: what they correct
 // are places that a check has named, which one goroutine does not reach.
 func TestRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
 	root := t.TempDir()
-	for i := range randomPrograms {
-		g := &generator{Rand: rand.New(rand.NewPCG(uint64(i), 1)), locked: i%3 == 0, calm: i%6 == 0, short: i%3 == 1}
+	for i := range *randomPrograms {
+		g := &generator{Rand: rand.New(rand.NewPCG(uint64(i), 1)), locked: i%3 == 0, calm: i%6 == 0, short: i%3 == 1,
+			waits: i%4 == 3}
 		writeFile(t, filepath.Join(root, fmt.Sprintf("o%d", i), "a.go"), []byte(g.program(fmt.Sprintf("o%d", i))))
 	}
 	loaded := loadAll(t, root)
 	built, variants, diffs := map[string]int{}, map[string][]string{}, map[string]string{}
 	torn := 0
-	for i := range randomPrograms {
+	for i := range *randomPrograms {
 		name := fmt.Sprintf("o%d", i)
 		m := moduleOf(t, root, name, loaded)
 		for _, field := range []string{"n", "on", "s", "m"} {
@@ -59,11 +63,11 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	t.Log("patches built:", built)
-	if torn > randomPrograms/10 {
+	if torn > *randomPrograms/10 {
 		t.Errorf("%d patches tear a test from its use: the strategies should see that", torn)
 	}
-	for s, atLeast := range map[string]int{"guard": randomPrograms / 2, "atomic": randomPrograms / 6,
-		"mutex": randomPrograms} {
+	for s, atLeast := range map[string]int{"guard": *randomPrograms / 3, "atomic": *randomPrograms / 8,
+		"mutex": *randomPrograms * 3 / 4} {
 		if built[s] < atLeast {
 			t.Errorf("only %d patches by %s: the programs no longer try it", built[s], s)
 		}
@@ -141,7 +145,7 @@ func compareRuns(t *testing.T, root string, variants map[string][]string, diffs 
 	add := func(dir, of string) {
 		alias++
 		fmt.Fprintf(&imports, "\tp%d \"example.com/m/%s\"\n", alias, dir)
-		fmt.Fprintf(&calls, "\tshow(%q, %q, p%d.Run)\n", dir, of, alias)
+		fmt.Fprintf(&calls, "\tshow(%q, %q, p%d.Run, p%d.Together)\n", dir, of, alias, alias)
 	}
 	for name, dirs := range variants {
 		add(name, name)
@@ -153,13 +157,23 @@ func compareRuns(t *testing.T, root string, variants map[string][]string, diffs 
 
 import (
 	"fmt"
+	"time"
 `+imports.String()+`)
 
-var want = map[string]string{}
+var want, hangs = map[string]string{}, map[string]bool{}
 
-func show(dir, of string, run func() string) {
+func show(dir, of string, run func() string, together func()) {
 	fmt.Println("AT", dir)
 	got := run()
+	ended := make(chan bool)
+	go func() { together(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		if hangs[dir] = true; !hangs[of] {
+			fmt.Printf("DIFFERENT %s\nhangs where the original ends\n", dir)
+		}
+	}
 	if dir == of {
 		want[of] = got
 	} else if got != want[of] {
@@ -170,7 +184,7 @@ func show(dir, of string, run func() string) {
 func main() {
 `+calls.String()+`}
 `))
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+time.Duration(*randomPrograms)*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "run", "./run")
 	cmd.Dir = root
@@ -200,10 +214,12 @@ type generator struct {
 	locked bool // half of the methods hold x.mu
 	short  bool // methods of one statement
 	calm   bool // nothing that may block: what belongs together fits into one region
+	// waits: methods start goroutines and wait for them, by channels and WaitGroups.
+	waits bool
 }
 
 func (g *generator) program(name string) string {
-	fmt.Fprintf(&g.b, "package %s\n\nimport (\n\t\"fmt\"\n\t\"sync\"\n)\n\n", name)
+	fmt.Fprintf(&g.b, "package %s\n\nimport (\n\t\"fmt\"\n\t\"runtime\"\n\t\"sync\"\n)\n\nvar _ = runtime.Gosched\n\n", name)
 	g.b.WriteString(`type T struct {
 	mu   sync.RWMutex
 	n    int
@@ -211,20 +227,36 @@ func (g *generator) program(name string) string {
 	s    []int
 	m    map[int]int
 	hook func(int) int
+	logMu sync.Mutex
 	log  []int
+	in   chan int
 }
 
-func (x *T) note(v int) { x.log = append(x.log, v) }
+func (x *T) note(v int) {
+	x.logMu.Lock()
+	defer x.logMu.Unlock()
+	x.log = append(x.log, v)
+}
+
+// pass has another goroutine compute, and waits for it.
+func (x *T) pass(v int) int {
+	out := make(chan int)
+	go func() { out <- x.twice(v) }()
+	return <-out
+}
 
 func (x *T) twice(v int) int { return v*3%17 + 1 }
 
 // shared is where other goroutines find the object.
 var shared *T
 
+func newT() *T {
+	return &T{m: map[int]int{}, in: make(chan int, 1), hook: func(v int) int { return v*3%17 + 1 }}
+}
+
 func Run() string {
-	x := &T{m: map[int]int{}}
+	x := newT()
 	shared = x
-	x.hook = func(v int) int { return v*3%17 + 1 }
 	for i := range 4 {
 `)
 	methods := 2 + g.IntN(2)
@@ -276,6 +308,7 @@ func (x *T) look() {
 }
 `)
 	}
+	g.together(methods)
 	for i := range methods {
 		g.locals = []string{"a"}
 		fmt.Fprintf(&g.b, "\nfunc (x *T) f%d(a int) int {\n", i)
@@ -290,6 +323,33 @@ func (x *T) look() {
 		return strings.ReplaceAll(g.b.String(), "x.hook(", "x.twice(")
 	}
 	return g.b.String()
+}
+
+// together writes the function that runs all methods in four goroutines, of programs that wait. Their methods leave the
+// slice and the map alone, which would crash the original.
+func (g *generator) together(methods int) {
+	g.b.WriteString("\nfunc Together() {\n")
+	if g.waits {
+		g.b.WriteString("\tx := newT()\n\tvar wg sync.WaitGroup\n\tfor range 4 {\n\t\twg.Go(func() {\n\t\t\tfor i := range 20 {\n")
+		for i := range methods {
+			fmt.Fprintf(&g.b, "\t\t\t\tx.f%d(i)\n\t\t\t\truntime.Gosched()\n", i)
+		}
+		g.b.WriteString("\t\t\t}\n\t\t})\n\t}\n\twg.Wait()\n")
+	}
+	g.b.WriteString("}\n")
+}
+
+// waitStmt writes a statement that hands work to another goroutine and waits for it.
+func (g *generator) waitStmt(depth int) {
+	switch g.IntN(3) {
+	case 0:
+		g.line(depth, "x.note(x.pass(%s))", g.value(0))
+	case 1: // room for one: the next sender waits until this value was received
+		g.line(depth, "x.in <- %s\nx.note(<-x.in)", g.value(0))
+	case 2:
+		g.next++
+		g.line(depth, "var w%d sync.WaitGroup\nw%d.Go(func() {\nx.n = %s\n})\nw%d.Wait()", g.next, g.next, g.value(0), g.next)
+	}
 }
 
 func (g *generator) line(depth int, format string, args ...any) {
@@ -310,7 +370,12 @@ func (g *generator) stmt(depth int) {
 	if depth > 3 {
 		kinds = 10
 	}
-	switch g.IntN(kinds) {
+	kind := g.IntN(kinds)
+	if g.waits && (kind == 6 || kind == 7 || kind == 8 || kind == 17) {
+		g.waitStmt(depth)
+		return
+	}
+	switch kind {
 	case 0:
 		g.line(depth, "x.n = %s", g.value(1))
 	case 1:
@@ -385,7 +450,11 @@ func (g *generator) loop(depth int) {
 	g.loops++
 	g.next++
 	i := fmt.Sprintf("i%d", g.next)
-	switch g.IntN(3) {
+	kinds := 3
+	if g.waits {
+		kinds = 2
+	}
+	switch g.IntN(kinds) {
 	case 0:
 		g.line(depth, "for %s := 0; %s < 3 && %s; %s++ {", i, i, g.cond(0), i)
 	case 1:
@@ -428,7 +497,11 @@ func (g *generator) value(depth int) string {
 	if depth > 0 && g.IntN(2) == 0 {
 		return fmt.Sprintf("(%s %s %s) %% 1000", g.value(depth-1), []string{"+", "-", "*"}[g.IntN(3)], g.value(depth-1))
 	}
-	switch g.IntN(7) {
+	kind := g.IntN(7)
+	if g.waits && (kind == 3 || kind == 4) {
+		kind = 0
+	}
+	switch kind {
 	case 0:
 		return fmt.Sprint(g.IntN(10))
 	case 1, 2:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
 
@@ -20,6 +21,7 @@ import (
 //		for j := range jobs { … }
 //	}()
 //
+// Where the function waits for them itself behind its last send, it closes the channel between the two.
 // It applies where the function that makes the channel is the only one to send
 // and to close, its goroutines range over the channel or wait for a
 // chan struct{}, and nothing behind a Close that moves may wait. Obligation:
@@ -53,9 +55,18 @@ func signal(p *Problem) (*strategy.Patch, error) {
 	case len(c.closes) > 1:
 		return nil, fmt.Errorf("%s is closed in %d places", c.object.Name(), len(c.closes))
 	default:
-		if err := p.mayCloseAtReturn(c); err != nil {
+		err := p.mayCloseAtReturn(c)
+		if err == nil {
+			break
+		}
+		// wg.Wait() follows, for those who range over the channel: it is closed behind the last send.
+		last := c.lastSending()
+		if last == nil {
 			return nil, err
 		}
+		edits.After(c.file, last, func() string { return "close(" + c.object.Name() + ")" })
+		files, err := edits.Files()
+		return &strategy.Patch{Files: files, Claim: c.claim()}, err
 	}
 	edits.After(c.file, c.made, func() string { return "defer close(" + c.object.Name() + ")" })
 	files, err := edits.Files()
@@ -100,6 +111,40 @@ func (p *Problem) mayCloseAtReturn(c *channel) error {
 		last = max(last, s.End())
 	}
 	return p.waitsBehind(c, last)
+}
+
+// lastSending returns the statement of the function's own list with the last send, if every call of the function comes to
+// its end; else nil.
+func (c *channel) lastSending() ast.Stmt {
+	var last ast.Stmt
+	for _, s := range c.function.Body.List {
+		for _, send := range c.sends {
+			if s.Pos() <= send.Pos() && send.End() <= s.End() {
+				last = s
+			}
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	for _, s := range c.function.Body.List {
+		leaves := false
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.ReturnStmt:
+				leaves = true
+			case *ast.CallExpr:
+				leaves = leaves || source.IsBuiltin(c.file, n, "panic")
+			}
+			return true
+		})
+		if leaves && s.Pos() > c.made.Pos() && s.Pos() <= last.Pos() {
+			return nil
+		}
+	}
+	return last
 }
 
 // waitsBehind returns an error where a statement of the function behind pos may wait.

@@ -23,7 +23,7 @@ import (
 //	defer a.mu.Unlock()		defer b.mu.Unlock()
 //
 // It does not apply where the second lock is found through what the first one
-// guards, nor to two instances of one class: there only a rank of the objects
+// guards, which is a field that is set when others can reach its object, nor to two instances of one class: there only a rank of the objects
 // would help, and none is known. Obligation: [validate.Ordered].
 func swap(p *Problem) (*strategy.Patch, error) {
 	var reasons []string
@@ -65,7 +65,8 @@ func (p *Problem) swapEdge(e finding.Edge) (*strategy.Patch, error) {
 		return nil, err
 	}
 	// x.next.mu behind x.mu: x.next may be what x.mu guards
-	if a, b := holder(pair[0].op.Path.Key), holder(pair[1].op.Path.Key); a != b && strings.HasPrefix(b, a+".") {
+	a, b := holder(pair[0].op.Path.Key), holder(pair[1].op.Path.Key)
+	if a != b && strings.HasPrefix(b, a+".") && !p.isFixedPath(first.file, pair[1].op.Expr, a) {
 		return nil, fmt.Errorf("%s: the second lock is found through what the first may guard", e.Position)
 	}
 	// Each statement takes the other's place, and the defers with them.
@@ -74,11 +75,15 @@ func (p *Problem) swapEdge(e finding.Edge) (*strategy.Patch, error) {
 		edits.Replace(file, a, file.Text(b))
 		edits.Replace(file, b, file.Text(a))
 	}
-	exchange(pair[0].lock, pair[1].lock)
-	if pair[0].unlock != nil && pair[1].unlock != nil {
+	switch {
+	case pair[0].unlock != nil && pair[1].unlock != nil:
+		exchange(pair[0].lock, pair[1].lock)
 		exchange(pair[0].unlock, pair[1].unlock)
-	} else if pair[0].unlock != nil {
-		return nil, fmt.Errorf("%s: only one of the two Unlocks is deferred", e.Position)
+	case pair[0].unlock != nil: // the defer stays behind its Lock
+		text := edits.Cut(file, pair[1].lock)
+		edits.Before(file, pair[0].lock, func() string { return text })
+	default:
+		exchange(pair[0].lock, pair[1].lock)
 	}
 	files, err := edits.Files()
 	return &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.Ordered, Lock: e.From, Second: e.To}}, err
@@ -123,6 +128,32 @@ func releasesDeferred(file *source.File, s ast.Stmt, lock source.LockOp) bool {
 	}
 	op, ok := file.LockOp(d.Call)
 	return ok && !op.Acquire && op.Path.Key == lock.Path.Key && op.Read == lock.Read
+}
+
+// isFixedPath reports whether the object of a lock such as x.next.mu is reached from the object at root by fields that
+// are set only while nobody else can reach them.
+func (p *Problem) isFixedPath(file *source.File, lock ast.Expr, root string) bool {
+	for e := ast.Unparen(lock); ; {
+		sel, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		e = ast.Unparen(sel.X)
+		at, ok := file.PathOf(e)
+		if !ok || at.Key == root {
+			return ok
+		}
+		_, obj := file.VariableOf(e)
+		if obj == nil || !obj.IsField() || obj.Exported() {
+			return false
+		}
+		for _, a := range p.Module.Accesses(p.Module.NewVariable(obj, file, e)) {
+			isSet := a.Mode.Writes() || a.Mode == source.Address
+			if isSet && !p.Facts.IsPrivate(a) {
+				return false
+			}
+		}
+	}
 }
 
 // holder is the place of the object that holds a lock: that of x for x.mu. A file's name is part of the root.

@@ -149,7 +149,7 @@ func (j *judge) pairProblems(s *side) tally {
 // narrowed demands that what was under a lock stays under it: of each variable
 // that a touched function accesses, no more accesses are outside of the lock,
 // and fewer within. Package variables that nobody sets after their
-// initialisation need no lock.
+// initialisation need no lock, nor do fields that are set before their object is shared.
 func (j *judge) narrowed() {
 	oldIn, oldOut := j.placesOf(j.old)
 	nowIn, nowOut := j.placesOf(j.now)
@@ -181,36 +181,68 @@ func (j *judge) placesOf(s *side) (in, out tally) {
 	return in, out
 }
 
-// isSetOnce reports whether addr is a package variable that no function but init stores to, and of
-// which none takes the address.
+// isSetOnce reports whether addr is a package variable that no function but init stores to, or an unexported field that
+// is stored to only while nobody else can reach its object; and nothing takes the address of either.
 func (s *facts) isSetOnce(addr ssa.Value) bool {
-	g, ok := addr.(*ssa.Global)
-	if !ok {
+	key := settingKey(addr)
+	if key == "" {
 		return false
 	}
 	if s.unset == nil {
 		s.unset = map[string]bool{}
 		for _, p := range s.snap.Packages {
 			for _, fn := range p.IR.Funcs {
-				if fn.Name() != "init" {
-					s.noteSet(fn)
-				}
+				s.noteSet(p, fn)
 			}
 		}
 	}
-	return !s.unset[g.String()]
+	if field, ok := addr.(*ssa.FieldAddr); ok && s.unset[field.X.Type().String()] {
+		return false // the struct is assigned as a whole
+	}
+	return !s.unset[key]
 }
 
-// noteSet notes the package variables that fn uses in any other way than to read them.
-func (s *facts) noteSet(fn *ssa.Function) {
+// settingKey names a package variable or an unexported field; "" for other addresses.
+func settingKey(addr ssa.Value) string {
+	switch addr := addr.(type) {
+	case *ssa.Global:
+		return addr.String()
+	case *ssa.FieldAddr:
+		name, ok := accesspath.NameOf(addr)
+		if field := accesspath.FieldOf(addr); ok && !field.Exported() {
+			return name.String()
+		}
+	}
+	return ""
+}
+
+// noteSet notes the package variables that fn uses in any other way than to read them, unless it is init, and so the
+// fields of objects that others can reach.
+func (s *facts) noteSet(p *session.Package, fn *ssa.Function) {
+	isShared := func(object ssa.Value, instr ssa.Instruction) bool {
+		return p.Owners.Proven().Of(object, instr) != ownership.Fresh
+	}
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			if load, ok := instr.(*ssa.UnOp); ok && load.Op == token.MUL {
 				continue
 			}
+			// *x = T{…}
+			if st, ok := instr.(*ssa.Store); ok {
+				if _, isStruct := st.Val.Type().Underlying().(*types.Struct); isStruct && isShared(st.Addr, instr) {
+					s.unset[st.Addr.Type().String()] = true
+				}
+			}
 			for _, op := range instr.Operands(nil) {
-				if g, ok := (*op).(*ssa.Global); ok {
-					s.unset[g.String()] = true
+				switch v := (*op).(type) {
+				case *ssa.Global:
+					if fn.Name() != "init" {
+						s.unset[v.String()] = true
+					}
+				case *ssa.FieldAddr:
+					if isShared(v.X, instr) {
+						s.unset[settingKey(v)] = true
+					}
 				}
 			}
 		}

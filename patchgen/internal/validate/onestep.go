@@ -3,11 +3,13 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
@@ -84,7 +86,8 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 	found := tally{}
 	for _, p := range s.snap.Packages {
 		for _, fn := range p.IR.Funcs {
-			if p.IR.InTest(fn) || !j.concerns(p, fn) {
+			// What a test does between two calls is nobody's one step.
+			if p.IR.InTest(fn) || isTestOf(p, fn) && s.claim.Variable.Func == "" || !j.concerns(p, fn) {
 				continue
 			}
 			parts := s.parts(p, fn, shared)
@@ -107,6 +110,13 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 		}
 	}
 	return found
+}
+
+// isTestOf reports whether go test runs the function that fn stands in.
+func isTestOf(p *session.Package, fn *ssa.Function) bool {
+	name := ir.Outermost(fn).Name()
+	isTest := strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Fuzz")
+	return isTest && p.IR.InTestFile(fn)
 }
 
 // concerns reports whether the patch touches fn, or a function that it calls.

@@ -510,12 +510,27 @@ func room(v ssa.Value) int64 {
 	return n
 }
 
-// closedAtReturn reports whether a deferred call closes the channel of op.
+// closedAtReturn reports whether a deferred call closes the channel of op, or one that comes before every return of the
+// function that closes it.
 func closedAtReturn(p *session.Package, op *syncops.Op) bool {
 	for _, other := range p.Ops.ByKey[op.Key] {
-		if _, deferred := other.Instr.(*ssa.Defer); deferred && other.Mode == finding.CloseChan {
+		if other.Mode != finding.CloseChan {
+			continue
+		}
+		if _, deferred := other.Instr.(*ssa.Defer); deferred || other.Fn != op.Fn && isBeforeReturns(other.Instr) {
 			return true
 		}
 	}
 	return false
+}
+
+// isBeforeReturns reports whether every return of a function comes behind the instruction.
+func isBeforeReturns(instr ssa.Instruction) bool {
+	for _, b := range instr.Parent().Blocks {
+		_, returns := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if returns && !instr.Block().Dominates(b) {
+			return false
+		}
+	}
+	return true
 }

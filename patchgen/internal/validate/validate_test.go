@@ -113,6 +113,9 @@ var golden = map[string]string{
 	"broadcast_loop":           "wakes-all -",
 	"close_once_select":        "closed-once server.done server.doneOnce",
 	"atomic_test_sleeps":       "atomic TestCalled/called",
+	"guard_test_between":       "guarded broker.subs broker.mu",
+	"swap_fixed":               "ordered - index.mu store.mu",
+	"signal_behind":            "unblocked sum/ch",
 	"unlock_stuck":             "released - container.Mutex",
 }
 
