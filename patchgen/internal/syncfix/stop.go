@@ -158,6 +158,15 @@ func (p *Problem) cancelAt(edits *edit.Edits, at place, done map[ast.Stmt]bool) 
 	if isContext {
 		stop += ".Done()"
 	}
+	// done <- struct{}{} is what somebody waits for, and behind a stop the select would often leave the send out.
+	if _, isSend := s.(*ast.SendStmt); isSend && isStopType(at.file.TypeOf(channel)) {
+		return fmt.Errorf("%s: others may wait for this signal", at.file.At(s))
+	}
+	for _, n := range at.path {
+		if clause, ok := n.(*ast.CommClause); ok && clause.Comm != nil && strings.Contains(at.file.Text(clause.Comm), stop) {
+			return fmt.Errorf("%s: it is stopped already where it waits", at.file.At(s))
+		}
+	}
 	text := fmt.Sprintf("select {\ncase %s:\ncase <-%s:\n\t%s\n}", at.file.Text(s), stop, leave)
 	edits.Replace(at.file, s, strings.ReplaceAll(text, "\n", "\n"+at.file.Indent(s.Pos())))
 	done[s] = true
