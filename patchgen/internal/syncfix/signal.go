@@ -113,8 +113,8 @@ func (p *Problem) mayCloseAtReturn(c *channel) error {
 	return p.waitsBehind(c, last)
 }
 
-// lastSending returns the statement of the function's own list with the last send, if every call of the function comes to
-// its end; else nil.
+// lastSending returns the statement of the function's own list with the last send, if every call of the function comes
+// to its end; else nil.
 func (c *channel) lastSending() ast.Stmt {
 	var last ast.Stmt
 	for _, s := range c.function.Body.List {
@@ -127,6 +127,7 @@ func (c *channel) lastSending() ast.Stmt {
 	if last == nil {
 		return nil
 	}
+	// A return on the way would leave the channel open.
 	for _, s := range c.function.Body.List {
 		leaves := false
 		ast.Inspect(s, func(n ast.Node) bool {

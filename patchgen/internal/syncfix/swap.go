@@ -23,8 +23,9 @@ import (
 //	defer a.mu.Unlock()		defer b.mu.Unlock()
 //
 // It does not apply where the second lock is found through what the first one
-// guards, which is a field that is set when others can reach its object, nor to two instances of one class: there only a rank of the objects
-// would help, and none is known. Obligation: [validate.Ordered].
+// guards, which is a field that is set when others can reach its object, nor to
+// two instances of one class: there only a rank of the objects would help, and
+// none is known. Obligation: [validate.Ordered].
 func swap(p *Problem) (*strategy.Patch, error) {
 	var reasons []string
 	for _, f := range p.Findings {
