@@ -330,7 +330,8 @@ func (x *T) look() {
 func (g *generator) together(methods int) {
 	g.b.WriteString("\nfunc Together() {\n")
 	if g.waits {
-		g.b.WriteString("\tx := newT()\n\tvar wg sync.WaitGroup\n\tfor range 4 {\n\t\twg.Go(func() {\n\t\t\tfor i := range 20 {\n")
+		g.b.WriteString("\tx := newT()\n\tvar wg sync.WaitGroup\n\tfor range 4 {\n" +
+			"\t\twg.Go(func() {\n\t\t\tfor i := range 20 {\n")
 		for i := range methods {
 			fmt.Fprintf(&g.b, "\t\t\t\tx.f%d(i)\n\t\t\t\truntime.Gosched()\n", i)
 		}
