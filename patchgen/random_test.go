@@ -219,7 +219,8 @@ type generator struct {
 }
 
 func (g *generator) program(name string) string {
-	fmt.Fprintf(&g.b, "package %s\n\nimport (\n\t\"fmt\"\n\t\"runtime\"\n\t\"sync\"\n)\n\nvar _ = runtime.Gosched\n\n", name)
+	fmt.Fprintf(&g.b, "package %s\n\n"+
+		"import (\n\t\"fmt\"\n\t\"runtime\"\n\t\"sync\"\n)\n\nvar _ = runtime.Gosched\n\n", name)
 	g.b.WriteString(`type T struct {
 	mu   sync.RWMutex
 	n    int
