@@ -25,16 +25,16 @@ var doc string
 var Analyzer = check.New("unordered", finding.Unordered, doc, run, ir.Analyzer, parallel.Analyzer, guards.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
-	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r, map[ssa.Instruction]bool{}}
-	// What lacks a lock that guards the variable elsewhere is IL1001 or IL1006.
+	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r, map[token.Pos]bool{}}
+	// What lacks a lock that guards the variable elsewhere is IL1001 or IL1006, the load of an update with its store.
 	for _, s := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
 		for _, a := range s.All {
-			c.judged[a.Instr] = !s.Lead
+			c.judged[a.Expr.Pos()] = !s.Lead
 		}
 	}
 	reported := map[finding.Variable]bool{}
 	for _, race := range pass.ResultOf[parallel.Analyzer].([]*parallel.Race) {
-		if _, local := race.Inside.Place.Local(); local || c.judged[race.Inside.Instr] || c.judged[race.Other.Instr] {
+		if _, local := race.Inside.Place.Local(); local || c.isJudged(race.Inside) || c.isJudged(race.Other) {
 			continue
 		}
 		if f := c.finding(race); f != nil && !reported[f.Variable] {
@@ -48,7 +48,12 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type checker struct {
 	prog     *ir.Program
 	reporter *check.Reporter
-	judged   map[ssa.Instruction]bool // by other checks
+	judged   map[token.Pos]bool // accesses that other checks report, by where the source writes them
+}
+
+func (c *checker) isJudged(t *parallel.Touch) bool {
+	e := c.expr(t)
+	return e != nil && c.judged[e.Pos()]
 }
 
 // finding makes the finding of a race; nil where the source does not write the access.
