@@ -13,6 +13,14 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
+// copyLocal returns the strategy copy for locals; for other variables there is nothing to say of it.
+func copyLocal(p *Problem) []Strategy {
+	if p.Variable.Function == nil {
+		return nil
+	}
+	return []Strategy{{Name: "copy", build: ownCopy}}
+}
+
 // ownCopy makes a local that a goroutine captures two variables. A goroutine that
 // only reads what the header of a loop sets gets the value of its round:
 //
@@ -34,9 +42,6 @@ import (
 // Obligation: [validate.Unshared].
 func ownCopy(p *Problem) (*Patch, error) {
 	v := p.Variable
-	if v.Function == nil {
-		return nil, fmt.Errorf("%s is no local variable", v)
-	}
 	var captures []*source.Function // literals that run elsewhere and use the variable, outermost ones
 	for _, a := range p.Accesses {
 		f := a.Function

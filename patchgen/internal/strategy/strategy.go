@@ -22,7 +22,7 @@ type Strategy struct {
 // All lists the strategies in the order in which they are tried: least intrusive first.
 var All = []Strategy{
 	{Name: "reorder", build: reorder},
-	{Name: "copy", build: ownCopy},
+	{Name: "copy", expand: copyLocal},
 	{Name: "guard", expand: guardBy},
 	{Name: "atomic", build: atomically},
 	{Name: "once", build: once},
