@@ -306,7 +306,7 @@ type Evidence struct {
 	// it was not tried.
 	ReplayHits int  `json:"replay_hits,omitempty"`
 	ReplayRuns int  `json:"replay_runs,omitempty"`
-	Harmful    bool `json:"harmful,omitempty"` // the run's own oracle failed too
+	Harmful    bool `json:"harmful,omitempty"` // tests failed in a run that showed it
 	// Pattern of a split section: local, remote, local access, such as R-w-R.
 	Pattern string `json:"pattern,omitempty"`
 	// Changed: the split changed the outcome. The end overwrote another value

@@ -437,7 +437,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	// What the tally has not seen before is news, and the next runs are planned by all of it.
 	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())
 	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
-	c.takeDeadlocks(o.strength, pkg, records)
+	c.takeDeadlocks(o.strength, pkg, p, records)
 	c.learn(pkg, o, records)
 	event := Event{Kind: Caught, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: pkg.Package}
 	unordered := c.exact.pairs()

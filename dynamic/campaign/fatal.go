@@ -104,8 +104,8 @@ type fatalSeen struct {
 }
 
 // fatalOf returns the error that ended a process, if it proves a bug by itself.
-func fatalOf(output []byte) (*fatalError, bool) {
-	message := stacktext.PanicMessage(output)
+func fatalOf(crash []byte) (*fatalError, bool) {
+	message := stacktext.PanicMessage(crash)
 	for i := range fatalErrors {
 		if strings.HasPrefix(message, fatalErrors[i].text) {
 			return &fatalErrors[i], true
@@ -114,13 +114,13 @@ func fatalOf(output []byte) (*fatalError, bool) {
 	return nil, false
 }
 
-// fatal takes up what a process has printed that such an error may have ended.
-func (t *tally) fatal(pkg string, strength int, output []byte) {
-	kind, ok := fatalOf(output)
+// fatal takes up how a process has crashed, which may be by such an error.
+func (t *tally) fatal(pkg string, strength int, crash []byte) {
+	kind, ok := fatalOf(crash)
 	if !ok {
 		return
 	}
-	p, ok := stacktext.PanicOf(output)
+	p, ok := stacktext.PanicOf(crash)
 	if !ok {
 		return
 	}

@@ -92,7 +92,7 @@ func TestErrorsThatProveABug(t *testing.T) {
 		}}}
 		seen := newTally(p, []*sites.Package{typedfile.Parse(t, ended)})
 		seen.begin(1, 5, nil, nil)
-		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Output: []byte(c.output)}, t.Errorf)
+		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Crash: []byte(c.output)}, t.Errorf)
 		seen.begin(2, 6, nil, nil)
 		seen.add("m", 100, nil, &testproc.Process{Outcome: Passed}, t.Errorf)
 		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}

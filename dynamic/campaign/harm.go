@@ -50,7 +50,7 @@ func excuseOf(p *testproc.Process) string {
 	case p.Outcome == Failed && (p.CountsOnTime || testsource.TimeWords.Match(words)):
 		return "a time limit"
 	}
-	if _, ok := fatalOf(p.Output); ok && p.Outcome == Panicked {
+	if _, ok := fatalOf(p.Crash); ok && p.Outcome == Panicked {
 		return "an error that is a bug of its own"
 	}
 	return ""

@@ -60,21 +60,25 @@ func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string, p *t
 	if err != nil {
 		c.problem("leaked goroutines of %s: %v", pkg.Package, err)
 	}
-	c.takeDeadlocks(strength, pkg, records)
+	c.takeDeadlocks(strength, pkg, p, records)
 	c.seen.leaked(c.cfg, pkg.Package, strength, records)
 	c.seen.asleep(c.cfg, pkg.Package, strength, p.Asleep())
 }
 
-// takeDeadlocks takes up the deadlocks in records of the run that goes on, and has the schedule of the
-// package learn from these and from orders of locks.
-func (c *campaign) takeDeadlocks(strength int, pkg *PackageResult, records []evidence.Record) {
+// takeDeadlocks takes up the deadlocks in records of the process p in the run that goes on, and has the schedule of
+// the package learn from these and from orders of locks.
+func (c *campaign) takeDeadlocks(
+	strength int, pkg *PackageResult, p *testproc.Process, records []evidence.Record,
+) {
 	for i := range records {
 		switch r := &records[i]; r.Kind {
 		case evidence.Order, evidence.Held, evidence.Deadlock:
 			pkg.locks.Observe(r)
 		}
 	}
-	run := deadlock.Run{N: c.seen.runs, Seed: c.seen.seed, Strength: strength, Package: pkg.Package}
+	run := deadlock.Run{
+		N: c.seen.runs, Seed: c.seen.seed, Strength: strength, Package: pkg.Package, Failed: p.TestsFailed(),
+	}
 	for _, name := range c.seen.deadlocks.Add(run, records) {
 		c.seen.showed(pkg.Package, "deadlock "+name)
 	}

@@ -91,7 +91,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	})
 	switch {
 	case !b.Monitored:
-		c.seen.fatal(b.Package, 0, p.Output)
+		c.seen.fatal(b.Package, 0, p.Crash)
 		c.judge(ctx, 1, 0, b, pkg, p)
 	case pkg.hangs:
 		c.show(true, pkg.plainReport)

@@ -178,9 +178,9 @@ func (t *tally) inside(p *stacktext.Panic, s *plan.Section) bool {
 // section into which another had come, the section is split, and its end is the
 // panic. Where it panicked at a read of the section's variable, which by then held
 // another value, the split is why.
-func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, output []byte) {
-	p, ok := stacktext.PanicOf(output)
-	if _, fatal := fatalOf(output); !ok || fatal {
+func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, crash []byte) {
+	p, ok := stacktext.PanicOf(crash)
+	if _, fatal := fatalOf(crash); !ok || fatal {
 		return
 	}
 	for _, record := range slices.Backward(came) {

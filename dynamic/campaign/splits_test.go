@@ -66,7 +66,8 @@ func findingBeside(
 	seen := newTally(p, nil)
 	for i, outcome := range runs {
 		seen.begin(i+1, uint64(i), nil, nil)
-		seen.add("m", 100, records(i+1), &testproc.Process{Outcome: outcome, Output: []byte(output)}, t.Errorf)
+		p := &testproc.Process{Outcome: outcome, Output: []byte(output), Crash: []byte(output)}
+		seen.add("m", 100, records(i+1), p, t.Errorf)
 	}
 	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
 	found, claims := seen.findings(cfg, []PackageResult{{Package: "m", Plain: plain}}, nil)
@@ -227,7 +228,7 @@ func TestPanicInSplitSection(t *testing.T) {
 	} {
 		seen := newTally(sectionPlan(plan.TestAndUse), nil)
 		seen.begin(1, 1, nil, nil)
-		seen.add("m", 100, came(1), &testproc.Process{Outcome: Panicked, Output: []byte(other)}, t.Errorf)
+		seen.add("m", 100, came(1), &testproc.Process{Outcome: Panicked, Crash: []byte(other)}, t.Errorf)
 		if len(seen.splits) != 0 {
 			t.Errorf("%s: taken for the end of the section", name)
 		}

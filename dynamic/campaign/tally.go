@@ -140,14 +140,14 @@ func (t *tally) add(
 		case t.plan.Site(r.A.Site) == nil || t.plan.Site(r.B.Site) == nil:
 			strange++
 		default:
-			if p, isNew := t.race(pkg, strength, r, p.Outcome != Passed); isNew {
+			if p, isNew := t.race(pkg, strength, r, p.TestsFailed()); isNew {
 				fresh.pairs = append(fresh.pairs, p)
 			}
 		}
 	}
 	if p.Outcome == Panicked {
-		t.panicked(pkg, strength, came, p.Output)
-		t.fatal(pkg, strength, p.Output)
+		t.panicked(pkg, strength, came, p.Crash)
+		t.fatal(pkg, strength, p.Crash)
 	}
 	t.ran(pkg, strength, p, last)
 	if strange > 0 {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	_ "github.com/interlock-go/interlock/dynamic/rt/crash" // for all programs that have the monitor
 	"github.com/interlock-go/interlock/dynamic/rt/mapkey"
 )
 

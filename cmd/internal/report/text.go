@@ -182,7 +182,7 @@ func (t *text) evidence(e *finding.Evidence) {
 		s += ", tests of " + e.Test
 	}
 	if e.Harmful && e.Error == "" {
-		s += "; that run's tests failed"
+		s += "; tests failed in a run that showed it"
 	}
 	t.prose("    evidence: ", s)
 	if e.Replay != "" {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/rt/crash"
 )
 
 // Goroutine is one of a dump.
@@ -74,9 +76,9 @@ func End() { end("the tests wait for ever: nothing can wake these goroutines") }
 func Still() { end("the tests stand still: they are run again without a time limit of their own") }
 
 func end(why string) {
-	os.Stderr.WriteString("panic: " + why + "\n\n")
+	crash.Print("panic: " + why + "\n\n")
 	for _, g := range Goroutines(Stacks()) {
-		os.Stderr.WriteString(g.Text + "\n\n")
+		crash.Print(g.Text + "\n\n")
 	}
 	os.Exit(2)
 }

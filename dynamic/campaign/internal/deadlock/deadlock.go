@@ -28,6 +28,7 @@ type Seen struct {
 type circle struct {
 	record evidence.Record // the first
 	run    Run
+	failed bool // the tests have, in a run that has shown it
 	hits   map[int]bool
 }
 
@@ -37,6 +38,7 @@ type Run struct {
 	Seed     uint64
 	Strength int    // of the noise
 	Package  string // whose tests ran
+	Failed   bool   // they did
 }
 
 // New returns what is known before the first run, of packages with their syntax.
@@ -53,7 +55,8 @@ func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
 		if s.circles[name] == nil {
 			s.circles[name] = &circle{record: *r, run: run, hits: map[int]bool{}}
 		}
-		s.circles[name].hits[run.N] = true
+		c := s.circles[name]
+		c.hits[run.N], c.failed = true, c.failed || run.Failed
 		names = append(names, name)
 	}
 	return names
@@ -133,7 +136,7 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(c.run.N, 1), Hits: len(c.hits), Count: len(c.hits), Seed: c.run.Seed, Test: c.run.Package,
-		Harmful: status == finding.Confirmed, Blocked: "lock",
+		Harmful: c.failed, Blocked: "lock",
 	}
 	return f
 }

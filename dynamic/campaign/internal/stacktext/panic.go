@@ -20,14 +20,70 @@ var (
 	panicStack   = regexp.MustCompile(`(?m)^(goroutine \d+) [^\n]*\[running[^\n]*\]:\n`)
 )
 
-// PanicOf reads what the runtime prints when a panic or a fatal error ends a process.
-func PanicOf(output []byte) (p Panic, ok bool) {
-	m := panicMessage.FindSubmatchIndex(output)
+// Crash returns what the runtime printed when it ended a process, from the message on; nil where it did not.
+//
+// kept is its own copy of that, which no other process writes to, and all that counts where there is one: a process
+// that was started, and crashed on purpose, prints the same to output. The message of a fatal error is missing in
+// the copy, and is found in output in front of it. Where hasCopy is false, only a text that ends the output counts.
+func Crash(output, kept []byte, hasCopy bool) []byte {
+	switch {
+	case hasCopy && len(kept) == 0:
+		return nil
+	case hasCopy && panicMessage.Match(kept):
+		return kept
+	case hasCopy:
+		return slices.Concat(messageBefore(output, kept), kept)
+	}
+	all := panicMessage.FindAllIndex(output, -1)
+	if len(all) == 0 {
+		return nil
+	}
+	text := output[all[len(all)-1][0]:]
+	if !goroutineLine.Match(text) || len(crashLines.ReplaceAll(text, nil)) > 0 {
+		return nil
+	}
+	return text
+}
+
+// crashLines are the lines that the runtime prints in a crash:
+//
+//	panic: close of closed channel [recovered, repanicked]
+//	[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x478a71]
+//
+//	goroutine 7 [running]:
+//	example.com/m.F(0x1)
+//		/m/m.go:26 +0x1
+//	created by example.com/m.G in goroutine 1
+//		/m/m.go:30 +0x1
+var crashLines = regexp.MustCompile(`(?m)^(?:(?:panic|fatal error): .*|\t.*|\[.*|goroutine \d.*|runtime stack:|` +
+	`\.\.\..*|[^\s].*\n\t.*|PC=0x.*|[a-z]+\d*\s+0x[0-9a-f]+|exit status \d+)?(?:\n|\z)`)
+
+var goroutineLine = regexp.MustCompile(`(?m)^goroutine \d+ `)
+
+// messageBefore returns the message that stands in output directly in front of a copy's first goroutine, with the empty
+// line in between; nil where there is none.
+func messageBefore(output, kept []byte) []byte {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(kept), []byte("\n\n"))
+	before := output[:max(bytes.LastIndex(output, first), 0)]
+	all := panicMessage.FindAllIndex(before, -1)
+	if len(all) == 0 {
+		return nil
+	}
+	last := all[len(all)-1]
+	if rest := before[last[1]:]; len(crashLines.ReplaceAll(rest, nil)) > 0 || goroutineLine.Match(rest) {
+		return nil // that of another crash
+	}
+	return before[last[0]:]
+}
+
+// PanicOf reads a [Crash].
+func PanicOf(crash []byte) (p Panic, ok bool) {
+	m := panicMessage.FindSubmatchIndex(crash)
 	if m == nil {
 		return p, false
 	}
-	p.Message = string(output[m[2]:m[3]])
-	rest := output[m[1]:]
+	p.Message = string(crash[m[2]:m[3]])
+	rest := crash[m[1]:]
 	at := panicStack.FindSubmatchIndex(rest)
 	if at == nil {
 		return p, false
@@ -62,9 +118,9 @@ func IsRuntime(function string) bool {
 	return false
 }
 
-// PanicMessage returns the message of the panic or fatal error that ended a process, or "".
-func PanicMessage(output []byte) string {
-	m := panicMessage.FindSubmatch(output)
+// PanicMessage returns the message of the panic or fatal error in a [Crash], or "".
+func PanicMessage(crash []byte) string {
+	m := panicMessage.FindSubmatch(crash)
 	if m == nil {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
@@ -29,12 +30,7 @@ const (
 )
 
 var (
-	panicLine   = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
-	hungLine    = regexp.MustCompile(`(?m)^panic: the tests wait for ever: `)
-	stillLine   = regexp.MustCompile(`(?m)^panic: the tests stand still: `)
-	asleepLine  = regexp.MustCompile(`(?m)^fatal error: all goroutines are asleep - deadlock!\n`)
-	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after `)
-	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
+	failLine = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 	// skipLine is a test that skipped itself, with the line on either side that may have the reason: above
 	// it where the output streams, else below.
 	skipLine = regexp.MustCompile(`(?m)^(?: +\S+\.go:\d+: (.*)\n)?--- SKIP: (\S+) \(.*\)(?:\n +\S+\.go:\d+: (.*))?$`)
@@ -43,7 +39,8 @@ var (
 // classify distinguishes outcomes by the exit and, for a process that ended
 // itself, by the words of the runtime and of package testing.
 func classify(p *Process) Outcome {
-	timedOut := p.killed || p.Exit == 2 && timeoutLine.Match(p.Output)
+	message := stacktext.PanicMessage(p.Crash)
+	timedOut := p.killed || p.Exit == 2 && strings.HasPrefix(message, "test timed out after ")
 	switch {
 	case timedOut && p.ours:
 		return CutShort
@@ -51,11 +48,11 @@ func classify(p *Process) Outcome {
 		return TimedOut
 	case p.Exit == 0:
 		return Passed
-	case p.Exit == 2 && (hungLine.Match(p.Output) || asleepLine.Match(p.Output)):
+	case p.Exit == 2 && (strings.HasPrefix(message, "the tests wait for ever: ") || bytes.HasPrefix(p.Crash, asleepLine)):
 		return Hung
-	case p.Exit == 2 && stillLine.Match(p.Output):
+	case p.Exit == 2 && strings.HasPrefix(message, "the tests stand still: "):
 		return StoodStill
-	case p.Exit == 2 && panicLine.Match(p.Output):
+	case p.Exit == 2 && len(p.Crash) > 0:
 		return Panicked
 	case p.Exit < 0:
 		return Crashed
@@ -68,15 +65,21 @@ func (p *Process) Hangs() bool {
 	return p.Outcome == TimedOut || p.Outcome == CutShort || p.Outcome == Hung
 }
 
+// asleepLine begins what the runtime prints where no goroutine can go on.
+var asleepLine = []byte("fatal error: all goroutines are asleep - deadlock!\n")
+
 // Asleep returns what the runtime has printed of the goroutines of a process in which none could go on,
 // no timer was set, and that it has therefore ended; "" of any other process.
 func (p *Process) Asleep() string {
-	at := asleepLine.FindIndex(p.Output)
-	if p.Outcome != Hung || at == nil {
+	goroutines, isAsleep := bytes.CutPrefix(p.Crash, asleepLine)
+	if p.Outcome != Hung || !isAsleep {
 		return ""
 	}
-	return string(p.Output[at[1]:])
+	return string(goroutines)
 }
+
+// TestsFailed reports whether the tests failed by themselves. A time limit of Interlock's says nothing of them.
+func (p *Process) TestsFailed() bool { return p.Outcome != Passed && p.Outcome != CutShort }
 
 // FailedTests returns the top-level tests that failed or hung, in order.
 func (p *Process) FailedTests() []string {

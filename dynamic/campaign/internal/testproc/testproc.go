@@ -16,6 +16,7 @@ import (
 
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 type Process struct {
 	Outcome Outcome
 	Output  []byte // standard output and standard error
+	Crash   []byte // of it, how the runtime ended this process itself; nil where it did not: see [stacktext.Crash]
 	Elapsed time.Duration
 	Exit    int // exit code, -1 if a signal ended it
 	CPU     time.Duration
@@ -65,14 +67,25 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 	cmd.Dir = b.Dir
 	cmd.Env = slices.Concat(userEnv(ws, b.Dir), o.Env)
 	if o.Leaks != "" {
-		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.Leaks, fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
+		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.Leaks)
 	}
 	p := &Process{Exit: -1, shown: o.Live != nil}
+	// Where it crashes, what it prints itself is kept apart.
+	last, err := newLastWords()
+	if err != nil {
+		p.Err = err
+		return p
+	}
+	defer last.remove()
+	cmd.Env = append(cmd.Env, "INTERLOCK_CRASH="+last.file, fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
 	out := &child.Output{Live: o.Live}
 	if p.killed, p.Elapsed, p.Err = child.Run(ctx, cmd, out, o.deadline()); p.Err != nil {
 		return p
 	}
 	p.Output = out.Bytes()
+	if p.Crash, p.Err = last.read(p.Output); p.Err != nil {
+		return p
+	}
 	p.Exit = cmd.ProcessState.ExitCode()
 	p.state = cmd.ProcessState.String()
 	p.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -80,6 +93,32 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 	p.Outcome = classify(p)
 	return p
 }
+
+// lastWords is a file that the monitor has the runtime copy its last words to: see package crash below dynamic/rt.
+type lastWords struct{ file string }
+
+func newLastWords() (lastWords, error) {
+	f, err := os.CreateTemp("", "interlock-crash-")
+	if err != nil {
+		return lastWords{}, err
+	}
+	return lastWords{f.Name()}, f.Close()
+}
+
+// read returns how the runtime ended the process that has this file and has printed output. A process without the
+// monitor, or with an old runtime, leaves no copy.
+func (l lastWords) read(output []byte) (text []byte, err error) {
+	if text, err = os.ReadFile(l.file); err != nil {
+		return nil, err
+	}
+	own := keptLine.ReplaceAll(text, nil) // a process that has replaced itself by another program has begun twice
+	return stacktext.Crash(output, own, len(text) > 0), nil
+}
+
+// keptLine is what a process writes that will keep a copy.
+var keptLine = regexp.MustCompile(`(?m)^kept\n`)
+
+func (l lastWords) remove() { os.Remove(l.file) }
 
 var unknownFlag = regexp.MustCompile(`^flag provided but not defined: (-\S+)\n`)
 
