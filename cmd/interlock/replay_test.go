@@ -202,7 +202,7 @@ func TestReplayCommands(t *testing.T) {
 				e.ReplayRuns, e.Replay)
 		}
 	}
-	for _, want := range []string{"race IL1000", "split IL2002", "closed IL4002"} {
+	for _, want := range []string{"race IL1008", "split IL2002", "closed IL4002"} {
 		if !kinds["example.com/replayed/"+want] {
 			t.Errorf("no finding %s among %s", want, fmt.Sprint(kinds))
 		}
