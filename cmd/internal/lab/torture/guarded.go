@@ -16,7 +16,8 @@ func (w *writer) guarded() (body, decl string) {
 	w.shape = fmt.Sprintf("%s; %s; %s", b.lock.name, b.cell.name, b.fork.name)
 	w.fixed = b.cell.has("deaf")
 	w.parts = map[string]string{"type": w.expand(b.cell.fields["typ"])}
-	b.bubble = w.rng.IntN(12) == 0 && !strings.Contains(b.fork.code("text"), "t.Run(")
+	b.bubble = w.rng.IntN(12) == 0 && !strings.Contains(b.fork.code("text"), "t.Run(") &&
+		!strings.Contains(b.fork.code("text"), "sync.Mutex")
 	text := ""
 	for range w.rng.IntN(3) {
 		text += w.expand(b.cell.code("add"))
