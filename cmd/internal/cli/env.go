@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/accept"
@@ -217,7 +219,11 @@ var runCommand = command{
 	name: "run", args: "[flags] package [arguments]", short: "run a program under the monitor, and report what it showed",
 	long: `Run builds the program in the package with the monitor in it, runs it with the arguments behind the package,
 and reports confirmed findings as test does once it has ended, by itself or by an interrupt such as Ctrl-C.
-The program's output goes to standard output, or to standard error if -format is not text.`,
+The program's output goes to standard output, or to standard error if -format is not text. The exit code is
+1 where the program fails by itself, whatever its own code is.
+
+Deadlocks and goroutines that are blocked for ever are found in tests alone, and a program in a deadlock does
+not end under the monitor: interrupt it. How many accesses it has reached is too low where it calls os.Exit.`,
 	examples: [][2]string{
 		{"interlock run ./cmd/server -addr :8080", "a server; interrupt it when it has done some work"},
 	},
@@ -273,10 +279,12 @@ func (o *runOptions) execute(c *call, m *lastingBuild, program string) bool {
 	}
 	err := cmd.Start()
 	if err == nil {
-		// A terminal interrupts the program as well; only what was sent to this process alone is passed on.
+		// A terminal interrupts the program as well; what was sent to this process alone is passed on.
 		stop := context.AfterFunc(c.ctx, func() {
 			if cause := context.Cause(c.ctx); strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) {
 				cmd.Process.Signal(syscall.SIGTERM)
+			} else if !term.IsTerminal(int(os.Stdin.Fd())) {
+				cmd.Process.Signal(os.Interrupt)
 			}
 		})
 		defer stop()
