@@ -345,11 +345,29 @@ func (e *exact) take(file, pkg string) (races int, err error) {
 		}
 	}
 	for _, l := range lost {
-		e.problem("%s: run %d: races may be missed: the engine forgot %d accesses, those of %d pages of memory and %d "+
-			"callers, and %d goroutines shared clocks with others (at least, and at most twice as many); -hb-memory sets its "+
-			"memory", pkg, e.seen.runs, l.Cells, l.Pages, l.Frames, l.Slots+l.Clocks)
+		e.problem("%s: run %d: races may be missed: %s", pkg, e.seen.runs, missed(l))
 	}
 	return races, nil
+}
+
+// missed returns what the engine could not keep, in words. It counts up to the last power of two.
+func missed(l *evidence.Lost) string {
+	var parts []string
+	for _, p := range []struct {
+		n    uint64
+		what string
+	}{
+		{l.Cells, "%d accesses were forgotten (-hb-memory sets the memory for them)"},
+		{l.Pages, "the accesses of %d pages of memory were forgotten (-hb-memory sets the memory for them)"},
+		{l.Frames, "%d callers are not known"},
+		{l.Slots, "%d goroutines shared the clock of another"},
+		{l.Clocks, "%d operations of goroutines with very many were not told apart"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf(p.what, p.n))
+		}
+	}
+	return "under the happens-before engine, at least " + strings.Join(parts, ", ")
 }
 
 func (e *exact) add(pkg string, a, b exactSide) {
