@@ -69,9 +69,10 @@ func example(text string) string {
 // number matches what differs from call to call: goroutines, counts, seeds, times.
 var number = regexp.MustCompile(`\d+(\.\d+s)?`)
 
-// varies matches lines that not every call prints: what another goroutine did, and what happens-before saw, which needs
-// linux/amd64.
-var varies = regexp.MustCompile(`caught against itself|happens-before engine|It held|^$|^replayed:`)
+// varies matches lines that not every call prints: whether the test of the bank failed, what another goroutine did, and
+// what happens-before saw, which needs linux/amd64.
+var varies = regexp.MustCompile(
+	`^ok  |FAIL|bank_test\.go:N: |evidence: seen|caught against itself|happens-before engine|It held|^$|^replayed:`)
 
 // shapes returns the lines of a text, without indentation and with N for each number.
 func shapes(text string) map[string]bool {
