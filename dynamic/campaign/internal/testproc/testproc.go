@@ -71,7 +71,7 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 	}
 	p := &Process{Exit: -1, shown: o.Live != nil}
 	// Where it crashes, what it prints itself is kept apart.
-	last, err := newLastWords()
+	last, err := newLastWords(ws.Dir)
 	if err != nil {
 		p.Err = err
 		return p
@@ -97,8 +97,9 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 // lastWords is a file that the monitor has the runtime copy its last words to: see package crash below dynamic/rt.
 type lastWords struct{ file string }
 
-func newLastWords() (lastWords, error) {
-	f, err := os.CreateTemp("", "interlock-crash-")
+// newLastWords makes the file in dir, a workspace's folder: what a killed process leaves is removed with the folder.
+func newLastWords(dir string) (lastWords, error) {
+	f, err := os.CreateTemp(dir, "crash-")
 	if err != nil {
 		return lastWords{}, err
 	}
