@@ -87,10 +87,9 @@ func hbIsWord(old, mask uint64) bool { return old&hbMask == hbMask && mask == 1 
 func hbCovers(mask, old uint64) bool { return old&hbMask&^mask == 0 || hbIsWord(old, mask) }
 
 // hbAccess checks an access of the bytes in mask of the granule of addr, and records it.
-// callpc is the caller of the runtime function at pc that makes the access, or 0.
 //
 //go:nosplit
-func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callpc, pc uintptr) {
+func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, at hbPlace) {
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo {
 		return // no other goroutine can reach it
 	}
@@ -100,16 +99,18 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, callp
 		record |= hbIsAtomic
 	}
 	where := g.frame
-	if callpc != 0 {
-		where = hbCall(where, callpc, hbLeaf)
+	if at.callpc != 0 {
+		where = hbCall(where, at.callpc, hbLeaf)
+	} else if at.fp != 0 && at.fp < hbEntered(gp, where) {
+		where, at.callpc = hbReach(gp, where, at.fp)
 	}
 	// Who makes it, and from where, is known before it is in the cell, where others find it.
 	if !g.named {
 		g.named, g.occupant().goid = true, gp.goid
 	}
-	hbRemember(gp, addr, record, kind, where, pc)
+	hbRemember(gp, addr, record, kind, where, at.pc)
 	if kind&hbAtomic != 0 || hbTrace.base != 0 || !g.renew(cell, addr, record, kind) {
-		hbInsert(g, cell, addr, record, kind, where, callpc, pc)
+		hbInsert(g, cell, addr, record, kind, where, at)
 	}
 	g.touched = g.epoch
 }
@@ -150,12 +151,12 @@ func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) boo
 //
 //go:nosplit
 //go:noinline
-func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, where uint32, callpc, pc uintptr) {
+func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, where uint32, at hbPlace) {
 	mask := record & hbMask
 	w := cell.lockIn(addr)
 	r := cell.r
 	if hbTrace.base != 0 {
-		hbTraceAccess(g, addr, record, kind, w, r, callpc, pc)
+		hbTraceAccess(g, addr, record, kind, w, r, at)
 	}
 	// Races are looked for before the record takes the place of another one.
 	var earlier hbEarlier
@@ -181,7 +182,7 @@ func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, w
 		}
 	}
 	if earlier.record != 0 {
-		hbReport(g, addr&^7, record, kind, where, pc, earlier)
+		hbReport(g, addr&^7, record, kind, where, at.pc, earlier)
 	}
 }
 

@@ -90,7 +90,9 @@ func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
 	for i := first; i != 0; {
 		f := hbFrameAt(i)
 		if f.pc == pc && f.parent == parent && f.depth == depth {
-			hbFrameAt(parent).last = i
+			if depth != hbLeaf {
+				hbFrameAt(parent).last = i
+			}
 			return i
 		}
 		i = f.next
@@ -98,6 +100,50 @@ func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
 	i := parent
 	systemstack(func() { i = hbNewFrame(bucket, parent, pc, depth) })
 	return i
+}
+
+// hbPlace is where the program goes on behind an access.
+type hbPlace struct {
+	pc     uintptr
+	callpc uintptr // where the caller goes on of the runtime's function that pc is in; else 0
+	fp     uintptr // frame pointer of the function that pc is in, where that may not have called racefuncenter; else 0
+}
+
+// hbEntered returns where the frame begins of the function that the context where has entered last.
+//
+//go:nosplit
+func hbEntered(gp *g, where uint32) uintptr { return gp.stack.hi - uintptr(hbFrameAt(where).depth) }
+
+// hbReach returns the context of an access in a function, with its frame at fp, that the context where has not
+// entered, and where the last function that it has entered goes on. The compiler calls racefuncenter in no function of
+// packages sync, internal/sync and sync/atomic.
+//
+//	f                   entered by where
+//	  WaitGroup.Wait    not entered
+//	    race.Write      not entered, with its frame at fp
+//
+//go:nosplit
+//go:noinline
+func hbReach(gp *g, where uint32, fp uintptr) (uint32, uintptr) {
+	entered := hbEntered(gp, where)
+	var calls [6]uintptr // from the innermost
+	n := 0
+	for n < len(calls) && fp >= gp.stack.lo && fp < entered {
+		caller := *(*uintptr)(unsafe.Pointer(fp))
+		if caller == 0 {
+			break // of the goroutine's first function
+		}
+		calls[n] = *(*uintptr)(unsafe.Pointer(fp + 8))
+		fp = caller
+		n++
+	}
+	if n == 0 {
+		return where, 0
+	}
+	for k := n - 1; k >= 0; k-- {
+		where = hbCall(where, calls[k], hbLeaf)
+	}
+	return where, calls[n-1]
 }
 
 // hbNewFrame adds a context. Two that add the same at once leave it twice, to no harm.

@@ -59,10 +59,10 @@ func raceread(addr uintptr) {
 		if x := cell.r ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
 		}
-		hbAccess(gp, cell, addr, 1<<(addr&7), hbRead, 0, sys.GetCallerPC())
+		hbAccess(gp, cell, addr, 1<<(addr&7), hbRead, hbPlace{pc: sys.GetCallerPC()})
 		return
 	}
-	hbRead1(addr, 0, sys.GetCallerPC())
+	hbRead1(addr, hbPlace{pc: sys.GetCallerPC()})
 }
 
 //go:nosplit
@@ -73,22 +73,22 @@ func racewrite(addr uintptr) {
 		if x := cell.w ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
 		}
-		hbAccess(gp, cell, addr, 1<<(addr&7), hbWrite, 0, sys.GetCallerPC())
+		hbAccess(gp, cell, addr, 1<<(addr&7), hbWrite, hbPlace{pc: sys.GetCallerPC()})
 		return
 	}
-	hbWrite1(addr, 0, sys.GetCallerPC())
+	hbWrite1(addr, hbPlace{pc: sys.GetCallerPC()})
 }
 
 //go:nosplit
-func racereadrange(addr, size uintptr) { hbRange(addr, size, hbRead, 0, sys.GetCallerPC()) }
+func racereadrange(addr, size uintptr) { hbRange(addr, size, hbRead, hbPlace{pc: sys.GetCallerPC()}) }
 
 //go:nosplit
-func racewriterange(addr, size uintptr) { hbRange(addr, size, hbWrite, 0, sys.GetCallerPC()) }
+func racewriterange(addr, size uintptr) { hbRange(addr, size, hbWrite, hbPlace{pc: sys.GetCallerPC()}) }
 
 // hbRead1 checks a read that starts at addr, wherever that is.
 //
 //go:nosplit
-func hbRead1(addr, callpc, pc uintptr) {
+func hbRead1(addr uintptr, at hbPlace) {
 	gp := getg()
 	g, cell := hbOfG(gp), hbCellOf(addr)
 	if g == nil || cell == nil {
@@ -101,11 +101,11 @@ func hbRead1(addr, callpc, pc uintptr) {
 	if x := cell.w ^ g.epoch; x <= hbMask && x&mask != 0 {
 		return
 	}
-	hbAccess(gp, cell, addr, mask, hbRead, callpc, pc)
+	hbAccess(gp, cell, addr, mask, hbRead, at)
 }
 
 //go:nosplit
-func hbWrite1(addr, callpc, pc uintptr) {
+func hbWrite1(addr uintptr, at hbPlace) {
 	gp := getg()
 	g, cell := hbOfG(gp), hbCellOf(addr)
 	if g == nil || cell == nil {
@@ -115,13 +115,13 @@ func hbWrite1(addr, callpc, pc uintptr) {
 	if x := cell.w ^ g.epoch; x <= hbMask && x&mask != 0 {
 		return
 	}
-	hbAccess(gp, cell, addr, mask, hbWrite, callpc, pc)
+	hbAccess(gp, cell, addr, mask, hbWrite, at)
 }
 
 // hbRange checks an access of size bytes.
 //
 //go:nosplit
-func hbRange(addr, size uintptr, kind hbKind, callpc, pc uintptr) {
+func hbRange(addr, size uintptr, kind hbKind, at hbPlace) {
 	gp := getg()
 	g := hbOfG(gp)
 	if g == nil || size == 0 || hbCellOf(addr) == nil || hbCellOf(addr+size-1) == nil {
@@ -139,7 +139,7 @@ func hbRange(addr, size uintptr, kind hbKind, callpc, pc uintptr) {
 		case x <= hbMask && x&mask == mask:
 		case kind == hbRead && y <= hbMask && y&mask == mask:
 		default:
-			hbAccess(gp, cell, addr, mask, kind, callpc, pc)
+			hbAccess(gp, cell, addr, mask, kind, at)
 		}
 		addr = stop
 	}
@@ -149,22 +149,26 @@ func hbRange(addr, size uintptr, kind hbKind, callpc, pc uintptr) {
 // caller of the runtime function that begins at pc.
 
 //go:nosplit
-func racereadpc(addr unsafe.Pointer, callpc, pc uintptr) { hbRead1(uintptr(addr), callpc, pc+1) }
+func racereadpc(addr unsafe.Pointer, callpc, pc uintptr) {
+	hbRead1(uintptr(addr), hbPlace{pc: pc + 1, callpc: callpc})
+}
 
 //go:nosplit
-func racewritepc(addr unsafe.Pointer, callpc, pc uintptr) { hbWrite1(uintptr(addr), callpc, pc+1) }
+func racewritepc(addr unsafe.Pointer, callpc, pc uintptr) {
+	hbWrite1(uintptr(addr), hbPlace{pc: pc + 1, callpc: callpc})
+}
 
 //go:nosplit
 func racereadrangepc(addr unsafe.Pointer, size, callpc, pc uintptr) {
 	if gp := getg(); gp == gp.m.curg {
-		hbRange(uintptr(addr), size, hbRead, callpc, pc+1)
+		hbRange(uintptr(addr), size, hbRead, hbPlace{pc: pc + 1, callpc: callpc})
 	}
 }
 
 //go:nosplit
 func racewriterangepc(addr unsafe.Pointer, size, callpc, pc uintptr) {
 	if gp := getg(); gp == gp.m.curg {
-		hbRange(uintptr(addr), size, hbWrite, callpc, pc+1)
+		hbRange(uintptr(addr), size, hbWrite, hbPlace{pc: pc + 1, callpc: callpc})
 	}
 }
 
@@ -374,19 +378,23 @@ func racefini() {
 // RaceRead is as in a program built with -race, and so are the next ones.
 //
 //go:nosplit
-func RaceRead(addr unsafe.Pointer) { hbRead1(uintptr(addr), 0, sys.GetCallerPC()) }
+func RaceRead(addr unsafe.Pointer) {
+	hbRead1(uintptr(addr), hbPlace{pc: sys.GetCallerPC(), fp: getcallerfp()})
+}
 
 //go:nosplit
-func RaceWrite(addr unsafe.Pointer) { hbWrite1(uintptr(addr), 0, sys.GetCallerPC()) }
+func RaceWrite(addr unsafe.Pointer) {
+	hbWrite1(uintptr(addr), hbPlace{pc: sys.GetCallerPC(), fp: getcallerfp()})
+}
 
 //go:nosplit
 func RaceReadRange(addr unsafe.Pointer, len int) {
-	hbRange(uintptr(addr), uintptr(len), hbRead, 0, sys.GetCallerPC())
+	hbRange(uintptr(addr), uintptr(len), hbRead, hbPlace{pc: sys.GetCallerPC(), fp: getcallerfp()})
 }
 
 //go:nosplit
 func RaceWriteRange(addr unsafe.Pointer, len int) {
-	hbRange(uintptr(addr), uintptr(len), hbWrite, 0, sys.GetCallerPC())
+	hbRange(uintptr(addr), uintptr(len), hbWrite, hbPlace{pc: sys.GetCallerPC(), fp: getcallerfp()})
 }
 
 func RaceErrors() int { return int(hbRaces.Load()) }

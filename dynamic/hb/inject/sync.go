@@ -209,14 +209,14 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 	if a-gp.stack.lo < gp.stack.hi-gp.stack.lo {
 		return nil, nil
 	}
+	at := hbPlace{pc: pc, fp: *(*uintptr)(unsafe.Pointer(getcallerfp()))} // of the caller of the operation
 	if hbTrace.base != 0 {
-		fp := *(*uintptr)(unsafe.Pointer(getcallerfp())) // that of the caller of the operation
-		g.hush(gp, pc, fp)
+		g.hush(gp, pc, at.fp)
 	}
 	if cell := hbCellOf(a); cell != nil { // foreign memory has none, but its atomics synchronise as all others
 		mask := uint64(1) << (a & 7)
 		if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
-			hbAccess(gp, cell, a, mask, kind|hbAtomic, 0, pc)
+			hbAccess(gp, cell, a, mask, kind|hbAtomic, at)
 		}
 	}
 	s := hbSyncAt(a, kind&hbWrite != 0)

@@ -110,9 +110,10 @@ func hbTraceEvent(g *hbGo, op uint64, obj, pc uintptr, from uint64) {
 // and r. The granule's cell is locked.
 //
 //go:nosplit
-func hbTraceAccess(g *hbGo, addr uintptr, record uint64, kind hbKind, w, r uint64, callpc, pc uintptr) {
-	if callpc != 0 { // the runtime accesses it for its caller
-		pc = callpc
+func hbTraceAccess(g *hbGo, addr uintptr, record uint64, kind hbKind, w, r uint64, at hbPlace) {
+	pc := at.pc
+	if at.callpc != 0 { // the runtime or package sync accesses it for its caller
+		pc = at.callpc
 	}
 	op := uint64(hbTraceRead)
 	if kind&hbWrite != 0 {

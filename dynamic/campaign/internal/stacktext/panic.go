@@ -110,7 +110,7 @@ func PanicOf(crash []byte) (p Panic, ok bool) {
 // IsRuntime reports whether a function is one by which the runtime or package sync
 // fails.
 func IsRuntime(function string) bool {
-	for _, p := range []string{"runtime.", "internal/runtime/", "internal/sync.", "sync."} {
+	for _, p := range []string{"runtime.", "internal/runtime/", "internal/sync.", "internal/race.", "sync."} {
 		if strings.HasPrefix(function, p) {
 			return true
 		}

@@ -466,6 +466,46 @@ func TestRaceBesideAtomic(t *testing.T) {
 //go:noinline
 func load(p *int32) int32 { return *p }
 
+// The first Add of a WaitGroup is not ordered before the Wait. The two are accesses of its own, in calls of
+// package internal/race, and the report names the user's calls of Add and Wait.
+func TestRaceAddAndWait(t *testing.T) {
+	added, done := make(chan bool, 1), make(chan bool)
+	var all sync.WaitGroup
+	go func() { addOne(&all); added <- true }()
+	go func() {
+		for len(added) == 0 { // orders nothing
+			runtime.Gosched()
+		}
+		waitForAll(&all)
+		done <- true
+	}()
+	for !isAwaited(&all) {
+		runtime.Gosched()
+	}
+	all.Done()
+	<-done
+}
+
+//go:noinline
+func addOne(all *sync.WaitGroup) { all.Add(1) }
+
+//go:noinline
+func waitForAll(all *sync.WaitGroup) { all.Wait() }
+
+// isAwaited reports whether a goroutine waits, which the low half of its first word counts.
+//
+//go:norace
+func isAwaited(all *sync.WaitGroup) bool { return *(*uint64)(unsafe.Pointer(all))<<32 != 0 }
+
+// The methods of atomics access them in their own functions, too.
+func TestRaceCopyOfAtomic(t *testing.T) {
+	n := new(atomic.Int64)
+	both(func() { *(*int64)(unsafe.Pointer(n)) = 1 }, func() { addTo(n) })
+}
+
+//go:noinline
+func addTo(n *atomic.Int64) { n.Add(1) }
+
 // Signal and Broadcast synchronise before the Wait that they unblock, also where the Locker orders nothing.
 func TestNoRaceCond(t *testing.T) {
 	for _, notify := range []func(*sync.Cond){(*sync.Cond).Signal, (*sync.Cond).Broadcast} {
