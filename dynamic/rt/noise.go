@@ -111,7 +111,8 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 		notice(s, a, now, n)
 	}
 	state := s.load()
-	if state.due() > ticks(now-start) || alone(g) {
+	// Where the plan has a window, somebody came in another run: a timer's function needs no goroutine until then.
+	if state.due() > ticks(now-start) || s.hold == 0 && alone(g) {
 		return 0, now
 	}
 	if ns = s.chooseWindow(state, now, n); ns == 0 {

@@ -169,3 +169,28 @@ func TestRaceErrorPath(*testing.T) {
 }
 
 var errFailed = errors.New("failed")
+
+// Timer: the function of a timer clears what is set behind its start, and no other goroutine runs until then.
+func TestRaceTimer(*testing.T) {
+	var timer *time.Timer
+	done := make(chan bool)
+	timer = time.AfterFunc(time.Millisecond, func() {
+		timer = nil
+		close(done)
+	})
+	timer.Reset(time.Millisecond) // in a run without noise this orders the two
+	<-done
+}
+
+// Clean: the function of a timer is let go on by a channel.
+func TestCleanTimer(*testing.T) {
+	var timer *time.Timer
+	set, done := make(chan bool), make(chan bool)
+	timer = time.AfterFunc(time.Millisecond, func() {
+		<-set
+		timer.Stop()
+		close(done)
+	})
+	close(set)
+	<-done
+}
