@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
@@ -224,10 +225,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 
 // Gather makes findings of an evidence file that processes of the user's own
 // making have left, each of them a run. cfg says what they were built from: its
-// Workspace and Plan count. Such findings have no replay command. An evidence
-// file that is not there is that of no process.
-func Gather(cfg Config, file string) (*Result, error) {
+// Workspace and Plan count; locks are the uses of locks there. Such findings have no
+// replay command. An evidence file that is not there is that of no process.
+func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) {
 	c := &campaign{cfg: &cfg, result: &Result{}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
+	c.seen.deadlocks = deadlock.New(func() map[uint64]LockUse { return locks })
 	f, err := os.Open(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -252,6 +254,7 @@ func Gather(cfg Config, file string) (*Result, error) {
 		c.result.Runs++
 		c.seen.begin(c.result.Runs, records[0].Seed, nil, nil)
 		c.seen.add("", 0, records, &testproc.Process{Outcome: Passed}, problem)
+		c.seen.deadlocks.Add(deadlock.Run{N: c.result.Runs, Seed: c.seen.seed}, records)
 	}
 	c.finish()
 	for _, f := range c.result.Findings {

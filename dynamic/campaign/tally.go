@@ -14,6 +14,12 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
+// LockUse is a use of a lock in the source.
+type LockUse = deadlock.Use
+
+// LockUses returns the uses of locks in packages with their syntax, by the ids that the monitor knows them by.
+func LockUses(pkgs []*sites.Package) map[uint64]LockUse { return deadlock.UsesIn(pkgs) }
+
 // pair is an unordered pair of sites, the lower id first.
 type pair [2]uint32
 
@@ -70,7 +76,8 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
 		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
-		leaks: map[blockedAt]*leakSeen{}, deadlocks: deadlock.New(pkgs),
+		leaks:     map[blockedAt]*leakSeen{},
+		deadlocks: deadlock.New(func() map[uint64]LockUse { return LockUses(pkgs) }),
 	}
 }
 

@@ -136,7 +136,7 @@ type watched struct {
 }
 
 // monitored yields the files of p that have accesses or locks to monitor, or sections, in
-// order, and the one with TestMain.
+// order, the one with TestMain, and those where a program ends.
 func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) iter.Seq2[*ast.File, watched] {
 	byFile := map[*ast.File]watched{}
 	// What the plan says of each access, and all locks.
@@ -162,8 +162,8 @@ func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) i
 	return func(yield func(*ast.File, watched) bool) {
 		for _, f := range p.Files {
 			_, found := byFile[f]
-			runsTests := len(byFile) > 0 && len(testRuns(p, f)) > 0
-			if (found || sectionplace.HasSections(p, f, opts.Plan) || runsTests) && !yield(f, byFile[f]) {
+			ends := len(byFile) > 0 && len(testRuns(p, f)) > 0 || f.Name.Name == "main" && exitsIn(p, f).any()
+			if (found || sectionplace.HasSections(p, f, opts.Plan) || ends) && !yield(f, byFile[f]) {
 				return
 			}
 		}
@@ -178,9 +178,10 @@ type rewriter struct {
 	each      map[ast.Expr]*source.Access // reads of the elements of a range operand
 	gotos     map[string]bool             // labels that a goto of the file names
 	runs      []*ast.CallExpr             // which run all tests
-	locks     []sites.LockUse             // that are watched
-	signature *types.Signature            // of the function we are in
-	announced []*evalorder.Hook           // reads that are announced directly before what comes next
+	exits     exits
+	locks     []sites.LockUse   // that are watched
+	signature *types.Signature  // of the function we are in
+	announced []*evalorder.Hook // reads that are announced directly before what comes next
 }
 
 func newRewriter(p *sites.Package, f *ast.File, accesses []*source.Access, opts Options) (*rewriter, error) {
@@ -193,7 +194,7 @@ func newRewriter(p *sites.Package, f *ast.File, accesses []*source.Access, opts 
 		r.sortIn(a)
 	}
 	r.sections = sectionplace.New(file, opts.Plan, opts.Quiet)
-	r.runs = testRuns(p, f)
+	r.runs, r.exits = testRuns(p, f), exitsIn(p, f)
 	r.gotos = gotoLabels(f)
 	return r, nil
 }
@@ -245,6 +246,7 @@ func (r *rewriter) decls() {
 // finish puts the calls around the accesses that stay monitored, and returns the text.
 func (r *rewriter) finish(opts Options) ([]byte, error) {
 	r.lingers()
+	r.flushes()
 	r.watchLocks()
 	r.sections.Place()
 	for _, a := range r.Accesses {
@@ -290,7 +292,7 @@ func (r *rewriter) imports(opts Options) {
 // usesMonitor reports whether the text calls the monitor elsewhere than at locks.
 func (r *rewriter) usesMonitor() bool {
 	used := func(a *source.Access) bool { return a.Used }
-	return slices.ContainsFunc(r.Accesses, used) || r.sections.Open() || len(r.runs) > 0
+	return slices.ContainsFunc(r.Accesses, used) || r.sections.Open() || len(r.runs) > 0 || r.exits.any()
 }
 
 // surround puts the monitor's call around a, and around that what holds it for sections.

@@ -60,6 +60,9 @@ func AtEnd(f func()) { atEnd = f }
 // Flush does nothing on this platform.
 func Flush() {}
 
+// Exit returns code.
+func Exit(code int) int { return code }
+
 // The other rooms of the monitor find nothing watched here.
 
 // Watching reports that nothing is.

@@ -101,8 +101,13 @@ func (a *access) value() (v uint64, ok bool) {
 	return 0, false
 }
 
-// Flush writes the counters as they are now. A program that is about to exit
-// may call it; without it, those of the last moments are lost.
+// Exit returns code, with which the process is about to end.
+func Exit(code int) int {
+	Flush()
+	return code
+}
+
+// Flush writes the counters as they are now. Without it, those of a program's last moments are lost.
 func Flush() {
 	if out.path != "" {
 		writeStats(nanotime())

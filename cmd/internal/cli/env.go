@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,8 @@ type recorded struct {
 	Findings []*finding.Finding `json:"findings"`
 	Ignores  []accept.Ignore    `json:"ignores,omitempty"`
 	Plan     *plan.Plan         `json:"plan"`
+	// Locks are the uses of locks, by which deadlocks are named.
+	Locks map[uint64]campaign.LockUse `json:"locks,omitempty"`
 }
 
 // Files of an env.
@@ -222,8 +225,9 @@ and reports confirmed findings as test does once it has ended, by itself or by a
 The program's output goes to standard output, or to standard error if -format is not text. The exit code is
 1 where the program fails by itself, whatever its own code is.
 
-Deadlocks and goroutines that are blocked for ever are found in tests alone, and a program in a deadlock does
-not end under the monitor: interrupt it. How many accesses it has reached is too low where it calls os.Exit.`,
+Where goroutines wait for each other's locks, a line on standard error says so at once. The program ends if function
+main is among them; others may go on without them. Other goroutines that are blocked for ever are found in tests alone. How many accesses it has reached is too low where a function of
+another module ends it, or of the standard library, such as log.Fatal. A second interrupt kills it.`,
 	examples: [][2]string{
 		{"interlock run ./cmd/server -addr :8080", "a server; interrupt it when it has done some work"},
 	},
@@ -273,12 +277,14 @@ func (o *runOptions) run(c *call) int {
 // execute runs the program, and reports whether it failed by itself.
 func (o *runOptions) execute(c *call, m *lastingBuild, program string) bool {
 	cmd := exec.Command(program, c.arguments...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, c.stdout, c.stderr, append(os.Environ(), m.runs...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.stdout, c.stderr
+	cmd.Env = append(append(os.Environ(), m.runs...), fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
 	if o.format != "text" {
 		cmd.Stdout = c.stderr
 	}
 	err := cmd.Start()
 	if err == nil {
+		defer killAtSecond(c.ctx, cmd.Process)()
 		// A terminal interrupts the program as well; what was sent to this process alone is passed on.
 		stop := context.AfterFunc(c.ctx, func() {
 			if cause := context.Cause(c.ctx); strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) {
@@ -295,6 +301,29 @@ func (o *runOptions) execute(c *call, m *lastingBuild, program string) bool {
 	}
 	c.warn("the program failed: " + err.Error())
 	return true
+}
+
+// killAtSecond kills the process at the first interrupt behind the one that ends ctx: what does not end by an interrupt
+// is not to outlive this process, and is to be reported on. A further one ends this process. The caller calls stop
+// when the process has ended.
+func killAtSecond(ctx context.Context, p *os.Process) (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		second := make(chan os.Signal, 1)
+		signal.Notify(second, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(second)
+		select {
+		case <-ended:
+		case <-second:
+			p.Kill()
+		}
+	}()
+	return func() { close(ended) }
 }
 
 // Variables that hold what env has replaced.
@@ -319,7 +348,9 @@ func leaveEnv() error {
 }
 
 func writeRecord(dir string, pl *planner.Planned) error {
-	data, err := json.Marshal(&recorded{pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Vet.Ignores, pl.Plan})
+	data, err := json.Marshal(&recorded{
+		pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Vet.Ignores, pl.Plan, campaign.LockUses(pl.Module.Packages),
+	})
 	if err == nil {
 		err = errors.Join(os.WriteFile(filepath.Join(dir, recordName), data, 0o644),
 			os.WriteFile(filepath.Join(dir, sitesName), arm.SiteTable(pl.Plan, arm.Run{}), 0o644))
@@ -382,7 +413,7 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 	d := &testrun.Done{Built: &testrun.Built{
 		Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws,
 	}}
-	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan},
+	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, rec.Locks,
 		filepath.Join(dir, evidenceName)); err != nil {
 		return c.failed(err)
 	}

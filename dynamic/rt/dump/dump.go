@@ -40,6 +40,14 @@ func (g *Goroutine) IsTest() bool {
 	return strings.Contains(g.Text, "\ntesting.tRunner(") && !strings.HasPrefix(g.Stack(), "testing.")
 }
 
+// IsMain reports whether the goroutine is in function main of a program, or in TestMain and runs no test.
+func (g *Goroutine) IsMain() bool {
+	return strings.Contains(g.Text, "\nmain.main()\n") && !strings.Contains(g.Text, "\ntesting.(*M).Run(")
+}
+
+// AwaitsSignals reports whether the goroutine is that of package os/signal, which no other goroutine wakes.
+func (g *Goroutine) AwaitsSignals() bool { return strings.HasPrefix(g.Stack(), "os/signal.") }
+
 // Wakes reports whether the goroutine is at work or will be by itself.
 func (g *Goroutine) Wakes() bool { return g.stateIs("run", "sleep", "IO wait", "syscall") }
 
@@ -67,9 +75,18 @@ func Stacks() string {
 	}
 }
 
-// End ends the process, whose tests would never end, and prints its goroutines as at a test's
-// time limit.
-func End() { end("the tests wait for ever: nothing can wake these goroutines") }
+// InTests reports whether this is a test binary, whose main function go test has written.
+func InTests() bool { return strings.Contains(Stacks(), "/_testmain.go:") }
+
+// End ends the process, whose tests or function main would never end, and prints its goroutines as at a
+// test's time limit.
+func End() {
+	who := "the program waits"
+	if InTests() {
+		who = "the tests wait"
+	}
+	end(who + " for ever: nothing can wake these goroutines")
+}
 
 // Still ends the process, whose goroutines are all blocked, although a timer may be set that
 // wakes one of them.

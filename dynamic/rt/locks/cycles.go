@@ -31,6 +31,8 @@ const (
 	tries      = 50
 	pause      = 300 * time.Millisecond // between looks at the tests
 	stillLooks = 10
+
+	mainGoroutine = 1 // the runtime's number of the one that calls function main
 )
 
 // cycleFrom returns the cycle of waits that a goroutine closes, or nil.
@@ -168,7 +170,9 @@ func report(cycle []link, stacks []string) {
 	defer reported.mu.Unlock()
 	if reported.cycles == nil {
 		reported.cycles, reported.blocked = map[uint64]bool{}, map[string]bool{}
-		time.AfterFunc(pause, endIfTestsStand)
+		if isOurs() && dump.InTests() {
+			time.AfterFunc(pause, endIfTestsStand)
+		}
 	}
 	for i := range cycle {
 		reported.blocked[strconv.FormatInt(cycle[i].goid, 10)] = true
@@ -177,6 +181,9 @@ func report(cycle []link, stacks []string) {
 		return
 	}
 	reported.cycles[key] = true
+	if isOurs() && !dump.InTests() {
+		inProgram(cycle)
+	}
 	b := []byte(`,"locks":[`)
 	for i, l := range cycle {
 		if i > 0 {
@@ -198,8 +205,29 @@ func appendRequest(b []byte, r request) []byte {
 	return append(b, '}')
 }
 
-// endIfTestsStand ends the process where no test can go on: each one is blocked in a deadlock,
-// or has stood still for a while in which no goroutine was at work.
+// inProgram says what has become of a program without tests, and ends it where function main waits in the cycle.
+// Else it may go on without these goroutines, or the runtime finds that none can: a timer would keep it from that.
+func inProgram(cycle []link) {
+	says := "a goroutine waits for ever for a lock that it holds itself"
+	if len(cycle) > 1 {
+		says = strconv.Itoa(len(cycle)) + " goroutines wait for each other's locks for ever"
+	}
+	for i := range cycle {
+		if cycle[i].goid == mainGoroutine {
+			rt.Warn(says + ", and function main is among them")
+			time.AfterFunc(pause, dump.End)
+			return
+		}
+	}
+	rt.Warn(says + "; interrupt the program if it does not end")
+}
+
+// isOurs reports whether a campaign or interlock run has started this process: what such a process
+// starts may wait until that ends it.
+func isOurs() bool { return strconv.Itoa(os.Getppid()) == rt.Setting("INTERLOCK_PARENT") }
+
+// endIfTestsStand ends the process where no test and no TestMain can go on: each one is blocked in a
+// deadlock, or has stood still for a while in which no goroutine was at work.
 func endIfTestsStand() {
 	reported.mu.Lock()
 	defer reported.mu.Unlock()
@@ -207,13 +235,13 @@ func endIfTestsStand() {
 	tests, blocked, busy := 0, 0, -1 // this goroutine is at work
 	for i := range all {
 		g := &all[i]
-		if g.IsTest() {
+		if g.IsTest() || g.IsMain() {
 			tests++
 			if reported.blocked[g.ID] {
 				blocked++
 			}
 		}
-		if g.Wakes() {
+		if g.Wakes() && !g.AwaitsSignals() {
 			busy++
 		}
 	}
@@ -222,8 +250,7 @@ func endIfTestsStand() {
 	} else {
 		reported.still = 0
 	}
-	if tests > 0 && (blocked == tests || reported.still >= stillLooks) &&
-		strconv.Itoa(os.Getppid()) == rt.Setting("INTERLOCK_PARENT") {
+	if tests > 0 && (blocked == tests || reported.still >= stillLooks) {
 		dump.End()
 	}
 	time.AfterFunc(pause, endIfTestsStand)

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 	"github.com/interlock-go/interlock/dynamic/schedule"
@@ -19,8 +18,8 @@ import (
 
 // Seen is what the runs have shown.
 type Seen struct {
-	pkgs    []*sites.Package
-	uses    map[uint64]use // nil until somebody asks
+	find    func() map[uint64]Use
+	uses    map[uint64]Use // nil until somebody asks
 	circles map[string]*circle
 }
 
@@ -41,8 +40,9 @@ type Run struct {
 	Failed   bool   // they did
 }
 
-// New returns what is known before the first run, of packages with their syntax.
-func New(pkgs []*sites.Package) *Seen { return &Seen{pkgs: pkgs, circles: map[string]*circle{}} }
+// New returns what is known before the first run. find returns the uses of locks in the source, see
+// [UsesIn]; it is called once, and only if a run has shown something.
+func New(find func() map[uint64]Use) *Seen { return &Seen{find: find, circles: map[string]*circle{}} }
 
 // Add takes up the deadlocks among the records of a run, and returns their names.
 func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
@@ -66,19 +66,17 @@ func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
 func (s *Seen) Has(name string) bool { return s.circles[name] != nil }
 
 // all returns the uses of locks in the source, by their ids.
-func (s *Seen) all() map[uint64]use {
+func (s *Seen) all() map[uint64]Use {
 	if s.uses == nil {
-		s.uses = usesIn(s.pkgs)
+		s.uses = s.find()
 	}
 	return s.uses
 }
 
 // knows reports whether the source has the places of a record.
 func (s *Seen) knows(r *evidence.Record) bool {
-	s.all()
-	return !slices.ContainsFunc(r.Locks, func(l evidence.LockStep) bool {
-		return s.uses[l.Wants.Site].in == nil || s.uses[l.Holds.Site].in == nil
-	})
+	has := func(at evidence.LockSite) bool { _, known := s.all()[at.Site]; return known }
+	return !slices.ContainsFunc(r.Locks, func(l evidence.LockStep) bool { return !has(l.Wants) || !has(l.Holds) })
 }
 
 // Found is a finding, and the deadlock that it is about.
@@ -115,7 +113,7 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 	slices.SortFunc(steps, func(a, b evidence.LockStep) int { // whichever goroutine has closed the circle
 		return cmp.Or(cmp.Compare(s.uses[a.Wants.Site].order(), s.uses[b.Wants.Site].order()), cmp.Compare(a.GID, b.GID))
 	})
-	f := &finding.Finding{Status: status, Variable: s.uses[steps[0].Wants.Site].variable()}
+	f := &finding.Finding{Status: status, Variable: s.uses[steps[0].Wants.Site].Variable}
 	verb := "holds"
 	if status == finding.Predicted {
 		verb = "held"
@@ -173,8 +171,8 @@ func (s *Seen) step(l evidence.LockStep, name func(*finding.Goroutine)) (finding
 	name(&g)
 	wants, holds := s.uses[l.Wants.Site], s.uses[l.Holds.Site]
 	a := finding.Access{
-		Position: wants.position(), Package: wants.in.Path, Function: wants.Function, Expr: wants.expr(), Mode: finding.Lock,
-		Locks: []string{holds.expr()}, Goroutine: &g,
+		Position: wants.Position, Package: wants.Package, Function: wants.Function, Expr: wants.Expr, Mode: finding.Lock,
+		Locks: []string{holds.Expr}, Goroutine: &g,
 	}
 	if l.Wants.Reads {
 		a.Mode = finding.ReadLock
@@ -182,7 +180,7 @@ func (s *Seen) step(l evidence.LockStep, name func(*finding.Goroutine)) (finding
 	if l.Holds.Reads {
 		a.Locks[0] += " (read)"
 	}
-	since := holds.position()
+	since := holds.Position
 	e := finding.Edge{From: holds.class(), To: wants.class(), Position: a.Position, Function: a.Function, Since: &since}
 	return a, e
 }

@@ -11,45 +11,44 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// use is a use of a lock in the source, and the package that it is in.
-type use struct {
-	sites.LockUse
-	in *sites.Package
+// Use is a use of a lock in the source. As JSON it serves those who read evidence without the source.
+type Use struct {
+	finding.Position         // where it begins
+	Package, Function string // around it
+	Method            string // that is called, such as "RLock"
+	Expr              string // the lock as the source names it, with the embedded fields that lead to it
+	// Variable is the lock in all instances. Its text is the class of the lock, as static checks name it.
+	Variable finding.Variable
 }
 
-// usesIn returns the uses of locks in packages, by their ids.
-func usesIn(pkgs []*sites.Package) map[uint64]use {
-	uses := map[uint64]use{}
+// UsesIn returns the uses of locks in packages with their syntax, by their ids.
+func UsesIn(pkgs []*sites.Package) map[uint64]Use {
+	uses := map[uint64]Use{}
 	for p, all := range sites.LockUses(pkgs) {
 		for _, u := range all {
-			uses[u.ID] = use{u, p}
+			uses[u.ID] = Use{
+				Position: finding.Position{File: u.Place.Filename, Line: u.Place.Line, Column: u.Place.Column},
+				Package:  p.Path, Function: u.Function, Method: u.Selector.Sel.Name,
+				Expr: exprOf(u), Variable: variableOf(p, u),
+			}
 		}
 	}
 	return uses
 }
 
-// position is where the use begins.
-func (u use) position() finding.Position {
-	return finding.Position{File: u.Place.Filename, Line: u.Place.Line, Column: u.Place.Column}
-}
-
 // order is a key by which uses sort as the text has them.
-func (u use) order() string {
-	return fmt.Sprintf("%s:%09d:%09d", u.Place.Filename, u.Place.Line, u.Place.Column)
-}
+func (u Use) order() string { return fmt.Sprintf("%s:%09d:%09d", u.File, u.Line, u.Column) }
 
-// expr is the lock as the source names it, with the embedded fields that lead to it.
-func (u use) expr() string {
+func exprOf(u sites.LockUse) string {
 	if u.Through == "" {
 		return types.ExprString(u.Selector.X)
 	}
 	return types.ExprString(u.Selector.X) + "." + u.Through
 }
 
-// variable is the lock in all instances. Its text is the class of the lock, as static checks name it.
-func (u use) variable() finding.Variable {
+func variableOf(in *sites.Package, u sites.LockUse) finding.Variable {
 	if u.Through != "" {
-		of := u.in.Info.TypeOf(u.Selector.X)
+		of := in.Info.TypeOf(u.Selector.X)
 		if ptr, ok := types.Unalias(of).Underlying().(*types.Pointer); ok {
 			of = ptr.Elem()
 		}
@@ -59,7 +58,7 @@ func (u use) variable() finding.Variable {
 			}
 		}
 	}
-	op := operation.Operation{In: u.in, Operand: u.Selector.X}
+	op := operation.Operation{In: in, Operand: u.Selector.X}
 	v := op.Variable(u.Function)
 	if u.Through != "" {
 		v.Name += "." + u.Through
@@ -68,7 +67,7 @@ func (u use) variable() finding.Variable {
 }
 
 // class names the lock in all instances.
-func (u use) class() string { return u.variable().String() }
+func (u Use) class() string { return u.Variable.String() }
 
 // Nested is a lock that a goroutine acquires while it holds another, by the lines of the two calls.
 type Nested struct {
@@ -95,14 +94,13 @@ func (s *Seen) Order(run Run, circle []Nested) (r *evidence.Record, ok bool) {
 // acquiredAt returns the one acquisition in a line.
 func (s *Seen) acquiredAt(at finding.Position) (site evidence.LockSite, ok bool) {
 	for id, u := range s.all() {
-		method := u.Selector.Sel.Name
-		if u.Place.Filename != at.File || u.Place.Line != at.Line || method != "Lock" && method != "RLock" {
+		if u.File != at.File || u.Line != at.Line || u.Method != "Lock" && u.Method != "RLock" {
 			continue
 		}
 		if ok {
 			return site, false
 		}
-		site, ok = evidence.LockSite{Site: id, Reads: method == "RLock"}, true
+		site, ok = evidence.LockSite{Site: id, Reads: u.Method == "RLock"}, true
 	}
 	return site, ok
 }
