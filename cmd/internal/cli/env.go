@@ -225,9 +225,10 @@ and reports confirmed findings as test does once it has ended, by itself or by a
 The program's output goes to standard output, or to standard error if -format is not text. The exit code is
 1 where the program fails by itself, whatever its own code is.
 
-Where goroutines wait for each other's locks, a line on standard error says so at once. The program ends if function
-main is among them; others may go on without them. Other goroutines that are blocked for ever are found in tests alone. How many accesses it has reached is too low where a function of
-another module ends it, or of the standard library, such as log.Fatal. A second interrupt kills it.`,
+Where goroutines wait for each other's locks, a line on standard error says so at once. The program ends if
+function main is among them; others may go on without them. Other goroutines that are blocked for ever are
+found in tests alone. How many accesses it has reached is too low where a function of another module or of the
+standard library ends it, such as log.Fatal. A second interrupt kills it.`,
 	examples: [][2]string{
 		{"interlock run ./cmd/server -addr :8080", "a server; interrupt it when it has done some work"},
 	},

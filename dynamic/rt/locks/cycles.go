@@ -205,7 +205,7 @@ func appendRequest(b []byte, r request) []byte {
 	return append(b, '}')
 }
 
-// inProgram says what has become of a program without tests, and ends it where function main waits in the cycle.
+// inProgram prints that goroutines of a program without tests wait, and ends it where function main is among them.
 // Else it may go on without these goroutines, or the runtime finds that none can: a timer would keep it from that.
 func inProgram(cycle []link) {
 	says := "a goroutine waits for ever for a lock that it holds itself"
