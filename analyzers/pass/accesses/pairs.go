@@ -83,7 +83,11 @@ func (l *List) sorted(list []*Access) []*Variable {
 			v.Accesses = append(v.Accesses, a)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Variable) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	names := map[*Variable]string{}
+	for _, v := range all {
+		names[v] = v.Name.String()
+	}
+	slices.SortStableFunc(all, func(a, b *Variable) int { return strings.Compare(names[a], names[b]) })
 	return all
 }
 

@@ -40,7 +40,7 @@ type Program struct {
 	nodes  map[token.Pos]ast.Node
 	names  map[ast.Node]string
 	alone  map[types.Object]bool
-	noLock map[string][]commentLines // by file
+	noLock noLock
 	inTest map[*ssa.Function]bool
 
 	session Session

@@ -16,13 +16,19 @@ import (
 // above. Its author has thought of the lock, and knows more than can be seen.
 func (p *Program) SaysNoLock(f *ssa.Function, pos token.Pos) bool {
 	f = Outermost(f)
-	if decl, ok := f.Syntax().(*ast.FuncDecl); ok && decl.Doc != nil && knowledge.CommentNeedsNoLock(decl.Doc.Text()) {
+	if decl, ok := f.Syntax().(*ast.FuncDecl); ok && p.noLock.groups[decl.Doc] {
 		return true
 	}
 	at := p.fset.PositionFor(pos, false)
-	return slices.ContainsFunc(p.noLock[at.Filename], func(c commentLines) bool {
+	return slices.ContainsFunc(p.noLock.lines[at.Filename], func(c commentLines) bool {
 		return c.first <= at.Line && at.Line <= c.last+knowledge.CommentReach && c.pos > f.Pos()
 	})
+}
+
+// noLock are the comments that say so. Each is matched once: that takes longer than what a pass does at an access.
+type noLock struct {
+	groups map[*ast.CommentGroup]bool
+	lines  map[string][]commentLines // by file
 }
 
 // commentLines are where a comment stands.
@@ -31,16 +37,16 @@ type commentLines struct {
 	first, last int
 }
 
-// readNoLock finds the comments that say so, by file.
-func readNoLock(pass *analysis.Pass) map[string][]commentLines {
-	lines := map[string][]commentLines{}
+func readNoLock(pass *analysis.Pass) noLock {
+	n := noLock{map[*ast.CommentGroup]bool{}, map[string][]commentLines{}}
 	for _, f := range pass.Files {
 		for _, c := range f.Comments {
 			if knowledge.CommentNeedsNoLock(c.Text()) {
 				first, last := pass.Fset.PositionFor(c.Pos(), false), pass.Fset.PositionFor(c.End(), false)
-				lines[first.Filename] = append(lines[first.Filename], commentLines{c.Pos(), first.Line, last.Line})
+				n.groups[c] = true
+				n.lines[first.Filename] = append(n.lines[first.Filename], commentLines{c.Pos(), first.Line, last.Line})
 			}
 		}
 	}
-	return lines
+	return n
 }

@@ -180,7 +180,7 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 	if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
 		return op{}, false
 	}
-	if k := kinds[fn.Name()]; k != 0 && r.isLock(args[0].Type()) {
+	if k := kinds[fn.Name()]; k != 0 && isLock(args[0].Type()) {
 		return r.opOn(k, args[0]), true
 	}
 	if k := r.spins[fn]; k != 0 {
@@ -203,7 +203,7 @@ func (r *Result) unlocks(call *ssa.CallCommon) ssa.Value {
 		if boxed, ok := arg.(*ssa.MakeInterface); ok {
 			arg = boxed.X
 		}
-		if _, isPtr := arg.Type().Underlying().(*types.Pointer); isPtr && r.isLock(arg.Type()) {
+		if _, isPtr := arg.Type().Underlying().(*types.Pointer); isPtr && isLock(arg.Type()) {
 			return arg
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
-	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
@@ -47,8 +46,6 @@ type Result struct {
 	flows     map[*ssa.Function]*flow
 	onObject  map[siteKey]ownership.Level // memo of calledOn
 	united    map[*ssa.Function]bool      // in which no condition separates the paths
-
-	methodSets typeutil.MethodSetCache // see isLock; safe for concurrent use
 }
 
 // foreign holds what functions of other packages take, as far as somebody has asked. Passes

@@ -45,7 +45,7 @@ func (r *Result) lockOp(common *ssa.CallCommon) (op, bool) {
 		name, recv = fn.Name(), common.Args[0]
 	}
 	k := kinds[name]
-	if k == 0 || len(common.Args) > 1 || !r.isLock(recv.Type()) {
+	if k == 0 || len(common.Args) > 1 || !isLock(recv.Type()) {
 		return op{}, false
 	}
 	return r.opOn(k, recv), true
@@ -58,25 +58,14 @@ func (r *Result) opOn(k kind, recv ssa.Value) op {
 	return op{k, accesspath.Of(recv), classOf(recv)}
 }
 
-// isLock reports whether t has methods Lock and Unlock without parameters.
-func isLock(t types.Type) bool { return hasLockMethods(types.NewMethodSet(t)) }
+// isLock reports whether t has methods Lock and Unlock without parameters. It looks for these two, as the whole
+// method set of a type takes much longer to make.
+func isLock(t types.Type) bool { return hasPlainMethod(t, "Lock") && hasPlainMethod(t, "Unlock") }
 
-// isLock is isLock with the method sets kept: every walk through a function asks
-// for each of its lock operations.
-func (r *Result) isLock(t types.Type) bool { return hasLockMethods(r.methodSets.MethodSet(t)) }
-
-func hasLockMethods(ms *types.MethodSet) bool {
-	for _, name := range []string{"Lock", "Unlock"} {
-		sel := ms.Lookup(nil, name)
-		if sel == nil {
-			return false
-		}
-		sig := sel.Obj().Type().(*types.Signature)
-		if sig.Params().Len() > 0 || sig.Results().Len() > 0 {
-			return false
-		}
-	}
-	return true
+func hasPlainMethod(t types.Type, name string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(t, false, nil, name)
+	fn, ok := obj.(*types.Func)
+	return ok && fn.Signature().Params().Len() == 0 && fn.Signature().Results().Len() == 0
 }
 
 // IsLock reports whether a variable of type t is, or points to, a lock.
