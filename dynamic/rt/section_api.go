@@ -161,6 +161,17 @@ func Gap(section uint32) {
 	}
 }
 
+// Between stands around a call in which the section begins, where an end is in the same statement: it is
+// Entered and Gap at once. It returns v.
+//
+//go:norace
+func Between[V any](v V, section uint32) V {
+	if sectionGate.open != 0 {
+		dispatch(hookBetween, section, 0, 0)
+	}
+	return v
+}
+
 // HandOver stands before a statement by which the goroutine may have others work for
 // it and wait for them: it sends, receives, starts a goroutine, or calls what may do
 // so. Accesses of others from there on may belong to the section.
@@ -385,6 +396,7 @@ const (
 	hookTested
 	hookTestedAt
 	hookGap
+	hookBetween
 	hookEnded
 	hookLeave
 	hookArm

@@ -119,10 +119,12 @@ func dispatch(kind hookKind, section, arg uint32, operand int64) {
 	if o == nil {
 		return
 	}
-	if o.is(entering) && kind == hookEntered && (!o.armedEntry || depth == o.depth) {
+	if o.is(entering) && (kind == hookEntered || kind == hookBetween) && (!o.armedEntry || depth == o.depth) {
 		o.depth = depth
 		o.entered()
-		return
+		if kind == hookEntered {
+			return
+		}
 	}
 	if o.depth != 0 && depth > o.depth {
 		o.passed(kind) // recursion
@@ -144,7 +146,7 @@ func (o *activeSection) on(kind hookKind, arg uint32, operand int64) {
 		}
 	case hookTested:
 		o.tested(test{arg, operand})
-	case hookGap:
+	case hookGap, hookBetween:
 		o.gap()
 	case hookHandOver:
 		o.handOver()

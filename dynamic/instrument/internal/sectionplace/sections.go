@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -348,7 +349,7 @@ func (r *Sections) dropLeft(o *opening) {
 	var kept []ending
 	for _, e := range o.ends {
 		ret, returns := r.Statement(e.node).(*ast.ReturnStmt)
-		if (e.at == nil || e.at.Unmonitored == "" && r.holds(o, e.at)) && (!returns || r.spilled[ret]) {
+		if (e.at == nil || e.at.Unmonitored == "" && r.holds(o, e.at)) && (!returns || r.spilled[ret]) && !r.isWithin(o, e) {
 			kept = append(kept, e)
 		}
 	}
@@ -372,6 +373,7 @@ func (r *Sections) placeSection(o *opening) {
 	entry := r.Statement(o.entry)
 	if o.entryAt == nil {
 		r.ahead(entry, r.callf("Arm(%d, %d)", o.ID, o.Entry))
+		r.placeBetween(o, entry)
 		r.placeTested(o)
 	}
 	r.onward(entry, asEntered, r.callf("Entered(%d)", o.ID))
@@ -381,6 +383,31 @@ func (r *Sections) placeSection(o *opening) {
 	r.placeGaps(o, entry)
 	r.placeHandOvers(o, entry)
 	r.placeLeaves(o, entry)
+}
+
+// placeBetween puts the call around that of a function that has o's entry where an end comes in
+// the same statement, so that nothing can stand behind the entry and before the end:
+//
+//	c.Set(c.Get() + 1)    c.Set(rt.Between(c.Get(), 7) + 1)
+func (r *Sections) placeBetween(o *opening, entry ast.Stmt) {
+	call := o.entry.(*ast.CallExpr)
+	if slices.ContainsFunc(o.ends, func(e ending) bool { return r.Statement(e.node) == entry }) {
+		r.Wrap(call.Pos(), call.End(), textedit.RankPlace, []textedit.Piece{textedit.Text(r.Prefix + "rt.Between(")},
+			[]textedit.Piece{textedit.Textf(", %d)", o.ID)})
+	}
+}
+
+// isWithin reports whether e comes in the statement of o's entry, which is a call that no other can stand
+// around: it has several results.
+//
+//	c.Set(c.Get())    // func (c *C) Get() (int, bool)
+func (r *Sections) isWithin(o *opening, e ending) bool {
+	call, ok := o.entry.(*ast.CallExpr)
+	if !ok || o.entryAt != nil || r.Statement(e.node) != r.Statement(o.entry) {
+		return false
+	}
+	_, several := r.Info.TypeOf(call).(*types.Tuple)
+	return several
 }
 
 // placeTested puts the call around that of a function that has o's entry. A function with

@@ -52,6 +52,8 @@ func init() {
 		}
 	}
 	programs["splitAgain"] = func() { twice(func(a *account, i int) { a.addAgain(i + 1) }) }
+	programs["splitInOne"] = func() { twice(func(a *account, i int) { a.addInOne(i + 1) }) }
+	programs["wholeInOne"] = func() { twice(func(a *account, i int) { a.addWhole(i + 1) }) }
 	programs["splitUpdate"] = func() { twice(func(a *account, _ int) { a.raise() }) }
 	programs["wholeOneRegion"] = func() {
 		twice(func(a *account, i int) {
@@ -172,6 +174,31 @@ func (a *account) addBelow(limit int, read func() int) {
 	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes|rt.Updates)++
 	rt.Ended(1)
 	a.mu.Unlock()
+}
+
+// addInOne is load-and-store by two callees, in one statement.
+func (a *account) addInOne(d int) {
+	rt.Arm(1, 1)
+	rt.ArmEnd(1, 2, rt.AllowReads)
+	a.store(rt.Between(a.number(), 1) + d)
+	rt.Ended(1)
+	rt.Entered(1)
+	rt.Leave(1)
+}
+
+// addWhole is that under a lock.
+func (a *account) addWhole(d int) {
+	a.s.Lock()
+	defer a.s.Unlock()
+	a.addInOne(d)
+}
+
+// store sets the number; sections of callers end here.
+func (a *account) store(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	*rt.Bind(rt.W(&a.n, 2), 2, rt.Writes) = n
+	rt.Bound(2)
 }
 
 // check is test-and-use: the test is for the number that it finds.
