@@ -20,11 +20,12 @@ func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 			continue
 		}
 		if s, ok := at.section(f, f.Section); ok {
-			s.Finding = f.ID
+			s.Finding, s.Lead = f.ID, f.Status == finding.Lead
 			addSection(p, s)
 		}
 		for i := range f.Section.Also {
 			if s, ok := at.section(f, &f.Section.Also[i]); ok {
+				s.Lead = f.Status == finding.Lead
 				addSection(p, s) // split, it is a finding of its own
 			}
 		}

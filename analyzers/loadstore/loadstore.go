@@ -32,14 +32,27 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	c := newChecker(pass, list, r)
 	c.skipReported(pass.ResultOf[guards.Analyzer].([]guards.Suspect))
 	ends := pass.ResultOf[endpoints.Analyzer].(*endpoints.Package)
+	var leads []section
 	for _, s := range sections(pass, list, ends) {
 		if why, other := c.shared(s); why != "" {
-			c.report(s, why, other)
+			c.report(s, why, other, finding.Suspected)
+		} else if c.lead(s) {
+			leads = append(leads, s)
 		}
 	}
-	for _, fn := range list.Prog.Funcs {
-		for _, u := range ends.Updates(fn) {
-			c.reportUpdate(u)
+	for _, lead := range []bool{false, true} {
+		for _, fn := range list.Prog.Funcs {
+			for _, u := range ends.Updates(fn) {
+				if u.Lead == lead {
+					c.reportUpdate(u)
+				}
+			}
+		}
+	}
+	// Leads come last, since a function has one update of a variable.
+	for _, s := range leads {
+		if c.first(s) {
+			c.report(s, "its users may start goroutines", nil, finding.Lead)
 		}
 	}
 }
@@ -215,9 +228,10 @@ func dependsOn(v, loaded ssa.Value) bool {
 }
 
 // report makes the finding of s.
-func (c *checker) report(s section, why string, other *accesses.Access) {
+func (c *checker) report(s section, why string, other *accesses.Access, status finding.Status) {
 	f := &finding.Finding{
-		Title: fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
+		Status: status,
+		Title:  fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
 		Message: fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between is lost.",
 			c.list.Prog.FuncName(s.store.Fn), how(s), why),
 		Variable: s.store.Variable(),
@@ -262,6 +276,9 @@ func (c *checker) reportUpdate(u endpoints.Update) {
 		Section:  u.Section,
 		Notes: []string{fmt.Sprintf("loaded at line %d: the gap ends with the store at line %d", u.Load.Line,
 			u.Store.Line)},
+	}
+	if u.Lead {
+		f.Status = finding.Lead
 	}
 	if u.Remote != nil {
 		f.Accesses = append(f.Accesses, c.list.Side(u.Remote))

@@ -62,15 +62,30 @@ func (c *checker) skipReported(leads []guards.Suspect) {
 // shared returns why the variable of s is taken to be shared, and another
 // access to show, if there is one; why is empty if nothing says so.
 func (c *checker) shared(s section) (why string, other *accesses.Access) {
-	st := s.store
-	key := st.Name.String() + "\x00" + c.list.Prog.FuncName(st.Fn)
-	if c.reported[c.list.Side(st).Position] || c.done[key] {
+	if c.reported[c.list.Side(s.store).Position] || c.done[c.key(s)] {
 		return "", nil
 	}
 	if why, other = c.evidence(s); why != "" {
-		c.done[key] = true
+		c.done[c.key(s)] = true
 	}
 	return why, other
+}
+
+func (c *checker) key(s section) string {
+	return s.store.Name.String() + "\x00" + c.list.Prog.FuncName(s.store.Fn)
+}
+
+// lead reports whether s may be split by goroutines that only the users of the package start, its tests among
+// them: the code itself releases a lock between the two.
+func (c *checker) lead(s section) bool {
+	return s.split && !c.list.Prog.Alone(s.store.Fn) && !c.reported[c.list.Side(s.store).Position]
+}
+
+// first reports whether s is the first of its function and variable to be reported.
+func (c *checker) first(s section) bool {
+	first := !c.done[c.key(s)]
+	c.done[c.key(s)] = true
+	return first
 }
 
 func (c *checker) evidence(s section) (string, *accesses.Access) {

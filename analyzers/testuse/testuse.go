@@ -37,6 +37,9 @@ func report(list *accesses.List, r *check.Reporter, t *endpoints.TestUse) {
 		Notes:    []string{fmt.Sprintf("tested at line %d: the gap ends with the use at line %d", t.Test.Line, t.Use.Line)},
 		Section:  &section,
 	}
+	if t.Lead {
+		f.Status = finding.Lead
+	}
 	if t.Remote != nil {
 		f.Accesses = append(f.Accesses, list.Side(t.Remote))
 	}

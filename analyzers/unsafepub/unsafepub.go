@@ -22,7 +22,7 @@ var Analyzer = check.New("unsafepub", finding.WrittenLate, doc, run, accesses.An
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r, map[finding.Position]bool{}}
 	for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
-		c.judged[found.Use.Position] = true
+		c.judged[found.Use.Position] = c.judged[found.Use.Position] || !found.Lead
 	}
 	for _, v := range c.list.Variables() {
 		if v.Atomic {

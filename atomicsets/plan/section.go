@@ -42,6 +42,8 @@ type Section struct {
 	Length bool `json:"length,omitempty"`
 	// Finding is the id of the static finding that speaks of the section.
 	Finding string `json:"finding,omitempty"`
+	// Lead: that finding is a lead, so that a split counts only with a proof of harm.
+	Lead bool `json:"lead,omitempty"`
 	// Left is the reason why the rewriter cannot open the section; "" if it can.
 	Left Reason `json:"left,omitempty"`
 }

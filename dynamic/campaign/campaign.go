@@ -278,8 +278,8 @@ type campaign struct {
 	began  time.Time
 	result *Result
 	seen   *tally
-	exact  *exact // nil where no tests run under the happens-before engine
-	open   string // sections that the run that goes on may open
+	exact  *exact   // nil where no tests run under the happens-before engine
+	open   []uint32 // sections that the run that goes on may open
 	// replayed is what the replays of each command have shown, in the order of their runs.
 	replayed map[replay][]*tally
 }
@@ -324,7 +324,7 @@ func (c *campaign) run(ctx context.Context, n int) error {
 		c.seen.hold(n, nil)
 		open = nil
 	}
-	c.open = arm.SectionList(open)
+	c.open = open
 	for i, b := range cfg.Binaries {
 		if err := c.runPackage(ctx, n, i, b); err != nil {
 			return err
@@ -386,7 +386,7 @@ func (c *campaign) runMonitored(
 	}
 	leaveOut, only := pkg.testsIn(n)
 	p := c.runTests(ctx, b, pkg, testproc.Options{
-		Env:   append(vars, "INTERLOCK_SECTIONS="+c.open),
+		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(c.cfg.Plan, c.open, o.holds.Within)),
 		Leaks: leaksFile(prefix), Timeout: c.result.Timeout, Limit: pkg.Limit,
 		Live: c.live(n == 1), Flags: c.without(leaveOut), Test: only,
 	})

@@ -53,7 +53,7 @@ type noise struct {
 	strength int           // microseconds
 	plain    time.Duration // that the tests take without noise, or 0 where nobody knows
 	known    []pair        // not to be armed
-	holds    map[uint32]time.Duration
+	holds    schedule.Holds
 	full     bool // they take the budget up
 	// locks are acquisitions between which goroutines are held, for so long at most.
 	locks map[schedule.Acquisitions]time.Duration
@@ -71,7 +71,7 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 	if o.purpose == planned {
 		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg))
 		o.locks = pkg.locks.Plan(c.noiseBudget(pkg))
-		c.seen.hold(n, o.holds)
+		c.seen.hold(n, o.holds.At)
 	}
 	return o
 }
@@ -105,7 +105,7 @@ func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
 // written to a file whose name begins with prefix.
 func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint32) ([]string, error) {
 	sites := prefix + "-sites.txt"
-	run := arm.Run{Only: only, Near: seen.near, Holds: o.holds}
+	run := arm.Run{Only: only, Near: seen.near, Holds: o.holds.At}
 	if err := os.WriteFile(sites, arm.SiteTable(cfg.Plan, run), 0o644); err != nil {
 		return nil, fmt.Errorf("writing the site table: %w", err)
 	}
@@ -172,6 +172,11 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 	over := uint64(0)
 	for _, r := range last {
 		armed = append(armed, r.Armed...)
+		for _, e := range r.Ended {
+			if s := c.seen.section(e.Section); s != nil {
+				armed = append(armed, s.Entry)
+			}
+		}
 		over += r.Counters.OverBudget
 	}
 	if o.purpose == planned {
@@ -181,10 +186,19 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 
 // newSchedule returns the schedule of a package.
 func (c *campaign) newSchedule() *schedule.Auto {
-	groups := arm.Groups(c.cfg.Plan)
+	groups, entries := arm.Groups(c.cfg.Plan), map[uint32]uint32{}
+	for _, id := range arm.Sections(c.cfg.Plan, c.cfg.Only) {
+		s := c.seen.section(id)
+		for _, e := range s.Ends {
+			entries[e.Site] = s.Entry
+		}
+		entries[s.Entry] = s.Entry
+	}
 	return schedule.NewAuto(c.cfg.Seed, func(id uint32) schedule.Site {
 		s := c.cfg.Plan.Site(id)
 		function, _, _ := strings.Cut(s.Function, ".func")
-		return schedule.Site{Variable: groups[s.Variable], Function: s.Package + "." + function, Suspicious: s.Suspicious}
+		return schedule.Site{
+			Variable: groups[s.Variable], Function: s.Package + "." + function, Suspicious: s.Suspicious, Section: entries[id],
+		}
 	})
 }

@@ -49,6 +49,9 @@ func (t *tally) findings(
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)
 		f := t.sectionFinding(cfg, section, t.splits[id], plain)
+		if section.Lead && f.Status != finding.Confirmed {
+			continue // nobody has suspected it, and nothing has come of it
+		}
 		claimed[f] = section.Finding
 		all = append(all, f)
 	}

@@ -244,7 +244,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		leaveOut = nil // that it hangs may be the finding
 	}
 	p := c.runTests(ctx, c.cfg.Binaries[i], pkg, testproc.Options{
-		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(arm.Sections(c.cfg.Plan, only))),
+		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(c.cfg.Plan, arm.Sections(c.cfg.Plan, only), nil)),
 		Leaks: leaks, Timeout: c.result.Timeout, Limit: pkg.Limit, Flags: c.without(leaveOut), Test: r.test,
 	})
 	if p.Err != nil {

@@ -234,7 +234,7 @@ func readSite(line string) (ok bool) {
 	return true
 }
 
-// holdsAtSite is how many windows a process holds at a site that its plan names: the
+// holdsAtSite is how many windows a process holds at a site, or in a section, that its plan names: the
 // first that comes need not be the one that races.
 const holdsAtSite = 3
 
@@ -289,24 +289,31 @@ func warn(text string) {
 	syscall.Write(syscall.Stderr, []byte("interlock: "+text+"\n"))
 }
 
-// readSections reads INTERLOCK_SECTIONS, "id,id-id,...": the sections that may
-// be opened.
+// readSections reads INTERLOCK_SECTIONS, "id,id-id,id:microseconds...": the sections that may
+// be opened, and for how long the plan of the run holds them open.
 func readSections() (problem string) {
 	for rest := env("INTERLOCK_SECTIONS"); rest != ""; {
 		var part string
 		part, rest = cut(rest, ',')
+		part, textHold := cut(part, ':')
+		hold, ok := int64(0), true
+		if textHold != "" {
+			hold, ok = readHold(textHold)
+		}
 		first, last := cut(part, '-')
 		if last == "" {
 			last = first
 		}
 		from, err1 := strconv.ParseUint(first, 10, 24)
 		to, err2 := strconv.ParseUint(last, 10, 24)
-		if err1 != nil || err2 != nil {
+		if err1 != nil || err2 != nil || !ok {
 			return "INTERLOCK_SECTIONS has a bad id " + strconv.Quote(part)
 		}
 		sectionStates = grow(sectionStates, max(from, to))
 		for id := from; id <= to; id++ {
 			sectionStates[id].wanted = true
+			sectionStates[id].hold = min(hold, sectionStale/4*3)
+			sectionStates[id].holds.Store(holdsAtSite)
 			sectionGate.wanted = true
 		}
 	}

@@ -96,7 +96,9 @@ var (
 
 // sectionState is what the engine knows of a section that may be opened.
 type sectionState struct {
-	wanted bool         // set at start
+	wanted bool         // set at start, as is hold
+	hold   int64        // nanoseconds for which the plan of the run has it held open, or 0
+	holds  atomic.Int32 // times that are left of these
 	due    atomic.Int64 // when it may be opened next
 	times  atomic.Int32 // it was open
 }
@@ -155,8 +157,11 @@ func allocate(g unsafe.Pointer, id int64, section uint32, depth uintptr) *active
 	}
 	now := nanotime()
 	n := mix(random + uint64(now))
-	ns := windowLength(uint32(n), siteSuspicious)
-	if !affordable(now, ns, n>>12&0xfffff, true) {
+	ns, spread := windowLength(uint32(n), siteSuspicious), n>>12&0xfffff
+	if s := &sectionStates[section]; s.hold != 0 && s.holds.Add(-1) >= 0 {
+		ns, spread = s.hold, 0 // the plan is within the budget
+	}
+	if !affordable(now, ns, spread, true) {
 		counters.overBudget.Add(1)
 		return nil
 	}

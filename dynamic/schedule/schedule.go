@@ -30,6 +30,7 @@ type Site struct {
 	Variable   int    // a number that the sites of one variable share
 	Function   string // the declared function that it is in, or in a closure of
 	Suspicious bool   // a static finding names it
+	Section    uint32 // the entry of an atomic section that runs open, and that begins or ends at the site, or 0
 }
 
 // Auto is the schedule by gaps. Make one with [NewAuto].
@@ -46,7 +47,7 @@ type Auto struct {
 
 	plans   int    // made so far
 	planned []pair // in the run that goes on
-	holds   int    // sites at which it holds goroutines
+	holds   int    // places at which it holds goroutines
 }
 
 // pair is an ordered pair of sites: a goroutine came to the first before another one
@@ -112,12 +113,12 @@ func (a *Auto) Caught(first, second uint32) {
 }
 
 // Ran takes up a run that was made by the plan: the sites at which it has held a
-// goroutine, and how many windows its budget did not suffice for. A plan that was too
+// goroutine, or opened a section, and how many windows its budget did not suffice for. A plan that was too
 // long leaves out what comes late in a run, the same in each: the next one is shorter.
 func (a *Auto) Ran(held []uint32, overBudget uint64) {
 	done := map[uint32]bool{}
 	for _, p := range a.planned {
-		if slices.Contains(held, p[0]) {
+		if slices.Contains(held, p[0]) || slices.Contains(held, a.site(p[0]).Section) {
 			done[p[0]] = true
 			a.pairs[p].tries++
 		}
@@ -130,14 +131,20 @@ func (a *Auto) Ran(held []uint32, overBudget uint64) {
 	}
 }
 
-// Plan returns for how long the next run is to hold a goroutine at which sites, and
-// whether that takes the budget up.
+// Holds says for how long a run is to hold a goroutine directly at a site, and inside the atomic sections that
+// begin at a site. A site is in one of the two.
+type Holds struct{ At, Within map[uint32]time.Duration }
+
+// Plan returns for how long the next run is to hold goroutines, and whether that takes the budget up.
 //
 // The first plan has as many pairs as fit. But a goroutine that is held on its way to
 // one site of a pair comes too late for the other, so all further plans have one pair in
 // a function, which stands for goroutines that go the same way.
-func (a *Auto) Plan(budget time.Duration) (holds map[uint32]time.Duration, full bool) {
-	holds = map[uint32]time.Duration{}
+//
+// A pair whose first site begins or ends a section is tried inside the section first: where a lock is held at both
+// sites, they can meet only there.
+func (a *Auto) Plan(budget time.Duration) (holds Holds, full bool) {
+	holds = Holds{map[uint32]time.Duration{}, map[uint32]time.Duration{}}
 	left := time.Duration(float64(budget) * a.scale)
 	a.planned = nil
 	a.plans++
@@ -147,18 +154,25 @@ func (a *Auto) Plan(budget time.Duration) (holds map[uint32]time.Duration, full 
 		if a.plans > 1 && (busy[first] || busy[then]) {
 			continue
 		}
+		chosen, place, other := holds.At, p[0], holds.Within
+		if s := a.site(p[0]).Section; s != 0 && a.pairs[p].tries%2 == 0 {
+			chosen, place, other = holds.Within, s, holds.At
+		}
+		if other[place] > 0 {
+			continue
+		}
 		length := min(a.pairs[p].window(), budget/2)
-		more := max(length-holds[p[0]], 0)
+		more := max(length-chosen[place], 0)
 		if more > left {
 			full = true
 			continue
 		}
 		left -= more
 		busy[first], busy[then] = true, true
-		holds[p[0]] = max(holds[p[0]], length)
+		chosen[place] = max(chosen[place], length)
 		a.planned = append(a.planned, p)
 	}
-	a.holds = len(holds)
+	a.holds = len(holds.At) + len(holds.Within)
 	return holds, full
 }
 

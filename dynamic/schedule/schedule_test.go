@@ -27,18 +27,42 @@ const ms = time.Millisecond
 func TestWindowsAreAsLongAsGaps(t *testing.T) {
 	a := NewAuto(1, site)
 	a.Observe([]evidence.Gap{gap(11, 12, 5*ms, 20*ms), gap(21, 22, 500*ms, 500*ms)})
-	first, _ := a.Plan(2 * time.Second)
+	first := planned(a, 2*time.Second)
 	if first[11] < 6*ms || first[11] > 10*ms || first[21] < 550*ms || len(first) != 2 {
 		t.Errorf("first plan %v", first)
 	}
 	a.Ran([]uint32{11}, 0) // 21 was not reached
-	second, _ := a.Plan(2 * time.Second)
+	second := planned(a, 2*time.Second)
 	if second[11] < 15*ms || second[11] > 20*ms || second[21] != first[21] {
 		t.Errorf("second plan %v after %v", second, first)
 	}
 	a.Ran([]uint32{11, 21}, 0)
-	if third, _ := a.Plan(2 * time.Second); third[11] < 30*ms || third[21] <= second[21] {
+	if third := planned(a, 2*time.Second); third[11] < 30*ms || third[21] <= second[21] {
 		t.Errorf("third plan %v after %v", third, second)
+	}
+}
+
+// planned returns where the next run holds goroutines directly at sites.
+func planned(a *Auto, budget time.Duration) map[uint32]time.Duration {
+	holds, _ := a.Plan(budget)
+	return holds.At
+}
+
+// A section that begins at the first site of a pair is held open as long as the gap; where that was of no use, the
+// goroutine is held at the site, and so on in turns.
+func TestSectionsAreHeldOpen(t *testing.T) {
+	a := NewAuto(1, func(uint32) Site { return Site{Variable: 1, Function: "f", Section: 11} })
+	a.Observe([]evidence.Gap{gap(12, 11, 4*ms, 4*ms)})
+	for try := range 4 {
+		holds, _ := a.Plan(time.Second)
+		within, at := holds.Within[11], holds.At[12]
+		if try%2 == 1 {
+			within, at = at, within
+		}
+		if within < 6*ms || at != 0 {
+			t.Errorf("try %d: %v", try+1, holds)
+		}
+		a.Ran([]uint32{11}, 0)
 	}
 }
 
@@ -56,11 +80,11 @@ func TestPlansStayWithinTheBudget(t *testing.T) {
 	for i := range uint32(200) {
 		a.Observe([]evidence.Gap{gap(10*i+1, 10*i+2, 20*ms, 20*ms)})
 	}
-	spent := func(plan map[uint32]time.Duration, full bool) (sum time.Duration) {
+	spent := func(plan Holds, full bool) (sum time.Duration) {
 		if !full {
 			t.Error("there is more to try than fits, and the plan is not full")
 		}
-		for _, d := range plan {
+		for _, d := range plan.At {
 			sum += d
 		}
 		return sum
@@ -85,12 +109,13 @@ func TestPlansStayWithinTheBudget(t *testing.T) {
 func TestPairsOfOneFunctionTakeTurns(t *testing.T) {
 	a := NewAuto(1, site)
 	a.Observe([]evidence.Gap{gap(11, 12, ms, ms), gap(13, 14, ms, ms), gap(21, 15, ms, ms), gap(22, 23, ms, ms)})
-	if first, _ := a.Plan(time.Second); len(first) != 4 {
+	if first := planned(a, time.Second); len(first) != 4 {
 		t.Errorf("first plan %v, want all", first)
 	}
 	tried := map[uint32]bool{}
 	for range 20 {
-		holds, full := a.Plan(time.Second)
+		plan, full := a.Plan(time.Second)
+		holds := plan.At
 		if holds[11] > 0 && holds[13] > 0 || holds[21] > 0 && len(holds) > 1 || full {
 			t.Errorf("plan %v, full: %v", holds, full)
 		}
@@ -154,8 +179,7 @@ func TestPlansAreRepeatable(t *testing.T) {
 		for i := range uint32(100) {
 			a.Observe([]evidence.Gap{gap(10*i+1, 10*i+2, 20*ms, 20*ms)})
 		}
-		holds, _ := a.Plan(time.Second)
-		return holds
+		return planned(a, time.Second)
 	}
 	if one, two := plan(1), plan(1); !maps.Equal(one, two) {
 		t.Errorf("%v and %v", one, two)

@@ -79,6 +79,9 @@ type TestUse struct {
 	Why               string // what happens, for people
 	Section           *finding.Section
 	Remote            *accesses.Access // that may come in between, if another one is known
+	// Lead: the code releases a lock between the two, but nothing shows that a second goroutine comes,
+	// or that to come does harm. Runs may.
+	Lead bool
 
 	rule *rule // of the table
 }
@@ -92,11 +95,16 @@ func findTestUses(pass *analysis.Pass) (any, error) {
 			return
 		}
 		f = f.searching(work)
-		for _, p := range c.pairs(f) {
-			if remote, ok := c.shared(f, p); ok {
-				if found := c.testUse(f, p, remote); found != nil {
-					list = append(list, found)
-				}
+		all := c.pairs(f)
+		for _, p := range all {
+			if remote, ok := c.shared(f, p); ok && !p.lead {
+				list = append(list, c.testUse(f, p, remote, false)...)
+			}
+		}
+		// Leads come last, since a function has one pair on a variable.
+		for _, p := range all {
+			if c.lead(f, p) {
+				list = append(list, c.testUse(f, p, nil, true)...)
 			}
 		}
 	})

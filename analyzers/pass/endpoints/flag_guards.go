@@ -31,7 +31,7 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 			continue
 		}
 		p := pair{test: t, use: u, relation: closes, gap: released, since: c.changedWith(t, u)}
-		if p.rule = c.judge(f, p); p.rule == nil || p.since == "" {
+		if p.rule, p.lead = c.judge(f, p); p.rule == nil || p.since == "" {
 			continue
 		}
 		var ok bool
@@ -127,7 +127,7 @@ func (c *checker) closed(f *function, b *branch, t *event) []pair {
 			continue
 		}
 		p := pair{test: t, use: u, relation: closes, gap: released}
-		if p.rule = c.judge(f, p); p.rule == nil {
+		if p.rule, p.lead = c.judge(f, p); p.rule == nil {
 			continue
 		}
 		p.since = c.closesWith(t, u)

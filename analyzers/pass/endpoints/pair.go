@@ -16,6 +16,7 @@ type pair struct {
 	relation relation
 	gap      gap
 	rule     *rule // of the table
+	lead     bool  // of the table leads
 	// since names the function that ties the use's variable to the test's, if they differ.
 	since string
 }
@@ -73,7 +74,7 @@ func (c *checker) outdated(f *function) []pair {
 				continue
 			}
 			p := pair{test: t, use: u, decision: decision{out: found}, relation: bounds, gap: released}
-			if p.rule = c.judge(f, p); p.rule != nil {
+			if p.rule, p.lead = c.judge(f, p); p.rule != nil {
 				list = append(list, p)
 			}
 		}
@@ -103,7 +104,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 	if p.decision, ok = f.decides(b, t, u.at); !ok || !f.nearest(p) {
 		return pair{}, false
 	}
-	if p.rule = c.judge(f, p); p.rule == nil || f.keepsOthersOut(t, u) {
+	if p.rule, p.lead = c.judge(f, p); p.rule == nil || f.keepsOthersOut(t, u) {
 		return pair{}, false
 	}
 	// Optimistic code looks at something else that changes with the variable.

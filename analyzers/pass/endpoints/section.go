@@ -11,10 +11,10 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// testUse returns what there is to say of p, or nil where its source is not at hand. Both
+// testUse returns what there is to say of p, or nothing where its source is not at hand. Both
 // ends are shown as they are in the function that has them: the access, or the
 // call that leads to it.
-func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse {
+func (c *checker) testUse(f *function, p pair, remote *accesses.Access, lead bool) []*TestUse {
 	test, use := c.endOf(f, p.test), c.endOf(f, p.use)
 	if test.node == nil || use.node == nil {
 		return nil
@@ -22,7 +22,7 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse
 	c.done[c.pairKey(f, p)] = true
 	found := &TestUse{
 		Test: test.Access, Use: use.Access, TestNode: test.node, UseNode: use.node,
-		Variable: variable(p.use), Name: p.use.name.Short(), rule: p.rule, Section: c.section(f, p, test, use),
+		Variable: variable(p.use), Name: p.use.name.Short(), Lead: lead, rule: p.rule, Section: c.section(f, p, test, use),
 		Why: fmt.Sprintf("%s %s %s at line %d%s, and depending on the result %s is %s at line %d%s; %s.%s",
 			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.rule.what,
 			use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
@@ -30,7 +30,7 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access) *TestUse
 	if remote != nil && remote != p.use.own {
 		found.Remote = remote
 	}
-	return found
+	return []*TestUse{found}
 }
 
 // end is one of the two as the function has it.

@@ -41,6 +41,13 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	return remote, remote != nil
 }
 
+// lead reports whether p may be split by goroutines that only the users of the package start, its tests among
+// them: the code itself releases a lock between the two.
+func (c *checker) lead(f *function, p pair) bool {
+	return p.gap == released && p.rule.what != sent && !p.out.Inside && !c.alreadyReported(f, p) &&
+		!c.list.Prog.Alone(f.fn) && !c.list.Prog.SaysNoLock(f.fn, p.use.at.Pos())
+}
+
 // alreadyReported reports whether one of the two lacks the lock that guards the
 // variable elsewhere, which is the better explanation, or this is the second
 // pair on the variable in the function.

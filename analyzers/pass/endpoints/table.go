@@ -88,18 +88,29 @@ var table = []rule{
 	{bounds, read, released, nil, nil, indexes, "sliceByLength"},
 }
 
-// judge returns the line of the table that fits, or nil: a second goroutine
+// leads is the table of tests and uses whose harm depends on what is stored, which only runs show. It is asked
+// where the first one has no line.
+var leads = []rule{
+	// An entry or a value is put where none was, perhaps another one by each goroutine.
+	{decides, insert, released, facts{sameEntry}, facts{isThere, asksMore}, made, "putEntry"},
+	{decides, set, released, facts{isAbsent}, facts{asksMore, madeAnyway}, made, "putValue"},
+}
+
+// judge returns the line that fits, and whether it is one of leads; or nil: a second goroutine
 // that comes in between does no harm that is visible.
-func (c *checker) judge(f *function, p pair) *rule {
+func (c *checker) judge(f *function, p pair) (r *rule, lead bool) {
 	holds := func(fact fact) bool { return fact(c, f, p) }
-	i := slices.IndexFunc(table, func(r rule) bool {
-		return r.relation == p.relation && r.use == p.use.op && r.gaps&p.gap != 0 &&
-			!slices.ContainsFunc(r.butNot, holds) && all(r.provided, holds)
-	})
-	if i < 0 {
-		return nil
+	for _, lines := range [][]rule{table, leads} {
+		i := slices.IndexFunc(lines, func(r rule) bool {
+			return r.relation == p.relation && r.use == p.use.op && r.gaps&p.gap != 0 &&
+				!slices.ContainsFunc(r.butNot, holds) && all(r.provided, holds)
+		})
+		if i >= 0 {
+			return &lines[i], lead
+		}
+		lead = true
 	}
-	return &table[i]
+	return nil, false
 }
 
 func all(list facts, holds func(fact) bool) bool {

@@ -18,8 +18,13 @@ func TestTable(t *testing.T) {
 			found[name] = append(found[name], use.rule)
 		}
 	}
-	for i := range table {
-		line := &table[i]
+	var lines []*rule
+	for _, list := range [][]rule{table, leads} {
+		for i := range list {
+			lines = append(lines, &list[i])
+		}
+	}
+	for i, line := range lines {
 		if got := found[line.fixture]; !slices.Equal(got, []*rule{line}) {
 			t.Errorf("line %d: %s is found by %d lines, want by this one: %+v", i, line.fixture, len(got), describe(got))
 		}

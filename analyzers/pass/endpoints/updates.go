@@ -24,6 +24,7 @@ type Update struct {
 	Gap                 string // why another goroutine may come in between
 	Section             *finding.Section
 	Remote              *accesses.Access // that may come in between, if one is known
+	Lead                bool             // see [TestUse]
 }
 
 // Updates lists those of fn that another goroutine may come in between.
@@ -76,16 +77,17 @@ func sameCell(t, u *event) bool {
 }
 
 // update returns what there is to say of the update from t to u; ok is false
-// where no other goroutine may come in between.
+// where no other goroutine may come in between, and no lock is released there either.
 func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	roles := c.list.Graph.Roles(f.fn)
-	if roles.Unknown && !roles.Concurrent() || c.list.Prog.Alone(f.fn) || c.list.Prog.SaysNoLock(f.fn, u.at.Pos()) {
+	if c.list.Prog.Alone(f.fn) || c.list.Prog.SaysNoLock(f.fn, u.at.Pos()) {
 		return Update{}, false
 	}
 	p := pair{test: t, use: u, gap: gapBetween(t, u)}
 	p.out.Compares = true // any change makes the load stale
 	remote := c.remote(f.fn, p)
-	if remote == nil && !roles.Concurrent() {
+	lead := !roles.Concurrent() && (roles.Unknown || remote == nil)
+	if lead && p.gap != released {
 		return Update{}, false
 	}
 	load, store := c.endOf(f, t), c.endOf(f, u)
@@ -104,7 +106,7 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	}
 	return Update{
 		Load: load.Access, Store: store.Access, LoadNode: load.node, StoreNode: store.node, At: u.at.Pos(),
-		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Gap: p.between(), Section: s, Remote: remote,
+		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Gap: p.between(), Section: s, Remote: remote, Lead: lead,
 	}, true
 }
 

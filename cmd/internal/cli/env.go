@@ -140,7 +140,7 @@ func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 	return &lastingBuild{ws.Dir, builds, []string{
 		"INTERLOCK_OUT=" + filepath.Join(ws.Dir, evidenceName),
 		"INTERLOCK_SITES=" + filepath.Join(ws.Dir, sitesName),
-		"INTERLOCK_SECTIONS=" + arm.SectionList(arm.Sections(pl.Plan, nil)),
+		"INTERLOCK_SECTIONS=" + arm.SectionList(pl.Plan, arm.Sections(pl.Plan, nil), nil),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", o.strength),
 		"INTERLOCK_ENV=" + ws.Dir,
 	}}, c.uncompiled(pl.Uncompiled(), exitClean)

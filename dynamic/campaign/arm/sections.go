@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
@@ -22,12 +23,19 @@ func Sections(p *plan.Plan, only []uint32) []uint32 {
 	return ids
 }
 
-// SectionList returns sections as the monitor reads them: "1-3,7".
-func SectionList(ids []uint32) string {
+// SectionList returns sections as the monitor reads them: "1-3,7,9:4500", where those that begin at a site of
+// holds are held open for so long, in microseconds.
+func SectionList(p *plan.Plan, ids []uint32, holds map[uint32]time.Duration) string {
 	var parts []string
+	held := func(id uint32) time.Duration { return holds[p.Sections[id-1].Entry] }
 	for i := 0; i < len(ids); {
 		j := i + 1
-		for j < len(ids) && ids[j] == ids[j-1]+1 {
+		if us := held(ids[i]).Microseconds(); us > 0 {
+			parts = append(parts, fmt.Sprintf("%d:%d", ids[i], us))
+			i = j
+			continue
+		}
+		for j < len(ids) && ids[j] == ids[j-1]+1 && held(ids[j]) == 0 {
 			j++
 		}
 		if j-i > 1 {

@@ -323,7 +323,7 @@ func (r *refiner) awake(run OracleRun, file string) []string {
 		"INTERLOCK_OUT=" + file, "INTERLOCK_SITES=" + r.sites(),
 		fmt.Sprintf("INTERLOCK_RUN=%d", run.Run), fmt.Sprintf("INTERLOCK_SEED=%d", run.Seed),
 		fmt.Sprintf("INTERLOCK_NOISE=strength=%d", r.cfg.Strength),
-		"INTERLOCK_SECTIONS=" + arm.SectionList(r.open()),
+		"INTERLOCK_SECTIONS=" + arm.SectionList(r.cfg.Plan, r.open(), nil),
 	}
 	if run.Planted != 0 {
 		vars = append(vars, fmt.Sprintf("INTERLOCK_PLANT=%d", run.Planted), "INTERLOCK_SECTIONS=")

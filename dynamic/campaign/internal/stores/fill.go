@@ -69,7 +69,7 @@ func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
 	case st.constant:
 		// That a flag is set twice is nothing. What it stands before is, as the static
 		// finding says.
-		return section.Finding != "" && s.Overturned
+		return section.Finding != "" && !section.Lead && s.Overturned
 	}
 	return src.differ(st.value, s)
 }

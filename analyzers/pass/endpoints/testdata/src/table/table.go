@@ -18,6 +18,8 @@ type T struct {
 	ready  bool
 	item   *item
 	ch     chan int
+	names  map[string]string
+	name   string
 }
 
 func (t *T) raise() {
@@ -82,6 +84,28 @@ func (t *T) makeEntry(key string) {
 	if !ok {
 		t.mu.Lock()
 		t.byKey[key] = &item{}
+		t.mu.Unlock()
+	}
+}
+
+func (t *T) putEntry(key, name string) {
+	t.mu.Lock()
+	_, ok := t.names[key]
+	t.mu.Unlock()
+	if !ok {
+		t.mu.Lock()
+		t.names[key] = name
+		t.mu.Unlock()
+	}
+}
+
+func (t *T) putValue(name string) {
+	t.mu.Lock()
+	absent := t.name == ""
+	t.mu.Unlock()
+	if absent {
+		t.mu.Lock()
+		t.name = name
 		t.mu.Unlock()
 	}
 }
