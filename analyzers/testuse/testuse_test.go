@@ -24,7 +24,8 @@ func TestLeads(t *testing.T) {
 	for _, f := range results[0].Result.(*check.Result).Findings {
 		got = append(got, fmt.Sprintf("%s %s: %d-%d", f.Status, f.Title, f.Section.Entry.Line, f.Section.End.Line))
 	}
-	want := []string{"lead test and use of table.m are not one step: 13-17", "lead test and use of Set.m are not one step: 45-52"}
+	want := []string{"lead test and use of table.m are not one step: 13-17",
+		"lead test and use of Set.m are not one step: 45-52"}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %q, want %q", got, want)
 	}

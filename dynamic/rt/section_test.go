@@ -50,7 +50,8 @@ func TestSplitChanged(t *testing.T) {
 			t.Errorf("%s: caught with a changed outcome in %d of 5 runs, want 4", program, runs)
 		}
 		for _, s := range all {
-			stores := slices.Contains([]string{"splitLostUpdate", "splitKey", "splitCallees", "splitLength", "splitInOne"}, program)
+			stores := slices.Contains([]string{"splitLostUpdate", "splitKey", "splitCallees", "splitLength", "splitInOne"},
+				program)
 			if s.Changed && stores && (s.Stored == nil || slices.Equal(s.Replaced, s.Stored)) {
 				t.Errorf("%s: changed, but %v was there, and %v is stored", program, s.Replaced, s.Stored)
 			}
@@ -151,7 +152,8 @@ func TestSplitWithRoom(t *testing.T) {
 // Nothing is said of sections that nobody can split, that are left, or whose
 // remote accesses are of other objects.
 func TestNoSplit(t *testing.T) {
-	for _, program := range []string{"wholeOneRegion", "wholeInOne", "wholeLeft", "wholePanics", "wholeExits", "wholeLeftBehind",
+	for _, program := range []string{"wholeOneRegion", "wholeInOne", "wholeLeft", "wholePanics", "wholeExits",
+		"wholeLeftBehind",
 		"wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeNested",
 		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing",
 		"wholeOrAnd", "wholeReturned",

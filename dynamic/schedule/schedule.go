@@ -131,7 +131,7 @@ func (a *Auto) Ran(held []uint32, overBudget uint64) {
 	}
 }
 
-// Holds says for how long a run is to hold a goroutine directly at a site, and inside the atomic sections that
+// Holds are how long a run is to hold a goroutine directly at a site, and inside the atomic sections that
 // begin at a site. A site is in one of the two.
 type Holds struct{ At, Within map[uint32]time.Duration }
 
@@ -154,6 +154,7 @@ func (a *Auto) Plan(budget time.Duration) (holds Holds, full bool) {
 		if a.plans > 1 && (busy[first] || busy[then]) {
 			continue
 		}
+		// In the section or at the site, unless another pair has chosen otherwise.
 		chosen, place, other := holds.At, p[0], holds.Within
 		if s := a.site(p[0]).Section; s != 0 && a.pairs[p].tries%2 == 0 {
 			chosen, place, other = holds.Within, s, holds.At
@@ -161,6 +162,7 @@ func (a *Auto) Plan(budget time.Duration) (holds Holds, full bool) {
 		if other[place] > 0 {
 			continue
 		}
+		// As long as the pair asks for, where the budget suffices.
 		length := min(a.pairs[p].window(), budget/2)
 		more := max(length-chosen[place], 0)
 		if more > left {
