@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
 // Config is what to run.
@@ -34,8 +35,10 @@ type Config struct {
 	Exact []build.Binary
 	// ExactMemory bounds what that engine remembers of accesses, in megabytes; 0 is its own bound.
 	ExactMemory int
-	Runs        int    // 0 means 1
-	Seed        uint64 // of the first run; each further one adds 1
+	// Sampling is which accesses [Exact] has that engine record.
+	Sampling hb.Sampling
+	Runs     int    // 0 means 1
+	Seed     uint64 // of the first run; each further one adds 1
 	// TestFlags go to every test binary: -test.run=X and the like, then
 	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
 	TestFlags []string
@@ -153,6 +156,7 @@ type Result struct {
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
 	Engine   string // that made the runs: "watch" or "hb"
+	Sampled  string // what [Exact] recorded, in words; "" is all
 	Exact    int    // packages whose tests Run has run under the happens-before engine first
 	Runs     int    // made in full
 	Seed     uint64

@@ -40,7 +40,7 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.result.Engine = "hb"
+	c.result.Engine, c.result.Sampled = "hb", cfg.Sampling.String()
 	e := newExact(c)
 	for run := 1; run <= cfg.Runs && err == nil; run++ {
 		c.seen.begin(run, cfg.Seed+uint64(run-1), nil, nil)
@@ -221,6 +221,7 @@ func (e *exact) once(
 		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
 		"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
 	}
+	o.Env = append(o.Env, e.cfg.Sampling.Env()...)
 	trace := strings.TrimSuffix(file, ".jsonl") + ".trace"
 	if e.cfg.Predict {
 		if err := predict.Create(trace); err != nil {

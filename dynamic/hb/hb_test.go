@@ -84,16 +84,22 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-// The functions of testdata/races are named after what they are: each TestRace… makes the engine report,
-// no TestNoRace… does.
-func TestRaces(t *testing.T) {
-	flags := overlay(t)
-	dir, err := filepath.Abs(filepath.Join("testdata", "races"))
+// build builds what is in a folder of testdata under the engine, by these commands of go, and returns the binary.
+func build(t *testing.T, folder string, args ...string) (binary string) {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("testdata", folder))
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(t.TempDir(), "races")
-	goCommand(t, dir, slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, flags, []string{"."})...)
+	binary = filepath.Join(t.TempDir(), folder)
+	goCommand(t, dir, slices.Concat(args, []string{"-o", binary}, overlay(t), []string{"."})...)
+	return binary
+}
+
+// The functions of testdata/races are named after what they are: each TestRace… makes the engine report,
+// no TestNoRace… does.
+func TestRaces(t *testing.T) {
+	binary := build(t, "races", "test", "-c", "-vet=off")
 	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2", "GOMAXPROCS=4"} {
 		cmd := exec.Command(binary, "-test.v")
 		cmd.Env = append(os.Environ(), procs, "INTERLOCK_OUT=", "INTERLOCK_HB=repeats")
@@ -102,6 +108,57 @@ func TestRaces(t *testing.T) {
 			t.Errorf("%s: no test failed", procs)
 		}
 		judge(t, procs, string(out))
+	}
+}
+
+// Sampling misses races, and reports none that is not there.
+func TestSampledRaces(t *testing.T) {
+	binary := build(t, "races", "test", "-c", "-vet=off")
+	for _, s := range samplings {
+		cmd := exec.Command(binary, "-test.v")
+		cmd.Env = append(append(os.Environ(), "INTERLOCK_OUT=", "INTERLOCK_HB=repeats"), s.Env()...)
+		out, _ := cmd.CombinedOutput()
+		ran := 0
+		for _, part := range strings.Split(string(out), "=== RUN   ")[1:] {
+			name, text, _ := strings.Cut(part, "\n")
+			if ran++; !strings.HasPrefix(name, "TestRace") && strings.Contains(text, "WARNING: DATA RACE\n") {
+				t.Errorf("%v: %s: false report\n%s", s, name, text)
+			}
+		}
+		if ran < 40 {
+			t.Errorf("%v: %d functions ran, want all", s, ran)
+		}
+	}
+}
+
+var samplings = []Sampling{{Rate: 1}, {Rate: 30}, {Rate: 70}}
+
+// A race is found with the probability that is asked for. The program has a thousand that are found once or not.
+func TestRate(t *testing.T) {
+	binary := build(t, "sampling", "build")
+	for percent, want := range map[string][2]int{"1": {1, 30}, "30": {230, 370}, "100": {1000, 1000}} {
+		s, err := ParseSampling(percent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(binary)
+		cmd.Env = append(append(os.Environ(), "INTERLOCK_OUT=", "INTERLOCK_HB=repeats", "INTERLOCK_SEED=1"), s.Env()...)
+		out, _ := cmd.CombinedOutput()
+		if n := strings.Count(string(out), "WARNING: DATA RACE\n"); n < want[0] || n > want[1] {
+			t.Errorf("%s %%: %d of 1000 races were found, want %d to %d", percent, n, want[0], want[1])
+		}
+	}
+}
+
+func TestParseSampling(t *testing.T) {
+	for _, bad := range []string{"", "many", "0", "-1", "100.5", "NaN", "0.00001"} {
+		if _, err := ParseSampling(bad); err == nil || !strings.Contains(err.Error(), "-rate "+bad+": want percent") {
+			t.Errorf("rate %q: %v", bad, err)
+		}
+	}
+	if s, err := ParseSampling("2.5"); err != nil || s.String() != "2.5 % of the accesses" ||
+		!slices.Contains(s.Env(), "INTERLOCK_HB_RATE=25000") {
+		t.Errorf("2.5: %v %v %v", s, s.Env(), err)
 	}
 }
 
@@ -150,13 +207,7 @@ func judge(t *testing.T, procs, out string) {
 // Memory at its bound: what is forgotten is counted, nothing is reported falsely, and the race of what is
 // accessed last is found.
 func TestMemory(t *testing.T) {
-	flags := overlay(t)
-	dir, err := filepath.Abs(filepath.Join("testdata", "memory"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(t.TempDir(), "memory")
-	goCommand(t, dir, slices.Concat([]string{"build", "-o", binary}, flags, []string{"."})...)
+	binary := build(t, "memory", "build")
 	peak, pages := map[string]int{}, regexp.MustCompile(`[1-9]\d* pages forgotten\n`)
 	for _, megabytes := range []string{"16", "1000"} {
 		cmd := exec.Command(binary)

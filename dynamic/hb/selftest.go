@@ -44,7 +44,7 @@ func SelfTest() map[string][]byte {
 // reports the one race that it has.
 func Try(ctx context.Context, program string) error {
 	cmd := exec.CommandContext(ctx, program)
-	cmd.Env = append(os.Environ(), "INTERLOCK_OUT=")
+	cmd.Env = append(append(os.Environ(), "INTERLOCK_OUT="), Sampling{}.Env()...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {

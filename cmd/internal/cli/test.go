@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
+	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
 var testCommand = command{
@@ -66,6 +67,8 @@ type testOptions struct {
 	planFlags
 	engine    string
 	memory    int // megabytes
+	rate      string
+	sampling  hb.Sampling // as rate has it, once checked
 	predict   bool
 	only      string
 	hold      string
@@ -87,6 +90,7 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.memory, "hb-memory", 0, "let hb take about so many `megabytes` for what it remembers of accesses "+
 		"(default 4096);\n"+
 		"what it has to forget is counted and reported")
+	o.declareSampling(fs)
 	fs.BoolVar(&o.predict, "predict", false,
 		"predict races that another order of the run of hb would show, and drive later runs\n"+
 			"to them; that run takes longer, and up to 128 MB of disk for a package")
@@ -104,8 +108,18 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
 
-func (o *testOptions) check() error {
+// declareSampling declares the flags that say which accesses the happens-before engine records.
+func (o *testOptions) declareSampling(fs *flag.FlagSet) {
+	fs.StringVar(&o.rate, "rate", wholeRate, "record so many `percent` of the accesses with -engine=hb, for a "+
+		"lower cost;\n"+
+		"a race is found where the earlier of its two accesses is recorded")
+}
+
+func (o *testOptions) check() (err error) {
+	o.sampling, err = hb.ParseSampling(o.rate)
 	switch {
+	case err != nil:
+		return err
 	case o.memory < 0 || o.memory > maxHBMemory:
 		return fmt.Errorf("-hb-memory %d: want megabytes, at most %d, or 0 for the default", o.memory, maxHBMemory)
 	case o.replays < 0:
@@ -115,6 +129,9 @@ func (o *testOptions) check() error {
 	}
 	return errors.Join(o.checkEngine(), o.campaignFlags.check(), o.out.Probe())
 }
+
+// wholeRate is the rate of an engine that does not sample.
+const wholeRate = "100"
 
 // maxHBMemory is a terabyte: more than the addresses that the engine reserves.
 const maxHBMemory = 1 << 20
@@ -128,6 +145,13 @@ const (
 
 // checkEngine finds flags that mean nothing to the engine, and chooses how many runs it makes.
 func (o *testOptions) checkEngine() error {
+	switch {
+	case o.sampling == hb.Sampling{}:
+	case o.engine != engineHB:
+		return fmt.Errorf("-rate is for -engine=%s alone: add that, or leave -rate out", engineHB)
+	case o.predict:
+		return errors.New("-predict needs all accesses: leave -rate out")
+	}
 	switch o.engine {
 	case engineAuto:
 		return nil
@@ -188,8 +212,8 @@ func (o *testOptions) run(c *call) int {
 	// Then plan, build and run.
 	m := monitored{
 		campaignFlags: o.campaignFlags, flags: flags, engine: o.engine, memory: o.memory,
-		predict: o.predict,
-		only:    o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
+		sampling: o.sampling, predict: o.predict,
+		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
 	}
 	d, err := m.run(c, p, out)
 	if d != nil {
@@ -255,6 +279,7 @@ type monitored struct {
 	flags       testflags.Flags
 	engine      string // "" is that of the monitor alone
 	memory      int    // of the happens-before engine, in megabytes
+	sampling    hb.Sampling
 	predict     bool
 	only        string   // places, with commas between
 	hold        string   // the same
@@ -291,7 +316,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	cfg := campaign.Config{
 		TestFlags: m.flags.Binary, Timeout: m.flags.Timeout,
 		OnlyFlag: "-only", HoldFlag: "-hold", ReplayFlags: m.replayFlags, Replays: m.replays,
-		ExactMemory: m.memory, Predict: m.predict,
+		ExactMemory: m.memory, Sampling: m.sampling, Predict: m.predict,
 	}
 	if m.engine == engineHB {
 		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)

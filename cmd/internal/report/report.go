@@ -109,6 +109,7 @@ type Coverage struct {
 	Runs      int    `json:"runs,omitempty"`      // monitored runs made, all packages together
 	Asked     int    `json:"asked,omitempty"`     // runs that were asked for
 	Exact     int    `json:"exact,omitempty"`     // packages whose tests ran under the happens-before engine first
+	Sampled   string `json:"sampled,omitempty"`   // what that engine recorded, in words; empty where that is all
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
 	Unobserved int    `json:"unobserved,omitempty"`

@@ -280,6 +280,10 @@ func (t *text) summary() {
 		t.prose("", fmt.Sprintf("the tests of %s ran once under the happens-before engine, which sees each race of a run",
 			Count(c.Exact, "package")))
 	}
+	if c.Sampled != "" {
+		t.prose("", fmt.Sprintf("the happens-before engine recorded %s: it finds the more races the more runs there are",
+			c.Sampled))
+	}
 	if c.Sites > 0 {
 		t.prose("", sites(c))
 	}

@@ -75,6 +75,7 @@ func (d *Results) fillCoverage(r *report.Report) {
 	of, to := &d.Result.Coverage, &r.Coverage
 	to.Engine, to.Runs, to.Asked, to.Exact = d.Result.Engine, d.Result.Runs, d.Runs, d.Result.Exact
 	if to.Engine == "hb" { // it instruments all, and does not count what the runs reached
+		to.Sampled = d.Result.Sampled
 		return
 	}
 	to.Sites, to.Monitored = len(d.Planned.Plan.Sites), of.Monitored

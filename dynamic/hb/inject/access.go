@@ -15,15 +15,17 @@ import (
 //	bits 8-39   clock
 //	bits 40-57  slot
 //	bit 58      made by sync/atomic
+//	bit 61      of an epoch: not all accesses are recorded, see hbSample
 //	bit 62, 63  of a cell's first word: the cell is split, locked
 type hbRecord = uint64
 
 const (
-	hbTick     = 1 << 8
-	hbMask     = 1<<8 - 1
-	hbIsAtomic = 1 << 58
-	hbIsSplit  = 1 << 62
-	hbIsLocked = 1 << 63
+	hbTick      = 1 << 8
+	hbMask      = 1<<8 - 1
+	hbIsAtomic  = 1 << 58
+	hbIsSampled = 1 << 61
+	hbIsSplit   = 1 << 62
+	hbIsLocked  = 1 << 63
 
 	hbMaxClock = 1<<32 - 1
 	hbMaxSlots = 1 << 18
@@ -74,6 +76,18 @@ func (g *hbGo) conflicts(r hbRecord, mask uint64, kind hbKind) bool {
 	return r&mask&hbMask != 0 && !(kind&hbAtomic != 0 && r&hbIsAtomic != 0) && !g.knows(r)
 }
 
+// racing returns that of the two records of a cell which an access of the bytes in mask races with.
+//
+//go:nosplit
+func (g *hbGo) racing(w, r, mask uint64, kind hbKind) hbEarlier {
+	if g.conflicts(w, mask, kind) {
+		return hbEarlier{w, hbWrite}
+	} else if kind&hbWrite != 0 && g.conflicts(r, mask, kind) {
+		return hbEarlier{r, hbRead}
+	}
+	return hbEarlier{}
+}
+
 // hbIsWord reports whether an access that starts at the granule's first byte takes the place
 // of one of the whole granule. The compiler says where an access of one word starts, not
 // where it ends, so that 'byte 0' mostly means all eight.
@@ -85,6 +99,16 @@ func hbIsWord(old, mask uint64) bool { return old&hbMask == hbMask && mask == 1 
 //
 //go:nosplit
 func hbCovers(mask, old uint64) bool { return old&hbMask&^mask == 0 || hbIsWord(old, mask) }
+
+// hbWithout returns a record without the bytes of an access that takes its place.
+//
+//go:nosplit
+func hbWithout(r hbRecord, mask uint64) hbRecord {
+	if hbCovers(mask, r) {
+		return 0
+	}
+	return r &^ mask
+}
 
 // hbAccess checks an access of the bytes in mask of the granule of addr, and records it.
 //
@@ -98,21 +122,44 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, at hb
 	if kind&hbAtomic != 0 {
 		record |= hbIsAtomic
 	}
-	where := g.frame
-	if at.callpc != 0 {
-		where = hbCall(where, at.callpc, hbLeaf)
-	} else if at.fp != 0 && at.fp < hbEntered(gp, where) {
-		where, at.callpc = hbReach(gp, where, at.fp)
+	if record&hbIsSampled != 0 {
+		if record &^= hbIsSampled; !hbSample(gp, cell, addr, record, kind, at) {
+			return
+		}
 	}
 	// Who makes it, and from where, is known before it is in the cell, where others find it.
-	if !g.named {
-		g.named, g.occupant().goid = true, gp.goid
+	g.name(gp)
+	where := g.frame
+	if at.callpc|at.fp != 0 {
+		where, at.callpc = hbContext(gp, where, at)
 	}
 	hbRemember(gp, addr, record, kind, where, at.pc)
 	if kind&hbAtomic != 0 || hbTrace.base != 0 || !g.renew(cell, addr, record, kind) {
 		hbInsert(g, cell, addr, record, kind, where, at)
 	}
 	g.touched = g.epoch
+}
+
+// name notes whose the slot is.
+//
+//go:nosplit
+func (g *hbGo) name(gp *g) {
+	if !g.named {
+		g.named, g.occupant().goid = true, gp.goid
+	}
+}
+
+// hbContext returns the calling context of an access in a function that the context where may not have entered, and
+// what is behind its call, or 0.
+//
+//go:nosplit
+func hbContext(gp *g, where uint32, at hbPlace) (uint32, uintptr) {
+	if at.callpc != 0 {
+		return hbCall(where, at.callpc, hbLeaf), at.callpc
+	} else if at.fp != 0 && at.fp < hbEntered(gp, where) {
+		return hbReach(gp, where, at.fp)
+	}
+	return where, 0
 }
 
 // renew makes an access in the common case, without a lock: what the cell holds is ordered before it, and
@@ -152,7 +199,6 @@ func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) boo
 //go:nosplit
 //go:noinline
 func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, where uint32, at hbPlace) {
-	mask := record & hbMask
 	w := cell.lockIn(addr)
 	r := cell.r
 	if hbTrace.base != 0 {
@@ -163,11 +209,7 @@ func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, w
 	if w&hbIsSplit != 0 {
 		earlier = hbOnSplit(g, cell, record, kind)
 	} else {
-		if g.conflicts(w, mask, kind) {
-			earlier = hbEarlier{w, hbWrite}
-		} else if kind&hbWrite != 0 && g.conflicts(r, mask, kind) {
-			earlier = hbEarlier{r, hbRead}
-		}
+		earlier = g.racing(w, r, record&hbMask, kind)
 		var ok bool
 		if kind&hbWrite != 0 {
 			w, r, ok = g.writeInPlace(w, r, record)
@@ -225,9 +267,7 @@ func (g *hbGo) writeInPlace(w, r, record uint64) (w2, r2 uint64, ok bool) {
 	// A later access that is not ordered after a read that is ordered before this
 	// write, is not ordered after the write either.
 	if r2 = r; r != 0 && (record&hbIsAtomic == 0 || r&hbIsAtomic == 0 || g.knows(r)) {
-		if r2 &^= mask; hbCovers(mask, r) {
-			r2 = 0
-		}
+		r2 = hbWithout(r, mask)
 	}
 	return w2, r2, true
 }
@@ -405,29 +445,42 @@ func (s *hbSplit) divide(k, mask uint64) {
 
 // access is FastTrack's rule for one variable.
 func (l *hbLane) access(g *hbGo, record uint64, kind hbKind) (earlier hbEarlier) {
+	earlier = l.racing(g, kind)
+	switch {
+	case kind == hbRead:
+		l.reads.add(g, record)
+	case kind&hbWrite == 0:
+		l.atomic.add(g, record)
+	default:
+		l.forgetReads(g, kind)
+		l.write = record
+	}
+	return earlier
+}
+
+// racing returns an access that one of a kind, which g makes, races with.
+func (l *hbLane) racing(g *hbGo, kind hbKind) (earlier hbEarlier) {
 	if l.write != 0 && !(kind&hbAtomic != 0 && l.write&hbIsAtomic != 0) && !g.knows(l.write) {
 		earlier = hbEarlier{l.write, hbWrite}
 	}
 	if kind&hbWrite == 0 {
-		if kind&hbAtomic != 0 {
-			l.atomic.add(g, record)
-		} else {
-			l.reads.add(g, record)
-		}
 		return earlier
 	}
 	if e := l.reads.after(g); e != 0 {
 		earlier = hbEarlier{e, hbRead}
 	}
-	l.reads.clear()
-	if e := l.atomic.after(g); e == 0 {
-		l.atomic.clear()
-	} else if kind&hbAtomic == 0 {
+	if e := l.atomic.after(g); e != 0 && kind&hbAtomic == 0 {
 		earlier = hbEarlier{e | hbIsAtomic, hbRead}
+	}
+	return earlier
+}
+
+// forgetReads forgets the reads that a write takes the place of.
+func (l *hbLane) forgetReads(g *hbGo, kind hbKind) {
+	l.reads.clear()
+	if kind&hbAtomic == 0 || l.atomic.after(g) == 0 {
 		l.atomic.clear()
 	}
-	l.write = record
-	return earlier
 }
 
 // add adds a read. Reads that are ordered before it need not be kept, so that a clock of

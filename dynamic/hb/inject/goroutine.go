@@ -24,6 +24,7 @@ type hbGo struct {
 	next    uint32  // in the queue of free slots
 	quiet   bool    // it is in an operation that the trace has as a whole
 	traced  uintptr // the address of an operation that the trace has half of
+	period  hbPeriod
 
 	last      uint32 // index into occupants of the present one
 	occupants [4]hbOccupant
@@ -123,7 +124,7 @@ func hbStart(parent *hbGo, pc uintptr) *hbGo {
 		parent.tick()
 	}
 	g.tick()
-	g.frame, g.named = hbRootFrame, false
+	g.frame, g.named, g.period.left = hbRootFrame, false, 0
 	g.last = (g.last + 1) % uint32(len(g.occupants))
 	o := g.occupant()
 	*o = hbOccupant{from: hbClockOf(g.epoch), frame: hbRootFrame, pc: pc}
@@ -161,7 +162,7 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 			hbDie("more goroutines at one time than the engine has clocks for: " + hbFewerTests)
 		}
 		g = hbSlotAt(s.next)
-		g.epoch = uint64(s.next) << 40
+		g.epoch = uint64(s.next)<<40 | hbSampling.mark
 		s.next++
 	}
 	taken := g == nil

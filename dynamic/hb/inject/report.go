@@ -49,16 +49,21 @@ func hbConfigure() {
 	hbConfig.run = gogetenv("INTERLOCK_RUN")
 	hbConfig.seed = gogetenv("INTERLOCK_SEED")
 	hbConfig.repeats = gogetenv("INTERLOCK_HB") == "repeats"
-	memory := uintptr(0)
-	asked := gogetenv("INTERLOCK_HB_MEMORY") // megabytes
-	for i := range len(asked) {
-		memory = memory*10 + uintptr(asked[i]-'0')
-	}
-	if memory <<= 20; memory == 0 {
+	memory := uintptr(hbNumber(gogetenv("INTERLOCK_HB_MEMORY"))) << 20 // megabytes
+	if memory == 0 {
 		memory = hbDefaultMemory
 	}
 	hbBound(memory)
+	hbSetSampling(gogetenv("INTERLOCK_HB_RATE"), hbNumber(hbConfig.seed))
 	hbOpenTrace(gogetenv("INTERLOCK_TRACE"))
+}
+
+// hbNumber returns the number that digits stand for.
+func hbNumber(digits string) (n uint64) {
+	for i := range len(digits) {
+		n = n*10 + uint64(digits[i]-'0')
+	}
+	return n
 }
 
 // hbSide is one of the two accesses of a race.

@@ -1,0 +1,185 @@
+//go:build interlock_hb
+
+package runtime
+
+import "internal/runtime/atomic"
+
+// Sampling records fewer accesses, for a lower cost. What synchronises is followed as without, and each access is
+// checked against those that are recorded, so that no order is missed and nothing is reported falsely; a race is
+// found if the earlier of its two accesses is recorded.
+//
+// Pacer (Bond, Coons and McKinley, PLDI 2010) has periods in which all accesses are recorded, and others in which
+// an access is checked and forgets the recorded ones that it takes the place of: a race is then found with the
+// probability of a period, whichever race it is. Pacer's periods are those between two garbage collections, for all
+// threads at once, so that clocks stand still in others. Ours are so many accesses of one goroutine. Their length
+// does not depend on whether they are recorded, so that the share of recorded accesses is that of the periods, and a
+// goroutine that makes few accesses has its chance.
+
+// hbSampling is set before the main goroutine begins.
+var hbSampling struct {
+	mark uint64 // hbIsSampled, or 0 where every access is recorded
+	rate uint64 // of 2^32 periods, as many as are recorded
+	seed uint64
+}
+
+// hbPeriodLength is how many accesses a period has.
+const hbPeriodLength = 256
+
+// hbPeriod is the present period of a goroutine.
+type hbPeriod struct {
+	random   uint64 // state of the generator; 0: none yet
+	left     uint32 // accesses
+	recorded bool
+}
+
+// hbSetSampling sets what is sampled, by a number of periods of a million that are recorded; "" is all.
+func hbSetSampling(rate string, seed uint64) {
+	s := &hbSampling
+	if s.rate = 1 << 32; rate != "" {
+		s.rate = hbNumber(rate) << 32 / 1e6
+		s.mark = hbIsSampled
+	}
+	if s.seed = seed; seed == 0 {
+		s.seed = uint64(nanotime())
+	}
+}
+
+// hbSample reports whether an access is to be recorded. Else it is checked, or known to be recorded already. In the
+// epoch of a goroutine that samples hbIsSampled is set, so that no access is taken for known before it is here.
+//
+//go:nosplit
+//go:noinline
+func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) bool {
+	g := hbOfG(gp)
+	p := &g.period
+	if p.left == 0 {
+		p.begin(hbSlotOf(record))
+	}
+	p.left--
+	w, r := atomic.Load64(&cell.w), atomic.Load64(&cell.r)
+	switch {
+	case hbHas(w, record), kind&hbWrite == 0 && hbHas(r, record):
+		return false
+	case p.recorded:
+		return true
+	case w|r != 0:
+		hbPass(g, gp, cell, addr, record, kind, at)
+	}
+	return false
+}
+
+// hbHas reports whether a record has all bytes of another of the same epoch.
+//
+//go:nosplit
+func hbHas(r, record hbRecord) bool { return (r^record)&^hbMask == 0 && record&hbMask&^r == 0 }
+
+// begin begins a period. What is recorded is the same in each run with a seed, if slots and accesses are.
+//
+//go:nosplit
+func (p *hbPeriod) begin(slot uint32) {
+	if p.random == 0 {
+		p.random = (hbSampling.seed + uint64(slot)) * 0x9e3779b97f4a7c15
+		p.random ^= p.random>>32 | 1
+	}
+	// xorshift64* (Vigna)
+	p.random ^= p.random >> 12
+	p.random ^= p.random << 25
+	p.random ^= p.random >> 27
+	p.left, p.recorded = hbPeriodLength, p.random*0x2545f4914f6cdd1d>>32 < hbSampling.rate
+}
+
+// hbPass checks an access that is not recorded, of a granule of which others are, and forgets those that it takes the
+// place of: an access that races with one of them and comes later races with this one as well.
+//
+//go:nosplit
+//go:noinline
+func hbPass(g *hbGo, gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) {
+	var earlier hbEarlier
+	mask := record & hbMask
+	w := cell.lockIn(addr)
+	if w&hbIsSplit != 0 {
+		earlier = hbPassSplit(g, cell, record, kind)
+	} else {
+		r := cell.r
+		earlier = g.racing(w, r, mask, kind)
+		if kind&hbWrite != 0 {
+			w = hbWithout(w, mask)
+		}
+		if r != 0 && g.replaces(r, kind) {
+			r = hbWithout(r, mask)
+		}
+		cell.r = r
+		cell.unlock(w)
+	}
+	if earlier.record != 0 {
+		g.name(gp)
+		where, _ := hbContext(gp, g.frame, at)
+		hbReport(g, addr&^7, record, kind, where, at.pc, earlier)
+	}
+}
+
+// replaces reports whether an access takes the place of a recorded read: whatever the read races with later, the access
+// races with, or has raced with the read.
+//
+//go:nosplit
+func (g *hbGo) replaces(r hbRecord, kind hbKind) bool {
+	plain := r&hbIsAtomic == 0
+	switch kind {
+	case hbWrite:
+		return true
+	case hbWrite | hbAtomic:
+		return plain || g.knows(r)
+	case hbAtomic:
+		return !plain && g.knows(r)
+	}
+	return g.knows(r)
+}
+
+// hbPassSplit does so for a split cell, which it unlocks.
+//
+//go:nosplit
+func hbPassSplit(g *hbGo, cell *hbCell, record uint64, kind hbKind) (earlier hbEarlier) {
+	systemstack(func() {
+		i := uint32(cell.r)
+		s := (*hbSplit)(hbSplits.at(i))
+		for k := uint64(0); k < s.n; {
+			lane := &s.lanes[k]
+			if lane.mask&record&hbMask == 0 {
+				k++
+				continue
+			}
+			if e := lane.racing(g, kind); e.record != 0 {
+				earlier = e
+			}
+			if !hbCovers(record&hbMask, lane.mask) || !lane.pass(g, kind) {
+				k++
+				continue
+			}
+			s.n--
+			*lane = s.lanes[s.n] // nothing is left of it
+		}
+		if s.n > 0 {
+			cell.unlock(hbIsSplit)
+			return
+		}
+		hbSplits.release(i)
+		cell.r = 0
+		cell.unlock(0)
+	})
+	return earlier
+}
+
+// pass forgets what an access takes the place of, and reports whether nothing is left.
+func (l *hbLane) pass(g *hbGo, kind hbKind) bool {
+	if kind&hbWrite != 0 {
+		l.write = 0
+		l.forgetReads(g, kind)
+	}
+	if kind&hbAtomic == 0 && l.reads.after(g) == 0 {
+		l.reads.clear()
+	}
+	if l.atomic.after(g) == 0 {
+		l.atomic.clear()
+	}
+	return l.write == 0 && l.reads.last == 0 && l.atomic.last == 0
+}

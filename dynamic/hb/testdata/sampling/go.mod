@@ -1,0 +1,3 @@
+module sampling
+
+go 1.21
