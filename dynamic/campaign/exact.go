@@ -57,7 +57,7 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	if ctx.Err() != nil {
 		c.result.Interrupted, err = true, nil
 	}
-	c.result.Findings = e.withPredicted(withUnordered(nil, e.findings()), c.result.Packages)
+	c.result.Findings = e.withSplits(e.withPredicted(withUnordered(nil, e.findings()), c.result.Packages))
 	finding.Sort(c.result.Findings)
 	finding.Seal(c.result.Findings)
 	return c.result, err
@@ -69,15 +69,17 @@ type exact struct {
 	races map[exactKey]*exactRace
 	// predicted are races of another order of a run, by package predict; those that a run has shown are in races, too.
 	predicted map[exactKey]*exactRace
-	orders    []*evidence.Record     // of locks, which another order of a run would deadlock by
-	lines     map[place][]*plan.Site // the engine records lines; the plan knows what is accessed there
-	runs      int                    // begun
+	splits    map[uint32]*predictedSplit // by section
+	orders    []*evidence.Record         // of locks, which another order of a run would deadlock by
+	lines     map[place][]*plan.Site     // the engine records lines; the plan knows what is accessed there
+	runs      int                        // begun
 }
 
 func newExact(c *campaign) *exact {
 	e := &exact{
 		campaign: c, lines: map[place][]*plan.Site{},
 		races: map[exactKey]*exactRace{}, predicted: map[exactKey]*exactRace{},
+		splits: map[uint32]*predictedSplit{},
 	}
 	for i := range c.cfg.Plan.Sites {
 		s := &c.cfg.Plan.Sites[i]
@@ -248,7 +250,8 @@ func (e *exact) once(
 // predict takes up what another order of the traced run would show. Of races only those are kept that are
 // between two sites of the plan, so that a run can be driven to them.
 func (e *exact) predict(trace string, b build.Binary) error {
-	found, err := predict.FromFile(trace, b.Path)
+	sections, ids := e.sections()
+	found, err := predict.FromFile(trace, b.Path, sections)
 	if err != nil {
 		return err
 	}
@@ -273,6 +276,10 @@ func (e *exact) predict(trace string, b build.Binary) error {
 			e.predicted[key] = r
 		}
 	}
+	// Splits by an access of the plan.
+	for _, split := range found.Splits {
+		e.takeSplit(ids[split.Section], split, b.Package)
+	}
 	// Deadlocks of locks whose uses the monitor knows.
 	run := deadlock.Run{N: e.seen.runs, Seed: e.seen.seed, Package: b.Package}
 	for _, steps := range found.Deadlocks {
@@ -282,6 +289,116 @@ func (e *exact) predict(trace string, b build.Binary) error {
 		}
 	}
 	return nil
+}
+
+// sections returns the atomic sections that a trace may show to be split, and their ids. What a run splits of
+// others means nothing: invariants are only guessed, and a trace does not show which entry of a map is accessed.
+func (e *exact) sections() (all predict.Sections, ids []uint32) {
+	for i := range e.cfg.Plan.Sections {
+		s := &e.cfg.Plan.Sections[i]
+		isMap := e.cfg.Plan.Site(s.Entry).Variable.Kind == plan.KindMap
+		if s.Kind == plan.Invariant || isMap && !s.Length {
+			continue
+		}
+		section := predict.Section{Function: s.Package + "." + s.Function, Entry: e.half(s.Entry, s.EntryCall)}
+		for _, end := range s.Ends {
+			to := predict.End{Half: e.half(end.Site, end.EndCall)}
+			for _, m := range end.Allows {
+				to.Allows = append(to.Allows, stepOf(finding.Mode(m)))
+			}
+			section.Ends = append(section.Ends, to)
+		}
+		all.All, ids = append(all.All, section), append(ids, s.ID)
+	}
+	all.Named = func(at predict.Place) predict.Place {
+		pkg, function := stacktext.SplitName(at.Function)
+		return predict.Place{Function: pkg + "." + function, File: userPath(e.cfg, at.File), Line: at.Line}
+	}
+	return all, ids
+}
+
+// half returns a site of the plan as an access of a section, in a callee where call is not nil.
+func (e *exact) half(site uint32, call *plan.Place) predict.Half {
+	s := e.cfg.Plan.Site(site)
+	h := predict.Half{File: s.File, Line: s.Line, Op: stepOf(finding.Mode(s.Mode))}
+	if call != nil {
+		h.Call = &predict.Lines{From: call.Line, To: call.EndLine}
+	}
+	return h
+}
+
+func stepOf(m finding.Mode) predict.Op {
+	if writes(m) {
+		return predict.Write
+	}
+	return predict.Read
+}
+
+// predictedSplit is a section that another order of a run splits.
+type predictedSplit struct {
+	section     *plan.Section
+	remote, end uint32 // sites
+	split       evidence.SplitSection
+	run         int
+	seed        uint64
+	test        string // package
+}
+
+// takeSplit takes up that another order of the traced run splits a section by an access of the plan.
+func (e *exact) takeSplit(id uint32, found predict.FoundSplit, pkg string) {
+	section := e.seen.section(id)
+	v := e.cfg.Plan.Site(section.Entry).Variable
+	remote := e.stepSide(found.Steps[1])
+	sites := slices.DeleteFunc(e.sitesOf(&remote), func(s *plan.Site) bool { return s.Variable != v })
+	if len(sites) == 0 || e.splits[id] != nil {
+		return
+	}
+	side := func(k int, site uint32) *evidence.Side {
+		s := found.Steps[k]
+		return &evidence.Side{Site: site, Write: s.Write, Atomic: s.Atomic}
+	}
+	end := section.Ends[found.End].Site
+	e.splits[id] = &predictedSplit{
+		section: section, remote: sites[0].ID, end: end,
+		split: evidence.SplitSection{
+			Section: id, Entry: side(0, section.Entry), Remote: side(1, sites[0].ID), End: side(2, end),
+		},
+		run: e.seen.runs, seed: e.seen.seed, test: pkg,
+	}
+}
+
+// withSplits adds the sections that are predicted to be split and that no run has shown.
+func (e *exact) withSplits(all []*finding.Finding) []*finding.Finding {
+	for _, id := range slices.Sorted(maps.Keys(e.splits)) {
+		if e.seen.splits[id] == nil {
+			all = append(all, e.splitFinding(e.splits[id]))
+		}
+	}
+	return all
+}
+
+func (e *exact) splitFinding(p *predictedSplit) *finding.Finding {
+	words := wordsOf(p.section.Kind)
+	entry, remote, end := e.seen.planned(p.section.Entry), e.seen.planned(p.remote), e.seen.planned(p.end)
+	entry.Step, remote.Step, end.Step = 1, 2, 3
+	pattern := p.split.Pattern()
+	v := finding.Variable(p.section.Variables[0])
+	f := &finding.Finding{
+		Code: words.code, Status: finding.Predicted,
+		Title: fmt.Sprintf("%s of %s split by a remote %s (%s) in another order of the same run",
+			words.both, v, plainVerb(remote.Mode), pattern),
+		Message: fmt.Sprintf("In the run that was traced a lock had one goroutine go through the section and another %s %s "+
+			"in %s one after the other. The section releases that lock between %s and %s. In another order of the same run, "+
+			"with each goroutine reading the same values before, the other comes in between; no serial order of the two has "+
+			"this result: %s.", plainVerb(remote.Mode), remote.Expr, remote.Function, words.entry, words.end, pattern),
+		Variable: v, Accesses: []finding.Access{end, entry, remote},
+		Section: e.seen.sectionFor(p.section, p.end),
+		Evidence: &finding.Evidence{
+			Engine: "hb", Run: p.run, Runs: e.runs, Hits: 1, Count: 1, Seed: p.seed, Test: p.test, Pattern: pattern,
+		},
+	}
+	f.Evidence.Replay = strings.Replace(e.replayOf(f), " -engine=hb ", " -engine=hb -predict ", 1)
+	return f
 }
 
 // nested returns two acquisitions in a row of a trace.

@@ -55,6 +55,9 @@ func (t *tally) findings(
 		claimed[f] = section.Finding
 		all = append(all, f)
 	}
+	if e != nil {
+		all = e.withSplits(all)
+	}
 	finding.Sort(all)
 	finding.Seal(all)
 	claims = map[string]string{}

@@ -18,6 +18,7 @@ const (
 	opMask      = 0x1f
 	acquireAll  = 11
 	forget      = 12
+	context     = 13
 	granule     = 8
 	granuleMask = 0xff
 
@@ -35,28 +36,42 @@ func Head() (head []byte, size int64) {
 	return head, headSize + MostEvents*eventSize
 }
 
+// Trace is what a trace file holds.
+type Trace struct {
+	Events []Event
+	Calls  map[uint32]Call // by calling context
+	Cut    bool            // it is not whole
+}
+
+// Call is the call that a calling context is: where its caller goes on behind it, and the caller's context.
+type Call struct {
+	PC     uint64
+	Parent uint32
+}
+
 // Decode returns the events of a trace file. Of variables only those are kept that two goroutines
 // access. An event that was being written when the process ended is left out, and so are those
-// after it: what they need is not certain. cut reports whether the trace is not whole.
-func Decode(file []byte) (events []Event, cut bool, err error) {
+// after it: what they need is not certain.
+func Decode(file []byte) (*Trace, error) {
 	if len(file) < headSize || binary.NativeEndian.Uint64(file) != MostEvents {
-		return nil, false, errors.New("it is no trace of this version of interlock")
+		return nil, errors.New("it is no trace of this version of interlock")
 	}
+	t := &Trace{Calls: map[uint32]Call{}}
 	n := eventsOf(file)
 	if n > MostEvents {
-		n, cut = MostEvents, true
+		n, t.Cut = MostEvents, true
 	}
 	if uint64(len(file)-headSize) < n*eventSize {
-		return nil, false, fmt.Errorf("it ends in the middle: %d events take more than its %d bytes", n, len(file))
+		return nil, fmt.Errorf("it ends in the middle: %d events take more than its %d bytes", n, len(file))
 	}
-	d := decoder{file: file[headSize:], names: map[uint64]uint64{}, pages: map[uint64][]uint64{},
-		goroutines: map[uint64]int32{}, shared: map[uint64]int32{}}
+	d := decoder{Trace: t, file: file[headSize:], text: binary.NativeEndian.Uint64(file[24:]),
+		names: map[uint64]uint64{}, pages: map[uint64][]uint64{}, goroutines: map[uint64]int32{}, shared: map[uint64]int32{}}
 	for i := range n {
 		switch head := d.word(i, 3); {
 		case head&traced == 0:
-			n, cut = i, true
-		case head&opMask > forget:
-			return nil, false, fmt.Errorf("event %d is none that this version of interlock knows", i)
+			n, t.Cut = i, true
+		case head&opMask > context:
+			return nil, fmt.Errorf("event %d is none that this version of interlock knows", i)
 		}
 	}
 	d.findShared(n)
@@ -64,15 +79,16 @@ func Decode(file []byte) (events []Event, cut bool, err error) {
 	for i := range n {
 		d.add(i)
 	}
-	return d.events, cut, nil
+	return t, nil
 }
 
 // eventsOf returns how many events there were, more than MostEvents where some had no room.
 func eventsOf(head []byte) uint64 { return binary.NativeEndian.Uint64(head[16:]) }
 
 type decoder struct {
+	*Trace
 	file       []byte
-	events     []Event
+	text       uint64              // where the program's begins
 	goroutines map[uint64]int32    // by slot
 	epochs     [][]epoch           // of a goroutine
 	names      map[uint64]uint64   // of an address: that of the object that lies there now
@@ -143,7 +159,7 @@ func (d *decoder) findShared(n uint64) {
 			} else if other != g {
 				d.shared[v] = several
 			}
-		case op != acquireAll:
+		case op != acquireAll && op != context:
 			d.name(d.word(i, 0)) // so that both passes count alike
 		}
 	}
@@ -161,15 +177,29 @@ func (d *decoder) goroutine(record uint64) int32 {
 	return g
 }
 
+// place returns where the program goes on behind event i, 0 where that is not known, and its calling context.
+func (d *decoder) place(i uint64) (pc uint64, frame uint32) {
+	word := d.word(i, 1)
+	if pc = word & (1<<32 - 1); pc != 0 {
+		pc += d.text
+	}
+	return pc, uint32(word >> 32)
+}
+
 // add adds event i of the file.
 func (d *decoder) add(i uint64) {
 	obj, third, head := d.word(i, 0), d.word(i, 2), d.word(i, 3)
 	op := head & opMask
-	if op == forget {
+	pc, frame := d.place(i)
+	switch op {
+	case forget:
 		d.forget(obj, third)
 		return
+	case context:
+		d.Calls[uint32(obj)] = Call{pc, frame}
+		return
 	}
-	e := Event{PC: d.word(i, 1), G: d.goroutine(head), From: -1, Op: Op(op), Atomic: head&madeAtomic != 0}
+	e := Event{PC: pc, Frame: frame, G: d.goroutine(head), From: -1, Op: Op(op), Atomic: head&madeAtomic != 0}
 	if op != acquireAll {
 		e.Obj = d.name(obj)
 	}
@@ -201,9 +231,9 @@ func (d *decoder) append(head uint64, e Event) {
 	if n := len(list); n == 0 || list[n-1].clock != clock {
 		list = append(list, epoch{clock: clock})
 	}
-	list[len(list)-1].event = int32(len(d.events))
+	list[len(list)-1].event = int32(len(d.Events))
 	d.epochs[e.G] = list
-	d.events = append(d.events, e)
+	d.Events = append(d.Events, e)
 }
 
 // latest returns the last event so far that goroutine g has made by the clock, or -1.

@@ -12,6 +12,9 @@
 // goroutine holds (Tunç and others, Sound Dynamic Deadlock Prediction in Linear Time,
 // PLDI 2023).
 //
+// A split of an atomic section is predicted where such a reordering has an access of another goroutine while the
+// section has released its lock and not taken it again, after Li's thesis (2012, Algorithm 9): see splits.go.
+//
 // All other synchronisation keeps the order that it had in the trace: channels,
 // WaitGroup, Once, atomics, go statements. So a prediction is never of two steps that
 // one of these orders.

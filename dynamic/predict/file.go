@@ -16,9 +16,17 @@ type Step struct {
 type Found struct {
 	Races     [][2]Step // in the order of the trace
 	Deadlocks [][4]Step // what the first goroutine holds and wants, and what the second holds and wants
+	Splits    []FoundSplit
 	Events    int
 	Cut       bool // the trace had no room for all events
 	Untried   int  // see Result
+}
+
+// FoundSplit is a section that another order splits, and its steps: the entry, the access of the other goroutine, and
+// the end.
+type FoundSplit struct {
+	Section, End int // indices
+	Steps        [3]Step
 }
 
 // Create makes a trace file that a process may write: see hb/inject/trace.go.
@@ -33,14 +41,14 @@ func Create(file string) error {
 	return nil
 }
 
-// FromFile predicts from the trace file that a program has written. It needs memory for all
-// events: about 100 bytes for each of at most [MostEvents].
-func FromFile(file, program string) (*Found, error) {
+// FromFile predicts from the trace file that a program has written, races, deadlocks, and which of the sections are
+// split. It needs memory for all events: about 100 bytes for each of at most [MostEvents].
+func FromFile(file, program string, sections Sections) (*Found, error) {
 	data, err := readTrace(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the trace: %w", err)
 	}
-	events, cut, err := Decode(data)
+	trace, err := Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading the trace: %w", err)
 	}
@@ -49,11 +57,18 @@ func FromFile(file, program string) (*Found, error) {
 		return nil, err
 	}
 	step := func(i int) Step {
-		e := &events[i]
+		e := &trace.Events[i]
 		return Step{symbols.Place(e.PC), e.G, e.Op == Write, e.Atomic}
 	}
-	r := Predict(events)
-	found := &Found{Events: len(events), Cut: cut, Untried: r.Untried}
+	// What is predicted are events; their places are what is found.
+	p := newPredictor(trace.Events)
+	r := p.predict()
+	found := &Found{Events: len(trace.Events), Cut: trace.Cut}
+	for _, s := range p.splits(trace, symbols, sections) {
+		found.Splits = append(found.Splits,
+			FoundSplit{s.Section, s.End, [3]Step{step(s.Entry), step(s.Remote), step(s.Second)}})
+	}
+	found.Untried = r.Untried
 	for _, race := range r.Races {
 		found.Races = append(found.Races, [2]Step{step(race.First), step(race.Second)})
 	}

@@ -30,8 +30,13 @@ const (
 //
 // Cost: linear in the events, closures apart: each of these takes the locks that two goroutines
 // have locked, times the goroutines, for each round of news, and the sum is bounded.
-func Predict(events []Event) *Result {
-	p := predictor{index: newIndex(events), tries: map[[4]uint64]int{}, work: workLimit}
+func Predict(events []Event) *Result { return newPredictor(events).predict() }
+
+func newPredictor(events []Event) *predictor {
+	return &predictor{index: newIndex(events), tries: map[[4]uint64]int{}, work: workLimit}
+}
+
+func (p *predictor) predict() *Result {
 	p.races()
 	p.deadlocks()
 	return &p.result

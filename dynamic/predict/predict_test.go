@@ -429,7 +429,7 @@ func render(events []Event) string {
 func FuzzDecode(f *testing.F) {
 	head, _ := Head()
 	file := slices.Clone(head)
-	for i := range uint64(12) {
+	for i := range uint64(14) {
 		for _, word := range []uint64{0xc000000000 + i*8, 0x400000, (i%2+1)<<40 | i<<8 | 1, (i%3+1)<<40 | i<<8 | traced | i} {
 			file = binary.NativeEndian.AppendUint64(file, word)
 		}
@@ -437,15 +437,15 @@ func FuzzDecode(f *testing.F) {
 		f.Add(slices.Clone(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		events, _, err := Decode(file)
+		trace, err := Decode(file)
 		if err != nil {
 			return
 		}
-		for i, e := range events {
+		for i, e := range trace.Events {
 			if e.G < 0 || int(e.From) >= i {
 				t.Fatalf("event %d: %+v", i, e)
 			}
 		}
-		Predict(events)
+		Predict(trace.Events)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,10 +18,10 @@ import (
 // The tests of testdata/hidden are named after what is predicted from one run of each, under the
 // happens-before engine.
 func TestPrograms(t *testing.T) {
-	binary := build(t, "hidden")
+	binary, sections := build(t, "hidden"), marked(t, filepath.Join("testdata", "hidden", "splits_test.go"))
 	for _, name := range tests(t, binary) {
 		t.Run(name, func(t *testing.T) {
-			found, err := predict.FromFile(record(t, binary, name), binary)
+			found, err := predict.FromFile(record(t, binary, name), binary, sections)
 			if err != nil || found.Cut || found.Untried > 0 {
 				t.Fatalf("%+v: %v", found, err)
 			}
@@ -30,7 +31,10 @@ func TestPrograms(t *testing.T) {
 			for _, d := range found.Deadlocks {
 				judge(t, name, "TestDeadlock", d[:])
 			}
-			if len(found.Races)+len(found.Deadlocks) == 0 && !strings.HasPrefix(name, "TestNothing") {
+			for _, s := range found.Splits {
+				judge(t, name, "TestSplit", s.Steps[:])
+			}
+			if len(found.Races)+len(found.Deadlocks)+len(found.Splits) == 0 && !strings.HasPrefix(name, "TestNothing") {
 				t.Errorf("nothing predicted of %d events", found.Events)
 			}
 		})
@@ -40,10 +44,46 @@ func TestPrograms(t *testing.T) {
 // judge compares a prediction with the name of the test.
 func judge(t *testing.T, name, kind string, steps []predict.Step) {
 	for _, s := range steps {
-		if !strings.HasPrefix(name, kind) || filepath.Base(s.File) != "hidden_test.go" {
+		if !strings.HasPrefix(name, kind) || filepath.Base(filepath.Dir(s.File)) != "hidden" {
 			t.Errorf("%s is predicted: %v", kind, steps)
 		}
 	}
+}
+
+// marked returns the sections that a file marks by comments.
+func marked(t *testing.T, name string) (all predict.Sections) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	method := regexp.MustCompile(`^func \(l \*level\) (\w+)\(`)
+	half := regexp.MustCompile(`// (entry|end) ?(\w*)$`)
+	lines := strings.Split(string(text), "\n")
+	all.Named = func(at predict.Place) predict.Place { at.File = filepath.Base(at.File); return at }
+	for i, line := range lines {
+		if m := method.FindStringSubmatch(line); m != nil {
+			all.All = append(all.All, predict.Section{Function: "example.com/hidden.(*level)." + m[1]})
+		}
+		m := half.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		h := predict.Half{File: filepath.Base(name), Line: i + 1}
+		if m[2] != "" { // in a callee
+			h.Call = &predict.Lines{From: i + 1, To: i + 1}
+			h.Line = 1 + slices.IndexFunc(lines, func(l string) bool { return strings.HasSuffix(l, "// "+m[2]) })
+		}
+		last := &all.All[len(all.All)-1]
+		if m[1] == "entry" {
+			last.Entry = h
+		} else {
+			h.Op = predict.Write
+			last.Ends = []predict.End{{Half: h, Allows: []predict.Op{predict.Read}}}
+		}
+	}
+	all.All = slices.DeleteFunc(all.All, func(s predict.Section) bool { return s.Ends == nil })
+	return all
 }
 
 // build builds the tests of a folder of testdata under the engine.

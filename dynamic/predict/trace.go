@@ -24,6 +24,7 @@ type Event struct {
 	PC     uint64 // where the program goes on behind it
 	G      int32  // goroutine, from 0
 	From   int32  // Read: index of the last event of the writing goroutine up to what it sees; -1: none
+	Frame  uint32 // calling context
 	Op     Op
 	Atomic bool  // Read, Write: made by sync/atomic
 	Bytes  uint8 // Read, Write: bit i for byte i of the eight that Obj is

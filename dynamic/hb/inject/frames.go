@@ -155,6 +155,9 @@ func hbNewFrame(bucket *uint32, parent uint32, pc uintptr, depth uint32) uint32 
 	}
 	f := hbFrameAt(i)
 	*f = hbFrame{pc: pc, parent: parent, depth: depth}
+	if hbTrace.base != 0 {
+		hbTraceAdd(hbTraceFrame, uintptr(i), pc, parent, 0)
+	}
 	for {
 		f.next = atomic.Load(bucket)
 		if atomic.Cas(bucket, f.next, i) {

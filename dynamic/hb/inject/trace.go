@@ -14,10 +14,11 @@ import (
 //	word 0  most events
 //	word 1  process that writes it; the first one of a test alone does
 //	word 2  events so far, or more where there was no room for some
-//	word 3  unused
+//	word 3  where the program's text begins
 //
-// and the events, four words each: what it is about, where the program goes on, which write is
-// read (a record), and the epoch with hbTraced and the operation in its low bits, written last.
+// and the events, four words each: what it is about; where the program goes on, from the begin of the text, with
+// the calling context in the upper half; which write is read (a record); and the epoch with hbTraced and the operation
+// in its low bits, written last.
 const (
 	hbTraced      = 0x80
 	hbTraceAtomic = 0x40
@@ -35,6 +36,7 @@ const (
 	hbTraceGo         = 10
 	hbTraceAcquireAll = 11
 	hbTraceForget     = 12 // the third word is how many bytes
+	hbTraceFrame      = 13 // a calling context, and the number of its parent
 	hbTraceNothing    = 15
 )
 
@@ -86,7 +88,9 @@ func hbOpenTrace(path string) {
 		hbDie("the trace file cannot be mapped: " + hbTraceRoom)
 	}
 	closefd(fd)
-	hbTrace.limit, hbTrace.next = limit, &(*[4]uint64)(all)[2]
+	words = (*[4]uint64)(all)
+	words[3] = uint64(firstmoduledata.text)
+	hbTrace.limit, hbTrace.next = limit, &words[2]
 	hbTrace.base = uintptr(all) + 32
 }
 
@@ -94,16 +98,23 @@ func hbOpenTrace(path string) {
 //
 //go:nosplit
 func hbTraceEvent(g *hbGo, op uint64, obj, pc uintptr, from uint64) {
-	if g == nil || g.quiet {
-		return
+	if g != nil && !g.quiet {
+		hbTraceAdd(g.epoch|op, obj, pc, g.frame, from)
 	}
+}
+
+//go:nosplit
+func hbTraceAdd(head uint64, obj, pc uintptr, frame uint32, from uint64) {
 	i := uintptr(atomic.Xadd64(hbTrace.next, 1) - 1)
 	if i >= hbTrace.limit {
 		return
 	}
+	if pc != 0 {
+		pc -= firstmoduledata.text
+	}
 	e := (*[4]uint64)(unsafe.Pointer(hbTrace.base + i*32))
-	e[0], e[1], e[2] = uint64(obj), uint64(pc), from
-	hbStoreRelease(&e[3], g.epoch|op|hbTraced)
+	e[0], e[1], e[2] = uint64(obj), uint64(uint32(pc))|uint64(frame)<<32, from
+	hbStoreRelease(&e[3], head|hbTraced)
 }
 
 // hbTraceAccess adds an access of the bytes in record of the granule at addr, whose shadow holds w
