@@ -158,6 +158,7 @@ type Result struct {
 	Engine   string // that made the runs: "watch" or "hb"
 	Sampled  string // what [Exact] recorded, in words; "" is all
 	Exact    int    // packages whose tests Run has run under the happens-before engine first
+	Forgot   int    // of the runs under that engine, those of which it could not keep everything
 	Runs     int    // made in full
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.

@@ -462,6 +462,9 @@ func (e *exact) take(file, pkg string) (races int, err error) {
 			lost[r.PID] = r.Lost
 		}
 	}
+	if len(lost) > 0 {
+		e.result.Forgot++
+	}
 	for _, l := range lost {
 		e.problem("%s: run %d: races may be missed: %s", pkg, e.seen.runs, missed(l))
 	}

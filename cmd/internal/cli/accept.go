@@ -88,6 +88,22 @@ func (o *acceptFlags) sort(c *call, r *report.Report, vet *driver.Result) ([]acc
 	return s.Accepted, nil
 }
 
+// obeyed returns how many comments kept a check from reporting something. A file of several packages, as a package
+// and its tests have it, counts once.
+func obeyed(ignores []accept.Ignore) int {
+	type line struct {
+		file string
+		n    int
+	}
+	all := map[line]bool{}
+	for _, ig := range ignores {
+		if ig.Used {
+			all[line{ig.File, ig.Line}] = true
+		}
+	}
+	return len(all)
+}
+
 // failing returns how many of the findings fail the build.
 func (o *acceptFlags) failing(findings []*finding.Finding) int {
 	n := 0
@@ -263,6 +279,7 @@ func (o *baselineOptions) compare(c *call, r *report.Report, res *driver.Result)
 	if err := flags.apply(c, r, res); err != nil {
 		return c.failed(err)
 	}
+	r.Accepted.Comments = obeyed(res.Ignores)
 	for _, e := range gone {
 		fmt.Fprintf(c.stderr, "interlock: gone, but listed in the baseline: %s: %s %s [%s]\n", e.File, e.Code, e.Title, e.ID)
 	}

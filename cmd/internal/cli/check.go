@@ -77,6 +77,7 @@ func (o *checkOptions) run(c *call) int {
 	if err := o.apply(c, r, res); err != nil {
 		return c.failed(err)
 	}
+	r.Accepted.Comments = obeyed(res.Ignores)
 	return c.uncompiled(res.Uncompiled, c.finish(r, o.reportFlags, &o.acceptFlags, false))
 }
 

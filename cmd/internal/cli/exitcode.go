@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -118,19 +119,21 @@ func (c *call) emit(r *report.Report, to reportFlags) error {
 	return errors.Join(writeTo(c.stdout, h, r), to.out.Write(r))
 }
 
-// style returns how text looks on standard output. A terminal has its width, and colors unless the user wants none.
+// style returns how text looks on standard output. The width is that of COLUMNS, else that of the terminal; a terminal
+// has colors unless the user wants none.
 func (c *call) style() report.Text {
 	w := c.stdout
 	if s, ok := w.(*sink); ok {
 		w = s.w
 	}
+	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	width = max(width, 0)
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return report.Text{}
+		return report.Text{Width: width}
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 0
+	if width == 0 {
+		width, _, _ = term.GetSize(int(f.Fd())) // which is 0 where it is not known
 	}
 	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
 	return report.Text{Color: !plain, Links: !plain, Width: width}

@@ -50,7 +50,25 @@ func (in *common) readConfig() (*config.Config, error) {
 	if file == "" || file == noConfig {
 		return nil, nil
 	}
-	return config.Read(file, knownFlags())
+	c, err := config.Read(file, knownFlags())
+	if err != nil {
+		return nil, err
+	}
+	return c, tryValues(c)
+}
+
+// tryValues sets the flags of all commands: a file with a fault is refused by each command, also where the fault
+// lies in the settings of another one, which nobody may call for months.
+func tryValues(file *config.Config) error {
+	for _, cmd := range append(commands(), subcommands()...) {
+		if !cmd.takesPackages() {
+			continue
+		}
+		if err := configure(newFlagSet(cmd, new(common), cmd.options()), cmd, file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // configure sets the flags that the file has for the command.
@@ -97,14 +115,6 @@ func runConfigVerify(c *call) int {
 	}
 	if file == nil {
 		return c.usage("there is no %s here or above: `interlock init` writes one", config.Name)
-	}
-	for _, cmd := range append(commands(), subcommands()...) {
-		if !cmd.takesPackages() {
-			continue
-		}
-		if err := configure(newFlagSet(cmd, new(common), cmd.options()), cmd, file); err != nil {
-			return c.usage("%v", err)
-		}
 	}
 	fmt.Fprintf(c.stdout, "%s: no fault\n", file.File)
 	return exitClean

@@ -94,6 +94,9 @@ type Accepted struct {
 	InSource   int `json:"in_source,omitempty"`   // by a comment
 	InBaseline int `json:"in_baseline,omitempty"` // by the baseline
 	Unchanged  int `json:"unchanged,omitempty"`   // outside of the lines that have changed
+	// Comments counts the comments that kept check from reporting something at their places. It reports findings as a
+	// whole, without these places, so that findings cannot be counted.
+	Comments int `json:"comments,omitempty"`
 }
 
 // Coverage is how much was looked at, so that silence can be judged.
@@ -110,6 +113,7 @@ type Coverage struct {
 	Asked     int    `json:"asked,omitempty"`     // runs that were asked for
 	Exact     int    `json:"exact,omitempty"`     // packages whose tests ran under the happens-before engine first
 	Sampled   string `json:"sampled,omitempty"`   // what that engine recorded, in words; empty where that is all
+	Forgot    int    `json:"forgot,omitempty"`    // of those runs, in which the engine could not keep all accesses
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
 	Unobserved int    `json:"unobserved,omitempty"`

@@ -314,6 +314,24 @@ func FuzzReadFindings(f *testing.F) {
 	})
 }
 
+// The engine is said to see each race only where it could keep all accesses.
+func TestExact(t *testing.T) {
+	const sees, missed = "which sees each race", "may have missed races"
+	for c, want := range map[Coverage][2]string{
+		{Exact: 2}:            {sees, missed},
+		{Exact: 1, Forgot: 1}: {missed, sees},
+		{Exact: 3, Forgot: 1}: {"all accesses of 1 of them: it " + missed, sees},
+	} {
+		var b strings.Builder
+		if err := (Text{}).Write(&b, &Report{Coverage: c}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, want[0]) || strings.Contains(text, want[1]) {
+			t.Errorf("%d of %d: %s", c.Forgot, c.Exact, text)
+		}
+	}
+}
+
 // What was not covered is listed, by kind and by package.
 func TestGaps(t *testing.T) {
 	r := &Report{

@@ -277,8 +277,7 @@ func (t *text) summary() {
 
 	// What the runs reached, and what limits the answer.
 	if c.Exact > 0 {
-		t.prose("", fmt.Sprintf("the tests of %s ran once under the happens-before engine, which sees each race of a run",
-			Count(c.Exact, "package")))
+		t.prose("", exact(c))
 	}
 	if c.Sampled != "" {
 		t.prose("", fmt.Sprintf("the happens-before engine recorded %s: it finds the more races the more runs there are",
@@ -324,7 +323,30 @@ func accepted(a Accepted) string {
 			parts = append(parts, Count(p.n, "finding")+" "+p.how)
 		}
 	}
+	if a.Comments > 0 {
+		parts = append(parts, "what "+Count(a.Comments, "comment")+" in the source accept"+singular(a.Comments))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// singular returns the ending of a verb whose subject is so many things.
+func singular(n int) string {
+	if n == 1 {
+		return "s"
+	}
+	return ""
+}
+
+// exact returns what the runs under the happens-before engine stand for.
+func exact(c Coverage) string {
+	s := fmt.Sprintf("the tests of %s ran once under the happens-before engine", Count(c.Exact, "package"))
+	switch {
+	case c.Forgot == 0:
+		return s + ", which sees each race of a run"
+	case c.Exact == 1:
+		return s + ", which could not keep all accesses: it may have missed races"
+	}
+	return fmt.Sprintf("%s, which could not keep all accesses of %d of them: it may have missed races there", s, c.Forgot)
 }
 
 func ofAsked(c Coverage) string {
