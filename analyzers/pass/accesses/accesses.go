@@ -141,11 +141,19 @@ func (c *collector) function(fn *ssa.Function) {
 		a.Obj = object(a.Addr)
 		a.Path = accesspath.Of(a.Addr)
 		c.finish(a, instr, fn, s)
-		a.Private = c.owner.Proven().Of(a.Addr, instr) == ownership.Fresh
+		a.Private = c.private(a)
 		a.onceForMaker = c.isFirst(a)
 		c.found = append(c.found, a)
 	})
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)
+}
+
+// private reports whether no other goroutine can reach what a accesses, for certain.
+func (c *collector) private(a *Access) bool {
+	if a.Map {
+		return c.owner.Proven().Held(a.Addr, a.Instr) == ownership.Fresh
+	}
+	return c.owner.Proven().Of(a.Addr, a.Instr) == ownership.Fresh
 }
 
 // finish notes where a, made by instr, stands, and who has its object then.

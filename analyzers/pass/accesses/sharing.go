@@ -35,6 +35,9 @@ func (c *collector) sharingOf(a *Access) Sharing {
 		made:          c.owner.Made(a.Addr, a.Instr),
 		madeByCallers: c.owner.MadeByCallers(a.Addr, a.Instr),
 	}
+	if a.Map {
+		s.Owner = c.owner.Held(a.Addr, a.Instr)
+	}
 	s.knownByCalls = s.made && c.owner.MadeKnownByCalls(a.Addr, a.Instr)
 	s.starts, s.ownStarts = c.owner.Starts(a.Addr, a.Instr)
 	return s

@@ -148,6 +148,85 @@ func (r *Result) Of(base ssa.Value, at ssa.Instruction) Level {
 	return r.of(base, at)
 }
 
+// Held returns how far the map that the variable at addr holds is known to others when instruction at runs: as
+// far as the variable, and as what is stored there.
+//
+//	c := *q
+//	c.m[k]++ // c is this function's own, and the map that it holds is not
+//
+//	t := &T{m: shared}
+//	t.m[k]++ // likewise
+//
+// As an opinion, what a new object holds is as new as itself, unless the object is a copy of another one.
+func (r *Result) Held(addr ssa.Value, at ssa.Instruction) Level {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	level := r.of(addr, at)
+	switch {
+	case level != Fresh:
+		return level
+	case r.copied(addr, at, map[ssa.Value]bool{}):
+		return Shared
+	case !r.strict:
+		return Fresh
+	}
+	field, ok := addr.(*ssa.FieldAddr)
+	if !ok {
+		return Handed
+	}
+	object, ok := field.X.(*ssa.Alloc)
+	if !ok || !r.holdsOwn(object, field.Field, at, map[ssa.Value]bool{}) {
+		return Handed
+	}
+	return Fresh
+}
+
+// holdsOwn reports whether all that is stored in a field of object is known to its function alone at instruction at.
+// It is false where a store may be elsewhere.
+func (r *Result) holdsOwn(object *ssa.Alloc, field int, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+	if seen[object] {
+		return true // a loop: the other stores decide
+	}
+	seen[object] = true
+	return !slices.ContainsFunc(*object.Referrers(), func(ref ssa.Instruction) bool {
+		switch ref := ref.(type) {
+		case *ssa.FieldAddr:
+			return ref.Field == field && !r.storesOwn(ref, at)
+		case *ssa.Store:
+			return ref.Addr != object || !r.copiesOwn(ref.Val, field, at, seen)
+		case *ssa.UnOp, *ssa.DebugRef:
+			return false
+		}
+		return true // a closure or a callee may store there
+	})
+}
+
+// storesOwn reports whether the field at addr is only loaded, and what is stored there is known to this function alone.
+func (r *Result) storesOwn(addr *ssa.FieldAddr, at ssa.Instruction) bool {
+	return !slices.ContainsFunc(*addr.Referrers(), func(ref ssa.Instruction) bool {
+		switch ref := ref.(type) {
+		case *ssa.Store:
+			return ref.Addr != addr || r.of(ref.Val, at) != Fresh
+		case *ssa.UnOp, *ssa.DebugRef:
+			return false
+		}
+		return true
+	})
+}
+
+// copiesOwn reports whether a field of v, a struct, holds what is known to this function alone: v is a zero value, or
+// a literal that was built in a variable of its own.
+func (r *Result) copiesOwn(v ssa.Value, field int, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+	switch v := v.(type) {
+	case *ssa.Const:
+		return true
+	case *ssa.UnOp:
+		from, ok := v.X.(*ssa.Alloc)
+		return ok && v.Op == token.MUL && r.holdsOwn(from, field, at, seen)
+	}
+	return false
+}
+
 // Starts lists the go statements that shared the object in which base lies
 // before at, if the function of at allocated it and nothing else shared it;
 // only code that these goroutines run can reach it then. Else ok is false.

@@ -187,6 +187,43 @@ func Locks(t *T, mu *sync.Mutex) {
 	t.n = 1 // = write T.n
 }
 
+// A map is private where the variable is, and all that is stored there.
+func OwnMap() int {
+	t := &T{byKey: map[string]int{}}
+	t.byKey["a"] = 1 // = write T.byKey as a map privately
+	u := T{}
+	u.byKey = make(map[string]int)
+	u.byKey["a"] = 1                // = write T.byKey as a map privately
+	v := T{byKey: map[string]int{}} // the literal is copied, and what it holds is not followed
+	v.byKey["a"] = 1                // = write T.byKey as a map
+	return len(t.s) + len(u.s) + len(v.s)
+}
+
+func CopiedMap(t *T) {
+	c := *t
+	c.byKey["a"] = 1 // = write T.byKey as a map
+}
+
+func GivenMap(m map[string]int) int {
+	t := &T{byKey: m}
+	t.byKey["a"] = 1 // = write T.byKey as a map
+	u := &T{byKey: map[string]int{}}
+	u.byKey = m
+	u.byKey["a"] = 1 // = write T.byKey as a map
+	v := &T{byKey: map[string]int{}}
+	v.take(m)
+	v.byKey["a"] = 1 // = write T.byKey as a map
+	return len(t.s) + len(u.s) + len(v.s)
+}
+
+func (t *T) take(m map[string]int) { t.byKey = m } // = write T.byKey privately
+
+func (t T) Value() {
+	p := &t.n // the parameter becomes a variable with an address
+	*p = 1
+	t.byKey["a"] = 1 // = write T.byKey as a map
+}
+
 func Fresh() *T {
 	t := &T{n: 1} // = none
 	t.n = 2       // = write T.n privately
