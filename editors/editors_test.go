@@ -5,10 +5,12 @@ package editors
 
 import (
 	"bytes"
+	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,6 +85,20 @@ func run(t *testing.T, dir string, words []string, args ...string) {
 	}
 }
 
+// vet returns what `go vet` prints of the one fault of the module, as both clients print it: with the place first, and
+// a full stop behind the title, as the message goes on there.
+func vet(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := exec.Command("go", "vet", "-vettool="+program, "./...")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+dir)
+	out, err := cmd.CombinedOutput()
+	said := regexp.MustCompile(`(?m)^(?:\./)?count\.go:(\d+:\d+: IL\d+: [^:]+): (.*)$`).FindSubmatch(out)
+	if err == nil || said == nil {
+		t.Fatalf("go vet: %v\n%s", err, out)
+	}
+	return fmt.Sprintf("at %s. %s", said[1], said[2])
+}
+
 func TestNeovim(t *testing.T) {
 	nvim, err := exec.LookPath("nvim")
 	if err != nil {
@@ -93,7 +109,7 @@ func TestNeovim(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := module(t)
-	run(t, dir, []string{"interlock IL1001 c.n", "1 related", "is guarded by `c.mu`", "Interlock: correct"},
+	run(t, dir, []string{"interlock IL1001 c.n", "1 related", "is guarded by `c.mu`", "Interlock: fix:", vet(t, dir)},
 		nvim, "--headless", "--clean", "-n", "count.go", "-c", "luafile "+script)
 }
 
@@ -110,6 +126,6 @@ func TestNode(t *testing.T) {
 		t.Skip("the protocol library is not installed: run `npm install` in editors/test")
 	}
 	dir := module(t)
-	run(t, dir, []string{"under Interlock: ", "IL1001 c.n: "},
+	run(t, dir, []string{"under Interlock: ", "IL1001 c.n: ", vet(t, dir)},
 		node, client, dir, filepath.Join(dir, "count.go"), filepath.Join(dir, "count_test.go"))
 }

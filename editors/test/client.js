@@ -75,6 +75,7 @@ const apply = (text, edits) => {
   await open(file, 1);
   const [d] = await until(file, list => list.length === 1);
   assert.strictEqual(d.source, 'interlock');
+  console.log('at %d:%d: %s: %s', d.range.start.line + 1, d.range.start.character + 1, d.code, d.message);
   assert.strictEqual(textAt(text, d.range), 'c.n');
   assert(d.codeDescription.href.endsWith('#' + d.code.toLowerCase()));
   assert(d.relatedInformation.length > 0 && d.data);

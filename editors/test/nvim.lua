@@ -30,6 +30,7 @@ local function main()
   local marked = vim.api.nvim_buf_get_text(0, d.lnum, d.col, d.end_lnum, d.end_col, {})[1]
   local related = lsp.relatedInformation or {}
   print(string.format("%s %s %s, %d related, severity %d", d.source, lsp.code, marked, #related, d.severity))
+  print(string.format("at %d:%d: %s: %s", d.lnum + 1, d.col + 1, lsp.code, d.message))
   for _, r in ipairs(related) do
     print("  " .. r.message)
   end

@@ -129,7 +129,7 @@ func before(a, b protocol.Position) bool {
 // fixAction returns the patch of a finding, which is made when the client resolves it.
 func (s *server) fixAction(at place) *protocol.CodeAction {
 	a := &protocol.CodeAction{
-		Title: "Interlock: correct " + at.finding.Title, Kind: ptr(protocol.CodeActionKindQuickFix), IsPreferred: ptr(true),
+		Title: "Interlock: fix: " + at.finding.Title, Kind: ptr(protocol.CodeActionKindQuickFix), IsPreferred: ptr(true),
 		Diagnostics: []protocol.Diagnostic{at.diagnostic}, Data: at.diagnostic.Data,
 	}
 	// A patch that was withheld before would be withheld again.

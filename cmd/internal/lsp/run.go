@@ -103,6 +103,9 @@ func (s *server) runTest(ctx context.Context, argument []byte) (protocol.LSPAny,
 	// What the run has shown joins what the code shows.
 	s.work.keep(path(t.URI), findings)
 	text := fmt.Sprintf("%s under Interlock: %d findings", t.Test, len(findings))
+	if len(findings) == 1 {
+		text = t.Test + " under Interlock: 1 finding"
+	}
 	if err != nil && len(findings) == 0 {
 		text = lastLine(said.String())
 	}
