@@ -131,13 +131,15 @@ func TestSampledRaces(t *testing.T) {
 	}
 }
 
-var samplings = []Sampling{{Rate: 1}, {Rate: 30}, {Rate: 70}}
+var samplings = []Sampling{
+	{Rate: 1}, {Rate: 50}, {Stationary: true}, {Bursts: true}, {Rate: 50, Stationary: true, Bursts: true},
+}
 
 // A race is found with the probability that is asked for. The program has a thousand that are found once or not.
 func TestRate(t *testing.T) {
 	binary := build(t, "sampling", "build")
 	for percent, want := range map[string][2]int{"1": {1, 30}, "30": {230, 370}, "100": {1000, 1000}} {
-		s, err := ParseSampling(percent)
+		s, err := ParseSampling(percent, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,11 +154,11 @@ func TestRate(t *testing.T) {
 
 func TestParseSampling(t *testing.T) {
 	for _, bad := range []string{"", "many", "0", "-1", "100.5", "NaN", "0.00001"} {
-		if _, err := ParseSampling(bad); err == nil || !strings.Contains(err.Error(), "-rate "+bad+": want percent") {
+		if _, err := ParseSampling(bad, ""); err == nil || !strings.Contains(err.Error(), "-rate "+bad+": want percent") {
 			t.Errorf("rate %q: %v", bad, err)
 		}
 	}
-	if s, err := ParseSampling("2.5"); err != nil || s.String() != "2.5 % of the accesses" ||
+	if s, err := ParseSampling("2.5", ""); err != nil || s.String() != "2.5 % of the accesses" ||
 		!slices.Contains(s.Env(), "INTERLOCK_HB_RATE=25000") {
 		t.Errorf("2.5: %v %v %v", s, s.Env(), err)
 	}

@@ -2,7 +2,9 @@ package hb
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Sampling is which accesses the engine records. The zero value is all of them. What synchronises is followed
@@ -10,10 +12,17 @@ import (
 type Sampling struct {
 	// Rate is how many percent of the accesses are recorded, more than 0 and less than 100, or 0 for all (Pacer).
 	Rate float64
+	// Stationary leaves out memory that nobody has written since a second goroutine accessed it (SOS).
+	Stationary bool
+	// Bursts leaves out most entries of functions that are often entered (LiteRace).
+	Bursts bool
 }
 
-// ParseSampling returns the sampling of a rate in percent.
-func ParseSampling(rate string) (Sampling, error) {
+// sampleNames are the values of -sample.
+var sampleNames = []string{"sos", "burst"}
+
+// ParseSampling returns the sampling of a rate in percent, and of names with commas between.
+func ParseSampling(rate, names string) (Sampling, error) {
 	var s Sampling
 	percent, err := strconv.ParseFloat(rate, 64)
 	switch {
@@ -22,11 +31,35 @@ func ParseSampling(rate string) (Sampling, error) {
 	case percent < 100:
 		s.Rate = percent
 	}
+	if names == "" {
+		return s, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.Index(sampleNames, name)
+		if i < 0 {
+			return s, fmt.Errorf("-sample %s: want %s, or several with commas between", names, strings.Join(sampleNames, ", "))
+		}
+		*s.rules()[i] = true
+	}
 	return s, nil
 }
 
 // leastRate is one access in a million.
 const leastRate = 0.0001
+
+// rules returns the fields that sampleNames name, in their order.
+func (s *Sampling) rules() []*bool { return []*bool{&s.Stationary, &s.Bursts} }
+
+// names returns what -sample has for it.
+func (s Sampling) names() string {
+	var names []string
+	for i, set := range s.rules() {
+		if *set {
+			names = append(names, sampleNames[i])
+		}
+	}
+	return strings.Join(names, ",")
+}
 
 // Env returns the environment of a program that samples so.
 func (s Sampling) Env() []string {
@@ -34,13 +67,20 @@ func (s Sampling) Env() []string {
 	if s.Rate > 0 {
 		rate = fmt.Sprintf("%.0f", s.Rate*1e4) // of a million
 	}
-	return []string{"INTERLOCK_HB_RATE=" + rate}
+	return []string{"INTERLOCK_HB_RATE=" + rate, "INTERLOCK_HB_SAMPLE=" + s.names()}
 }
 
 // String returns what is recorded, in words; "" for all accesses.
 func (s Sampling) String() string {
-	if s.Rate == 0 {
+	if s == (Sampling{}) {
 		return ""
 	}
-	return fmt.Sprintf("%v %% of the accesses", s.Rate)
+	what := "the accesses"
+	if s.Rate > 0 {
+		what = fmt.Sprintf("%v %% of the accesses", s.Rate)
+	}
+	if names := s.names(); names != "" {
+		what += " that -sample=" + names + " leaves"
+	}
+	return what
 }

@@ -68,7 +68,8 @@ type testOptions struct {
 	engine    string
 	memory    int // megabytes
 	rate      string
-	sampling  hb.Sampling // as rate has it, once checked
+	sample    string
+	sampling  hb.Sampling // as rate and sample have it, once checked
 	predict   bool
 	only      string
 	hold      string
@@ -113,10 +114,14 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 	fs.StringVar(&o.rate, "rate", wholeRate, "record so many `percent` of the accesses with -engine=hb, for a "+
 		"lower cost;\n"+
 		"a race is found where the earlier of its two accesses is recorded")
+	fs.StringVar(&o.sample, "sample", "", "leave accesses out with -engine=hb, by these `rules`, with commas between: "+
+		"sos, of memory\n"+
+		"that nobody has written since a second goroutine accessed it; burst, in functions\n"+
+		"that are often entered, for most entries")
 }
 
 func (o *testOptions) check() (err error) {
-	o.sampling, err = hb.ParseSampling(o.rate)
+	o.sampling, err = hb.ParseSampling(o.rate, o.sample)
 	switch {
 	case err != nil:
 		return err
@@ -148,9 +153,9 @@ func (o *testOptions) checkEngine() error {
 	switch {
 	case o.sampling == hb.Sampling{}:
 	case o.engine != engineHB:
-		return fmt.Errorf("-rate is for -engine=%s alone: add that, or leave -rate out", engineHB)
+		return fmt.Errorf("-rate and -sample are for -engine=%s alone: add that, or leave them out", engineHB)
 	case o.predict:
-		return errors.New("-predict needs all accesses: leave -rate out")
+		return errors.New("-predict needs all accesses: leave -rate and -sample out")
 	}
 	switch o.engine {
 	case engineAuto:

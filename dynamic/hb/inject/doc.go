@@ -4,6 +4,7 @@
 //	hooks.go      what the compiler and the runtime call; the fast path
 //	access.go     shadow cells, and FastTrack's rules
 //	sample.go     which accesses are recorded, where that is not all of them
+//	stationary.go which memory is only read once a second goroutine has come
 //	clock.go      vector clocks
 //	sync.go       what is released and acquired; operations of sync/atomic
 //	goroutine.go  which goroutine has which slot of the clocks

@@ -22,7 +22,9 @@ type hbFrame struct {
 	depth  uint32
 	last   uint32 // the child that was entered last
 	next   uint32 // in the bucket
-	_      uintptr
+
+	entries uint32 // where these are counted: see hbCountEntry
+	isHot   bool
 }
 
 const (
@@ -58,6 +60,9 @@ func hbEnter(g *hbGo, callpc uintptr, depth uint32, fp uintptr) {
 		f = hbFrameAt(i)
 	}
 	g.frame = hbCall(i, callpc, depth)
+	if hbSampling.bursts {
+		hbCountEntry(hbFrameAt(g.frame))
+	}
 }
 
 // hbLeave notes that it ends.
@@ -90,7 +95,7 @@ func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
 	for i := first; i != 0; {
 		f := hbFrameAt(i)
 		if f.pc == pc && f.parent == parent && f.depth == depth {
-			if depth != hbLeaf {
+			if depth != hbLeaf && !hbSampling.bursts { // entries that are counted come here each time
 				hbFrameAt(parent).last = i
 			}
 			return i

@@ -333,7 +333,12 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 }
 
 //go:nosplit
-func racemalloc(p unsafe.Pointer, size uintptr) { hbClear(uintptr(p), size) }
+func racemalloc(p unsafe.Pointer, size uintptr) {
+	hbClear(uintptr(p), size)
+	if hbSampling.stationary {
+		hbSetOwner(uintptr(p), size)
+	}
+}
 
 // racefree leaves the clearing to racemalloc, when the memory is in the cache.
 func racefree(p unsafe.Pointer, size uintptr) {}

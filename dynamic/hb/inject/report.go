@@ -54,7 +54,7 @@ func hbConfigure() {
 		memory = hbDefaultMemory
 	}
 	hbBound(memory)
-	hbSetSampling(gogetenv("INTERLOCK_HB_RATE"), hbNumber(hbConfig.seed))
+	hbSetSampling(gogetenv("INTERLOCK_HB_RATE"), gogetenv("INTERLOCK_HB_SAMPLE"), hbNumber(hbConfig.seed))
 	hbOpenTrace(gogetenv("INTERLOCK_TRACE"))
 }
 

@@ -20,6 +20,9 @@ var hbSampling struct {
 	mark uint64 // hbIsSampled, or 0 where every access is recorded
 	rate uint64 // of 2^32 periods, as many as are recorded
 	seed uint64
+
+	stationary bool // those of stationary granules are not recorded: see hbIsStationary
+	bursts     bool // those of functions that are often entered are not, for most entries: see hbCountEntry
 }
 
 // hbPeriodLength is how many accesses a period has.
@@ -32,16 +35,37 @@ type hbPeriod struct {
 	recorded bool
 }
 
-// hbSetSampling sets what is sampled, by a number of periods of a million that are recorded; "" is all.
-func hbSetSampling(rate string, seed uint64) {
+// hbSetSampling sets what is sampled: by a number of periods of a million that are recorded, or "" for all, and the
+// names of what is left out beside that, with commas between.
+func hbSetSampling(rate, modes string, seed uint64) {
 	s := &hbSampling
 	if s.rate = 1 << 32; rate != "" {
 		s.rate = hbNumber(rate) << 32 / 1e6
+	}
+	s.stationary, s.bursts = hbLists(modes, "sos"), hbLists(modes, "burst")
+	if rate != "" || modes != "" {
 		s.mark = hbIsSampled
+	}
+	if s.stationary {
+		hbReserveOwners()
 	}
 	if s.seed = seed; seed == 0 {
 		s.seed = uint64(nanotime())
 	}
+}
+
+// hbLists reports whether a list with commas has a name.
+func hbLists(list, name string) bool {
+	for len(list) >= len(name) {
+		if list[:len(name)] == name && (len(list) == len(name) || list[len(name)] == ',') {
+			return true
+		}
+		for len(list) > 0 && list[0] != ',' {
+			list = list[1:]
+		}
+		list = list[min(1, len(list)):]
+	}
+	return false
 }
 
 // hbSample reports whether an access is to be recorded. Else it is checked, or known to be recorded already. In the
@@ -51,6 +75,9 @@ func hbSetSampling(rate string, seed uint64) {
 //go:noinline
 func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) bool {
 	g := hbOfG(gp)
+	if hbSampling.stationary && hbIsStationary(addr, hbSlotOf(record), kind) {
+		return false
+	}
 	p := &g.period
 	if p.left == 0 {
 		p.begin(hbSlotOf(record))
@@ -60,7 +87,7 @@ func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at 
 	switch {
 	case hbHas(w, record), kind&hbWrite == 0 && hbHas(r, record):
 		return false
-	case p.recorded:
+	case p.recorded && !(hbSampling.bursts && hbFrameAt(g.frame).isHot):
 		return true
 	case w|r != 0:
 		hbPass(g, gp, cell, addr, record, kind, at)
@@ -86,6 +113,22 @@ func (p *hbPeriod) begin(slot uint32) {
 	p.random ^= p.random << 25
 	p.random ^= p.random >> 27
 	p.left, p.recorded = hbPeriodLength, p.random*0x2545f4914f6cdd1d>>32 < hbSampling.rate
+}
+
+// hbCountEntry notes that a function is entered in a calling context. It is cold in bursts of ten entries, which thin
+// out: the first ten, ten of each hundred up to a thousand, ten of each thousand up to ten thousand, and ten of each
+// ten thousand then. So LiteRace samples (Marino, Musuvathi and Narayanasamy, PLDI 2009), and SO_n (Li, 2012) by what
+// its compiler has not optimised yet.
+//
+//go:nosplit
+func hbCountEntry(f *hbFrame) {
+	n := f.entries
+	f.entries++
+	every := uint32(100)
+	for every < 10_000 && n >= 10*every {
+		every *= 10
+	}
+	f.isHot = n%every >= 10
 }
 
 // hbPass checks an access that is not recorded, of a granule of which others are, and forgets those that it takes the
