@@ -37,7 +37,9 @@
 // For atomic operations ([Atomic]): every access is one; no store depends on an
 // earlier load.
 //
-// For a copy ([Unshared]): no function literal captures the local any more.
+// For a copy ([Unshared]): no function literal captures the local any more, nobody
+// misses a value that went through it, and a copy that is captured in its place is
+// one for each goroutine, set before it starts.
 //
 // For the patches of package syncfix, the first obligation of each, and pairs,
 // exits, narrowed and order as above:
@@ -49,6 +51,14 @@
 //	joined       fewer tests are torn from what they decide about ([OneStep])
 //	counted      as many goroutines sign off, and none is left that is counted too late
 //	unblocked    no operation of the kind is left that waits where nobody may come
+//	stoppable    a select has taken the place of an operation, with a stop on
+//	             which the function leaves; its caller learns of it, and nobody
+//	             waits for what would have followed
+//	signs off    a goroutine begins with the deferred Done, and defers nothing
+//	             that may wait
+//	wakes all    each Signal is a Broadcast, and each waiter tests again
+//	closed once  every close is in the Once of the channel's object, which does
+//	             nothing else; neither is set again, and nobody sends
 //	extended     more accesses and calls are under the lock, none of those that
 //	             were is outside of it, and none is gone or new
 //

@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -112,4 +114,115 @@ func (s *side) comesBack(p *session.Package, do *ssa.Call) bool {
 		return false
 	}
 	return slices.ContainsFunc(s.targets(p, do), visit)
+}
+
+// closedOnce demands that every close of the claim's channel runs in the sync.Once of its object, that the Once does
+// nothing else and is never set again, and that nobody sends on the channel or replaces it, as a second one would
+// never be closed.
+func (j *judge) closedOnce() {
+	s := j.now
+	v, lock := s.claim.Variable, short(s.claim.Lock)
+	before, _ := j.closes(j.old)
+	after, closing := j.closes(s)
+	if total(after) == 0 {
+		j.add("closed once", "no close of %s can be followed", v)
+	}
+	for _, k := range append(before.more(after), after.more(before)...) {
+		j.add("closed once", "%s closes it %d times, and did so %d times", short(k.function), after[k], before[k])
+	}
+	for _, p := range s.snap.Packages {
+		each(p, func(fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			switch instr := instr.(type) {
+			case *ssa.Send:
+				if nameOfAddr(instr.Chan) == s.claimName() {
+					j.add("closed once", "the send at %s may find %s closed", at(p, instr), v)
+				}
+			case *ssa.Store:
+				set := nameOfAddr(instr.Addr)
+				if (set == s.claimName() || set == s.claim.Lock) && p.Owners.Of(instr.Addr, instr) != ownership.Fresh {
+					j.add("closed once", "%s is set again at %s", set, at(p, instr))
+				}
+			case ssa.CallInstruction:
+				isClosing := func(b *body) bool { return closing[b.fn] }
+				if s.isDo(instr) && !slices.ContainsFunc(s.targets(p, instr), isClosing) {
+					j.add("closed once", "what %s runs at %s does not close %s", lock, at(p, instr), v)
+				}
+			}
+		})
+	}
+}
+
+// claimName returns the claim's variable as accesspath names it.
+func (s *side) claimName() string {
+	v := s.claim.Variable
+	return accesspath.Name{Package: v.Package, Type: v.Type, Field: v.Name}.String()
+}
+
+// closes counts the closes of the claim's channel by declared function, refuses those outside of the Once, and returns
+// the functions that close it.
+func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
+	count, closing = tally{}, map[*ssa.Function]bool{}
+	for _, p := range s.snap.Packages {
+		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				return
+			}
+			if b, isBuiltin := call.Common().Value.(*ssa.Builtin); !isBuiltin || b.Name() != "close" {
+				return
+			}
+			ch := call.Common().Args[0]
+			if nameOfAddr(ch) != s.claimName() {
+				// func shut(ch chan struct{}) { close(ch) }
+				if s == j.now && s.isClaimsType(ch.Type()) && !isLocalChannel(ch) {
+					j.add("closed once", "%s may be closed under another name at %s", s.claim.Variable, at(p, instr))
+				}
+				return
+			}
+			count[tallyKey{declared(p, fn), "close"}]++
+			closing[fn] = true
+			u := use{base: baseOf(addressOf(ch)), pkg: p, fn: fn, instr: instr, locks: st}
+			if s == j.now && !s.runByOnce(u) {
+				j.add("closed once", "%s is closed at %s outside of the sync.Once of its object", s.claim.Variable, at(p, instr))
+			}
+		})
+	}
+	return count, closing
+}
+
+// isClaimsType reports whether a channel of type t may be the one that the claim's variable holds.
+func (s *side) isClaimsType(t types.Type) bool {
+	v := s.claim.Variable
+	in := s.snap.Package(v.Package)
+	if in == nil {
+		return true
+	}
+	scope := in.Types.Scope()
+	obj := scope.Lookup(v.Name)
+	if v.Type != "" {
+		obj, _, _ = types.LookupFieldOrMethod(scope.Lookup(v.Type).Type(), true, in.Types, v.Name)
+	}
+	elem := func(t types.Type) string {
+		if ch, ok := t.Underlying().(*types.Chan); ok {
+			return types.TypeString(ch.Elem(), nil)
+		}
+		return ""
+	}
+	return obj == nil || elem(obj.Type()) == elem(t)
+}
+
+// isLocalChannel reports whether a channel is known to be another one than a field or package variable holds: it has
+// the name of another one, or its function has made it.
+func isLocalChannel(ch ssa.Value) bool {
+	_, named := accesspath.NameOf(ch)
+	_, made := accesspath.Of(ch).Root.(*ssa.MakeChan)
+	return named || made
+}
+
+// addressOf returns the address that a value was loaded from; else the value.
+func addressOf(v ssa.Value) ssa.Value {
+	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+		return load.X
+	}
+	return v
 }

@@ -1,17 +1,26 @@
 package validate
 
 import (
+	"fmt"
+	"go/ast"
+	"go/printer"
 	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
-// stoppable demands that touched functions wait at fewer channels alone, in none more often than before, and that each
-// operation which is gone from there is a case of a select.
+// stoppable demands that touched functions wait at fewer channels alone, in none more often than before, that each
+// operation which is gone from there is a case of a select, and that each new select is one that a stop may end.
 func (j *judge) stoppable() {
 	before, casesBefore := j.channelWaits(j.old)
 	after, casesAfter := j.channelWaits(j.now)
@@ -26,6 +35,229 @@ func (j *judge) stoppable() {
 			j.add("stoppable", "%s %s less often than before", short(k.function), k.what)
 		}
 	}
+	for _, p := range j.now.snap.Packages {
+		known := j.selects(j.old, j.old.snap.Package(p.Path))
+		for _, x := range slices.Concat(slices.Collect(maps.Values(j.selects(j.now, p)))...) {
+			if len(known[x.text]) > 0 {
+				known[x.text] = known[x.text][1:]
+				continue
+			}
+			if why := j.now.unlikeStop(x); why != "" {
+				j.add("stoppable", "%s: %s", p.Fset.Position(x.stmt.Pos()), why)
+			}
+		}
+	}
+}
+
+// selectIn is a select with the innermost function that it stands in.
+type selectIn struct {
+	pkg      *session.Package
+	function ast.Node // *ast.FuncDecl or *ast.FuncLit
+	stmt     *ast.SelectStmt
+	text     string
+}
+
+// selects lists the selects of the touched functions of a package, by their text.
+func (j *judge) selects(s *side, p *session.Package) map[string][]selectIn {
+	found := map[string][]selectIn{}
+	if p == nil {
+		return found
+	}
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			decl, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			obj, _ := p.Info.Defs[decl.Name].(*types.Func)
+			if obj == nil || !j.touched[obj.FullName()] {
+				continue
+			}
+			ast.PreorderStack(decl, nil, func(n ast.Node, stack []ast.Node) bool {
+				stmt, ok := n.(*ast.SelectStmt)
+				if !ok {
+					return true
+				}
+				x := selectIn{pkg: p, function: decl, stmt: stmt, text: obj.FullName() + textOf(p, stmt)}
+				for _, around := range stack {
+					if lit, isLit := around.(*ast.FuncLit); isLit {
+						x.function = lit
+					}
+				}
+				found[x.text] = append(found[x.text], x)
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// textOf writes a node as gofmt does, without the comments in it.
+func textOf(p *session.Package, n ast.Node) string {
+	var b strings.Builder
+	if err := printer.Fprint(&b, p.Fset, n); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// unlikeStop returns what a select lacks of this form, in which the function is one that goroutines start, or returns
+// the context's error:
+//
+//	select {
+//	case ch <- v:
+//	case <-ctx.Done():
+//		return ctx.Err()
+//	}
+func (s *side) unlikeStop(x selectIn) string {
+	var stop *ast.CommClause
+	for _, c := range x.stmt.Body.List {
+		clause := c.(*ast.CommClause)
+		switch {
+		case clause.Comm == nil:
+			return "the select does not wait for the other side"
+		case len(clause.Body) > 0 && stop != nil, len(x.stmt.Body.List) != 2:
+			return "the select is more than an operation and a stop"
+		case len(clause.Body) > 0:
+			stop = clause
+		}
+	}
+	if stop == nil {
+		return "who is stopped goes on as if the operation were done"
+	}
+	receive, ok := stop.Comm.(*ast.ExprStmt)
+	if !ok {
+		return "what ends the wait is no stop"
+	}
+	of := ast.Unparen(receive.X.(*ast.UnaryExpr).X)
+	context := contextOf(x.pkg, of)
+	if context == "" && !s.isOnlyClosed(x.pkg, of) {
+		return textOf(x.pkg, of) + " is no context's, nor a channel that is only closed"
+	}
+	leave, ok := stop.Body[0].(*ast.ReturnStmt)
+	if !ok || len(stop.Body) > 1 {
+		return "who is stopped does not leave at once"
+	}
+	return s.unheard(x, leave, context)
+}
+
+// contextOf returns ctx of ctx.Done(), a context; "" for other expressions.
+func contextOf(p *session.Package, e ast.Expr) string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Done" || types.TypeString(p.Info.TypeOf(sel.X), nil) != "context.Context" {
+		return ""
+	}
+	return textOf(p, sel.X)
+}
+
+// isOnlyClosed reports whether the module closes the channel that e names, and sends nothing on it.
+func (s *side) isOnlyClosed(p *session.Package, e ast.Expr) bool {
+	want := variableOf(p, e)
+	closes, sends := 0, 0
+	for _, p := range s.snap.Packages {
+		for _, f := range p.Files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SendStmt:
+					if isSameVariable(variableOf(p, n.Chan), want) {
+						sends++
+					}
+				case *ast.CallExpr:
+					if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "close" && len(n.Args) == 1 &&
+						isSameVariable(variableOf(p, n.Args[0]), want) {
+						closes++
+					}
+				}
+				return true
+			})
+		}
+	}
+	return closes > 0 && sends == 0
+}
+
+// variableOf returns the variable that an expression names; nil if it is none.
+func variableOf(p *session.Package, e ast.Expr) *types.Var {
+	var id *ast.Ident
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		id = e
+	case *ast.SelectorExpr:
+		id = e.Sel
+	}
+	v, _ := p.Info.Uses[id].(*types.Var)
+	return v
+}
+
+// isSameVariable compares variables, which other packages see as another object.
+func isSameVariable(a, b *types.Var) bool {
+	if a == nil || b == nil || a == b {
+		return a != nil && a == b
+	}
+	return a.Exported() && a.Name() == b.Name() && a.Pkg() != nil && b.Pkg() != nil && a.Pkg().Path() == b.Pkg().Path()
+}
+
+// unheard returns who would not learn that the function of a select was stopped: its caller, or those who wait for what
+// it does behind the select.
+func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string {
+	i := slices.IndexFunc(x.pkg.IR.Funcs, func(fn *ssa.Function) bool { return fn.Syntax() == x.function })
+	if i < 0 {
+		return "its function cannot be followed"
+	}
+	fn := x.pkg.IR.Funcs[i]
+	if n := len(leave.Results); n > 0 {
+		if context == "" || textOf(x.pkg, leave.Results[n-1]) != context+".Err()" {
+			return "the caller does not learn that it was stopped"
+		}
+	} else {
+		isCalled := func(site callgraph.Site) bool { return site.Mode != callgraph.Go }
+		sites := x.pkg.Calls.Sites(fn)
+		if fn.Signature.Results().Len() > 0 || len(sites) == 0 || slices.ContainsFunc(sites, isCalled) {
+			return "the callers of " + short(fn.String()) + " do not learn that it was stopped"
+		}
+	}
+	// What comes behind the select, and need not come any more.
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			what := handover(x.pkg, instr)
+			if what == "" {
+				continue
+			}
+			for _, from := range b.Parent().Blocks {
+				for _, sel := range from.Instrs {
+					if sel, ok := sel.(*ssa.Select); ok && x.stmt.Pos() <= sel.Pos() && sel.Pos() < x.stmt.End() &&
+						x.pkg.IR.Flow(fn).Leads(sel, instr) {
+						return fmt.Sprintf("others may wait for it to come to %s, where it %s", at(x.pkg, instr), what)
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// handover names an instruction that others may wait for; "" for others. What is deferred comes in any case.
+func handover(p *session.Package, instr ssa.Instruction) string {
+	switch instr := instr.(type) {
+	case *ssa.Send:
+		return "sends"
+	case *ssa.Call:
+		if b, ok := instr.Call.Value.(*ssa.Builtin); ok && b.Name() == "close" {
+			return "closes a channel"
+		}
+		fn := instr.Call.StaticCallee()
+		if fn == nil || fn.Signature.Recv() == nil {
+			return ""
+		}
+		recv := fn.Signature.Recv().Type().String()
+		if recv == "*sync.WaitGroup" && fn.Name() == "Done" || recv == "*sync.Cond" && fn.Name() != "Wait" {
+			return "calls " + fn.Name()
+		}
+	}
+	return ""
 }
 
 // channelWaits counts the sends and receives of touched functions: those that stand alone, and the cases of selects.
@@ -54,58 +286,161 @@ func (j *judge) channelWaits(s *side) (alone, cases tally) {
 	return alone, cases
 }
 
-// signsOff demands that there are as many Done as before, and that fewer of them are not deferred.
+// signsOff demands that each function calls Done as often as before, and fewer times without a defer; and that a new
+// defer stands where every way out has passed it, with nothing deferred behind which others may be needed.
 func (j *judge) signsOff() {
-	if before, after := j.operations(j.old, finding.Done), j.operations(j.now, finding.Done); before != after {
-		j.add("signs off", "there are %d calls of Done, and there were %d", after, before)
+	before, plainBefore := j.dones(j.old)
+	after, plain := j.dones(j.now)
+	for _, k := range append(after.more(before), before.more(after)...) {
+		j.add("signs off", "%s signs off at %s %d times, and did so %d times", short(k.function), k.what, after[k], before[k])
 	}
-	before, after := j.calls(j.old, "Done", "*sync.WaitGroup"), j.calls(j.now, "Done", "*sync.WaitGroup")
-	if total(after) >= total(before) {
-		j.add("signs off", "as many calls of Done as before are not reached by every way out")
+	if total(plain) >= total(plainBefore) {
+		j.add("signs off", "as many calls of Done as before are not deferred")
+	}
+	moved := map[string]bool{}
+	for _, k := range plainBefore.more(plain) {
+		moved[k.function] = true
+	}
+	for _, p := range j.now.snap.Packages {
+		for _, op := range p.Ops.All {
+			if d, ok := op.Instr.(*ssa.Defer); ok && op.Mode == finding.Done && moved[op.Fn.String()] {
+				j.deferredFirst(p, d)
+			}
+		}
 	}
 }
 
-// wakesAll demands that touched functions signal no single waiter any more.
+// dones counts the calls of Done by function, literals apart, and WaitGroup: all, and those that are not deferred.
+func (j *judge) dones(s *side) (all, plain tally) {
+	all, plain = tally{}, tally{}
+	for _, p := range s.snap.Packages {
+		for _, op := range p.Ops.All {
+			if op.Mode != finding.Done || !j.touched[declared(p, op.Fn)] {
+				continue
+			}
+			k := tallyKey{op.Fn.String(), op.Path.String()}
+			all[k]++
+			if _, isDefer := op.Instr.(*ssa.Defer); !isDefer {
+				plain[k]++
+			}
+		}
+	}
+	return all, plain
+}
+
+// deferredFirst demands of a deferred Done that its function begins with it. It runs behind all else that is deferred,
+// which must need nobody who waits for it.
+func (j *judge) deferredFirst(p *session.Package, done *ssa.Defer) {
+	fn := done.Parent()
+	first := done.Block() == fn.Blocks[0]
+	for _, instr := range fn.Blocks[0].Instrs {
+		if instr == ssa.Instruction(done) {
+			break
+		}
+		if _, calls := instr.(ssa.CallInstruction); calls || waiting(instr) != "" {
+			first = false
+		}
+	}
+	if !first {
+		j.add("signs off", "%s may end before it comes to the defer at %s", short(fn.String()), at(p, done))
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if other, ok := instr.(*ssa.Defer); ok && other != done {
+				if why := j.now.hazard(p, other); why != "" {
+					j.add("signs off", "what is deferred at %s now runs before the Done, and %s", at(p, other), why)
+				}
+			}
+		}
+	}
+}
+
+// wakesAll demands that every Signal of a touched function is a Broadcast of the same condition now, and that each
+// waiter of these tests its condition again.
 func (j *judge) wakesAll() {
-	if left := j.calls(j.now, "Signal", "*sync.Cond"); total(left) > 0 {
-		j.add("wakes all", "%d calls of Signal are left", total(left))
+	before, _ := j.wakeups(j.old)
+	after, signals := j.wakeups(j.now)
+	for _, k := range append(before.more(after), after.more(before)...) {
+		j.add("wakes all", "%s wakes those who wait for %s %d times, and did so %d times", short(k.function), k.what, after[k],
+			before[k])
+	}
+	if total(signals) > 0 {
+		j.add("wakes all", "%d calls of Signal are left", total(signals))
+	}
+	woken := map[string]bool{}
+	for k := range after {
+		woken[k.what] = true
+	}
+	for _, p := range j.now.snap.Packages {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			wait, ok := instr.(*ssa.Call)
+			if !ok || methodOf(wait, "*sync.Cond") != "Wait" {
+				return
+			}
+			name, known := accesspath.NameOf(wait.Call.Args[0])
+			if known && !woken[name.Short()] || testsAgain(wait) {
+				return
+			}
+			j.add("wakes all", "who waits at %s does not test the condition again", at(p, wait))
+		})
 	}
 }
 
-// calls counts the calls of a method in touched functions, those that are deferred apart.
-func (j *judge) calls(s *side, name, recv string) tally {
-	found := tally{}
+// wakeups counts Signal and Broadcast of touched functions by condition: all, and Signal alone.
+func (j *judge) wakeups(s *side) (all, signals tally) {
+	all, signals = tally{}, tally{}
 	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
-		call, ok := instr.(*ssa.Call)
+		call, ok := instr.(ssa.CallInstruction)
 		if !ok {
 			return
 		}
-		callee := call.Call.StaticCallee()
-		if callee != nil && callee.Name() == name && callee.Signature.Recv() != nil &&
-			callee.Signature.Recv().Type().String() == recv {
-			found[tallyKey{declared(p, fn), name}]++
+		method := methodOf(call, "*sync.Cond")
+		if method != "Signal" && method != "Broadcast" {
+			return
+		}
+		cond := call.Common().Args[0]
+		what := accesspath.Of(cond).String()
+		if name, known := accesspath.NameOf(cond); known {
+			what = name.Short()
+		}
+		k := tallyKey{declared(p, fn), what}
+		all[k]++
+		if method == "Signal" {
+			signals[k]++
 		}
 	})
-	return found
+	return all, signals
 }
 
-// closedOnce demands that every close of the claim's channel runs in a sync.Once.
-func (j *judge) closedOnce() {
-	closes := 0
-	for _, p := range j.now.packages() {
-		for _, op := range p.Ops.All {
-			v := j.now.claim.Variable
-			if op.Mode != finding.CloseChan || op.Key.Name.Package != v.Package || op.Key.Name.Type != v.Type ||
-				op.Key.Name.Field != v.Name {
-				continue
-			}
-			closes++
-			if !p.Calls.Once(op.Fn) {
-				j.add("closed once", "%s is closed at %s outside of the sync.Once", v, at(p, op.Instr))
-			}
-		}
+// methodOf returns which method of a library's type is called; "" for other calls.
+func methodOf(call ssa.CallInstruction, recv string) string {
+	fn := call.Common().StaticCallee()
+	if fn == nil || fn.Signature.Recv() == nil || fn.Signature.Recv().Type().String() != recv {
+		return ""
 	}
-	if closes == 0 {
-		j.add("closed once", "no close of %s can be followed", j.now.claim.Variable)
+	return fn.Name()
+}
+
+// testsAgain reports whether control comes from a Wait straight back to the test before it, of memory or by a call:
+//
+//	for !g.open {
+//		g.cond.Wait()
+//	}
+//
+// A loop around an if does not, and a loop that counts how often it was woken neither.
+func testsAgain(wait *ssa.Call) bool {
+	b := wait.Block()
+	if b.Instrs[len(b.Instrs)-1] == nil || len(b.Succs) != 1 || b.Instrs[len(b.Instrs)-2] != ssa.Instruction(wait) {
+		return false
 	}
+	for b = b.Succs[0]; len(b.Instrs) == 1 && len(b.Succs) == 1; b = b.Succs[0] {
+	}
+	if !b.Dominates(wait.Block()) {
+		return false
+	}
+	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+		load, isLoad := instr.(*ssa.UnOp)
+		_, isCall := instr.(*ssa.Call)
+		return isCall || isLoad && load.Op == token.MUL
+	})
 }
