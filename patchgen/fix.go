@@ -24,6 +24,9 @@ type Input struct {
 	// Patched reports that the module holds patches for other variables, made
 	// after the findings: one of them may be what this variable needs.
 	Patched bool
+	// Failing reports that the tests failed in each of so many runs that their passing with a patch is no chance: then
+	// that shows the bug, and that the patch corrects it.
+	Failing bool
 	// Checks are what a candidate has to pass besides patchgen's own checks.
 	Checks Checks
 }
@@ -46,6 +49,7 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 		return withheld(err.Error()), nil, nil
 	}
 	v := &verifier{module: in.Module, checks: in.Checks, observed: observed(in.Group)}
+	v.failing = in.Failing && !v.observed
 	// The first that can be built and passes; the others leave their reasons.
 	var reasons []string
 	for _, c := range list {
@@ -215,7 +219,7 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := strategy.NewProblem(in.Module.Module, lockfacts.New(before), in.Group)
+	p, err := strategy.NewProblem(in.Module.Module, lockfacts.New(before), onOneVariable(in.Group))
 	if err != nil {
 		return nil, err
 	}
@@ -223,19 +227,31 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	return p, p.Unseen()
 }
 
-// splitCode returns the code of a group in which a lock is released too early: before what was
-// tested, or reached, under it is used.
+// splitCode returns the code of findings of a group that say that a lock is released too early: before what was
+// tested under it is used, in all of them, or before what was reached under it is, where others may be the races that
+// this leads to.
 func splitCode(group []*finding.Finding) (finding.Code, bool) {
-	if len(group) == 0 {
-		return "", false
+	isTorn := func(f *finding.Finding) bool { return f.Code == finding.TestAndUse && f.Section != nil }
+	isUsed := func(f *finding.Finding) bool { return f.Code == finding.UsedAfterLock }
+	switch {
+	case len(group) > 0 && !slices.ContainsFunc(group, func(f *finding.Finding) bool { return !isTorn(f) }):
+		return finding.TestAndUse, true
+	case slices.ContainsFunc(group, isUsed):
+		return finding.UsedAfterLock, true
 	}
-	code := group[0].Code
-	for _, f := range group {
-		if f.Code != code || code == finding.TestAndUse && f.Section == nil {
-			return "", false
-		}
+	return "", false
+}
+
+// onOneVariable returns those of a group that are on the variable which a run has shown to be raced for, or on the
+// first one: a use behind a lock is a finding on what was reached, the race that it leads to one on where it happens.
+func onOneVariable(group []*finding.Finding) []*finding.Finding {
+	first := group[0]
+	if i := slices.IndexFunc(group, func(f *finding.Finding) bool { return f.Status == finding.Confirmed }); i >= 0 {
+		first = group[i]
 	}
-	return code, code == finding.TestAndUse || code == finding.UsedAfterLock
+	return slices.DeleteFunc(slices.Clone(group), func(f *finding.Finding) bool {
+		return isUsedBehind(f, first) || isUsedBehind(first, f)
+	})
 }
 
 // onSync returns the code of findings on locks, channels and WaitGroups, which name no access of memory.

@@ -31,7 +31,7 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	strategy: name      the one that has to succeed; the diff section is golden
 //	withheld: text      a part of the reason; may stand several times
 //	note: text          a part of a note; may stand several times
-//	code: IL2001        the code of the finding (default IL1000)
+//	code: IL2001        the code of the finding (default IL1000); may stand again for the next one of the group
 //	type: name          the type that declares the field, where the strategy asks for it
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
@@ -226,7 +226,7 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 			if f == nil {
 				f = &finding.Finding{Code: finding.CaughtInTheAct}
 				if code := c.header["code"]; code != nil {
-					f.Code = finding.Code(code[0])
+					f.Code = finding.Code(code[min(len(byNumber), len(code)-1)])
 				}
 				byNumber[m[1]] = f
 			}

@@ -9,8 +9,8 @@ import (
 
 // Groups puts findings together that one patch corrects, in the order of the findings: those on
 // one variable; of findings on locks, channels and WaitGroups those of one code
-// on the same one, a return that leaves a lock held with those whom a run has shown to wait for it; and each cycle of
-// locks by itself.
+// on the same one, a return that leaves a lock held with those whom a run has shown to wait for it; a use of what was
+// reached under a lock behind it with the races that a run has shown there; and each cycle of locks by itself.
 func Groups(findings []*finding.Finding) [][]*finding.Finding {
 	var out [][]*finding.Finding
 	for _, f := range findings {
@@ -29,7 +29,7 @@ func SameCause(f, g *finding.Finding) bool {
 	_, fSync := onSync([]*finding.Finding{f})
 	_, gSync := onSync([]*finding.Finding{g})
 	switch {
-	case isLeftLocked(f, g) || isLeftLocked(g, f):
+	case isLeftLocked(f, g) || isLeftLocked(g, f), isUsedBehind(f, g) || isUsedBehind(g, f):
 		return true
 	case fSync != gSync || fSync && f.Code != g.Code:
 		return false
@@ -60,6 +60,24 @@ func isLeftLocked(leak, stuck *finding.Finding) bool {
 	// p.mu of one method and q.mu of another are the same field.
 	field := func(expr string) string { return expr[strings.IndexByte(expr, '.')+1:] }
 	return leak.Variable == stuck.Variable || field(held.Expr) == field(waits.Expr) && strings.Contains(held.Expr, ".")
+}
+
+// isUsedBehind reports whether a run has shown the race that a use behind the lock leads to: one side came to the
+// elements by that use.
+//
+//	b := q.get(i)	// under the lock
+//	q.mu.Unlock()
+//	return decode(b)	<- used, race within decode
+func isUsedBehind(used, race *finding.Finding) bool {
+	if used.Code != finding.UsedAfterLock || race.Code == finding.UsedAfterLock || race.Status != finding.Confirmed ||
+		race.Variable.Kind != "element" || len(used.Accesses) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(race.Accesses, func(a finding.Access) bool {
+		return a.Goroutine != nil && slices.ContainsFunc(a.Goroutine.Stack, func(f finding.Frame) bool {
+			return f.File == used.Accesses[0].File && f.Line == used.Accesses[0].Line
+		})
+	})
 }
 
 // isMadeByCallee reports whether the test or the use of a section is a call of a function that makes it.

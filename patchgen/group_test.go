@@ -27,12 +27,21 @@ func TestGroups(t *testing.T) {
 	leak.Accesses[0].Expr, leak.Accesses[0].Mode = "s.mu", finding.Leave
 	stuck := lock(finding.BlockedForEver, "sync.mu")
 	stuck.Accesses[0].Expr, stuck.Status = "t.mu", finding.Confirmed
-	got := Groups([]*finding.Finding{leak, stuck,
+	// A run saw the race that a use behind the lock leads to, and another one.
+	used := &finding.Finding{Code: finding.UsedAfterLock, Variable: finding.Variable{Package: "p", Name: "items"},
+		Accesses: []finding.Access{{Position: finding.Position{File: "a.go", Line: 7}, Mode: finding.Read}}}
+	below := race("data[]", "element")
+	below.Status = finding.Confirmed
+	below.Accesses[0].Goroutine = &finding.Goroutine{Stack: []finding.Frame{{File: "b.go", Line: 1}, {File: "a.go", Line: 7}}}
+	other := race("more[]", "element")
+	other.Status = finding.Confirmed
+	other.Accesses[0].Goroutine = &finding.Goroutine{Stack: []finding.Frame{{File: "a.go", Line: 8}}}
+	got := Groups([]*finding.Finding{leak, stuck, used, below, other,
 		race("x", "field"), race("y", ""), race("x", ""),
 		lock(finding.DoubleLock, "x"), lock(finding.DoubleLock, "x"), lock(finding.LostUnlock, "x"),
 		cycle("a"), cycle("b"),
 	})
-	want := []int{2, 2, 1, 2, 1, 1, 1}
+	want := []int{2, 2, 1, 2, 1, 2, 1, 1, 1}
 	if len(got) != len(want) {
 		t.Fatalf("%d groups, want %d", len(got), len(want))
 	}

@@ -50,6 +50,8 @@ type verifier struct {
 	// observed: a run has shown a finding of the group. Only then is it worth
 	// saying that runs do not show it any more.
 	observed bool
+	// failing: none has, but the tests have failed in each run.
+	failing bool
 }
 
 // step is one check, as the fix names it.
@@ -63,10 +65,10 @@ type step struct {
 // may still show what the patch breaks.
 const unobserved = "fit under noise"
 
-// verdict is what the checks that were passed are worth: where a run has shown the bug, and the
-// same runs have not shown it with the patch, nobody needs to try it once more.
+// verdict is what the checks that were passed are worth: where a run has shown the bug, or the tests have failed by it,
+// and the same runs have not shown it with the patch, nobody needs to try it once more.
 func (v *verifier) verdict() finding.Verdict {
-	if v.observed && v.checks.Build != nil && v.checks.Test != nil && v.checks.Campaign != nil {
+	if (v.observed || v.failing) && v.checks.Build != nil && v.checks.Test != nil && v.checks.Campaign != nil {
 		return finding.Verified
 	}
 	return finding.Manual
@@ -85,8 +87,13 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 		{"tests pass", v.checks.Test},
 		{"does not come back", v.checks.Campaign},
 	}
+	if v.failing {
+		steps[len(steps)-2].name, steps[len(steps)-1].name = "tests pass that failed", "they pass in all runs"
+	}
 	if !v.observed {
-		steps[len(steps)-1].name = unobserved
+		if !v.failing {
+			steps[len(steps)-1].name = unobserved
+		}
 		steps = append(steps, step{"static finding gone", v.checks.Static})
 	}
 	// The first three are one analysis of the patched source.

@@ -51,6 +51,14 @@ func TestChecksInOrder(t *testing.T) {
 		t.Errorf("checked %v (%v), ran %v, want %v", fix.Checked, err, ran, want)
 	}
 
+	// Tests that failed in each run pass with the patch: that shows it.
+	fix, _, err = Fix(t.Context(), Input{Module: m, Group: group, Failing: true, Checks: Checks{
+		Build: check("build", nil), Test: check("test", nil), Campaign: check("campaign", nil)}})
+	if want := "[builds tests pass that failed they pass in all runs]"; err != nil || fix.Verdict != finding.Verified ||
+		!strings.HasSuffix(fmt.Sprint(fix.Checked), want[1:]) {
+		t.Errorf("%s, checked %v (%v), want %v", fix.Verdict, fix.Checked, err, want)
+	}
+
 	ran = nil
 	fix, files, err := Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{
 		Build: check("build", nil), Vet: check("vet", errors.New("copies a lock")), Test: check("test", nil)}})

@@ -24,14 +24,16 @@ var fixCommand = command{
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
 patch for each cause of confirmed findings: all of a variable's at once. Suspected findings whose fault
 stands in the source are patched too, that is those of
-` + codesInSource() + `and other suspected ones with -suspected. With -from, the findings are read from a file
+` + codesInSource() + `and other suspected ones with -suspected. Where the tests of a package fail in each of five runs or more, and
+without noise, what is suspected there of tests and uses that are not one step (IL2002) is tried too, and
+patched if all runs pass then. With -from, the findings are read from a file
 that "check", "test" or "fix" has written by -o jsonl:file, and no test is run to find more.
 
 A patch is tried on a copy of the module in a temporary folder: what tests write there is lost. It is
 offered only if it compiles, does what its strategy promises, closes no cycle in the order of locks and
 puts nothing that waits under a lock. Then -verify=quick has go vet and the tests pass, and
 -verify=full, the default, makes the runs again, in which the finding must not come back. Its verdict is
-    verified   a run has shown the bug, and with the patch all checks pass
+    verified   a run has shown the bug, or the tests failed by it, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify left checks out: read it
     withheld   there is no patch, and each strategy's reason is printed
 
@@ -153,6 +155,11 @@ func (o *fixOptions) run(c *call) int {
 	if err != nil && c.ctx.Err() == nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
 	}
+	if found.tried != nil {
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *finding.Finding) bool {
+			return found.tried(f) && (f.Fix == nil || f.Fix.Verdict != finding.Verified)
+		})
+	}
 	if err := o.deliver(c, patches, r); err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
@@ -167,6 +174,8 @@ type found struct {
 	known     []*finding.Finding // all of them, whether reported or not
 	testsFail bool
 	done      io.Closer
+	// tried reports whether a finding counts only if the tests pass with its patch; nil if none is such.
+	tried func(*finding.Finding) bool
 }
 
 func (f *found) close(c *call) {
@@ -190,10 +199,13 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 		return &found{done: d}, err
 	}
 	r := c.newReport("fix", d.Planned.Module.Root)
-	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs, Always: trial.StandsInSource}
+	// Tests that always fail show a suspected bug if they pass with its patch.
+	mayFail := func(f *finding.Finding) bool { return o.verify == trial.Full && trial.MayFailTests(f, d.Result) }
+	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs,
+		Always: func(f *finding.Finding) bool { return trial.StandsInSource(f) || mayFail(f) }}
 	c.warn(shown.Fill(r)...)
 	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.Joined, testsFail: o.testsFail(d),
-		done: d}, nil
+		done: d, tried: func(f *finding.Finding) bool { return !o.suspected && !trial.StandsInSource(f) && mayFail(f) }}, nil
 }
 
 // read takes the findings from a file.

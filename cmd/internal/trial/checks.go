@@ -233,8 +233,25 @@ func (t *trial) suspected() error {
 	return nil
 }
 
+// enoughRuns is how many failures in a row, and as many passes with a patch, are no chance: one of 252 orders of them.
+const enoughRuns = 5
+
+// AlwaysFail reports whether the tests of a package failed in each run, the one without noise included, and in enough of
+// them to see that a patch corrects what they fail by.
+func AlwaysFail(p *campaign.PackageResult) bool {
+	return p.PlainFailure != nil && p.Failures == p.Runs && p.Runs >= enoughRuns
+}
+
+// provesByTests reports whether what the tests say of a patch is all that there is to show that it is needed.
+func (t *trial) provesByTests() bool {
+	observed := func(f *finding.Finding) bool { return f.Status == finding.Confirmed }
+	return t.before != nil && !slices.ContainsFunc(t.group, observed) &&
+		slices.ContainsFunc(t.before.Packages, func(p campaign.PackageResult) bool { return AlwaysFail(&p) })
+}
+
 // failures rejects a patch under which the tests of a package failed, or were not
-// completed, that passed in all of the runs without it: it may hang, or wait for ever.
+// completed, that passed in all of the runs without it: it may hang, or wait for ever. Where the patch is to correct
+// what they failed by, none may fail.
 func (t *trial) failures(r *campaign.Result) error {
 	for i := range r.Packages {
 		p := &r.Packages[i]
@@ -242,7 +259,7 @@ func (t *trial) failures(r *campaign.Result) error {
 			return b.Package == p.Package && (b.Fails() || b.NotCompleted > 0)
 		})
 		switch {
-		case was:
+		case was && !t.provesByTests():
 		case p.Fails():
 			return errors.New(testrun.FailureOf(p, false))
 		case p.NotCompleted > 0:

@@ -56,6 +56,15 @@ func StandsInSource(f *finding.Finding) bool {
 	return f.Level != finding.Hint && slices.Contains(CodesInSource(), f.Code)
 }
 
+// MayFailTests reports whether a suspected finding may be why the tests of its package fail in every run: a patch shows
+// it if they pass then.
+func MayFailTests(f *finding.Finding, r *campaign.Result) bool {
+	return f.Status == finding.Suspected && f.Level != finding.Hint && f.Code == finding.TestAndUse &&
+		slices.ContainsFunc(r.Packages, func(p campaign.PackageResult) bool {
+			return p.Package == f.Variable.Package && AlwaysFail(&p)
+		})
+}
+
 // CodesInSource lists the codes of such findings.
 func CodesInSource() []finding.Code { return patchgen.CodesInSource() }
 
@@ -152,7 +161,7 @@ func (d *patcher) group(group []*finding.Finding) error {
 	// The strategies in order, each candidate tried.
 	d.trial.group = group
 	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
-		Checks: d.trial.checks()})
+		Failing: d.trial.provesByTests(), Checks: d.trial.checks()})
 	if err != nil {
 		return err
 	}

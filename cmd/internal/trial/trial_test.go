@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/patchgen"
 )
 
@@ -159,5 +161,32 @@ func TestMachineFaultIsNotThePatchs(t *testing.T) {
 	if err := tr.goCommand("vet", "./..."); !errors.Is(err, patchgen.ErrCannotCheck) ||
 		!strings.Contains(err.Error(), "a fault of the machine") {
 		t.Errorf("without a temporary folder: %v, want ErrCannotCheck", err)
+	}
+}
+
+// A suspicion is tried where the tests of its package fail in each run, the one without noise included, and in enough
+// of them that their passing is no chance.
+func TestMayFailTests(t *testing.T) {
+	torn := &finding.Finding{Code: finding.TestAndUse, Status: finding.Suspected, Variable: finding.Variable{Package: "p"}}
+	always := campaign.PackageResult{Package: "p", Runs: 6, Failures: 6, PlainFailure: new(campaign.Failure)}
+	few, sometimes, quiet, other := always, always, always, always
+	few.Runs, few.Failures = 2, 2
+	sometimes.Failures = 5
+	quiet.PlainFailure = nil
+	other.Package = "q"
+	for name, c := range map[string]struct {
+		result campaign.PackageResult
+		want   bool
+	}{"always": {always, true}, "few": {few, false}, "sometimes": {sometimes, false}, "under noise": {quiet, false},
+		"another package": {other, false}} {
+		r := &campaign.Result{Packages: []campaign.PackageResult{c.result}}
+		if got := MayFailTests(torn, r); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		race := *torn
+		race.Code = finding.Unguarded
+		if MayFailTests(&race, r) {
+			t.Errorf("%s: a suspected race is tried", name)
+		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 //	}
 //
 // It applies to fields and package variables that hold one channel only, and on which nobody sends: a sender
-// would find it closed all the same. Obligation: [validate.ClosedOnce].
+// would find it closed all the same. Where a lock, and a test under it of what is set there, keep a second close out,
+// there is nothing to correct. Obligation: [validate.ClosedOnce].
 func closeOnce(p *Problem) (*strategy.Patch, error) {
 	v, err := p.closedChannel()
 	if err != nil {
@@ -44,6 +45,9 @@ func closeOnce(p *Problem) (*strategy.Patch, error) {
 		case *ast.CallExpr:
 			if !source.IsBuiltin(a.File, n, "close") {
 				continue
+			}
+			if test := settingTest(a.File, n); test != nil && len(p.Facts.Classes(a)) > 0 {
+				return nil, fmt.Errorf("%s: a test under the lock keeps a second close out", a.File.At(test))
 			}
 			if err := closeWithin(edits, a, n, name); err != nil {
 				return nil, err
@@ -116,6 +120,45 @@ func closeWithin(edits *edit.Edits, a *source.Access, call *ast.CallExpr, name s
 		return nil
 	}
 	return fmt.Errorf("%s: the close is no statement", a.File.At(call))
+}
+
+// settingTest returns the test in the function of a close of what the function then sets; nil if there is none:
+//
+//	if s.err != nil {
+//		return
+//	}
+//	s.err = err
+//	close(s.done)
+func settingTest(file *source.File, call *ast.CallExpr) *ast.IfStmt {
+	f := file.FunctionOf(call)
+	if f == nil {
+		return nil
+	}
+	// What is set comes first, then the tests of it before the close.
+	set := map[string]bool{}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok {
+			for _, left := range a.Lhs {
+				set[file.Text(left)] = true
+			}
+		}
+		return true
+	})
+	var found *ast.IfStmt
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		test, ok := n.(*ast.IfStmt)
+		if !ok || test.Pos() > call.Pos() {
+			return true
+		}
+		ast.Inspect(test.Cond, func(n ast.Node) bool {
+			if e, ok := n.(*ast.SelectorExpr); ok && set[file.Text(e)] {
+				found = test
+			}
+			return true
+		})
+		return true
+	})
+	return found
 }
 
 // closedTest returns the select around a close that does nothing else than to leave it out where the channel is closed.

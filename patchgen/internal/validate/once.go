@@ -127,6 +127,7 @@ func (j *judge) closedOnce() {
 	if total(after) == 0 {
 		j.add("closed once", "no close of %s can be followed", v)
 	}
+	// As often as before, and nothing else comes to the channel or the Once.
 	for _, k := range append(before.more(after), after.more(before)...) {
 		j.add("closed once", "%s closes it %d times, and did so %d times", short(k.function), after[k], before[k])
 	}

@@ -261,7 +261,8 @@ func readBefore(from ssa.Instruction, cell ssa.Value, skip ssa.Instruction) ssa.
 				return false
 			}
 			_, isStore := instr.(*ssa.Store)
-			return !isStore && slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op == cell })
+			isCell := func(op *ssa.Value) bool { return *op == cell }
+			return !isStore && slices.ContainsFunc(instr.Operands(nil), isCell)
 		})
 }
 
@@ -290,7 +291,8 @@ func (j *judge) valuesKept(p *session.Package, closure *ssa.MakeClosure, i int) 
 func (j *judge) stillCaptures(literal, name string) bool {
 	for _, p := range j.now.packages() {
 		for _, fn := range p.IR.Funcs {
-			if fn.String() == literal && slices.ContainsFunc(fn.FreeVars, func(v *ssa.FreeVar) bool { return v.Name() == name }) {
+			isNamed := func(v *ssa.FreeVar) bool { return v.Name() == name }
+			if fn.String() == literal && slices.ContainsFunc(fn.FreeVars, isNamed) {
 				return true
 			}
 		}

@@ -90,6 +90,7 @@ var golden = map[string]string{
 	"buffer_each":              "unblocked parallel/errc",
 	"extend_callee":            "extended - pool.mu",
 	"extend_return":            "extended - shard.mu",
+	"extend_race":              "extended - shard.mu",
 	"guard_copy":               "guarded limiter.burst limiter.mu",
 	"guard_elements":           "guarded queue.items queue.mu",
 	"guard_related":            "guarded timer.fn clock.mu",

@@ -73,6 +73,7 @@ func (j *judge) selects(s *side, p *session.Package) map[string][]selectIn {
 			if obj == nil || !j.touched[obj.FullName()] {
 				continue
 			}
+			// Each select, with the innermost literal around it.
 			ast.PreorderStack(decl, nil, func(n ast.Node, stack []ast.Node) bool {
 				stmt, ok := n.(*ast.SelectStmt)
 				if !ok {
@@ -110,6 +111,7 @@ func textOf(p *session.Package, n ast.Node) string {
 //		return ctx.Err()
 //	}
 func (s *side) unlikeStop(x selectIn) string {
+	// The operation's case is empty, and the stop's is not.
 	var stop *ast.CommClause
 	for _, c := range x.stmt.Body.List {
 		clause := c.(*ast.CommClause)
@@ -125,6 +127,7 @@ func (s *side) unlikeStop(x selectIn) string {
 	if stop == nil {
 		return "who is stopped goes on as if the operation were done"
 	}
+	// What ends the wait ends it for all who wait, and from then on.
 	receive, ok := stop.Comm.(*ast.ExprStmt)
 	if !ok {
 		return "what ends the wait is no stop"
@@ -361,8 +364,8 @@ func (j *judge) wakesAll() {
 	before, _ := j.wakeups(j.old)
 	after, signals := j.wakeups(j.now)
 	for _, k := range append(before.more(after), after.more(before)...) {
-		j.add("wakes all", "%s wakes those who wait for %s %d times, and did so %d times", short(k.function), k.what, after[k],
-			before[k])
+		j.add("wakes all", "%s wakes those who wait for %s %d times, and did so %d times", short(k.function), k.what,
+			after[k], before[k])
 	}
 	if total(signals) > 0 {
 		j.add("wakes all", "%d calls of Signal are left", total(signals))
@@ -430,10 +433,15 @@ func methodOf(call ssa.CallInstruction, recv string) string {
 // A loop around an if does not, and a loop that counts how often it was woken neither.
 func testsAgain(wait *ssa.Call) bool {
 	b := wait.Block()
-	if b.Instrs[len(b.Instrs)-1] == nil || len(b.Succs) != 1 || b.Instrs[len(b.Instrs)-2] != ssa.Instruction(wait) {
+	if len(b.Succs) != 1 || b.Instrs[len(b.Instrs)-2] != ssa.Instruction(wait) {
 		return false
 	}
-	for b = b.Succs[0]; len(b.Instrs) == 1 && len(b.Succs) == 1; b = b.Succs[0] {
+	// Blocks of nothing but a jump lie between, at most all there are.
+	b = b.Succs[0]
+	for range wait.Parent().Blocks {
+		if len(b.Instrs) == 1 && len(b.Succs) == 1 {
+			b = b.Succs[0]
+		}
 	}
 	if !b.Dominates(wait.Block()) {
 		return false
