@@ -32,7 +32,8 @@ func TestGroups(t *testing.T) {
 		Accesses: []finding.Access{{Position: finding.Position{File: "a.go", Line: 7}, Mode: finding.Read}}}
 	below := race("data[]", "element")
 	below.Status = finding.Confirmed
-	below.Accesses[0].Goroutine = &finding.Goroutine{Stack: []finding.Frame{{File: "b.go", Line: 1}, {File: "a.go", Line: 7}}}
+	below.Accesses[0].Goroutine = &finding.Goroutine{
+		Stack: []finding.Frame{{File: "b.go", Line: 1}, {File: "a.go", Line: 7}}}
 	other := race("more[]", "element")
 	other.Status = finding.Confirmed
 	other.Accesses[0].Goroutine = &finding.Goroutine{Stack: []finding.Frame{{File: "a.go", Line: 8}}}

@@ -24,9 +24,9 @@ var fixCommand = command{
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
 patch for each cause of confirmed findings: all of a variable's at once. Suspected findings whose fault
 stands in the source are patched too, that is those of
-` + codesInSource() + `and other suspected ones with -suspected. Where the tests of a package fail in each of five runs or more, and
-without noise, what is suspected there of tests and uses that are not one step (IL2002) is tried too, and
-patched if all runs pass then. With -from, the findings are read from a file
+` + codesInSource() + `and other suspected ones with -suspected. Where the tests of a package fail in each of
+five runs or more, and without noise, what is suspected there of tests and uses that are not one step
+(IL2002) is tried too, and patched if all runs pass then. With -from, the findings are read from a file
 that "check", "test" or "fix" has written by -o jsonl:file, and no test is run to find more.
 
 A patch is tried on a copy of the module in a temporary folder: what tests write there is lost. It is

@@ -236,8 +236,8 @@ func (t *trial) suspected() error {
 // enoughRuns is how many failures in a row, and as many passes with a patch, are no chance: one of 252 orders of them.
 const enoughRuns = 5
 
-// AlwaysFail reports whether the tests of a package failed in each run, the one without noise included, and in enough of
-// them to see that a patch corrects what they fail by.
+// AlwaysFail reports whether the tests of a package failed in each run, the one without noise included, and in enough
+// of them to see that a patch corrects what they fail by.
 func AlwaysFail(p *campaign.PackageResult) bool {
 	return p.PlainFailure != nil && p.Failures == p.Runs && p.Runs >= enoughRuns
 }

@@ -282,7 +282,8 @@ func (j *judge) valuesKept(p *session.Package, closure *ssa.MakeClosure, i int) 
 	if load := readBefore(first, cell, nil); load != nil || isRead(first) {
 		j.add("unshared", "the literal at %s reads what %s was before it", at(p, closure), v)
 	}
-	if load := readBefore(closure, closure.Bindings[i], closure); load != nil && setsCaptured(closure, closure.Bindings[i]) {
+	outer := closure.Bindings[i]
+	if load := readBefore(closure, outer, closure); load != nil && setsCaptured(closure, outer) {
 		j.add("unshared", "what the literal at %s sets %s to may be meant for %s", at(p, closure), v, at(p, load))
 	}
 }
