@@ -58,13 +58,21 @@ func (c *builder) moveLockOver(between, behind []ast.Stmt, acquire *source.LockO
 
 // moveTarget is the first statement of the list with an access that decides
 // about one behind the end; -1 if there is none, or the lock cannot be held
-// from there.
+// from there. What is tested again behind the Lock needs no move, but right
+// before it a section of its own would be released only to be acquired again:
+//
+//	if v, ok := c.m[k]; ok { return v }
+//	c.mu.Lock()
+//	if v, ok := c.m[k]; ok { return v }
+//
+// A read lock is worth that.
 func (c *builder) moveTarget(list []ast.Stmt, end token.Pos) int {
 	first := -1
 	for i, s := range list {
 		for _, a := range c.In(s) {
 			for _, b := range c.AlreadyHeld {
-				if first < 0 && b.Expr.Pos() > end && c.Decides(a, b) && !c.testedAgain(a, b) {
+				again := c.testedAgain(a, b) && (c.HasRLock || i < len(list)-1)
+				if first < 0 && b.Expr.Pos() > end && c.Decides(a, b) && !again {
 					first = i
 				}
 			}
