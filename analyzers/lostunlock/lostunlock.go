@@ -28,13 +28,15 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		prog:     pass.ResultOf[ir.Analyzer].(*ir.Program),
 		locks:    pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 		reporter: r,
+		reported: map[ssa.Instruction]bool{},
 	}
-	for _, fn := range c.prog.Funcs {
+	c.prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
 		if !c.prog.InTest(fn) && !c.locks.MayReturnLocked(fn) {
 			c.function(fn)
 			c.panics(fn)
+			c.ways(fn, work)
 		}
-	}
+	})
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }
 
@@ -42,6 +44,7 @@ type checker struct {
 	prog     *ir.Program
 	locks    *lockset.Result
 	reporter *check.Reporter
+	reported map[ssa.Instruction]bool // locks of which some return has been reported
 }
 
 // exit is one return of a function, with the locks that it leaves.
@@ -92,6 +95,7 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 		if first.Since == nil {
 			continue
 		}
+		c.reported[first.Since] = true
 		side := check.Side(c.prog, fn, e.ret, finding.Leave, path)
 		side.Locks = []string{first.String()}
 		f := &finding.Finding{

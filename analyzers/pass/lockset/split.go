@@ -3,6 +3,7 @@ package lockset
 import (
 	"go/constant"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -22,12 +23,17 @@ import (
 // That a condition on memory, c.f == nil, comes out alike as long as the function
 // itself does not assign it, is what the author relies on.
 
-// condition is what several branches ask: a boolean value, or whether a value
-// or a location is equal to a constant.
+// condition is what several branches ask: a boolean value, or how a value
+// or a location compares with a constant.
 type condition struct {
-	value ssa.Value
-	path  accesspath.Path
-	equal string // the constant; empty: the value itself is asked
+	value    ssa.Value
+	path     accesspath.Path
+	constant string // with the relation; empty: the value itself is asked
+}
+
+// relations are those by which conditions compare, each for its opposite as well.
+var relations = map[token.Token]string{
+	token.EQL: "==", token.NEQ: "==", token.LSS: "<", token.GEQ: "<", token.LEQ: "<=", token.GTR: "<=",
 }
 
 // known has, for each condition of the function, what is known: '0' or '1' for
@@ -130,8 +136,20 @@ func repeated(fn *ssa.Function) []condition {
 	var list []condition
 	for _, c := range order {
 		phi, chosen := c.value.(*ssa.Phi)
-		if asked[c] > 1 || chosen && c.equal == "" && hasConstant(phi) {
+		if asked[c] > 1 || chosen && c.constant == "" && hasConstant(phi) {
 			list = append(list, c)
+		}
+	}
+	// What is set on one way only is handed on: locked = φ(locked, true).
+	for i := 0; i < len(list) && len(list) <= knowledge.ConditionsSplit; i++ {
+		phi, ok := list[i].value.(*ssa.Phi)
+		if !ok || list[i].constant != "" {
+			continue
+		}
+		for _, e := range phi.Edges {
+			if _, ok := e.(*ssa.Phi); ok && !slices.Contains(list, condition{value: e}) {
+				list = append(list, condition{value: e})
+			}
 		}
 	}
 	return list
@@ -164,12 +182,13 @@ func conditionOf(b *ssa.BasicBlock) (c condition, yes int, ok bool) {
 		}
 		v, yes = not.X, 1-yes
 	}
-	if cmp, isCmp := v.(*ssa.BinOp); isCmp && (cmp.Op == token.EQL || cmp.Op == token.NEQ) {
+	if cmp, isCmp := v.(*ssa.BinOp); isCmp {
 		if constant, isConst := cmp.Y.(*ssa.Const); isConst {
-			if cmp.Op == token.NEQ {
+			switch cmp.Op {
+			case token.NEQ, token.GEQ, token.GTR: // these are not ==, <, <=
 				yes = 1 - yes
 			}
-			return located(condition{value: cmp.X, equal: constant.String()}), yes, true
+			return located(condition{value: cmp.X, constant: relations[cmp.Op] + constant.String()}), yes, true
 		}
 	}
 	return located(condition{value: v}), yes, true
@@ -241,12 +260,12 @@ func chosen(k known, conditions []condition, from, succ *ssa.BasicBlock) known {
 				continue
 			}
 			v := phi.Edges[e]
-			if cst, ok := v.(*ssa.Const); ok && c.equal == "" && cst.Value != nil && cst.Value.Kind() == constant.Bool {
+			if cst, ok := v.(*ssa.Const); ok && c.constant == "" && cst.Value != nil && cst.Value.Kind() == constant.Bool {
 				k = k.with(i, outcomeOf(constant.BoolVal(cst.Value)))
 				continue
 			}
 			for j, d := range conditions {
-				if d.value == v && d.equal == c.equal && d.value != nil {
+				if d.value == v && d.constant == c.constant && d.value != nil {
 					k = k.with(i, before[j])
 				}
 			}

@@ -1,0 +1,72 @@
+package lostunlock
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// ways reports the ways through a loop, and those out of a function that meet others at one return, on which a lock
+// is kept:
+//
+//	for _, s := range all {
+//		s.mu.Lock()
+//		if s.closed {
+//			continue
+//		}
+//		…
+//		s.mu.Unlock()
+//	}
+func (c *checker) ways(fn *ssa.Function, work *ir.Work) {
+	for _, k := range c.locks.Kept(fn, work) {
+		if k.Class == "" || c.reported[k.Since] ||
+			c.locks.HandedOn(fn, k.Class) || c.locks.ReleasedElsewhere(k.Class) {
+			continue
+		}
+		path := k.Path.String()
+		lock := check.Lock(c.prog, fn, k.Class, path)
+		title, what := "a round of the loop leaves %s locked", "Other rounds of the loop in %s unlock %s; this one does not"
+		if k.Return != nil {
+			title, what = "a way out leaves %s locked", "Other ways out of %s unlock %s; this one does not"
+		}
+		at := leaving(fn, k)
+		side := check.SideAt(c.prog, fn, at, finding.Leave, path)
+		side.Locks = []string{k.String()}
+		f := &finding.Finding{
+			Title:    fmt.Sprintf(title, check.ShortName(lock)),
+			Message:  fmt.Sprintf(what+", so that the next Lock waits forever.", c.prog.FuncName(fn), path),
+			Variable: lock,
+			Accesses: []finding.Access{side, check.Side(c.prog, fn, k.Since, check.LockMode(k.Read), path)},
+		}
+		c.reporter.ReportAt(f, at, check.Note{Pos: k.Since.Pos(), Text: path + " is locked here"})
+	}
+}
+
+// leaving returns where the way k leaves the others: at the statement by which the body of an if ends, or
+// at the condition.
+func leaving(fn *ssa.Function, k lockset.Kept) token.Pos {
+	cond := k.Branch.Cond.Pos()
+	if !cond.IsValid() {
+		return k.Since.Pos()
+	}
+	at := cond
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		branch, ok := n.(*ast.IfStmt)
+		if !ok || cond < branch.Cond.Pos() || cond >= branch.Cond.End() || len(branch.Body.List) == 0 {
+			return true
+		}
+		switch last := branch.Body.List[len(branch.Body.List)-1].(type) {
+		case *ast.BranchStmt, *ast.ReturnStmt:
+			at = last.Pos()
+		}
+		return false
+	})
+	return at
+}
