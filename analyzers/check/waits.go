@@ -29,6 +29,8 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 		switch r.code {
 		case finding.CloseRaces:
 			f.Title = fmt.Sprintf("%s of %s may find it closed", w.Mode, ShortName(f.Variable))
+		case finding.OutlivesTest:
+			f.Title = fmt.Sprintf("%s may be used after the end of the test", ShortName(f.Variable))
 		case finding.LostUnlock:
 			f.Title = fmt.Sprintf("%s may stay locked", ShortName(f.Variable))
 		}
@@ -64,6 +66,8 @@ func waitVariable(prog *ir.Program, s waits.Side) finding.Variable {
 		v.Kind = "lock"
 	case s.Mode == finding.Wait:
 		v.Kind = "waitgroup"
+	case s.Mode == finding.Call: // of a method of a test
+		v.Kind = "local"
 	}
 	if s.On != nil {
 		if n, ok := accesspath.NameOf(s.On); ok {

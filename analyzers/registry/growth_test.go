@@ -119,6 +119,7 @@ func (t *T) Large(k int) {
 		"example.com/growth: (*T).Large is not searched to its end for tests that are out of date when they are relied on " +
 			"(IL2002): it is too large",
 		"example.com/growth: (*T).Large is not searched to its end for lost updates (IL2001): it is too large",
+		"example.com/growth: (*T).Large is not searched to its end for ways that keep a lock (IL3004): it is too large",
 	}; !slices.Equal(s.GaveUp, want) {
 		t.Errorf("gave up: %q, want %q", s.GaveUp, want)
 	}

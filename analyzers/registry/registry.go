@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/lockorder"
 	"github.com/interlock-go/interlock/analyzers/lostunlock"
 	"github.com/interlock-go/interlock/analyzers/mixedlocks"
+	"github.com/interlock-go/interlock/analyzers/outlivestest"
 	"github.com/interlock-go/interlock/analyzers/readlock"
 	"github.com/interlock-go/interlock/analyzers/rlocktwice"
 	"github.com/interlock-go/interlock/analyzers/testuse"
@@ -53,6 +54,7 @@ func Checks() []Check {
 		{finding.AddRacesWait, waitgroupadd.Analyzer},
 		{finding.CloseRaces, closerace.Analyzer},
 		{finding.EndlessWait, endlesswait.Analyzer},
+		{finding.OutlivesTest, outlivestest.Analyzer},
 	}
 }
 

@@ -13,6 +13,7 @@ var sought = map[string]string{
 	"interlockparallel":   "accesses that nothing orders (IL1008)",
 	"interlocktestuses":   "tests that are out of date when they are relied on (IL2002)",
 	"loadstore":           "lost updates (IL2001)",
+	"lostunlock":          "ways that keep a lock (IL3004)",
 	"aliasescape":         "parts of guarded data that leave the lock (IL1005)",
 	"interlockwaits":      "waits that nobody ends (IL3002 to IL4003, in the functions that make what is waited for)",
 }

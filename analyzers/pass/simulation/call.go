@@ -99,6 +99,9 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 	if !ok {
 		return m.callSpecial(st, g, d, inLine)
 	}
+	if logs(fn) {
+		m.useTest(st, g, d)
+	}
 	if model := modelOf(fn); model != nil {
 		return model(m, st, g, d, inLine)
 	}
@@ -233,8 +236,11 @@ func (m *machine) finish(st *state, g int, d deferred, inLine bool, result value
 	return true
 }
 
-// leave returns from the innermost call of g.
+// leave returns from the innermost call of g; a test calls what it has left to Cleanup first.
 func (m *machine) leave(st *state, g int, f *frame, ret *ssa.Return) bool {
+	if len(f.defers) > 0 {
+		return m.runDefer(st, g, f)
+	}
 	results := m.values(st, f, ret.Results)
 	result := m.in.tuple(results...)
 	if len(results) == 1 {
@@ -300,6 +306,9 @@ func (m *machine) forgetFrame(st *state, g, depth int, result value) {
 func (m *machine) end(st *state, g int, at ssa.Instruction) {
 	gr := st.editG(g)
 	gr.status, gr.end, gr.op = ended, at, op{}
+	if g == 0 {
+		m.endTest(st)
+	}
 	if g == 0 && m.root.Name() == "main" && m.root.Pkg.Pkg.Name() == "main" {
 		st.over = true
 	}

@@ -31,6 +31,7 @@ type Result struct {
 	Ends    []End
 	Crashes []Crash
 	Races   []Race // where the scope is a Program
+	Late    []Late // where the scope is a Program that go test runs
 	Steps   int    // made
 	// Cut: something was left out, beyond the bounds or the steps.
 	Cut bool
@@ -60,7 +61,7 @@ func Run(s Scope) *Result {
 	first := m.settle(st)
 	x.result.Cut = m.truncated
 	x.run(first)
-	x.result.Races = m.races
+	x.result.Races, x.result.Late = m.races, m.late
 	x.result.Steps, x.result.Touched = s.Steps-max(m.left, 0), m.touched
 	return x.result
 }

@@ -30,6 +30,7 @@ type machine struct {
 	shallow bool // as in Scope
 	racing  bool // accesses are compared
 	races   []Race
+	late    []Late
 	in      interner
 	ids     map[objectKey]int64
 	layouts *Layouts

@@ -63,12 +63,13 @@ func init() {
 
 		"time.AfterFunc": afterFunc,
 
-		"(*testing.T).Run": runSubtest,
-		"runtime.Goexit":   exit(false),
-		"os.Exit":          over,
-		"log.Fatal":        over,
-		"log.Fatalf":       over,
-		"log.Fatalln":      over,
+		"(*testing.T).Run":          runSubtest,
+		"(*testing.common).Cleanup": cleanup,
+		"runtime.Goexit":            exit(false),
+		"os.Exit":                   over,
+		"log.Fatal":                 over,
+		"log.Fatalf":                over,
+		"log.Fatalln":               over,
 	}
 	for name, f := range atomics {
 		for _, t := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Bool", "Pointer[T]", "Value"} {

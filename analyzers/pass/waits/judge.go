@@ -107,6 +107,14 @@ func crashed(c simulation.Crash) Wait {
 	return Wait{Code: finding.CloseRaces, Side: s, Why: why}
 }
 
+// late is a use of a test after its end.
+func (r *Result) late(root *ssa.Function, l simulation.Late) Wait {
+	s := side(simulation.Stuck{At: l.At})
+	s.Mode, s.On = finding.Call, nil
+	return Wait{Code: finding.OutlivesTest, Side: s, Why: fmt.Sprintf("%s does not wait for %s: package testing panics "+
+		"if the test has ended, and that ends all tests of the package.", r.Prog.FuncName(root), r.who(l.Goroutine, l.Start))}
+}
+
 // rank orders those who hang, by how likely the cause is there: those who only
 // wait for the end of others come last.
 func rank(s simulation.Stuck) int {

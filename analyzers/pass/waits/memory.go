@@ -87,7 +87,7 @@ func (m *memory) result(s simulation.Scope) *simulation.Result {
 
 // note keeps what a simulation has shown.
 func (m *memory) note(s simulation.Scope, r *simulation.Result) {
-	if m == nil || len(r.Ends)+len(r.Crashes)+len(r.Races) > 0 {
+	if m == nil || len(r.Ends)+len(r.Crashes)+len(r.Races)+len(r.Late) > 0 {
 		return
 	}
 	known := scope{s.Steps, r.Steps, r.Cut, map[string][sha256.Size]byte{}}

@@ -57,7 +57,7 @@ type Result struct {
 	locks *lockset.Result
 }
 
-// Wait is an operation that may wait for ever, or panics on a closed channel, and why.
+// Wait is an operation that may wait for ever, or panics on a closed channel or after the end of a test, and why.
 type Wait struct {
 	// Code is the class of what is wrong.
 	Code finding.Code
@@ -146,6 +146,12 @@ func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[
 	}
 	for _, race := range result.Races {
 		r.Races = append(r.Races, Race{root, race})
+	}
+	for _, l := range result.Late {
+		if w := r.late(root, l); !seen[w.Pos] {
+			seen[w.Pos] = true
+			r.Waits = append(r.Waits, w)
+		}
 	}
 	for _, c := range result.Crashes {
 		if w := crashed(c); !seen[w.Pos] {

@@ -25,11 +25,6 @@ var il2003 string
 //go:embed il5001.txt
 var il5001 string
 
-// il5002 explains the code of goroutines that outlive their test.
-//
-//go:embed il5002.txt
-var il5002 string
-
 // unchecked explains the codes that no static check reports.
 const unchecked = `No static check reports this yet: "interlock check" is silent about it. "interlock test" reports
 it where it catches such accesses in the act.
@@ -40,7 +35,6 @@ it where it catches such accesses in the act.
 func All() map[finding.Code]string {
 	texts := map[finding.Code]string{
 		finding.CaughtInTheAct: il1000, finding.Interleaved: il2003, finding.BlockedForEver: il5001,
-		finding.OutlivesTest: il5002,
 	}
 	for _, c := range registry.Checks() {
 		_, text, _ := strings.Cut(c.Analyzer.Doc, "\n") // the first line is the title
