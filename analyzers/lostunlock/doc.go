@@ -34,14 +34,14 @@
 //
 // A panic with the lock held counts as a return in functions that recover.
 //
-// A round of a loop that goes on with the lock held, where others release it, is reported too, be it by continue, goto or
-// past an if. A condition that is asked twice, or a flag, tells the ways apart.
+// A round of a loop that goes on with the lock held, where others release it, is reported too, be it by continue,
+// goto or past an if. Ways that a flag, or a condition that is asked twice, rules out do not count.
 //
 // Missed: panics in callees, locks that other functions of the package also unlock for their
 // callers, ways that share a return where another round or branch hands the object on. Reported falsely:
 // functions that return locked by a convention that the code does not show.
 //
-// Cost: the returns of a function times the locks that it holds there, and for each Lock the instructions up to where it
-// is released, once for each outcome of up to six conditions. A function that takes too many steps is left
-// (ir.WorkLimit).
+// Cost: the returns of a function times the locks that it holds there, and for each Lock the instructions up to
+// where it is released, once for each outcome of up to six conditions. A function that takes too many steps is
+// left (ir.WorkLimit).
 package lostunlock

@@ -88,7 +88,8 @@ type followed struct {
 
 // kept follows the lock that call takes until it is released, and returns the first way on which it is not.
 func (w *ways) kept(call *ssa.Call, o op) (Kept, bool) {
-	l := followed{call: call, op: o, object: objectOf(call.Call.Args[0]), as: hold{status: held, since: call, class: o.class}}
+	l := followed{call: call, op: o, object: objectOf(call.Call.Args[0])}
+	l.as = hold{status: held, since: call, class: o.class}
 	if o.kind == rlock {
 		l.as.status = heldRead
 	}
@@ -137,11 +138,13 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 	w.work.Spend(len(instrs))
 	f := flow{r: w.r}
 	for _, instr := range instrs {
+		// The next round, or the end of the function.
 		switch instr := instr.(type) {
 		case *ssa.Call:
 			if instr == l.call {
 				if at.last != nil {
-					l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last, another: at.state.locks[l.path].status == absent})
+					l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last,
+						another: at.state.locks[l.path].status == absent})
 				}
 				return false
 			}
@@ -154,6 +157,7 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 		if handsOn(instr, l.object) {
 			return false
 		}
+		// Released?
 		at.state = f.step(at.state, instr, nil)
 		at.known = forget(at.known, w.conditions, instr)
 		if !at.state.onlyHeld() {
