@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite suites saves sections strangers torture clean edits
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture clean edits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ racesuite: ## run the race detector's own suite under the monitor, and keep the 
 
 hbsuite: ## run the race detector's own suite under the happens-before engine, and keep the table in docs/hbsuite.md
 	$(LAB) racesuite -engine=hb -runs 3 -o docs/hbsuite.md
+
+sampling: ## measure what the happens-before engine costs and finds where it samples accesses, and keep the table in docs/sampling.md
+	$(LAB) sampling -o docs/sampling.md
 
 suites: ## run the own tests of twelve real modules, plain and instrumented, and keep the table in docs/suites.md
 	$(LAB) suites -o docs/suites.md

@@ -20,8 +20,9 @@ import (
 // PrepareExact lays out a build of m under the happens-before engine: no file of the user's is
 // rewritten, and the compiler instruments every package, the standard library included. It proves
 // first that such a build finds a race that it should find. An installation of Go that the engine
-// does not work with is an *hb.UnsupportedError. The caller closes the workspace.
-func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
+// does not work with is an *hb.UnsupportedError. With loops, those of the main modules' packages are
+// counted: see hb.CountLoops. The caller closes the workspace.
+func PrepareExact(ctx context.Context, m *Module, loops bool) (ws *Workspace, err error) {
 	s, err := scratch.New(os.TempDir())
 	if err != nil {
 		return nil, err
@@ -34,13 +35,37 @@ func PrepareExact(ctx context.Context, m *Module) (ws *Workspace, err error) {
 	// A module may be built both ways; what this one changes in it is its own.
 	own := *m
 	own.Tests = slices.Clone(m.Tests)
-	if ws, err = prepare(s, &own, nil, dynamic.Monitor()); err != nil {
+	var counted map[string][]byte
+	if loops {
+		counted = countLoops(&own)
+	}
+	if ws, err = prepare(s, &own, counted, dynamic.Monitor()); err != nil {
 		return nil, err
 	}
 	if err := ws.addEngine(ctx); err != nil {
 		return nil, err
 	}
 	return ws, ws.tryEngine(ctx)
+}
+
+// countLoops returns the files with loops, with these counted, by their absolute paths. A file whose text is part of
+// a program stays as it is.
+func countLoops(m *Module) map[string][]byte {
+	counted := map[string][]byte{}
+	next := uint32(0)
+	for _, p := range m.Packages {
+		for _, f := range p.Files {
+			name := p.Fset.File(f.FileStart).Name()
+			var text []byte
+			if m.embedded[name] {
+				continue
+			}
+			if text, next = hb.CountLoops(p.Fset, f, p.Src[name], next); text != nil {
+				counted[name] = text
+			}
+		}
+	}
+	return counted
 }
 
 // addEngine puts the engine into the overlay.

@@ -132,7 +132,8 @@ func TestSampledRaces(t *testing.T) {
 }
 
 var samplings = []Sampling{
-	{Rate: 1}, {Rate: 50}, {Stationary: true}, {Bursts: true}, {Rate: 50, Stationary: true, Bursts: true},
+	{Rate: 1}, {Rate: 50}, {Stationary: true}, {Loops: true}, {Bursts: true},
+	{Rate: 50, Stationary: true, Loops: true, Bursts: true},
 }
 
 // A race is found with the probability that is asked for. The program has a thousand that are found once or not.

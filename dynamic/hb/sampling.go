@@ -14,12 +14,15 @@ type Sampling struct {
 	Rate float64
 	// Stationary leaves out memory that nobody has written since a second goroutine accessed it (SOS).
 	Stationary bool
+	// Loops records accesses in loops the more rarely the more often a loop has gone round (LIS). The
+	// program is built with its loops counted: see [CountLoops].
+	Loops bool
 	// Bursts leaves out most entries of functions that are often entered (LiteRace).
 	Bursts bool
 }
 
 // sampleNames are the values of -sample.
-var sampleNames = []string{"sos", "burst"}
+var sampleNames = []string{"sos", "lis", "burst"}
 
 // ParseSampling returns the sampling of a rate in percent, and of names with commas between.
 func ParseSampling(rate, names string) (Sampling, error) {
@@ -48,7 +51,7 @@ func ParseSampling(rate, names string) (Sampling, error) {
 const leastRate = 0.0001
 
 // rules returns the fields that sampleNames name, in their order.
-func (s *Sampling) rules() []*bool { return []*bool{&s.Stationary, &s.Bursts} }
+func (s *Sampling) rules() []*bool { return []*bool{&s.Stationary, &s.Loops, &s.Bursts} }
 
 // names returns what -sample has for it.
 func (s Sampling) names() string {

@@ -116,8 +116,9 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 		"a race is found where the earlier of its two accesses is recorded")
 	fs.StringVar(&o.sample, "sample", "", "leave accesses out with -engine=hb, by these `rules`, with commas between: "+
 		"sos, of memory\n"+
-		"that nobody has written since a second goroutine accessed it; burst, in functions\n"+
-		"that are often entered, for most entries")
+		"that nobody has written since a second goroutine accessed it; lis, in loops, the more\n"+
+		"the more often they have gone round; burst, in functions that are often entered, for\n"+
+		"most entries")
 }
 
 func (o *testOptions) check() (err error) {

@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/pruning"
 	"github.com/interlock-go/interlock/cmd/internal/lab/racesuite"
 	"github.com/interlock-go/interlock/cmd/internal/lab/realmodules"
+	"github.com/interlock-go/interlock/cmd/internal/lab/sampling"
 	"github.com/interlock-go/interlock/cmd/internal/lab/saves"
 	"github.com/interlock-go/interlock/cmd/internal/lab/sections"
 	"github.com/interlock-go/interlock/cmd/internal/lab/strangers"
@@ -41,6 +42,7 @@ var tools = []tool{
 	{"house", "the size and the shape of the repository's own code", runHouse},
 	{"pruning", "which accesses are not monitored, and why", pruning.Run},
 	{"racesuite", "what the watch engine catches of the race detector's own suite", racesuite.Run},
+	{"sampling", "what the happens-before engine costs and finds where it samples", sampling.Run},
 	{"saves", "how long an editor waits after a save", saves.Run},
 	{"sections", "what is found of split atomic sections", sections.Run},
 	{"strangers", "what check, test and fix do to released modules", strangers.Run},

@@ -143,7 +143,7 @@ func (b *Built) Campaign(ctx context.Context, s Settings, cfg campaign.Config) (
 // none: the watch engine finds much without it.
 func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []build.Binary, err error) {
 	p.Say("building the tests and what they import under the happens-before engine, which takes minutes the first time")
-	if b.exact, err = build.PrepareExact(ctx, b.Planned.Module); err == nil {
+	if b.exact, err = build.PrepareExact(ctx, b.Planned.Module, false); err == nil {
 		bins, err = b.exact.BuildTests(ctx)
 	}
 	if ctx.Err() != nil {
@@ -163,7 +163,7 @@ func Exact(
 	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer,
 ) (*Done, error) {
 	p.Say("preparing the instrumented build")
-	ws, err := build.PrepareExact(ctx, pl.Module)
+	ws, err := build.PrepareExact(ctx, pl.Module, cfg.Sampling.Loops)
 	if err != nil {
 		return nil, err
 	}

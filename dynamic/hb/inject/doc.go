@@ -5,6 +5,7 @@
 //	access.go     shadow cells, and FastTrack's rules
 //	sample.go     which accesses are recorded, where that is not all of them
 //	stationary.go which memory is only read once a second goroutine has come
+//	loops.go      how often the loops that a goroutine is in have gone round
 //	clock.go      vector clocks
 //	sync.go       what is released and acquired; operations of sync/atomic
 //	goroutine.go  which goroutine has which slot of the clocks

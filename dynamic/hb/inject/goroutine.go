@@ -125,6 +125,9 @@ func hbStart(parent *hbGo, pc uintptr) *hbGo {
 	}
 	g.tick()
 	g.frame, g.named, g.period.left = hbRootFrame, false, 0
+	if hbSampling.loops {
+		hbLoopsOf(hbSlotOf(g.epoch)).n = 0
+	}
 	g.last = (g.last + 1) % uint32(len(g.occupants))
 	o := g.occupant()
 	*o = hbOccupant{from: hbClockOf(g.epoch), frame: hbRootFrame, pc: pc}

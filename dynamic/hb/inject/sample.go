@@ -2,7 +2,10 @@
 
 package runtime
 
-import "internal/runtime/atomic"
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
 
 // Sampling records fewer accesses, for a lower cost. What synchronises is followed as without, and each access is
 // checked against those that are recorded, so that no order is missed and nothing is reported falsely; a race is
@@ -22,6 +25,7 @@ var hbSampling struct {
 	seed uint64
 
 	stationary bool // those of stationary granules are not recorded: see hbIsStationary
+	loops      bool // those in loops are the more rarely recorded: see InterlockLoop
 	bursts     bool // those of functions that are often entered are not, for most entries: see hbCountEntry
 }
 
@@ -42,12 +46,15 @@ func hbSetSampling(rate, modes string, seed uint64) {
 	if s.rate = 1 << 32; rate != "" {
 		s.rate = hbNumber(rate) << 32 / 1e6
 	}
-	s.stationary, s.bursts = hbLists(modes, "sos"), hbLists(modes, "burst")
+	s.stationary, s.loops, s.bursts = hbLists(modes, "sos"), hbLists(modes, "lis"), hbLists(modes, "burst")
 	if rate != "" || modes != "" {
 		s.mark = hbIsSampled
 	}
 	if s.stationary {
 		hbReserveOwners()
+	}
+	if s.loops {
+		hbAllLoops = hbReserve(hbMaxSlots * unsafe.Sizeof(hbLoops{}))
 	}
 	if s.seed = seed; seed == 0 {
 		s.seed = uint64(nanotime())
@@ -83,11 +90,15 @@ func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at 
 		p.begin(hbSlotOf(record))
 	}
 	p.left--
+	recorded := p.recorded
+	if hbSampling.loops {
+		recorded = hbLoopsOf(hbSlotOf(record)).isRecorded(hbFrameAt(g.frame).depth, recorded)
+	}
 	w, r := atomic.Load64(&cell.w), atomic.Load64(&cell.r)
 	switch {
 	case hbHas(w, record), kind&hbWrite == 0 && hbHas(r, record):
 		return false
-	case p.recorded && !(hbSampling.bursts && hbFrameAt(g.frame).isHot):
+	case recorded && !(hbSampling.bursts && hbFrameAt(g.frame).isHot):
 		return true
 	case w|r != 0:
 		hbPass(g, gp, cell, addr, record, kind, at)
@@ -100,7 +111,7 @@ func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at 
 //go:nosplit
 func hbHas(r, record hbRecord) bool { return (r^record)&^hbMask == 0 && record&hbMask&^r == 0 }
 
-// begin begins a period. What is recorded is the same in each run with a seed, if slots and accesses are.
+// begin begins a period of a slot. What is recorded is the same in each run with a seed, if slots and accesses are.
 //
 //go:nosplit
 func (p *hbPeriod) begin(slot uint32) {
@@ -108,11 +119,20 @@ func (p *hbPeriod) begin(slot uint32) {
 		p.random = (hbSampling.seed + uint64(slot)) * 0x9e3779b97f4a7c15
 		p.random ^= p.random>>32 | 1
 	}
-	// xorshift64* (Vigna)
+	p.left, p.recorded = hbPeriodLength, p.draw() < hbSampling.rate
+	if hbSampling.loops {
+		hbLoopsOf(slot).begin(p)
+	}
+}
+
+// draw returns a number below 2^32, by xorshift64* (Vigna).
+//
+//go:nosplit
+func (p *hbPeriod) draw() uint64 {
 	p.random ^= p.random >> 12
 	p.random ^= p.random << 25
 	p.random ^= p.random >> 27
-	p.left, p.recorded = hbPeriodLength, p.random*0x2545f4914f6cdd1d>>32 < hbSampling.rate
+	return p.random * 0x2545f4914f6cdd1d >> 32
 }
 
 // hbCountEntry notes that a function is entered in a calling context. It is cold in bursts of ten entries, which thin

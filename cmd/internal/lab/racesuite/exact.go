@@ -2,7 +2,6 @@ package racesuite
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/exact"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
-	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
 // verdict is what a detector says of a function of the suite.
@@ -37,7 +36,7 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 		return false, err
 	}
 	sources = slices.DeleteFunc(sources, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "cgo_") })
-	flags, err := exactFlags(ctx, tmp)
+	flags, err := exact.Flags(ctx, tmp, nil)
 	if err != nil {
 		return false, err
 	}
@@ -52,13 +51,13 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 	if err != nil {
 		return false, err
 	}
-	var exact []map[string]verdict
+	var runs []map[string]verdict
 	for range o.runs {
 		verdicts, err := suiteVerdicts(ctx, binary, testdata, "INTERLOCK_HB=repeats")
 		if err != nil {
 			return false, err
 		}
-		exact = append(exact, verdicts)
+		runs = append(runs, verdicts)
 	}
 
 	// The race detector's column stays empty where it cannot be built.
@@ -69,32 +68,8 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 			return false, err
 		}
 	}
-	text, held := reportExact(matching(files.functions, o.match), exact, race, files.leftOut)
+	text, held := reportExact(matching(files.functions, o.match), runs, race, files.leftOut)
 	return held, page.Write(o.out, text)
-}
-
-// exactFlags prepares the engine in dir for the go command at hand.
-func exactFlags(ctx context.Context, dir string) ([]string, error) {
-	var in hb.Installation
-	for name, to := range map[string]*string{
-		"GOROOT": &in.Root, "GOVERSION": &in.Version, "GOOS": &in.OS, "GOARCH": &in.Arch,
-	} {
-		value, err := command.GoEnv(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		*to = value
-	}
-	replaced, err := hb.Prepare(in, dir)
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		return nil, err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return append(hb.Flags(nil, "-s -w"), "-overlay="+overlay), os.WriteFile(overlay, text, 0o644)
 }
 
 // suiteVerdicts runs all functions of the suite and returns what was said of each.

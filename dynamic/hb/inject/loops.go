@@ -1,0 +1,140 @@
+//go:build interlock_hb
+
+package runtime
+
+import (
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// Accesses in loops are recorded the more rarely the more often a loop has gone round: LIS, loop iteration sampling
+// (Li's thesis, 2012, chapter 3). The heads of loops are calls here, see hb.CountLoops. With a rate of α, an access in
+// iteration S of a loop is recorded with the probability α/10^⌈lg S⌉: class ⌈lg S⌉. What is called in a loop
+// belongs to it, and of loops in each other the highest class counts.
+const hbLoopClasses = 8
+
+// hbLoops are the loops that a goroutine is in. Each slot has its own.
+type hbLoops struct {
+	_ sys.NotInHeap
+
+	n  uint32
+	at [16]hbLoop // the innermost last; loops in more others than that are not counted
+
+	// Of each class in this period, and of accesses in all.
+	recorded       [hbLoopClasses]bool
+	sampled, total [hbLoopClasses]uint64
+}
+
+type hbLoop struct {
+	id    uint32
+	depth uint32 // that of the function's frame, as hbFrame has it
+	class uint32
+}
+
+var hbAllLoops uintptr // [hbMaxSlots]hbLoops
+
+//go:nosplit
+func hbLoopsOf(slot uint32) *hbLoops {
+	return (*hbLoops)(unsafe.Pointer(hbAllLoops + uintptr(slot)*unsafe.Sizeof(hbLoops{})))
+}
+
+// InterlockLoop is called where an iteration of a loop begins, with the number of those before it in this activation of
+// the function, and returns the number of those that have begun.
+//
+//go:nosplit
+//go:noinline
+func InterlockLoop(before, id uint32) uint32 {
+	gp := getg()
+	g := hbOfG(gp)
+	if g == nil || !hbSampling.loops {
+		return before + 1
+	}
+	l := hbLoopsOf(hbSlotOf(g.epoch))
+	depth := uint32(gp.stack.hi - sys.GetCallerSP())
+	l.leave(depth, id)
+	if l.n < uint32(len(l.at)) {
+		class := hbLoopClass(before + 1)
+		if l.n > 0 {
+			class = max(class, l.at[l.n-1].class)
+		}
+		l.at[l.n] = hbLoop{id, depth, class}
+		l.n++
+	}
+	return before + 1
+}
+
+// InterlockLoopEnd is called behind a loop.
+//
+//go:nosplit
+//go:noinline
+func InterlockLoopEnd(id uint32) {
+	gp := getg()
+	if g := hbOfG(gp); g != nil && hbSampling.loops {
+		hbLoopsOf(hbSlotOf(g.epoch)).leave(uint32(gp.stack.hi-sys.GetCallerSP()), id)
+	}
+}
+
+// leave leaves a loop of the function with its frame at a depth, and all loops in it.
+//
+//go:nosplit
+func (l *hbLoops) leave(depth, id uint32) {
+	l.unwind(depth)
+	for k := l.n; k > 0 && l.at[k-1].depth == depth; k-- {
+		if l.at[k-1].id == id {
+			l.n = k - 1
+			return
+		}
+	}
+}
+
+// unwind leaves the loops of functions that have returned, or panicked, where one with its frame at a depth goes on.
+//
+//go:nosplit
+func (l *hbLoops) unwind(depth uint32) {
+	for l.n > 0 && l.at[l.n-1].depth > depth {
+		l.n--
+	}
+}
+
+// hbLoopClass returns ⌈lg n⌉, or the last class.
+//
+//go:nosplit
+func hbLoopClass(n uint32) (class uint32) {
+	for most := uint32(1); n > most && class < hbLoopClasses-1; most *= 10 {
+		class++
+	}
+	return class
+}
+
+// isRecorded reports whether a period's access is recorded, in the function with its frame at a depth, and counts it
+// (Algorithm 5).
+//
+//go:nosplit
+func (l *hbLoops) isRecorded(depth uint32, outside bool) bool {
+	l.unwind(depth)
+	if l.n == 0 || l.at[l.n-1].class == 0 {
+		return outside
+	}
+	class := l.at[l.n-1].class
+	l.total[class]++
+	if l.recorded[class] {
+		l.sampled[class]++
+	}
+	return l.recorded[class]
+}
+
+// begin decides for a period which classes are recorded (Algorithm 6). Where more of a class has been recorded than
+// its rate says, as its accesses come in bunches, the rate is lowered in proportion, and raised where it was less.
+//
+//go:nosplit
+func (l *hbLoops) begin(p *hbPeriod) {
+	rate := hbSampling.rate
+	for class := 1; class < hbLoopClasses; class++ {
+		rate /= 10
+		target := rate
+		if l.sampled[class] != 0 {
+			target = uint64(float64(rate) * float64(rate) / (1 << 32) * float64(l.total[class]) / float64(l.sampled[class]))
+		}
+		l.recorded[class] = p.draw() < target
+	}
+}
