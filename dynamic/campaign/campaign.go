@@ -67,6 +67,8 @@ type Config struct {
 	// Only, if not empty, are the sites to arm: a replay of one finding. See
 	// [arm.SitesAt].
 	Only []uint32
+	// Windows is how long a goroutine is held at some of them, as in the run that has shown the finding.
+	Windows map[uint32]time.Duration
 	// Hold, if not empty, are uses of locks: a goroutine is held between two of them until
 	// another waits for the first. See arm.LocksAt.
 	Hold []uint64

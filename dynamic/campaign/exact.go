@@ -570,7 +570,9 @@ func accessMode(write, atomic bool) finding.Mode {
 func (e *exact) findings() []*finding.Finding {
 	var all []*finding.Finding
 	for _, key := range slices.SortedFunc(maps.Keys(e.races), exactKey.compare) {
-		all = append(all, e.finding(e.races[key]))
+		f := e.finding(e.races[key])
+		e.seen.shown = append(e.seen.shown, shown{f, e.replayOf(f), func(seen *tally) bool { return seen.unordered[key] }})
+		all = append(all, f)
 	}
 	return all
 }
@@ -722,24 +724,53 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 			Engine: "hb", Run: r.run, Runs: e.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
 		},
 	}
-	f.Evidence.Replay = e.replayOf(f)
+	again := e.replayOf(f)
+	f.Evidence.Replay = again.command(e.cfg)
 	return f
 }
 
-// replayOf is a command that runs the finding's test again.
-func (e *exact) replayOf(f *finding.Finding) string {
-	words := []string{"interlock", "test", "-engine=hb", f.Evidence.Test}
-	flags := goFlags(e.cfg)
-	if test := testOf(f); test != "" && !strings.Contains(strings.Join(flags, " "), "-run=") {
-		flags = append(flags, "-run=^"+test+"$")
+// replayOf is a run of the finding's test.
+func (e *exact) replayOf(f *finding.Finding) replay {
+	r := replay{pkg: f.Evidence.Test, exact: true}
+	if !strings.Contains(strings.Join(goFlags(e.cfg), " "), "-run=") {
+		r.test = testOf(f)
 	}
-	if len(flags) > 0 {
-		words = append(append(words, "--"), flags...)
+	return r
+}
+
+// replayOnce makes the run that the command of r makes, and returns what it shows.
+func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
+	i := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == r.pkg && b.Path != "" })
+	if i < 0 {
+		return nil, fmt.Errorf("no tests of %s", r.pkg)
 	}
-	for i, w := range words {
-		words[i] = shellQuote(w)
+	const name = "replay-exact.jsonl"
+	if err := os.Remove(filepath.Join(e.result.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	return strings.Join(words, " ")
+	// A run of its own, which takes nothing from the campaign's.
+	cfg := *e.cfg
+	cfg.Predict = false
+	seen := newTally(cfg.Plan, cfg.Workspace.Module.Packages)
+	seen.begin(1, 0, nil, nil)
+	again := newExact(&campaign{cfg: &cfg, result: &Result{Dir: e.result.Dir}, seen: seen})
+	// Where all tests run, those that hang are left out.
+	o := testproc.Options{Timeout: child.Stretch(PlainTimeout(cfg.Timeout), exactCost), Flags: cfg.TestFlags, Test: r.test}
+	for _, pkg := range e.result.Packages {
+		if pkg.Package == r.pkg {
+			o.Limit = child.Stretch(pkg.PlainTime, exactCost) + cfg.Floor
+		}
+		if pkg.Package == r.pkg && r.test == "" {
+			o.Flags = e.without(pkg.LeftOut)
+		}
+	}
+	if _, _, err := again.once(ctx, cfg.Exact[i], name, o); err != nil {
+		return nil, err
+	}
+	for key := range again.races {
+		seen.unordered[key] = true
+	}
+	return seen, nil
 }
 
 // sitesOf returns the sites of the plan that a recorded access may be: the engine knows a

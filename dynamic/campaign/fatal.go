@@ -185,7 +185,7 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 			Seed: seen.seed, Test: seen.test, Harmful: true, Error: kind.text,
 		},
 	}
-	t.replays(cfg, seen.strength, f, func(seen *tally) bool {
+	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool {
 		return seen.fatals[at] != nil
 	})
 	return f

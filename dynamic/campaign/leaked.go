@@ -229,7 +229,8 @@ func ofTest(g *finding.Goroutine) bool {
 func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Finding) {
 	name := func(g *finding.Goroutine) { userPaths(cfg, g) }
 	for _, found := range t.deadlocks.Findings(name) {
-		t.replays(cfg, found.Strength, found.Finding, func(seen *tally) bool { return seen.deadlocks.Has(found.Name) })
+		again := func(seen *tally) bool { return seen.deadlocks.Has(found.Name) }
+		t.replays(cfg, found.Strength, nil, found.Finding, again)
 		all = append(all, found.Finding)
 	}
 	for i := range pkgs {
@@ -249,7 +250,32 @@ func (t *tally) blockedForEver(cfg *Config, deadlocks []*finding.Finding) (all [
 			all = append(all, f)
 		}
 	}
-	return all
+	return withoutParts(all)
+}
+
+// withoutParts leaves out findings whose goroutines all wait for locks, at places where those of another one do: the
+// test itself has come to the lock that stays locked, or a goroutine that it waits for.
+func withoutParts(all []*finding.Finding) (whole []*finding.Finding) {
+	for i, f := range all {
+		isWhole := func(g *finding.Finding) bool {
+			return g != f && isPart(f, g) && !(isPart(g, f) && slices.Index(all, g) > i)
+		}
+		if j := slices.IndexFunc(all, isWhole); j < 0 {
+			whole = append(whole, f)
+		} else {
+			all[j].Notes = append(all[j].Notes, fmt.Sprintf("in %d of %d runs goroutines waited there, started otherwise",
+				f.Evidence.Hits, f.Evidence.Runs))
+		}
+	}
+	return whole
+}
+
+// isPart reports whether all goroutines of f wait for locks, where goroutines of g do.
+func isPart(f, g *finding.Finding) bool {
+	return f.Evidence.Test == g.Evidence.Test && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+		same := func(b finding.Access) bool { return a.Position == b.Position && a.Mode == b.Mode }
+		return a.Mode != finding.Lock && a.Mode != finding.ReadLock || !slices.ContainsFunc(g.Accesses, same)
+	})
 }
 
 // sharesAccess reports whether goroutines of both findings wait at one place.
@@ -304,7 +330,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		Harmful: seen.members[0].hang, Blocked: strings.Join(states, ", "),
 	}
 	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
-	t.replays(cfg, seen.strength, f, func(seen *tally) bool { return seen.leaks[at] != nil })
+	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil })
 	return f
 }
 

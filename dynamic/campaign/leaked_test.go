@@ -113,3 +113,32 @@ func TestAsleep(t *testing.T) {
 		}
 	}
 }
+
+// A lock that stays locked is one bug, be it the test itself that comes to it or a goroutine that the test waits for.
+func TestPartOfAHang(t *testing.T) {
+	waiting := func(hits int, lines ...int) *finding.Finding {
+		f := &finding.Finding{Code: finding.BlockedForEver, Evidence: &finding.Evidence{Test: "m", Hits: hits, Runs: 9}}
+		for _, line := range lines {
+			a := finding.Access{Position: finding.Position{File: "a.go", Line: line}, Mode: finding.Lock}
+			if line > 10 {
+				a.Mode = finding.Receive
+			}
+			f.Accesses = append(f.Accesses, a)
+		}
+		return f
+	}
+	for _, tt := range []struct {
+		all  []*finding.Finding
+		want int
+	}{
+		{[]*finding.Finding{waiting(1, 5), waiting(3, 5, 20)}, 1},
+		{[]*finding.Finding{waiting(3, 5, 20), waiting(1, 5)}, 1},
+		{[]*finding.Finding{waiting(1, 5), waiting(3, 5)}, 1},
+		{[]*finding.Finding{waiting(1, 20), waiting(3, 5, 20)}, 2}, // a helper's receive says nothing of the bug
+		{[]*finding.Finding{waiting(1, 5), waiting(3, 6, 20)}, 2},
+	} {
+		if got := withoutParts(tt.all); len(got) != tt.want {
+			t.Errorf("%d findings, want %d", len(got), tt.want)
+		}
+	}
+}

@@ -73,6 +73,9 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		o.locks = pkg.locks.Plan(c.noiseBudget(pkg))
 		c.seen.hold(n, o.holds.At)
 	}
+	if len(c.cfg.Windows) > 0 {
+		o.holds = c.cfg.Windows
+	}
 	return o
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -90,7 +91,11 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 			Engine: "watch", Run: c.run, Runs: tries, Hits: hits, Count: count, Seed: c.seed, Test: c.test,
 		},
 	}
-	t.replays(cfg, c.strength, f, func(seen *tally) bool {
+	windows := map[finding.Position]time.Duration{}
+	for id, length := range c.windows {
+		windows[t.position(id)] = length
+	}
+	t.replays(cfg, c.strength, windows, f, func(seen *tally) bool {
 		return slices.ContainsFunc(race, func(p pair) bool { return seen.caught[p] != nil })
 	})
 	if n := t.runs; n != f.Evidence.Runs {

@@ -25,18 +25,23 @@ type replay struct {
 	pkg      string // whose tests run
 	seed     uint64
 	strength int
-	only     string // places at which noise is made; "" is everywhere
+	only     string // places at which noise is made, with windows where a plan had some; "" is everywhere
 	hold     string // places of locks between which goroutines are held
+	exact    bool   // under the happens-before engine, without noise
 	test     string // that runs alone; "" is all that the user's flags choose
 }
 
-// replayOf is the run that has shown f first.
-func replayOf(cfg *Config, strength int, f *finding.Finding) replay {
+// replayOf is the run that has shown f first, by a plan if windows are not empty.
+func replayOf(cfg *Config, strength int, windows map[finding.Position]time.Duration, f *finding.Finding) replay {
 	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
 	if f.Evidence.Error == "" && f.Evidence.Blocked == "" {
 		var places []string
 		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, what came in between as well
-			if at := a.Position.String(); !slices.Contains(places, at) {
+			at := a.Position.String()
+			if length := windows[finding.Position{File: a.File, Line: a.Line, Column: a.Column}]; length > 0 {
+				at += fmt.Sprintf("@%dus", length.Microseconds())
+			}
+			if !slices.Contains(places, at) {
 				places = append(places, at)
 			}
 		}
@@ -58,6 +63,9 @@ func replayOf(cfg *Config, strength int, f *finding.Finding) replay {
 
 // command is the command line that makes the run.
 func (r *replay) command(cfg *Config) string {
+	if r.exact {
+		return commandLine([]string{"interlock", "test", "-engine=hb", r.pkg}, r.goFlags(cfg))
+	}
 	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", r.seed)}
 	if r.strength > 0 {
 		words = append(words, fmt.Sprintf("-strength=%d", r.strength))
@@ -81,12 +89,20 @@ func (r *replay) command(cfg *Config) string {
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
 	}
-	words = append(append(words, cfg.ReplayFlags...), r.pkg)
-	// The flags of go test stand last, behind --.
+	return commandLine(append(append(words, cfg.ReplayFlags...), r.pkg), r.goFlags(cfg))
+}
+
+// goFlags returns the flags of go test that the run needs.
+func (r *replay) goFlags(cfg *Config) []string {
 	flags := goFlags(cfg)
 	if r.test != "" {
 		flags = append(flags, "-run=^"+r.test+"$")
 	}
+	return flags
+}
+
+// commandLine returns words and, behind --, flags of go test as a shell reads them.
+func commandLine(words, flags []string) string {
 	if len(flags) > 0 {
 		words = append(append(words, "--"), flags...)
 	}
@@ -103,9 +119,11 @@ type shown struct {
 	again  func(*tally) bool // whether a run has shown it
 }
 
-// replays sets in f the command that makes the run again which has shown it first.
-func (t *tally) replays(cfg *Config, strength int, f *finding.Finding, again func(*tally) bool) {
-	r := replayOf(cfg, strength, f)
+// replays sets in f the command that makes the run again which has shown it first, see [replayOf].
+func (t *tally) replays(
+	cfg *Config, strength int, windows map[finding.Position]time.Duration, f *finding.Finding, again func(*tally) bool,
+) {
+	r := replayOf(cfg, strength, windows, f)
 	f.Evidence.Replay = r.command(cfg)
 	t.shown = append(t.shown, shown{f, r, again})
 }
@@ -125,57 +143,69 @@ const (
 // that shows it, and counts in how many of Config.Replays further runs that does.
 // Findings that there is no time for keep the command that was not tried.
 func (c *campaign) measureReplays(ctx context.Context) {
-	all := c.seen.shown
-	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first
-		return cmp.Compare(a.Status, b.Status)
+	// A finding that is another's note by now needs no run.
+	all := slices.DeleteFunc(c.seen.shown, func(s shown) bool { return !slices.Contains(c.result.Findings, s.Finding) })
+	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first, then those that one test shows
+		return cmp.Or(cmp.Compare(a.Status, b.Status), -cmp.Compare(min(len(a.replay.test), 1), min(len(b.replay.test), 1)))
 	})
 	end := time.Now().Add(max(time.Duration(replayShare*float64(time.Since(c.began))), leastReplay))
+	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(end) }
+	var left []*shown
 	for i := range all {
-		if c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(end) {
+		if isOver() {
 			return
 		}
 		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg})
-		c.measureReplay(ctx, &all[i])
+		if c.measureReplay(ctx, &all[i], all[i].replay.ways()); all[i].Evidence.ReplayHits == 0 && all[i].replay.test != "" {
+			left = append(left, &all[i])
+		}
+	}
+	// Other tests may have to come before: such runs take longest, and so come last.
+	for _, s := range left {
+		if isOver() {
+			return
+		}
+		whole := s.replay
+		whole.test = ""
+		c.measureReplay(ctx, s, []replay{whole})
 	}
 }
 
-func (c *campaign) measureReplay(ctx context.Context, s *shown) {
-	best, n := 0, 0
-	for _, r := range s.replay.ways() {
-		if hits, _ := c.tryReplay(ctx, s, r, 0, selections, 1); hits == 0 {
-			continue
+// measureReplay tries ways to replay a finding until one shows it reliably, and states the rate of the best. Where
+// none shows it, what stands there is the command of the run that did.
+func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
+	chosen := false
+	for _, r := range ways {
+		hits, runs := c.tryReplay(ctx, s, r, 0, selections, 1)
+		shows := hits > 0
+		if shows {
+			// Those that chose the way do not count.
+			hits, runs = c.tryReplay(ctx, s, r, selections, c.cfg.Replays, c.cfg.Replays)
 		}
-		// Those that chose the way do not count.
-		hits, runs := c.tryReplay(ctx, s, r, selections, c.cfg.Replays, c.cfg.Replays)
 		if ctx.Err() != nil {
 			return
 		}
-		if hits > best || n == 0 {
-			best, n = hits, runs
-			s.Evidence.Replay = r.command(c.cfg)
+		if e := s.Evidence; e.ReplayRuns == 0 || shows && (!chosen || hits > e.ReplayHits) {
+			e.ReplayHits, e.ReplayRuns, e.Replay = hits, runs, r.command(c.cfg)
 		}
-		if float64(best) >= reliable*float64(n) {
-			break
+		if chosen = chosen || shows; float64(s.Evidence.ReplayHits) >= reliable*float64(s.Evidence.ReplayRuns) && chosen {
+			return
 		}
-	}
-	if ctx.Err() == nil {
-		s.Evidence.ReplayHits, s.Evidence.ReplayRuns = best, max(n, selections)
 	}
 }
 
-// ways lists what to try for r, the most faithful first: a wider window meets what
-// comes late, and other tests may have to come before.
+// windowAt is the window of a place.
+var windowAt = regexp.MustCompile(`@[^,]*`)
+
+// ways lists what to try for r, the most faithful first: a window that is no plan's is made again and again, a wider
+// one meets what comes late.
 func (r *replay) ways() []replay {
 	ways := []replay{*r}
 	for _, strength := range []int{1000, 10000} {
 		if wider := *r; r.strength > 0 && r.strength < strength {
-			wider.strength = strength
+			wider.strength, wider.only = strength, windowAt.ReplaceAllString(r.only, "")
 			ways = append(ways, wider)
 		}
-	}
-	if whole := *r; r.test != "" {
-		whole.test = ""
-		ways = append(ways, whole)
 	}
 	return ways
 }
@@ -204,17 +234,20 @@ func (c *campaign) tryReplay(ctx context.Context, s *shown, r replay, first, n, 
 
 // replayOnce makes the run that the command of r makes, and returns what it shows.
 func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
+	if r.exact {
+		return c.exact.replayOnce(ctx, r)
+	}
 	i := slices.IndexFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == r.pkg })
 	if i < 0 || c.cfg.Binaries[i].Path == "" {
 		return nil, fmt.Errorf("no tests of %s", r.pkg)
 	}
-	only := c.cfg.Only
+	only, windows := c.cfg.Only, c.cfg.Windows
 	if r.only != "" {
-		ids, err := arm.SitesAt(c.cfg.Plan, r.only)
-		if err != nil {
+		var err error
+		at := func(place string) ([]uint32, error) { return arm.SitesAt(c.cfg.Plan, place) }
+		if only, windows, err = arm.WindowsAt(r.only, at); err != nil {
 			return nil, err
 		}
-		only = ids
 	}
 	hold := c.cfg.Hold
 	if r.hold != "" {
@@ -234,7 +267,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, r.seed, nil, nil)
 	pkg := &c.result.Packages[i]
-	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold)}
+	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold), holds: windows}
 	vars, err := o.environment(c.cfg, seen, prefix, only)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (t *tally) sectionFinding(
 		f.Notes = append(f.Notes, unproven(section.Kind, best, &harm))
 	}
 	proof, id := best.proof, section.ID
-	t.replays(cfg, best.strength, f, func(seen *tally) bool {
+	t.replays(cfg, best.strength, nil, f, func(seen *tally) bool {
 		return seen.splits[id] != nil && (seen.proven[id] || !proof)
 	})
 	if n := t.runs; n != f.Evidence.Runs {

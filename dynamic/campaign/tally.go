@@ -34,7 +34,8 @@ type caught struct {
 	seed   uint64
 	// strength of the noise in microseconds
 	strength int
-	test     string // package whose binary showed it first
+	windows  map[uint32]time.Duration // of the plan of that run, at its sites
+	test     string                   // package whose binary showed it first
 	hits     map[int]bool
 	count    int
 	failed   map[string]bool // packages whose tests failed in a run that showed it
@@ -45,8 +46,8 @@ type tally struct {
 	plan     *plan.Plan
 	pkgs     []*sites.Package // with their syntax
 	caught   map[pair]*caught
-	unarmed  map[pair]map[int]bool   // runs in which the pair was known beforehand
-	holds    map[int]map[uint32]bool // sites that runs by a plan have held goroutines at, by run
+	unarmed  map[pair]map[int]bool            // runs in which the pair was known beforehand
+	holds    map[int]map[uint32]time.Duration // how long runs by a plan have held goroutines at sites, by run
 	counters evidence.Counters
 	reached  map[uint32]bool
 	armed    map[uint32]bool
@@ -61,6 +62,7 @@ type tally struct {
 	leaks    map[blockedAt]*leakSeen // by the first member
 
 	deadlocks *deadlock.Seen
+	unordered map[exactKey]bool // races that a replay under the happens-before engine has shown
 
 	shown []shown // the findings that were made
 
@@ -73,10 +75,12 @@ type tally struct {
 func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 	return &tally{
 		plan: p, pkgs: pkgs, caught: map[pair]*caught{}, unarmed: map[pair]map[int]bool{},
-		holds: map[int]map[uint32]bool{}, reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
+		holds:   map[int]map[uint32]time.Duration{},
+		reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
 		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 		leaks:     map[blockedAt]*leakSeen{},
+		unordered: map[exactKey]bool{},
 		deadlocks: deadlock.New(func() map[uint64]LockUse { return LockUses(pkgs) }),
 	}
 }
@@ -99,17 +103,15 @@ func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 // hold takes up that run n is made by a plan, for a package with these windows.
 func (t *tally) hold(n int, windows map[uint32]time.Duration) {
 	if t.holds[n] == nil {
-		t.holds[n] = map[uint32]bool{}
+		t.holds[n] = map[uint32]time.Duration{}
 	}
-	for id := range windows {
-		t.holds[n][id] = true
-	}
+	maps.Copy(t.holds[n], windows)
 }
 
 // arms reports whether a window at the pair was possible in a run.
 func (t *tally) arms(p pair, run int) bool {
 	held, byPlan := t.holds[run]
-	return !t.unarmed[p][run] && (!byPlan || held[p[0]] || held[p[1]])
+	return !t.unarmed[p][run] && (!byPlan || held[p[0]] > 0 || held[p[1]] > 0)
 }
 
 // pairs returns those caught so far, in order.
@@ -178,7 +180,12 @@ func (t *tally) race(pkg string, strength int, r *evidence.Record, failed bool) 
 	if isNew {
 		c = &caught{
 			record: *r, run: t.runs, seed: t.seed, strength: strength, test: pkg,
-			hits: map[int]bool{}, failed: map[string]bool{},
+			windows: map[uint32]time.Duration{}, hits: map[int]bool{}, failed: map[string]bool{},
+		}
+		for _, id := range p {
+			if length := t.holds[t.runs][id]; length > 0 {
+				c.windows[id] = length
+			}
 		}
 		t.caught[p] = c
 	}

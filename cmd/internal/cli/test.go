@@ -98,9 +98,10 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.declareSections(fs, defaultSections)
 	o.declareDeps(fs)
 	o.declareWhole(fs, wholeSkips)
-	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[,…] relative to the "+
-		"module's root\n"+
-		"(to the folder of go.work, if one is in force) or to this folder; replay commands use it")
+	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[@window][,…] relative to "+
+		"the\n"+
+		"module's root (to the folder of go.work, if one is in force) or to this folder: by a\n"+
+		"window such as @20ms a goroutine is held there at once; replay commands use it")
 	fs.StringVar(&o.hold, "hold", "",
 		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
 			"another goroutine waits for the first; replay commands of deadlocks use it")
@@ -328,7 +329,8 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)
 	}
 	if m.only != "" {
-		if cfg.Only, err = sitesAt(pl, m.only); err != nil {
+		at := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
+		if cfg.Only, cfg.Windows, err = arm.WindowsAt(m.only, at); err != nil {
 			return nil, gocmd.Refuse("-only: "+err.Error(), "`interlock plan -sites` lists the places")
 		}
 	}

@@ -32,7 +32,7 @@ func LocksAt(pkgs []*sites.Package, places string) ([]uint64, error) {
 	return ids, nil
 }
 
-// longestHold is for how long a replay holds a goroutine between two locks: it ends as soon as
+// longestHold is for how long a replay holds a goroutine at most: between two locks it ends as soon as
 // another goroutine waits for the first.
 const longestHold = time.Second
 

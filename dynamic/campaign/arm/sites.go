@@ -55,6 +55,33 @@ func Groups(p *plan.Plan) map[plan.Variable]int {
 	return groups
 }
 
+// WindowsAt returns the sites at places, and how long a run holds a goroutine at those that have a window:
+// "a.go:3:5@20ms,b.go:7". at finds the sites at one place, as SitesAt does.
+func WindowsAt(places string, at func(place string) ([]uint32, error)) (
+	only []uint32, holds map[uint32]time.Duration, err error,
+) {
+	holds = map[uint32]time.Duration{}
+	for text := range strings.SplitSeq(places, ",") {
+		place, window, has := strings.Cut(text, "@")
+		ids, err := at(place)
+		if err != nil {
+			return nil, nil, err
+		}
+		only = append(only, ids...)
+		if !has {
+			continue
+		}
+		length, err := time.ParseDuration(window)
+		if err != nil || length <= 0 || length > longestHold {
+			return nil, nil, fmt.Errorf("the window in %q is no duration of at most %s, such as 20ms", text, longestHold)
+		}
+		for _, id := range ids {
+			holds[id] = length
+		}
+	}
+	return only, holds, nil
+}
+
 // SitesAt returns the monitored sites at places, written as the replay command
 // of a finding has them: "a.go:3:5,b.go:7". Without a column it is all of the
 // line.

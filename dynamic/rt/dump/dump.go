@@ -76,7 +76,7 @@ func Stacks() string {
 }
 
 // InTests reports whether this is a test binary, whose main function go test has written.
-func InTests() bool { return strings.Contains(Stacks(), "/_testmain.go:") }
+func InTests() bool { return strings.Contains(Stacks(), "_testmain.go:") }
 
 // End ends the process, whose tests or function main would never end, and prints its goroutines as at a
 // test's time limit.

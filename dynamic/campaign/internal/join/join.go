@@ -62,7 +62,7 @@ func (l *Line) UnmarshalText(text []byte) (err error) {
 func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding {
 	left := clones(static)
 	var joined []*finding.Finding
-	found := clones(shown)
+	found := combineLeaks(left, clones(shown))
 	slices.SortStableFunc(found, func(a, b *finding.Finding) int { // a split knows where it belongs, a race may guess
 		return -cmp.Compare(known.Claims[a.ID], known.Claims[b.ID])
 	})
@@ -143,6 +143,45 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
 	}
 	return i
+}
+
+// combineLeaks makes one finding of goroutines that were left blocked at all acquisitions of a suspected cycle of
+// locks, in one run: each of them keeps the next one waiting. What runs have seen of the locks themselves does not
+// need this; locks are not watched all the time, see package rt/locks.
+func combineLeaks(static, found []*finding.Finding) []*finding.Finding {
+	for _, s := range static {
+		parts := waitersAt(s.Cycle, found)
+		if len(parts) < 2 {
+			continue
+		}
+		// The first has the others' goroutines, which a run has shown together.
+		evidence := *parts[0].Evidence
+		parts[0].Evidence = &evidence
+		for _, c := range parts[1:] {
+			parts[0].Accesses = append(parts[0].Accesses, c.Accesses...)
+			evidence.Hits = min(evidence.Hits, c.Evidence.Hits)
+			evidence.Count = min(evidence.Count, c.Evidence.Count)
+		}
+		found = slices.DeleteFunc(found, func(c *finding.Finding) bool { return slices.Contains(parts[1:], c) })
+	}
+	return found
+}
+
+// waitersAt returns a finding of one goroutine that is blocked at each acquisition of a cycle, all of them
+// first seen in one run; none if one is missing.
+func waitersAt(cycle []finding.Edge, found []*finding.Finding) (parts []*finding.Finding) {
+	for _, e := range cycle {
+		i := slices.IndexFunc(found, func(c *finding.Finding) bool {
+			return c.Evidence != nil && c.Evidence.Blocked != "" && len(c.Accesses) == 1 && len(c.Cycle) == 0 &&
+				accessAt(c, finding.Access{Position: e.Position}) >= 0 && !slices.Contains(parts, c) &&
+				(len(parts) == 0 || c.Evidence.Run == parts[0].Evidence.Run)
+		})
+		if i < 0 {
+			return nil
+		}
+		parts = append(parts, found[i])
+	}
+	return parts
 }
 
 // provesLeak reports whether the leak c is what the suspected finding s speaks of: the

@@ -311,3 +311,33 @@ func TestLeakTakesThePlaceOfSuspected(t *testing.T) {
 		t.Errorf("a leak elsewhere: %d findings, want 2", len(got))
 	}
 }
+
+// Goroutines left behind at both acquisitions of a suspected cycle are one bug, if a run has shown both.
+func TestLeaksAtOneCycleAreOneFinding(t *testing.T) {
+	leak := func(line, run int) *finding.Finding {
+		f := make1(finding.BlockedForEver, "mu", at(line, finding.Lock))
+		f.Status = finding.Confirmed
+		f.Evidence = &finding.Evidence{Engine: "watch", Run: run, Runs: 9, Hits: line, Blocked: "sync.Mutex.Lock"}
+		return f
+	}
+	cycle := func() *finding.Finding {
+		f := make1(finding.LockCycle, "mu", at(3, finding.Lock), at(7, finding.Lock))
+		for _, a := range f.Accesses {
+			f.Cycle = append(f.Cycle, finding.Edge{From: "m.a", To: "m.b", Position: a.Position, Function: "F"})
+		}
+		return f
+	}
+	for _, tt := range []struct {
+		leaks      []*finding.Finding
+		want, hits int // findings, and how often the first is seen
+	}{
+		{[]*finding.Finding{leak(3, 2), leak(7, 2)}, 1, 3},
+		{[]*finding.Finding{leak(3, 2), leak(7, 1)}, 3, 0},
+		{[]*finding.Finding{leak(3, 2), leak(8, 2)}, 3, 0},
+	} {
+		got := join(t, seal(cycle()), seal(tt.leaks...))
+		if len(got) != tt.want || tt.want == 1 && (got[0].Code != finding.LockCycle || got[0].Evidence.Hits != tt.hits) {
+			t.Errorf("%d findings, want %d; first %s %+v", len(got), tt.want, got[0].Code, got[0].Evidence)
+		}
+	}
+}
