@@ -397,7 +397,8 @@ func (e *exact) splitFinding(p *predictedSplit) *finding.Finding {
 			Engine: "hb", Run: p.run, Runs: e.runs, Hits: 1, Count: 1, Seed: p.seed, Test: p.test, Pattern: pattern,
 		},
 	}
-	f.Evidence.Replay = strings.Replace(e.replayOf(f), " -engine=hb ", " -engine=hb -predict ", 1)
+	again := e.replayOf(f)
+	f.Evidence.Replay = strings.Replace(again.command(e.cfg), " -engine=hb ", " -engine=hb -predict ", 1)
 	return f
 }
 

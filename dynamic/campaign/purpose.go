@@ -74,7 +74,7 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		c.seen.hold(n, o.holds.At)
 	}
 	if len(c.cfg.Windows) > 0 {
-		o.holds = c.cfg.Windows
+		o.holds.At = c.cfg.Windows
 	}
 	return o
 }

@@ -267,7 +267,8 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, r.seed, nil, nil)
 	pkg := &c.result.Packages[i]
-	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold), holds: windows}
+	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold)}
+	o.holds.At = windows
 	vars, err := o.environment(c.cfg, seen, prefix, only)
 	if err != nil {
 		return nil, err
