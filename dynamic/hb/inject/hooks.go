@@ -59,7 +59,9 @@ func raceread(addr uintptr) {
 		if x := cell.r ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
 		}
-		hbAccess(gp, cell, addr, 1<<(addr&7), hbRead, hbPlace{pc: sys.GetCallerPC()})
+		if g.epoch&hbIsSampled == 0 || !g.skips(cell, addr, hbRead) {
+			hbAccess(gp, cell, addr, 1<<(addr&7), hbRead, hbPlace{pc: sys.GetCallerPC()})
+		}
 		return
 	}
 	hbRead1(addr, hbPlace{pc: sys.GetCallerPC()})
@@ -73,7 +75,9 @@ func racewrite(addr uintptr) {
 		if x := cell.w ^ g.epoch; x <= hbMask && x>>(addr&7)&1 != 0 {
 			return
 		}
-		hbAccess(gp, cell, addr, 1<<(addr&7), hbWrite, hbPlace{pc: sys.GetCallerPC()})
+		if g.epoch&hbIsSampled == 0 || !g.skips(cell, addr, hbWrite) {
+			hbAccess(gp, cell, addr, 1<<(addr&7), hbWrite, hbPlace{pc: sys.GetCallerPC()})
+		}
 		return
 	}
 	hbWrite1(addr, hbPlace{pc: sys.GetCallerPC()})

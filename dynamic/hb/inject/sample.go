@@ -106,6 +106,28 @@ func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at 
 	return false
 }
 
+// skips reports whether an access of a granule of the heap is one that hbSample has nothing to do for, which is most of
+// them. It counts in the period as there.
+//
+//go:nosplit
+func (g *hbGo) skips(cell *hbCell, addr uintptr, kind hbKind) bool {
+	p := &g.period
+	if p.left == 0 || hbSampling.loops {
+		return false
+	}
+	w, r := cell.w, cell.r
+	switch record := g.epoch&^hbIsSampled | 1<<(addr&7); {
+	case w|r == 0 && hbSampling.stationary: // initial, perhaps; otherwise hbSample sees what becomes of it
+		return *hbOwnerOf(addr) == hbSlotOf(record)
+	case w|r == 0 && p.recorded:
+		return false
+	case w|r != 0 && !hbHas(w, record) && (kind == hbWrite || !hbHas(r, record)):
+		return false
+	}
+	p.left--
+	return true
+}
+
 // hbHas reports whether a record has all bytes of another of the same epoch.
 //
 //go:nosplit
