@@ -245,6 +245,9 @@ func splitCode(group []*finding.Finding) (finding.Code, bool) {
 // onOneVariable returns those of a group that are on the variable which a run has shown to be raced for, or on the
 // first one: a use behind a lock is a finding on what was reached, the race that it leads to one on where it happens.
 func onOneVariable(group []*finding.Finding) []*finding.Finding {
+	if len(group) == 0 {
+		return nil
+	}
 	first := group[0]
 	if i := slices.IndexFunc(group, func(f *finding.Finding) bool { return f.Status == finding.Confirmed }); i >= 0 {
 		first = group[i]

@@ -17,12 +17,14 @@
 //	            has to be that one's.
 //	exits       each function returns with the locks that it returned with
 //	pairs       the same by syntax alone, without the lockset pass: each Lock
-//	            meets its Unlock on all paths, panics included
+//	            meets its Unlock on all paths, panics included; and nothing more may
+//	            panic under a lock of a function that recovers, unless the Unlock is deferred
 //	narrowed    nothing that was under the lock is now outside of it
 //	read side   nothing is written under a read lock that was not before
 //	one step    no test and use, or load and store, is torn between two regions
 //	order       no new cycle in the lock order: no second lock of the same class,
-//	            by calls, interfaces or stored callbacks either
+//	            by calls, interfaces or stored callbacks either, nor a write side
+//	            where two read sides were
 //	waits       nothing new under the lock waits, does I/O or runs unknown code
 //	channels    nobody who is waited for under the lock now needs the lock; a
 //	            channel that came as a parameter or a result may be any of its type
@@ -45,7 +47,7 @@
 // exits, narrowed and order as above:
 //
 //	released     a function that the patch corrects leaves the lock held at no
-//	             return, and none leaves another one
+//	             return, and none leaves another one; no caller releases it for it
 //	locked once  none surely takes the lock again that it holds, and fewer may ([LockedOnce])
 //	ordered      the two locks are in no cycle any more
 //	joined       fewer tests are torn from what they decide about ([OneStep])

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/pairing"
@@ -122,6 +123,106 @@ func (j *judge) paired() {
 	for _, k := range j.pairProblems(j.now).more(old) {
 		j.add("pairs", "%s: %s", short(k.function), k.what)
 	}
+	j.recovered()
+}
+
+// recovered demands that a function which recovers from panics does nothing more under a lock that may panic, unless it
+// releases the lock in a defer: who comes next would wait for ever.
+func (j *judge) recovered() {
+	for _, k := range j.panicsHeld(j.now).more(j.panicsHeld(j.old)) {
+		j.add("pairs", "%s recovers from panics, and may leave %s held", short(k.function), k.what)
+	}
+}
+
+// panicsHeld counts the instructions of touched functions that recover which may panic under a lock without a defer.
+func (j *judge) panicsHeld(s *side) tally {
+	found := tally{}
+	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+		if len(st.Held()) == 0 || !mayPanic(p, instr) || !recovers(fn) {
+			return
+		}
+		for _, h := range st.Held() {
+			if h.Since != nil && !unlocksAtEnd(p, fn, h.Class) {
+				found[tallyKey{declared(p, fn), lockName(h.Path, h.Class)}]++
+			}
+		}
+	})
+	return found
+}
+
+// mayPanic reports whether an instruction may panic by more than a nil pointer to the object whose lock is held.
+func mayPanic(p *session.Package, instr ssa.Instruction) bool {
+	switch instr := instr.(type) {
+	case *ssa.Call:
+		_, isBuiltin := instr.Call.Value.(*ssa.Builtin)
+		return !isBuiltin && p.Locks.Receiver(instr) == nil
+	case *ssa.MapUpdate, *ssa.IndexAddr, *ssa.Index, *ssa.Slice, *ssa.Panic, *ssa.Send:
+		return true
+	case *ssa.TypeAssert:
+		return !instr.CommaOk
+	case *ssa.BinOp:
+		return instr.Op == token.QUO || instr.Op == token.REM
+	}
+	return false
+}
+
+// recovers reports whether a function defers a call that recovers.
+func recovers(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			d, ok := instr.(*ssa.Defer)
+			if !ok {
+				continue
+			}
+			callee, _ := callgraph.Target(&d.Call)
+			if callee != nil && callsRecover(callee) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func callsRecover(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, ok := instr.(*ssa.Call); ok {
+				if builtin, ok := call.Call.Value.(*ssa.Builtin); ok && builtin.Name() == "recover" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// unlocksAtEnd reports whether a function defers the release of a lock of the class, by itself or in a literal.
+func unlocksAtEnd(p *session.Package, fn *ssa.Function, class string) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			d, ok := instr.(*ssa.Defer)
+			if !ok {
+				continue
+			}
+			callee, _ := callgraph.Target(&d.Call)
+			isLiteral := callee != nil && callee.Parent() != nil
+			if acquired(p, d) == "" && classOfOp(p, d) == class || isLiteral && releasesIn(p, callee, class) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func releasesIn(p *session.Package, fn *ssa.Function, class string) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, ok := instr.(*ssa.Call); ok && acquired(p, call) == "" && classOfOp(p, call) == class {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (j *judge) pairProblems(s *side) tally {

@@ -24,10 +24,25 @@ type lockGraph struct {
 	where map[edgeSite]string
 }
 
-// edgeSite is an edge that a declared function makes.
-type edgeSite struct{ from, to, function string }
+// edgeSite is an edge that a declared function makes. Two readers at once do not wait for each other, unless a writer
+// waits between them: shared says that only read sides are taken, so that a write side in place of one is new.
+type edgeSite struct {
+	from, to, function string
+	shared             bool
+}
 
-type classSet map[string]bool
+// acquisition is one side of a lock of a class.
+type acquisition struct {
+	class string
+	read  bool
+}
+
+type classSet map[acquisition]bool
+
+// has reports whether either side of a lock of the class is taken.
+func (c classSet) has(class string) bool {
+	return c[acquisition{class, false}] || c[acquisition{class, true}]
+}
 
 // lockOrder demands that the patch adds no edge to a cycle of the graph. An
 // edge from a class to itself is one: a second lock of the same object, or of
@@ -108,8 +123,9 @@ func (s *facts) makeLockGraph() *lockGraph {
 						if released(p, call, instr, from) {
 							continue
 						}
-						site := edgeSite{from, to, declared(p, fn)}
-						g.edges[[2]string{from, to}] = true
+						shared := to.read && isReadHeld(st, from)
+						site := edgeSite{from, to.class, declared(p, fn), shared}
+						g.edges[[2]string{from, to.class}] = true
 						g.sites[site]++
 						g.where[site] = at(p, call)
 					}
@@ -118,6 +134,23 @@ func (s *facts) makeLockGraph() *lockGraph {
 		})
 	}
 	return g
+}
+
+// isReadHeld reports whether all locks of a class that may be held are surely held, and for reading.
+func isReadHeld(st *lockset.State, class string) bool {
+	sure := 0
+	for _, h := range st.Held() {
+		if h.Class == class && h.Read {
+			sure++
+		}
+	}
+	may := 0
+	for _, k := range st.Known() {
+		if k.Class == class && st.MayHold(k.Path) {
+			may++
+		}
+	}
+	return may > 0 && sure == may
 }
 
 // runs lists the calls that instr runs: itself, or where the function returns
@@ -174,14 +207,21 @@ func classOfOp(p *session.Package, call ssa.CallInstruction) string {
 
 // acquired returns the class of the lock that call itself waits for.
 func acquired(p *session.Package, call ssa.CallInstruction) string {
-	name := ""
-	if common := call.Common(); common.IsInvoke() {
-		name = common.Method.Name()
-	} else if fn, _ := callgraph.Target(common); fn != nil {
-		name = fn.Name()
-	}
-	if name == "Lock" || name == "RLock" {
+	if name := methodName(call); name == "Lock" || name == "RLock" {
 		return classOfOp(p, call)
+	}
+	return ""
+}
+
+// isReadLock reports whether a call that takes a lock takes its read side.
+func isReadLock(call ssa.CallInstruction) bool { return methodName(call) == "RLock" }
+
+// methodName returns the name of the function that is called; "" if it is not known.
+func methodName(call ssa.CallInstruction) string {
+	if common := call.Common(); common.IsInvoke() {
+		return common.Method.Name()
+	} else if fn, _ := callgraph.Target(common); fn != nil {
+		return fn.Name()
 	}
 	return ""
 }
@@ -261,7 +301,7 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 						continue
 					}
 					if class := acquired(p, call); class != "" {
-						takes[fn][class] = true
+						takes[fn][acquisition{class, isReadLock(call)}] = true
 					}
 					for _, t := range s.targets(p, call) {
 						callersOf[t.fn] = append(callersOf[t.fn], fn)
@@ -293,7 +333,7 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 func (s *facts) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 	all := classSet{}
 	if class := acquired(p, call); class != "" {
-		all[class] = true
+		all[acquisition{class, isReadLock(call)}] = true
 		return all
 	}
 	for _, t := range s.targets(p, call) {

@@ -6,10 +6,12 @@ import (
 	"go/token"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
@@ -40,6 +42,30 @@ func (j *judge) released() {
 	for _, k := range nowUnclear.more(oldUnclear) {
 		j.add("released", "in %s, %s", short(k.function), k.what)
 	}
+	// The caller may have released what the function left held.
+	for _, k := range j.unheld(j.now).more(j.unheld(j.old)) {
+		j.add("released", "%s releases %s, which is not held there any more", short(k.function), k.what)
+	}
+}
+
+// unheld counts the calls that release the claim's lock where it is not known to be held.
+func (j *judge) unheld(s *side) tally {
+	found := tally{}
+	for _, p := range s.snap.Packages {
+		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			for _, call := range runs(p, instr) {
+				releases := acquired(p, call) == "" && strings.HasSuffix(methodName(call), "Unlock")
+				class := classOfOp(p, call)
+				if !releases || class == "" || class != s.claim.Lock {
+					continue
+				}
+				if !st.MayHoldClass(class) && !st.MayHold(accesspath.Of(p.Locks.Receiver(call))) {
+					found[tallyKey{declared(p, fn), short(class)}]++
+				}
+			}
+		})
+	}
+	return found
 }
 
 // locked counts the locks that the returns of touched functions leave held.

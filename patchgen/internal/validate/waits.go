@@ -360,7 +360,7 @@ func (s *side) needs(p *session.Package, op *syncops.Op) bool {
 			if !ok || !deferred && !p.Ops.Reaches(call, op.Instr) {
 				continue
 			}
-			if s.takenBy(p, call)[s.claim.Lock] || s.locksLocal(p, call) {
+			if s.takenBy(p, call).has(s.claim.Lock) || s.locksLocal(p, call) {
 				return true
 			}
 		}

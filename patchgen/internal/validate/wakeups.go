@@ -225,7 +225,7 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 	// What comes behind the select, and need not come any more.
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			what := handover(x.pkg, instr)
+			what := s.handover(x.pkg, instr, map[*ssa.Function]bool{})
 			if what == "" {
 				continue
 			}
@@ -242,8 +242,9 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 	return ""
 }
 
-// handover names an instruction that others may wait for; "" for others. What is deferred comes in any case.
-func handover(p *session.Package, instr ssa.Instruction) string {
+// handover names what an instruction does that others may wait for, itself or by a function of the module that it
+// calls; "" for others. What is deferred comes in any case.
+func (s *side) handover(p *session.Package, instr ssa.Instruction, seen map[*ssa.Function]bool) string {
 	switch instr := instr.(type) {
 	case *ssa.Send:
 		return "sends"
@@ -251,13 +252,30 @@ func handover(p *session.Package, instr ssa.Instruction) string {
 		if b, ok := instr.Call.Value.(*ssa.Builtin); ok && b.Name() == "close" {
 			return "closes a channel"
 		}
-		fn := instr.Call.StaticCallee()
-		if fn == nil || fn.Signature.Recv() == nil {
-			return ""
+		cond := methodOf(instr, "*sync.Cond")
+		if methodOf(instr, "*sync.WaitGroup") == "Done" || cond == "Signal" || cond == "Broadcast" {
+			return "calls " + instr.Call.StaticCallee().Name()
 		}
-		recv := fn.Signature.Recv().Type().String()
-		if recv == "*sync.WaitGroup" && fn.Name() == "Done" || recv == "*sync.Cond" && fn.Name() != "Wait" {
-			return "calls " + fn.Name()
+		for _, b := range s.targets(p, instr) {
+			if what := s.handsOver(b, seen); what != "" {
+				return "calls " + b.fn.Name() + ", which " + what
+			}
+		}
+	}
+	return ""
+}
+
+// handsOver is handover for all that a function does.
+func (s *side) handsOver(b *body, seen map[*ssa.Function]bool) string {
+	if seen[b.fn] {
+		return ""
+	}
+	seen[b.fn] = true
+	for _, block := range b.fn.Blocks {
+		for _, instr := range block.Instrs {
+			if what := s.handover(b.pkg, instr, seen); what != "" {
+				return what
+			}
 		}
 	}
 	return ""
