@@ -102,8 +102,14 @@ func TestChanges(t *testing.T) {
 	}
 	run("init", "-q")
 	write("x.go", "1\n2\n3\n4\n5\n6\n")
+	write("old.go", "a\nb\nc\nd\ne\nf\n")
+	write("same.go", "A\nB\nC\nD\n")
 	run("add", ".")
 	run("commit", "-qm", "first")
+	// A file that was moved has only changed where it differs from what it was.
+	run("mv", "old.go", "moved ü.go")
+	run("mv", "same.go", "alike.go")
+	write("moved ü.go", "a\nb\nc\nnew\ne\nf\n")
 	write("x.go", "1\n2\nnew\n3\n4\n6\n") // line 3 is new, and one behind line 5 is gone
 	write("é <b>.go", "1\n")
 	c, err := ChangesSince(t.Context(), dir, "HEAD")
@@ -113,6 +119,17 @@ func TestChanges(t *testing.T) {
 	for line, want := range map[int]bool{2: false, 3: true, 4: false, 5: true, 6: true, 7: false} {
 		if f := at(finding.Suspected, finding.Unguarded, line); c.touches(f) != want {
 			t.Errorf("line %d: touched %v", line, !want)
+		}
+	}
+	for _, p := range []struct {
+		file string
+		line int
+		want bool
+	}{{"moved ü.go", 3, false}, {"moved ü.go", 4, true}, {"alike.go", 1, false}} {
+		f := at(finding.Suspected, finding.Unguarded, p.line)
+		f.Accesses[0].File = p.file
+		if c.touches(f) != p.want {
+			t.Errorf("%s:%d: touched %v", p.file, p.line, !p.want)
 		}
 	}
 	fresh := at(finding.Suspected, finding.Unguarded, 1)

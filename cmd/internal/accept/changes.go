@@ -30,7 +30,7 @@ func ChangesSince(ctx context.Context, root, revision string) (*Changes, error) 
 		return nil, fmt.Errorf("%q is no revision", revision)
 	}
 	// Names are asked for as they are, and without the user's settings for how diffs look.
-	text, err := git(ctx, root, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", "--no-renames",
+	text, err := git(ctx, root, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", "--find-renames",
 		"--no-prefix", "--relative", "--unified=0", revision, "--")
 	if err != nil {
 		return nil, err
