@@ -164,7 +164,7 @@ func message(v finding.Variable, a, b *finding.Access) string {
 // found reports what the variable held when the second goroutine came.
 func (t *tally) found(b *evidence.Side) string {
 	if kind := t.plan.Site(b.Site).Scalar; kind != "" && b.Value != nil {
-		return fmt.Sprintf(" It held %s at that moment.", scalar(kind, *b.Value))
+		return fmt.Sprintf(" The variable held %s at that moment.", scalar(kind, *b.Value))
 	}
 	return ""
 }

@@ -52,6 +52,11 @@ func (f *Filter) Sort(findings []*finding.Finding) Sorted {
 		case f.Changed != nil && !f.Changed.touches(g):
 			s.Unchanged++
 		default:
+			if f.Baseline != nil {
+				for _, fn := range f.Baseline.uncovered(g) {
+					g.Notes = append(g.Notes, "the baseline accepts this finding, but not in "+fn)
+				}
+			}
 			s.Left = append(s.Left, g)
 		}
 	}

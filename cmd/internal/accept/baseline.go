@@ -27,13 +27,15 @@ type Baseline struct {
 	Entries []Entry `json:"findings"` // never null; sorted by id
 }
 
-// Entry is one finding of a [Baseline]. Only ID and Status decide; the rest is for readers.
+// Entry is one finding of a [Baseline]. Only ID, Status and Also decide; the rest is for readers.
 type Entry struct {
 	ID     string         `json:"id"`
 	Status finding.Status `json:"status"` // as far as it was proven when it was accepted
-	Code   finding.Code   `json:"code"`
-	File   string         `json:"file"`
-	Title  string         `json:"title"`
+	// Also are the further functions in which a check found the same fault of the same variable: one more is news.
+	Also  []string     `json:"also,omitempty"`
+	Code  finding.Code `json:"code"`
+	File  string       `json:"file"`
+	Title string       `json:"title"`
 }
 
 // rank orders statuses by how far they prove a finding; 0 is unknown.
@@ -48,7 +50,7 @@ func AtLeast(s, other finding.Status) bool { return rank(s) >= rank(other) }
 func NewBaseline(findings []*finding.Finding) *Baseline {
 	b := &Baseline{Version: baselineVersion, Entries: []Entry{}}
 	for _, f := range findings {
-		e := Entry{ID: f.ID, Status: f.Status, Code: f.Code, Title: f.Title}
+		e := Entry{ID: f.ID, Status: f.Status, Also: furtherFunctions(f), Code: f.Code, Title: f.Title}
 		if places := f.Places(); len(places) > 0 {
 			e.File = places[0].File
 		}
@@ -125,14 +127,62 @@ func (b *Baseline) Format() []byte {
 	return buf.Bytes()
 }
 
-// covers reports whether f was accepted as what it is now. A suspicion that was accepted and that a run
-// confirms is news.
-func (b *Baseline) covers(f *finding.Finding) bool {
-	i, found := slices.BinarySearchFunc(b.Entries, f.ID, func(e Entry, id string) int { return cmp.Compare(e.ID, id) })
-	if !found { // a file that people have edited need not be sorted
-		i = slices.IndexFunc(b.Entries, func(e Entry) bool { return e.ID == f.ID })
+// furtherFunctions lists the functions in which a check found what f says, besides that of its first place: checks put
+// all places of one variable into one finding, whose id is that of the first two. Where a run has shown f, what it
+// has passed is no such list. Accesses that hold what the second one holds are there for comparison.
+//
+//	read of b.n in Get, holding no lock        the first place
+//	write of b.n in Put, holding b.mu          what it conflicts with
+//	read of b.n in Len, holding no lock        a further function
+func furtherFunctions(f *finding.Finding) (all []string) {
+	if f.Evidence != nil {
+		return nil
 	}
-	return i >= 0 && AtLeast(b.Entries[i].Status, f.Status)
+	if f.Code.IsDataRace() && len(f.Accesses) > 2 {
+		for _, a := range f.Accesses[2:] {
+			if !slices.Equal(a.Locks, f.Accesses[1].Locks) {
+				all = append(all, a.Function)
+			}
+		}
+	}
+	if f.Section != nil {
+		for _, s := range f.Section.Also {
+			all = append(all, s.Function)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return slices.DeleteFunc(all, func(fn string) bool {
+		return fn == "" || len(f.Accesses) > 0 && fn == f.Accesses[0].Function
+	})
+}
+
+// uncovered lists the functions in which f is news, though the baseline has it elsewhere.
+func (b *Baseline) uncovered(f *finding.Finding) []string {
+	e := b.entry(f.ID)
+	if e == nil {
+		return nil
+	}
+	return slices.DeleteFunc(furtherFunctions(f), func(fn string) bool { return slices.Contains(e.Also, fn) })
+}
+
+// covers reports whether f was accepted as what it is now. A suspicion that was accepted and that a run
+// confirms is news, and so is the same fault in one more function.
+func (b *Baseline) covers(f *finding.Finding) bool {
+	e := b.entry(f.ID)
+	return e != nil && AtLeast(e.Status, f.Status) && len(b.uncovered(f)) == 0
+}
+
+// entry returns the entry with an id; nil if there is none.
+func (b *Baseline) entry(id string) *Entry {
+	i, found := slices.BinarySearchFunc(b.Entries, id, func(e Entry, id string) int { return cmp.Compare(e.ID, id) })
+	if !found { // a file that people have edited need not be sorted
+		i = slices.IndexFunc(b.Entries, func(e Entry) bool { return e.ID == id })
+	}
+	if i < 0 {
+		return nil
+	}
+	return &b.Entries[i]
 }
 
 // Without returns the entries that none of the findings needs any more, and the baseline without them.

@@ -150,7 +150,7 @@ func (o *failOn) counts(f *finding.Finding) bool {
 const baselineLong = `A baseline is a file that lists accepted findings by their ids, which survive edits elsewhere.
 With it, check, test, fix and report are silent about what is there today, and fail on what is new. It belongs
 into the repository, as ` + accept.BaselineName + ` at the module's root, where every command finds it. A suspicion
-that was accepted is reported all the same once a run confirms it.
+that was accepted is reported all the same once a run confirms it, or a check finds it in one more function.
 
 Other ways to accept a finding: a comment on its line or the line above, with the reason,
 

@@ -357,7 +357,10 @@ func ofAsked(c Coverage) string {
 }
 
 func sites(c Coverage) string {
-	s := fmt.Sprintf("%s: %d monitored", Count(c.Sites, "site"), c.Monitored)
+	s := fmt.Sprintf("%d accesses: %d monitored", c.Sites, c.Monitored)
+	if c.Sites == 1 {
+		s = fmt.Sprintf("1 access: %d monitored", c.Monitored)
+	}
 	if c.Runs > 0 {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
 	}

@@ -229,14 +229,14 @@ func alsoCaught(into, c *finding.Finding) string {
 	if sameLine(other, into.Accesses[0]) {
 		other = c.Accesses[1]
 	}
-	what := fmt.Sprintf("%s of %s at %s in %s", other.Mode, other.Expr, other.Position, other.Function)
+	what := fmt.Sprintf("the %s of %s at %s in %s", other.Mode, other.Expr, other.Position, other.Function)
 	if sameLine(other, into.Accesses[0]) {
-		what = "itself in another goroutine"
+		what = "another goroutine at the same place"
 	}
 	if c.Evidence.Hits == 0 { // in runs that left the pair alone, by a window at another one
-		return fmt.Sprintf("caught against %s as well", what)
+		return "also caught with " + what
 	}
-	return fmt.Sprintf("caught against %s as well, in %d of %d runs", what, c.Evidence.Hits, c.Evidence.Runs)
+	return fmt.Sprintf("also caught with %s, in %d of %d runs", what, c.Evidence.Hits, c.Evidence.Runs)
 }
 
 // isRace reports whether c is a data race that a run has shown.

@@ -129,9 +129,9 @@ func TestRacesOfOneUnprotectedAccess(t *testing.T) {
 		note   string         // of the one finding; "" where there are two
 	}{
 		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)),
-			at(3, finding.Write), "caught against itself in another goroutine as well, in 1 of 1 runs"},
+			at(3, finding.Write), "also caught with another goroutine at the same place, in 1 of 1 runs"},
 		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)),
-			at(9, finding.Write), "caught against write of x.n at a.go:9:2 in G as well, in 1 of 1 runs"},
+			at(9, finding.Write), "also caught with the write of x.n at a.go:9:2 in G, in 1 of 1 runs"},
 		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), ""},
 		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)),
 			at(9, finding.Write), ""},
