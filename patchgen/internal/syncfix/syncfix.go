@@ -1,5 +1,6 @@
 // Package syncfix holds the strategies for findings on how locks, WaitGroups
-// and channels are used, one a file. Where package strategy protects a variable
+// and channels are used. join is in recheck.go, cancel in stop.go, sign off and broadcast in wake.go, each other one in
+// the file of its name. Where package strategy protects a variable
 // at every access, these correct the places that the findings name:
 //
 //	unlock   a return that leaves a lock held releases it
