@@ -63,6 +63,10 @@
 //	             nothing else; neither is set again, and nobody sends
 //	extended     more accesses and calls are under the lock, none of those that
 //	             were is outside of it, and none is gone or new
+//	stoppable    fewer sends and receives stand alone, and each that does no more is a case of a select
+//	signs off    as many Done as before, and fewer of them are not deferred
+//	wakes all    no Signal is left in what the patch changes
+//	closed once  every close of the channel runs in a sync.Once
 //
 // Objects that no other goroutine can reach yet need none of this, nor do
 // package initialisation and tests.
