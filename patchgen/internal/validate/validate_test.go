@@ -335,8 +335,10 @@ func TestGolden(t *testing.T) {
 //
 //	refuse: obligation: a part of the reason
 //
-// and changes of the right one, each the lines `< old`, a line `---`, and the
-// lines `> new`. The old lines stand once in the right patch, one behind the other.
+// and changes of the right one, each the lines `< old` and the lines `> new`; a line `---` between them
+// is left out of account. The old lines stand once in the right patch, one behind the other. They are whole
+// lines: `// race: …` behind a line of a golden patch belongs to it. In reasons the package has the name of the
+// archive: `(*counted_places.server).loop`.
 func TestWrong(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
