@@ -1,5 +1,5 @@
 // Package lostunlock reports returns that leave a lock held which other
-// returns of the function give up.
+// returns of the function release.
 //
 // lostunlock: return without unlock (IL3004)
 //
