@@ -164,3 +164,93 @@ func holder(key string) string {
 	}
 	return key
 }
+
+// release waits when the lock is released, where the statement that waits is the last one under the lock: it changes
+// places with the Unlock.
+//
+//	q.items <- v	->	q.mu.Unlock()
+//	q.mu.Unlock()		q.items <- v
+//
+// It applies where what is sent needs no lock. Obligation: [validate.Vacated].
+func release(p *Problem) (*strategy.Patch, error) {
+	edits := edit.New()
+	claim := validate.Claim{Kind: validate.Vacated}
+	for _, f := range p.Findings {
+		waits := 0
+		for _, a := range f.Accesses {
+			// The other side of the finding names no lock.
+			if len(a.Locks) == 0 {
+				continue
+			}
+			waits++
+			at, err := p.at(a.Position)
+			if err != nil {
+				return nil, err
+			}
+			class, err := releaseBefore(edits, at, a)
+			if err != nil {
+				return nil, err
+			}
+			claim.Lock = class
+		}
+		if waits == 0 {
+			return nil, errors.New("the finding names nothing that waits under a lock")
+		}
+	}
+	files, err := edits.Files()
+	return &strategy.Patch{Files: files, Claim: claim}, err
+}
+
+// releaseBefore moves the statement at a place behind the Unlock that follows it, and returns the class of the lock.
+func releaseBefore(edits *edit.Edits, at place, a finding.Access) (class string, err error) {
+	file := at.file
+	s := file.StmtOf(at.path[0])
+	value, err := sentBy(file, s, a.Mode)
+	if err != nil {
+		return "", err
+	}
+	// The Unlock is the next statement: whatever lies between needs the lock, and comes before the wait no more.
+	list := source.ListOf(file, s)
+	i := slices.Index(list, s)
+	if i < 0 || i+1 >= len(list) {
+		return "", fmt.Errorf("%s: no Unlock follows", file.At(s))
+	}
+	op, ok := lockOpOf(file, list[i+1])
+	name := ""
+	if ok {
+		name = file.Text(op.Expr)
+		if op.Read {
+			name += " (read)"
+		}
+	}
+	if !ok || op.Acquire || !slices.Contains(a.Locks, name) {
+		return "", fmt.Errorf("%s: the lock is not released by the next statement", file.At(s))
+	}
+	// q.items <- q.next(): the value may need the lock
+	if value != nil {
+		if call := callIn(file, value); call != nil {
+			return "", fmt.Errorf("%s: what is sent is computed by %s, which may need the lock", file.At(s),
+				file.Text(call.Fun))
+		}
+		if read := sharedIn(file, value); read != nil {
+			return "", fmt.Errorf("%s: %s, which is sent, is read under the lock", file.At(s), file.Text(read))
+		}
+	}
+	// The wait moves, and not the Unlock, so that the comment above it moves with it.
+	text := edits.Cut(file, s)
+	edits.After(file, list[i+1], func() string { return text })
+	return op.Path.Class, nil
+}
+
+// sentBy returns the value of a statement that only sends, nil for one that only waits otherwise.
+func sentBy(file *source.File, s ast.Stmt, mode finding.Mode) (ast.Expr, error) {
+	send, sends := s.(*ast.SendStmt)
+	_, calls := s.(*ast.ExprStmt)
+	switch {
+	case mode == finding.Send && sends:
+		return send.Value, nil
+	case mode == finding.Wait && calls, mode == finding.Receive && calls:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s: more than a send, a receive or a Wait stands there", file.At(s))
+}

@@ -117,6 +117,8 @@ var golden = map[string]string{
 	"guard_test_between":       "guarded broker.subs broker.mu",
 	"swap_fixed":               "ordered - index.mu store.mu",
 	"signal_behind":            "unblocked sum/ch",
+	"release_wait":             "vacated - server.mu",
+	"release_places":           "vacated - queue.mu",
 	"unlock_stuck":             "released - container.Mutex",
 }
 
@@ -128,7 +130,7 @@ var kinds = map[string]validate.Kind{
 	"counted": validate.Counted, "unblocked": validate.Unblocked,
 	"one-step": validate.OneStep, "extended": validate.Extended, "unshared": validate.Unshared,
 	"stoppable": validate.Stoppable, "signs-off": validate.SignsOff, "wakes-all": validate.WakesAll,
-	"closed-once": validate.ClosedOnce,
+	"closed-once": validate.ClosedOnce, "vacated": validate.Vacated,
 }
 
 // A kind without a promise would accept every patch.
