@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -171,6 +172,13 @@ func holder(key string) string {
 //	q.items <- v	->	q.mu.Unlock()
 //	q.mu.Unlock()		q.items <- v
 //
+// or the deferred Unlock comes before it, at the end of a function:
+//
+//	q.mu.Lock()		->	q.mu.Lock()
+//	defer q.mu.Unlock()		q.n++
+//	q.n++				q.mu.Unlock()
+//	q.items <- v			q.items <- v
+//
 // It applies where what is sent needs no lock. Obligation: [validate.Vacated].
 func release(p *Problem) (*strategy.Patch, error) {
 	edits := edit.New()
@@ -209,23 +217,6 @@ func releaseBefore(edits *edit.Edits, at place, a finding.Access) (class string,
 	if err != nil {
 		return "", err
 	}
-	// The Unlock is the next statement: whatever lies between needs the lock, and comes before the wait no more.
-	list := source.ListOf(file, s)
-	i := slices.Index(list, s)
-	if i < 0 || i+1 >= len(list) {
-		return "", fmt.Errorf("%s: no Unlock follows", file.At(s))
-	}
-	op, ok := lockOpOf(file, list[i+1])
-	name := ""
-	if ok {
-		name = file.Text(op.Expr)
-		if op.Read {
-			name += " (read)"
-		}
-	}
-	if !ok || op.Acquire || !slices.Contains(a.Locks, name) {
-		return "", fmt.Errorf("%s: the lock is not released by the next statement", file.At(s))
-	}
 	// q.items <- q.next(): the value may need the lock
 	if value != nil {
 		if call := callIn(file, value); call != nil {
@@ -236,10 +227,90 @@ func releaseBefore(edits *edit.Edits, at place, a finding.Access) (class string,
 			return "", fmt.Errorf("%s: %s, which is sent, is read under the lock", file.At(s), file.Text(read))
 		}
 	}
+	if list := source.ListOf(file, s); len(list) > 0 && list[len(list)-1] == s {
+		return unlockBefore(edits, file, list, a)
+	}
+	return moveBehind(edits, file, s, a)
+}
+
+// moveBehind moves a statement behind the Unlock that is the next one: whatever lies between needs the lock, and comes
+// before the wait no more.
+func moveBehind(edits *edit.Edits, file *source.File, s ast.Stmt, a finding.Access) (class string, err error) {
+	list := source.ListOf(file, s)
+	i := slices.Index(list, s)
+	if i < 0 {
+		return "", fmt.Errorf("%s: no Unlock follows", file.At(s))
+	}
+	op, ok := lockOpOf(file, list[i+1])
+	if !ok || !releases(file, op, a) {
+		return "", fmt.Errorf("%s: the lock is not released by the next statement", file.At(s))
+	}
 	// The wait moves, and not the Unlock, so that the comment above it moves with it.
 	text := edits.Cut(file, s)
 	edits.After(file, list[i+1], func() string { return text })
 	return op.Path.Class, nil
+}
+
+// unlockBefore makes the deferred Unlock of a function's body one before the last statement. The deferred one covers
+// every return and every panic in between, so there is none.
+func unlockBefore(edits *edit.Edits, file *source.File, list []ast.Stmt, a finding.Access) (class string, err error) {
+	last := list[len(list)-1]
+	if _, isBody := file.Parents[file.Parents[last]].(*ast.FuncDecl); !isBody {
+		return "", fmt.Errorf("%s: no Unlock follows", file.At(last))
+	}
+	for i, s := range list {
+		deferred, isDefer := s.(*ast.DeferStmt)
+		if !isDefer {
+			continue
+		}
+		op, ok := file.LockOp(deferred.Call)
+		if !ok || !releases(file, op, a) {
+			continue
+		}
+		if n := leaves(file, list[i+1:len(list)-1]); n != nil {
+			return "", fmt.Errorf("%s: %s may leave the function, which the deferred Unlock covers", file.At(last), file.Text(n))
+		}
+		text := file.Text(deferred.Call)
+		edits.DeleteLine(file, deferred)
+		edits.Before(file, last, func() string { return text })
+		return op.Path.Class, nil
+	}
+	return "", fmt.Errorf("%s: no Unlock follows", file.At(last))
+}
+
+// releases reports whether op releases a lock that is held at an access, in the mode in which it is held there.
+func releases(file *source.File, op source.LockOp, a finding.Access) bool {
+	name := file.Text(op.Expr)
+	if op.Read {
+		name += " (read)"
+	}
+	return !op.Acquire && slices.Contains(a.Locks, name)
+}
+
+// leaves returns a return, a jump, a defer or a call of a function among the statements: it may leave them.
+func leaves(file *source.File, list []ast.Stmt) (found ast.Node) {
+	for _, s := range list {
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.ReturnStmt, *ast.DeferStmt:
+				found = n
+			case *ast.BranchStmt:
+				if n.Tok == token.GOTO {
+					found = n
+				}
+			case *ast.CallExpr:
+				converts := file.Package.Info.Types[n.Fun].IsType()
+				if !converts && !source.IsBuiltin(file, n, "append", "cap", "clear", "close", "copy", "delete", "len",
+					"make", "max", "min", "new") {
+					found = n
+				}
+			}
+			return found == nil
+		})
+	}
+	return found
 }
 
 // sentBy returns the value of a statement that only sends, nil for one that only waits otherwise.

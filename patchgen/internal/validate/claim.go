@@ -162,7 +162,12 @@ var promises = [...]promise{
 }
 
 // Promise returns what a patch of the kind is held to, as a fix lists it among its checks.
-func (k Kind) Promise() string { return promises[k].name }
+func (k Kind) Promise() string {
+	if int(k) >= len(promises) {
+		return ""
+	}
+	return promises[k].name
+}
 
 // judge holds both sides while a patch is checked.
 type judge struct {

@@ -177,6 +177,28 @@ func (j *judge) vacated() {
 	for _, k := range nowIn.left(oldIn) {
 		j.add("vacated", "%s still does %s under the lock, in another place", short(k.function), k.what)
 	}
+	j.sentToClosed()
+}
+
+// sentToClosed demands that nothing closes a channel that a touched function sends to: what tested under the lock that
+// it is open would send without the lock.
+func (j *judge) sentToClosed() {
+	sent, closed := map[syncops.Key]string{}, map[syncops.Key]bool{}
+	for _, p := range j.now.snap.Packages {
+		for _, op := range p.Ops.All {
+			switch fn := declared(p, op.Fn); {
+			case op.Mode == finding.CloseChan:
+				closed[op.Key] = true
+			case op.Mode == finding.Send && j.touched[fn]:
+				sent[op.Key] = fn
+			}
+		}
+	}
+	for key, fn := range sent {
+		if closed[key] {
+			j.add("vacated", "%s sends to a channel that is closed elsewhere, perhaps under the lock", short(fn))
+		}
+	}
 }
 
 // waiting counts the operations of touched functions that wait: all, and those under the claim's lock.

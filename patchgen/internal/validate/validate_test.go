@@ -114,11 +114,13 @@ var golden = map[string]string{
 	"broadcast_loop":           "wakes-all -",
 	"close_once_select":        "closed-once server.done server.doneOnce",
 	"atomic_test_sleeps":       "atomic TestCalled/called",
+	"guard_double_checked":     "guarded cache.m cache.mu",
 	"guard_test_between":       "guarded broker.subs broker.mu",
 	"swap_fixed":               "ordered - index.mu store.mu",
 	"signal_behind":            "unblocked sum/ch",
 	"release_wait":             "vacated - server.mu",
 	"release_places":           "vacated - queue.mu",
+	"release_deferred":         "vacated - hub.mu",
 	"unlock_stuck":             "released - container.Mutex",
 }
 
