@@ -189,18 +189,23 @@ func times(out string) map[string]float64 {
 	return all
 }
 
-// measureRaces runs the functions of c in each variant.
+// measureRaces runs the functions of c in each variant. They mostly wait, so that all variants run at the same time.
 func (c corpus) measureRaces(ctx context.Context, all []*variant, runs int) error {
 	for run := 1; run <= runs; run++ {
 		fmt.Fprintf(os.Stderr, "sampling: run %d of %d\n", run, runs)
-		for _, v := range all {
+		errs := make([]error, len(all))
+		command.Parallel(len(all), len(all), func(i int) {
+			v := all[i]
 			out, err := c.sampled(ctx, v, run, "-test.v")
-			if err != nil {
-				return err
+			if errs[i] = err; err != nil {
+				return
 			}
 			share, wrong := judge(out)
 			v.found = append(v.found, share)
 			v.wrong = append(v.wrong, wrong...)
+		})
+		if err := errors.Join(errs...); err != nil {
+			return err
 		}
 	}
 	return nil
