@@ -19,7 +19,7 @@ const (
 	MonitorGo = "1.21"
 )
 
-//go:embed rt/*.go rt/*.s rt/crash/*.go rt/dump/*.go rt/leaks/*.go rt/locks/*.go rt/mapkey/*.go
+//go:embed rt/*.go rt/*.s rt/crash/*.go rt/dump/*.go rt/leaks/*.go rt/locks/*.go rt/mapkey/*.go rt/policy/*.go
 var source embed.FS
 
 // Monitor returns the files of the monitor's module by their slash paths in it: package rt and

@@ -136,6 +136,10 @@ type Event struct {
 	// Strength of the noise in microseconds: PackageDone, what it was;
 	// Weakened, what it is at most from now on.
 	Strength int
+	// PackageDone: how many goroutines came to how many events, where the schedule counts them, and the Depth of
+	// the bugs that it looks for.
+	Goroutines, Events uint64
+	Depth              int
 }
 
 // EventKind distinguishes the steps.
@@ -377,6 +381,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	c.progress(Event{
 		Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package,
 		Outcome: p.Outcome, Elapsed: p.Elapsed, Strength: o.strength,
+		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: c.cfg.Where.Depth,
 	})
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
+	"github.com/interlock-go/interlock/dynamic/evidence"
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
@@ -67,9 +68,10 @@ type PackageResult struct {
 	// see Config.NameSkipped.
 	Skipped []string
 
-	auto     *schedule.Auto // where its planned runs hold goroutines
-	locks    schedule.Locks // and between which locks
-	allTests []string       // top-level ones
+	auto     *schedule.Auto    // where its planned runs hold goroutines
+	size     evidence.Counters // summed over its runs
+	locks    schedule.Locks    // and between which locks
+	allTests []string          // top-level ones
 	// sparedStrength is that of the noise in runs of spared tests, in microseconds.
 	sparedStrength int
 	bearable       int             // strength that tests which count on time can stand

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -55,6 +56,8 @@ type noise struct {
 	known    []pair        // not to be armed
 	holds    schedule.Holds
 	full     bool // they take the budget up
+	// events are those that earlier runs had, at which a schedule decides that counts them.
+	events uint64
 	// locks are acquisitions between which goroutines are held, for so long at most.
 	locks map[schedule.Acquisitions]time.Duration
 }
@@ -63,7 +66,7 @@ type noise struct {
 func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 	o := noise{
 		purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime,
-		known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Hold),
+		known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Hold), events: pkg.size.Events,
 	}
 	if pkg.Strength > 0 && o.purpose == planned { // windows of milliseconds are too much for these tests
 		o.purpose = guided
@@ -138,6 +141,10 @@ func (o *noise) parts(cfg *Config) []string {
 	if cfg.Where.Noise != "" {
 		parts = append(parts, cfg.Where.Noise)
 	}
+	if cfg.Where.Depth > 0 {
+		const unknown = 1000
+		parts = append(parts, fmt.Sprintf("events=%d", cmp.Or(o.events, unknown)))
+	}
 	parts = append(parts, fmt.Sprintf("strength=%d", o.strength))
 	if cfg.Budget > 0 {
 		parts = append(parts, fmt.Sprintf("budget=%d", cfg.Budget))
@@ -174,6 +181,7 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 	}
 	over := uint64(0)
 	for _, r := range last {
+		pkg.size.Add(r.Counters)
 		armed = append(armed, r.Armed...)
 		for _, e := range r.Ended {
 			if s := c.seen.section(e.Section); s != nil {

@@ -215,6 +215,9 @@ type Counters struct {
 	BadSite    uint64 `json:"bad_site"`    // accesses with a site the table does not know
 	NotWritten uint64 `json:"not_written"` // records that could not be written
 	NoGap      uint64 `json:"no_gap"`      // gaps not noted: table full
+	// Goroutines that came to how many Events, at which a schedule decided that counts them; of the largest process.
+	Goroutines uint64 `json:"goroutines,omitempty"`
+	Events     uint64 `json:"events,omitempty"`
 }
 
 // Add adds the counts of other runs.
@@ -229,6 +232,7 @@ func (c *Counters) Add(n *Counters) {
 	c.BadSite += n.BadSite
 	c.NotWritten += n.NotWritten
 	c.NoGap += n.NoGap
+	c.Goroutines, c.Events = max(c.Goroutines, n.Goroutines), max(c.Events, n.Events)
 }
 
 // Lost counts what the happens-before engine could not keep. Each may have hidden a race.

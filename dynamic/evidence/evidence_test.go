@@ -42,7 +42,7 @@ func examples() []Record {
 		},
 		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
-			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
 			Ended: []SectionEnd{{Section: 1, Site: 2, Times: 3}},
 		},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/rt/policy"
 )
 
 // The environment is read once. A value that makes no sense costs one line on
@@ -104,8 +106,8 @@ func number(name string, unset uint64) (n uint64, ok bool) {
 }
 
 // parseNoise reads "heuristic,prob=0..1000,strength=microseconds,budget=percent,plain=microseconds";
-// each part may be missing. The heuristic is "random", "variable:group,..." or
-// "location:site,...".
+// each part may be missing. The heuristic is "random", "variable:group,...",
+// "location:site,..." or the name of a policy, with "depth=n,events=n".
 func parseNoise() (problem string) {
 	for rest := env("INTERLOCK_NOISE"); rest != ""; {
 		var part string
@@ -117,6 +119,7 @@ func parseNoise() (problem string) {
 	if noise.prob == 0 {
 		historyWays = measuringWays
 	}
+	startSchedule()
 	return ""
 }
 
@@ -128,6 +131,10 @@ func setNoise(part string) (ok bool) {
 	switch {
 	case err == nil && key == "prob" && n <= 1000:
 		noise.prob = n
+	case err == nil && key == "depth":
+		schedule.settings.Depth = n
+	case err == nil && key == "events":
+		schedule.settings.Events = n
 	case err == nil && key == "plain":
 		noise.plain = int64(n) * 1000
 	case err == nil && key == "strength" && n < most:
@@ -151,6 +158,9 @@ func placeNoise(part string) (ok bool) {
 		return false
 	case part == "random":
 		noise.where = everywhere
+		return true
+	case policy.New(part, policy.Settings{}) != nil:
+		noise.where, schedule.name = everywhere, part
 		return true
 	case name == "variable":
 		noise.where = byVariable

@@ -110,6 +110,12 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if a.goid != 0 {
 		notice(s, a, now, n)
 	}
+	if schedule.policy != nil {
+		if ns = holdBySchedule(g, a.goid, now, n); ns > 0 {
+			s.update(func(st siteState) siteState { return st | siteArmed })
+		}
+		return ns, now
+	}
 	state := s.load()
 	// Where the plan has a window, somebody came in another run: a timer's function needs no goroutine until then.
 	if state.due() > ticks(now-start) || s.hold == 0 && alone(g) {

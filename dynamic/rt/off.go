@@ -77,6 +77,9 @@ func Now() int64 { return 0 }
 // InBubble serves other rooms.
 func InBubble() bool { return true }
 
+// Perturb does nothing on this platform.
+func Perturb() {}
+
 // Setting serves other rooms.
 func Setting(name string) string { return "" }
 

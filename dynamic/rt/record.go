@@ -155,6 +155,11 @@ func appendStats(b []byte) []byte {
 	b = appendField(b, `,"bad_site":`, counters.badSite.Load())
 	b = appendField(b, `,"not_written":`, counters.notWritten.Load())
 	b = appendField(b, `,"no_gap":`, counters.noGap.Load())
+	if schedule.policy != nil {
+		goroutines, events := schedule.policy.Size()
+		b = appendField(b, `,"goroutines":`, goroutines)
+		b = appendField(b, `,"events":`, events)
+	}
 	b = append(b, '}')
 	b = appendSites(b, `,"reached":[`, siteReached)
 	b = appendSites(b, `,"armed":[`, siteArmed)

@@ -158,6 +158,8 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
 		"shown two to be apart),\n"+
 		"guided by static findings and near misses, random (all accesses alike),\n"+
+		"contest (now and then, at accesses and before locks), pct or pct:depth (a goroutine waits while one\n"+
+		"of higher priority is at work; priorities change depth-1 times in a run, by default twice),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from "+
 		"run to run);\n"+

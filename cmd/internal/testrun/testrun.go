@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -216,9 +217,19 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			if verbose {
 				p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome,
 					e.Elapsed.Round(time.Millisecond))
+				if e.Depth > 0 && e.Events > 0 {
+					p.Line("%s", guarantee(e.Goroutines, e.Events, e.Depth))
+				}
 			}
 		}
 	}
+}
+
+// guarantee returns what probabilistic concurrency testing promises for a package with n goroutines and k events.
+func guarantee(n, k uint64, depth int) string {
+	p := float64(n) * math.Pow(float64(k), float64(depth-1))
+	return fmt.Sprintf("pct: n = %d goroutines, k = %d events, d = %d: a bug of that depth shows in a run with a "+
+		"probability of at least 1/(n·k^(d-1)) = 1/%.3g, as far as goroutines go on at once", n, k, depth, p)
 }
 
 // reportTimeout reports once that tests get more time than the user set, and what takes it: on request, or

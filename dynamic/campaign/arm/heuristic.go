@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -15,9 +16,13 @@ import (
 type Heuristic struct {
 	Text  string // as the user has it
 	Noise string // as the monitor has it
+	Depth int    // of the bugs that PCT looks for; 0 for other schedules
 }
 
-// ParseHeuristic reads "auto", "guided", "random", "variable:name,..." or
+// defaultDepth is that of the bugs that PCT looks for: most need no more than three events in one order.
+const defaultDepth = 3
+
+// ParseHeuristic reads "auto", "guided", "random", "contest", "pct", "pct:depth", "variable:name,..." or
 // "location:place,...". Names are those of variables as plans and findings
 // show them, with the package's path or without: Account.balance. at finds the
 // sites at a place, as SitesAt does.
@@ -29,8 +34,14 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 		return Heuristic{}, nil
 	case text == "guided":
 		return Heuristic{Text: text}, nil
-	case text == "random":
-		return Heuristic{text, text}, nil
+	case text == "random", text == "contest":
+		return Heuristic{Text: text, Noise: text}, nil
+	case kind == "pct":
+		depth, err := strconv.Atoi(cmp.Or(list, strconv.Itoa(defaultDepth)))
+		if err != nil || depth < 1 || depth > 100 {
+			return Heuristic{}, fmt.Errorf("%q is no depth of bugs for pct: use a number from 1 to 100, as in pct:3", list)
+		}
+		return Heuristic{Text: text, Noise: fmt.Sprintf("pct,depth=%d", depth), Depth: depth}, nil
 	// The monitor knows variables by their groups, and places by their sites.
 	case kind == "variable" && given:
 		for name := range strings.SplitSeq(list, ",") {
@@ -52,9 +63,9 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 		}
 	default:
 		return Heuristic{}, fmt.Errorf("%q is no heuristic: "+
-			"use auto, guided, random, variable:NAME or location:FILE:LINE, several with commas", text)
+			"use auto, guided, random, contest, pct, pct:DEPTH, variable:NAME or location:FILE:LINE, several with commas", text)
 	}
-	return Heuristic{text, kind + ":" + strings.Join(numbers, ",")}, nil
+	return Heuristic{Text: text, Noise: kind + ":" + strings.Join(numbers, ",")}, nil
 }
 
 // variablesNamed returns the groups of the monitored variables that go by name.

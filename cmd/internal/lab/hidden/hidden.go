@@ -1,13 +1,12 @@
-// Package hidden measures how soon campaigns find bugs that hide: the programs of testdata/hidden,
-// each with one bug, and correct twins. It makes campaigns of each as `interlock test` makes
-// them, runs it under the race detector of the Go distribution for comparison, and prints a table.
-// `make hidden` keeps it in docs/campaigns.md.
+// Package hidden compares schedules by how soon they bring bugs out that hide: the programs of testdata/hidden,
+// each with one bug, and correct twins. It makes a campaign of each with each schedule, runs it under the race
+// detector of the Go distribution for comparison, and prints tables and a plot. `make hidden` keeps it in
+// docs/campaigns.md.
 //
 // A finding in a correct program makes the command fail.
 package hidden
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -21,12 +20,17 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 type options struct {
-	dir, match, out       string
-	campaigns, runs, race int
+	dir, match, out string
+	runs            int
+	schedules       []string
 }
+
+// plain is the race detector of the Go distribution, without a schedule.
+const plain = "-race"
 
 // timeout is that of one run; no program takes a second.
 const timeout = 3 * time.Second
@@ -36,12 +40,13 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	var o options
 	flags := flag.NewFlagSet("lab hidden", flag.ExitOnError)
 	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "hidden"), "module with the programs")
-	flags.IntVar(&o.campaigns, "campaigns", 5, "campaigns of each program")
-	flags.IntVar(&o.runs, "runs", 10, "runs of each campaign")
-	flags.IntVar(&o.race, "race", 50, "runs of each program under the race detector")
+	flags.IntVar(&o.runs, "runs", 10, "runs of each program with each schedule")
+	list := flags.String("schedules", "-race,contest,pct,auto", "schedules, as of interlock test, with commas between; "+
+		"-race is the race detector of the Go distribution")
 	flags.StringVar(&o.match, "match", "", "take tests whose name contains this `text` only")
 	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
 	flags.Parse(args)
+	o.schedules = strings.Split(*list, ",")
 
 	// Build the programs with each detector.
 	programs, err := findPrograms(o.dir, o.match)
@@ -71,92 +76,154 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	held = true
 	for i, p := range programs {
 		fmt.Fprintf(os.Stderr, "hidden: %s, %d of %d\n", p.function(), i+1, len(programs))
-		if err := p.measure(ctx, watch, o); err != nil {
-			return false, err
-		}
-		if p.kind != clean {
-			p.race = race.Failures(ctx, p.function(), o.race, timeout)
+		for _, schedule := range o.schedules {
+			var result shown
+			if schedule == plain {
+				result.runs, result.first = race.Failures(ctx, p.function(), o.runs, timeout)
+			} else if result, err = p.measure(ctx, watch, schedule, o.runs); err != nil {
+				return false, err
+			}
+			p.shown = append(p.shown, result)
 		}
 		held = held && p.alarms == 0
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 	}
-	return held, page.Write(o.out, table(programs, race, o))
+	if race.Missing != "" {
+		fmt.Fprintf(os.Stderr, "hidden: %s was not measured: %s\n", plain, race.Missing)
+	}
+	return held, page.Write(o.out, document(programs, o))
 }
 
-// measure makes the campaigns of a program.
-func (p *program) measure(ctx context.Context, watch *testbin.Monitored, o options) error {
-	for n := range o.campaigns {
-		r, _, err := watch.Run(ctx, testbin.Request{
-			Function: p.function(), Runs: o.runs, Seed: uint64(1 + n*o.runs), Timeout: timeout, Auto: true,
-		})
-		if err != nil {
-			return err
-		}
-		first := 0
-		for _, f := range r.Findings {
-			switch {
-			case p.kind == clean:
-				p.alarms++
-				fmt.Fprintf(os.Stderr, "hidden: false alarm: %s %s: %s\n", f.Status, f.Code, f.Title)
-			case p.isBug(f) && (first == 0 || f.Evidence.Run < first):
-				first = f.Evidence.Run
-			case f.Status == finding.Confirmed && !p.isBug(f):
-				fmt.Fprintf(os.Stderr, "hidden: found besides: %s: %s\n", f.Code, f.Title)
+// measure makes a campaign of the program with a schedule.
+func (p *program) measure(
+	ctx context.Context, watch *testbin.Monitored, schedule string, runs int,
+) (result shown, err error) {
+	where, err := arm.ParseHeuristic(watch.Plan, schedule, nil)
+	if err != nil {
+		return result, err
+	}
+	r, _, err := watch.Run(ctx, testbin.Request{
+		Function: p.function(), Runs: runs, Seed: 1, Timeout: timeout, Auto: where.Text == "", Where: where,
+	})
+	if err != nil {
+		return result, err
+	}
+	for _, f := range r.Findings {
+		switch {
+		case p.kind == clean:
+			p.alarms++
+			fmt.Fprintf(os.Stderr, "hidden: false alarm by %s: %s %s: %s\n", schedule, f.Status, f.Code, f.Title)
+		case p.isBug(f):
+			result.runs = max(result.runs, f.Evidence.Hits, 1)
+			if result.first == 0 || f.Evidence.Run < result.first {
+				result.first = f.Evidence.Run
 			}
-		}
-		if first > 0 {
-			p.found, p.first = p.found+1, append(p.first, first)
+		case f.Status == finding.Confirmed:
+			fmt.Fprintf(os.Stderr, "hidden: found besides by %s: %s: %s\n", schedule, f.Code, f.Title)
 		}
 	}
-	return ctx.Err()
+	return result, ctx.Err()
 }
 
-// table returns the document.
-func table(programs []*program, race *testbin.Race, o options) string {
+// document returns the tables and the plot.
+func document(programs []*program, o options) string {
 	var b strings.Builder
 	b.WriteString(page.Head("Campaigns", "hidden", ". The programs are those of `testdata/hidden`: each hides one bug, "+
-		"and those named Clean have none.\nCampaigns are as `interlock test` makes them by default."))
-	fmt.Fprintf(&b, "- **found**: campaigns of %d runs, of %d, that confirm the bug; in clean ones, findings\n",
-		o.runs, o.campaigns)
-	b.WriteString("- **run**: the run that shows it first, in the median of these\n")
-	raced := o.race > 0 && race.Missing == ""
-	if raced {
-		fmt.Fprintf(&b, "- **-race**: runs of %d under the race detector of the Go distribution that report something "+
-			"or fail\n", o.race)
-	} else {
-		fmt.Fprintf(&b, "- **-race**: not measured: %s\n", cmp.Or(race.Missing, "no runs were asked for"))
-	}
-	bugs, all := 0, 0
-	for _, p := range programs {
-		if p.kind != clean {
-			bugs++
-			if p.found == o.campaigns {
-				all++
-			}
+		"and those named Clean have none.\nCampaigns are as `interlock test -engine=watch` makes them with `-schedule=`."))
+	fmt.Fprintf(&b, "\nThe columns are schedules: in how many of %d runs of a program each shows the bug, and behind it the "+
+		"first of these runs.\n`%s` is the race detector of the Go distribution, a run of which counts that reports "+
+		"something or fails.\nThe first run "+
+		"of auto makes no noise: it measures, and plans the later ones, which look for other bugs\nonce one is shown.\n",
+		o.runs, plain)
+
+	// How many bugs each has shown up to a run.
+	fmt.Fprintf(&b, "\n| up to run | %s |\n|---%s|\n", strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules)))
+	counts := cumulative(programs, o)
+	for run := range o.runs {
+		fmt.Fprintf(&b, "| %d", run+1)
+		for s := range o.schedules {
+			fmt.Fprintf(&b, " | %d", counts[s][run])
 		}
+		b.WriteString(" |\n")
 	}
-	fmt.Fprintf(&b, "\nOf %d bugs, %d are found by every campaign.\n\n", bugs, all)
-	b.WriteString("| test | what happens | found | run | -race |\n|---|---|---|---|---|\n")
+	b.WriteString(plot(counts, o.schedules))
+
+	// Each program.
+	fmt.Fprintf(&b, "\n| test | what happens | %s |\n|---|---%s|\n", strings.Join(o.schedules, " | "),
+		strings.Repeat("|---", len(o.schedules)))
 	for _, p := range programs {
-		b.WriteString(p.row(raced))
+		b.WriteString(p.row())
 	}
 	return b.String()
 }
 
-// row returns the line of a program; raced reports whether it ran under the race detector.
-func (p *program) row(raced bool) string {
+// cumulative returns, by schedule and run, how many bugs have been shown by then.
+func cumulative(programs []*program, o options) [][]int {
+	counts := make([][]int, len(o.schedules))
+	for s := range counts {
+		counts[s] = make([]int, o.runs)
+		for _, p := range programs {
+			if first := p.shown[s].first; p.kind != clean && first > 0 {
+				for run := first; run <= o.runs; run++ {
+					counts[s][run-1]++
+				}
+			}
+		}
+	}
+	return counts
+}
+
+// plot draws the counts: a mark for each schedule in the column of each run. Where several have the same count, the
+// mark is that of the first.
+func plot(counts [][]int, schedules []string) string {
+	const marks, step = "rcpa*+xo", 3
+	highest := 0
+	for _, c := range counts {
+		highest = max(highest, slices.Max(c))
+	}
+	var b strings.Builder
+	b.WriteString("\n    bugs shown\n")
+	for y := highest / step; y >= 0; y-- {
+		line := fmt.Sprintf("    %3d |", y*step)
+		for run := range counts[0] {
+			mark := " "
+			for s := len(counts) - 1; s >= 0; s-- {
+				if counts[s][run]/step == y {
+					mark = marks[s%len(marks) : s%len(marks)+1]
+				}
+			}
+			line += "  " + mark + " "
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	b.WriteString("        +" + strings.Repeat("----", len(counts[0])) + "\n         ")
+	for run := range counts[0] {
+		fmt.Fprintf(&b, "%3d ", run+1)
+	}
+	b.WriteString("runs\n\n    ")
+	for s, name := range schedules {
+		fmt.Fprintf(&b, "%c %s   ", marks[s%len(marks)], name)
+	}
+	return strings.TrimRight(b.String(), " ") + "\n"
+}
+
+// row returns the line of a program.
+func (p *program) row() string {
+	var cells []string
+	for _, s := range p.shown {
+		switch {
+		case p.kind == clean:
+			cells = append(cells, "")
+		case s.first == 0:
+			cells = append(cells, "0")
+		default:
+			cells = append(cells, fmt.Sprintf("%d (%d)", s.runs, s.first))
+		}
+	}
 	if p.kind == clean {
-		return fmt.Sprintf("| %s | %s | %d | - | - |\n", p.function(), p.title, p.alarms)
+		cells[len(cells)-1] = fmt.Sprintf("%d findings", p.alarms)
 	}
-	run, plain := "-", "-"
-	if len(p.first) > 0 {
-		slices.Sort(p.first)
-		run = fmt.Sprint(p.first[len(p.first)/2])
-	}
-	if raced {
-		plain = fmt.Sprint(p.race)
-	}
-	return fmt.Sprintf("| %s | %s | %d | %s | %s |\n", p.function(), p.title, p.found, run, plain)
+	return fmt.Sprintf("| %s | %s | %s |\n", p.function(), p.title, strings.Join(cells, " | "))
 }

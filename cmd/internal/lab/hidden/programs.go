@@ -14,12 +14,16 @@ import (
 
 // program is one test of the corpus, and what its runs have shown.
 type program struct {
-	kind, name string // of TestKindName
-	title      string // as its comment has it
-	found      int    // campaigns that have confirmed the bug
-	first      []int  // in which run, of those that have
-	race       int    // runs under the race detector that failed
-	alarms     int    // findings in a correct program
+	kind, name string  // of TestKindName
+	title      string  // as its comment has it
+	shown      []shown // by the schedules that are compared, in their order
+	alarms     int     // findings in a correct program
+}
+
+// shown is what the runs with one schedule have shown of a bug.
+type shown struct {
+	runs  int // that show it
+	first int // of these, from 1; 0 is none
 }
 
 // codes are those of findings that are the bug of a kind.

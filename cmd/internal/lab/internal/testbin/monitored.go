@@ -19,6 +19,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -91,6 +92,7 @@ type Request struct {
 	Strength int           // of the noise, in microseconds; 0 is what campaigns do by default
 	FirstHit bool          // stop at the run that shows a race
 	Auto     bool          // plan runs by what earlier ones have shown, as campaigns do by default
+	Where    arm.Heuristic // where noise is made, unless Auto
 }
 
 // Run makes a campaign of one test function. It returns also how many runs began.
@@ -99,7 +101,7 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 	defer cancel()
 	r, err = campaign.Run(ctx, campaign.Config{
 		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
-		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto,
+		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where,
 		TestFlags: []string{"-test.run=^" + q.Function + "$"},
 		Dir:       filepath.Join(m.evidence, q.Function),
 		Progress: func(e campaign.Event) {

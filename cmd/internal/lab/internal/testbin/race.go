@@ -2,6 +2,7 @@ package testbin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -42,31 +43,33 @@ func BuildRace(ctx context.Context, dir, tmp string) (*Race, error) {
 // Hits returns how many of a number of runs report a race. function is the only
 // one that runs; "" stands for all. It returns 0 where the binary is missing.
 func (r *Race) Hits(ctx context.Context, function string, runs int, timeout time.Duration) (hits int) {
-	return r.count(ctx, function, runs, timeout, func(out []byte, err error) bool {
+	hits, _ = r.count(ctx, function, runs, timeout, func(out []byte, err error) bool {
 		return bytes.Contains(out, []byte("WARNING: DATA RACE"))
 	})
+	return hits
 }
 
-// Failures returns how many of a number of runs fail, for a race or for anything else.
-func (r *Race) Failures(ctx context.Context, function string, runs int, timeout time.Duration) int {
+// Failures returns how many of a number of runs fail, for a race or for anything else, and the first of these, from 1.
+func (r *Race) Failures(ctx context.Context, function string, runs int, timeout time.Duration) (n, first int) {
 	return r.count(ctx, function, runs, timeout, func(_ []byte, err error) bool { return err != nil })
 }
 
 func (r *Race) count(ctx context.Context, function string, runs int, timeout time.Duration,
-	counts func(out []byte, err error) bool) (n int) {
+	counts func(out []byte, err error) bool) (n, first int) {
 	if r.Missing != "" {
-		return 0
+		return 0, 0
 	}
 	pattern := "."
 	if function != "" {
 		pattern = "^" + function + "$"
 	}
-	for range runs {
+	for run := 1; run <= runs; run++ {
 		cmd := exec.CommandContext(ctx, r.file, "-test.run="+pattern, "-test.timeout="+timeout.String())
 		cmd.Dir = r.dir
 		if out, err := cmd.CombinedOutput(); counts(out, err) { // fails where there is a race
 			n++
+			first = cmp.Or(first, run)
 		}
 	}
-	return n
+	return n, first
 }
