@@ -32,7 +32,8 @@ var topLevel = []string{
 // goroutine, and changes nothing that a program can see by being linked in.
 var rtMayImport = []string{
 	"hash/maphash", "math/bits", "os", "runtime", "runtime/debug", "strconv", "sync", "sync/atomic",
-	"syscall", "time", "unsafe", Module + "/dynamic/rt/crash", Module + "/dynamic/rt/mapkey", Module + "/dynamic/rt/policy",
+	"syscall", "time", "unsafe", Module + "/dynamic/rt/crash", Module + "/dynamic/rt/mapkey",
+	Module + "/dynamic/rt/policy",
 }
 
 // tree and rooms are read once for all tests.

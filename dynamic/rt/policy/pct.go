@@ -18,7 +18,7 @@ type pct struct {
 	running    [mostSeen]seen // those that came last
 }
 
-// mostSeen is how many goroutines are told apart; beyond that, who has come longest ago is forgotten.
+// mostSeen is how many goroutines have entries; beyond that, the one that has come longest ago is forgotten.
 const mostSeen = 64
 
 // seen is a goroutine.

@@ -49,7 +49,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// At a change point, whoever runs falls behind all others.
+// At a change point, the running goroutine falls behind all others.
 func TestChanges(t *testing.T) {
 	changed := 0
 	const steps = 10

@@ -127,19 +127,24 @@ func (p *program) measure(
 	return result, ctx.Err()
 }
 
+const legend = `
+The columns are schedules: in how many of %d runs of a program each shows the bug, and behind it the first of these.
+%s is the race detector of the Go distribution, a run of which counts that reports something or fails: it sees
+accesses that nothing orders, however far apart they are. The others have the watch engine behind them, which sees
+what happens at one moment. The first run of auto makes no noise: it measures, and plans the later ones, which look
+for other bugs once one is shown.
+`
+
 // document returns the tables and the plot.
 func document(programs []*program, o options) string {
 	var b strings.Builder
 	b.WriteString(page.Head("Campaigns", "hidden", ". The programs are those of `testdata/hidden`: each hides one bug, "+
 		"and those named Clean have none.\nCampaigns are as `interlock test -engine=watch` makes them with `-schedule=`."))
-	fmt.Fprintf(&b, "\nThe columns are schedules: in how many of %d runs of a program each shows the bug, and behind it the "+
-		"first of these runs.\n`%s` is the race detector of the Go distribution, a run of which counts that reports "+
-		"something or fails.\nThe first run "+
-		"of auto makes no noise: it measures, and plans the later ones, which look for other bugs\nonce one is shown.\n",
-		o.runs, plain)
+	fmt.Fprintf(&b, legend, o.runs, plain)
 
 	// How many bugs each has shown up to a run.
-	fmt.Fprintf(&b, "\n| up to run | %s |\n|---%s|\n", strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules)))
+	columns, rule := strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules))
+	fmt.Fprintf(&b, "\n| up to run | %s |\n|---%s|\n", columns, rule)
 	counts := cumulative(programs, o)
 	for run := range o.runs {
 		fmt.Fprintf(&b, "| %d", run+1)
@@ -151,8 +156,7 @@ func document(programs []*program, o options) string {
 	b.WriteString(plot(counts, o.schedules))
 
 	// Each program.
-	fmt.Fprintf(&b, "\n| test | what happens | %s |\n|---|---%s|\n", strings.Join(o.schedules, " | "),
-		strings.Repeat("|---", len(o.schedules)))
+	fmt.Fprintf(&b, "\n| test | what happens | %s |\n|---|---%s|\n", columns, rule)
 	for _, p := range programs {
 		b.WriteString(p.row())
 	}
@@ -183,6 +187,7 @@ func plot(counts [][]int, schedules []string) string {
 	for _, c := range counts {
 		highest = max(highest, slices.Max(c))
 	}
+	// The columns, from above.
 	var b strings.Builder
 	b.WriteString("\n    bugs shown\n")
 	for y := highest / step; y >= 0; y-- {
@@ -198,6 +203,7 @@ func plot(counts [][]int, schedules []string) string {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
+	// The axis, and what the marks mean.
 	b.WriteString("        +" + strings.Repeat("----", len(counts[0])) + "\n         ")
 	for run := range counts[0] {
 		fmt.Fprintf(&b, "%3d ", run+1)

@@ -406,15 +406,19 @@ func (r *Sections) isWithin(o *opening, e ending) bool {
 	if !ok || o.entryAt != nil || r.Statement(e.node) != r.Statement(o.entry) {
 		return false
 	}
+	return r.hasSeveralResults(call)
+}
+
+func (r *Sections) hasSeveralResults(call *ast.CallExpr) bool {
 	_, several := r.Info.TypeOf(call).(*types.Tuple)
 	return several
 }
 
 // placeTested puts the call around that of a function that has o's entry. A function with
-// a boolean result reports its own test.
+// a boolean result reports its own test, and around one with several results no call can stand.
 func (r *Sections) placeTested(o *opening) {
 	call := o.entry.(*ast.CallExpr)
-	if t := r.Info.TypeOf(call); t == nil || source.IsBool(t) {
+	if t := r.Info.TypeOf(call); t == nil || source.IsBool(t) || r.hasSeveralResults(call) {
 		return
 	}
 	if w, ok := r.tested(o, call); ok {
