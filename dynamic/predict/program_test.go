@@ -57,13 +57,13 @@ func marked(t *testing.T, name string) (all predict.Sections) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	method := regexp.MustCompile(`^func \(l \*level\) (\w+)\(`)
+	method := regexp.MustCompile(`^func \(l \*(\w+)[^)]*\) (\w+)\(`)
 	half := regexp.MustCompile(`// (entry|end) ?(\w*)$`)
 	lines := strings.Split(string(text), "\n")
 	all.Named = func(at predict.Place) predict.Place { at.File = filepath.Base(at.File); return at }
 	for i, line := range lines {
 		if m := method.FindStringSubmatch(line); m != nil {
-			all.All = append(all.All, predict.Section{Function: "example.com/hidden.(*level)." + m[1]})
+			all.All = append(all.All, predict.Section{Function: "example.com/hidden.(*" + m[1] + ")." + m[2]})
 		}
 		m := half.FindStringSubmatch(line)
 		if m == nil {

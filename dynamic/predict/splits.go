@@ -2,6 +2,7 @@ package predict
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"sort"
 )
@@ -187,11 +188,15 @@ func (s *splitter) half(r role) *Half {
 	return &s.all[r.section].Ends[r.end].Half
 }
 
+// typeArguments are those of an instance in the name of a function, which a section's has not.
+var typeArguments = regexp.MustCompile(`\[[^()]*\]`)
+
 // place returns the place of a PC in the sections' names.
 func (s *splitter) place(pc uint64) Place {
 	at, ok := s.places[pc]
 	if !ok {
 		at = s.named(s.symbols.Place(pc))
+		at.Function = typeArguments.ReplaceAllString(at.Function, "")
 		s.places[pc] = at
 	}
 	return at

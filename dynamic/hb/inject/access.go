@@ -134,7 +134,7 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, at hb
 		where, at.callpc = hbContext(gp, where, at)
 	}
 	hbRemember(gp, addr, record, kind, where, at.pc)
-	if kind&hbAtomic != 0 || hbTrace.base != 0 || !g.renew(cell, addr, record, kind) {
+	if kind&hbAtomic != 0 || hbTrace.on || !g.renew(cell, addr, record, kind) {
 		hbInsert(g, cell, addr, record, kind, where, at)
 	}
 	g.touched = g.epoch
@@ -201,7 +201,7 @@ func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) boo
 func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, where uint32, at hbPlace) {
 	w := cell.lockIn(addr)
 	r := cell.r
-	if hbTrace.base != 0 {
+	if hbTrace.on {
 		hbTraceAccess(g, addr, record, kind, w, r, at)
 	}
 	// Races are looked for before the record takes the place of another one.

@@ -160,7 +160,7 @@ func hbNewFrame(bucket *uint32, parent uint32, pc uintptr, depth uint32) uint32 
 	}
 	f := hbFrameAt(i)
 	*f = hbFrame{pc: pc, parent: parent, depth: depth}
-	if hbTrace.base != 0 {
+	if hbTrace.on {
 		hbTraceAdd(hbTraceFrame, uintptr(i), pc, parent, 0)
 	}
 	for {

@@ -118,7 +118,7 @@ func hbStart(parent *hbGo, pc uintptr) *hbGo {
 		g.by, g.byAt = hbSlotOf(parent.epoch), hbClockOf(parent.epoch)
 		g.base.release()
 		g.base = parent.clock.retain()
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceEvent(parent, hbTraceGo, uintptr(hbSlotOf(g.epoch)), pc, 0)
 		}
 		parent.tick()

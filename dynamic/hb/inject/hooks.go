@@ -193,7 +193,7 @@ func raceacquirectx(ctx uintptr, addr unsafe.Pointer) {
 	g := (*hbGo)(unsafe.Pointer(ctx))
 	if s := hbSyncAt(uintptr(addr), false); s != nil {
 		s.acquire(g)
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceSync(g, hbTraceAcquire, uintptr(addr))
 		}
 		s.mu.unlock()
@@ -209,7 +209,7 @@ func racereleaseg(gp *g, addr unsafe.Pointer) {
 		return
 	}
 	if s := hbSyncAt(uintptr(addr), true); s != nil {
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceSync(hbOfG(gp), hbTraceRelease, uintptr(addr))
 		}
 		s.release(hbOfG(gp))
@@ -226,7 +226,7 @@ func racereleasemergeg(gp *g, addr unsafe.Pointer) {
 		return
 	}
 	if s := hbSyncAt(uintptr(addr), true); s != nil {
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceSync(hbOfG(gp), hbTraceMerge, uintptr(addr))
 		}
 		s.merge(hbOfG(gp))
@@ -243,7 +243,7 @@ func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
 		return
 	}
 	if s := hbSyncAt(uintptr(addr), true); s != nil {
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceSync(hbOfG(gp), hbTraceExchange, uintptr(addr))
 		}
 		s.exchange(hbOfG(gp))
@@ -269,7 +269,7 @@ func racefingo() {
 			}
 		}
 		s.mu.unlock()
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceEvent(g, hbTraceAcquireAll, 0, 0, 0)
 		}
 	})

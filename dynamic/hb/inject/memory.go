@@ -71,7 +71,7 @@ const (
 //go:nosplit
 func hbLose(kind int) {
 	// What is forgotten may be what a later read sees: the trace ends here.
-	if hbTrace.base != 0 && kind != hbLostFrames {
+	if hbTrace.on && kind != hbLostFrames {
 		hbTrace.limit = min(hbTrace.limit, uintptr(*hbTrace.next))
 	}
 	if n := hbLost[kind].Add(1); n&(n-1) == 0 {
@@ -233,7 +233,7 @@ func hbClear(addr, size uintptr) {
 	for end := addr + size; addr < end; {
 		stop := min(end, (addr>>hbPageShift+1)<<hbPageShift)
 		if dirty := *hbDirtOf(addr); dirty&(hbDirtyCells|hbDirtySyncs) != 0 {
-			if hbTrace.base != 0 {
+			if hbTrace.on {
 				hbTraceEvent(hbOfG(getg()), hbTraceForget, addr, 0, uint64(stop-addr))
 			}
 			for a := addr &^ 7; a < stop; a += 8 {

@@ -210,7 +210,7 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 		return nil, nil
 	}
 	at := hbPlace{pc: pc, fp: *(*uintptr)(unsafe.Pointer(getcallerfp()))} // of the caller of the operation
-	if hbTrace.base != 0 {
+	if hbTrace.on {
 		g.hush(gp, pc, at.fp)
 	}
 	if cell := hbCellOf(a); cell != nil { // foreign memory has none, but its atomics synchronise as all others
@@ -223,7 +223,7 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 	if s != nil && acquires {
 		s.acquire(g)
 	}
-	if s != nil && acquires && hbTrace.base != 0 {
+	if s != nil && acquires && hbTrace.on {
 		hbTraceSync(g, hbTraceAcquire, a)
 	}
 	return g, s
@@ -244,12 +244,12 @@ func hbAtomicEnd(addr unsafe.Pointer, g *hbGo, s *hbSync, stored bool) {
 			return
 		}
 		s.acquire(g)
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceSync(g, hbTraceAcquire, uintptr(addr))
 		}
 	}
 	if stored {
-		if hbTrace.base != 0 {
+		if hbTrace.on {
 			hbTraceSync(g, hbTraceRelease, uintptr(addr))
 		}
 		s.release(g)

@@ -40,9 +40,10 @@ const (
 	hbTraceNothing    = 15
 )
 
-// hbTrace is set before the main goroutine begins; base is 0 where nothing is traced.
+// hbTrace is set before the main goroutine begins.
 var hbTrace struct {
-	base, limit uintptr
+	on          bool    // until the file is full
+	base, limit uintptr // where events begin, and how many there is room for
 	next        *uint64
 	kinds       [4096]hbTraceKind // by hash of pc
 }
@@ -91,7 +92,7 @@ func hbOpenTrace(path string) {
 	words = (*[4]uint64)(all)
 	words[3] = uint64(firstmoduledata.text)
 	hbTrace.limit, hbTrace.next = limit, &words[2]
-	hbTrace.base = uintptr(all) + 32
+	hbTrace.base, hbTrace.on = uintptr(all)+32, true
 }
 
 // hbTraceEvent adds an event of g.
@@ -107,7 +108,11 @@ func hbTraceEvent(g *hbGo, op uint64, obj, pc uintptr, from uint64) {
 func hbTraceAdd(head uint64, obj, pc uintptr, frame uint32, from uint64) {
 	i := uintptr(atomic.Xadd64(hbTrace.next, 1) - 1)
 	if i >= hbTrace.limit {
+		hbTrace.on = false
 		return
+	}
+	if i%hbTraceBatch == 0 {
+		hbTracePopulate(i)
 	}
 	if pc != 0 {
 		pc -= firstmoduledata.text
@@ -115,6 +120,23 @@ func hbTraceAdd(head uint64, obj, pc uintptr, frame uint32, from uint64) {
 	e := (*[4]uint64)(unsafe.Pointer(hbTrace.base + i*32))
 	e[0], e[1], e[2] = uint64(obj), uint64(uint32(pc))|uint64(frame)<<32, from
 	hbStoreRelease(&e[3], head|hbTraced)
+}
+
+// hbTraceBatch is for how many events memory is made at once. A page fault for each 128 takes longer than they do.
+const hbTraceBatch = 1 << 15
+
+// hbTracePopulate makes memory for event i and those behind it. An older kernel does not know how, and makes
+// it page by page.
+//
+//go:nosplit
+//go:noinline
+func hbTracePopulate(i uintptr) {
+	const populateWrite = 23 // MADV_POPULATE_WRITE
+	n := min(hbTraceBatch, hbTrace.limit-i)
+	systemstack(func() {
+		from := (hbTrace.base + i*32) &^ 4095
+		madvise(unsafe.Pointer(from), hbTrace.base+(i+n)*32-from, populateWrite)
+	})
 }
 
 // hbTraceAccess adds an access of the bytes in record of the granule at addr, whose shadow holds w
@@ -176,7 +198,7 @@ func hbTraceSync(g *hbGo, op uint64, addr uintptr) {
 //
 //go:nosplit
 func hbTraceChan(c *hchan, sg *sudog) {
-	if hbTrace.base == 0 {
+	if !hbTrace.on {
 		return
 	}
 	if sg != nil && sg.g != nil && sg.g != getg() {
@@ -296,7 +318,7 @@ func hbFindKind(pc uintptr) uintptr {
 //go:linkname race_Acquire internal/race.Acquire
 //go:nosplit
 func race_Acquire(addr unsafe.Pointer) {
-	if hbTrace.base != 0 && hbTraceLocking(uintptr(addr), sys.GetCallerPC(), getcallerfp(), hbTraceAcquire) {
+	if hbTrace.on && hbTraceLocking(uintptr(addr), sys.GetCallerPC(), getcallerfp(), hbTraceAcquire) {
 		hbUntraced(addr, hbTraceAcquire)
 		return
 	}
@@ -306,7 +328,7 @@ func race_Acquire(addr unsafe.Pointer) {
 //go:linkname race_Release internal/race.Release
 //go:nosplit
 func race_Release(addr unsafe.Pointer) {
-	if hbTrace.base != 0 && hbTraceLocking(uintptr(addr), sys.GetCallerPC(), getcallerfp(), hbTraceRelease) {
+	if hbTrace.on && hbTraceLocking(uintptr(addr), sys.GetCallerPC(), getcallerfp(), hbTraceRelease) {
 		hbUntraced(addr, hbTraceRelease)
 		return
 	}
@@ -316,7 +338,7 @@ func race_Release(addr unsafe.Pointer) {
 //go:linkname race_ReleaseMerge internal/race.ReleaseMerge
 //go:nosplit
 func race_ReleaseMerge(addr unsafe.Pointer) {
-	if hbTrace.base != 0 && hbTraceLocking(uintptr(addr), sys.GetCallerPC(), getcallerfp(), hbTraceMerge) {
+	if hbTrace.on && hbTraceLocking(uintptr(addr), sys.GetCallerPC(), getcallerfp(), hbTraceMerge) {
 		hbUntraced(addr, hbTraceMerge)
 		return
 	}

@@ -102,6 +102,24 @@ func (l *level) doubleAtOnce() {
 	l.n = 2 * n // end
 }
 
+type cell[T any] struct {
+	mu sync.Mutex
+	v  T
+}
+
+// update: section
+//
+//go:noinline
+func (l *cell[T]) update(f func(T) T) {
+	l.mu.Lock()
+	v := l.v // entry
+	l.mu.Unlock()
+	v = f(v)
+	l.mu.Lock()
+	l.v = v // end
+	l.mu.Unlock()
+}
+
 // meet runs the first in a goroutine, and then the second.
 func meet(first, second func()) {
 	done := make(chan bool, 1)
@@ -128,6 +146,12 @@ func TestSplitInCallees(t *testing.T) {
 func TestSplitByItself(t *testing.T) {
 	l := newLevel()
 	meet(func() { l.raise(1) }, func() { l.raise(2) })
+}
+
+func TestSplitGeneric(t *testing.T) {
+	l := new(cell[int])
+	raise := func() { l.update(func(n int) int { return n + 1 }) }
+	meet(raise, raise)
 }
 
 func TestSplitTestAndUse(t *testing.T) {
