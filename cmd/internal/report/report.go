@@ -304,6 +304,14 @@ func (r *Report) Verdict() string {
 	return s
 }
 
+// grouped returns how many causes the findings have, in brackets, where these are fewer.
+func (r *Report) grouped() string {
+	if n := len(r.Causes()); n < len(r.Findings) {
+		return fmt.Sprintf(" (%s)", Count(n, "cause"))
+	}
+	return ""
+}
+
 // Looked returns how much was looked at, a sentence each.
 func (r *Report) Looked() (all []string) {
 	c := r.Coverage

@@ -267,10 +267,7 @@ func (t *text) summary() {
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
 	}
-	if groups := len(t.r.Causes()); groups < len(t.r.Findings) {
-		s += fmt.Sprintf(" (%s)", Count(groups, "cause"))
-	}
-	t.prose("", s)
+	t.prose("", s+t.r.grouped())
 	if t.r.Left() > 0 {
 		t.prose("", "to accept a finding: //interlock:ignore CODE why on its line, or `interlock baseline write`")
 	}
