@@ -40,19 +40,28 @@ func (r *Result) Kept(fn *ssa.Function, work *ir.Work) []Kept {
 	if len(w.conditions) > knowledge.ConditionsSplit {
 		return nil
 	}
-	var list []Kept
+	// What the function locks itself, and what it defers.
+	var locks []*ssa.Call
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok {
-				continue
-			}
-			o, ok := r.lockOp(&call.Call)
-			if ok && !call.Call.IsInvoke() && (o.kind == lock || o.kind == rlock) && o.path.Root != nil && !r.wraps(call) {
-				if k, ok := w.kept(call, o); ok {
-					list = append(list, k)
+			switch instr := instr.(type) {
+			case *ssa.Defer:
+				w.defers = append(w.defers, instr)
+			case *ssa.Call:
+				o, ok := r.lockOp(&instr.Call)
+				if ok && (o.kind == lock || o.kind == rlock) && o.path.Root != nil && !instr.Call.IsInvoke() {
+					locks = append(locks, instr)
 				}
 			}
+		}
+	}
+	var list []Kept
+	for _, call := range locks {
+		if r.wraps(call) {
+			continue
+		}
+		if k, ok := w.kept(call); ok {
+			list = append(list, k)
 		}
 	}
 	return list
@@ -64,6 +73,7 @@ type ways struct {
 	fn         *ssa.Function
 	flow       *ir.Flow
 	conditions []condition
+	defers     []*ssa.Defer
 	work       *ir.Work
 }
 
@@ -87,7 +97,8 @@ type followed struct {
 }
 
 // kept follows the lock that call takes until it is released, and returns the first way on which it is not.
-func (w *ways) kept(call *ssa.Call, o op) (Kept, bool) {
+func (w *ways) kept(call *ssa.Call) (Kept, bool) {
+	o, _ := w.r.lockOp(&call.Call)
 	l := followed{call: call, op: o, object: objectOf(call.Call.Args[0])}
 	l.as = hold{status: held, since: call, class: o.class}
 	if o.kind == rlock {
@@ -171,12 +182,11 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 
 // after returns the state behind the Lock: what is deferred before it counts, too.
 func (w *ways) after(l *followed) *State {
+	w.work.Spend(len(w.defers))
 	s := (&State{}).with(l.path, l.as)
-	for _, b := range w.fn.Blocks {
-		for _, instr := range b.Instrs {
-			if d, ok := instr.(*ssa.Defer); ok && w.flow.Leads(d, l.call) {
-				s = s.withDefer(d)
-			}
+	for _, d := range w.defers {
+		if w.flow.Leads(d, l.call) {
+			s = s.withDefer(d)
 		}
 	}
 	return s
@@ -185,6 +195,9 @@ func (w *ways) after(l *followed) *State {
 // decided returns what the branches that lead to b alone have decided.
 func (w *ways) decided(b *ssa.BasicBlock) known {
 	k := known(slices.Repeat([]byte{'?'}, len(w.conditions)))
+	if len(w.conditions) == 0 {
+		return k
+	}
 	for d := b; d.Idom() != nil; d = d.Idom() {
 		for i, succ := range d.Idom().Succs {
 			if succ == d && len(d.Preds) == 1 {
