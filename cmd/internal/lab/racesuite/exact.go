@@ -72,14 +72,29 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 	return held, page.Write(o.out, text)
 }
 
+// reused is the panic of TestRaceWaitGroupReuse, which sleeps 50 ms between its steps, where the machine is too
+// busy for that. It ends the process, and says nothing of the engine.
+const (
+	reused      = "panic: sync: WaitGroup is reused before previous Wait has returned"
+	reusedTries = 5
+)
+
 // suiteVerdicts runs all functions of the suite and returns what was said of each.
 func suiteVerdicts(ctx context.Context, binary, dir, env string) (map[string]verdict, error) {
-	cmd := exec.CommandContext(ctx, binary, "-test.v")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", env)
-	out, err := cmd.CombinedOutput()
-	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-		return nil, err
+	var out []byte
+	for n := range reusedTries {
+		cmd := exec.CommandContext(ctx, binary, "-test.v")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1", env)
+		var err error
+		out, err = cmd.CombinedOutput()
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+			return nil, err
+		}
+		if !strings.Contains(string(out), reused) {
+			break
+		}
+		fmt.Fprintf(os.Stderr, "racesuite: TestRaceWaitGroupReuse was too late for itself in try %d\n", n+1)
 	}
 	if !strings.Contains(string(out), "ALL TESTS COMPLETE") {
 		return nil, fmt.Errorf("the suite did not run to its end: %.2000s", out[max(0, len(out)-2000):])
