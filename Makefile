@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture clean edits
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture validator clean edits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,11 @@ strangers: build ## try check, test and fix on more than forty released modules 
 
 torture: build ## generate 3,000 correct programs and 1,000 racy twins, try all of them, and keep the table in docs/torture.md (about an hour)
 	$(LAB) torture -o docs/torture.md
+
+# TestMeasure takes a module and a patch of it, see its comment: make validator MEASURE='-measured … -patch … -claim …'
+validator: ## count the wrong patches that are refused for the right reason, and with MEASURE what a candidate costs
+	$(GO) test ./patchgen/internal/validate -run 'TestGolden|TestWrong|TestMeasure' -count=1 -v \
+		$(if $(MEASURE),-args $(MEASURE)) | grep -E 'wrong patches|CPU-s|refused:|^(ok|FAIL|---)'
 
 clean: ## remove what make built
 	rm -rf bin
