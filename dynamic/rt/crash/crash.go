@@ -5,6 +5,11 @@
 // "kept" into it when it begins, where the runtime can copy its last words, which follow then. With Go 1.22 and
 // older it cannot, and the file stays empty. The message of a fatal error is not among them, only
 // its goroutines: the runtime prints the message before it counts as dying.
+//
+// A program that sets a crash output of its own takes this one's place, which is its right: its last words are then
+// nowhere apart from what others print, so that its crash counts as a failure and proves nothing. The same holds
+// for a program that closes descriptors which are not its own; the next file that it opens may get the number of
+// this one, and a crash's text.
 package crash
 
 import (
