@@ -58,6 +58,10 @@
 // amount, claims made with the test that keep others out, state that only one
 // goroutine has, code of which a comment allows the race.
 //
+// A flag, a pointer, a limit or a list that a function without export tests and changes is a lead, which is
+// not printed, unless what it adds to was counted under the lock: mostly one goroutine alone runs such code.
+// Entries of maps are reported everywhere.
+//
 // Missed: tests whose outcome is kept in memory, tests and uses in two functions
 // without a common caller, calls through exported interfaces, objects that are
 // reached by two ways. Reported falsely: sections that something else orders,

@@ -1,12 +1,14 @@
 package endpoints
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -153,4 +155,33 @@ func (c *checker) lockedSomewhere(u *accesses.Access) bool {
 		}
 	}
 	return false
+}
+
+// likely reports whether a pair is of a shape of which most that people have read were true (docs/triage.md):
+//
+//   - an entry of a map is looked for, and made, replaced or removed;
+//   - something is added to what the test has counted under a lock, when that is released;
+//   - an exported function of an exported type, which any goroutine may call, has both ends, or a test that is a
+//     program by itself.
+//
+// Of flags, pointers and counters in other functions most are one goroutine's.
+func (c *checker) likely(f *function, p pair) bool {
+	if p.use.inMap && !p.out.Length || len(p.test.held) > 0 && (p.use.op == grow || p.rule.what == added) {
+		return true
+	}
+	fn := ir.Outermost(f.fn)
+	obj, ok := fn.Object().(*types.Func)
+	if c.list.Prog.InTestFile(fn) || !ok || !obj.Exported() {
+		return c.list.Prog.InTestFile(fn)
+	}
+	recv := obj.Signature().Recv()
+	if recv == nil {
+		return true
+	}
+	t := recv.Type()
+	if ptr, isPtr := types.Unalias(t).(*types.Pointer); isPtr {
+		t = ptr.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Exported()
 }
