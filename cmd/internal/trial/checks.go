@@ -31,6 +31,7 @@ type trial struct {
 	flags    testflags.Flags
 	before   *campaign.Result // what the runs of the original showed; nil before they are made
 	depth    Depth
+	known    []*finding.Finding // in the original
 	group    []*finding.Finding // what the patch is for
 	static   []*finding.Finding // suspected in the patched source of the last campaign
 }
@@ -44,7 +45,8 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 		return nil, err
 	}
 	o.Settings.Vet = "off" // the check of its own compares with the original
-	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth}
+	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth,
+		known: o.Known}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
 	for _, test := range o.Module.Tests {
 		t.plan.Patterns = append(t.plan.Patterns, test.Package)
@@ -189,7 +191,44 @@ func (t *trial) campaign(files map[string][]byte) error {
 			return err
 		}
 	}
-	return t.failures(after)
+	if err := t.failures(after); err != nil {
+		return err
+	}
+	return t.newWait()
+}
+
+// newWait rejects a patch after which the static checks suspect a deadlock or an endless wait that they did not suspect
+// before: runs may pass by chance. What is known may be a part of what they suspect, so they are asked once more.
+func (t *trial) newWait() error {
+	waits := firstNewWait(t.static, t.known)
+	if waits == nil {
+		return nil
+	}
+	before, err := planner.Make(t.ctx, t.plan)
+	if before != nil {
+		defer before.Module.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if waits = firstNewWait(t.static, slices.Concat(t.known, before.Vet.Findings)); waits != nil {
+		return fmt.Errorf("with the patch, %s is suspected (%s)", waits.Title, waits.Code)
+	}
+	return nil
+}
+
+// firstNewWait returns the first finding that somebody waits for ever which is not known; nil if there is none.
+func firstNewWait(now, known []*finding.Finding) *finding.Finding {
+	i := slices.IndexFunc(now, func(f *finding.Finding) bool {
+		isWait := f.Code == finding.EndlessWait || strings.HasPrefix(string(f.Code), "IL3")
+		return isWait && !slices.ContainsFunc(known, func(k *finding.Finding) bool {
+			return k.ID == f.ID || k.Code == f.Code && patchgen.SameCause(k, f)
+		})
+	})
+	if i < 0 {
+		return nil
+	}
+	return now[i]
 }
 
 // runs carries out a campaign in the copy as it is. It returns what the static checks found as well.
