@@ -184,36 +184,72 @@ func release(p *Problem) (*strategy.Patch, error) {
 	edits := edit.New()
 	claim := validate.Claim{Kind: validate.Vacated}
 	for _, f := range p.Findings {
-		waits := 0
-		for _, a := range f.Accesses {
-			// The other side of the finding names no lock.
-			if len(a.Locks) == 0 {
-				continue
-			}
-			waits++
+		waits, class, err := p.waitsUnder(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range waits {
 			at, err := p.at(a.Position)
 			if err != nil {
 				return nil, err
 			}
-			class, err := releaseBefore(edits, at, a)
-			if err != nil {
+			if claim.Lock, err = releaseBefore(edits, at, held{a, class}); err != nil {
 				return nil, err
 			}
-			claim.Lock = class
-		}
-		if waits == 0 {
-			return nil, errors.New("the finding names nothing that waits under a lock")
 		}
 	}
 	files, err := edits.Files()
 	return &strategy.Patch{Files: files, Claim: claim}, err
 }
 
+// held is what waits under a lock: one of those that the finding names, else one of the class that the other side
+// takes.
+type held struct {
+	finding.Access
+	class string
+}
+
+// releases reports whether op releases the lock, in the mode in which it is held.
+func (h held) releases(file *source.File, op source.LockOp) bool {
+	name := file.Text(op.Expr)
+	if op.Read {
+		name += " (read)"
+	}
+	return !op.Acquire && (slices.Contains(h.Locks, name) || len(h.Locks) == 0 && op.Path.Class == h.class)
+}
+
+// waitsUnder returns the accesses of a finding that wait under a lock. Where none names the lock, they are those that
+// wait for a goroutine which takes one, of the class that is returned.
+func (p *Problem) waitsUnder(f *finding.Finding) (waits []finding.Access, class string, err error) {
+	for _, a := range f.Accesses {
+		if a.Mode == finding.Lock || a.Mode == finding.ReadLock {
+			at, err := p.at(a.Position)
+			if err != nil {
+				return nil, "", err
+			}
+			if op, ok := lockTakenAt(at); ok {
+				class = op.Path.Class
+			}
+		}
+	}
+	named := slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return len(a.Locks) > 0 })
+	for _, a := range f.Accesses {
+		isWait := a.Mode == finding.Send || a.Mode == finding.Receive || a.Mode == finding.Wait
+		if len(a.Locks) > 0 || !named && class != "" && isWait {
+			waits = append(waits, a)
+		}
+	}
+	if len(waits) == 0 {
+		return nil, "", errors.New("the finding names nothing that waits under a lock")
+	}
+	return waits, class, nil
+}
+
 // releaseBefore moves the statement at a place behind the Unlock that follows it, and returns the class of the lock.
-func releaseBefore(edits *edit.Edits, at place, a finding.Access) (class string, err error) {
+func releaseBefore(edits *edit.Edits, at place, h held) (class string, err error) {
 	file := at.file
 	s := file.StmtOf(at.path[0])
-	value, err := sentBy(file, s, a.Mode)
+	value, err := sentBy(file, s, h.Mode)
 	if err != nil {
 		return "", err
 	}
@@ -228,21 +264,21 @@ func releaseBefore(edits *edit.Edits, at place, a finding.Access) (class string,
 		}
 	}
 	if list := source.ListOf(file, s); len(list) > 0 && list[len(list)-1] == s {
-		return unlockBefore(edits, file, list, a)
+		return unlockBefore(edits, file, list, h)
 	}
-	return moveBehind(edits, file, s, a)
+	return moveBehind(edits, file, s, h)
 }
 
 // moveBehind moves a statement behind the Unlock that is the next one: whatever lies between needs the lock, and comes
 // before the wait no more.
-func moveBehind(edits *edit.Edits, file *source.File, s ast.Stmt, a finding.Access) (class string, err error) {
+func moveBehind(edits *edit.Edits, file *source.File, s ast.Stmt, h held) (class string, err error) {
 	list := source.ListOf(file, s)
 	i := slices.Index(list, s)
 	if i < 0 {
 		return "", fmt.Errorf("%s: no Unlock follows", file.At(s))
 	}
 	op, ok := lockOpOf(file, list[i+1])
-	if !ok || !releases(file, op, a) {
+	if !ok || !h.releases(file, op) {
 		return "", fmt.Errorf("%s: the lock is not released by the next statement", file.At(s))
 	}
 	// The wait moves, and not the Unlock, so that the comment above it moves with it.
@@ -253,7 +289,7 @@ func moveBehind(edits *edit.Edits, file *source.File, s ast.Stmt, a finding.Acce
 
 // unlockBefore makes the deferred Unlock of a function's body one before the last statement. The deferred one covers
 // every return and every panic in between, so there is none.
-func unlockBefore(edits *edit.Edits, file *source.File, list []ast.Stmt, a finding.Access) (class string, err error) {
+func unlockBefore(edits *edit.Edits, file *source.File, list []ast.Stmt, h held) (class string, err error) {
 	last := list[len(list)-1]
 	if _, isBody := file.Parents[file.Parents[last]].(*ast.FuncDecl); !isBody {
 		return "", fmt.Errorf("%s: no Unlock follows", file.At(last))
@@ -264,7 +300,7 @@ func unlockBefore(edits *edit.Edits, file *source.File, list []ast.Stmt, a findi
 			continue
 		}
 		op, ok := file.LockOp(deferred.Call)
-		if !ok || !releases(file, op, a) {
+		if !ok || !h.releases(file, op) {
 			continue
 		}
 		if n := leaves(file, list[i+1:len(list)-1]); n != nil {
@@ -276,15 +312,6 @@ func unlockBefore(edits *edit.Edits, file *source.File, list []ast.Stmt, a findi
 		return op.Path.Class, nil
 	}
 	return "", fmt.Errorf("%s: no Unlock follows", file.At(last))
-}
-
-// releases reports whether op releases a lock that is held at an access, in the mode in which it is held there.
-func releases(file *source.File, op source.LockOp, a finding.Access) bool {
-	name := file.Text(op.Expr)
-	if op.Read {
-		name += " (read)"
-	}
-	return !op.Acquire && slices.Contains(a.Locks, name)
 }
 
 // leaves returns a return, a jump, a defer or a call of a function among the statements: it may leave them.

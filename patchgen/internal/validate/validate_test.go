@@ -121,6 +121,7 @@ var golden = map[string]string{
 	"release_wait":             "vacated - server.mu",
 	"release_places":           "vacated - queue.mu",
 	"release_deferred":         "vacated - hub.mu",
+	"release_of_class":         "vacated - hub.mu",
 	"unlock_stuck":             "released - container.Mutex",
 }
 
