@@ -54,6 +54,10 @@ func Idle() bool {
 	return idle
 }
 
+func Flush() {}
+
+func Exit(code int) int { return code }
+
 func R[T any](p *T, site uint32) *T {
 	c := *p
 	return &c
