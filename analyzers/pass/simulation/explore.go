@@ -46,8 +46,8 @@ type Result struct {
 // Run simulates a scope.
 func Run(s Scope) *Result {
 	m := &machine{pkg: s.Pkg, root: s.Root, test: s.Test, shallow: s.Shallow, layouts: s.Layouts, left: s.Steps,
-		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}, touched: map[*ssa.Function]bool{},
-		relied: map[*ssa.Function]bool{}, racing: s.Program}
+		in: interner{map[refKey]*ref{}}, ids: map[objectKey]int64{}, errors: map[*ssa.Global]bool{},
+		touched: map[*ssa.Function]bool{}, relied: map[*ssa.Function]bool{}, racing: s.Program}
 	x := &explorer{m: m, numbers: map[hash]int{}, states: s.States, seen: map[string]bool{},
 		result: &Result{stuck: map[ssa.Instruction]int{}}}
 	st := &state{clock: new(int)}

@@ -259,6 +259,8 @@ func (m *machine) assert(instr *ssa.TypeAssert, x value) value {
 	case boxed:
 		typ := x.ref.at.(types.Type)
 		switch {
+		case types.IsInterface(typ): // see isErrorVariable
+			v, ok = m.in.typed("assert ", t, x), m.in.typed("is ", t, x)
 		case toInterface:
 			v, ok = x, truth(types.Implements(typ, iface))
 		case types.Identical(typ, t):

@@ -33,6 +33,7 @@ type machine struct {
 	late    []Late
 	in      interner
 	ids     map[objectKey]int64
+	errors  map[*ssa.Global]bool // see isErrorVariable
 	layouts *Layouts
 	left    int                    // steps
 	touched map[*ssa.Function]bool // see Result

@@ -115,12 +115,49 @@ func (m *machine) load(st *state, id int64, p *ref, t types.Type) value {
 	}
 	if o.base.kind != none {
 		v := o.base
+		if p == nil && m.isErrorVariable(v.ref.at) {
+			return m.in.boxed(t, m.in.term("load", 0, v))
+		}
 		for _, s := range slices.Backward(steps) {
 			v = m.in.term("field", s, v)
 		}
 		return m.in.term("load", 0, v)
 	}
 	return zero(&m.in, t)
+}
+
+// isErrorVariable reports whether at is a package variable for an error, which holds one from the start:
+//
+//	var errClosed = errors.New("closed")
+//
+// It is not nil, and of which type it is nobody knows: it is boxed with the type of the variable.
+func (m *machine) isErrorVariable(at any) bool {
+	global, ok := at.(*ssa.Global)
+	if !ok {
+		return false
+	}
+	is, known := m.errors[global]
+	if !known {
+		is = types.Identical(elem(global.Type()), types.Universe.Lookup("error").Type()) && isSet(global)
+		m.errors[global] = is
+	}
+	return is
+}
+
+// isSet reports whether the declaration of a package variable sets it. Of other packages it is taken for granted.
+func isSet(global *ssa.Global) bool {
+	start := global.Pkg.Func("init")
+	if start == nil || len(start.Blocks) == 0 {
+		return true
+	}
+	for _, b := range start.Blocks {
+		for _, instr := range b.Instrs {
+			if store, ok := instr.(*ssa.Store); ok && store.Addr == global {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // loadAll returns the struct or array at place p.

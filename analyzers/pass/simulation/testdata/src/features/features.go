@@ -3,6 +3,7 @@ package features
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -181,4 +182,39 @@ func deep(n int) { // = cut
 	ch := make(chan int, 1)
 	ch <- n
 	deep(n + <-ch)
+}
+
+var (
+	errClosed = errors.New("closed")
+	errLast   error
+)
+
+type closer struct {
+	mu   sync.Mutex
+	err  error
+	done chan struct{}
+}
+
+func (c *closer) close(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.done)
+}
+
+func closedOnceByError() { // = ends
+	c := &closer{done: make(chan struct{})}
+	go c.close(errClosed)
+	c.close(context.Canceled)
+	<-c.done
+}
+
+func closedAgainWithoutError() { // = close of closed channel
+	c := &closer{done: make(chan struct{})}
+	go c.close(errLast)
+	c.close(errLast)
+	<-c.done
 }
