@@ -46,14 +46,14 @@ func (p *Program) Each(pass *analysis.Pass, body func(*ssa.Function, *Work)) {
 func (p *Program) EachOf(pass *analysis.Pass, funcs []*ssa.Function, body func(*ssa.Function, *Work)) {
 	for _, fn := range funcs {
 		p.Proceed()
-		if !finishes(fn, body) {
+		if !Finishes(fn, body) {
 			p.GiveUp(pass, fn)
 		}
 	}
 }
 
-// finishes runs body on fn and reports whether it came to its end.
-func finishes(fn *ssa.Function, body func(*ssa.Function, *Work)) (done bool) {
+// Finishes runs body on fn with [WorkLimit] steps, and reports whether it came to its end.
+func Finishes(fn *ssa.Function, body func(*ssa.Function, *Work)) (done bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			if _, ok := v.(exhausted); !ok {

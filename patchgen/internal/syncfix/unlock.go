@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
-// unlock releases a lock before each return that leaves it held.
+// unlock releases a lock before each return, continue, break and goto that leaves it held.
 //
 //	p.mu.Lock()
 //	if p.closed {
@@ -20,7 +20,7 @@ import (
 //		return ErrClosed
 //	}
 //
-// It applies where the results of each return can be computed without the lock:
+// It applies where the results of each return, if there is one, can be computed without the lock:
 // they are names, literals, and calls that get no state. Obligation:
 // [validate.Released].
 func unlock(p *Problem) (*strategy.Patch, error) {
@@ -47,7 +47,7 @@ func unlock(p *Problem) (*strategy.Patch, error) {
 			claim.Lock = op.Path.Class
 		}
 		if returns == 0 {
-			return nil, errors.New("the finding names no return")
+			return nil, errors.New("the finding names no way out")
 		}
 	}
 	files, err := edits.Files()
@@ -59,6 +59,11 @@ func releaseAt(edits *edit.Edits, at place, op source.LockOp) error {
 	text := at.file.Text(op.Expr) + ".Unlock()"
 	if op.Read {
 		text = at.file.Text(op.Expr) + ".RUnlock()"
+	}
+	// a continue, break or goto
+	if branch, isBranch := innermost[*ast.BranchStmt](at); isBranch {
+		edits.Before(at.file, branch, func() string { return text })
+		return nil
 	}
 	ret, isReturn := innermost[*ast.ReturnStmt](at)
 	if !isReturn {

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -68,7 +69,8 @@ func (j *judge) unheld(s *side) tally {
 	return found
 }
 
-// locked counts the locks that the returns of touched functions leave held.
+// locked counts the locks that the returns of touched functions leave held, and those that a way out or a round of a
+// loop keeps.
 func (j *judge) locked(s *side) tally {
 	held := tally{}
 	for _, p := range s.snap.Packages {
@@ -83,6 +85,14 @@ func (j *judge) locked(s *side) tally {
 					}
 				}
 			})
+			finished := ir.Finishes(fn, func(fn *ssa.Function, work *ir.Work) {
+				for _, k := range p.Locks.Kept(fn, work) {
+					held[tallyKey{declared(p, fn), lockName(k.Path, k.Class) + " on a way"}]++
+				}
+			})
+			if !finished {
+				j.add("released", "%s is too large to search its ways", short(declared(p, fn)))
+			}
 		}
 	}
 	return held

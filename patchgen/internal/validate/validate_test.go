@@ -123,6 +123,8 @@ var golden = map[string]string{
 	"release_deferred":         "vacated - hub.mu",
 	"release_of_class":         "vacated - hub.mu",
 	"unlock_stuck":             "released - container.Mutex",
+	"unlock_continue":          "released - node.mu",
+	"unlock_break":             "released - node.mu",
 }
 
 const goldens = "../../testdata/fix"
