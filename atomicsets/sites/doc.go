@@ -7,5 +7,6 @@
 // A pass that works on SSA form refers to a site by its [plan.Key]: the place
 // where the access expression starts, and its mode.
 //
-// Cost: linear in the syntax.
+// Cost: linear in the syntax. Who may release a lock ([LockUses]) takes the statements of a function times the locks
+// that it releases, up to a limit ([Unfinished]).
 package sites

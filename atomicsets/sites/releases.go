@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,21 @@ import (
 //
 // A lock is a variable or field, the same in all instances. Pointers and interfaces may lead to any lock whose
 // address is taken.
+//
+// Cost: linear in the syntax, but the statements of a function times the locks that it releases. All locks that a
+// function releases which takes more than workLimit steps count as handed over; see [Unfinished].
+
+// workLimit is how many steps may be made for one function, which take about half a second. A step is what a
+// statement costs for one lock. It is a variable for tests.
+var workLimit = 10_000_000
+
+// Unfinished lists, sorted, the functions of pkgs that were not searched to their end for who releases their locks, each
+// in a sentence with its package.
+func Unfinished(pkgs []*Package) []string {
+	list := findHandovers(pkgs).unfinished
+	slices.Sort(list)
+	return slices.Compact(list)
+}
 
 // handovers is what the functions of some packages do with locks.
 type handovers struct {
@@ -37,6 +53,7 @@ type handovers struct {
 	// interfaces: locks are used through interfaces. looseAlias: one whose variable is not known is released where it is
 	// not certain that it was acquired.
 	interfaces, looseAlias bool
+	unfinished             []string // see Unfinished
 }
 
 // findHandovers reads the functions of packages, which are all that a process may have instrumented.
@@ -379,7 +396,19 @@ func (s *releaseScan) function(body *ast.BlockStmt) (loose []lockMethod) {
 		}
 	}
 	s.flag(b.values)
+	// Of a function that is too large, nothing is certain.
+	if b.work > workLimit {
+		s.unfinished = append(s.unfinished, s.tooLarge(body))
+		return slices.Collect(maps.Values(b.cells))
+	}
 	return loose
+}
+
+// tooLarge says that the function of body was not searched to its end.
+func (s *releaseScan) tooLarge(body *ast.BlockStmt) string {
+	at := s.position(body.Pos())
+	return fmt.Sprintf("%s: the function at %s:%d is not searched to its end for who releases its locks: it is too large",
+		s.pkg.Path, s.relative(at.Filename), at.Line)
 }
 
 // bodyScan is one function.
@@ -388,6 +417,7 @@ type bodyScan struct {
 	steps  map[ast.Node][]lockStep // by the node of a block, in the order of their execution
 	cells  map[string]lockMethod   // released in the function, by cell
 	values []lockMethod            // releases that others call: method values, go statements
+	work   int                     // steps made by isLoose, for all locks
 }
 
 // add adds a step of a node of a block.
@@ -539,11 +569,12 @@ func (st states) after(step lockStep, m lockMethod) (next states, loose bool) {
 	return st, false
 }
 
-// isLoose reports whether the function may release the lock of m where it does not hold it.
+// isLoose reports whether the function may release the lock of m where it does not hold it. What it returns means
+// nothing when the work is beyond its limit.
 func (b *bodyScan) isLoose(graph *cfg.CFG, m lockMethod) bool {
 	in := map[*cfg.Block]states{graph.Blocks[0]: beginning}
 	work := []*cfg.Block{graph.Blocks[0]}
-	for len(work) > 0 {
+	for len(work) > 0 && b.work <= workLimit {
 		block := work[len(work)-1]
 		work = work[:len(work)-1]
 		st, loose := b.through(block, in[block], m)
@@ -573,7 +604,9 @@ func (b *bodyScan) through(block *cfg.Block, st states, m lockMethod) (states, b
 			}
 		}
 	}
+	b.work++
 	for _, n := range block.Nodes {
+		b.work += 1 + len(b.steps[n])
 		for _, step := range b.steps[n] {
 			next, loose := st.after(step, m)
 			if loose {

@@ -1,13 +1,17 @@
 package sites
 
 import (
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A lock whose name begins with own is released by the goroutine alone that has acquired it; one whose name begins
@@ -242,4 +246,72 @@ func typed(t *testing.T, src string) *Package {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// A function that takes too many steps is named, and the locks that it releases count as handed over.
+func TestUnfinished(t *testing.T) {
+	defer func(n int) { workLimit = n }(workLimit)
+	p := typed(t, locksOfOne(1)+"\nfunc (t *T) small() { t.small0.Lock(); defer t.small0.Unlock() }\n")
+	for _, c := range []struct {
+		limit  int
+		handed uint64
+		want   []string
+	}{
+		{workLimit, 0, nil},
+		{8, 1, []string{"m: the function at a.go:9 is not searched to its end for who releases its locks: it is too large"}},
+	} {
+		workLimit = c.limit
+		if got := Unfinished([]*Package{p}); !slices.Equal(got, c.want) {
+			t.Errorf("limit %d: unfinished: %q, want %q", c.limit, got, c.want)
+		}
+		for _, u := range LockUses([]*Package{p})[p] {
+			want := c.handed
+			if u.Function == "(*T).small" {
+				want = 0
+			}
+			if u.ID&1 != want {
+				t.Errorf("limit %d: handed over: %d, want %d in %s", c.limit, u.ID&1, want, u.Function)
+			}
+		}
+	}
+}
+
+// Twice as many locks in one function take at most six times as long, as the cost is square, and no longer
+// beyond the limit.
+func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	cost := func(n int) time.Duration {
+		p := typed(t, locksOfOne(n))
+		runtime.GC()
+		begin := time.Now()
+		LockUses([]*Package{p})
+		return time.Since(begin)
+	}
+	const maxSquareGrowth, tooLittle = 6, 100 * time.Millisecond
+	for _, n := range []int{500, 1000, 2000} {
+		var small, large time.Duration
+		for range 3 { // other work on the machine adds to a figure, and takes nothing off
+			small, large = cost(n), cost(2*n)
+			t.Log("locks", n, small, "and twice", large)
+			if large <= tooLittle || large <= maxSquareGrowth*small {
+				break
+			}
+		}
+		if large > tooLittle && large > maxSquareGrowth*small {
+			t.Errorf("from %d locks to %d: %v to %v", n, 2*n, small, large)
+		}
+	}
+}
+
+// locksOfOne returns a package with a function that acquires and releases so many locks, on two ways each.
+func locksOfOne(n int) string {
+	var fields, body strings.Builder
+	for i := range n {
+		fmt.Fprintf(&fields, "l%d, ", i)
+		fmt.Fprintf(&body, "\tt.l%d.Lock()\n\tif x {\n\t\tt.l%d.Unlock()\n\t\treturn\n\t}\n\tt.l%d.Unlock()\n", i, i, i)
+	}
+	return fmt.Sprintf("package p\n\nimport \"sync\"\n\ntype T struct {\n\t%ssmall0 sync.Mutex\n}\n\n"+
+		"func (t *T) many(x bool) {\n%s}\n", &fields, &body)
 }

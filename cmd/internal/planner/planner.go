@@ -15,9 +15,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
-	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -104,6 +104,7 @@ func (p *Planned) gather(ctx context.Context, o *Options) (*atomicsets.Inputs, e
 	if p.Vet, err = o.vet(ctx); err != nil {
 		return nil, err
 	}
+	p.Vet.GaveUp = append(p.Vet.GaveUp, sites.Unfinished(p.Module.Packages)...)
 	verdicts, err := o.judge(ctx, p.Vet)
 	if err != nil {
 		return nil, err
