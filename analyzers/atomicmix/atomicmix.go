@@ -40,7 +40,8 @@ func ownRead(v *accesses.Variable, a *accesses.Access) bool {
 type pair struct{ plain, atomic *accesses.Access }
 
 // reportPlain makes one finding of the plain accesses of v: who fixes one
-// has to fix them all. A write comes first, and then the first of the file.
+// has to fix them all. One that is taken to mean the variable of the atomic access comes first, a write
+// among these, and then the first of the file.
 func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	// Each plain access with an atomic one that may run at the same time.
 	var pairs []pair
@@ -56,7 +57,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		return
 	}
 	// The first pair is the finding; the other plain accesses stand beside it.
-	slices.SortStableFunc(pairs, func(x, y pair) int { return rank(x.plain) - rank(y.plain) })
+	slices.SortStableFunc(pairs, func(x, y pair) int { return rank(x) - rank(y) })
 	a, b := pairs[0].plain, pairs[0].atomic
 	f := &finding.Finding{
 		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), a.Verb()),
@@ -66,7 +67,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
-	if a.Renews() {
+	if a.Renews() || !accesses.Alike(a, b) {
 		f.Status = finding.Lead
 	}
 	var plain []*accesses.Access
@@ -79,11 +80,16 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	r.Report(f, a.Expr, b.Expr, "accessed atomically here", check.Spots(plain...))
 }
 
-func rank(a *accesses.Access) int {
-	if a.Writes() {
-		return 0
+// rank puts pairs first that are taken to mean one variable, and writes before reads among them.
+func rank(p pair) int {
+	n := 0
+	if !accesses.Alike(p.plain, p.atomic) {
+		n = 2
 	}
-	return 1
+	if !p.plain.Writes() {
+		n++
+	}
+	return n
 }
 
 func also(list *accesses.List, rest []pair) string {
@@ -109,7 +115,7 @@ func does(a *accesses.Access) string {
 }
 
 // otherSide returns an atomic access that conflicts with the plain access a,
-// one that writes if there is one. One of the same function says little: the
+// one that comes to the variable as a does if there is one, and one that writes among these. One of the same function says little: the
 // only writer of a variable may read it plainly.
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
@@ -119,11 +125,20 @@ func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *a
 			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || callerLocks(a, b) {
 			continue
 		}
-		if best == nil || b.Writes() && !best.Writes() {
+		if best == nil || better(a, b, best) {
 			best = b
 		}
 	}
 	return best
+}
+
+// better reports whether the atomic access b says more than best of the plain access a: it comes to the variable as a
+// does, or it writes.
+func better(a, b, best *accesses.Access) bool {
+	if alike := accesses.Alike(a, b); alike != accesses.Alike(a, best) {
+		return alike
+	}
+	return b.Writes() && !best.Writes()
 }
 
 // callerLocks reports whether a holds a lock of the object that b's callers may

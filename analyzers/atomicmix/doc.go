@@ -19,7 +19,9 @@
 // goroutine may run at the same time on such an object, and no lock that both
 // hold orders them. Plain accesses to objects that nobody else can reach yet
 // are fine, and so are those in tests and in package initialisation. A store of constants that makes the
-// object as new, for its next user, is a lead, which is not printed.
+// object as new, for its next user, is a lead, which is not printed. So is an access of which it is not sure that it
+// means the same variable: within a package, both sides have to come to it from one package variable, or over the same
+// fields from objects of one type.
 //
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such
