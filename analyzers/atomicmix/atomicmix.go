@@ -115,8 +115,9 @@ func does(a *accesses.Access) string {
 }
 
 // otherSide returns an atomic access that conflicts with the plain access a,
-// one that comes to the variable as a does if there is one, and one that writes among these. One of the same function says little: the
-// only writer of a variable may read it plainly.
+// one that comes to the variable as a does if there is one, and one that writes
+// among these. One of the same function says little: the only writer of a variable
+// may read it plainly.
 func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *accesses.Access {
 	var best *accesses.Access
 	for _, b := range v.Accesses {
@@ -132,8 +133,8 @@ func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *a
 	return best
 }
 
-// better reports whether the atomic access b says more than best of the plain access a: it comes to the variable as a
-// does, or it writes.
+// better reports whether the atomic access b means more for the plain access a than best does: it comes to the
+// variable as a does, or it writes.
 func better(a, b, best *accesses.Access) bool {
 	if alike := accesses.Alike(a, b); alike != accesses.Alike(a, best) {
 		return alike

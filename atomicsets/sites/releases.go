@@ -33,8 +33,8 @@ import (
 // statement costs for one lock. It is a variable for tests.
 var workLimit = 10_000_000
 
-// Unfinished lists, sorted, the functions of pkgs that were not searched to their end for who releases their locks, each
-// in a sentence with its package.
+// Unfinished lists, sorted, the functions of pkgs that were not searched to their end for who releases their
+// locks, each in a sentence with its package.
 func Unfinished(pkgs []*Package) []string {
 	list := findHandovers(pkgs).unfinished
 	slices.Sort(list)
@@ -404,7 +404,7 @@ func (s *releaseScan) function(body *ast.BlockStmt) (loose []lockMethod) {
 	return loose
 }
 
-// tooLarge says that the function of body was not searched to its end.
+// tooLarge returns the sentence of Unfinished about the function of body.
 func (s *releaseScan) tooLarge(body *ast.BlockStmt) string {
 	at := s.position(body.Pos())
 	return fmt.Sprintf("%s: the function at %s:%d is not searched to its end for who releases its locks: it is too large",
