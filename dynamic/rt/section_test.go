@@ -45,9 +45,9 @@ func TestSplitChanged(t *testing.T) {
 		"splitKey": "R-w-W", "splitCallees": "R-w-W", "splitLength": "R-w-W", "splitPanics": "R-w-R",
 		"splitReturned": "R-w-W", "splitInOne": "R-w-W",
 	} {
-		all, runs := splits(t, program, 5, func(s *split) bool { return s.Changed })
+		all, runs := splits(t, program, 10, func(s *split) bool { return s.Changed })
 		if runs < 4 {
-			t.Errorf("%s: caught with a changed outcome in %d of 5 runs, want 4", program, runs)
+			t.Errorf("%s: caught with a changed outcome in %d of 10 runs, want 4", program, runs)
 		}
 		for _, s := range all {
 			stores := slices.Contains([]string{"splitLostUpdate", "splitKey", "splitCallees", "splitLength", "splitInOne"},
@@ -71,9 +71,9 @@ func TestSplitChanged(t *testing.T) {
 // Goroutines that overwrite a value with the same split the section, but change
 // nothing after the first time.
 func TestSplitIdempotent(t *testing.T) {
-	all, runs := splits(t, "splitIdempotent", 5, func(*split) bool { return true })
+	all, runs := splits(t, "splitIdempotent", 10, func(*split) bool { return true })
 	if runs < 4 {
-		t.Errorf("split in %d of 5 runs, want 4", runs)
+		t.Errorf("split in %d of 10 runs, want 4", runs)
 	}
 	for _, s := range all {
 		if s.Changed {
@@ -90,9 +90,9 @@ func TestSplitIdempotent(t *testing.T) {
 // read tests nothing of the variable.
 func TestSplitUpdate(t *testing.T) {
 	for _, program := range []string{"splitUpdate", "splitAgain", "splitNotReturned"} {
-		all, runs := splits(t, program, 5, func(*split) bool { return true })
+		all, runs := splits(t, program, 10, func(*split) bool { return true })
 		if runs < 4 {
-			t.Errorf("%s: split in %d of 5 runs, want 4", program, runs)
+			t.Errorf("%s: split in %d of 10 runs, want 4", program, runs)
 		}
 		for _, s := range all {
 			if s.Changed {
@@ -114,9 +114,9 @@ func TestEnded(t *testing.T) {
 
 // The access that ends a circular section begins it again.
 func TestSplitCircular(t *testing.T) {
-	all, runs := splits(t, "splitCircular", 5, func(s *split) bool { return s.Pattern() == "R-w-R" })
+	all, runs := splits(t, "splitCircular", 10, func(s *split) bool { return s.Pattern() == "R-w-R" })
 	if runs < 4 {
-		t.Errorf("split in %d of 5 runs, want 4", runs)
+		t.Errorf("split in %d of 10 runs, want 4", runs)
 	}
 	for _, s := range all {
 		if s.Entry.Site != 1 || s.End.Site != 1 || s.Remote.Site != 3 {
@@ -128,9 +128,9 @@ func TestSplitCircular(t *testing.T) {
 // Two variables are one section: what comes to the first before the second is
 // read splits it.
 func TestSplitTwoFields(t *testing.T) {
-	all, runs := splits(t, "splitTwoFields", 5, func(s *split) bool { return s.Pattern() == "R-w-R" && s.Between })
+	all, runs := splits(t, "splitTwoFields", 10, func(s *split) bool { return s.Pattern() == "R-w-R" && s.Between })
 	if runs < 4 {
-		t.Errorf("split in %d of 5 runs, want 4", runs)
+		t.Errorf("split in %d of 10 runs, want 4", runs)
 	}
 	for _, s := range all {
 		if s.Entry.Addr == s.End.Addr || s.Remote.Addr != s.Entry.Addr || s.Changed {
@@ -173,9 +173,9 @@ func TestNoSplit(t *testing.T) {
 
 // A read between two writes sees what no order of the goroutines would show.
 func TestSplitByRead(t *testing.T) {
-	all, runs := splits(t, "splitReads", 5, func(s *split) bool { return s.Pattern() == "W-r-W" && s.Between })
+	all, runs := splits(t, "splitReads", 10, func(s *split) bool { return s.Pattern() == "W-r-W" && s.Between })
 	if runs < 4 {
-		t.Errorf("split in %d of 5 runs, want 4", runs)
+		t.Errorf("split in %d of 10 runs, want 4", runs)
 	}
 	for _, s := range all {
 		if s.Changed {
@@ -211,8 +211,8 @@ func TestSplitText(t *testing.T) {
 // A write counts while what it wrote is there.
 func TestSplitAndChangedBack(t *testing.T) {
 	between := func(s *split) bool { return s.Pattern() == "R-w-R" && s.Between }
-	if _, runs := splits(t, "splitAndChangedBack", 5, between); runs < 4 {
-		t.Errorf("split in %d of 5 runs, want 4", runs)
+	if _, runs := splits(t, "splitAndChangedBack", 10, between); runs < 4 {
+		t.Errorf("split in %d of 10 runs, want 4", runs)
 	}
 }
 
