@@ -70,11 +70,22 @@ func (r *Result) releases(fn *ssa.Function, class string) bool {
 }
 
 // HandedOn reports whether fn makes a closure or starts a goroutine that
-// releases a lock of the class.
+// releases a lock of the class, or calls a function whose goroutine waits for a Cond, and
+// so releases its lock:
+//
+//	go func() { cond.Wait(); close(done) }()
+//	select { case <-done: … case <-time.After(timeout): … }
 func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
+	if startsCondWait(fn) {
+		return true
+	}
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
+			case *ssa.Call:
+				if callee := instr.Call.StaticCallee(); callee != nil && startsCondWait(callee) {
+					return true
+				}
 			case *ssa.Go:
 				if callee, _ := callgraph.Target(instr.Common()); callee != nil && r.releases(callee, class) {
 					return true
@@ -82,6 +93,34 @@ func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
 			case *ssa.MakeClosure:
 				made := instr.Fn.(*ssa.Function)
 				if k := kinds[boundName(made)]; k == unlock || k == runlock || r.releases(made, class) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// startsCondWait reports whether a goroutine that fn starts waits for a Cond.
+func startsCondWait(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if start, isGo := instr.(*ssa.Go); isGo {
+				if target, _ := callgraph.Target(start.Common()); target != nil && waitsForCond(target) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// waitsForCond reports whether fn itself calls Wait of a Cond.
+func waitsForCond(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if call, isCall := instr.(*ssa.Call); isCall {
+				if callee := call.Call.StaticCallee(); callee != nil && callee.String() == "(*sync.Cond).Wait" {
 					return true
 				}
 			}

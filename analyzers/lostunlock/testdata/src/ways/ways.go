@@ -205,3 +205,28 @@ func tried(t *T) {
 	}
 	t.mu.Unlock()
 }
+
+// The goroutine that waits for the Cond releases the lock, also where the time is over.
+func withTimeout(t *T, c *sync.Cond, over <-chan bool) {
+	t.mu.Lock()
+	for !t.open {
+		if waitFor(c, over) {
+			return // ok: released by Wait
+		}
+	}
+	t.mu.Unlock()
+}
+
+func waitFor(c *sync.Cond, over <-chan bool) bool {
+	done := make(chan bool)
+	go func() {
+		c.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return false
+	case <-over:
+		return true
+	}
+}
