@@ -147,6 +147,11 @@ func unlocked(a *accesses.Access) bool { return a.Locks.Free() }
 
 // splitLock reports whether a lock is held at both, but was taken anew for the store.
 func splitLock(ld, st *accesses.Access) bool {
+	for _, h := range ld.Locks.Turns() {
+		if again, held := st.Locks.Has(h.Path); held && again.Since == h.Since {
+			return false
+		}
+	}
 	split := false
 	for _, h := range ld.Locks.Held() {
 		again, held := st.Locks.Has(h.Path)

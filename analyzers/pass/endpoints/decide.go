@@ -398,9 +398,12 @@ func heldAlike(a, b *event) bool {
 
 // sameRegion reports whether one critical section holds both.
 func sameRegion(a, b *event) bool {
-	return slices.ContainsFunc(a.held, func(h lockset.Held) bool {
-		return slices.ContainsFunc(b.held, func(g lockset.Held) bool { return sameLock(h, g) && h.Since == g.Since })
-	})
+	shared := func(x, y []lockset.Held) bool {
+		return slices.ContainsFunc(x, func(h lockset.Held) bool {
+			return slices.ContainsFunc(y, func(g lockset.Held) bool { return sameLock(h, g) && h.Since == g.Since })
+		})
+	}
+	return shared(a.held, b.held) || shared(a.turns, b.turns)
 }
 
 // sameLock reports whether two held locks are the same one, as far as their

@@ -76,7 +76,8 @@ type event struct {
 	tells []Tell           // results of the call that tell what a read found
 
 	held      []lockset.Held
-	unknown   bool // a caller may hold more
+	turns     []lockset.Held // channels that are held as locks
+	unknown   bool           // a caller may hold more
 	atomic    bool
 	rechecked bool        // a write: the callee looks at the variable first, under the same lock
 	answers   []ssa.Value // a write by a call: results that carry what the callee has made of the variable, or found there
@@ -185,7 +186,8 @@ func (c *checker) callsMatter(fn *ssa.Function) bool {
 func (c *checker) own(a *accesses.Access) *event {
 	e := &event{
 		name: a.Name, inMap: a.Map, path: a.Path, key: keyOf(a.Index), value: a.Value, at: a.Instr, own: a,
-		held: a.Locks.Held(), unknown: a.Locks.Unknown, atomic: a.Atomic(), owner: a.Owner, side: c.list.Side(a),
+		held: a.Locks.Held(), turns: a.Locks.Turns(), unknown: a.Locks.Unknown,
+		atomic: a.Atomic(), owner: a.Owner, side: c.list.Side(a),
 	}
 	e.op, e.amount, e.bound = opOf(a), amountOf(a), boundOf(a)
 	if call, ok := a.Instr.(*ssa.Call); ok && e.op == remove && len(call.Call.Args) > 1 {

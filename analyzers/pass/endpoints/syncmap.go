@@ -47,7 +47,7 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 	}
 	e := &event{
 		name: name, inMap: true, path: a.Path, key: keyOf(args[1]), op: how, at: call, own: a,
-		held: s.Held(), unknown: s.Unknown, atomic: true, owner: a.Owner, side: c.list.Side(a),
+		held: s.Held(), turns: s.Turns(), unknown: s.Unknown, atomic: true, owner: a.Owner, side: c.list.Side(a),
 	}
 	// What is stored without contents of its own is a mark.
 	if how == insert {

@@ -19,7 +19,9 @@
 // Unlock: a spin lock, a sync.Locker. Methods of other names that take and give
 // up an atomic word of their receiver are known by what they do, in their own
 // package. The lock c.L of a condition is the one
-// that NewCond was given where all conditions of a field get the same.
+// that NewCond was given where all conditions of a field get the same. A channel with room for one message is a lock
+// where all who use it both send and receive ([State.Turns]); one is missed that is used in a select, is handed on or
+// has an exported name, or is released by another function than has acquired it.
 //
 // What a loop takes in each round, and what was reached through a pointer that
 // is assigned since, is known by its class only. A lock that a function releases

@@ -136,6 +136,7 @@ func (r *Result) touchesLocks(fn *ssa.Function) bool {
 	touches := false
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
+			touches = touches || r.IsTurn(instr)
 			call, ok := instr.(ssa.CallInstruction)
 			if !ok {
 				continue

@@ -84,6 +84,8 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 	switch instr := instr.(type) {
 	case *ssa.Store:
 		return s.reassign(accesspath.Of(instr.Addr))
+	case *ssa.Send, *ssa.UnOp:
+		return f.r.afterTurn(s, instr)
 	case *ssa.Call:
 		if onCall != nil {
 			onCall(instr, s)

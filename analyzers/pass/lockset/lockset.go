@@ -36,6 +36,7 @@ type Result struct {
 	quiet     map[*ssa.Function]bool  // nothing in it changes a lock
 	conds     map[accesspath.Name]condAlias
 	spins     map[*ssa.Function]kind // methods that are lock operations by what they do
+	turns     map[string]turn        // channels that are locks, by class
 	points    map[*ssa.Function][]point
 	takes     map[*ssa.Function][]Acquire // of functions of the package
 	foreign   *foreign                    // of others
@@ -71,6 +72,7 @@ func run(pass *analysis.Pass) (any, error) {
 		quiet:     map[*ssa.Function]bool{},
 		conds:     map[accesspath.Name]condAlias{},
 		spins:     map[*ssa.Function]kind{},
+		turns:     map[string]turn{},
 		points:    map[*ssa.Function][]point{},
 		takes:     map[*ssa.Function][]Acquire{},
 		foreign:   &foreign{takes: map[*ssa.Function][]Acquire{}},
@@ -86,6 +88,7 @@ func run(pass *analysis.Pass) (any, error) {
 		// What is a lock, beside those of package sync?
 		r.findConds()
 		r.findSpins()
+		r.findTurns()
 		// What each function does to the locks of its callers, callees first; what
 		// its comments and its name say of them.
 		for _, fn := range r.prog.Funcs {
@@ -133,7 +136,7 @@ func (r *Result) export() {
 func relative(effects []effect, fn *ssa.Function) []Effect {
 	var list []Effect
 	for _, e := range effects {
-		if i := e.path.Param(fn); i >= 0 {
+		if i := e.path.Param(fn); i >= 0 && !isTurn(e.class) {
 			list = append(list, Effect{i, e.path.Fields, int(e.status), e.class})
 		}
 	}

@@ -69,12 +69,20 @@ func (s *State) Held() []Held {
 }
 
 func (s *State) listHeld() []Held {
+	return s.list(func(h hold) bool { return !isTurn(h.class) })
+}
+
+// Turns lists the channels that are surely held as locks, by path.
+func (s *State) Turns() []Held { return s.list(func(h hold) bool { return isTurn(h.class) }) }
+
+// list lists the locks that are surely held, of those that are wanted, by path.
+func (s *State) list(wanted func(hold) bool) []Held {
 	if len(s.locks) == 0 {
 		return nil
 	}
 	var list []Held
 	for p, h := range s.locks {
-		if h.status == held || h.status == heldRead {
+		if (h.status == held || h.status == heldRead) && wanted(h) {
 			list = append(list, h.at(p))
 		}
 	}
@@ -115,7 +123,7 @@ var statusNames = [...]string{
 func (s *State) Known() []Known {
 	var list []Known
 	for p, h := range s.locks {
-		if h.status != absent {
+		if h.status != absent && !isTurn(h.class) {
 			list = append(list, Known{p, h.class, statusNames[h.status]})
 		}
 	}

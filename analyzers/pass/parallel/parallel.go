@@ -163,7 +163,7 @@ func (f *frame) findEntry() {
 	first := true
 	f.lockset.Walk(f.fn, func(_ ssa.Instruction, s *lockset.State) {
 		if first {
-			for _, h := range s.Held() {
+			for _, h := range slices.Concat(s.Held(), s.Turns()) {
 				f.entry.locks = append(f.entry.locks, held{h.Path, h.Class, h.Read})
 			}
 			for _, k := range s.Known() {

@@ -117,7 +117,7 @@ func (b *builder) ownLocks(fn *ssa.Function) (at map[ssa.Instruction][]held, han
 		if !isReturn && !touches(instr) {
 			return
 		}
-		for _, h := range s.Held() {
+		for _, h := range slices.Concat(s.Held(), s.Turns()) {
 			at[instr] = append(at[instr], held{h.Path, h.Class, h.Read})
 		}
 		for _, k := range s.Known() {
@@ -680,8 +680,7 @@ func (f *frame) outlasts(s *strand, t *Touch) bool {
 // locksIn reports whether an instruction of the block is an operation of a lock.
 func (f *frame) locksIn(b *ssa.BasicBlock) bool {
 	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
-		call, ok := instr.(ssa.CallInstruction)
-		return ok && f.lockset.Receiver(call) != nil
+		return f.lockset.Receiver(instr) != nil || f.lockset.IsTurn(instr)
 	})
 }
 
