@@ -241,10 +241,10 @@ func root(fn *ssa.Function, p accesspath.Path) (param int, fields string, path a
 func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *event {
 	call := site.Instr.(*ssa.Call)
 	e := &event{
-		name: eff.Name, inMap: eff.Map, op: op(eff.Op), turns: s.Turns(), made: eff.Made, at: call, call: true, tells: eff.Tells,
+		name: eff.Name, inMap: eff.Map, op: op(eff.Op), made: eff.Made, at: call, call: true, tells: eff.Tells,
 		unknown: s.Unknown, varies: eff.Varies, atomic: eff.Atomic, rechecked: eff.Rechecked, owner: ownership.Shared,
 		side: eff.Side, depth: eff.Depth, asked: eff.Asked,
-		path: inCaller(eff.Param, eff.Fields, eff.path, site),
+		path: inCaller(eff.Param, eff.Fields, eff.path, site), turns: s.Turns(),
 	}
 	// The object: counters are judged by their class where it has no name here.
 	if object := argument(site, eff.Param); object != nil {

@@ -98,7 +98,7 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 		return f.r.releaseByGoroutine(s, instr)
 	case *ssa.Defer:
 		return s.withDefer(instr)
-	case *ssa.RunDefers:
+	case *ssa.RunDefers: // the last first
 		for i := len(s.defers) - 1; i >= 0; i-- {
 			if onCall != nil {
 				onCall(s.defers[i], s)
