@@ -24,7 +24,8 @@ import (
 //	defer mu.Unlock()
 //
 // A lock is a variable or field, the same in all instances. Pointers and interfaces may lead to any lock whose
-// address is taken.
+// address is taken, as a Cond does to its own. An operand that may be another lock at the release, such as
+// s.current.mu where s.current is assigned somewhere, does not count as acquired: see steady.go.
 //
 // Cost: linear in the syntax, but the statements of a function times the locks that it releases. All locks that a
 // function releases which takes more than workLimit steps count as handed over; see [Unfinished].
@@ -50,19 +51,26 @@ type handovers struct {
 	// aliased are the locks to which a pointer or an interface leads.
 	aliased  map[string]bool
 	promoted map[string]bool // locks to which a conversion of a struct to an interface may lead
+	conds    map[string]bool // locks to which a Cond leads
+	// assigned are the variables and fields that may change where a function that uses them does not see it: see
+	// findAssigned.
+	assigned map[*types.Var]bool
 	// interfaces: locks are used through interfaces. looseAlias: one whose variable is not known is released where it is
-	// not certain that it was acquired.
-	interfaces, looseAlias bool
-	unfinished             []string // see Unfinished
+	// not certain that it was acquired. looseCond: that may be the lock of a Cond. reflects: methods are called by
+	// package reflect.
+	interfaces, looseAlias, looseCond, reflects bool
+	unfinished                                  []string // see Unfinished
 }
 
 // findHandovers reads the functions of packages, which are all that a process may have instrumented.
 func findHandovers(pkgs []*Package) *handovers {
 	h := &handovers{
 		seen: map[string]bool{}, loose: map[string]bool{}, aliased: map[string]bool{}, promoted: map[string]bool{},
+		conds: map[string]bool{}, assigned: map[*types.Var]bool{},
 	}
 	for _, p := range pkgs {
 		h.seen[p.Types.Path()] = true
+		h.findAssigned(p)
 	}
 	unseen := h.unseenImporters(pkgs)
 	for _, p := range pkgs {
@@ -77,12 +85,12 @@ func findHandovers(pkgs []*Package) *handovers {
 
 // spread makes all locks loose that a pointer may lead to, if a release through one is.
 func (h *handovers) spread() {
-	if h.interfaces {
+	if h.interfaces || h.reflects {
 		for lock := range h.promoted {
 			h.aliased[lock] = true
 		}
 	}
-	loose := h.looseAlias
+	loose := h.looseAlias || h.reflects
 	for lock := range h.loose {
 		loose = loose || h.aliased[lock]
 	}
@@ -90,6 +98,9 @@ func (h *handovers) spread() {
 		for lock := range h.aliased {
 			h.loose[lock] = true
 		}
+	}
+	for lock := range h.conds {
+		h.loose[lock] = h.loose[lock] || h.looseCond || h.reflects
 	}
 }
 
@@ -173,9 +184,12 @@ func (s *releaseScan) hide(body ast.Node) {
 // flag makes loose what the releases are of.
 func (s *releaseScan) flag(releases []lockMethod) {
 	for _, m := range releases {
-		if m.lock == "" {
+		switch {
+		case m.ofCond:
+			s.looseCond = true
+		case m.lock == "":
 			s.looseAlias = true
-		} else {
+		default:
 			s.loose[m.lock] = true
 		}
 	}
@@ -187,6 +201,8 @@ type lockMethod struct {
 	lock  string // in all instances; "" is not known
 	cell  string // the operand as the function has it, and whether it is held to read
 	parts []types.Object
+	// ofCond: it is the lock of a Cond, by its field L.
+	ofCond bool
 }
 
 func (m lockMethod) releases() bool { return strings.HasSuffix(m.name, "Unlock") }
@@ -211,31 +227,22 @@ func (s *releaseScan) method(e *ast.SelectorExpr) (m lockMethod, ok bool) {
 	if sel.Kind() == types.MethodExpr {
 		return m, true // (*sync.Mutex).Unlock
 	}
-	m.cell = types.ExprString(e.X)
-	if strings.HasPrefix(strings.TrimPrefix(m.name, "Try"), "R") {
-		m.cell += " to read"
-	}
-	ast.Inspect(e.X, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if v, ok := s.info.Uses[id].(*types.Var); ok {
-				m.parts = append(m.parts, v)
-				m.cell += fmt.Sprintf(" %p", v)
-			}
-		}
-		return true
-	})
+	m.cell, m.parts = s.cellOf(e.X, m.name)
+	steady := s.isSteady(e.X) && s.leadsSteadily(sel)
 	// Which lock it is, and whether something else may lead to it.
-	if byInterface {
+	v, last := s.lockVariable(e, sel)
+	if m.ofCond = s.isCondLock(e.X); !m.ofCond && !byInterface && v != nil {
+		m.lock = s.lockOf(e, sel)
+	}
+	if m.releases() && !steady {
+		s.flag([]lockMethod{m})
+	}
+	switch {
+	case m.ofCond:
+	case byInterface:
 		s.interfaces = true
 		s.aliased[s.lockOf(e, sel)] = true
-		return m, true
-	}
-	v, last := s.lockVariable(e, sel)
-	if v == nil {
-		return m, true
-	}
-	m.lock = s.lockOf(e, sel)
-	switch {
+	case v == nil:
 	case v.Pkg() == nil || !s.seen[v.Pkg().Path()] || s.unseen && v.Exported():
 		s.loose[m.lock] = true
 	case isPointer(last):
@@ -244,6 +251,24 @@ func (s *releaseScan) method(e *ast.SelectorExpr) (m lockMethod, ok bool) {
 		s.promoted[m.lock] = true
 	}
 	return m, true
+}
+
+// cellOf returns the operand x of a method as the function has it, with its variables.
+func (s *releaseScan) cellOf(x ast.Expr, method string) (cell string, parts []types.Object) {
+	cell = types.ExprString(x)
+	if strings.HasPrefix(strings.TrimPrefix(method, "Try"), "R") {
+		cell += " to read"
+	}
+	ast.Inspect(x, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if v, ok := s.info.Uses[id].(*types.Var); ok {
+				parts = append(parts, v)
+				cell += fmt.Sprintf(" %p", v)
+			}
+		}
+		return true
+	})
+	return cell, parts
 }
 
 // lockVariable returns the variable or field that a lock is, and the type that it has there; nil where it is neither.
@@ -286,26 +311,42 @@ func isSyncLock(t types.Type) bool {
 	return slices.Contains([]LockKind{Mutex, RWMutex, Locker}, LockKind(n.Obj().Name()))
 }
 
-// addresses notes the locks whose address is taken in n, except for a Cond, whose Wait acquires what it has
-// released. Code that is not seen may release what it gets.
+// isCondLock reports whether x is the field L of a Cond.
+func (s *releaseScan) isCondLock(x ast.Expr) bool {
+	e, ok := ast.Unparen(x).(*ast.SelectorExpr)
+	if !ok || e.Sel.Name != "L" {
+		return false
+	}
+	v, ok := s.info.Uses[e.Sel].(*types.Var)
+	return ok && v.IsField() && v.Pkg() != nil && v.Pkg().Path() == "sync"
+}
+
+// addresses notes the locks whose address is taken in n. Code that is not seen may release what it gets. A Cond, whose
+// Wait acquires what it has released, releases for others where a function waits that acquires nothing: see bodyScan.
 func (s *releaseScan) addresses(n ast.Node) {
-	harmless := map[ast.Expr]bool{}
+	forCond, used := map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			s.arguments(n, harmless)
+			s.arguments(n, forCond)
 		case *ast.CompositeLit:
 			if isNamed(s.info.TypeOf(n), "sync", "Cond") {
 				for _, elt := range n.Elts {
 					if kv, ok := elt.(*ast.KeyValueExpr); ok {
-						harmless[ast.Unparen(kv.Value)] = true
+						forCond[ast.Unparen(kv.Value)] = true
 					}
 				}
 			}
 		case *ast.UnaryExpr:
-			if lock, ok := s.addressed(n); ok && !harmless[n] {
+			if lock, ok := s.addressed(n); ok && forCond[n] {
+				s.conds[lock] = true
+			} else if ok {
 				s.aliased[lock] = true
 			}
+		case *ast.SelectorExpr:
+			used[ast.Unparen(n.X)] = true
+			// what hands the lock of a Cond on
+			s.looseCond = s.looseCond || s.isCondLock(n) && !used[n]
 		}
 		return true
 	})
@@ -320,17 +361,22 @@ func (s *releaseScan) addressed(e *ast.UnaryExpr) (lock string, ok bool) {
 }
 
 // arguments notes what a call passes to functions that are not seen.
-func (s *releaseScan) arguments(call *ast.CallExpr, harmless map[ast.Expr]bool) {
+func (s *releaseScan) arguments(call *ast.CallExpr, forCond map[ast.Expr]bool) {
 	fn := calleeOf(s.info, call)
 	if fn == nil || fn.Pkg() == nil || s.seen[fn.Pkg().Path()] {
 		return
 	}
+	switch fn.FullName() {
+	case "(reflect.Value).Call", "(reflect.Value).CallSlice", "(reflect.Value).Method", "(reflect.Value).MethodByName":
+		s.reflects = true
+	case "sync.NewCond":
+		arg := ast.Unparen(call.Args[0])
+		forCond[arg] = true
+		s.conds[s.operandName(arg)] = true // where it is a pointer
+		return
+	}
 	for _, arg := range call.Args {
 		arg = ast.Unparen(arg)
-		if fn.Pkg().Path() == "sync" && fn.Name() == "NewCond" {
-			harmless[arg] = true
-			continue
-		}
 		if !isSyncLock(s.info.TypeOf(arg)) {
 			continue
 		}
@@ -396,6 +442,7 @@ func (s *releaseScan) function(body *ast.BlockStmt) (loose []lockMethod) {
 		}
 	}
 	s.flag(b.values)
+	s.looseCond = s.looseCond || b.waits && !b.acquires
 	// Of a function that is too large, nothing is certain.
 	if b.work > workLimit {
 		s.unfinished = append(s.unfinished, s.tooLarge(body))
@@ -418,6 +465,8 @@ type bodyScan struct {
 	cells  map[string]lockMethod   // released in the function, by cell
 	values []lockMethod            // releases that others call: method values, go statements
 	work   int                     // steps made by isLoose, for all locks
+	// waits: the function waits for a Cond, which releases its lock. acquires: it acquires some lock itself.
+	waits, acquires bool
 }
 
 // add adds a step of a node of a block.
@@ -490,8 +539,11 @@ func (b *bodyScan) deferred(node ast.Node, call *ast.CallExpr) {
 func (b *bodyScan) call(node ast.Node, call *ast.CallExpr) bool {
 	m, ok := b.called(call)
 	if !ok {
+		fn := calleeOf(b.info, call)
+		b.waits = b.waits || fn != nil && fn.FullName() == "(*sync.Cond).Wait"
 		return false
 	}
+	b.acquires = b.acquires || !m.releases()
 	b.collect(node, ast.Unparen(call.Fun).(*ast.SelectorExpr).X)
 	switch {
 	case m.releases():

@@ -199,10 +199,123 @@ func (t *T) lock() {
 func use(handedParameter *sync.Mutex) { handedParameter.Unlock() }
 `
 
+// An operand that may be another lock at the release is not known to be what was acquired.
+const unsteady = `package p
+
+import "sync"
+
+type S struct {
+	ownMu, handedCurrent, handedNamed, handedFound, handedCaptured, handedIndex sync.Mutex
+}
+
+type R struct {
+	current, fixed *S
+	value          S
+	all            []*S
+	byName         map[string]*S
+	next           int
+}
+
+func newR() *R { return &R{fixed: &S{}, all: []*S{{}, {}}} }
+
+func (r *R) rotate() { r.current, r.byName["a"], r.next = r.find(), &S{}, r.next+1 }
+
+func (r *R) find() *S { return r.all[0] }
+
+func (r *R) lock(i int) {
+	r.current.handedCurrent.Lock()
+	r.rotate()
+	r.current.handedCurrent.Unlock()
+	r.byName["a"].handedNamed.Lock()
+	r.rotate()
+	r.byName["a"].handedNamed.Unlock()
+	r.find().handedFound.Lock()
+	r.find().handedFound.Unlock()
+	r.all[r.next].handedIndex.Lock()
+	r.all[r.next].handedIndex.Unlock()
+	r.fixed.ownMu.Lock()
+	r.value.ownMu.Lock()
+	r.rotate()
+	r.value.ownMu.Unlock()
+	r.fixed.ownMu.Unlock()
+	r.all[i].ownMu.Lock()
+	r.all[i].ownMu.Unlock()
+	for _, s := range r.all {
+		s.ownMu.Lock()
+		s.ownMu.Unlock()
+	}
+}
+
+func captured(a, b *S) {
+	s := a
+	go func() {
+		s.handedCaptured.Lock()
+		s.handedCaptured.Unlock()
+	}()
+	s = b
+}
+`
+
+// The lock of a Cond is released by others where a function waits, or unlocks the L, that has not acquired it.
+const condReleased = `package p
+
+import "sync"
+
+type C struct {
+	handedL, handedPointer, handedLiteral sync.Mutex
+	cond, other                           *sync.Cond
+}
+
+func newC() *C {
+	c := &C{}
+	c.cond = sync.NewCond(&c.handedL)
+	c.other = &sync.Cond{L: &c.handedLiteral}
+	return c
+}
+
+func (c *C) set() {
+	c.handedL.Lock()
+	c.handedL.Unlock()
+	c.handedLiteral.Lock()
+	c.handedLiteral.Unlock()
+	handedLocal := new(sync.Mutex)
+	c.cond = sync.NewCond(handedLocal)
+	handedLocal.Lock()
+	handedLocal.Unlock()
+}
+
+func (c *C) wait() { c.cond.Wait() }
+`
+
+// Package reflect may call any method.
+const reflected = `package p
+
+import (
+	"reflect"
+	"sync"
+)
+
+type G struct{ sync.Mutex }
+
+func (handedG *G) enter() {
+	handedG.Lock()
+	handedG.Unlock()
+}
+
+func leave(handedLocker sync.Locker) {
+	handedLocker.Lock()
+	reflect.ValueOf(handedLocker).MethodByName("Unlock").Call(nil)
+	var handedOther G
+	handedOther.Lock()
+	handedOther.Unlock()
+}
+`
+
 func TestHandedOver(t *testing.T) {
 	change := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(aliased) }
 	for _, src := range []string{
-		ownAndHanded, aliased,
+		ownAndHanded, aliased, unsteady, condReleased, strings.Replace(condReleased, "c.cond.Wait()", "c.cond.L.Unlock()", 1),
+		strings.Replace(condReleased, "c.cond.Wait()", "l := c.cond.L; l.Unlock()", 1), reflected,
 		change("use(handedParameter *sync.Mutex)", "use[handedL interface{ Unlock() }](handedParameter handedL)"),
 		change("use(handedParameter *sync.Mutex) { handedParameter.Unlock() }",
 			"use(handedParameter sync.Locker) { sync.Locker.Unlock(handedParameter) }"),
