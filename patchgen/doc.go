@@ -22,7 +22,6 @@
 //	recheck  a test is made again under the second lock, before its use
 //	join     two critical sections with nothing in between become one
 //	extend   a lock is kept until what was found under it has been used
-//	release  a lock is released before a wait
 //	count    who starts a goroutine counts it in the WaitGroup
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned

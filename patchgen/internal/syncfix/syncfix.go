@@ -10,7 +10,6 @@
 //	recheck  a test is made again under the second lock
 //	join     two critical sections become one
 //	extend   a lock is kept until what was found under it has been used
-//	release  a lock is released before a wait
 //	count    who starts a goroutine counts it in the WaitGroup
 //	buffer   a channel has room for the values that nobody may receive
 //	stop     a sender stops when the function that receives has returned
@@ -66,7 +65,6 @@ var All = []Strategy{
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
 	{"join", []finding.Code{finding.TestAndUse}, join},
 	{"extend", []finding.Code{finding.TestAndUse, finding.UsedAfterLock}, extend},
-	{"release", []finding.Code{finding.WaitUnderLock}, release},
 	{"count", []finding.Code{finding.AddRacesWait}, count},
 	{"buffer", blocked, buffer},
 	{"stop", blocked, stop},

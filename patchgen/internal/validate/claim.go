@@ -36,7 +36,6 @@ const (
 	SignsOff   // a goroutine calls Done however it ends
 	WakesAll   // no Signal is left in the functions that the patch changes
 	ClosedOnce // Variable, a channel, is closed in a sync.Once only
-	Vacated    // what waits does so without Lock
 )
 
 // Variable names a variable the same before and after a patch.
@@ -155,8 +154,6 @@ var promises = [...]promise{
 		(*judge).narrowed}},
 	ClosedOnce: {"closed once", []func(*judge){(*judge).closedOnce, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
-	Vacated: {"waits without the lock", []func(*judge){(*judge).vacated, (*judge).paired, (*judge).exits,
-		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

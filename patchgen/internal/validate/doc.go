@@ -61,7 +61,6 @@
 //	wakes all    each Signal is a Broadcast, and each waiter tests again
 //	closed once  every close is in the Once of the channel's object, which does
 //	             nothing else; neither is set again, and nobody sends
-//	vacated      no wait under the lock is left, and none is gone
 //	extended     more accesses and calls are under the lock, none of those that
 //	             were is outside of it, and none is gone or new
 //	stoppable    fewer sends and receives stand alone, and each that does no more is a case of a select

@@ -170,66 +170,6 @@ func (j *judge) acquisitions(s *side) tally {
 	return taken
 }
 
-// vacated demands that no wait under the claim's lock is left of those that the patch corrects, and that touched
-// functions wait as often as before.
-func (j *judge) vacated() {
-	oldIn, oldAll := j.waiting(j.old)
-	nowIn, nowAll := j.waiting(j.now)
-	for _, k := range append(oldAll.more(nowAll), nowAll.more(oldAll)...) {
-		j.add("vacated", "%s has %d operations %s, and had %d", short(k.function), nowAll[k], k.what, oldAll[k])
-	}
-	if total(nowIn) >= total(oldIn) {
-		j.add("vacated", "as much as before waits under %s", short(j.now.claim.Lock))
-	}
-	for _, k := range nowIn.more(oldIn) {
-		j.add("vacated", "%s does %s under the lock", short(k.function), k.what)
-	}
-	for _, k := range nowIn.left(oldIn) {
-		j.add("vacated", "%s still does %s under the lock, in another place", short(k.function), k.what)
-	}
-	j.sentToClosed()
-}
-
-// sentToClosed demands that nothing closes a channel that a touched function sends to: what tested under the lock that
-// it is open would send without the lock.
-func (j *judge) sentToClosed() {
-	sent, closed := map[syncops.Key]string{}, map[syncops.Key]bool{}
-	for _, p := range j.now.snap.Packages {
-		for _, op := range p.Ops.All {
-			switch fn := declared(p, op.Fn); {
-			case op.Mode == finding.CloseChan:
-				closed[op.Key] = true
-			case op.Mode == finding.Send && j.touched[fn]:
-				sent[op.Key] = fn
-			}
-		}
-	}
-	for key, fn := range sent {
-		if closed[key] {
-			j.add("vacated", "%s sends to a channel that is closed elsewhere, perhaps under the lock", short(fn))
-		}
-	}
-}
-
-// waiting counts the operations of touched functions that wait: all, and those under the claim's lock.
-func (j *judge) waiting(s *side) (in, all tally) {
-	in, all = tally{}, tally{}
-	for _, p := range s.snap.Packages {
-		for _, op := range p.Ops.All {
-			isWait := op.Mode == finding.Wait || op.Alone && (op.Mode == finding.Send || op.Mode == finding.Receive)
-			if !isWait || !j.touched[declared(p, op.Fn)] {
-				continue
-			}
-			k := tallyKey{declared(p, op.Fn), string(op.Mode) + " " + op.Path.String()}
-			all[k]++
-			if s.mayHold(op.Locks) {
-				in[k]++
-			}
-		}
-	}
-	return in, all
-}
-
 // counted demands of each goroutine that a touched function starts and that
 // signs off at a WaitGroup: it is counted before it is started, and not by
 // itself. One that waits is started when all are counted. Of a function and

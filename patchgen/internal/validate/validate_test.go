@@ -118,10 +118,6 @@ var golden = map[string]string{
 	"guard_test_between":       "guarded broker.subs broker.mu",
 	"swap_fixed":               "ordered - index.mu store.mu",
 	"signal_behind":            "unblocked sum/ch",
-	"release_wait":             "vacated - server.mu",
-	"release_places":           "vacated - queue.mu",
-	"release_deferred":         "vacated - hub.mu",
-	"release_of_class":         "vacated - hub.mu",
 	"unlock_stuck":             "released - container.Mutex",
 	"unlock_continue":          "released - node.mu",
 	"unlock_break":             "released - node.mu",
@@ -135,7 +131,7 @@ var kinds = map[string]validate.Kind{
 	"counted": validate.Counted, "unblocked": validate.Unblocked,
 	"one-step": validate.OneStep, "extended": validate.Extended, "unshared": validate.Unshared,
 	"stoppable": validate.Stoppable, "signs-off": validate.SignsOff, "wakes-all": validate.WakesAll,
-	"closed-once": validate.ClosedOnce, "vacated": validate.Vacated,
+	"closed-once": validate.ClosedOnce,
 }
 
 // A kind without a promise would accept every patch.
