@@ -59,7 +59,7 @@ func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
 	case alike && (st.constant || st.how == removal) && !src.repeats(section, s):
 		return false
 	case st.how == update, st.how == removal:
-		return true
+		return !src.looksAgain(section, s)
 	case section.Kind != plan.TestAndUse:
 		// What was loaded goes into what is stored, so that a lost store is lost, but
 		// for texts that both goroutines may have made alike: f(f(x)) == f(x).
@@ -69,7 +69,7 @@ func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
 	case st.constant:
 		// That a flag is set twice is nothing. What it stands before is, as the static
 		// finding says.
-		return section.Finding != "" && !section.Lead && s.Overturned
+		return section.Finding != "" && !section.Lead && s.Overturned && src.repeats(section, s)
 	}
 	return src.differ(st.value, s)
 }

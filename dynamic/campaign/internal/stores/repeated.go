@@ -26,10 +26,10 @@ type repeated struct {
 	within []*ast.FuncDecl // that are looked at
 }
 
-// repeats reports whether what the test of the section decides about may matter
-// when it is done twice, besides the end itself.
-func (src *Source) repeats(section *plan.Section, s *evidence.SplitSection) bool {
-	entry, end := src.Plan.Site(section.Entry), src.Plan.Site(s.End.Site)
+// places returns where the function of the section has its entry and the end that was met: at the calls, where these
+// lie in callees.
+func (src *Source) places(section *plan.Section, s *evidence.SplitSection) (entry, end *plan.Site) {
+	entry, end = src.Plan.Site(section.Entry), src.Plan.Site(s.End.Site)
 	if section.EntryCall != nil {
 		entry = &plan.Site{File: section.File, Line: section.EntryCall.Line, Column: section.EntryCall.Column}
 	}
@@ -38,6 +38,13 @@ func (src *Source) repeats(section *plan.Section, s *evidence.SplitSection) bool
 			end = &plan.Site{File: section.File, Line: e.EndCall.Line, Column: e.EndCall.Column}
 		}
 	}
+	return entry, end
+}
+
+// repeats reports whether what the test of the section decides about may matter
+// when it is done twice, besides the end itself.
+func (src *Source) repeats(section *plan.Section, s *evidence.SplitSection) bool {
+	entry, end := src.places(section, s)
 	for _, p := range src.Packages {
 		for _, f := range p.Files {
 			if end.File != entry.File || !IsFile(p, f, end.File) {
@@ -83,10 +90,15 @@ func decided(p *sites.Package, f *ast.File, entry, end *plan.Site) (code []ast.N
 
 // counts reports whether code does anything that is not the same when it is done twice, or may.
 func (r *repeated) counts(code ast.Node) (found bool) {
+	dropped := map[*ast.SendStmt]bool{}
 	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.GoStmt, *ast.SendStmt:
+		case *ast.SelectStmt:
+			r.findDropped(n, dropped)
+		case *ast.GoStmt:
 			found = true
+		case *ast.SendStmt:
+			found = !dropped[n]
 		case *ast.IncDecStmt:
 			found = found || r.shared(n.X)
 		case *ast.AssignStmt:
@@ -99,6 +111,20 @@ func (r *repeated) counts(code ast.Node) (found bool) {
 		return !found
 	})
 	return found
+}
+
+// findDropped notes the sends of a select that are left out where there is no room, and say no more than that
+// something has happened:
+//
+//	select { case wake <- struct{}{}: default: }
+func (r *repeated) findDropped(s *ast.SelectStmt, dropped map[*ast.SendStmt]bool) {
+	hasDefault := slices.ContainsFunc(s.Body.List, func(c ast.Stmt) bool { return c.(*ast.CommClause).Comm == nil })
+	for _, c := range s.Body.List {
+		if send, ok := c.(*ast.CommClause).Comm.(*ast.SendStmt); ok && hasDefault {
+			lit, isLit := ast.Unparen(send.Value).(*ast.CompositeLit)
+			dropped[send] = isConstant(r.pkg, send.Value) || isLit && len(lit.Elts) == 0
+		}
+	}
 }
 
 // shared reports whether e is more than a local variable.

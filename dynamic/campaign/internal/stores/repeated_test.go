@@ -44,6 +44,9 @@ func (c *c) t14() { if c.m[1] { c.count(); delete(c.m, 1) } } // counts
 func (c *c) t15() { if !c.flag { i := 0; i++; c.flag = true }; c.n++ } // same
 func (c *c) t16() { if c.flag { return }; c.flag = true; c.fill() } // same
 func (c *c) t17() { if c.flag { return }; c.flag = true; c.count() } // counts
+func (c *c) t18() { if !c.flag { c.flag = true; select { case c.ch <- 1: default: } } } // same
+func (c *c) t19() { if !c.flag { c.flag = true; select { case c.ch <- c.n: default: } } } // counts
+func (c *c) t20() { if !c.flag { c.flag = true; select { case c.ch <- 1: default: c.n++ } } } // counts
 `
 
 func TestDoneTwice(t *testing.T) {
@@ -70,7 +73,37 @@ func TestDoneTwice(t *testing.T) {
 			t.Errorf("%s: lost is %v, want that it %s", strings.TrimSpace(code), got, want)
 		}
 	}
-	if tried != 17 {
+	if tried != 20 {
 		t.Errorf("%d tried", tried)
+	}
+}
+
+// A function that asks again behind the end may take back what it has done.
+func TestLooksAgain(t *testing.T) {
+	const code = `package p
+
+type c struct{ n int }
+
+func (c *c) again() { if c.n < 1 { return }; c.n -= 1; if c.n < 0 { c.n += 1 } } // again
+func (c *c) other(m int) { if c.n < 1 { return }; c.n -= 1; if m < 0 { c.n += 1 } } // not
+func (c *c) before() { if c.n < 1 { return }; if c.n < 2 { return }; c.n -= 1 } // not
+`
+	pkg := typedfile.Parse(t, code)
+	for i, line := range strings.Split(code, "\n") {
+		text, want, ok := strings.Cut(line, " // ")
+		if !ok {
+			continue
+		}
+		p := &plan.Plan{Sites: []plan.Site{
+			{ID: 1, File: "m.go", Line: i + 1, Column: strings.Index(text, "if c.n") + 4},
+			{ID: 2, File: "m.go", Line: i + 1, Column: strings.Index(text, "c.n -= 1") + 1},
+		}}
+		seen := Source{p, []*sites.Package{pkg}}
+		write := &evidence.Side{Site: 2, Write: true}
+		s := &evidence.SplitSection{Remote: write, End: write, Overturned: true, Changed: true}
+		section := &plan.Section{Kind: plan.TestAndUse, File: "m.go", Entry: 1, Ends: []plan.End{{Site: 2}}}
+		if got := seen.looksAgain(section, s); got != (want == "again") {
+			t.Errorf("%s: %t, want %s", text, got, want)
+		}
 	}
 }
