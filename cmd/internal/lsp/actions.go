@@ -48,7 +48,11 @@ func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 		return overlap(r, p.Range) || slices.Contains(named, f.ID)
 	}) {
 		if !isGenerated(at.text) { // it is written anew by what generates it
-			add(s.fixAction(at))
+			fix := s.fixAction(at)
+			if fix != nil && len(list) > 0 {
+				fix.IsPreferred = nil // of several findings, the patch of the first
+			}
+			add(fix)
 			add(s.ignoreAction(at))
 		}
 		add(s.explainAction(at))

@@ -386,3 +386,45 @@ func TestNoModule(t *testing.T) {
 		t.Errorf("messages %q, shown %v", e.messages, e.shown)
 	}
 }
+
+// Of the patches for several findings in a range, one is preferred.
+func TestOnePreferred(t *testing.T) {
+	both := strings.NewReplacer("	n  int\n", "	n  int\n	m  int\n", "c.n++", "c.n++; c.m++", "c.n--", "c.n--; c.m--",
+		"return c.n }", "return c.n }\n\nfunc (c *Counter) Other() int { return c.m }").Replace(counter)
+	e := start(t, unpack(t, []byte(both)), Options{})
+	e.open("count/count.go")
+	ds := e.expect("count/count.go", "IL1001", "IL1001")
+	whole := ds[0]
+	whole.Range.End = ds[1].Range.End
+	preferred := 0
+	for _, a := range e.actions("count/count.go", whole) {
+		if isTrue(a.IsPreferred) {
+			preferred++
+		}
+	}
+	if preferred != 1 {
+		t.Errorf("%d patches are preferred", preferred)
+	}
+	e.stop()
+}
+
+// What was typed into a file that is closed without saving leaves no diagnostic beside its place.
+func TestClosedUnsaved(t *testing.T) {
+	e := start(t, unpack(t, []byte(counter)), Options{})
+	e.open("count/count.go")
+	was := e.expect("count/count.go", "IL1001")[0].Range
+	e.open("count/count_test.go")
+	e.edit("count/count.go", strings.Replace(e.disk("count/count.go"), "package count\n", "package count\n\n\n\n", 1))
+	e.save("count/count_test.go", e.disk("count/count_test.go"))
+	at := func(line uint32) func() bool {
+		return func() bool {
+			d := e.shown["count/count.go"]
+			return len(d) == 1 && d[0].Range.Start.Line == line
+		}
+	}
+	e.wait("the diagnostic to follow what was typed", at(was.Start.Line+3))
+	e.check(e.server.DidClose(t.Context(), &protocol.DidCloseTextDocumentParams{
+		TextDocument: protocol.TextDocumentIdentifier{URI: e.uri("count/count.go")}}))
+	e.wait("the diagnostic to come back", at(was.Start.Line))
+	e.stop()
+}

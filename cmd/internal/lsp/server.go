@@ -336,7 +336,9 @@ func (s *server) DidSave(_ context.Context, p *protocol.DidSaveTextDocumentParam
 }
 
 func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
-	s.docs.close(path(p.TextDocument.URI))
+	name := path(p.TextDocument.URI)
+	s.docs.close(name)
+	s.work.ask(false, name) // what was typed and not saved is gone, and the lines with it
 	return nil
 }
 
