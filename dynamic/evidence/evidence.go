@@ -175,7 +175,7 @@ func (s *SplitSection) Pattern() string {
 func (s *SplitSection) validate(ended bool) error {
 	switch {
 	case s == nil || s.Entry == nil || s.Remote == nil || ended != (s.End != nil):
-		return errors.New("evidence: split without entry, remote access and, but for one that came only, end")
+		return errors.New("evidence: split without an entry, a remote access, or the end that it has met")
 	case s.Entry.GID == s.Remote.GID || ended && s.Entry.GID != s.End.GID:
 		return errors.New("evidence: split whose entry and end are not of one goroutine, or whose remote access is")
 	case s.Overturned && !s.Changed:
