@@ -72,6 +72,9 @@ func (c *assignments) visit(n ast.Node) {
 // captures notes the variables that a literal uses and that are declared outside of it.
 func (c *assignments) captures(lit *ast.FuncLit) {
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if _, isInner := n.(*ast.FuncLit); isInner {
+			return false // visited by itself
+		}
 		if id, ok := n.(*ast.Ident); ok {
 			if v, ok := c.info.Uses[id].(*types.Var); ok && v.Pos() < lit.Pos() {
 				c.captured[v] = true

@@ -84,7 +84,8 @@ type Result struct {
 	built     map[resultKey]bool
 	large     map[*ssa.Function]bool // see tooLarge
 	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
-	methods   map[methodKey]bool       // of interfaces: whether one that is known returns fresh objects
+	methods   map[methodKey]bool // of interfaces: whether one that is known returns fresh objects
+	held      map[heldKey]stored
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
 
 	// strict: calls in tests count, and objects are followed through those that
@@ -130,6 +131,7 @@ func newResult(pass *analysis.Pass, graph *callgraph.Graph, strict bool) *Result
 		arounds:   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool{},
 		methods:   map[methodKey]bool{},
 		params:    map[*ssa.Parameter]Level{},
+		held:      map[heldKey]stored{},
 	}
 	r.prog.Analyse(pass, r.findParamLevels)
 	return r
@@ -175,15 +177,39 @@ func (r *Result) Held(addr ssa.Value, at ssa.Instruction) Level {
 		return Handed
 	}
 	object, ok := field.X.(*ssa.Alloc)
-	if !ok || !r.holdsOwn(object, field.Field, at, map[ssa.Value]bool{}) {
+	if !ok {
+		return Handed
+	}
+	if !r.holdsOwn(heldKey{object, field.Field}, at) {
 		return Handed
 	}
 	return Fresh
 }
 
-// holdsOwn reports whether all that is stored in a field of object is known to its function alone at instruction at.
-// It is false where a store may be elsewhere.
-func (r *Result) holdsOwn(object *ssa.Alloc, field int, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+// holdsOwn reports whether all that is stored in a field is known to this function alone at instruction at.
+func (r *Result) holdsOwn(key heldKey, at ssa.Instruction) bool {
+	known, ok := r.held[key]
+	if !ok {
+		known.all = known.collect(key.object, key.field, map[ssa.Value]bool{})
+		r.held[key] = known
+	}
+	return known.all && !slices.ContainsFunc(known.values, func(v ssa.Value) bool { return r.of(v, at) != Fresh })
+}
+
+type heldKey struct {
+	object *ssa.Alloc
+	field  int
+}
+
+// stored is what is stored in a field of an object that its function has allocated: all is false where a store may be
+// elsewhere. It is collected once, however often the field is accessed.
+type stored struct {
+	values []ssa.Value
+	all    bool
+}
+
+// collect adds what is stored in the field of object, and reports whether that is all.
+func (s *stored) collect(object *ssa.Alloc, field int, seen map[ssa.Value]bool) bool {
 	if seen[object] {
 		return true // a loop: the other stores decide
 	}
@@ -191,9 +217,9 @@ func (r *Result) holdsOwn(object *ssa.Alloc, field int, at ssa.Instruction, seen
 	return !slices.ContainsFunc(*object.Referrers(), func(ref ssa.Instruction) bool {
 		switch ref := ref.(type) {
 		case *ssa.FieldAddr:
-			return ref.Field == field && !r.storesOwn(ref, at)
+			return ref.Field == field && !s.collectAt(ref)
 		case *ssa.Store:
-			return ref.Addr != object || !r.copiesOwn(ref.Val, field, at, seen)
+			return ref.Addr != object || !s.collectCopy(ref.Val, field, seen)
 		case *ssa.UnOp, *ssa.DebugRef:
 			return false
 		}
@@ -201,12 +227,13 @@ func (r *Result) holdsOwn(object *ssa.Alloc, field int, at ssa.Instruction, seen
 	})
 }
 
-// storesOwn reports whether the field at addr is only loaded, and what is stored there is known to this function alone.
-func (r *Result) storesOwn(addr *ssa.FieldAddr, at ssa.Instruction) bool {
+// collectAt adds what is stored in the field at addr, and reports whether it is only loaded beside that.
+func (s *stored) collectAt(addr *ssa.FieldAddr) bool {
 	return !slices.ContainsFunc(*addr.Referrers(), func(ref ssa.Instruction) bool {
 		switch ref := ref.(type) {
 		case *ssa.Store:
-			return ref.Addr != addr || r.of(ref.Val, at) != Fresh
+			s.values = append(s.values, ref.Val)
+			return ref.Addr != addr
 		case *ssa.UnOp, *ssa.DebugRef:
 			return false
 		}
@@ -214,15 +241,15 @@ func (r *Result) storesOwn(addr *ssa.FieldAddr, at ssa.Instruction) bool {
 	})
 }
 
-// copiesOwn reports whether a field of v, a struct, holds what is known to this function alone: v is a zero value, or
-// a literal that was built in a variable of its own.
-func (r *Result) copiesOwn(v ssa.Value, field int, at ssa.Instruction, seen map[ssa.Value]bool) bool {
+// collectCopy adds what a field of v, a struct, holds, and reports whether that is known: v is a zero value, or a
+// literal that was built in a variable of its own.
+func (s *stored) collectCopy(v ssa.Value, field int, seen map[ssa.Value]bool) bool {
 	switch v := v.(type) {
 	case *ssa.Const:
 		return true
 	case *ssa.UnOp:
 		from, ok := v.X.(*ssa.Alloc)
-		return ok && v.Op == token.MUL && r.holdsOwn(from, field, at, seen)
+		return ok && v.Op == token.MUL && s.collect(from, field, seen)
 	}
 	return false
 }

@@ -190,3 +190,26 @@ func TestMayFailTests(t *testing.T) {
 		}
 	}
 }
+
+// A wait that was not suspected before is new; other codes, and what has the cause of a known one, are not.
+func TestFirstNewWait(t *testing.T) {
+	wait := func(id string, code finding.Code, name string) *finding.Finding {
+		return &finding.Finding{ID: id, Code: code, Variable: finding.Variable{Package: "m", Type: "T", Name: name},
+			Accesses: []finding.Access{{Mode: finding.Send}}}
+	}
+	known := []*finding.Finding{wait("il-1", finding.EndlessWait, "ready"), wait("il-2", finding.WaitUnderLock, "jobs")}
+	for _, c := range []struct {
+		now  *finding.Finding
+		want bool
+	}{
+		{wait("il-1", finding.EndlessWait, "ready"), false},
+		{wait("il-3", finding.EndlessWait, "ready"), false},
+		{wait("il-4", finding.EndlessWait, "done"), true},
+		{wait("il-5", finding.WaitUnderLock, "ready"), true},
+		{wait("il-6", finding.Unguarded, "n"), false},
+	} {
+		if got := firstNewWait([]*finding.Finding{c.now}, known); (got != nil) != c.want {
+			t.Errorf("%s %s: %v, want new: %t", c.now.Code, c.now.Variable.Name, got, c.want)
+		}
+	}
+}
