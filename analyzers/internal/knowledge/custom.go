@@ -40,13 +40,6 @@ var quietNames = map[string]bool{
 // no other goroutine takes for an effect.
 func QuietName(name string) bool { return quietNames[name] }
 
-var mayWait = regexp.MustCompile(
-	`(?i)wait|lock|join|stop|close|shutdown|drain|sleep|recv|receive|done|kill|sync|flush`)
-
-// MayWait reports whether a function of this name may wait for other
-// goroutines, or make others wait.
-func MayWait(name string) bool { return mayWait.MatchString(name) }
-
 var mayReturnLocked = regexp.MustCompile(`(?i)lock|acquire|begin|enter|hold|freeze|pause`)
 
 // MayReturnLocked reports whether a function of this name is meant to return

@@ -12,7 +12,6 @@ func TestCustoms(t *testing.T) {
 		{"LifeCycle", LifeCycle, []string{"NewServer", "Close", "SetLimit"}, []string{"Get", "renew", "IsClosed"}},
 		{"StartsUp", StartsUp, []string{"Start", "ensureHandlers"}, []string{"Set", "restart"}},
 		{"QuietName", QuietName, []string{"Lock", "Errorf"}, []string{"Write", "LockAll"}},
-		{"MayWait", MayWait, []string{"WaitFor", "unlock", "doSync"}, []string{"Get", "put"}},
 		{"MayReturnLocked", MayReturnLocked, []string{"lockAll", "BeginWrite"}, []string{"Get", "release"}},
 		{"NameWantsLock", NameWantsLock, []string{"sizeLocked", "getNoLock"}, []string{"Lock", "LockedSize"}},
 		{"CommentWantsLock", CommentWantsLock,
