@@ -4,6 +4,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,4 +93,34 @@ func TestPruning(t *testing.T) {
 	if err := pr.modular.add(counts, p); err == nil {
 		t.Error("a site that the plan does not have is counted")
 	}
+}
+
+// The monitor that counts has every call for accesses that the rewriter may put into a program.
+func TestCounterHasEveryAccess(t *testing.T) {
+	monitor, err := os.ReadFile("../../../../dynamic/rt/fast.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := exported(t, string(counter))
+	for name := range exported(t, string(monitor)) {
+		if !have[name] {
+			t.Errorf("count.go.txt has no %s", name)
+		}
+	}
+}
+
+// exported returns the names of a file's exported functions.
+func exported(t *testing.T, src string) map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() {
+			names[f.Name.Name] = true
+		}
+	}
+	return names
 }
