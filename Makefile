@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture validator clean edits
+.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,13 +18,22 @@ quick: vetted ## what breaks most often, in two minutes: gofmt, go vet, and the 
 
 # The race detector needs cgo and a C compiler; without them the same tests
 # run, only not under -race.
-unit: ## the tests alone, under -race where there is a C compiler
+unit: clients ## the tests alone, under -race where there is a C compiler
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
 		race=-race; \
 	else \
 		echo "make: no C compiler, so the tests run without -race" >&2; \
 	fi; \
 	set -x; $(GO) test $$race -timeout 20m ./...
+
+# go test does not print that it skips a test.
+clients:
+	@command -v nvim >/dev/null || echo "make: no Neovim, so the language server is not tried with it" >&2
+	@if ! command -v node >/dev/null || ! command -v npm >/dev/null; then \
+		echo "make: no Node with npm, so the language server is not tried with VS Code's library" >&2; \
+	elif ! [ -d editors/test/node_modules ] && ! (cd editors/test && npm install --silent); then \
+		echo "make: npm cannot install VS Code's library, so the language server is not tried with it" >&2; \
+	fi
 
 lint: build vetted ## gofmt, go vet, staticcheck, and interlock on its own code
 	$(GO) tool staticcheck ./...
@@ -43,11 +52,9 @@ fmt: ## format the Go files
 house: ## print the size and the shape of the repository's own code, and every place that breaks a rule of size
 	$(LAB) house -list
 
-editors: ## try the language server with Neovim and Node, and pack the extension for VS Code; what is missing is said
+editors: clients ## try the language server with Neovim and Node, and pack the extension for VS Code; what is missing is said
 	@if command -v npm >/dev/null; then \
-		set -x; (cd editors/test && npm install --silent) && (cd editors/vscode && npm install --silent && npm run --silent package); \
-	else \
-		echo "make: no npm, so neither the test with Node nor the extension" >&2; \
+		set -x; cd editors/vscode && npm install --silent && npm run --silent package; \
 	fi
 	$(GO) test -v ./editors
 

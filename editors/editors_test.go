@@ -1,11 +1,14 @@
 // Package editors tests the language server with clients that are not ours: Neovim,
 // and Microsoft's library for Node. Both are optional: without them their test says so
-// and is skipped.
+// and is skipped, and `make test` prints it.
 package editors
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -128,4 +131,37 @@ func TestNode(t *testing.T) {
 	dir := module(t)
 	run(t, dir, []string{"under Interlock: ", "IL1001 c.n: ", vet(t, dir)},
 		node, client, dir, filepath.Join(dir, "count.go"), filepath.Join(dir, "count_test.go"))
+}
+
+// The packed extension has all that its package.json and its source name.
+func TestExtension(t *testing.T) {
+	const packed = "vscode/interlock.vsix"
+	files, err := zip.OpenReader(packed)
+	if err != nil {
+		t.Skipf("%v: `make editors` packs it", err)
+	}
+	defer files.Close()
+	data, err := fs.ReadFile(files, "extension/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Main         string
+		Dependencies map[string]string
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"extension/" + strings.TrimPrefix(manifest.Main, "./"), "extension/LICENSE.txt", "extension/readme.md"}
+	for name := range manifest.Dependencies {
+		want = append(want, "extension/node_modules/"+name+"/package.json")
+	}
+	if len(manifest.Dependencies) == 0 {
+		t.Error("the extension has no client of the protocol")
+	}
+	for _, name := range want {
+		if _, err := fs.Stat(files, name); err != nil {
+			t.Errorf("%s: %v", packed, err)
+		}
+	}
 }

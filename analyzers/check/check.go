@@ -57,7 +57,7 @@ func New(name string, code finding.Code, source string, run func(*analysis.Pass,
 	return &analysis.Analyzer{
 		Name:       name,
 		Doc:        Help(source),
-		URL:        "https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(code)),
+		URL:        code.Page(),
 		Requires:   append([]*analysis.Analyzer{directives.Analyzer}, requires...),
 		ResultType: reflect.TypeFor[*Result](),
 		Run: func(pass *analysis.Pass) (any, error) {

@@ -55,10 +55,10 @@ func Side(prog *ir.Program, fn *ssa.Function, instr ssa.Instruction, mode findin
 
 // SideAt is Side for what is at pos; without a position it is the end of fn.
 func SideAt(prog *ir.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode, text string) finding.Access {
-	end := pos
 	if e, ok := prog.Node(pos).(ast.Expr); ok {
-		pos, end, text = e.Pos(), e.End(), ir.Text(e)
+		text = ir.Text(e)
 	}
+	pos, end := prog.Span(pos)
 	if pos == token.NoPos { // the return at the end of a function
 		pos = fn.Syntax().End() - 1
 		end = pos
@@ -72,12 +72,10 @@ func SideAt(prog *ir.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode
 	}
 }
 
-// startOf returns where the expression begins that the operation at pos is: a call is where its parenthesis is.
+// startOf returns where the expression begins that the operation at pos is.
 func startOf(prog *ir.Program, pos token.Pos) token.Pos {
-	if e, ok := prog.Node(pos).(ast.Expr); ok {
-		return e.Pos()
-	}
-	return pos
+	from, _ := prog.Span(pos)
+	return from
 }
 
 // LockMode returns the mode of taking a lock.

@@ -71,5 +71,10 @@ func (c Code) IsDataRace() bool { return strings.HasPrefix(string(c), "IL1") }
 // Title returns in a few words what the code stands for; "" for an unknown one.
 func (c Code) Title() string { return codes[c] }
 
+// Page returns the address of the text on c: a heading of docs/checks.md.
+func (c Code) Page() string {
+	return "https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(c))
+}
+
 // Codes lists the known codes in ascending order.
 func Codes() []Code { return slices.Sorted(maps.Keys(codes)) }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/objectpath"
@@ -29,6 +30,8 @@ type Unit struct {
 	Read func(name string) ([]byte, error)
 	// Imported returns the facts of another package by its import path; nil where nothing is known of it.
 	Imported func(path string) *Facts
+	// Spent, if not nil, has how long each analyzer took, beside others, when [Unit.Run] returns.
+	Spent map[*analysis.Analyzer]time.Duration
 }
 
 // Results are what the analyzers of one run returned, those that others require too.
@@ -49,6 +52,9 @@ func (u *Unit) Run(ctx context.Context, analyzers ...*analysis.Analyzer) (Result
 	results := Results{}
 	for a, done := range r.actions {
 		results[a] = done.result
+		if u.Spent != nil {
+			u.Spent[a] = done.took
+		}
 	}
 	return results, r.facts, nil
 }
@@ -68,6 +74,7 @@ type execution struct {
 type action struct {
 	once   sync.Once
 	result any
+	took   time.Duration
 	err    error
 }
 
@@ -102,7 +109,9 @@ func (r *execution) runOnce(a *analysis.Analyzer) {
 	done := r.actions[a]
 	done.once.Do(func() {
 		if done.err = r.runAll(a.Requires); done.err == nil {
+			start := time.Now()
 			done.result, done.err = r.analyse(a)
+			done.took = time.Since(start)
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/tools/go/analysis"
+
 	"github.com/interlock-go/interlock/analyzers/inprocess"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
@@ -96,6 +98,7 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[s
 	}
 	unit := &inprocess.Unit{
 		Fset: m.fset, Files: s.files, Types: s.types, Info: s.info, Sizes: m.sizes, Module: n.module, Memory: n.memory,
+		Spent: map[*analysis.Analyzer]time.Duration{},
 		Read: func(name string) ([]byte, error) {
 			if data, ok := texts[name]; ok {
 				return data, nil
@@ -110,6 +113,9 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[s
 		},
 	}
 	results, facts, err := unit.Run(ctx, summary.Analyzer)
+	for pass, took := range unit.Spent {
+		m.spent.ByPass[pass] += took
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -53,12 +53,15 @@ type Module struct {
 }
 
 // Spent is where the time of analyses went.
-type Spent struct{ Typing, Passes time.Duration }
+type Spent struct {
+	Typing, Passes time.Duration
+	ByPass         map[*analysis.Analyzer]time.Duration // several run side by side
+}
 
 // Spent returns where the time went since it was last asked.
 func (m *Module) Spent() Spent {
 	s := m.spent
-	m.spent = Spent{}
+	m.spent = Spent{ByPass: map[*analysis.Analyzer]time.Duration{}}
 	return s
 }
 
@@ -106,7 +109,7 @@ func Root(ctx context.Context, dir string, env []string) (string, error) {
 // Load lists the packages of the module. The error is a [*LoadError] where the go
 // command cannot list them, or that of ctx.
 func Load(ctx context.Context, o Options) (*Module, error) {
-	m := &Module{options: o}
+	m := &Module{options: o, spent: Spent{ByPass: map[*analysis.Analyzer]time.Duration{}}}
 	return m, m.reload(ctx)
 }
 

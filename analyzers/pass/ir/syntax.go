@@ -53,6 +53,15 @@ func isGlobal(v *types.Var) bool {
 // nil where there is none, as for implicit accesses.
 func (p *Program) Node(pos token.Pos) ast.Node { return p.nodes[pos] }
 
+// Span returns the range of the expression that an instruction at pos was built from: a call is where its parenthesis
+// is, and people look for its start. Where there is none both ends are pos.
+func (p *Program) Span(pos token.Pos) (from, to token.Pos) {
+	if e, ok := p.nodes[pos].(ast.Expr); ok {
+		return e.Pos(), e.End()
+	}
+	return pos, pos
+}
+
 // Text returns the source of e on one line, whitespace normalised.
 func Text(e ast.Expr) string {
 	return strings.Join(strings.Fields(types.ExprString(e)), " ")

@@ -127,10 +127,10 @@ func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 	fset := c.prog.Fset()
 	o := crosspkg.Order{FromRead: h.Read, ToRead: n.To.Read}
 	o.From, o.To, o.Function = h.Class, n.To.Class, c.prog.FuncName(n.Fn)
-	o.Position = accesses.Position(fset, n.Call.Pos(), n.Call.Pos())
+	o.Position = c.position(n.Call)
 	o.Via = n.To.Where
 	if h.Since != nil {
-		since := accesses.Position(fset, h.Since.Pos(), h.Since.Pos())
+		since := c.position(h.Since)
 		o.Since = &since
 	}
 	for _, g := range slices.Concat(n.Held, n.Entry) {
@@ -145,4 +145,23 @@ func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 	}
 	c.result.places[o.Position] = n.Call.Pos()
 	return o
+}
+
+// position returns the range of the call that an instruction is, as far as it stands in the line of its parenthesis:
+//
+//	mu.Lock()
+//	^^^^^^^^^
+//	slices.ContainsFunc(list, func(x *T) bool {
+//	^^^^^^^^^^^^^^^^^^^^
+func (c *collector) position(call ssa.Instruction) finding.Position {
+	fset, at := c.prog.Fset(), call.Pos()
+	line := func(p token.Pos) int { return fset.PositionFor(p, false).Line }
+	from, to := c.prog.Span(at)
+	if line(from) != line(at) {
+		from = at
+	}
+	if line(to) != line(at) || to == at {
+		to = at + 1
+	}
+	return accesses.Position(fset, from, to)
 }

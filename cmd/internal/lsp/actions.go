@@ -47,7 +47,7 @@ func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 	for _, at := range s.findingsIn(path(p.TextDocument.URI), func(f *finding.Finding, r protocol.Range) bool {
 		return overlap(r, p.Range) || slices.Contains(named, f.ID)
 	}) {
-		if !isGenerated(at.text) { // it is written anew by what generates it
+		if !isGenerated(at.file.now) { // it is written anew by what generates it
 			fix := s.fixAction(at)
 			if fix != nil && len(list) > 0 {
 				fix.IsPreferred = nil // of several findings, the patch of the first
@@ -78,34 +78,18 @@ func wanted(only []protocol.CodeActionKind, kind protocol.CodeActionKind) bool {
 type place struct {
 	module     *module
 	finding    *finding.Finding
-	uri        uri.URI
-	text       *text // of the file now
-	version    *int32
-	line       int // of the diagnostic in text, from 0
+	file       *viewed
 	diagnostic protocol.Diagnostic
 }
 
 // findingsIn lists what is shown in a file, as far as wanted reports true of it and its range.
 func (s *server) findingsIn(name string, wanted func(*finding.Finding, protocol.Range) bool) (list []place) {
-	now, version := s.docs.current(name)
-	if now == nil {
-		return nil
-	}
 	for _, m := range s.modules() {
-		in := m.files[name]
-		if in == nil {
-			continue
-		}
-		moved := in.text.follow(now)
-		for _, f := range in.findings {
+		v := s.view(m)
+		for _, f := range m.files[name] {
 			at, _ := primary(f)
-			pos, ok := moved.place(at)
-			if !ok {
-				continue
-			}
-			if r := now.span(pos); wanted(f, r) {
-				d := s.diagnostic(m.root, f, r)
-				list = append(list, place{m, f, s.docs.uri(name), now, version, pos.Line - 1, d})
+			if here, ok := v.place(at); ok && wanted(f, here.Range) {
+				list = append(list, place{m, f, v.file(name), v.diagnostic(f, here.Range)})
 			}
 		}
 	}
@@ -153,15 +137,15 @@ func (s *server) fixAction(at place) *protocol.CodeAction {
 // ignoreAction returns the comment that accepts a finding, above its line. The reason is
 // for the user to write.
 func (s *server) ignoreAction(at place) *protocol.CodeAction {
-	content := at.text.line(at.line)
+	start := protocol.Position{Line: at.diagnostic.Range.Start.Line}
+	content := at.file.now.line(int(start.Line))
 	indent := content[:len(content)-len(bytes.TrimLeft(content, " \t"))]
-	start := protocol.Position{Line: uint32(at.line)}
 	comment := fmt.Sprintf("%s//interlock:ignore %s say why here\n", indent, at.finding.Code)
 	return &protocol.CodeAction{
 		Title:       "Interlock: accept this " + string(at.finding.Code) + " with a comment",
 		Kind:        ptr(protocol.CodeActionKindQuickFix),
 		Diagnostics: []protocol.Diagnostic{at.diagnostic},
-		Edit: edits([]fileEdits{{at.uri, at.version, []protocol.TextEdit{
+		Edit: edits([]fileEdits{{at.file.uri, at.file.version, []protocol.TextEdit{
 			{Range: protocol.Range{Start: start, End: start}, NewText: comment},
 		}}}),
 	}
@@ -243,7 +227,7 @@ func (s *server) explain(ctx context.Context, argument []byte) (protocol.LSPAny,
 	if s.can.showDocument {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		_, err := s.client.ShowDocument(ctx, &protocol.ShowDocumentParams{URI: page(code), External: ptr(true)})
+		_, err := s.client.ShowDocument(ctx, &protocol.ShowDocumentParams{URI: uri.URI(code.Page()), External: ptr(true)})
 		s.lost(err)
 	} else {
 		s.log(ctx, protocol.MessageTypeInfo, text)

@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ type editor struct {
 	messages []string                         // guarded by mu
 	said     []string                         // of progress; guarded by mu
 	settings map[string]any                   // guarded by mu
+	onBegin  func()                           // if set, is called once, before the next progress is accepted; guarded by mu
 	versions map[string]int32                 // guarded by mu
 }
 
@@ -61,6 +63,23 @@ func unpack(t testing.TB, archive []byte) string {
 // start serves an editor in the folder root.
 func start(t *testing.T, root string, o Options) *editor {
 	t.Helper()
+	return connect(t, root, func(ctx context.Context, in, out *os.File) error { return Serve(ctx, in, out, o) })
+}
+
+// startProgram has the program serve an editor in the folder root.
+func startProgram(t *testing.T, root, program string) *editor {
+	t.Helper()
+	return connect(t, root, func(ctx context.Context, in, out *os.File) error {
+		cmd := exec.CommandContext(ctx, program, "lsp")
+		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = root, in, out, os.Stderr
+		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+root)
+		return cmd.Run()
+	})
+}
+
+// connect starts an editor in the folder root with a server.
+func connect(t *testing.T, root string, serve func(ctx context.Context, in, out *os.File) error) *editor {
+	t.Helper()
 	// Pipes of the system, as they are between processes: both ends may write at the same time.
 	toServer, fromClient, err := os.Pipe()
 	if err != nil {
@@ -74,7 +93,7 @@ func start(t *testing.T, root string, o Options) *editor {
 		times: map[string]int{}, versions: map[string]int32{}}
 	e.arrived = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { e.ended <- Serve(ctx, toServer, fromServer, o) }()
+	go func() { e.ended <- serve(ctx, toServer, fromServer) }()
 	conn := jsonrpc2.NewConn(jsonrpc2.NewStream(&stdio{toClient, fromClient, func() {}}), jsonrpc2.WithCodec(codec{}))
 	conn.Go(ctx, protocol.ClientHandler(e, jsonrpc2.MethodNotFoundHandler))
 	e.server = protocol.ServerDispatcher(conn)
@@ -157,6 +176,13 @@ func (e *editor) LogMessage(_ context.Context, p *protocol.LogMessageParams) err
 
 // WorkDoneProgressCreate implements [protocol.Client].
 func (e *editor) WorkDoneProgressCreate(context.Context, *protocol.WorkDoneProgressCreateParams) error {
+	e.mu.Lock()
+	f := e.onBegin
+	e.onBegin = nil
+	e.mu.Unlock()
+	if f != nil {
+		f()
+	}
 	return nil
 }
 

@@ -17,20 +17,15 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
-// module is what one module has to show. It does not change, except for refused.
+// module is what one module has to show. It does not change, except for refused. Files go by their absolute names.
 type module struct {
 	root       string
-	env, flags []string           // of the go command
-	all        []*finding.Finding // whether they are shown or not
-	files      map[string]*shown  // by absolute file name
-	notes      map[string]*noted  // by file name
+	env, flags []string                      // of the go command
+	all        []*finding.Finding            // whether they are shown or not
+	texts      map[string]*text              // as they were analysed; nil where that is unknown
+	files      map[string][]*finding.Finding // what is shown in each
+	notes      map[string][]resident.Note    // on each that is open
 	refused    refusals
-}
-
-// shown is what is shown in one file.
-type shown struct {
-	text     *text // as it was analysed
-	findings []*finding.Finding
 }
 
 // gather returns the findings of the packages that were asked for, by the file of
@@ -38,17 +33,23 @@ type shown struct {
 func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 	out := &module{
 		root: m.Root(), env: m.Env(), flags: m.BuildFlags(),
-		files: map[string]*shown{}, notes: map[string]*noted{},
+		texts: map[string]*text{}, files: map[string][]*finding.Finding{}, notes: map[string][]resident.Note{},
 	}
-	out.all = w.stores[out.root].join(out.root, r.Findings, func(name string) *text {
-		if data := m.Text(name); data != nil {
-			return newText(data)
+	// Each text once: findings have many places in few files.
+	analysed := func(name string) *text {
+		t, known := out.texts[name]
+		if !known {
+			if data := m.Text(name); data != nil {
+				t = newText(data)
+			}
+			out.texts[name] = t
 		}
-		return nil
-	})
+		return t
+	}
+	out.all = w.stores[out.root].join(out.root, r.Findings, analysed)
 	for _, name := range w.server.docs.names() {
-		if data := m.Text(name); data != nil {
-			out.notes[name] = &noted{newText(data), m.Notes(name)}
+		if analysed(name) != nil {
+			out.notes[name] = m.Notes(name)
 		}
 	}
 	// What is shown, each finding in the file of its first place.
@@ -59,14 +60,13 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 			continue
 		}
 		name := absolute(out.root, at.File)
-		data := m.Text(name)
-		if data == nil || !w.asked[out.root][packageOf(m, name)] {
+		if analysed(name) == nil || !w.asked[out.root][packageOf(m, name)] {
 			continue
 		}
-		if out.files[name] == nil {
-			out.files[name] = &shown{text: newText(data)}
+		out.files[name] = append(out.files[name], f)
+		for _, p := range otherPlaces(f) {
+			analysed(absolute(out.root, p.File))
 		}
-		out.files[name].findings = append(out.files[name].findings, f)
 	}
 	return out
 }
@@ -113,27 +113,24 @@ func (s *server) publish(ctx context.Context, m *module) {
 			names[name] = true // perhaps with nothing left
 		}
 	}
+	v := s.view(m)
 	for name := range names {
-		now, version := s.docs.current(name)
-		p := &protocol.PublishDiagnosticsParams{URI: s.docs.uri(name), Diagnostics: []protocol.Diagnostic{}}
-		if version != nil {
-			p.Version = protocol.NewOptional(*version)
-		}
-		if in := m.files[name]; in != nil && now != nil {
-			p.Diagnostics = s.diagnostics(m.root, in, now)
+		in := v.file(name)
+		p := &protocol.PublishDiagnosticsParams{URI: in.uri, Diagnostics: v.diagnostics(name)}
+		if in.version != nil {
+			p.Version = protocol.NewOptional(*in.version)
 		}
 		s.lost(s.client.PublishDiagnostics(ctx, p))
 	}
 }
 
-// diagnostics returns what is shown of a file whose text is now another one, perhaps.
-func (s *server) diagnostics(root string, in *shown, now *text) []protocol.Diagnostic {
+// diagnostics returns what is shown in a file.
+func (v *view) diagnostics(name string) []protocol.Diagnostic {
 	list := []protocol.Diagnostic{}
-	moved := in.text.follow(now)
-	for _, f := range in.findings {
+	for _, f := range v.module.files[name] {
 		at, _ := primary(f)
-		if place, ok := moved.place(at); ok {
-			list = append(list, s.diagnostic(root, f, now.span(place)))
+		if place, ok := v.place(at); ok {
+			list = append(list, v.diagnostic(f, place.Range))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b protocol.Diagnostic) int {
@@ -149,26 +146,21 @@ type reference struct {
 	ID   string `json:"id"` // of the finding
 }
 
-func (s *server) diagnostic(root string, f *finding.Finding, at protocol.Range) protocol.Diagnostic {
-	data, err := json.Marshal(reference{root, f.ID})
-	s.lost(err)
+func (v *view) diagnostic(f *finding.Finding, at protocol.Range) protocol.Diagnostic {
+	data, err := json.Marshal(reference{v.module.root, f.ID})
+	v.server.lost(err)
 	message := f.Title
 	if f.Message != "" {
 		message += ". " + f.Message
 	}
 	return protocol.Diagnostic{
 		Range: at, Severity: severity(f), Code: protocol.String(string(f.Code)),
-		CodeDescription:    protocol.CodeDescription{Href: page(f.Code)},
+		CodeDescription:    protocol.CodeDescription{Href: uri.URI(f.Code.Page())},
 		Source:             protocol.NewOptional("interlock"),
 		Message:            protocol.String(message),
-		RelatedInformation: s.related(root, f),
+		RelatedInformation: v.related(f),
 		Data:               data,
 	}
-}
-
-// page returns where a code is explained.
-func page(code finding.Code) uri.URI {
-	return uri.URI("https://github.com/interlock-go/interlock/blob/main/docs/checks.md#" + strings.ToLower(string(code)))
 }
 
 func severity(f *finding.Finding) protocol.DiagnosticSeverity {
@@ -183,18 +175,14 @@ func severity(f *finding.Finding) protocol.DiagnosticSeverity {
 
 // related lists the other places of a finding: accesses, acquisitions, and the ends of
 // a section.
-func (s *server) related(root string, f *finding.Finding) (list []protocol.DiagnosticRelatedInformation) {
+func (v *view) related(f *finding.Finding) (list []protocol.DiagnosticRelatedInformation) {
 	add := func(p finding.Position, format string, args ...any) {
-		name := absolute(root, p.File)
-		if now, _ := s.docs.current(name); now != nil && p.Line >= 1 {
-			list = append(list, protocol.DiagnosticRelatedInformation{
-				Location: protocol.Location{URI: s.docs.uri(name), Range: now.span(p)}, Message: fmt.Sprintf(format, args...),
-			})
+		if place, ok := v.place(p); ok {
+			list = append(list, protocol.DiagnosticRelatedInformation{Location: place, Message: fmt.Sprintf(format, args...)})
 		}
 	}
 	for i, a := range f.Accesses {
-		now, _ := s.docs.current(absolute(root, a.File))
-		if i > 0 && now != nil && now.locate(&a) {
+		if i > 0 && v.locate(&a) {
 			add(a.Position, "%s", side(a))
 		}
 	}
@@ -211,6 +199,20 @@ func (s *server) related(root string, f *finding.Finding) (list []protocol.Diagn
 		}
 	}
 	return list
+}
+
+// otherPlaces lists the places of a finding that may be related ones.
+func otherPlaces(f *finding.Finding) []finding.Position {
+	places := f.Places()
+	if sec := f.Section; sec != nil {
+		places = append(places, sec.Entry, sec.End)
+	}
+	for _, e := range f.Cycle {
+		if e.Since != nil {
+			places = append(places, *e.Since)
+		}
+	}
+	return places
 }
 
 // side describes an access that stands beside the first one.

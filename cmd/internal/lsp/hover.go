@@ -11,28 +11,14 @@ import (
 
 // notes calls f with each note on a file, at its place in the text that the client has.
 func (s *server) notes(name string, f func(resident.Note, protocol.Range)) {
-	now, _ := s.docs.current(name)
-	if now == nil {
-		return
-	}
 	for _, m := range s.modules() {
-		noted := m.notes[name]
-		if noted == nil {
-			continue
-		}
-		moved := noted.text.follow(now)
-		for _, n := range noted.list {
-			if at, ok := moved.place(n.Position); ok {
-				f(n, now.span(at))
+		v := s.view(m)
+		for _, n := range m.notes[name] {
+			if at, ok := v.place(n.Position); ok {
+				f(n, at.Range)
 			}
 		}
 	}
-}
-
-// noted is the notes on one file.
-type noted struct {
-	text *text // as it was analysed
-	list []resident.Note
 }
 
 // Hover returns what guards the variable at a place, or what the lock there guards.

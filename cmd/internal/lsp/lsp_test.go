@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -109,32 +110,70 @@ func TestDiagnostics(t *testing.T) {
 	e.stop()
 }
 
+// without is an input that goes on for ever without a line's end.
+type without struct{}
+
+func (without) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// What is no message ends the session with an error, although the client goes on, or stays and says nothing more.
 func TestEnds(t *testing.T) {
+	const exit = "Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
+	message := func(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+	silent := strings.NewReader // which ends there
+	for name, in := range map[string]io.Reader{
+		"cut off":    silent("Content-Length: 100\r\n\r\n{}"),
+		"empty":      silent(""),
+		"exit first": silent(exit),
+	} {
+		t.Run(name, func(t *testing.T) { testEnds(t, in, name == "exit first") })
+	}
 	for name, in := range map[string]string{
-		"no header":  "hello\r\n\r\n",
-		"no number":  "Content-Length: x\r\n\r\n{}",
-		"cut off":    "Content-Length: 100\r\n\r\n{}",
-		"no JSON":    "Content-Length: 3\r\n\r\n{x}",
-		"empty":      "",
-		"exit first": "Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}",
+		"no header":      "hello\r\n\r\n",
+		"no number":      "Content-Length: x\r\n\r\n{}",
+		"negative":       "Content-Length: -2\r\n\r\n{}",
+		"more than int":  "Content-Length: 99999999999999999999\r\n\r\n{}",
+		"nothing":        "Content-Length: 0\r\n\r\n",
+		"no length":      "Content-Type: application/json\r\n\r\n{}",
+		"length too low": "Content-Length: 20\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}",
+		"too high":       "Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}" + exit,
+		"no JSON":        message("{x}"),
+		"no object":      message("3"),
+		"null":           message("null"),
+		"empty batch":    message("[]"),
+		"batch":          message(`[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}]`),
+		"no method":      message("{}"),
+		"no version":     message(`{"id":1,"method":"initialize"}`),
+		"odd id":         message(`{"jsonrpc":"2.0","id":{},"method":"initialize"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, w := io.Pipe()
-			ended := make(chan error)
-			go func() { ended <- Serve(t.Context(), r, io.Discard, Options{}) }()
-			io.WriteString(w, in)
-			if name != "no JSON" && name != "no header" && name != "no number" {
-				w.Close()
-			}
-			select {
-			case err := <-ended:
-				if err == nil || name == "exit first" && !errors.Is(err, ErrNoShutdown) {
-					t.Errorf("it ends with %v", err)
-				}
-			case <-time.After(deadline):
-				t.Error("it hangs")
-			}
+			defer w.Close()
+			go io.WriteString(w, in)
+			testEnds(t, r, false)
 		})
+	}
+	t.Run("endless header", func(t *testing.T) { testEnds(t, without{}, false) })
+	t.Run("endless message", func(t *testing.T) {
+		testEnds(t, io.MultiReader(strings.NewReader("Content-Length: 1000000000\r\n\r\n"), without{}), false)
+	})
+}
+
+// testEnds has the server read an input, which is to end the session.
+func testEnds(t *testing.T, in io.Reader, noShutdown bool) {
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(t.Context(), in, io.Discard, Options{}) }()
+	select {
+	case err := <-ended:
+		if err == nil || noShutdown && !errors.Is(err, ErrNoShutdown) {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-time.After(deadline):
+		t.Error("it hangs")
 	}
 }
 
@@ -427,4 +466,106 @@ func TestClosedUnsaved(t *testing.T) {
 		TextDocument: protocol.TextDocumentIdentifier{URI: e.uri("count/count.go")}}))
 	e.wait("the diagnostic to come back", at(was.Start.Line))
 	e.stop()
+}
+
+// Each code that diagnostics link to has a heading on the page.
+func TestPages(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/checks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range finding.Codes() {
+		_, heading, _ := strings.Cut(code.Page(), "/docs/checks.md#")
+		if !strings.Contains(strings.ToLower(string(text)), "\n## "+heading+"\n") || heading == "" {
+			t.Errorf("%s leads to no heading", code.Page())
+		}
+	}
+}
+
+// spread is a package whose counter is atomic in one file, and plain in two others.
+const spread = `-- go.mod --
+module example.com/m
+
+go 1.26.0
+-- add.go --
+package m
+
+import "sync/atomic"
+
+type Counter struct{ n int64 }
+
+func (c *Counter) Add() { atomic.AddInt64(&c.n, 1) }
+
+func Run(c *Counter) {
+	go c.Add()
+	println(c.Get(), c.More())
+}
+-- get.go --
+package m
+
+func (c *Counter) Get() int64 { return c.n }
+-- more.go --
+package m
+
+func (c *Counter) More() bool { return c.n > 0 }
+`
+
+// A patch of several files is one edit, for the versions of those that are open.
+func TestSeveralFiles(t *testing.T) {
+	e := start(t, unpack(t, []byte(spread)), Options{})
+	e.open("add.go")
+	e.open("get.go")
+	e.save("get.go", e.disk("get.go")) // is at another version than the rest
+	d := e.expect("get.go", "IL1003")[0]
+	fixed, err := e.server.CodeActionResolve(t.Context(), e.actions("get.go", d)[0])
+	e.check(err)
+	versions := map[string]*int32{}
+	for _, c := range fixed.Edit.DocumentChanges {
+		doc := c.(*protocol.TextDocumentEdit).TextDocument
+		versions[e.relative(doc.URI)] = doc.Version
+	}
+	after := e.apply(fixed.Edit)
+	if v := versions["get.go"]; len(after) < 2 || v == nil || *v != 2 || versions["more.go"] != nil {
+		t.Errorf("versions %v of %q", versions, after)
+	}
+	for name, text := range after {
+		e.check(os.WriteFile(filepath.Join(e.root, name), []byte(text), 0o644))
+	}
+	if _, errors := run(t, e.root, "go", "vet", "./..."); errors != "" {
+		t.Errorf("the patched files do not compile: %s", errors)
+	}
+	for _, name := range []string{"add.go", "get.go"} {
+		e.save(name, e.disk(name))
+	}
+	e.expect("get.go")
+	e.expect("add.go")
+	e.stop()
+}
+
+// A save ends the analysis of the one before it, of which nothing is shown.
+func TestCancel(t *testing.T) {
+	e := start(t, unpack(t, []byte(counter)), Options{})
+	src := e.disk("count/count.go")
+	e.open("count/count.go")
+	e.expect("count/count.go", "IL1001")
+	e.wait("the tests", func() bool {
+		return slices.ContainsFunc(e.messages, func(m string) bool { return strings.HasPrefix(m, "log: tests: types") })
+	})
+	locked := strings.Replace(src, "Get() int {", "Get() int {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n", 1)
+	e.mu.Lock()
+	e.messages, e.times["count/count.go"] = nil, 0
+	e.onBegin = func() { e.save("count/count.go", locked) } // the server is about to analyse what was saved before
+	e.mu.Unlock()
+	e.save("count/count.go", src+"\nfunc (c *Counter) Other() int { return c.n }\n")
+	e.expect("count/count.go")
+	e.stop()
+	analyses := 0
+	for _, m := range e.messages {
+		if strings.HasPrefix(m, "log: types") {
+			analyses++
+		}
+	}
+	if analyses != 1 || e.times["count/count.go"] != 1 {
+		t.Errorf("%d analyses were finished, shown %d times: %q", analyses, e.times["count/count.go"], e.messages)
+	}
 }

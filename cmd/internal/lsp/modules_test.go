@@ -1,7 +1,12 @@
 package lsp
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +75,34 @@ func TestRepositorySettings(t *testing.T) {
 	e.mu.Unlock()
 	e.check(e.server.DidChangeConfiguration(t.Context(), &protocol.DidChangeConfigurationParams{Settings: []byte("null")}))
 	e.expect("m.go")
+	e.stop()
+}
+
+// The program reads .interlock.yml around each module, again where it has changed, and says which has a fault.
+func TestSettingsFile(t *testing.T) {
+	e := startProgram(t, unpack(t, []byte("-- go.mod --\nmodule example.com/m\n\ngo 1.26.0\n-- plain.go --\npackage m\n"+
+		"-- m.go --\n"+racy("//go:build special\n\npackage m")+
+		"-- .interlock.yml --\ncheck:\n  tags: special\n")), program(t))
+	e.open("m.go")
+	e.expect("m.go", "IL1001")
+	write := func(text string) {
+		name := filepath.Join(e.root, ".interlock.yml")
+		e.check(os.WriteFile(name, []byte(text), 0o644))
+		e.mu.Lock()
+		e.times["m.go"] = 0
+		e.mu.Unlock()
+		e.save("m.go", e.disk("m.go"))
+	}
+	write("check:\n  tgas: special\n")
+	e.wait("what is wrong with the file", func() bool {
+		return slices.ContainsFunc(e.messages, func(m string) bool {
+			return strings.Contains(m, ".interlock.yml") && strings.Contains(m, `"tgas"`)
+		})
+	})
+	write("check:\n  tags: other\n")
+	e.expect("m.go")
+	write("check:\n  tags: special\n")
+	e.expect("m.go", "IL1001")
 	e.stop()
 }
 
@@ -151,6 +184,36 @@ func TestCgo(t *testing.T) {
 	for name := range e.shown {
 		if name != "c.go" && name != "plain.go" {
 			t.Errorf("diagnostics in %s", name)
+		}
+	}
+}
+
+// Each setting is one of the extension for VS Code, and described in docs/editors.md.
+func TestSettingsAreDescribed(t *testing.T) {
+	var extension struct {
+		Contributes struct {
+			Configuration struct{ Properties map[string]json.RawMessage }
+		}
+	}
+	manifest, err := os.ReadFile("../../../editors/vscode/package.json")
+	if err == nil {
+		err = json.Unmarshal(manifest, &extension)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../docs/editors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := reflect.TypeFor[settings]()
+	for i := range of.NumField() {
+		name := of.Field(i).Tag.Get("json")
+		if extension.Contributes.Configuration.Properties[section+"."+name] == nil {
+			t.Errorf("the extension has no setting %s", name)
+		}
+		if !strings.Contains(string(page), "\n| `"+name+"` | ") {
+			t.Errorf("docs/editors.md does not describe %s", name)
 		}
 	}
 }

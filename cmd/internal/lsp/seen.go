@@ -152,7 +152,47 @@ func (s *seen) now(root string, read func(string) *text) *finding.Finding {
 	if f.Section = nil; len(f.Accesses) == 0 {
 		return nil // a cycle of locks without places of accesses: the checks find it, if it is there
 	}
+	f.Cycle = nil
+	for _, e := range s.finding.Cycle {
+		if s.moveEdge(&e, f.Accesses, func(name string) *text { return read(absolute(root, name)) }) {
+			f.Cycle = append(f.Cycle, e)
+		}
+	}
 	return &f
+}
+
+// moveEdge sets the places of a step of a cycle to where they are now, by the accesses, which have been found. It
+// reports false where none of them is the step's wait. The lock that was taken before has moved along with the wait,
+// or not at all in another file: where it does not stand there, its place is left out.
+func (s *seen) moveEdge(e *finding.Edge, moved []finding.Access, read func(string) *text) bool {
+	i := slices.IndexFunc(s.finding.Accesses, func(a finding.Access) bool {
+		return a.File == e.Position.File && a.Line == e.Position.Line
+	})
+	if i < 0 {
+		return false
+	}
+	a, lines := moved[i], moved[i].Line-e.Position.Line
+	before := e.Since
+	e.Position, e.Since = a.Position, nil
+	if before == nil {
+		return true
+	}
+	since := *before
+	if since.File == a.File {
+		since.Line, since.EndLine = since.Line+lines, since.EndLine+lines
+	}
+	if t := read(since.File); t != nil && slices.ContainsFunc(a.Locks, func(lock string) bool {
+		return t.has(since, strings.TrimSuffix(lock, " (read)"))
+	}) {
+		e.Since = &since
+	}
+	return true
+}
+
+// has reports whether an expression begins at a place.
+func (t *text) has(at finding.Position, expr string) bool {
+	content := t.line(at.Line - 1)
+	return bytes.HasPrefix(content[min(max(at.Column-1, 0), len(content)):], []byte(expr))
 }
 
 // find sets the place of an access to the nearest line that is the one that it was seen

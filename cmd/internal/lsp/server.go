@@ -43,7 +43,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	interrupted := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn := jsonrpc2.NewConn(jsonrpc2.NewStream(&stdio{in, out, cancel}), jsonrpc2.WithCodec(codec{}))
+	conn := jsonrpc2.NewConn(newStream(&stdio{in, out, cancel}), jsonrpc2.WithCodec(codec{}))
 	s := &server{options: o, client: protocol.ClientDispatcher(conn), docs: documents{open: map[string]document{}}}
 	s.work = newWorker(s)
 	var worker sync.WaitGroup
@@ -80,41 +80,6 @@ func (s *server) ended(interrupted context.Context, conn jsonrpc2.Conn) error {
 		return fmt.Errorf("reading the client's messages: %w", err)
 	}
 	return errors.New("the client's messages ended before it said that it exits")
-}
-
-// stdio is both streams as one.
-type stdio struct {
-	io.Reader
-	io.Writer
-	closed func()
-}
-
-// Close ends the session. The streams are the caller's.
-func (s *stdio) Close() error {
-	s.closed()
-	return nil
-}
-
-// codec is that of package protocol, which knows the unions of LSP.
-type codec struct{}
-
-// Marshal implements [jsonrpc2.Codec].
-func (codec) Marshal(v any) ([]byte, error) {
-	if raw, ok := v.(jsonrpc2.RawMessage); ok && raw != nil {
-		return raw, nil
-	}
-	return protocol.Marshal(v)
-}
-
-// Unmarshal implements [jsonrpc2.Codec]. The connection uses data again for its next message, and values that
-// are left as JSON are parts of it.
-func (codec) Unmarshal(data []byte, v any) error {
-	data = slices.Clone(data)
-	if raw, ok := v.(*jsonrpc2.RawMessage); ok {
-		*raw = data
-		return nil
-	}
-	return protocol.Unmarshal(data, v)
 }
 
 // server answers one client. Messages are handled one after the other, so that what

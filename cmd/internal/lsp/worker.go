@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"go.lsp.dev/protocol"
+	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/resident"
@@ -267,9 +269,28 @@ func (w *worker) show(ctx context.Context, m *resident.Module, of string, err er
 	}
 	w.server.publish(ctx, w.gather(m, driver.Join(m.Root(), summaries)))
 	if spent := m.Spent(); spent.Passes > 0 {
-		w.server.log(ctx, protocol.MessageTypeLog, fmt.Sprintf("%stypes %.2f, passes %.2f, all %.2f s", of,
-			spent.Typing.Seconds(), spent.Passes.Seconds(), time.Since(w.since).Seconds()))
+		w.server.log(ctx, protocol.MessageTypeLog, of+timesOf(spent, time.Since(w.since)))
 	}
+}
+
+// timesOf says where the time of an analysis went: each pass that took a hundredth of the passes' time, the longest first.
+func timesOf(spent resident.Spent, all time.Duration) string {
+	text := fmt.Sprintf("types %.2f, passes %.2f, all %.2f s", spent.Typing.Seconds(), spent.Passes.Seconds(), all.Seconds())
+	longest := slices.SortedFunc(maps.Keys(spent.ByPass), func(a, b *analysis.Analyzer) int {
+		return cmp.Or(cmp.Compare(spent.ByPass[b], spent.ByPass[a]), cmp.Compare(a.Name, b.Name))
+	})
+	for i, pass := range longest {
+		took := spent.ByPass[pass]
+		if took < spent.Passes/100 {
+			break
+		}
+		separator := ", "
+		if i == 0 {
+			separator = "; "
+		}
+		text += fmt.Sprintf("%s%s %.3f", separator, strings.TrimPrefix(pass.Name, "interlock"), took.Seconds())
+	}
+	return text
 }
 
 // found is what a run has shown in the package of a file.

@@ -72,7 +72,7 @@ func (RDJSON) Write(w io.Writer, r *Report) error {
 		places := f.Places()
 		d := rdDiagnostic{
 			Message: message(f) + " [" + f.ID + "]", Location: r.rdLocation(places[0]),
-			Severity: severity{"ERROR", "WARNING", "INFO"}.of(f), Code: rdCode{string(f.Code), helpURI(f.Code)},
+			Severity: severity{"ERROR", "WARNING", "INFO"}.of(f), Code: rdCode{string(f.Code), f.Code.Page()},
 		}
 		for i := range f.Accesses[min(1, len(f.Accesses)):] {
 			a := &f.Accesses[i+1]

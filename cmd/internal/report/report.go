@@ -358,12 +358,8 @@ func (r *Report) inRepository(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// home is the project's page; helpURI the text on a code there.
+// home is the project's page.
 const home = "https://github.com/interlock-go/interlock"
-
-func helpURI(code finding.Code) string {
-	return home + "/blob/main/docs/checks.md#" + strings.ToLower(string(code))
-}
 
 // shown returns a finding's file as text shows it: relative to Dir if it lies
 // below it, else to the root, else absolute.

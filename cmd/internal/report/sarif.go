@@ -109,7 +109,7 @@ func (c *converter) rules() []sarifRule {
 		rules = append(rules, sarifRule{
 			ID: string(code), Name: pascal(code.Title()), Short: sarifText{sentence(code.Title())},
 			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: markdown(help)},
-			HelpURI: helpURI(code), Default: sarifDefault{"warning"},
+			HelpURI: code.Page(), Default: sarifDefault{"warning"},
 			Properties: map[string]any{"tags": []string{"concurrency", "correctness"}, "precision": precision,
 				"problem.severity": "error"},
 		})

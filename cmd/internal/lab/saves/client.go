@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,14 +32,14 @@ type client struct {
 	shown   chan struct{} // diagnostics of a package have come
 	refused chan error    // why a package was not analysed
 
-	mu   sync.Mutex
-	said string // where the time went, of the last analysis; guarded by mu
+	mu    sync.Mutex
+	spent map[string]time.Duration // by pass, types, and all, since the counts began; guarded by mu
 }
 
 // connect starts a server in a folder.
 func connect(ctx context.Context, program, dir string) (*client, error) {
 	c := &client{ctx: ctx, process: exec.CommandContext(ctx, program, "lsp"), shown: make(chan struct{}, 100),
-		refused: make(chan error, 1)}
+		refused: make(chan error, 1), spent: map[string]time.Duration{}}
 	c.process.Dir, c.process.Stderr = dir, os.Stderr
 	c.process.Env = append(os.Environ(), "GOWORK=off", "PWD="+dir)
 	in, err := c.process.StdinPipe()
@@ -74,7 +76,9 @@ func (c *client) LogMessage(_ context.Context, p *protocol.LogMessageParams) err
 		return nil
 	}
 	c.mu.Lock()
-	c.said = p.Message
+	for name, took := range phases(p.Message) {
+		c.spent[name] += took
+	}
 	c.mu.Unlock()
 	c.shown <- struct{}{}
 	return nil
@@ -145,31 +149,68 @@ func (c *client) wait(start time.Time) (time.Duration, error) {
 	}
 }
 
-// phases returns where the last analysis went.
-func (c *client) phases() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.said
+// phase is a name with seconds in what the server logs of an analysis.
+var phase = regexp.MustCompile(`([a-z]+) (\d+\.\d+)`)
+
+// phases reads where the time of an analysis went.
+func phases(message string) map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for _, m := range phase.FindAllStringSubmatch(message, -1) {
+		seconds, _ := strconv.ParseFloat(m[2], 64) // what matches is a number
+		all[m[1]] = time.Duration(seconds * float64(time.Second))
+	}
+	return all
 }
 
-// memory returns how much memory of the server is resident; 0 where the system does not say.
-func (c *client) memory() int64 {
-	time.Sleep(2 * time.Second) // the server hands back what it does not need when it is idle
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid))
+// takeSpent returns where the time went since it was last asked.
+func (c *client) takeSpent() map[string]time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	spent := c.spent
+	c.spent = map[string]time.Duration{}
+	return spent
+}
+
+// idle returns how much memory of the server is resident when it has nothing to do; 0 where the system does not say.
+func (c *client) idle() int64 {
+	time.Sleep(2 * time.Second) // the server hands back what it does not need
+	return c.status("VmRSS")
+}
+
+// peak returns how much memory of the server was resident at most since it was last asked, or since the start; 0 where
+// the system does not say.
+func (c *client) peak() (int64, error) {
+	most := c.status("VmHWM")
+	const resetPeak = "5" // proc_pid_clear_refs(5)
+	err := os.WriteFile(c.proc("clear_refs"), []byte(resetPeak), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return most, err
+}
+
+// status returns one of the sizes that Linux knows of the server.
+func (c *client) status(name string) int64 {
+	data, _ := os.ReadFile(c.proc("status"))
 	for line := range strings.Lines(string(data)) {
 		var kilobytes int64
-		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kilobytes); n == 1 {
+		if n, _ := fmt.Sscanf(line, name+": %d kB", &kilobytes); n == 1 {
 			return kilobytes << 10
 		}
 	}
 	return 0
 }
 
+// proc returns the name of a file about the server.
+func (c *client) proc(name string) string {
+	return fmt.Sprintf("/proc/%d/%s", c.process.Process.Pid, name)
+}
+
 // processor returns the CPU time of the server and of the go commands that it has run, tests included that nobody
 // waits for; 0 where the system does not say.
 func (c *client) processor() time.Duration {
 	const tick = 10 * time.Millisecond // of /proc on Linux
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.Process.Pid))
+	data, _ := os.ReadFile(c.proc("stat"))
 	_, after, _ := strings.Cut(string(data), ") ") // the name may hold spaces
 	fields := strings.Fields(after)
 	if len(fields) < 15 {

@@ -3,9 +3,11 @@
 package saves
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,11 +51,13 @@ type result struct {
 	subject
 	lines, all int // of the package and of the module, without tests
 	first      time.Duration
-	saves      []time.Duration // in order of size
-	phases     string          // where the last one went, as the server says
-	resident   int64           // bytes, after the last save
-	early      int64           // bytes, after the tenth
-	processor  time.Duration   // of the server and its go commands, for one save on average
+	saves      []time.Duration          // in order of size
+	spent      map[string]time.Duration // of one save on average, as the server says: by pass, types, all passes, and all
+	resident   int64                    // bytes, after the last save
+	early      int64                    // bytes, after the tenth
+	loading    int64                    // bytes, at most until the first diagnostics
+	most       int64                    // bytes, at most within the saves
+	processor  time.Duration            // of the server and its go commands, for one save on average
 }
 
 // Run implements the tool.
@@ -128,6 +132,10 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 	if r.first, err = c.open(name, string(text)); err != nil {
 		return nil, err
 	}
+	if r.loading, err = c.peak(); err != nil {
+		return nil, err
+	}
+	c.takeSpent()
 	before := c.processor()
 	for i := range n {
 		took, err := c.save(name, fmt.Sprintf("%s\nfunc saved() int { return %d }\n", text, i))
@@ -136,11 +144,17 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 		}
 		r.saves = append(r.saves, took)
 		if i == min(9, n-1) {
-			r.early = c.memory()
+			r.early = c.idle()
 		}
 	}
 	r.processor = (c.processor() - before) / time.Duration(n)
-	r.resident, r.phases = c.memory(), c.phases()
+	if r.most, err = c.peak(); err != nil {
+		return nil, err
+	}
+	r.resident, r.spent = c.idle(), c.takeSpent()
+	for name := range r.spent {
+		r.spent[name] /= time.Duration(n)
+	}
 	slices.Sort(r.saves)
 	return r, nil
 }
@@ -151,18 +165,41 @@ func document(results []*result, n int) string {
 	about := fmt.Sprintf(": %d saves of a file with another text each time, from the save to the diagnostics, by "+
 		"`interlock lsp` as editors start it.", n)
 	b.WriteString(page.Head("Saves in the editor", "saves", about))
-	var times, costs [][]string
+	var times, sizes, shares [][]string
 	for _, r := range results {
 		name := strings.TrimSpace(r.module + " " + r.version)
 		times = append(times, []string{name, filepath.Dir(r.file), fmt.Sprint(r.lines), fmt.Sprint(r.all), seconds(r.first),
 			seconds(r.percentile(50)), seconds(r.percentile(95)), seconds(r.processor), seconds(r.bar)})
-		costs = append(costs, []string{name, r.phases, megabytes(r.early), megabytes(r.resident)})
+		sizes = append(sizes, []string{name, megabytes(r.loading), megabytes(r.most), megabytes(r.early), megabytes(r.resident)})
+		shares = append(shares, r.shares(name)...)
 	}
 	page.Table(&b, "Seconds", []string{"module", "package", "lines", "of the module", "first", "p50", "p95",
 		"CPU of a save", "bar"}, times)
-	page.Table(&b, "Where the last save went, and memory (MB)",
-		[]string{"module", "seconds", "resident after ten saves", "after all"}, costs)
+	page.Table(&b, "Resident memory (MB)", []string{"module", "at most until the first diagnostics", "at most within a save",
+		"idle after ten saves", "idle after all"}, sizes)
+	page.Table(&b, "Where the time of a save goes", []string{"module", "step", "seconds", "share of all"}, shares)
+	b.WriteString("\nMeans of all saves, by the server's clock. Passes run side by side, so that their sum is more than all of them take.\n")
 	return b.String()
+}
+
+// shares returns the rows of a module in the table of steps, the longest pass first.
+func (r *result) shares(module string) (rows [][]string) {
+	add := func(step string, took time.Duration) {
+		share := fmt.Sprintf("%.0f %%", 100*took.Seconds()/r.spent["all"].Seconds())
+		rows = append(rows, []string{module, step, fmt.Sprintf("%.3f", took.Seconds()), share})
+	}
+	add("all", r.spent["all"])
+	add("types", r.spent["types"])
+	add("passes", r.spent["passes"])
+	add("the rest: joining, reading files, diagnostics", r.spent["all"]-r.spent["types"]-r.spent["passes"])
+	passes := slices.DeleteFunc(slices.Collect(maps.Keys(r.spent)), func(name string) bool {
+		return name == "all" || name == "types" || name == "passes"
+	})
+	slices.SortFunc(passes, func(a, b string) int { return cmp.Compare(r.spent[b], r.spent[a]) })
+	for _, name := range passes {
+		add("pass `"+name+"`", r.spent[name])
+	}
+	return rows
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }
