@@ -128,8 +128,8 @@ func TestJoin(t *testing.T) {
 			e.Since.Line, e.Via))
 	}
 	want := []string{
-		"ab/ab.go:7:11 Move: example.com/m.A.Mu -> example.com/m.B.Mu, locked at line 6, ",
-		"ba/ba.go:8:7 Move: example.com/m.B.Mu -> example.com/m.A.Mu, locked at line 6, (*A).Add at m.go:16",
+		"ab/ab.go:7:2 Move: example.com/m.A.Mu -> example.com/m.B.Mu, locked at line 6, ",
+		"ba/ba.go:8:2 Move: example.com/m.B.Mu -> example.com/m.A.Mu, locked at line 6, (*A).Add at m.go:16",
 	}
 	if f.Code != finding.LockCycle || f.Title != "A.Mu and B.Mu are locked in both orders" || !slices.Equal(got, want) {
 		t.Errorf("%s %q\n got %q\nwant %q", f.Code, f.Title, got, want)
@@ -155,9 +155,9 @@ func TestDispatch(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s: %s -> %s, %s", e.Position, e.Function, e.From, e.To, e.Via))
 	}
 	want := []string{
-		"index/index.go:26:15 (*Index).Refresh: example.com/m/index.Index.mu -> example.com/m/store.Store.mu, " +
+		"index/index.go:26:3 (*Index).Refresh: example.com/m/index.Index.mu -> example.com/m/store.Store.mu, " +
 			"(*Store).Touch at store.go:30",
-		"store/store.go:26:11 (*Store).Put: example.com/m/store.Store.mu -> example.com/m/index.Index.mu, (*Index).Add " +
+		"store/store.go:26:2 (*Store).Put: example.com/m/store.Store.mu -> example.com/m/index.Index.mu, (*Index).Add " +
 			"at index.go:17",
 	}
 	if r.Findings[0].Code != finding.LockCycle || !slices.Equal(got, want) {
