@@ -152,7 +152,8 @@ func TestExtension(t *testing.T) {
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"extension/" + strings.TrimPrefix(manifest.Main, "./"), "extension/LICENSE.txt", "extension/readme.md"}
+	want := []string{"extension/" + strings.TrimPrefix(manifest.Main, "./"), "extension/LICENSE.txt",
+		"extension/readme.md"}
 	for name := range manifest.Dependencies {
 		want = append(want, "extension/node_modules/"+name+"/package.json")
 	}

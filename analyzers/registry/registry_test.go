@@ -114,7 +114,8 @@ func checksPage(t *testing.T) []byte {
 	for _, code := range finding.Codes() {
 		c, isChecked := registry.ByCode(code)
 		if !isChecked {
-			fmt.Fprintf(&b, "\n## %s\n\n**%s** (runs only)\n\n%s\n", code, code.Title(), strings.TrimSpace(markdown(explained(t, code))))
+			text := strings.TrimSpace(markdown(explained(t, code)))
+			fmt.Fprintf(&b, "\n## %s\n\n**%s** (runs only)\n\n%s\n", code, code.Title(), text)
 			continue
 		}
 		title, rest, _ := strings.Cut(c.Analyzer.Doc, "\n")

@@ -37,7 +37,7 @@ type editor struct {
 	messages []string                         // guarded by mu
 	said     []string                         // of progress; guarded by mu
 	settings map[string]any                   // guarded by mu
-	onBegin  func()                           // if set, is called once, before the next progress is accepted; guarded by mu
+	onBegin  func()                           // if set, is called once, before progress is accepted; guarded by mu
 	versions map[string]int32                 // guarded by mu
 }
 

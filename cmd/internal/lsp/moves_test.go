@@ -48,7 +48,8 @@ func Run(p *Pair) {
 `
 
 // relatedTexts returns what stands in the related places of a diagnostic, in the texts that the client has.
-func relatedTexts(t *testing.T, d protocol.Diagnostic, read func(protocol.DiagnosticRelatedInformation) string) (list []string) {
+func relatedTexts(t *testing.T, d protocol.Diagnostic,
+	read func(protocol.DiagnosticRelatedInformation) string) (list []string) {
 	t.Helper()
 	for _, r := range d.RelatedInformation {
 		list = append(list, marked(t, read(r), r.Location.Range))
@@ -82,7 +83,8 @@ func TestCycle(t *testing.T) {
 	texts["b.go"] = strings.Replace(e.disk("b.go"), "\tp.a.Lock()", "\tprintln()", 1)
 	e.edit("b.go", texts["b.go"])
 	action = e.actions("a.go", d)[0]
-	if got, want := relatedTexts(t, action.Diagnostics[0], read), []string{"p.a.Lock()", "p.b.Lock()"}; !slices.Equal(got, want) {
+	want = []string{"p.a.Lock()", "p.b.Lock()"}
+	if got := relatedTexts(t, action.Diagnostics[0], read); !slices.Equal(got, want) {
 		t.Errorf("after a line is typed over, related are %q, want %q", got, want)
 	}
 	e.stop()

@@ -273,9 +273,11 @@ func (w *worker) show(ctx context.Context, m *resident.Module, of string, err er
 	}
 }
 
-// timesOf says where the time of an analysis went: each pass that took a hundredth of the passes' time, the longest first.
+// timesOf lists where the time of an analysis went, with each pass that took a hundredth of all passes' time, the
+// longest first.
 func timesOf(spent resident.Spent, all time.Duration) string {
-	text := fmt.Sprintf("types %.2f, passes %.2f, all %.2f s", spent.Typing.Seconds(), spent.Passes.Seconds(), all.Seconds())
+	text := fmt.Sprintf("types %.2f, passes %.2f, all %.2f s", spent.Typing.Seconds(), spent.Passes.Seconds(),
+		all.Seconds())
 	longest := slices.SortedFunc(maps.Keys(spent.ByPass), func(a, b *analysis.Analyzer) int {
 		return cmp.Or(cmp.Compare(spent.ByPass[b], spent.ByPass[a]), cmp.Compare(a.Name, b.Name))
 	})

@@ -52,7 +52,7 @@ type result struct {
 	lines, all int // of the package and of the module, without tests
 	first      time.Duration
 	saves      []time.Duration          // in order of size
-	spent      map[string]time.Duration // of one save on average, as the server says: by pass, types, all passes, and all
+	spent      map[string]time.Duration // of one save on average, as the server says: by pass, types, passes, and all
 	resident   int64                    // bytes, after the last save
 	early      int64                    // bytes, after the tenth
 	loading    int64                    // bytes, at most until the first diagnostics
@@ -170,15 +170,17 @@ func document(results []*result, n int) string {
 		name := strings.TrimSpace(r.module + " " + r.version)
 		times = append(times, []string{name, filepath.Dir(r.file), fmt.Sprint(r.lines), fmt.Sprint(r.all), seconds(r.first),
 			seconds(r.percentile(50)), seconds(r.percentile(95)), seconds(r.processor), seconds(r.bar)})
-		sizes = append(sizes, []string{name, megabytes(r.loading), megabytes(r.most), megabytes(r.early), megabytes(r.resident)})
+		sizes = append(sizes, []string{name, megabytes(r.loading), megabytes(r.most), megabytes(r.early),
+			megabytes(r.resident)})
 		shares = append(shares, r.shares(name)...)
 	}
 	page.Table(&b, "Seconds", []string{"module", "package", "lines", "of the module", "first", "p50", "p95",
 		"CPU of a save", "bar"}, times)
-	page.Table(&b, "Resident memory (MB)", []string{"module", "at most until the first diagnostics", "at most within a save",
-		"idle after ten saves", "idle after all"}, sizes)
+	page.Table(&b, "Resident memory (MB)", []string{"module", "at most until the first diagnostics",
+		"at most within a save", "idle after ten saves", "idle after all"}, sizes)
 	page.Table(&b, "Where the time of a save goes", []string{"module", "step", "seconds", "share of all"}, shares)
-	b.WriteString("\nMeans of all saves, by the server's clock. Passes run side by side, so that their sum is more than all of them take.\n")
+	b.WriteString("\nMeans of all saves, by the server's clock. Passes run side by side, so that their sum is more than all " +
+		"of them take.\n")
 	return b.String()
 }
 
