@@ -179,8 +179,8 @@ func document(results []*result, n int) string {
 	page.Table(&b, "Resident memory (MB)", []string{"module", "at most until the first diagnostics",
 		"at most within a save", "idle after ten saves", "idle after all"}, sizes)
 	page.Table(&b, "Where the time of a save goes", []string{"module", "step", "seconds", "share of all"}, shares)
-	b.WriteString("\nMeans of all saves, by the server's clock. Passes run side by side, so that their sum is more than all " +
-		"of them take.\n")
+	b.WriteString("\nMeans of all saves, by the server's clock. Passes run side by side, so that their sum is more than " +
+		"all of them take.\n")
 	return b.String()
 }
 
