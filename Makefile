@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture validator clean edits clients
+.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ editors: clients ## try the language server with Neovim and Node, and pack the e
 edits: ## type 10,000 random edits into the language server, with saves in between
 	$(GO) test ./cmd/internal/lsp -run TestRandomEdits -edits 10000 -v -timeout 30m
 
+release: ## make the archives of a release with goreleaser, in a temporary clone, and look into them
+	$(GO) test ./ci -run TestSnapshot -snapshot -v -timeout 30m
+
 demo: build ## find, prove and mend a race in a bundled module, in a temporary copy
 	testdata/demo.sh bin/interlock
 
@@ -95,11 +98,15 @@ detect: ## measure what is caught, class by class, beside -race, and keep the ta
 
 # go test -fuzz takes one target of one package.
 FUZZTIME = 1m
-fuzz: ## fuzz every parser of foreign input for a minute each (FUZZTIME=5s for less); `make test` runs their seeds alone
+FUZZSINCE =
+fuzz: ## fuzz every parser of foreign input for a minute each (FUZZTIME=5s for less, but in packages changed since FUZZSINCE); `make test` runs their seeds alone
 	@grep -rl '^func Fuzz' --include='*_test.go' . | while read -r file; do \
+		time=$(FUZZTIME); \
+		if [ -n "$(FUZZSINCE)" ] && git rev-parse --quiet --verify "$(FUZZSINCE)^{commit}" >/dev/null && \
+			! git diff --quiet "$(FUZZSINCE)" -- "$${file%/*}"; then time=1m; fi; \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' "$$file"); do \
-			echo "$$name in $${file%/*}"; \
-			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$${file%/*}" || exit 1; \
+			echo "$$name in $${file%/*}, $$time"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $$time -fuzzminimizetime 100x "$${file%/*}" || exit 1; \
 		done; \
 	done
 

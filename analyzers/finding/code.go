@@ -68,6 +68,9 @@ func (c Code) Known() bool { return codes[c] != "" }
 // IsDataRace reports whether c is of the family of data races.
 func (c Code) IsDataRace() bool { return strings.HasPrefix(string(c), "IL1") }
 
+// RunsOnly reports whether runs alone report findings of c, and no static check does.
+func (c Code) RunsOnly() bool { return c == CaughtInTheAct || c == Interleaved || c == BlockedForEver }
+
 // Title returns in a few words what the code stands for; "" for an unknown one.
 func (c Code) Title() string { return codes[c] }
 

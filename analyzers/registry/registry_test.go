@@ -71,6 +71,15 @@ func codesTable() string {
 	return b.String()
 }
 
+// The codes of runs alone have no check, and all others have one.
+func TestRunsOnly(t *testing.T) {
+	for _, code := range finding.Codes() {
+		if _, checked := registry.ByCode(code); checked == code.RunsOnly() {
+			t.Errorf("%s: has a check: %v; of runs only: %v", code, checked, code.RunsOnly())
+		}
+	}
+}
+
 // Each row has the code that its check reports, and the code has a title, without which no finding can be reported.
 func TestRowsMatchChecks(t *testing.T) {
 	for _, c := range registry.Checks() {

@@ -17,8 +17,8 @@ const maxErrors = 10
 // Parse reads a file; name is what errors call it. All bad lines are reported, up
 // to a bound, each with its place.
 func Parse(name string, data []byte) (*File, error) {
-	p := &parser{name: name, file: &File{}}
-	for i, line := range strings.Split(string(data), "\n") {
+	p := &parser{name: name, file: &File{}, lines: strings.Split(string(data), "\n")}
+	for i, line := range p.lines {
 		p.line = i + 1
 		p.read(strings.TrimRight(line, " \t\r"))
 	}
@@ -38,7 +38,8 @@ func Parse(name string, data []byte) (*File, error) {
 // comment, the others belong to the section above.
 type parser struct {
 	name     string
-	line     int
+	lines    []string
+	line     int // of those, from 1
 	file     *File
 	comments []string // since the last section
 	section  *Section // nil before the first one, and behind one that makes no sense
@@ -48,8 +49,20 @@ type parser struct {
 	before   int // how many errors there were when the section began
 }
 
+// fail reports a fault of a line, at its first word.
 func (p *parser) fail(line int, format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...)))
+	text := p.lines[line-1]
+	p.failAt(line, len(text)-len(strings.TrimLeft(text, " \t")), format, args...)
+}
+
+// failWord reports a fault of a word of the line that is being read.
+func (p *parser) failWord(word, format string, args ...any) {
+	p.failAt(p.line, max(0, strings.Index(p.lines[p.line-1], word)), format, args...)
+}
+
+// failAt reports a fault behind so many bytes of a line.
+func (p *parser) failAt(line, before int, format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf("%s:%d:%d: %s", p.name, line, before+1, fmt.Sprintf(format, args...)))
 }
 
 func (p *parser) read(line string) {
@@ -83,7 +96,7 @@ func (p *parser) begin(text string) {
 	case len(words) < 4 || words[2] == "" || strings.TrimSpace(words[3]) != words[3] || words[3] == "":
 		p.fail(p.line, "want `section kind package function`")
 	case !slices.Contains(kinds, words[1]):
-		p.fail(p.line, "unknown kind %q: want one of %s", words[1], strings.Join(kinds, ", "))
+		p.failWord(words[1], "unknown kind %q: want one of %s", words[1], strings.Join(kinds, ", "))
 	default:
 		p.section = &Section{Key: Key{Kind: words[1], Package: words[2], Function: words[3]}, Line: p.line}
 		p.section.Comments = p.comments
@@ -146,7 +159,7 @@ func (p *parser) entry(words, expr string) {
 	switch {
 	case !ok:
 	case rest != "":
-		p.fail(p.line, "unknown words %q of an entry", rest)
+		p.failWord(rest, "unknown words %q of an entry", rest)
 	case p.section.Entry.Mode != "":
 		p.fail(p.line, "a second entry: begin another section for it")
 	default:
@@ -186,7 +199,7 @@ func (p *parser) ending(words, expr string) {
 		case "unobserved":
 			e.Unobserved = true
 		default:
-			p.fail(p.line, "unknown word %q of an end: want allows, dropped or unobserved", word)
+			p.failWord(word, "unknown word %q of an end: want allows, dropped or unobserved", word)
 			return
 		}
 	}
@@ -241,7 +254,7 @@ func (p *parser) access(words, expr string) (a Access, rest string, ok bool) {
 	a = Access{Mode: plan.Mode(mode), Expr: expr, Nth: 1}
 	modes := []plan.Mode{plan.Read, plan.Write, plan.AtomicRead, plan.AtomicWrite}
 	if !slices.Contains(modes, a.Mode) {
-		p.fail(p.line, "unknown mode %q: want read, write, atomic-read or atomic-write", mode)
+		p.failWord(mode, "unknown mode %q: want read, write, atomic-read or atomic-write", mode)
 		return a, "", false
 	}
 	if of, more, _ := strings.Cut(words, " "); of == OfMap || of == OfElements {
@@ -251,7 +264,7 @@ func (p *parser) access(words, expr string) (a Access, rest string, ok bool) {
 		number, words, _ = strings.Cut(number, " ")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || strconv.Itoa(n) != number {
-			p.fail(p.line, "#%s: want a number from 1", number)
+			p.failWord("#"+number, "#%s: want a number from 1", number)
 			return a, "", false
 		}
 		a.Nth = n
@@ -259,7 +272,7 @@ func (p *parser) access(words, expr string) (a Access, rest string, ok bool) {
 	if words != "" {
 		in, found := strings.CutPrefix(words, "in ")
 		if a.In = strings.TrimSpace(in); !found || a.In == "" {
-			p.fail(p.line, "unknown words %q of an access: want `mode [map|elements] [#n] [in function]`", words)
+			p.failWord(words, "unknown words %q of an access: want `mode [map|elements] [#n] [in function]`", words)
 			return a, "", false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,29 +60,29 @@ func TestRoundTrip(t *testing.T) {
 func TestBadLines(t *testing.T) {
 	const head = "section invariant m F\n\tentry read: x\n\tend read allows read: y\n"
 	for _, c := range []struct{ text, want string }{
-		{"\tentry read: x\n", ":1: \"entry read: x\" belongs to no section"},
-		{"sections invariant m F\n", `:1: unknown word "sections"`},
-		{"section guess m F\n", `:1: unknown kind "guess"`},
-		{"section invariant m\n", ":1: want `section kind package function`"},
-		{"section invariant m F\n", ":1: the section has no entry"},
-		{"section invariant m F\n\tentry read: x\n", ":1: the section has no end"},
-		{head + "\tentry read: z\n", ":4: a second entry"},
-		{head + "\tend read allows write: y\n", ":4: the same end as at line 3"},
-		{head + "\tend read: z\n", ":4: an end says what may come between"},
-		{head + "\tend read allows: z\n", ":4: allows : want none"},
-		{head + "\tend read allows write read: z\n", ":4: allows write read: want"},
-		{head + "\tend read allows read write: z\n", ":4: an end that allows everything is dropped"},
-		{head + "\tend read dropped: z\n", ":4: dropped without a reason"},
-		{head + "\tend read dropped unobserved: z\n\t\twhy: x\n", ":4: an end is dropped or unobserved"},
-		{head + "\tend rd allows read: z\n", `:4: unknown mode "rd"`},
-		{head + "\tend read #0 allows read: z\n", ":4: #0: want a number from 1"},
-		{head + "\tend read by F allows read: z\n", `:4: unknown words "by F"`},
-		{head + "\tend read allows read soon: z\n", `:4: unknown word "soon"`},
-		{head + "\tpinned\n", ":4: want `word …: text`"},
-		{head + "\tpinned: a\n\tpinned: b\n", ":5: a second pinned"},
-		{head + head, ":4: the same section as at line 1"},
-		{"section user m F\n\tentry read: x\n\tend read allows read: y\n", ":1: a user section says why"},
-		{"# \xff\n", ":1: not UTF-8"},
+		{"\tentry read: x\n", ":1:2: \"entry read: x\" belongs to no section"},
+		{"sections invariant m F\n", `:1:1: unknown word "sections"`},
+		{"section guess m F\n", `:1:9: unknown kind "guess"`},
+		{"section invariant m\n", ":1:1: want `section kind package function`"},
+		{"section invariant m F\n", ":1:1: the section has no entry"},
+		{"section invariant m F\n\tentry read: x\n", ":1:1: the section has no end"},
+		{head + "\tentry read: z\n", ":4:2: a second entry"},
+		{head + "\tend read allows write: y\n", ":4:2: the same end as at line 3"},
+		{head + "\tend read: z\n", ":4:2: an end says what may come between"},
+		{head + "\tend read allows: z\n", ":4:2: allows : want none"},
+		{head + "\tend read allows write read: z\n", ":4:2: allows write read: want"},
+		{head + "\tend read allows read write: z\n", ":4:2: an end that allows everything is dropped"},
+		{head + "\tend read dropped: z\n", ":4:2: dropped without a reason"},
+		{head + "\tend read dropped unobserved: z\n\t\twhy: x\n", ":4:2: an end is dropped or unobserved"},
+		{head + "\tend rd allows read: z\n", `:4:6: unknown mode "rd"`},
+		{head + "\tend read #0 allows read: z\n", ":4:11: #0: want a number from 1"},
+		{head + "\tend read by F allows read: z\n", `:4:11: unknown words "by F"`},
+		{head + "\tend read allows read soon: z\n", `:4:23: unknown word "soon"`},
+		{head + "\tpinned\n", ":4:2: want `word …: text`"},
+		{head + "\tpinned: a\n\tpinned: b\n", ":5:2: a second pinned"},
+		{head + head, ":4:1: the same section as at line 1"},
+		{"section user m F\n\tentry read: x\n\tend read allows read: y\n", ":1:1: a user section says why"},
+		{"# \xff\n", ":1:1: not UTF-8"},
 	} {
 		_, err := Parse("f", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), "f"+c.want) {
@@ -119,6 +120,9 @@ func TestLoadAndSave(t *testing.T) {
 	}
 }
 
+// placed matches an error with its place.
+var placed = regexp.MustCompile(`^` + regexp.QuoteMeta(Name) + `:[1-9][0-9]*:[1-9][0-9]*: `)
+
 // What can be parsed is written as text that means the same.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
@@ -127,6 +131,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		first, err := Parse(Name, data)
 		if err != nil {
+			if !placed.MatchString(err.Error()) {
+				t.Errorf("an error without line and column: %v", err)
+			}
 			return
 		}
 		text := first.Format()

@@ -257,8 +257,8 @@ func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) 
 	problem := func(format string, args ...any) {
 		c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
 	}
-	if bad > 0 {
-		problem("%d lines of evidence are not readable", bad)
+	if bad.Lines > 0 {
+		problem("%v", bad)
 	}
 	// Each process counts as a run whose tests passed: nobody knows how they went.
 	for _, records := range evidence.ByProcess(records) {
@@ -446,8 +446,8 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	if err != nil {
 		problem("%v", err)
 	}
-	if bad > 0 {
-		problem("%d lines of evidence are not readable", bad)
+	if bad.Lines > 0 {
+		problem("%v", bad)
 	}
 	// What the tally has not seen before is news, and the next runs are planned by all of it.
 	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())

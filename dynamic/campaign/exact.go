@@ -450,8 +450,8 @@ func (e *exact) take(file, pkg string) (races int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if bad > 0 {
-		e.problem("%s: %d lines of evidence are not readable", pkg, bad)
+	if bad.Lines > 0 {
+		e.problem("%s: %v", pkg, bad)
 	}
 	lost := map[int]*evidence.Lost{} // by process, the last counts
 	for _, r := range records {

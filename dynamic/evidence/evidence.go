@@ -305,19 +305,37 @@ func require(ok bool, problem string) error {
 	return errors.New("evidence: " + problem)
 }
 
+// Bad counts the lines of a file that are no valid record.
+type Bad struct {
+	Lines int
+	First error // why the first of them is none, with its line and column; nil if there is none
+}
+
+// String returns the count in words, with the place of the first one.
+func (b Bad) String() string {
+	if b.Lines == 1 {
+		return fmt.Sprintf("1 line of evidence is not readable: %v", b.First)
+	}
+	return fmt.Sprintf("%d lines of evidence are not readable, the first one since: %v", b.Lines, b.First)
+}
+
 // Read reads the records of one file. Lines that are no valid record (a last
 // line cut short by a crash, foreign output) are counted in bad, never lost
 // silently; err is that of reading only.
-func Read(r io.Reader) (records []Record, bad int, err error) {
+func Read(r io.Reader) (records []Record, bad Bad, err error) {
 	br := bufio.NewReader(r)
-	for {
+	for n := 1; ; n++ {
 		line, err := br.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+		if len(bytes.TrimSpace(line)) > 0 {
 			var rec Record
-			if json.Unmarshal(line, &rec) == nil && rec.Validate() == nil {
+			fault := json.Unmarshal(line, &rec)
+			if fault == nil {
+				fault = rec.Validate()
+			}
+			if fault == nil {
 				records = append(records, rec)
 			} else {
-				bad++
+				bad.add(n, fault)
 			}
 		}
 		if err == io.EOF {
@@ -327,6 +345,23 @@ func Read(r io.Reader) (records []Record, bad int, err error) {
 			return records, bad, fmt.Errorf("reading evidence: %w", err)
 		}
 	}
+}
+
+// add counts line n, which is no record because of err.
+func (b *Bad) add(n int, err error) {
+	b.Lines++
+	if b.First != nil {
+		return
+	}
+	column := int64(1)
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &syntax) {
+		column = max(1, syntax.Offset)
+	} else if errors.As(err, &wrong) {
+		column = max(1, wrong.Offset)
+	}
+	b.First = fmt.Errorf("line %d, column %d: %w", n, column, err)
 }
 
 // ByProcess sorts records by the process that wrote them; a start record begins

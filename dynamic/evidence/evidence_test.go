@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,8 +65,8 @@ func TestRoundTrip(t *testing.T) {
 		file.Write(append(line, '\n'))
 	}
 	got, bad, err := Read(&file)
-	if err != nil || bad != 0 || !reflect.DeepEqual(got, want) {
-		t.Errorf("Read = %+v, %d bad, %v; want %+v", got, bad, err, want)
+	if err != nil || bad.Lines != 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("Read = %+v, %d bad, %v; want %+v", got, bad.Lines, err, want)
 	}
 }
 
@@ -78,8 +79,8 @@ func TestReadTornLine(t *testing.T) {
 	for cut := 1; cut < len(line); cut++ {
 		file := string(line) + "\n" + string(line[:cut]) + "\n\n" + string(line)
 		got, bad, err := Read(strings.NewReader(file))
-		if err != nil || len(got) != 2 || bad != 1 {
-			t.Fatalf("cut at %d: %d records, %d bad, %v; want 2, 1, nil", cut, len(got), bad, err)
+		if err != nil || len(got) != 2 || bad.Lines != 1 {
+			t.Fatalf("cut at %d: %d records, %d bad, %v; want 2, 1, nil", cut, len(got), bad.Lines, err)
 		}
 	}
 }
@@ -206,9 +207,13 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte("{\"version\":1}\n\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		records, _, err := Read(bytes.NewReader(data))
+		records, bad, err := Read(bytes.NewReader(data))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if place := regexp.MustCompile(`: line [1-9][0-9]*, column [1-9][0-9]*: `); bad.Lines > 0 &&
+			!place.MatchString(bad.String()) {
+			t.Errorf("bad lines without a place: %v", bad)
 		}
 		ByProcess(records)
 		var again bytes.Buffer
@@ -218,8 +223,8 @@ func FuzzRead(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if back, bad, err := Read(&again); len(back) != len(records) || bad > 0 || err != nil {
-			t.Errorf("%d of %d records come back, %d are bad: %v", len(back), len(records), bad, err)
+		if back, bad, err := Read(&again); len(back) != len(records) || bad.Lines > 0 || err != nil {
+			t.Errorf("%d of %d records come back, %d are bad: %v", len(back), len(records), bad.Lines, err)
 		}
 	})
 }

@@ -142,9 +142,11 @@ func (r *run) read(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if r.records, r.bad, err = evidence.Read(f); err != nil {
+	var bad evidence.Bad
+	if r.records, bad, err = evidence.Read(f); err != nil {
 		t.Fatal(err)
 	}
+	r.bad = bad.Lines
 }
 
 // expectClean fails if the process did not end as the program would.

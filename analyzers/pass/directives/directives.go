@@ -90,7 +90,7 @@ func (s *Set) readGuards(pass *analysis.Pass, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.StructType:
 		for _, field := range n.Fields.List {
-			if lock, pos := guardIn(field.Doc, field.Comment); lock != "" {
+			if lock, pos := guardIn(field.Doc, field.Comment); pos.IsValid() {
 				s.guardFields(pass, n, field, lock, pos)
 			}
 		}
@@ -105,6 +105,10 @@ func (s *Set) readGuards(pass *analysis.Pass, n ast.Node) {
 
 func (s *Set) guardFields(pass *analysis.Pass, st *ast.StructType, field *ast.Field, lock string, pos token.Pos) {
 	t, _ := pass.TypesInfo.TypeOf(st).(*types.Struct)
+	if lock == "" {
+		s.problem(pos, "guardedby without a lock: name the field that guards this one")
+		return
+	}
 	if t == nil || !hasField(t, lock) {
 		s.problem(pos, "guardedby %s: the struct has no such field", lock)
 		return
@@ -152,7 +156,11 @@ func (s *Set) guardVars(pass *analysis.Pass, decl *ast.GenDecl, spec *ast.ValueS
 		doc = decl.Doc
 	}
 	lock, pos := guardIn(doc, spec.Comment)
+	if !pos.IsValid() {
+		return
+	}
 	if lock == "" {
+		s.problem(pos, "guardedby without a lock: name the variable that guards this one")
 		return
 	}
 	if _, ok := pass.Pkg.Scope().Lookup(lock).(*types.Var); !ok {
@@ -166,6 +174,8 @@ func (s *Set) guardVars(pass *analysis.Pass, decl *ast.GenDecl, spec *ast.ValueS
 	}
 }
 
+// guardIn returns the lock that one of the comments names, and where that comment stands; no position if none is a
+// directive.
 func guardIn(groups ...*ast.CommentGroup) (lock string, pos token.Pos) {
 	for _, g := range groups {
 		if g == nil {

@@ -1,10 +1,15 @@
 package directives_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -45,8 +50,11 @@ func TestProblems(t *testing.T) {
 			"interlock:ignore IL1001 without a reason: say why after the code",
 			"nolint:interlock without a reason: write //nolint:interlock // why",
 			`lint:ignore of unknown code "IL1": write //lint:ignore CODE why`,
+			"unknown directive interlock:ignor: want interlock:ignore, interlock:guardedby or interlock:atomic",
+			"guardedby without a lock: name the variable that guards this one",
+			"guardedby without a lock: name the field that guards this one",
 		}
-		if !slices.Equal(got[:min(4, len(got))], want) || len(got) != 5 || !strings.Contains(got[4], "IL1001") {
+		if n := len(want); len(got) != n+1 || !slices.Equal(got[:n], want) || !strings.Contains(got[n], "IL1001") {
 			t.Errorf("problems %q, want %q and one that is not used", got, want)
 		}
 	}
@@ -61,6 +69,39 @@ func FuzzParseIgnore(f *testing.F) {
 		ig, err := directives.ParseIgnore(comment)
 		if err == nil && ig != nil && strings.TrimSpace(ig.Reason) == "" {
 			t.Errorf("%q is accepted without a reason", comment)
+		}
+	})
+}
+
+// FuzzSource has any text as a comment of a source file: what makes no sense there has a line and a column.
+func FuzzSource(f *testing.F) {
+	for _, text := range []string{"interlock:guardedby mu why", "interlock:guardedby", " +checklocks:mu.x",
+		"nolint:interlock", "interlock:ignore IL1001 why\n\n//lint:ignore IL2001 why", "interlock:ignor x", "\x00\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		source := "package p\n\n//" + text + "\nvar v int\n\ntype T struct {\n\tmu struct{ x int }\n\tn  int //" + text +
+			"\n}\n"
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "p.go", source, parser.ParseComments)
+		if err != nil {
+			return
+		}
+		info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+		pkg, err := (&types.Config{Error: func(error) {}}).Check("p", fset, []*ast.File{file}, info)
+		if err != nil {
+			return
+		}
+		result, err := directives.Analyzer.Run(&analysis.Pass{Fset: fset, Files: []*ast.File{file}, Pkg: pkg,
+			TypesInfo: info})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := result.(*directives.Set)
+		for _, p := range append(set.Problems(), set.Unused(finding.Codes()...)...) {
+			if at := fset.Position(p.Pos); at.Line < 1 || at.Column < 1 || p.Message == "" {
+				t.Errorf("%q: a problem without a place: %v: %s", text, at, p.Message)
+			}
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -113,6 +114,10 @@ func (s *Set) readIgnore(c *ast.Comment) {
 	if !Nolint && strings.HasPrefix(c.Text, "//nolint:") {
 		return
 	}
+	if word, unknown := unknownDirective(c.Text); unknown {
+		s.problem(c.Pos(), "unknown directive interlock:%s: want interlock:ignore, interlock:guardedby or interlock:atomic",
+			word)
+	}
 	ig, err := ParseIgnore(c.Text)
 	if err != nil {
 		s.problem(c.Pos(), "%v", err)
@@ -123,6 +128,22 @@ func (s *Set) readIgnore(c *ast.Comment) {
 	p := ir.Position(s.fset, c.Pos())
 	ig.File, ig.Line = p.Filename, p.Line
 	s.ignores = append(s.ignores, &placedIgnore{*ig, c.Pos()})
+}
+
+// unknownDirective returns the word of a comment that is written to Interlock, and whether it means nothing.
+//
+//	//interlock:ignor IL1001 why
+func unknownDirective(comment string) (word string, unknown bool) {
+	text, ours := strings.CutPrefix(comment, "//interlock:")
+	if !ours {
+		return "", false
+	}
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		text = text[:i]
+	}
+	return text, !slices.ContainsFunc([]string{"ignore", "guardedby", "atomic"}, func(known string) bool {
+		return strings.HasPrefix(text, known)
+	})
 }
 
 // Ignored reports whether a directive suppresses a finding of the code at one

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -144,14 +145,37 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A fault of a baseline has its place, also where it is one of meaning.
+func TestBaselinePlaces(t *testing.T) {
+	const head = "{\"version\": 1,\n"
+	for _, tt := range []struct{ text, want string }{
+		{"{\n  \"version\": 2\n}", "line 2, column 3: it has version 2"},
+		{head + `"findings": [{"id": "a", "status": "confirmed", "also": ["f"]},` + "\n  {}]}",
+			"line 3, column 3: entry 2 has no id"},
+		{head + `"findings": [{"id": "a", "status": "sure"}]}`, `line 2, column 14: entry 1: unknown status "sure"`},
+		{head + "  x", "line 2, column 3: invalid character"},
+		{head + `"findings": 3}`, "line 2, column 13: json: cannot unmarshal"},
+		{head + `"findnigs": null}`, "line 2, column 17: json: unknown field"},
+	} {
+		if _, err := parseBaseline([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", tt.text, err, tt.want)
+		}
+	}
+}
+
 func FuzzBaseline(f *testing.F) {
 	f.Add(NewBaseline([]*finding.Finding{at(finding.Suspected, finding.Unguarded, 1)}).Format())
 	f.Add([]byte("{\"version\":1,\n\"findings\":[{}]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if b, err := parseBaseline(data); err == nil {
-			if _, err := parseBaseline(b.Format()); err != nil {
-				t.Errorf("what was written cannot be read: %v", err)
+		b, err := parseBaseline(data)
+		if err != nil {
+			if !regexp.MustCompile(`^line [1-9][0-9]*, column [1-9][0-9]*: `).MatchString(err.Error()) {
+				t.Errorf("an error without a place: %v", err)
 			}
+			return
+		}
+		if _, err := parseBaseline(b.Format()); err != nil {
+			t.Errorf("what was written cannot be read: %v", err)
 		}
 	})
 }
@@ -159,8 +183,11 @@ func FuzzBaseline(f *testing.F) {
 func FuzzDiff(f *testing.F) {
 	f.Add([]byte("--- x.go\n+++ x.go\n@@ -1,0 +2,3 @@\n+a\n+b\n+c\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if c, err := readDiff(data); err == nil {
+		c, err := readDiff(data)
+		if err == nil {
 			c.touches(at(finding.Suspected, finding.Unguarded, 2))
+		} else if !regexp.MustCompile(`line [1-9]\d*: `).MatchString(err.Error()) {
+			t.Errorf("an error without a place: %v", err)
 		}
 	})
 }

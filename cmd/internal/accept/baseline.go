@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/place"
 )
 
 // BaselineName is the file of a baseline at the main module's root, which is read if it is there.
@@ -75,44 +76,62 @@ func ReadBaseline(name string) (*Baseline, error) {
 
 // parseBaseline reads a baseline. Its errors name line and column.
 func parseBaseline(data []byte) (*Baseline, error) {
+	// Its form: no key may be unknown, which is mostly a slip of an editor.
 	b := new(Baseline)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(b)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", offsetIn(data, err, dec.InputOffset()), err)
-	case b.Version != baselineVersion:
-		return nil, fmt.Errorf("it has version %d, and this Interlock reads %d", b.Version, baselineVersion)
+	if err := dec.Decode(b); err != nil {
+		line, column := place.OfJSON(data, err, dec.InputOffset())
+		return nil, fmt.Errorf("line %d, column %d: %w", line, column, err)
 	}
-	seen := map[string]bool{}
+	at := func(offset int64, format string, args ...any) error {
+		line, column := place.At(data, offset)
+		return fmt.Errorf("line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
+	}
+	if b.Version != baselineVersion {
+		return nil, at(int64(1+bytes.Index(data, []byte(`"version"`))), "it has version %d, and this Interlock reads %d",
+			b.Version, baselineVersion)
+	}
+	// What it means: each entry is one finding, as far as it was proven.
+	seen, places := map[string]bool{}, entryPlaces(data)
 	for i, e := range b.Entries {
+		begin := int64(0)
+		if i < len(places) {
+			begin = places[i]
+		}
 		switch {
 		case e.ID == "":
-			return nil, fmt.Errorf("entry %d has no id", i+1)
+			return nil, at(begin, "entry %d has no id", i+1)
 		case seen[e.ID]:
-			return nil, fmt.Errorf("entry %d: %s stands there twice", i+1, e.ID)
+			return nil, at(begin, "entry %d: %s stands there twice", i+1, e.ID)
 		case rank(e.Status) == 0:
-			return nil, fmt.Errorf("entry %d: unknown status %q", i+1, e.Status)
+			return nil, at(begin, "entry %d: unknown status %q", i+1, e.Status)
 		}
 		seen[e.ID] = true
 	}
 	return b, nil
 }
 
-// offsetIn returns line and column of a fault in JSON.
-func offsetIn(data []byte, err error, read int64) string {
-	at := read
-	var syntax *json.SyntaxError
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &syntax) {
-		at = syntax.Offset
-	} else if errors.As(err, &wrong) {
-		at = wrong.Offset
+// entryPlaces returns where the objects of the list in a baseline begin.
+//
+//	{"version": 1, "findings": [{"id": …}, {"id": …}]}
+func entryPlaces(data []byte) (places []int64) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	depth := 0
+	for {
+		token, err := dec.Token()
+		if err != nil { // the end: the text was decoded before
+			return places
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			if depth++; depth == 3 && token == json.Delim('{') {
+				places = append(places, dec.InputOffset())
+			}
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
 	}
-	before := data[:max(0, min(at, int64(len(data))))]
-	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
-	return fmt.Sprintf("line %d, column %d", 1+bytes.Count(before, []byte("\n")), max(1, column))
 }
 
 // Format returns the text of the file.

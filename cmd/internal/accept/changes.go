@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/go-diff/diff"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/place"
 )
 
 // Changes are the lines of a working tree that differ from a revision.
@@ -68,7 +69,8 @@ func readDiff(text []byte) (*Changes, error) {
 	c := &Changes{lines: map[string][]span{}, whole: map[string]bool{}}
 	files, err := diff.ParseMultiFileDiff(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading git's diff: %w", err)
+		line, fault := place.OfDiff(text, err)
+		return nil, fmt.Errorf("reading git's diff: line %d: %w", line, fault)
 	}
 	for _, f := range files {
 		name := filepath.ToSlash(f.NewName)

@@ -93,7 +93,7 @@ func (s *summary) findings() {
 			break
 		}
 		f := group[0]
-		place, title, isNew := "", cell(f.Title), ""
+		place, title, isNew := "", cell(report.Headline(group)), ""
 		if all := f.Places(); len(all) > 0 {
 			place = fmt.Sprintf("%s:%d", all[0].File, all[0].Line)
 		}

@@ -75,14 +75,20 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	}
 	// Which command, and with which flags.
 	name, args = subcommand(name, args)
-	if first != "" {
-		args = append([]string{"-C", first}, args...)
-	}
 	out := &sink{w: stdout}
 	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr)}
 	cmd := find(name)
 	if cmd == nil {
 		return c.usage("%s", unknownCommand(name))
+	}
+	switch {
+	case first == "":
+	case cmd.takesPackages(): // whose own -C it is: the settings are looked for from there
+		args = append([]string{"-C", first}, args...)
+	default:
+		if err := os.Chdir(first); err != nil {
+			return c.usage("-C: %v", err)
+		}
 	}
 	if wrong := unknownSubcommand(name, args); wrong != "" {
 		return c.usage("%s", wrong)

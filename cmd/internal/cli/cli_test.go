@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -174,6 +175,26 @@ func TestExitCodesInDocs(t *testing.T) {
 			t.Errorf("%s: its table of exit codes is stale; fix it with: go test ./cmd/internal/cli -update", name)
 		} else if err := os.WriteFile(name, []byte(want), 0o666); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A release names its tag, a build in a checkout its revision, and one without both that it has none.
+func TestVersion(t *testing.T) {
+	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123"}
+	for _, tt := range []struct {
+		main     string
+		settings []debug.BuildSetting
+		want     string
+	}{
+		{"v1.2.3", []debug.BuildSetting{revision}, "v1.2.3"},
+		{"v1.2.4-0.20260102030405-0123456789ab+dirty", nil, "v1.2.4-0.20260102030405-0123456789ab+dirty"},
+		{"(devel)", []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, revision}, "0.0.0-devel+0123456789ab"},
+		{"(devel)", nil, "0.0.0-devel"},
+		{"", nil, "0.0.0-devel"},
+	} {
+		if got := versionOf(&debug.BuildInfo{Main: debug.Module{Version: tt.main}, Settings: tt.settings}); got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.main, got, tt.want)
 		}
 	}
 }

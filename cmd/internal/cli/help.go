@@ -132,13 +132,18 @@ func runVersion(c *call) int {
 	return exitClean
 }
 
-// version returns the module's version where the binary has one (go install
-// ...@v1.2.3), else 0.0.0-devel, with the revision where it is known.
+// version returns the version that the go command has stamped into this program.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "0.0.0-devel"
+		info = new(debug.BuildInfo)
 	}
+	return versionOf(info)
+}
+
+// versionOf returns the module's version where the binary has one (go install ...@v1.2.3, or a build in a checkout),
+// else 0.0.0-devel, with the revision where it is known.
+func versionOf(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}

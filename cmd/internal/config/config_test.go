@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,12 +73,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// place matches line and column, by which an error begins.
+var place = regexp.MustCompile(`^[1-9][0-9]*:[1-9][0-9]*: `)
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("fail-on: none\ntest:\n  deps: [a, b]\n"))
 	f.Add([]byte("check: &a\n  tags: x\ntest: *a\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if c, err := parse(data, known); err == nil {
+		c, err := parse(data, known)
+		if err == nil {
 			c.For("test", known["test"])
+		} else if !place.MatchString(err.Error()) {
+			t.Errorf("an error without a place: %v", err)
 		}
 	})
 }

@@ -211,3 +211,51 @@ func TestGroups(t *testing.T) {
 		t.Errorf("groups of goroutines that wait: %v", got)
 	}
 }
+
+// The headline of findings with one cause names what they share, not the first of them.
+func TestHeadline(t *testing.T) {
+	find := func(function, variable string, other ...string) *finding.Finding {
+		return &finding.Finding{Code: finding.Unguarded, Title: variable + " is read", Variable: finding.Variable{Type: "T",
+			Name: variable}, Accesses: []finding.Access{{Function: function}, {Function: "(*T).Put", Locks: other}}}
+	}
+	for _, tt := range []struct {
+		group []*finding.Finding
+		want  string
+	}{
+		{[]*finding.Finding{find("F", "a", "t.mu")}, "a is read"},
+		{[]*finding.Finding{find("F", "a", "t.mu"), find("F", "b", "t.mu"), find("F", "a")},
+			"F accesses T.a and T.b without t.mu"},
+		{[]*finding.Finding{find("F", "a", "t.mu", "x"), find("F", "b", "t.mu (read)", "x")},
+			"F accesses T.a and T.b without x"},
+		{[]*finding.Finding{find("F", "a"), find("G", "a", "t.mu")}, "F and G access T.a without t.mu"},
+		{[]*finding.Finding{find("F", "a", "x"), find("F", "b", "y")},
+			"F accesses T.a and T.b, and nothing orders that against other goroutines"},
+		{[]*finding.Finding{find("F", "a"), find("F", "b"), find("F", "c"), find("F", "d")},
+			"F accesses T.a, T.b and 2 more, and nothing orders that against other goroutines"},
+		{[]*finding.Finding{find("F", "a"), find("G", "b")}, "a is read"},
+	} {
+		if got := Headline(tt.group); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// The page shows an access with the lock around it, up to the unlock, however far that is.
+func TestLockRegions(t *testing.T) {
+	r := sample()
+	r.Root = t.TempDir()
+	src := "package bank\n\nfunc (a *Account) Add(n int) {\n\ta.mu.Lock()\n\n\n\n\ta.balance += n\n" +
+		strings.Repeat("\n", 20) + "\ta.mu.Unlock()\n}\n"
+	if err := os.WriteFile(filepath.Join(r.Root, "bank.go"), []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	page := string(render(t, HTML{}, r))
+	for _, want := range []string{"a.mu is locked at line 4 and unlocked at line 29",
+		`<div class=" held"><i>4</i>	a.mu.Lock()`,
+		`<div class="here held"><i>8</i>	<mark>a.balance</mark>`, `<div class=" held"><i></i>…</div>`,
+		`<div class=" held"><i>29</i>	a.mu.Unlock()`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/report/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/report/internal/region"
 )
 
 // HTML writes one file for a browser that needs nothing else: each bug with its interleaving as a picture, and
@@ -18,7 +19,8 @@ type HTML struct{}
 
 // Write implements [Handler].
 func (HTML) Write(w io.Writer, r *Report) error {
-	h := &htmlReport{r: r, text: &text{r: r}, files: map[string][]string{}}
+	h := &htmlReport{r: r, text: &text{r: r}, files: map[string][]string{},
+		locked: map[string][]region.Region{}}
 	p := &page.Page{
 		Title:   "Interlock: " + cmp.Or(r.Title, "interlock "+r.Command),
 		Tool:    "interlock " + r.Command + ", version " + r.Version,
@@ -77,6 +79,8 @@ type htmlReport struct {
 	r     *Report
 	text  *text
 	files map[string][]string // lines of source files that were read
+	// locked has, by file:line, the locks around the line.
+	locked map[string][]region.Region
 }
 
 // maxGaps is how many places one gap lists.
@@ -108,7 +112,10 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	f := group[0]
 	b := &page.Bug{
 		ID: f.ID, Code: string(f.Code), Status: cmp.Or(string(f.Level), string(f.Status)), Package: packageOf(f),
-		Title: f.Title, Message: f.Message, Class: f.Code.Title(), New: h.r.Earlier != nil && h.r.Earlier.New[f.ID],
+		Title: Headline(group), Message: f.Message, Class: f.Code.Title(), New: h.r.Earlier != nil && h.r.Earlier.New[f.ID],
+	}
+	if b.Title != f.Title {
+		b.Message = strings.TrimSpace(sentence(f.Title) + " " + f.Message)
 	}
 	if places := f.Places(); len(places) > 0 {
 		b.Place = h.r.place(places[0])
@@ -186,9 +193,21 @@ func (h *htmlReport) side(a *finding.Access) page.Side {
 	if len(a.Locks) > 0 {
 		s.Held = "holding " + lockNames(a.Locks)
 	}
+	for _, r := range h.regions(a, h.files[a.File]) {
+		s.Regions = append(s.Regions, regionText(r))
+	}
 	if g := a.Goroutine; g != nil {
 		s.Role = fmt.Sprintf("goroutine %d", g.ID)
 		s.Stack, s.Created = h.frames(g.Stack), h.frames(g.Created)
+	}
+	return s
+}
+
+// regionText returns where a lock is taken and released, in words.
+func regionText(r region.Region) string {
+	s := fmt.Sprintf("%s is locked at line %d and unlocked at line %d", r.Lock, r.From, r.To)
+	if r.Deferred {
+		s = fmt.Sprintf("%s is locked from line %d to the end of the function", r.Lock, r.From)
 	}
 	return s
 }
@@ -200,10 +219,10 @@ func (h *htmlReport) frames(frames []finding.Frame) (all []string) {
 	return all
 }
 
-// around is how many lines before and behind an access are shown.
+// around is how many lines before and behind an access, a Lock and an Unlock are shown.
 const around = 2
 
-// code returns the lines around an access, its own with the expression marked.
+// code returns the lines around an access, its own with the expression marked, and those of the locks around it.
 func (h *htmlReport) code(a *finding.Access) (all []page.CodeLine) {
 	lines, known := h.files[a.File]
 	if !known {
@@ -216,20 +235,54 @@ func (h *htmlReport) code(a *finding.Access) (all []page.CodeLine) {
 		}
 		return []page.CodeLine{{Number: a.Line, Here: true, Before: cut(a.Source)}}
 	}
-	for n := max(1, a.Line-around); n <= min(len(lines), a.Line+around); n++ {
-		line := lines[n-1]
-		l := page.CodeLine{Number: n, Here: n == a.Line, Before: cut(line)}
-		from, to := a.Column-1, a.EndColumn-1
-		if a.EndLine != a.Line {
-			to = from + len(a.Expr)
-			if from >= 0 && from <= len(line) { // of <-ch the expression is ch
-				to += max(strings.Index(line[from:], a.Expr), 0)
-			}
+	// Which lines: those near the access, and those where a lock around it is taken and released.
+	regions := h.regions(a, lines)
+	near := func(n int) bool {
+		return abs(n-a.Line) <= around || slices.ContainsFunc(regions, func(r region.Region) bool {
+			return abs(n-r.From) < around || abs(n-r.To) < around
+		})
+	}
+	for n := 1; n <= len(lines); n++ {
+		switch {
+		case near(n):
+			l := codeLine(a, n, lines[n-1])
+			l.Held = slices.ContainsFunc(regions, func(r region.Region) bool { return r.From <= n && n <= r.To })
+			all = append(all, l)
+		case len(all) > 0 && all[len(all)-1].Number > 0: // lines are left out, unless these are the last
+			all = append(all, page.CodeLine{Before: "…", Held: all[len(all)-1].Held})
 		}
-		if l.Here && from >= 0 && from < to && to <= len(line) && to <= maxShown {
-			l.Before, l.Mark, l.After = line[:from], line[from:to], cut(line[to:])
-		}
-		all = append(all, l)
+	}
+	if last := len(all) - 1; last >= 0 && all[last].Number == 0 {
+		all = all[:last]
 	}
 	return all
 }
+
+// regions returns the lines between Lock and Unlock around an access.
+func (h *htmlReport) regions(a *finding.Access, lines []string) []region.Region {
+	key := fmt.Sprintf("%s:%d", a.File, a.Line)
+	all, known := h.locked[key]
+	if !known && a.Line > 0 {
+		all = region.Around(strings.Join(lines, "\n"), a.Line)
+		h.locked[key] = all
+	}
+	return all
+}
+
+// codeLine returns line n of a file, with the access's expression marked if it stands there.
+func codeLine(a *finding.Access, n int, line string) page.CodeLine {
+	l := page.CodeLine{Number: n, Here: n == a.Line, Before: cut(line)}
+	from, to := a.Column-1, a.EndColumn-1
+	if a.EndLine != a.Line {
+		to = from + len(a.Expr)
+		if from >= 0 && from <= len(line) { // of <-ch the expression is ch
+			to += max(strings.Index(line[from:], a.Expr), 0)
+		}
+	}
+	if l.Here && from >= 0 && from < to && to <= len(line) && to <= maxShown {
+		l.Before, l.Mark, l.After = line[:from], line[from:to], cut(line[to:])
+	}
+	return l
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/place"
 )
 
 // JSONLines writes one finding a line, in the published schema
@@ -105,7 +106,7 @@ func encoder(w io.Writer) *json.Encoder {
 // maxLine is how long a line of JSON Lines may be: a finding with long stacks has some 100 KB.
 const maxLine = 64 << 20
 
-// ReadFindings reads a file that [JSONLines] has written. Its errors name the line.
+// ReadFindings reads a file that [JSONLines] has written. Its errors name line and column.
 func ReadFindings(name string) ([]*finding.Finding, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -134,12 +135,13 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 			err = f.Validate()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%d: no finding of JSON Lines (-format jsonl): %w", n, err)
+			_, column := place.OfJSON(lines.Bytes(), err, 0)
+			return nil, fmt.Errorf("%d:%d: no finding of JSON Lines (-format jsonl): %w", n, column, err)
 		}
 		all = append(all, f)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%d: %w", n+1, err)
+		return nil, fmt.Errorf("%d:1: %w", n+1, err)
 	}
 	return all, nil
 }

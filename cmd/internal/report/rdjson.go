@@ -33,6 +33,7 @@ type rdDiagnostic struct {
 	Code        rdCode         `json:"code"`
 	Suggestions []rdSuggestion `json:"suggestions,omitempty"`
 	Related     []rdRelated    `json:"relatedLocations,omitempty"`
+	Original    string         `json:"originalOutput"` // what reviewdog prints on a terminal
 }
 
 type rdLocation struct {
@@ -73,6 +74,7 @@ func (RDJSON) Write(w io.Writer, r *Report) error {
 		d := rdDiagnostic{
 			Message: message(f) + " [" + f.ID + "]", Location: r.rdLocation(places[0]),
 			Severity: severity{"ERROR", "WARNING", "INFO"}.of(f), Code: rdCode{string(f.Code), f.Code.Page()},
+			Original: Clean(r.Line(f)),
 		}
 		for i := range f.Accesses[min(1, len(f.Accesses)):] {
 			a := &f.Accesses[i+1]

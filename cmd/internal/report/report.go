@@ -248,6 +248,96 @@ func causes(f *finding.Finding) (keys []string) {
 		len(a.Locks) == 0))
 }
 
+// Headline returns in one line what findings with one cause have in common: the title of one alone, else the function
+// that lacks a lock, or the variable that several functions access without it.
+//
+//	(*Account).Withdraw accesses Account.balance and Account.count without a.mu
+func Headline(group []*finding.Finding) string {
+	f := group[0]
+	if len(group) == 1 || len(f.Accesses) == 0 || !f.Code.IsDataRace() {
+		return f.Title
+	}
+	var functions, variables []string
+	for _, g := range group {
+		if len(g.Accesses) == 0 || !g.Code.IsDataRace() {
+			return f.Title
+		}
+		functions = append(functions, g.Accesses[0].Function)
+		variables = append(variables, shortVariable(g.Variable))
+	}
+	functions, variables = distinct(functions), distinct(variables)
+	if len(functions) > 1 && len(variables) > 1 { // one patch mends them, and that is all they share
+		return f.Title
+	}
+	verb := "accesses"
+	if len(functions) > 1 {
+		verb = "access"
+	}
+	accessed := fmt.Sprintf("%s %s %s", listed(functions), verb, listed(variables))
+	if lock := missingLock(group); lock != "" {
+		return accessed + " without " + lock
+	}
+	return accessed + ", and nothing orders that against other goroutines"
+}
+
+// shortVariable returns a variable without its package.
+func shortVariable(v finding.Variable) string {
+	if v.Type == "" {
+		return v.Name
+	}
+	return v.Type + "." + v.Name
+}
+
+// missingLock returns the lock that the other side of each finding holds, and its first side does not; "" if there is
+// none. A finding whose other side is not known to hold any lock contradicts nothing.
+func missingLock(group []*finding.Finding) string {
+	var common []string
+	for _, f := range group {
+		if len(f.Accesses) < 2 || len(f.Accesses[1].Locks) == 0 {
+			continue
+		}
+		held := slices.DeleteFunc(slices.Clone(f.Accesses[1].Locks), func(l string) bool {
+			return slices.Contains(f.Accesses[0].Locks, l)
+		})
+		if common == nil {
+			common = held
+		}
+		common = slices.DeleteFunc(common, func(l string) bool { return !slices.Contains(held, l) })
+		if len(common) == 0 {
+			return ""
+		}
+	}
+	if len(common) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(lockNames(common[:1]), " (read)")
+}
+
+// distinct returns the words once each, in their order.
+func distinct(words []string) (all []string) {
+	for _, w := range words {
+		if !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// maxListed is how many words a list has before it says how many there are more.
+const maxListed = 3
+
+// listed joins words: a, b and c; a, b and 4 more.
+func listed(words []string) string {
+	if len(words) > maxListed {
+		words = append(slices.Clone(words[:maxListed-1]), fmt.Sprintf("%d more", len(words)-maxListed+1))
+	}
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // Gap is something that was not covered.
 type Gap struct {
 	Title   string

@@ -102,14 +102,14 @@ func (c *converter) rules() []sarifRule {
 		if help == "" {
 			help = code.Title()
 		}
-		precision := "medium" // a static pass may report falsely
-		if code == finding.CaughtInTheAct {
-			precision = "very-high"
+		level, precision := "warning", "medium" // a static pass suspects, and may report falsely
+		if code.RunsOnly() {                    // confirmed ones
+			level, precision = "error", "very-high"
 		}
 		rules = append(rules, sarifRule{
 			ID: string(code), Name: pascal(code.Title()), Short: sarifText{sentence(code.Title())},
 			Full: sarifText{sentence(firstParagraph(help))}, Help: sarifHelp{Text: help, Markdown: markdown(help)},
-			HelpURI: code.Page(), Default: sarifDefault{"warning"},
+			HelpURI: code.Page(), Default: sarifDefault{level},
 			Properties: map[string]any{"tags": []string{"concurrency", "correctness"}, "precision": precision,
 				"problem.severity": "error"},
 		})
@@ -145,8 +145,12 @@ func (c *converter) invocation() sarifInvocation {
 // related to it.
 func (c *converter) result(group []*finding.Finding) (sarifResult, error) {
 	f := group[0]
+	text := message(f)
+	if headline := Headline(group); headline != f.Title {
+		text = sentence(headline) + " " + text
+	}
 	res := sarifResult{
-		RuleID: string(f.Code), RuleIndex: ruleIndex(f.Code), Level: "warning", Message: sarifText{escapeLinks(message(f))},
+		RuleID: string(f.Code), RuleIndex: ruleIndex(f.Code), Level: "warning", Message: sarifText{escapeLinks(text)},
 		// GitHub compares primaryLocationLineHash alone; the id does not change with the lines.
 		Fingerprints:  map[string]string{"interlockId/v1": f.ID, "primaryLocationLineHash": f.ID + ":1"},
 		Properties:    map[string]any{"status": f.Status, "variable": f.Variable.String()},
@@ -377,10 +381,14 @@ func (c *converter) step(f finding.Frame, does string) sarifStep {
 	return sarifStep{Location: loc, Importance: "important"}
 }
 
-// pascal returns a rule its name: "data race caught" becomes "DataRaceCaught".
+// pascal returns a rule its name: "return without an unlock" becomes "ReturnWithoutUnlock". Validators take two
+// capital letters in a row for two words, so articles go.
 func pascal(title string) string {
 	var b strings.Builder
-	for word := range strings.FieldsSeq(strings.NewReplacer("+", "", "-", " ").Replace(title)) {
+	for word := range strings.FieldsSeq(strings.NewReplacer("+", "", "-", " ", ".", " ").Replace(title)) {
+		if word == "a" || word == "an" {
+			continue
+		}
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/sourcegraph/go-diff/diff"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/place"
 )
 
 // fixes returns a patch as one SARIF fix: all its changes together or none, as
@@ -19,7 +20,8 @@ func (c *converter) fixes(fix *finding.Fix) ([]sarifFix, error) {
 	}
 	files, err := diff.ParseMultiFileDiff([]byte(fix.Diff))
 	if err != nil {
-		return nil, fmt.Errorf("reading the patch: %w", err)
+		line, fault := place.OfDiff([]byte(fix.Diff), err)
+		return nil, fmt.Errorf("reading the patch: line %d: %w", line, fault)
 	}
 	out := sarifFix{Description: sarifText{fixText(fix)}}
 	for _, file := range files {

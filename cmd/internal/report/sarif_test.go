@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -242,4 +243,26 @@ func TestSARIFOfAnAudit(t *testing.T) {
 			t.Errorf("%v: %s", same, res.Message.Text)
 		}
 	}
+}
+
+// FuzzPatch has a patch of a file that somebody else has written: it becomes replacements, or an error with its line.
+func FuzzPatch(f *testing.F) {
+	f.Add(bankDiff)
+	f.Add("--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c := &converter{r: new(Report), lines: map[string][]string{}}
+		fixes, err := c.fixes(&finding.Fix{Strategy: "guard", Diff: text})
+		if err != nil && !regexp.MustCompile(`line [1-9]\d*: `).MatchString(err.Error()) {
+			t.Errorf("an error without a line: %v", err)
+		}
+		for _, fix := range fixes {
+			for _, change := range fix.Changes {
+				for _, r := range change.Replacements {
+					if r.Deleted.EndLine < r.Deleted.StartLine {
+						t.Errorf("%q: a replacement that ends before it begins: %+v", text, r)
+					}
+				}
+			}
+		}
+	})
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // head writes the line that begins a finding.
-func (t *text) head(f *finding.Finding) {
-	line := Clean(t.r.Line(f))
+func (t *text) head(f *finding.Finding, headline string) {
+	line := Clean(t.r.headed(f, headline))
 	if places := f.Places(); len(places) > 0 && (t.style.Color || t.style.Links) {
 		place := Clean(t.r.place(places[0]))
 		if rest, ok := strings.CutPrefix(line, place); ok {

@@ -22,7 +22,7 @@ type Text struct {
 func (style Text) Write(w io.Writer, r *Report) error {
 	t := &text{r: r, style: style, files: map[string][]string{}}
 	for _, group := range r.Causes() {
-		t.finding(group[0])
+		t.finding(group[0], Headline(group))
 		for _, f := range group[1:] {
 			t.sameCause(f)
 		}
@@ -46,8 +46,12 @@ func (t *text) line(format string, args ...any) {
 	t.b.WriteString(Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-func (t *text) finding(f *finding.Finding) {
-	t.head(f)
+// finding writes a finding below the headline of its cause.
+func (t *text) finding(f *finding.Finding, headline string) {
+	t.head(f, headline)
+	if headline != f.Title {
+		t.prose("    ", sentence(f.Title))
+	}
 	t.prose("    ", f.Message)
 	locks := false // "no lock" says something only where the other side has one
 	for _, a := range f.Accesses {
@@ -82,14 +86,17 @@ func said(note, message string, before []string) bool {
 
 // Line returns the finding in one line: place, code, status (or that it is a
 // hint), title, id.
-func (r *Report) Line(f *finding.Finding) string {
+func (r *Report) Line(f *finding.Finding) string { return r.headed(f, f.Title) }
+
+// headed is Line with a headline in place of the title.
+func (r *Report) headed(f *finding.Finding, headline string) string {
 	place := "-"
 	if len(f.Accesses) > 0 {
 		place = r.place(f.Accesses[0].Position)
 	} else if len(f.Cycle) > 0 {
 		place = r.place(f.Cycle[0].Position)
 	}
-	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, cmp.Or(string(f.Level), string(f.Status)), f.Title, f.ID)
+	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, cmp.Or(string(f.Level), string(f.Status)), headline, f.ID)
 }
 
 func (r *Report) place(p finding.Position) string {

@@ -232,8 +232,8 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the evidence: %w", err)
 	}
-	if bad > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%d lines of evidence are not readable", bad))
+	if bad.Lines > 0 {
+		r.Problems = append(r.Problems, bad.String())
 	}
 	// The last record of a process has its sums; each split has a record of its own.
 	var split []SectionEnd

@@ -48,8 +48,8 @@ func TestEnded(t *testing.T) {
 	}
 	defer f.Close()
 	records, bad, err := evidence.Read(f)
-	if err != nil || bad > 0 || len(records) != 1 {
-		t.Fatalf("%d records, %d bad, %v", len(records), bad, err)
+	if err != nil || bad.Lines > 0 || len(records) != 1 {
+		t.Fatalf("%d records, %d bad, %v", len(records), bad.Lines, err)
 	}
 	r := records[0]
 	if r.Kind != evidence.Leak || r.Run != 3 || r.Seed != 5 || r.Leak.Hang ||

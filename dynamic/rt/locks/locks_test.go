@@ -159,8 +159,8 @@ func records(t *testing.T, scenario, holds string) []evidence.Record {
 	}
 	defer f.Close()
 	all, bad, err := evidence.Read(f)
-	if err != nil || bad > 0 {
-		t.Fatalf("%d unreadable lines, %v", bad, err)
+	if err != nil || bad.Lines > 0 {
+		t.Fatalf("%d unreadable lines, %v", bad.Lines, err)
 	}
 	return all
 }

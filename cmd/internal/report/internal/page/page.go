@@ -55,15 +55,18 @@ type Bug struct {
 // Side is one access, or one step of a cycle.
 type Side struct {
 	Text, Place, Held, Role string
+	Regions                 []string // from where to where locks are held, a sentence each
 	Code                    []CodeLine
 	Stack                   []string
 	Created                 []string
 }
 
-// CodeLine is a line of source; Before, Mark and After are its parts around the access.
+// CodeLine is a line of source, or stands for lines that are left out; Before, Mark and After are its parts around the
+// access.
 type CodeLine struct {
-	Number              int
-	Here                bool
+	Number              int  // 0 where lines are left out
+	Here                bool // it has the access
+	Held                bool // a lock is held here, as the text of the function has it
 	Before, Mark, After string
 }
 

@@ -23,3 +23,13 @@ var f int //nolint:interlock // all codes, which a run may show
 
 //interlock:ignore IL5001 only a run shows it
 var g int
+
+//interlock:ignor IL1001 a slip of the pen
+var h int
+
+//interlock:guardedby
+var i int
+
+type s struct {
+	j int // +checklocks:
+}

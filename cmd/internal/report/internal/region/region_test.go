@@ -1,0 +1,42 @@
+package region
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The line of the access is marked; want has the regions as lock:from-to.
+func TestAround(t *testing.T) {
+	for _, tt := range []struct{ name, body, want string }{
+		{"plain", "s.mu.Lock()\ns.n++ // here\ns.mu.Unlock()\nother()", "s.mu:2-4"},
+		{"deferred", "s.mu.RLock()\ndefer s.mu.RUnlock()\nreturn s.n // here", "s.mu:2-5"},
+		{"behind the unlock", "s.mu.Lock()\ns.mu.Unlock()\ns.n++ // here", ""},
+		{"before the lock", "s.n++ // here\ns.mu.Lock()\ns.mu.Unlock()", ""},
+		{"no unlock here", "s.mu.Lock()\ns.n++ // here", ""},
+		{"early return", "s.mu.Lock()\nif bad {\ns.mu.Unlock()\nreturn\n}\ns.n++ // here\ns.mu.Unlock()", "s.mu:2-8"},
+		{"unlock in a branch that holds the access", "s.mu.Lock()\nif ok {\ns.n++ // here\ns.mu.Unlock()\n}", "s.mu:2-5"},
+		{"lock in another branch", "if ok {\ns.mu.Lock()\n}\ns.n++ // here\ns.mu.Unlock()", ""},
+		{"two", "a.Lock()\nb.Lock()\ns.n++ // here\nb.Unlock()\na.Unlock()", "a:2-6 b:3-5"},
+		{"twice", "a.Lock()\na.Unlock()\na.Lock()\ns.n++ // here\na.Unlock()\na.Lock()\na.Unlock()", "a:4-6"},
+		{"in a goroutine of its own", "s.mu.Lock()\ngo func() {\ns.n++ // here\n}()\ns.mu.Unlock()", ""},
+		{"case", "switch {\ncase ok:\ns.mu.Lock()\ns.n++ // here\ns.mu.Unlock()\n}", "s.mu:4-6"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			source := "package p; func (s *S) f() {\n" + tt.body + "\n}\n"
+			line := 1 + strings.Count(source[:strings.Index(source, "// here")], "\n")
+			var got []string
+			for _, r := range Around(source, line) {
+				got = append(got, fmt.Sprintf("%s:%d-%d", r.Lock, r.From, r.To))
+			}
+			if s := strings.Join(got, " "); s != tt.want {
+				t.Errorf("got %q, want %q", s, tt.want)
+			}
+		})
+	}
+	for _, source := range []string{"", "\xff", "no Go at all {", "package p; func f() { a.Lock("} {
+		if got := Around(source, 1); got != nil {
+			t.Errorf("%q: %v", source, got)
+		}
+	}
+}
