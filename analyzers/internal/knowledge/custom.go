@@ -28,6 +28,9 @@ var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|C
 // it down: it is the custom to call it while nobody else uses the object.
 func LifeCycle(name string) bool { return lifeCycle.MatchString(name) }
 
+// IsOption reports whether a function of this name is an option: it is handed to a constructor, and not called.
+func IsOption(name string) bool { return strings.HasPrefix(name, "With") }
+
 var quietNames = map[string]bool{
 	"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true,
 	"Error": true, "String": true, "Len": true,

@@ -43,7 +43,8 @@ func onlyGoroutines(r *callgraph.Roles) bool {
 
 // ownGoroutine reports whether a and b are made by goroutines that each have
 // an object of their own, which they hand on as a parameter from call to call:
-// the same start statements lead to both, one in a function, none in a loop.
+// the same start statements lead to both, one in a function, none in a loop
+// unless each goroutine waits for its turn.
 func (l *List) ownGoroutine(a, b *Access) bool {
 	ra, rb := l.Graph.Roles(a.Fn), l.Graph.Roles(b.Fn)
 	if !onlyGoroutines(ra) || !onlyGoroutines(rb) || !slices.Equal(ra.Goroutines, rb.Goroutines) {
@@ -51,7 +52,7 @@ func (l *List) ownGoroutine(a, b *Access) bool {
 	}
 	starters := map[*ssa.Function]bool{}
 	for _, g := range ra.Goroutines {
-		if g.Many || starters[g.Start.Parent()] {
+		if g.Many && !g.InTurn() || starters[g.Start.Parent()] {
 			return false
 		}
 		starters[g.Start.Parent()] = true

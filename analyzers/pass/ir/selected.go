@@ -15,12 +15,16 @@ import (
 //	if t2 goto body of <-c else …
 func Selected(b *ssa.BasicBlock) *ssa.SelectState {
 	// A body that a second block leads to says nothing of the case.
-	d := b.Idom()
-	if d == nil || len(b.Preds) != 1 || b.Preds[0] != d || len(d.Instrs) == 0 {
+	if len(b.Preds) != 1 {
 		return nil
 	}
+	return SelectedBetween(b.Preds[0], b)
+}
+
+// SelectedBetween is [Selected] for control that comes to b from block d: cases without statements have no block.
+func SelectedBetween(d, b *ssa.BasicBlock) *ssa.SelectState {
 	branch, ok := d.Instrs[len(d.Instrs)-1].(*ssa.If)
-	if !ok || d.Succs[0] != b {
+	if !ok || d.Succs[0] != b || d.Succs[1] == b {
 		return nil
 	}
 	cmp, ok := branch.Cond.(*ssa.BinOp)

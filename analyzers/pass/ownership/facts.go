@@ -154,8 +154,10 @@ func isReference(t types.Type) bool {
 // whose callers are known: assume that all of it is fresh, and raise the
 // parameters that a call contradicts until none is left to raise.
 func (r *Result) findParamLevels() {
+	r.findValueCalls()
+	// All is fresh at first, also what functions are handed that run as values.
 	for _, f := range r.prog.Funcs {
-		if len(r.graph.Sites(f)) == 0 || !r.graph.Closed(f) {
+		if (len(r.graph.Sites(f)) == 0 || !r.graph.Closed(f)) && len(r.callsByValue(f)) == 0 {
 			continue
 		}
 		for _, p := range f.Params {
@@ -164,6 +166,7 @@ func (r *Result) findParamLevels() {
 			}
 		}
 	}
+	// Each round judges by the levels of the last one.
 	for changed := true; changed; {
 		changed = false
 		clear(r.results)
@@ -185,7 +188,7 @@ func (r *Result) findParamLevels() {
 }
 
 func (r *Result) passed(f *ssa.Function, i int) Level {
-	level := Fresh
+	level := r.passedToValue(r.callsByValue(f), i)
 	for _, s := range r.graph.Sites(f) {
 		if s.Mode == callgraph.Go || i >= len(s.Args) {
 			return Shared

@@ -87,6 +87,8 @@ type Result struct {
 	methods   map[methodKey]bool // of interfaces: whether one that is known returns fresh objects
 	held      map[heldKey]stored
 	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
+	// valueCalls are the calls of function values by their signatures.
+	valueCalls []*valueCalls
 
 	// strict: calls in tests count, and objects are followed through those that
 	// they are stored in.

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // after returns what the function has waited for on every way to instruction
@@ -23,9 +24,38 @@ func (f *frame) after(at ssa.Instruction) []signal {
 	}
 	for b := at.Block(); b != nil; b = b.Idom() {
 		waits = add(waits, f.entered[b]...)
+		waits = add(waits, f.merged(b)...)
 	}
 	f.passed[at] = f.once(waits)
 	return f.passed[at]
+}
+
+// merged returns what each of the ways that meet in b has waited for, other than by a loop around b:
+//
+//	if done == nil { <-ch } else { select { case <-done: return; case <-ch: } }
+func (f *frame) merged(b *ssa.BasicBlock) []signal {
+	if waits, ok := f.joins[b]; ok {
+		return waits
+	}
+	f.joins[b] = nil // a jump into a loop leads back
+	var waits []signal
+	ways := 0
+	for _, p := range b.Preds {
+		if b.Dominates(p) {
+			continue
+		}
+		last := p.Instrs[len(p.Instrs)-1]
+		way := strong(slices.Concat(f.after(last), f.at[last].waits, caseSyncs(ir.SelectedBetween(p, b))))
+		if ways++; ways == 1 {
+			waits = way
+			continue
+		}
+		waits = slices.DeleteFunc(waits, func(s signal) bool { return !slices.Contains(way, s) })
+	}
+	if ways > 1 {
+		f.joins[b] = waits
+	}
+	return f.joins[b]
 }
 
 // once returns the one list of the function with these signals, so that what is
@@ -132,7 +162,7 @@ func (f *frame) comesTo(from, to ssa.Instruction, path accesspath.Path, given []
 			}
 		}
 		for _, next := range b.Succs {
-			if seen[next] || meet(given, f.entered[next]) {
+			if seen[next] || meet(given, f.entered[next]) || meet(given, caseSyncs(ir.SelectedBetween(b, next))) {
 				continue
 			}
 			seen[next] = true

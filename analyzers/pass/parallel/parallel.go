@@ -106,7 +106,7 @@ func (f *frame) withStarter(s *strand, t *Touch) {
 	given := []signal(nil)
 	for _, o := range f.touches {
 		f.work.Spend(1)
-		if !f.conflict(t, o) || f.entry.guards(t) || f.decided(s, o) || f.decided(s, t) {
+		if !f.conflict(t, o) || f.entry.guards(t) || f.decided(s, o) || f.decided(s, t) || f.filled(s, o) {
 			continue
 		}
 		if given == nil {
@@ -188,6 +188,27 @@ func (f *frame) decided(s *strand, t *Touch) bool {
 		return w.writes() && !isParameter(w) && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
 			slices.ContainsFunc(t.tests, func(p Place) bool { return overlap(p, w.Place) && !overlap(p, t.Place) })
 	})
+}
+
+// filled reports whether o sets a variable only where it is found unset, and it has been set when the goroutines of
+// s are started. No store that the function knows of unsets it.
+//
+//	if q.timer == nil { q.timer = time.NewTimer(d); go q.wait() } // twice
+func (f *frame) filled(s *strand, o *Touch) bool {
+	if !o.fills {
+		return false
+	}
+	before := false
+	for _, w := range f.touches {
+		if !w.writes() || !overlap(w.Place, o.Place) {
+			continue
+		}
+		if !w.fills {
+			return false
+		}
+		before = before || w.at == s.at || f.flow.Leads(w.at, s.at)
+	}
+	return before
 }
 
 // isParameter reports whether w stores a parameter of the function where closures find it.

@@ -214,9 +214,8 @@ func fromTimer(ch ssa.Value) bool {
 	return ok && call.Call.StaticCallee() != nil && packageOf(call.Call.StaticCallee()) == "time"
 }
 
-// caseSyncs returns what was waited for where b is a case of a select.
-func caseSyncs(b *ssa.BasicBlock) []signal {
-	state := ir.Selected(b)
+// caseSyncs returns what was waited for in a case of a select; nil for none.
+func caseSyncs(state *ssa.SelectState) []signal {
 	switch {
 	case state == nil:
 		return nil

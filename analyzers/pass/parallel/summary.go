@@ -31,6 +31,7 @@ type Touch struct {
 	after, then []signal
 	// tests are the variables by which branches decide whether it is made.
 	tests []Place
+	fills bool // it is a store where the variable was found nil
 }
 
 // held is a lock that is held at a touch.
@@ -76,6 +77,7 @@ type frame struct {
 	deferred []op // in the order of the source
 	entry    entry
 	passed   map[ssa.Instruction][]signal // memo of after
+	joins    map[*ssa.BasicBlock][]signal // memo of merged
 	coming   map[ssa.Instruction][]signal // memo of then
 	lists    [][]signal                   // see once
 	tested   map[*ssa.BasicBlock][]Place  // memo of tests
@@ -91,7 +93,8 @@ type op struct {
 func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	f := &frame{builder: b, fn: fn, flow: b.prog.Flow(fn), work: work,
 		at: map[ssa.Instruction]syncs{}, entered: map[*ssa.BasicBlock][]signal{},
-		passed: map[ssa.Instruction][]signal{}, coming: map[ssa.Instruction][]signal{},
+		passed: map[ssa.Instruction][]signal{}, joins: map[*ssa.BasicBlock][]signal{},
+		coming: map[ssa.Instruction][]signal{},
 		tested: map[*ssa.BasicBlock][]Place{}}
 	// The locks at each instruction, as far as fn has taken them itself.
 	var atReturn []held
@@ -146,7 +149,7 @@ func touches(instr ssa.Instruction) bool {
 // receives n times does.
 func (f *frame) findSyncs() {
 	for _, b := range f.fn.Blocks {
-		if waits := caseSyncs(b); waits != nil {
+		if waits := caseSyncs(ir.Selected(b)); waits != nil {
 			f.entered[b] = add(f.entered[b], waits...)
 		}
 		for _, instr := range b.Instrs {
@@ -283,7 +286,8 @@ func (f *frame) instruction(instr ssa.Instruction) {
 	for _, a := range accessesOf(instr) {
 		if !f.takenOut(a.by, instr) {
 			f.touches = append(f.touches, &Touch{Place: a.place, Mode: a.mode, Instr: instr, Fn: f.fn, Addr: a.addr,
-				at: instr, locks: slices.Concat(f.locks[instr], won(instr.Block())), tests: f.tests(instr.Block())})
+				at: instr, locks: slices.Concat(f.locks[instr], won(instr.Block())), tests: f.tests(instr.Block()),
+				fills: a.mode == finding.Write && accesspath.FoundNil(instr, a.place.Path)})
 		}
 	}
 	call, ok := instr.(ssa.CallInstruction)
@@ -457,10 +461,11 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 	if slices.ContainsFunc(f.fn.Blocks, waitsForBubble) {
 		ended = []signal{{sort: everything}}
 	}
+	begun := begunBy(s)
 	touches := make([]*Touch, 0, len(sum.touches))
 	for _, t := range sum.touches {
 		moved := *t
-		moved.then = both(t.then, ended)
+		moved.after, moved.then = both(t.after, begun), both(t.then, ended)
 		moved.locks = slices.Concat(t.locks, sum.handed)
 		touches = append(touches, &moved)
 	}
@@ -469,6 +474,15 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 		f.addStrand(m, inner.touches, &strand{at: s.Instr, start: inner.start, syncs: inner.syncs, depth: inner.depth + 1,
 			subtest: st.subtest})
 	}
+}
+
+// begunBy returns what a goroutine has waited for when it begins: context.AfterFunc starts it when somebody has
+// canceled the context, by a function of which nothing is known.
+func begunBy(s callgraph.Site) []signal {
+	if throughName(s) == "context.AfterFunc" {
+		return []signal{{sort: unknown}}
+	}
+	return nil
 }
 
 // endedBy returns what a goroutine signals behind the function that it runs. A helper that starts it

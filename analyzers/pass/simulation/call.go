@@ -27,8 +27,9 @@ func (m *machine) callee(st *state, f *frame, common *ssa.CallCommon) (fn value,
 	case closure: // a context that the simulation has made
 		return m.in.special("context."+common.Method.Name(), v), args, true
 	case symbol:
-		if common.Method.FullName() == "(context.Context).Done" {
-			return m.in.special("done", v), nil, true
+		switch common.Method.FullName() {
+		case "(context.Context).Done", "(context.Context).Err":
+			return m.in.special("context."+common.Method.Name(), v), nil, true
 		}
 	}
 	if quietSignature(common.Signature()) {

@@ -150,6 +150,9 @@ func (m *machine) foreign(i int) func(*state, int) bool {
 			return m.complete(st, g, i, value{}, yes)
 		}
 		v := m.fresh(st, g, o.instr)
+		if c.ch.kind == symbol && c.ch.ref.name == "done" { // of a context; see contextError
+			st.assume(m.in.term("closed", 0, c.ch), true)
+		}
 		return m.complete(st, g, i, m.in.term("received", int64(i), v), m.in.term("open", int64(i), v))
 	}
 }

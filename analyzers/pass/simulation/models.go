@@ -248,18 +248,48 @@ func (m *machine) callSpecial(st *state, g int, d deferred, inLine bool) bool {
 	case "cancel":
 		d.args = bound
 		return atLock(opClose)(m, st, g, d, inLine)
-	case "done":
-		return m.finish(st, g, d, inLine, m.in.term("done", 0, bound[0]))
 	case "context.Done":
-		return m.finish(st, g, d, inLine, bound[0].ref.vals[0])
+		return m.finish(st, g, d, inLine, m.done(bound[0]))
+	case "context.Err":
+		if err := m.contextError(st, bound[0]); err.kind != none {
+			return m.finish(st, g, d, inLine, err)
+		}
+		st.clouded = st.clouded || bound[0].kind == closure
 	case "opaque":
 		return m.opaque(st, g, d, inLine)
 	}
 	if strings.HasPrefix(name, "context.") || name == "unknown" {
-		st.clouded = st.clouded || name == "context.Err" || name == "unknown" && !quietMethod(d.call.Common())
+		st.clouded = st.clouded || name == "unknown" && !quietMethod(d.call.Common())
 		return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
 	}
 	return m.finish(st, g, d, inLine, m.builtin(st, g, d))
+}
+
+// contextError returns the error of a context: nil if nothing can cancel it, and another one once it has been seen to
+// be done; no value where neither is known.
+func (m *machine) contextError(st *state, ctx value) value {
+	ended := false
+	switch done := m.done(ctx); done.kind {
+	case null:
+		return nilValue
+	case address:
+		o := st.objs[done.n]
+		ended = o.ch != nil && o.ch.closed
+	case symbol:
+		ended, _ = st.decided(m.in.term("closed", 0, done))
+	}
+	if !ended {
+		return value{}
+	}
+	return m.in.boxed(types.Universe.Lookup("error").Type(), m.in.term("context.Err", 0, ctx))
+}
+
+// done returns the channel of a context.
+func (m *machine) done(ctx value) value {
+	if ctx.kind == symbol {
+		return m.in.term("done", 0, ctx)
+	}
+	return ctx.ref.vals[0]
 }
 
 // quietMethod reports whether a call through an interface orders nothing.
@@ -436,8 +466,10 @@ func arm(again bool) model {
 	}
 }
 
+// afterFunc starts the function of a Timer at once, and returns the Timer, which has no channel.
 func afterFunc(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call)) && m.start(st, g, d.call, d.args[1], nil, hook{})
+	t := m.make(st, d.call, g, &object{})
+	return t.kind != none && m.finish(st, g, d, inLine, t) && m.start(st, g, d.call, d.args[1], nil, hook{})
 }
 
 // exit ends the goroutine, after its deferred calls.

@@ -75,3 +75,74 @@ func (p *Pair) N() int {
 	defer p.mu.Unlock()
 	return p.n
 }
+
+// View starts its goroutine again when the last one has reported.
+type View struct {
+	mu    sync.Mutex
+	index int
+	seen  int
+	stop  chan bool
+}
+
+func Watch() *View {
+	v := &View{stop: make(chan bool)}
+	run(func() { v.poll() })
+	return v
+}
+
+func (v *View) poll() {
+	for {
+		done, failed := make(chan bool, 1), make(chan error, 1)
+		go v.fetch(done, failed)
+		select {
+		case <-done:
+		case <-failed:
+			return
+		}
+	}
+}
+
+func (v *View) fetch(done chan<- bool, failed chan<- error) {
+	next := v.index + 1 // ok: one fetch at a time
+	v.mu.Lock()
+	v.index = next
+	v.mu.Unlock()
+	done <- true
+}
+
+func (v *View) Index() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.index
+}
+
+func Hurry() *View {
+	v := &View{stop: make(chan bool)}
+	run(func() { v.hurry() })
+	return v
+}
+
+func (v *View) hurry() {
+	for {
+		done := make(chan bool, 1)
+		go v.note(done)
+		select {
+		case <-done:
+		case <-v.stop:
+		}
+	}
+}
+
+func (v *View) note(done chan<- bool) {
+	next := v.seen + 1 // want `View.seen is read without v.mu`
+	v.mu.Lock()
+	v.seen = next
+	v.mu.Unlock()
+	done <- true
+}
+
+func (v *View) Seen() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.seen
+}

@@ -279,3 +279,38 @@ func Maker() {
 	onlyMakers(t)
 	last = t
 }
+
+// Option is called by Configured alone, with what that has made.
+type Option func(*T)
+
+func WithN(n int) Option {
+	return func(t *T) {
+		t.n = n // = handed
+	}
+}
+
+func WithOne(t *T) {
+	t.n = 1 // = handed
+}
+
+func Configured(options ...Option) *T {
+	t := &T{}
+	for _, o := range options {
+		o(t)
+	}
+	return t
+}
+
+// Visitor is called with what others know, too.
+type Visitor func(*Box[int])
+
+func Zero() Visitor {
+	return func(b *Box[int]) {
+		b.v = 0 // = shared
+	}
+}
+
+func Visited(v Visitor, b *Box[int]) {
+	v(&Box[int]{})
+	v(b)
+}

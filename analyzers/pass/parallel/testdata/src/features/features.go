@@ -2,6 +2,7 @@
 package features
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -10,6 +11,7 @@ type T struct {
 	mu   sync.RWMutex
 	n    int
 	done chan bool
+	p    *int
 }
 
 func plain(t *T) {
@@ -120,4 +122,92 @@ func deferred(t *T) {
 		t.n = 1 // = ordered
 		close(t.done)
 	}()
+}
+
+func canceledLater(t *T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() {
+		t.n = 1 // = ordered
+	})
+	t.n = 2
+	cancel()
+}
+
+func canceledBefore(t *T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() {
+		t.n = 1 // = t.n write with starter write
+	})
+	cancel()
+	t.n = 2
+}
+
+func (t *T) fill() {
+	if t.p == nil {
+		t.p = new(int)
+		go func() {
+			println(t.p) // = ordered
+		}()
+	}
+}
+
+func filledTwice(t *T) {
+	t.fill()
+	t.fill()
+}
+
+func (t *T) refill() {
+	if t.p == nil {
+		t.p = new(int)
+		go func() {
+			println(t.p) // = t.p read with starter write
+		}()
+	}
+}
+
+func refilled(t *T) {
+	t.refill()
+	t.p = nil
+	t.refill()
+}
+
+func (t *T) waitEither(other chan bool) int {
+	if other == nil {
+		<-t.done
+	} else {
+		select {
+		case <-other:
+			return 0
+		case <-t.done:
+		}
+	}
+	return t.n
+}
+
+func waitsEither(t *T) {
+	go func() {
+		t.n = 1 // = ordered
+		close(t.done)
+	}()
+	println(t.waitEither(nil))
+}
+
+func (t *T) waitEitherOrNot(other chan bool) int {
+	if other == nil {
+		<-t.done
+	} else {
+		select {
+		case <-other:
+		case <-t.done:
+		}
+	}
+	return t.n
+}
+
+func waitsEitherOrNot(t *T) {
+	go func() {
+		t.n = 1 // = t.n write with starter read
+		close(t.done)
+	}()
+	println(t.waitEitherOrNot(nil))
 }

@@ -218,3 +218,48 @@ func closedAgainWithoutError() { // = close of closed channel
 	c.close(errLast)
 	<-c.done
 }
+
+type canceler struct {
+	closer
+	parent context.Context
+}
+
+func (c *canceler) watch() {
+	select {
+	case <-c.parent.Done():
+		c.close(c.parent.Err())
+	case <-c.done:
+	}
+}
+
+func closedOnceByContext(parent context.Context) { // = ends
+	c := &canceler{closer{done: make(chan struct{})}, parent}
+	go c.watch()
+	c.close(context.Canceled)
+	<-c.done
+}
+
+func closedBeforeContext(parent context.Context) { // = close of closed channel
+	c := &canceler{closer{done: make(chan struct{})}, parent}
+	go func() {
+		c.close(c.parent.Err())
+	}()
+	c.close(context.Canceled)
+	<-c.done
+}
+
+func closedOnceByOwnContext() { // = ends
+	parent, cancel := context.WithCancel(context.Background())
+	c := &canceler{closer{done: make(chan struct{})}, parent}
+	go c.watch()
+	cancel()
+	<-c.done
+}
+
+func timerIsSet() { // = ends
+	done := make(chan struct{})
+	t := time.AfterFunc(time.Second, func() { close(done) })
+	if t != nil {
+		<-done
+	}
+}
