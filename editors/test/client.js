@@ -123,6 +123,11 @@ const apply = (text, edits) => {
   // The patch, applied and saved, clears it.
   const { edit } = await conn.sendRequest(p.CodeActionResolveRequest.type, preferred[0]);
   const [change] = edit.documentChanges;
+  // Clients that cannot resolve actions have the same edit sent.
+  let sent;
+  conn.onRequest(p.ApplyWorkspaceEditRequest.type, a => { sent = a.edit; return { applied: false }; });
+  await conn.sendRequest(p.ExecuteCommandRequest.type, { command: 'interlock.fix', arguments: [preferred[0].data] });
+  assert.deepStrictEqual(sent, edit);
   assert.strictEqual(change.textDocument.version, 3);
   text = apply(text, change.edits);
   await conn.sendNotification(p.DidChangeTextDocumentNotification.type,

@@ -143,25 +143,30 @@ func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 	if g := c.graph.Roles(n.Fn).Single(); g != nil {
 		o.Goroutine = accesses.Position(fset, g.Pos(), g.Pos()).String()
 	}
-	c.result.places[o.Position] = n.Call.Pos()
+	c.result.places[o.Position], _ = c.span(n.Call)
 	return o
 }
 
-// position returns the range of the call that an instruction is, as far as it stands in the line of its parenthesis:
+func (c *collector) position(call ssa.Instruction) finding.Position {
+	from, to := c.span(call)
+	return accesses.Position(c.prog.Fset(), from, to)
+}
+
+// span returns the range of the call that an instruction is, as far as it stands in the line of its parenthesis:
 //
 //	mu.Lock()
 //	^^^^^^^^^
 //	slices.ContainsFunc(list, func(x *T) bool {
 //	^^^^^^^^^^^^^^^^^^^^
-func (c *collector) position(call ssa.Instruction) finding.Position {
+func (c *collector) span(call ssa.Instruction) (from, to token.Pos) {
 	fset, at := c.prog.Fset(), call.Pos()
 	line := func(p token.Pos) int { return fset.PositionFor(p, false).Line }
-	from, to := c.prog.Span(at)
+	from, to = c.prog.Span(at)
 	if line(from) != line(at) {
 		from = at
 	}
 	if line(to) != line(at) || to == at {
 		to = at + 1
 	}
-	return accesses.Position(fset, from, to)
+	return from, to
 }

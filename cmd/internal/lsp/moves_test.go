@@ -68,6 +68,7 @@ func TestCycle(t *testing.T) {
 	if got := marked(t, texts["a.go"], d.Range); got != "p.b.Lock()" {
 		t.Errorf("it marks %q", got)
 	}
+	e.agree(program(t))
 	want := []string{"p.a.Lock()", "p.a.Lock()", "p.b.Lock()"}
 	if got := relatedTexts(t, d, read); !slices.Equal(got, want) {
 		t.Errorf("related are %q, want %q", got, want)

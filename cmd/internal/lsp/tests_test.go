@@ -3,12 +3,14 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.lsp.dev/protocol"
@@ -99,15 +101,36 @@ func TestOnly(t *testing.T) {
 }
 `
 
-// program builds interlock.
+// buildDir is where interlock is built, for all tests that run it.
+var buildDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if buildDir, err = os.MkdirTemp("", "lsp"); err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	os.RemoveAll(buildDir)
+	os.Exit(code)
+}
+
+// program returns the name of interlock, which is built for the first test that asks.
 func program(t *testing.T) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "interlock.exe")
-	if out, err := exec.Command("go", "build", "-race=false", "-o", name, "../../interlock").CombinedOutput(); err != nil {
-		t.Fatalf("building interlock: %v\n%s", err, out)
+	name, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return name
 }
+
+var built = sync.OnceValues(func() (string, error) {
+	name := filepath.Join(buildDir, "interlock.exe")
+	if out, err := exec.Command("go", "build", "-race=false", "-o", name, "../../interlock").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building interlock: %w\n%s", err, out)
+	}
+	return name, nil
+})
 
 // run runs a command in a module, and returns what it prints on standard output and standard error.
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string) {
