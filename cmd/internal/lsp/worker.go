@@ -98,7 +98,7 @@ func (w *worker) next(ctx context.Context) (context.Context, string) {
 
 // heapLimit is what the heap of the server should stay below, in bytes, by more frequent collections. What is alive
 // within a save of 110,000 lines in one package is well below.
-const heapLimit = 560 << 20
+const heapLimit = 600 << 20
 
 // run works until ctx ends.
 func (w *worker) run(ctx context.Context) {
@@ -153,6 +153,7 @@ func (w *worker) analyse(ctx context.Context, file string) {
 		return
 	}
 	w.loads(root)
+	m.Spent() // by a job that was ended: it is not this one's
 	// The package itself comes first, as somebody waits for it, and those that a run has
 	// shown something in.
 	for _, name := range append([]string{file}, w.takeKept(root)...) {
