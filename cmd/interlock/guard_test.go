@@ -151,8 +151,8 @@ type outputs struct {
 	paths []string
 }
 
-// outputsOf reads what is documented to write: -w, -o, env's -dir, go test's
-// -coverprofile behind the packages, baseline write and init.
+// outputsOf reads what is documented to write: -w, -o, -record, env's -dir, go test's
+// -coverprofile behind the packages, campaign merge, baseline write and init.
 func outputsOf(args []string) (o outputs) {
 	dir := ""
 	path := func(s string) error {
@@ -160,6 +160,9 @@ func outputsOf(args []string) (o outputs) {
 		return nil
 	}
 	o.write = len(args) > 1 && args[0] == "baseline" && args[1] == "write" || len(args) > 0 && args[0] == "init"
+	if len(args) > 2 && args[0] == "campaign" && args[1] == "merge" {
+		path(args[2])
+	}
 	for i, arg := range args {
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		if !given && i+1 < len(args) {
@@ -176,7 +179,7 @@ func outputsOf(args []string) (o outputs) {
 		case name == "o":
 			_, value, _ = strings.Cut(value, ":")
 			path(value)
-		case name == "dir" || name == "coverprofile":
+		case name == "dir" || name == "coverprofile" || name == "record":
 			path(value)
 		}
 	}

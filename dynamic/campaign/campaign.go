@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,10 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 	"github.com/interlock-go/interlock/dynamic/hb"
 )
@@ -89,9 +92,14 @@ type Config struct {
 	// for as long as half of the time that these took. 0 is never.
 	Replays int
 	// AfterRun is called, by the goroutine of Run, with the result so far whenever a run is complete: a
-	// caller that keeps it loses no run if its process ends. It reports whether the campaign goes on;
-	// nil always does.
-	AfterRun func(*Result) (goOn bool)
+	// caller that keeps it loses no run if its process ends. It decides how the campaign goes on; nil
+	// makes all runs.
+	AfterRun func(*Result) Next
+	// Record keeps each process of the campaign, and has those that were run before; nil keeps nothing.
+	Record *record.Campaign
+	// Before are the results of earlier campaigns of the same binaries, in order: what they have shown plans the runs of
+	// this one.
+	Before []*Result
 	// NameSkipped has the run without noise name the tests that skip themselves, see
 	// PackageResult.Skipped. Its output is longer then, so Stdout has to be nil.
 	NameSkipped bool
@@ -105,6 +113,15 @@ type Config struct {
 	// fine.
 	Progress func(Event)
 }
+
+// Next is what a campaign does behind a run.
+type Next int
+
+const (
+	GoOn    Next = iota // make the next run, if there is one left
+	Enough              // make no further run, but try the replays
+	Abandon             // end
+)
 
 const defaultTimeout = 10 * time.Minute // as `go test`
 
@@ -186,6 +203,9 @@ type Result struct {
 
 	// Known is what findings are joined by.
 	Known join.Known
+
+	caught []pair          // that the runs have shown
+	near   map[uint32]bool // sites of near misses
 }
 
 // place is a line of source.
@@ -215,23 +235,30 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if len(cfg.Exact) > 0 {
 		c.exact = newExact(c)
 	}
-	for run := 1; run <= cfg.Runs && err == nil; run++ {
-		if err = c.run(ctx, run); err == nil {
-			c.result.Runs = run
-			if !c.goesOn() {
-				break
-			}
+	next := GoOn
+	for run := 1; run <= cfg.Runs && next == GoOn; run++ {
+		if err = c.run(ctx, run); err != nil {
+			break
 		}
+		c.result.Runs = run
+		next = c.next()
 	}
-	if ctx.Err() != nil {
-		c.result.Interrupted = true
-		err = nil
-	}
+	isCut := err != nil || next == Abandon
+	err = c.ended(ctx, err)
 	c.finish()
-	if err == nil && c.result.Runs == cfg.Runs {
+	if !isCut {
 		c.measureReplays(ctx)
 	}
 	return c.result, err
+}
+
+// ended takes up why the runs have ended: that a process is not in the record of a campaign of the past is its end.
+func (c *campaign) ended(ctx context.Context, err error) error {
+	c.result.Interrupted = ctx.Err() != nil
+	if ctx.Err() != nil || errors.Is(err, recorded.ErrNotRecorded) {
+		return nil
+	}
+	return err
 }
 
 // Gather makes findings of an evidence file that processes of the user's own
@@ -286,11 +313,12 @@ func Join(static []*finding.Finding, r *Result) []*finding.Finding {
 // campaign is the state of Run.
 type campaign struct {
 	cfg    *Config
-	began  time.Time
 	result *Result
 	seen   *tally
+	tests  *recorded.Runner
 	exact  *exact   // nil where no tests run under the happens-before engine
 	open   []uint32 // sections that the run that goes on may open
+	before []pair   // that earlier campaigns have shown
 	// replayed is what the replays of each command have shown, in the order of their runs.
 	replayed map[replay][]*tally
 }
@@ -303,6 +331,7 @@ func start(cfg *Config) (*campaign, error) {
 	if cfg.Dir == "" {
 		cfg.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
 	}
+	// Evidence goes into a folder of its own.
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("finding the evidence folder: %w", err)
@@ -310,7 +339,10 @@ func start(cfg *Config) (*campaign, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
-	c := &campaign{cfg: cfg, began: time.Now(), seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
+	c := &campaign{
+		cfg: cfg, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages),
+		tests: &recorded.Runner{Workspace: cfg.Workspace, Record: cfg.Record},
+	}
 	timeout := child.Stretch(PlainTimeout(cfg.Timeout), cfg.Budget)
 	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: timeout}
 	for _, b := range cfg.Binaries {
@@ -320,6 +352,10 @@ func start(cfg *Config) (*campaign, error) {
 			bearable:   testsource.Bearable(cfg.Workspace.Module.Packages, b.Package, slices.Max(ladder[:])),
 			clockTests: testsource.ClockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
+	}
+	// What earlier campaigns have shown is known from the beginning.
+	for _, before := range cfg.Before {
+		c.remember(before)
 	}
 	return c, nil
 }
@@ -397,7 +433,8 @@ func (c *campaign) runMonitored(
 		return nil, err
 	}
 	leaveOut, only := pkg.testsIn(n)
-	p := c.runTests(ctx, b, pkg, testproc.Options{
+	job := recorded.Job{Name: name, Run: n, Engine: "watch", Evidence: prefix + ".jsonl"}
+	p := c.runTests(ctx, job, b, pkg, testproc.Options{
 		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(c.cfg.Plan, c.open, o.holds.Within)),
 		Leaks: leaksFile(prefix), Timeout: c.result.Timeout, Limit: pkg.Limit,
 		Live: c.live(n == 1), Flags: c.without(leaveOut), Test: only,
@@ -405,7 +442,6 @@ func (c *campaign) runMonitored(
 	if p.Err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 	}
-	p.Settle(ctx)
 	c.collect(ctx, n, pkg, prefix+".jsonl", o, p)
 	c.takeLeaks(o.strength, pkg, leaksFile(prefix), p)
 	return p, ctx.Err()
@@ -414,13 +450,15 @@ func (c *campaign) runMonitored(
 // runTests runs a test binary. Where all goroutines stood still it runs again, as do those of later runs, without
 // the alarm of package testing, which keeps the runtime from finding out whether any could go on.
 func (c *campaign) runTests(
-	ctx context.Context, b build.Binary, pkg *PackageResult, o testproc.Options,
+	ctx context.Context, job recorded.Job, b build.Binary, pkg *PackageResult, o testproc.Options,
 ) *testproc.Process {
+	job.Engine, job.Seed = cmp.Or(job.Engine, "plain"), c.seen.seed
 	o.NoAlarm = pkg.noAlarm
-	p := testproc.Run(ctx, c.cfg.Workspace, b, o)
+	p := c.tests.Run(ctx, job, b, o)
 	if p.Outcome == testproc.StoodStill && ctx.Err() == nil {
 		pkg.noAlarm, o.NoAlarm = true, true
-		p = testproc.Run(ctx, c.cfg.Workspace, b, o)
+		job.Name += "-without-alarm"
+		p = c.tests.Run(ctx, job, b, o)
 	}
 	return p
 }
@@ -501,10 +539,10 @@ func (c *campaign) progress(e Event) {
 	}
 }
 
-// goesOn reports whether a campaign that has completed a run is to make the next one.
-func (c *campaign) goesOn() bool {
+// next returns what a campaign that has completed a run is to do.
+func (c *campaign) next() Next {
 	if c.cfg.AfterRun == nil {
-		return true
+		return GoOn
 	}
 	c.finish()
 	return c.cfg.AfterRun(c.result)
@@ -516,7 +554,8 @@ func (c *campaign) finish() {
 	c.seen.shown = nil // of an earlier call
 	var claims map[string]string
 	r.Findings, claims = c.seen.findings(c.cfg, r.Packages, c.exact)
-	r.Coverage = c.seen.coverage()
+	r.Coverage, r.near = c.seen.coverage(), c.seen.near
+	r.caught = c.caughtSoFar()
 	r.Known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{}}
 	for _, id := range r.Coverage.Reached {
 		s := c.cfg.Plan.Site(id)

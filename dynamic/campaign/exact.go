@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -46,21 +47,28 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 		c.seen.begin(run, cfg.Seed+uint64(run-1), nil, nil)
 		c.progress(Event{Kind: RunStarted, Run: run, Runs: cfg.Runs, Seed: c.seen.seed, Limit: c.result.Timeout})
 		for i, b := range cfg.Binaries {
-			if err = e.run(ctx, run, b, &c.result.Packages[i], fmt.Sprintf("run-%04d-%03d.jsonl", run, i+1)); err != nil {
+			if err = e.run(ctx, run, b, &c.result.Packages[i], fmt.Sprintf("run-%04d-%03d", run, i+1)); err != nil {
 				break
 			}
 		}
-		if err == nil {
-			c.result.Runs = run
+		if err != nil {
+			break
+		}
+		c.result.Runs = run
+		if e.finishExact(); cfg.AfterRun != nil && cfg.AfterRun(c.result) != GoOn {
+			break
 		}
 	}
-	if ctx.Err() != nil {
-		c.result.Interrupted, err = true, nil
-	}
-	c.result.Findings = e.withSplits(e.withPredicted(withUnordered(nil, e.findings()), c.result.Packages))
-	finding.Sort(c.result.Findings)
-	finding.Seal(c.result.Findings)
-	return c.result, err
+	e.finishExact()
+	return c.result, c.ended(ctx, err)
+}
+
+// finishExact makes the findings of what was seen so far, in a campaign of this engine alone.
+func (e *exact) finishExact() {
+	e.seen.shown = nil // of an earlier call
+	e.result.Findings = e.withSplits(e.withPredicted(withUnordered(nil, e.findings()), e.result.Packages))
+	finding.Sort(e.result.Findings)
+	finding.Seal(e.result.Findings)
 }
 
 // exact is what runs under the happens-before engine have shown.
@@ -133,7 +141,7 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		e.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	}
-	p, _, err := e.once(ctx, b, name, testproc.Options{
+	p, _, err := e.once(ctx, b, recorded.Job{Name: name, Run: n}, testproc.Options{
 		Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.TestFlags,
 	})
 	if err != nil {
@@ -170,11 +178,11 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 // to them, so the campaign goes on whatever happens, and says what is missing.
 func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	at := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == pkg.Package && b.Path != "" })
-	if at < 0 || pkg.hangs {
+	if at < 0 || pkg.hangs || pkg.knewExact { // one such run of the same tests says it all
 		return nil
 	}
 	// The run is shorter than the tests' timeout would have it: the monitored ones are to come.
-	p, races, err := e.once(ctx, e.cfg.Exact[at], fmt.Sprintf("exact-%03d.jsonl", i+1), testproc.Options{
+	p, races, err := e.once(ctx, e.cfg.Exact[at], recorded.Job{Name: fmt.Sprintf("exact-%03d", i+1)}, testproc.Options{
 		Timeout: child.Stretch(PlainTimeout(e.cfg.Timeout), exactCost),
 		Limit:   child.Stretch(pkg.PlainTime, exactCost) + e.cfg.Floor,
 		Flags:   e.without(pkg.LeftOut),
@@ -191,6 +199,7 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	}
 	// What it has shown needs no further noise.
 	e.result.Exact++
+	pkg.learned.exact = true
 	for _, p := range e.pairs() {
 		pkg.auto.Caught(p[0], p[1])
 	}
@@ -215,10 +224,11 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 // once runs a test binary, takes up the races that it shows, and returns how many that are. An error of
 // the engine itself is an *engineFault.
 func (e *exact) once(
-	ctx context.Context, b build.Binary, name string, o testproc.Options,
+	ctx context.Context, b build.Binary, job recorded.Job, o testproc.Options,
 ) (p *testproc.Process, races int, err error) {
 	e.runs = e.seen.runs
-	file := filepath.Join(e.result.Dir, name)
+	file := cmp.Or(job.Evidence, filepath.Join(e.result.Dir, job.Name+".jsonl"))
+	job.Engine, job.Seed, job.Evidence = "hb", e.seen.seed, file
 	o.Env = []string{
 		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
 		"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
@@ -226,16 +236,16 @@ func (e *exact) once(
 	o.Env = append(o.Env, e.cfg.Sampling.Env()...)
 	trace := strings.TrimSuffix(file, ".jsonl") + ".trace"
 	if e.cfg.Predict {
+		job.Once = true
 		if err := predict.Create(trace); err != nil {
 			return p, 0, err
 		}
 		o.Env = append(o.Env, "INTERLOCK_TRACE="+trace)
 	}
-	p = testproc.Run(ctx, e.cfg.Workspace, b, o)
+	p = e.tests.Run(ctx, job, b, o)
 	if p.Err != nil && ctx.Err() == nil {
 		return p, 0, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 	}
-	p.Settle(ctx)
 	// What an engine at fault has found or not found means nothing.
 	if p.Exit == faultExit && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {
 		return p, 0, &engineFault{b.Package, lastLine(p.Output)}
@@ -745,8 +755,9 @@ func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("no tests of %s", r.pkg)
 	}
-	const name = "replay-exact.jsonl"
-	if err := os.Remove(filepath.Join(e.result.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	job := e.replayJob(&r)
+	job.Evidence = filepath.Join(e.result.Dir, "replay-exact.jsonl")
+	if err := os.Remove(job.Evidence); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	// A run of its own, which takes nothing from the campaign's.
@@ -754,7 +765,7 @@ func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	cfg.Predict = false
 	seen := newTally(cfg.Plan, cfg.Workspace.Module.Packages)
 	seen.begin(1, 0, nil, nil)
-	again := newExact(&campaign{cfg: &cfg, result: &Result{Dir: e.result.Dir}, seen: seen})
+	again := newExact(&campaign{cfg: &cfg, result: &Result{Dir: e.result.Dir}, seen: seen, tests: e.tests})
 	// Where all tests run, those that hang are left out.
 	o := testproc.Options{Timeout: child.Stretch(PlainTimeout(cfg.Timeout), exactCost), Flags: cfg.TestFlags, Test: r.test}
 	for _, pkg := range e.result.Packages {
@@ -765,7 +776,7 @@ func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
 			o.Flags = e.without(pkg.LeftOut)
 		}
 	}
-	if _, _, err := again.once(ctx, cfg.Exact[i], name, o); err != nil {
+	if _, _, err := again.once(ctx, cfg.Exact[i], job, o); err != nil {
 		return nil, err
 	}
 	for key := range again.races {

@@ -74,6 +74,7 @@ func (c *campaign) takeDeadlocks(
 		switch r := &records[i]; r.Kind {
 		case evidence.Order, evidence.Held, evidence.Deadlock:
 			pkg.locks.Observe(r)
+			pkg.learned.orders = append(pkg.learned.orders, *r)
 		}
 	}
 	run := deadlock.Run{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 )
@@ -85,7 +86,7 @@ func (c *campaign) chosenTests(pkg *PackageResult) []string {
 // without noise: there they would hang as well, and hide those behind them. A test
 // may hide another one that hangs, so the rest is run again until nothing does.
 func (c *campaign) leaveOutHanging(
-	ctx context.Context, b build.Binary, pkg *PackageResult, p *testproc.Process, leaks string,
+	ctx context.Context, i int, b build.Binary, pkg *PackageResult, p *testproc.Process, leaks string,
 ) error {
 	for p.Outcome == TimedOut || p.Outcome == Hung {
 		// A test that hangs although it was left out, or none that is named: leaving out does not help.
@@ -96,7 +97,8 @@ func (c *campaign) leaveOutHanging(
 			return nil
 		}
 		pkg.LeftOut = append(pkg.LeftOut, hang...)
-		p = c.runTests(ctx, b, pkg, testproc.Options{
+		job := recorded.Job{Name: fmt.Sprintf("%s-without-%d", plainName(i), len(pkg.LeftOut))}
+		p = c.runTests(ctx, job, b, pkg, testproc.Options{
 			Leaks: leaks, Timeout: PlainTimeout(c.cfg.Timeout), Flags: c.without(pkg.LeftOut),
 		})
 		if ctx.Err() != nil {

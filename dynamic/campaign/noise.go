@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 )
@@ -54,18 +55,17 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 // without a monitor it is the only run.
 func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *PackageResult) error {
 	timeout := PlainTimeout(c.cfg.Timeout)
-	leaks := leaksFile(filepath.Join(c.result.Dir, fmt.Sprintf("plain-%03d", i+1)))
+	leaks := leaksFile(filepath.Join(c.result.Dir, plainName(i)))
 	flags := c.cfg.TestFlags
 	if c.cfg.NameSkipped { // package testing names them only so
 		flags = append(slices.Clone(flags), "-test.v")
 	}
-	p := c.runTests(ctx, b, pkg, testproc.Options{
+	p := c.runTests(ctx, recorded.Job{Name: plainName(i)}, b, pkg, testproc.Options{
 		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: flags,
 	})
 	if p.Err != nil && ctx.Err() == nil {
 		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
 	}
-	p.Settle(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -81,7 +81,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	c.takeLeaks(0, pkg, leaks, p)
 	if (p.Outcome == TimedOut || p.Outcome == Hung) && b.Monitored { // more time is no use
 		pkg.Limit = timeout + child.Grace
-		if err := c.leaveOutHanging(ctx, b, pkg, p, leaks); err != nil {
+		if err := c.leaveOutHanging(ctx, i, b, pkg, p, leaks); err != nil {
 			return err
 		}
 	}
@@ -98,6 +98,9 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	}
 	return nil
 }
+
+// plainName names the run without noise of the i-th package.
+func plainName(i int) string { return fmt.Sprintf("plain-%03d", i+1) }
 
 // judge takes up how the tests went in a run.
 func (c *campaign) judge(
@@ -128,7 +131,7 @@ func (c *campaign) judge(
 		pkg.First = failure
 	}
 	if underNoise && pkg.UnderNoise == 0 {
-		c.repeat(ctx, b, pkg)
+		c.repeat(ctx, n, b, pkg)
 		underNoise = !pkg.likePlain(p)
 	}
 	if underNoise && ctx.Err() == nil {
@@ -183,13 +186,13 @@ func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 	return p.Outcome == pkg.Plain
 }
 
-// repeat runs the tests once more without noise: they may fail now and then by
+// repeat runs the tests once more without noise, after run n: they may fail now and then by
 // themselves.
-func (c *campaign) repeat(ctx context.Context, b build.Binary, pkg *PackageResult) {
-	p := c.runTests(ctx, b, pkg, testproc.Options{
+func (c *campaign) repeat(ctx context.Context, n int, b build.Binary, pkg *PackageResult) {
+	job := recorded.Job{Name: fmt.Sprintf("plain-after-%04d %s", n, b.Package)}
+	p := c.runTests(ctx, job, b, pkg, testproc.Options{
 		Timeout: PlainTimeout(c.cfg.Timeout), Limit: pkg.Limit, Flags: c.cfg.TestFlags,
 	})
-	p.Settle(ctx)
 	if p.Err != nil || ctx.Err() != nil || p.Outcome == Passed || p.Outcome == CutShort {
 		return
 	}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (cfg *Config) purpose(n int) purpose {
 	switch {
 	case !cfg.auto() || n%4 == 0:
 		return guided
-	case n > 1:
+	case n > 1 || len(cfg.Before) > 0:
 		return planned
 	case cfg.Runs < fewRuns:
 		return guided
@@ -91,9 +92,14 @@ func (c *campaign) knownIn(n int) []pair {
 	if all {
 		return nil
 	}
-	known := append(c.seen.pairs(), c.exact.pairs()...)
-	slices.SortFunc(known, comparePairs)
-	return slices.Compact(known)
+	return c.caughtSoFar()
+}
+
+// caughtSoFar returns the pairs that runs have shown, those of earlier campaigns included.
+func (c *campaign) caughtSoFar() []pair {
+	all := slices.Concat(c.seen.pairs(), c.exact.pairs(), c.before)
+	slices.SortFunc(all, comparePairs)
+	return slices.Compact(all)
 }
 
 // noiseBudget is how long windows may take in a run of the package, as the monitor
@@ -168,9 +174,11 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 	for i := range records {
 		switch r := &records[i]; r.Kind {
 		case evidence.Gaps:
-			pkg.auto.Observe(slices.DeleteFunc(r.Gaps, func(g evidence.Gap) bool {
+			gaps := slices.DeleteFunc(r.Gaps, func(g evidence.Gap) bool {
 				return c.cfg.Plan.Site(g.First) == nil || c.cfg.Plan.Site(g.Then) == nil
-			}))
+			})
+			pkg.auto.Observe(gaps)
+			pkg.learned.observe(gaps)
 		case evidence.Stats:
 			last[r.PID] = r
 		case evidence.Race:
@@ -212,4 +220,48 @@ func (c *campaign) newSchedule() *schedule.Auto {
 			Variable: groups[s.Variable], Function: s.Package + "." + function, Suspicious: s.Suspicious, Section: entries[id],
 		}
 	})
+}
+
+// lessons are what a campaign has shown of a package that plans the runs of later ones.
+type lessons struct {
+	gaps   map[pair]evidence.Gap // by the sites, in their order
+	orders []evidence.Record     // of locks
+	exact  bool                  // its tests have run under the happens-before engine
+}
+
+// observe adds gaps.
+func (l *lessons) observe(gaps []evidence.Gap) {
+	if l.gaps == nil {
+		l.gaps = map[pair]evidence.Gap{}
+	}
+	for _, g := range gaps {
+		at := pair{g.First, g.Then}
+		if known, ok := l.gaps[at]; ok {
+			g.LeastNS, g.MostNS = min(g.LeastNS, known.LeastNS), max(g.MostNS, known.MostNS)
+		}
+		l.gaps[at] = g
+	}
+}
+
+// remember has the runs of this campaign planned by what an earlier one has shown.
+func (c *campaign) remember(before *Result) {
+	c.before = append(c.before, before.caught...)
+	maps.Copy(c.seen.near, before.near)
+	for _, from := range before.Packages {
+		i := slices.IndexFunc(c.result.Packages, func(p PackageResult) bool { return p.Package == from.Package })
+		if i < 0 {
+			continue
+		}
+		pkg := &c.result.Packages[i]
+		pkg.knewExact = pkg.knewExact || from.learned.exact
+		for _, at := range slices.SortedFunc(maps.Keys(from.learned.gaps), comparePairs) {
+			pkg.auto.Observe([]evidence.Gap{from.learned.gaps[at]})
+		}
+		for j := range from.learned.orders {
+			pkg.locks.Observe(&from.learned.orders[j])
+		}
+		for _, p := range before.caught {
+			pkg.auto.Caught(p[0], p[1])
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -148,7 +149,7 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first, then those that one test shows
 		return cmp.Or(cmp.Compare(a.Status, b.Status), -cmp.Compare(min(len(a.replay.test), 1), min(len(b.replay.test), 1)))
 	})
-	end := time.Now().Add(max(time.Duration(replayShare*float64(time.Since(c.began))), leastReplay))
+	end := time.Now().Add(max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay))
 	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(end) }
 	var left []*shown
 	for i := range all {
@@ -277,7 +278,9 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if r.test != "" {
 		leaveOut = nil // that it hangs may be the finding
 	}
-	p := c.runTests(ctx, c.cfg.Binaries[i], pkg, testproc.Options{
+	job := c.replayJob(&r)
+	job.Engine, job.Evidence = "watch", file
+	p := c.runTests(ctx, job, c.cfg.Binaries[i], pkg, testproc.Options{
 		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(c.cfg.Plan, arm.Sections(c.cfg.Plan, only), nil)),
 		Leaks: leaks, Timeout: c.result.Timeout, Limit: pkg.Limit, Flags: c.without(leaveOut), Test: r.test,
 	})
@@ -296,6 +299,12 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	seen.leaked(c.cfg, r.pkg, r.strength, records)
 	seen.asleep(c.cfg, r.pkg, r.strength, p.Asleep())
 	return seen, nil
+}
+
+// replayJob returns the next run of r.
+func (c *campaign) replayJob(r *replay) recorded.Job {
+	command := r.command(c.cfg)
+	return recorded.Job{Name: fmt.Sprintf("replay-%02d %s", len(c.replayed[*r])+1, command), Schedule: command}
 }
 
 // readRecords reads a file of evidence; none if there is no such file.

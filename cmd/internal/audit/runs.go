@@ -135,10 +135,13 @@ func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n
 		others := func(e build.Binary) bool { return e.Package != b.Package }
 		cfg.Exact = slices.DeleteFunc(slices.Clone(o.Built.Exact), others)
 	}
-	cfg.AfterRun = func(r *campaign.Result) bool {
+	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
 		so := *r // the campaign goes on with its own
 		so.Packages = slices.Clone(r.Packages)
-		return keep(&so) == nil && time.Now().Before(over)
+		if keep(&so) != nil || time.Now().After(over) {
+			return campaign.Abandon
+		}
+		return campaign.GoOn
 	}
 	what := fmt.Sprintf("runs of %s (package %d of %d)", b.Package, n, total)
 	cfg.Progress = func(e campaign.Event) {

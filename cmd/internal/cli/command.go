@@ -51,8 +51,8 @@ func (c *command) takesPackages() bool { return c.program || strings.Contains(c.
 // commands in the order in which help lists them. A function: help itself
 // refers to them.
 func commands() []*command {
-	return []*command{&checkCommand, &planCommand, &testCommand, &fixCommand, &auditCommand, baselineCommand(),
-		&sectionsCommand, &runCommand, &buildCommand, &envCommand, &reportCommand,
+	return []*command{&checkCommand, &planCommand, &testCommand, campaignCommand(), &fixCommand, &auditCommand,
+		baselineCommand(), &sectionsCommand, &runCommand, &buildCommand, &envCommand, &reportCommand,
 		&lspCommand, initCommand(), configCommand(), completionCommand(), &explainCommand, &versionCommand, helpCommand()}
 }
 

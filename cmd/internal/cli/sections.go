@@ -42,6 +42,7 @@ var listExamples = [][2]string{
 // subcommands of commands that have some. A function, as commands is.
 func subcommands() []*command {
 	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
+		&campaignShowCommand, &campaignMergeCommand, &campaignExportCommand,
 		&baselineWriteCommand, &baselineCheckCommand, configVerifyCommand(), configSchemaCommand()}
 }
 

@@ -174,6 +174,7 @@ func initCommand() *command {
 var samples = map[string]string{
 	"baseline": ".interlock-baseline.json", "budget": "200", "code": "[IL1001, IL2001]", "deps": "[golang.org/x/sync]",
 	"fail-on": "confirmed", "format": "text", "hb-memory": "4096", "new-from-rev": "origin/main",
+	"record": "campaign.db", "stop-when": "0.1",
 	"o": "[sarif:interlock.sarif, html:interlock.html]", "oracle": "make check", "prob": "1000", "runs": "10",
 	"sample": "burst", "sarif-root": ".", "strength": "100", "tags": "integration", "verify": "full",
 }

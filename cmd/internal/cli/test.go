@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,13 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/hb"
 )
@@ -75,6 +80,9 @@ type testOptions struct {
 	hold      string
 	replays   int
 	suspected bool
+	record    string // file that the campaign is kept in, or empty
+	stopRate  float64
+	failFast  bool
 }
 
 const defaultReplays = 5
@@ -107,6 +115,15 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 			"another goroutine waits for the first; replay commands of deadlocks use it")
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
+	// How long the campaign goes on, and what is kept of it.
+	fs.StringVar(&o.record, "record", "", "keep the campaign in this `file`, and go on with what it has of the same "+
+		"build and flags:\n"+
+		"runs that an earlier start has completed are not made again, and a further campaign\n"+
+		"begins with what is known; \"interlock campaign\" shows and merges such files")
+	fs.Float64Var(&o.stopRate, "stop-when", 0, "end the campaign when it shows fewer than this `rate` of new findings a "+
+		"run, such as 0.1:\n"+
+		"over its last 4 runs, or 10 for 0.1; -runs is 100 by default then")
+	fs.BoolVar(&o.failFast, "failfast", false, "end the campaign behind the first run that fails the build")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
 
@@ -129,6 +146,8 @@ func (o *testOptions) check() (err error) {
 		return err
 	case o.memory < 0 || o.memory > maxHBMemory:
 		return fmt.Errorf("-hb-memory %d: want megabytes, at most %d, or 0 for the default", o.memory, maxHBMemory)
+	case o.stopRate < 0 || o.stopRate != 0 && o.stopRate < leastRate:
+		return fmt.Errorf("-stop-when %v: want new findings a run, at least %v", o.stopRate, leastRate)
 	case o.replays < 0:
 		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
 	case o.only != "" && o.schedule != autoSchedule:
@@ -136,6 +155,9 @@ func (o *testOptions) check() (err error) {
 	}
 	return errors.Join(o.checkEngine(), o.campaignFlags.check(), o.out.Probe())
 }
+
+// leastRate is that of one new finding in as many runs as nobody makes.
+const leastRate = 1e-6
 
 // wholeRate is the rate of an engine that does not sample.
 const wholeRate = "100"
@@ -196,12 +218,20 @@ func (o *testOptions) checkEngine() error {
 }
 
 func (o *testOptions) run(c *call) int {
+	isSeeded := o.seed != 0
+	if o.stopRate > 0 && !o.runsSet {
+		o.runs, o.runsSet = defaultMostRuns, true
+	}
 	if err := errors.Join(o.check(), o.acceptFlags.check(c)); err != nil {
 		return c.usage("%v", err)
 	}
 	flags, code := c.testFlagsOf()
 	if code != exitClean {
 		return code
+	}
+	kept, err := o.openRecord(c, flags, isSeeded)
+	if err != nil {
+		return c.usage("-record %v", err)
 	}
 	// Coverage comes first, from the plain program.
 	out := o.testOutput(c)
@@ -221,6 +251,10 @@ func (o *testOptions) run(c *call) int {
 		campaignFlags: o.campaignFlags, flags: flags, engine: o.engine, memory: o.memory,
 		sampling: o.sampling, predict: o.predict,
 		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
+		record: kept, stopRate: o.stopRate,
+	}
+	if o.failFast {
+		m.fails = func(pl *planner.Planned, r *campaign.Result) bool { return o.failsAlready(c, pl, r) }
 	}
 	d, err := m.run(c, p, out)
 	if d != nil {
@@ -234,12 +268,56 @@ func (o *testOptions) run(c *call) int {
 		fmt.Fprintf(out, "%sFAIL\t%s [vet failed]\n", v.Text, v.Package)
 	}
 	r := c.newReport("test", d.Planned.Module.Root)
-	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: o.runs}
+	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked}
 	c.warn(shown.Fill(r)...)
 	if err := o.apply(c, r, d.Planned.Vet); err != nil {
 		return c.failed(err)
 	}
 	return c.uncompiled(d.Planned.Uncompiled(), c.finish(r, o.reportFlags, &o.acceptFlags, o.testsFail(d)))
+}
+
+// defaultMostRuns is how many runs a campaign makes at most that ends by the rate of new findings.
+const defaultMostRuns = 100
+
+// recording is a record that a campaign is kept in, if it is.
+type recording struct {
+	file     *record.Record
+	settings string // all that decides what is run beside what is built, the seed and the number of runs
+}
+
+// openRecord opens the file of -record, and takes over the seed of a campaign that has runs left unless the user
+// has chosen one: the plan may depend on it.
+func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) (kept recording, err error) {
+	if o.record == "" {
+		return kept, nil
+	}
+	if kept.file, err = record.Open(o.record); err != nil {
+		return kept, err
+	}
+	c.closers = append(c.closers, kept.file)
+	kept.settings = fmt.Sprintf("%s engine=%s schedule=%s budget=%d strength=%d prob=%d sections=%s deps=%q whole=%v "+
+		"only=%s hold=%s predict=%v rate=%s sample=%s hb-memory=%d replays=%d build=%q tests=%q timeout=%v",
+		version(), o.engine, o.schedule, o.budget, o.strength, o.prob, o.sections, o.deps, o.whole, o.only, o.hold, o.predict,
+		o.rate, o.sample, o.memory, o.replays, append(c.buildFlags(), flags.Build...), flags.Binary, flags.Timeout)
+	seed, err := kept.file.Unfinished(kept.settings)
+	if seed != 0 && !isSeeded {
+		o.seed = seed
+	}
+	return kept, err
+}
+
+// failsAlready reports whether what a campaign has shown so far fails the build.
+func (o *testOptions) failsAlready(c *call, pl *planner.Planned, r *campaign.Result) bool {
+	rep := c.newReport("test", pl.Module.Root)
+	for _, f := range campaign.Join(pl.Vet.Findings, r) {
+		if f.Evidence != nil {
+			rep.Findings = append(rep.Findings, f)
+		}
+	}
+	if err := o.apply(c, rep, pl.Vet); err != nil {
+		return false // which ends the command once the campaign is over
+	}
+	return o.failing(rep.Findings) > 0 || o.testsFail(&testrun.Done{Built: new(testrun.Built), Result: r})
 }
 
 // testsFail reports whether failures of the tests fail the build.
@@ -292,6 +370,10 @@ type monitored struct {
 	hold        string   // the same
 	replays     int      // of each finding
 	replayFlags []string // that a replay needs to have the same plan
+	record      recording
+	stopRate    float64
+	// fails reports whether what was shown so far ends the campaign; nil never does.
+	fails func(*planner.Planned, *campaign.Result) bool
 }
 
 // testFlagsOf returns the flags of go test, those of GOFLAGS included. With an exit
@@ -325,8 +407,13 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 		OnlyFlag: "-only", HoldFlag: "-hold", ReplayFlags: m.replayFlags, Replays: m.replays,
 		ExactMemory: m.memory, Sampling: m.sampling, Predict: m.predict,
 	}
+	settings := m.settings(c)
+	settings.Record, settings.Kept, settings.Stop.Rate = m.record.file, m.record.settings, m.stopRate
+	if m.fails != nil {
+		settings.Stop.Fails = func(r *campaign.Result) bool { return m.fails(pl, r) }
+	}
 	if m.engine == engineHB {
-		return testrun.Exact(c.ctx, c.progress, pl, m.settings(c), cfg, out)
+		return testrun.Exact(c.ctx, c.progress, pl, settings, cfg, out)
 	}
 	if m.only != "" {
 		at := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
@@ -344,7 +431,6 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
 		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan -sites` lists variables and places")
 	}
-	settings := m.settings(c)
 	settings.Vet, settings.Exact = m.flags.Vet, m.engine == engineAuto && m.only == "" && m.hold == ""
 	return testrun.Run(c.ctx, c.progress, pl, settings, cfg, out)
 }
@@ -394,4 +480,136 @@ func rebased(place, root string) string {
 		return place
 	}
 	return filepath.ToSlash(rel) + ":" + position
+}
+
+func campaignCommand() *command {
+	return &command{
+		name: "campaign", args: "show|merge|export",
+		short: "show, merge and export the records of test -record",
+		long: `The record of a campaign is the file of "interlock test -record": each process that was run, with its
+evidence, and the findings over time. Started again with the same flags on the same build, test completes the
+runs that are missing, after a kill too, or makes further ones that begin with what is known. What was
+recorded of another build, or with other flags, stays in the file and is not used.
+
+The file is an SQLite database with the tables campaigns, processes, evidence and findings, and the views
+gaps and relations.`,
+		examples: [][2]string{
+			{"interlock test -record campaign.db ./...", "keep a campaign, go on with it, add to it"},
+			{"interlock campaign show campaign.db", "what it has"},
+			{"interlock campaign merge campaign.db other.db", "take up what another machine has shown"},
+		},
+		options: func() runner { return flagless(func(c *call) int { return c.needsWord("campaign") }) },
+	}
+}
+
+var campaignShowCommand = command{
+	name: "campaign show", args: "file", short: "print the campaigns of a record",
+	long: `Show prints the campaigns of a record in the order in which they began, each with its findings and the run
+behind which each was known.`,
+	examples: [][2]string{{"interlock campaign show campaign.db", "what it has"}},
+	options:  func() runner { return flagless(runCampaignShow) },
+}
+
+var campaignMergeCommand = command{
+	name: "campaign merge", args: "file from...", short: "add the campaigns of other records to one",
+	long: `Merge adds the campaigns of other records, or of what export has printed, to the first file, which is made
+if need be. A campaign that is there already does not count twice. Where one file cannot be taken up, nothing
+of it is.`,
+	examples: [][2]string{
+		{"interlock campaign merge campaign.db linux.db darwin.jsonl", "one record of three"},
+	},
+	options: func() runner { return flagless(runCampaignMerge) },
+}
+
+var campaignExportCommand = command{
+	name: "campaign export", args: "file", short: "print a record as JSON Lines",
+	long: "Export prints one JSON object a line, each a row of a table; merge reads it again.",
+	examples: [][2]string{
+		{"interlock campaign export campaign.db >campaign.jsonl", "for other programs"},
+	},
+	options: func() runner { return flagless(runCampaignExport) },
+}
+
+// openOnly opens the record that the command line names, and nothing else. With an exit code other than exitClean,
+// what is wrong has been reported.
+func (c *call) openOnly(command string) (*record.Record, int) {
+	if len(c.packages) != 1 {
+		return nil, c.usage("%s takes one file: `interlock %s campaign.db`", command, command)
+	}
+	r, err := record.OpenExisting(c.packages[0])
+	if err != nil {
+		return nil, c.usage("%v", err)
+	}
+	c.closers = append(c.closers, r)
+	return r, exitClean
+}
+
+func runCampaignShow(c *call) int {
+	r, code := c.openOnly("campaign show")
+	if code != exitClean {
+		return code
+	}
+	all, err := r.Campaigns()
+	if err != nil {
+		return c.failed(err)
+	}
+	for _, of := range all {
+		s, err := of.Summary()
+		if err != nil {
+			return c.failed(err)
+		}
+		state := "with runs left"
+		if of.Made > 0 {
+			state = "finished"
+		}
+		fmt.Fprintf(c.stdout, "%s  %s  build %.12s  seed %d  %d of %d runs in %s, %s\n", of.Began.UTC().Format(time.DateTime),
+			of.Module, of.Build, of.Seed, s.Runs, of.Runs, processes(s.Processes), state)
+		for _, f := range s.Findings {
+			line := fmt.Sprintf("    run %d: %s %s: %s [%s]", f.Run, f.Code, f.Status, f.Title, f.ID)
+			fmt.Fprintln(c.stdout, report.Clean(line))
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(c.stdout, "no campaign")
+	}
+	return exitClean
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
+func runCampaignMerge(c *call) int {
+	if len(c.packages) < 2 {
+		return c.usage("campaign merge takes a file and those to add to it: `interlock campaign merge campaign.db other.db`")
+	}
+	r, err := record.Open(c.packages[0])
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	c.closers = append(c.closers, r)
+	for _, name := range c.packages[1:] {
+		n, err := r.Merge(name)
+		if err != nil {
+			return c.failed(err)
+		}
+		fmt.Fprintf(c.stdout, "%s: %s and %s were new\n", name, progress.Count(n.Campaigns, "campaign"),
+			processes(n.Processes))
+	}
+	return exitClean
+}
+
+func runCampaignExport(c *call) int {
+	r, code := c.openOnly("campaign export")
+	if code != exitClean {
+		return code
+	}
+	out := bufio.NewWriter(c.stdout)
+	if err := errors.Join(r.Export(out), out.Flush()); err != nil {
+		return c.failed(err)
+	}
+	return exitClean
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
 )
 
 // Settings are those of a campaign that users set with flags.
@@ -30,6 +31,11 @@ type Settings struct {
 	Vet      string // as go test's -vet has it; "off" for none
 	Verbose  bool
 	Exact    bool // run the tests under the happens-before engine first, where it can
+	Stop     Stop
+	Record   *record.Record // keeps the campaign, unless it is nil
+	// Kept is all that decides what is run beside what is built, the seed and the number of runs: a campaign of the
+	// record with another one is another campaign.
+	Kept string
 }
 
 // Built is a plan whose tests are built.
@@ -47,6 +53,7 @@ type Built struct {
 type Done struct {
 	*Built
 	Result *campaign.Result
+	Asked  int // runs, those of earlier campaigns of the record included
 }
 
 // Failed reports whether the tests of a package failed, or would under go test.
@@ -89,8 +96,7 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 		cfg.Stdout = &interleaved{p, out}
 		reportTimeout(p, &cfg, s.Verbose, "noise takes")
 	}
-	d.Result, err = b.Campaign(ctx, s, cfg)
-	return d, err
+	return d, d.recorded(ctx, p, s, cfg, b.Campaign)
 }
 
 // Build builds the tests of the plan pl. Of the settings, Vet, Exact and Verbose count. What was prepared is returned
@@ -174,13 +180,16 @@ func Exact(
 		return d, err
 	}
 	pl.Module = ws.Module // which knows what does not compile
-	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Seed, cfg.Progress = ws, pl.Plan, s.Runs, s.Seed, watch(p, s.Verbose)
+	d.Binaries, cfg.Workspace, cfg.Plan, cfg.Progress = cfg.Binaries, ws, pl.Plan, watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
 		reportTimeout(p, &cfg, s.Verbose, "the instrumentation takes")
 	}
-	d.Result, err = campaign.Exact(ctx, cfg)
-	return d, err
+	return d, d.recorded(ctx, p, s, cfg, func(ctx context.Context, s Settings, cfg campaign.Config) (
+		*campaign.Result, error) {
+		cfg.Runs, cfg.Seed = s.Runs, s.Seed
+		return campaign.Exact(ctx, cfg)
+	})
 }
 
 // watch shows a campaign's events.

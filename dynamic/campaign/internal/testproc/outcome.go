@@ -40,7 +40,7 @@ var (
 // itself, by the words of the runtime and of package testing.
 func classify(p *Process) Outcome {
 	message := stacktext.PanicMessage(p.Crash)
-	timedOut := p.killed || p.Exit == 2 && strings.HasPrefix(message, "test timed out after ")
+	timedOut := p.Killed || p.Exit == 2 && strings.HasPrefix(message, "test timed out after ")
 	switch {
 	case timedOut && p.ours:
 		return CutShort
@@ -142,11 +142,11 @@ func (p *Process) Report(pkg string, verbose bool, nameFile func(string) string)
 		fmt.Fprintf(&b, "?   \t%s\t%s [not completed]\n", pkg, elapsed)
 		return b.Bytes()
 	}
-	if p.killed {
+	if p.Killed {
 		fmt.Fprintf(&b, "*** Test killed: ran too long (%v).\n", p.Elapsed.Round(time.Millisecond))
 	}
 	if p.Exit < 0 || len(p.Output) == 0 {
-		fmt.Fprintf(&b, "%s\n", p.state)
+		fmt.Fprintf(&b, "%s\n", p.State)
 	}
 	fmt.Fprintf(&b, "FAIL\t%s\t%s\n", pkg, elapsed)
 	return b.Bytes()

@@ -38,16 +38,16 @@ type Process struct {
 	Output  []byte // standard output and standard error
 	Crash   []byte // of it, how the runtime ended this process itself; nil where it did not: see [stacktext.Crash]
 	Elapsed time.Duration
-	Exit    int // exit code, -1 if a signal ended it
+	Exit    int    // exit code, -1 if a signal ended it
+	State   string // as the operating system reports it
+	Killed  bool   // it did not end at its deadline
 	CPU     time.Duration
 	Err     error // it could not be run
 	// CountsOnTime reports whether tests that failed read the clock; the caller sets it.
 	CountsOnTime bool
 
-	shown  bool   // the output was shown while it ran
-	state  string // as the operating system reports it
-	killed bool   // it did not end at its deadline
-	ours   bool   // a time limit that ended it would be one of Interlock's
+	shown bool // the output was shown while it ran
+	ours  bool // a time limit that ended it would be one of Interlock's
 }
 
 // Run runs a test binary as `go test` does: in the package's folder, with
@@ -79,7 +79,7 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 	defer last.remove()
 	cmd.Env = append(cmd.Env, "INTERLOCK_CRASH="+last.file, fmt.Sprintf("INTERLOCK_PARENT=%d", os.Getpid()))
 	out := &child.Output{Live: o.Live}
-	if p.killed, p.Elapsed, p.Err = child.Run(ctx, cmd, out, o.deadline()); p.Err != nil {
+	if p.Killed, p.Elapsed, p.Err = child.Run(ctx, cmd, out, o.deadline()); p.Err != nil {
 		return p
 	}
 	p.Output = out.Bytes()
@@ -87,9 +87,9 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 		return p
 	}
 	p.Exit = cmd.ProcessState.ExitCode()
-	p.state = cmd.ProcessState.String()
+	p.State = cmd.ProcessState.String()
 	p.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	p.ours = len(o.Env) > 0 || p.killed && o.deadline() == o.Limit
+	p.ours = len(o.Env) > 0 || p.Killed && o.deadline() == o.Limit
 	p.Outcome = classify(p)
 	return p
 }
@@ -148,7 +148,7 @@ func (o *Options) deadline() time.Duration {
 // tests as well, has the time to reach ctx too, so that tests ended by it do not look as if
 // they had crashed.
 func (p *Process) Settle(ctx context.Context) {
-	if p.Exit >= 0 || p.killed {
+	if p.Exit >= 0 || p.Killed {
 		return
 	}
 	select {

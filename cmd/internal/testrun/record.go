@@ -1,0 +1,209 @@
+package testrun
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/merge"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
+)
+
+// Stop is when a campaign ends before its last run.
+type Stop struct {
+	// Rate of new findings a run below which it ends; 0 is never.
+	Rate float64
+	// Fails reports whether what was shown so far is enough to end it at once; nil never does.
+	Fails func(*campaign.Result) bool
+}
+
+// leastWindow is how many runs a rate is taken over at least: the first run of a campaign only measures, and every
+// fourth looks around.
+const leastWindow = 4
+
+// watcher returns what decides behind each run whether a campaign goes on, and prints why it does not. What the
+// earlier campaigns have found is not new.
+func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*campaign.Result) campaign.Next {
+	known, fresh := map[string]bool{}, []int(nil)
+	count := func(r *campaign.Result) (n int) {
+		for _, f := range r.Findings {
+			if !known[f.ID] {
+				known[f.ID] = true
+				n++
+			}
+		}
+		return n
+	}
+	for _, r := range earlier {
+		count(r)
+	}
+	// The rate is that of a window: the lower it is asked for, the longer.
+	window := leastWindow
+	if s.Rate > 0 {
+		window = max(window, int(math.Ceil(1/s.Rate)))
+	}
+	return func(r *campaign.Result) campaign.Next {
+		fresh = append(fresh, count(r))
+		if s.Fails != nil && s.Fails(r) {
+			p.Line("-failfast: ended behind run %d", r.Runs)
+			return campaign.Enough
+		}
+		if s.Rate == 0 || len(fresh) < window {
+			return campaign.GoOn
+		}
+		last := 0
+		for _, n := range fresh[len(fresh)-window:] {
+			last += n
+		}
+		if float64(last) >= s.Rate*float64(window) {
+			return campaign.GoOn
+		}
+		p.Line("-stop-when: ended behind run %d, as the last %d runs have shown %s", r.Runs, window,
+			progress.Count(last, "new finding"))
+		return campaign.Enough
+	}
+}
+
+// making makes the runs of a campaign.
+type making func(context.Context, Settings, campaign.Config) (*campaign.Result, error)
+
+// recorded makes the runs that the record of the settings does not have yet, and sets in d what all campaigns of the
+// same build and settings have shown. Without a record it makes all runs.
+func (d *Done) recorded(
+	ctx context.Context, p *progress.Reporter, s Settings, cfg campaign.Config, run making,
+) (err error) {
+	d.Asked = s.Runs
+	if s.Record == nil {
+		if s.Stop.Rate > 0 || s.Stop.Fails != nil {
+			cfg.AfterRun = s.Stop.watcher(p, nil)
+		}
+		d.Result, err = run(ctx, s, cfg)
+		return err
+	}
+	sum, err := d.checksum()
+	if err != nil {
+		return err
+	}
+	now, past, err := s.Record.Begin(record.Description{
+		Module: d.Planned.Module.Path, Build: sum, Settings: s.Kept, Seed: s.Seed, Runs: s.Runs,
+	})
+	if err != nil {
+		return err
+	}
+	// Those of the past are made again from what is kept of them.
+	k := keeping{dir: d.Workspace.Dir, settings: s, config: cfg, run: run, results: map[string]*campaign.Result{}}
+	d.Asked = now.Runs
+	for _, c := range past {
+		r, err := k.again(ctx, c)
+		if err != nil {
+			return err
+		}
+		d.Asked += r.Runs
+	}
+	p.Line("the record has %s of earlier campaigns of this build", progress.Count(d.Asked-now.Runs, "run"))
+	// Then this one goes on, or begins.
+	r, err := k.goOn(ctx, now, s.Stop.watcher(p, k.earlier))
+	if r == nil {
+		return err
+	}
+	d.Result = merge.Results(append(k.earlier, r))
+	d.Result.Interrupted, d.Result.Sampled, d.Result.Dir = r.Interrupted, r.Sampled, r.Dir
+	return err
+}
+
+// keeping is the campaigns of a record that are of one build and settings.
+type keeping struct {
+	dir      string // for the evidence of all
+	settings Settings
+	config   campaign.Config
+	run      making
+	results  map[string]*campaign.Result // of those that were made again, by id
+	earlier  []*campaign.Result          // the same, in order
+}
+
+// make makes the runs of a campaign that cfg describes, as far as it does not depend on c.
+func (k *keeping) make(ctx context.Context, c *record.Campaign, cfg campaign.Config) (*campaign.Result, error) {
+	s := k.settings
+	s.Seed, s.Runs = c.Seed, c.Runs
+	cfg.Record, cfg.Dir = c, filepath.Join(k.dir, "evidence", c.ID)
+	for _, id := range c.Earlier {
+		if r := k.results[id]; r != nil {
+			cfg.Before = append(cfg.Before, r)
+		}
+	}
+	return k.run(ctx, s, cfg)
+}
+
+// again takes up what a campaign of the past has shown.
+func (k *keeping) again(ctx context.Context, c *record.Campaign) (*campaign.Result, error) {
+	cfg := k.config
+	cfg.Stdout, cfg.Progress = nil, nil
+	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
+		if r.Runs == c.Made {
+			return campaign.Enough
+		}
+		return campaign.GoOn
+	}
+	r, err := k.make(ctx, c, cfg)
+	if err != nil {
+		return nil, err
+	}
+	k.results[c.ID], k.earlier = r, append(k.earlier, r)
+	return r, nil
+}
+
+// goOn makes the runs that c does not have yet.
+func (k *keeping) goOn(
+	ctx context.Context, c *record.Campaign, next func(*campaign.Result) campaign.Next,
+) (*campaign.Result, error) {
+	cfg, unkept := k.config, error(nil)
+	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
+		if unkept = c.Found(r.Runs, r.Findings); unkept != nil {
+			return campaign.Abandon
+		}
+		return next(r)
+	}
+	r, err := k.make(ctx, c, cfg)
+	if err = errors.Join(err, unkept); err == nil && !r.Interrupted {
+		err = c.Finish(r.Runs)
+	}
+	return r, err
+}
+
+// checksum returns that of what was built: the test binaries of both engines, and the plan whose sites they name.
+func (b *Built) checksum() (string, error) {
+	sum := sha256.New()
+	if err := json.NewEncoder(sum).Encode(b.Planned.Plan); err != nil {
+		return "", fmt.Errorf("reading the plan: %w", err)
+	}
+	for _, bin := range slices.Concat(b.Binaries, b.Exact) {
+		fmt.Fprintln(sum, bin.Package)
+		if bin.Path == "" {
+			continue
+		}
+		if err := addFile(sum, bin.Path); err != nil {
+			return "", fmt.Errorf("reading the tests of %s: %w", bin.Package, err)
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)), nil
+}
+
+func addFile(sum hash.Hash, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(sum, f)
+	return err
+}

@@ -1,0 +1,116 @@
+// Package recorded runs the test binaries of a campaign that is kept in a record: what the record has is not run again.
+package recorded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
+)
+
+// Runner runs test binaries. It is not safe for concurrent use.
+type Runner struct {
+	Workspace *build.Workspace
+	Record    *record.Campaign // nil keeps nothing
+	// Spent is how long the processes have taken, those of the record included.
+	Spent time.Duration
+}
+
+// Job is a process to run.
+type Job struct {
+	Name     string // unique in the campaign, and the same whenever it is made again
+	Run      int    // 0 where it makes no noise
+	Seed     uint64
+	Engine   string // "watch", "hb" or "plain"
+	Schedule string // the command of a replay; "" is the noise in the environment
+	Evidence string // file that the process leaves, "" for none
+	Once     bool   // it leaves more than the record keeps, so it runs each time
+}
+
+// ErrNotRecorded is the error of a process that a campaign of the past has not run.
+var ErrNotRecorded = errors.New("the record does not have it")
+
+// The files of a process, as the record names them.
+const (
+	evidenceFile = "evidence"
+	leaksFile    = "leaks"
+)
+
+// Run runs a test binary, and keeps what it has shown unless ctx ends. Of a process that the record has, it writes
+// the files anew. An error of the record is that of the process.
+func (r *Runner) Run(ctx context.Context, job Job, b build.Binary, o testproc.Options) (p *testproc.Process) {
+	defer func() { r.Spent += p.Elapsed }()
+	files := map[string]string{evidenceFile: job.Evidence, leaksFile: o.Leaks}
+	if r.Record != nil && !job.Once {
+		kept, err := r.Record.Process(job.Name)
+		switch {
+		case err != nil:
+			return &testproc.Process{Err: err}
+		case kept != nil:
+			return restored(kept, files)
+		case r.Record.Past:
+			return &testproc.Process{Err: ErrNotRecorded}
+		}
+	}
+	p = testproc.Run(ctx, r.Workspace, b, o)
+	p.Settle(ctx)
+	if r.Record == nil || r.Record.Past || job.Once || p.Err != nil || ctx.Err() != nil {
+		return p
+	}
+	if err := r.keep(&job, b, &o, p, files); err != nil {
+		p.Err = err
+	}
+	return p
+}
+
+// keep records a process and its files.
+func (r *Runner) keep(
+	job *Job, b build.Binary, o *testproc.Options, p *testproc.Process, files map[string]string,
+) error {
+	kept := &record.Process{
+		Name: job.Name, Run: job.Run, Package: b.Package, Engine: job.Engine, Seed: job.Seed, Schedule: job.Schedule,
+		Outcome: string(p.Outcome), Exit: p.Exit, State: p.State, Killed: p.Killed, Elapsed: p.Elapsed, CPU: p.CPU,
+		Output: p.Output, Crash: p.Crash, Files: map[string][]byte{},
+	}
+	if kept.Schedule == "" {
+		for _, v := range o.Env {
+			if noise, ok := strings.CutPrefix(v, "INTERLOCK_NOISE="); ok {
+				kept.Schedule = noise
+			}
+		}
+	}
+	for what, name := range files {
+		data, err := os.ReadFile(name)
+		if name == "" || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("keeping what %s has left: %w", job.Name, err)
+		}
+		kept.Files[what] = data
+	}
+	return r.Record.Keep(kept)
+}
+
+// restored returns a process as it was when it ended, and writes its files.
+func restored(kept *record.Process, files map[string]string) *testproc.Process {
+	p := &testproc.Process{
+		Outcome: testproc.Outcome(kept.Outcome), Exit: kept.Exit, State: kept.State, Killed: kept.Killed,
+		Elapsed: kept.Elapsed, CPU: kept.CPU, Output: kept.Output, Crash: kept.Crash,
+	}
+	for what, name := range files {
+		if data, was := kept.Files[what]; was && name != "" {
+			if err := os.WriteFile(name, data, 0o644); err != nil {
+				p.Err = fmt.Errorf("writing what %s has left: %w", kept.Name, err)
+			}
+		}
+	}
+	return p
+}
