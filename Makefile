@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbsuite sampling suites saves sections strangers torture validator clean edits clients
+.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden racesuite hbcost hbsuite sampling suites saves sections strangers torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ hidden: ## measure how soon campaigns find bugs that hide, beside -race, and kee
 
 racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
 	$(LAB) racesuite -o docs/racesuite.md
+
+hbcost: ## measure what the happens-before engine costs beside the race detector, and keep the table in docs/hbcost.md
+	$(LAB) hbcost -o docs/hbcost.md
 
 hbsuite: ## run the race detector's own suite under the happens-before engine, and keep the table in docs/hbsuite.md
 	$(LAB) racesuite -engine=hb -runs 3 -o docs/hbsuite.md

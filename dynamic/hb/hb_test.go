@@ -171,6 +171,7 @@ var places = map[string][]string{
 	"TestRaceDeferred":     {"races.TestRaceDeferred.func1()"},
 	"TestRaceBesideAtomic": {"races.load()"},
 	"TestRaceAddAndWait":   {"WaitGroup).Add()", "races.addOne()", "WaitGroup).Wait()", "races.waitForAll()"},
+	"TestRaceMiddleOfCopy": {"races.copyAll()"},
 	"TestRaceCopyOfAtomic": {"sync/atomic.(*Int64).Add()", "races.addTo()"},
 }
 

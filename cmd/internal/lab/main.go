@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/conformance"
 	"github.com/interlock-go/interlock/cmd/internal/lab/cost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/detect"
+	"github.com/interlock-go/interlock/cmd/internal/lab/hbcost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hidden"
 	"github.com/interlock-go/interlock/cmd/internal/lab/pruning"
 	"github.com/interlock-go/interlock/cmd/internal/lab/racesuite"
@@ -38,6 +39,7 @@ var tools = []tool{
 	{"conformance", "the Go distribution's test programs behave as plain when they are instrumented", conformance.Run},
 	{"cost", "what the static checks cost", cost.Run},
 	{"detect", "what the watch engine catches of each class of races", detect.Run},
+	{"hbcost", "what the happens-before engine costs beside the race detector", hbcost.Run},
 	{"hidden", "how soon campaigns find bugs that hide", hidden.Run},
 	{"house", "the size and the shape of the repository's own code", runHouse},
 	{"pruning", "which accesses are not monitored, and why", pruning.Run},

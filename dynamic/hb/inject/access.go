@@ -5,6 +5,7 @@ package runtime
 import (
 	"internal/runtime/atomic"
 	"internal/runtime/sys"
+	"unsafe"
 )
 
 // A record is an access in 64 bits: which bytes of the granule, when and by whom. 0 is
@@ -65,7 +66,7 @@ type hbEarlier struct {
 //
 //go:nosplit
 func (g *hbGo) knows(r hbRecord) bool {
-	return g.knowsAt(hbSlotOf(r), hbClockOf(r))
+	return hbSlotOf(r^g.epoch) == 0 || g.knowsAt(hbSlotOf(r), hbClockOf(r))
 }
 
 // conflicts reports whether an access of the bytes in mask races with a recorded one, if
@@ -133,11 +134,36 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, at hb
 	if at.callpc|at.fp != 0 {
 		where, at.callpc = hbContext(gp, where, at)
 	}
-	hbRemember(gp, addr, record, kind, where, at.pc)
-	if kind&hbAtomic != 0 || hbTrace.on || !g.renew(cell, addr, record, kind) {
+	hbRemember(gp, addr, 1, record, kind, where, at.pc)
+	if !g.renew(cell, addr, record, kind, at) {
 		hbInsert(g, cell, addr, record, kind, where, at)
 	}
 	g.touched = g.epoch
+}
+
+// hbRun checks and records an access of whole granules from addr to end, the first of which it has to record, as
+// hbAccess does each of them. The history has them as one. It returns where those begin that it left.
+//
+//go:nosplit
+//go:noinline
+func hbRun(gp *g, addr, end uintptr, kind hbKind, at hbPlace) uintptr {
+	end = min(end&^7, addr+8*hbMostGranules)
+	g, record := hbOfG(gp), hbOfG(gp).epoch|hbMask
+	g.name(gp)
+	where := g.frame
+	if at.callpc|at.fp != 0 {
+		where, at.callpc = hbContext(gp, where, at)
+	}
+	hbRemember(gp, addr, (end-addr)/8, record, kind, where, at.pc)
+	for cell := hbCellOf(addr); addr < end; addr += 8 {
+		known := cell.w == record || kind == hbRead && cell.r == record
+		if !known && !g.renew(cell, addr, record, kind, at) {
+			hbInsert(g, cell, addr, record, kind, where, at)
+		}
+		cell = (*hbCell)(unsafe.Pointer(uintptr(unsafe.Pointer(cell)) + unsafe.Sizeof(hbCell{})))
+	}
+	g.touched = g.epoch
+	return end
 }
 
 // name notes whose the slot is.
@@ -164,34 +190,39 @@ func hbContext(gp *g, where uint32, at hbPlace) (uint32, uintptr) {
 
 // renew makes an access in the common case, without a lock: what the cell holds is ordered before it, and
 // the last access of its kind was of the same bytes or made in the same epoch, or there is none. The record takes the
-// place of that one. It reports whether all of that still held when the record was in its place.
+// place of that one. It reports whether all of that still held when the record was in its place. The trace has the
+// access before that: whoever is ordered after it comes later, and where it did not hold hbInsert adds it once more.
 //
 //go:nosplit
-func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind) bool {
+func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) bool {
 	const same = hbMask | hbIsAtomic | hbIsSplit | hbIsLocked
 	w, r := atomic.Load64(&cell.w), atomic.Load64(&cell.r)
 	if w&(hbIsSplit|hbIsLocked) != 0 || w != 0 && !g.knows(w) || r != 0 && !g.knows(r) {
 		return false
 	}
-	old, at := w, &cell.w
-	if kind == hbRead {
-		old, at = r, &cell.r
+	old, word := w, &cell.w
+	if kind&hbWrite == 0 {
+		old, word = r, &cell.r
 	}
+	all := record
 	switch {
 	case (old^record)&^hbMask == 0: // of one epoch
-		record |= old
+		all |= old
 	case (old^record)&same == 0 && hbSlotOf(old) != 0: // the number of an hbSplit has no slot
-	case old != 0 || kind == hbRead && w == 0:
+	case old != 0:
 		return false
 	}
-	if !atomic.Cas64(at, old, record) {
+	if hbTrace.on {
+		hbTraceAccess(g, addr, record, kind, w, r, at)
+	}
+	if !atomic.Cas64(word, old, all) || w|old == 0 && !hbIsSoiled(addr) {
 		return false
 	}
-	if kind == hbRead {
-		return atomic.Load64(&cell.w) == w && atomic.Load64(&cell.r) == record
+	if kind&hbWrite == 0 {
+		return atomic.Load64(&cell.w) == w && atomic.Load64(&cell.r) == all
 	}
 	// The read stays: who is ordered after this write is ordered after a read that is before it.
-	return atomic.Load64(&cell.r) == r && (w != 0 || hbIsSoiled(addr))
+	return atomic.Load64(&cell.r) == r
 }
 
 // hbInsert makes it in all other cases.

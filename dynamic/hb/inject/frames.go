@@ -21,10 +21,10 @@ type hbFrame struct {
 	parent uint32
 	depth  uint32
 	last   uint32 // the child that was entered last
+	then   uint32 // the sibling that was entered after it the last time
 	next   uint32 // in the bucket
 
-	entries uint32 // where these are counted: see hbCountEntry
-	isHot   bool
+	entries uint32 // where these are counted: see isHot
 }
 
 const (
@@ -61,7 +61,7 @@ func hbEnter(g *hbGo, callpc uintptr, depth uint32, fp uintptr) {
 	}
 	g.frame = hbCall(i, callpc, depth)
 	if hbSampling.bursts {
-		hbCountEntry(hbFrameAt(g.frame))
+		hbFrameAt(g.frame).entries++
 	}
 }
 
@@ -83,9 +83,17 @@ func hbLeave(g *hbGo, depth uint32) {
 //
 //go:nosplit
 func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
-	if k := hbFrameAt(parent).last; k != 0 {
-		if c := hbFrameAt(k); c.pc == pc && c.depth == depth { // as the last time
-			return k
+	from := hbFrameAt(parent)
+	before := from.last
+	if before != 0 {
+		c := hbFrameAt(before)
+		if c.pc == pc && c.depth == depth { // as the last time
+			return before
+		}
+		// Most functions call the same ones in the same order, round and round.
+		if i := c.then; i != 0 && hbFrameAt(i).pc == pc && hbFrameAt(i).depth == depth {
+			from.last = i
+			return i
 		}
 	}
 	h := uint64(pc)*0x9e3779b97f4a7c15 ^ uint64(parent)*0xc2b2ae3d27d4eb4f + uint64(depth)
@@ -95,8 +103,11 @@ func hbCall(parent uint32, pc uintptr, depth uint32) uint32 {
 	for i := first; i != 0; {
 		f := hbFrameAt(i)
 		if f.pc == pc && f.parent == parent && f.depth == depth {
-			if depth != hbLeaf && !hbSampling.bursts { // entries that are counted come here each time
-				hbFrameAt(parent).last = i
+			if !hbSampling.bursts { // entries that are counted come here each time
+				from.last = i
+				if before != 0 {
+					hbFrameAt(before).then = i
+				}
 			}
 			return i
 		}
@@ -173,17 +184,26 @@ func hbNewFrame(bucket *uint32, parent uint32, pc uintptr, depth uint32) uint32 
 
 // hbMemo is an access that was recorded, as the history keeps it for reports.
 type hbMemo struct {
-	granule uintptr // address of it, with the kind in its low bits
+	granule uintptr // address of the first one, with the kind in its low bits
 	record  hbRecord
-	pc      uintptr
+	pc      uintptr // with the number of granules, 1 to hbMostGranules, from hbGranulesShift on
 	frame   uint32
 	check   uint32 // of the others: who reads it while it is overwritten sees that they do not fit
 }
 
+const (
+	hbGranulesShift = 48 // no code has a higher address
+	hbMostGranules  = 1<<16 - 1
+)
+
 //go:nosplit
 func (m *hbMemo) sum() uint32 {
-	return uint32(m.granule) ^ uint32(m.record>>8)<<1 ^ uint32(m.record>>40)<<7 ^ uint32(m.pc)<<3 ^ m.frame<<5
+	place := uint32(m.pc)<<3 ^ uint32(m.pc>>hbGranulesShift)<<9
+	return uint32(m.granule) ^ uint32(m.record>>8)<<1 ^ uint32(m.record>>40)<<7 ^ place ^ m.frame<<5
 }
+
+// isOf reports whether it is an access of the granule at addr.
+func (m *hbMemo) isOf(addr uintptr) bool { return addr-m.granule&^7 < m.pc>>hbGranulesShift<<3 }
 
 // hbHistory is the history of a P, a ring. Only who runs on the P writes it; reports read
 // it as it is, and take what fits. next is also read while it is written.
@@ -207,10 +227,10 @@ func (h *hbHistory) at(i uint32) *hbMemo {
 	return (*hbMemo)(unsafe.Pointer(h.base + uintptr(i&(hbHistorySize-1))*unsafe.Sizeof(hbMemo{})))
 }
 
-// hbRemember adds an access to the history.
+// hbRemember adds an access of so many granules to the history.
 //
 //go:nosplit
-func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32, pc uintptr) {
+func hbRemember(gp *g, addr, granules uintptr, record hbRecord, kind hbKind, frame uint32, pc uintptr) {
 	pp := gp.m.p.ptr()
 	if pp == nil || pp.raceprocctx == 0 {
 		return
@@ -219,7 +239,7 @@ func hbRemember(gp *g, addr uintptr, record hbRecord, kind hbKind, frame uint32,
 	i := h.next
 	h.next++
 	m := h.at(i)
-	m.granule, m.record, m.pc, m.frame = addr&^7|uintptr(kind), record, pc, frame
+	m.granule, m.record, m.pc, m.frame = addr&^7|uintptr(kind), record, pc|granules<<hbGranulesShift, frame
 	m.check = m.sum()
 }
 
@@ -231,8 +251,9 @@ func hbRecall(addr uintptr, e hbEarlier, mask uint64) hbMemo {
 		for k := range min(h.next, hbHistorySize) {
 			m := *h.at(h.next - 1 - k)
 			epochs := (m.record ^ e.record) &^ (hbMask | hbIsSplit)
-			same := m.granule&^7 == addr && hbKind(m.granule)&hbWrite == e.kind && epochs == 0 && m.record&mask != 0
+			same := m.isOf(addr) && hbKind(m.granule)&hbWrite == e.kind && epochs == 0 && m.record&mask != 0
 			if same && m.check == m.sum() {
+				m.pc &= 1<<hbGranulesShift - 1
 				return m
 			}
 		}

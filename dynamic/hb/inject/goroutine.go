@@ -12,23 +12,28 @@ import (
 type hbGo struct {
 	_ sys.NotInHeap
 
-	epoch   uint64  // slot and clock, as a record without a mask
-	clock   hbClock // what it knows of the other slots
-	base    hbClock // what it knew at its start: see hbSync
-	by      uint32  // the slot of the goroutine that started it, while that is not in clock; 0: it is
-	byAt    uint32  // the clock of that slot, which it knows as well
-	frame   uint32  // calling context
-	touched uint64  // epoch of the last access that was recorded
-	named   bool    // its occupant's goid is set: a goroutine has none yet when it gets a slot
-	seen    uint32  // the last clock that others may know without what is released at it: see within
-	next    uint32  // in the queue of free slots
-	quiet   bool    // it is in an operation that the trace has as a whole
-	traced  uintptr // the address of an operation that the trace has half of
+	epoch   uint64   // slot and clock, as a record without a mask
+	clock   hbClock  // what it knows of the other slots
+	base    hbClock  // what it knew at its start: see hbSync
+	by      uint32   // the slot of the goroutine that started it, while that is not in clock; 0: it is
+	byAt    uint32   // the clock of that slot, which it knows as well
+	from    hbMoment // who knows it knows all of clock, except beside; see merge
+	beside  hbMoment // what has come to clock from by since then
+	frame   uint32   // calling context
+	touched uint64   // epoch of the last access that was recorded
+	named   bool     // its occupant's goid is set: a goroutine has none yet when it gets a slot
+	seen    uint32   // the last clock that others may know without what is released at it: see within
+	next    uint32   // in the queue of free slots
+	quiet   bool     // it is in an operation that the trace has as a whole
+	traced  uintptr  // the address of an operation that the trace has half of
 	period  hbPeriod
 
 	last      uint32 // index into occupants of the present one
 	occupants [4]hbOccupant
 }
+
+// hbMoment is a clock of a slot; slot 0 is none.
+type hbMoment struct{ slot, at uint32 }
 
 // hbOccupant is a goroutine that has, or had, a slot from some clock on.
 type hbOccupant struct {
@@ -88,6 +93,7 @@ func (g *hbGo) knowsAt(slot, clock uint32) bool {
 func (g *hbGo) whole() hbClock {
 	if g.by != 0 {
 		g.clock = g.clock.with(g.by, g.byAt)
+		g.beside = hbMoment{g.by, g.byAt}
 		g.by = 0
 	}
 	return g.clock
@@ -115,6 +121,7 @@ func hbStart(parent *hbGo, pc uintptr) *hbGo {
 			g.whole()
 		}
 		g.clock = g.clock.join(parent.whole())
+		g.from = hbMoment{}
 		g.by, g.byAt = hbSlotOf(parent.epoch), hbClockOf(parent.epoch)
 		g.base.release()
 		g.base = parent.clock.retain()
@@ -181,7 +188,7 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 	// orders before the new owner.
 	g.clock.release()
 	g.base.release()
-	g.clock, g.base, g.by = 0, 0, 0
+	g.clock, g.base, g.by, g.from = 0, 0, 0, hbMoment{}
 	return g
 }
 

@@ -62,9 +62,9 @@ func raceread(addr uintptr) {
 		if g.epoch&hbIsSampled == 0 || !g.skips(cell, addr, hbRead) {
 			hbAccess(gp, cell, addr, 1<<(addr&7), hbRead, hbPlace{pc: sys.GetCallerPC()})
 		}
-		return
+	} else if addr-hbDataStart < hbDataSize {
+		hbRead1(addr, hbPlace{pc: sys.GetCallerPC()})
 	}
-	hbRead1(addr, hbPlace{pc: sys.GetCallerPC()})
 }
 
 //go:nosplit
@@ -78,9 +78,9 @@ func racewrite(addr uintptr) {
 		if g.epoch&hbIsSampled == 0 || !g.skips(cell, addr, hbWrite) {
 			hbAccess(gp, cell, addr, 1<<(addr&7), hbWrite, hbPlace{pc: sys.GetCallerPC()})
 		}
-		return
+	} else if addr-hbDataStart < hbDataSize {
+		hbWrite1(addr, hbPlace{pc: sys.GetCallerPC()})
 	}
-	hbWrite1(addr, hbPlace{pc: sys.GetCallerPC()})
 }
 
 //go:nosplit
@@ -142,6 +142,8 @@ func hbRange(addr, size uintptr, kind hbKind, at hbPlace) {
 		switch {
 		case x <= hbMask && x&mask == mask:
 		case kind == hbRead && y <= hbMask && y&mask == mask:
+		case mask == hbMask && g.epoch&hbIsSampled == 0:
+			stop = hbRun(gp, addr, end, kind, at)
 		default:
 			hbAccess(gp, cell, addr, mask, kind, at)
 		}
@@ -268,6 +270,7 @@ func racefingo() {
 				g.clock = g.clock.with(slot, clock)
 			}
 		}
+		g.from = hbMoment{}
 		s.mu.unlock()
 		if hbTrace.on {
 			hbTraceEvent(g, hbTraceAcquireAll, 0, 0, 0)

@@ -147,8 +147,13 @@ func (s *hbSpin) lock() {
 	}
 }
 
+// unlock needs no more than a store behind all others, which is much cheaper than atomic.Store.
+//
 //go:nosplit
-func (s *hbSpin) unlock() { atomic.Store(&s.held, 0) }
+func (s *hbSpin) unlock() {
+	publicationBarrier()
+	s.held = 0
+}
 
 // hbPause waits for a lock that was taken n times before.
 //

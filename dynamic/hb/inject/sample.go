@@ -26,7 +26,7 @@ var hbSampling struct {
 
 	stationary bool // those of stationary granules are not recorded: see hbIsStationary
 	loops      bool // those in loops are the more rarely recorded: see InterlockLoop
-	bursts     bool // those of functions that are often entered are not, for most entries: see hbCountEntry
+	bursts     bool // those of functions that are often entered are not, for most entries: see isHot
 }
 
 // hbPeriodLength is how many accesses a period has.
@@ -98,7 +98,7 @@ func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at 
 	switch {
 	case hbHas(w, record), kind&hbWrite == 0 && hbHas(r, record):
 		return false
-	case recorded && !(hbSampling.bursts && hbFrameAt(g.frame).isHot):
+	case recorded && !(hbSampling.bursts && hbFrameAt(g.frame).isHot()):
 		return true
 	case w|r != 0:
 		hbPass(g, gp, cell, addr, record, kind, at)
@@ -157,20 +157,19 @@ func (p *hbPeriod) draw() uint64 {
 	return p.random * 0x2545f4914f6cdd1d >> 32
 }
 
-// hbCountEntry notes that a function is entered in a calling context. It is cold in bursts of ten entries, which thin
-// out: the first ten, ten of each hundred up to a thousand, ten of each thousand up to ten thousand, and ten of each
-// ten thousand then. So LiteRace samples (Marino, Musuvathi and Narayanasamy, PLDI 2009), and SO_n (Li, 2012) by what
-// its compiler has not optimised yet.
+// isHot reports whether the last entry of a function in a calling context is to be left out. Entries are cold in bursts
+// of ten, which thin out: the first ten, ten of each hundred up to a thousand, ten of each thousand up to ten
+// thousand, and ten of each ten thousand then. So LiteRace samples (Marino, Musuvathi and Narayanasamy, PLDI 2009), and
+// SO_n (Li, 2012) by what its compiler has not optimised yet.
 //
 //go:nosplit
-func hbCountEntry(f *hbFrame) {
-	n := f.entries
-	f.entries++
+func (f *hbFrame) isHot() bool {
+	n := max(f.entries, 1) - 1
 	every := uint32(100)
 	for every < 10_000 && n >= 10*every {
 		every *= 10
 	}
-	f.isHot = n%every >= 10
+	return n%every >= 10
 }
 
 // hbPass checks an access that is not recorded, of a granule of which others are, and forgets those that it takes the

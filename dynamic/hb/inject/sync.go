@@ -113,22 +113,24 @@ func (s *hbSync) within(g *hbGo) bool {
 //go:nosplit
 func (s *hbSync) acquire(g *hbGo) {
 	if !s.within(g) {
-		systemstack(func() { g.clock = s.joined(g.clock) })
+		systemstack(func() { g.learn(s) })
 	}
 }
 
-// joined returns what c and s know, in exchange for c.
-func (s *hbSync) joined(c hbClock) hbClock {
-	if c == s.base {
-		d := s.clock.retain()
-		c.release()
-		c = d
+// learn adds what was released in s to what g knows. It runs on the system stack.
+func (g *hbGo) learn(s *hbSync) {
+	if g.clock == s.base {
+		g.clock.release()
+		g.clock = s.clock.retain()
 	}
-	c = c.join(s.clock)
+	g.clock = g.clock.join(s.clock)
+	g.from = hbMoment{}
 	if s.slot != 0 {
-		c = c.with(s.slot, s.at)
+		if g.clock == s.clock {
+			g.from, g.beside = hbMoment{s.slot, s.at}, hbMoment{}
+		}
+		g.clock = g.clock.with(s.slot, s.at)
 	}
-	return c
 }
 
 // release puts what g knows in the place of what s held.
@@ -152,7 +154,9 @@ func (s *hbSync) put(c, base hbClock) {
 	}
 }
 
-// merge adds what g knows to what s holds.
+// merge adds what g knows to what s holds. Nothing is compared where all of that came from one release that s knows of:
+// of thousands of goroutines that share a mutex and a WaitGroup, each has learned from the mutex what those before
+// it knew, and they have been to the WaitGroup as well.
 //
 //go:nosplit
 func (s *hbSync) merge(g *hbGo) {
@@ -161,8 +165,16 @@ func (s *hbSync) merge(g *hbGo) {
 		return
 	}
 	systemstack(func() {
-		c := s.joined(s.clock)
-		if s.base != g.clock {
+		c := s.clock
+		if s.slot != 0 {
+			c = c.with(s.slot, s.at)
+		}
+		switch {
+		case g.from.isIn(c):
+			if g.beside.slot != 0 {
+				c = c.with(g.beside.slot, g.beside.at)
+			}
+		case s.base != g.clock:
 			c = c.join(g.clock)
 			s.base.release()
 			s.base = g.clock.retain()
@@ -176,6 +188,11 @@ func (s *hbSync) merge(g *hbGo) {
 	g.tick()
 }
 
+// isIn reports whether who knows c knows all that was released at the moment: see within.
+func (m hbMoment) isIn(c hbClock) bool {
+	return m.slot != 0 && c.get(m.slot) >= m.at && m.at > hbSlotAt(m.slot).seen
+}
+
 // exchange has g know what s held and s what g knew, as a channel's buffer slot does.
 //
 //go:nosplit
@@ -186,7 +203,7 @@ func (s *hbSync) exchange(g *hbGo) {
 	}
 	systemstack(func() {
 		before := g.whole().retain()
-		g.clock = s.joined(g.clock)
+		g.learn(s)
 		s.put(before, g.base)
 	})
 	s.slot, s.at = hbSlotOf(g.epoch), hbClockOf(g.epoch)
@@ -196,7 +213,9 @@ func (s *hbSync) exchange(g *hbGo) {
 // hbAtomicBegin comes before an operation of sync/atomic at addr, hbAtomicEnd behind it. In between the
 // address's sync object, if it is not nil, is locked, so that what the operation sees and
 // what was released before it agree. A load of what nobody has stored yet has none, so that what is
-// only read takes no memory.
+// only read takes no memory. Those by which a sync.Mutex is locked are accesses alone, without an hbGo: what
+// they order race.Acquire does, for the same address. Those of Unlock come behind its race.Release, and are
+// ordered before the next Lock as well.
 //
 //go:nosplit
 func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) (*hbGo, *hbSync) {
@@ -218,6 +237,10 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 		if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
 			hbAccess(gp, cell, a, mask, kind|hbAtomic, at)
 		}
+	}
+	if hbKindOf(pc) == hbInMutexLock {
+		g.quiet = false
+		return nil, nil
 	}
 	s := hbSyncAt(a, kind&hbWrite != 0)
 	if s != nil && acquires {
@@ -256,4 +279,66 @@ func hbAtomicEnd(addr unsafe.Pointer, g *hbGo, s *hbSync, stored bool) {
 	}
 	s.mu.unlock()
 	g.quiet = false
+}
+
+// hbKinds remembers what functions are, by hash of pc. Two goroutines may write one at once: what is written last is read
+// only with the pc that it is for.
+var hbKinds [4096]struct{ pc, op uintptr }
+
+const (
+	hbOutsideSync = 1 + iota
+	hbInsideSync  // whatever does not lock
+	hbInAtomic    // sync/atomic
+	hbInMutexLock
+	hbInMutex // to unlock it
+	hbInRWMutexRead
+	hbInRWMutex
+)
+
+// hbKindOf returns what the function is that goes on at pc.
+//
+//go:nosplit
+func hbKindOf(pc uintptr) uintptr {
+	k := &hbKinds[pc*0x9e3779b97f4a7c15>>52]
+	if atomic.Loaduintptr(&k.pc) == pc {
+		if op := atomic.Loaduintptr(&k.op); op>>8 == pc&(1<<56-1) {
+			return op & 0xff
+		}
+	}
+	var kind uintptr
+	systemstack(func() { kind = hbFindKind(pc) })
+	atomic.Storeuintptr(&k.op, pc<<8|kind)
+	atomic.Storeuintptr(&k.pc, pc)
+	return kind
+}
+
+// hbFindKind does so by the name of the function. It runs on the system stack.
+func hbFindKind(pc uintptr) uintptr {
+	f := findfunc(pc)
+	if !f.valid() {
+		return hbOutsideSync
+	}
+	u, at := newInlineUnwinder(f, pc-1)
+	name := u.srcFunc(at).name()
+	const mutex, rwMutex = "sync.(*Mutex).", "sync.(*RWMutex)."
+	if len(name) > 9 && name[:9] == "internal/" {
+		name = name[9:]
+	}
+	switch {
+	case len(name) > len(mutex) && name[:len(mutex)] == mutex:
+		if name[len(mutex)] == 'U' || name[len(mutex)] == 'u' { // Unlock, unlockSlow
+			return hbInMutex
+		}
+		return hbInMutexLock
+	case len(name) > len(rwMutex) && name[:len(rwMutex)] == rwMutex:
+		if rest := name[len(rwMutex):]; rest[0] == 'R' || rest == "TryRLock" || rest == "rUnlockSlow" {
+			return hbInRWMutexRead
+		}
+		return hbInRWMutex
+	case len(name) > 5 && name[:5] == "sync.":
+		return hbInsideSync
+	case len(name) > 12 && name[:12] == "sync/atomic.":
+		return hbInAtomic
+	}
+	return hbOutsideSync
 }

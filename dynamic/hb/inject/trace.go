@@ -45,21 +45,7 @@ var hbTrace struct {
 	on          bool    // until the file is full
 	base, limit uintptr // where events begin, and how many there is room for
 	next        *uint64
-	kinds       [4096]hbTraceKind // by hash of pc
 }
-
-// hbTraceKind remembers what a function of package sync does that calls package internal/race. Two
-// goroutines may write it at once: what is written last is read only with the pc that it is for.
-type hbTraceKind struct{ pc, op uintptr }
-
-const (
-	hbOutsideSync = 1 + iota
-	hbInsideSync  // whatever does not lock
-	hbInAtomic    // sync/atomic
-	hbInMutex
-	hbInRWMutexRead
-	hbInRWMutex
-)
 
 const hbTraceRoom = "make room in the folder for temporary files, or set TMPDIR to another"
 
@@ -140,7 +126,7 @@ func hbTracePopulate(i uintptr) {
 }
 
 // hbTraceAccess adds an access of the bytes in record of the granule at addr, whose shadow holds w
-// and r. The granule's cell is locked.
+// and r. The granule's cell is locked, or not split and what it holds is ordered before the access.
 //
 //go:nosplit
 func hbTraceAccess(g *hbGo, addr uintptr, record uint64, kind hbKind, w, r uint64, at hbPlace) {
@@ -218,7 +204,7 @@ func hbTraceLocking(addr, pc, fp uintptr, op uint64) bool {
 		return false
 	}
 	switch kind := hbKindOf(pc); {
-	case kind == hbInMutex && op == hbTraceAcquire:
+	case kind == hbInMutexLock:
 		op = hbTraceLock
 	case kind == hbInMutex:
 		op = hbTraceUnlock
@@ -265,52 +251,7 @@ func (h *hbGo) hush(gp *g, pc, fp uintptr) {
 	if hbKindOf(pc) == hbInAtomic { // a method of the types there
 		pc, _ = hbCallerOf(gp, pc, fp)
 	}
-	h.quiet = hbKindOf(pc) >= hbInMutex
-}
-
-// hbKindOf returns what the function is that goes on at pc.
-//
-//go:nosplit
-func hbKindOf(pc uintptr) uintptr {
-	k := &hbTrace.kinds[pc*0x9e3779b97f4a7c15>>52]
-	if atomic.Loaduintptr(&k.pc) == pc {
-		if op := atomic.Loaduintptr(&k.op); op>>8 == pc&(1<<56-1) {
-			return op & 0xff
-		}
-	}
-	var kind uintptr
-	systemstack(func() { kind = hbFindKind(pc) })
-	atomic.Storeuintptr(&k.op, pc<<8|kind)
-	atomic.Storeuintptr(&k.pc, pc)
-	return kind
-}
-
-// hbFindKind does so by the name of the function. It runs on the system stack.
-func hbFindKind(pc uintptr) uintptr {
-	f := findfunc(pc)
-	if !f.valid() {
-		return hbOutsideSync
-	}
-	u, at := newInlineUnwinder(f, pc-1)
-	name := u.srcFunc(at).name()
-	const mutex, rwMutex = "sync.(*Mutex).", "sync.(*RWMutex)."
-	if len(name) > 9 && name[:9] == "internal/" {
-		name = name[9:]
-	}
-	switch {
-	case len(name) > len(mutex) && name[:len(mutex)] == mutex:
-		return hbInMutex
-	case len(name) > len(rwMutex) && name[:len(rwMutex)] == rwMutex:
-		if rest := name[len(rwMutex):]; rest[0] == 'R' || rest == "TryRLock" || rest == "rUnlockSlow" {
-			return hbInRWMutexRead
-		}
-		return hbInRWMutex
-	case len(name) > 5 && name[:5] == "sync.":
-		return hbInsideSync
-	case len(name) > 12 && name[:12] == "sync/atomic.":
-		return hbInAtomic
-	}
-	return hbOutsideSync
+	h.quiet = hbKindOf(pc) >= hbInMutexLock
 }
 
 // The operations of package internal/race, through which package sync goes.

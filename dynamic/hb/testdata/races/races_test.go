@@ -699,3 +699,109 @@ func TestNoRaceManyGoroutines(t *testing.T) {
 		t.Errorf("x = %d, want %d", x, n)
 	}
 }
+
+// What one goroutine has learned from another by a mutex, it brings to a WaitGroup, although the other has been there.
+func TestNoRaceLearnedAfterDone(t *testing.T) {
+	for i := 0; i < 20; i++ {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		isWritten, y := false, new(int)
+		all.Add(2)
+		go func() {
+			all.Done()
+			*y = 1
+			mu.Lock()
+			isWritten = true
+			mu.Unlock()
+		}()
+		go func() {
+			for known := false; !known; runtime.Gosched() {
+				mu.Lock()
+				known = isWritten
+				mu.Unlock()
+			}
+			all.Done()
+		}()
+		all.Wait()
+		*y = 2
+	}
+}
+
+// What a goroutine does behind its Unlock, nobody learns from the mutex.
+func TestRaceBehindUnlock(t *testing.T) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	x, done := new(int), make(chan bool)
+	go func() {
+		mu.Lock()
+		mu.Unlock()
+		*x = 1
+		done <- true
+	}()
+	all.Add(2)
+	for i := 0; i < 2; i++ {
+		go func() {
+			mu.Lock()
+			mu.Unlock()
+			all.Done()
+		}()
+	}
+	all.Wait()
+	*x = 2
+	<-done
+}
+
+// Who has locked a mutex behind another's Unlock may overwrite it.
+func TestNoRaceMutexOverwritten(t *testing.T) {
+	s := new(struct {
+		mu     sync.Mutex
+		isDone bool
+	})
+	for i := 0; i < 3; i++ {
+		go func() {
+			for k := 0; k < 100; k++ {
+				s.mu.Lock()
+				runtime.Gosched()
+				s.mu.Unlock()
+			}
+			s.mu.Lock()
+			s.isDone = true
+			s.mu.Unlock()
+		}()
+		for isDone := false; !isDone; runtime.Gosched() {
+			s.mu.Lock()
+			isDone = s.isDone
+			s.mu.Unlock()
+		}
+		s.mu = sync.Mutex{}
+		s.isDone = false
+	}
+}
+
+func TestRaceMutexOverwritten(t *testing.T) {
+	mu := new(sync.Mutex)
+	done := make(chan bool)
+	go func() {
+		mu.Lock()
+		mu.Unlock()
+		done <- true
+	}()
+	time.Sleep(10 * time.Millisecond) // overwriting it while it is locked would be fatal
+	*mu = sync.Mutex{}
+	<-done
+}
+
+// The history has a copy as one access of many words.
+func TestRaceMiddleOfCopy(t *testing.T) {
+	to, from := make([]int, 1000), make([]int, 1000)
+	both(func() { copyAll(to, from) }, func() { to[500] = 1 })
+}
+
+//go:noinline
+func copyAll(to, from []int) { copy(to, from) }
+
+// Bytes at the ends of a copy are accesses of their own words.
+func TestNoRaceBesideCopy(t *testing.T) {
+	to := make([]byte, 64)
+	both(func() { copy(to[3:29], "twenty-six letters and on.") }, func() { to[2] = 1; to[29] = 2 })
+}

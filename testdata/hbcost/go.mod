@@ -1,0 +1,3 @@
+module hbcost
+
+go 1.25
