@@ -260,15 +260,116 @@ func randomTrace(r *rand.Rand) []Event {
 	return events
 }
 
+// No section is predicted to be split that no correct reordering splits, whatever two accesses of a variable a
+// section is made of. What a repetition of the section in another goroutine adds is not tried here.
+func TestSplitsAreSound(t *testing.T) {
+	predicted, tried := 0, *traces/5 // each takes longer than those of TestPredictIsSound
+	for seed := range tried {
+		events := randomSections(rand.New(rand.NewPCG(uint64(seed), 2)))
+		s := allSplits(events)
+		if len(s.found) == 0 {
+			continue
+		}
+		x := reorder(events)
+		for _, f := range s.found {
+			predicted++
+			pair := halves{entry: int32(f.Entry), second: int32(f.Second)}
+			again := s.again(pair)
+			if !slices.ContainsFunc(x.reached, func(done [3]int) bool {
+				in := func(i int) bool { return done[events[i].G] > int(s.index.place[i]) }
+				return in(f.Entry) && in(f.Remote) && !in(int(again))
+			}) {
+				t.Fatalf("seed %d: split %v of no correct reordering of\n%s", seed, f, render(events))
+			}
+		}
+	}
+	if predicted < tried/20 {
+		t.Errorf("%d predictions of %d traces: the traces are too dull to try anything", predicted, tried)
+	}
+	t.Logf("%d traces: %d splits predicted, none wrong", tried, predicted)
+}
+
+// allSplits predicts splits of every two accesses of a variable that a goroutine makes one after the other.
+func allSplits(events []Event) *splitter {
+	s := &splitter{predictor: newPredictor(events),
+		places: map[uint64]Place{}, accesses: map[uint64][]int32{}, done: map[int]bool{}}
+	type thread struct {
+		g   int32
+		obj uint64
+	}
+	last := map[thread]int32{}
+	var pairs []halves
+	for i, e := range events {
+		s.places[e.PC] = Place{Line: i + 1}
+		if !e.access() {
+			continue
+		}
+		s.accesses[e.Obj] = append(s.accesses[e.Obj], int32(i))
+		if entry, ok := last[thread{e.G, e.Obj}]; ok {
+			pairs = append(pairs, halves{section: len(pairs), entry: entry, second: int32(i)})
+		}
+		last[thread{e.G, e.Obj}] = int32(i)
+	}
+	s.all = make([]Section, len(pairs))
+	for i := range s.all {
+		s.all[i].Ends = make([]End, 1)
+	}
+	for _, pair := range pairs {
+		s.try(pair)
+	}
+	return s
+}
+
+// randomSections runs three goroutines in a random order, most of whose steps are critical sections with accesses.
+func randomSections(r *rand.Rand) (events []Event) {
+	var todo [3][]Event
+	for g := range todo {
+		for range 3 {
+			obj, lock := uint64(1+r.IntN(2)), uint64(1+r.IntN(2))
+			access := Event{Op: Op(r.IntN(2)), Obj: obj}
+			if r.IntN(4) == 0 {
+				todo[g] = append(todo[g], Event{Op: []Op{Acquire, Release, Merge, Exchange}[r.IntN(4)], Obj: obj}, access)
+				continue
+			}
+			todo[g] = append(todo[g], Event{Op: Lock, Obj: lock}, access, Event{Op: Unlock, Obj: lock})
+		}
+	}
+	holder, writes := map[uint64]int{}, map[uint64]int32{}
+	for len(todo[0])+len(todo[1])+len(todo[2]) > 0 {
+		g := r.IntN(len(todo))
+		if len(todo[g]) == 0 || todo[g][0].Op == Lock && holder[todo[g][0].Obj] != 0 {
+			continue
+		}
+		e := todo[g][0]
+		todo[g] = todo[g][1:]
+		e.G, e.PC, e.From, e.Bytes = int32(g), uint64(len(events)+1), -1, 1
+		switch e.Op {
+		case Lock:
+			holder[e.Obj] = g + 1
+		case Unlock:
+			delete(holder, e.Obj)
+		case Write:
+			writes[e.Obj] = int32(len(events))
+		case Read:
+			if w, ok := writes[e.Obj]; ok {
+				e.From = w
+			}
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
 // reorderings is what the correct reorderings of a trace show.
 type reorderings struct {
 	races     map[Race]bool
 	deadlocks map[[2]int]bool
+	reached   [][3]int // how many events of each goroutine there are at some moment of one
 }
 
 // reorder tries them all, each state once.
 func reorder(events []Event) *reorderings {
-	x := &explorer{events: events, seen: map[string]bool{}, all: &reorderings{map[Race]bool{}, map[[2]int]bool{}}}
+	x := &explorer{events: events, seen: map[string]bool{}, all: &reorderings{map[Race]bool{}, map[[2]int]bool{}, nil}}
 	x.by = make([][]int, 3)
 	started := map[int32]bool{}
 	for i, e := range events {
@@ -325,6 +426,7 @@ func (x *explorer) visit(s state) {
 		return
 	}
 	x.seen[key] = true
+	x.all.reached = append(x.all.reached, s.done)
 	x.note(&s)
 	for g := range s.done {
 		if i := x.next(&s, g); i >= 0 && x.enabled(&s, i) {
