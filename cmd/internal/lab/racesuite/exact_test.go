@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -25,7 +27,8 @@ func TestReportExact(t *testing.T) {
 	run := func(b, d verdict) map[string]verdict {
 		return map[string]verdict{"TestRaceA": reported, "TestRaceB": b, "TestNoRaceD": d, "TestRaceE": skipped}
 	}
-	text, held := reportExact(functions, []map[string]verdict{run(reported, silent), run(silent, reported)}, nil, nil)
+	runs := []map[string]verdict{run(reported, silent), run(silent, reported)}
+	text, held := reportExact(functions, runs, nil, nil, hb.Sampling{})
 	for _, want := range []string{
 		"| a_test.go | 2 | 1 | - | 0 | 0 | - | 0 |", "| b_test.go | 0 | 0 | - | 2 | 1 | - | 1 |",
 		"Wrong: TestRaceB in a_test.go.", "Wrong: TestNoRaceD in b_test.go.",
@@ -37,7 +40,8 @@ func TestReportExact(t *testing.T) {
 	if held {
 		t.Error("wrong verdicts are called right")
 	}
-	if _, held := reportExact(functions, []map[string]verdict{run(reported, silent)}, run(reported, silent), nil); !held {
+	right := run(reported, silent)
+	if _, held := reportExact(functions, []map[string]verdict{right}, right, nil, hb.Sampling{}); !held {
 		t.Error("right verdicts are called wrong")
 	}
 }

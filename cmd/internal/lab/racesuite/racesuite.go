@@ -12,6 +12,7 @@ package racesuite
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
+	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
 type options struct {
@@ -30,6 +32,7 @@ type options struct {
 	match    string
 	parallel int
 	strength int
+	sampling hb.Sampling
 	out      string
 }
 
@@ -43,8 +46,19 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.IntVar(&o.parallel, "parallel", 1, "functions at the same time")
 	flags.IntVar(&o.strength, "strength", 1000, "strength of the noise in `microseconds`; with 0 campaigns choose it,\n"+
 		"faint noise for tests that sleep")
+	rate := flags.String("rate", "100", "percent of the accesses that engine hb records")
+	sample := flags.String("sample", "", "`rules` by which engine hb leaves accesses out: sos, burst, or both, with a comma")
 	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
 	flags.Parse(args)
+	if o.sampling, err = hb.ParseSampling(*rate, *sample); err != nil {
+		return false, err
+	}
+	switch {
+	case o.engine != "hb" && o.sampling != (hb.Sampling{}):
+		return false, errors.New("-rate and -sample are for -engine=hb")
+	case o.sampling.Loops:
+		return false, errors.New("-sample=lis: the loops of the suite are not counted; want sos or burst")
+	}
 
 	// Copy the suite from the Go distribution.
 	testdata, err := suiteFolder(ctx)
