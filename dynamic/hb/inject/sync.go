@@ -281,8 +281,8 @@ func hbAtomicEnd(addr unsafe.Pointer, g *hbGo, s *hbSync, stored bool) {
 	g.quiet = false
 }
 
-// hbKinds remembers what functions are, by hash of pc. Two goroutines may write one at once: what is written last is read
-// only with the pc that it is for.
+// hbKinds remembers what functions are, by hash of pc. Two goroutines may write one at once: what is written last is
+// read only with the pc that it is for.
 var hbKinds [4096]struct{ pc, op uintptr }
 
 const (
