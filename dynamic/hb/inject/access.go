@@ -191,7 +191,7 @@ func hbContext(gp *g, where uint32, at hbPlace) (uint32, uintptr) {
 // renew makes an access in the common case, without a lock: what the cell holds is ordered before it, and
 // the last access of its kind was of the same bytes or made in the same epoch, or there is none. The record takes the
 // place of that one. It reports whether all of that still held when the record was in its place. The trace has the
-// access before that: whoever is ordered after it comes later, and where it did not hold hbInsert adds it once more.
+// access before that: what is ordered after it comes later, and where it did not hold hbInsert adds it once more.
 //
 //go:nosplit
 func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) bool {
