@@ -47,7 +47,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.IntVar(&o.strength, "strength", 1000, "strength of the noise in `microseconds`; with 0 campaigns choose it,\n"+
 		"faint noise for tests that sleep")
 	rate := flags.String("rate", "100", "percent of the accesses that engine hb records")
-	sample := flags.String("sample", "", "`rules` by which engine hb leaves accesses out: sos, burst, or both, with a comma")
+	sample := flags.String("sample", "", "`rules` by which engine hb leaves accesses out: sos, burst, or sos,burst")
 	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
 	flags.Parse(args)
 	if o.sampling, err = hb.ParseSampling(*rate, *sample); err != nil {
