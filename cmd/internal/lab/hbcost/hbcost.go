@@ -50,6 +50,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	}
 	defer os.RemoveAll(tmp)
 
+	// Build the programs each way.
 	fmt.Fprintln(os.Stderr, "hbcost: building the programs, and the standard library under the engine")
 	binaries, err := buildAll(ctx, tmp)
 	if err != nil {
@@ -59,6 +60,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
+	// Run each of them in each way, round by round, so that what else the machine does slows all ways alike.
 	for round := 1; round <= *rounds; round++ {
 		fmt.Fprintf(os.Stderr, "hbcost: round %d of %d\n", round, *rounds)
 		for _, p := range all {
@@ -67,6 +70,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 			}
 		}
 	}
+
+	// Compare the medians with the bars.
 	s := summarise(all)
 	return s.held(), page.Write(*out, document(all, s, *rounds))
 }
