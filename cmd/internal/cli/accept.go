@@ -38,7 +38,7 @@ func (o *acceptFlags) declare(fs *flag.FlagSet, status finding.Status) {
 	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings with a place on a line that differs from\n"+
 		"this git `revision`")
 	o.failOn = failOn{status: status}
-	fs.Var(&o.failOn, "fail-on", "exit with 1 on findings of this `status` or a better one: suspected, predicted,\n"+
+	fs.Var(&o.failOn, "fail-on", "exit with 1 on findings of this `status` or one proven better: suspected, predicted,\n"+
 		"confirmed, or none; with ,noise also where tests fail only under noise")
 }
 
@@ -148,7 +148,7 @@ func (o *failOn) counts(f *finding.Finding) bool {
 }
 
 const baselineLong = `A baseline is a file that lists accepted findings by their ids, which survive edits elsewhere.
-With it, check, test, fix and report are silent about what is there today, and fail on what is new. It belongs
+With it, check, test, fix and report leave out what is there today, and fail on what is new. It belongs
 into the repository, as ` + accept.BaselineName + ` at the module's root, where every command finds it. A suspicion
 that was accepted is reported all the same once a run confirms it, or a check finds it in one more function.
 

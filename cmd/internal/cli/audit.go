@@ -22,7 +22,7 @@ import (
 
 var auditCommand = command{
 	name: "audit", args: "[flags] [packages] [-- go test flags]",
-	short: "check, test and fix in one go, within a time, into one folder",
+	short: "check, test and fix within a time limit, into one folder",
 	long: `Audit does what check, test and fix do, for a release: it reads the packages and the whole program, runs
 the tests of one package after the other under the monitor, and tries a patch for each cause of confirmed
 findings, and of suspected ones whose fault stands in the source. The folder of -o holds the results:
@@ -37,8 +37,8 @@ The next audit in the same folder says what is new, what was fixed and what pers
 interrupted or killed, or whose budget has ended, resumes when the same command runs again on
 the same source; completed runs are not repeated, and count once.
 
-The report names packages that fail; the others go on. Only the folder is written, and patches are tried in
-a copy of the module.`,
+A package that fails is named in the report and does not stop the others. Only the folder is written,
+and patches are tried in a copy of the module.`,
 	examples: [][2]string{
 		{"interlock audit ./...", "the whole module, in at most half an hour, into interlock-audit"},
 		{"interlock audit -budget 8h -runs 100 -o /srv/audits/shop ./...", "over night"},

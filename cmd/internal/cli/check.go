@@ -19,9 +19,9 @@ var checkCommand = command{
 	name: "check", args: "[flags] [packages]", short: "report suspected bugs, by reading the code alone",
 	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings: each with
 both its sides. A suspected finding may be false; "interlock test" tries to prove it by running
-the tests. Packages and tests that do not compile are left out, after what the compiler
-says of them; the exit code is then 3, whatever the others showed. Tests with imports that no required
-module provides are left out too; a line reports them, and the exit code stays.
+the tests. Packages and tests that do not compile are left out: the compiler's errors are printed,
+and the exit code is 3 even if other packages have findings. Tests that import a package which no
+required module provides are left out too: a line names them, and the exit code does not change.
 
 The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	examples: [][2]string{
@@ -45,11 +45,11 @@ func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
 	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not "+
 		"affect the exit code")
-	fs.BoolVar(&o.leads, "leads", false, "report leads as well: what is possible, but too often false to be printed; a "+
-		"monitored run tries them first, and they do not affect the exit code")
-	fs.BoolVar(&o.tests, "tests", true, "report what is wrong in the code of tests as well")
+	fs.BoolVar(&o.leads, "leads", false, "report leads as well: findings by rules that are too often wrong to be "+
+		"shown; monitored runs try them first, and they do not affect the exit code")
+	fs.BoolVar(&o.tests, "tests", true, "report findings in test files as well")
 	o.acceptFlags.declare(fs, finding.Suspected)
-	o.declareWhole(fs, "findings are withdrawn that it refutes")
+	o.declareWhole(fs, "findings that this refutes are withdrawn")
 }
 
 func (o *checkOptions) run(c *call) int {

@@ -36,12 +36,12 @@ var envCommand = command{
 	long: `Env prepares an instrumented build that lasts, and prints shell commands that export the variables
 with which go test, go run, go build, or a Makefile that calls them, build and run it in this module:
 GOFLAGS and GOWORK for the go command, INTERLOCK_... for the monitor. In a shell that has them, every
-process of a monitored program appends to one evidence file; "interlock report" makes findings of it.
+process of a monitored program appends to one evidence file; "interlock report" prints the findings.
 
 With -cover, covered packages are monitored too; percentages and profiles stay those of the plain program.
 
 Files that change after env are not in its build: run it again. The build is kept in the cache, or in the
-folder that -dir names. One in the cache is removed 14 days after the last write to it.`,
+folder that -dir names. A build in the cache is removed 14 days after it was last written to.`,
 	examples: [][2]string{
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
 		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`,
@@ -59,7 +59,7 @@ type envOptions struct {
 func (o *envOptions) declare(fs *flag.FlagSet) {
 	o.declareDeps(fs)
 	fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
-	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
+	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about this many `microseconds`")
 }
 
 // recorded is what report needs to know of an env: file recordName in its folder.
@@ -86,8 +86,8 @@ func (o *envOptions) run(c *call) int {
 		return code
 	}
 	m.export(c.stdout, append(m.builds, m.runs...))
-	fmt.Fprintf(c.stderr, "interlock: in %s; `interlock report %s` makes findings of what monitored programs leave "+
-		"there\n", m.dir, m.dir)
+	fmt.Fprintf(c.stderr, "interlock: the build is in %s; once monitored programs have run, `interlock report %s` "+
+		"prints the findings\n", m.dir, m.dir)
 	return code
 }
 
@@ -183,7 +183,7 @@ var buildCommand = command{
 	name: "build", args: "[flags] [packages]", short: "build monitored programs",
 	long: `Build has the go command build programs with the monitor in them, and prints shell commands that export
 the variables which such a program needs: without them it runs unmonitored. Every process appends to one
-evidence file; "interlock report" makes findings of it. It is env and go build in one step.`,
+evidence file; "interlock report" prints the findings. It is env and go build in one step.`,
 	examples: [][2]string{
 		{`eval "$(interlock build -o server ./cmd/server)"; ./server; interlock report`, "a program, and what it showed"},
 	},
@@ -213,8 +213,8 @@ func (o *buildOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	m.export(c.stdout, m.runs)
-	fmt.Fprintf(c.stderr, "interlock: start %s with these variables; `interlock report %s` makes findings of what it "+
-		"leaves there\n", o.output, m.dir)
+	fmt.Fprintf(c.stderr, "interlock: start %s with these variables; `interlock report %s` prints the "+
+		"findings\n", o.output, m.dir)
 	return code
 }
 

@@ -22,19 +22,19 @@ var fixCommand = command{
 	name: "fix", args: "[flags] [packages] [-- go test flags]",
 	short: "print patches for confirmed findings, or write them",
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
-patch for each cause of confirmed findings: all of a variable's at once. Suspected findings whose fault
-stands in the source are patched too, that is those of
-` + codesInSource() + `and other suspected ones with -suspected. Where the tests of a package fail in each of
-five runs or more, and without noise, what is suspected there of tests and uses that are not one step
-(IL2002) is tried too, and patched if all runs pass then. With -from, the findings are read from a file
+patch for each cause of confirmed findings, which corrects all findings on a variable at once. Suspected
+findings whose fault is visible in the source are patched too:
+` + codesInSource() + `and other suspected ones with -suspected. Where a package's tests fail in every run, of
+at least five, and without noise too, suspected findings of IL2002 there are tried as well, and patched if
+all runs then pass. With -from, the findings are read from a file
 that "check", "test" or "fix" has written by -o jsonl:file, and no test is run to find more.
 
-A patch is tried on a copy of the module in a temporary folder: what tests write there is lost. It is
-offered only if it compiles, does what its strategy promises, closes no cycle in the order of locks and
-puts nothing that waits under a lock. Then -verify=quick has go vet and the tests pass, and
--verify=full, the default, makes the runs again, in which the finding must not come back. Its verdict is
-    verified   a run has shown the bug, or the tests failed by it, and with the patch all checks pass
-    manual     the checks pass, but no run has shown the bug, or -verify left checks out: read it
+A patch is tried on a copy of the module in a temporary folder: files that tests write there are lost. It is
+offered only if it compiles, does what its strategy promises, adds no cycle to the order of locks and
+no wait under a lock. With -verify=quick, go vet and the tests must pass too. With -verify=full, the
+default, the runs are made again as well, and the finding must not come back. The verdict is
+    verified   a run has shown the bug, or the tests failed because of it, and with the patch all checks pass
+    manual     the checks pass, but no run has shown the bug, or -verify skipped checks: read the patch
     withheld   there is no patch, and each strategy's reason is printed
 
 The diff goes to standard output, with what was checked above it, to be read and applied in the
@@ -43,7 +43,7 @@ module's root, or in the folder of go.work if one is in force:
     interlock fix ./... | git apply
 
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
-files, all of the patches or none, through links where a file is one; permissions and line ends stay.
+files: all patches or none. Links are followed; permissions and line ends stay.
 If they cannot be written, they are printed. The runs before the patches are made where go test makes
 them, in the folder of the package.
 
@@ -263,20 +263,24 @@ func commentOn(r *report.Report) string {
 		if fix == nil || fix.Diff == "" {
 			continue
 		}
-		fmt.Fprintf(&b, "# %s %s: %s by %s; checked: %s\n", group[0].Code, group[0].Title, fix.Verdict, fix.Strategy,
-			strings.Join(fix.Checked, ", "))
+		fmt.Fprintf(&b, "# %s %s: %s by %s; checked: %s\n", group[0].Code, commented(group[0].Title), fix.Verdict,
+			fix.Strategy, strings.Join(fix.Checked, ", "))
 		if len(group) > 1 {
 			fmt.Fprintf(&b, "#   corrects %d findings: %s\n", len(group), strings.Join(idsOf(group), ", "))
 		}
 		for _, n := range fix.Notes {
-			fmt.Fprintf(&b, "#   note: %s\n", n)
+			fmt.Fprintf(&b, "#   note: %s\n", commented(n))
 		}
 		for _, why := range fix.Rejected {
-			fmt.Fprintf(&b, "#   not %s\n", strings.ReplaceAll(why, "\n", "\n#     "))
+			fmt.Fprintf(&b, "#   not %s\n", commented(why))
 		}
 	}
 	return b.String()
 }
+
+// commented returns a text that holds names of the source as it may stand behind a #: no line of it is read as a part
+// of a patch, and nothing in it acts on a terminal.
+func commented(text string) string { return strings.ReplaceAll(harmless(text), "\n", "\n#     ") }
 
 func idsOf(group []*finding.Finding) []string {
 	var ids []string
@@ -309,7 +313,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		if o.failOn.counts(f) && (f.Fix == nil || f.Fix.Diff == "" || !o.write) {
 			left++
 		}
-		fmt.Fprintf(c.stderr, "%s\n    %s\n", r.Line(f), fate)
+		fmt.Fprintf(c.stderr, "%s\n    %s\n", report.Clean(r.Line(f)), harmless(fate))
 	}
 	// What the silence means where there is little to print.
 	switch {

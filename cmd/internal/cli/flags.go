@@ -49,12 +49,13 @@ type planFlags struct {
 func (o *planFlags) declareWhole(fs *flag.FlagSet, what string) {
 	fs.BoolVar(&o.whole, "whole", o.whole, "analyse the whole program, dependencies included: "+what+".\n"+
 		"Takes seconds to minutes, and about 3 GB of memory for a million lines. Code behind reflection, unsafe,\n"+
-		"assembly and cgo counts as code that may do anything; only computed addresses are missed")
+		"assembly and cgo is assumed to do anything; only computed addresses are missed")
 }
 
 // wholeSkips is the effect of -whole on commands that make a plan.
-const wholeSkips = "accesses are not monitored where no two goroutines\n" +
-	"can meet, nor where the same lock is always held, except for a tenth of the variables, another one with each seed"
+const wholeSkips = "accesses that no two goroutines can make at the\n" +
+	"same time, or that are always made under one lock, are not monitored, except for a tenth of these\n" +
+	"variables, another tenth with each seed"
 
 // declareDeps declares -deps.
 func (o *planFlags) declareDeps(fs *flag.FlagSet) {
@@ -153,7 +154,7 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
-	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine at an access that is due with this `probability` of 1000 "+
+	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine in this `number` of 1000 cases in which it could be held "+
 		"(default 1000)")
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
 		"shown two to be apart),\n"+
@@ -161,9 +162,9 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 		"contest (now and then, at accesses and before locks), pct or pct:depth (a goroutine waits while one\n"+
 		"of higher priority is at work; priorities change depth-1 times in a run, by default twice),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
-	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about so many `microseconds` (default: varied from "+
+	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: varied from "+
 		"run to run);\n"+
-		"where the auto schedule knows how far two are apart, it holds them for that long")
+		"where the auto schedule knows how far two accesses are apart, it holds for that long")
 }
 
 // declareRuns declares -runs and -seed.
@@ -179,7 +180,7 @@ func (o *campaignFlags) declareRuns(fs *flag.FlagSet) {
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {
-	fs.Func("seed", "`seed` of the first run, each further one adds 1 (default: random; findings name it)",
+	fs.Func("seed", "`seed` of the first run; each later run adds 1 (default: random; findings name it)",
 		func(s string) (err error) {
 			if *seed, err = strconv.ParseUint(s, 10, 64); err != nil {
 				return errors.New("want a whole number from 0 on, such as 42")

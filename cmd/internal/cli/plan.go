@@ -13,12 +13,13 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 var planCommand = command{
-	name: "plan", args: "[flags] [packages]", short: "show which accesses test would monitor, which not, and why",
+	name: "plan", args: "[flags] [packages]", short: "show which accesses test would monitor, and why not the others",
 	long: `Plan finds every access to memory that goroutines might share in the packages, their tests, and
 what they use of the main module, and decides for each whether "interlock test" monitors it. It
 shows the numbers, of the module and of each package: how many are monitored, and why the others are not.
@@ -143,7 +144,7 @@ func writePlanText(w io.Writer, p *plan.Plan, sites bool) error {
 			if s.Suspicious {
 				star = "*"
 			}
-			fmt.Fprintf(b, "  %s %s:%d:%d: %s of %s: %s\n", star, s.File, s.Line, s.Column, s.Mode, name(s), s.Expr)
+			fmt.Fprintf(b, "  %s %s\n", star, siteText(s))
 		}
 	}
 	return b.Flush()
@@ -156,6 +157,11 @@ func writeNumbers(w io.Writer, of string, p *plan.Plan) {
 	for _, s := range n.Skipped {
 		fmt.Fprintf(w, "    %6d skipped, %s\n", s.Sites, s.Reason)
 	}
+}
+
+// siteText returns where a site is and what it accesses, without what would act on a terminal.
+func siteText(s *plan.Site) string {
+	return report.Clean(fmt.Sprintf("%s:%d:%d: %s of %s: %s", s.File, s.Line, s.Column, s.Mode, name(s), s.Expr))
 }
 
 // name returns a site's variable without the package's path.

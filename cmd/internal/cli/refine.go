@@ -23,16 +23,16 @@ import (
 var sectionsRefineCommand = command{
 	name: "sections refine", args: "-oracle command [flags] [packages]",
 	short: "sort out invariants that correct runs split",
-	long: `Refine runs a command, the oracle, again and again with the monitor awake, noise on, and all
+	long: `Refine runs a command, the oracle, again and again, with the monitor on, with noise, and with all
 candidate sections watched; the exit code of the command decides whether the run was correct. An
-access-interleaving invariant that a correct run splits is none: that end of it is dropped, with the
-reason. Sections of other kinds that correct runs split are only listed, for a person to decide, and
+access-interleaving invariant that a correct run splits is no invariant: that end of it is dropped,
+with the reason. Sections of other kinds that correct runs split are only listed, for a person to decide, and
 pinned ones stay as they are. It ends when enough correct runs in a row change nothing. Ends that no
 run reached are marked unobserved: they stay in the file and leave the plan, as do dropped ones.
 
-First the oracle is tried: it must accept the program without noise, and reject at least one run in
-which a violation was planted: what one line writes is lost, as if another goroutine stored the old
-value right behind it. Else refine refuses.
+Refine tries the oracle first. It must accept the program without noise, and reject at least one run
+with a planted violation, in which a write is lost as if another goroutine had stored the old value
+right after it. Otherwise refine does not begin.
 
 It prints interlock.sections as it should be, or with -w writes it. The oracle runs in this folder
 with the variables of "interlock env": go commands in it build the monitored program.`,
@@ -62,7 +62,7 @@ func (o *refineOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.quiet, "quiet", 5, "end after `n` correct runs in a row that change nothing")
 	fs.IntVar(&o.plants, "plants", 20, "try the oracle with at most `n` planted violations")
 	declareSeed(fs, &o.seed)
-	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about so many `microseconds`")
+	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about this many `microseconds`")
 	fs.BoolVar(&o.write, "w", false, "write the file")
 }
 

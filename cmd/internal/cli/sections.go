@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/repository"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/suggest"
 )
 
@@ -129,7 +130,7 @@ func (o *sectionsListOptions) run(c *call) int {
 }
 
 func writeSection(b *bufio.Writer, p *plan.Plan, s *plan.Section) {
-	fmt.Fprintf(b, "\n%s\n    entry %s\n", s.Name, placed(p, s.Entry, s.EntryCall, s.File))
+	fmt.Fprintf(b, "\n%s\n    entry %s\n", report.Clean(s.Name), placed(p, s.Entry, s.EntryCall, s.File))
 	for _, e := range s.Ends {
 		allows := "nothing"
 		if len(e.Allows) > 0 {
@@ -149,9 +150,9 @@ func writeSection(b *bufio.Writer, p *plan.Plan, s *plan.Section) {
 // placed returns where an access of a section is, and the call that leads there.
 func placed(p *plan.Plan, id uint32, call *plan.Place, file string) string {
 	s := p.Site(id)
-	at := fmt.Sprintf("%s:%d:%d: %s of %s: %s", s.File, s.Line, s.Column, s.Mode, name(s), s.Expr)
+	at := siteText(s)
 	if call != nil {
-		at += fmt.Sprintf(", by the call at %s:%d:%d", file, call.Line, call.Column)
+		at += fmt.Sprintf(", by the call at %s:%d:%d", report.Clean(file), call.Line, call.Column)
 	}
 	return at
 }
@@ -163,7 +164,7 @@ func runSectionsCheck(c *call) int {
 		return code
 	}
 	for _, s := range pl.Stale {
-		fmt.Fprintln(c.stdout, s)
+		fmt.Fprintln(c.stdout, report.Clean(s))
 	}
 	if len(pl.Stale) > 0 {
 		return exitFindings

@@ -30,33 +30,34 @@ var testCommand = command{
 	name: "test", args: "[flags] [packages] [-- go test flags]",
 	short: "run the tests under the monitor, and report bugs caught in the act",
 	long: `Test builds the packages' tests with a monitor put before the accesses that "interlock plan" shows,
-and runs them many times, each run with another seed. The monitor holds a goroutine for a moment
-right at an access, and reports when another goroutine makes a conflicting one. Such a
-finding is confirmed: it has happened. Each comes with a command that replays its run.
+and runs them many times, each run with another seed. The monitor stops a goroutine for a moment
+right before an access. If another goroutine makes a conflicting access meanwhile, the race has
+happened: the finding is confirmed. Each comes with a command that replays its run.
 
 The tests' own output goes to standard output as go test prints it (to standard error if -format
-is not text): the first run whole, then each package's first failure. Flags after -- are those of
-go test, whose checks by go vet are made as well. Your files are not touched; the instrumented copies
-live in a temporary folder.
+is not text): the first run whole, then each package's first failure. Flags after -- go to go test,
+whose go vet checks are made too. Your files are not touched; the instrumented copies live in a
+temporary folder.
 
 Before these runs each package's tests run once under the happens-before engine, which instruments the
 standard library and dependencies too, and finds each pair of accesses that nothing orders in that run,
 however far apart they are. Where it cannot run, a line says so; -engine=watch skips it.
 
-Noise is gentle in most runs and strong in some. Tests may fail under it that pass without: they
-depend on timing, or the noise has brought out a bug that the monitor does not see. They are reported,
-and fail the build only with -fail-on=confirmed,noise. The package has less noise from then on; a test
-that reads the clock is left out of the other runs instead. -- -skip TestName leaves it out of all.
+These delays are called noise: weak in most runs, strong in some. A test that fails only under noise
+depends on timing, or the noise has brought out a bug that the monitor cannot name. Such failures are
+reported, and fail the build only with -fail-on=confirmed,noise. Later runs of the package have less
+noise; if the test reads the clock, they leave it out instead. To leave a test out of all runs, add
+-- -skip TestName.
 
-The first run is without noise: what fails in it counts as failed, whatever the
-monitored runs do. A monitored run that takes several times as long is ended, with the goroutines that
-wait. That is not a failure: the run is repeated without the tests that hung, which every fourth run tries
-alone and with less noise, or with less noise where no test would be left. If that does not help, the run is
-reported as not completed.`,
+The first run is without noise: a test that fails in it has failed, whatever the monitored runs do.
+Interlock ends a monitored run that takes several times as long, and prints the goroutines that wait.
+This is not a test failure. The run is repeated without the tests that hung, or, if no test would be
+left, with less noise. Every fourth run tries the tests that hung alone, with less noise. A run that
+still does not end is reported as not completed.`,
 	examples: [][2]string{
 		{"interlock test ./...", "all tests, 10 runs"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
-		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "a run again"},
+		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "repeat one run"},
 		{"interlock test -engine=hb ./...", "each pair of accesses that nothing orders, and nothing else"},
 		{"interlock test -deps golang.org/x/sync ./...", "with a dependency monitored as well"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
@@ -96,9 +97,9 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 			"packages, the standard library included, and finds each pair of accesses\n"+
 			"that nothing orders, in 1 run by default (linux/amd64); auto begins with\n"+
 			"one run of hb, where that works, except with -only and -hold")
-	fs.IntVar(&o.memory, "hb-memory", 0, "let hb take about so many `megabytes` for what it remembers of accesses "+
+	fs.IntVar(&o.memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
 		"(default 4096);\n"+
-		"what it has to forget is counted and reported")
+		"accesses that it has to forget are counted and reported")
 	o.declareSampling(fs)
 	fs.BoolVar(&o.predict, "predict", false,
 		"predict races that another order of the run of hb would show, and drive later runs\n"+
@@ -129,9 +130,9 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 
 // declareSampling declares the flags that say which accesses the happens-before engine records.
 func (o *testOptions) declareSampling(fs *flag.FlagSet) {
-	fs.StringVar(&o.rate, "rate", wholeRate, "record so many `percent` of the accesses with -engine=hb, for a "+
-		"lower cost;\n"+
-		"a race is found where the earlier of its two accesses is recorded")
+	fs.StringVar(&o.rate, "rate", wholeRate, "record only this `percent` of the accesses with -engine=hb, which "+
+		"costs less;\n"+
+		"a race is found if the earlier of its two accesses was recorded")
 	fs.StringVar(&o.sample, "sample", "", "leave accesses out with -engine=hb, by these `rules`, with commas between: "+
 		"sos, of memory\n"+
 		"that nobody has written since a second goroutine accessed it; lis, in loops, the more\n"+

@@ -20,7 +20,8 @@ type Reporter struct {
 
 	mu    sync.Mutex
 	state string    // guarded by mu; what the program is at, where it is working
-	last  time.Time // guarded by mu; of the last line of a log
+	wrote string    // guarded by mu; the last line of a log
+	last  time.Time // guarded by mu; of that line
 	drawn int       // guarded by mu; width of the bar on the terminal
 }
 
@@ -48,10 +49,14 @@ func (p *Reporter) At(done, total int, what string) {
 	p.tick()
 }
 
-// tick writes the state to the log, if it is time. requires: mu
+// tick writes the state to the log, if it is time: what has not changed waits six times as long. requires: mu
 func (p *Reporter) tick() {
-	if now := p.now(); now.Sub(p.last) >= p.every {
-		p.last = now
+	wait := p.every
+	if p.state == p.wrote {
+		wait *= 6
+	}
+	if now := p.now(); now.Sub(p.last) >= wait {
+		p.last, p.wrote = now, p.state
 		fmt.Fprintf(p.w, "interlock: %s\n", p.state)
 	}
 }

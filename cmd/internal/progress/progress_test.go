@@ -29,6 +29,21 @@ func TestProgressInALogIsThrottled(t *testing.T) {
 	}
 }
 
+// What stands still is said less often.
+func TestProgressThatStandsStill(t *testing.T) {
+	var buf bytes.Buffer
+	p := New(&buf)
+	clock := time.Unix(0, 0)
+	p.now, p.last = func() time.Time { return clock }, clock
+	for range 130 {
+		clock = clock.Add(time.Second)
+		p.At(1, 2, "runs")
+	}
+	if got := strings.Count(buf.String(), "\n"); got != 3 {
+		t.Errorf("%d lines in 130 s, want three, after 10, 70 and 130 s:\n%s", got, buf.String())
+	}
+}
+
 func TestProgressOnATerminalLeavesNothingBehind(t *testing.T) {
 	var buf bytes.Buffer
 	p := New(&buf)

@@ -201,6 +201,13 @@ func TestGroups(t *testing.T) {
 		t.Errorf("groups %v", got)
 	}
 
+	// A load and a store, and a test and a use, of one variable in one function.
+	a.Code, b.Code, b.Variable = finding.LoadAndStore, finding.TestAndUse, a.Variable
+	got = (&Report{Findings: []*finding.Finding{a, b, c}}).Causes()
+	if len(got) != 2 || len(got[0]) != 2 || got[1][0] != c {
+		t.Errorf("groups of sections: %v", got)
+	}
+
 	// Goroutines of two starters wait at one place, a third at another.
 	for _, f := range []*finding.Finding{a, b, c} {
 		f.Code = finding.BlockedForEver
@@ -229,9 +236,9 @@ func TestHeadline(t *testing.T) {
 			"F accesses T.a and T.b without x"},
 		{[]*finding.Finding{find("F", "a"), find("G", "a", "t.mu")}, "F and G access T.a without t.mu"},
 		{[]*finding.Finding{find("F", "a", "x"), find("F", "b", "y")},
-			"F accesses T.a and T.b, and nothing orders that against other goroutines"},
+			"F accesses T.a and T.b: access without the lock that guards it"},
 		{[]*finding.Finding{find("F", "a"), find("F", "b"), find("F", "c"), find("F", "d")},
-			"F accesses T.a, T.b and 2 more, and nothing orders that against other goroutines"},
+			"F accesses T.a, T.b and 2 more: access without the lock that guards it"},
 		{[]*finding.Finding{find("F", "a"), find("G", "b")}, "a is read"},
 	} {
 		if got := Headline(tt.group); got != tt.want {

@@ -189,9 +189,9 @@ func (r *Report) Count(statuses ...finding.Status) int {
 }
 
 // Causes puts findings together that have one cause: those that one patch mends, and those of which the accesses
-// that lack protection lie in one function and concern variables of one type, by checks of one family, and goroutines
-// that wait for ever at one place, started at any number of places. The order is that of the findings; what is
-// proven best heads its group.
+// that lack protection lie in one function and concern variables of one type, by checks of one family, atomic sections
+// of one function on one variable, and goroutines that wait for ever at one place, started at any number of places. The
+// order is that of the findings; what is proven best heads its group.
 func (r *Report) Causes() [][]*finding.Finding {
 	var all [][]*finding.Finding
 	at := map[string]int{}
@@ -236,10 +236,16 @@ func causes(f *finding.Finding) (keys []string) {
 	if len(f.Accesses) > 0 && (f.Code == finding.BlockedForEver || f.Code == finding.EndlessWait) {
 		return append(keys, fmt.Sprintf("waits at %s:%d", f.Accesses[0].File, f.Accesses[0].Line))
 	}
-	if len(f.Accesses) == 0 || !f.Code.IsDataRace() || f.Code == finding.MixedAtomic || f.Minor() {
+	if len(f.Accesses) == 0 || f.Code == finding.MixedAtomic || f.Minor() {
 		return keys
 	}
 	a, v := f.Accesses[0], f.Variable
+	switch {
+	case f.Code == finding.LoadAndStore || f.Code == finding.TestAndUse || f.Code == finding.Interleaved:
+		return append(keys, fmt.Sprintf("section\x00%s\x00%s\x00%s", a.Package, a.Function, v))
+	case !f.Code.IsDataRace():
+		return keys
+	}
 	owner := v.Type
 	if owner == "" {
 		owner = v.Function + "." + v.Name
@@ -249,7 +255,8 @@ func causes(f *finding.Finding) (keys []string) {
 }
 
 // Headline returns in one line what findings with one cause have in common: the title of one alone, else the function
-// that lacks a lock, or the variable that several functions access without it.
+// that lacks a lock, or the variable that several functions access without it. Where no lock is known to be missing,
+// the class of the finding that is proven best says what is wrong.
 //
 //	(*Account).Withdraw accesses Account.balance and Account.count without a.mu
 func Headline(group []*finding.Finding) string {
@@ -277,7 +284,7 @@ func Headline(group []*finding.Finding) string {
 	if lock := missingLock(group); lock != "" {
 		return accessed + " without " + lock
 	}
-	return accessed + ", and nothing orders that against other goroutines"
+	return accessed + ": " + f.Code.Title()
 }
 
 // shortVariable returns a variable without its package.
@@ -296,8 +303,9 @@ func missingLock(group []*finding.Finding) string {
 		if len(f.Accesses) < 2 || len(f.Accesses[1].Locks) == 0 {
 			continue
 		}
+		first := f.Accesses[0].Locks
 		held := slices.DeleteFunc(slices.Clone(f.Accesses[1].Locks), func(l string) bool {
-			return slices.Contains(f.Accesses[0].Locks, l)
+			return slices.Contains(first, l) || slices.Contains(first, l+" (read)")
 		})
 		if common == nil {
 			common = held

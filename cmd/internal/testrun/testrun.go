@@ -271,7 +271,7 @@ func (i *interleaved) Write(b []byte) (int, error) {
 // NotCompleted returns in a line which runs Interlock ended, and why.
 func NotCompleted(p *campaign.PackageResult) string {
 	f := p.FirstCut
-	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s, without "+
+	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s; without "+
 		"noise they took %s",
 		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
 	if p.NotCompleted == 0 {
@@ -284,7 +284,7 @@ func NotCompleted(p *campaign.PackageResult) string {
 		s += fmt.Sprintf("; without noise they hang in %s, and may hang elsewhere too: leave out more of them with -- "+
 			"-skip", strings.Join(p.LeftOut, ", "))
 	default:
-		s += "; that is no failure of theirs"
+		s += "; this is not a test failure"
 	}
 	if f.Busy {
 		s += "; the machine was busy with other work"
