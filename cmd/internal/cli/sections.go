@@ -164,7 +164,7 @@ func runSectionsCheck(c *call) int {
 		return code
 	}
 	for _, s := range pl.Stale {
-		fmt.Fprintln(c.stdout, report.Clean(s))
+		fmt.Fprintln(c.stdout, report.Clean(s.String()))
 	}
 	if len(pl.Stale) > 0 {
 		return exitFindings

@@ -367,16 +367,17 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	if len(p.Tests) > 0 {
 		what = strings.Join(p.Tests, ", ") + " of " + p.Package
 	}
-	s := fmt.Sprintf("%s %s only under noise: %s that the monitor cannot name; in %d of %d runs, first in run %d "+
-		"with seed %d and strength %d",
+	why += " that the monitor cannot name"
+	if findings { // they are printed below
+		why = "a finding may explain it, or a dependence on timing"
+	}
+	s := fmt.Sprintf("%s %s only under noise: %s; in %d of %d runs, first in run %d with seed %d and strength %d",
 		what, f.Outcome, why, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:
 		s += "; later runs were made " + completedHow(p)
 	case p.Strength > 0 && f.Run < p.Runs:
-		s += fmt.Sprintf("; no finding explains it, so later runs had a strength of at most %d", p.Strength)
-	case findings:
-		s += "; a finding may explain it"
+		s += fmt.Sprintf("; later runs had a strength of at most %d", p.Strength)
 	}
 	return s
 }

@@ -20,6 +20,9 @@ func TestFailureUnderNoise(t *testing.T) {
 			t.Errorf("no %q in %q", want, got)
 		}
 	}
+	if got := FailureOf(p, true); !strings.Contains(got, "noise: a finding may explain it, or a dependence on") {
+		t.Errorf("there are findings, but: %q", got)
+	}
 	p.Runs = 3
 	if got := FailureOf(p, false); strings.Contains(got, "later runs") {
 		t.Errorf("the last run failed, but: %q", got)
