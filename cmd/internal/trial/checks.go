@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type trial struct {
 	known    []*finding.Finding // in the original
 	group    []*finding.Finding // what the patch is for
 	static   []*finding.Finding // suspected in the patched source of the last campaign
+	near     []string           // packages that the patch may change, and those that import them
+	alsoFail []string           // tests of these that fail without the last patch too
 }
 
 // newTrial returns a trial whose go commands run in the copy c. Packages are named
@@ -44,7 +47,7 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Settings.Vet = "off" // the check of its own compares with the original
+	o.Settings.Vet, o.Flags.Vet = "off", "off" // the check of its own compares with the original
 	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth,
 		known: o.Known}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
@@ -86,6 +89,15 @@ func (t *trial) checks() patchgen.Checks {
 // goCommand runs the go command in the copy. The error of a command that
 // fails holds its output.
 func (t *trial) goCommand(args ...string) error {
+	out, err := t.run(args...)
+	if err != nil && out != "" {
+		return errors.New(out)
+	}
+	return err
+}
+
+// run runs the go command in the copy. With an error and no output it could not be run; with both, it failed.
+func (t *trial) run(args ...string) (string, error) {
 	cmd := exec.CommandContext(t.ctx, "go", args...)
 	cmd.Dir = t.plan.Dir
 	cmd.Env = append(t.env(), "PWD="+t.plan.Dir)
@@ -99,7 +111,7 @@ func (t *trial) goCommand(args ...string) error {
 	var exit *exec.ExitError
 	switch {
 	case t.ctx.Err() != nil:
-		return t.ctx.Err()
+		return "", t.ctx.Err()
 	case errors.As(err, &exit):
 		// A full disk makes builds and vet fail: that says nothing of the patch.
 		fault, broken := machinefault.Find(out.String())
@@ -107,13 +119,13 @@ func (t *trial) goCommand(args ...string) error {
 			fault, broken = machinefault.FindOnDisk()
 		}
 		if broken {
-			return fmt.Errorf("%w: %s", patchgen.ErrCannotCheck, fault)
+			return "", fmt.Errorf("%w: %s", patchgen.ErrCannotCheck, fault)
 		}
-		return errors.New(strings.TrimSpace(t.copy.strip(out.String())))
+		return cmp.Or(strings.TrimSpace(t.copy.strip(out.String())), exit.Error()), err
 	case err != nil:
-		return fmt.Errorf("%w: %w", patchgen.ErrCannotCheck, err)
+		return "", fmt.Errorf("%w: %w", patchgen.ErrCannotCheck, err)
 	}
-	return nil
+	return "", nil
 }
 
 // args returns the words, the flags and the packages of a go command.
@@ -162,7 +174,10 @@ func (t *trial) test(files map[string][]byte) error {
 	t.plan.Progress.Say("trying a patch: running the tests")
 	args := t.args([]string{"test"}, slices.Concat(t.plan.BuildFlags, t.flags.GoTest()))
 	err := t.copy.with(files, func() error { return t.goCommand(args...) })
-	if err != nil && t.ctx.Err() == nil && t.goCommand(args...) != nil {
+	switch {
+	case err == nil:
+		return t.suites(files)
+	case t.ctx.Err() == nil && t.goCommand(args...) != nil:
 		return fmt.Errorf("the tests fail without the patch too, so they cannot vouch for it: %w", err)
 	}
 	return err

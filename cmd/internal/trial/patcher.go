@@ -159,13 +159,16 @@ func (d *patcher) group(group []*finding.Finding) error {
 		return err
 	}
 	// The strategies in order, each candidate tried.
-	d.trial.group = group
+	d.trial.group, d.trial.alsoFail = group, nil
 	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
 		Failing: d.trial.provesByTests(), Checks: d.trial.checks()})
 	if err != nil {
 		return err
 	}
 	fix.Withheld = d.trial.copy.strip(fix.Withheld)
+	if also := d.trial.alsoFail; fix.Withheld == "" && len(also) > 0 {
+		fix.Notes = append(fix.Notes, "fails without the patch too: "+strings.Join(also, ", "))
+	}
 	if fix.Withheld == "" && !d.alone {
 		if err := d.take(module, fix, files); err != nil {
 			return err
@@ -236,6 +239,7 @@ func (d *patcher) load(group []*finding.Finding) (*patchgen.Module, error) {
 		}
 	}
 	sound := slices.DeleteFunc(loaded, func(p *packages.Package) bool { return slices.Contains(broken, p) })
+	d.trial.near = nearby(sound, near)
 	return patchgen.NewModule(d.trial.copy.root, sound)
 }
 

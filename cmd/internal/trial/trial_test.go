@@ -213,3 +213,26 @@ func TestFirstNewWait(t *testing.T) {
 		}
 	}
 }
+
+// What go test -json says: a package counts by its tests that failed, or as a whole where none did.
+func TestFailuresIn(t *testing.T) {
+	out := `{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"fail","Package":"p"}
+# q
+q.go:1:1: does not build
+{"Action":"fail","Package":"q"}
+{"Action":"pass","Package":"r"}
+`
+	failed := failuresIn(out)
+	if len(failed) != 2 || !failed["TestB of package p"] || !failed["package q"] {
+		t.Errorf("failed: %v", failed)
+	}
+	if got := news(failed, map[string]bool{"package q": true}); got != "TestB of package p" {
+		t.Errorf("new: %q", got)
+	}
+	if got := news(failed, failed); got != "" {
+		t.Errorf("new: %q", got)
+	}
+}

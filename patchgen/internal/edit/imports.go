@@ -27,7 +27,9 @@ func (edits *Edits) AddImport(file *source.File, path string) string {
 				return spec.Name.Name
 			}
 		}
-		if p != "C" && (p < path || last == nil) {
+		// The standard library has a group of its own.
+		isNearer := last == nil || isLibrary(p) == isLibrary(path) && (p < path || !isLibrary(pathOf(last)))
+		if p != "C" && isNearer {
 			last = spec
 		}
 	}
@@ -35,6 +37,19 @@ func (edits *Edits) AddImport(file *source.File, path string) string {
 	return name
 }
 
+// isLibrary reports whether a path is of the standard library: its first element has no dot.
+func isLibrary(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// pathOf returns the path that a spec imports.
+func pathOf(spec *ast.ImportSpec) string {
+	p, _ := strconv.Unquote(spec.Path.Value)
+	return p
+}
+
+// insertImport puts a path of the standard library beside an import, or in front of it in a group of its own.
 func (edits *Edits) insertImport(file *source.File, near *ast.ImportSpec, path string) {
 	for _, e := range edits.byFile[file] {
 		if strings.Contains(e.text(), strconv.Quote(path)) {
@@ -48,15 +63,21 @@ func (edits *Edits) insertImport(file *source.File, near *ast.ImportSpec, path s
 		return
 	}
 	decl, _ := file.Parents[near].(*ast.GenDecl)
-	p, _ := strconv.Unquote(near.Path.Value)
+	p := pathOf(near)
 	switch {
+	case !isLibrary(p) && decl != nil && decl.Lparen.IsValid():
+		edits.Before(file, near, func() string { return line + "\n" })
 	case decl == nil || !decl.Lparen.IsValid():
 		old := file.Text(near)
 		specs := []string{old, line}
-		if p > path {
+		between := "\n\t"
+		if !isLibrary(p) {
+			between = "\n\n\t"
+		}
+		if p > path || !isLibrary(p) {
 			slices.Reverse(specs)
 		}
-		edits.Replace(file, near, "(\n\t"+strings.Join(specs, "\n\t")+"\n)")
+		edits.Replace(file, near, "(\n\t"+strings.Join(specs, between)+"\n)")
 	case p < path:
 		edits.After(file, near, func() string { return line })
 	default:
