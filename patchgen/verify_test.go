@@ -94,11 +94,11 @@ func TestPositionsThatDoNotFit(t *testing.T) {
 			Accesses: []finding.Access{{Position: finding.Position{File: file, Line: line, Column: 1}, Mode: finding.Read}}}}
 	}
 	for want, group := range map[string][]*finding.Finding{
-		"is not among the loaded files": at("nowhere.go", 1),
-		"no access of n at":             at("guard_getter/a.go", 1),
-		"the file changed since":        at("guard_getter/a.go", 4000),
-		"no finding given":              nil,
-		"the findings name no access":   {{}},
+		"is gone since the finding was made": at("nowhere.go", 1),
+		"no access of n at":                  at("guard_getter/a.go", 1),
+		"the file changed since":             at("guard_getter/a.go", 4000),
+		"no finding given":                   nil,
+		"the findings name no access":        {{}},
 		"the findings are on several var": {c.finding(t, root), {Variable: finding.Variable{Name: "mu"},
 			Accesses: []finding.Access{{
 				Position: finding.Position{File: "guard_getter/a.go", Line: 17, Column: 2}, Mode: finding.Read}}}},

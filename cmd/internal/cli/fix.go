@@ -31,7 +31,8 @@ that "check", "test" or "fix" has written by -o jsonl:file, and no test is run t
 
 A patch is tried on a copy of the module in a temporary folder: files that tests write there are lost. It is
 offered only if it compiles, does what its strategy promises, adds no cycle to the order of locks and
-no wait under a lock. With -verify=quick, go vet and the tests must pass too. With -verify=full, the
+no wait under a lock. With -verify=quick, go vet and the tests must pass too: those of the run, and all
+others of the package and of the packages that import it, whatever -run says. With -verify=full, the
 default, the runs are made again as well, and the finding must not come back. The verdict is
     verified   a run has shown the bug, or the tests failed because of it, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify skipped checks: read the patch
@@ -218,9 +219,13 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range known {
-		f.Fix = nil // an earlier one says nothing of the source as it is now
-	}
+	// A file may hold the reports of several runs. An earlier fix says nothing of the source as it is now.
+	seen := map[string]bool{}
+	known = slices.DeleteFunc(known, func(f *finding.Finding) bool {
+		again := seen[f.ID]
+		f.Fix, seen[f.ID] = nil, true
+		return again
+	})
 	r := c.newReport("fix", pl.Module.Root)
 	r.Findings, r.Problems = slices.Clone(known), pl.Vet.Problems
 	return &found{report: r, planned: pl, known: known, done: pl.Module}, nil

@@ -78,6 +78,9 @@ func stage(root, path string, old, new []byte) (*target, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
+	if info.Mode().Perm()&0o222 == 0 { // some may write to it all the same
+		return nil, errors.New("the file is write-protected")
+	}
 	now, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,8 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 		"changed": func(root string) error {
 			return os.WriteFile(filepath.Join(root, "b.go"), []byte("package other\n"), 0o666)
 		},
-		"gone": func(root string) error { return os.Remove(filepath.Join(root, "b.go")) },
+		"gone":      func(root string) error { return os.Remove(filepath.Join(root, "b.go")) },
+		"protected": func(root string) error { return os.Chmod(filepath.Join(root, "b.go"), 0o444) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -1,11 +1,13 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"go/version"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +157,9 @@ func slash(name string) string { return filepath.ToSlash(name) }
 func (m *Module) File(path string) (*File, error) {
 	if file := m.Files[path]; file != nil {
 		return file, nil
+	}
+	if _, err := os.Stat(filepath.Join(m.Root, filepath.FromSlash(path))); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is gone since the finding was made: check or test again", path)
 	}
 	return nil, fmt.Errorf("%s is not among the loaded files of the module: cgo translates it, or build constraints "+
 		"leave it out", path)
