@@ -138,12 +138,12 @@ func candidates(in Input) ([]candidate, error) {
 	return list, nil
 }
 
-// syncCandidates lists the strategies for the codes of a group: where a return leaves a lock held, that is what those
-// who wait for it need.
+// syncCandidates lists the strategies for the codes of a group: where a lock is left held or taken twice, that is what
+// those who wait for it need.
 func syncCandidates(in Input, code finding.Code) ([]candidate, error) {
 	codes := []finding.Code{code}
 	for _, f := range in.Group {
-		if f.Code == finding.LostUnlock {
+		if isLockFault(f.Code) {
 			codes = append([]finding.Code{f.Code}, codes...)
 		} else if !slices.Contains(codes, f.Code) {
 			codes = append(codes, f.Code)

@@ -9,7 +9,8 @@ import (
 
 // Groups puts findings together that one patch corrects, in the order of the findings: those on
 // one variable; of findings on locks, channels and WaitGroups those of one code
-// on the same one, a return that leaves a lock held with those whom a run has shown to wait for it; a use of what was
+// on the same one, a return that leaves a lock held, or a function that takes it twice, with those whom a run has shown
+// to wait for it; a use of what was
 // reached under a lock behind it with the races that a run has shown there; and each cycle of locks by itself.
 func Groups(findings []*finding.Finding) [][]*finding.Finding {
 	var out [][]*finding.Finding
@@ -29,7 +30,7 @@ func SameCause(f, g *finding.Finding) bool {
 	_, fSync := onSync([]*finding.Finding{f})
 	_, gSync := onSync([]*finding.Finding{g})
 	switch {
-	case isLeftLocked(f, g) || isLeftLocked(g, f), isUsedBehind(f, g) || isUsedBehind(g, f):
+	case isWhyStuck(f, g) || isWhyStuck(g, f), isUsedBehind(f, g) || isUsedBehind(g, f):
 		return true
 	case fSync != gSync || fSync && f.Code != g.Code:
 		return false
@@ -44,22 +45,33 @@ func SameCause(f, g *finding.Finding) bool {
 	return v == w
 }
 
-// isLeftLocked reports whether the return of leak left the lock held that the goroutine of stuck waits for.
-func isLeftLocked(leak, stuck *finding.Finding) bool {
-	isStuck := stuck.Code == finding.BlockedForEver || stuck.Code == finding.DoubleLock
-	if leak.Code != finding.LostUnlock || !isStuck || stuck.Status != finding.Confirmed {
+// isLockFault reports whether findings of a code say that others may wait for a lock for ever: a return leaves it held,
+// or who holds it takes it again.
+func isLockFault(code finding.Code) bool {
+	return code == finding.LostUnlock || code == finding.DoubleLock || code == finding.ReadLockAgain
+}
+
+// isWhyStuck reports whether the goroutine of stuck waits for the lock that the fault is about.
+func isWhyStuck(fault, stuck *finding.Finding) bool {
+	isStuck := stuck.Code == finding.BlockedForEver || stuck.Code == finding.DoubleLock && fault.Code == finding.LostUnlock
+	if !isLockFault(fault.Code) || !isStuck || stuck.Status != finding.Confirmed {
 		return false
 	}
-	if len(leak.Accesses) == 0 || len(stuck.Accesses) == 0 {
+	if len(fault.Accesses) == 0 || len(stuck.Accesses) == 0 {
 		return false
 	}
-	held, waits := leak.Accesses[0], stuck.Accesses[0]
+	held, waits := fault.Accesses[0], stuck.Accesses[0]
 	if waits.Mode != finding.Lock && waits.Mode != finding.ReadLock || held.Package != waits.Package {
 		return false
 	}
+	v, w := fault.Variable, stuck.Variable
+	v.Kind, w.Kind = "", ""
+	if fault.Code != finding.LostUnlock {
+		return v == w
+	}
 	// p.mu of one method and q.mu of another are the same field.
 	field := func(expr string) string { return expr[strings.IndexByte(expr, '.')+1:] }
-	return leak.Variable == stuck.Variable || field(held.Expr) == field(waits.Expr) && strings.Contains(held.Expr, ".")
+	return v == w || field(held.Expr) == field(waits.Expr) && strings.Contains(held.Expr, ".")
 }
 
 // isUsedBehind reports whether a run has shown the race that a use behind the lock leads to: one side came to the

@@ -37,12 +37,15 @@ func TestGroups(t *testing.T) {
 	other := race("more[]", "element")
 	other.Status = finding.Confirmed
 	other.Accesses[0].Goroutine = &finding.Goroutine{Stack: []finding.Frame{{File: "a.go", Line: 8}}}
-	got := Groups([]*finding.Finding{leak, stuck, used, below, other,
+	// A run saw a goroutine wait for the lock that another one takes twice.
+	again, waiter := lock(finding.ReadLockAgain, "z"), lock(finding.BlockedForEver, "z")
+	waiter.Variable.Kind, waiter.Status = "field", finding.Confirmed
+	got := Groups([]*finding.Finding{again, waiter, leak, stuck, used, below, other,
 		race("x", "field"), race("y", ""), race("x", ""),
 		lock(finding.DoubleLock, "x"), lock(finding.DoubleLock, "x"), lock(finding.LostUnlock, "x"),
 		cycle("a"), cycle("b"),
 	})
-	want := []int{2, 2, 1, 2, 1, 2, 1, 1, 1}
+	want := []int{2, 2, 2, 1, 2, 1, 2, 1, 1, 1}
 	if len(got) != len(want) {
 		t.Fatalf("%d groups, want %d", len(got), len(want))
 	}

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
 // moveLock moves a Lock of the function's own, with a deferred Unlock behind it,
 // up to the first read that decides about what they protect, if all between
-// can be held.
+// can be held, or up over the accesses right before it.
 func (c *builder) moveLock() error {
 	list := c.Function.Body.List
 	for j, s := range list {
@@ -19,6 +20,9 @@ func (c *builder) moveLock() error {
 			continue
 		}
 		i := c.moveTarget(list[:j], s.Pos())
+		if i < 0 {
+			i = c.adjacent(list[:j], acquire)
+		}
 		if i < 0 {
 			continue
 		}
@@ -80,6 +84,30 @@ func (c *builder) moveTarget(list []ast.Stmt, end token.Pos) int {
 		if first >= 0 && (c.blocks(s) != "" || holdsDefer(s) || c.checkNil(c.In(s), s) != nil) {
 			return -1
 		}
+	}
+	return first
+}
+
+// adjacent is the first of the statements at the end of the list that access the variable and may be held, right
+// before a Lock; -1 if the last one is none. A section of their own would be released only to be acquired again:
+//
+//	all := make([]string, 0, len(c.m))
+//	c.mu.RLock()
+//	for k := range c.m {
+func (c *builder) adjacent(list []ast.Stmt, acquire *source.LockOp) int {
+	first := -1
+	for i, s := range slices.Backward(list) {
+		switch s.(type) {
+		case *ast.AssignStmt, *ast.DeclStmt, *ast.ExprStmt, *ast.IncDecStmt:
+		default:
+			return first
+		}
+		accs := c.In(s)
+		if len(accs) == 0 || acquire.Read && anyWrites(accs) || c.blocks(s) != "" || c.checkNil(accs, s) != nil ||
+			c.acquires(s) != nil || c.unlocks(s) != nil {
+			return first
+		}
+		first = i
 	}
 	return first
 }

@@ -113,6 +113,14 @@ func (facts *Facts) MayHold(file *source.File, call *ast.CallExpr, class string)
 	return !ok || p.locks.MayHoldClass(class)
 }
 
+// Holds reports whether the write side of a lock of the class is surely held at a call.
+func (facts *Facts) Holds(file *source.File, call *ast.CallExpr, lock string) bool {
+	p, ok := facts.at(file, call.Lparen)
+	return ok && slices.ContainsFunc(p.locks.Held(), func(h lockset.Held) bool {
+		return !h.Read && class(p.pkg, h) == lock
+	})
+}
+
 // IsPrivate reports whether no other goroutine can reach the accessed memory
 // yet. It errs towards false.
 func (facts *Facts) IsPrivate(a *source.Access) bool {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/interlock-go/interlock/patchgen/internal/critsec"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
@@ -36,20 +37,17 @@ func atomically(p *Problem) (*Patch, error) {
 	if p.Variable.Deep {
 		return nil, fmt.Errorf("%s is changed in place", p.Variable)
 	}
-	if locks, _ := p.guardingLocks(p.protectable()); len(locks) > 0 {
+	// Where it is accessed atomically beside the lock, that takes no part already.
+	isMixed := slices.ContainsFunc(p.Accesses, func(a *source.Access) bool { return a.Mode == source.Atomic })
+	if locks, _ := p.guardingLocks(p.protectable()); len(locks) > 0 && !isMixed {
 		return nil, fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step",
 			source.Short(locks[0]), p.Variable)
 	}
 	if err := p.inTest(); err != nil {
 		return nil, err
 	}
-	w := &atomicWriter{problem: p, edits: edit.New()}
 	// Where some accesses use functions of sync/atomic, the others do so too.
-	for _, a := range p.Accesses {
-		if a.Mode == source.Atomic {
-			w.functions = true
-		}
-	}
+	w := &atomicWriter{problem: p, edits: edit.New(), functions: isMixed}
 	// The shapes of a CompareAndSwap are rewritten first, the rest is one load, store or add each.
 	if err := w.pick(); err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ func guardBy(p *Problem) []Strategy {
 			}}}
 		}
 	}
+	// The locks that may guard it, and for each what may be held under it.
 	need := p.protectable()
 	classes, related := p.guardingLocks(need)
 	if classes = append(classes, related...); len(classes) == 0 {
@@ -42,6 +43,8 @@ func guardBy(p *Problem) []Strategy {
 			return named(class)(p.guardWith(class, need))
 		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			return named(class + " throughout")(p.guardWhole(class, need))
+		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
+			return named(class + " in who comes without it")(p.guardEntries(class, need))
 		}})
 	}
 	return list

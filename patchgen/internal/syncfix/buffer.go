@@ -24,8 +24,8 @@ import (
 //	}
 //
 // It applies where each sender is a goroutine that sends once, as the last thing
-// that it does: nothing that follows can have relied on the value having been
-// received. It is started once, or in one loop over a slice or map, whose length
+// that it does, the close of the channel apart where nobody else sends: nothing that follows can have relied on the
+// value having been received. It is started once, or in one loop over a slice or map, whose length
 // is the room then, or in one that counts. Obligation: [validate.Unblocked].
 func buffer(p *Problem) (*strategy.Patch, error) {
 	c, err := p.blockedOn(finding.Send)
@@ -69,7 +69,7 @@ func (c *channel) makeRoom(edits *edit.Edits) (senders map[*source.Function]bool
 		case !once && room == "" || c.inLoop(s, f):
 			return nil, fmt.Errorf("%s: how many values are sent is not known", c.file.At(s))
 		}
-		if err := c.isLast(s, f); err != nil {
+		if err := c.isLast(s, f, once); err != nil {
 			return nil, err
 		}
 		senders[f] = true
@@ -198,8 +198,15 @@ func (c *channel) upTo(loop *ast.ForStmt) ast.Expr {
 	return test.Y
 }
 
-// isLast refuses a send behind which f does anything else than return.
-func (c *channel) isLast(s ast.Stmt, f *source.Function) error {
+// isClose reports whether a statement closes the channel.
+func (c *channel) isClose(stmt ast.Stmt) bool {
+	s, ok := stmt.(*ast.ExprStmt)
+	return ok && slices.ContainsFunc(c.closes, func(call *ast.CallExpr) bool { return ast.Expr(call) == s.X })
+}
+
+// isLast refuses a send behind which f does anything else than return, or to close the channel if it is started once
+// and nobody else sends.
+func (c *channel) isLast(s ast.Stmt, f *source.Function, once bool) error {
 	for n := ast.Node(s); n != nil && n != ast.Node(f.Body); n = c.file.Parents[n] {
 		stmt, ok := n.(ast.Stmt)
 		if !ok {
@@ -214,6 +221,9 @@ func (c *channel) isLast(s ast.Stmt, f *source.Function) error {
 			continue
 		}
 		rest := list[i+1:]
+		if len(rest) == 1 && len(c.sends) == 1 && once && c.isClose(rest[0]) {
+			continue
+		}
 		if len(rest) > 0 {
 			if _, returns := rest[0].(*ast.ReturnStmt); returns {
 				return nil

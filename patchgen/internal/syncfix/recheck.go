@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,10 +34,15 @@ import (
 //	c.m[key] = n
 //
 // The read may stand in a statement of its own before the test. It applies
-// where the test leaves the function, and what it tests can be read again by
+// where the test leaves the function, or leads to the second critical section
+// (see againInBranch), and what it tests can be read again by
 // the same words. Obligation: [validate.OneStep].
 func recheck(p *Problem) (*strategy.Patch, error) {
 	return p.correctSections(func(s *sections) error {
+		if s.branch != nil {
+			return s.againInBranch()
+		}
+		// What is tested, in the words of the second section.
 		test, err := s.leavingTest()
 		if err != nil {
 			return err
@@ -75,6 +82,9 @@ func recheck(p *Problem) (*strategy.Patch, error) {
 // Obligation: [validate.OneStep].
 func join(p *Problem) (*strategy.Patch, error) {
 	return p.correctSections(func(s *sections) error {
+		if s.branch != nil {
+			return fmt.Errorf("%s: only one way leads to the second critical section", s.file.At(s.branch))
+		}
 		if s.released+1 != s.second {
 			return fmt.Errorf("%s: what stands between the two critical sections may be left out of the lock on purpose",
 				s.file.At(s.list[s.released+1]))
@@ -110,6 +120,9 @@ type sections struct {
 	deferred bool
 	lock     source.LockOp // the second one
 	entry    ast.Node      // the test's read
+	// branch is the test that leads to the second section, where that is in its body: list is the body, and first and
+	// released are not set. nil where both sections are in one list.
+	branch *ast.IfStmt
 }
 
 // correctSections corrects each section of the findings, and claims that they are one step now.
@@ -166,11 +179,12 @@ func (p *Problem) sectionsOf(of finding.Section) (*sections, error) {
 			continue
 		}
 		s.list = source.ListOf(s.file, stmt)
-		if s.bounds(slices.Index(s.list, stmt)) {
+		if use := slices.Index(s.list, stmt); s.bounds(use) || s.boundsInBranch(use) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the test and the use are not in two critical sections of one list of statements", of.End)
+	return nil, fmt.Errorf("%s: the test and the use are not in two critical sections of one list of statements, and no "+
+		"test leads to the second one", of.End)
 }
 
 // bounds finds the Locks and the release before list[use], and reports whether all are there.
@@ -307,4 +321,241 @@ func (s *sections) underSecond(test *ast.IfStmt, text string) (string, error) {
 		return "", fmt.Errorf("%s: the test is written in one line", s.file.At(test))
 	}
 	return text[:open+1] + indent + unlock + text[open+1:], nil
+}
+
+// boundsInBranch finds the second Lock before list[use] in the branch of a test, the release in front of it there or
+// before the test, and the first Lock before the test. It reports whether all are there.
+//
+//	c.mu.RLock()
+//	_, ok := c.m[key]
+//	c.mu.RUnlock()
+//	if !ok {
+//		c.mu.Lock()
+//		c.m[key] = n
+//		c.mu.Unlock()
+//	}
+func (s *sections) boundsInBranch(use int) bool {
+	if use < 0 {
+		return false
+	}
+	body := s.file.Parents[s.list[use]]
+	test, ok := s.file.Parents[body].(*ast.IfStmt)
+	if !ok || ast.Node(test.Body) != body {
+		return false
+	}
+	outer := source.ListOf(s.file, test)
+	at := slices.Index(outer, ast.Stmt(test))
+	if at < 0 {
+		return false
+	}
+	// From the use backwards: the second Lock, the release, the first Lock.
+	s.second, s.branch = -1, nil
+	var released ast.Stmt
+	for _, stmt := range slices.Backward(slices.Concat(outer[:at], s.list[:use])) {
+		op, ok := lockOpOf(s.file, stmt)
+		switch {
+		case !ok:
+		case s.second < 0 && op.Acquire && !op.Read && stmt.Pos() > test.Pos():
+			s.second, s.lock = slices.Index(s.list, stmt), op
+		case s.second < 0 || op.Path.Key != s.lock.Path.Key:
+			return false
+		case released == nil && !op.Acquire:
+			released = stmt
+		case released != nil && op.Acquire && stmt.Pos() < test.Pos():
+			s.branch = test
+			s.deferred = releasesDeferred(s.file, s.list[s.second+1], s.lock)
+			return stmt.Pos() < s.entry.Pos() && s.entry.Pos() < released.Pos()
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// againInBranch makes the test again under the second lock, where it leads there. What it reads goes into the same
+// variables, so that what follows sees what is there by now:
+//
+//	e, ok := c.m[key]
+//	c.mu.RUnlock()
+//	if !ok {
+//		c.mu.Lock()
+//		if e, ok = c.m[key]; !ok {	<- new
+//			e = new(entry)
+//			c.m[key] = e
+//		}				<- new
+//		c.mu.Unlock()
+//	}
+//
+// The section is left out if the test does not hold any more. So it is the last in the branch, which has no other side
+// to take then, and nothing that it sets or uses by itself counts for what follows.
+func (s *sections) againInBranch() error {
+	section, err := s.lastInBranch()
+	if err != nil {
+		return err
+	}
+	// if r, ok := c.m[key]; !ok {, or the assignment before the test
+	read, ok := s.branch.Init.(*ast.AssignStmt)
+	if s.branch.Init == nil && s.entry.Pos() < s.branch.Pos() {
+		read, ok = s.file.StmtOf(s.entry).(*ast.AssignStmt)
+	}
+	if !ok && s.entry.Pos() < s.branch.Cond.Pos() {
+		return fmt.Errorf("%s: what is tested is not read by an assignment", s.file.At(s.entry))
+	}
+	if read != nil && (s.entry.Pos() < read.Pos() || read.End() < s.entry.Pos()) {
+		return fmt.Errorf("%s: the test has an init statement of its own", s.file.At(s.branch))
+	}
+	header := "if " + s.file.Text(s.branch.Cond) + " {"
+	if read != nil {
+		header = "if " + strings.Replace(s.file.Text(read), " := ", " = ", 1) +
+			"; " + s.file.Text(s.branch.Cond) + " {"
+	}
+	if read != nil && s.file.Sets(read, s.file.LocalsIn(s.branch.Cond)) == nil {
+		return fmt.Errorf("%s: the test does not depend on what was read", s.file.At(s.branch))
+	}
+	if err := s.meansTheSame(read); err != nil {
+		return err
+	}
+	if err := s.isMissedBehind(read, section); err != nil {
+		return err
+	}
+	s.edits.After(s.file, s.list[slices.Index(s.list, section[0])-1], func() string {
+		return "// Another goroutine may have been here since the lock was released.\n" + header
+	})
+	s.edits.After(s.file, section[len(section)-1], func() string { return "}" })
+	return nil
+}
+
+// lastInBranch returns the statements of the second section, which must be the last of the branch and may not leave it.
+func (s *sections) lastInBranch() ([]ast.Stmt, error) {
+	// It goes on to the end of the branch, a release apart.
+	section := s.list[s.second+1:]
+	if s.deferred {
+		section = section[1:]
+	} else {
+		last := len(section) - 1
+		op, ok := lockOpOf(s.file, section[last])
+		if !ok || op.Acquire || op.Path.Key != s.lock.Path.Key {
+			return nil, fmt.Errorf("%s: what follows the second critical section is right only if the test still holds",
+				s.file.At(section[last]))
+		}
+		section = section[:last]
+	}
+	if s.branch.Else != nil && !s.onlyReleases(s.branch.Else) {
+		return nil, fmt.Errorf("%s: the other branch is right if the test does not hold any more", s.file.At(s.branch.Else))
+	}
+	for _, stmt := range section {
+		var leaves ast.Node
+		ast.Inspect(stmt, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ReturnStmt, *ast.BranchStmt, *ast.LabeledStmt, *ast.DeferStmt, *ast.GoStmt, *ast.FuncLit:
+				leaves = n
+			case *ast.ExprStmt:
+				if _, ok := lockOpOf(s.file, n); ok {
+					leaves = n
+				}
+			}
+			return leaves == nil
+		})
+		if leaves != nil {
+			return nil, fmt.Errorf("%s: the second critical section does more than what the test decides about",
+				s.file.At(leaves))
+		}
+	}
+	return section, nil
+}
+
+// onlyReleases reports whether a block does nothing but release the lock, now or by a deferred call.
+func (s *sections) onlyReleases(block ast.Stmt) bool {
+	b, ok := block.(*ast.BlockStmt)
+	return ok && !slices.ContainsFunc(b.List, func(stmt ast.Stmt) bool {
+		op, ok := lockOpOf(s.file, stmt)
+		if d, isDefer := stmt.(*ast.DeferStmt); isDefer {
+			op, ok = s.file.LockOp(d.Call)
+		}
+		return !ok || op.Acquire || op.Path.Key != s.lock.Path.Key
+	})
+}
+
+// meansTheSame returns an error where the words of the test may not mean under the second lock what they meant when it
+// was first made.
+func (s *sections) meansTheSame(read *ast.AssignStmt) error {
+	words := s.file.LocalsIn(s.branch.Cond)
+	if read != nil {
+		maps.Copy(words, s.file.LocalsIn(read))
+	}
+	names := map[string]bool{}
+	for v := range words {
+		names[v.Name()] = true
+	}
+	for _, stmt := range s.list[:s.second] {
+		if v := s.file.Sets(stmt, words); v != nil {
+			return fmt.Errorf("%s: %s is set before the second critical section", s.file.At(stmt), v.Name())
+		}
+		if shadow := s.firstIdent(stmt, func(id *ast.Ident) bool {
+			return names[id.Name] && s.file.Package.Info.Defs[id] != nil
+		}); shadow != nil {
+			return fmt.Errorf("%s: %s is another variable here", s.file.At(shadow), shadow.Name)
+		}
+	}
+	return nil
+}
+
+// isMissedBehind returns an error where what the section leaves undone is missed: a variable that it sets, or one that
+// was made for it and is used later on. Those that the read sets anew are not.
+func (s *sections) isMissedBehind(read *ast.AssignStmt, section []ast.Stmt) error {
+	info := s.file.Package.Info
+	results := map[types.Object]bool{}
+	for _, lhs := range resultsOf(read) {
+		id, ok := lhs.(*ast.Ident)
+		if !ok {
+			return fmt.Errorf("%s: what is read goes into more than variables", s.file.At(read))
+		}
+		results[info.ObjectOf(id)] = id.Name != "_"
+	}
+	// Of the variables in the section, those from outside of it, and of these those that are younger than the test.
+	from, end := section[0].Pos(), section[len(section)-1].End()
+	own, made := map[types.Object]bool{}, map[types.Object]bool{}
+	for _, stmt := range section {
+		for v := range s.file.LocalsIn(stmt) {
+			if !results[v] && (v.Pos() < from || v.Pos() > end) {
+				own[v], made[v] = true, v.Pos() > s.entry.Pos()
+			}
+		}
+	}
+	for _, stmt := range section {
+		if v := s.file.Sets(stmt, own); v != nil {
+			return fmt.Errorf("%s: %s is set only if the test still holds", s.file.At(stmt), v.Name())
+		}
+	}
+	if id := s.firstIdent(s.function.Body, func(id *ast.Ident) bool {
+		return id.Pos() > end && made[info.Uses[id]]
+	}); id != nil {
+		return fmt.Errorf("%s: %s is of use only if the test still holds", s.file.At(id), id.Name)
+	}
+	// A goroutine or a deferred call would see what is read the second time.
+	if id := s.firstIdent(s.function.Body, func(id *ast.Ident) bool {
+		return results[info.Uses[id]] && s.file.FunctionOf(id) != s.function
+	}); id != nil {
+		return fmt.Errorf("%s: %s is used by a function literal", s.file.At(id), id.Name)
+	}
+	return nil
+}
+
+// resultsOf lists what a read goes into; none for nil.
+func resultsOf(read *ast.AssignStmt) []ast.Expr {
+	if read == nil {
+		return nil
+	}
+	return read.Lhs
+}
+
+// firstIdent returns the first identifier below n that matches; nil if none does.
+func (s *sections) firstIdent(n ast.Node, matches func(*ast.Ident) bool) (found *ast.Ident) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && found == nil && matches(id) {
+			found = id
+		}
+		return found == nil
+	})
+	return found
 }

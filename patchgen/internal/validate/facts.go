@@ -22,6 +22,7 @@ type facts struct {
 	bodies  map[string]*body           // functions with a body, by full name
 	effects map[string][]effect        // see effectsOf; filled on demand
 	hazards map[string]string          // see hazardOf; filled on demand
+	around  map[string]bool            // see heldAround; made on demand
 	methods map[string][]*body         // by name and signature
 	values  map[string][]*body         // functions used as values that nobody could follow, by signature
 	takes   map[*ssa.Function]classSet // see sumTakes; made on demand

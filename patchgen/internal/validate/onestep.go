@@ -77,6 +77,8 @@ type part struct {
 	tests  bool      // a read that a test may look at again: not a plain use of an entry
 	// inner is the access itself where instr is a call that makes it.
 	inner ssa.Instruction
+	// again names the variables that a callee tests under the lock before its write.
+	again []string
 }
 
 // torn counts pairs of parts in different regions of which the first decides
@@ -216,14 +218,16 @@ func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
 	if fn == nil || b == nil || len(args) == 0 {
 		return nil
 	}
-	var list []part
+	var inner, list []part
 	b.pkg.Locks.WalkOwn(b.fn, func(instr ssa.Instruction, st *lockset.State) {
 		x, ok := s.partOf(b.pkg, instr, shared)
-		if !ok || s.regionOf(st) == nil {
-			return
+		if x.region = s.regionOf(st); ok && x.region != nil {
+			inner = append(inner, x)
 		}
+	})
+	for _, x := range inner {
 		if !x.write && !returnsFrom(b.fn, x.value) {
-			return
+			continue
 		}
 		// The callee's receiver is the caller's argument.
 		base := accesspath.Path{}
@@ -231,12 +235,17 @@ func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
 		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,
-			inner: instr}
+			inner: x.instr}
 		if !x.write {
 			y.value = call
 		}
+		for _, z := range inner {
+			if x.write && testedAgain(z, x, inner) {
+				y.again = append(y.again, z.name)
+			}
+		}
 		list = append(list, y)
-	})
+	}
 	return list
 }
 
@@ -349,7 +358,7 @@ func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) 
 	if !stored && !d.controls(b.instr.Block()) {
 		return false
 	}
-	return stored || !testedAgain(a, b, parts)
+	return stored || !testedAgain(a, b, parts) && !slices.Contains(b.again, a.name)
 }
 
 // testedAgain reports whether the region of b reads the variable of a once more

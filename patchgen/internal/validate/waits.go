@@ -18,13 +18,14 @@ import (
 )
 
 // waits demands that nothing comes under a lock that may wait for others, do
-// I/O, or run code that nobody knows.
+// I/O, or run code that nobody knows. A function of the module that is called under that lock elsewhere may do so: the
+// author holds it there.
 func (j *judge) waits() {
 	old, _ := j.steps(j.old)
 	now, found := j.steps(j.now)
 	for _, k := range now.more(old) {
 		x := found[k]
-		if why := j.now.hazard(x.pkg, x.step); why != "" {
+		if why := j.now.hazard(x.pkg, x.step); why != "" && !j.old.heldAround()[x.under] {
 			j.add("waits", "%s %s under a lock (%s)", short(k.function), why, at(x.pkg, x.step))
 		}
 	}
@@ -32,8 +33,40 @@ func (j *judge) waits() {
 
 // step is an instruction that may wait or call.
 type step struct {
-	pkg  *session.Package
-	step ssa.Instruction
+	pkg   *session.Package
+	step  ssa.Instruction
+	under string // see heldCall; "" for what is no call
+}
+
+// heldCall names a call of a function of the module under a lock of a class; "" for other calls, and for locks without
+// a class.
+func (s *facts) heldCall(call ssa.CallInstruction, class string) string {
+	fn, _ := callgraph.Target(call.Common())
+	if fn == nil || class == "" || s.bodyOf(fn) == nil || fullName(fn) == "" {
+		return ""
+	}
+	return class + " " + fullName(fn)
+}
+
+// heldAround lists the calls under the write side of a lock, by [facts.heldCall].
+func (s *facts) heldAround() map[string]bool {
+	if s.around != nil {
+		return s.around
+	}
+	calls := map[string]bool{}
+	for _, p := range s.snap.Packages {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			for _, h := range st.Held() {
+				for _, call := range runs(p, instr) {
+					if name := s.heldCall(call, h.Class); !h.Read && name != "" && !released(p, call, instr, h.Class) {
+						calls[name] = true
+					}
+				}
+			}
+		})
+	}
+	s.around = calls
+	return calls
 }
 
 // steps counts, in touched functions, the calls and waits under each lock.
@@ -44,17 +77,17 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 			if !st.MayHold(k.Path) {
 				continue
 			}
-			add := func(x ssa.Instruction, what string) {
+			add := func(x ssa.Instruction, what, under string) {
 				key := tallyKey{declared(p, fn), lockName(k.Path, k.Class) + " " + what}
 				count[key]++
-				found[key] = step{p, x}
+				found[key] = step{p, x, under}
 			}
 			if what := waiting(instr); what != "" {
-				add(instr, what)
+				add(instr, what, "")
 			}
 			for _, call := range runs(p, instr) {
 				if !released(p, call, instr, k.Class) {
-					add(call, callee(call))
+					add(call, callee(call), s.heldCall(call, k.Class))
 				}
 			}
 		}
