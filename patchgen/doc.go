@@ -7,7 +7,8 @@
 //	reorder  initialise before publishing: an assignment moves before the go statement
 //	copy     a goroutine that only needs its own value gets a variable of its own
 //	guard    take the lock that guards the variable elsewhere: one candidate for each
-//	         lock that may, and each also for whole functions
+//	         lock that may, and each also for whole functions, and for those that come
+//	         without it to a helper which others call under it
 //	atomic   one-step accesses through sync/atomic
 //	once     lazy initialisation through a sync.Once
 //	mutex    a new mutex beside the variable, taken at every access
@@ -49,7 +50,8 @@
 // # Locks
 //
 // Regions under a lock are as small as the code allows (see internal/critsec): nothing
-// that may wait, do I/O or call unknown code is put under a new lock; operands
+// that may wait, do I/O or call unknown code is put under a new lock, functions of the module
+// apart that are called under the same lock elsewhere; operands
 // are computed before or after. Code is known if it is a function of the
 // module that, through everything it calls, is, or one of a table of harmless
 // library packages.
