@@ -243,15 +243,43 @@ func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Fi
 	return all
 }
 
-// blockedForEver makes a finding of each leak that is no part of one of the deadlocks.
+// blockedForEver makes a finding of each leak that is no part of one of the deadlocks. What such a deadlock brings
+// about is a note on it.
 func (t *tally) blockedForEver(cfg *Config, deadlocks []*finding.Finding) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.leaks), blockedAt.compare) {
 		f := t.leakFinding(cfg, at)
-		if f != nil && !slices.ContainsFunc(deadlocks, func(d *finding.Finding) bool { return sharesAccess(f, d) }) {
-			all = append(all, f)
+		if f == nil || slices.ContainsFunc(deadlocks, func(d *finding.Finding) bool { return sharesAccess(f, d) }) {
+			continue
 		}
+		i := slices.IndexFunc(deadlocks, func(d *finding.Finding) bool { return bringsAbout(d, f) })
+		if i < 0 {
+			all = append(all, f)
+			continue
+		}
+		a := &f.Accesses[0]
+		deadlocks[i].Notes = append(deadlocks[i].Notes, fmt.Sprintf("in %d of %d runs %s, at %s:%d, waited for it for ever",
+			f.Evidence.Hits, f.Evidence.Runs, a.Function, a.File, a.Line))
 	}
 	return withoutParts(all)
+}
+
+// bringsAbout reports whether all goroutines of f wait for those of the deadlock d: for a lock at a place where one of
+// these has acquired what it holds, or otherwise in the function that has started one of them.
+func bringsAbout(d, f *finding.Finding) bool {
+	if d.Status != finding.Confirmed || d.Evidence.Test != f.Evidence.Test {
+		return false
+	}
+	return !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+		if a.Mode == finding.Lock || a.Mode == finding.ReadLock {
+			return !slices.ContainsFunc(d.Cycle, func(e finding.Edge) bool {
+				return e.Since != nil && e.Since.File == a.File && e.Since.Line == a.Line
+			})
+		}
+		waits := stacktext.UserFrame(a.Goroutine.Stack).Function
+		return !slices.ContainsFunc(d.Accesses, func(b finding.Access) bool {
+			return b.Goroutine != nil && len(b.Goroutine.Created) > 0 && b.Goroutine.Created[0].Function == waits
+		})
+	})
 }
 
 // withoutParts leaves out findings whose goroutines all wait for locks, at places where those of another one do: the

@@ -142,3 +142,43 @@ func TestPartOfAHang(t *testing.T) {
 		}
 	}
 }
+
+// What waits for the goroutines of a deadlock is brought about by it: for a lock that one of them holds, or in the
+// function that has started them. What waits elsewhere, or in the tests of another package, is not.
+func TestBringsAbout(t *testing.T) {
+	at := func(mode finding.Mode, line int, function, startedIn string) finding.Access {
+		return finding.Access{
+			Position: finding.Position{File: "a.go", Line: line}, Mode: mode,
+			Goroutine: &finding.Goroutine{
+				Stack: []finding.Frame{{Function: function, File: "a.go"}}, Created: []finding.Frame{{Function: startedIn}},
+			},
+		}
+	}
+	d := &finding.Finding{
+		Status: finding.Confirmed, Evidence: &finding.Evidence{Test: "m"},
+		Accesses: []finding.Access{at(finding.Lock, 11, "m.ab", "m.Start"), at(finding.ReadLock, 21, "m.ba", "m.Start")},
+		Cycle: []finding.Edge{
+			{Since: &finding.Position{File: "a.go", Line: 10}}, {Since: &finding.Position{File: "a.go", Line: 20}},
+		},
+	}
+	for _, tt := range []struct {
+		name, test string
+		access     finding.Access
+		want       bool
+	}{
+		{"the lock that one holds", "m", at(finding.ReadLock, 20, "m.ba", "m.other"), true},
+		{"another lock", "m", at(finding.Lock, 30, "m.ba", "m.Start"), false},
+		{"the function that has started them", "m", at(finding.Wait, 40, "m.Start", "m.main"), true},
+		{"another function", "m", at(finding.Wait, 40, "m.Stop", "m.Start"), false},
+		{"another package", "n", at(finding.Wait, 40, "m.Start", "m.main"), false},
+	} {
+		f := &finding.Finding{Evidence: &finding.Evidence{Test: tt.test}, Accesses: []finding.Access{tt.access}}
+		if got := bringsAbout(d, f); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+		f.Accesses = append(f.Accesses, at(finding.Receive, 50, "m.Stop", ""))
+		if bringsAbout(d, f) {
+			t.Errorf("%s: a further goroutine waits elsewhere", tt.name)
+		}
+	}
+}
