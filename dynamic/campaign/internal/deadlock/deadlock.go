@@ -142,7 +142,7 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 // classify sets the code and the title of a finding.
 func (s *Seen) classify(f *finding.Finding, steps []evidence.LockStep) {
 	var names []string
-	again := "" // a lock that a goroutine read-locks while it holds it so
+	again := "" // a class of which a goroutine read-locks a lock while it has read-locked one
 	for i, l := range steps {
 		e := &f.Cycle[i]
 		names = append(names, finding.ShortLock(e.From))
@@ -154,7 +154,8 @@ func (s *Seen) classify(f *finding.Finding, steps []evidence.LockStep) {
 	case len(steps) == 1:
 		f.Code, f.Cycle = finding.DoubleLock, nil
 		f.Title = fmt.Sprintf("deadlock: %s is locked by the goroutine that holds it", names[0])
-	case again != "":
+	// The reader and the writer that waits for it; where there are more, the locks of the class are several.
+	case again != "" && len(steps) == 2:
 		f.Code, f.Cycle = finding.ReadLockAgain, nil
 		f.Title = fmt.Sprintf("deadlock: %s is read-locked again while a writer waits", again)
 	default:
