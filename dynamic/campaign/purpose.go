@@ -73,7 +73,7 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		o.purpose = guided
 	}
 	if o.purpose == planned {
-		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg))
+		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg), schedule.TurnOf(c.seen.seed))
 		o.locks = pkg.locks.Plan(c.noiseBudget(pkg))
 		c.seen.hold(n, o.holds.At)
 	}
@@ -170,6 +170,10 @@ func (o *noise) parts(cfg *Config) []string {
 // learn has the schedule of a package take up what a run has shown.
 func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record) {
 	var armed []uint32
+	turn := schedule.TurnOf(c.seen.seed)
+	if o.purpose == measuring || o.full {
+		turn = schedule.AnyTurn
+	}
 	last := map[int]*evidence.Record{} // the latest counters of each process
 	for i := range records {
 		switch r := &records[i]; r.Kind {
@@ -177,7 +181,7 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 			gaps := slices.DeleteFunc(r.Gaps, func(g evidence.Gap) bool {
 				return c.cfg.Plan.Site(g.First) == nil || c.cfg.Plan.Site(g.Then) == nil
 			})
-			pkg.auto.Observe(gaps)
+			pkg.auto.Observe(gaps, turn)
 			pkg.learned.observe(gaps)
 		case evidence.Stats:
 			last[r.PID] = r
@@ -255,7 +259,7 @@ func (c *campaign) remember(before *Result) {
 		pkg := &c.result.Packages[i]
 		pkg.knewExact = pkg.knewExact || from.learned.exact
 		for _, at := range slices.SortedFunc(maps.Keys(from.learned.gaps), comparePairs) {
-			pkg.auto.Observe([]evidence.Gap{from.learned.gaps[at]})
+			pkg.auto.Observe([]evidence.Gap{from.learned.gaps[at]}, schedule.AnyTurn)
 		}
 		for j := range from.learned.orders {
 			pkg.locks.Observe(&from.learned.orders[j])

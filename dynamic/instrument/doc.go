@@ -11,6 +11,7 @@
 //	ch <- v       rt.CR(ch, id) <- v         send
 //	close(ch)     close(rt.CW(ch, id))       close
 //	wg.Add(1)     (*rt.GAW(&wg, id)).Add(1)  Add and Go of a WaitGroup; Wait by rt.GR
+//	go f()        go f(); rt.Forked(id)      a goroutine is started
 //
 // # The rule
 //

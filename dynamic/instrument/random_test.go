@@ -133,6 +133,10 @@ func GR[T any](p *T, site uint32) *T { return p }
 
 func GAW[T any](p *T, site uint32) *T { return p }
 
+func Forked(statement uint64) {}
+
+func Started(statement uint64) {}
+
 func Check() {
 	for _, s := range pending {
 		if s.unchanged() {

@@ -97,7 +97,7 @@ func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*R
 		if err != nil {
 			return nil, err
 		}
-		r.locks = in.locks
+		r.locks, r.forks = in.locks, in.forks
 		files = append(files, r)
 	}
 	for _, r := range files {
@@ -133,10 +133,11 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 type watched struct {
 	accesses []*source.Access
 	locks    []sites.LockUse
+	forks    []sites.Fork
 }
 
 // monitored yields the files of p that have accesses or locks to monitor, or sections, in
-// order, the one with TestMain, and those where a program ends.
+// order, the one with TestMain, and those where a program ends or goroutines start.
 func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) iter.Seq2[*ast.File, watched] {
 	byFile := map[*ast.File]watched{}
 	// What the plan says of each access, and all locks.
@@ -161,9 +162,11 @@ func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) i
 	}
 	return func(yield func(*ast.File, watched) bool) {
 		for _, f := range p.Files {
-			_, found := byFile[f]
+			in, found := byFile[f]
+			in.forks = sites.Forks(p, f)
 			ends := len(byFile) > 0 && len(testRuns(p, f)) > 0 || f.Name.Name == "main" && exitsIn(p, f).any()
-			if (found || sectionplace.HasSections(p, f, opts.Plan) || ends) && !yield(f, byFile[f]) {
+			wanted := found || sectionplace.HasSections(p, f, opts.Plan) || ends || len(in.forks) > 0
+			if wanted && !yield(f, in) {
 				return
 			}
 		}
@@ -180,6 +183,7 @@ type rewriter struct {
 	runs      []*ast.CallExpr             // which run all tests
 	exits     exits
 	locks     []sites.LockUse   // that are watched
+	forks     []sites.Fork      // at which goroutines may be held
 	signature *types.Signature  // of the function we are in
 	announced []*evalorder.Hook // reads that are announced directly before what comes next
 }
@@ -248,6 +252,7 @@ func (r *rewriter) finish(opts Options) ([]byte, error) {
 	r.lingers()
 	r.flushes()
 	r.watchLocks()
+	r.watchForks()
 	r.sections.Place()
 	for _, a := range r.Accesses {
 		if a.Unmonitored != "" {
@@ -292,7 +297,8 @@ func (r *rewriter) imports(opts Options) {
 // usesMonitor reports whether the text calls the monitor elsewhere than at locks.
 func (r *rewriter) usesMonitor() bool {
 	used := func(a *source.Access) bool { return a.Used }
-	return slices.ContainsFunc(r.Accesses, used) || r.sections.Open() || len(r.runs) > 0 || r.exits.any()
+	return slices.ContainsFunc(r.Accesses, used) || r.sections.Open() || len(r.runs) > 0 || len(r.forks) > 0 ||
+		r.exits.any()
 }
 
 // surround puts the monitor's call around a, and around that what holds it for sections.

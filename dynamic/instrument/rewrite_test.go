@@ -178,9 +178,9 @@ func golden(t *testing.T, in string) string {
 // TestLoopVariables checks that below Go 1.22, where a range clause assigns
 // one variable again and again, the assignment is announced.
 func TestLoopVariables(t *testing.T) {
-	const src = "package p\n\nfunc f() {\n\tfor _, v := range []int{1} { // x\n\t\tgo func() { println(v) }()\n\t}\n}\n"
+	const src = "package p\n\nfunc f() {\n\tfor _, v := range []int{1} { // x\n\t\tdefer func() { println(v) }()\n\t}\n}\n"
 	for version, want := range map[string]string{
-		"go1.21": "for _, v := range []int{1} { _ilrt.W(&v, 1); // x\n\t\tgo func() { println((*_ilrt.R(&v, 2))) }()\n",
+		"go1.21": "for _, v := range []int{1} { _ilrt.W(&v, 1); // x\n\t\tdefer func() { println((*_ilrt.R(&v, 2))) }()\n",
 		"go1.22": "",
 	} {
 		p := typed(t, version, map[string]string{"a.go": src})

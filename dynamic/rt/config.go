@@ -65,6 +65,7 @@ func configure(path string) (problem string) {
 		return "INTERLOCK_SEED is not a number"
 	}
 	random = mix(seed)
+	noise.turns = policy.NewTurns(seed)
 	for _, step := range []func() string{readSites, readSections, readInjected, parseNoise, parseKnown} {
 		if problem := step(); problem != "" {
 			return problem

@@ -16,7 +16,8 @@
 //	layout.go          what the monitor keeps in words: modes, states, visits, contents
 //	watch.go           the slow path: meet the windows of others, then hold one; planted violations
 //	slots.go           the table of published windows, and the filter over it
-//	noise.go           where to hold a window, how long, and how much in all, or what a schedule by name decides
+//	noise.go           where to hold a window, how long, and how much in all, or what a schedule by name decides;
+//	                   where to hold goroutines beside accesses
 //	gaps.go            which sites two goroutines reach, and how far apart
 //	pace.go            when the filter is open to all addresses
 //	goroutine.go       who is running, on which stack, in which bubble, and what outlives the tests

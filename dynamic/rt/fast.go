@@ -6,6 +6,7 @@ import (
 
 	_ "github.com/interlock-go/interlock/dynamic/rt/crash" // for all programs that have the monitor
 	"github.com/interlock-go/interlock/dynamic/rt/mapkey"
+	"github.com/interlock-go/interlock/dynamic/rt/policy"
 )
 
 // filter is the address filter that every monitored access tests: bit
@@ -130,6 +131,30 @@ func CW[C any](c C, site uint32) C {
 		beforeChannel(*(*unsafe.Pointer)(unsafe.Pointer(&c)), site, writes)
 	}
 	return c
+}
+
+// perturbs reports whether the run holds goroutines at events that are no accesses. It is set at start.
+var perturbs bool
+
+// Forked stands behind a statement, of that number, that has started a goroutine.
+func Forked(statement uint64) {
+	if perturbs {
+		perturb(policy.Forked, statement)
+	}
+}
+
+// Started stands where the function begins that a goroutine runs which the statement has started.
+func Started(statement uint64) {
+	if perturbs {
+		perturb(policy.Started, statement)
+	}
+}
+
+// Acquiring stands before the acquisition of a lock at a place of that number.
+func Acquiring(place uint64) {
+	if perturbs {
+		perturb(policy.Acquiring, place)
+	}
 }
 
 // Close closes the channel c, for defer and go statements.

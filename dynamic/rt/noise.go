@@ -42,6 +42,7 @@ type noiseSettings struct {
 	plain    int64  // nanoseconds that the process takes without noise, where that is known, or 0
 	where    heuristic
 	focused  bool
+	turns    policy.Turns
 	planned  bool // the site table says where windows are held; elsewhere there are hardly any
 }
 
@@ -251,15 +252,21 @@ func windowLength(random uint32, state siteState) int64 {
 // given out at random, so that what runs first does not take all of it. random
 // has 20 bits.
 func affordable(now, ns int64, random uint64, worthy bool) bool {
-	spent := noise.spent.Load()
-	if since := noise.since.Load(); since != 0 {
-		spent += now - since
-	}
-	left := noise.floor + max(now-start-spent, noise.plain)*noise.percent/100 - spent
+	allowed, spent := budget(now)
+	left := allowed - spent
 	if !worthy {
 		left -= noise.floor / 2
 	}
 	return left >= ns && left*4 >= noise.floor*int64(random)>>20
+}
+
+// budget returns how long all windows may take together until now, and have taken.
+func budget(now int64) (allowed, spent int64) {
+	spent = noise.spent.Load()
+	if since := noise.since.Load(); since != 0 {
+		spent += now - since
+	}
+	return noise.floor + max(now-start-spent, noise.plain)*noise.percent/100, spent
 }
 
 // never is a flag that nobody sets.
@@ -295,6 +302,7 @@ var schedule struct {
 func startSchedule() {
 	schedule.settings.Seed, schedule.settings.Strength = random, noise.strength
 	schedule.policy = policy.New(schedule.name, schedule.settings)
+	perturbs = schedule.policy != nil || noise.where == guided && noise.prob > 0
 }
 
 // holdBySchedule returns for how long the policy holds the goroutine at an event, as far as the budget goes. n is
@@ -314,17 +322,45 @@ func holdBySchedule(g unsafe.Pointer, goid, now int64, n uint64) (ns int64) {
 	return ns
 }
 
-// Perturb is an event of the running goroutine that is no access, such as that it is about to acquire a lock: the
-// policy of the run, if there is one, may hold it there.
-func Perturb() {
-	if schedule.policy == nil || InBubble() {
+// perturbed counts how often goroutines were held at places that make no access, by a hash of their numbers, and for
+// how long in all.
+var perturbed struct {
+	times [256]atomic.Int32
+	spent atomic.Int64 // nanoseconds
+}
+
+// wakeup is about how long a goroutine takes to begin on another processor, and the least for which one is held at an
+// event.
+const wakeup = 50_000 // nanoseconds
+
+// perturb holds the running goroutine at an event that is no access if the policy of the run says so or, without one,
+// if it is the place's turn.
+func perturb(e policy.Event, place uint64) {
+	times := &perturbed.times[place%256]
+	if schedule.policy == nil && (!noise.turns.Has(e, place) || times.Load() >= holdsAtSite) || InBubble() {
 		return
 	}
 	g, now := getg(), nanotime()
-	if ns := holdBySchedule(g, goid(g), now, mix(random+uint64(now))); ns > 0 {
+	n := mix(random + uint64(now))
+	ns := max(windowLength(uint32(n), 0), wakeup)
+	if schedule.policy != nil {
+		ns = holdBySchedule(g, goid(g), now, n)
+	} else if alone(g) || !perturbable(now, ns) || times.Add(1) > holdsAtSite {
+		return
+	}
+	if ns > 0 {
 		delay(ns, nil, &never)
 		spent := nanotime() - now
+		perturbed.spent.Add(spent)
 		noise.spent.Add(spent)
 		counters.delayNS.Add(uint64(spent))
 	}
+}
+
+// perturbable reports whether a goroutine may be held for so long where it makes no access: most of the budget is for
+// windows. What it does not suffice for is not counted as over budget, since that makes plans of windows shorter.
+func perturbable(now, ns int64) bool {
+	const share = 4 // one part in so many
+	allowed, _ := budget(now)
+	return (perturbed.spent.Load()+ns)*share <= allowed && affordable(now, ns, 0, false)
 }

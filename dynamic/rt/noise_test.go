@@ -79,3 +79,16 @@ func TestGaps(t *testing.T) {
 		t.Error("two reads have left a gap")
 	}
 }
+
+// Most of the budget is left for windows.
+func TestPerturbationsStayWithinTheirShare(t *testing.T) {
+	withEngine(t)
+	spent := int64(0)
+	for ms := int64(1_000_000); perturbable(start, ms); spent += ms {
+		perturbed.spent.Add(ms)
+	}
+	perturbed.spent.Store(0)
+	if least, most := noise.floor/5, noise.floor/4; spent < least || spent > most {
+		t.Errorf("%d ns of a budget of %d", spent, noise.floor)
+	}
+}

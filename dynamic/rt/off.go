@@ -5,6 +5,8 @@ package rt
 import (
 	"os"
 	"unsafe"
+
+	"github.com/interlock-go/interlock/dynamic/rt/policy"
 )
 
 // On this platform the watch engine is off: the filter stays zero, and a
@@ -77,8 +79,7 @@ func Now() int64 { return 0 }
 // InBubble serves other rooms.
 func InBubble() bool { return true }
 
-// Perturb does nothing on this platform.
-func Perturb() {}
+func perturb(e policy.Event, place uint64) {}
 
 // Setting serves other rooms.
 func Setting(name string) string { return "" }

@@ -61,6 +61,21 @@ type chance struct {
 	least, most time.Duration // the gap, see evidence.Gap
 	tries       int           // runs that held the first site for it, without success
 	predicted   bool          // see Predict
+	turn        Turn          // in which it has come
+}
+
+// Turn is which goroutines the monitor holds in a run at other places than accesses (rt/policy/turns.go): the one
+// that starts another, or that one, or those about to acquire a lock. It is that of all runs whose seeds leave the
+// same remainder.
+type Turn int
+
+// AnyTurn is that of a pair that comes without such noise.
+const AnyTurn Turn = -1
+
+// TurnOf returns the turn of a run with noise, by its seed.
+func TurnOf(seed uint64) Turn {
+	const turns = 3 // as in the monitor
+	return Turn(seed % turns)
 }
 
 // NewAuto returns a schedule that has seen nothing yet. site describes a site of the
@@ -72,12 +87,12 @@ func NewAuto(seed uint64, site func(id uint32) Site) *Auto {
 	}
 }
 
-// Observe takes up gaps that a run has shown.
-func (a *Auto) Observe(gaps []evidence.Gap) {
+// Observe takes up gaps that a run has shown, in its turn.
+func (a *Auto) Observe(gaps []evidence.Gap, turn Turn) {
 	for _, g := range gaps {
 		c := a.pairs[pair{g.First, g.Then}]
 		if c == nil {
-			c = &chance{least: time.Duration(g.LeastNS)}
+			c = &chance{least: time.Duration(g.LeastNS), turn: turn}
 			a.pairs[pair{g.First, g.Then}] = c
 		}
 		c.least = min(c.least, time.Duration(g.LeastNS))
@@ -90,7 +105,7 @@ func (a *Auto) Observe(gaps []evidence.Gap) {
 func (a *Auto) Predict(first, then uint32) {
 	c := a.pairs[pair{first, then}]
 	if c == nil {
-		c = &chance{least: time.Millisecond, most: 100 * time.Millisecond}
+		c = &chance{least: time.Millisecond, most: 100 * time.Millisecond, turn: AnyTurn}
 		a.pairs[pair{first, then}] = c
 	}
 	c.predicted = true
@@ -135,7 +150,8 @@ func (a *Auto) Ran(held []uint32, overBudget uint64) {
 // begin at a site. A site is in one of the two.
 type Holds struct{ At, Within map[uint32]time.Duration }
 
-// Plan returns for how long the next run is to hold goroutines, and whether that takes the budget up.
+// Plan returns for how long the next run, which has the turn, is to hold goroutines, and whether that takes the budget
+// up.
 //
 // The first plan has as many pairs as fit. But a goroutine that is held on its way to
 // one site of a pair comes too late for the other, so all further plans have one pair in
@@ -143,13 +159,13 @@ type Holds struct{ At, Within map[uint32]time.Duration }
 //
 // A pair whose first site begins or ends a section is tried inside the section first: where a lock is held at both
 // sites, they can meet only there.
-func (a *Auto) Plan(budget time.Duration) (holds Holds, full bool) {
+func (a *Auto) Plan(budget time.Duration, turn Turn) (holds Holds, full bool) {
 	holds = Holds{map[uint32]time.Duration{}, map[uint32]time.Duration{}}
 	left := time.Duration(float64(budget) * a.scale)
 	a.planned = nil
 	a.plans++
 	busy := map[string]bool{}
-	for _, p := range a.shuffled() {
+	for _, p := range a.shuffled(turn) {
 		first, then := a.site(p[0]).Function, a.site(p[1]).Function
 		if a.plans > 1 && (busy[first] || busy[then]) {
 			continue
@@ -196,20 +212,20 @@ func (c *chance) window() time.Duration {
 
 // shuffled returns the pairs in random order, the better ones rather first: a weighted
 // sample (Efraimidis and Spirakis, 2006).
-func (a *Auto) shuffled() []pair {
+func (a *Auto) shuffled(turn Turn) []pair {
 	keys := make(map[pair]float64, len(a.pairs))
 	pairs := slices.SortedFunc(maps.Keys(a.pairs), func(p, q pair) int {
 		return cmp.Or(cmp.Compare(p[0], q[0]), cmp.Compare(p[1], q[1]))
 	})
 	for _, p := range pairs {
-		keys[p] = -math.Log(1-a.random.Float64()) / a.weight(p)
+		keys[p] = -math.Log(1-a.random.Float64()) / a.weight(p, turn)
 	}
 	slices.SortStableFunc(pairs, func(p, q pair) int { return cmp.Compare(keys[p], keys[q]) })
 	return pairs
 }
 
-// weight is how promising a pair is.
-func (a *Auto) weight(p pair) float64 {
+// weight is how promising a pair is in a run with the turn.
+func (a *Auto) weight(p pair, turn Turn) float64 {
 	c := a.pairs[p]
 	w := math.Pow(0.5, float64(c.tries)) / math.Sqrt(c.window().Seconds())
 	first, second := a.site(p[0]), a.site(p[1])
@@ -218,6 +234,13 @@ func (a *Auto) weight(p pair) float64 {
 		w *= 0.01
 	case a.proven[first.Variable]: // most likely the same bug
 		w *= 0.1
+	}
+	if c.turn != AnyTurn { // it may come in this turn alone
+		if c.turn == turn {
+			w *= 8
+		} else {
+			w /= 8
+		}
 	}
 	if first.Suspicious || second.Suspicious {
 		w *= 8

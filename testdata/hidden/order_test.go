@@ -1,6 +1,7 @@
 package hidden
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -231,6 +232,80 @@ func TestSplitPurse(*testing.T) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	w()
+}
+
+// Late to begin: what a goroutine does not report in time, the one that started it does itself.
+func TestRaceLateToBegin(*testing.T) {
+	var mu sync.Mutex
+	begun, n, done := false, 0, make(chan bool)
+	go func() {
+		defer close(done)
+		mu.Lock()
+		begun = true
+		mu.Unlock()
+		n = 1
+	}()
+	for range 10 {
+		runtime.Gosched()
+	}
+	mu.Lock()
+	late := !begun
+	mu.Unlock()
+	if late {
+		n = 2
+	}
+	<-done
+	_ = n
+}
+
+// Overtaken: the same, where a message lets both go on and the other one comes first to the lock in time.
+func TestRaceOvertaken(*testing.T) {
+	var mu sync.Mutex
+	begun, n, start, done := false, 0, make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		<-start
+		mu.Lock()
+		begun = true
+		mu.Unlock()
+		n = 1
+	}()
+	time.Sleep(time.Millisecond)
+	close(start)
+	for range 10 {
+		runtime.Gosched()
+	}
+	mu.Lock()
+	late := !begun
+	mu.Unlock()
+	if late {
+		n = 2
+	}
+	<-done
+	_ = n
+}
+
+// Clean: what is late is found so under the lock, and set under it too.
+func TestCleanLateToBegin(*testing.T) {
+	var mu sync.Mutex
+	n, done := 0, make(chan bool)
+	set := func(v int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n == 0 {
+			n = v
+		}
+	}
+	go func() {
+		defer close(done)
+		set(1)
+	}()
+	for range 10 {
+		runtime.Gosched()
+	}
+	set(2)
+	<-done
+	_ = n
 }
 
 // Late Add: the goroutine counts itself, so that Wait may return before it writes.

@@ -35,6 +35,27 @@ func TestRaceSentWhenClosed(*testing.T) {
 	w()
 }
 
+// Checked, then sent: a goroutine sends on a channel that it finds open, and the other one has marked and closed it before
+// the goroutine has begun.
+func TestRaceCheckedThenSent(*testing.T) {
+	var mu sync.Mutex
+	closed, values, done := false, make(chan int, 1), make(chan bool)
+	go func() {
+		defer close(done)
+		mu.Lock()
+		open := !closed
+		mu.Unlock()
+		if open {
+			values <- 1
+		}
+	}()
+	mu.Lock()
+	closed = true
+	mu.Unlock()
+	close(values)
+	<-done
+}
+
 // Counted by itself: a goroutine adds itself to the WaitGroup, 3 ms behind the Wait.
 func TestRaceCountedByItself(*testing.T) {
 	var wg sync.WaitGroup

@@ -157,10 +157,12 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine in this `number` of 1000 cases in which it could be held "+
 		"(default 1000)")
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
-		"shown two to be apart),\n"+
+		"shown two to be apart;\n"+
+		"in turns, where goroutines start and before locks),\n"+
 		"guided by static findings and near misses, random (all accesses alike),\n"+
-		"contest (now and then, at accesses and before locks), pct or pct:depth (a goroutine waits while one\n"+
-		"of higher priority is at work; priorities change depth-1 times in a run, by default twice),\n"+
+		"contest (now and then, at accesses, before locks and where goroutines start),\n"+
+		"pct or pct:depth (a goroutine waits while one of higher priority is at work;\n"+
+		"priorities change depth-1 times in a run, by default twice),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: varied from "+
 		"run to run);\n"+

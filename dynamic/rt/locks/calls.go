@@ -142,7 +142,7 @@ func acquire(want request, try func() bool, lock func()) {
 		lock()
 		return
 	}
-	rt.Perturb()
+	rt.Acquiring(want.site)
 	arrive(me, want)
 	if !try() {
 		if me.wait(want) > 0 { // a goroutine that holds nothing blocks nobody

@@ -1,8 +1,9 @@
-// Package policy decides at the events of a program, which are its monitored accesses and acquisitions of locks,
-// whether the goroutine goes on, lets others run or is held: the schedules that are known by name.
+// Package policy decides at the events of a program, which are its monitored accesses, acquisitions of locks and starts
+// of goroutines, whether the goroutine goes on, lets others run or is held: the schedules that are known by name.
 //
 //	contest.go   noise at random
 //	pct.go       priorities, and a few points at which they change
+//	turns.go     where the others hold goroutines, beside accesses
 //
 // A policy is made once, at the start of the process, and called by all goroutines.
 package policy

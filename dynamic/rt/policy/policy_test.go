@@ -80,3 +80,30 @@ func TestUnknownName(t *testing.T) {
 		t.Error("there is a policy of the name")
 	}
 }
+
+// In three runs in a row each place has each turn once, and not all places have the same.
+func TestTurns(t *testing.T) {
+	for _, seed := range []uint64{1, 12, 1000} {
+		alike := true
+		for place := range uint64(100) {
+			var times [turns]int
+			for run := range uint64(len(times)) {
+				t := NewTurns(seed/12*12 + run)
+				for e := Forked; e <= Acquiring; e++ {
+					if t.Has(e, place) {
+						times[e]++
+					}
+				}
+				alike = alike && t.Has(Forked, place) == t.Has(Forked, 0)
+			}
+			for e, n := range times {
+				if n != 1 {
+					t.Errorf("seed %d: event %d has %d turns of 3 at place %d", seed, e, n, place)
+				}
+			}
+		}
+		if alike {
+			t.Errorf("seed %d: all places have the same turn", seed)
+		}
+	}
+}

@@ -132,8 +132,9 @@ The columns are schedules: in how many of %d runs of a program each shows the bu
 %s is the race detector of the Go distribution, a run of which counts that reports something or fails: it sees
 accesses that nothing orders, however far apart they are. The others have the watch engine behind them, which sees
 what happens at one moment. The first run of auto makes no noise: it measures, and plans the later ones, which look
-for other bugs once one is shown. A clean program has the findings of all schedules in its last column: what contest
-and pct report there are predicted deadlocks, since they drive no run into the circle that would rule it out.
+for other bugs once one is shown. Every third run holds the same goroutines where they start and before locks. A clean
+program has the findings of all schedules in its last column: what contest and pct report there are predicted deadlocks,
+since they drive no run into the circle that would rule it out.
 `
 
 // document returns the tables and the plot.
