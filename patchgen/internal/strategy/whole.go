@@ -175,7 +175,7 @@ func (p *Problem) reasonApart(f *source.Function, class string, ops []source.Loc
 //		b.render()				b.render()
 //	}					}
 //
-// What such a function calls may wait or do I/O where others call it under the lock: the author holds it there.
+// What such a function calls may do I/O where others call it under the lock: the author holds it there.
 func (p *Problem) guardEntries(class string, need []*source.Access) (*Patch, error) {
 	lock, err := p.findLock(class)
 	if err != nil {

@@ -25,8 +25,8 @@
 //	order       no new cycle in the lock order: no second lock of the same class,
 //	            by calls, interfaces or stored callbacks either, nor a write side
 //	            where two read sides were
-//	waits       nothing new under the lock waits, does I/O or runs unknown code, except in a
-//	            function of the module that is called under the lock's write side elsewhere
+//	waits       nothing new under the lock waits, does I/O or runs unknown code; a function of the
+//	            module that is called under the lock's write side elsewhere may do the last two
 //	channels    nobody who is waited for under the lock now needs the lock; a
 //	            channel that came as a parameter or a result may be any of its type
 //

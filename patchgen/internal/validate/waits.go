@@ -18,14 +18,16 @@ import (
 )
 
 // waits demands that nothing comes under a lock that may wait for others, do
-// I/O, or run code that nobody knows. A function of the module that is called under that lock elsewhere may do so: the
-// author holds it there.
+// I/O, or run code that nobody knows. A function of the module that is called under that lock elsewhere may do the
+// last two: the author holds it there. It may not wait for others, who need the lock perhaps only where it is new.
 func (j *judge) waits() {
 	old, _ := j.steps(j.old)
 	now, found := j.steps(j.now)
 	for _, k := range now.more(old) {
 		x := found[k]
-		if why := j.now.hazard(x.pkg, x.step); why != "" && !j.old.heldAround()[x.under] {
+		why := j.now.hazard(x.pkg, x.step)
+		isHeldThere := why != "" && j.old.heldAround()[x.under] && !j.now.awaits(x.pkg, x.step, map[*ssa.Function]bool{})
+		if why != "" && !isHeldThere {
 			j.add("waits", "%s %s under a lock (%s)", short(k.function), why, at(x.pkg, x.step))
 		}
 	}
@@ -67,6 +69,32 @@ func (s *facts) heldAround() map[string]bool {
 	}
 	s.around = calls
 	return calls
+}
+
+// awaits reports whether an instruction waits for other goroutines, by an operation on a channel or a function named
+// Wait, or calls a function of the module that does. Code that is not known is taken for code that does not.
+func (s *facts) awaits(p *session.Package, instr ssa.Instruction, seen map[*ssa.Function]bool) bool {
+	call, isCall := instr.(ssa.CallInstruction)
+	if _, isGo := instr.(*ssa.Go); !isCall || isGo {
+		return waiting(instr) != ""
+	}
+	if fn, _ := callgraph.Target(call.Common()); fn != nil && s.bodyOf(fn) == nil && fn.Name() == "Wait" {
+		return true
+	}
+	for _, b := range s.targets(p, call) {
+		if seen[b.fn] {
+			continue
+		}
+		seen[b.fn] = true
+		for _, block := range b.fn.Blocks {
+			for _, instr := range block.Instrs {
+				if s.awaits(b.pkg, instr, seen) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // steps counts, in touched functions, the calls and waits under each lock.
