@@ -75,6 +75,7 @@ var needsNoLock = anyOf(`(?is)`,
 	`\b(don't|doesn't|do not|does not|not|no longer)\s+(need|require|necessary)\b`+sentence+`{0,30}\b`+aLock+`\b`,
 	`\bno\s+(need\s+(to|for)\s+(a\s+|the\s+)?)?`+aLock+
 		`\s*(is\s+|needed|required|necessary|here|as\b|since\b|because\b)`,
+	`\bno\s+need\s+to\s+(protect|guard|synchroni[sz]e)\b`,
 	`\brac(e|es|y|ing)\b.{0,100}\b(allowed|acceptable|harmless|benign|tolerable)\b`,
 	`\b((safe|fine|ok|okay)\s+to|can\s+be\s+(read|set|written|updated|accessed|used|called))\b`+sentence+
 		`{0,80}\bwithout\s+(any\s+|the\s+|a\s+)?(holding\s+|taking\s+)?(the\s+|a\s+)?`+aLock,
@@ -91,6 +92,7 @@ var notConcurrent = anyOf(`(?is)`,
 	`\bnot\s+safe\s+(for|to)\b[^.]{0,40}\b(concurren|goroutine|thread)`,
 	`\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)`,
 	`\b(one|single)\s+concurrent\b`,
+	`^(one|single)[ -](consumer|producer|reader|writer)\b`,
 	`\bonly\s+(be\s+)?(called\s+|used\s+|accessed\s+)?(by|from|in)\s+(one|a single)\s+goroutine`,
 )
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // status of one lock. Absent means not held and not touched.
@@ -207,8 +208,30 @@ func (s *State) release(p accesspath.Path, class string) *State {
 		if some := anonymous(class); class != "" && s.locks[some].status != absent {
 			return s.with(some, hold{})
 		}
+		// Or one that another call of the same function has returned.
+		for q, h := range s.locks {
+			if h.class == class && (h.status == held || h.status == heldRead || h.status == maybe) && sameResult(p, q) {
+				return s.with(q, hold{})
+			}
+		}
 	}
 	return s.with(p, hold{status: released, class: class})
+}
+
+// sameResult reports whether the paths start from two calls of one function with the same arguments, as getters return
+// the same object each time:
+//
+//	r.Members().Lock(); …; r.Members().Unlock()
+func sameResult(p, q accesspath.Path) bool {
+	a, isCall := p.Root.(*ssa.Call)
+	b, both := q.Root.(*ssa.Call)
+	if !isCall || !both || p.Fields != q.Fields || a.Call.Method != b.Call.Method ||
+		ir.Origin(a.Call.StaticCallee()) != ir.Origin(b.Call.StaticCallee()) ||
+		a.Call.StaticCallee() == nil && !a.Call.IsInvoke() {
+		return false
+	}
+	same := func(x, y ssa.Value) bool { return x == y || accesspath.Of(x) == accesspath.Of(y) }
+	return (!a.Call.IsInvoke() || same(a.Call.Value, b.Call.Value)) && slices.EqualFunc(a.Call.Args, b.Call.Args, same)
 }
 
 // forgetOld returns the state when v is computed: what it stood for before, in an

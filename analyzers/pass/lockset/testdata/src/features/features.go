@@ -61,3 +61,20 @@ func (t *T) Loop(list []int) {
 	}
 	t.n++ // = none
 }
+
+var inner = map[*T]*T{}
+
+func (t *T) Inner() *T { return inner[t] }
+
+func (t *T) Getter() {
+	t.Inner().mu.Lock()
+	t.n++ // = Inner().mu
+	t.Inner().mu.Unlock()
+	t.n++ // = none
+}
+
+func (t *T) GetterOfAnother(other *T) {
+	t.Inner().mu.Lock()
+	other.Inner().mu.Unlock()
+	t.n++ // = Inner().mu
+}
