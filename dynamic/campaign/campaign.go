@@ -186,8 +186,11 @@ type Result struct {
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.
 	Interrupted bool
-	Packages    []PackageResult // in the order of Config.Binaries
-	Coverage    Coverage
+	// Unread describes what of the evidence could not be read; it is "" if all of it was. [Gather] alone sets it: in a
+	// run, a torn line is that of a process that was killed, and is among Problems.
+	Unread   string
+	Packages []PackageResult // in the order of Config.Binaries
+	Coverage Coverage
 	// Sections is how many atomic sections the runs could open, and Ended which
 	// of these some goroutine has come through, from the entry to an end.
 	Sections int
@@ -285,7 +288,7 @@ func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) 
 		c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
 	}
 	if bad.Lines > 0 {
-		problem("%v", bad)
+		c.result.Unread = fmt.Sprintf("%s: %v; what it held is missing here: run the programs again to see it", file, bad)
 	}
 	// Each process counts as a run whose tests passed: nobody knows how they went.
 	for _, records := range evidence.ByProcess(records) {

@@ -323,7 +323,7 @@ func TestLostEvidenceIsSaid(t *testing.T) {
 		t.Fatalf("%d findings, problems %q", len(r.Findings), r.Problems)
 	}
 	for i, words := range []string{
-		"run 1 of example.com/m: 1 lines", "run 2 of example.com/m: the process left no evidence",
+		"run 1 of example.com/m: 1 line of evidence", "run 2 of example.com/m: the process left no evidence",
 		"run 3 of example.com/m: 1 records name sites",
 	} {
 		if !strings.Contains(r.Problems[i], words) {

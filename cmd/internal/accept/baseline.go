@@ -69,7 +69,8 @@ func ReadBaseline(name string) (*Baseline, error) {
 	}
 	b, err := parseBaseline(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; `interlock baseline write` writes it anew", name, err)
+		return nil, fmt.Errorf("%s: %w; take back the version before, as `git checkout` does, or remove it and accept anew "+
+			"with `interlock baseline write`", name, err)
 	}
 	return b, nil
 }

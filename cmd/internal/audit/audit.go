@@ -188,6 +188,12 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 	a.head = header{Key: in.Key, Seed: seed, Began: now.UTC().Truncate(time.Second), Files: in.Files}
 	before, err := os.ReadFile(filepath.Join(a.Dir, Findings))
 	if err == nil {
+		// What cannot be compared with is said before hours of work.
+		if _, err := report.ReadFindings(filepath.Join(a.Dir, Findings)); err != nil {
+			a.head = old
+			return false, fmt.Errorf("comparing with the audit before: %w; take that file back, or remove it to compare with "+
+				"nothing", err)
+		}
 		a.head.Before = &earlier{old.Began, old.Finished, old.Files}
 		err = report.WriteFile(a.state(earlierFile), before)
 	} else if errors.Is(err, fs.ErrNotExist) {

@@ -97,6 +97,23 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// Findings that cannot be compared with end an audit before its work, and stay.
+func TestBeginRefusesCutFindings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	a := open(t, dir)
+	begin(t, a, "k", 7)
+	cut := filepath.Join(dir, Findings)
+	if err := os.WriteFile(cut, []byte(`{"id":"IL1001-`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Begin(Inputs{Key: "other"}, 8, when); err == nil || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("a cut file: %v", err)
+	}
+	if data, err := os.ReadFile(cut); err != nil || len(data) == 0 || a.Seed() != 7 {
+		t.Errorf("lost: %q, %v, seed %d", data, err, a.Seed())
+	}
+}
+
 // A folder that is something else is not written to.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()

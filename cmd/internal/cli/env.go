@@ -422,6 +422,9 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 		c.warn("no monitored process has left evidence in " + dir)
 	}
 	r := c.newReport("report", rec.Root)
+	if d.Result.Unread != "" { // no findings would be no news
+		r.Problems = append(r.Problems, d.Result.Unread)
+	}
 	c.warn((&testrun.Results{Done: d, Suspected: o.suspected, Runs: d.Result.Runs}).Fill(r)...)
 	if err := o.apply(c, r, vet); err != nil {
 		return c.failed(err)

@@ -29,6 +29,7 @@ type editor struct {
 	// onShown, if set, sees what is shown, with mu held.
 	onShown func(file string, version int32, list []protocol.Diagnostic)
 	ended   chan error // of Serve
+	hangUp  func()     // see stop
 
 	mu       sync.Mutex
 	arrived  *sync.Cond                       // something below has changed
@@ -97,6 +98,10 @@ func connect(t *testing.T, root string, serve func(ctx context.Context, in, out 
 	conn := jsonrpc2.NewConn(jsonrpc2.NewStream(&stdio{toClient, fromClient, func() {}}), jsonrpc2.WithCodec(codec{}))
 	conn.Go(ctx, protocol.ClientHandler(e, jsonrpc2.MethodNotFoundHandler))
 	e.server = protocol.ServerDispatcher(conn)
+	e.hangUp = func() { // and take in all that the server has sent
+		fromServer.Close()
+		<-conn.Done()
+	}
 	t.Cleanup(func() {
 		cancel()
 		fromClient.Close()
@@ -137,6 +142,7 @@ func (e *editor) stop() {
 	case <-time.After(deadline):
 		e.t.Fatal("the server goes on after exit")
 	}
+	e.hangUp()
 }
 
 func (e *editor) change(f func()) {
