@@ -47,8 +47,8 @@ type checker struct {
 	owner    *ownership.Result
 	reporter *check.Reporter
 	work     *ir.Work // what is left for the function at hand
-	// changes holds a change in place for each guarded field and lock class.
-	changes map[guarded]*accesses.Access
+	// changes holds the changes in place for each guarded field and lock class.
+	changes map[guarded][]*accesses.Access
 }
 
 type guarded struct {
@@ -58,7 +58,7 @@ type guarded struct {
 
 // findChanges notes which elements are changed in place under which lock.
 func (c *checker) findChanges() {
-	c.changes = map[guarded]*accesses.Access{}
+	c.changes = map[guarded][]*accesses.Access{}
 	for _, fn := range c.list.Prog.Funcs {
 		if c.list.Prog.InTest(fn) {
 			continue
@@ -74,8 +74,11 @@ func (c *checker) findChanges() {
 				}
 				for _, h := range s.Held() {
 					key := guarded{o.Field, h.Class}
-					if h.Class != "" && !h.Read && guards(h, o) && c.changes[key] == nil {
-						c.changes[key] = c.access(fn, instr, s, o, finding.Write)
+					if h.Class == "" || h.Read || !guards(h, o) {
+						continue
+					}
+					if change := c.access(fn, instr, s, o, finding.Write); change != nil {
+						c.changes[key] = append(c.changes[key], change)
 					}
 				}
 			}
@@ -185,12 +188,17 @@ func (c *checker) function(fn *ssa.Function) {
 			c.owner.Of(o.Base, o.Birth) != ownership.Shared {
 			continue
 		}
+		// A lock under which others change what is used without it.
 		for _, h := range states[o.Birth].Held() {
-			change := c.changes[guarded{o.Field, h.Class}]
-			if change == nil || !guards(h, o) {
+			changes := c.changes[guarded{o.Field, h.Class}]
+			if len(changes) == 0 || !guards(h, o) {
 				continue
 			}
-			if use := c.useAfter(v, h, states); use != nil {
+			use := c.useAfter(v, h, states)
+			if use == nil {
+				continue
+			}
+			if change := unorderedWith(states[use], changes); change != nil {
 				reported[o.Field] = true
 				c.report(fn, use, states[use], states[o.Birth], o, h, change)
 				break
@@ -200,6 +208,16 @@ func (c *checker) function(fn *ssa.Function) {
 }
 
 func isExtract(v ssa.Value) bool { _, ok := v.(*ssa.Extract); return ok }
+
+// unorderedWith returns the first change that has no lock in common with a use in state s; nil if there is none.
+func unorderedWith(s *lockset.State, changes []*accesses.Access) *accesses.Access {
+	for _, change := range changes {
+		if !accesses.CommonLock(&accesses.Access{Locks: s}, change) {
+			return change
+		}
+	}
+	return nil
+}
 
 // useAfter returns a use of the elements of v where lock h is surely not held.
 func (c *checker) useAfter(v ssa.Value, h lockset.Held, states map[ssa.Instruction]*lockset.State) ssa.Instruction {

@@ -25,6 +25,9 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			continue
 		}
 		f := &finding.Finding{Message: w.Why, Variable: waitVariable(list.Prog, w.Side)}
+		if w.Guessed {
+			f.Status = finding.Lead
+		}
 		f.Title = fmt.Sprintf("%s of %s may wait for ever", w.Mode, ShortName(f.Variable))
 		switch r.code {
 		case finding.CloseRaces:

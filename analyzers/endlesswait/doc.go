@@ -37,6 +37,8 @@
 // goroutine that returns when it is stopped, and a send to users of the package
 // in a loop that ends when it is stopped, whereas the send does not.
 //
+// A lead, which is not printed, is a wait for a WaitGroup to which a number is added that is not known.
+//
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests
 // of other code what depends on data that the simulation does not know, and what a passing

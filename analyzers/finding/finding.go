@@ -108,6 +108,13 @@ type Finding struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// End is the last line of findings in JSON Lines. A file that was cut, at whatever byte, does not end in it.
+type End struct {
+	Version  int  `json:"version"`  // SchemaVersion of the writer
+	End      bool `json:"end"`      // true; a finding has no such field
+	Findings int  `json:"findings"` // how many lines with findings stand above, since the end before
+}
+
 // Minor reports whether f is shown on request only, and fails no build: a hint or a lead.
 func (f *Finding) Minor() bool { return f.Level == Hint || f.Status == Lead }
 

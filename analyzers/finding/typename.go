@@ -1,6 +1,12 @@
 package finding
 
-import "go/types"
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"slices"
+	"sync/atomic"
+)
 
 // TypeName returns what Variable.Type says of a named type: its name within its package. A type that a function
 // declares has the function's name before it, as two functions may each declare a type of one name:
@@ -23,26 +29,52 @@ func TypeName(obj *types.TypeName) string {
 // declarerOf returns the name of the function or method within which obj is declared: "F", or "T.M"; "" for one
 // that has no name to look up (init, a closure that initialises a package variable).
 func declarerOf(obj *types.TypeName) string {
-	scope := obj.Pkg().Scope()
-	for _, name := range scope.Names() {
-		switch o := scope.Lookup(name).(type) {
-		case *types.Func:
-			if contains(o, obj) {
-				return o.Name()
-			}
-		case *types.TypeName:
-			n, ok := o.Type().(*types.Named)
-			for i := 0; ok && i < n.NumMethods(); i++ {
-				if contains(n.Method(i), obj) {
-					return o.Name() + "." + n.Method(i).Name()
-				}
-			}
-		}
+	d := lastDeclarers.Load()
+	if d == nil || d.pkg != obj.Pkg() {
+		d = declarersOf(obj.Pkg())
+		lastDeclarers.Store(d)
+	}
+	byEnd := func(f declarer, pos token.Pos) int { return cmp.Compare(f.end, pos) }
+	i, _ := slices.BinarySearchFunc(d.list, obj.Pos(), byEnd)
+	if i < len(d.list) && d.list[i].start <= obj.Pos() {
+		return d.list[i].name
 	}
 	return ""
 }
 
-// contains reports whether the body of fn declares obj.
-func contains(fn *types.Func, obj *types.TypeName) bool {
-	return fn.Scope() != nil && fn.Scope().Contains(obj.Pos())
+// declarers are the functions and methods of a package, in the order of the source.
+type declarers struct {
+	pkg  *types.Package
+	list []declarer
+}
+
+type declarer struct {
+	start, end token.Pos
+	name       string
+}
+
+// lastDeclarers are those of the package that was asked for last.
+var lastDeclarers atomic.Pointer[declarers]
+
+func declarersOf(pkg *types.Package) *declarers {
+	d := &declarers{pkg: pkg}
+	add := func(fn *types.Func, name string) {
+		if s := fn.Scope(); s != nil && s.Pos().IsValid() {
+			d.list = append(d.list, declarer{s.Pos(), s.End(), name})
+		}
+	}
+	scope := pkg.Scope()
+	for _, name := range scope.Names() {
+		switch o := scope.Lookup(name).(type) {
+		case *types.Func:
+			add(o, name)
+		case *types.TypeName:
+			n, ok := o.Type().(*types.Named)
+			for i := 0; ok && i < n.NumMethods(); i++ {
+				add(n.Method(i), name+"."+n.Method(i).Name())
+			}
+		}
+	}
+	slices.SortFunc(d.list, func(a, b declarer) int { return cmp.Compare(a.start, b.start) })
+	return d
 }

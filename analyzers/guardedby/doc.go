@@ -40,7 +40,8 @@
 // what was written before it was started.
 //
 // A lead, which is not printed, is a read of what a set-up alone writes, by a function that seems to know
-// that it has been, and a store of constants that makes the object as new.
+// that it has been, a store of constants that makes the object as new, and what stands in a method of an
+// unexported type that nothing calls.
 //
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses

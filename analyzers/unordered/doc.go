@@ -32,6 +32,9 @@
 // What the tests of a package and its main lead to is simulated, too: there, function
 // values, methods behind interfaces and other names of an object are known.
 //
+// A lead, which is not printed, is what a goroutine accesses behind a message that it has received: who sends it is
+// likely to come after what the starter does.
+//
 // Missed, elsewhere: other names for one object, elements by variable indexes, goroutines
 // that are started elsewhere. Reported falsely: paths that no run takes, such as those
 // that a flag or a count excludes.

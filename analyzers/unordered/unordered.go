@@ -32,17 +32,50 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 			c.judged[a.Expr.Pos()] = !s.Lead
 		}
 	}
+	// Leads come last, since a variable is reported once.
 	reported := map[finding.Variable]bool{}
-	for _, race := range pass.ResultOf[parallel.Analyzer].([]*parallel.Race) {
-		if _, local := race.Inside.Place.Local(); local || c.isJudged(race.Inside) || c.isJudged(race.Other) {
-			continue
-		}
-		if f := c.finding(race); f != nil && !reported[f.Variable] {
-			reported[f.Variable] = true
-			inside, outside := c.expr(race.Inside), c.expr(race.Other)
-			r.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
+	for _, status := range []finding.Status{finding.Suspected, finding.Lead} {
+		for _, race := range pass.ResultOf[parallel.Analyzer].([]*parallel.Race) {
+			if c.awaitsMessage(race) == (status == finding.Lead) {
+				c.report(race, status, reported)
+			}
 		}
 	}
+}
+
+// report makes the finding of a race, if it is the first of its variable and no other check's matter.
+func (c *checker) report(race *parallel.Race, status finding.Status, reported map[finding.Variable]bool) {
+	if _, local := race.Inside.Place.Local(); local || c.isJudged(race.Inside) || c.isJudged(race.Other) {
+		return
+	}
+	if f := c.finding(race); f != nil && !reported[f.Variable] {
+		reported[f.Variable] = true
+		f.Status = status
+		inside, outside := c.expr(race.Inside), c.expr(race.Other)
+		c.reporter.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
+	}
+}
+
+// awaitsMessage reports whether the goroutine has received something before it comes to its access, outside of tests:
+// who sends the message is likely to do so after what the starter does.
+//
+//	go func() { for m := range messages { s.handle(m) } }(); s.handle = handle
+func (c *checker) awaitsMessage(race *parallel.Race) bool {
+	if race.Itself() || race.Second != nil || c.prog.InTestFile(race.Inside.Fn) {
+		return false
+	}
+	access := race.Inside.Instr
+	for b := access.Block(); b != nil; b = b.Idom() {
+		for _, instr := range b.Instrs {
+			if b == access.Block() && c.prog.Flow(race.Inside.Fn).Index(instr) >= c.prog.Flow(race.Inside.Fn).Index(access) {
+				break
+			}
+			if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 type checker struct {

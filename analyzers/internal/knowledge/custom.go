@@ -43,6 +43,12 @@ var quietNames = map[string]bool{
 // no other goroutine takes for an effect.
 func QuietName(name string) bool { return quietNames[name] }
 
+// CalledToPrint reports whether package fmt calls a method of this name, so that a value which is turned into an
+// interface need not be there for it.
+func CalledToPrint(name string) bool {
+	return name == "String" || name == "GoString" || name == "Format"
+}
+
 var mayReturnLocked = regexp.MustCompile(`(?i)lock|acquire|begin|enter|hold|freeze|pause`)
 
 // MayReturnLocked reports whether a function of this name is meant to return
@@ -93,6 +99,7 @@ var notConcurrent = anyOf(`(?is)`,
 	`\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)`,
 	`\b(one|single)\s+concurrent\b`,
 	`^(one|single)[ -](consumer|producer|reader|writer)\b`,
+	`\b(one|single)[ -]producer\b[^.]{0,10}\b(one|single)[ -]consumer\b`,
 	`\bonly\s+(be\s+)?(called\s+|used\s+|accessed\s+)?(by|from|in)\s+(one|a single)\s+goroutine`,
 )
 

@@ -183,7 +183,8 @@ func NeverWaits(pkg, name string) bool {
 }
 
 // calledBack names methods by the packages that call them on what they are handed.
-var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString"}
+var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString", "LogValue",
+	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText"}
 
 // CallsBack reports whether a method is one that functions of [NeverWaits] call on what they
 // are handed.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
@@ -55,6 +56,7 @@ type Graph struct {
 	escapes map[*ssa.Function]bool
 	open    map[*ssa.Function]bool
 	hidden  map[*ssa.Function]bool // exported methods of types that other packages have no value of
+	unseen  map[*ssa.Function]bool
 	roles   map[*ssa.Function]*Roles
 	params  map[paramKey]*use
 	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
@@ -87,6 +89,7 @@ func newGraph(pass *analysis.Pass, prog *ir.Program, tests bool) *Graph {
 		escapes: map[*ssa.Function]bool{},
 		open:    map[*ssa.Function]bool{},
 		hidden:  map[*ssa.Function]bool{},
+		unseen:  map[*ssa.Function]bool{},
 		roles:   map[*ssa.Function]*Roles{},
 		params:  map[paramKey]*use{},
 		summing: map[*ssa.MakeClosure]bool{},
@@ -118,6 +121,10 @@ func (g *Graph) At(call ssa.CallInstruction) []Site { return g.at[call] }
 
 // Open reports whether code outside of the package may call f in any state.
 func (g *Graph) Open(f *ssa.Function) bool { return g.open[f] }
+
+// Unseen reports whether f is open, but nothing shows that it is ever called: an exported method of an unexported
+// type that is unused, unlike others of the type, or that package fmt alone may call.
+func (g *Graph) Unseen(f *ssa.Function) bool { return g.unseen[f] }
 
 // Escapes reports whether f is used in a way that could not be followed.
 func (g *Graph) Escapes(f *ssa.Function) bool { return g.escapes[f] }
@@ -164,11 +171,32 @@ func (g *Graph) findOpen() {
 // openUncalled takes the exported methods that nothing calls for what somebody may call in a way that was
 // not seen, and so those that only go statements run: their object is shared from the start.
 func (g *Graph) openUncalled() {
+	used := g.usedTypes()
 	for f := range g.hidden {
 		if !slices.ContainsFunc(g.sites[f], func(s Site) bool { return s.Mode != Go }) {
 			g.open[f] = true
+			g.unseen[f] = len(g.sites[f]) == 0 && used[receiverName(f)]
 		}
 	}
+	for f := range g.open {
+		name := receiverName(f)
+		if used[name] && !name.Exported() && knowledge.CalledToPrint(f.Name()) && len(g.sites[f]) == 0 {
+			g.unseen[f] = true
+		}
+	}
+}
+
+// usedTypes lists the types of which something else than their own methods calls a method.
+func (g *Graph) usedTypes() map[*types.TypeName]bool {
+	used := map[*types.TypeName]bool{}
+	for f, sites := range g.sites {
+		name := receiverName(f)
+		byOthers := func(s Site) bool { return receiverName(ir.Outermost(s.Caller)) != name }
+		if name != nil && slices.ContainsFunc(sites, byOthers) {
+			used[name] = true
+		}
+	}
+	return used
 }
 
 // reachableTypes lists the unexported types of which other packages may have a value, other than in an

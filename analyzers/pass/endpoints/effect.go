@@ -61,13 +61,13 @@ func dependsOn(v, part ssa.Value) bool {
 }
 
 // keepsOthersOut reports whether something is set in the critical section of t whose
-// former value decides too, on every way to u, so that the next goroutine turns back:
+// former value decides too, on every way to u, or on every way from t to u, so that the next goroutine turns back:
 //
 //	if c.closing { return }; c.closing = true
 func (f *function) keepsOthersOut(t, u *event) bool {
 	f.spend(len(f.events))
 	return slices.ContainsFunc(f.events, func(w *event) bool {
-		if !w.op.writes() || w.call || !sameRegion(t, w) || !w.at.Block().Dominates(u.at.Block()) {
+		if !w.op.writes() || w.call || !sameRegion(t, w) || !f.between(t, w, u) {
 			return false
 		}
 		if w.op == swap {
@@ -78,6 +78,12 @@ func (f *function) keepsOthersOut(t, u *event) bool {
 			return r.op == read && r.inMap == w.inMap && sameRegion(r, w) && f.askedItself(r)
 		})
 	})
+}
+
+// between reports whether every way to u comes to w, or every way to it from the branch behind t.
+func (f *function) between(t, w, u *event) bool {
+	from, by, to := t.at.Block(), w.at.Block(), u.at.Block()
+	return by.Dominates(to) || by != from && f.flow.Leads(t.at, w.at) && !reach(from, by)[to]
 }
 
 // handedOn reports whether v, which was found, is given to somebody on the way to

@@ -164,8 +164,13 @@ func (c *checker) lockedSomewhere(u *accesses.Access) bool {
 //   - an exported function of an exported type, which any goroutine may call, has both ends, or a test that is a
 //     program by itself.
 //
-// Of flags, pointers and counters in other functions most are one goroutine's.
+// Of flags, pointers and counters in other functions most are one goroutine's, and so are maps from which a
+// helper removes what nobody else puts there. What a callee decides by another entry under its lock may be decided
+// anew there.
 func (c *checker) likely(f *function, p pair) bool {
+	if p.use.op == remove && c.onlyAdder(f.fn, p) || p.use.call && p.use.op == grow && len(p.use.asked) > 0 {
+		return false
+	}
 	if p.use.inMap && !p.out.Length || len(p.test.held) > 0 && (p.use.op == grow || p.rule.what == added) {
 		return true
 	}
@@ -184,4 +189,29 @@ func (c *checker) likely(f *function, p pair) bool {
 	}
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Exported()
+}
+
+// onlyAdder reports whether fn, an unexported function, is the only one that puts entries into the map, itself or
+// by a function that nothing else calls.
+func (c *checker) onlyAdder(fn *ssa.Function, p pair) bool {
+	if ir.Outermost(fn).Object() == nil || ir.Outermost(fn).Object().Exported() {
+		return false
+	}
+	adds := false
+	for _, w := range c.writers[p.use.name] {
+		if o := opOf(w); o == remove || o == reset || o == shrink || !w.Map {
+			continue
+		}
+		adds = true
+		if w.Fn != fn && !c.onlyCalledBy(w.Fn, fn) {
+			return false
+		}
+	}
+	return adds
+}
+
+func (c *checker) onlyCalledBy(callee, caller *ssa.Function) bool {
+	sites := c.list.Graph.Sites(callee)
+	return c.list.Graph.Closed(callee) && len(sites) > 0 &&
+		!slices.ContainsFunc(sites, func(s callgraph.Site) bool { return s.Caller != caller || s.Mode == callgraph.Go })
 }

@@ -18,7 +18,7 @@ type Guard struct {
 
 // All lists the variables of a package that a lock guards. It judges as [Analyzer] does.
 func All(list *accesses.List, annotated Annotated) (all []Guard) {
-	c := &checker{list, annotated}
+	c := &checker{list: list, annotations: annotated}
 	for _, v := range variables(list) {
 		g := c.guardOf(v)
 		if g == nil {

@@ -40,7 +40,8 @@ type Suspect struct {
 	// OtherLock: all unprotected accesses to the variable hold another lock of
 	// the same object, which its author may have thought to be the guard.
 	OtherLock bool
-	// Lead: what sets the variable up, or makes its object as new, may well come before all else.
+	// Lead: what sets the variable up, or makes its object as new, may well come before all else; or nothing shows
+	// that one of the two is ever called.
 	Lead bool
 }
 
@@ -63,7 +64,7 @@ func (l Suspect) Evidence(list *accesses.List) string {
 
 func findSuspects(pass *analysis.Pass) (any, error) {
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-	c := &checker{list, pass.ResultOf[Annotations].(Annotated)}
+	c := &checker{list, pass.ResultOf[Annotations].(Annotated), byFunction(list.All)}
 	var suspects []Suspect
 	list.Prog.Analyse(pass, func() {
 		for _, v := range variables(list) {
@@ -122,6 +123,7 @@ func (c *checker) suspects(v *accesses.Variable, g *guard) []Suspect {
 type checker struct {
 	list        *accesses.List
 	annotations Annotated
+	byFn        map[*ssa.Function][]*accesses.Access
 }
 
 // variables lists those to judge: one that is also accessed atomically
@@ -168,11 +170,14 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 		}
 		if b := c.otherSide(g, a); b != nil {
 			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count,
-				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b)}, true
+				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b) || c.unseen(a) || c.unseen(b)}, true
 		}
 	}
 	return Suspect{}, false
 }
+
+// unseen reports whether a stands in a method of which nothing shows that it is called.
+func (c *checker) unseen(a *accesses.Access) bool { return c.list.Graph.Unseen(ir.Outermost(a.Fn)) }
 
 // underHolders reports whether a calls a method of an inner object under another
 // lock: it may well be that of an object that holds both.
@@ -227,7 +232,20 @@ func (c *checker) setBefore(v *accesses.Variable, a, guarded *accesses.Access) b
 		setUp = setUp && !resets && !b.Update && !b.Map && knowledge.StartsUp(ir.Outermost(b.Fn).Name())
 	}
 	held := slices.ContainsFunc(guarded.Locks.Held(), func(h lockset.Held) bool { return c.list.Synchronised(a, h.Class) })
-	return some && (lazy && !c.asksNil(v, a) || setUp && held)
+	return some && (lazy && (!c.asksNil(v, a) || c.madeBefore(v, a)) || setUp && held)
+}
+
+// madeBefore reports whether the function of a has found the variable there under its lock, or has made it then.
+//
+//	s.mu.Lock(); if s.c == nil { s.c = make(chan int) }; s.mu.Unlock(); <-s.c
+func (c *checker) madeBefore(v *accesses.Variable, a *accesses.Access) bool {
+	return slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b.Fn == a.Fn && b.ComparedToNil() && len(b.Locks.Held()) > 0 && c.before(b, a) &&
+			slices.ContainsFunc(v.Accesses, func(m *accesses.Access) bool {
+				return m.Fn == a.Fn && m.Mode == finding.Write && m.IfNil() && m.Path == a.Path && holdsLock(m) &&
+					c.before(b, m)
+			})
+	})
 }
 
 func (c *checker) asksNil(v *accesses.Variable, a *accesses.Access) bool {
@@ -242,7 +260,7 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	bestScore := -1
 	for _, b := range g.with {
 		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || c.setUpBefore(b, a) ||
-			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || c.mayBeOrdered(b) {
+			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || c.mayBeOrdered(b) || c.shutOut(a, b) {
 			continue
 		}
 		score := 0

@@ -133,7 +133,7 @@ func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 		since := c.position(h.Since)
 		o.Since = &since
 	}
-	for _, g := range slices.Concat(n.Held, n.Entry) {
+	for _, g := range slices.Concat(n.Held, n.Entry, n.Turns) {
 		gate := crosspkg.Gate{Class: g.Class, Read: g.Read}
 		if g.Class != "" && g.Class != o.From && g.Class != o.To && !slices.Contains(o.Gates, gate) &&
 			!slices.Contains(n.To.Freed, g.Class) {

@@ -404,6 +404,8 @@ type Nesting struct {
 	Held []Held
 	// Entry are the locks that all callers of Fn hold.
 	Entry []Held
+	// Turns are the channels that are held as locks, by Fn or all its callers.
+	Turns []Held
 	To    Acquire
 }
 
@@ -417,7 +419,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 			continue
 		}
 		for _, a := range r.taken(p) {
-			n := Nesting{Fn: fn, Call: p.call, To: a}
+			n := Nesting{Fn: fn, Call: p.call, Turns: p.state.Turns(), To: a}
 			for _, h := range held {
 				if h.Class == "" || !slices.Contains(a.Freed, h.Class) {
 					n.Held = append(n.Held, h)
@@ -425,6 +427,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 			}
 			if e := r.entry[fn]; e != nil {
 				n.Entry = e.Held()
+				n.Turns = append(n.Turns, e.Turns()...)
 			}
 			if len(n.Held) > 0 {
 				list = append(list, n)

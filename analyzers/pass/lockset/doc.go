@@ -27,8 +27,8 @@
 // is assigned since, is known by its class only. A lock that a function releases
 // without having taken it was its caller's: to take it again changes
 // nothing for the caller ([Held.Back]), and what is taken in between is not
-// taken under it ([Acquire.Freed]). A goroutine that is started and releases a
-// lock leaves it perhaps held.
+// taken under it ([Acquire.Freed]). A goroutine that is started and surely releases a lock holds it from its start;
+// to its starter the lock is perhaps held from then on.
 //
 // Where paths meet that disagree, the state is split by what is known of the
 // conditions that the function asks more than once.

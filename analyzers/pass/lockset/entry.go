@@ -108,7 +108,8 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 func (r *Result) translate(site callgraph.Site, s *State) *State {
 	in := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
 	if site.Mode == callgraph.Go {
-		in.Unknown = false // a goroutine starts without locks, and shares what it is given
+		in.Unknown = false // a goroutine shares what it is started with
+		r.handOver(in, site, s)
 		return in
 	}
 	switch r.calledOn(site) {
@@ -137,6 +138,27 @@ func (r *Result) translate(site callgraph.Site, s *State) *State {
 		}
 	}
 	return in
+}
+
+// handOver adds to in, the entry state of a goroutine, the locks of its starter's state s that it surely releases
+// without taking them:
+//
+//	s.mu.Lock()
+//	go func() { defer s.mu.Unlock(); s.n++ }()
+func (r *Result) handOver(in *State, site callgraph.Site, s *State) {
+	fn, args := callgraph.Target(site.Instr.Common())
+	if fn != site.Callee {
+		return
+	}
+	for _, e := range r.effects(fn) {
+		p, ok := e.in(fn, args)
+		if h := s.locks[p]; ok && e.status == released && (h.status == held || h.status == heldRead) {
+			h.since = nil
+			for _, q := range inCallee(site, p) {
+				in.locks[q] = h
+			}
+		}
+	}
 }
 
 // anonymous names a lock that a caller holds and the callee has no path to:

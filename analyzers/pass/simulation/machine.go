@@ -3,6 +3,7 @@ package simulation
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -65,10 +66,13 @@ func NewLayouts() *Layouts {
 		joinBy: map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{}}
 }
 
-// layout numbers the values of a function.
+// layout numbers the values of a function. Those that only their own block uses share
+// their numbers with those of other blocks.
 type layout struct {
-	id   int
-	regs map[ssa.Value]int
+	id     int
+	size   int
+	shared int // numbers from here on
+	regs   map[ssa.Value]int
 }
 
 func (m *machine) layout(fn *ssa.Function) *layout {
@@ -76,7 +80,10 @@ func (m *machine) layout(fn *ssa.Function) *layout {
 		return l
 	}
 	l := &layout{id: len(m.layouts.of), regs: map[ssa.Value]int{}}
-	add := func(v ssa.Value) { l.regs[v] = len(l.regs) }
+	add := func(v ssa.Value) {
+		l.regs[v] = l.size
+		l.size++
+	}
 	for _, p := range fn.Params {
 		add(p)
 	}
@@ -85,20 +92,43 @@ func (m *machine) layout(fn *ssa.Function) *layout {
 	}
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			if v, ok := instr.(ssa.Value); ok {
+			if v, ok := instr.(ssa.Value); ok && !isTemporary(v, b) {
 				add(v)
 			}
 		}
 	}
+	// What lives within a block comes behind what does not.
+	l.shared = l.size
+	for _, b := range fn.Blocks {
+		next := l.shared
+		for _, instr := range b.Instrs {
+			if v, ok := instr.(ssa.Value); ok && isTemporary(v, b) {
+				l.regs[v] = next
+				next++
+			}
+		}
+		l.size = max(l.size, next)
+	}
 	m.layouts.of[fn] = l
 	return l
+}
+
+// isTemporary reports whether v, of block b, is only used in that block, by what comes behind it.
+func isTemporary(v ssa.Value, b *ssa.BasicBlock) bool {
+	if _, phi := v.(*ssa.Phi); phi {
+		return false
+	}
+	return !slices.ContainsFunc(*v.Referrers(), func(ref ssa.Instruction) bool {
+		_, phi := ref.(*ssa.Phi)
+		return phi || ref.Block() != b
+	})
 }
 
 func (m *machine) newFrame(st *state, fn *ssa.Function, args, bound []value) *frame {
 	m.touched[fn] = true
 	l := m.layout(fn)
 	m.frames++
-	f := &frame{stamp: st.stamp, num: m.frames, fn: fn, block: fn.Blocks[0], regs: make([]value, len(l.regs))}
+	f := &frame{stamp: st.stamp, num: m.frames, fn: fn, block: fn.Blocks[0], regs: make([]value, l.size)}
 	copy(f.regs, args)
 	copy(f.regs[len(fn.Params):], bound)
 	return f
@@ -197,6 +227,7 @@ func (m *machine) step(st *state, g int) bool {
 func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
 	from := f.block
 	f.block, f.pc = to, 0
+	clear(f.regs[m.layout(f.fn).shared:])
 	edge := -1
 	for i, p := range to.Preds {
 		if p == from {

@@ -66,6 +66,8 @@ type Wait struct {
 	Others []Side
 	// Why is a sentence: why nobody ends it.
 	Why string
+	// Guessed: it is for as many as a number says that is not known.
+	Guessed bool
 }
 
 // Race is a race in what Root does.

@@ -95,3 +95,55 @@ func HG(g *G, h *H) {
 	g.mu.Unlock()
 	h.mu.Unlock()
 }
+
+type I struct {
+	mu   sync.Mutex
+	turn chan struct{}
+}
+type J struct{ mu sync.Mutex }
+
+func NewI() *I { return &I{turn: make(chan struct{}, 1)} }
+
+func IJ(i *I, j *J) { // ok: a channel with room for one message lets one goroutine in at a time
+	i.turn <- struct{}{}
+	defer func() { <-i.turn }()
+	i.mu.Lock()
+	j.mu.Lock()
+	j.mu.Unlock()
+	i.mu.Unlock()
+}
+
+func JI(i *I, j *J) {
+	i.turn <- struct{}{}
+	j.mu.Lock()
+	i.mu.Lock()
+	i.mu.Unlock()
+	j.mu.Unlock()
+	<-i.turn
+}
+
+type K struct {
+	mu    sync.Mutex
+	turns chan struct{}
+}
+type L struct{ mu sync.Mutex }
+
+func NewK() *K { return &K{turns: make(chan struct{}, 2)} }
+
+func KL(k *K, l *L) {
+	k.turns <- struct{}{}
+	defer func() { <-k.turns }()
+	k.mu.Lock()
+	l.mu.Lock() // want `K.mu and L.mu are locked in both orders`
+	l.mu.Unlock()
+	k.mu.Unlock()
+}
+
+func LK(k *K, l *L) {
+	k.turns <- struct{}{}
+	l.mu.Lock()
+	k.mu.Lock()
+	k.mu.Unlock()
+	l.mu.Unlock()
+	<-k.turns
+}

@@ -74,3 +74,34 @@ func (t *T) MethodExpression() {
 func (t *T) Enter() { t.mu.Lock() }
 
 func (t *T) Leave() { t.mu.Unlock() }
+
+func (t *T) HandedToGoroutine() {
+	t.mu.Lock()
+	t.n++ // = t.mu
+	go func() {
+		defer t.mu.Unlock()
+		t.n++ // = t.mu
+	}()
+	t.n++ // = maybe T.mu
+}
+
+func (t *T) HandedToMethod() {
+	t.mu.Lock()
+	go t.release(nil)
+}
+
+func (t *T) release(_ chan int) {
+	t.n++ // = t.mu
+	t.mu.Unlock()
+	t.n++ // = none
+}
+
+func (t *T) PerhapsHandedOver(later bool) {
+	t.mu.Lock()
+	go func() {
+		if later {
+			t.mu.Unlock()
+		}
+		t.n++ // = none
+	}()
+}
