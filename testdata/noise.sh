@@ -63,7 +63,7 @@ for module; do
 		rm -rf "$copy"
 		continue
 	fi
-	findings="$(wc -l <"$copies/findings")"
+	findings="$(grep -vc '"end":true' "$copies/findings")" || true
 	awk -v m="$module" -v l="$lines" -v f="$findings" 'BEGIN { printf "| %s | %d | %d | %.2f |\n", m, l, f, f * 2000 / l }'
 	rm -rf "$copy"
 done

@@ -26,8 +26,10 @@ type LockUse struct {
 	Place   token.Position // of the selector; its file is relative to the module's root
 	// Function is that around it: "F", "(*T).M", "F.func1".
 	Function string
-
-	lock string // the lock in all instances
+	// Lock names the lock in all instances, by where its field or variable is declared: a field of a generic type by that
+	// of the type's origin, an element of a list by the list. What is reached through a pointer variable or a parameter
+	// has the name of that.
+	Lock string
 }
 
 // LockKind is the type of a lock.
@@ -54,7 +56,7 @@ func LockUses(pkgs []*Package) map[*Package][]LockUse {
 	for _, p := range pkgs {
 		uses[p] = lockUsesOf(p)
 		for i := range uses[p] {
-			if handed.loose[uses[p][i].lock] {
+			if handed.loose[uses[p][i].Lock] {
 				uses[p][i].ID |= 1
 			}
 		}
@@ -129,7 +131,7 @@ func (w *walker) lockUse(e *ast.SelectorExpr) (use LockUse, ok bool) {
 	use.Place = w.position(e.Pos())
 	use.Place.Filename = w.relative(use.Place.Filename)
 	use.ID = lockID(use.Place, w.position(e.End()))
-	use.lock = w.lockOf(e, sel)
+	use.Lock = w.lockOf(e, sel)
 	return use, true
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/hb"
@@ -44,6 +45,24 @@ func PrepareExact(ctx context.Context, m *Module, loops bool) (ws *Workspace, er
 	}
 	if err := ws.addEngine(ctx); err != nil {
 		return nil, err
+	}
+	return ws, ws.tryEngine(ctx)
+}
+
+// PrepareScheduled is [PrepareExact] with the monitor in the same build, as [Prepare] has it: it holds goroutines, and
+// the engine finds what nothing orders.
+func PrepareScheduled(ctx context.Context, m *Module, p *plan.Plan) (ws *Workspace, err error) {
+	if ws, err = Prepare(ctx, m, p); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ws.Close())
+			ws = nil
+		}
+	}()
+	if err := ws.addEngine(ctx); err != nil {
+		return ws, err
 	}
 	return ws, ws.tryEngine(ctx)
 }
@@ -131,7 +150,9 @@ func (ws *Workspace) exactFlags(flags []string) []string {
 			linker = value
 		}
 	}
-	return append(slices.Clip(flags), hb.Flags(tags, linker)...)
+	// What the monitor synchronises orders nothing in the program, so the compiler leaves its atomics alone.
+	flags = append(slices.Clip(flags), hb.Flags(tags, linker)...)
+	return append(flags, "-gcflags="+dynamic.MonitorPath+"/...=-d=checkptr=0")
 }
 
 // exactRefused returns the error of a build under the engine that failed, by what the go command said.

@@ -26,6 +26,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/record"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 	"github.com/interlock-go/interlock/dynamic/hb"
+	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
 // Config is what to run.
@@ -61,7 +62,7 @@ type Config struct {
 	// held, in microseconds. 0 varies it from run to run.
 	Strength int
 	// Where is where noise is made, Prob how likely a site that is due makes
-	// some, of 1000; 0 is the monitor's default, always.
+	// some, of 1000; 0 is the monitor's default, always, and less is never, but at Only and Hold.
 	Where arm.Heuristic
 	Prob  int
 	// Repeat arms pairs that are caught already in every run, not in every
@@ -157,6 +158,8 @@ type Event struct {
 	// the bugs that it looks for.
 	Goroutines, Events uint64
 	Depth              int
+	// PackageDone: how often DrFinder has held a goroutine so far, and how many of these holds have thrashed.
+	Held, Thrashed uint64
 }
 
 // EventKind distinguishes the steps.
@@ -356,6 +359,12 @@ func start(cfg *Config) (*campaign, error) {
 			clockTests: testsource.ClockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
 	}
+	if cfg.Where.Functions > 0 {
+		locks := arm.LockNames(cfg.Workspace.Module.Packages)
+		for i := range c.result.Packages {
+			c.result.Packages[i].drFinder = schedule.NewDrFinder(locks)
+		}
+	}
 	// What earlier campaigns have shown is known from the beginning.
 	for _, before := range cfg.Before {
 		c.remember(before)
@@ -421,6 +430,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 		Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package,
 		Outcome: p.Outcome, Elapsed: p.Elapsed, Strength: o.strength,
 		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: c.cfg.Where.Depth,
+		Held: pkg.size.Held, Thrashed: pkg.size.Thrashed,
 	})
 	return nil
 }

@@ -33,8 +33,9 @@ const exactCost = 1000
 
 // Exact runs test binaries that are built under the happens-before engine, see
 // build.PrepareExact, and makes a confirmed finding of each race that a run shows: two accesses
-// that nothing orders. No run makes noise; only the scheduler makes them differ. Of cfg,
-// Exact, Only, Where, Prob, Budget, Strength and Replays count for nothing. Errors are as for [Run].
+// that nothing orders. Runs make noise only by the schedule of cfg.Where, if that is not auto: the binaries are built
+// with the monitor too then, see build.PrepareScheduled. Of cfg, Exact, Only, Prob, Budget and Replays count for
+// nothing. Errors are as for [Run].
 func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	cfg.Budget = exactCost
 	c, err := start(&cfg)
@@ -141,11 +142,26 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		e.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	}
-	p, _, err := e.once(ctx, b, recorded.Job{Name: name, Run: n}, testproc.Options{
-		Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.TestFlags,
-	})
+	o := testproc.Options{Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.TestFlags}
+	var made noise
+	if e.cfg.Where.Text != "" {
+		var err error
+		made = e.noiseOf(n, pkg)
+		made.quiet = e.cfg.Where.Functions > 0 // the engine needs no windows
+		if o.Env, err = made.environment(e.cfg, e.seen, filepath.Join(e.result.Dir, name), nil); err != nil {
+			return err
+		}
+	}
+	p, _, err := e.once(ctx, b, recorded.Job{Name: name, Run: n}, o)
 	if err != nil {
 		return err
+	}
+	if e.cfg.Where.Text != "" {
+		records, err := readRecords(filepath.Join(e.result.Dir, name+".jsonl"))
+		if err != nil {
+			return err
+		}
+		e.learn(pkg, &made, records)
 	}
 	pkg.Runs++
 	// How an interrupted process ended says nothing of its tests; its races have happened.
@@ -170,6 +186,8 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 	e.progress(Event{
 		Kind: PackageDone, Run: n, Runs: e.cfg.Runs, Seed: e.seen.seed,
 		Package: b.Package, Outcome: p.Outcome, Elapsed: p.Elapsed,
+		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: e.cfg.Where.Depth,
+		Held: pkg.size.Held, Thrashed: pkg.size.Thrashed,
 	})
 	return nil
 }
@@ -229,10 +247,10 @@ func (e *exact) once(
 	e.runs = e.seen.runs
 	file := cmp.Or(job.Evidence, filepath.Join(e.result.Dir, job.Name+".jsonl"))
 	job.Engine, job.Seed, job.Evidence = "hb", e.seen.seed, file
-	o.Env = []string{
+	o.Env = append(o.Env,
 		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
-		"INTERLOCK_OUT=" + file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
-	}
+		"INTERLOCK_OUT="+file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
+	)
 	o.Env = append(o.Env, e.cfg.Sampling.Env()...)
 	trace := strings.TrimSuffix(file, ".jsonl") + ".trace"
 	if e.cfg.Predict {
@@ -743,6 +761,12 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 // replayOf is a run of the finding's test.
 func (e *exact) replayOf(f *finding.Finding) replay {
 	r := replay{pkg: f.Evidence.Test, exact: true}
+	if e.cfg.Where.Text != "" {
+		r.seed, r.runs = f.Evidence.Seed, 1
+	}
+	if e.cfg.Where.Functions > 0 && f.Evidence.Run > 1 { // what DrFinder knows is that of the run before
+		r.seed, r.runs = r.seed-1, 2
+	}
 	if !strings.Contains(strings.Join(goFlags(e.cfg), " "), "-run=") {
 		r.test = testOf(f)
 	}

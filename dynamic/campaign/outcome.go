@@ -68,12 +68,13 @@ type PackageResult struct {
 	// see Config.NameSkipped.
 	Skipped []string
 
-	auto      *schedule.Auto    // where its planned runs hold goroutines
-	size      evidence.Counters // summed over its runs
-	locks     schedule.Locks    // and between which locks
-	learned   lessons           // for later campaigns
-	knewExact bool              // earlier campaigns ran its tests under the happens-before engine
-	allTests  []string          // top-level ones
+	auto      *schedule.Auto     // where its planned runs hold goroutines
+	size      evidence.Counters  // summed over its runs
+	locks     schedule.Locks     // and between which locks
+	drFinder  *schedule.DrFinder // before which locks, by that schedule; nil for others
+	learned   lessons            // for later campaigns
+	knewExact bool               // earlier campaigns ran its tests under the happens-before engine
+	allTests  []string           // top-level ones
 	// sparedStrength is that of the noise in runs of spared tests, in microseconds.
 	sparedStrength int
 	bearable       int             // strength that tests which count on time can stand

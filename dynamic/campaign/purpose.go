@@ -57,10 +57,13 @@ type noise struct {
 	known    []pair        // not to be armed
 	holds    schedule.Holds
 	full     bool // they take the budget up
+	quiet    bool // a schedule holds goroutines elsewhere than at accesses
 	// events are those that earlier runs had, at which a schedule decides that counts them.
 	events uint64
 	// locks are acquisitions between which goroutines are held, for so long at most.
 	locks map[schedule.Acquisitions]time.Duration
+	// triggers are by what DrFinder schedules, as the monitor reads it; nil for other schedules.
+	triggers []byte
 }
 
 // noiseOf returns what run n of a package is to have.
@@ -76,6 +79,9 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg), schedule.TurnOf(c.seen.seed))
 		o.locks = pkg.locks.Plan(c.noiseBudget(pkg))
 		c.seen.hold(n, o.holds.At)
+	}
+	if pkg.drFinder != nil {
+		o.triggers = pkg.drFinder.File(c.cfg.Where.Functions)
 	}
 	if len(c.cfg.Windows) > 0 {
 		o.holds.At = c.cfg.Windows
@@ -128,8 +134,16 @@ func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint
 		fmt.Sprintf("INTERLOCK_SEED=%d", seen.seed),
 		"INTERLOCK_NOISE=" + strings.Join(o.parts(cfg), ","),
 	}
+	// What the schedule goes by.
 	if len(o.locks) > 0 {
 		vars = append(vars, "INTERLOCK_HOLD="+arm.HoldList(o.locks))
+	}
+	if o.triggers != nil {
+		file := prefix + "-triggers.txt"
+		if err := os.WriteFile(file, o.triggers, 0o644); err != nil {
+			return nil, fmt.Errorf("writing what leads to locks: %w", err)
+		}
+		vars = append(vars, "INTERLOCK_DRFINDER="+file)
 	}
 	if len(o.known) > 0 {
 		var list []string
@@ -159,7 +173,7 @@ func (o *noise) parts(cfg *Config) []string {
 		parts = append(parts, fmt.Sprintf("plain=%d", o.plain.Microseconds()))
 	}
 	switch {
-	case o.purpose == measuring || o.full:
+	case o.purpose == measuring || o.full || o.quiet || cfg.Prob < 0:
 		parts = append(parts, "prob=0")
 	case cfg.Prob > 0:
 		parts = append(parts, fmt.Sprintf("prob=%d", cfg.Prob))
@@ -190,6 +204,9 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 				pkg.auto.Caught(r.A.Site, r.B.Site)
 			}
 		}
+	}
+	if pkg.drFinder != nil {
+		pkg.drFinder.Observe(records)
 	}
 	over := uint64(0)
 	for _, r := range last {

@@ -91,9 +91,9 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 			Engine: "watch", Run: c.run, Runs: tries, Hits: hits, Count: count, Seed: c.seed, Test: c.test,
 		},
 	}
-	windows := map[finding.Position]time.Duration{}
+	windows := map[string]time.Duration{}
 	for id, length := range c.windows {
-		windows[t.position(id)] = length
+		windows[t.position(id).String()] = length
 	}
 	t.replays(cfg, c.strength, windows, f, func(seen *tally) bool {
 		return slices.ContainsFunc(race, func(p pair) bool { return seen.caught[p] != nil })

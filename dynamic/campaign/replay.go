@@ -28,18 +28,20 @@ type replay struct {
 	strength int
 	only     string // places at which noise is made, with windows where a plan had some; "" is everywhere
 	hold     string // places of locks between which goroutines are held
-	exact    bool   // under the happens-before engine, without noise
+	quiet    bool   // there is no noise but at these places, as in a run whose plan takes the budget up
+	exact    bool   // under the happens-before engine, without noise unless the user has chosen a schedule
+	runs     int    // of which the last is the one, where there is such a schedule
 	test     string // that runs alone; "" is all that the user's flags choose
 }
 
-// replayOf is the run that has shown f first, by a plan if windows are not empty.
-func replayOf(cfg *Config, strength int, windows map[finding.Position]time.Duration, f *finding.Finding) replay {
+// replayOf is the run that has shown f first, by a plan if it had windows at places.
+func replayOf(cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding) replay {
 	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
 	if f.Evidence.Error == "" && f.Evidence.Blocked == "" {
 		var places []string
 		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, what came in between as well
 			at := a.Position.String()
-			if length := windows[finding.Position{File: a.File, Line: a.Line, Column: a.Column}]; length > 0 {
+			if length := windows[at]; length > 0 {
 				at += fmt.Sprintf("@%dus", length.Microseconds())
 			}
 			if !slices.Contains(places, at) {
@@ -65,7 +67,11 @@ func replayOf(cfg *Config, strength int, windows map[finding.Position]time.Durat
 // command is the command line that makes the run.
 func (r *replay) command(cfg *Config) string {
 	if r.exact {
-		return commandLine([]string{"interlock", "test", "-engine=hb", r.pkg}, r.goFlags(cfg))
+		words := []string{"interlock", "test", "-engine=hb"}
+		if cfg.Where.Text != "" {
+			words = append(append(words, cfg.Where.Flags()...), fmt.Sprintf("-runs=%d", r.runs), fmt.Sprintf("-seed=%d", r.seed))
+		}
+		return commandLine(append(words, r.pkg), r.goFlags(cfg))
 	}
 	words := []string{"interlock", "test", "-runs=1", fmt.Sprintf("-seed=%d", r.seed)}
 	if r.strength > 0 {
@@ -74,15 +80,15 @@ func (r *replay) command(cfg *Config) string {
 	if cfg.Budget > 0 {
 		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
 	}
-	if cfg.Prob > 0 {
-		words = append(words, fmt.Sprintf("-prob=%d", cfg.Prob))
+	if r.quiet || cfg.Prob != 0 {
+		words = append(words, fmt.Sprintf("-prob=%d", r.prob(cfg)))
 	}
 	// Noise at the finding alone shows it most often; else it is made where the run made it.
 	switch {
 	case cfg.OnlyFlag != "" && r.only != "":
 		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
 	case cfg.Where.Text != "":
-		words = append(words, "-schedule="+cfg.Where.Text)
+		words = append(words, cfg.Where.Flags()...)
 	}
 	if cfg.HoldFlag != "" && r.hold != "" {
 		words = append(words, fmt.Sprintf("%s=%s", cfg.HoldFlag, r.hold))
@@ -91,6 +97,14 @@ func (r *replay) command(cfg *Config) string {
 		words = append(words, "-deps="+strings.Join(deps, ","))
 	}
 	return commandLine(append(append(words, cfg.ReplayFlags...), r.pkg), r.goFlags(cfg))
+}
+
+// prob is how likely noise is beside what the replay places, of 1000.
+func (r *replay) prob(cfg *Config) int {
+	if r.quiet {
+		return 0
+	}
+	return max(cfg.Prob, 0)
 }
 
 // goFlags returns the flags of go test that the run needs.
@@ -122,7 +136,7 @@ type shown struct {
 
 // replays sets in f the command that makes the run again which has shown it first, see [replayOf].
 func (t *tally) replays(
-	cfg *Config, strength int, windows map[finding.Position]time.Duration, f *finding.Finding, again func(*tally) bool,
+	cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding, again func(*tally) bool,
 ) {
 	r := replayOf(cfg, strength, windows, f)
 	f.Evidence.Replay = r.command(cfg)
@@ -198,10 +212,14 @@ func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
 // windowAt is the window of a place.
 var windowAt = regexp.MustCompile(`@[^,]*`)
 
-// ways lists what to try for r, the most faithful first: a window that is no plan's is made again and again, a wider
-// one meets what comes late.
+// ways lists what to try for r, the most faithful first: where goroutines are held for others to come, further noise
+// may keep these away; a window that is no plan's is made again and again; a wider one meets what comes late.
 func (r *replay) ways() []replay {
 	ways := []replay{*r}
+	if quiet := *r; r.hold != "" || windowAt.MatchString(r.only) {
+		quiet.quiet = true
+		ways = append(ways, quiet)
+	}
 	for _, strength := range []int{1000, 10000} {
 		if wider := *r; r.strength > 0 && r.strength < strength {
 			wider.strength, wider.only = strength, windowAt.ReplaceAllString(r.only, "")
@@ -268,7 +286,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, r.seed, nil, nil)
 	pkg := &c.result.Packages[i]
-	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold)}
+	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold), full: r.quiet}
 	o.holds.At = windows
 	vars, err := o.environment(c.cfg, seen, prefix, only)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -86,12 +87,34 @@ func TestWaysToReplay(t *testing.T) {
 	if want := []string{"100X", "1000X", "10000X"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	// Where a goroutine is held for another to come, nobody else need be.
+	r.only = "a.go:3:1@20ms"
+	if ways := r.ways(); len(ways) != 4 || ways[0].quiet || !ways[1].quiet || ways[1].only != r.only || ways[2].quiet {
+		t.Errorf("with a window: %+v", ways)
+	}
 	send := finding.Access{Position: finding.Position{File: "a.go", Line: 3, Column: 2}, Mode: finding.Send}
 	fatal := &finding.Finding{
 		Accesses: []finding.Access{send}, Evidence: &finding.Evidence{Error: "send on closed channel"},
 	}
 	if r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, nil, fatal); r.only != "" {
 		t.Errorf("an error of the runtime needs no noise, but gets it at %s", r.only)
+	}
+}
+
+// A finding of a run by a plan is replayed with the window of that plan.
+func TestReplayHasWindow(t *testing.T) {
+	p := threeSites(t)
+	side := func(site uint32) *evidence.Side {
+		return &evidence.Side{Site: site, Write: true, GID: int64(site), Size: 8, Stack: "goroutine 1 [running]:\n"}
+	}
+	seen := newTally(p, nil)
+	seen.begin(1, 7, nil, nil)
+	seen.hold(1, map[uint32]time.Duration{2: 20 * time.Millisecond})
+	seen.race("m", 100, &evidence.Record{Kind: evidence.Race, A: side(1), B: side(2), Count: 1}, false)
+	ws := &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}
+	found, _ := seen.findings(&Config{Workspace: ws, Plan: p, OnlyFlag: "-only"}, nil, nil)
+	if len(found) != 1 || !strings.Contains(found[0].Evidence.Replay, " -only=m.go:4:1@20000us,m.go:3:1 ") {
+		t.Fatalf("%d findings, want one held at m.go:4 for 20 ms: %+v", len(found), found[0].Evidence)
 	}
 }
 

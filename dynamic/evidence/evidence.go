@@ -44,6 +44,8 @@ const (
 	Order Kind = "order"
 	// Held: the plan of the run has held a goroutine between two locks.
 	Held Kind = "held"
+	// Triggers: which functions have led to the acquisition of a lock.
+	Triggers Kind = "trigger"
 	// Unordered: two goroutines made conflicting accesses, A before B, that nothing
 	// orders. The happens-before engine writes it; its sides have no site.
 	Unordered Kind = "unordered"
@@ -73,6 +75,8 @@ type Record struct {
 	// Order: neither the start nor the end of one goroutine orders the acquisitions. Held:
 	// another goroutine came meanwhile and waited for what this one has.
 	Met bool `json:"met,omitempty"`
+
+	Trigger *Trigger `json:"trigger,omitempty"` // Triggers
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Lost     *Lost     `json:"lost,omitempty"`     // Dropped
@@ -108,12 +112,21 @@ type LockStep struct {
 	Wants LockSite `json:"wants"`
 	AtNS  int64    `json:"at_ns,omitempty"` // Order: when it first did, on the monitor's clock
 	Stack string   `json:"stack,omitempty"` // at the acquisition, as runtime.Stack prints it; not of Held
+	// Deadlock: Holds is what it wants, too. It waits there to write, which keeps new readers out.
+	Queued bool `json:"queued,omitempty"`
 }
 
 // LockSite is where a lock is acquired.
 type LockSite struct {
 	Site  uint64 `json:"site"` // as sites.LockUses numbers them
 	Reads bool   `json:"reads,omitempty"`
+}
+
+// Trigger is the acquisition of a lock and the functions on the stack there, the innermost first, as many as the
+// schedule of the run asks for: DrFinder's may-trigger relations.
+type Trigger struct {
+	Lock      uint64   `json:"lock"` // as sites.LockUses numbers them
+	Functions []string `json:"functions"`
 }
 
 // LeakedGoroutine is a blocked goroutine that, as the garbage collector has found,
@@ -218,6 +231,10 @@ type Counters struct {
 	// Goroutines that came to how many Events, at which a schedule decided that counts them; of the largest process.
 	Goroutines uint64 `json:"goroutines,omitempty"`
 	Events     uint64 `json:"events,omitempty"`
+	// Held counts the goroutines that DrFinder held before a lock, Thrashed those of them that had to go on before
+	// another one had acquired a lock of the class.
+	Held     uint64 `json:"held,omitempty"`
+	Thrashed uint64 `json:"thrashed,omitempty"`
 }
 
 // Add adds the counts of other runs.
@@ -232,6 +249,8 @@ func (c *Counters) Add(n *Counters) {
 	c.BadSite += n.BadSite
 	c.NotWritten += n.NotWritten
 	c.NoGap += n.NoGap
+	c.Held += n.Held
+	c.Thrashed += n.Thrashed
 	c.Goroutines, c.Events = max(c.Goroutines, n.Goroutines), max(c.Events, n.Events)
 }
 
@@ -268,6 +287,8 @@ func (r *Record) Validate() error {
 		return r.validateCircle()
 	case Held:
 		return require(len(r.Locks) == 1, "a held goroutine without its locks")
+	case Triggers:
+		return require(r.Trigger != nil && len(r.Trigger.Functions) > 0, "an acquisition without functions")
 	case Leak:
 		return require(r.Leak != nil && r.Leak.Stack != "", "leaked goroutine without a stack")
 	}

@@ -43,13 +43,17 @@ func examples() []Record {
 		},
 		{
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
-			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
 			Ended: []SectionEnd{{Section: 1, Site: 2, Times: 3}},
 		},
 		{
 			Version: 1, Kind: Gaps, Run: 3, Seed: 9, PID: 42,
 			Gaps: []Gap{{First: 1, Then: 2, LeastNS: 5, MostNS: 7}},
+		},
+		{
+			Version: 1, Kind: Triggers, Run: 3, Seed: 9, PID: 42,
+			Trigger: &Trigger{Lock: 4, Functions: []string{"p.f", "p.main"}},
 		},
 	}
 }
@@ -171,6 +175,7 @@ func TestSchemaHasEveryField(t *testing.T) {
 		{reflect.TypeFor[LeakedGoroutine](), schema.Defs["leak"]},
 		{reflect.TypeFor[Lost](), schema.Defs["lost"]},
 		{reflect.TypeFor[LockStep](), schema.Defs["step"]},
+		{reflect.TypeFor[Trigger](), schema.Defs["trigger"]},
 		{reflect.TypeFor[LockSite](), schema.Defs["lockSite"]},
 	} {
 		var fields, required []string

@@ -89,7 +89,7 @@ func readSources(goroot string) (*sources, error) {
 func (s *sources) chans() ([]byte, error) {
 	return s.channels.withCalls([]insertion{
 		{"racenotify", "(c *hchan, idx uint, sg *sudog)", "", "hbTraceChan(c, sg)"},
-		{"racesync", "(c *hchan, sg *sudog)", "", "hbTraceChan(c, sg)"},
+		{"racesync", "(c *hchan, sg *sudog)", "", "hbTraceChan(c, sg); if hbMeet(sg) { return }"},
 	})
 }
 

@@ -83,7 +83,7 @@ func beginRecords(path string, run, seed uint64) (problem string) {
 	out.head = "\n" + `{"v":1,"run":` + strconv.FormatUint(run, 10) + `,"seed":` + strconv.FormatUint(seed, 10) +
 		`,"pid":` + strconv.Itoa(syscall.Getpid()) + `,"kind":"`
 	out.buf = make([]byte, 0, 4*stackMax+24*len(sites))
-	if !appendToFile(path, append(beginRecord("start"), '}')) {
+	if !appendToFile(path, append(beginRecord("start"), "}\n"...)) {
 		return "INTERLOCK_OUT cannot be appended to: " + strconv.Quote(path)
 	}
 	out.statsCalls = ^uint64(0) // as if the slow path had run
@@ -162,6 +162,9 @@ func placeNoise(part string) (ok bool) {
 		return true
 	case policy.New(part, policy.Settings{}) != nil:
 		noise.where, schedule.name = everywhere, part
+		return true
+	case part == drFinder:
+		schedule.name = part
 		return true
 	case name == "variable":
 		noise.where = byVariable

@@ -302,8 +302,12 @@ var schedule struct {
 func startSchedule() {
 	schedule.settings.Seed, schedule.settings.Strength = random, noise.strength
 	schedule.policy = policy.New(schedule.name, schedule.settings)
-	perturbs = schedule.policy != nil || noise.where == guided && noise.prob > 0
+	perturbs = schedule.policy != nil || noise.where == guided && noise.prob > 0 && schedule.name == ""
 }
+
+// drFinder is the name of the schedule that holds goroutines before locks by what package locks knows: where they make
+// accesses, noise is guided.
+const drFinder = "drfinder"
 
 // holdBySchedule returns for how long the policy holds the goroutine at an event, as far as the budget goes. n is
 // random.
@@ -364,3 +368,29 @@ func perturbable(now, ns int64) bool {
 	allowed, _ := budget(now)
 	return (perturbed.spent.Load()+ns)*share <= allowed && affordable(now, ns, 0, false)
 }
+
+// HoldUntil holds the running goroutine until isOver, which is called now and then, for at most so many nanoseconds and
+// as far as the budget goes. Where that has not ended it, or thrashed reports true then, the hold counts as one that
+// has thrashed.
+func HoldUntil(most int64, isOver, thrashed func() bool) {
+	const nap = 100_000
+	g, now := getg(), nanotime()
+	allowed, spent := budget(now)
+	if most = min(most, allowed-spent); alone(g) || most < nap || InBubble() {
+		return
+	}
+	counters.held.Add(1)
+	over := false
+	for end := now + most; !over && nanotime() < end; over = isOver() {
+		time.Sleep(nap)
+	}
+	if !over || thrashed() {
+		counters.thrashed.Add(1)
+	}
+	took := nanotime() - now
+	noise.spent.Add(took)
+	counters.delayNS.Add(uint64(took))
+}
+
+// Random returns a number that looks random, another one for each n and each seed of a run.
+func Random(n uint64) uint64 { return mix(random + n) }

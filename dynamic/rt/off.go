@@ -92,3 +92,9 @@ func AppendText(b, text []byte) []byte { return b }
 
 // Warn serves other rooms.
 func Warn(text string) {}
+
+// HoldUntil serves other rooms.
+func HoldUntil(most int64, isOver, thrashed func() bool) {}
+
+// Random serves other rooms.
+func Random(n uint64) uint64 { return n }

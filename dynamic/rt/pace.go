@@ -57,7 +57,7 @@ type shard struct {
 var counters struct {
 	shards [64]shard
 
-	windows, collisions, delayNS, noSlot, overBudget, badSite, notWritten, noGap atomic.Uint64
+	windows, collisions, delayNS, noSlot, overBudget, badSite, notWritten, noGap, held, thrashed atomic.Uint64
 }
 
 // random is the run's seed, mixed, so that seeds in a row share no numbers.

@@ -12,8 +12,9 @@ import (
 
 // out is where records go. The file is opened for each record, which are few:
 // a descriptor kept open could be closed by the program and mean another file
-// later. A record is one write, with its newline in front, so that a line that
-// another process left torn does not spoil it.
+// later. A record is one write, with a newline in front, so that a line that
+// another process left torn does not spoil it, and one behind, for the
+// happens-before engine's records.
 var out struct {
 	path string // set at start
 	head string // what every record begins with; set at start
@@ -155,10 +156,15 @@ func appendStats(b []byte) []byte {
 	b = appendField(b, `,"bad_site":`, counters.badSite.Load())
 	b = appendField(b, `,"not_written":`, counters.notWritten.Load())
 	b = appendField(b, `,"no_gap":`, counters.noGap.Load())
+	// What the schedules count.
 	if schedule.policy != nil {
 		goroutines, events := schedule.policy.Size()
 		b = appendField(b, `,"goroutines":`, goroutines)
 		b = appendField(b, `,"events":`, events)
+	}
+	if schedule.name == drFinder {
+		b = appendField(b, `,"held":`, counters.held.Load())
+		b = appendField(b, `,"thrashed":`, counters.thrashed.Load())
 	}
 	b = append(b, '}')
 	b = appendSites(b, `,"reached":[`, siteReached)
@@ -191,6 +197,7 @@ func beginRecord(kind string) []byte {
 
 // endRecord appends the record to the file. requires: out.mu.
 func endRecord(b []byte) {
+	b = append(b, '\n')
 	out.buf = b[:0]
 	if appendToFile(out.path, b) {
 		return

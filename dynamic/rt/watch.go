@@ -53,15 +53,15 @@ var windowTable struct {
 
 // spinlock guards a few instructions. It is invisible to synctest
 // bubbles and to -race.
-type spinlock struct{ taken atomic.Bool }
+type spinlock struct{ taken atomic.Uint32 } // whose methods are inlined in all builds, those of atomic.Bool are not
 
 func (l *spinlock) lock() {
-	for !l.taken.CompareAndSwap(false, true) {
+	for !l.taken.CompareAndSwap(0, 1) {
 		runtime.Gosched()
 	}
 }
 
-func (l *spinlock) unlock() { l.taken.Store(false) }
+func (l *spinlock) unlock() { l.taken.Store(0) }
 
 // publish makes a visible in a slot, or returns -1 if all are taken.
 func publish(a *access, now int64) (i int) {

@@ -30,11 +30,16 @@ type circle struct {
 	deadlock bool          // it has come about
 }
 
-// Circle returns a name of the circle of locks in a record: that of all circles of the same sites.
+// Circle returns a name of the circle of locks in a record: that of all circles of the same sites, however often
+// goroutines come to the same two. One that comes there, and several, are different circles.
 func Circle(r *evidence.Record) string {
-	var steps []string
+	times := map[string]int{}
 	for _, l := range r.Locks {
-		steps = append(steps, fmt.Sprintf("%d>%d", l.Holds.Site, l.Wants.Site))
+		times[fmt.Sprintf("%d>%d", l.Holds.Site, l.Wants.Site)]++
+	}
+	var steps []string
+	for step, n := range times {
+		steps = append(steps, slices.Repeat([]string{step}, min(n, 2))...)
 	}
 	slices.Sort(steps)
 	return strings.Join(steps, ",")

@@ -17,13 +17,30 @@ type Heuristic struct {
 	Text  string // as the user has it
 	Noise string // as the monitor has it
 	Depth int    // of the bugs that PCT looks for; 0 for other schedules
+	// Functions is how many functions of a stack lead to the acquisition of a lock, for DrFinder; 0 for other schedules.
+	Functions int
+}
+
+// DrFinder is the name of that schedule, and DefaultFunctions the number of its functions: the paper's depth.
+const (
+	DrFinder         = "drfinder"
+	DefaultFunctions = 12
+)
+
+// Flags are those of the command line by which the heuristic is chosen.
+func (h *Heuristic) Flags() []string {
+	flags := []string{"-schedule=" + h.Text}
+	if h.Functions != 0 && h.Functions != DefaultFunctions {
+		flags = append(flags, fmt.Sprintf("-depth=%d", h.Functions))
+	}
+	return flags
 }
 
 // defaultDepth is that of the bugs that PCT looks for: most need no more than three events in one order.
 const defaultDepth = 3
 
-// ParseHeuristic reads "auto", "guided", "random", "contest", "pct", "pct:depth", "variable:name,..." or
-// "location:place,...". Names are those of variables as plans and findings
+// ParseHeuristic reads "auto", "guided", "random", "contest", "drfinder", "pct", "pct:depth",
+// "variable:name,..." or "location:place,...". Names are those of variables as plans and findings
 // show them, with the package's path or without: Account.balance. at finds the
 // sites at a place, as SitesAt does.
 func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, error)) (Heuristic, error) {
@@ -36,6 +53,8 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 		return Heuristic{Text: text}, nil
 	case text == "random", text == "contest":
 		return Heuristic{Text: text, Noise: text}, nil
+	case text == DrFinder:
+		return Heuristic{Text: text, Noise: text, Functions: DefaultFunctions}, nil
 	case kind == "pct":
 		depth, err := strconv.Atoi(cmp.Or(list, strconv.Itoa(defaultDepth)))
 		if err != nil || depth < 1 || depth > 100 {
@@ -63,7 +82,8 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 		}
 	default:
 		return Heuristic{}, fmt.Errorf("%q is no heuristic: "+
-			"use auto, guided, random, contest, pct, pct:DEPTH, variable:NAME or location:FILE:LINE, several with commas", text)
+			"use auto, guided, random, contest, drfinder, pct, pct:DEPTH, variable:NAME or location:FILE:LINE, several with "+
+			"commas", text)
 	}
 	return Heuristic{Text: text, Noise: kind + ":" + strings.Join(numbers, ",")}, nil
 }

@@ -29,6 +29,8 @@ func TestParseHeuristic(t *testing.T) {
 		"guided":                          "",
 		"random":                          "random",
 		"contest":                         "contest",
+		"drfinder":                        "drfinder",
+		"!drfinder:3":                     "no heuristic",
 		"pct":                             "pct,depth=3",
 		"pct:2":                           "pct,depth=2",
 		"!pct:0":                          "no depth of bugs",

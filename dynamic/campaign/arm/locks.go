@@ -32,6 +32,17 @@ func LocksAt(pkgs []*sites.Package, places string) ([]uint64, error) {
 	return ids, nil
 }
 
+// LockNames returns the name of the lock in all instances, by the ids of its uses.
+func LockNames(pkgs []*sites.Package) map[uint64]string {
+	names := map[uint64]string{}
+	for _, uses := range sites.LockUses(pkgs) {
+		for _, u := range uses {
+			names[u.ID] = u.Lock
+		}
+	}
+	return names
+}
+
 // longestHold is for how long a replay holds a goroutine at most: between two locks it ends as soon as
 // another goroutine waits for the first.
 const longestHold = time.Second

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,14 +17,27 @@ import (
 type table struct {
 	name    string
 	columns []string
-	blobs   []string // of the columns, those that hold bytes, which are base64 in JSON
+	// Of the columns, those that hold bytes, which are base64 in JSON, and those that hold numbers; the others hold text,
+	blobs, numbers []string
+	// and of these some hold unsigned numbers, which may be too large for a column of numbers, and JSON lists of texts.
+	seeds, lists []string
 }
 
 var exported = []table{
-	{"campaigns", strings.Split(campaignColumns, ", "), nil},
-	{"processes", strings.Split(processColumns, ", "), []string{"output", "crash"}},
-	{"evidence", strings.Split(evidenceColumns, ", "), nil},
-	{"findings", []string{"campaign", "id", "status", "run", "at", "code", "title", "finding"}, nil},
+	{
+		name: "campaigns", columns: strings.Split(campaignColumns, ", "), numbers: []string{"runs", "began", "made"},
+		seeds: []string{"seed"}, lists: []string{"earlier"},
+	},
+	{
+		name: "processes", columns: strings.Split(processColumns, ", "), blobs: []string{"output", "crash"},
+		numbers: []string{"run", "exit", "killed", "elapsed", "cpu", "ended"},
+		seeds:   []string{"seed"}, lists: []string{"files"},
+	},
+	{name: "evidence", columns: strings.Split(evidenceColumns, ", "), numbers: []string{"line"}},
+	{
+		name: "findings", columns: []string{"campaign", "id", "status", "run", "at", "code", "title", "finding"},
+		numbers: []string{"run", "at"},
+	},
 }
 
 // Export writes the whole record as JSON Lines: each line is one row, an object of its columns, with the name of
@@ -79,6 +93,9 @@ func (r *Record) Merge(name string) (Imported, error) {
 	if head, _ := in.Peek(len(magic)); string(head) != magic {
 		return r.importLines(name, in)
 	}
+	if r.isSame(f) {
+		return Imported{}, fmt.Errorf("%s: that is %s itself, which has all of it: name another file", name, r.name)
+	}
 	other, err := OpenExisting(name)
 	if err != nil {
 		return Imported{}, err
@@ -89,6 +106,13 @@ func (r *Record) Merge(name string) (Imported, error) {
 	go func() { to.CloseWithError(other.Export(to)) }()
 	defer from.Close()
 	return r.importLines(name, bufio.NewReader(from))
+}
+
+// isSame reports whether an open file is that of the record, by whatever name.
+func (r *Record) isSame(f *os.File) bool {
+	own, err1 := os.Stat(r.name)
+	other, err2 := f.Stat()
+	return err1 == nil && err2 == nil && os.SameFile(own, other)
 }
 
 // importLines takes up the lines of a file of that name.
@@ -144,20 +168,27 @@ func (n *Imported) importLine(tx *sql.Tx, line []byte) error {
 	return nil
 }
 
-// value returns the value of a column.
+// value returns the value of a column. A value that nobody could read from the record again is an error.
 func (t table) value(column string, text json.RawMessage) (any, error) {
-	if slices.Contains(t.blobs, column) {
-		var b []byte
-		err := json.Unmarshal(text, &b)
-		return b, err
+	switch {
+	case slices.Contains(t.blobs, column):
+		return decoded[[]byte](text)
+	case slices.Contains(t.numbers, column): // of 64 bits, so none of JavaScript's
+		return decoded[int64](text)
 	}
-	var n int64 // numbers of 64 bits are none of JavaScript's
-	if json.Unmarshal(text, &n) == nil {
-		return n, nil
+	s, err := decoded[string](text)
+	if err == nil && slices.Contains(t.seeds, column) {
+		_, err = strconv.ParseUint(s, 10, 64)
 	}
-	var s string
-	err := json.Unmarshal(text, &s)
+	if err == nil && slices.Contains(t.lists, column) {
+		_, err = decoded[[]string](json.RawMessage(s))
+	}
 	return s, err
+}
+
+func decoded[T any](text json.RawMessage) (v T, err error) {
+	err = json.Unmarshal(text, &v)
+	return v, err
 }
 
 // insert puts a row into the table, unless it is there already, and reports whether it was put.

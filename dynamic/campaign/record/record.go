@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -145,12 +146,16 @@ func open(name string, mayMake bool) (*Record, error) {
 // isFresh reports whether a file is not there, or empty. One with other contents than a database is an error: SQLite
 // would say no more than that it is none.
 func isFresh(name string) (bool, error) {
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
+	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for its other end
+		return false, fmt.Errorf("%s: this is a folder or a device and no record of campaigns: name another file", name)
 	}
+	f, err := os.Open(name)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("the record cannot be read: %w: name another file", err)
 	}
 	defer f.Close()
 	head := make([]byte, len(magic))
@@ -202,6 +207,20 @@ func (r *Record) begin(isNew bool) error {
 	if state != "ok" {
 		return fmt.Errorf("the file is damaged (%s): %s", state, afterDamage)
 	}
+	return r.hasTables()
+}
+
+// hasTables returns an error unless each table has its columns.
+func (r *Record) hasTables() error {
+	for _, t := range exported {
+		rows, err := r.db.Query("SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name + " LIMIT 0")
+		if err != nil {
+			return fmt.Errorf("the file is damaged (%w): %s", err, afterDamage)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -214,10 +233,14 @@ const afterDamage = "name another file, or take a copy of before"
 
 // Codes of SQLite that users can do something about.
 const (
-	busy     = 5
-	corrupt  = 11
-	cantOpen = 14
-	notADB   = 26
+	busy       = 5
+	readOnly   = 8
+	ioError    = 10
+	corrupt    = 11
+	full       = 13
+	cantOpen   = 14
+	constraint = 19
+	notADB     = 26
 )
 
 // explained returns an error that says what to do.
@@ -229,6 +252,14 @@ func (r *Record) explained(err error) error {
 			return fmt.Errorf("%s: another campaign is writing to it: wait for that, or name another file", r.name)
 		case corrupt, notADB:
 			return fmt.Errorf("%s: the file is damaged (%w): %s", r.name, err, afterDamage)
+		case readOnly:
+			return fmt.Errorf("%s: the file is write-protected: allow writing, or name another file", r.name)
+		case full, ioError:
+			return fmt.Errorf("%s: %w; what was recorded before is kept: make room there, and start the same command again",
+				r.name, err)
+		case constraint:
+			return fmt.Errorf("%s: rows refer to what is not there, so nothing was taken up (%w): name all that "+
+				"`interlock campaign export` has printed", r.name, err)
 		case cantOpen:
 			return fmt.Errorf("%s: the file cannot be made there: %w", r.name, err)
 		}

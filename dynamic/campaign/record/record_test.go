@@ -113,6 +113,77 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// Of lines that nobody could read again nothing is taken up, nor of the record itself.
+func TestMergeRefused(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "r.db")
+	r := opened(t, name)
+	c, _ := begun(t, r, Description{Module: "m", Build: "b", Settings: "s", Seed: 7, Runs: 4})
+	keep(t, c, example)
+	var out bytes.Buffer
+	if err := r.Export(&out); err != nil {
+		t.Fatal(err)
+	}
+	lines := out.String()
+	_, evidence, _ := strings.Cut(lines, `"table":"processes"}`+"\n")
+	into := opened(t, filepath.Join(dir, "into.db"))
+	for text, want := range map[string]string{
+		strings.ReplaceAll(lines, `"seed":"7"`, `"seed":"seven"`): "no line of a record",
+		strings.ReplaceAll(lines, `"runs":4`, `"runs":"four"`):    "no line of a record",
+		strings.ReplaceAll(lines, `"files":"[`, `"files":"{`):     "no line of a record",
+		lines[:len(lines)-20]:       "no line of a record",
+		evidence:                    "rows refer to what is not there",
+		lines + `{"table":"views"}`: "no line of a record",
+	} {
+		from := filepath.Join(dir, "lines.jsonl")
+		if err := os.WriteFile(from, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := into.Merge(from); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nwas taken up: %+v, %v, want %q", text, n, err, want)
+		}
+		if all, err := into.Campaigns(); err != nil || len(all) > 0 {
+			t.Errorf("%d campaigns are there, %v", len(all), err)
+		}
+	}
+	link := filepath.Join(dir, "link.db")
+	if err := os.Link(name, link); err != nil {
+		t.Skip(err)
+	}
+	if _, err := r.Merge(link); err == nil || !strings.Contains(err.Error(), "itself") {
+		t.Errorf("the record was merged with itself: %v", err)
+	}
+}
+
+// A record without one of its tables, and a folder, are refused, and stay as they are.
+func TestNoWholeRecord(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	r := opened(t, at("good.db"))
+	c, _ := begun(t, r, Description{Module: "m", Build: "b", Settings: "s", Seed: 1, Runs: 4})
+	keep(t, c, example)
+	if _, err := r.db.Exec("DROP VIEW gaps; DROP VIEW relations; DROP TABLE evidence"); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if err := os.Mkdir(at("folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"good.db": "the file is damaged", "folder": "name another file"} {
+		before, _ := os.ReadFile(at(name))
+		r, err := OpenExisting(at(name))
+		if err == nil {
+			r.Close()
+			t.Errorf("%s was opened", name)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if after, _ := os.ReadFile(at(name)); !bytes.Equal(before, after) {
+			t.Errorf("%s has changed", name)
+		}
+	}
+}
+
 func TestMerge(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -237,7 +237,9 @@ func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, w
 	}
 	// Races are looked for before the record takes the place of another one.
 	var earlier hbEarlier
-	if w&hbIsSplit != 0 {
+	if w&hbIsSplit != 0 && (*hbSplit)(hbSplits.at(uint32(r))).renew(g, record, kind) {
+		cell.unlock(w)
+	} else if w&hbIsSplit != 0 {
 		earlier = hbOnSplit(g, cell, record, kind)
 	} else {
 		earlier = g.racing(w, r, record&hbMask, kind)
@@ -376,6 +378,47 @@ type hbReads struct {
 	all  hbClock // 0: last alone
 }
 
+// renew makes an access in the common case: it is of whole lanes, and what they hold is ordered before it. It reports
+// whether it did. The cell is locked.
+//
+//go:nosplit
+func (s *hbSplit) renew(g *hbGo, record uint64, kind hbKind) bool {
+	mask := record & hbMask
+	if kind&hbAtomic != 0 || kind == hbWrite && mask == hbMask { // of the whole granule, which is split no more
+		return false
+	}
+	rest := mask
+	for k := range min(s.n, uint64(len(s.lanes))) {
+		l := &s.lanes[k]
+		both := l.mask & mask
+		if both != 0 && (both != l.mask || !l.isBefore(g)) {
+			return false
+		}
+		rest &^= both
+	}
+	if rest != 0 {
+		return false
+	}
+	for k := range min(s.n, uint64(len(s.lanes))) {
+		switch l := &s.lanes[k]; {
+		case l.mask&mask == 0:
+		case kind == hbRead:
+			l.reads.last = record
+		default:
+			l.write, l.reads.last = record, 0
+		}
+	}
+	return true
+}
+
+// isBefore reports whether g is ordered after all that a lane holds, and that is a write and a read at the most.
+//
+//go:nosplit
+func (l *hbLane) isBefore(g *hbGo) bool {
+	return uint64(l.reads.all|l.atomic.all)|l.atomic.last == 0 &&
+		(l.write == 0 || g.knows(l.write)) && (l.reads.last == 0 || g.knows(l.reads.last))
+}
+
 // All that follows runs on the system stack, with the cell locked.
 
 func hbFreeSplit(i uint32) {
@@ -390,7 +433,7 @@ func hbFreeSplit(i uint32) {
 // hbSplitCell splits a cell with the words w and r, records an access that they have no
 // room for, and unlocks the cell.
 func hbSplitCell(g *hbGo, cell *hbCell, w, r, record uint64, kind hbKind) {
-	i := hbSplits.alloc()
+	i := hbSplits.take()
 	if i == 0 { // keep the newer access
 		hbLose(hbLostCells)
 		if kind&hbWrite != 0 {
@@ -403,13 +446,14 @@ func hbSplitCell(g *hbGo, cell *hbCell, w, r, record uint64, kind hbKind) {
 		return
 	}
 	s := (*hbSplit)(hbSplits.at(i))
+	s.n = 0
 	// The bytes that both, the write alone and the read alone are about.
 	for _, mask := range [...]uint64{w & r & hbMask, w &^ r & hbMask, r &^ w & hbMask} {
 		if mask == 0 {
 			continue
 		}
 		lane := &s.lanes[s.n]
-		lane.mask = mask
+		*lane = hbLane{mask: mask}
 		if w&mask != 0 {
 			lane.write = w
 		}

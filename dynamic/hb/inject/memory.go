@@ -112,20 +112,25 @@ func (p *hbPool) at(i uint32) unsafe.Pointer { return unsafe.Pointer(p.base + ui
 
 // alloc returns a zeroed block, or 0 where the pool is exhausted.
 func (p *hbPool) alloc() uint32 {
+	i := p.take()
+	if i != 0 {
+		memclrNoHeapPointers(p.at(i), p.size)
+	}
+	return i
+}
+
+// take returns a block with what it held before, or 0.
+func (p *hbPool) take() (i uint32) {
 	p.mu.lock()
-	i := p.free
-	fresh := i == 0
 	switch {
-	case !fresh:
+	case p.free != 0:
+		i = p.free
 		p.free = *(*uint32)(p.at(i))
 	case p.next < p.limit:
 		i = p.next
 		p.next++
 	}
 	p.mu.unlock()
-	if !fresh {
-		memclrNoHeapPointers(p.at(i), p.size)
-	}
 	return i
 }
 
@@ -241,8 +246,9 @@ func hbClear(addr, size uintptr) {
 			if hbTrace.on {
 				hbTraceEvent(hbOfG(getg()), hbTraceForget, addr, 0, uint64(stop-addr))
 			}
-			for a := addr &^ 7; a < stop; a += 8 {
-				if cell := hbCellOf(a); cell.w|cell.r != 0 {
+			first := uintptr(unsafe.Pointer(hbCellOf(addr)))
+			for at := first; at < first+(stop-addr&^7+7)>>3<<4; at += unsafe.Sizeof(hbCell{}) {
+				if cell := (*hbCell)(unsafe.Pointer(at)); cell.w|cell.r != 0 {
 					hbForget(cell)
 				}
 			}

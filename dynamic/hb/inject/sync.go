@@ -144,6 +144,37 @@ func (s *hbSync) release(g *hbGo) {
 	g.tick()
 }
 
+// hbMeet orders two goroutines that meet at a channel without a buffer after all that the other has done, and
+// reports whether it did so: no sync object is needed, as nobody else learns of it. The channel is locked.
+//
+//go:nosplit
+func hbMeet(sg *sudog) bool {
+	gp := getg()
+	g, h := hbOfG(gp), hbOfG(sg.g)
+	if hbTrace.on || g == nil || h == nil || gp.raceignore != 0 {
+		return false
+	}
+	systemstack(func() { g.meet(h) })
+	return true
+}
+
+// meet has both know the same, as one clock. It runs on the system stack.
+func (g *hbGo) meet(h *hbGo) {
+	c := g.whole()
+	if c == h.whole() {
+		c.release()
+	} else {
+		c = c.join(h.clock)
+		h.clock.release()
+	}
+	// Where these two alone have the clock, as after their last meeting, it is not copied.
+	c = c.with(hbSlotOf(g.epoch), hbClockOf(g.epoch)).with(hbSlotOf(h.epoch), hbClockOf(h.epoch))
+	g.clock, h.clock = c, c.retain()
+	g.from, h.from = hbMoment{}, hbMoment{}
+	g.tick()
+	h.tick()
+}
+
 // put puts c, in exchange for the reference to it, in the place of what s held. c knows all of base.
 func (s *hbSync) put(c, base hbClock) {
 	s.clock.release()
@@ -229,16 +260,22 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 		return nil, nil
 	}
 	at := hbPlace{pc: pc, fp: *(*uintptr)(unsafe.Pointer(getcallerfp()))} // of the caller of the operation
-	if hbTrace.on {
+	cell, in := hbCellOf(a), hbKindOf(pc)
+	switch {
+	case hbTrace.on:
 		g.hush(gp, pc, at.fp)
+	case in == hbInUnlock:
+		g.resume(a)
+	case in == hbInLock && g.isResumable(a) && cell != nil && cell.w == (g.epoch-hbTick)|1<<(a&7)|hbIsAtomic:
+		return nil, nil // race.Acquire resumes the epoch that the word was accessed in
 	}
-	if cell := hbCellOf(a); cell != nil { // foreign memory has none, but its atomics synchronise as all others
+	if cell != nil { // foreign memory has none, but its atomics synchronise as all others
 		mask := uint64(1) << (a & 7)
 		if record := g.epoch | mask | hbIsAtomic; record != cell.w && (kind&hbWrite != 0 || record != cell.r) {
 			hbAccess(gp, cell, a, mask, kind|hbAtomic, at)
 		}
 	}
-	if hbKindOf(pc) == hbInMutexLock {
+	if in == hbInLock || in == hbInLockSlow {
 		g.quiet = false
 		return nil, nil
 	}
@@ -250,6 +287,48 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 		hbTraceSync(g, hbTraceAcquire, a)
 	}
 	return g, s
+}
+
+// resume takes back the tick of a release of a sync.Mutex that g holds, where it was the last of the mutex and g has
+// done nothing since: nobody can have learned of it, nor can before the next release, which is of all that g
+// does until then. So critical sections that no other goroutine comes between are of one epoch, and what one of them
+// has accessed need not be recorded in the next.
+//
+//	mu.Lock(); n++; mu.Unlock()
+//	mu.Lock(); n++; mu.Unlock()	// of the same epoch
+//
+// It holds for a mutex alone: readers of an RWMutex learn of a release, and leave no trace at its place.
+//
+//go:nosplit
+func (g *hbGo) resume(addr uintptr) {
+	if g.isResumable(addr) {
+		g.epoch -= hbTick
+	}
+}
+
+// hbHold resumes the epoch of a goroutine that has locked the mutex at addr, where internal/race was called for that.
+//
+//go:nosplit
+func hbHold(addr, pc uintptr) {
+	gp := getg()
+	if g := hbOfG(gp); g != nil && gp.raceignore == 0 && !hbTrace.on && g.isResumable(addr) {
+		if in := hbKindOf(pc); in == hbInLock || in == hbInLockSlow {
+			g.epoch -= hbTick
+		}
+	}
+}
+
+// isResumable reports whether the last that g has done was a release at addr, with the last clock that nobody else
+// has seen.
+//
+//go:nosplit
+func (g *hbGo) isResumable(addr uintptr) bool {
+	before := hbClockOf(g.epoch) - 1
+	if g.touched == g.epoch || g.seen > before {
+		return false
+	}
+	s := hbFindSync(atomic.Load(hbSyncOf(addr)), addr)
+	return s != nil && s.slot == hbSlotOf(g.epoch) && s.at == before
 }
 
 // hbAtomicEnd releases where the operation has stored something. One that has read as well has
@@ -289,8 +368,10 @@ const (
 	hbOutsideSync = 1 + iota
 	hbInsideSync  // whatever does not lock
 	hbInAtomic    // sync/atomic
-	hbInMutexLock
-	hbInMutex // to unlock it
+	hbInLock      // of a sync.Mutex: Lock, TryLock
+	hbInLockSlow
+	hbInUnlock
+	hbInUnlockSlow // the mutex is another's
 	hbInRWMutexRead
 	hbInRWMutex
 )
@@ -321,15 +402,21 @@ func hbFindKind(pc uintptr) uintptr {
 	u, at := newInlineUnwinder(f, pc-1)
 	name := u.srcFunc(at).name()
 	const mutex, rwMutex = "sync.(*Mutex).", "sync.(*RWMutex)."
+	// Mutex of package sync is that of internal/sync, which may be what is left of the two.
 	if len(name) > 9 && name[:9] == "internal/" {
 		name = name[9:]
 	}
 	switch {
 	case len(name) > len(mutex) && name[:len(mutex)] == mutex:
-		if name[len(mutex)] == 'U' || name[len(mutex)] == 'u' { // Unlock, unlockSlow
-			return hbInMutex
+		switch name[len(mutex):] {
+		case "Unlock":
+			return hbInUnlock
+		case "unlockSlow":
+			return hbInUnlockSlow
+		case "lockSlow":
+			return hbInLockSlow
 		}
-		return hbInMutexLock
+		return hbInLock
 	case len(name) > len(rwMutex) && name[:len(rwMutex)] == rwMutex:
 		if rest := name[len(rwMutex):]; rest[0] == 'R' || rest == "TryRLock" || rest == "rUnlockSlow" {
 			return hbInRWMutexRead

@@ -204,9 +204,9 @@ func hbTraceLocking(addr, pc, fp uintptr, op uint64) bool {
 		return false
 	}
 	switch kind := hbKindOf(pc); {
-	case kind == hbInMutexLock:
+	case kind == hbInLock || kind == hbInLockSlow:
 		op = hbTraceLock
-	case kind == hbInMutex:
+	case kind == hbInUnlock:
 		op = hbTraceUnlock
 	case kind == hbInRWMutexRead && op == hbTraceAcquire:
 		op = hbTraceRLock
@@ -251,7 +251,7 @@ func (h *hbGo) hush(gp *g, pc, fp uintptr) {
 	if hbKindOf(pc) == hbInAtomic { // a method of the types there
 		pc, _ = hbCallerOf(gp, pc, fp)
 	}
-	h.quiet = hbKindOf(pc) >= hbInMutexLock
+	h.quiet = hbKindOf(pc) >= hbInLock
 }
 
 // The operations of package internal/race, through which package sync goes.
@@ -264,6 +264,7 @@ func race_Acquire(addr unsafe.Pointer) {
 		return
 	}
 	raceacquire(addr)
+	hbHold(uintptr(addr), sys.GetCallerPC())
 }
 
 //go:linkname race_Release internal/race.Release

@@ -12,9 +12,15 @@ import (
 // pauses (pace.go).
 var watching atomic.Bool
 
+// exact reports whether the happens-before engine is in this process, which would take what the lock of [orders]
+// synchronises for what the program does. Written at start only.
+var exact bool
+
 func init() {
 	if rt.Watching() {
+		exact = rt.Setting("INTERLOCK_HB_MEMORY") != ""
 		readHolds(rt.Setting("INTERLOCK_HOLD"))
+		readRelations(rt.Setting("INTERLOCK_DRFINDER"))
 		watching.Store(true)
 	}
 }
@@ -143,6 +149,9 @@ func acquire(want request, try func() bool, lock func()) {
 		return
 	}
 	rt.Acquiring(want.site)
+	if finder.on {
+		reverse(me.id, want.site)
+	}
 	arrive(me, want)
 	if !try() {
 		if me.wait(want) > 0 { // a goroutine that holds nothing blocks nobody
@@ -152,12 +161,19 @@ func acquire(want request, try func() bool, lock func()) {
 		lock()
 	}
 	me.took(want)
+	if finder.on {
+		acquired(me.id, want.site)
+	}
 	me.paid(1)
 }
 
 // took notes that the running goroutine has acquired a lock without waiting.
 func took(got request) {
-	if me := mine(); me.owner != nil {
+	me := mine()
+	if me.owner != nil {
 		me.took(got)
+	}
+	if finder.on {
+		acquired(me.id, got.site)
 	}
 }

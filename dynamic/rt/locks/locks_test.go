@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,17 +124,21 @@ func TestScenarios(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			deadlock, circle, met := 0, false, false
+			deadlock, circle, met, queued := 0, false, false, false
 			for _, r := range records(t, s.name, "") {
 				switch r.Kind {
 				case evidence.Deadlock:
 					deadlock = len(r.Locks)
+					queued = slices.ContainsFunc(r.Locks, func(l evidence.LockStep) bool { return l.Queued })
 				case evidence.Order:
 					circle, met = true, met || r.Met
 				}
 			}
 			if deadlock != s.deadlock || circle != s.circle || met != s.met {
 				t.Errorf("deadlock of %d, circle %t, met %t; want %d, %t, %t", deadlock, circle, met, s.deadlock, s.circle, s.met)
+			}
+			if want := strings.Contains(s.name, "behind a writer"); queued != want {
+				t.Errorf("a writer that waits is part of the deadlock: %t, want %t", queued, want)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ var orders struct {
 // arrive notes that the goroutine is about to acquire a lock, in which order, and holds it there if
 // the plan of the run says so.
 func arrive(me self, want request) {
-	if me.n == 0 { // only the goroutine itself changes it
+	if me.n == 0 || exact { // only the goroutine itself changes n
 		return
 	}
 	var buf [mostHeld]request

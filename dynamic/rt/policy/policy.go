@@ -53,12 +53,12 @@ func mix(n uint64) uint64 {
 }
 
 // spinlock is held for a few instructions. Neither the race detector nor a bubble of testing/synctest sees it.
-type spinlock struct{ taken atomic.Bool }
+type spinlock struct{ taken atomic.Uint32 } // whose methods are inlined in all builds, those of atomic.Bool are not
 
 func (l *spinlock) lock() {
-	for !l.taken.CompareAndSwap(false, true) {
+	for !l.taken.CompareAndSwap(0, 1) {
 		runtime.Gosched()
 	}
 }
 
-func (l *spinlock) unlock() { l.taken.Store(false) }
+func (l *spinlock) unlock() { l.taken.Store(0) }

@@ -25,7 +25,7 @@ type Seen struct {
 
 // circle is a set of goroutines, each of which waits for a lock that the next one holds.
 type circle struct {
-	record evidence.Record // the first
+	record evidence.Record // the first of those with fewest goroutines
 	run    Run
 	failed bool // the tests have, in a run that has shown it
 	hits   map[int]bool
@@ -56,6 +56,9 @@ func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
 			s.circles[name] = &circle{record: *r, run: run, hits: map[int]bool{}}
 		}
 		c := s.circles[name]
+		if len(r.Locks) < len(c.record.Locks) { // of many goroutines that do the same, fewer say as much
+			c.record = *r
+		}
 		c.hits[run.N], c.failed = true, c.failed || run.Failed
 		names = append(names, name)
 	}
@@ -120,7 +123,13 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 	}
 	for _, l := range steps {
 		a, e := s.step(l, name)
-		f.Accesses, f.Cycle = append(f.Accesses, a), append(f.Cycle, e)
+		f.Accesses = append(f.Accesses, a)
+		if l.Queued { // the circle closes without it: readers keep each other waiting
+			f.Message += fmt.Sprintf("Goroutine %d waits at %s:%d to write-lock %s, which keeps new readers out. ",
+				l.GID, a.File, a.Line, finding.ShortLock(e.To))
+			continue
+		}
+		f.Cycle = append(f.Cycle, e)
 		f.Message += fmt.Sprintf("Goroutine %d %s %s since %s:%d and waits for %s at %s:%d. ",
 			l.GID, verb, finding.ShortLock(e.From), e.Since.File, e.Since.Line, finding.ShortLock(e.To), a.File, a.Line)
 	}
@@ -144,9 +153,9 @@ func (s *Seen) classify(f *finding.Finding, steps []evidence.LockStep) {
 	var names []string
 	again := "" // a class of which a goroutine read-locks a lock while it has read-locked one
 	for i, l := range steps {
-		e := &f.Cycle[i]
-		names = append(names, finding.ShortLock(e.From))
-		if l.Holds.Reads && l.Wants.Reads && e.From == e.To {
+		holds, wants := s.uses[l.Holds.Site], s.uses[l.Wants.Site]
+		names = append(names, finding.ShortLock(holds.class()))
+		if l.Holds.Reads && l.Wants.Reads && holds.class() == wants.class() {
 			again = names[i]
 		}
 	}
@@ -173,15 +182,20 @@ func (s *Seen) step(l evidence.LockStep, name func(*finding.Goroutine)) (finding
 	wants, holds := s.uses[l.Wants.Site], s.uses[l.Holds.Site]
 	a := finding.Access{
 		Position: wants.Position, Package: wants.Package, Function: wants.Function, Expr: wants.Expr, Mode: finding.Lock,
-		Locks: []string{holds.Expr}, Goroutine: &g,
+		Goroutine: &g,
 	}
 	if l.Wants.Reads {
 		a.Mode = finding.ReadLock
 	}
-	if l.Holds.Reads {
-		a.Locks[0] += " (read)"
+	switch {
+	case l.Queued: // it holds none of the circle
+	case l.Holds.Reads:
+		a.Locks = []string{holds.Expr + " (read)"}
+	default:
+		a.Locks = []string{holds.Expr}
 	}
-	since := holds.Position
-	e := finding.Edge{From: holds.class(), To: wants.class(), Position: a.Position, Function: a.Function, Since: &since}
+	e := finding.Edge{
+		From: holds.class(), To: wants.class(), Position: a.Position, Function: a.Function, Since: &holds.Position,
+	}
 	return a, e
 }

@@ -42,6 +42,7 @@ const (
 	removal                // delete(m, k)
 	replacement            // puts a value in its place: x = v, m[k] = v, p.Store(v)
 	answer                 // an update whose result goes on, so that the code behind may ask for it: i := n.Add(1)
+	returned               // an answer that is the result of the function: return int(n.Add(1))
 )
 
 // Lost reports whether what the split changed is more than that two goroutines have
@@ -58,13 +59,13 @@ func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
 	switch {
 	case alike && (st.constant || st.how == removal) && !src.repeats(section, s):
 		return false
-	case st.how == update, st.how == removal:
+	case st.how == update, st.how == removal, st.how == returned && src.isDropped(s.End):
 		return !src.looksAgain(section, s)
 	case section.Kind != plan.TestAndUse:
 		// What was loaded goes into what is stored, so that a lost store is lost, but
 		// for texts that both goroutines may have made alike: f(f(x)) == f(x).
 		return st.value == nil || !isText(st.value) || s.Remote.Site != s.End.Site || src.differ(st.value, s)
-	case st.how == unknownStore, st.how == answer:
+	case st.how == unknownStore, st.how == answer, st.how == returned:
 		return false
 	case st.constant:
 		// That a flag is set twice is nothing. What it stands before is, as the static
@@ -214,6 +215,7 @@ func (src *Source) storeAt(site *plan.Site) (found store) {
 				continue
 			}
 			var dropped ast.Node // the call whose result nobody takes
+			var result ast.Node  // the call whose result is that of the function
 			ast.Inspect(f, func(n ast.Node) bool {
 				if n == nil || !covers(p.Fset, n, site) {
 					return n == f
@@ -223,10 +225,15 @@ func (src *Source) storeAt(site *plan.Site) (found store) {
 					dropped = ast.Unparen(n.X)
 				case *ast.DeferStmt:
 					dropped = n.Call
+				case *ast.ReturnStmt:
+					result = resultOf(p, n)
 				}
 				st := storeOf(p, n, site)
 				if st.how == answer && n == dropped {
 					st.how = update
+				}
+				if st.how == answer && n == result {
+					st.how = returned
 				}
 				if st.how != unknownStore {
 					found = st // an inner one decides

@@ -1,6 +1,8 @@
 package stores
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +112,53 @@ func TestEqualFills(t *testing.T) {
 	}
 	if tried != 29 {
 		t.Errorf("%d fills tried", tried)
+	}
+}
+
+// What a function returns of a counter may be asked for by its caller, unless that takes no result.
+func TestReturnedAnswer(t *testing.T) {
+	const code = `package m
+
+import "sync/atomic"
+
+type pool struct{ n atomic.Int32 }
+
+func (p *pool) add(d int) int { return int(p.n.Add(int32(d))) }
+
+func (p *pool) drops() { p.add(1) }
+func (p *pool) asks() bool { return p.add(1) > 3 }
+func (p *pool) both() { if p.add(1) > 3 { p.add(-1) } }
+func (p *pool) checks(d int) int { n := p.n.Add(int32(d)); return int(n) }
+func (p *pool) dropsChecked() { p.checks(1) }
+`
+	lines := strings.Split(code, "\n")
+	lineOf := func(text string) int {
+		return slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, text) }) + 1
+	}
+	for _, tt := range []struct {
+		function, caller string
+		want             bool
+	}{
+		{"add", "drops()", true}, {"add", "asks()", false}, {"add", "both()", false}, {"checks", "dropsChecked()", false},
+	} {
+		at := lineOf(") " + tt.function + "(d int)")
+		p := &plan.Plan{Sites: []plan.Site{
+			{ID: 1, File: "m.go", Line: 1, Column: 1},
+			{
+				ID: 2, File: "m.go", Line: at, Column: strings.Index(lines[at-1], "p.n.Add") + 1,
+				Function: "(*pool)." + tt.function,
+			},
+		}}
+		pkg := typedfile.Parse(t, code)
+		seen := Source{p, []*sites.Package{pkg}}
+		file := pkg.Fset.Position(pkg.Files[0].Pos()).Filename
+		end := &evidence.Side{Site: 2, Write: true, Stack: fmt.Sprintf("goroutine 7 [running]:\nrt.end()\n\trt.go:3 +0x1\n"+
+			"m.(*pool).%s(...)\n\t%s:%d\nm.(*pool).f()\n\t%s:%d +0x2\ncreated by m.g in goroutine 1\n\tm.go:9 +0x1\n",
+			tt.function, file, at, file, lineOf(tt.caller))}
+		s := &evidence.SplitSection{Remote: end, End: end, Overturned: true, Changed: true}
+		if got := seen.Lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1}, s); got != tt.want {
+			t.Errorf("%s, called by %s: lost is %v", tt.function, tt.caller, got)
+		}
 	}
 }
 

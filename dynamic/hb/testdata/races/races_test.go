@@ -805,3 +805,133 @@ func TestNoRaceBesideCopy(t *testing.T) {
 	to := make([]byte, 64)
 	both(func() { copy(to[3:29], "twenty-six letters and on.") }, func() { to[2] = 1; to[29] = 2 })
 }
+
+// increment adds to a number under a mutex, several times: nobody else need have had the mutex in between.
+func increment(mu *sync.Mutex, n *int) {
+	for i := 0; i < 3; i++ {
+		mu.Lock()
+		*n++
+		mu.Unlock()
+	}
+}
+
+func TestNoRaceSectionsInARow(t *testing.T) {
+	var mu, other sync.Mutex
+	n, m, x := new(int), new(int), new(int)
+	work := func() {
+		for i := 0; i < 100; i++ {
+			increment(&mu, n)
+			mu.Lock()
+			*x++
+			increment(&other, m)
+			*x++
+			mu.Unlock()
+		}
+	}
+	both(work, work)
+}
+
+// What comes behind the last of several sections, the mutex does not order.
+func TestRaceBehindSections(t *testing.T) {
+	var mu sync.Mutex
+	n, x := new(int), new(int)
+	both(func() {
+		increment(&mu, n)
+		*x = 1
+	}, func() {
+		time.Sleep(50 * time.Millisecond)
+		increment(&mu, n)
+		*x = 2
+	})
+}
+
+// What comes between two sections, the second orders.
+func TestNoRaceBetweenSections(t *testing.T) {
+	var mu sync.Mutex
+	n, x := new(int), new(int)
+	both(func() {
+		increment(&mu, n)
+		*x = 1
+		increment(&mu, n)
+	}, func() {
+		for done := false; !done; {
+			mu.Lock()
+			done = *n >= 6
+			mu.Unlock()
+		}
+		*x = 2
+	})
+}
+
+// Both sides of a channel without a buffer are ordered after what the other did before they met.
+func TestNoRaceMeeting(t *testing.T) {
+	c := make(chan bool)
+	x, y := new(int), new(int)
+	both(func() {
+		for i := 0; i < 100; i++ {
+			*x++
+			c <- true
+			*y++
+			c <- true
+		}
+	}, func() {
+		for i := 0; i < 100; i++ {
+			*y++
+			<-c
+			*x++
+			<-c
+		}
+	})
+}
+
+func TestRaceBehindMeeting(t *testing.T) {
+	c := make(chan bool)
+	x := new(int)
+	both(func() {
+		for i := 0; i < 10; i++ {
+			c <- true
+		}
+		*x = 1
+	}, func() {
+		for i := 0; i < 10; i++ {
+			<-c
+		}
+		*x = 2
+	})
+}
+
+// Who has met another does not know what that one learns later.
+func TestRaceLearnedBehindMeeting(t *testing.T) {
+	c, d := make(chan bool), make(chan bool)
+	x := new(int)
+	go func() {
+		*x = 1
+		time.Sleep(50 * time.Millisecond)
+		d <- true
+	}()
+	both(func() {
+		c <- true
+		<-d
+	}, func() {
+		<-c
+		time.Sleep(100 * time.Millisecond)
+		*x = 2
+	})
+}
+
+// Who meets one who has met another knows what that one did.
+func TestNoRacePassedOn(t *testing.T) {
+	c, d := make(chan bool), make(chan bool)
+	x := new(int)
+	go func() {
+		*x = 1
+		d <- true
+	}()
+	both(func() {
+		<-d
+		c <- true
+	}, func() {
+		<-c
+		*x = 2
+	})
+}

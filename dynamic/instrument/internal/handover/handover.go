@@ -171,8 +171,8 @@ func calledFunc(info *types.Info, c *ast.CallExpr) *types.Func {
 	return f
 }
 
-// MayRunModule reports whether code of the module may run in the call.
-func MayRunModule(info *types.Info, c *ast.CallExpr) bool {
+// mayRunModule reports whether code of the module may run in the call.
+func mayRunModule(info *types.Info, c *ast.CallExpr) bool {
 	if info.Types[c.Fun].IsType() || sites.Builtin(info, c.Fun) != "" {
 		return false
 	}

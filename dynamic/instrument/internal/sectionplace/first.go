@@ -14,20 +14,28 @@ import (
 //	if pending() > 1 && p.count() < p.max || p.count() == 0 {
 const NotFirst plan.Reason = "another call in the statement of the entry may make its access before"
 
-// mayNotBeFirst reports whether a call that is evaluated in the statement of o's
-// entry before it may come to the entry's access. Only functions of the tables of
-// quiet ones, and those of sync/atomic, certainly do not.
-func (r *Sections) mayNotBeFirst(o *opening) (found bool) {
+// mayNotBeFirst reports whether a call that is evaluated in the statement of o's entry before it may come to
+// the entry's access:
+//
+//	if max := p.Cap(); max > p.count() { // Cap, with all that it calls, is another function than count
+func (r *Sections) mayNotBeFirst(o *opening, access *plan.Site) (found bool) {
 	entry, ok := o.entry.(*ast.CallExpr)
 	s := r.Statement(o.entry)
 	if !ok || o.entryAt != nil || s == nil {
 		return false
 	}
+	holds := func(fn *ast.FuncDecl) bool { return r.hasAccess(fn, access) }
 	ast.Inspect(s, func(n ast.Node) bool {
 		if c, ok := n.(*ast.CallExpr); ok && c != entry && c.End() <= entry.End() {
-			found = found || handover.MayRunModule(r.Info, c)
+			found = found || handover.Reaches(r.Pkg, c, holds)
 		}
 		return !found
 	})
 	return found
+}
+
+// hasAccess reports whether the access is in fn.
+func (r *Sections) hasAccess(fn *ast.FuncDecl, access *plan.Site) bool {
+	from, to := r.Pkg.Fset.PositionFor(fn.Pos(), false), r.Pkg.Fset.PositionFor(fn.End(), false)
+	return relative(r.Pkg, from.Filename) == access.File && from.Line <= access.Line && access.Line <= to.Line
 }

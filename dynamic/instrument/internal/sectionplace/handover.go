@@ -103,30 +103,30 @@ func evaluated(s ast.Stmt) (parts []ast.Node) {
 }
 
 // handsOverAtOnce reports whether the goroutine of o may hand over in the statement
-// of the entry, behind that, or at places where nothing can stand: in a function with
-// goto.
+// of the entry, behind that.
 func (r *Sections) handsOverAtOnce(o *opening) bool {
 	entry := r.Statement(o.entry)
-	if entry == nil {
-		return false
-	}
-	jumps := false
-	r.inspectBody(o, func(n ast.Node) {
-		b, ok := n.(*ast.BranchStmt)
-		jumps = jumps || ok && b.Tok == token.GOTO
-	})
-	if jumps && r.handsOver(o.body) {
-		return true
-	}
-	return r.handsOverAt(o, entry)
+	return entry != nil && r.handsOverAt(o, entry)
 }
 
 // placeHandOvers puts the call ahead of each statement that may hand over while o is
-// open, and where a loop goes back to a clause that may.
+// open, and where a loop goes back to a clause that may. A goto passes by what is ahead of the statement that it
+// leads to, and so the call is ahead of the goto, wherever that leads:
+//
+//	retry:
+//		if ask(ch) > 0 { // may hand over, and nothing can stand between it and its label
+//			…
+//		}
+//		HandOver(1); goto retry
 func (r *Sections) placeHandOvers(o *opening, entry ast.Stmt) {
 	call := r.callf("HandOver(%d)", o.ID)
 	from := r.roundFrom(o, entry)
+	hands := r.handsOver(o.body)
 	r.inspectBody(o, func(n ast.Node) {
+		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO && hands {
+			r.ahead(b, call)
+			return
+		}
 		s, ok := n.(ast.Stmt)
 		if !ok || s == entry || r.ListOf(s) == nil || !r.handsOverAt(o, s) {
 			return

@@ -226,7 +226,7 @@ func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *pla
 		return
 	}
 	// What would make the monitor report false splits keeps the section closed.
-	if r.mayNotBeFirst(o) {
+	if r.mayNotBeFirst(o, pl.Site(s.Entry)) {
 		o.reason = NotFirst
 		return
 	}
