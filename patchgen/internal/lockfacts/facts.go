@@ -20,6 +20,7 @@ type Facts struct {
 	snapshot *session.Snapshot
 	points   map[*session.Package]map[token.Pos]point
 	blocking map[*source.Function]string // see blocksCallee
+	lasting  map[*source.Function]string // see lastingCallee
 }
 
 // point is an instruction with the locks that are held before it.
@@ -32,7 +33,7 @@ type point struct {
 // New returns the facts of a module that was analysed.
 func New(s *session.Snapshot) *Facts {
 	return &Facts{snapshot: s, points: map[*session.Package]map[token.Pos]point{},
-		blocking: map[*source.Function]string{}}
+		blocking: map[*source.Function]string{}, lasting: map[*source.Function]string{}}
 }
 
 // Lock is a lock that may be held at an access.

@@ -44,7 +44,7 @@ func guardBy(p *Problem) []Strategy {
 		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			return named(class + " throughout")(p.guardWhole(class, need))
 		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
-			return named(class + " in who comes without it")(p.guardEntries(class, need))
+			return named(class + " in the callers that do not hold it")(p.guardEntries(class, need))
 		}})
 	}
 	return list

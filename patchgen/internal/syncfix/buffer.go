@@ -158,16 +158,34 @@ func (c *channel) timesStarted(f *source.Function) string {
 			return "len(" + c.file.Text(loop.X) + ")"
 		case *types.Basic:
 			if t.Info()&types.IsInteger != 0 {
-				return c.file.Text(loop.X)
+				return c.roomFor(loop.X)
 			}
 		}
 	// for i := 0; i < n; i++
 	case *ast.ForStmt:
 		if n := c.upTo(loop); n != nil && c.isFixed(n) {
-			return c.file.Text(n)
+			return c.roomFor(n)
 		}
 	}
 	return ""
+}
+
+// roomFor writes room for n values: max(n, 0), as no channel is made with a negative size, whereas a loop up to one
+// ends at once; "" where the language has no max yet, or another one is in scope.
+func (c *channel) roomFor(n ast.Expr) string {
+	text := c.file.Text(n)
+	t, isBasic := c.file.TypeOf(n).Underlying().(*types.Basic)
+	scope := c.file.Package.Types.Scope().Innermost(c.making.Pos())
+	switch {
+	case c.file.Package.Info.Types[n].Value != nil || isBasic && t.Info()&types.IsUnsigned != 0:
+		return text
+	case !c.file.Package.Since("go1.21") || scope == nil:
+		return ""
+	}
+	if _, obj := scope.LookupParent("max", c.making.Pos()); obj != types.Universe.Lookup("max") {
+		return ""
+	}
+	return "max(" + text + ", 0)"
 }
 
 // isFixed reports whether e is a constant, or a local that nothing behind the make sets.

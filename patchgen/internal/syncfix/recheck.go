@@ -47,8 +47,11 @@ func recheck(p *Problem) (*strategy.Patch, error) {
 		if err != nil {
 			return err
 		}
-		text := s.file.Text(test)
-		if read := s.readBefore(test); read != nil {
+		text, read := s.file.Text(test), s.readBefore(test)
+		if err := s.canLeaveAgain(read, test); err != nil {
+			return err
+		}
+		if read != nil {
 			if test.Init != nil {
 				return fmt.Errorf("%s: the test has an init statement of its own", s.file.At(test))
 			}
@@ -243,6 +246,51 @@ func (s *sections) leavingTest() (*ast.IfStmt, error) {
 			s.file.At(s.list[s.second]))
 	}
 	return found, nil
+}
+
+// canLeaveAgain returns an error where the function must not be left behind the second Lock as the test leaves it
+// before: what it has done in between would have to be undone, making the test does something, or its words
+// mean other things.
+func (s *sections) canLeaveAgain(read *ast.AssignStmt, test *ast.IfStmt) error {
+	words := s.file.LocalsIn(test)
+	made := []ast.Node{test.Cond}
+	if test.Init != nil {
+		made = append(made, test.Init)
+	}
+	if read != nil {
+		maps.Copy(words, s.file.LocalsIn(read))
+		made = append(made, read)
+		for _, lhs := range read.Lhs {
+			if id, ok := lhs.(*ast.Ident); ok {
+				delete(words, s.file.Package.Info.ObjectOf(id)) // read again
+			}
+		}
+	}
+	maps.DeleteFunc(words, func(v types.Object, _ bool) bool { return test.Pos() <= v.Pos() && v.Pos() < test.End() })
+	between := s.list[slices.Index(s.list, ast.Stmt(test))+1 : s.second]
+	if err := s.isUnchanged(words, between); err != nil {
+		return err
+	}
+	return s.leavesNothing(made, between)
+}
+
+// leavesNothing returns an error where a test that is made again, or what stands between it and the second Lock, does
+// something that lasts: what follows the use, and is left out now, may be there to undo it.
+func (s *sections) leavesNothing(test []ast.Node, between []ast.Stmt) error {
+	for _, n := range test {
+		if why := s.Facts.Lasting(s.file, n); why != "" {
+			return fmt.Errorf("%s: the test cannot be made twice: it %s", s.file.At(n), why)
+		}
+	}
+	for _, stmt := range between {
+		if op, ok := lockOpOf(s.file, stmt); ok && !op.Acquire && op.Path.Key == s.lock.Path.Key {
+			continue
+		}
+		if why := s.Facts.Lasting(s.file, stmt); why != "" {
+			return fmt.Errorf("%s: what is done before the second Lock may have to be undone: it %s", s.file.At(stmt), why)
+		}
+	}
+	return nil
 }
 
 // readBefore returns the statement that reads for a test; nil if the test does so itself.
@@ -477,17 +525,33 @@ func (s *sections) onlyReleases(block ast.Stmt) bool {
 }
 
 // meansTheSame returns an error where the words of the test may not mean under the second lock what they meant when it
-// was first made.
+// was first made, or where it or what is done in between does something that lasts.
 func (s *sections) meansTheSame(read *ast.AssignStmt) error {
 	words := s.file.LocalsIn(s.branch.Cond)
+	made := []ast.Node{s.branch.Cond}
+	outer := source.ListOf(s.file, s.branch)
+	from := slices.Index(outer, ast.Stmt(s.branch))
 	if read != nil {
 		maps.Copy(words, s.file.LocalsIn(read))
+		made = append(made, read)
+		if i := slices.Index(outer, ast.Stmt(read)); i >= 0 {
+			from = i + 1
+		}
 	}
+	before := outer[from:slices.Index(outer, ast.Stmt(s.branch))]
+	if err := s.isUnchanged(words, s.list[:s.second]); err != nil {
+		return err
+	}
+	return s.leavesNothing(made, slices.Concat(before, s.list[:s.second]))
+}
+
+// isUnchanged returns an error where statements set one of the variables, or declare another one of the same name.
+func (s *sections) isUnchanged(words map[types.Object]bool, between []ast.Stmt) error {
 	names := map[string]bool{}
 	for v := range words {
 		names[v.Name()] = true
 	}
-	for _, stmt := range s.list[:s.second] {
+	for _, stmt := range between {
 		if v := s.file.Sets(stmt, words); v != nil {
 			return fmt.Errorf("%s: %s is set before the second critical section", s.file.At(stmt), v.Name())
 		}

@@ -48,6 +48,7 @@ func (c classSet) has(class string) bool {
 // edge from a class to itself is one: a second lock of the same object, or of
 // two in an order that somebody else may have the other way round.
 func (j *judge) lockOrder() {
+	j.knownHolders()
 	old, now := j.old.lockGraph(), j.now.lockGraph()
 	var added []edgeSite
 	for site, n := range now.sites {
@@ -69,6 +70,80 @@ func (j *judge) lockOrder() {
 			}
 		}
 	}
+}
+
+// knownHolders demands that a lock which is taken at more places than before is only ever locked by its own name: where
+// it is handed on as a value, code may hold it of which the analyses do not know that it does.
+//
+//	with(&b.mu, func() { b.draw() })	with locks a sync.Locker
+//	defer acquire(&b.mu)()
+func (j *judge) knownHolders() {
+	old, now := j.takings(j.old), j.takings(j.now)
+	for _, k := range now.more(old) {
+		if place := j.now.handedOn(k.what); place != "" {
+			j.add("order", "%s is handed on as a value (%s): who holds it when %s takes it is not known",
+				short(k.what), place, short(k.function))
+		}
+	}
+}
+
+// takings counts, in touched functions, where locks of each class are taken.
+func (j *judge) takings(s *side) tally {
+	count := tally{}
+	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+		if call, ok := instr.(ssa.CallInstruction); ok {
+			if class := acquired(p, call); class != "" {
+				count[tallyKey{declared(p, fn), class}]++
+			}
+		}
+	})
+	return count
+}
+
+// handedOn returns where a lock of the class is used as a value: handed to a function other than sync.NewCond and its
+// own methods, stored or returned; "" if it never is.
+func (s *facts) handedOn(class string) (place string) {
+	isLock := func(v ssa.Value) bool {
+		if mk, ok := v.(*ssa.MakeInterface); ok {
+			v = mk.X
+		}
+		if v == nil || !canLock(v.Type()) {
+			return false
+		}
+		name, ok := accesspath.NameOf(v)
+		return ok && name.String() == class
+	}
+	for _, p := range s.snap.Packages {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			var values []ssa.Value
+			switch instr := instr.(type) {
+			case ssa.CallInstruction:
+				fn, args := callgraph.Target(instr.Common())
+				if p.Locks.Receiver(instr) == nil && (fn == nil || fn.String() != "sync.NewCond") {
+					values = args
+				}
+			case *ssa.Store:
+				values = []ssa.Value{instr.Val}
+			case *ssa.Return:
+				values = instr.Results
+			case *ssa.Send:
+				values = []ssa.Value{instr.X}
+			case *ssa.MakeClosure: // b.mu.Lock as a value
+				values = instr.Bindings
+			}
+			if place == "" && slices.ContainsFunc(values, isLock) {
+				place = at(p, instr)
+			}
+		})
+	}
+	return place
+}
+
+// canLock reports whether values of the type have a method Lock.
+func canLock(t types.Type) bool {
+	obj, _, _ := types.LookupFieldOrMethod(t, true, nil, "Lock")
+	_, isMethod := obj.(*types.Func)
+	return isMethod
 }
 
 // way returns the shortest way from one class to another, both included; nil if
@@ -269,8 +344,8 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 		list = append(list, s.bodyOf(fn))
 	case len(fn.Blocks) > 0:
 		list = append(list, &body{p, fn})
-	default: // heap.Fix(h, i) calls h.Swap
-		for _, a := range args {
+	default: // heap.Fix(h, i) calls h.Swap, fmt.Sprint(a, b) calls b.String
+		for _, a := range spread(args) {
 			list = append(list, s.callbacks(p, a)...)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/token"
+	"go/types"
 	"math"
 	"slices"
 	"strings"
@@ -350,9 +351,17 @@ func madeInLoop(op *syncops.Op, start callgraph.Site) bool {
 	return ok && v.Parent() == start.Instr.Parent() && callgraph.InLoop(v.Block())
 }
 
-// startedForEach reports whether the loop around a start goes as often as size says: both are len(xs).
+// startedForEach reports whether the loop around a start goes as often as size says: both are len(xs), or one number,
+// of which max(n, 0) is the room, as making a channel panics where it is negative.
 func startedForEach(start ssa.Instruction, size ssa.Value) bool {
 	room := lengthOf(size)
+	if room != nil && grows(room) {
+		return false
+	}
+	size, ok := notNegative(size)
+	if !ok && room == nil {
+		return false
+	}
 	for b := start.Block(); b != nil; b = b.Idom() {
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
@@ -367,6 +376,38 @@ func startedForEach(start ssa.Instruction, size ssa.Value) bool {
 				if r, ok := instr.Iter.(*ssa.Range); ok && room != nil && r.X == room {
 					return true
 				}
+			}
+		}
+	}
+	return false
+}
+
+// notNegative returns n of max(n, 0), and else v itself. It reports whether v cannot be negative.
+func notNegative(v ssa.Value) (n ssa.Value, ok bool) {
+	if c, isConst := v.(*ssa.Const); isConst {
+		return v, c.Value != nil && constant.Sign(c.Value) >= 0
+	}
+	if call := callOf("max", v); call != nil && len(call.Call.Args) == 2 {
+		c, isConst := call.Call.Args[1].(*ssa.Const)
+		return call.Call.Args[0], isConst && c.Value != nil && constant.Sign(c.Value) >= 0
+	}
+	t, isBasic := v.Type().Underlying().(*types.Basic)
+	return v, isBasic && t.Info()&types.IsUnsigned != 0
+}
+
+// grows reports whether a map may have more elements later on than where its length was asked for: something is
+// stored in it in its function, or it is handed on.
+func grows(m ssa.Value) bool {
+	if !isMap(m.Type()) || m.Referrers() == nil {
+		return false
+	}
+	for _, ref := range *m.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.MapUpdate, *ssa.MakeClosure, *ssa.Store, *ssa.MakeInterface, *ssa.Go, *ssa.Defer:
+			return true
+		case *ssa.Call:
+			if _, isBuiltin := ref.Call.Value.(*ssa.Builtin); !isBuiltin {
+				return true
 			}
 		}
 	}
@@ -490,14 +531,22 @@ func isOne(v ssa.Value) bool {
 
 // lengthOf returns xs for len(xs); nil for other values.
 func lengthOf(v ssa.Value) ssa.Value {
+	if call := callOf("len", v); call != nil {
+		return call.Call.Args[0]
+	}
+	return nil
+}
+
+// callOf returns v where it is the result of a builtin function; nil where it is not.
+func callOf(builtin string, v ssa.Value) *ssa.Call {
 	call, ok := v.(*ssa.Call)
 	if !ok {
 		return nil
 	}
-	if b, ok := call.Call.Value.(*ssa.Builtin); !ok || b.Name() != "len" {
+	if b, ok := call.Call.Value.(*ssa.Builtin); !ok || b.Name() != builtin {
 		return nil
 	}
-	return call.Call.Args[0]
+	return call
 }
 
 // capacity returns the size with which the channel in v is made; nil where it is not known.

@@ -105,8 +105,12 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 			if !st.MayHold(k.Path) {
 				continue
 			}
+			lock := lockName(k.Path, k.Class)
+			if k.Class != "" && isReadHeld(st, k.Class) {
+				lock += " for reading" // the write side in its place is new
+			}
 			add := func(x ssa.Instruction, what, under string) {
-				key := tallyKey{declared(p, fn), lockName(k.Path, k.Class) + " " + what}
+				key := tallyKey{declared(p, fn), lock + " " + what}
 				count[key]++
 				found[key] = step{p, x, under}
 			}
@@ -234,7 +238,7 @@ func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.V
 	if !callgraph.NeverWaits(obj) {
 		return fmt.Sprintf("calls %s, which may wait or do I/O", short(obj.FullName()))
 	}
-	for _, a := range args {
+	for _, a := range spread(args) {
 		for _, b := range s.callbacks(p, a) {
 			if why := s.through(b); why != "" {
 				return why
@@ -286,11 +290,14 @@ func (s *facts) callbacks(p *session.Package, v ssa.Value) []*body {
 		}
 		return []*body{{p, v}}
 	case *ssa.MakeInterface:
+		// Those of the interface, and those that a library looks for in any value.
+		asked, _ := v.Type().Underlying().(*types.Interface)
 		var list []*body
 		set := types.NewMethodSet(v.X.Type())
 		for i := range set.Len() {
 			m := set.At(i).Obj().(*types.Func)
-			if b := s.bodies[m.Origin().FullName()]; b != nil && callgraph.CallsBack(m.Name()) {
+			isAsked, _, _ := types.LookupFieldOrMethod(asked, false, m.Pkg(), m.Name())
+			if b := s.bodies[m.Origin().FullName()]; b != nil && (isAsked != nil || callgraph.CallsBack(m.Name())) {
 				list = append(list, b)
 			}
 		}
