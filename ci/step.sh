@@ -26,7 +26,10 @@ report() {
 
 # A checkout in CI has one commit: the revision to compare with has to be fetched.
 if [ -n "$since" ] && ! git rev-parse --quiet --verify "$since^{commit}" >/dev/null; then
-	git fetch --quiet --depth=1 origin "$since" || exit 2
+	git fetch --quiet --depth=1 origin "$since" || {
+		echo "CI_SINCE is \"$since\", which is neither in this checkout nor on origin: name a branch, tag or commit" >&2
+		exit 2
+	}
 fi
 
 check=0

@@ -207,7 +207,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	_, revision := r.sh("git -C " + clone + " rev-parse --short=12 HEAD")
 	_, out = r.sh(clone + "/dist/interlock_$(go env GOOS)_$(go env GOARCH)*/interlock version")
-	if revision == "" || !strings.Contains(out, strings.TrimSpace(revision)) {
-		t.Errorf("%s does not name the revision %s", out, revision)
+	if revision == "" || !strings.Contains(out, strings.TrimSpace(revision)) || strings.Contains(out, "dirty") {
+		t.Errorf("%s does not name the revision %s, or calls it changed", out, revision)
 	}
 }

@@ -173,7 +173,9 @@ func TestReplayCommands(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), f); err != nil {
 				t.Fatalf("%s: %v\n%s%s", command, err, line, &stderr)
 			}
-			found[f.ID] = f
+			if f.ID != "" { // not the end
+				found[f.ID] = f
+			}
 		}
 		return found
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestBaselineByStatus(t *testing.T) {
 		accepted, now *finding.Finding
 		want          int
 	}{{suspected, suspected, 1}, {suspected, confirmed, 0}, {confirmed, suspected, 1}, {confirmed, confirmed, 1}} {
-		b, err := parseBaseline(NewBaseline([]*finding.Finding{tt.accepted}).Format())
+		b, err := parseBaseline(baselineOf(tt.accepted).Format())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,6 +146,55 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// baselineOf returns a baseline that covers the findings.
+func baselineOf(findings ...*finding.Finding) *Baseline {
+	b := NewBaseline()
+	b.Accept(findings, nil, func(Entry) bool { return false })
+	return b
+}
+
+// What a command cannot judge stays in a baseline, and stays as proven as it was.
+func TestAccept(t *testing.T) {
+	named := func(name string, status finding.Status, functions ...string) *finding.Finding {
+		f := at(status, finding.Unguarded, 1, 2, 3)
+		for i, fn := range functions {
+			f.Accesses[i].Function = fn
+		}
+		f.Variable.Name = name
+		finding.Seal([]*finding.Finding{f})
+		return f
+	}
+	suspected, mended := named("a", finding.Suspected, "F", "G", "H"), named("b", finding.Suspected)
+	seen, elsewhere := named("c", finding.Confirmed), named("d", finding.Suspected)
+	elsewhere.Accesses[0].File = "other/y.go"
+	ofRuns := named("e", finding.Suspected)
+	isGone := func(e Entry) bool { return e.ByReading() && e.File == "x.go" }
+
+	b := NewBaseline()
+	b.Accept([]*finding.Finding{suspected, mended, elsewhere}, []*finding.Finding{suspected, mended, elsewhere}, isGone)
+	b.Accept([]*finding.Finding{seen, ofRuns}, []*finding.Finding{suspected}, func(Entry) bool { return false })
+	if len(b.Entries) != 5 {
+		t.Fatalf("after a report: %+v", b.Entries)
+	}
+	// Check finds one of them, and has not read the other folder.
+	u := b.Accept([]*finding.Finding{suspected}, []*finding.Finding{suspected}, isGone)
+	if len(u.Added) != 0 || len(u.Removed) != 1 || u.Removed[0].ID != mended.ID || len(u.Kept) != 3 ||
+		len(b.Entries) != 4 {
+		t.Errorf("after check: %+v, %+v", u, b.Entries)
+	}
+	// A run confirms what check suspects: both forms are covered then, also after one more check.
+	proven := named("a", finding.Confirmed, "F", "G", "H")
+	proven.ID = suspected.ID
+	b.Accept([]*finding.Finding{proven}, []*finding.Finding{suspected}, isGone)
+	b.Accept([]*finding.Finding{suspected}, []*finding.Finding{suspected}, isGone)
+	if e := b.entry(suspected.ID); e.Status != finding.Confirmed || !b.covers(proven) || !b.covers(suspected) {
+		t.Errorf("a suspicion that was proven: %+v", e)
+	}
+	if !slices.IsSortedFunc(b.Entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Errorf("out of order: %+v", b.Entries)
+	}
+}
+
 // A fault of a baseline has its place, also where it is one of meaning.
 func TestBaselinePlaces(t *testing.T) {
 	const head = "{\"version\": 1,\n"
@@ -164,7 +214,7 @@ func TestBaselinePlaces(t *testing.T) {
 }
 
 func FuzzBaseline(f *testing.F) {
-	f.Add(NewBaseline([]*finding.Finding{at(finding.Suspected, finding.Unguarded, 1)}).Format())
+	f.Add(baselineOf(at(finding.Suspected, finding.Unguarded, 1)).Format())
 	f.Add([]byte("{\"version\":1,\n\"findings\":[{}]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := parseBaseline(data)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -33,11 +34,16 @@ type Entry struct {
 	ID     string         `json:"id"`
 	Status finding.Status `json:"status"` // as far as it was proven when it was accepted
 	// Also are the further functions in which a check found the same fault of the same variable: one more is news.
-	Also  []string     `json:"also,omitempty"`
+	Also []string `json:"also,omitempty"`
+	// Runs is set where the entry is from a report, and check does not find it.
+	Runs  bool         `json:"runs,omitempty"`
 	Code  finding.Code `json:"code"`
 	File  string       `json:"file"`
 	Title string       `json:"title"`
 }
+
+// ByReading reports whether reading the code shows whether the finding is still there.
+func (e *Entry) ByReading() bool { return e.Status == finding.Suspected && !e.Runs }
 
 // rank orders statuses by how far they prove a finding; 0 is unknown.
 func rank(s finding.Status) int {
@@ -47,18 +53,67 @@ func rank(s finding.Status) int {
 // AtLeast reports whether a finding of status s is proven as far as one of the other.
 func AtLeast(s, other finding.Status) bool { return rank(s) >= rank(other) }
 
-// NewBaseline returns the baseline that covers the findings.
-func NewBaseline(findings []*finding.Finding) *Baseline {
-	b := &Baseline{Version: baselineVersion, Entries: []Entry{}}
-	for _, f := range findings {
-		e := Entry{ID: f.ID, Status: f.Status, Also: furtherFunctions(f), Code: f.Code, Title: f.Title}
-		if places := f.Places(); len(places) > 0 {
-			e.File = places[0].File
-		}
-		b.Entries = append(b.Entries, e)
+// NewBaseline returns a baseline without entries.
+func NewBaseline() *Baseline { return &Baseline{Version: baselineVersion, Entries: []Entry{}} }
+
+// Update is what [Baseline.Accept] has changed.
+type Update struct {
+	Added, Removed []Entry
+	Kept           []Entry // that none of the findings needs, and that are not known to be gone
+}
+
+// Accept makes b cover the findings, and removes the entries that none of them needs and that are gone. checked are
+// what check finds now, whether it is among the findings or not: the functions that it names are accepted with
+// the finding. What was accepted as confirmed stays so, though check can only suspect it.
+func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entry) bool) (u Update) {
+	byCheck := map[string]*finding.Finding{}
+	for _, f := range checked {
+		byCheck[f.ID] = f
 	}
-	slices.SortFunc(b.Entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
-	return b
+	old := map[string]Entry{}
+	for _, e := range b.Entries {
+		old[e.ID] = e
+	}
+	entries := map[string]Entry{}
+	for _, f := range findings {
+		e := entryOf(f, byCheck[f.ID])
+		before, known := old[e.ID]
+		switch {
+		case !known:
+			u.Added = append(u.Added, e)
+		case !AtLeast(e.Status, before.Status): // it is still what was accepted
+			e.Status, e.Code, e.File, e.Title = before.Status, before.Code, before.File, before.Title
+		}
+		if f.Evidence != nil && byCheck[f.ID] == nil { // what check would name is not known
+			e.Also = before.Also
+		}
+		entries[e.ID] = e
+	}
+	for _, e := range b.Entries {
+		if _, needed := entries[e.ID]; needed {
+			continue
+		}
+		if isGone(e) {
+			u.Removed = append(u.Removed, e)
+			continue
+		}
+		u.Kept, entries[e.ID] = append(u.Kept, e), e
+	}
+	b.Entries = slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
+	return u
+}
+
+// entryOf returns the entry of f; check is what check says of it now, nil if it does not find it.
+func entryOf(f, check *finding.Finding) Entry {
+	e := Entry{ID: f.ID, Status: f.Status, Also: furtherFunctions(f), Runs: f.Status == finding.Suspected && check == nil,
+		Code: f.Code, Title: f.Title}
+	if check != nil {
+		e.Also = furtherFunctions(check)
+	}
+	if places := f.Places(); len(places) > 0 {
+		e.File = places[0].File
+	}
+	return e
 }
 
 // ReadBaseline reads the file. A file that is not there is an error that is [fs.ErrNotExist].
@@ -205,16 +260,15 @@ func (b *Baseline) entry(id string) *Entry {
 	return &b.Entries[i]
 }
 
-// Without returns the entries that none of the findings needs any more, and the baseline without them.
-// An entry that a run has proven is kept if it is among kept, since a check cannot see that it is gone.
-func (b *Baseline) Without(findings []*finding.Finding, keep func(Entry) bool) (gone []Entry, rest *Baseline) {
+// Without returns the entries that none of the findings needs and that are gone, and the baseline without them.
+func (b *Baseline) Without(findings []*finding.Finding, isGone func(Entry) bool) (gone []Entry, rest *Baseline) {
 	there := map[string]bool{}
 	for _, f := range findings {
 		there[f.ID] = true
 	}
-	rest = &Baseline{Version: baselineVersion, Entries: []Entry{}}
+	rest = NewBaseline()
 	for _, e := range b.Entries {
-		if there[e.ID] || keep(e) {
+		if there[e.ID] || !isGone(e) {
 			rest.Entries = append(rest.Entries, e)
 		} else {
 			gone = append(gone, e)

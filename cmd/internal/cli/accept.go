@@ -179,12 +179,14 @@ var baselineWriteCommand = command{
 	name: "baseline write", args: "[flags] [packages]", short: "list the findings of check, or of a report, as accepted",
 	long: baselineLong + `
 
-Write reads the packages as check does, or with -from the findings of a report of check or test, and
-writes the whole file anew. The file keeps the order of ids, so that changes of it are small.`,
+Write adds what check finds in the packages, or with -from what a report of check or test has, and removes
+suspected entries that check no longer finds. Other entries stay: those that runs have shown, those
+of packages that are not named, and with -from all of them. A line says what was added, removed and
+kept. To begin anew, remove the file first. The file has the order of ids, so that changes of it are small.`,
 	examples: [][2]string{
 		{"interlock baseline write ./...", "accept the suspected findings of today"},
-		{"interlock test -suspected -o jsonl:f.jsonl ./...; interlock baseline write -from f.jsonl",
-			"the confirmed ones too"},
+		{"interlock test -o jsonl:f.jsonl ./...; interlock baseline write -from f.jsonl ./...",
+			"then the confirmed ones too"},
 		{"interlock baseline check ./...", "in CI: nothing new, and nothing listed that is gone"},
 	},
 	options: func() runner { return new(baselineOptions) },
@@ -194,8 +196,8 @@ var baselineCheckCommand = command{
 	name: "baseline check", args: "[flags] [packages]", short: "find what is new, and stale entries",
 	long: `Check reads the packages as "interlock check" does. It exits with 1 if there are findings that the
 baseline does not list, or entries whose finding is gone: the file may only shrink. With -w it takes these
-out of the file. Entries that a run has proven stay, since reading the code does not show that they are
-gone, and so do entries of packages that are not named.`,
+out of the file. Entries that runs have shown stay, since reading the code does not show that they are
+gone; remove them by hand. So do entries of packages that are not named or do not compile.`,
 	examples: [][2]string{
 		{"interlock baseline check ./...", "in CI"},
 		{"interlock baseline check -w ./...", "after mending something"},
@@ -218,10 +220,10 @@ func (o *baselineOptions) declare(fs *flag.FlagSet) {
 	o.declareWhole(fs, "findings are withdrawn that it refutes")
 	if o.checks {
 		o.reportFlags.declare(fs)
-		fs.BoolVar(&o.write, "w", false, "take entries out of the file whose finding is gone")
+		fs.BoolVar(&o.write, "w", false, "remove entries from the file whose finding is gone")
 		return
 	}
-	fs.StringVar(&o.from, "from", "", "list the findings of this `report`, JSON Lines, instead of checking the packages")
+	fs.StringVar(&o.from, "from", "", "add the findings in this `file` of -o jsonl:file instead of those of check")
 }
 
 func (o *baselineOptions) run(c *call) int {
@@ -249,18 +251,73 @@ func (o *baselineOptions) run(c *call) int {
 	if o.checks {
 		return o.compare(c, r, res)
 	}
+	return o.accept(c, r, res)
+}
+
+// accept writes the baseline that covers what was found, or what is in the report of -from. What it lists already and
+// this command cannot judge stays.
+func (o *baselineOptions) accept(c *call, r *report.Report, res *driver.Result) int {
+	b, err := accept.ReadBaseline(o.file)
+	if accept.IsMissing(err) {
+		b = accept.NewBaseline()
+	} else if err != nil {
+		return c.usage("%v", err)
+	}
+	isGone := func(e accept.Entry) bool { return o.isGone(r, res, e) }
 	if o.from != "" {
-		if r.Findings, err = report.ReadFindings(o.from); err != nil {
+		isGone = func(accept.Entry) bool { return false } // the report may have left it out
+		if r.Findings, err = report.ReadFindings(o.from); errors.Is(err, report.ErrCut) {
+			return c.failed(fmt.Errorf("-from: %w", err))
+		} else if err != nil {
 			return c.usage("-from: %v", err)
 		}
 	}
 	c.settle(r)
-	b := accept.NewBaseline(r.Findings)
+	update := b.Accept(r.Findings, res.Findings, isGone)
 	if err := report.WriteFile(o.file, b.Format()); err != nil {
 		return c.unwritten(fmt.Errorf("writing the baseline: %w", err))
 	}
-	fmt.Fprintf(c.stderr, "interlock: %s listed in %s\n", report.Count(len(b.Entries), "finding"), o.file)
+	c.warn(o.describe(b, update))
 	return c.uncompiled(res.Uncompiled, verdict(r, 0, false))
+}
+
+// describe returns in a line what has become of the baseline.
+func (o *baselineOptions) describe(b *accept.Baseline, u accept.Update) string {
+	s := fmt.Sprintf("%s listed in %s", report.Count(len(b.Entries), "finding"), o.file)
+	if n := len(u.Added); n < len(b.Entries) || len(u.Removed) > 0 {
+		s += fmt.Sprintf(": %d of them new", n)
+	}
+	if len(u.Removed) > 0 {
+		s += fmt.Sprintf("; removed, as check no longer finds them: %s", idsOfEntries(u.Removed))
+	}
+	if len(u.Kept) > 0 {
+		why := "check cannot tell whether they are still there"
+		if o.from != "" {
+			why = "a report does not show that they are gone"
+		}
+		s += fmt.Sprintf("; kept, as %s: %s", why, idsOfEntries(u.Kept))
+	}
+	return s
+}
+
+// idsOfEntries lists the first entries, and says how many there are.
+func idsOfEntries(entries []accept.Entry) string {
+	const most = 5
+	var ids []string
+	for _, e := range entries[:min(most, len(entries))] {
+		ids = append(ids, e.ID)
+	}
+	s := strings.Join(ids, ", ")
+	if n := len(entries) - most; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}
+
+// isGone reports whether reading the code has shown that the finding of an entry, which check does not report, is
+// not there any more.
+func (o *baselineOptions) isGone(r *report.Report, res *driver.Result, e accept.Entry) bool {
+	return e.ByReading() && len(r.Problems) == 0 && res.Uncompiled == "" && analysed(r.Root, res, e.File)
 }
 
 // compare reports what is new, and the stale entries.
@@ -272,30 +329,40 @@ func (o *baselineOptions) compare(c *call, r *report.Report, res *driver.Result)
 		return c.usage("%v", err)
 	}
 	// What is gone is judged by all findings, what is new by those that are left.
-	gone, rest := b.Without(r.Findings, func(e accept.Entry) bool {
-		return e.Status != finding.Suspected || !analysed(r.Root, res, e.File)
-	})
+	gone, rest := b.Without(r.Findings, func(e accept.Entry) bool { return o.isGone(r, res, e) })
 	flags := acceptFlags{baseline: o.file, given: b}
 	if err := flags.apply(c, r, res); err != nil {
 		return c.failed(err)
 	}
 	r.Accepted.Comments = obeyed(res.Ignores)
 	for _, e := range gone {
-		fmt.Fprintf(c.stderr, "interlock: gone, but listed in the baseline: %s: %s %s [%s]\n", e.File, e.Code, e.Title, e.ID)
+		c.warn(fmt.Sprintf("gone, but listed in the baseline: %s: %s %s [%s]", e.File, e.Code, e.Title, e.ID))
 	}
 	stale := len(gone)
-	if o.write && stale > 0 && len(r.Problems) == 0 {
+	switch {
+	case stale > 0 && o.write:
 		if err := report.WriteFile(o.file, rest.Format()); err != nil {
 			return c.unwritten(fmt.Errorf("writing the baseline: %w", err))
 		}
-		fmt.Fprintf(c.stderr, "interlock: %d of the entries taken out of %s\n", stale, o.file)
+		c.warn(fmt.Sprintf("%s removed from %s", entriesOf(stale), o.file))
 		stale = 0
+	case stale > 0:
+		command := strings.Join(append([]string{"interlock baseline check -w"}, c.packages...), " ")
+		c.warn(fmt.Sprintf("`%s` removes %s from the file; commit it then", command, entriesOf(stale)))
 	}
 	c.settle(r)
 	if err := c.emit(r, o.reportFlags); err != nil {
 		return c.unwritten(err)
 	}
 	return c.uncompiled(res.Uncompiled, verdict(r, r.Left()+stale, false))
+}
+
+// entriesOf returns how many stale entries there are.
+func entriesOf(n int) string {
+	if n == 1 {
+		return "the stale entry"
+	}
+	return fmt.Sprintf("the %d stale entries", n)
 }
 
 // analysed reports whether the packages named have the file, or it is not there any more.

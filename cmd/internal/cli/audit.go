@@ -206,11 +206,15 @@ func (a *auditing) tests(pl *planner.Planned) error {
 		a.done = &testrun.Done{Built: built, Result: new(campaign.Result)}
 	}
 	if err != nil {
-		if ctx.Err() != nil && a.ctx.Err() == nil {
+		switch {
+		case a.ctx.Err() != nil:
+			a.cut = append(a.cut, "no test was run: the audit was interrupted while they were built")
+		case ctx.Err() != nil:
 			a.cut = append(a.cut, "no test was run: the budget ended while they were built")
-			return nil
+		default:
+			return err
 		}
-		return err
+		return nil
 	}
 	// The rest of the time is for patches.
 	left := time.Until(a.deadline)

@@ -27,7 +27,7 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	examples: [][2]string{
 		{"interlock check ./...", "the whole module"},
 		{"interlock check -o sarif:interlock.sarif ./...", "text on standard output, and a SARIF file for code scanning"},
-		{"interlock check -format jsonl ./... | jq -r .id", "one finding a line, for programs"},
+		{"interlock check -format jsonl ./... | jq -r 'select(.id).id'", "a finding a line; the last line is an end"},
 	},
 	options: func() runner { return new(checkOptions) },
 }

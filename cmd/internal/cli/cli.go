@@ -105,6 +105,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		}
 		return c.usage("%v; see `interlock help %s`%s", clearer(err), name, advice)
 	}
+	if cmd.args == "" && len(in.packages) > 0 {
+		return c.usage("%s takes no arguments; see `interlock help %[1]s`", name)
+	}
 	// A go command newer than the one that built this program needs a program that
 	// it has built: this call may go on in another process.
 	if cmd.takesPackages() {

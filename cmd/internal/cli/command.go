@@ -109,12 +109,17 @@ func parse(c *command, args []string) (*common, runner, error) {
 
 // parseWith reads the arguments of c behind the settings of the file, if that is not nil. Flags may stand before,
 // between and behind the packages, up to --.
-func parseWith(c *command, args []string, file *config.Config) (*common, runner, error) {
-	in, own := new(common), c.options()
+func parseWith(c *command, args []string, file *config.Config) (in *common, own runner, err error) {
+	in, own = new(common), c.options()
 	fs := newFlagSet(c, in, own)
 	if err := configure(fs, c, file); err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		if err == nil {
+			err = wrongKind(fs, in.dir)
+		}
+	}()
 	// Behind the package of a program all words are the program's, flags and -- too.
 	if c.program {
 		if err := fs.Parse(args); err != nil {
@@ -141,6 +146,27 @@ func parseWith(c *command, args []string, file *config.Config) (*common, runner,
 		in.packages = append(in.packages, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+}
+
+// wrongKind reports a flag that wants a file and names a folder, or the other way round. Names are relative to dir.
+func wrongKind(fs *flag.FlagSet, dir string) (err error) {
+	fs.Visit(func(f *flag.Flag) {
+		name := f.Value.String()
+		if f.Name != "C" && !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		info, missing := os.Stat(name)
+		if missing != nil || f.Value.String() == "" || f.Value.String() == "off" || err != nil {
+			return
+		}
+		switch kind, _ := flag.UnquoteUsage(f); {
+		case kind == "file" && info.IsDir():
+			err = fmt.Errorf("-%s %s: this is a folder; name a file", f.Name, f.Value)
+		case kind == "folder" && !info.IsDir():
+			err = fmt.Errorf("-%s %s: this is a file; name a folder", f.Name, f.Value)
+		}
+	})
+	return err
 }
 
 // withHint adds to an error on an unknown flag which one may have been meant. For flags of go test there is
@@ -214,6 +240,8 @@ func packagesOf(words []string) (packages []string, err error) {
 			if word = filepath.Dir(word); !filepath.IsAbs(word) {
 				word = "." + string(filepath.Separator) + word
 			}
+		} else if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no Go file", word)
 		}
 		if !slices.Contains(packages, word) {
 			packages = append(packages, word)

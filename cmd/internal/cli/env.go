@@ -198,7 +198,7 @@ type buildOptions struct {
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
 	o.envOptions.declare(fs)
-	fs.StringVar(&o.output, "o", "", "write the program to this `file`, or programs into this folder, as go build does")
+	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or programs into this folder, as go build does")
 }
 
 func (o *buildOptions) run(c *call) int {
@@ -434,8 +434,8 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 
 func readRecord(dir string) (*recorded, error) {
 	data, err := os.ReadFile(filepath.Join(dir, recordName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no folder of `interlock env`", dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, fmt.Errorf("%s is no folder of `interlock env`: name the one that INTERLOCK_ENV names in its shell", dir)
 	}
 	rec := new(recorded)
 	if err == nil {

@@ -212,8 +212,10 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 // read takes the findings from a file.
 func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	known, err := report.ReadFindings(o.from)
-	if err != nil {
-		return nil, gocmd.Refuse("-from: "+err.Error(), "write the file by -o jsonl:file")
+	if errors.Is(err, report.ErrCut) { // nothing is wrong with the command line
+		return nil, fmt.Errorf("-from: %w", err)
+	} else if err != nil {
+		return nil, gocmd.Refuse("-from: "+err.Error(), "name a file that -o jsonl:file has written")
 	}
 	pl, err := c.makePlan(p) // of packages without tests too
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 // The groups of flags that several commands have. A command embeds those that it
@@ -142,11 +143,13 @@ type campaignFlags struct {
 	strength int
 	prob     int
 	schedule string
+	depth    int // of DrFinder's stacks
 }
 
 const (
 	defaultRuns  = 10
 	autoSchedule = "auto"
+	always       = 1000 // of as many cases
 )
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
@@ -154,8 +157,9 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
-	fs.IntVar(&o.prob, "prob", 0, "hold a goroutine in this `number` of 1000 cases in which it could be held "+
-		"(default 1000)")
+	fs.IntVar(&o.prob, "prob", always, "hold a goroutine in this `number` of 1000 cases in which it could be held; "+
+		"0 holds some where\n"+
+		"-only, -hold and auto have planned it, and nowhere else")
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
 		"shown two to be apart;\n"+
 		"in turns, where goroutines start and before locks),\n"+
@@ -163,7 +167,10 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 		"contest (now and then, at accesses, before locks and where goroutines start),\n"+
 		"pct or pct:depth (a goroutine waits while one of higher priority is at work;\n"+
 		"priorities change depth-1 times in a run, by default twice),\n"+
+		"drfinder (before a lock, until another goroutine that leads to such a lock has acquired it),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
+	fs.IntVar(&o.depth, "depth", 0, "let drfinder take this `number` of functions on the stack for those that lead to a "+
+		"lock\n(default 12)")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: varied from "+
 		"run to run);\n"+
 		"where the auto schedule knows how far two accesses are apart, it holds for that long")
@@ -195,6 +202,9 @@ func declareSeed(fs *flag.FlagSet, seed *uint64) {
 // milliseconds at every access of tests that take as long in all.
 const maxBudget = 10_000
 
+// maxDepth is how many calls of a stack the monitor looks at.
+const maxDepth = 64
+
 // maxStrength is a second: a window as long as that catches whatever arrives.
 const maxStrength = 1_000_000
 
@@ -210,6 +220,10 @@ func (o *campaignFlags) check() error {
 		return fmt.Errorf("-budget %d: want a percentage, at most %d", o.budget, maxBudget)
 	case o.strength < 0 || o.strength > maxStrength:
 		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
+	case o.depth != 0 && o.schedule != arm.DrFinder:
+		return fmt.Errorf("-depth is for -schedule=%s alone: add that, or leave it out", arm.DrFinder)
+	case o.depth < 0 || o.depth > maxDepth:
+		return fmt.Errorf("-depth %d: want a number of functions, at most %d", o.depth, maxDepth)
 	case o.prob < 0 || o.prob > 1000:
 		return fmt.Errorf("-prob %d: want a number up to 1000", o.prob)
 	}
@@ -238,8 +252,19 @@ func (o *campaignFlags) choosesPlaces() bool {
 }
 
 func (o *campaignFlags) settings(c *call) testrun.Settings {
-	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.prob,
+	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.noiseProb(),
 		Verbose: c.verbose}
+}
+
+// noiseProb is the flag -prob as campaigns have it.
+func (o *campaignFlags) noiseProb() int {
+	switch o.prob {
+	case 0:
+		return -1
+	case always:
+		return 0
+	}
+	return o.prob
 }
 
 var errOnlyAndSchedule = errors.New("-only and -schedule both choose places: use one of them")

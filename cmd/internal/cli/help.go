@@ -125,9 +125,6 @@ var versionCommand = command{
 }
 
 func runVersion(c *call) int {
-	if len(c.packages) > 0 {
-		return c.usage("version takes no arguments")
-	}
 	fmt.Fprintf(c.stdout, "interlock %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return exitClean
 }

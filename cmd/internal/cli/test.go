@@ -95,7 +95,8 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.engine, "engine", engineAuto,
 		"how races are found: `watch` catches them in the act; hb instruments all\n"+
 			"packages, the standard library included, and finds each pair of accesses\n"+
-			"that nothing orders, in 1 run by default (linux/amd64); auto begins with\n"+
+			"that nothing orders, in 1 run without noise by default, or in 10 with that of a\n"+
+			"-schedule (linux/amd64); auto begins with\n"+
 			"one run of hb, where that works, except with -only and -hold")
 	fs.IntVar(&o.memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
 		"(default 4096);\n"+
@@ -202,17 +203,17 @@ func (o *testOptions) checkEngine() error {
 		name string
 		set  bool
 	}{
-		{"budget", o.budget != 0}, {"prob", o.prob != 0}, {"schedule", o.schedule != autoSchedule},
-		{"strength", o.strength != 0},
+		{"budget", o.budget != 0}, {"prob", o.prob != always},
+		{"strength", o.strength != 0 && o.schedule == autoSchedule},
 		{"only", o.only != ""}, {"hold", o.hold != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
 		{"sections", o.sections != defaultSections}, {"replays", o.replays != defaultReplays},
 	} {
 		if flag.set {
-			return fmt.Errorf("-%s means nothing to -engine=%s, which instruments all, makes no noise, watches no sections "+
-				"and tries no replays: leave it out", flag.name, engineHB)
+			return fmt.Errorf("-%s means nothing to -engine=%s, which instruments all, makes no noise but that of "+
+				"-schedule, watches no sections and tries no replays: leave it out", flag.name, engineHB)
 		}
 	}
-	if !o.runsSet {
+	if !o.runsSet && o.schedule == autoSchedule {
 		o.runs, o.runsSet = 1, true
 	}
 	return nil
@@ -296,10 +297,11 @@ func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) 
 		return kept, err
 	}
 	c.closers = append(c.closers, kept.file)
-	kept.settings = fmt.Sprintf("%s engine=%s schedule=%s budget=%d strength=%d prob=%d sections=%s deps=%q whole=%v "+
-		"only=%s hold=%s predict=%v rate=%s sample=%s hb-memory=%d replays=%d build=%q tests=%q timeout=%v",
-		version(), o.engine, o.schedule, o.budget, o.strength, o.prob, o.sections, o.deps, o.whole, o.only, o.hold, o.predict,
-		o.rate, o.sample, o.memory, o.replays, append(c.buildFlags(), flags.Build...), flags.Binary, flags.Timeout)
+	kept.settings = fmt.Sprintf("%s engine=%s schedule=%s depth=%d budget=%d strength=%d prob=%d sections=%s deps=%q "+
+		"whole=%v only=%s hold=%s predict=%v rate=%s sample=%s hb-memory=%d replays=%d build=%q tests=%q timeout=%v",
+		version(), o.engine, o.schedule, o.depth, o.budget, o.strength, o.prob, o.sections, o.deps, o.whole,
+		o.only, o.hold, o.predict, o.rate, o.sample, o.memory, o.replays,
+		append(c.buildFlags(), flags.Build...), flags.Binary, flags.Timeout)
 	seed, err := kept.file.Unfinished(kept.settings)
 	if seed != 0 && !isSeeded {
 		o.seed = seed
@@ -413,6 +415,14 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	if m.fails != nil {
 		settings.Stop.Fails = func(r *campaign.Result) bool { return m.fails(pl, r) }
 	}
+	// The places of a schedule mean the same as those of -only.
+	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
+	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
+		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan -sites` lists variables and places")
+	}
+	if m.depth != 0 {
+		cfg.Where.Functions = m.depth
+	}
 	if m.engine == engineHB {
 		return testrun.Exact(c.ctx, c.progress, pl, settings, cfg, out)
 	}
@@ -426,11 +436,6 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 		if cfg.Hold, err = locksAt(pl, m.hold); err != nil {
 			return nil, gocmd.Refuse("-hold: "+err.Error(), "name where locks are acquired, as findings do")
 		}
-	}
-	// The places of a schedule mean the same as those of -only.
-	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
-	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
-		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan -sites` lists variables and places")
 	}
 	settings.Vet, settings.Exact = m.flags.Vet, m.engine == engineAuto && m.only == "" && m.hold == ""
 	return testrun.Run(c.ctx, c.progress, pl, settings, cfg, out)
@@ -586,6 +591,11 @@ func processes(n int) string {
 func runCampaignMerge(c *call) int {
 	if len(c.packages) < 2 {
 		return c.usage("campaign merge takes a file and those to add to it: `interlock campaign merge campaign.db other.db`")
+	}
+	for _, name := range c.packages[1:] { // before a file is made
+		if _, err := os.Stat(name); err != nil {
+			return c.usage("campaign merge: %v", err)
+		}
 	}
 	r, err := record.Open(c.packages[0])
 	if err != nil {

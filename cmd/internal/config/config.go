@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/interlock-go/interlock/cmd/internal/suggest"
 )
@@ -62,29 +63,32 @@ func Read(file string, known Flags) (*Config, error) {
 
 func parse(data []byte, known Flags) (*Config, error) {
 	c := &Config{Commands: map[string][]Setting{}}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, syntax(data, err)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, syntax(err)
 	}
-	if doc.Kind == 0 { // empty, or comments alone
+	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil }) // comments alone
+	if len(docs) == 0 {
 		return c, nil
+	}
+	if len(docs) > 1 {
+		return nil, at(docs[1].Body, errors.New("a second document begins here: put all settings into the first"))
 	}
 	// Keys at the top are flags, or commands with flags below them.
 	commands := make([]string, 0, len(known))
 	for name := range known {
 		commands = append(commands, name)
 	}
-	slices.Sort(commands)
-	err := eachKey(doc.Content[0], func(key, value *yaml.Node) error {
+	err = eachKey(docs[0].Body, func(key *token.Token, value ast.Node) error {
 		_, isCommand := known[key.Value]
 		// Some words are both, such as baseline: with a value they are the flag.
-		isFlag := slices.Contains(known.all(), key.Value) && value.Kind != yaml.MappingNode && value.Tag != "!!null"
+		isFlag := slices.Contains(known.all(), key.Value) && value.Type() != ast.MappingType && value.Type() != ast.NullType
 		if !isCommand || isFlag {
 			s, err := setting(key, value, slices.Concat(known.all(), commands), known.all(), "")
 			c.Common = append(c.Common, s)
 			return err
 		}
-		return eachKey(value, func(below, value *yaml.Node) error {
+		return eachKey(value, func(below *token.Token, value ast.Node) error {
 			flags := known[key.Value]
 			s, err := setting(below, value, flags, flags, " of "+key.Value)
 			c.Commands[key.Value] = append(c.Commands[key.Value], s)
@@ -97,45 +101,40 @@ func parse(data []byte, known Flags) (*Config, error) {
 	return c, nil
 }
 
-// syntaxLine matches the line in an error of the YAML library.
-var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
-
 // syntax words an error of the YAML library, with its place. A tab is what people trip over most, and the library calls
 // it a character that cannot start a token.
-func syntax(data []byte, err error) error {
-	n, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := syntaxLine.FindStringSubmatch(err.Error()); m != nil {
-		n, _ = strconv.Atoi(m[1])
-		text = strings.TrimPrefix(err.Error(), m[0])
+func syntax(err error) error {
+	var fault *yaml.SyntaxError
+	if !errors.As(err, &fault) {
+		return fmt.Errorf("1:1: this is not YAML (%w)", err)
 	}
-	lines := strings.Split(string(data), "\n")
-	n = min(max(n, 1), len(lines))
-	for i := max(n-2, 0); i < min(n+1, len(lines)); i++ { // the library may be off by a line
-		line := lines[i]
-		if tab := strings.IndexByte(line[:len(line)-len(strings.TrimLeft(line, " \t"))], '\t'); tab >= 0 {
-			return fmt.Errorf("%d:%d: a tab, where YAML indents with spaces alone", i+1, tab+1)
-		}
+	text := "this is not YAML (" + fault.Message + ")"
+	if strings.Contains(fault.Message, "'\t'") {
+		text = "a tab, where YAML indents with spaces alone"
 	}
-	column := len(lines[n-1]) - len(strings.TrimLeft(lines[n-1], " ")) + 1
-	return fmt.Errorf("%d:%d: this is not YAML (%s)", n, column, text)
+	return atToken(fault.Token, errors.New(text))
 }
 
 // eachKey calls do for each key of a mapping, none of which may stand there twice.
-func eachKey(n *yaml.Node, do func(key, value *yaml.Node) error) error {
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+func eachKey(n ast.Node, do func(key *token.Token, value ast.Node) error) error {
+	if n.Type() == ast.NullType {
 		return nil
 	}
-	if n.Kind != yaml.MappingNode {
+	mapping, ok := n.(*ast.MappingNode)
+	if !ok {
 		return at(n, errors.New("want keys with values, such as `fail-on: confirmed`"))
 	}
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if seen[key.Value] {
-			return at(key, fmt.Errorf("%q stands there twice", key.Value))
+	for _, pair := range mapping.Values {
+		key := pair.Key.GetToken()
+		switch _, isScalar := pair.Key.(ast.ScalarNode); {
+		case !isScalar:
+			return at(pair.Key, errors.New("want the name of a flag or a command"))
+		case seen[key.Value]:
+			return atToken(key, fmt.Errorf("%q stands there twice", key.Value))
 		}
 		seen[key.Value] = true
-		if err := do(key, value); err != nil {
+		if err := do(key, pair.Value); err != nil {
 			return err
 		}
 	}
@@ -143,26 +142,53 @@ func eachKey(n *yaml.Node, do func(key, value *yaml.Node) error) error {
 }
 
 // setting reads a flag: known are the flags, words what else the key may have been meant to be.
-func setting(key, value *yaml.Node, words, known []string, of string) (Setting, error) {
-	s := Setting{Flag: key.Value, Line: key.Line, Column: key.Column}
+func setting(key *token.Token, value ast.Node, words, known []string, of string) (Setting, error) {
+	s := Setting{Flag: key.Value, Line: key.Position.Line, Column: key.Position.Column}
 	if !slices.Contains(known, key.Value) {
-		return s, at(key, fmt.Errorf("unknown key %q%s%s", key.Value, of, suggest.Hint(key.Value, words)))
+		hint := suggest.Hint(key.Value, words)
+		if hint == "" {
+			all := slices.Clone(words)
+			slices.Sort(all)
+			hint = "; known are " + strings.Join(slices.Compact(all), ", ")
+		}
+		return s, atToken(key, fmt.Errorf("unknown key %q%s%s", key.Value, of, hint))
 	}
-	items := []*yaml.Node{value}
-	if value.Kind == yaml.SequenceNode {
-		items = value.Content
+	items := []ast.Node{value}
+	if list, isList := value.(*ast.SequenceNode); isList {
+		items = list.Values
 	}
 	for _, item := range items {
-		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+		text, ok := scalar(item)
+		if !ok {
 			return s, at(item, fmt.Errorf("%s: want one value, or a list of values", key.Value))
 		}
-		s.Values = append(s.Values, item.Value)
+		s.Values = append(s.Values, text)
 	}
 	return s, nil
 }
 
-// at returns an error behind its place.
-func at(n *yaml.Node, err error) error { return fmt.Errorf("%d:%d: %w", n.Line, n.Column, err) }
+// scalar returns the text of a value as it stands in the file, so that 0.10 stays what it is; false for what is none.
+func scalar(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.LiteralNode: // a text of several lines
+		return n.Value.Value, true
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// at returns an error behind the place of a node. The token of a mapping is the colon behind its first key.
+func at(n ast.Node, err error) error {
+	if m, isMapping := n.(*ast.MappingNode); isMapping && len(m.Values) > 0 && !m.IsFlowStyle {
+		n = m.Values[0].Key
+	}
+	return atToken(n.GetToken(), err)
+}
+
+func atToken(t *token.Token, err error) error {
+	return fmt.Errorf("%d:%d: %w", t.Position.Line, t.Position.Column, err)
+}
 
 // For returns the settings for a command, those for all commands first, as far as it has the flags.
 func (c *Config) For(command string, has []string) (all []Setting) {

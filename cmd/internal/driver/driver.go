@@ -11,6 +11,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -159,7 +161,57 @@ func Main() {
 		}
 		os.Args = append(os.Args[:1], args...)
 	}
-	unitchecker.Main(append(checks(os.Args[1:]), summary.Analyzer)...)
+	collectLater()
+	analyzers := append(checks(os.Args[1:]), summary.Analyzer)
+	if u, err := readUnit(os.Args[1:]); err == nil && u.VetxOnly {
+		analyzers = factsOnly(analyzers)
+	}
+	unitchecker.Main(analyzers...)
+}
+
+// factsOnly returns the analyzers for a package of which only the facts are asked for: those that export facts, with
+// what they require. The others are there for their flags and do nothing. unitchecker itself leaves out those alone
+// that depend on no facts, which would run every check.
+func factsOnly(all []*analysis.Analyzer) []*analysis.Analyzer {
+	var list []*analysis.Analyzer
+	seen := map[*analysis.Analyzer]bool{}
+	var add func(a *analysis.Analyzer)
+	add = func(a *analysis.Analyzer) {
+		if seen[a] {
+			return
+		}
+		seen[a] = true
+		if len(a.FactTypes) > 0 {
+			list = append(list, a)
+		}
+		for _, r := range a.Requires {
+			add(r)
+		}
+	}
+	for _, a := range all {
+		add(a)
+		if len(a.FactTypes) == 0 {
+			idle := *a
+			idle.Requires, idle.ResultType = nil, nil
+			idle.Run = func(*analysis.Pass) (any, error) { return nil, nil }
+			list = append(list, &idle)
+		}
+	}
+	return list
+}
+
+// collectLater leaves the heap of a vet tool alone until it has grown to a size that any machine has room for: most
+// packages need less. The collector runs as usual from the first time on.
+func collectLater() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	const room = 256 << 20
+	limit, percent := debug.SetMemoryLimit(room), debug.SetGCPercent(-1)
+	runtime.SetFinalizer(new([16]byte), func(*[16]byte) {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
 }
 
 // checks returns those that serve the arguments: with patches, which take time, only where

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/detect"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hbcost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hidden"
+	"github.com/interlock-go/interlock/cmd/internal/lab/patches"
 	"github.com/interlock-go/interlock/cmd/internal/lab/pruning"
 	"github.com/interlock-go/interlock/cmd/internal/lab/racesuite"
 	"github.com/interlock-go/interlock/cmd/internal/lab/realmodules"
@@ -42,8 +43,10 @@ var tools = []tool{
 	{"hbcost", "what the happens-before engine costs beside the race detector", hbcost.Run},
 	{"hidden", "how soon campaigns find bugs that hide", hidden.Run},
 	{"house", "the size and the shape of the repository's own code", runHouse},
+	{"patches", "what patches of real bugs do to drivers, tests, campaigns and benchmarks", patches.Run},
 	{"pruning", "which accesses are not monitored, and why", pruning.Run},
 	{"racesuite", "what the watch engine catches of the race detector's own suite", racesuite.Run},
+	{"replays", "what kinds of noise find, how findings add up, and whether replays show them again", hidden.RunReplays},
 	{"sampling", "what the happens-before engine costs and finds where it samples", sampling.Run},
 	{"saves", "how long an editor waits after a save", saves.Run},
 	{"sections", "what is found of split atomic sections", sections.Run},

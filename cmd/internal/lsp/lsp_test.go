@@ -309,6 +309,27 @@ func TestFrom(t *testing.T) {
 	}
 }
 
+// withEnd returns one finding as a command writes it to a file.
+func withEnd(line []byte) []byte {
+	return append(line, "\n{\"version\":1,\"end\":true,\"findings\":1}\n"...)
+}
+
+// A file of findings that was cut is reported, whichever byte it ends at.
+func TestReadFindingsCut(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "they were cut",
+		"{\"version\":1,\"end\":tr":            "reading findings: unexpected EOF",
+		"{\"version\":1,\"end\":true}\n":       "",
+		"{\"version\":1,\"findings\":[]}\n":    "",
+		"{\"version\":1,\"findings\":[null,\n": "reading findings: ",
+	} {
+		_, err := readFindings([]byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // testFrom has the findings in the file shown, which the server is to find by itself if it is that of an audit.
 func testFrom(t *testing.T, place string) {
 	dir := unpack(t, []byte(counter))
@@ -329,7 +350,7 @@ func testFrom(t *testing.T, place string) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, place)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, withEnd(data), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	var o Options

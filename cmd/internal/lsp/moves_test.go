@@ -119,7 +119,7 @@ func TestSeenCycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "found.jsonl"), data, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "found.jsonl"), withEnd(data), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	e := start(t, dir, Options{From: []string{"found.jsonl"}})

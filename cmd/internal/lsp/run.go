@@ -96,7 +96,11 @@ func (s *server) runTest(ctx context.Context, argument []byte) (protocol.LSPAny,
 	if ctx.Err() != nil {
 		return nil, protocol.ErrRequestCancelled
 	}
-	findings, readErr := readFindings(stdout.Bytes())
+	var findings []*finding.Finding
+	var readErr error
+	if stdout.Len() > 0 { // nothing is printed where the tests do not compile
+		findings, readErr = readFindings(stdout.Bytes())
+	}
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || readErr != nil {
 		return nil, failed("the tests could not be run: %v: %s", errors.Join(err, readErr), lastLine(said.String()))
 	}
@@ -145,17 +149,26 @@ func readFindings(data []byte) ([]*finding.Finding, error) {
 		return whole.Findings, nil
 	}
 	var list []*finding.Finding
+	ended := false
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
-		f := new(finding.Finding)
-		switch err := dec.Decode(f); {
+		var line struct {
+			finding.Finding
+			End bool `json:"end"`
+		}
+		switch err := dec.Decode(&line); {
+		case err == io.EOF && !ended:
+			return nil, errors.New("reading findings: they were cut, as the end behind them is missing: write the file again")
 		case err == io.EOF:
 			return list, nil
 		case err != nil:
 			return nil, fmt.Errorf("reading findings: %w", err)
 		}
-		if err := f.Validate(); err != nil {
+		if ended = line.End; ended {
+			continue
+		}
+		if err := line.Validate(); err != nil {
 			return nil, fmt.Errorf("reading findings: %w", err)
 		}
-		list = append(list, f)
+		list = append(list, &line.Finding)
 	}
 }

@@ -154,6 +154,9 @@ func checked(t *testing.T, program, dir string) (list []string) {
 		if err := json.Unmarshal([]byte(line), f); err != nil {
 			t.Fatalf("%v in %s\n%s", err, line, stderr)
 		}
+		if f.ID == "" { // the end
+			continue
+		}
 		at, _ := primary(f)
 		list = append(list, fmt.Sprintf("%s %s", at, f.Code))
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +15,7 @@ import (
 )
 
 // JSONLines writes one finding a line, in the published schema
-// (analyzers/finding/schema.json), and nothing else.
+// (analyzers/finding/schema.json), and an end (end.schema.json beside it).
 type JSONLines struct{}
 
 // Write implements [Handler].
@@ -25,7 +26,7 @@ func (JSONLines) Write(w io.Writer, r *Report) error {
 			return err
 		}
 	}
-	return nil
+	return enc.Encode(finding.End{Version: finding.SchemaVersion, End: true, Findings: len(r.Findings)})
 }
 
 // JSON writes one document, in the published schema (schema.json): the
@@ -106,7 +107,12 @@ func encoder(w io.Writer) *json.Encoder {
 // maxLine is how long a line of JSON Lines may be: a finding with long stacks has some 100 KB.
 const maxLine = 64 << 20
 
-// ReadFindings reads a file that [JSONLines] has written. Its errors name line and column.
+// ErrCut is the error of findings in JSON Lines that do not end as [JSONLines] ends them: some may be missing.
+var ErrCut = errors.New("the report was cut, or an older Interlock wrote it: the line {\"end\":true, …} behind its " +
+	"findings is missing; write it again with -o jsonl:file")
+
+// ReadFindings reads a file that [JSONLines] has written, or several of them one behind the other. Its errors name line
+// and column; one is [ErrCut].
 func ReadFindings(name string) ([]*finding.Finding, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -120,13 +126,29 @@ func ReadFindings(name string) ([]*finding.Finding, error) {
 	return all, nil
 }
 
+// isCut reports whether the line is JSON as far as it goes.
+func isCut(line []byte) bool {
+	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
+	return errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
-	n := 0
+	n, since, ended := 0, 0, false // lines, findings since the last end, and whether the last line was one
 	for lines.Scan() {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		// The end counts the lines before it, so that those that were lost in between are missed too.
+		var end finding.End
+		if ended = json.Unmarshal(lines.Bytes(), &end) == nil && end.End; ended {
+			if end.Findings != since {
+				return nil, fmt.Errorf("%d:1: there are %d findings above, and the end counts %d: %w", n, since,
+					end.Findings, ErrCut)
+			}
+			since = 0
 			continue
 		}
 		f := new(finding.Finding)
@@ -136,12 +158,19 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 		}
 		if err != nil {
 			_, column := place.OfJSON(lines.Bytes(), err, 0)
+			if isCut(lines.Bytes()) {
+				err = ErrCut
+			}
 			return nil, fmt.Errorf("%d:%d: no finding of JSON Lines (-format jsonl): %w", n, column, err)
 		}
+		since++
 		all = append(all, f)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%d:1: %w", n+1, err)
+	}
+	if !ended {
+		return nil, fmt.Errorf("%d:1: %w", n+1, ErrCut)
 	}
 	return all, nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -212,6 +213,10 @@ func TestPublishedSchemas(t *testing.T) {
 	least.Code, least.Status = finding.LoadAndStore, finding.Confirmed
 	all := sample()
 	all.Findings = append(all.Findings, least, cycle().Findings[0], split().Findings[0])
+	end, err := os.ReadFile("../../../analyzers/finding/end.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range []*Report{all, {}} {
 		for at, h := range map[string]Handler{"schema.json": JSON{}, "../../../analyzers/finding/schema.json": JSONLines{}} {
 			published, err := os.ReadFile(at)
@@ -221,11 +226,13 @@ func TestPublishedSchemas(t *testing.T) {
 			documents := [][]byte{render(t, h, r)}
 			if h == (JSONLines{}) {
 				documents = bytes.Split(bytes.TrimSpace(documents[0]), []byte("\n"))
+				last := len(documents) - 1
+				if err := schema.Validate(end, documents[last]); err != nil {
+					t.Errorf("the end: %v\n%s", err, documents[last])
+				}
+				documents = documents[:last]
 			}
 			for _, d := range documents {
-				if len(d) == 0 {
-					continue
-				}
 				if err := schema.Validate(published, d); err != nil || bytes.Contains(d, []byte("null")) {
 					t.Errorf("%T: %v\n%s", h, err, d)
 				}
@@ -282,10 +289,10 @@ func TestTextShowsFilesFromWhereTheUserStands(t *testing.T) {
 func TestJSONLinesHoldsWholeFindings(t *testing.T) {
 	r := sample()
 	lines := strings.Split(strings.TrimSpace(string(render(t, JSONLines{}, r))), "\n")
-	if len(lines) != len(r.Findings) {
-		t.Fatalf("%d lines for %d findings", len(lines), len(r.Findings))
+	if len(lines) != len(r.Findings)+1 {
+		t.Fatalf("%d lines for %d findings and an end", len(lines), len(r.Findings))
 	}
-	for i, line := range lines {
+	for i, line := range lines[:len(r.Findings)] {
 		var f finding.Finding
 		if err := json.Unmarshal([]byte(line), &f); err != nil {
 			t.Fatal(err)
@@ -296,6 +303,38 @@ func TestJSONLinesHoldsWholeFindings(t *testing.T) {
 		if f.ID != r.Findings[i].ID {
 			t.Errorf("line %d is %s, want %s", i, f.ID, r.Findings[i].ID)
 		}
+	}
+}
+
+// A report is read as a whole one only where it was written to its end: cut at any byte, it is refused.
+func TestReadFindingsRefusesWhatWasCut(t *testing.T) {
+	one, none := render(t, JSONLines{}, &Report{Findings: cycle().Findings[:1]}), render(t, JSONLines{}, &Report{})
+	for n := range len(one) - 1 { // the last byte is a newline
+		if _, err := readFindings(bytes.NewReader(one[:n])); !errors.Is(err, ErrCut) {
+			t.Fatalf("%d of %d bytes: %v", n, len(one), err)
+		}
+	}
+	_, end, _ := bytes.Cut(one, []byte("\n"))
+	for _, tt := range []struct {
+		name  string
+		parts [][]byte
+		want  int
+		err   error
+	}{
+		{"whole", [][]byte{one}, 1, nil},
+		{"without findings", [][]byte{none}, 0, nil},
+		{"two of them", [][]byte{one, none, one}, 2, nil},
+		{"a line is missing in the first of two", [][]byte{end, one}, 0, ErrCut},
+		{"the first of two has no end", [][]byte{one[:len(one)-len(end)], one}, 0, ErrCut},
+	} {
+		all, err := readFindings(bytes.NewReader(bytes.Join(tt.parts, nil)))
+		if len(all) != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %d findings, %v", tt.name, len(all), err)
+		}
+	}
+	// Another file is no report that was cut.
+	if _, err := readFindings(strings.NewReader("package p\n")); err == nil || errors.Is(err, ErrCut) {
+		t.Errorf("Go source: %v", err)
 	}
 }
 

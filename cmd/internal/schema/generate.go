@@ -40,11 +40,12 @@ type Schema struct {
 	Defs        map[string]*Schema `json:"$defs,omitempty"`
 }
 
-// Contract names what is published: the type Root of the package in Dir.
+// Contract names what is published: the type Root of the package in Dir, as File there.
 // A named string type's constants become an enumeration, or mere examples if
 // the type is among Open: those that may grow without a new version.
 type Contract struct {
 	Dir, Root string
+	File      string // empty: schema.json
 	Open      []string
 	Imports   map[string]string // folders of the packages of which it uses types, by name
 }

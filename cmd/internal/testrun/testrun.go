@@ -164,13 +164,19 @@ func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []bu
 	return bins, nil
 }
 
-// Exact builds the tests of pl under the happens-before engine and runs them. Of the settings, only
-// runs, seed and verbose count. Otherwise it is as [Run].
+// Exact builds the tests of pl under the happens-before engine and runs them, with the noise of cfg.Where if there is
+// any. Of the settings, only runs, seed, strength and verbose count. Otherwise it is as [Run].
 func Exact(
 	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer,
 ) (*Done, error) {
 	p.Say("preparing the instrumented build")
-	ws, err := build.PrepareExact(ctx, pl.Module, cfg.Sampling.Loops)
+	var ws *build.Workspace
+	var err error
+	if cfg.Where.Text != "" {
+		ws, err = build.PrepareScheduled(ctx, pl.Module, pl.Plan)
+	} else {
+		ws, err = build.PrepareExact(ctx, pl.Module, cfg.Sampling.Loops)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +193,7 @@ func Exact(
 	}
 	return d, d.recorded(ctx, p, s, cfg, func(ctx context.Context, s Settings, cfg campaign.Config) (
 		*campaign.Result, error) {
-		cfg.Runs, cfg.Seed = s.Runs, s.Seed
+		cfg.Runs, cfg.Seed, cfg.Strength = s.Runs, s.Seed, s.Strength
 		return campaign.Exact(ctx, cfg)
 	})
 }
@@ -228,6 +234,10 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 					e.Elapsed.Round(time.Millisecond))
 				if e.Depth > 0 && e.Events > 0 {
 					p.Line("%s", guarantee(e.Goroutines, e.Events, e.Depth))
+				}
+				if e.Held > 0 {
+					p.Line("drfinder: so far %d goroutines were held before a lock, and %.0f%% of these holds thrashed", e.Held,
+						100*float64(e.Thrashed)/float64(e.Held))
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ const triesOfOriginal = 3
 // none without it. The user may have asked for one test alone: a patch can break all others.
 func (t *trial) suites(files map[string][]byte) error {
 	t.alsoFail = nil
-	flags := slices.DeleteFunc(t.flags.GoTest(), func(f string) bool { return strings.HasPrefix(f, "-run=") })
+	flags := t.suiteFlags()
 	rest := slices.DeleteFunc(slices.Clone(t.near), func(path string) bool {
 		return len(flags) == len(t.flags.GoTest()) && slices.Contains(t.plan.Patterns, path)
 	})
@@ -28,7 +29,7 @@ func (t *trial) suites(files map[string][]byte) error {
 	t.plan.Progress.Say("trying a patch: running all tests of the package and of those that import it")
 	args := slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, flags, rest)
 	// With the patch.
-	var failed map[string]bool
+	var failed map[string]int
 	err := t.copy.with(files, func() (err error) {
 		failed, err = t.failing(args)
 		return err
@@ -37,37 +38,84 @@ func (t *trial) suites(files map[string][]byte) error {
 		return err
 	}
 	// What fails without the patch too says nothing of it.
-	known := map[string]bool{}
-	for range triesOfOriginal {
-		if news(failed, known) == "" {
-			break
-		}
+	known, runs := map[string]int{}, 0
+	for ; runs < triesOfOriginal && len(failed) > 0; runs++ {
 		before, err := t.failing(slices.Insert(slices.Clone(args), 2, "-count=1")) // not what the go command remembers
 		if err != nil {
 			return err
 		}
-		maps.Copy(known, before)
+		for name := range before {
+			known[name]++
+		}
 	}
-	if name := news(failed, known); name != "" {
-		return fmt.Errorf("%s fails, and did not in %d runs without the patch", name, triesOfOriginal)
+	// Nor does what fails without it now and then, and with it not much more often.
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		if known[name] == runs || known[name] > 0 && !strings.Contains(name, ofPackage) {
+			continue
+		}
+		unsteady, err := t.isUnsteady(files, name)
+		switch {
+		case err != nil:
+			return err
+		case !unsteady && known[name] == 0:
+			return fmt.Errorf("%s fails, and did not in %d runs without the patch", name, runs)
+		case !unsteady:
+			return fmt.Errorf("%s fails more often than without the patch", name)
+		}
 	}
 	t.alsoFail = slices.Sorted(maps.Keys(failed))
 	return nil
 }
 
-// news returns the first test that has failed and is not known to, "" for none.
-func news(failed, known map[string]bool) string {
-	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		if !known[name] {
-			return name
-		}
+// rounds is how often a test that may be unsteady runs alone, without the patch and with it.
+const rounds = 20
+
+// isUnsteady reports whether a test fails in some of its rounds without the patch, and in no more than chance may add
+// with it. A package that fails as a whole, or a test whose rounds take longer than go test waits, is not tried.
+func (t *trial) isUnsteady(files map[string][]byte, name string) (bool, error) {
+	test, pkg, ok := strings.Cut(name, ofPackage)
+	if !ok {
+		return false, nil
 	}
-	return ""
+	test, _, _ = strings.Cut(test, "/")
+	t.plan.Progress.Say("trying a patch: running " + test + " alone, as it may fail without the patch too")
+	args := slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, t.suiteFlags(),
+		[]string{"-run=^" + regexp.QuoteMeta(test) + "$", fmt.Sprintf("-count=%d", rounds), pkg})
+	count := func() (n int, err error) {
+		out, err := t.run(args...)
+		failed := failuresIn(out)
+		switch {
+		case err != nil && len(failed) == 0:
+			return 0, fmt.Errorf("running %s: %w: %s", test, err, out)
+		case strings.Contains(out, "panic: test timed out"):
+			return -1, nil
+		}
+		return failed[test+ofPackage+pkg], nil
+	}
+	// A test that never fails without the patch is steady.
+	without, err := count()
+	if err != nil || without <= 0 {
+		return false, err
+	}
+	var with int
+	err = t.copy.with(files, func() (err error) {
+		with, err = count()
+		return err
+	})
+	return with >= 0 && with <= 2*without+1, err
 }
 
-// failing runs go test and returns what failed, as "TestX of package p", or "package p" where no test of it did: it
-// does not build, or its process ended early.
-func (t *trial) failing(args []string) (map[string]bool, error) {
+// suiteFlags returns the flags of go test that the user has set, apart from -run.
+func (t *trial) suiteFlags() []string {
+	return slices.DeleteFunc(t.flags.GoTest(), func(f string) bool { return strings.HasPrefix(f, "-run=") })
+}
+
+// ofPackage stands between a test and its package.
+const ofPackage = " of package "
+
+// failing runs go test and returns what failed, and how often, as "TestX of package p", or "package p" where no test
+// of it did: it does not build, or its process ended early.
+func (t *trial) failing(args []string) (map[string]int, error) {
 	out, err := t.run(args...)
 	failed := failuresIn(out)
 	if err != nil && len(failed) == 0 {
@@ -77,8 +125,8 @@ func (t *trial) failing(args []string) (map[string]bool, error) {
 }
 
 // failuresIn reads the events of go test -json.
-func failuresIn(out string) map[string]bool {
-	tests, whole := map[string]bool{}, map[string]bool{}
+func failuresIn(out string) map[string]int {
+	tests, whole := map[string]int{}, map[string]bool{}
 	hasTest := map[string]bool{}
 	for line := range strings.Lines(out) {
 		var e struct{ Action, Package, Test string }
@@ -89,12 +137,12 @@ func failuresIn(out string) map[string]bool {
 			whole["package "+e.Package] = true
 			continue
 		}
-		tests[e.Test+" of package "+e.Package] = true
+		tests[e.Test+ofPackage+e.Package]++
 		hasTest["package "+e.Package] = true
 	}
 	for name := range whole {
 		if !hasTest[name] {
-			tests[name] = true
+			tests[name]++
 		}
 	}
 	return tests

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
 // Measures of the chart, in its units.
@@ -25,7 +27,7 @@ func (d *document) chart() string {
 	most := 2.0
 	for _, name := range names {
 		for _, v := range others {
-			most = max(most, 1+median(d.times[name][v.name]))
+			most = max(most, 1+timing.Median(d.times[name][v.name]))
 		}
 	}
 	x := func(ratio float64) float64 { return chartWidth * math.Log2(max(ratio, 1)) / math.Log2(most) }
@@ -75,12 +77,12 @@ func (d *document) chart() string {
 					`<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"><title>%s, %s: %.2f</title></rect>`+"\n",
 					chartLeft,
 					top+j*barHeight,
-					max(x(1+median(xs)), 1),
+					max(x(1+timing.Median(xs)), 1),
 					barHeight-1,
 					colours[j%len(colours)],
 					name,
 					v.name,
-					1+median(xs),
+					1+timing.Median(xs),
 				)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
 // document is all that was measured.
@@ -70,15 +71,15 @@ func (d *document) table(r results, plainTitle string, plain func(float64) strin
 	// The last row is the median over the programs.
 	all := map[string][]float64{}
 	for _, name := range names {
-		fmt.Fprintf(&b, "| %s | %s |", name, plain(median(r[name][d.variants[0].name])))
+		fmt.Fprintf(&b, "| %s | %s |", name, plain(timing.Median(r[name][d.variants[0].name])))
 		for _, v := range others {
 			xs := r[name][v.name]
 			if len(xs) == 0 {
 				b.WriteString(" - |")
 				continue
 			}
-			all[v.name] = append(all[v.name], median(xs))
-			fmt.Fprintf(&b, " %.2f (%.2f to %.2f) |", median(xs), slices.Min(xs), slices.Max(xs))
+			all[v.name] = append(all[v.name], timing.Median(xs))
+			fmt.Fprintf(&b, " %.2f (%.2f to %.2f) |", timing.Median(xs), slices.Min(xs), slices.Max(xs))
 		}
 		b.WriteString("\n")
 	}
@@ -88,7 +89,7 @@ func (d *document) table(r results, plainTitle string, plain func(float64) strin
 			b.WriteString(" - |")
 			continue
 		}
-		fmt.Fprintf(&b, " **%.2f** |", median(all[v.name]))
+		fmt.Fprintf(&b, " **%.2f** |", timing.Median(all[v.name]))
 	}
 	b.WriteString("\n")
 	return b.String()

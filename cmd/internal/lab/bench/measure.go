@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
 // results holds, for each benchmark and variant name, the overhead in each
@@ -49,15 +51,6 @@ func (r results) add(benchmark, variant string, x float64) {
 	r[benchmark][variant] = append(r[benchmark][variant], x)
 }
 
-func median(xs []float64) float64 {
-	xs = slices.Sorted(slices.Values(xs))
-	n := len(xs)
-	if n == 0 {
-		return 0
-	}
-	return (xs[(n-1)/2] + xs[n/2]) / 2
-}
-
 // measureMemory returns the peak of the resident memory of each program under
 // each variant, over that of the plain one (whose own is in bytes). Each runs
 // alone, for as many iterations as take plainly a third of a second, so that all
@@ -67,7 +60,7 @@ func measureMemory(ctx context.Context, variants []*variant, times results) (res
 	all := results{}
 	for i, name := range slices.Sorted(maps.Keys(times)) {
 		fmt.Fprintf(os.Stderr, "bench: memory, program %d of %d\n", i+1, len(times))
-		n := strconv.Itoa(int(plainNS/median(times[name][variants[0].name]))+1) + "x"
+		n := strconv.Itoa(int(plainNS/timing.Median(times[name][variants[0].name]))+1) + "x"
 		for range rounds {
 			var plain float64
 			for i, v := range variants {

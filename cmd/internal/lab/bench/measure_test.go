@@ -17,17 +17,6 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-func TestMedian(t *testing.T) {
-	for _, tt := range []struct {
-		xs   []float64
-		want float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 5}, 5}, {[]float64{4, 1, 2, 9}, 3}} {
-		if got := median(tt.xs); got != tt.want {
-			t.Errorf("median(%v) = %v, want %v", tt.xs, got, tt.want)
-		}
-	}
-}
-
 // A variant that could not be measured shows as such, not as no overhead.
 func TestTableShowsWhatIsMissing(t *testing.T) {
 	r := results{}

@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
@@ -225,15 +225,9 @@ func (v *variant) runOnce(ctx context.Context, pattern, benchtime string) (map[s
 		return nil, fmt.Errorf("running %s: %w\n%s", v.name, err, out)
 	}
 	ns := map[string]float64{}
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		if len(f) < 4 || !strings.HasPrefix(f[0], "Benchmark") || f[3] != "ns/op" {
-			continue
-		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(f[0], "Benchmark"), "-")
-		if ns[name], err = strconv.ParseFloat(f[2], 64); err != nil {
-			return nil, fmt.Errorf("reading %q: %w", line, err)
-		}
+	for printed, took := range timing.Benchmarks(string(out)) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(printed, "Benchmark"), "-")
+		ns[name] = took
 	}
 	if len(ns) == 0 {
 		return nil, fmt.Errorf("running %s: no benchmark matches %s", v.name, pattern)

@@ -166,7 +166,7 @@ func (r *moduleRow) check(ctx context.Context, cmd *exec.Cmd) error {
 	code := cmd.ProcessState.ExitCode()
 	r.Ended = code == 0 || code == 1 || code == 3
 	r.Usage = used
-	r.Findings = bytes.Count(stdout.Bytes(), []byte("\n"))
+	r.Findings = max(0, bytes.Count(stdout.Bytes(), []byte("\n"))-1) // without the end
 	return nil
 }
 

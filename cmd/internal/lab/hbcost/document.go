@@ -6,19 +6,18 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
-func median(xs []float64) float64 {
-	xs = slices.Sorted(slices.Values(xs))
-	n := len(xs)
-	return (xs[(n-1)/2] + xs[n/2]) / 2
+// slowdown returns how many times the plain processor time a build takes.
+func (p *program) slowdown(b build) float64 {
+	return timing.Median(p.time[b]) / timing.Median(p.time[plain])
 }
 
-// slowdown returns how many times the plain processor time a build takes.
-func (p *program) slowdown(b build) float64 { return median(p.time[b]) / median(p.time[plain]) }
-
 // growth returns how many times the plain peak of memory a build takes.
-func (p *program) growth(b build) float64 { return median(p.memory[b]) / median(p.memory[plain]) }
+func (p *program) growth(b build) float64 {
+	return timing.Median(p.memory[b]) / timing.Median(p.memory[plain])
+}
 
 // overhead returns the engine's overhead as a share of the race detector's.
 func (p *program) overhead() float64 { return (p.slowdown(engine) - 1) / (p.slowdown(race) - 1) }
@@ -42,7 +41,8 @@ func summarise(all []*program) (s summary) {
 		memories = append(memories, p.growth(engine)/p.growth(race))
 	}
 	return summary{
-		median(slow[engine]) / median(slow[race]), median(overheads), slices.Max(overheads), median(memories),
+		timing.Median(slow[engine]) / timing.Median(slow[race]), timing.Median(overheads), slices.Max(overheads),
+		timing.Median(memories),
 	}
 }
 

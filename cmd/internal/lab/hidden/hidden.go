@@ -27,10 +27,15 @@ type options struct {
 	dir, match, out string
 	runs            int
 	schedules       []string
+	depth           int
 }
 
-// plain is the race detector of the Go distribution, without a schedule.
-const plain = "-race"
+const (
+	// plain is the race detector of the Go distribution, without a schedule.
+	plain = "-race"
+	// exact begins the name of a schedule that has the happens-before engine behind it.
+	exact = "hb:"
+)
 
 // timeout is that of one run; no program takes a second.
 const timeout = 3 * time.Second
@@ -41,12 +46,14 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab hidden", flag.ExitOnError)
 	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "hidden"), "module with the programs")
 	flags.IntVar(&o.runs, "runs", 10, "runs of each program with each schedule")
-	list := flags.String("schedules", "-race,contest,pct,auto", "schedules, as of interlock test, with commas between; "+
-		"-race is the race detector of the Go distribution")
+	list := flags.String("schedules", "-race,contest,pct,drfinder,hb:drfinder,auto",
+		"schedules, as of interlock test, with commas between, behind hb: with that engine; "+
+			"-race is the race detector of the Go distribution")
+	depth := flags.Int("depth", arm.DefaultFunctions, "of drfinder")
 	flags.StringVar(&o.match, "match", "", "take tests whose name contains this `text` only")
 	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
 	flags.Parse(args)
-	o.schedules = strings.Split(*list, ",")
+	o.schedules, o.depth = strings.Split(*list, ","), *depth
 
 	// Build the programs with each detector.
 	programs, err := findPrograms(o.dir, o.match)
@@ -58,15 +65,22 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
-	tool := filepath.Join(tmp, "interlock")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
-		return false, fmt.Errorf("building Interlock: %w\n%s", err, out)
+	tool, err := buildTool(ctx, tmp)
+	if err != nil {
+		return false, err
 	}
-	watch, err := testbin.BuildPlanned(ctx, o.dir, tool)
+	watch, err := testbin.BuildPlanned(ctx, o.dir, tool, false)
 	if err != nil {
 		return false, err
 	}
 	defer watch.Close()
+	var hb *testbin.Monitored
+	if slices.ContainsFunc(o.schedules, func(s string) bool { return strings.HasPrefix(s, exact) }) {
+		if hb, err = testbin.BuildPlanned(ctx, o.dir, tool, true); err != nil {
+			return false, err
+		}
+		defer hb.Close()
+	}
 	race, err := testbin.BuildRace(ctx, o.dir, tmp)
 	if err != nil {
 		return false, err
@@ -78,9 +92,15 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		fmt.Fprintf(os.Stderr, "hidden: %s, %d of %d\n", p.function(), i+1, len(programs))
 		for _, schedule := range o.schedules {
 			var result shown
-			if schedule == plain {
+			switch name, isExact := strings.CutPrefix(schedule, exact); {
+			case schedule == plain:
 				result.runs, result.first = race.Failures(ctx, p.function(), o.runs, timeout)
-			} else if result, err = p.measure(ctx, watch, schedule, o.runs); err != nil {
+			case isExact:
+				result, err = p.measure(ctx, hb, name, o)
+			default:
+				result, err = p.measure(ctx, watch, name, o)
+			}
+			if err != nil {
 				return false, err
 			}
 			p.shown = append(p.shown, result)
@@ -96,20 +116,33 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	return held, page.Write(o.out, document(programs, o))
 }
 
+// buildTool builds Interlock into the folder tmp.
+func buildTool(ctx context.Context, tmp string) (tool string, err error) {
+	tool = filepath.Join(tmp, "interlock")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building Interlock: %w\n%s", err, out)
+	}
+	return tool, nil
+}
+
 // measure makes a campaign of the program with a schedule.
 func (p *program) measure(
-	ctx context.Context, watch *testbin.Monitored, schedule string, runs int,
+	ctx context.Context, tests *testbin.Monitored, schedule string, o options,
 ) (result shown, err error) {
-	where, err := arm.ParseHeuristic(watch.Plan, schedule, nil)
+	where, err := arm.ParseHeuristic(tests.Plan, schedule, nil)
 	if err != nil {
 		return result, err
 	}
-	r, _, err := watch.Run(ctx, testbin.Request{
-		Function: p.function(), Runs: runs, Seed: 1, Timeout: timeout, Auto: where.Text == "", Where: where,
+	if where.Functions > 0 {
+		where.Functions = o.depth
+	}
+	r, _, err := tests.Run(ctx, testbin.Request{
+		Function: p.function(), Runs: o.runs, Seed: 1, Timeout: timeout, Auto: where.Text == "", Where: where,
 	})
 	if err != nil {
 		return result, err
 	}
+	// What a correct program is reported for is false.
 	for _, f := range r.Findings {
 		switch {
 		case p.kind == clean:
@@ -130,11 +163,12 @@ func (p *program) measure(
 const legend = `
 The columns are schedules: in how many of %d runs of a program each shows the bug, and behind it the first of these.
 %s is the race detector of the Go distribution, a run of which counts that reports something or fails: it sees
-accesses that nothing orders, however far apart they are. The others have the watch engine behind them, which sees
-what happens at one moment. The first run of auto makes no noise: it measures, and plans the later ones, which look
-for other bugs once one is shown. Every third run holds the same goroutines where they start and before locks. A clean
-program has the findings of all schedules in its last column: what contest and pct report there are predicted deadlocks,
-since they drive no run into the circle that would rule it out.
+accesses that nothing orders, however far apart they are. hb:drfinder has the happens-before engine behind it, which
+sees these as well. The others have the watch engine behind them, which sees what happens at one moment. The first run
+of auto makes no noise: it measures, and plans the later ones, which look for other bugs once one is shown.
+Every third run holds the same goroutines where they start and before locks. A clean program has the findings of all
+schedules in its last column: what contest, pct and drfinder report there are predicted deadlocks, since they drive no
+run into the circle that would rule it out.
 `
 
 // document returns the tables and the plot.
@@ -184,7 +218,7 @@ func cumulative(programs []*program, o options) [][]int {
 // plot draws the counts: a mark for each schedule in the column of each run. Where several have the same count, the
 // mark is that of the first.
 func plot(counts [][]int, schedules []string) string {
-	const marks, step = "rcpa*+xo", 3
+	const marks, step = "rcpdha*+", 3
 	highest := 0
 	for _, c := range counts {
 		highest = max(highest, slices.Max(c))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,7 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic"
 )
 
@@ -45,6 +48,7 @@ func TestNoCauseIsLost(t *testing.T) {
 			noneLost(t, races, makePlan(t, dir, tool, flags...))
 		})
 	}
+	t.Run("check -leads", func(t *testing.T) { halfKnown(t, races, findingsOf(t, dir, tool)) })
 }
 
 func union(a, b []race) []race {
@@ -263,6 +267,50 @@ func makePlan(t *testing.T, dir, tool string, flags ...string) *plan.Plan {
 		t.Fatalf("%s: %v\n%s", cmd, err, stderr.Bytes())
 	}
 	return p
+}
+
+// findingsOf returns what check says before anything has run, leads among it.
+func findingsOf(t *testing.T, dir, tool string) []*finding.Finding {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	cmd := exec.Command(tool, "check", "-leads", "-o", "jsonl:"+out, "./...")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	said, _ := cmd.CombinedOutput() // fails with findings
+	list, err := report.ReadFindings(out)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, said)
+	}
+	return list
+}
+
+// halfKnown looks for races of which a finding or lead names a side. At least half of them have to be known before
+// they are seen, so that runs aim there first.
+func halfKnown(t *testing.T, races []race, list []*finding.Finding) {
+	t.Helper()
+	type line struct {
+		file string
+		line int
+	}
+	named := map[line]bool{}
+	for _, f := range list {
+		for _, p := range f.Places() {
+			named[line{p.File, p.Line}] = true
+		}
+	}
+	known, folders := 0, map[string][2]int{}
+	for _, r := range races {
+		n := folders[path.Dir(r.sides[0].file)]
+		n[1]++
+		if slices.ContainsFunc(r.sides[:], func(s place) bool { return named[line{s.file, s.line}] }) {
+			known++
+			n[0]++
+		}
+		folders[path.Dir(r.sides[0].file)] = n
+	}
+	t.Logf("%d of %d races are findings or leads before they run, by folder %v", known, len(races), folders)
+	if 2*known < len(races) {
+		t.Errorf("%d of %d races are findings or leads before they run, want half", known, len(races))
+	}
 }
 
 // noneLost looks for sides of races at whose line nothing is monitored that has

@@ -67,7 +67,7 @@ func (s subject) measure(ctx context.Context, tool, dir string) (*row, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.findings = bytes.Count(stdout, []byte("\n"))
+		f.findings = bytes.Count(stdout, []byte("\n")) - 1 // the end
 	}
 	return r, nil
 }

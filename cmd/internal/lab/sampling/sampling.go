@@ -7,86 +7,183 @@ package sampling
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/exact"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
-// variant is one way to sample, and what was measured of it.
-type variant struct {
+// detector is one way to leave accesses out, at all of the rates.
+type detector struct {
 	name string
 	hb.Sampling
-	overheads []float64 // time over plain, less one, of each program and round
-	found     []float64 // share of the racy functions that were reported, of each run
-	wrong     []string  // clean functions that were reported
 }
 
-func variants() []*variant {
-	return []*variant{
-		{name: "all accesses"},
-		{name: "30 %", Sampling: hb.Sampling{Rate: 30}},
-		{name: "10 %", Sampling: hb.Sampling{Rate: 10}},
-		{name: "3 %", Sampling: hb.Sampling{Rate: 3}},
-		{name: "1 %", Sampling: hb.Sampling{Rate: 1}},
-		{name: "SOS", Sampling: hb.Sampling{Stationary: true}},
-		{name: "LIS", Sampling: hb.Sampling{Loops: true}},
-		{name: "SOS and LIS", Sampling: hb.Sampling{Stationary: true, Loops: true}},
-		{name: "bursts", Sampling: hb.Sampling{Bursts: true}},
-	}
+// detectors are those of Li's thesis (2012), Figure 3.5, and bursts beside them.
+var detectors = []detector{
+	{name: "Pacer"},
+	{name: "SOS", Sampling: hb.Sampling{Stationary: true}},
+	{name: "LIS", Sampling: hb.Sampling{Loops: true}},
+	{name: "SOS and LIS", Sampling: hb.Sampling{Stationary: true, Loops: true}},
+	{name: "bursts", Sampling: hb.Sampling{Bursts: true}},
 }
+
+// rates are in percent of the accesses. 100 is what a detector's rule alone leaves.
+var rates = []int{100, 30, 10, 3, 1}
+
+// variant is a detector at a rate, and what was measured of it.
+type variant struct {
+	hb.Sampling
+	measured
+}
+
+// measured is what runs of a variant have shown.
+type measured struct {
+	Times, Plain map[string][]float64 // by program, in nanoseconds, of each round
+	Found        []float64            // share of the racy functions that were reported, of each run
+	Wrong        []string             // clean functions that were reported
+}
+
+// add adds what a program took in a round, and what it took plain.
+func (m *measured) add(program string, ns, plain float64) {
+	if m.Times == nil {
+		m.Times, m.Plain = map[string][]float64{}, map[string][]float64{}
+	}
+	m.Times[program] = append(m.Times[program], ns)
+	m.Plain[program] = append(m.Plain[program], plain)
+}
+
+// results is what all portions of the measurement have shown: the variants by detector, and by rate.
+type results [][]*variant
+
+func newResults() results {
+	all := make(results, len(detectors))
+	for d := range detectors {
+		for _, rate := range rates {
+			v := &variant{Sampling: detectors[d].Sampling}
+			if rate < 100 {
+				v.Rate = float64(rate)
+			}
+			all[d] = append(all[d], v)
+		}
+	}
+	return all
+}
+
+// readResults returns what earlier portions have left in a file, or none where there is no such file.
+func readResults(file string) (results, error) {
+	all := newResults()
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	var saved [][]measured
+	if err == nil {
+		err = json.Unmarshal(text, &saved)
+	}
+	if err == nil && len(saved) != len(all) {
+		err = errors.New("it is of other detectors than these")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what earlier portions have measured, delete %s to begin anew: %w", file, err)
+	}
+	for d := range all {
+		for k := range all[d] {
+			all[d][k].measured = saved[d][k]
+		}
+	}
+	return all, nil
+}
+
+// write leaves the results in a file, for the portions to come.
+func (all results) write(file string) error {
+	saved := make([][]measured, len(all))
+	for d := range all {
+		for _, v := range all[d] {
+			saved[d] = append(saved[d], v.measured)
+		}
+	}
+	text, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+// variants returns all variants.
+func (all results) variants() []*variant { return slices.Concat(all...) }
 
 // Run runs the tool. It reports whether no clean function was reported.
 func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab sampling", flag.ExitOnError)
 	rounds := flags.Int("rounds", 10, "paired rounds of the programs")
 	runs := flags.Int("runs", 50, "runs of the functions with and without races")
-	benchtime := flags.String("benchtime", "50ms", "time of one program in one round, as go test takes it")
+	benchtime := flags.String("benchtime", "20ms", "time of one program in one round, as go test takes it")
 	out := flags.String("o", "", "write the document to this `file`, and the chart beside it,\n"+
 		"instead of the document alone to standard output")
+	state := flags.String("state", "", "add the runs to those that this `file` holds, and keep all of them there,\n"+
+		"so that a long measurement is made in portions; a portion that lacks rounds or runs makes no document")
 	flags.Parse(args)
 	tmp, err := os.MkdirTemp("", "interlock-sampling-")
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
+	if *state == "" {
+		*state = filepath.Join(tmp, "results.json")
+	}
+	all, err := readResults(*state)
+	if err != nil {
+		return false, err
+	}
 
 	// Build both corpora, and measure each variant of each.
-	programs, err := build(ctx, filepath.Join("testdata", "bench"), filepath.Join(tmp, "bench"))
-	if err != nil {
-		return false, err
+	if *rounds > 0 {
+		programs, err := build(ctx, filepath.Join("testdata", "bench"), filepath.Join(tmp, "bench"))
+		if err != nil {
+			return false, err
+		}
+		if err := programs.measureCost(ctx, all.variants(), *rounds, *benchtime); err != nil {
+			return false, err
+		}
 	}
-	functions, err := build(ctx, filepath.Join("dynamic", "hb", "testdata", "races"), filepath.Join(tmp, "races"))
-	if err != nil {
-		return false, err
+	if *runs > 0 {
+		functions, err := build(ctx, filepath.Join("dynamic", "hb", "testdata", "races"), filepath.Join(tmp, "races"))
+		if err != nil {
+			return false, err
+		}
+		if err := functions.measureRaces(ctx, all.variants(), *runs); err != nil {
+			return false, err
+		}
 	}
-	all := variants()
-	if err := programs.measureCost(ctx, all, *rounds, *benchtime); err != nil {
-		return false, err
-	}
-	if err := functions.measureRaces(ctx, all, *runs); err != nil {
+	if err := all.write(*state); err != nil {
 		return false, err
 	}
 
 	// Write the document, and the chart beside it.
+	held = !slices.ContainsFunc(all.variants(), func(v *variant) bool { return len(v.Wrong) > 0 })
+	if first := all[0][0]; len(first.Times) == 0 || len(first.Found) == 0 {
+		return held, nil
+	}
 	if *out != "" {
 		chart := strings.TrimSuffix(*out, filepath.Ext(*out)) + ".svg"
-		if err := os.WriteFile(chart, []byte(drawChart(all)), 0o644); err != nil {
+		if err := os.WriteFile(chart, []byte(drawCharts(all)), 0o644); err != nil {
 			return false, err
 		}
 	}
-	held = !slices.ContainsFunc(all, func(v *variant) bool { return len(v.wrong) > 0 })
-	return held, page.Write(*out, document(all, *rounds, *runs, *benchtime))
+	return held, page.Write(*out, document(all, *benchtime))
 }
 
 // corpus is the test binary of a package, plain, under the engine, and so with its loops counted.
@@ -161,32 +258,17 @@ func (c corpus) measureCost(ctx context.Context, all []*variant, rounds int, ben
 		if err != nil {
 			return err
 		}
-		plain := times(out)
+		plain := timing.Benchmarks(out)
 		for _, v := range all {
 			if out, err = c.sampled(ctx, v, round, args...); err != nil {
 				return err
 			}
-			for name, ns := range times(out) {
-				v.overheads = append(v.overheads, ns/plain[name]-1)
+			for name, ns := range timing.Benchmarks(out) {
+				v.add(name, ns, plain[name])
 			}
 		}
 	}
 	return nil
-}
-
-// times returns the nanoseconds an operation that benchmarks have printed.
-func times(out string) map[string]float64 {
-	all := map[string]float64{}
-	for line := range strings.Lines(out) {
-		f := strings.Fields(line)
-		if len(f) < 4 || !strings.HasPrefix(f[0], "Benchmark") || f[3] != "ns/op" {
-			continue
-		}
-		if ns, err := strconv.ParseFloat(f[2], 64); err == nil {
-			all[f[0]] = ns
-		}
-	}
-	return all
 }
 
 // measureRaces runs the functions of c in each variant. They mostly wait, so that all variants run at the same time.
@@ -196,13 +278,13 @@ func (c corpus) measureRaces(ctx context.Context, all []*variant, runs int) erro
 		errs := make([]error, len(all))
 		command.Parallel(len(all), len(all), func(i int) {
 			v := all[i]
-			out, err := c.sampled(ctx, v, run, "-test.v")
+			out, err := c.sampled(ctx, v, len(v.Found)+1, "-test.v")
 			if errs[i] = err; err != nil {
 				return
 			}
 			share, wrong := judge(out)
-			v.found = append(v.found, share) //interlock:ignore IL2001 each call has a variant of its own
-			v.wrong = append(v.wrong, wrong...)
+			v.Found = append(v.Found, share) //interlock:ignore IL2001 each call has a variant of its own
+			v.Wrong = append(v.Wrong, wrong...)
 		})
 		if err := errors.Join(errs...); err != nil {
 			return err

@@ -1,7 +1,10 @@
 package sampling
 
 import (
+	"encoding/xml"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -14,9 +17,41 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
-	got := times("goos: linux\nBenchmarkLRU-2 \t 100\t 12.5 ns/op\nPASS\n")
-	if !reflect.DeepEqual(got, map[string]float64{"BenchmarkLRU-2": 12.5}) {
-		t.Errorf("times: %v", got)
+// TestDocument draws what two portions have measured.
+func TestDocument(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "results.json")
+	for portion := range 2 {
+		all, err := readResults(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := range all {
+			for k, v := range all[d] {
+				if len(v.Found) != portion {
+					t.Fatalf("portion %d begins with %d runs", portion, len(v.Found))
+				}
+				v.add("LRU", float64(100*portion)+100*(1+4/float64(1+d+k)), 100)
+				v.Found = append(v.Found, 1/float64(1+k))
+			}
+		}
+		if err := all.write(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := readResults(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := document(all, "1ms")
+	for _, want := range []string{
+		"| 100 % | 4.0 | 2.0 |", "| 30 % | 50 % (50 to 50) |", "the mean of 2 runs",
+		"| 50 % | 30 %: 50 % | 100 %: 100 % |", // its overhead, and that of SOS, is half of what all accesses cost
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if err := xml.Unmarshal([]byte(drawCharts(all)), new(struct{})); err != nil {
+		t.Error("chart:", err)
 	}
 }

@@ -146,12 +146,19 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 		if i == min(9, n-1) {
 			r.early = c.idle()
 		}
+		// Hundreds of saves take a while: what was measured so far is printed on the way.
+		if (i+1)%25 == 0 || i == n-1 {
+			most, err := c.peak()
+			if err != nil {
+				return nil, err
+			}
+			r.most, r.resident = max(r.most, most), c.idle()
+			fmt.Fprintf(os.Stderr, "%s: %d of %d saves, at most %s MB, idle %s MB, the last in %s s\n", s.module, i+1, n,
+				megabytes(most), megabytes(r.resident), seconds(took))
+		}
 	}
 	r.processor = (c.processor() - before) / time.Duration(n)
-	if r.most, err = c.peak(); err != nil {
-		return nil, err
-	}
-	r.resident, r.spent = c.idle(), c.takeSpent()
+	r.spent = c.takeSpent()
 	for name := range r.spent {
 		r.spent[name] /= time.Duration(n)
 	}

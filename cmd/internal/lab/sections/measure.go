@@ -88,7 +88,7 @@ func check(ctx context.Context, o options, patterns []string) (all []*finding.Fi
 		if err := json.Unmarshal(line, f); err != nil {
 			return nil, fmt.Errorf("reading a finding: %w", err)
 		}
-		if atomicity(f) {
+		if atomicity(f) { // the end has no code
 			all = append(all, f)
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets"
@@ -31,6 +34,8 @@ type Monitored struct {
 	workspace *build.Workspace
 	binary    build.Binary
 	evidence  string
+	campaigns atomic.Int64 // made so far
+	exact     bool         // the happens-before engine is in it too
 }
 
 // BuildMonitored builds the tests of the module in dir. The caller closes the
@@ -44,28 +49,32 @@ func BuildMonitored(ctx context.Context, dir string) (*Monitored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return buildWith(ctx, loaded, p)
+	return buildWith(ctx, loaded, p, false)
 }
 
 // BuildPlanned is BuildMonitored with the plan that `interlock test` makes by default, by what
-// the static side knows. tool is the program, built.
-func BuildPlanned(ctx context.Context, dir, tool string) (*Monitored, error) {
+// the static side knows, and with exact under the happens-before engine. tool is the program, built.
+func BuildPlanned(ctx context.Context, dir, tool string, exact bool) (*Monitored, error) {
 	p, err := planner.Make(ctx, planner.Options{
 		Dir: dir, Tests: true, Sources: atomicsets.Sources{Inferred: true, User: true}, Tool: tool,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return buildWith(ctx, p.Module, p.Plan)
+	return buildWith(ctx, p.Module, p.Plan, exact)
 }
 
 // buildWith builds the tests of a module by a plan.
-func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan) (*Monitored, error) {
-	ws, err := build.Prepare(ctx, loaded, p)
+func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan, exact bool) (*Monitored, error) {
+	prepare := build.Prepare
+	if exact {
+		prepare = build.PrepareScheduled
+	}
+	ws, err := prepare(ctx, loaded, p)
 	if err != nil {
 		return nil, err
 	}
-	m := &Monitored{Plan: p, workspace: ws, evidence: filepath.Join(ws.Dir, "evidence")}
+	m := &Monitored{Plan: p, workspace: ws, evidence: filepath.Join(ws.Dir, "evidence"), exact: exact}
 	binaries, err := ws.BuildTests(ctx)
 	if err == nil && (len(binaries) != 1 || binaries[0].Path == "") {
 		err = errors.New("the module is to be one package with tests")
@@ -93,28 +102,111 @@ type Request struct {
 	FirstHit bool          // stop at the run that shows a race
 	Auto     bool          // plan runs by what earlier ones have shown, as campaigns do by default
 	Where    arm.Heuristic // where noise is made, unless Auto
+	Prob     int           // how likely a site that is due makes noise, of 1000; 0 is always
+	CPUs     int           // on which goroutines run at once; 0 is as the machine has them
+	Replays  int           // how often the replay command of each finding is tried
+}
+
+// Replay is what the replay command of a finding says: one run of one test.
+type Replay struct {
+	Function string // "" is all
+	Seed     uint64
+	Strength int
+	Only     string // as the flags -only and -hold have it
+	Hold     string
+	Quiet    bool // -prob=0
+}
+
+// ParseReplay reads the command line of a replay.
+func ParseReplay(command string) (r Replay, err error) {
+	for word := range strings.FieldsSeq(command) {
+		name, value, _ := strings.Cut(strings.Trim(word, "'"), "=")
+		switch name {
+		case "-seed":
+			r.Seed, err = strconv.ParseUint(value, 10, 64)
+		case "-strength":
+			r.Strength, err = strconv.Atoi(value)
+		case "-prob":
+			r.Quiet = value == "0"
+		case "-only":
+			r.Only = value
+		case "-hold":
+			r.Hold = value
+		case "-run":
+			r.Function = strings.Trim(value, "^$")
+		}
+		if err != nil {
+			return r, fmt.Errorf("reading the replay command %s: %w", command, err)
+		}
+	}
+	return r, nil
+}
+
+// Replay makes the run of a replay command, and returns what it shows.
+func (m *Monitored) Replay(ctx context.Context, r Replay, timeout time.Duration) (_ *campaign.Result, err error) {
+	cfg := m.config(Request{
+		Function: r.Function, Runs: 1, Seed: r.Seed, Timeout: timeout, Strength: r.Strength, Auto: true,
+	})
+	cfg.OnlyFlag, cfg.HoldFlag = "-only", "-hold"
+	if r.Quiet {
+		cfg.Prob = -1
+	}
+	if r.Only != "" {
+		at := func(place string) ([]uint32, error) { return arm.SitesAt(m.Plan, place) }
+		if cfg.Only, cfg.Windows, err = arm.WindowsAt(r.Only, at); err != nil {
+			return nil, err
+		}
+	}
+	if r.Hold != "" {
+		if cfg.Hold, err = arm.LocksAt(m.workspace.Module.Packages, r.Hold); err != nil {
+			return nil, err
+		}
+	}
+	return campaign.Run(ctx, cfg)
 }
 
 // Run makes a campaign of one test function. It returns also how many runs began.
 func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, runs int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, err = campaign.Run(ctx, campaign.Config{
-		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
-		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where,
-		TestFlags: []string{"-test.run=^" + q.Function + "$"},
-		Dir:       filepath.Join(m.evidence, q.Function),
-		Progress: func(e campaign.Event) {
+	cfg := m.config(q)
+	cfg.Progress = func(e campaign.Event) {
+		if e.Kind == campaign.RunStarted {
 			runs = max(runs, e.Run)
-			if q.FirstHit && e.Kind == campaign.Caught {
-				cancel()
-			}
-		},
-	})
+		}
+		if q.FirstHit && e.Kind == campaign.Caught {
+			cancel()
+		}
+	}
+	run := campaign.Run
+	if m.exact {
+		run = campaign.Exact
+	}
+	r, err = run(ctx, cfg)
 	if err != nil {
 		err = fmt.Errorf("running %s: %w", q.Function, err)
 	}
 	return r, runs, err
+}
+
+// config describes a campaign of one test function.
+func (m *Monitored) config(q Request) campaign.Config {
+	cfg := campaign.Config{
+		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
+		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where, Prob: q.Prob,
+		// The monitor appends, so that each campaign has a folder that no other has written to.
+		Dir: filepath.Join(m.evidence, fmt.Sprintf("%s-%d", q.Function, m.campaigns.Add(1))),
+	}
+	if q.Replays > 0 {
+		cfg.Replays, cfg.OnlyFlag, cfg.HoldFlag = q.Replays, "-only", "-hold"
+	}
+	if q.Function != "" {
+		cfg.TestFlags = []string{"-test.run=^" + q.Function + "$"}
+	}
+	if q.CPUs > 0 {
+		cfg.TestFlags = append(cfg.TestFlags, fmt.Sprintf("-test.cpu=%d", q.CPUs))
+	}
+	return cfg
 }
 
 // Hits returns how many runs of a campaign caught a race.
