@@ -9,7 +9,8 @@
 // A variable that a closure captures is traced to the function that declares
 // it, so a path in the closure equals the path outside.
 //
-// Cost: linear in the length of the path.
+// Cost: linear in the length of the path; the uses of a variable that closures
+// capture are searched once, where they are many.
 package accesspath
 
 import (
@@ -18,7 +19,10 @@ import (
 	"go/token"
 	"go/types"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
+	"weak"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -197,18 +201,51 @@ func isReference(t types.Type) bool {
 
 // Stored lists what is assigned to the variable alloc, in its function and in
 // the closures that capture it, except nil and itself. For a variable whose
-// address goes elsewhere it returns its own address: anything may be in it.
+// address goes elsewhere it returns its own address too: anything may be in it.
 func Stored(alloc *ssa.Alloc) []ssa.Value {
+	known, ok := manyUses.Load(weak.Make(alloc))
+	if !ok {
+		known = assignments(alloc)
+	}
 	var values []ssa.Value
+	for _, store := range known.(assigned).stores {
+		values = append(values, store.Value().Val)
+	}
+	if known.(assigned).escapes {
+		values = append(values, alloc)
+	}
+	return values
+}
+
+// assigned is what is known of one variable: the stores that say what is in it,
+// and whether its address goes elsewhere. It keeps no program alive.
+type assigned struct {
+	stores  []weak.Pointer[ssa.Store]
+	escapes bool
+}
+
+// manyUses keeps assigned of variables with more uses than fewUses, from
+// weak.Pointer[ssa.Alloc] on, for as long as their program is in use: each of
+// these uses asks for it, and a square of the uses would be walked otherwise.
+var manyUses sync.Map
+
+const fewUses = 64
+
+// assignments searches all uses of alloc, in its function and in the closures
+// that capture it.
+func assignments(alloc *ssa.Alloc) assigned {
+	var known assigned
+	uses := 0
 	var visit func(addr ssa.Value)
 	visit = func(addr ssa.Value) {
+		uses += len(*addr.Referrers())
 		for _, ref := range *addr.Referrers() {
 			switch ref := ref.(type) {
 			case *ssa.Store:
 				if ref.Val == addr {
-					values = append(values, addr)
+					known.escapes = true
 				} else if !isNil(ref.Val) && !isLoadOf(ref.Val, alloc) {
-					values = append(values, ref.Val)
+					known.stores = append(known.stores, weak.Make(ref))
 				}
 			case *ssa.UnOp, *ssa.DebugRef:
 			case *ssa.MakeClosure:
@@ -219,12 +256,19 @@ func Stored(alloc *ssa.Alloc) []ssa.Value {
 					}
 				}
 			default:
-				values = append(values, addr)
+				known.escapes = true
 			}
 		}
 	}
 	visit(alloc)
-	return values
+	// The garbage collector forgets the entry with the variable.
+	if uses > fewUses {
+		key := weak.Make(alloc)
+		if _, known := manyUses.LoadOrStore(key, known); !known {
+			runtime.AddCleanup(alloc, func(key weak.Pointer[ssa.Alloc]) { manyUses.Delete(key) }, key)
+		}
+	}
+	return known
 }
 
 func isNil(v ssa.Value) bool {
