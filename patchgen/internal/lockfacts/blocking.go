@@ -32,26 +32,12 @@ func (facts *Facts) blocksIn(file *source.File, n ast.Node, callee bool) (why st
 		if why != "" {
 			return false
 		}
+		if why = waits(file, x); why != "" {
+			return false
+		}
 		switch x := x.(type) {
 		case *ast.FuncLit:
 			return false // its body counts where it is called
-		case *ast.UnaryExpr:
-			if x.Op == token.ARROW {
-				why = "receives from a channel"
-			}
-		case *ast.SendStmt:
-			why = "sends on a channel"
-		case *ast.SelectStmt:
-			why = "selects on channels"
-		case *ast.RangeStmt:
-			if t := file.TypeOf(x.X); t != nil {
-				switch t.Underlying().(type) {
-				case *types.Chan:
-					why = "ranges over a channel"
-				case *types.Signature:
-					why = "ranges over a function"
-				}
-			}
 		case *ast.ForStmt:
 			if x.Cond == nil && !hasJump(x.Body) {
 				why = "loops without end"
@@ -70,6 +56,31 @@ func (facts *Facts) blocksIn(file *source.File, n ast.Node, callee bool) (why st
 		return why == ""
 	})
 	return why
+}
+
+// waits returns what n itself, apart from its parts, waits for: a channel, or a
+// function that yields values. It is empty for all else.
+func waits(file *source.File, n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.SendStmt:
+		return "sends on a channel"
+	case *ast.SelectStmt:
+		return "selects on channels"
+	case *ast.UnaryExpr:
+		if n.Op == token.ARROW {
+			return "receives from a channel"
+		}
+	case *ast.RangeStmt:
+		if t := file.TypeOf(n.X); t != nil {
+			switch t.Underlying().(type) {
+			case *types.Chan:
+				return "ranges over a channel"
+			case *types.Signature:
+				return "ranges over a function"
+			}
+		}
+	}
+	return ""
 }
 
 // hasJump reports whether a loop body has a way out.

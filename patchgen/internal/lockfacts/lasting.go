@@ -36,17 +36,12 @@ func (facts *Facts) Lasting(file *source.File, n ast.Node) (why string) {
 		if why != "" {
 			return false
 		}
+		if why = waits(file, x); why != "" {
+			return false
+		}
 		switch x := x.(type) {
 		case *ast.FuncLit:
 			return false // its body counts where it is called
-		case *ast.SendStmt:
-			why = "sends on a channel"
-		case *ast.SelectStmt:
-			why = "selects on channels"
-		case *ast.UnaryExpr:
-			if x.Op == token.ARROW {
-				why = "receives from a channel"
-			}
 		case *ast.GoStmt:
 			why = "starts a goroutine"
 		case *ast.DeferStmt:
@@ -57,12 +52,6 @@ func (facts *Facts) Lasting(file *source.File, n ast.Node) (why string) {
 			check(x.X)
 		case *ast.RangeStmt:
 			check(x.Key, x.Value)
-			if t := file.TypeOf(x.X); t != nil {
-				switch t.Underlying().(type) {
-				case *types.Chan, *types.Signature:
-					why = "ranges over " + file.Text(x.X)
-				}
-			}
 		case *ast.CallExpr:
 			why = facts.lastingCall(file, x)
 		}
