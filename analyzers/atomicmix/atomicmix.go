@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -67,7 +68,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
-	if a.Renews() || !accesses.Alike(a, b) {
+	if a.Renews() || !accesses.Alike(a, b) || !counted(v) {
 		f.Status = finding.Lead
 	}
 	var plain []*accesses.Access
@@ -78,6 +79,15 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		}
 	}
 	r.Report(f, a.Expr, b.Expr, "accessed atomically here", check.Spots(plain...))
+}
+
+// counted reports whether v is a package variable, or a field that somebody adds to. Of other fields the plain accesses
+// are mostly those of an owner: of an object that nobody else has, or behind a bit that is the lock.
+func counted(v *accesses.Variable) bool {
+	return v.Name.Type == "" || slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		call, ok := b.Instr.(*ssa.Call)
+		return b.Update || ok && b.Atomic() && strings.HasPrefix(call.Call.StaticCallee().Name(), "Add")
+	})
 }
 
 // rank puts pairs first that are taken to mean one variable, and writes before reads among them.

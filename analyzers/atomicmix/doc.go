@@ -4,9 +4,9 @@
 // atomicmix: atomic and plain access mixed (IL1003)
 //
 // WRONG: an atomic operation orders nothing but other atomic operations, so
-// the read in Get races with the store in Extend.
+// the read in Get races with the addition in Extend.
 //
-//	func (i *Item) Extend(t int64) { atomic.StoreInt64(&i.expires, t) }
+//	func (i *Item) Extend(t int64) { atomic.AddInt64(&i.expires, t) }
 //
 //	func (i *Item) Get() int64 { return i.expires }
 //
@@ -18,10 +18,11 @@
 // A plain access is reported if it conflicts with an atomic one that another
 // goroutine may run at the same time on such an object, and no lock that both
 // hold orders them. Plain accesses to objects that nobody else can reach yet
-// are fine, and so are those in tests and in package initialisation. A store of constants that makes the
-// object as new, for its next user, is a lead, which is not printed. So is an access of which it is not sure that it
-// means the same variable: within a package, both sides have to come to it from one package variable, or over the same
-// fields from objects of one type.
+// are fine, and so are those in tests and in package initialisation. A store of constants that makes the object
+// as new, for its next user, is a lead, which is not printed. So is an access of which it is not sure that it
+// means the same variable: within a package, both sides have to come to it from one package variable, or over
+// the same fields from objects of one type. And so is an access to a field that nobody adds to: it is mostly
+// that of the object's owner.
 //
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such

@@ -171,6 +171,15 @@ func (g *Guard) allowed() int {
 	return max(knowledge.Exceptions, number(g.With)/knowledge.ExceptionsShare)
 }
 
+// encloses reports whether the lock is a field of another type than the one that has the variable v: of one that
+// holds such objects, while others are copies, or on their own.
+func (g *Guard) encloses(v finding.Variable) bool {
+	owner := v.Package + "." + v.Type + "."
+	lock, inPackage := strings.CutPrefix(g.id.class, v.Package+".")
+	isVariable := inPackage && !strings.Contains(lock, ".")
+	return v.Type != "" && !isVariable && !strings.HasPrefix(g.id.class, owner)
+}
+
 func (g *Guard) setOnce() bool {
 	var stores []*Access
 	for _, a := range slices.Concat(g.With, g.Without) {

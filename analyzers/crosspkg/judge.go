@@ -201,8 +201,13 @@ func (j *judge) guarded(v *Variable) {
 	if b.Writes() {
 		does = "write"
 	}
+	status := finding.Suspected
+	if g.encloses(v.Variable) {
+		status = finding.Lead
+	}
 	j.report(code, v, pairs, &finding.Finding{
-		Title: title,
+		Status: status,
+		Title:  title,
 		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.", g.Count(), b.verb(),
 			b.where(), b.Package, does),
 		Notes: []string{g.Count() + ", all packages of the module together"},
@@ -256,7 +261,8 @@ func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.
 		j.replace(i, &g)
 		return
 	}
-	f.Version, f.Code, f.Status, f.Variable = finding.SchemaVersion, code, finding.Suspected, v.Variable
+	f.Version, f.Code, f.Variable = finding.SchemaVersion, code, v.Variable
+	f.Status = cmp.Or(f.Status, finding.Suspected)
 	if pairs[0].a.Map {
 		f.Variable.Kind = "map"
 	}

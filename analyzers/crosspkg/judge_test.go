@@ -166,6 +166,34 @@ func packedAndUnpacked(accesses []*crosspkg.Access) [][]crosspkg.Variable {
 
 // What a package has found by itself is taken up: with the places of others,
 // or not at all if these speak against its guess.
+// TestJudgeEnclosed judges objects that one of another type, which has the lock, holds and hands out copies of.
+func TestJudgeEnclosed(t *testing.T) {
+	outer := func(a *crosspkg.Access) {
+		a.Held = append(a.Held, crosspkg.Held{Class: "m.Outer.mu", Near: true, Name: "o.mu"})
+		a.May = append(a.May, "m.Outer.mu")
+	}
+	global := func(a *crosspkg.Access) {
+		a.Held = append(a.Held, crosspkg.Held{Class: "m.mu", Near: true, Name: "mu"})
+		a.May = append(a.May, "m.mu")
+	}
+	for _, tt := range []struct {
+		name string
+		held func(*crosspkg.Access)
+		want finding.Status
+	}{
+		{"the object's own lock", locked, finding.Suspected},
+		{"a package variable", global, finding.Suspected},
+		{"the lock of what holds the object", outer, finding.Lead},
+	} {
+		accesses := []*crosspkg.Access{at("m", finding.Write, tt.held, increment),
+			at("m", finding.Write, tt.held, increment), at("p", finding.Read)}
+		found := crosspkg.Judge(nil, packages(accesses)...)
+		if len(found) != 1 || found[0].Status != tt.want {
+			t.Errorf("%s: %v, want one of status %s", tt.name, found, tt.want)
+		}
+	}
+}
+
 func TestJudgeTakesUpFindings(t *testing.T) {
 	add, sub, get := at("m", finding.Write, locked, increment), at("m", finding.Write, locked, increment),
 		at("m", finding.Read)

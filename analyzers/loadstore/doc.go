@@ -29,7 +29,8 @@
 // atomic store, and a lock that is released between the two. Only state that
 // the code itself treats as shared, and that has a second writer, is reported:
 // others write it under a lock, another goroutine writes it, or the update runs
-// in several goroutines. An update is safe that compares a version, which all
+// in several goroutines. Two atomic operations are a lead, which is not printed, where no other function writes the
+// variable, or some function compares and swaps it. An update is safe that compares a version, which all
 // writers change, before it stores.
 //
 // Missed: updates that only two callers of one method make; updates through two

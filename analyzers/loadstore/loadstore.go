@@ -35,7 +35,11 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	var leads []section
 	for _, s := range sections(pass, list, ends) {
 		if why, other := c.shared(s); why != "" {
-			c.report(s, why, other, finding.Suspected)
+			status := finding.Suspected
+			if s.store.Mode == finding.AtomicWrite && !c.writtenElsewhere(s) {
+				status = finding.Lead
+			}
+			c.report(s, why, other, status)
 		} else if c.lead(s) {
 			leads = append(leads, s)
 		}

@@ -88,6 +88,24 @@ func (c *checker) first(s section) bool {
 	return first
 }
 
+// writtenElsewhere reports whether another function writes the variable of s atomically as well, and none compares and
+// swaps it: an update that is the only write is mostly that of a queue with one producer, and a bit that somebody swaps
+// in may be the lock of the rest.
+func (c *checker) writtenElsewhere(s section) bool {
+	elsewhere := false
+	for _, a := range c.byName[s.store.Name] {
+		call, ok := a.Instr.(*ssa.Call)
+		if !ok || a.Mode != finding.AtomicWrite || a.Fn == s.store.Fn {
+			continue
+		}
+		if strings.HasPrefix(call.Call.StaticCallee().Name(), "CompareAndSwap") {
+			return false
+		}
+		elsewhere = true
+	}
+	return elsewhere
+}
+
 func (c *checker) evidence(s section) (string, *accesses.Access) {
 	st := s.store
 	roles := c.list.Graph.Roles(st.Fn)
@@ -204,6 +222,9 @@ func counts(st *accesses.Access) bool {
 // the goroutines: it is captured, and declared outside of the loop.
 func sharedByAll(st *accesses.Access, start ssa.CallInstruction) bool {
 	root := st.Path.Root
+	if strings.Contains(st.Path.Fields, "[") {
+		return false // each may have elements of its own
+	}
 	if root == nil || root.Parent() != start.Parent() || root.Parent() == st.Fn {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -90,6 +91,9 @@ func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 		if o.Mode != otherSide[op.Mode] && !(op.Mode == finding.Receive && o.Mode == finding.CloseChan) {
 			continue
 		}
+		if o.Mode == finding.Done && c.countsUnder(o, h.Class) {
+			continue
+		}
 		if o.Fn == op.Fn || !c.needs(o, h.Class, op.Mode == finding.Wait) {
 			return nil
 		}
@@ -98,6 +102,17 @@ func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 		}
 	}
 	return first
+}
+
+// countsUnder reports whether the function of done adds to the WaitGroup itself, under a lock of the class: where it
+// waits for the lock, nobody waits for it.
+//
+//	t.mu.RLock(); defer t.mu.RUnlock(); t.wg.Add(1); defer t.wg.Done()
+func (c *checker) countsUnder(done *syncops.Op, class string) bool {
+	return slices.ContainsFunc(c.list.ByKey[done.Key], func(add *syncops.Op) bool {
+		return add.Mode == finding.Add && add.Fn == done.Fn && c.list.Reaches(add.Instr, done.Instr) &&
+			slices.ContainsFunc(add.Locks.Held(), func(h lockset.Held) bool { return h.Class == class && h.Since != nil })
+	})
 }
 
 // needs reports whether a lock of the class is held at o, or taken on the way

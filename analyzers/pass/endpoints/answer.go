@@ -46,14 +46,36 @@ func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ss
 			_, plain := v.Type().Underlying().(*types.Basic)
 			return plain && follow(use, seen, found)
 		case *ssa.Store:
-			cell, ok := use.Addr.(*ssa.Alloc)
-			return ok && use.Val == v && follow(cell, seen, found)
+			return use.Val == v && slices.ContainsFunc(cells(use.Addr), func(cell ssa.Value) bool {
+				return follow(cell, seen, found)
+			})
 		case *ssa.UnOp:
-			_, cell := v.(*ssa.Alloc)
-			return use.Op != token.ARROW && (use.Op != token.MUL || cell) && follow(use, seen, found)
+			_, local := v.(*ssa.Alloc)
+			_, field := v.(*ssa.FieldAddr)
+			return use.Op != token.ARROW && (use.Op != token.MUL || local || field) && follow(use, seen, found)
 		}
 		return false
 	})
+}
+
+// cells returns the addresses from which the function loads what it has stored at addr: that of a local, or of a
+// field as it is written each time.
+//
+//	e.n = t.last.Add(1); if e.n > limit { … }
+func cells(addr ssa.Value) []ssa.Value {
+	switch addr := addr.(type) {
+	case *ssa.Alloc:
+		return []ssa.Value{addr}
+	case *ssa.FieldAddr:
+		var list []ssa.Value
+		for _, ref := range *addr.X.Referrers() {
+			if again, ok := ref.(*ssa.FieldAddr); ok && again.Field == addr.Field {
+				list = append(list, again)
+			}
+		}
+		return list
+	}
+	return nil
 }
 
 // answers lists the results of the function that carry what e, a write, has made of

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -41,7 +42,7 @@ type Suspect struct {
 	// the same object, which its author may have thought to be the guard.
 	OtherLock bool
 	// Lead: what sets the variable up, or makes its object as new, may well come before all else; or nothing shows
-	// that one of the two is ever called.
+	// that one of the two is ever called; or all calls of the function that the package shows hold the lock.
 	Lead bool
 }
 
@@ -170,7 +171,8 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 		}
 		if b := c.otherSide(g, a); b != nil {
 			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count,
-				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b) || c.unseen(a) || c.unseen(b)}, true
+				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b) || c.unseen(a) || c.unseen(b) ||
+					c.heldByCallers(a, b)}, true
 		}
 	}
 	return Suspect{}, false
@@ -178,6 +180,28 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 
 // unseen reports whether a stands in a method of which nothing shows that it is called.
 func (c *checker) unseen(a *accesses.Access) bool { return c.list.Graph.Unseen(ir.Outermost(a.Fn)) }
+
+// heldByCallers reports whether a stands in an exported function that the package itself calls only with the lock
+// held: others will do so as well.
+//
+//	h.mu.Lock(); h.Clear(); h.mu.Unlock()
+func (c *checker) heldByCallers(a, b *accesses.Access) bool {
+	sites := c.list.Graph.Sites(a.Fn)
+	return len(sites) > 0 && c.list.Graph.Open(a.Fn) && !slices.ContainsFunc(sites, func(s callgraph.Site) bool {
+		return s.Mode == callgraph.Go || !c.holdsAt(s.Caller, s.Instr, b)
+	})
+}
+
+// holdsAt reports whether caller holds a lock of the class of one that b holds when it makes the call.
+func (c *checker) holdsAt(caller *ssa.Function, call ssa.CallInstruction, b *accesses.Access) bool {
+	held := false
+	c.list.Locks.Walk(caller, func(instr ssa.Instruction, s *lockset.State) {
+		held = held || instr == call && slices.ContainsFunc(s.Held(), func(h lockset.Held) bool {
+			return slices.ContainsFunc(b.Locks.Held(), func(g lockset.Held) bool { return h.Class != "" && h.Class == g.Class })
+		})
+	})
+	return held
+}
 
 // underHolders reports whether a calls a method of an inner object under another
 // lock: it may well be that of an object that holds both.

@@ -55,10 +55,35 @@ func newCond(st *ssa.Store) (name accesspath.Name, alias condAlias, ok bool) {
 		return name, alias, false
 	}
 	name, ok = accesspath.NameOf(field)
-	if rest, under := accesspath.Of(call.Call.Args[0]).Under(accesspath.Of(field.X)); under {
-		alias = condAlias{rest, classOf(call.Call.Args[0])}
+	lock := call.Call.Args[0]
+	if to := fieldOf(lock, field.X); to != nil {
+		lock = to
+	}
+	if rest, under := accesspath.Of(lock).Under(accesspath.Of(field.X)); under {
+		alias = condAlias{rest, classOf(lock)}
 	}
 	return name, alias, ok
+}
+
+// fieldOf returns the field of object into which the lock is stored as well; nil if there is none:
+//
+//	mu := new(sync.Mutex); t := &table{mu: mu, cond: sync.NewCond(mu)}
+func fieldOf(lock, object ssa.Value) ssa.Value {
+	if boxed, ok := lock.(*ssa.MakeInterface); ok {
+		lock = boxed.X
+	}
+	refs := lock.Referrers()
+	if refs == nil {
+		return nil
+	}
+	for _, ref := range *refs {
+		if st, ok := ref.(*ssa.Store); ok && st.Val == lock {
+			if to, ok := st.Addr.(*ssa.FieldAddr); ok && to.X == object {
+				return to
+			}
+		}
+	}
+	return nil
 }
 
 func inSync(obj types.Object) bool {

@@ -52,6 +52,9 @@ func (m *machine) findJoin(b *ssa.BasicBlock) *ssa.BasicBlock {
 					return nil
 				}
 			}
+			if setsCount(to) {
+				return nil
+			}
 			return to
 		}
 		if work < 0 {
@@ -59,6 +62,47 @@ func (m *machine) findJoin(b *ssa.BasicBlock) *ssa.BasicBlock {
 		}
 	}
 	return nil
+}
+
+// setsCount reports whether the ways to a block set a number differently that is the size of a channel, or that a
+// WaitGroup waits for.
+//
+//	n := 0; if a != nil { n++ }; …; ch := make(chan int, n); if a != nil { go func() { ch <- a() }() }
+func setsCount(to *ssa.BasicBlock) bool {
+	for _, instr := range to.Instrs {
+		phi, ok := instr.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		if countsFor(phi, map[ssa.Value]bool{}) {
+			return true
+		}
+	}
+	return false
+}
+
+func countsFor(v ssa.Value, seen map[ssa.Value]bool) bool {
+	if seen[v] || !isInteger(v.Type()) {
+		return false
+	}
+	seen[v] = true
+	return slices.ContainsFunc(*v.Referrers(), func(use ssa.Instruction) bool {
+		switch use := use.(type) {
+		case *ssa.MakeChan:
+			return true
+		case *ssa.Call:
+			fn := use.Call.StaticCallee()
+			return fn != nil && fn.String() == "(*sync.WaitGroup).Add"
+		case *ssa.Phi, *ssa.BinOp, *ssa.Convert:
+			return countsFor(use.(ssa.Value), seen)
+		}
+		return false
+	})
+}
+
+func isInteger(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsInteger != 0
 }
 
 // between returns the blocks that control passes from b on before it comes to

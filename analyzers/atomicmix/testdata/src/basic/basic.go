@@ -20,7 +20,7 @@ func New(t int64) *Item {
 	return i
 }
 
-func (i *Item) Extend(t int64) { atomic.StoreInt64(&i.expires, t) }
+func (i *Item) Extend(t int64) { atomic.AddInt64(&i.expires, t) }
 
 func (i *Item) Expired(now int64) bool {
 	return i.expires < now // want `Item.expires is read plainly and accessed atomically elsewhere: \(\*Item\).Extend writes it .* Also plain: basic.go:65`
@@ -80,6 +80,12 @@ func (b *Block) First() uint64 { return b.first.seq } // ok: another one
 func (b *Block) Last() uint64 {
 	return b.last.seq // want `span.seq is read plainly`
 }
+
+type Conn struct{ state uint32 }
+
+func (c *Conn) Close() { atomic.StoreUint32(&c.state, 2) }
+
+func (c *Conn) Open() bool { return c.state == 1 } // a lead: nobody counts with it, and its owner may be the only writer
 
 type Owner struct{ next uint64 }
 

@@ -37,7 +37,7 @@ func (c *Client) Reset() {
 func Reload(n int32) {
 	for _, c := range clients {
 		atomic.StoreInt32(&c.limit, n)
-		atomic.StoreInt32(&c.size, n)
+		atomic.AddInt32(&c.size, n)
 	}
 }
 

@@ -15,6 +15,38 @@ func (s *Stats) Old() {
 	atomic.StoreInt64(&s.old, n+1) // want `update of Stats.old is not one step`
 }
 
+func (s *Stats) Older() {
+	n := atomic.LoadInt64(&s.old)
+	atomic.StoreInt64(&s.old, n-1) // want `update of Stats.old is not one step`
+}
+
+// Queue has one place that moves each end, and its users know who may.
+type Queue struct {
+	tail atomic.Int64
+	word atomic.Uint64
+}
+
+func (q *Queue) Put() { q.tail.Store(q.tail.Load() + 1) } // a lead: nobody else changes it
+
+func (q *Queue) Len() int64 { return q.tail.Load() }
+
+func (q *Queue) lock() bool {
+	w := q.word.Load()
+	return w&1 == 0 && q.word.CompareAndSwap(w, w|1)
+}
+
+func (q *Queue) Set() {
+	if q.lock() {
+		q.word.Store(q.word.Load() &^ 1) // a lead: a bit of the word is the lock
+	}
+}
+
+func (q *Queue) Move() {
+	if q.lock() {
+		q.word.Store((q.word.Load() + 2) &^ 1)
+	}
+}
+
 func (s *Stats) Good() { s.hits.Add(1) } // ok
 
 func (s *Stats) Swap(n int64) {
