@@ -71,7 +71,7 @@ var table = []rule{
 
 	// An entry that may be another one by now, or what goes with the removal is done twice.
 	{decides, remove, locked, facts{sameEntry, asksInside}, nil, removed, "removeExpired"},
-	{decides, remove, locked, facts{sameEntry, isThere, hasEffect}, nil, removed, "removeEntry"},
+	{decides, remove, locked, facts{sameEntry, isThere, hasEffect}, facts{answersOnce}, removed, "removeEntry"},
 
 	// What was there is used as if it were there still.
 	{decides, read, released, facts{foundSome, looksUp, sameEntry, dereferences}, facts{useByCall}, follows,
@@ -237,6 +237,31 @@ func madeAnyway(c *checker, _ *function, p pair) bool { return c.renews(p.use) }
 // hasEffect reports whether the side of the branch that leads to the use does
 // something else that others may see, so that it matters to do it twice.
 func hasEffect(c *checker, f *function, p pair) bool { return c.effect(f, p) }
+
+// answersOnce reports whether what was found is a channel, and something is sent on it: the entry is that of a request,
+// and its key comes once.
+//
+//	mu.RLock(); ch, ok := pending[id]; mu.RUnlock(); if ok { ch <- answer; mu.Lock(); delete(pending, id); … }
+func answersOnce(_ *checker, _ *function, p pair) bool {
+	look, ok := p.test.at.(*ssa.Lookup)
+	if !ok {
+		return false
+	}
+	for b := range p.only {
+		for _, instr := range b.Instrs {
+			if send, ok := instr.(*ssa.Send); ok && foundBy(send.Chan, look) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// foundBy reports whether v is what the look-up has found.
+func foundBy(v ssa.Value, look *ssa.Lookup) bool {
+	x, ok := v.(*ssa.Extract)
+	return v == look || ok && x.Tuple == look
+}
 
 // handsOn reports whether what was found is given to somebody on the way to
 // the use, or a method of it is called.

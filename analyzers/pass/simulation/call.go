@@ -200,14 +200,17 @@ func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
 }
 
 // overwrite makes unknown what others may store through a pointer:
-// numbers, texts and nil.
+// numbers, texts, nil and slices.
 func (m *machine) overwrite(st *state, g int, at any, v value) {
+	if v.kind == boxed {
+		v = v.ref.vals[0]
+	}
 	if v.kind != address {
 		return
 	}
 	o := st.edit(v.n)
 	for p, c := range o.cells {
-		if c.kind == number || c.kind == text || c.kind == null {
+		if c.kind == number || c.kind == text || c.kind == null || c.kind == slice {
 			o.cells[p] = m.in.term("written", placeID(p), m.fresh(st, g, at))
 		}
 	}

@@ -15,6 +15,8 @@ type End struct {
 	// Failed: the test had failed before, by its own goroutine; or by another one,
 	// and its own does not hang.
 	Failed bool
+	// Counted: it counts on how one number compares that is computed from another, which is not known.
+	Counted bool
 }
 
 // Stuck is a goroutine that waits for ever.
@@ -78,6 +80,7 @@ func (x *explorer) judge(members []*node) {
 		return
 	}
 	end.Failed = st.failed || st.failing && end.Stuck[0].Goroutine != 0
+	end.Counted = st.counted()
 	key := end.key()
 	if !x.seen[key] {
 		x.seen[key] = true
@@ -119,7 +122,7 @@ func (x *explorer) never(members []*node, g int) bool {
 }
 
 func (e *End) key() string {
-	key := fmt.Sprint(e.Failed)
+	key := fmt.Sprint(e.Failed, e.Counted)
 	for _, s := range e.Stuck {
 		key += fmt.Sprintf(" %d:%p", s.Goroutine, s.At)
 	}

@@ -50,6 +50,39 @@ func (st *state) forget(root *ref) {
 	}
 }
 
+// forgetMemory drops what is decided about objects from outside, which others have changed by now:
+//
+//	for len(c.streams) > 0 { c.cond.Wait() }
+func (st *state) forgetMemory() {
+	st.facts = slices.DeleteFunc(slices.Clone(st.facts), func(f fact) bool { return f.ref.inMemory() })
+}
+
+// inMemory reports whether a symbol depends on what an object from outside holds.
+func (r *ref) inMemory() bool {
+	switch r.name {
+	case "load", "field", "lookup", "has", "element", "len":
+		return true
+	}
+	return slices.ContainsFunc(r.vals, func(v value) bool { return v.kind == symbol && v.ref.inMemory() })
+}
+
+// counted reports whether it is decided how several numbers compare of which one is computed from what is not known: a
+// loop that runs so often need not fit another one that does.
+//
+//	for i := 0; i < n/2; i++ { go work(done) }; …; for i := 0; i < 2+n; i++ { <-done }
+func (st *state) counted() bool {
+	numbers, computed := map[*ref]bool{}, false
+	for _, f := range st.facts {
+		if f.ref.name != "<" && f.ref.name != "<=" || f.ref.vals[0].kind != symbol {
+			continue
+		}
+		by := f.ref.vals[0].ref
+		numbers[by] = true
+		computed = computed || slices.Contains([]string{"+", "-", "*", "/"}, by.name)
+	}
+	return computed && len(numbers) > 1
+}
+
 // compare returns x op y: a bool, or a symbol for one.
 func (m *machine) compare(op token.Token, x, y value) value {
 	switch {

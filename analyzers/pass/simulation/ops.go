@@ -342,6 +342,7 @@ func (m *machine) enqueue(st *state, g int) bool {
 	lock, ok := m.locker(st, o.on)
 	if !ok {
 		m.escape(st, o.on)
+		st.forgetMemory()
 		return m.pass(st, g)
 	}
 	st.release(g)
@@ -351,7 +352,9 @@ func (m *machine) enqueue(st *state, g int) bool {
 	return true
 }
 
+// wakeSelf is a signal from outside, which somebody sends who has changed something.
 func (m *machine) wakeSelf(st *state, g int) bool {
+	st.forgetMemory()
 	st.editG(g).op.phase = signalled
 	return true
 }

@@ -38,7 +38,8 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 		}
 		why = r.whyEndless(first, end)
 	}
-	w := Wait{Code: code, Side: side(first), Why: why, Guessed: code == finding.EndlessWait && isGuessed(first.At)}
+	w := Wait{Code: code, Side: side(first), Why: why,
+		Guessed: code == finding.EndlessWait && (end.Counted || isGuessed(first.At))}
 	// The fault is where the lock that nobody releases is taken.
 	if h := slices.IndexFunc(first.Holders, r.lost); code == finding.LostUnlock && h >= 0 {
 		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read

@@ -66,7 +66,7 @@ type Wait struct {
 	Others []Side
 	// Why is a sentence: why nobody ends it.
 	Why string
-	// Guessed: it is for as many as a number says that is not known.
+	// Guessed: it is for as many as a number says that is not known, or computed from one that is not.
 	Guessed bool
 }
 
@@ -107,7 +107,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	// A place is reported once, however many scopes lead there.
 	roots := scopes.roots()
 	slices.SortStableFunc(roots, func(a, b *ssa.Function) int { return cmp.Compare(scopes.reach(a), scopes.reach(b)) })
-	seen := map[token.Pos]bool{}
+	seen := map[token.Pos]int{}
 	shallow := left / knowledge.ShallowShare
 	for i, root := range roots {
 		r.Prog.Proceed()
@@ -138,28 +138,31 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
 }
 
-// gather judges what a simulation has found. A place that has been seen is not reported again.
-func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[token.Pos]bool) {
-	for _, end := range result.Ends {
-		if w, ok := r.judge(root, result, &end); ok && !seen[w.Pos] {
-			seen[w.Pos] = true
+// gather judges what a simulation has found. A place that has been seen is not reported again, unless it was a guess
+// then; seen counts the waits up to that of a place.
+func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[token.Pos]int) {
+	add := func(w Wait) {
+		switch n := seen[w.Pos]; {
+		case n == 0:
 			r.Waits = append(r.Waits, w)
+			seen[w.Pos] = len(r.Waits)
+		case r.Waits[n-1].Guessed && !w.Guessed:
+			r.Waits[n-1] = w
+		}
+	}
+	for _, end := range result.Ends {
+		if w, ok := r.judge(root, result, &end); ok {
+			add(w)
 		}
 	}
 	for _, race := range result.Races {
 		r.Races = append(r.Races, Race{root, race})
 	}
 	for _, l := range result.Late {
-		if w := r.late(root, l); !seen[w.Pos] {
-			seen[w.Pos] = true
-			r.Waits = append(r.Waits, w)
-		}
+		add(r.late(root, l))
 	}
 	for _, c := range result.Crashes {
-		if w := crashed(c); !seen[w.Pos] {
-			seen[w.Pos] = true
-			r.Waits = append(r.Waits, w)
-		}
+		add(crashed(c))
 	}
 }
 
