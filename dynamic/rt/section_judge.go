@@ -202,8 +202,11 @@ func writeSplit(o *activeSection, r *remoteAccess, did effect) {
 		b = appendContents(b, `,"stored":[`, &o.valueAfter)
 	}
 	b = append(appendSides(b, o, r), `},"end":`...)
-	b = appendSide(b, &o.last, out.own[:runtime.Stack(out.own[:], false)])
-	endRecord(append(b, `}}}`...))
+	text := o.lastText
+	if text == nil {
+		text = out.own[:runtime.Stack(out.own[:], false)]
+	}
+	endRecord(append(appendSide(b, &o.last, text), `}}}`...))
 }
 
 // beginSplit begins a record about section o. requires: out.mu.

@@ -410,6 +410,7 @@ func bind(p unsafe.Pointer, size uintptr, site, flags uint32) {
 			}
 		} else {
 			o.endAt(a, o.endAllows|flags&(Writes|Updates), contents{})
+			o.endsInCallee()
 			o.judgeRead()
 		}
 	}
@@ -434,8 +435,18 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, fla
 		}
 	default:
 		o.endInMap(p, key, value, length, site, o.endAllows|flags&(Writes|Updates))
+		o.endsInCallee()
 	}
 	return nil
+}
+
+// endsInCallee keeps the stack at an end, if others have come: behind the call it no longer shows by which way the
+// owner came to the access.
+func (o *activeSection) endsInCallee() {
+	if o.is(ending) && o.lastHits != 0 {
+		text := &lastTexts[o.index()]
+		o.lastText = text[:runtime.Stack(text[:], false)]
+	}
 }
 
 // bindEntry opens an armed section on the variable of a.

@@ -75,6 +75,7 @@ type ownerState struct {
 	allows                  uint32
 	lastHits                uint32
 	valueBefore, valueAfter contents // of the entry's variable, directly before and behind the end
+	lastText                []byte   // the stack at the end, if that is in a callee and others have come
 }
 
 // remoteAccess is an access of another goroutine to the variable of a section.
@@ -88,8 +89,8 @@ type remoteAccess struct {
 
 var (
 	sections [sectionCount]activeSection
-	// entryTexts holds the stacks at the entries; each is its owner's.
-	entryTexts [sectionCount][stackMax]byte
+	// entryTexts and lastTexts hold the stacks at the entries and at ends in callees; each is its owner's.
+	entryTexts, lastTexts [sectionCount][stackMax]byte
 	// sectionStates is indexed by section id.
 	sectionStates []sectionState
 )

@@ -58,6 +58,11 @@ func TestSplitChanged(t *testing.T) {
 			if s.Pattern() != pattern || s.Section != 1 || s.Entry.Site != 1 || s.End.Site != 2 {
 				t.Errorf("%s: %s of section %d from site %d to %d", program, s.Pattern(), s.Section, s.Entry.Site, s.End.Site)
 			}
+			// Where the end is in a callee, its stack shows that.
+			if callee := map[string]string{"splitInOne": "store(", "splitCallees": "put("}[program]; !strings.Contains(
+				s.End.Stack, callee) {
+				t.Errorf("%s: the stack of the end lacks %s:\n%s", program, callee, s.End.Stack)
+			}
 			for side, name := range map[*evidence.Side]string{s.Entry: "main.(*", s.Remote: "main.", s.End: "main.(*"} {
 				header := "goroutine " + strconv.FormatInt(side.GID, 10) + " "
 				if !strings.Contains(side.Stack, header) || !strings.Contains(side.Stack, name) {
