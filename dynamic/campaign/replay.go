@@ -32,6 +32,7 @@ type replay struct {
 	exact    bool   // under the happens-before engine, without noise unless the user has chosen a schedule
 	runs     int    // of which the last is the one, where there is such a schedule
 	test     string // that runs alone; "" is all that the user's flags choose
+	hangs    string // test of the finding, which such a run makes although it hangs without noise too
 }
 
 // replayOf is the run that has shown f first, by a plan if it had windows at places.
@@ -60,6 +61,8 @@ func replayOf(cfg *Config, strength int, windows map[string]time.Duration, f *fi
 	}
 	if !strings.Contains(strings.Join(goFlags(cfg), " "), "-run=") {
 		r.test = testOf(f)
+	} else if f.Evidence.Blocked != "" {
+		r.hangs = testOf(f)
 	}
 	return r
 }
@@ -181,7 +184,7 @@ func (c *campaign) measureReplays(ctx context.Context) {
 			return
 		}
 		whole := s.replay
-		whole.test = ""
+		whole.test, whole.hangs = "", whole.test
 		c.measureReplay(ctx, s, []replay{whole})
 	}
 }
@@ -292,10 +295,8 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaveOut := pkg.LeftOut
-	if r.test != "" {
-		leaveOut = nil // that it hangs may be the finding
-	}
+	// That a test hangs may be the finding.
+	leaveOut := slices.DeleteFunc(slices.Clone(pkg.LeftOut), func(t string) bool { return r.test != "" || t == r.hangs })
 	job := c.replayJob(&r)
 	job.Engine, job.Evidence = "watch", file
 	p := c.runTests(ctx, job, c.cfg.Binaries[i], pkg, testproc.Options{

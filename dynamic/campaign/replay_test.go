@@ -152,3 +152,19 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 		t.Errorf("%s, %+v", f.Title, f.Evidence)
 	}
 }
+
+// A test that hangs without noise too is left out of other runs, but not of the replays of its own findings, whether
+// the user has chosen it or not.
+func TestReplayOfHang(t *testing.T) {
+	const module = "-- go.mod --\nmodule m\n\ngo 1.22\n-- m_test.go --\npackage m\n\n" +
+		"import (\n\t\"sync\"\n\t\"testing\"\n)\n\nfunc TestOther(*testing.T) {}\n\n" +
+		"func TestTwice(*testing.T) {\n\tvar mu sync.Mutex\n\tmu.Lock()\n\tmu.Lock()\n}\n"
+	cfg := config(t, module, nil)
+	for _, flags := range [][]string{nil, {"-test.run=Twice|Other"}} {
+		cfg.Runs, cfg.Seed, cfg.Replays, cfg.TestFlags, cfg.Dir = 1, 1, 2, flags, t.TempDir()
+		r := campaignOf(t, cfg)
+		if len(r.Findings) != 1 || r.Findings[0].Evidence.ReplayHits != 2 {
+			t.Errorf("flags %q: %d findings, want one that 2 of 2 replays show: %+v", flags, len(r.Findings), r.Findings)
+		}
+	}
+}
