@@ -301,7 +301,7 @@ func ShortLock(class string) string {
 
 // Evidence is what a campaign of monitored runs has shown.
 type Evidence struct {
-	Engine string `json:"engine"`           // "watch": caught at the same moment; "hb": unordered by exact happens-before
+	Engine string `json:"engine"`           // "watch": caught at the same moment; "hb", "race": nothing orders them
 	Run    int    `json:"run"`              // first run that showed it, from 1
 	Runs   int    `json:"runs"`             // n: runs made
 	Hits   int    `json:"hits"`             // k: runs that showed it

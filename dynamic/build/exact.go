@@ -67,6 +67,23 @@ func PrepareScheduled(ctx context.Context, m *Module, p *plan.Plan) (ws *Workspa
 	return ws, ws.tryEngine(ctx)
 }
 
+// PrepareRace is [PrepareScheduled] with the race detector of the Go distribution in the place of the engine. Without a
+// plan no file is rewritten.
+func PrepareRace(ctx context.Context, m *Module, p *plan.Plan) (ws *Workspace, err error) {
+	if p != nil {
+		ws, err = Prepare(ctx, m, p)
+	} else if s, failed := scratch.New(os.TempDir()); failed != nil {
+		return nil, failed
+	} else if ws, err = prepare(s, m, nil, dynamic.Monitor()); err != nil {
+		err = errors.Join(err, s.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	ws.exact, ws.race = true, true
+	return ws, nil
+}
+
 // countLoops returns the files with loops, with these counted, by their absolute paths. A file whose text is part of
 // a program stays as it is.
 func countLoops(m *Module) map[string][]byte {
@@ -134,10 +151,15 @@ func (ws *Workspace) linkToolchain(env gocmd.Env) error {
 	return nil
 }
 
-// exactFlags returns build flags with what the engine needs put to them: of flags that may be
+// exactFlags returns build flags with what the engine or the race detector needs put to them: of flags that may be
 // given once only, the last counts.
 func (ws *Workspace) exactFlags(flags []string) []string {
-	if !ws.exact {
+	// What the monitor synchronises orders nothing in the program, so the compiler leaves its atomics alone.
+	const unseen = "-gcflags=" + dynamic.MonitorPath + "/...=-race=false -d=checkptr=0"
+	switch {
+	case ws.race:
+		return append(slices.Clip(flags), "-race", unseen)
+	case !ws.exact:
 		return flags
 	}
 	var tags []string
@@ -150,9 +172,7 @@ func (ws *Workspace) exactFlags(flags []string) []string {
 			linker = value
 		}
 	}
-	// What the monitor synchronises orders nothing in the program, so the compiler leaves its atomics alone.
-	flags = append(slices.Clip(flags), hb.Flags(tags, linker)...)
-	return append(flags, "-gcflags="+dynamic.MonitorPath+"/...=-d=checkptr=0")
+	return append(append(slices.Clip(flags), hb.Flags(tags, linker)...), unseen)
 }
 
 // exactRefused returns the error of a build under the engine that failed, by what the go command said.
@@ -163,7 +183,7 @@ func exactRefused(output []byte) error {
 			said = append(said, line)
 		}
 	}
-	return fmt.Errorf("the tests do not build under the happens-before engine, for which the build tag race is set: %s",
+	return fmt.Errorf("the tests do not build with the build tag race, which this engine sets: %s",
 		strings.Join(said, "\n"))
 }
 

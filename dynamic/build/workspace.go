@@ -40,7 +40,8 @@ type Workspace struct {
 	sources map[string]string // rewritten file -> original; a subset of overlay, reversed
 	left    []LeftAlone
 	plan    *plan.Plan // nil where files are rewritten without one
-	exact   bool       // built under the happens-before engine
+	exact   bool       // built under the happens-before engine, or with race
+	race    bool       // under the race detector of the Go distribution
 }
 
 // LeftAlone is a file of a main module that is built as it stands, so that

@@ -41,8 +41,10 @@ type Config struct {
 	ExactMemory int
 	// Sampling is which accesses [Exact] has that engine record.
 	Sampling hb.Sampling
-	Runs     int    // 0 means 1
-	Seed     uint64 // of the first run; each further one adds 1
+	// Race has [Exact] run binaries with the race detector of the Go distribution, see build.PrepareRace.
+	Race bool
+	Runs int    // 0 means 1
+	Seed uint64 // of the first run; each further one adds 1
 	// TestFlags go to every test binary: -test.run=X and the like, then
 	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
 	TestFlags []string
@@ -181,7 +183,7 @@ type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
-	Engine   string // that made the runs: "watch" or "hb"
+	Engine   string // that made the runs: "watch", "hb" or "race"
 	Sampled  string // what [Exact] recorded, in words; "" is all
 	Exact    int    // packages whose tests Run has run under the happens-before engine first
 	Forgot   int    // of the runs under that engine, those of which it could not keep everything

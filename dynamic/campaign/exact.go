@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,14 +37,14 @@ const exactCost = 1000
 // build.PrepareExact, and makes a confirmed finding of each race that a run shows: two accesses
 // that nothing orders. Runs make noise only by the schedule of cfg.Where, if that is not auto: the binaries are built
 // with the monitor too then, see build.PrepareScheduled. Of cfg, Exact, Only, Prob, Budget and Replays count for
-// nothing. Errors are as for [Run].
+// nothing. With cfg.Race the engine is the race detector of the Go distribution. Errors are as for [Run].
 func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	cfg.Budget = exactCost
 	c, err := start(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	c.result.Engine, c.result.Sampled = "hb", cfg.Sampling.String()
+	c.result.Engine, c.result.Sampled = engineOf(&cfg), cfg.Sampling.String()
 	e := newExact(c)
 	for run := 1; run <= cfg.Runs && err == nil; run++ {
 		c.seen.begin(run, cfg.Seed+uint64(run-1), nil, nil)
@@ -62,6 +64,14 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	e.finishExact()
 	return c.result, c.ended(ctx, err)
+}
+
+// engineOf is the name of the engine of [Exact].
+func engineOf(cfg *Config) string {
+	if cfg.Race {
+		return "race"
+	}
+	return "hb"
 }
 
 // finishExact makes the findings of what was seen so far, in a campaign of this engine alone.
@@ -246,7 +256,11 @@ func (e *exact) once(
 ) (p *testproc.Process, races int, err error) {
 	e.runs = e.seen.runs
 	file := cmp.Or(job.Evidence, filepath.Join(e.result.Dir, job.Name+".jsonl"))
-	job.Engine, job.Seed, job.Evidence = "hb", e.seen.seed, file
+	job.Engine, job.Seed, job.Evidence = engineOf(e.cfg), e.seen.seed, file
+	if e.cfg.Race {
+		o.Env = append(o.Env, e.reports(file))
+		job.Gather = func() error { return e.gatherReports(file) }
+	}
 	o.Env = append(o.Env,
 		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
 		"INTERLOCK_OUT="+file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
@@ -273,6 +287,62 @@ func (e *exact) once(
 		err = e.predict(trace, b)
 	}
 	return p, races, err
+}
+
+// reports returns the setting that has the race detector write its reports beside the file of evidence. What they are
+// worth is not for the exit code to say.
+func (e *exact) reports(file string) string {
+	own := ""
+	for _, v := range e.cfg.Workspace.UserEnv() {
+		if options, ok := strings.CutPrefix(v, "GORACE="); ok {
+			own = options + " "
+		}
+	}
+	return fmt.Sprintf("GORACE=%slog_path=%q exitcode=0", own, file+reportsSuffix)
+}
+
+// reportsSuffix is what the files of the race detector have in common, behind which it puts the number of the process.
+const reportsSuffix = ".race"
+
+// gatherReports adds the reports of the race detector to the file of evidence.
+func (e *exact) gatherReports(file string) error {
+	names, err := filepath.Glob(file + reportsSuffix + ".*")
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the evidence: %w", err)
+	}
+	defer out.Close()
+	lines := json.NewEncoder(out)
+	if _, err := out.WriteString("\n"); err != nil { // the monitor's last line may be torn
+		return fmt.Errorf("writing the evidence: %w", err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("reading what the race detector reports: %w", err)
+		}
+		pid, _ := strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), "."))
+		for _, race := range stacktext.Races(string(text)) {
+			r := evidence.Record{
+				Version: evidence.SchemaVersion, Kind: evidence.Unordered, Run: e.seen.runs, Seed: e.seen.seed, PID: pid,
+				A: reportedSide(race[0]), B: reportedSide(race[1]),
+			}
+			if err := lines.Encode(r); err != nil {
+				return fmt.Errorf("writing the evidence: %w", err)
+			}
+		}
+		if err := os.Remove(name); err != nil { // a run of the same name is not to find it
+			return err
+		}
+	}
+	return nil
+}
+
+func reportedSide(s stacktext.RaceSide) *evidence.Side {
+	return &evidence.Side{Write: s.Write, Atomic: s.Atomic, GID: s.GID, Stack: s.Stack}
 }
 
 // predict takes up what another order of the traced run would show. Of races only those are kept that are
@@ -750,7 +820,7 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 			"other synchronisation orders the two: either may come first, or both at once.",
 			accesses[0].Goroutine.ID, accesses[1].Goroutine.ID),
 		Evidence: &finding.Evidence{
-			Engine: "hb", Run: r.run, Runs: e.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
+			Engine: engineOf(e.cfg), Run: r.run, Runs: e.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
 		},
 	}
 	again := e.replayOf(f)

@@ -70,7 +70,7 @@ func replayOf(cfg *Config, strength int, windows map[string]time.Duration, f *fi
 // command is the command line that makes the run.
 func (r *replay) command(cfg *Config) string {
 	if r.exact {
-		words := []string{"interlock", "test", "-engine=hb"}
+		words := []string{"interlock", "test", "-engine=" + engineOf(cfg)}
 		if cfg.Where.Text != "" {
 			words = append(append(words, cfg.Where.Flags()...), fmt.Sprintf("-runs=%d", r.runs), fmt.Sprintf("-seed=%d", r.seed))
 		}

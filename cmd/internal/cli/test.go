@@ -96,8 +96,8 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"how races are found: `watch` catches them in the act; hb instruments all\n"+
 			"packages, the standard library included, and finds each pair of accesses\n"+
 			"that nothing orders, in 1 run without noise by default, or in 10 with that of a\n"+
-			"-schedule (linux/amd64); auto begins with\n"+
-			"one run of hb, where that works, except with -only and -hold")
+			"-schedule (linux/amd64); race does so with the race detector of the Go distribution;\n"+
+			"auto begins with one run of hb, where that works, except with -only and -hold")
 	fs.IntVar(&o.memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
 		"(default 4096);\n"+
 		"accesses that it has to forget are counted and reported")
@@ -172,6 +172,7 @@ const (
 	engineAuto  = "auto"
 	engineWatch = "watch"
 	engineHB    = "hb"
+	engineRace  = "race"
 )
 
 // checkEngine finds flags that mean nothing to the engine, and chooses how many runs it makes.
@@ -186,17 +187,19 @@ func (o *testOptions) checkEngine() error {
 	switch o.engine {
 	case engineAuto:
 		return nil
-	case engineWatch:
+	case engineWatch, engineRace:
 		if o.memory != 0 {
-			return fmt.Errorf("-hb-memory means nothing to -engine=%s: leave it out", engineWatch)
+			return fmt.Errorf("-hb-memory means nothing to -engine=%s: leave it out", o.engine)
 		}
 		if o.predict {
-			return fmt.Errorf("-predict means nothing to -engine=%s, which leaves no trace: leave it out", engineWatch)
+			return fmt.Errorf("-predict means nothing to -engine=%s, which leaves no trace: leave it out", o.engine)
 		}
-		return nil
+		if o.engine == engineWatch {
+			return nil
+		}
 	case engineHB: // most flags are about noise
 	default:
-		return fmt.Errorf("-engine %s: want %s, %s or %s", o.engine, engineAuto, engineWatch, engineHB)
+		return fmt.Errorf("-engine %s: want %s, %s, %s or %s", o.engine, engineAuto, engineWatch, engineHB, engineRace)
 	}
 	// All that is about noise and sections.
 	for _, flag := range []struct {
@@ -210,7 +213,7 @@ func (o *testOptions) checkEngine() error {
 	} {
 		if flag.set {
 			return fmt.Errorf("-%s means nothing to -engine=%s, which instruments all, makes no noise but that of "+
-				"-schedule, watches no sections and tries no replays: leave it out", flag.name, engineHB)
+				"-schedule, watches no sections and tries no replays: leave it out", flag.name, o.engine)
 		}
 	}
 	if !o.runsSet && o.schedule == autoSchedule {
@@ -423,7 +426,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	if m.depth != 0 {
 		cfg.Where.Functions = m.depth
 	}
-	if m.engine == engineHB {
+	if cfg.Race = m.engine == engineRace; cfg.Race || m.engine == engineHB {
 		return testrun.Exact(c.ctx, c.progress, pl, settings, cfg, out)
 	}
 	if m.only != "" {

@@ -117,7 +117,7 @@ func meetingLanes(r *Report, f *finding.Finding) *page.Lanes {
 	a, b := &f.Accesses[0], &f.Accesses[min(1, len(f.Accesses)-1)]
 	caption := "No run has shown this: as the check reads the code, both accesses may happen at the same moment."
 	switch {
-	case f.Evidence != nil && f.Evidence.Engine == "hb":
+	case f.Evidence != nil && (f.Evidence.Engine == "hb" || f.Evidence.Engine == "race"):
 		caption = "Nothing orders the two accesses: they could happen at the same moment."
 	case f.Evidence != nil:
 		caption = "Both goroutines were at their accesses at the same moment, and nothing orders the two."

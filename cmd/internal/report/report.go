@@ -102,7 +102,7 @@ type Accepted struct {
 // Coverage is how much was looked at, so that silence can be judged.
 // A number that a command does not know is 0.
 type Coverage struct {
-	Engine    string `json:"engine,omitempty"`    // that made the runs: "watch" or "hb"
+	Engine    string `json:"engine,omitempty"`    // that made the runs: "watch", "hb" or "race"
 	Sites     int    `json:"sites,omitempty"`     // accesses in the packages named
 	Monitored int    `json:"monitored,omitempty"` // of them, put under the monitor
 	Reached   int    `json:"reached,omitempty"`   // of those, executed in some run

@@ -269,7 +269,7 @@ func fold(s string, most int) string {
 func (t *text) summary() {
 	c := t.r.Coverage
 	s := t.r.Verdict()
-	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" {
+	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" && c.Engine != "race" {
 		s += ": there is no access to monitor"
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)

@@ -164,17 +164,23 @@ func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []bu
 	return bins, nil
 }
 
-// Exact builds the tests of pl under the happens-before engine and runs them, with the noise of cfg.Where if there is
-// any. Of the settings, only runs, seed, strength and verbose count. Otherwise it is as [Run].
+// Exact builds the tests of pl under the happens-before engine, or with cfg.Race the race detector of the Go
+// distribution, and runs them, with the noise of cfg.Where if there is any. Of the settings, only runs, seed, strength
+// and verbose count. Otherwise it is as [Run].
 func Exact(
 	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer,
 ) (*Done, error) {
 	p.Say("preparing the instrumented build")
 	var ws *build.Workspace
 	var err error
-	if cfg.Where.Text != "" {
+	switch scheduled := cfg.Where.Text != ""; {
+	case cfg.Race && scheduled:
+		ws, err = build.PrepareRace(ctx, pl.Module, pl.Plan)
+	case cfg.Race:
+		ws, err = build.PrepareRace(ctx, pl.Module, nil)
+	case scheduled:
 		ws, err = build.PrepareScheduled(ctx, pl.Module, pl.Plan)
-	} else {
+	default:
 		ws, err = build.PrepareExact(ctx, pl.Module, cfg.Sampling.Loops)
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ type Process struct {
 	Name     string // unique in its campaign
 	Run      int    // 0 where it made no noise
 	Package  string
-	Engine   string // "watch", "hb" or "plain"
+	Engine   string // "watch", "hb", "race" or "plain"
 	Seed     uint64
 	Schedule string // the noise as the monitor reads it, or the command of a replay
 	Outcome  string

@@ -33,9 +33,10 @@ type options struct {
 const (
 	// plain is the race detector of the Go distribution, without a schedule.
 	plain = "-race"
-	// exact begins the name of a schedule that has the happens-before engine behind it.
-	exact = "hb:"
 )
+
+// behind is what may stand before the name of a schedule: the engine behind it.
+var behind = map[string]testbin.Detector{"hb:": testbin.HB, "race:": testbin.Shipped}
 
 // timeout is that of one run; no program takes a second.
 const timeout = 3 * time.Second
@@ -47,7 +48,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "hidden"), "module with the programs")
 	flags.IntVar(&o.runs, "runs", 10, "runs of each program with each schedule")
 	list := flags.String("schedules", "-race,contest,pct,drfinder,hb:drfinder,auto",
-		"schedules, as of interlock test, with commas between, behind hb: with that engine; "+
+		"schedules, as of interlock test, with commas between, behind hb: or race: with that engine; "+
 			"-race is the race detector of the Go distribution")
 	depth := flags.Int("depth", arm.DefaultFunctions, "of drfinder")
 	flags.StringVar(&o.match, "match", "", "take tests whose name contains this `text` only")
@@ -69,17 +70,16 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	watch, err := testbin.BuildPlanned(ctx, o.dir, tool, false)
-	if err != nil {
-		return false, err
-	}
-	defer watch.Close()
-	var hb *testbin.Monitored
-	if slices.ContainsFunc(o.schedules, func(s string) bool { return strings.HasPrefix(s, exact) }) {
-		if hb, err = testbin.BuildPlanned(ctx, o.dir, tool, true); err != nil {
+	tests := map[testbin.Detector]*testbin.Monitored{}
+	for _, s := range o.schedules {
+		d, _ := split(s)
+		if s == plain || tests[d] != nil {
+			continue
+		}
+		if tests[d], err = testbin.BuildPlanned(ctx, o.dir, tool, d); err != nil {
 			return false, err
 		}
-		defer hb.Close()
+		defer tests[d].Close()
 	}
 	race, err := testbin.BuildRace(ctx, o.dir, tmp)
 	if err != nil {
@@ -92,13 +92,11 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		fmt.Fprintf(os.Stderr, "hidden: %s, %d of %d\n", p.function(), i+1, len(programs))
 		for _, schedule := range o.schedules {
 			var result shown
-			switch name, isExact := strings.CutPrefix(schedule, exact); {
-			case schedule == plain:
+			if schedule == plain {
 				result.runs, result.first = race.Failures(ctx, p.function(), o.runs, timeout)
-			case isExact:
-				result, err = p.measure(ctx, hb, name, o)
-			default:
-				result, err = p.measure(ctx, watch, name, o)
+			} else {
+				d, name := split(schedule)
+				result, err = p.measure(ctx, tests[d], name, o)
 			}
 			if err != nil {
 				return false, err
@@ -114,6 +112,16 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		fmt.Fprintf(os.Stderr, "hidden: %s was not measured: %s\n", plain, race.Missing)
 	}
 	return held, page.Write(o.out, document(programs, o))
+}
+
+// split returns the engine that a schedule has behind it, and its name.
+func split(schedule string) (testbin.Detector, string) {
+	for prefix, d := range behind {
+		if name, ok := strings.CutPrefix(schedule, prefix); ok {
+			return d, name
+		}
+	}
+	return testbin.Watch, schedule
 }
 
 // buildTool builds Interlock into the folder tmp.

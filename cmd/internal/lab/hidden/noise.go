@@ -53,7 +53,7 @@ func RunReplays(ctx context.Context, args []string) (held bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	watch, err := testbin.BuildPlanned(ctx, o.dir, tool, false)
+	watch, err := testbin.BuildPlanned(ctx, o.dir, tool, testbin.Watch)
 	if err != nil {
 		return false, err
 	}

@@ -28,10 +28,12 @@ type Job struct {
 	Name     string // unique in the campaign, and the same whenever it is made again
 	Run      int    // 0 where it makes no noise
 	Seed     uint64
-	Engine   string // "watch", "hb" or "plain"
+	Engine   string // "watch", "hb", "race" or "plain"
 	Schedule string // the command of a replay; "" is the noise in the environment
 	Evidence string // file that the process leaves, "" for none
 	Once     bool   // it leaves more than the record keeps, so it runs each time
+	// Gather, if not nil, adds to the evidence what a process has left elsewhere.
+	Gather func() error
 }
 
 // ErrNotRecorded is the error of a process that a campaign of the past has not run.
@@ -61,6 +63,9 @@ func (r *Runner) Run(ctx context.Context, job Job, b build.Binary, o testproc.Op
 	}
 	p = testproc.Run(ctx, r.Workspace, b, o)
 	p.Settle(ctx)
+	if job.Gather != nil && p.Err == nil {
+		p.Err = job.Gather()
+	}
 	if r.Record == nil || r.Record.Past || job.Once || p.Err != nil || ctx.Err() != nil {
 		return p
 	}

@@ -35,8 +35,18 @@ type Monitored struct {
 	binary    build.Binary
 	evidence  string
 	campaigns atomic.Int64 // made so far
-	exact     bool         // the happens-before engine is in it too
+	detector  Detector
 }
+
+// Detector is what finds races in a test binary, beside the monitor.
+type Detector int
+
+// The detectors.
+const (
+	Watch   Detector = iota // the monitor itself
+	HB                      // the happens-before engine
+	Shipped                 // the race detector of the Go distribution
+)
 
 // BuildMonitored builds the tests of the module in dir. The caller closes the
 // result.
@@ -49,32 +59,30 @@ func BuildMonitored(ctx context.Context, dir string) (*Monitored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return buildWith(ctx, loaded, p, false)
+	return buildWith(ctx, loaded, p, Watch)
 }
 
 // BuildPlanned is BuildMonitored with the plan that `interlock test` makes by default, by what
-// the static side knows, and with exact under the happens-before engine. tool is the program, built.
-func BuildPlanned(ctx context.Context, dir, tool string, exact bool) (*Monitored, error) {
+// the static side knows. tool is the program, built.
+func BuildPlanned(ctx context.Context, dir, tool string, d Detector) (*Monitored, error) {
 	p, err := planner.Make(ctx, planner.Options{
 		Dir: dir, Tests: true, Sources: atomicsets.Sources{Inferred: true, User: true}, Tool: tool,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return buildWith(ctx, p.Module, p.Plan, exact)
+	return buildWith(ctx, p.Module, p.Plan, d)
 }
 
 // buildWith builds the tests of a module by a plan.
-func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan, exact bool) (*Monitored, error) {
-	prepare := build.Prepare
-	if exact {
-		prepare = build.PrepareScheduled
-	}
-	ws, err := prepare(ctx, loaded, p)
+func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan, d Detector) (*Monitored, error) {
+	ws, err := [...]func(context.Context, *build.Module, *plan.Plan) (*build.Workspace, error){
+		build.Prepare, build.PrepareScheduled, build.PrepareRace,
+	}[d](ctx, loaded, p)
 	if err != nil {
 		return nil, err
 	}
-	m := &Monitored{Plan: p, workspace: ws, evidence: filepath.Join(ws.Dir, "evidence"), exact: exact}
+	m := &Monitored{Plan: p, workspace: ws, evidence: filepath.Join(ws.Dir, "evidence"), detector: d}
 	binaries, err := ws.BuildTests(ctx)
 	if err == nil && (len(binaries) != 1 || binaries[0].Path == "") {
 		err = errors.New("the module is to be one package with tests")
@@ -179,7 +187,7 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 		}
 	}
 	run := campaign.Run
-	if m.exact {
+	if m.detector != Watch {
 		run = campaign.Exact
 	}
 	r, err = run(ctx, cfg)
@@ -193,6 +201,7 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 func (m *Monitored) config(q Request) campaign.Config {
 	cfg := campaign.Config{
 		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
+		Race: m.detector == Shipped,
 		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where, Prob: q.Prob,
 		// The monitor appends, so that each campaign has a folder that no other has written to.
 		Dir: filepath.Join(m.evidence, fmt.Sprintf("%s-%d", q.Function, m.campaigns.Add(1))),
