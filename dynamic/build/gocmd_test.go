@@ -21,7 +21,7 @@ func TestInterruptedGoCommandLeavesNothing(t *testing.T) {
 	}
 	dir, tmp := testmodule.Unpack(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.22\n-- m.go --\npackage m\n"), t.TempDir()
 	started, tool := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "slow")
-	script := "#!/bin/sh\ncase \"$2\" in\n-V=full) exec \"$@\" ;;\n*) : >\"$STARTED\"; exec sleep 600 ;;\nesac\n"
+	script := "#!/bin/sh\ncase \"$2\" in\n-V=full) exec \"$@\" ;;\n*) : >\"$STARTED\"; exec sleep 20 ;;\nesac\n"
 	if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
