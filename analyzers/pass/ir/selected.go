@@ -56,3 +56,19 @@ func StoresItself(st *ssa.Store) bool {
 	load, ok := st.Val.(*ssa.UnOp)
 	return ok && load.Op == token.MUL && load.X == st.Addr
 }
+
+// PartsRead returns the fields that code compiled of a load reads, where package ssa loads a whole struct to follow a
+// pointer embedded in it; nil where the whole is read.
+//
+//	type Middle struct { *base; log []string }
+//	t.Middle.Lock() // reads t.Middle.base
+func PartsRead(load *ssa.UnOp) (parts []*ssa.Field) {
+	for _, ref := range *load.Referrers() {
+		field, ok := ref.(*ssa.Field)
+		if !ok {
+			return nil
+		}
+		parts = append(parts, field)
+	}
+	return parts
+}

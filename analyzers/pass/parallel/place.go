@@ -3,6 +3,7 @@ package parallel
 import (
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -122,7 +123,7 @@ func accessesOf(instr ssa.Instruction) []access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
 		if instr.Op == token.MUL {
-			return location(instr.X, finding.Read)
+			return loaded(instr)
 		}
 	case *ssa.Store:
 		if !ir.StoresItself(instr) {
@@ -138,6 +139,20 @@ func accessesOf(instr ssa.Instruction) []access {
 		return byCall(instr.Common())
 	}
 	return nil
+}
+
+// loaded returns the accesses of a load.
+func loaded(load *ssa.UnOp) []access {
+	whole := location(load.X, finding.Read)
+	parts := ir.PartsRead(load)
+	if len(parts) == 0 || len(whole) == 0 {
+		return whole
+	}
+	found := slices.Repeat(whole, len(parts))
+	for i, part := range parts {
+		found[i].place.Path, found[i].place.typ = shared(part), part.Type()
+	}
+	return found
 }
 
 // location is an access to the variable at addr; none for variables that

@@ -125,7 +125,16 @@ func (m *machine) unary(st *state, g int, instr *ssa.UnOp, x value) value {
 		if !ok {
 			return value{} // a nil pointer: not likely
 		}
-		m.access(st, g, instr, instr.X, value{kind: address, n: id, ref: p}, false, false)
+		places := []*ref{p}
+		if parts := ir.PartsRead(instr); len(parts) > 0 {
+			places = places[:0]
+			for _, part := range parts {
+				places = append(places, m.in.place(p, int64(part.Field)))
+			}
+		}
+		for _, at := range places {
+			m.access(st, g, instr, instr.X, value{kind: address, n: id, ref: at}, false, false)
+		}
 		return m.load(st, id, p, instr.Type())
 	case token.NOT:
 		return m.not(x)

@@ -80,3 +80,37 @@ func unknownCode(wait func()) { // = none
 	wait()
 	c.n++
 }
+
+type embedding struct {
+	*counter
+	log []string
+}
+
+type outer struct{ embedding }
+
+func (o *outer) guarded() {
+	o.embedding.lock()
+	o.log = nil
+	o.embedding.unlock()
+}
+
+func (c *counter) lock()   { c.mu.Lock() }
+func (c *counter) unlock() { c.mu.Unlock() }
+
+// A method by way of an embedded pointer reads that pointer, not the struct around it.
+func embedded() { // = none
+	o := &outer{embedding{counter: &counter{}}}
+	each(o.guarded, o.guarded)
+}
+
+// The pointer itself is read.
+func replaced() { // = read of 1 with write of 2
+	o := &outer{embedding{counter: &counter{}}}
+	each(o.guarded, func() { o.counter = &counter{} })
+}
+
+// A copy reads all.
+func copied() { // = read of 1 with write of 2
+	o := &outer{embedding{counter: &counter{}}}
+	each(func() { e := o.embedding; _ = e.log }, func() { o.log = nil })
+}
