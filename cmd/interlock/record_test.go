@@ -54,6 +54,7 @@ func TestRecordSurvivesKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a campaign more than twenty times")
 	}
+	t.Parallel()
 	const kills, runs = 20, 40
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(killed)).Files {

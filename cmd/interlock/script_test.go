@@ -64,6 +64,7 @@ func (w withBinary) Run() int {
 //	                        takes its permissions away
 //	clean                   fails if interlock left anything in $TMPDIR
 func TestScript(t *testing.T) {
+	t.Parallel()
 	bank, err := filepath.Abs("../../testdata/bank")
 	if err != nil {
 		t.Fatal(err)
