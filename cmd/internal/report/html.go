@@ -20,7 +20,7 @@ type HTML struct{}
 // Write implements [Handler].
 func (HTML) Write(w io.Writer, r *Report) error {
 	h := &htmlReport{r: r, text: &text{r: r}, files: map[string][]string{},
-		locked: map[string][]region.Region{}}
+		parsed: map[string]*region.File{}}
 	p := &page.Page{
 		Title:   "Interlock: " + cmp.Or(r.Title, "interlock "+r.Command),
 		Tool:    "interlock " + r.Command + ", version " + r.Version,
@@ -76,11 +76,10 @@ func choices(bugs []*page.Bug, value func(*page.Bug) string, text func(string) s
 
 // htmlReport makes a page of a report.
 type htmlReport struct {
-	r     *Report
-	text  *text
-	files map[string][]string // lines of source files that were read
-	// locked has, by file:line, the locks around the line.
-	locked map[string][]region.Region
+	r      *Report
+	text   *text
+	files  map[string][]string // lines of source files that were read
+	parsed map[string]*region.File
 }
 
 // maxGaps is how many places one gap lists.
@@ -120,8 +119,9 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	if places := f.Places(); len(places) > 0 {
 		b.Place = h.r.place(places[0])
 	}
+	locks := someLocks(f)
 	for _, a := range inSteps(f.Accesses) {
-		b.Sides = append(b.Sides, h.side(a))
+		b.Sides = append(b.Sides, h.side(a, locks))
 	}
 	b.Lanes, b.Graph = lanes(h.r, f), graph(h.r, f)
 	h.proof(b, f)
@@ -184,15 +184,13 @@ func packageOf(f *finding.Finding) string {
 	return f.Variable.Package
 }
 
-// side returns an access with the lines around it.
-func (h *htmlReport) side(a *finding.Access) page.Side {
+// side returns an access with the lines around it; locks says that one of the accesses is known to hold some.
+func (h *htmlReport) side(a *finding.Access, locks bool) page.Side {
 	s := page.Side{Text: deed(a), Place: h.r.place(a.Position) + " in " + a.Function, Role: a.Role, Code: h.code(a)}
 	if a.Step > 0 {
 		s.Text = fmt.Sprintf("%d. %s", a.Step, s.Text)
 	}
-	if len(a.Locks) > 0 {
-		s.Held = "holding " + lockNames(a.Locks)
-	}
+	s.Held = held(a, locks)
 	for _, r := range h.regions(a, h.files[a.File]) {
 		s.Regions = append(s.Regions, regionText(r))
 	}
@@ -260,13 +258,10 @@ func (h *htmlReport) code(a *finding.Access) (all []page.CodeLine) {
 
 // regions returns the lines between Lock and Unlock around an access.
 func (h *htmlReport) regions(a *finding.Access, lines []string) []region.Region {
-	key := fmt.Sprintf("%s:%d", a.File, a.Line)
-	all, known := h.locked[key]
-	if !known && a.Line > 0 {
-		all = region.Around(strings.Join(lines, "\n"), a.Line)
-		h.locked[key] = all
+	if h.parsed[a.File] == nil {
+		h.parsed[a.File] = region.Parse(strings.Join(lines, "\n"))
 	}
-	return all
+	return h.parsed[a.File].Around(a.Line)
 }
 
 // codeLine returns line n of a file, with the access's expression marked if it stands there.

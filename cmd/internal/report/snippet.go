@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/report/internal/region"
 )
 
 // head writes the line that begins a finding.
@@ -104,4 +105,67 @@ func lockNames(locks []string) string {
 		names = append(names, l)
 	}
 	return strings.Join(names, ", ")
+}
+
+// ReadSource adds to what runs have shown what the source says: the locks around an access that no check has looked at,
+// and one name for a function literal. gc names a literal anew in each function that it is inlined into.
+//
+//	func (*T).F.func2.1                  as the findings name it
+//	func (*T).G.(*T).F.func2.func3       the same one, inlined into G, in a stack
+func (r *Report) ReadSource() {
+	files := map[string]*region.File{}
+	parsed := func(name string) *region.File {
+		if files[name] == nil {
+			files[name] = region.Parse(strings.Join(r.lines(name), "\n"))
+		}
+		return files[name]
+	}
+	for _, f := range r.Findings {
+		for i := range f.Accesses {
+			a := &f.Accesses[i]
+			if a.Goroutine == nil {
+				continue
+			}
+			if len(a.Locks) == 0 && f.Code.IsDataRace() {
+				a.Locks = locksAround(parsed(a.File), a.Line)
+			}
+			literal := parsed(a.File).Literal(a.Line)
+			if literal > 0 && strings.Contains(a.Function, ".func") {
+				renameLiteral(f, a, func(file string, line int) bool {
+					return file == a.File && parsed(file).Literal(line) == literal
+				})
+			}
+		}
+	}
+}
+
+// locksAround names the locks that the function around a line holds there.
+func locksAround(f *region.File, line int) (names []string) {
+	for _, r := range f.Around(line) {
+		name := r.Lock
+		if r.Read {
+			name += " (read)"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// renameLiteral has the stacks of f name the literal of an access as the access does, where a line is one of it.
+func renameLiteral(f *finding.Finding, a *finding.Access, isIn func(file string, line int) bool) {
+	for _, side := range f.Accesses {
+		if side.Goroutine == nil {
+			continue
+		}
+		for _, frames := range [][]finding.Frame{side.Goroutine.Stack, side.Goroutine.Created} {
+			for i := range frames {
+				frame := &frames[i]
+				path := frame.Function[:strings.LastIndexByte(frame.Function, '/')+1]
+				pkg, name, _ := strings.Cut(frame.Function[len(path):], ".")
+				if strings.Contains(name, ".func") && isIn(frame.File, frame.Line) {
+					frame.Function = path + pkg + "." + a.Function
+				}
+			}
+		}
+	}
 }

@@ -53,10 +53,7 @@ func (t *text) finding(f *finding.Finding, headline string) {
 		t.prose("    ", sentence(f.Title))
 	}
 	t.prose("    ", f.Message)
-	locks := false // "no lock" says something only where the other side has one
-	for _, a := range f.Accesses {
-		locks = locks || len(a.Locks) > 0
-	}
+	locks := someLocks(f)
 	for _, a := range inSteps(f.Accesses) {
 		t.access(a, locks)
 	}
@@ -108,11 +105,9 @@ func (r *Report) place(p finding.Position) string {
 }
 
 func (t *text) access(a *finding.Access, locks bool) {
-	held := ""
-	if len(a.Locks) > 0 {
-		held = ", holding " + lockNames(a.Locks)
-	} else if locks && !panics(a) {
-		held = ", holding no known lock"
+	with := held(a, locks)
+	if with != "" {
+		with = ", " + with
 	}
 	role := ""
 	if a.Role != "" && a.Goroutine == nil { // else its stacks say more
@@ -122,7 +117,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 	if a.Step > 0 {
 		step = fmt.Sprintf("%d. ", a.Step)
 	}
-	t.prose("    ", fmt.Sprintf("%s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, held, role))
+	t.prose("    ", fmt.Sprintf("%s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, with, role))
 	t.snippet(a)
 	if g := a.Goroutine; g != nil {
 		t.line("        goroutine %d:", g.ID)
@@ -140,6 +135,22 @@ func deed(a *finding.Access) string {
 		return a.Expr
 	}
 	return fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+}
+
+// someLocks reports whether an access of f is known to hold a lock: only then "no lock" says something of the others.
+func someLocks(f *finding.Finding) bool {
+	return slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return len(a.Locks) > 0 })
+}
+
+// held returns in words which locks an access holds; locks says that one of the accesses is known to hold some.
+func held(a *finding.Access, locks bool) string {
+	switch {
+	case len(a.Locks) > 0:
+		return "holding " + lockNames(a.Locks)
+	case locks && !panics(a):
+		return "holding no known lock"
+	}
+	return ""
 }
 
 // panics reports whether a is a panic that a run has seen.
@@ -384,7 +395,7 @@ func lost(l Lost) string {
 		}
 	}
 	add(l.Windows, "look", "at accesses, since its table was full")
-	add(l.Unknown, "look", "at accesses whose site it does not know")
+	add(l.Unknown, "look", "at accesses that it could not identify")
 	add(l.Records, "record", "that could not be written")
 	return strings.Join(parts, ", ")
 }

@@ -78,10 +78,10 @@ func (l *Lanes) SVG() template.HTML {
 		l.together(&b, row, y)
 		for _, e := range row.Events {
 			x := e.Lane*laneWidth + 20
-			fmt.Fprintf(&b, `<circle class="%s" cx="%d" cy="%d" r="7"/><text x="%d" y="%d">%s</text>`, e.Kind, x, y, x+16, y-1,
+			fmt.Fprintf(&b, `<circle class="%s" cx="%d" cy="%d" r="7"/><text x="%d" y="%d">%s</text>`, e.Kind, x, y, x+16, y-6,
 				esc(e.Text))
 			if e.Place != "" {
-				fmt.Fprintf(&b, `<text class="p" x="%d" y="%d">%s</text>`, x+16, y+15, esc(e.Place))
+				fmt.Fprintf(&b, `<text class="p" x="%d" y="%d">%s</text>`, x+16, y+14, esc(e.Place))
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 // Package region finds, by the syntax of one file, which lines around an access lie between a Lock and its Unlock, so
-// that a reader sees how far the lock reaches. It proves nothing: a lock that a caller has taken is not found, and
-// neither is one that is released under another name.
+// that a reader sees how far the lock reaches, and which function literal a line stands in. It proves nothing: a lock
+// that a caller has taken is not found, and neither is one that is released under another name.
 package region
 
 import (
@@ -15,42 +15,64 @@ import (
 // Region is the lines from a Lock to its Unlock.
 type Region struct {
 	Lock     string // as the source names it, such as s.mu
+	Read     bool   // its read side
 	From, To int    // the lines of both; To is the end of the function where the Unlock is deferred
 	Deferred bool
 }
 
-// Around returns the regions of a Go file that hold its line, outermost first. Text that is no Go has none.
-func Around(source string, line int) []Region {
-	fset := token.NewFileSet()
-	file, _ := parser.ParseFile(fset, "", source, parser.SkipObjectResolution)
-	if file == nil {
-		return nil
-	}
-	body := innermost(fset, file, line)
+// File is a Go file, of which all that could be parsed counts. Text that is no Go has no functions.
+type File struct {
+	fset *token.FileSet
+	file *ast.File
+}
+
+// Parse parses the text of a file.
+func Parse(source string) *File {
+	f := &File{fset: token.NewFileSet()}
+	f.file, _ = parser.ParseFile(f.fset, "", source, parser.SkipObjectResolution)
+	return f
+}
+
+// Around returns the regions that hold a line, outermost first.
+func (f *File) Around(line int) []Region {
+	body, _ := f.innermost(line)
 	if body == nil {
 		return nil
 	}
-	f := &function{fset: fset, line: line}
-	f.read(body, true)
-	return f.regions(fset.Position(body.End()).Line)
+	in := &function{fset: f.fset, line: line}
+	in.read(body, true)
+	return in.regions(f.fset.Position(body.End()).Line)
 }
 
-// innermost returns the body of the innermost function that holds the line.
-func innermost(fset *token.FileSet, file *ast.File, line int) (body *ast.BlockStmt) {
-	ast.Inspect(file, func(n ast.Node) bool {
+// Literal returns the first line of the function literal that a line stands in, or 0 where its innermost function is
+// a declared one.
+func (f *File) Literal(line int) int {
+	if body, isLiteral := f.innermost(line); isLiteral {
+		return f.fset.Position(body.Pos()).Line
+	}
+	return 0
+}
+
+// innermost returns the body of the innermost function that holds the line, and whether that is a literal.
+func (f *File) innermost(line int) (body *ast.BlockStmt, isLiteral bool) {
+	if f.file == nil {
+		return nil, false
+	}
+	ast.Inspect(f.file, func(n ast.Node) bool {
 		var b *ast.BlockStmt
+		literal := false
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			b = n.Body
 		case *ast.FuncLit:
-			b = n.Body
+			b, literal = n.Body, true
 		}
-		if b != nil && holds(fset, b, line) {
-			body = b // an inner one comes later
+		if b != nil && holds(f.fset, b, line) {
+			body, isLiteral = b, literal // an inner one comes later
 		}
 		return true
 	})
-	return body
+	return body, isLiteral
 }
 
 // holds reports whether the line is one of n's.
@@ -67,9 +89,9 @@ type function struct {
 
 // operation is a call that locks or unlocks.
 type operation struct {
-	lock             string
-	line             int
-	unlock, deferred bool
+	lock                   string
+	line                   int
+	unlock, read, deferred bool
 	// enclosing: it stands in a block that holds the access too, and not in a branch that may be left before.
 	enclosing bool
 }
@@ -105,12 +127,12 @@ func (f *function) add(call *ast.CallExpr, enclosing, deferred bool) {
 	if !ok || len(call.Args) > 0 {
 		return
 	}
-	name := strings.TrimPrefix(method.Sel.Name, "R")
+	name, read := strings.CutPrefix(method.Sel.Name, "R")
 	if name != "Lock" && name != "Unlock" {
 		return
 	}
 	f.ops = append(f.ops, operation{types.ExprString(method.X), f.fset.Position(call.Pos()).Line, name == "Unlock",
-		deferred, enclosing})
+		read, deferred, enclosing})
 }
 
 // regions pairs the operations; end is the last line of the function.
@@ -120,7 +142,7 @@ func (f *function) regions(end int) (all []Region) {
 		switch r := open[op.lock]; {
 		case !op.enclosing:
 		case op.line <= f.line && !op.unlock && !op.deferred:
-			open[op.lock] = &Region{Lock: op.lock, From: op.line}
+			open[op.lock] = &Region{Lock: op.lock, Read: op.read, From: op.line}
 		case r == nil || !op.unlock:
 		case op.deferred:
 			r.To, r.Deferred = end, true

@@ -10,7 +10,7 @@ import (
 func TestAround(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{"plain", "s.mu.Lock()\ns.n++ // here\ns.mu.Unlock()\nother()", "s.mu:2-4"},
-		{"deferred", "s.mu.RLock()\ndefer s.mu.RUnlock()\nreturn s.n // here", "s.mu:2-5"},
+		{"deferred", "s.mu.RLock()\ndefer s.mu.RUnlock()\nreturn s.n // here", "s.mu(read):2-5"},
 		{"behind the unlock", "s.mu.Lock()\ns.mu.Unlock()\ns.n++ // here", ""},
 		{"before the lock", "s.n++ // here\ns.mu.Lock()\ns.mu.Unlock()", ""},
 		{"no unlock here", "s.mu.Lock()\ns.n++ // here", ""},
@@ -26,8 +26,12 @@ func TestAround(t *testing.T) {
 			source := "package p; func (s *S) f() {\n" + tt.body + "\n}\n"
 			line := 1 + strings.Count(source[:strings.Index(source, "// here")], "\n")
 			var got []string
-			for _, r := range Around(source, line) {
-				got = append(got, fmt.Sprintf("%s:%d-%d", r.Lock, r.From, r.To))
+			for _, r := range Parse(source).Around(line) {
+				side := ""
+				if r.Read {
+					side = "(read)"
+				}
+				got = append(got, fmt.Sprintf("%s%s:%d-%d", r.Lock, side, r.From, r.To))
 			}
 			if s := strings.Join(got, " "); s != tt.want {
 				t.Errorf("got %q, want %q", s, tt.want)
@@ -35,8 +39,17 @@ func TestAround(t *testing.T) {
 		})
 	}
 	for _, source := range []string{"", "\xff", "no Go at all {", "package p; func f() { a.Lock("} {
-		if got := Around(source, 1); got != nil {
-			t.Errorf("%q: %v", source, got)
+		if got, at := Parse(source).Around(1), Parse(source).Literal(1); got != nil || at != 0 {
+			t.Errorf("%q: %v, %d", source, got, at)
+		}
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	f := Parse("package p\n\nfunc f() {\ng(func() {\nh()\ngo func() {\nh()\n}()\nh()\n})\nh()\n}\n")
+	for line, want := range map[int]int{1: 0, 3: 0, 5: 4, 7: 6, 9: 4, 11: 0} {
+		if got := f.Literal(line); got != want {
+			t.Errorf("line %d: in the literal at line %d, want %d", line, got, want)
 		}
 	}
 }
