@@ -18,11 +18,11 @@
 // A plain access is reported if it conflicts with an atomic one that another
 // goroutine may run at the same time on such an object, and no lock that both
 // hold orders them. Plain accesses to objects that nobody else can reach yet
-// are fine, and so are those in tests and in package initialisation. A store of constants that makes the object
-// as new, for its next user, is a lead, which is not printed. So is an access of which it is not sure that it
-// means the same variable: within a package, both sides have to come to it from one package variable, or over
-// the same fields from objects of one type. And so is an access to a field that nobody adds to: it is mostly
-// that of the object's owner.
+// are fine, and so are those in tests and in package initialisation. Three kinds of access are leads, which are
+// not printed: a store of constants that resets the object for its next user; a pair of accesses that may concern
+// different variables, because within the package the two sides do not reach the variable from one package variable
+// or through the same fields of objects of one type; and an access to a field that nobody adds to, which is mostly
+// one by the object's owner.
 //
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such

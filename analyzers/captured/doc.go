@@ -22,8 +22,8 @@
 //
 // A variable is reported if the goroutine and the function that started it access it,
 // or two goroutines that one function started, one of them writes, and nothing orders
-// the two: no lock is held at both, and on some way nothing is waited for that the
-// other side signals afterwards (a channel, a WaitGroup, a sync.Once). Goroutines that a loop starts
+// the two: no lock is held at both, and on some path neither side waits for what
+// the other one signals afterwards (a channel, a WaitGroup, a sync.Once). Goroutines that a loop starts
 // are compared with themselves, parallel subtests with each other. Loop variables
 // before Go 1.22 are such variables, which are reported where the loop assigns them. Test
 // code counts. time.Sleep orders nothing.

@@ -190,7 +190,7 @@ type Access struct {
 	// with " (read)" where only the read side is held.
 	Locks []string `json:"locks,omitempty"`
 	// Role is what runs this code, in words: "goroutine started at …",
-	// "any caller". Empty where nothing is known.
+	// "called from any goroutine". Empty where nothing is known.
 	Role      string     `json:"role,omitempty"`
 	Goroutine *Goroutine `json:"goroutine,omitempty"` // as seen in a run
 	// Step is the place of the access in the interleaving that a run has
@@ -208,7 +208,7 @@ type Goroutine struct {
 
 // Frame is one frame of a stack.
 type Frame struct {
-	Function string `json:"function"` // as the runtime writes it: "path/pkg.(*T).M"
+	Function string `json:"function"` // as the runtime writes it: "path/pkg.(*T).M"; a literal has its name in the source
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 }

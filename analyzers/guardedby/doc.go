@@ -33,15 +33,15 @@
 // so is an object on which methods are called that leave all locking to their
 // caller: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
 //
-// Accesses to objects that nobody else can reach yet say nothing, nor do
-// those in tests of other code, in package initialisation and in a sync.Once, and where a
-// comment says that no lock is needed; helper functions are judged by the
-// locks that their callers hold. A goroutine reads what it alone writes, and
-// what was written before it was started.
+// Not counted are accesses to objects that no other goroutine can reach yet, in tests
+// of other code, in package initialisation, in a sync.Once, and where a comment says
+// that no lock is needed. Helper functions are judged by the locks that their callers
+// hold. A goroutine may read without the lock what it alone writes, and what was
+// written before it started.
 //
-// A lead, which is not printed, is a read of what a set-up alone writes, by a function that seems to know
-// that it has been, a store of constants that makes the object as new, and what stands in a method of an
-// unexported type that nothing calls.
+// Three kinds of access are leads, which are not printed: a read of what only a set-up function writes, in a
+// function that seems to run after it; a store of constants that resets the object; and any access in a method of
+// an unexported type that nothing calls.
 //
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses

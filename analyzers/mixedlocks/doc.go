@@ -25,8 +25,8 @@
 //		return f.transition == nil
 //	}
 //
-// The guard is found as guardedby finds it; what that check says of accesses
-// without any lock of the object, this one says of those that hold another.
+// The guard is found as guardedby finds it. That check reports accesses without any
+// lock of the object; this one reports accesses that hold a different lock.
 // The read sides of one lock order nothing either: a write under it needs
 // another lock, or the write side.
 //

@@ -24,7 +24,7 @@
 //
 // The lock may be taken by a caller, as long as all callers are known and
 // hold it. A write with another lock held for writing is not reported. In a function that takes both
-// sides, on different ways to the write, the finding is a lead, which is not printed.
+// sides, on different paths to the write, the finding is a lead, which is not printed.
 //
 // Missed: writes through pointers and elements of slices. Reported falsely:
 // functions of which only one goroutine runs one at a time.

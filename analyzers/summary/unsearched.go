@@ -25,7 +25,7 @@ func notSearched(a ir.Abandoned, function string) string {
 		what = "what " + a.Pass + " finds"
 	}
 	if a.More > 0 {
-		return fmt.Sprintf("%s and %d more functions are not searched for %s: the package has too many of them",
+		return fmt.Sprintf("%s and %d more functions are not searched for %s: the package has too many such functions",
 			function, a.More, what)
 	}
 	return fmt.Sprintf("%s is not searched to its end for %s: it is too large", function, what)

@@ -10,7 +10,7 @@
 //		s.name = "started"
 //	}
 //
-// RIGHT: what comes before the go statement, the goroutine sees.
+// RIGHT: the goroutine sees what is written before the go statement.
 //
 //	func (s *Server) Start() {
 //		s.name = "started"
@@ -32,8 +32,8 @@
 // What the tests of a package and its main lead to is simulated, too: there, function
 // values, methods behind interfaces and other names of an object are known.
 //
-// A lead, which is not printed, is what a goroutine accesses behind a message that it has received: who sends it is
-// likely to come after what the starter does.
+// An access that a goroutine makes after it has received a message is a lead, which is not printed: the sender is
+// likely to send after the starter's own access.
 //
 // Missed, elsewhere: other names for one object, elements by variable indexes, goroutines
 // that are started elsewhere. Reported falsely: paths that no run takes, such as those

@@ -65,7 +65,7 @@ func (l *List) role(a *Access) string {
 	r := l.Graph.Roles(a.Fn)
 	switch {
 	case r.API:
-		return "any caller"
+		return "called from any goroutine"
 	case len(r.Goroutines) > 0:
 		return "goroutine started at " + l.short(r.Goroutines[0])
 	case r.Main:

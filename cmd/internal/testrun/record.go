@@ -55,7 +55,7 @@ func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*c
 	return func(r *campaign.Result) campaign.Next {
 		fresh = append(fresh, count(r))
 		if s.Fails != nil && s.Fails(r) {
-			p.Line("-failfast: ended behind run %d", r.Runs)
+			p.Line("-failfast: stopped after run %d", r.Runs)
 			return campaign.Enough
 		}
 		if s.Rate == 0 || len(fresh) < window {
@@ -68,7 +68,7 @@ func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*c
 		if float64(last) >= s.Rate*float64(window) {
 			return campaign.GoOn
 		}
-		p.Line("-stop-when: ended behind run %d, as the last %d runs have shown %s", r.Runs, window,
+		p.Line("-stop-when: stopped after run %d, because the last %d runs have shown %s", r.Runs, window,
 			progress.Count(last, "new finding"))
 		return campaign.Enough
 	}
