@@ -52,7 +52,8 @@ func (w withBinary) Run() int {
 //
 //	code N command…         the command ends with exit code N
 //	interrupt N TEXT args…  interlock with the args gets SIGINT once TEXT stands
-//	                        on its standard error, and ends with exit code N
+//	                        on its standard error, or for @FILE once the file is
+//	                        there, and ends with exit code N
 //	killed TEXT args…       interlock with the args is killed once TEXT stands on its
 //	                        standard error
 //	snapshot DIR            remembers every name, byte and mode below DIR
@@ -152,6 +153,9 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
+	if mark, isFile := strings.CutPrefix(args[1], "@"); isFile {
+		go stderr.awaitFile(ts.MkAbs(mark))
+	}
 	select {
 	case <-stderr.seen:
 		ts.Check(cmd.Process.Signal(syscall.SIGINT))
@@ -208,22 +212,31 @@ func cmdKilled(ts *testscript.TestScript, neg bool, args []string) {
 // watched collects output and reports when a text has appeared.
 type watched struct {
 	text string
-	seen chan struct{}
+	seen chan struct{} // closed by once
+	once sync.Once
 
-	mu   sync.Mutex
-	buf  bytes.Buffer // guarded by mu
-	told bool         // guarded by mu
+	mu  sync.Mutex
+	buf bytes.Buffer // guarded by mu
 }
 
 func (w *watched) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.buf.Write(p)
-	if !w.told && strings.Contains(w.buf.String(), w.text) {
-		w.told = true
-		close(w.seen)
+	if strings.Contains(w.buf.String(), w.text) {
+		w.once.Do(func() { close(w.seen) })
 	}
 	return len(p), nil
+}
+
+// awaitFile takes the appearance of a file for that of the text.
+func (w *watched) awaitFile(name string) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(name); err == nil {
+			w.once.Do(func() { close(w.seen) })
+			return
+		}
+	}
 }
 
 func (w *watched) String() string {

@@ -38,7 +38,7 @@ func (o *acceptFlags) declare(fs *flag.FlagSet, status finding.Status) {
 	fs.StringVar(&o.newFrom, "new-from-rev", "", "report only findings with a place on a line that differs from\n"+
 		"this git `revision`")
 	o.failOn = failOn{status: status}
-	fs.Var(&o.failOn, "fail-on", "exit with 1 on findings of this `status` or one proven better: suspected, predicted,\n"+
+	fs.Var(&o.failOn, "fail-on", "exit with 1 on findings of this `status` or of a stronger one: suspected, predicted,\n"+
 		"confirmed, or none; with ,noise also where tests fail only under noise")
 }
 
@@ -194,14 +194,15 @@ kept. To begin anew, remove the file first. The file has the order of ids, so th
 
 var baselineCheckCommand = command{
 	name: "baseline check", args: "[flags] [packages]", short: "find what is new, and stale entries",
-	long: `Check reads the packages as "interlock check" does. It exits with 1 if there are findings that the
-baseline does not list, or entries whose finding is gone: the file may only shrink. With -w it takes these
-out of the file. Entries that runs have shown stay, since reading the code does not show that they are
-gone; remove them by hand. So do entries of packages that are not named or do not compile.`,
+	long: `Check reads the packages as "interlock check" does, and reports findings that the baseline does not list,
+and entries whose finding is gone: the file may only shrink. With -w it takes these entries out of the file.
+Entries that runs have shown stay, since reading the code does not show that they are gone; remove them by
+hand. So do entries of packages that are not named or do not compile.`,
 	examples: [][2]string{
 		{"interlock baseline check ./...", "in CI"},
 		{"interlock baseline check -w ./...", "after mending something"},
 	},
+	fails:   "findings that the baseline does not list, or, without `-w`, entries whose finding is gone",
 	options: func() runner { return &baselineOptions{checks: true} },
 }
 
@@ -217,7 +218,7 @@ type baselineOptions struct {
 func (o *baselineOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.file, "baseline", "", "the `file` (default: "+accept.BaselineName+" here or in a folder above,\n"+
 		"or at the module's root)")
-	o.declareWhole(fs, "findings are withdrawn that it refutes")
+	o.declareWhole(fs, "findings that it refutes are withdrawn")
 	if o.checks {
 		o.reportFlags.declare(fs)
 		fs.BoolVar(&o.write, "w", false, "remove entries from the file whose finding is gone")
@@ -284,8 +285,11 @@ func (o *baselineOptions) accept(c *call, r *report.Report, res *driver.Result) 
 // describe returns in a line what has become of the baseline.
 func (o *baselineOptions) describe(b *accept.Baseline, u accept.Update) string {
 	s := fmt.Sprintf("%s listed in %s", report.Count(len(b.Entries), "finding"), o.file)
-	if n := len(u.Added); n < len(b.Entries) || len(u.Removed) > 0 {
-		s += fmt.Sprintf(": %d of them new", n)
+	switch n := len(u.Added); {
+	case n == 0 && len(b.Entries) > 0:
+		s += ", none of them new"
+	case n < len(b.Entries):
+		s += fmt.Sprintf(", %d of them new", n)
 	}
 	if len(u.Removed) > 0 {
 		s += fmt.Sprintf("; removed, as check no longer finds them: %s", idsOfEntries(u.Removed))

@@ -25,7 +25,7 @@ var auditCommand = command{
 	short: "check, test and fix within a time limit, into one folder",
 	long: `Audit does what check, test and fix do, for a release: it reads the packages and the whole program, runs
 the tests of one package after the other under the monitor, and tries a patch for each cause of confirmed
-findings, and of suspected ones whose fault stands in the source. The folder of -o holds the results:
+findings, and of suspected ones whose fault is visible in the source. The folder of -o holds the results:
 
     index.html         each finding in full, what was not covered, what has changed
     summary.md         a page for the ticket of a release
@@ -46,6 +46,7 @@ and patches are tried in a copy of the module.`,
 	},
 	tests:   true,
 	own:     []string{"o", "budget"},
+	fails:   confirmedFails + testsFail,
 	options: func() runner { return new(auditOptions) },
 }
 
@@ -63,8 +64,8 @@ const defaultAudit = "interlock-audit"
 
 func (o *auditOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.dir, "o", defaultAudit, "write the results into this `folder`, which holds nothing else")
-	fs.DurationVar(&o.time, "budget", 30*time.Minute, "take about so much `time`, such as 90s or 2h; three quarters of "+
-		"what is left\nonce the tests are built are for their runs, the rest for patches")
+	fs.DurationVar(&o.time, "budget", 30*time.Minute, "take about this much `time`, such as 90s or 2h; of what remains "+
+		"once\nthe tests are built, three quarters go to their runs and the rest to patches")
 	o.acceptFlags.declare(fs, finding.Confirmed)
 	o.declareRuns(fs)
 	o.declareSections(fs, defaultSections)

@@ -17,8 +17,8 @@ import (
 
 var checkCommand = command{
 	name: "check", args: "[flags] [packages]", short: "report suspected bugs, by reading the code alone",
-	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings: each with
-both its sides. A suspected finding may be false; "interlock test" tries to prove it by running
+	long: `Check reads the packages and their tests, runs nothing, and reports suspected findings, each with
+the accesses or locks that conflict. A suspected finding may be false; "interlock test" tries to prove it by running
 the tests. Packages and tests that do not compile are left out: the compiler's errors are printed,
 and the exit code is 3 even if other packages have findings. Tests that import a package which no
 required module provides are left out too: a line names them, and the exit code does not change.
@@ -29,6 +29,7 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 		{"interlock check -o sarif:interlock.sarif ./...", "text on standard output, and a SARIF file for code scanning"},
 		{"interlock check -format jsonl ./... | jq -r 'select(.id).id'", "a finding a line; the last line is an end"},
 	},
+	fails:   suspectedFails,
 	options: func() runner { return new(checkOptions) },
 }
 
@@ -43,13 +44,13 @@ type checkOptions struct {
 
 func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
-	fs.BoolVar(&o.hints, "hints", false, "report hints as well: worth a look, but probably intended; they do not "+
-		"affect the exit code")
-	fs.BoolVar(&o.leads, "leads", false, "report leads as well: findings by rules that are too often wrong to be "+
-		"shown; monitored runs try them first, and they do not affect the exit code")
+	fs.BoolVar(&o.hints, "hints", false, "report hints as well, which are worth a look but probably intended; "+
+		"they do not\naffect the exit code")
+	fs.BoolVar(&o.leads, "leads", false, "report leads as well, which come from rules that are too often wrong;\n"+
+		"runs under the monitor try them first, and they do not affect the exit code")
 	fs.BoolVar(&o.tests, "tests", true, "report findings in test files as well")
 	o.acceptFlags.declare(fs, finding.Suspected)
-	o.declareWhole(fs, "findings that this refutes are withdrawn")
+	o.declareWhole(fs, "findings that it refutes are withdrawn")
 }
 
 func (o *checkOptions) run(c *call) int {
@@ -102,7 +103,7 @@ func (o *lspOptions) declare(fs *flag.FlagSet) {
 		o.from = append(o.from, s)
 		return nil
 	})
-	fs.Bool("stdio", true, "serve standard input and output: there is nothing else; some clients insist on the flag")
+	fs.Bool("stdio", true, "no effect: lsp always serves standard input and output, and some clients pass this flag")
 }
 
 func (o *lspOptions) run(c *call) int {

@@ -115,8 +115,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 			return c.failed(err)
 		}
 		if err := rebuild.Match(ctx, in.dir, stderr); ctx.Err() != nil {
-			c.warn("interrupted, with no finding so far")
-			return exitInterrupted
+			return c.interrupted()
 		} else if err != nil {
 			c.warn(err.Error())
 			return exitIncomplete

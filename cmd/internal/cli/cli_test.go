@@ -154,6 +154,12 @@ func TestExitCodesInDocs(t *testing.T) {
 	for _, e := range exitCodes {
 		fmt.Fprintf(&table, "| %d | %s |\n", e.code, e.text())
 	}
+	table.WriteString("\n| command | ends in 1 for |\n|---|---|\n")
+	for _, cmd := range append(commands(), subcommands()...) {
+		if cmd.fails != "" {
+			fmt.Fprintf(&table, "| `%s` | %s |\n", cmd.name, cmd.fails)
+		}
+	}
 	table.WriteString("\n")
 	for _, name := range []string{"README.md", "docs/architecture.md"} {
 		name = filepath.Join("../../..", filepath.FromSlash(name))

@@ -23,8 +23,9 @@ type command struct {
 	long  string // what it does, for a stranger
 	// examples holds pairs: a command line, and what it is for.
 	examples [][2]string
-	tests    bool // takes `-- go test flags`
-	program  bool // takes one package, and behind it the arguments of a program
+	fails    string // what ends it in exit code 1; empty if nothing does
+	tests    bool   // takes `-- go test flags`
+	program  bool   // takes one package, and behind it the arguments of a program
 	// own names flags that mean something else to other commands: the file of settings sets them below the command
 	// alone.
 	own     []string

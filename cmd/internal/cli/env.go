@@ -222,17 +222,17 @@ var runCommand = command{
 	name: "run", args: "[flags] package [arguments]", short: "run a program under the monitor, and report what it showed",
 	long: `Run builds the program in the package with the monitor in it, runs it with the arguments behind the package,
 and reports confirmed findings as test does once it has ended, by itself or by an interrupt such as Ctrl-C.
-The program's output goes to standard output, or to standard error if -format is not text. The exit code is
-1 where the program fails by itself, whatever its own code is.
+The program's output goes to standard output, or to standard error if -format is not text.
 
-Where goroutines wait for each other's locks, a line on standard error says so at once. The program ends if
-function main is among them; others may go on without them. Other goroutines that are blocked for ever are
-found in tests alone. How many accesses it has reached is too low where a function of another module or of the
-standard library ends it, such as log.Fatal. A second interrupt kills it.`,
+If goroutines wait for each other's locks, a line on standard error says so at once. Interlock ends the program
+if function main is among them; otherwise it may go on without them. Goroutines that wait for ever in other
+ways are found in tests only. If another module or the standard library ends the program, for example by
+log.Fatal, the number of accesses reached is too low. A second interrupt kills the program.`,
 	examples: [][2]string{
 		{"interlock run ./cmd/server -addr :8080", "a server; interrupt it when it has done some work"},
 	},
 	program: true,
+	fails:   confirmedFails + "; a program that fails by itself, whatever its exit code",
 	options: func() runner { return new(runOptions) },
 }
 
@@ -371,6 +371,7 @@ counts as a run. It may be called as often as you like; the evidence stays.`,
 		{"interlock report", "in a shell that has the variables of env"},
 		{"interlock report -o sarif:interlock.sarif <folder>", "elsewhere, and a file for code scanning"},
 	},
+	fails:   confirmedFails,
 	options: func() runner { return new(reportOptions) },
 }
 

@@ -32,8 +32,8 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the one table of exit codes: help prints the short texts, README.md
-// and docs/architecture.md have the whole (go test ./cmd/internal/cli -update).
+// exitCodes is the one table of exit codes: help prints the short texts, README.md, docs/architecture.md and the man
+// page have the whole, with what ends each command in 1, which its help has too (go test ./cmd/internal/cli -update).
 //
 // Findings take precedence over almost everything else that went wrong, because a
 // finding stays true however the command ended. Packages that do not compile are the
@@ -43,20 +43,28 @@ const (
 // distinguishes a test that depends on timing from one whose own check has caught a bug, and
 // a build that is red for a test that passes elsewhere is switched off.
 var exitCodes = []exitCode{
-	{exitClean, "nothing that fails the build", "no finding that `-fail-on` counts, and the tests pass"},
-	{exitFindings, "findings that fail the build, or tests failed",
-		"`-fail-on` says which findings count: suspected ones and better for `check`, confirmed ones for `test`, " +
-			"`audit` and `report`, all for `fix`, and for `fix -w` those without a patch. Accepted findings never count. " +
-			"Findings (1) take precedence over other failures, except packages that do not compile. Tests count that failed " +
-			"in any run, even only without the monitor, and those that `go test` would not run, as `go vet` fails; tests that " +
-			"failed only under noise count with `-fail-on=confirmed,noise`"},
-	{exitUsage, "wrong usage or configuration; nothing was done", ""},
+	{exitClean, "done, and nothing fails the build", ""},
+	{exitFindings, "something fails the build, such as a finding or a failed test",
+		"the table by command says what. A test has failed if it failed in a run without noise, with the monitor or " +
+			"without it, or if `go test` refuses to run its package because `go vet` finds a fault. Tests that fail only " +
+			"under noise count with `-fail-on=confirmed,noise`. Accepted findings, hints and leads do not count"},
+	{exitUsage, "wrong usage or configuration; there is no result",
+		"a fault in the flags, in a file that they name, or in a file of settings, baseline or sections; a folder without " +
+			"a module; for `sections refine`, an oracle that cannot be used; for `init`, a file that is there already"},
 	{exitIncomplete, "something could not be analysed, built or written",
-		"because of the code or of the machine (e.g. a full disk), or Interlock ended every run of a package's " +
-			"tests. A package that does not compile yields 3 even if others have findings; everything else yields 3 " +
-			"even if tests failed, but no findings were reported"},
-	{exitInterrupted, "interrupted, with no finding so far", ""},
+		"because of the code or of the machine (e.g. a full disk), or Interlock ended every run of a package's tests. " +
+			"A package that does not compile yields 3 whatever else was found. Any other cause yields 3 even if tests failed, " +
+			"but 1 if findings fail the build"},
+	{exitInterrupted, "interrupted before it found anything that fails the build",
+		"an interrupt while `run` runs the program ends the program alone, and its findings are reported"},
 }
+
+// What ends several commands in 1.
+const (
+	suspectedFails = "suspected findings and better ones, or those that `-fail-on` names"
+	confirmedFails = "confirmed findings, or those that `-fail-on` names"
+	testsFail      = "; failed tests"
+)
 
 // exitCode is a row of that table.
 type exitCode struct {
@@ -151,6 +159,7 @@ func writeTo(w io.Writer, h report.Handler, r *report.Report) error {
 // problem and left out, because programs read the reports.
 func (c *call) settle(r *report.Report) {
 	r.Findings = sound(r)
+	r.ReadSource()
 	finding.Sort(r.Findings)
 	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
 	c.warn(r.Problems...)
@@ -225,8 +234,7 @@ func (c *call) failed(err error) int {
 	}
 	switch {
 	case c.ctx.Err() != nil || errors.Is(err, context.Canceled):
-		c.warn("interrupted, with no finding so far")
-		return exitInterrupted
+		return c.interrupted()
 	case broken:
 		c.warn(fault)
 		return exitIncomplete
@@ -238,6 +246,12 @@ func (c *call) failed(err error) int {
 	}
 	c.warn(err.Error())
 	return exitIncomplete
+}
+
+// interrupted reports that an interrupt has left no result, and returns the exit code.
+func (c *call) interrupted() int {
+	c.warn("interrupted before there was a result")
+	return exitInterrupted
 }
 
 // incomplete returns the exit code of a command that has shown the plan.

@@ -46,10 +46,7 @@ module's root, or in the folder of go.work if one is in force:
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
 files: all patches or none. Links are followed; permissions and line ends stay.
 If they cannot be written, they are printed. The runs before the patches are made where go test makes
-them, in the folder of the package.
-
-The exit code is 1 while findings are left in your files: all that were reported, or with -w those
-without a patch.`,
+them, in the folder of the package.`,
 	examples: [][2]string{
 		{"interlock fix ./...", "print the patches"},
 		{"interlock fix -w ./...", "write them to your files"},
@@ -58,6 +55,7 @@ without a patch.`,
 			"patch what check has found"},
 	},
 	tests:   true,
+	fails:   "findings that are left in your files: all, or with `-w` those without a patch" + testsFail,
 	options: func() runner { return new(fixOptions) },
 }
 

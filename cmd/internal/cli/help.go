@@ -85,7 +85,7 @@ func (c *command) manual() *manual.Command {
 	shared := slices.DeleteFunc(knownFlags()[c.name], func(name string) bool { return slices.Contains(c.own, name) })
 	return &manual.Command{
 		Name: c.name, Args: c.args, Short: c.short, Long: c.long, Examples: c.examples,
-		Flags: newFlagSet(c, new(common), c.options()), Settings: shared,
+		Fails: c.fails, Flags: newFlagSet(c, new(common), c.options()), Settings: shared,
 	}
 }
 

@@ -16,18 +16,19 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/repository"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/refine"
 )
 
 var sectionsRefineCommand = command{
 	name: "sections refine", args: "-oracle command [flags] [packages]",
-	short: "sort out invariants that correct runs split",
+	short: "drop invariants that correct runs split",
 	long: `Refine runs a command, the oracle, again and again, with the monitor on, with noise, and with all
 candidate sections watched; the exit code of the command decides whether the run was correct. An
 access-interleaving invariant that a correct run splits is no invariant: that end of it is dropped,
-with the reason. Sections of other kinds that correct runs split are only listed, for a person to decide, and
-pinned ones stay as they are. It ends when enough correct runs in a row change nothing. Ends that no
+with the reason. If correct runs split a section of another kind, it is only listed, and you decide; pinned
+sections stay as they are. Refine ends when enough correct runs in a row change nothing. Ends that no
 run reached are marked unobserved: they stay in the file and leave the plan, as do dropped ones.
 
 Refine tries the oracle first. It must accept the program without noise, and reject at least one run
@@ -87,6 +88,11 @@ func (o *refineOptions) run(c *call) int {
 		c.progress.Clear()
 		return c.failed(err)
 	}
+	if len(pl.Plan.Sections) == 0 {
+		c.progress.Clear()
+		c.warn("there is no section to refine: the code shows no candidates, and " + repository.Name + " has none")
+		return c.incomplete(pl)
+	}
 	c.progress.Say("preparing the instrumented build")
 	ws, err := build.Prepare(c.ctx, pl.Module, pl.Plan)
 	if err != nil {
@@ -102,6 +108,9 @@ func (o *refineOptions) run(c *call) int {
 	}
 	if err != nil {
 		return c.failed(err)
+	}
+	if r.Interrupted && len(r.Runs) == 0 { // the oracle may be useless
+		return c.interrupted()
 	}
 	c.warn(r.Problems...)
 	o.summarise(c, pl, r, apply(pl, f, r))
@@ -164,7 +173,7 @@ func (o *refineOptions) refine(c *call, ws *build.Workspace, pl *planner.Planned
 	if err != nil {
 		return nil, fmt.Errorf("finding this folder: %w", err)
 	}
-	c.progress.Line("%d candidate sections; seeds from %d", len(pl.Plan.Sections), o.seed)
+	c.progress.Line("%s; seeds from %d", progress.Count(len(pl.Plan.Sections), "candidate section"), o.seed)
 	c.progress.Say("trying the oracle without noise")
 	// Runs with a planted violation try the oracle; the others drop ends.
 	dropped := 0
@@ -203,7 +212,8 @@ func shell(command string) []string {
 // refused reports whether err says that the oracle is no good.
 func refused(err error) bool {
 	return errors.Is(err, refine.ErrOracleFails) || errors.Is(err, refine.ErrOracleBlind) ||
-		errors.Is(err, refine.ErrNothingSeen) || errors.Is(err, refine.ErrNeverCorrect)
+		errors.Is(err, refine.ErrNothingSeen) || errors.Is(err, refine.ErrNoEvidence) ||
+		errors.Is(err, refine.ErrNeverCorrect)
 }
 
 // refuse reports why the oracle cannot be used, and what to do.
@@ -216,6 +226,8 @@ func (c *call) refuse(err error, r *refine.Result) int {
 	case errors.Is(err, refine.ErrOracleBlind):
 		next = fmt.Sprintf("it accepted all %d runs in which a line lost what it wrote, so it does not distinguish correct "+
 			"runs from others: name a command that checks results", len(r.Plants))
+	case errors.Is(err, refine.ErrNoEvidence):
+		next = "name a command that builds and runs these packages, such as 'go test ./...'"
 	case errors.Is(err, refine.ErrNothingSeen):
 		next = "name a command that runs more of these packages, or more packages"
 	case errors.Is(err, refine.ErrNeverCorrect):
@@ -260,7 +272,7 @@ func apply(pl *planner.Planned, f *repository.File, r *refine.Result) (n changed
 			case drop:
 				named.Drop(fmt.Sprintf("split in run %d (seed %d), which the oracle calls correct", v.Run, v.Seed))
 				n.dropped++
-			case named.Dropped == "":
+			case named.Dropped == "" && !r.Interrupted: // a run that was not made might have seen it
 				named.Unobserved = r.Seen[end] == 0
 				if named.Unobserved {
 					n.unobserved++
@@ -303,8 +315,8 @@ func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *refine.Result
 			left++
 		}
 	}
-	fmt.Fprintf(b, "interlock: %d ends of invariants: %d dropped, %d unobserved, %d left, in %d sections\n", ends,
-		n.dropped, n.unobserved, ends-n.dropped-n.unobserved, left)
+	fmt.Fprintf(b, "interlock: %s of invariants: %d dropped, %d unobserved, %d left, in %s\n",
+		progress.Count(ends, "end"), n.dropped, n.unobserved, ends-n.dropped-n.unobserved, progress.Count(left, "section"))
 	if n.pinned > 0 {
 		fmt.Fprintf(b, "interlock: %d ends of pinned sections were split in correct runs and stay\n", n.pinned)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 const sectionsLong = `An atomic section is code that other goroutines must not split: from an entry, an access to shared
-memory, to its ends, with the kinds of remote access that may come between. The checks infer
+memory, to its ends; each end lists the kinds of access that other goroutines may make in between. The checks infer
 load-and-store and test-and-use sections; //interlock:atomic on a function or block, and user
 sections of the file interlock.sections at the module's root, declare others; -sections=ai adds all
 pairs of consecutive accesses to one variable (access-interleaving invariants), which is a lot to
@@ -86,9 +86,10 @@ var sectionsListCommand = command{
 var sectionsCheckCommand = command{
 	name: "sections check", args: "[flags] [packages]", short: "report what is wrong in interlock.sections",
 	long: `Check reads interlock.sections at the module's root and reports, by line, sections whose accesses
-are missing or not monitored. It ends in 1 if it reports anything, and in 2 if the file cannot be
-read. Only sections of packages that are named on the command line, or used by them, are checked.`,
+are missing or not monitored. Only sections of packages that are named on the command line, or used by
+them, are checked.`,
 	examples: [][2]string{{"interlock sections check ./...", "the whole file"}},
+	fails:    "entries of the file that are wrong or stale",
 	options:  func() runner { return flagless(runSectionsCheck) },
 }
 

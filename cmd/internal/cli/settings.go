@@ -187,6 +187,9 @@ func runInit(c *call) int {
 	if err == nil {
 		_, err = f.WriteString(manual.Settings(manuals(), samples))
 		err = errors.Join(err, f.Close())
+		if err != nil { // half a file would pass for one that is there
+			os.Remove(config.Name)
+		}
 	}
 	if err != nil {
 		return c.unwritten(err)

@@ -63,6 +63,7 @@ still does not end is reported as not completed.`,
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
 	tests:   true,
+	fails:   confirmedFails + testsFail,
 	options: func() runner { return new(testOptions) },
 }
 
@@ -118,14 +119,14 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	// How long the campaign goes on, and what is kept of it.
-	fs.StringVar(&o.record, "record", "", "keep the campaign in this `file`, and go on with what it has of the same "+
+	fs.StringVar(&o.record, "record", "", "keep all runs in this `file`, and continue those that it has of the same "+
 		"build and flags:\n"+
-		"runs that an earlier start has completed are not made again, and a further campaign\n"+
-		"begins with what is known; \"interlock campaign\" shows and merges such files")
-	fs.Float64Var(&o.stopRate, "stop-when", 0, "end the campaign when it shows fewer than this `rate` of new findings a "+
-		"run, such as 0.1:\n"+
-		"over its last 4 runs, or 10 for 0.1; -runs is 100 by default then")
-	fs.BoolVar(&o.failFast, "failfast", false, "end the campaign behind the first run that fails the build")
+		"completed runs are not repeated, and further ones begin with what is known;\n"+
+		"\"interlock campaign\" shows and merges such files")
+	fs.Float64Var(&o.stopRate, "stop-when", 0, "make no more runs when the last ones show fewer new findings a run than "+
+		"this `rate`,\n"+
+		"such as 0.1, for which the last 10 runs count; -runs is 100 by default then")
+	fs.BoolVar(&o.failFast, "failfast", false, "make no more runs after the first one that fails the build")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
 
@@ -495,10 +496,10 @@ func campaignCommand() *command {
 	return &command{
 		name: "campaign", args: "show|merge|export",
 		short: "show, merge and export the records of test -record",
-		long: `The record of a campaign is the file of "interlock test -record": each process that was run, with its
-evidence, and the findings over time. Started again with the same flags on the same build, test completes the
-runs that are missing, after a kill too, or makes further ones that begin with what is known. What was
-recorded of another build, or with other flags, stays in the file and is not used.
+		long: `A campaign is the runs that one call of "interlock test" makes. With -record, test keeps them in a file: each
+process, what it has shown, and the findings over time. Started again with the same flags on the same build,
+test completes the runs that are missing, after a kill too, or makes further ones that begin with what is
+known. What was recorded of another build, or with other flags, stays in the file and is not used.
 
 The file is an SQLite database with the tables campaigns, processes, evidence and findings, and the views
 gaps and relations.`,
@@ -607,7 +608,9 @@ func runCampaignMerge(c *call) int {
 	c.closers = append(c.closers, r)
 	for _, name := range c.packages[1:] {
 		n, err := r.Merge(name)
-		if err != nil {
+		if errors.Is(err, record.ErrForeign) {
+			return c.usage("%v", err)
+		} else if err != nil {
 			return c.failed(err)
 		}
 		fmt.Fprintf(c.stdout, "%s: %s and %s were new\n", name, progress.Count(n.Campaigns, "campaign"),

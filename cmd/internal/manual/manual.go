@@ -15,6 +15,7 @@ type Command struct {
 	Args     string // what follows the name in the usage line
 	Short    string // one line
 	Long     string // what it does, for a stranger: lines of text, of which indented ones are code
+	Fails    string // what ends it in exit code 1, as Markdown; empty if nothing does
 	Examples [][2]string
 	Flags    *flag.FlagSet
 	// Settings are the flags that a file of settings may have for all commands alike; nil if there are none.
@@ -23,6 +24,30 @@ type Command struct {
 
 // usage returns the usage line.
 func (c *Command) usage() string { return strings.TrimSpace("interlock " + c.Name + " " + c.Args) }
+
+// fails returns what ends the command in exit code 1, as text.
+func (c *Command) fails() string { return strings.ReplaceAll(c.Fails, "`", "") }
+
+// wrapped returns the words of text in lines of at most 100 characters, where no word is longer.
+func wrapped(text string) string {
+	const most = 100
+	var b strings.Builder
+	length := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case length == 0:
+		case length+1+len(word) > most:
+			b.WriteByte('\n')
+			length = 0
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
+	}
+	return b.String()
+}
 
 // parent returns the command that c stands below, or itself.
 func (c *Command) parent() string {
@@ -44,6 +69,9 @@ func (c *Command) eachFlag(do func(name, value, text string)) {
 // Help writes the help of a command as text.
 func Help(w io.Writer, c *Command) {
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n", c.usage(), c.Long)
+	if c.Fails != "" {
+		fmt.Fprintf(w, "\n%s\n", wrapped("Exit code 1: "+c.fails()+"."))
+	}
 	first := true
 	c.eachFlag(func(name, value, text string) {
 		if first {

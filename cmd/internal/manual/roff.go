@@ -23,6 +23,9 @@ func Man(w io.Writer, p Page, commands []*Command) {
 	for _, c := range commands {
 		fmt.Fprintf(w, ".SS %s\n", roff(c.usage()))
 		prose(w, c.Long)
+		if c.Fails != "" {
+			fmt.Fprintf(w, ".PP\nExit status 1: %s.\n", roff(c.fails()))
+		}
 		c.eachFlag(func(name, value, text string) {
 			fmt.Fprintf(w, ".TP\n.B %s\n", strings.TrimSpace(roff("-"+name)+" "+roff(value)))
 			prose(w, strings.ReplaceAll(text, "\n", " "))

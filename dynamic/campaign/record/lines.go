@@ -134,7 +134,8 @@ func (r *Record) importLines(name string, in *bufio.Reader) (n Imported, err err
 	return n, err
 }
 
-var errForeign = errors.New("this is no line of a record, so nothing was taken up: name what " +
+// ErrForeign is the error of [Record.Merge] for a file that holds something else than a record.
+var ErrForeign = errors.New("this is no line of a record, so nothing was taken up: name what " +
 	"`interlock campaign export` has printed")
 
 // importLine takes up a row, unless it is there already.
@@ -142,18 +143,18 @@ func (n *Imported) importLine(tx *sql.Tx, line []byte) error {
 	var name struct{ Table string }
 	var row map[string]json.RawMessage
 	if json.Unmarshal(line, &name) != nil || json.Unmarshal(line, &row) != nil {
-		return errForeign
+		return ErrForeign
 	}
 	i := slices.IndexFunc(exported, func(t table) bool { return t.name == name.Table })
 	if i < 0 {
-		return errForeign
+		return ErrForeign
 	}
 	t := exported[i]
 	values := make([]any, len(t.columns))
 	for i, c := range t.columns {
 		var err error
 		if values[i], err = t.value(c, row[c]); err != nil {
-			return errForeign
+			return ErrForeign
 		}
 	}
 	added, err := t.insert(tx, values)

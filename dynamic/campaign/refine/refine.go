@@ -84,6 +84,7 @@ type Result struct {
 
 // Errors of [Run] that are for the user to mend.
 var (
+	ErrNoEvidence   = errors.New("no process that the oracle has run is monitored")
 	ErrOracleFails  = errors.New("the oracle rejects the program as it is")
 	ErrNothingSeen  = errors.New("no write of a number was reached, so no violation can be planted to try the oracle with")
 	ErrOracleBlind  = errors.New("the oracle accepts planted violations")
@@ -222,7 +223,7 @@ func (r *refiner) note(end SectionEnd, run OracleRun) (dropped bool) {
 func (r *refiner) read(file string) ([]SectionEnd, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: no process that it ran was monitored, or none got to start", errNoEvidence)
+		return nil, ErrNoEvidence
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the evidence: %w", err)
@@ -264,8 +265,6 @@ func (r *refiner) read(file string) ([]SectionEnd, error) {
 	}
 	return split, nil
 }
-
-var errNoEvidence = errors.New("the oracle left no evidence")
 
 // tryPlanted runs the oracle with violations planted at writes that run 1 has
 // reached, until it rejects one.
