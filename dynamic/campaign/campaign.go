@@ -107,7 +107,8 @@ type Config struct {
 	// PackageResult.Skipped. Its output is longer then, so Stdout has to be nil.
 	NameSkipped bool
 	// Dir takes the evidence files, and is kept; "" is a folder in the
-	// workspace, which goes with it.
+	// workspace, which goes with it. Where there is something in it, a folder of that name with a number behind
+	// it does, as Result.Dir says.
 	Dir string
 	// Stdout takes what `go test` would print: all of the first run, then
 	// each package's first failure. nil prints nothing.
@@ -331,6 +332,25 @@ type campaign struct {
 	replayed map[replay][]*tally
 }
 
+// ownFolder makes a folder of the name, or of one with a number behind it where there is something in that: processes
+// append to files, so that campaigns which share a folder would read each other's evidence.
+func ownFolder(name string) (dir string, err error) {
+	if name, err = filepath.Abs(name); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		if dir = name; n > 1 {
+			dir = fmt.Sprintf("%s-%d", name, n)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
+			return dir, err
+		}
+	}
+}
+
 func start(cfg *Config) (*campaign, error) {
 	cfg.Runs = max(cfg.Runs, 1)
 	if cfg.Floor == 0 {
@@ -340,11 +360,8 @@ func start(cfg *Config) (*campaign, error) {
 		cfg.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
 	}
 	// Evidence goes into a folder of its own.
-	dir, err := filepath.Abs(cfg.Dir)
+	dir, err := ownFolder(cfg.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("finding the evidence folder: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{

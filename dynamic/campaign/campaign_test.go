@@ -417,3 +417,19 @@ func TestTimeoutIsStretched(t *testing.T) {
 		}
 	}
 }
+
+// Campaigns of one build do not read each other's evidence, whether they name a folder or not.
+func TestCampaignsShareNoEvidence(t *testing.T) {
+	cfg := config(t, scripted("1-2"), threeSites(t))
+	for _, dir := range []string{"", t.TempDir()} {
+		cfg.Dir = dir
+		first := campaignOf(t, cfg)
+		second := campaignOf(t, cfg)
+		if len(first.Findings) != 1 || len(second.Findings) != 1 || first.Dir == second.Dir {
+			t.Fatalf("%d and %d findings in %s and %s", len(first.Findings), len(second.Findings), first.Dir, second.Dir)
+		}
+		if hits := second.Findings[0].Evidence.Count; hits != first.Findings[0].Evidence.Count {
+			t.Errorf("the second campaign has counted %d collisions, the first %d", hits, first.Findings[0].Evidence.Count)
+		}
+	}
+}

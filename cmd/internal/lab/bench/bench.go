@@ -27,6 +27,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	dir := flags.String("dir", filepath.Join("testdata", "bench"), "module with the programs")
 	out := flags.String("o", "", "write the document to this file, and the chart beside it,\n"+
 		"instead of the document alone to standard output")
+	schedules := flags.Bool("schedules", false, "measure time under each schedule instead, over that of auto's first run")
 	flags.Parse(args)
 	tmp, err := os.MkdirTemp("", "interlock-bench-")
 	if err != nil {
@@ -34,6 +35,9 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	}
 	defer os.RemoveAll(tmp)
 
+	if *schedules {
+		return true, measureSchedules(ctx, *dir, tmp, *pattern, *benchtime, *rounds, *out)
+	}
 	// Build the programs each way, and measure time and memory.
 	variants, pr, done, err := buildVariants(ctx, *dir, tmp)
 	if err != nil {

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/schedule"
+)
+
+// measureSchedules measures time under each schedule over the watch engine that only measures, as the first run of
+// auto does, in paired rounds.
+func measureSchedules(ctx context.Context, dir, tmp, pattern, benchtime string, rounds int, out string) error {
+	// The build is that of interlock test.
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	m, err := build.Load(ctx, build.Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	pl, err := makePlans(ctx, m, dir, tmp)
+	if err != nil {
+		return err
+	}
+	w, done, err := buildMonitored(ctx, m, pl.modular, tmp, "scheduled")
+	if err != nil {
+		return err
+	}
+	defer done()
+	relations := filepath.Join(tmp, "relations")
+	file := schedule.NewDrFinder(arm.LockNames(m.Packages)).File(arm.DefaultFunctions)
+	if err := os.WriteFile(relations, file, 0o644); err != nil {
+		return err
+	}
+
+	// Noise is what campaigns make by default, or by the schedule.
+	with := func(name, about, noise string, more ...string) *variant {
+		return w.variant(name, about, append(append(more, w.awake...), "INTERLOCK_NOISE="+noise)...)
+	}
+	d := &document{rounds: rounds, benchtime: benchtime, variants: []*variant{
+		with("watch", "the first run of auto, which measures and makes no noise", "prob=0"),
+		with("guided", "noise where near misses and static findings point", "prob=1000"),
+		with("random", "noise at all accesses that are due", "random"),
+		with("contest", "noise at events, as ConTest makes it", "contest"),
+		with("pct", "goroutines by priorities, with a depth of 3", "pct,depth=3"),
+		with("drfinder", "its first phase, which collects what leads to locks", arm.DrFinder+",prob=0",
+			"INTERLOCK_DRFINDER="+relations),
+	}}
+	if d.times, err = measure(ctx, d.variants, pattern, benchtime, rounds); err != nil {
+		return err
+	}
+	text := "\n## Schedules\n\nTime under a schedule, over that of the first run of auto: the median over " +
+		fmt.Sprintf("%d paired rounds of %s, with the least and the greatest in brackets.\n\n", rounds, benchtime)
+	for _, v := range d.variants {
+		text += fmt.Sprintf("- **%s**: %s\n", v.name, v.about)
+	}
+	text += "\n" + d.table(d.times, "watch ns/op", func(ns float64) string { return fmt.Sprintf("%.4g", ns) })
+	return page.Write(out, text)
+}
