@@ -210,6 +210,9 @@ func (r *Result) calledOn(site callgraph.Site) ownership.Level {
 
 func (r *Result) receiverLevel(site callgraph.Site) ownership.Level {
 	if site.Callee.Signature.Recv() != nil && len(site.Args) > 0 {
+		if r.owner.LeadsToShared(site.Args[0].Type()) {
+			return ownership.Shared // what it leads to has a lock, which its callers hold or not
+		}
 		return r.owner.Of(site.Args[0], site.Instr)
 	}
 	level, any := ownership.Fresh, false

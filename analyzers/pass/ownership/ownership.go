@@ -86,7 +86,9 @@ type Result struct {
 	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
 	methods   map[methodKey]bool // of interfaces: whether one that is known returns fresh objects
 	held      map[heldKey]stored
-	params    map[*ssa.Parameter]Level // how far callers share what they pass; absent: Shared
+	params    map[*ssa.Parameter]Level    // how far callers share what they pass; absent: Shared
+	stores    map[*types.Var][]*ssa.Store // of the fields that findPointees is about
+	sharing   map[*types.Var]bool         // see pointsToShared
 	// valueCalls are the calls of function values by their signatures.
 	valueCalls []*valueCalls
 
@@ -135,7 +137,12 @@ func newResult(pass *analysis.Pass, graph *callgraph.Graph, strict bool) *Result
 		params:    map[*ssa.Parameter]Level{},
 		held:      map[heldKey]stored{},
 	}
-	r.prog.Analyse(pass, r.findParamLevels)
+	r.prog.Analyse(pass, func() {
+		r.findParamLevels()
+		if !strict {
+			r.findPointees()
+		}
+	})
 	return r
 }
 
@@ -455,7 +462,7 @@ func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]b
 		}
 		return Shared
 	}
-	if r.level(load.X, at, seen) == Shared || r.copied(load.X, at, seen) {
+	if r.level(load.X, at, seen) == Shared || r.copied(load.X, at, seen) || r.pointsToShared(load.X) {
 		return Shared
 	}
 	return Handed
