@@ -226,7 +226,7 @@ func (m *machine) closeAll(st *state, id int64) {
 func (m *machine) crash(what string, i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		at := st.gs[g].op.instr
-		st.over, st.crash = true, &Crash{What: what, At: at, Pos: at.Pos()}
+		st.over, st.crash = true, &Crash{What: what, At: at, Pos: at.Pos(), Counted: st.counted()}
 		if sel, ok := at.(*ssa.Select); ok {
 			st.crash.Pos = sel.States[i].Pos
 		}

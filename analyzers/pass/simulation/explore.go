@@ -11,6 +11,8 @@ type Crash struct {
 	What string
 	At   ssa.Instruction
 	Pos  token.Pos // of a case of a select; else that of At
+	// Counted: as of an End.
+	Counted bool
 }
 
 // Scope is what to simulate: a function, and how much that may cost.

@@ -66,19 +66,24 @@ func (r *ref) inMemory() bool {
 	return slices.ContainsFunc(r.vals, func(v value) bool { return v.kind == symbol && v.ref.inMemory() })
 }
 
-// counted reports whether it is decided how several numbers compare of which one is computed from what is not known: a
-// loop that runs so often need not fit another one that does.
+// counted reports whether it is decided how large a number is that is computed from what is not known, or how several
+// numbers compare of which one is: a loop that runs so often need not fit another one that does.
 //
 //	for i := 0; i < n/2; i++ { go work(done) }; …; for i := 0; i < 2+n; i++ { <-done }
+//	wg.Add(len(a) + len(b)); for … range a { go work(&wg) }; for … range b { go work(&wg) }
 func (st *state) counted() bool {
+	isComputed := func(r *ref) bool { return slices.Contains([]string{"+", "-", "*", "/"}, r.name) }
 	numbers, computed := map[*ref]bool{}, false
 	for _, f := range st.facts {
+		if isComputed(f.ref) && f.lo == f.hi {
+			return true
+		}
 		if f.ref.name != "<" && f.ref.name != "<=" || f.ref.vals[0].kind != symbol {
 			continue
 		}
 		by := f.ref.vals[0].ref
 		numbers[by] = true
-		computed = computed || slices.Contains([]string{"+", "-", "*", "/"}, by.name)
+		computed = computed || isComputed(by)
 	}
 	return computed && len(numbers) > 1
 }

@@ -105,7 +105,7 @@ func crashed(c simulation.Crash) Wait {
 		}
 	}
 	why := "The channel may be closed before, and this panics: " + c.What + "."
-	return Wait{Code: finding.CloseRaces, Side: s, Why: why}
+	return Wait{Code: finding.CloseRaces, Side: s, Why: why, Guessed: c.Counted}
 }
 
 // late is a use of a test after its end.

@@ -72,3 +72,55 @@ func resultsWaited(items []int) {
 	wg.Wait()
 	close(ch)
 }
+
+// As many are counted as the two loops start: that they fit is likely, and a lead is not printed.
+func resultsOfTwo(items, more map[string]int) (sum int) {
+	size := len(items) + len(more)
+	ch := make(chan int, size)
+	var wg sync.WaitGroup
+	wg.Add(size)
+	for _, i := range items {
+		go func() {
+			defer wg.Done()
+			ch <- i
+		}()
+	}
+	for _, i := range more {
+		go func() {
+			defer wg.Done()
+			ch <- i
+		}()
+	}
+	go func() {
+		wg.Wait()
+		close(ch)
+	}()
+	for i := range ch {
+		sum += i
+	}
+	return sum
+}
+
+// One is counted too few, whatever the items are.
+func resultsOfOneMore(items map[string]int) (sum int) {
+	ch := make(chan int)
+	var wg sync.WaitGroup
+	for _, i := range items {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			ch <- i
+		}()
+	}
+	go func() {
+		ch <- 1 // want `IL4002: send of ch may find it closed`
+	}()
+	go func() {
+		wg.Wait()
+		close(ch)
+	}()
+	for i := range ch {
+		sum += i
+	}
+	return sum
+}

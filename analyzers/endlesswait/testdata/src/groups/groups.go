@@ -156,3 +156,30 @@ func recovered(f func() bool) {
 	}()
 	wg.Wait() // want `IL4003`
 }
+
+// As many are counted as the loop starts, by the difference of its bounds: a lead is not printed.
+func rest(from, to int, work func(int) error) error {
+	n := to - from
+	if n < 0 {
+		from, n = 0, to
+	}
+	failed := make(chan error, n)
+	var wg sync.WaitGroup
+	wg.Add(n)
+	for i := from; i < to; i++ {
+		go func() {
+			defer wg.Done()
+			failed <- work(i)
+		}()
+	}
+	go func() {
+		wg.Wait()
+		close(failed)
+	}()
+	for err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
