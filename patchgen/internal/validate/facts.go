@@ -24,7 +24,8 @@ type facts struct {
 	hazards map[string]string          // see hazardOf; filled on demand
 	around  map[string]bool            // see heldAround; made on demand
 	methods map[string][]*body         // by name and signature
-	values  map[string][]*body         // functions used as values that nobody could follow, by signature
+	asked   []*body                    // methods that libraries look for in any value, such as String
+	values  map[string][]*body         // functions used as values that nobody could follow, by signature, see addCallee
 	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
 	graph   *lockGraph                 // see lockGraph; made on demand
 	// unnamedOps are operations on channels without a name; see unnamed, filled on demand.
@@ -50,6 +51,7 @@ type body struct {
 func newFacts(snap *session.Snapshot) *facts {
 	f := &facts{snap: snap, bodies: map[string]*body{}, effects: map[string][]effect{}, hazards: map[string]string{},
 		methods: map[string][]*body{}, values: map[string][]*body{}, unnamedOps: map[*session.Package][]*syncops.Op{}}
+	expressions := methodExpressions(snap)
 	for _, p := range snap.Packages {
 		for _, fn := range p.IR.Funcs {
 			b := &body{p, fn}
@@ -57,11 +59,27 @@ func newFacts(snap *session.Snapshot) *facts {
 				f.bodies[name] = b
 			}
 			if !p.IR.InTest(fn) {
-				f.addCallee(b)
+				f.addCallee(b, expressions[fullName(fn)])
 			}
 		}
 	}
 	return f
+}
+
+// methodExpressions returns the methods that are used as (*T).String is, by full name: the call graph knows the function
+// that is made for it.
+func methodExpressions(snap *session.Snapshot) map[string]bool {
+	found := map[string]bool{}
+	for _, p := range snap.Packages {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			for _, op := range instr.Operands(nil) {
+				if fn, ok := (*op).(*ssa.Function); ok && strings.HasPrefix(fn.Synthetic, "thunk") {
+					found[fullName(fn)] = true
+				}
+			}
+		})
+	}
+	return found
 }
 
 func newSide(f *facts, claim Claim) *side {

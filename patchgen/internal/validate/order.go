@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"cmp"
+	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -100,8 +102,8 @@ func (j *judge) takings(s *side) tally {
 	return count
 }
 
-// handedOn returns where a lock of the class is used as a value: handed to a function other than sync.NewCond and its
-// own methods, stored or returned; "" if it never is.
+// handedOn returns where a lock of the class is used as a value: handed to a function other than sync.NewCond, its own
+// methods and those that only access its plain fields, stored or returned; "" if it never is.
 func (s *facts) handedOn(class string) (place string) {
 	isLock := func(v ssa.Value) bool {
 		if mk, ok := v.(*ssa.MakeInterface); ok {
@@ -119,11 +121,20 @@ func (s *facts) handedOn(class string) (place string) {
 			switch instr := instr.(type) {
 			case ssa.CallInstruction:
 				fn, args := callgraph.Target(instr.Common())
-				if p.Locks.Receiver(instr) == nil && (fn == nil || fn.String() != "sync.NewCond") {
-					values = args
+				if p.Locks.Receiver(instr) != nil || fn != nil && fn.String() == "sync.NewCond" {
+					return
+				}
+				for i, arg := range args {
+					if !leavesUnlocked(fn, i) {
+						values = append(values, arg)
+					}
 				}
 			case *ssa.Store:
 				values = []ssa.Value{instr.Val}
+				// &part{lock: &whole.mu}
+				if name, ok := accesspath.NameOf(instr.Addr); ok && name.String() == class && isAlias(instr.Val) {
+					place = cmp.Or(place, at(p, instr))
+				}
 			case *ssa.Return:
 				values = instr.Results
 			case *ssa.Send:
@@ -137,6 +148,38 @@ func (s *facts) handedOn(class string) (place string) {
 		})
 	}
 	return place
+}
+
+// isAlias reports whether v may be the address of a lock that has a name of its own.
+func isAlias(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.MakeInterface:
+		return isAlias(v.X)
+	case *ssa.Alloc, *ssa.Const:
+		return false
+	}
+	return canLock(v.Type())
+}
+
+// leavesUnlocked reports whether a function uses its i-th parameter for nothing but fields of basic types.
+//
+//	func (m *maybeMutex) Disable() { m.disabled = true }
+func leavesUnlocked(fn *ssa.Function, i int) bool {
+	if fn == nil || len(fn.Blocks) == 0 || i >= len(fn.Params) {
+		return false
+	}
+	for _, use := range *fn.Params[i].Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.FieldAddr:
+			if _, basic := use.Type().(*types.Pointer).Elem().Underlying().(*types.Basic); !basic {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // canLock reports whether values of the type have a method Lock.
@@ -301,29 +344,87 @@ func methodName(call ssa.CallInstruction) string {
 	return ""
 }
 
-// addCallee notes b as what a call that is not static may run.
-func (s *facts) addCallee(b *body) {
-	if b.fn.Signature.Recv() != nil {
-		key := b.fn.Name() + signature(b.fn.Signature)
-		s.methods[key] = append(s.methods[key], b)
+// addCallee notes b as what a call that is not static may run, also as the value of a method expression.
+func (s *facts) addCallee(b *body, inExpression bool) {
+	sig := b.fn.Signature
+	if sig.Recv() != nil {
+		for _, key := range signatures(sig) {
+			key = b.fn.Name() + key
+			s.methods[key] = append(s.methods[key], b)
+		}
+		if callgraph.CallsBack(b.fn.Name()) {
+			s.asked = append(s.asked, b)
+		}
 	}
-	if b.pkg.Calls.Escapes(b.fn) {
-		key := signature(b.fn.Signature)
+	// The pass ties the body of a range-over-func loop to the loop, where the iterator's locks are not held.
+	if !inExpression && !b.pkg.Calls.Escapes(b.fn) && !strings.HasPrefix(b.fn.Synthetic, "range-over-func") {
+		return
+	}
+	keys := signatures(sig)
+	if recv := sig.Recv(); recv != nil { // as (*T).String, with the receiver as its first parameter
+		params := append([]*types.Var{recv}, slices.Collect(sig.Params().Variables())...)
+		expr := types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())
+		keys = append(keys, signatures(expr)...)
+	}
+	for _, key := range keys {
 		s.values[key] = append(s.values[key], b)
 	}
 }
 
-// signature returns the types of parameters and results as text: types have no
-// identity that both a patched package and those that import it know.
-func signature(sig *types.Signature) string {
+// signatures returns keys for functions, of which those have one in common that may be called as each other: the types
+// of parameters and results as text, as types have no identity that both a patched package and those that import
+// it know; and where one is generic, how many there are.
+func signatures(sig *types.Signature) []string {
 	var b strings.Builder
+	generic := false
 	for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
 		for v := range list.Variables() {
+			generic = generic || isGeneric(v.Type())
 			b.WriteString(types.TypeString(v.Type(), nil) + ",")
 		}
 		b.WriteString(";")
 	}
-	return b.String()
+	shape := fmt.Sprintf("%d;%d", sig.Params().Len(), sig.Results().Len())
+	if generic {
+		return []string{"generic " + shape, "as generic " + shape}
+	}
+	return []string{b.String(), "as generic " + shape}
+}
+
+// lookUp returns the functions of an index by signatures that a call of sig may run.
+func lookUp(index map[string][]*body, name string, sig *types.Signature) []*body {
+	keys := signatures(sig)
+	if strings.HasPrefix(keys[0], "generic ") {
+		return index[name+keys[1]]
+	}
+	return slices.Concat(index[name+keys[0]], index[name+strings.TrimPrefix(keys[1], "as ")])
+}
+
+// isGeneric reports whether a type parameter is part of the type.
+func isGeneric(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return true
+	case *types.Map:
+		return isGeneric(t.Key()) || isGeneric(t.Elem())
+	case *types.Named:
+		for arg := range t.TypeArgs().Types() {
+			if isGeneric(arg) {
+				return true
+			}
+		}
+	case *types.Signature:
+		for _, list := range []*types.Tuple{t.Params(), t.Results()} {
+			for v := range list.Variables() {
+				if isGeneric(v.Type()) {
+					return true
+				}
+			}
+		}
+	case interface{ Elem() types.Type }: // of a pointer, slice, array or channel
+		return isGeneric(t.Elem())
+	}
+	return false
 }
 
 // targets lists the functions of the module that a call may run before it
@@ -334,11 +435,10 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 	fn, args := callgraph.Target(common)
 	switch {
 	case common.IsInvoke():
-		sig := common.Method.Signature()
-		list = append(list, s.methods[common.Method.Name()+signature(sig)]...)
+		list = append(list, lookUp(s.methods, common.Method.Name(), common.Method.Signature())...)
 	case fn == nil:
 		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
-			list = append(list, s.values[signature(sig)]...)
+			list = append(list, lookUp(s.values, "", sig)...)
 		}
 	case s.bodyOf(fn) != nil:
 		list = append(list, s.bodyOf(fn))
@@ -347,6 +447,7 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 	default: // heap.Fix(h, i) calls h.Swap, fmt.Sprint(a, b) calls b.String
 		for _, a := range spread(args) {
 			list = append(list, s.callbacks(p, a)...)
+			list = append(list, s.reachedMethods(a)...)
 		}
 	}
 	for _, site := range p.Calls.At(call) {
@@ -355,6 +456,67 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 		}
 	}
 	return list
+}
+
+// reachedMethods lists the methods that a library may look for in what v holds: package json, for one, follows exported
+// fields, elements and pointers. What an interface holds may be any type.
+func (s *facts) reachedMethods(v ssa.Value) []*body {
+	t := v.Type()
+	switch v := v.(type) {
+	case *ssa.MakeInterface:
+		t = v.X.Type()
+	case *ssa.ChangeInterface:
+	default:
+		return nil
+	}
+	var list []*body
+	seen := map[types.Type]bool{}
+	var visit func(types.Type)
+	visit = func(t types.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		if named, ok := types.Unalias(t).(*types.Named); ok {
+			for _, b := range s.asked {
+				if isReceiver(b.fn, named.Obj()) {
+					list = append(list, b)
+				}
+			}
+		}
+		switch t := t.Underlying().(type) {
+		case *types.Interface:
+			list = append(list, s.asked...)
+		case *types.Map:
+			visit(t.Key())
+			visit(t.Elem())
+		case *types.Struct:
+			for f := range t.Fields() {
+				if f.Exported() || f.Embedded() {
+					visit(f.Type())
+				}
+			}
+		case *types.Pointer:
+			visit(t.Elem())
+		case *types.Slice:
+			visit(t.Elem())
+		case *types.Array:
+			visit(t.Elem())
+		}
+	}
+	visit(t)
+	return list
+}
+
+// isReceiver reports whether fn is a method of the type.
+func isReceiver(fn *ssa.Function, of *types.TypeName) bool {
+	t := fn.Signature.Recv().Type()
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Name() == of.Name() && named.Obj().Pkg() != nil && of.Pkg() != nil &&
+		named.Obj().Pkg().Path() == of.Pkg().Path()
 }
 
 // sumTakes returns the lock classes that each function may wait for, by itself

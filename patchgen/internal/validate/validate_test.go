@@ -37,6 +37,7 @@ var golden = map[string]string{
 	"guard_deferred":           "guarded item.name item.mu",
 	"guard_early_return":       "guarded conn.closed conn.mu",
 	"guard_getter":             "guarded counter.n counter.mu",
+	"guard_handed_on_plain":    "guarded bar.n bar.mu",
 	"guard_held_by_caller":     "guarded list.items list.mu",
 	"guard_local":              "guarded sum/total sum/mu",
 	"guard_loops":              "guarded pool.left pool.mu",
