@@ -66,8 +66,8 @@ func newFacts(snap *session.Snapshot) *facts {
 	return f
 }
 
-// methodExpressions returns the methods that are used as (*T).String is, by full name: the call graph knows the function
-// that is made for it.
+// methodExpressions returns the methods that are used as (*T).String is, by full name: the call graph knows the
+// function that is made for it.
 func methodExpressions(snap *session.Snapshot) map[string]bool {
 	found := map[string]bool{}
 	for _, p := range snap.Packages {

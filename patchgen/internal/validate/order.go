@@ -469,6 +469,7 @@ func (s *facts) reachedMethods(v ssa.Value) []*body {
 	default:
 		return nil
 	}
+	// An argument that is no interface is handed over by callbacks, or has no methods that anybody looks for.
 	var list []*body
 	seen := map[types.Type]bool{}
 	var visit func(types.Type)
@@ -484,6 +485,7 @@ func (s *facts) reachedMethods(v ssa.Value) []*body {
 				}
 			}
 		}
+		// Fields that are not exported are passed by, unless they are embedded: libraries call no methods of theirs.
 		switch t := t.Underlying().(type) {
 		case *types.Interface:
 			list = append(list, s.asked...)
