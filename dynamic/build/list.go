@@ -73,7 +73,10 @@ func listFailed(msg []byte, err error) error {
 		return err
 	}
 	next := "fix the module or the request so that `go list -deps -test` works"
-	if strings.Contains(string(msg), "requires go >=") {
+	switch {
+	case strings.Contains(string(msg), "unsupported GOOS/GOARCH"):
+		next = "unset GOOS and GOARCH, or set them to a pair that `go tool dist list` prints"
+	case strings.Contains(string(msg), "requires go >="):
 		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
 	}
 	return gocmd.Refuse("go list: "+strings.TrimSpace(string(msg)), next)
@@ -135,6 +138,9 @@ func unusable(p *listed) error {
 	why := strings.TrimSpace(p.Error.Err)
 	if strings.Contains(why, "build constraints exclude all Go files") {
 		return gocmd.Refuse(why, "give the tags that include some with -tags, or name other packages")
+	}
+	if strings.Contains(why, "malformed import path") {
+		return gocmd.Refuse(why, "rename that folder, which the go command takes for no package, or name packages without it")
 	}
 	return gocmd.Refuse(why, "name a package of this module, such as . or ./...")
 }

@@ -183,6 +183,11 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		return nil, gocmd.Refuse("GOOS is "+env.GOOS+", so the tests would not run on this system, "+runtime.GOOS,
 			"unset GOOS")
 	}
+	// With an empty name of that folder, the go command takes every file for one of it, and overlays none.
+	if env.GOMODCACHE == "" {
+		return nil, gocmd.Refuse("the go command has no folder for modules: GOMODCACHE is empty",
+			"set HOME, GOPATH or GOMODCACHE")
+	}
 	// Flags that would change what is built are refused, wherever they stand.
 	m.goRoot, m.modCache = env.GOROOT, env.GOMODCACHE
 	if m.goFlags, err = gocmd.SplitFlags(env.GOFLAGS); err != nil {

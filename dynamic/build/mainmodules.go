@@ -60,7 +60,7 @@ func readMainModules(dir string, e gocmd.Env) (*mainModules, error) {
 func readWorkspace(path string) (*mainModules, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the workspace: %w", err)
+		return nil, gocmd.Refuse("reading the workspace: "+err.Error(), "fix GOWORK, or set GOWORK=off")
 	}
 	work, err := modfile.ParseWork(path, data, nil)
 	if err != nil {

@@ -186,11 +186,14 @@ func (ws *Workspace) leaveUnbuildable(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Complaint is what go vet says of the tests of a package, as go test runs it.
-type Complaint struct{ Package, Text string }
+// Complaint is why go test would not run the tests of a package, in the words of the go command.
+type Complaint struct {
+	Package, Text string
+	Unbuilt       bool // they do not build, for one since the linker fails; else go vet fails
+}
 
-// VetTests runs vet on the packages' originals as go test does before it runs
-// their tests: value is that of go test's -vet, "" for its default.
+// VetTests builds the packages' originals, and runs vet on them, as go test does before it
+// runs their tests: value is that of go test's -vet, "" for its default.
 func (ws *Workspace) VetTests(ctx context.Context, value string) ([]Complaint, error) {
 	var flags []string
 	if value != "" {
@@ -206,9 +209,14 @@ func (ws *Workspace) VetTests(ctx context.Context, value string) ([]Complaint, e
 		if err != nil {
 			return nil, err
 		}
-		if said != "" {
-			all = append(all, Complaint{t.Package, said})
+		if said == "" {
+			continue
 		}
+		without, err := ws.buildOriginals(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Complaint{t.Package, said, without != ""})
 	}
 	return all, nil
 }
@@ -219,7 +227,7 @@ func (ws *Workspace) buildOriginals(ctx context.Context, tests ...Test) (string,
 	return ws.compile(ctx, []string{"-vet=off"}, tests...)
 }
 
-// compile builds the originals of tests without linking them, and returns what the
+// compile builds the originals of tests, keeps nothing of them, and returns what the
 // go command printed if it failed.
 func (ws *Workspace) compile(ctx context.Context, flags []string, tests ...Test) (string, error) {
 	args := slices.Concat([]string{"test", "-c", "-o", os.DevNull}, flags, ws.Module.flags)

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -25,6 +27,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/campaign/record"
 	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/hb"
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
@@ -188,6 +191,7 @@ type Result struct {
 	Sampled  string // what [Exact] recorded, in words; "" is all
 	Exact    int    // packages whose tests Run has run under the happens-before engine first
 	Forgot   int    // of the runs under that engine, those of which it could not keep everything
+	Partly   int    // of them, those in which not all of the tests ran to their end
 	Runs     int    // made in full
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.
@@ -472,7 +476,7 @@ func (c *campaign) runMonitored(
 		Live: c.live(n == 1), Flags: c.without(leaveOut), Test: only,
 	})
 	if p.Err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
+		return nil, notStarted(b.Package, p.Err)
 	}
 	c.collect(ctx, n, pkg, prefix+".jsonl", o, p)
 	c.takeLeaks(o.strength, pkg, leaksFile(prefix), p)
@@ -600,4 +604,14 @@ func (c *campaign) finish() {
 		}
 	}
 	r.Counters = c.seen.counters
+}
+
+// notStarted returns the error that the tests of a package could not be started. This system may run
+// programs of another architecture, so that one is refused only here.
+func notStarted(pkg string, err error) error {
+	if errors.Is(err, syscall.ENOEXEC) {
+		return gocmd.Refuse(fmt.Sprintf("starting the tests of %s: they are built for another system than this one, "+
+			"%s/%s", pkg, runtime.GOOS, runtime.GOARCH), "unset GOARCH")
+	}
+	return fmt.Errorf("starting the tests of %s: %w", pkg, err)
 }

@@ -236,10 +236,12 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	switch {
 	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain:
 	case p.Outcome == CutShort:
+		e.result.Partly++
 		e.problem("the run of the tests of %s under the happens-before engine was ended after %s, where without it they "+
 			"take %s: the rest of it is left to the watch engine", pkg.Package, p.Elapsed.Round(time.Second/10),
 			pkg.PlainTime.Round(time.Second/10))
 	default:
+		e.result.Partly++
 		e.problem("the tests of %s %s under the happens-before engine, which is slower: what they skip then is left to "+
 			"the watch engine", pkg.Package, p.Outcome)
 	}
@@ -276,7 +278,7 @@ func (e *exact) once(
 	}
 	p = e.tests.Run(ctx, job, b, o)
 	if p.Err != nil && ctx.Err() == nil {
-		return p, 0, fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
+		return p, 0, notStarted(b.Package, p.Err)
 	}
 	// What an engine at fault has found or not found means nothing.
 	if p.Exit == faultExit && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {

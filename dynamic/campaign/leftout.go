@@ -105,7 +105,7 @@ func (c *campaign) leaveOutHanging(
 			return ctx.Err()
 		}
 		if p.Err != nil {
-			return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
+			return notStarted(b.Package, p.Err)
 		}
 		pkg.plainTests = append(pkg.plainTests, p.FailedTests()...)
 		c.takeLeaks(0, pkg, leaks, p)

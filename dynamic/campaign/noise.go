@@ -64,7 +64,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: flags,
 	})
 	if p.Err != nil && ctx.Err() == nil {
-		return fmt.Errorf("starting the tests of %s: %w", b.Package, p.Err)
+		return notStarted(b.Package, p.Err)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -125,7 +125,7 @@ func commandLine(words, flags []string) string {
 		words = append(append(words, "--"), flags...)
 	}
 	for i, w := range words {
-		words[i] = shellQuote(w)
+		words[i] = ShellQuote(w)
 	}
 	return strings.Join(words, " ")
 }
@@ -385,8 +385,8 @@ func commonTest(goroutines []*finding.Goroutine) (test string) {
 
 var plainWord = regexp.MustCompile(`^[-+=:,./@%_A-Za-z0-9]+$`)
 
-// shellQuote quotes a word for a POSIX shell where it needs to be.
-func shellQuote(w string) string {
+// ShellQuote quotes a word for a POSIX shell where it needs to be.
+func ShellQuote(w string) string {
 	if plainWord.MatchString(w) {
 		return w
 	}

@@ -86,6 +86,11 @@ func (g Command) Environment(ctx context.Context) (Env, error) {
 	var e Env
 	out, msg, err := g.Run(ctx, "env", "-json",
 		"GOFLAGS", "GOMOD", "GOWORK", "GOVERSION", "GOMODCACHE", "GOROOT", "GOOS", "GOARCH", "GOEXPERIMENT")
+	if err != nil && bytes.Contains(msg, []byte("go: download go")) {
+		said := strings.Join(strings.Fields(string(msg)), " ")
+		return e, Refuse("the go command cannot fetch the release of Go that is asked for: "+said,
+			"set GOTOOLCHAIN=local, or to a release that is there")
+	}
 	if err != nil {
 		return e, Failed("asking the go command for its environment", msg, err)
 	}

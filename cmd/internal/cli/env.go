@@ -87,7 +87,7 @@ func (o *envOptions) run(c *call) int {
 	}
 	m.export(c.stdout, append(m.builds, m.runs...))
 	fmt.Fprintf(c.stderr, "interlock: the build is in %s; once monitored programs have run, `interlock report %s` "+
-		"prints the findings\n", m.dir, m.dir)
+		"prints the findings\n", m.dir, campaign.ShellQuote(m.dir))
 	return code
 }
 
@@ -214,7 +214,7 @@ func (o *buildOptions) run(c *call) int {
 	}
 	m.export(c.stdout, m.runs)
 	fmt.Fprintf(c.stderr, "interlock: start %s with these variables; `interlock report %s` prints the "+
-		"findings\n", o.output, m.dir)
+		"findings\n", o.output, campaign.ShellQuote(m.dir))
 	return code
 }
 

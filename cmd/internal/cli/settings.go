@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/config"
 	"github.com/interlock-go/interlock/cmd/internal/manual"
 	"github.com/interlock-go/interlock/cmd/internal/upward"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 )
 
 // noConfig is the value of -config by which no file is read.
@@ -173,6 +175,7 @@ func initCommand() *command {
 // samples are values for flags whose default says nothing, or is none that a file can have.
 var samples = map[string]string{
 	"baseline": ".interlock-baseline.json", "budget": "200", "code": "[IL1001, IL2001]", "deps": "[golang.org/x/sync]",
+	"depth":   strconv.Itoa(arm.DefaultFunctions),
 	"fail-on": "confirmed", "format": "text", "hb-memory": "4096", "new-from-rev": "origin/main",
 	"record": "campaign.db", "stop-when": "0.1",
 	"o": "[sarif:interlock.sarif, html:interlock.html]", "oracle": "make check", "prob": "1000", "runs": "10",

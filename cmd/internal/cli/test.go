@@ -271,7 +271,11 @@ func (o *testOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	for _, v := range d.Vetted {
-		fmt.Fprintf(out, "%sFAIL\t%s [vet failed]\n", v.Text, v.Package)
+		why := "vet failed"
+		if v.Unbuilt {
+			why = "build failed"
+		}
+		fmt.Fprintf(out, "%sFAIL\t%s [%s]\n", v.Text, v.Package, why)
 	}
 	r := c.newReport("test", d.Planned.Module.Root)
 	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked}

@@ -274,6 +274,10 @@ func refused(dir, said string) error {
 		next = "fix go.mod, so that `go list ./...` works"
 	case strings.Contains(text, "build constraints exclude all Go files"):
 		next = "give the tags that include some with -tags, or name other packages"
+	case strings.Contains(text, "malformed import path"):
+		next = "rename that folder, which the go command takes for no package, or name packages without it"
+	case strings.Contains(text, "unsupported GOOS/GOARCH"):
+		next = "unset GOOS and GOARCH, or set them to a pair that `go tool dist list` prints"
 	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
 		next = "check the build flags"
 	}

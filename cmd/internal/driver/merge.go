@@ -246,6 +246,9 @@ func (m *merger) explain(stderr []byte, err error) error {
 	if text == "" {
 		return fmt.Errorf("running go vet: %w", err)
 	}
+	if strings.Contains(text, "go: unsupported GOOS/GOARCH") {
+		return refused("", text)
+	}
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "#") && positioned(line) {
 			return &CompileError{text}

@@ -114,6 +114,7 @@ type Coverage struct {
 	Exact     int    `json:"exact,omitempty"`     // packages whose tests ran under the happens-before engine first
 	Sampled   string `json:"sampled,omitempty"`   // what that engine recorded, in words; empty where that is all
 	Forgot    int    `json:"forgot,omitempty"`    // of those runs, in which the engine could not keep all accesses
+	Partly    int    `json:"partly,omitempty"`    // of those runs, in which not all of the tests ran to their end
 	// Unobserved is the number of suspected findings that no run has shown
 	// and that are not among the findings reported.
 	Unobserved int    `json:"unobserved,omitempty"`

@@ -360,6 +360,7 @@ func TestExact(t *testing.T) {
 	for c, want := range map[Coverage][2]string{
 		{Exact: 2}:            {sees, missed},
 		{Exact: 1, Forgot: 1}: {missed, sees},
+		{Exact: 3, Partly: 2}: {"of 2 not all to their end; it sees each race of what ran", sees},
 		{Exact: 3, Forgot: 1}: {"all accesses of 1 of them: it " + missed, sees},
 	} {
 		var b strings.Builder

@@ -355,7 +355,12 @@ func singular(n int) string {
 // exact returns what the runs under the happens-before engine stand for.
 func exact(c Coverage) string {
 	s := fmt.Sprintf("the tests of %s ran once under the happens-before engine", Count(c.Exact, "package"))
+	if c.Partly > 0 {
+		s += fmt.Sprintf(", of %d not all to their end", c.Partly)
+	}
 	switch {
+	case c.Forgot == 0 && c.Partly > 0:
+		return s + "; it sees each race of what ran"
 	case c.Forgot == 0:
 		return s + ", which sees each race of a run"
 	case c.Exact == 1:

@@ -336,6 +336,11 @@ func completedHow(p *campaign.PackageResult) string {
 func (d *Done) Failures() []string {
 	var all []string
 	for _, v := range d.Vetted {
+		if v.Unbuilt {
+			all = append(all, fmt.Sprintf("go test would not run the tests of %s, which do not build as they stand; only "+
+				"the monitored build of them does", v.Package))
+			continue
+		}
 		all = append(all, fmt.Sprintf("go test would not run the tests of %s, as go vet fails; -- -vet=off runs them "+
 			"without it", v.Package))
 	}

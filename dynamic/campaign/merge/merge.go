@@ -41,7 +41,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 			found = addFinding(found, f, before)
 		}
 		// What the runs reached.
-		all.Exact, all.Forgot = all.Exact+p.Exact, all.Forgot+p.Forgot
+		all.Exact, all.Forgot, all.Partly = all.Exact+p.Exact, all.Forgot+p.Forgot, all.Partly+p.Partly
 		all.Coverage.Monitored = max(all.Coverage.Monitored, p.Coverage.Monitored)
 		all.Coverage.Reached = union(all.Coverage.Reached, p.Coverage.Reached)
 		all.Coverage.Armed = union(all.Coverage.Armed, p.Coverage.Armed)
