@@ -20,9 +20,10 @@ func (j *judge) atomicOnly() {
 	}
 }
 
-// twoSteps counts atomic stores that an atomic load before them decides about.
+// twoSteps counts atomic stores that an atomic load before them decides about,
+// and sends on channels that somebody closes.
 func (s *side) twoSteps() tally {
-	found := tally{}
+	found, closed := tally{}, s.closedChannels()
 	for _, p := range s.packages() {
 		t := tracer{s.isVariable(p)}
 		for _, fn := range p.IR.Funcs {
@@ -45,6 +46,13 @@ func (s *side) twoSteps() tally {
 				for _, st := range stores {
 					if d.feeds(st) || d.controls(st.Block()) {
 						what := fmt.Sprintf("a load of %s decides about a store: two atomic steps", s.claim.Variable)
+						found[tallyKey{declared(p, fn), what}]++
+					}
+				}
+				for _, x := range s.sends(p, fn, closed) {
+					if d.controls(x.instr.Block()) {
+						what := fmt.Sprintf("a load of %s decides about a send, and the channel is closed elsewhere: two atomic steps",
+							s.claim.Variable)
 						found[tallyKey{declared(p, fn), what}]++
 					}
 				}

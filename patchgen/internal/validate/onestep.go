@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -83,21 +84,28 @@ type part struct {
 
 // torn counts pairs of parts in different regions of which the first decides
 // about the second: those of one variable only where the function cannot wait
-// in between, or in any case with all.
+// in between, or in any case with all. A send on a channel that is closed
+// somewhere is the second of a pair, too.
 func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
-	found := tally{}
+	found, closed := tally{}, s.closedChannels()
 	for _, p := range s.snap.Packages {
 		for _, fn := range p.IR.Funcs {
 			// What a test does between two calls is nobody's one step.
 			if p.IR.InTest(fn) || isTestOf(p, fn) && s.claim.Variable.Func == "" || !j.concerns(p, fn) {
 				continue
 			}
-			parts := s.parts(p, fn, shared)
+			parts, sends := s.parts(p, fn, shared), s.sends(p, fn, closed)
 			for _, a := range parts {
 				if a.value == nil {
 					continue
 				}
 				d := decided(a.value)
+				for _, x := range sends {
+					if a.own && x.region != a.region && d.controls(x.instr.Block()) {
+						what := fmt.Sprintf("tests %s and then sends on a channel that is closed elsewhere", short(a.name))
+						found[tallyKey{declared(p, fn), what}]++
+					}
+				}
 				for _, b := range parts {
 					if s.isTorn(p, a, b, d, parts) && (all || a.name != b.name || !s.waitsBetween(p, a.instr, b.instr)) {
 						verb := "reads"
@@ -381,4 +389,68 @@ func (s *facts) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
 		}
 	}
 	return false
+}
+
+// channels are those that somebody closes: by their names, and all others by whether there is one.
+type channels struct {
+	named   map[accesspath.Name]bool
+	unnamed bool
+}
+
+func (c channels) has(ch ssa.Value) bool {
+	name, ok := accesspath.NameOf(ch)
+	return c.named[name] || !ok && c.unnamed
+}
+
+// closedChannels lists the channels that the packages close.
+func (s *side) closedChannels() channels {
+	c := channels{named: map[accesspath.Name]bool{}}
+	for _, p := range s.packages() {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				return
+			}
+			if b, ok := call.Common().Value.(*ssa.Builtin); !ok || b.Name() != "close" {
+				return
+			}
+			if name, ok := accesspath.NameOf(call.Common().Args[0]); ok {
+				c.named[name] = true
+			} else {
+				c.unnamed = true
+			}
+		})
+	}
+	return c
+}
+
+// sending is a send, and what took the claim's lock for it, if fn itself did.
+type sending struct {
+	instr  ssa.Instruction
+	region ssa.Instruction
+}
+
+// sends lists the sends of fn on channels that are closed somewhere. A flag that is
+// tested before, and not under one lock with the send, does not keep it from
+// a closed channel:
+//
+//	if p.closed.Load() { return }; p.ch <- v        p.closed.Store(true); close(p.ch)
+func (s *side) sends(p *session.Package, fn *ssa.Function, closed channels) (list []sending) {
+	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
+		var on []ssa.Value
+		switch instr := instr.(type) {
+		case *ssa.Send:
+			on = []ssa.Value{instr.Chan}
+		case *ssa.Select:
+			for _, c := range instr.States {
+				if c.Dir == types.SendOnly {
+					on = append(on, c.Chan)
+				}
+			}
+		}
+		if slices.ContainsFunc(on, closed.has) {
+			list = append(list, sending{instr, s.regionOf(st)})
+		}
+	})
+	return list
 }

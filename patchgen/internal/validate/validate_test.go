@@ -21,6 +21,7 @@ import (
 var golden = map[string]string{
 	"atomic_counter":           "atomic stats.hits",
 	"atomic_flag":              "atomic worker.done",
+	"atomic_flag_of_sender":    "atomic pipe.stopped",
 	"atomic_functions":         "atomic item.expires",
 	"atomic_under_lock":        "atomic sample.count",
 	"atomic_pointer":           "atomic worker.conf",
