@@ -204,3 +204,28 @@ func TestVersion(t *testing.T) {
 		}
 	}
 }
+
+// Every command that runs tests holds goroutines in all cases, unless -prob says otherwise: audit has no such flag, and
+// held none by that.
+func TestHoldsInAllCases(t *testing.T) {
+	c, _, _ := newCall(t.Context())
+	holds := func(name string, declare func(*flag.FlagSet), o *campaignFlags, want int, args ...string) {
+		t.Helper()
+		fs := flag.NewFlagSet(name, flag.ContinueOnError)
+		declare(fs)
+		if err := fs.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.settings(c).Prob; got != want {
+			t.Errorf("%s %q: Prob %d, want %d", name, args, got, want)
+		}
+	}
+	var a auditOptions
+	holds("audit", a.declare, &a.campaignFlags, 0)
+	var f fixOptions
+	holds("fix", f.declare, &f.campaignFlags, 0)
+	for value, want := range map[string]int{"1000": 0, "900": 900, "0": -1} {
+		var o testOptions
+		holds("test", o.declare, &o.campaignFlags, want, "-prob", value)
+	}
+}

@@ -141,7 +141,7 @@ type campaignFlags struct {
 	seed     uint64
 	budget   int
 	strength int
-	prob     int
+	prob     int // as of campaign.Config: 0 holds always
 	schedule string
 	depth    int // of DrFinder's stacks
 }
@@ -149,7 +149,7 @@ type campaignFlags struct {
 const (
 	defaultRuns  = 10
 	autoSchedule = "auto"
-	always       = 1000 // of as many cases
+	allCases     = 1000 // of -prob
 )
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
@@ -157,9 +157,19 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
-	fs.IntVar(&o.prob, "prob", always, "hold a goroutine in this `number` of 1000 cases in which it could be held; "+
-		"0 holds some where\n"+
-		"-only, -hold and auto have planned it, and nowhere else")
+	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); 0 holds "+
+		"some\nwhere -only, -hold and auto have planned it, and nowhere else", func(s string) (err error) {
+		if o.prob, err = strconv.Atoi(s); err != nil || o.prob < 0 || o.prob > allCases {
+			return fmt.Errorf("want a number up to %d", allCases)
+		}
+		switch o.prob {
+		case 0:
+			o.prob = -1
+		case allCases:
+			o.prob = 0
+		}
+		return nil
+	})
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
 		"shown two to be apart;\n"+
 		"in turns, where goroutines start and before locks),\n"+
@@ -224,8 +234,6 @@ func (o *campaignFlags) check() error {
 		return fmt.Errorf("-depth is for -schedule=%s alone: add that, or leave it out", arm.DrFinder)
 	case o.depth < 0 || o.depth > maxDepth:
 		return fmt.Errorf("-depth %d: want a number of functions, at most %d", o.depth, maxDepth)
-	case o.prob < 0 || o.prob > 1000:
-		return fmt.Errorf("-prob %d: want a number up to 1000", o.prob)
 	}
 	chooseSeed(&o.seed)
 	return nil
@@ -252,19 +260,8 @@ func (o *campaignFlags) choosesPlaces() bool {
 }
 
 func (o *campaignFlags) settings(c *call) testrun.Settings {
-	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.noiseProb(),
+	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.prob,
 		Verbose: c.verbose}
-}
-
-// noiseProb is the flag -prob as campaigns have it.
-func (o *campaignFlags) noiseProb() int {
-	switch o.prob {
-	case 0:
-		return -1
-	case always:
-		return 0
-	}
-	return o.prob
 }
 
 var errOnlyAndSchedule = errors.New("-only and -schedule both choose places: use one of them")

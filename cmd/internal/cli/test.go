@@ -207,7 +207,7 @@ func (o *testOptions) checkEngine() error {
 		name string
 		set  bool
 	}{
-		{"budget", o.budget != 0}, {"prob", o.prob != always},
+		{"budget", o.budget != 0}, {"prob", o.prob != 0},
 		{"strength", o.strength != 0 && o.schedule == autoSchedule},
 		{"only", o.only != ""}, {"hold", o.hold != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
 		{"sections", o.sections != defaultSections}, {"replays", o.replays != defaultReplays},
