@@ -162,6 +162,7 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 		if o.prob, err = strconv.Atoi(s); err != nil || o.prob < 0 || o.prob > allCases {
 			return fmt.Errorf("want a number up to %d", allCases)
 		}
+		// As a campaign has it, so that a command without the flag holds in all cases.
 		switch o.prob {
 		case 0:
 			o.prob = -1
