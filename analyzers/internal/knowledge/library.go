@@ -190,6 +190,10 @@ var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error
 // are handed.
 func CallsBack(method string) bool { return slices.Contains(calledBack, method) }
 
+// ReturnsOwnCode reports whether the functions that the package's functions return are its own: context.WithCancel
+// returns no function that it has been handed.
+func ReturnsOwnCode(pkg string) bool { return pkg == "context" }
+
 // anyArgument stands for all that a function is handed.
 const anyArgument = -1
 

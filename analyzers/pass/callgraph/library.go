@@ -14,6 +14,9 @@ func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn.Pkg().Path
 // on what they are handed.
 func CallsBack(method string) bool { return knowledge.CallsBack(method) }
 
+// ReturnsOwnCode reports whether the functions that a library function returns are the library's own.
+func ReturnsOwnCode(fn *types.Func) bool { return knowledge.ReturnsOwnCode(fn.Pkg().Path()) }
+
 // LibraryWrites reports whether a library function or method writes to what its i-th argument
 // refers to, the receiver of a method being the first. It does not know all functions.
 func LibraryWrites(fn *types.Func, i int) (writes, known bool) {

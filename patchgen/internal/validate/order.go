@@ -436,6 +436,15 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 	switch {
 	case common.IsInvoke():
 		list = append(list, lookUp(s.methods, common.Method.Name(), common.Method.Signature())...)
+	case fn == nil && s.ofLibrary(common.Value) != nil:
+		// cancel() runs none of the module's functions, but may ask a parent context.
+		for _, a := range s.ofLibrary(common.Value).Args {
+			if iface, ok := a.Type().Underlying().(*types.Interface); ok {
+				for m := range iface.Methods() {
+					list = append(list, lookUp(s.methods, m.Name(), m.Signature())...)
+				}
+			}
+		}
 	case fn == nil:
 		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
 			list = append(list, lookUp(s.values, "", sig)...)
@@ -456,6 +465,27 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 		}
 	}
 	return list
+}
+
+// ofLibrary returns the call of a library that returned the function v, if that is the library's own code.
+//
+//	ctx, cancel := context.WithCancel(ctx)
+func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
+	if result, ok := v.(*ssa.Extract); ok {
+		v = result.Tuple
+	}
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return nil
+	}
+	fn, _ := callgraph.Target(call.Common())
+	if fn == nil || s.bodyOf(fn) != nil {
+		return nil
+	}
+	if obj, ok := fn.Object().(*types.Func); !ok || obj.Pkg() == nil || !callgraph.ReturnsOwnCode(obj) {
+		return nil
+	}
+	return call.Common()
 }
 
 // reachedMethods lists the methods that a library may look for in what v holds: package json, for one, follows exported
