@@ -22,7 +22,7 @@ func TestRandomPlaces(t *testing.T) {
 	root := t.TempDir()
 	kinds := []string{"unlock", "relock", "recheck", "sign off", "buffer"}
 	wrong := func(i int) string { return fmt.Sprintf("wrong%d", i) }
-	for i := range *randomPrograms {
+	for i := range programNumbers {
 		program := newPlace(uint64(i)).program(kinds[i%len(kinds)])
 		writeFile(t, filepath.Join(root, wrong(i), "a.go"), []byte(pick(program, "W:", wrong(i))))
 		writeFile(t, filepath.Join(root, fmt.Sprintf("right%d", i), "a.go"),
@@ -30,7 +30,7 @@ func TestRandomPlaces(t *testing.T) {
 	}
 	loaded := loadAll(t, root)
 	built, variants, diffs := map[string]int{}, map[string][]string{}, map[string]string{}
-	for i := range *randomPrograms {
+	for i := range programNumbers {
 		m := moduleOf(t, root, wrong(i), loaded)
 		c := &fixCase{name: wrong(i), header: map[string][]string{"code": {placeCodes[kinds[i%len(kinds)]]}},
 			archive: &txtar.Archive{Files: []txtar.File{{Name: "a.go", Data: m.Files[wrong(i)+"/a.go"].Source}}}}

@@ -23,6 +23,15 @@ import (
 // in a few seconds.
 var randomPrograms = flag.Int("programs", 60, "how many random programs TestRandom patches")
 
+// firstProgram lets a long run be made in portions.
+var firstProgram = flag.Int("first", 0, "the `number` of the first random program")
+
+// programNumbers yields the numbers of the programs, of which each is made from its number alone.
+func programNumbers(yield func(int) bool) {
+	for i := *firstProgram; i < *firstProgram+*randomPrograms && yield(i); i++ {
+	}
+}
+
 // TestRandom patches random programs and runs them before and after: whatever
 // is built has to pass every check of patchgen's own, to come out of git apply
 // the same, and to compute the same without hanging. Every fourth program
@@ -35,7 +44,7 @@ func TestRandom(t *testing.T) {
 		t.Skip("takes long")
 	}
 	root := t.TempDir()
-	for i := range *randomPrograms {
+	for i := range programNumbers {
 		g := &generator{Rand: rand.New(rand.NewPCG(uint64(i), 1)), locked: i%3 == 0, calm: i%6 == 0, short: i%3 == 1,
 			waits: i%4 == 3}
 		writeFile(t, filepath.Join(root, fmt.Sprintf("o%d", i), "a.go"), []byte(g.program(fmt.Sprintf("o%d", i))))
@@ -43,7 +52,7 @@ func TestRandom(t *testing.T) {
 	loaded := loadAll(t, root)
 	built, variants, diffs := map[string]int{}, map[string][]string{}, map[string]string{}
 	torn := 0
-	for i := range *randomPrograms {
+	for i := range programNumbers {
 		name := fmt.Sprintf("o%d", i)
 		m := moduleOf(t, root, name, loaded)
 		for _, field := range []string{"n", "on", "s", "m"} {

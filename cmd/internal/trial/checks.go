@@ -155,14 +155,14 @@ func (t *trial) vet(files map[string][]byte) error {
 var position = regexp.MustCompile(`^\S+:\d+(:\d+)?: `)
 
 // newComplaint reports whether after has a line that before has not. Patches
-// move lines, so positions do not count.
+// move lines, so positions do not count, nor does the order, which vet changes from call to call.
 func newComplaint(before, after string) bool {
 	known := map[string]int{}
 	for line := range strings.Lines(before) {
-		known[position.ReplaceAllString(line, "")]++
+		known[strings.TrimSpace(position.ReplaceAllString(line, ""))]++
 	}
 	for line := range strings.Lines(after) {
-		line = position.ReplaceAllString(line, "")
+		line = strings.TrimSpace(position.ReplaceAllString(line, ""))
 		if known[line]--; known[line] < 0 {
 			return true
 		}

@@ -32,13 +32,14 @@ func TestLineShift(t *testing.T) {
 }
 
 func TestNewComplaint(t *testing.T) {
-	before := "# p\n./p.go:3:2: unreachable code\n"
+	before := "# p\n./p.go:3:2: unreachable code\n./p.go:5:2: self-assignment"
 	for after, want := range map[string]bool{
-		"":                                     false,
-		"# p\n./p.go:30:2: unreachable code\n": false,
-		"# p\n./p.go:3:2: unreachable code\n./p.go:9:2: unreachable code\n":     true,
-		"# p\n./p.go:3:2: assignment copies lock value to c: p.Counter\n":       true,
-		"# p\n./p.go:3:2: unreachable code\n# q\n./q.go:1:1: self-assignment\n": true,
+		"": false,
+		"# p\n./p.go:30:2: unreachable code\n./p.go:5:2: self-assignment":                              false,
+		"# p\n./p.go:5:2: self-assignment\n./p.go:3:2: unreachable code":                               false,
+		"# p\n./p.go:3:2: unreachable code\n./p.go:9:2: unreachable code\n./p.go:5:2: self-assignment": true,
+		"# p\n./p.go:3:2: assignment copies lock value to c: p.Counter":                                true,
+		"# p\n./p.go:3:2: unreachable code\n# q\n./q.go:1:1: self-assignment":                          true,
 	} {
 		if got := newComplaint(before, after); got != want {
 			t.Errorf("%q: %v", after, got)
