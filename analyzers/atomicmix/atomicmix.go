@@ -11,7 +11,9 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
 //go:embed doc.go
@@ -68,7 +70,8 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
-	if a.Renews() || !accesses.Alike(a, b) || !counted(v) {
+	shared := counted(v) || lookedUp(list, a.Path.Root, knowledge.CallsToSync) || contended(list, v, a)
+	if a.Renews() || !accesses.Alike(a, b) || !shared {
 		f.Status = finding.Lead
 	}
 	var plain []*accesses.Access
@@ -88,6 +91,56 @@ func counted(v *accesses.Variable) bool {
 		call, ok := b.Instr.(*ssa.Call)
 		return b.Update || ok && b.Atomic() && strings.HasPrefix(call.Call.StaticCallee().Name(), "Add")
 	})
+}
+
+// lookedUp reports whether v was found in a map under a lock, here or at most so many calls below: then others find the
+// object as well, and the access is not that of an owner.
+//
+//	item := c.find(key) // in which b.RLock() … return b.items[key]
+func lookedUp(list *accesses.List, v ssa.Value, calls int) bool {
+	if calls < 0 {
+		return false
+	}
+	index := 0
+	if x, ok := v.(*ssa.Extract); ok {
+		v, index = x.Tuple, x.Index
+	}
+	switch v := v.(type) {
+	case *ssa.Lookup:
+		return index == 0 && slices.ContainsFunc(list.All, func(a *accesses.Access) bool {
+			return a.Instr == v && a.Map && len(a.Locks.Held()) > 0
+		})
+	case *ssa.UnOp: // a result beside a deferred unlock
+		cell, ok := v.X.(*ssa.Alloc)
+		return ok && slices.ContainsFunc(accesspath.Stored(cell), func(s ssa.Value) bool {
+			return lookedUp(list, s, calls-1)
+		})
+	case *ssa.Phi:
+		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool {
+			return lookedUp(list, e, calls-1)
+		})
+	case *ssa.Call:
+		fn := v.Call.StaticCallee()
+		return fn != nil && slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
+			ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+			return ok && index < len(ret.Results) && lookedUp(list, ret.Results[index], calls-1)
+		})
+	}
+	return false
+}
+
+// contended reports whether the function of the plain access, which callers from other packages come to, accesses
+// another field of the object atomically, and any caller may write v meanwhile: it knows that others change the object.
+//
+//	if b.broken == 1 || atomic.LoadInt64(&b.last) > limit {
+func contended(list *accesses.List, v *accesses.Variable, plain *accesses.Access) bool {
+	return list.Graph.Roles(plain.Fn).API && !accesses.LifeCycle(plain.Fn) &&
+		slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+			return b.Mode == finding.AtomicWrite && b.Fn != plain.Fn && accesses.Alike(plain, b) && list.AnyCaller(b)
+		}) &&
+		slices.ContainsFunc(list.All, func(a *accesses.Access) bool {
+			return a.Fn == plain.Fn && a.Atomic() && a.Path.Root == plain.Path.Root && a.Obj != plain.Obj
+		})
 }
 
 // rank puts pairs first that are taken to mean one variable, and writes before reads among them.

@@ -22,7 +22,8 @@
 // not printed: a store of constants that resets the object for its next user; a pair of accesses that may concern
 // different variables, because within the package the two sides do not reach the variable from one package variable
 // or through the same fields of objects of one type; and an access to a field that nobody adds to, which is mostly
-// one by the object's owner.
+// one by the object's owner. Such an access is printed where the object was looked up in a map under a lock, and where
+// any caller may make both and the function of the plain one accesses another field of the object atomically.
 //
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such

@@ -68,10 +68,14 @@ func corpora(t *testing.T) (dir string, races int) {
 	write(t, filepath.Join(dir, "go.mod"),
 		"module corpora\n\ngo "+language()+"\n\nrequire interlock.invalid/rt v0.0.0\n\n"+
 			"replace interlock.invalid/rt => ./rt\n")
-	for _, name := range []string{"testdata/detect", "testdata/bank"} {
-		copyFiles(t, filepath.Join(root, name), filepath.Join(dir, filepath.Base(name)), "*.go", nil)
+	for from, to := range map[string]string{
+		"testdata/detect": "detect", "testdata/bank": "bank", "testdata/hidden": "hidden",
+		"dynamic/predict/testdata/hidden": "predict", "dynamic/hb/testdata/races": "engine",
+		"dynamic/rt/testdata/watch": "watch",
+	} {
+		copyFiles(t, filepath.Join(root, from), filepath.Join(dir, to), "*.go", nil)
 	}
-	copyFiles(t, filepath.Join(root, "dynamic/rt/testdata/watch"), filepath.Join(dir, "watch"), "*.go", nil)
+	sections(t, dir)
 	write(t, filepath.Join(dir, "watch", "all_test.go"), watchTest)
 	caught, err := os.ReadFile(filepath.Join(root, "dynamic/instrument/testdata/caught.go.txt"))
 	if err != nil {
@@ -83,9 +87,9 @@ func corpora(t *testing.T) (dir string, races int) {
 		t.Fatal(err)
 	}
 	if !suite(t, dir) {
-		return dir, 20
+		return dir, 60
 	}
-	return dir, 200
+	return dir, 280
 }
 
 // watchTest runs the programs whose monitor calls are written in by hand.
@@ -115,6 +119,26 @@ func TestRace(t *testing.T) {
 	}
 }
 `
+
+// sections copies the programs whose atomic sections are split, some of which race as well.
+func sections(t *testing.T, dir string) {
+	t.Helper()
+	from := filepath.Join(root, "testdata", "sections")
+	own := strings.NewReplacer(`"example.com/sections/`, `"corpora/sections/`)
+	for _, depth := range []string{"*/violating", "*/violating/*"} {
+		folders, err := filepath.Glob(filepath.Join(from, depth, "*.go"))
+		if err != nil || len(folders) == 0 {
+			t.Fatal("no programs in", from, err)
+		}
+		for _, file := range folders {
+			rel, err := filepath.Rel(from, filepath.Dir(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			copyFiles(t, filepath.Dir(file), filepath.Join(dir, "sections", rel), filepath.Base(file), own)
+		}
+	}
+}
 
 // suite copies the race detector's own suite, if this Go installation has it.
 func suite(t *testing.T, dir string) bool {
@@ -198,8 +222,9 @@ type race struct {
 // findRaces runs the corpora under the race detector.
 func findRaces(t *testing.T, dir string) []race {
 	t.Helper()
-	cmd := exec.Command("go", "test", "-race", "-v", "-p=1", "-vet=off", "-count=1", "-run=Race|Transfers", "-timeout=5m",
-		"./...")
+	// The tests of sections are named after what they do, those of all others after what is wrong.
+	cmd := exec.Command("go", "test", "-race", "-v", "-p=1", "-vet=off", "-count=1", "-timeout=5m",
+		"-run=Race|Transfers|^Test[A-Z][a-z]+$", "-skip=Clean|NoRace|Nothing|Deadlock", "./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GORACE=suppress_equal_addresses=0", "CGO_ENABLED=1", "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, _ := cmd.CombinedOutput() // fails with a race
