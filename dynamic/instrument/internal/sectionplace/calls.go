@@ -139,17 +139,22 @@ func (r *Sections) updates(a *source.Access) bool {
 // atomicName returns the name of the function or method of sync/atomic that makes
 // the access, or "".
 func (r *Sections) atomicName(a *source.Access) string {
-	for n := ast.Node(a.Node); n != nil; n = r.Around(n) {
-		c, ok := n.(*ast.CallExpr)
-		if !ok {
-			continue
-		}
+	if c := r.atomicCall(a); c != nil {
 		if f, ok := ast.Unparen(c.Fun).(*ast.SelectorExpr); ok {
 			return f.Sel.Name
 		}
-		return ""
 	}
 	return ""
+}
+
+// atomicCall returns the call of sync/atomic that makes the access, or nil.
+func (r *Sections) atomicCall(a *source.Access) *ast.CallExpr {
+	for n := ast.Node(a.Node); n != nil; n = r.Around(n) {
+		if c, ok := n.(*ast.CallExpr); ok {
+			return c
+		}
+	}
+	return nil
 }
 
 // binds returns the call at an access where sections of callers begin or end.

@@ -373,9 +373,9 @@ func (r *Sections) placeSection(o *opening) {
 	entry := r.Statement(o.entry)
 	if o.entryAt == nil {
 		r.ahead(entry, r.callf("Arm(%d, %d)", o.ID, o.Entry))
-		r.placeBetween(o, entry)
-		r.placeTested(o)
 	}
+	r.placeBetween(o, entry)
+	r.placeTested(o)
 	r.onward(entry, asEntered, r.callf("Entered(%d)", o.ID))
 	for _, e := range o.ends {
 		r.placeEnd(o, e)
@@ -385,13 +385,17 @@ func (r *Sections) placeSection(o *opening) {
 	r.placeLeaves(o, entry)
 }
 
-// placeBetween puts the call around that of a function that has o's entry where an end comes in
-// the same statement, so that nothing can stand behind the entry and before the end:
+// placeBetween puts the call around the one that makes o's entry, or leads to it, where an end comes in the same
+// statement, so that nothing can stand behind the entry and before the end:
 //
-//	c.Set(c.Get() + 1)    c.Set(rt.Between(c.Get(), 7) + 1)
+//	c.Set(c.Get() + 1)        c.Set(rt.Between(c.Get(), 7) + 1)
+//	c.n.Store(c.n.Load() + 1) c.n.Store(rt.Between(c.n.Load(), 7) + 1)
 func (r *Sections) placeBetween(o *opening, entry ast.Stmt) {
-	call := o.entry.(*ast.CallExpr)
-	if slices.ContainsFunc(o.ends, func(e ending) bool { return r.Statement(e.node) == entry }) {
+	call, ok := o.entry.(*ast.CallExpr)
+	if o.entryAt != nil {
+		call, ok = r.atomicCall(o.entryAt), o.entryAt.Site.Mode == plan.AtomicRead
+	}
+	if ok && call != nil && slices.ContainsFunc(o.ends, func(e ending) bool { return r.Statement(e.node) == entry }) {
 		r.Wrap(call.Pos(), call.End(), textedit.RankPlace, []textedit.Piece{textedit.Text(r.Prefix + "rt.Between(")},
 			[]textedit.Piece{textedit.Textf(", %d)", o.ID)})
 	}
@@ -417,7 +421,10 @@ func (r *Sections) hasSeveralResults(call *ast.CallExpr) bool {
 // placeTested puts the call around that of a function that has o's entry. A function with
 // a boolean result reports its own test, and around one with several results no call can stand.
 func (r *Sections) placeTested(o *opening) {
-	call := o.entry.(*ast.CallExpr)
+	call, ok := o.entry.(*ast.CallExpr)
+	if !ok || o.entryAt != nil {
+		return
+	}
 	if t := r.Info.TypeOf(call); t == nil || source.IsBool(t) || r.hasSeveralResults(call) {
 		return
 	}
