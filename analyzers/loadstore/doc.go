@@ -26,7 +26,7 @@
 //
 // The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way
 // of a local (n := x; x = n + 1), map elements (m[k]++), an atomic load and an
-// atomic store, and a lock that is released between the two. Only state that
+// atomic store, Load and Store of an entry of a sync.Map, and a lock that is released between the two. Only state that
 // the code itself treats as shared, and that has a second writer, is reported:
 // others write it under a lock, another goroutine writes it, or the update runs
 // in several goroutines. Two atomic operations are a lead, which is not printed, where no other function writes the

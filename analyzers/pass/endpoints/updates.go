@@ -57,8 +57,11 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 //
 //	n := t.Get(); …; t.Set(n + 1)
 func (f *function) updates(t, u *event) bool {
-	// What lies in the function itself, the check sees without our help.
-	if t.op != read || !t.call && !u.call || !sameCell(t, u) || t.at == u.at || !f.flow.Leads(t.at, u.at) {
+	// What lies in the function itself, the check sees without our help, except entries of a sync.Map.
+	if !t.call && !u.call && !(t.inMap && t.atomic) {
+		return false
+	}
+	if t.op != read || !sameCell(t, u) || t.at == u.at || !f.flow.Leads(t.at, u.at) {
 		return false
 	}
 	if g := gapBetween(t, u); g != atomics && (g != released || !releasesGuard(t, u)) {

@@ -1,6 +1,9 @@
 package atomics
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 type Stats struct {
 	hits atomic.Int64
@@ -66,3 +69,61 @@ func Start() *Stats {
 }
 
 func (s *Stats) loop() {}
+
+// Words counts in a sync.Map.
+type Words struct {
+	mu    sync.Mutex
+	count sync.Map
+	ready atomic.Int32
+}
+
+func (w *Words) Add(word string) {
+	v, _ := w.count.Load(word)
+	n, _ := v.(int)
+	w.count.Store(word, n+1) // want `update of Words.count is not one step: .*each is atomic`
+}
+
+func (w *Words) AddIf(word string) {
+	if v, ok := w.count.Load(word); ok {
+		w.count.Store(word, v.(int)+1) // want `update of Words.count is not one step`
+	}
+}
+
+func (w *Words) Swap(word string) {
+	for {
+		v, _ := w.count.LoadOrStore(word, 0)
+		if w.count.CompareAndSwap(word, v, v.(int)+1) { // ok
+			return
+		}
+	}
+}
+
+func (w *Words) Locked(word string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v, _ := w.count.Load(word)
+	n, _ := v.(int)
+	w.count.Store(word, n+1) // ok: one step under the lock
+}
+
+func (w *Words) Rename(from, to string) {
+	v, _ := w.count.Load(from)
+	w.count.Store(to, v) // ok: another entry
+}
+
+func (w *Words) Keep(word string) {
+	if v, ok := w.count.Load(word); ok {
+		w.count.Store(word, v) // ok: what was there
+	}
+}
+
+func (w *Words) Start() {
+	for _, word := range []string{"a", "b"} {
+		go w.Add(word)
+		go w.AddIf(word)
+		go w.Swap(word)
+		go w.Locked(word)
+		go w.Rename(word, "c")
+		go w.Keep(word)
+	}
+}
