@@ -235,9 +235,9 @@ func (a *Auto) weight(p pair, turn Turn) float64 {
 	case a.proven[first.Variable]: // most likely the same bug
 		w *= 0.1
 	}
-	if c.turn != AnyTurn { // it may come in this turn alone
+	if c.turn != AnyTurn { // it may come in this turn alone, where the others can wait
 		if c.turn == turn {
-			w *= 8
+			w *= 64
 		} else {
 			w /= 8
 		}
