@@ -25,6 +25,7 @@ import (
 
 type options struct {
 	dir, match, out string
+	keep            string
 	runs            int
 	schedules       []string
 	depth           int
@@ -52,64 +53,43 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 			"-race is the race detector of the Go distribution")
 	depth := flags.Int("depth", arm.DefaultFunctions, "of drfinder")
 	flags.StringVar(&o.match, "match", "", "take tests whose name contains this `text` only")
+	flags.StringVar(&o.keep, "keep", "", "add what is measured to this `file`, of which what it has is not measured again: "+
+		"several commands may share one. Remove it when the programs or the monitor have changed")
 	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
 	flags.Parse(args)
 	o.schedules, o.depth = strings.Split(*list, ","), *depth
-
-	// Build the programs with each detector.
 	programs, err := findPrograms(o.dir, o.match)
 	if err != nil {
 		return false, err
 	}
-	tmp, err := os.MkdirTemp("", "interlock-hidden-")
+	k, err := openKept(o.keep)
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(tmp)
-	tool, err := buildTool(ctx, tmp)
-	if err != nil {
-		return false, err
-	}
-	tests := map[testbin.Detector]*testbin.Monitored{}
-	for _, s := range o.schedules {
-		d, _ := split(s)
-		if s == plain || tests[d] != nil {
-			continue
-		}
-		if tests[d], err = testbin.BuildPlanned(ctx, o.dir, tool, d); err != nil {
-			return false, err
-		}
-		defer tests[d].Close()
-	}
-	race, err := testbin.BuildRace(ctx, o.dir, tmp)
-	if err != nil {
-		return false, err
-	}
+	defer k.close()
+	b := &builds{dir: o.dir, tests: map[testbin.Detector]*testbin.Monitored{}}
+	defer b.close()
 
-	// Run them, one by one.
+	// Run them, one by one, but for what was measured before.
 	held = true
 	for i, p := range programs {
 		fmt.Fprintf(os.Stderr, "hidden: %s, %d of %d\n", p.function(), i+1, len(programs))
 		for _, schedule := range o.schedules {
-			var result shown
-			if schedule == plain {
-				result.runs, result.first = race.Failures(ctx, p.function(), o.runs, timeout)
-			} else {
-				d, name := split(schedule)
-				result, err = p.measure(ctx, tests[d], name, o)
+			m := measure{Test: p.function(), Schedule: schedule, Runs: o.runs, Depth: o.depth}
+			s, known := k.of[m]
+			if !known {
+				if s, err = p.measure(ctx, b, schedule, o); err != nil {
+					return false, err
+				}
+				if schedule == plain && b.race.Missing != "" {
+					fmt.Fprintf(os.Stderr, "hidden: %s was not measured: %s\n", plain, b.race.Missing)
+				} else if err = k.add(m, s); err != nil {
+					return false, err
+				}
 			}
-			if err != nil {
-				return false, err
-			}
-			p.shown = append(p.shown, result)
+			p.shown = append(p.shown, s)
+			held = held && s.Alarms == 0
 		}
-		held = held && p.alarms == 0
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-	}
-	if race.Missing != "" {
-		fmt.Fprintf(os.Stderr, "hidden: %s was not measured: %s\n", plain, race.Missing)
 	}
 	return held, page.Write(o.out, document(programs, o))
 }
@@ -133,13 +113,25 @@ func buildTool(ctx context.Context, tmp string) (tool string, err error) {
 	return tool, nil
 }
 
-// measure makes a campaign of the program with a schedule.
-func (p *program) measure(
-	ctx context.Context, tests *testbin.Monitored, schedule string, o options,
-) (result shown, err error) {
-	where, err := arm.ParseHeuristic(tests.Plan, schedule, nil)
+// measure runs the program with a schedule.
+func (p *program) measure(ctx context.Context, b *builds, schedule string, o options) (s shown, err error) {
+	s.Load = load()
+	if schedule == plain {
+		race, err := b.withRace(ctx)
+		if err != nil {
+			return s, err
+		}
+		s.Shown, s.First = race.Failures(ctx, p.function(), o.runs, timeout)
+		return s, ctx.Err()
+	}
+	d, name := split(schedule)
+	tests, err := b.with(ctx, d)
 	if err != nil {
-		return result, err
+		return s, err
+	}
+	where, err := arm.ParseHeuristic(tests.Plan, name, nil)
+	if err != nil {
+		return s, err
 	}
 	if where.Functions > 0 {
 		where.Functions = o.depth
@@ -148,24 +140,24 @@ func (p *program) measure(
 		Function: p.function(), Runs: o.runs, Seed: 1, Timeout: timeout, Auto: where.Text == "", Where: where,
 	})
 	if err != nil {
-		return result, err
+		return s, err
 	}
 	// What a correct program is reported for is false.
 	for _, f := range r.Findings {
 		switch {
 		case p.kind == clean:
-			p.alarms++
+			s.Alarms++
 			fmt.Fprintf(os.Stderr, "hidden: false alarm by %s: %s %s: %s\n", schedule, f.Status, f.Code, f.Title)
 		case p.isBug(f):
-			result.runs = max(result.runs, f.Evidence.Hits, 1)
-			if result.first == 0 || f.Evidence.Run < result.first {
-				result.first = f.Evidence.Run
+			s.Shown = max(s.Shown, f.Evidence.Hits, 1)
+			if s.First == 0 || f.Evidence.Run < s.First {
+				s.First = f.Evidence.Run
 			}
 		case f.Status == finding.Confirmed:
 			fmt.Fprintf(os.Stderr, "hidden: found besides by %s: %s: %s\n", schedule, f.Code, f.Title)
 		}
 	}
-	return result, ctx.Err()
+	return s, ctx.Err()
 }
 
 const legend = `
@@ -186,18 +178,23 @@ func document(programs []*program, o options) string {
 		"and those named Clean have none.\nCampaigns are as `interlock test -engine=watch` makes them with `-schedule=`."))
 	fmt.Fprintf(&b, legend, o.runs, plain)
 
+	if low, high := loads(programs); high > 0 {
+		fmt.Fprintf(&b, "\nThe machine had other work, too: its load was %.0f to %.0f while this was measured, in portions.\n", low, high)
+	}
+	b.WriteString(firsts(programs, o))
+
 	// How many bugs each has shown up to a run.
 	columns, rule := strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules))
 	fmt.Fprintf(&b, "\n| up to run | %s |\n|---%s|\n", columns, rule)
 	counts := cumulative(programs, o)
-	for run := range o.runs {
-		fmt.Fprintf(&b, "| %d", run+1)
+	for i, run := range ticks(o.runs) {
+		fmt.Fprintf(&b, "| %d", run)
 		for s := range o.schedules {
-			fmt.Fprintf(&b, " | %d", counts[s][run])
+			fmt.Fprintf(&b, " | %d", counts[s][i])
 		}
 		b.WriteString(" |\n")
 	}
-	b.WriteString(plot(counts, o.schedules))
+	b.WriteString(plot(counts, o))
 
 	// Each program.
 	fmt.Fprintf(&b, "\n| test | what happens | %s |\n|---|---%s|\n", columns, rule)
@@ -207,25 +204,99 @@ func document(programs []*program, o options) string {
 	return b.String()
 }
 
-// cumulative returns, by schedule and run, how many bugs have been shown by then.
+// ticks returns the runs that tables and plots show: each of the first ten, then every fifth.
+func ticks(runs int) (shown []int) {
+	for run := 1; run <= runs; run++ {
+		if run <= 10 || run%5 == 0 {
+			shown = append(shown, run)
+		}
+	}
+	return shown
+}
+
+// loads returns between what the load of the machine was.
+func loads(programs []*program) (low, high float64) {
+	for _, p := range programs {
+		for _, s := range p.shown {
+			if high == 0 {
+				low = s.Load
+			}
+			low, high = min(low, s.Load), max(high, s.Load)
+		}
+	}
+	return low, high
+}
+
+// firsts returns how many bugs each schedule shows at all, and the median of its runs to the first: of all bugs, and of
+// those that are rare under the race detector.
+func firsts(programs []*program, o options) string {
+	base := slices.Index(o.schedules, plain)
+	if base < 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nRuns to the first that shows a bug, in the median, where one that no run shows counts as more than %d:\n\n"+
+		"| bugs | %s |\n|---%s|\n", o.runs, strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules)))
+	for _, group := range []struct {
+		name string
+		has  func(*program) bool
+	}{
+		{"all", func(p *program) bool { return true }},
+		{"shown by " + plain + " in at most one run in ten", func(p *program) bool { return 10*p.shown[base].Shown <= o.runs }},
+	} {
+		rows := slices.DeleteFunc(slices.Clone(programs), func(p *program) bool { return p.kind == clean || !group.has(p) })
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s, %d", group.name, len(rows))
+		for s := range o.schedules {
+			fmt.Fprintf(&b, " | %s", medianFirst(rows, s, o.runs))
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
+}
+
+// medianFirst returns the cell of a schedule.
+func medianFirst(programs []*program, s, runs int) string {
+	var firsts []int
+	missed := 0
+	for _, p := range programs {
+		n := p.shown[s].First
+		if n == 0 {
+			n = runs + 1
+			missed++
+		}
+		firsts = append(firsts, n)
+	}
+	slices.Sort(firsts)
+	median := fmt.Sprint(firsts[len(firsts)/2])
+	if firsts[len(firsts)/2] > runs {
+		median = fmt.Sprintf("more than %d", runs)
+	}
+	return fmt.Sprintf("%s, %d not shown", median, missed)
+}
+
+// cumulative returns, by schedule and tick, how many bugs have been shown by then.
 func cumulative(programs []*program, o options) [][]int {
 	counts := make([][]int, len(o.schedules))
 	for s := range counts {
-		counts[s] = make([]int, o.runs)
-		for _, p := range programs {
-			if first := p.shown[s].first; p.kind != clean && first > 0 {
-				for run := first; run <= o.runs; run++ {
-					counts[s][run-1]++
+		for _, run := range ticks(o.runs) {
+			n := 0
+			for _, p := range programs {
+				if first := p.shown[s].First; p.kind != clean && 0 < first && first <= run {
+					n++
 				}
 			}
+			counts[s] = append(counts[s], n)
 		}
 	}
 	return counts
 }
 
-// plot draws the counts: a mark for each schedule in the column of each run. Where several have the same count, the
+// plot draws the counts: a mark for each schedule in the column of each tick. Where several have the same count, the
 // mark is that of the first.
-func plot(counts [][]int, schedules []string) string {
+func plot(counts [][]int, o options) string {
 	const marks, step = "rcpdha*+", 3
 	highest := 0
 	for _, c := range counts {
@@ -236,10 +307,10 @@ func plot(counts [][]int, schedules []string) string {
 	b.WriteString("\n    bugs shown\n")
 	for y := highest / step; y >= 0; y-- {
 		line := fmt.Sprintf("    %3d |", y*step)
-		for run := range counts[0] {
+		for i := range counts[0] {
 			mark := " "
 			for s := len(counts) - 1; s >= 0; s-- {
-				if counts[s][run]/step == y {
+				if counts[s][i]/step == y {
 					mark = marks[s%len(marks) : s%len(marks)+1]
 				}
 			}
@@ -249,11 +320,11 @@ func plot(counts [][]int, schedules []string) string {
 	}
 	// The axis, and what the marks mean.
 	b.WriteString("        +" + strings.Repeat("----", len(counts[0])) + "\n         ")
-	for run := range counts[0] {
-		fmt.Fprintf(&b, "%3d ", run+1)
+	for _, run := range ticks(o.runs) {
+		fmt.Fprintf(&b, "%3d ", run)
 	}
 	b.WriteString("runs\n\n    ")
-	for s, name := range schedules {
+	for s, name := range o.schedules {
 		fmt.Fprintf(&b, "%c %s   ", marks[s%len(marks)], name)
 	}
 	return strings.TrimRight(b.String(), " ") + "\n"
@@ -262,18 +333,20 @@ func plot(counts [][]int, schedules []string) string {
 // row returns the line of a program.
 func (p *program) row() string {
 	var cells []string
+	alarms := 0
 	for _, s := range p.shown {
+		alarms += s.Alarms
 		switch {
 		case p.kind == clean:
 			cells = append(cells, "")
-		case s.first == 0:
+		case s.First == 0:
 			cells = append(cells, "0")
 		default:
-			cells = append(cells, fmt.Sprintf("%d (%d)", s.runs, s.first))
+			cells = append(cells, fmt.Sprintf("%d (%d)", s.Shown, s.First))
 		}
 	}
 	if p.kind == clean {
-		cells[len(cells)-1] = fmt.Sprintf("%d findings", p.alarms)
+		cells[len(cells)-1] = fmt.Sprintf("%d findings", alarms)
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", p.function(), p.title, strings.Join(cells, " | "))
 }

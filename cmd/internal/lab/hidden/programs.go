@@ -17,13 +17,6 @@ type program struct {
 	kind, name string  // of TestKindName
 	title      string  // as its comment has it
 	shown      []shown // by the schedules that are compared, in their order
-	alarms     int     // findings in a correct program
-}
-
-// shown is what the runs with one schedule have shown of a bug.
-type shown struct {
-	runs  int // that show it
-	first int // of these, from 1; 0 is none
 }
 
 // codes are those of findings that are the bug of a kind.

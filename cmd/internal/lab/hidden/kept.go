@@ -1,0 +1,142 @@
+package hidden
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
+)
+
+// measure is what is measured: a program with a schedule.
+type measure struct {
+	Test, Schedule string
+	Runs, Depth    int
+}
+
+// shown is what the runs with one schedule have shown of a bug.
+type shown struct {
+	Shown  int // runs that show it
+	First  int // of these, from 1; 0 is none
+	Alarms int // findings in a correct program
+	Load   float64
+}
+
+// kept is what was measured, by this command and by others with the same file.
+type kept struct {
+	of   map[measure]shown
+	file *os.File // a line of JSON for each; nil keeps nothing
+}
+
+// entry is a line of the file.
+type entry struct {
+	measure
+	shown
+}
+
+// openKept reads the file with the name and opens it for more. "" is no file.
+func openKept(name string) (k *kept, err error) {
+	k = &kept{of: map[measure]shown{}}
+	if name == "" {
+		return k, nil
+	}
+	if k.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+		return nil, err
+	}
+	lines := json.NewDecoder(k.file)
+	for {
+		var e entry
+		if err := lines.Decode(&e); errors.Is(err, io.EOF) {
+			return k, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("reading %s, which -keep is to continue: %w; remove it", name, err)
+		}
+		k.of[e.measure] = e.shown
+	}
+}
+
+func (k *kept) add(m measure, s shown) error {
+	k.of[m] = s
+	if k.file == nil {
+		return nil
+	}
+	line, err := json.Marshal(entry{m, s})
+	if err != nil {
+		return err
+	}
+	_, err = k.file.Write(append(line, '\n')) // at once, since others append as well
+	return err
+}
+
+func (k *kept) close() {
+	if k.file != nil {
+		k.file.Close()
+	}
+}
+
+// load returns how many processes have wanted a processor, on the average of the last minute, or 0 where the system
+// does not say so.
+func load() (n float64) {
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fmt.Sscan(string(text), &n)
+	}
+	return n
+}
+
+// builds are the test binaries with the programs, each built when it is needed.
+type builds struct {
+	dir, tmp, tool string
+	tests          map[testbin.Detector]*testbin.Monitored
+	race           *testbin.Race
+}
+
+// folder returns a folder for them.
+func (b *builds) folder() (dir string, err error) {
+	if b.tmp == "" {
+		b.tmp, err = os.MkdirTemp("", "interlock-hidden-")
+	}
+	return b.tmp, err
+}
+
+// with returns the binary with a detector.
+func (b *builds) with(ctx context.Context, d testbin.Detector) (_ *testbin.Monitored, err error) {
+	if b.tests[d] != nil {
+		return b.tests[d], nil
+	}
+	tmp, err := b.folder()
+	if err == nil && b.tool == "" {
+		b.tool, err = buildTool(ctx, tmp)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := testbin.BuildPlanned(ctx, b.dir, b.tool, d)
+	if err == nil {
+		b.tests[d] = m
+	}
+	return m, err
+}
+
+// withRace returns the binary with the race detector of the Go distribution.
+func (b *builds) withRace(ctx context.Context) (_ *testbin.Race, err error) {
+	if b.race != nil {
+		return b.race, nil
+	}
+	tmp, err := b.folder()
+	if err == nil {
+		b.race, err = testbin.BuildRace(ctx, b.dir, tmp)
+	}
+	return b.race, err
+}
+
+func (b *builds) close() {
+	for _, m := range b.tests {
+		m.Close()
+	}
+	if b.tmp != "" {
+		os.RemoveAll(b.tmp)
+	}
+}
