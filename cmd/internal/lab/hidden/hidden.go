@@ -39,6 +39,14 @@ const (
 // behind is what may stand before the name of a schedule: the engine behind it.
 var behind = map[string]testbin.Detector{"hb:": testbin.HB, "race:": testbin.Shipped}
 
+const (
+	// beside may stand before all that: with busyProcesses which compute beside the campaign, up to the first report or
+	// so many runs.
+	beside        = "busy:"
+	busyProcesses = 4
+	busyRuns      = 20
+)
+
 // timeout is that of one run; no program takes a second.
 const timeout = 3 * time.Second
 
@@ -49,12 +57,13 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "hidden"), "module with the programs")
 	flags.IntVar(&o.runs, "runs", 10, "runs of each program with each schedule")
 	list := flags.String("schedules", "-race,contest,pct,drfinder,hb:drfinder,auto",
-		"schedules, as of interlock test, with commas between, behind hb: or race: with that engine; "+
+		"schedules, as of interlock test, with commas between, behind hb: or race: with that engine, "+
+			"behind busy: beside processes that compute, up to the first report; "+
 			"-race is the race detector of the Go distribution")
 	depth := flags.Int("depth", arm.DefaultFunctions, "of drfinder")
 	flags.StringVar(&o.match, "match", "", "take tests whose name contains this `text` only")
-	flags.StringVar(&o.keep, "keep", "", "add what is measured to this `file`, of which what it has is not measured again: "+
-		"several commands may share one. Remove it when the programs or the monitor have changed")
+	flags.StringVar(&o.keep, "keep", "", "add what is measured to this `file`, and measure nothing again that it has; "+
+		"several commands may share one; remove it when the programs or the monitor have changed")
 	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
 	flags.Parse(args)
 	o.schedules, o.depth = strings.Split(*list, ","), *depth
@@ -70,7 +79,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	b := &builds{dir: o.dir, tests: map[testbin.Detector]*testbin.Monitored{}}
 	defer b.close()
 
-	// Run them, one by one, but for what was measured before.
+	// Run them, one by one, except what was measured before.
 	held = true
 	for i, p := range programs {
 		fmt.Fprintf(os.Stderr, "hidden: %s, %d of %d\n", p.function(), i+1, len(programs))
@@ -115,7 +124,7 @@ func buildTool(ctx context.Context, tmp string) (tool string, err error) {
 
 // measure runs the program with a schedule.
 func (p *program) measure(ctx context.Context, b *builds, schedule string, o options) (s shown, err error) {
-	s.Load = load()
+	defer func() { s.Load = load() }()
 	if schedule == plain {
 		race, err := b.withRace(ctx)
 		if err != nil {
@@ -124,7 +133,8 @@ func (p *program) measure(ctx context.Context, b *builds, schedule string, o opt
 		s.Shown, s.First = race.Failures(ctx, p.function(), o.runs, timeout)
 		return s, ctx.Err()
 	}
-	d, name := split(schedule)
+	name, busy := strings.CutPrefix(schedule, beside)
+	d, name := split(name)
 	tests, err := b.with(ctx, d)
 	if err != nil {
 		return s, err
@@ -136,9 +146,14 @@ func (p *program) measure(ctx context.Context, b *builds, schedule string, o opt
 	if where.Functions > 0 {
 		where.Functions = o.depth
 	}
-	r, _, err := tests.Run(ctx, testbin.Request{
+	q := testbin.Request{
 		Function: p.function(), Runs: o.runs, Seed: 1, Timeout: timeout, Auto: where.Text == "", Where: where,
-	})
+	}
+	if busy {
+		q.FirstHit, q.Runs = true, min(o.runs, busyRuns)
+		defer compute(ctx)()
+	}
+	r, _, err := tests.Run(ctx, q)
 	if err != nil {
 		return s, err
 	}
@@ -166,7 +181,8 @@ The columns are schedules: in how many of %d runs of a program each shows the bu
 accesses that nothing orders, however far apart they are. hb:drfinder has the happens-before engine behind it, which
 sees these as well. The others have the watch engine behind them, which sees what happens at one moment. The first run
 of auto makes no noise: it measures, and plans the later ones, which look for other bugs once one is shown.
-Every third run holds the same goroutines where they start and before locks. A clean program has the findings of all
+Every third run holds the same goroutines where they start and before locks. busy:auto is auto beside %d processes that
+compute, up to the first report, of %d runs at most. A clean program has the findings of all
 schedules in its last column: what contest, pct and drfinder report there are predicted deadlocks, since they drive no
 run into the circle that would rule it out.
 `
@@ -176,11 +192,8 @@ func document(programs []*program, o options) string {
 	var b strings.Builder
 	b.WriteString(page.Head("Campaigns", "hidden", ". The programs are those of `testdata/hidden`: each hides one bug, "+
 		"and those named Clean have none.\nCampaigns are as `interlock test -engine=watch` makes them with `-schedule=`."))
-	fmt.Fprintf(&b, legend, o.runs, plain)
+	fmt.Fprintf(&b, legend, o.runs, plain, busyProcesses, busyRuns)
 
-	if low, high := loads(programs); high > 0 {
-		fmt.Fprintf(&b, "\nThe machine had other work, too: its load was %.0f to %.0f while this was measured, in portions.\n", low, high)
-	}
 	b.WriteString(firsts(programs, o))
 
 	// How many bugs each has shown up to a run.
@@ -214,17 +227,13 @@ func ticks(runs int) (shown []int) {
 	return shown
 }
 
-// loads returns between what the load of the machine was.
-func loads(programs []*program) (low, high float64) {
+// loads returns the cell that says between what the load of the machine was behind the programs of a schedule.
+func loads(programs []*program, s int) string {
+	low, high := programs[0].shown[s].Load, 0.
 	for _, p := range programs {
-		for _, s := range p.shown {
-			if high == 0 {
-				low = s.Load
-			}
-			low, high = min(low, s.Load), max(high, s.Load)
-		}
+		low, high = min(low, p.shown[s].Load), max(high, p.shown[s].Load)
 	}
-	return low, high
+	return fmt.Sprintf("%.0f to %.0f", low, high)
 }
 
 // firsts returns how many bugs each schedule shows at all, and the median of its runs to the first: of all bugs, and of
@@ -235,16 +244,22 @@ func firsts(programs []*program, o options) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nRuns to the first that shows a bug, in the median, where one that no run shows counts as more than %d:\n\n"+
+	fmt.Fprintf(&b, "\nRuns to the first that shows a bug, in the median, where more than %d stands for none:\n\n"+
 		"| bugs | %s |\n|---%s|\n", o.runs, strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules)))
+	// All bugs, and those that take long to show without a schedule.
 	for _, group := range []struct {
 		name string
 		has  func(*program) bool
 	}{
 		{"all", func(p *program) bool { return true }},
-		{"shown by " + plain + " in at most one run in ten", func(p *program) bool { return 10*p.shown[base].Shown <= o.runs }},
+		{
+			"shown by " + plain + " in at most one run in ten",
+			func(p *program) bool { return 10*p.shown[base].Shown <= o.runs },
+		},
 	} {
-		rows := slices.DeleteFunc(slices.Clone(programs), func(p *program) bool { return p.kind == clean || !group.has(p) })
+		rows := slices.DeleteFunc(slices.Clone(programs), func(p *program) bool {
+			return p.kind == clean || !group.has(p)
+		})
 		if len(rows) == 0 {
 			continue
 		}
@@ -254,6 +269,11 @@ func firsts(programs []*program, o options) string {
 		}
 		b.WriteString(" |\n")
 	}
+	b.WriteString("| load of the machine meanwhile")
+	for s := range o.schedules {
+		fmt.Fprintf(&b, " | %s", loads(programs, s))
+	}
+	b.WriteString(" |\n")
 	return b.String()
 }
 

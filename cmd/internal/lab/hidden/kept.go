@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
 )
@@ -19,10 +20,10 @@ type measure struct {
 
 // shown is what the runs with one schedule have shown of a bug.
 type shown struct {
-	Shown  int // runs that show it
-	First  int // of these, from 1; 0 is none
-	Alarms int // findings in a correct program
-	Load   float64
+	Shown  int     // runs that show it
+	First  int     // of these, from 1; 0 is none
+	Alarms int     // findings in a correct program
+	Load   float64 // of the machine then
 }
 
 // kept is what was measured, by this command and by others with the same file.
@@ -84,6 +85,24 @@ func load() (n float64) {
 		fmt.Sscan(string(text), &n)
 	}
 	return n
+}
+
+// compute starts processes that compute, and returns what ends them.
+func compute(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all []*exec.Cmd
+	for range busyProcesses {
+		cmd := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
+		if cmd.Start() == nil {
+			all = append(all, cmd)
+		}
+	}
+	return func() {
+		cancel()
+		for _, cmd := range all {
+			cmd.Wait()
+		}
+	}
 }
 
 // builds are the test binaries with the programs, each built when it is needed.
