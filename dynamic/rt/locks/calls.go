@@ -127,7 +127,7 @@ func (m RWMutex) RUnlock() {
 	m.mu.RUnlock()
 }
 
-// OfLocker returns l, watched if it is a mutex.
+// OfLocker returns l, watched if it is a mutex or what RLocker of one returns.
 func OfLocker(l sync.Locker, site uint64) sync.Locker {
 	if !watching.Load() {
 		return l
@@ -138,7 +138,37 @@ func OfLocker(l sync.Locker, site uint64) sync.Locker {
 	case *sync.RWMutex:
 		return RWMutex{l, site}
 	}
+	if mu := behindRLocker(l); mu != nil {
+		return readLocker{RWMutex{mu, site}}
+	}
 	return l
+}
+
+// readLocker is what RLocker returns, watched.
+type readLocker struct{ RWMutex }
+
+// Lock locks the mutex for reading.
+func (l readLocker) Lock() { l.RLock() }
+
+// Unlock undoes one Lock.
+func (l readLocker) Unlock() { l.RUnlock() }
+
+// lockerWords are those of a sync.Locker. RLocker returns the address of its mutex as a type without a name, which is
+// known by the first word; where it is not that of a release of Go to come, behindRLocker returns nil.
+type lockerWords struct{ kind, data unsafe.Pointer }
+
+var (
+	anyRWMutex sync.RWMutex
+	anyRLocker = anyRWMutex.RLocker()
+)
+
+// behindRLocker returns the mutex whose RLocker has returned l, or nil.
+func behindRLocker(l sync.Locker) *sync.RWMutex {
+	w, known := (*lockerWords)(unsafe.Pointer(&l)), (*lockerWords)(unsafe.Pointer(&anyRLocker))
+	if w.kind != known.kind || known.data != unsafe.Pointer(&anyRWMutex) {
+		return nil
+	}
+	return (*sync.RWMutex)(w.data)
 }
 
 // acquire acquires the lock of want by lock, or by try if nobody has it.

@@ -17,7 +17,7 @@ import (
 )
 
 // locks of the scenarios: of a goroutine's program, "a" is Lock of the first one, "A" its Unlock,
-// "1" and "!" RLock and RUnlock of the first RWMutex.
+// "1" and "!" RLock and RUnlock of the first RWMutex, "r" and "R" those by its RLocker.
 type world struct {
 	mutexes [3]sync.Mutex
 	shared  [2]sync.RWMutex
@@ -53,6 +53,10 @@ func (w *world) do(program string) {
 			OfRWMutex(&w.shared[at(wlock, c)], site).Lock()
 		case at(wunlock, c) >= 0:
 			OfRWMutex(&w.shared[at(wunlock, c)], site).Unlock()
+		case c == 'r':
+			OfLocker(w.shared[0].RLocker(), site).Lock()
+		case c == 'R':
+			OfLocker(w.shared[0].RLocker(), site).Unlock()
 		case c == '@':
 			for i++; w.turn.Load() < int32(program[i]-'0'); {
 				time.Sleep(time.Millisecond)
@@ -78,6 +82,8 @@ var scenarios = []struct {
 	{"opposite orders block", []string{"a.@2b", "b.@2a"}, 2, true, false},
 	{"a ring of three", []string{"a.@3b", "b.@3c", "c.@3a"}, 3, true, false},
 	{"locked twice", []string{"aa"}, 1, false, false},
+	{"read-locked by RLocker", []string{"r.@2a", "a.@2x"}, 2, true, false},
+	{"two by RLocker at once", []string{"r.@2R", "@1r.R"}, 0, false, false},
 	{"an upgrade", []string{"1x"}, 1, false, false},
 	{"read again behind a writer", []string{"1.@2~1", "@1.x"}, 2, true, false},
 	{"a mutex and a lock for reading", []string{"a.@2x", "1.@2a"}, 2, true, false},
