@@ -55,8 +55,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	var o options
 	flags := flag.NewFlagSet("lab hidden", flag.ExitOnError)
 	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "hidden"), "module with the programs")
-	flags.IntVar(&o.runs, "runs", 10, "runs of each program with each schedule")
-	list := flags.String("schedules", "-race,contest,pct,drfinder,hb:drfinder,auto",
+	flags.IntVar(&o.runs, "runs", 50, "runs of each program with each schedule")
+	list := flags.String("schedules", "-race,contest,pct,drfinder,hb:drfinder,auto,busy:auto",
 		"schedules, as of interlock test, with commas between, behind hb: or race: with that engine, "+
 			"behind busy: beside processes that compute, up to the first report; "+
 			"-race is the race detector of the Go distribution")
@@ -182,9 +182,9 @@ accesses that nothing orders, however far apart they are. hb:drfinder has the ha
 sees these as well. The others have the watch engine behind them, which sees what happens at one moment. The first run
 of auto makes no noise: it measures, and plans the later ones, which look for other bugs once one is shown.
 Every third run holds the same goroutines where they start and before locks. busy:auto is auto beside %d processes that
-compute, up to the first report, of %d runs at most. A clean program has the findings of all
-schedules in its last column: what contest, pct and drfinder report there are predicted deadlocks, since they drive no
-run into the circle that would rule it out.
+compute, up to the first report, of %d runs at most. A clean program has the findings of all schedules in its last
+column: what contest, pct and drfinder report there are predicted deadlocks, since they drive no run into the circle
+that would rule it out.
 `
 
 // document returns the tables and the plot.
