@@ -45,7 +45,19 @@ func Infer(all []*Access) *Guard {
 			return g
 		}
 	}
+	for _, id := range candidates(all) {
+		if g := split(all, id, heldAsNear); id.near && g.ofLone() {
+			return g
+		}
+	}
 	return nil
+}
+
+// ofLone reports whether every write holds the lock, a function does nothing else under it, and few functions read
+// without it: why else would that one lock?
+func (g *Guard) ofLone() bool {
+	return slices.ContainsFunc(g.With, func(a *Access) bool { return a.Lone }) && len(g.Without) > 0 &&
+		writes(g.With) > 0 && writes(g.Without) == 0 && functions(g.Without) <= knowledge.Exceptions
 }
 
 // amongWriters reports whether the writers agree on the guard, and some

@@ -28,6 +28,12 @@ var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|C
 // it down: it is the custom to call it while nobody else uses the object.
 func LifeCycle(name string) bool { return lifeCycle.MatchString(name) }
 
+var takesDown = regexp.MustCompile(`^(?i:Close|Stop|Shutdown|Release|Finish|Destroy|Dispose|Terminate|` +
+	`Cancel|Kill|Quit|Exit)`)
+
+// TakesDown reports whether a function of this name ends the service of an object, which others may still use.
+func TakesDown(name string) bool { return takesDown.MatchString(name) }
+
 // IsOption reports whether a function of this name is an option: it is handed to a constructor, and not called.
 func IsOption(name string) bool { return strings.HasPrefix(name, "With") }
 

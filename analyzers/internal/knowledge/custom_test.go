@@ -11,6 +11,7 @@ func TestCustoms(t *testing.T) {
 	}{
 		{"LifeCycle", LifeCycle, []string{"NewServer", "Close", "SetLimit"}, []string{"Get", "renew", "IsClosed"}},
 		{"StartsUp", StartsUp, []string{"Start", "ensureHandlers"}, []string{"Set", "restart"}},
+		{"TakesDown", TakesDown, []string{"Close", "closeLocked", "Release"}, []string{"Open", "Disclose", "Put"}},
 		{"IsOption", IsOption, []string{"WithLogger", "WithoutRetries"}, []string{"Reset", "withdraw"}},
 		{"QuietName", QuietName, []string{"Lock", "Errorf"}, []string{"Write", "LockAll"}},
 		{"MayReturnLocked", MayReturnLocked, []string{"lockAll", "BeginWrite"}, []string{"Get", "release"}},

@@ -24,6 +24,8 @@ const (
 	// ownership. If writers agree, only they are judged.
 	WritersHeld   = 4 // functions that write with the lock, at least
 	WritersExcept = 1 // functions that write without it, at most
+	// A function that does nothing but set or return the variable under its lock has so few blocks.
+	LoneBlocks = 3
 )
 
 // TriedShare is the share of a variable's accesses that hold a lock from which on a patch tries

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -356,7 +357,9 @@ func mergeUpdates(found []*Access) []*Access {
 
 // Counts reports whether the access says something about the program: it is
 // not in a test, and not made while the package is initialised or by a
-// sync.Once, nor in a function that is marked go:norace.
+// sync.Once, nor in a function that is marked go:norace. What a Once does under a lock, or to end an object's service,
+// is no set-up.
 func (l *List) Counts(a *Access) bool {
-	return !l.Prog.InTest(a.Fn) && !l.Prog.NoRace(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() && !l.Graph.Once(a.Fn)
+	return !l.Prog.InTest(a.Fn) && !l.Prog.NoRace(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() &&
+		(!l.Graph.Once(a.Fn) || a.Exclusive() || knowledge.TakesDown(ir.Outermost(a.Fn).Name()))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
@@ -26,6 +27,7 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 		Exempt:  l.beforeSharing(a) || l.Prog.SaysNoLock(a.Fn, a.Expr.Pos()),
 		SetUp:   a.Completes() || a.MadeHere() && a.BeforeStart(),
 		Others:  r.Concurrent() || r.Unknown,
+		Lone:    l.lone(a),
 	}
 	for _, h := range a.Locks.Held() {
 		held := crosspkg.Held{Class: h.Class, Read: h.Read, Near: a.Near(h)}
@@ -36,6 +38,41 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 		e.Ordered = e.Ordered || l.Locks.Outlives(h.Class)
 	}
 	return e
+}
+
+// lone reports whether a is all that an exported function does under its lock: who took the lock there knew that others
+// access the variable meanwhile.
+//
+//	l.mu.Lock(); defer l.mu.Unlock(); l.format = format
+//	l.mu.Lock(); defer l.mu.Unlock(); return l.format
+func (l *List) lone(a *Access) bool {
+	if a.Map || a.Update || a.Implied || !l.Graph.Open(a.Fn) || !a.Exclusive() || len(a.Fn.Blocks) > knowledge.LoneBlocks {
+		return false
+	}
+	for _, b := range a.Fn.Blocks {
+		for _, instr := range b.Instrs {
+			switch instr := instr.(type) {
+			case *ssa.Store:
+				_, local := instr.Addr.(*ssa.Alloc)
+				if instr != a.Instr && !local {
+					return false
+				}
+			case *ssa.UnOp: // pointers lead to the lock and to the variable
+				_, field := instr.X.(*ssa.FieldAddr)
+				_, pointer := instr.Type().Underlying().(*types.Pointer)
+				if instr != a.Instr && field && !pointer {
+					return false
+				}
+			case *ssa.MapUpdate, *ssa.Send:
+				return false
+			case ssa.CallInstruction:
+				if l.Locks.Receiver(instr) == nil {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // given reports whether the object comes from a function of which nothing is
