@@ -36,7 +36,7 @@ type Access struct {
 	SetUp bool `json:"set_up,omitempty"`
 	// Others: more than one goroutine may come there.
 	Others bool `json:"others,omitempty"`
-	// Lone: it is all that an exported function does under its lock.
+	// Lone: it is all that an exported function does under its lock, or takes the object down there.
 	Lone bool `json:"lone,omitempty"`
 	// Ignored are the codes that a directive suppresses there.
 	Ignored []finding.Code `json:"ignored,omitempty"`

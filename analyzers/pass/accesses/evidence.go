@@ -40,13 +40,20 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 	return e
 }
 
-// lone reports whether a is all that an exported function does under its lock: who took the lock there knew that others
-// access the variable meanwhile.
+// lone reports whether a is all that an exported function does under its lock, or such a function ends the object's
+// service there: who took the lock knew that others access the variable meanwhile.
 //
 //	l.mu.Lock(); defer l.mu.Unlock(); l.format = format
 //	l.mu.Lock(); defer l.mu.Unlock(); return l.format
+//	func (p *Pool) Close() { p.mu.Lock(); p.conns, p.factory = nil, nil; …
 func (l *List) lone(a *Access) bool {
-	if a.Map || a.Update || a.Implied || !l.Graph.Open(a.Fn) || !a.Exclusive() || len(a.Fn.Blocks) > knowledge.LoneBlocks {
+	if a.Map || a.Update || a.Implied || !l.Graph.Open(a.Fn) || !a.Exclusive() {
+		return false
+	}
+	if set, ok := a.Value.(*ssa.Const); ok && a.Writes() && set.IsNil() && knowledge.TakesDown(a.Fn.Name()) {
+		return true
+	}
+	if len(a.Fn.Blocks) > knowledge.LoneBlocks {
 		return false
 	}
 	for _, b := range a.Fn.Blocks {
