@@ -420,6 +420,7 @@ func (c *campaign) run(ctx context.Context, n int) error {
 // Interlock has to end is made again with less noise.
 func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) error {
 	pkg := &c.result.Packages[i]
+	c.seen.seed = c.cfg.Seed + uint64(n-1) // a plan may have chosen another for the package before
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

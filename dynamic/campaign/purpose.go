@@ -76,6 +76,7 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		o.purpose = guided
 	}
 	if o.purpose == planned {
+		c.seen.seed = schedule.SeedOf(c.seen.seed, pkg.auto.Turn(c.seen.seed))
 		o.holds, o.full = pkg.auto.Plan(c.noiseBudget(pkg), schedule.TurnOf(c.seen.seed))
 		o.locks = pkg.locks.Plan(c.noiseBudget(pkg))
 		c.seen.hold(n, o.holds.At)

@@ -45,6 +45,7 @@ type Auto struct {
 	// machine each takes longer than it is planned to.
 	scale float64
 
+	moved   bool   // the turn of the run that goes on was chosen, see Turn
 	plans   int    // made so far
 	planned []pair // in the run that goes on
 	holds   int    // places at which it holds goroutines
@@ -72,11 +73,13 @@ type Turn int
 // AnyTurn is that of a pair that comes without such noise.
 const AnyTurn Turn = -1
 
+const turns = 3 // as in the monitor
+
 // TurnOf returns the turn of a run with noise, by its seed.
-func TurnOf(seed uint64) Turn {
-	const turns = 3 // as in the monitor
-	return Turn(seed % turns)
-}
+func TurnOf(seed uint64) Turn { return Turn(seed % turns) }
+
+// SeedOf returns the seed next to this one that has the turn.
+func SeedOf(seed uint64, turn Turn) uint64 { return seed - seed%turns + uint64(turn) }
 
 // NewAuto returns a schedule that has seen nothing yet. site describes a site of the
 // plan.
@@ -144,6 +147,25 @@ func (a *Auto) Ran(held []uint32, overBudget uint64) {
 		a.scale *= max(min(float64(len(done))/float64(a.holds), 0.9), 0.25)
 		a.scale = max(a.scale, 1./32)
 	}
+}
+
+// Turn returns the turn that the next planned run, with the seed, is to have: in every other one that of the best pair
+// that comes in one turn alone and was not tried yet. Elsewhere, and where there is none, it is that of the seed, since
+// other turns may show other pairs.
+func (a *Auto) Turn(seed uint64) Turn {
+	turn, best := TurnOf(seed), 0.
+	if a.moved = !a.moved; !a.moved {
+		return turn
+	}
+	for p, c := range a.pairs {
+		if c.turn == AnyTurn || c.tries > 0 || a.caught[p] {
+			continue
+		}
+		if w := a.weight(p, c.turn); w > best || w == best && c.turn < turn {
+			turn, best = c.turn, w
+		}
+	}
+	return turn
 }
 
 // Holds are how long a run is to hold a goroutine directly at a site, and inside the atomic sections that

@@ -190,6 +190,42 @@ func TestPairsComeInTheirTurn(t *testing.T) {
 	}
 }
 
+// Every other run has the turn of a pair that was not tried, whatever its seed: until then.
+func TestTurnsAreChosenForPairs(t *testing.T) {
+	a := NewAuto(1, site)
+	a.Observe([]evidence.Gap{gap(11, 12, ms, ms)}, AnyTurn)
+	for seed := range uint64(6) {
+		if turn := a.Turn(seed); turn != TurnOf(seed) {
+			t.Errorf("seed %d: turn %d, where no pair asks for one", seed, turn)
+		}
+	}
+	a.Observe([]evidence.Gap{gap(21, 22, ms, ms)}, 2)
+	chosen := 0
+	for range 6 {
+		if a.Turn(3) == 2 {
+			chosen++
+		}
+	}
+	if chosen != 3 {
+		t.Errorf("the turn of the pair in %d of 6 runs, want every other one", chosen)
+	}
+	a.planned = []pair{{21, 22}}
+	a.Ran([]uint32{21}, 0)
+	for range 6 {
+		if turn := a.Turn(3); turn != 0 {
+			t.Errorf("turn %d, where the pair was tried", turn)
+		}
+	}
+	for seed := range uint64(40) {
+		for turn := range Turn(3) {
+			other := SeedOf(seed, turn)
+			if TurnOf(other) != turn || other/3 != seed/3 {
+				t.Errorf("seed %d with turn %d: %d", seed, turn, other)
+			}
+		}
+	}
+}
+
 // The same seed and the same evidence make the same plan.
 func TestPlansAreRepeatable(t *testing.T) {
 	plan := func(seed uint64) map[uint32]time.Duration {
