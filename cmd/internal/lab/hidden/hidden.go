@@ -181,10 +181,10 @@ The columns are schedules: in how many of %d runs of a program each shows the bu
 accesses that nothing orders, however far apart they are. hb:drfinder has the happens-before engine behind it, which
 sees these as well. The others have the watch engine behind them, which sees what happens at one moment. The first run
 of auto makes no noise: it measures, and plans the later ones, which look for other bugs once one is shown.
-Every third run holds the same goroutines where they start and before locks. busy:auto is auto beside %d processes that
-compute, up to the first report, of %d runs at most. A clean program has the findings of all schedules in its last
-column: what contest, pct and drfinder report there are predicted deadlocks, since they drive no run into the circle
-that would rule it out.
+Each of three runs in a row holds other goroutines where they start and before locks. busy:auto is auto beside %d
+processes that compute, up to the first report, of %d runs at most. A clean program has the findings of all schedules
+in its last column: what contest, pct and drfinder report there are predicted deadlocks, since they drive no run into
+the circle that would rule it out.
 `
 
 // document returns the tables and the plot.
