@@ -193,6 +193,7 @@ type Result struct {
 	Forgot   int    // of the runs under that engine, those of which it could not keep everything
 	Partly   int    // of them, those in which not all of the tests ran to their end
 	Runs     int    // made in full
+	Counted  int    // whose evidence counts: those, and the one that was interrupted if it has left some
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.
 	Interrupted bool
@@ -251,9 +252,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	next := GoOn
 	for run := 1; run <= cfg.Runs && next == GoOn; run++ {
 		if err = c.run(ctx, run); err != nil {
+			c.seen.end(c.result.Counted)
 			break
 		}
-		c.result.Runs = run
+		c.result.Runs, c.result.Counted = run, run
 		next = c.next()
 	}
 	isCut := err != nil || next == Abandon
@@ -303,6 +305,7 @@ func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) 
 	// Each process counts as a run whose tests passed: nobody knows how they went.
 	for _, records := range evidence.ByProcess(records) {
 		c.result.Runs++
+		c.result.Counted++
 		c.seen.begin(c.result.Runs, records[0].Seed, nil, nil)
 		c.seen.add("", 0, records, &testproc.Process{Outcome: Passed}, problem)
 		c.seen.deadlocks.Add(deadlock.Run{N: c.result.Runs, Seed: c.seen.seed}, records)
@@ -526,6 +529,9 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	}
 	// What the tally has not seen before is news, and the next runs are planned by all of it.
 	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())
+	if len(records) > 0 {
+		c.result.Counted = n
+	}
 	fresh := c.seen.add(pkg.Package, o.strength, records, p, problem)
 	c.takeDeadlocks(o.strength, pkg, p, records)
 	c.learn(pkg, o, records)

@@ -332,28 +332,31 @@ func TestLostEvidenceIsSaid(t *testing.T) {
 	}
 }
 
+// The run that is interrupted counts in all figures or in none, as it has left evidence or not.
 func TestInterruptKeepsWhatWasFound(t *testing.T) {
-	cfg := config(t, scripted("1-2\n1-2 2-3 wait"), threeSites(t))
-	cfg.Runs, cfg.Repeat, cfg.Dir = 5, true, t.TempDir()
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		// The test says by a file that it has written its evidence.
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(filepath.Join(cfg.Binaries[0].Dir, "waiting")); err == nil {
-				break
+	for script, counted := range map[string]int{"1-2\n1-2 2-3 wait": 2, "1-2\ngone wait": 1} {
+		cfg := config(t, scripted(script), threeSites(t))
+		cfg.Runs, cfg.Repeat, cfg.Dir = 5, true, t.TempDir()
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			// The test says by a file that it has written its evidence.
+			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(cfg.Binaries[0].Dir, "waiting")); err == nil {
+					break
+				}
 			}
+			cancel()
+		}()
+		r, err := Run(ctx, cfg)
+		if err != nil || !r.Interrupted || r.Runs != 1 || r.Counted != counted || len(r.Findings) != counted {
+			t.Fatalf("%q: %v, %+v", script, err, r)
 		}
-		cancel()
-	}()
-	r, err := Run(ctx, cfg)
-	if err != nil || !r.Interrupted || r.Runs != 1 || len(r.Findings) != 2 {
-		t.Fatalf("%v, %+v", err, r)
-	}
-	if hits := r.Findings[0].Evidence; hits.Hits != 2 || hits.Runs != 2 {
-		t.Errorf("%+v", hits)
-	}
-	if _, err := os.Stat(filepath.Join(cfg.Dir, "run-0002-001.jsonl")); err != nil {
-		t.Error(err)
+		if hits := r.Findings[0].Evidence; hits.Hits != counted || hits.Runs != counted {
+			t.Errorf("%q: %+v", script, hits)
+		}
+		if _, err := os.Stat(filepath.Join(cfg.Dir, "run-0002-001.jsonl")); (err == nil) != (counted == 2) {
+			t.Errorf("%q: %v", script, err)
+		}
 	}
 }
 

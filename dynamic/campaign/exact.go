@@ -57,7 +57,7 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 		if err != nil {
 			break
 		}
-		c.result.Runs = run
+		c.result.Runs, c.result.Counted = run, run
 		if e.finishExact(); cfg.AfterRun != nil && cfg.AfterRun(c.result) != GoOn {
 			break
 		}
@@ -174,6 +174,7 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		e.learn(pkg, &made, records)
 	}
 	pkg.Runs++
+	e.result.Counted = n
 	// How an interrupted process ended says nothing of its tests; its races have happened.
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -100,6 +100,18 @@ func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
 	}
 }
 
+// end records that no run comes any more, and that the last one counts only if it is among the first n: one that was
+// interrupted before it left any evidence does not.
+func (t *tally) end(n int) {
+	if t.runs <= n {
+		return
+	}
+	t.runs = n
+	for _, id := range t.resting {
+		t.rested[id]--
+	}
+}
+
 // hold takes up that run n is made by a plan, for a package with these windows.
 func (t *tally) hold(n int, windows map[uint32]time.Duration) {
 	if t.holds[n] == nil {

@@ -14,6 +14,7 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -108,6 +109,11 @@ func Open(dir string) (*Audit, error) {
 		return nil, fmt.Errorf("-o %s: another audit writes there, or it cannot be locked: %w", dir, err)
 	}
 	a.lock = lock
+	for _, made := range []string{dir, a.state(""), filepath.Join(dir, Patches)} {
+		if err := report.RemoveTorn(made); err != nil {
+			return nil, errors.Join(fmt.Errorf("-o %s: %w", dir, err), lock.Close())
+		}
+	}
 	a.read(headerFile, &a.head)
 	return a, nil
 }
@@ -194,8 +200,9 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 			return false, fmt.Errorf("comparing with the audit before: %w; take that file back, or remove it to compare with "+
 				"nothing", err)
 		}
-		a.head.Before = &earlier{old.Began, old.Finished, old.Files}
-		err = report.WriteFile(a.state(earlierFile), before)
+		if err = a.compareWith(&old, before); err != nil {
+			return false, fmt.Errorf("beginning the audit: %w", err)
+		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -212,6 +219,21 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 		return false, fmt.Errorf("beginning the audit: %w", err)
 	}
 	return false, a.write(headerFile, &a.head)
+}
+
+// compareWith keeps what the new audit is compared with: the findings in the folder, those of the audit old. If old
+// was ended before it wrote any, they are those of the audit that it was to be compared with; and if it was never
+// finished, one that was says more.
+func (a *Audit) compareWith(old *header, findings []byte) error {
+	if old.Before != nil && !old.Finished {
+		kept, err := os.ReadFile(a.state(earlierFile))
+		if err == nil && (old.Before.Finished || bytes.Equal(kept, findings)) {
+			a.head.Before = old.Before
+			return nil
+		}
+	}
+	a.head.Before = &earlier{old.Began, old.Finished, old.Files}
+	return report.WriteFile(a.state(earlierFile), findings)
 }
 
 // resume reads what the audit in the folder has done.

@@ -1,6 +1,10 @@
 package audit
 
 import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,6 +98,117 @@ func TestBegin(t *testing.T) {
 	e := open(t, dir)
 	if !begin(t, e, "other", 9) || e.runsOf("m") != 0 || len(e.Damaged) != 1 {
 		t.Errorf("%d runs of a part that is not whole; %q", e.runsOf("m"), e.Damaged)
+	}
+}
+
+// An audit that was ended before its time takes the place of no other: the next one is compared with the last that was
+// finished, and knows the files of that one.
+func TestBeginComparesWithFinished(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	write := func(a *Audit, f ...*finding.Finding) {
+		t.Helper()
+		if err := a.Write(&report.Report{Title: "m", Findings: f}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	race := find("a.go", "race", finding.Confirmed)
+	for _, writes := range []bool{false, true} {
+		a := open(t, dir)
+		begin(t, a, "first", 1)
+		write(a, race)
+		if err := a.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		b := open(t, dir)
+		begin(t, b, "second", 2)
+		if writes { // what an interrupt leaves
+			write(b)
+		}
+		b.Close()
+		c := open(t, dir)
+		if begin(t, c, "third", 3) {
+			t.Fatal("gone on with, on another source")
+		}
+		now, err := c.Compare(nil, nil)
+		if err != nil || now == nil || now.Unfinished || len(now.Fixed) != 1 || c.head.Before.Files["a.go"] != "first" {
+			t.Errorf("the second one has written: %v; compared with it: %v, %v, %v", writes, now, c.head.Before, err)
+		}
+		if err := c.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+}
+
+// Killed at any moment of its writing, an audit leaves whole files, and the next one removes what was half written.
+func TestKilledWhileWriting(t *testing.T) {
+	one, two := find("x.go", "one", finding.Confirmed), find("x.go", "two", finding.Confirmed)
+	one.Fix = &finding.Fix{Strategy: "guard", Verdict: finding.Verified, Diff: top}
+	two.Fix = &finding.Fix{Strategy: "lock", Verdict: finding.Manual, Diff: middle}
+	if dir := os.Getenv("AUDIT_TO_WRITE"); dir != "" {
+		a := open(t, dir)
+		begin(t, a, "k", 1)
+		for i := 0; ; i++ {
+			if err := a.Write(&report.Report{Title: "m", Findings: []*finding.Finding{one, two}[i%2 : i%2+1]}); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Println("written")
+		}
+	}
+	dir := t.TempDir()
+	for kill := range 8 {
+		// The child writes until it is killed, one time later than the other.
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWhileWriting$")
+		cmd.Env = append(os.Environ(), "AUDIT_TO_WRITE="+dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for written := 0; written <= kill && lines.Scan(); written++ {
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		// Each file is of one of the two reports.
+		all, err := report.ReadFindings(filepath.Join(dir, Findings))
+		if err != nil || len(all) != 1 {
+			t.Errorf("%d findings: %v", len(all), err)
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, SARIF)); err != nil || !json.Valid(data) {
+			t.Errorf("%s: %v, %q", SARIF, err, data)
+		}
+		for name, end := range map[string]string{Index: "</html>\n", Summary: "\n"} {
+			if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.HasSuffix(string(data), end) {
+				t.Errorf("%s: %v, %q", name, err, data)
+			}
+		}
+		patches, err := filepath.Glob(filepath.Join(dir, Patches, "*.diff"))
+		if err != nil || len(patches) == 0 {
+			t.Errorf("no patches: %v", err)
+		}
+		for _, name := range patches {
+			if data, err := os.ReadFile(name); err != nil || string(data) != top && string(data) != middle {
+				t.Errorf("%s: %v, %q", name, err, data)
+			}
+		}
+	}
+	torn := filepath.Join(dir, Patches, ".interlock-1-0.tmp")
+	if err := os.WriteFile(torn, []byte("ha"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir)
+	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".tmp") {
+			t.Errorf("left: %s", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

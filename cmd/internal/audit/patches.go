@@ -184,11 +184,13 @@ func (a *Audit) writePatches(all []*Patch) error {
 		return err
 	}
 	old, err := filepath.Glob(filepath.Join(dir, "il-*.diff"))
+	for _, p := range all {
+		name := filepath.Join(dir, p.Name)
+		err = errors.Join(err, report.WriteFile(name, []byte(p.Fix.Diff)))
+		old = slices.DeleteFunc(old, func(s string) bool { return s == name })
+	}
 	for _, name := range old {
 		err = errors.Join(err, os.Remove(name))
-	}
-	for _, p := range all {
-		err = errors.Join(err, report.WriteFile(filepath.Join(dir, p.Name), []byte(p.Fix.Diff)))
 	}
 	return err
 }

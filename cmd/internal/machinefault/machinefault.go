@@ -38,22 +38,35 @@ var faults = []struct {
 		regexp.MustCompile(`: (too many open files|cannot allocate memory|resource temporarily unavailable)$`),
 		"raise the limit (ulimit -a shows all), or end other programs",
 	},
+	{
+		regexp.MustCompile(`: address already in use$`),
+		"end the program that holds the port, or run the command again",
+	},
 }
 
 // Find looks for a fault of the machine in what a program printed, and returns it
 // in one line with the next step.
 func Find(said string) (string, bool) {
+	line, next, ok := FindIn(said)
+	if !ok {
+		return "", false
+	}
+	return "this is a fault of the machine, not of the code: " + strings.TrimPrefix(line, "go: ") + "; " + next, true
+}
+
+// FindIn returns the line of such a fault, and its next step: for programs that may have brought it about themselves.
+func FindIn(said string) (fault, next string, ok bool) {
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
 		for _, f := range faults {
 			// An error that wraps such a line goes on behind it.
 			line, _, _ := strings.Cut(line, "; ")
 			if f.line.MatchString(line) {
-				return "this is a fault of the machine, not of the code: " + strings.TrimPrefix(line, "go: ") + "; " + f.next, true
+				return line, f.next, true
 			}
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // FindOnDisk tries to write to the folders that builds write to, and returns the

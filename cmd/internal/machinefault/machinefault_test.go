@@ -23,6 +23,8 @@ func TestFind(t *testing.T) {
 			"neither $HOME…": "set GOCACHE",
 		"fork/exec /usr/bin/go: resource temporarily " +
 			"unavailable": "ulimit",
+		"--- FAIL: TestServe (0.00s)\n    serve_test.go:9: listen tcp :9991: bind: address already in " +
+			"use\nFAIL\n": "end the program that holds the port",
 	} {
 		got, ok := Find(said)
 		if !ok || !strings.Contains(got, next) || strings.Contains(got, "fix the module") || strings.Contains(got, "\n") {

@@ -96,11 +96,24 @@ func WriteFile(path string, data []byte) error {
 	return err
 }
 
+// besideFormat names the files of createBeside, by the process and a number.
+const besideFormat = ".interlock-%d-%d.tmp"
+
+// RemoveTorn removes the files that processes have left in dir which were killed in the middle of WriteFile. No other
+// process may write there.
+func RemoveTorn(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, strings.ReplaceAll(besideFormat, "%d", "*")))
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
 // createBeside makes a file beside path, on the same file system, with the
 // mode that a new file gets (os.CreateTemp would hide it from others).
 func createBeside(path string) (*os.File, error) {
 	for i := 0; ; i++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".interlock-%d-%d.tmp", os.Getpid(), i))
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(besideFormat, os.Getpid(), i))
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, os.ErrExist) {
 			return f, err

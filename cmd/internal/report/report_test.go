@@ -393,3 +393,24 @@ func TestGaps(t *testing.T) {
 		t.Errorf("%d gaps of nothing", n)
 	}
 }
+
+// An access whose expression is the whole operation is not one "of" itself.
+func TestDeed(t *testing.T) {
+	for _, tt := range []struct {
+		mode       finding.Mode
+		expr, want string
+	}{
+		{finding.CloseChan, "close(w.quit)", "close(w.quit)"},
+		{finding.CloseChan, "w.quit", "close of w.quit"},
+		{finding.Lock, "s.mu.Lock()", "s.mu.Lock()"},
+		{finding.ReadLock, "s.mu.RLock()", "s.mu.RLock()"},
+		{finding.Lock, "s.next()", "lock of s.next()"}, // a call that locks
+		{finding.Receive, "ctx.Done()", "receive of ctx.Done()"},
+		{finding.Read, "a.Balance()", "read of a.Balance()"},
+		{finding.Leave, "}", "return of }"},
+	} {
+		if got := deed(&finding.Access{Mode: tt.mode, Expr: tt.expr}); got != tt.want {
+			t.Errorf("%s of %s: got %q, want %q", tt.mode, tt.expr, got, tt.want)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"io"
 	"slices"
 	"strings"
@@ -131,10 +133,33 @@ func (t *text) access(a *finding.Access, locks bool) {
 
 // deed returns in words what an access does, and to what.
 func deed(a *finding.Access) string {
-	if panics(a) {
+	if panics(a) || callsItself(a) {
 		return a.Expr
 	}
 	return fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+}
+
+// operations are the functions and methods that are an operation of the mode.
+var operations = map[finding.Mode]string{
+	finding.Lock: "Lock", finding.ReadLock: "RLock", finding.CloseChan: "close", finding.Add: "Add", finding.Wait: "Wait",
+	finding.Done: "Done",
+}
+
+// callsItself reports whether the expression of an access is the whole operation, as close(c) is, and not what it is
+// made on.
+func callsItself(a *finding.Access) bool {
+	e, err := parser.ParseExpr(a.Expr)
+	call, isCall := e.(*ast.CallExpr)
+	if err != nil || !isCall {
+		return false
+	}
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		return fun.Name == operations[a.Mode]
+	case *ast.SelectorExpr:
+		return fun.Sel.Name == operations[a.Mode]
+	}
+	return false
 }
 
 // someLocks reports whether an access of f is known to hold a lock: only then "no lock" says something of the others.

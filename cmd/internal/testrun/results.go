@@ -73,7 +73,7 @@ func LeftAlone(ws *build.Workspace) (all []string) {
 // fillCoverage puts into the report how much of the plan the runs reached.
 func (d *Results) fillCoverage(r *report.Report) {
 	of, to := &d.Result.Coverage, &r.Coverage
-	to.Engine, to.Runs, to.Asked = d.Result.Engine, d.Result.Runs, d.Runs
+	to.Engine, to.Runs, to.Asked = d.Result.Engine, d.Result.Counted, d.Runs
 	to.Exact, to.Forgot, to.Partly = d.Result.Exact, min(d.Result.Forgot, d.Result.Exact), d.Result.Partly
 	if to.Engine == "hb" || to.Engine == "race" { // it instruments all, and does not count what the runs reached
 		to.Sampled = d.Result.Sampled

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/atomicsets"
+	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -389,6 +390,11 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		what = strings.Join(p.Tests, ", ") + " of " + p.Package
 	}
 	why += " that the monitor cannot name"
+	if fault, next, ok := machinefault.FindIn(f.Output); ok {
+		return fmt.Sprintf("%s %s in %d of %d runs, first in run %d with seed %d, and without noise they did not; but the "+
+			"machine may be the reason and not the noise, as they printed %q: %s", what, f.Outcome, p.UnderNoise, p.Runs, f.Run,
+			f.Seed, fault, next)
+	}
 	if findings { // they are printed below
 		why = "a finding may explain it, or a dependence on timing"
 	}

@@ -23,6 +23,12 @@ func TestFailureUnderNoise(t *testing.T) {
 	if got := FailureOf(p, true); !strings.Contains(got, "noise: a finding may explain it, or a dependence on") {
 		t.Errorf("there are findings, but: %q", got)
 	}
+	f.Output = "--- FAIL: TestX (0.00s)\n    x_test.go:9: listen tcp :9991: bind: address already in use\nFAIL\n"
+	if got := FailureOf(p, false); strings.Contains(got, "only under noise") ||
+		!strings.Contains(got, `"x_test.go:9: listen tcp :9991: bind: address already in use": end the program`) {
+		t.Errorf("another program holds the port, but: %q", got)
+	}
+	f.Output = ""
 	p.Runs = 3
 	if got := FailureOf(p, false); strings.Contains(got, "later runs") {
 		t.Errorf("the last run failed, but: %q", got)

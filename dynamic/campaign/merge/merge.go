@@ -18,7 +18,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 	all := &campaign.Result{Known: join.Known{
 		RunsOf: map[string]int{}, Lines: map[join.Line]bool{}, Claims: map[string]string{}, Whole: map[string]int{},
 	}}
-	packages := map[string]int{}
+	packages, counted := map[string]int{}, map[string]int{}
 	var found []*finding.Finding
 	for i, p := range parts {
 		if i == 0 {
@@ -28,6 +28,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 		// How the tests went, by package. Runs count from 1 in each part.
 		before := map[string]int{}
 		for _, pkg := range p.Packages {
+			counted[pkg.Package] += p.Counted
 			at, known := packages[pkg.Package]
 			if !known {
 				packages[pkg.Package] = len(all.Packages)
@@ -58,7 +59,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 	for _, pkg := range all.Packages {
 		if !pkg.NoTests {
 			all.Known.RunsOf[pkg.Package] = pkg.Runs
-			all.Runs = max(all.Runs, pkg.Runs)
+			all.Runs, all.Counted = max(all.Runs, pkg.Runs), max(all.Counted, counted[pkg.Package])
 		}
 	}
 	finding.Sort(found)
