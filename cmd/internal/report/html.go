@@ -140,8 +140,7 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 // proof fills in what runs have shown, and the patch.
 func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
 	if e := f.Evidence; e != nil {
-		b.Evidence = fmt.Sprintf("Seen in %d of %s; first in run %d with seed %d.", e.Hits, Count(e.Runs, "run"), e.Run,
-			e.Seed)
+		b.Evidence = fmt.Sprintf("Seen in %s; first in run %d with seed %d.", seenIn(e), e.Run, e.Seed)
 		if e.ReplayRuns > 0 {
 			b.Evidence += fmt.Sprintf(" This command showed it again in %d of %s:", e.ReplayHits, Count(e.ReplayRuns, "run"))
 		}
@@ -152,7 +151,9 @@ func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
 		return
 	}
 	// Lines of a diff are marked, so that both kinds differ by more than a sign.
-	b.Withheld = fix.Withheld
+	if fix.Withheld != "" { // a line for each strategy that does not apply
+		b.Withheld = strings.Split(fix.Withheld, "\n")
+	}
 	if fix.Diff == "" {
 		return
 	}

@@ -67,3 +67,19 @@ func TestPageOf500Bugs(t *testing.T) {
 		t.Errorf("the console: %s", stderr.Bytes())
 	}
 }
+
+// The reasons why no strategy applies are a list: in a paragraph they would run together.
+func TestPageListsWhyThereIsNoPatch(t *testing.T) {
+	for withheld, want := range map[string]string{
+		"a lock cycle":                  "<h3>No patch</h3><p>a lock cycle</p>",
+		"buffer: no send\nstop: no <i>": "<ul><li>buffer: no send</li><li>stop: no &lt;i&gt;</li></ul>",
+	} {
+		r := sample()
+		f := *r.Findings[0]
+		f.Fix = &finding.Fix{Withheld: withheld}
+		r.Findings = []*finding.Finding{&f}
+		if text := render(t, HTML{}, r); !bytes.Contains(text, []byte(want)) {
+			t.Errorf("no %s", want)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func message(f *finding.Finding) string {
 		s += " " + sentence(f.Message)
 	}
 	if e := f.Evidence; e != nil {
-		s += fmt.Sprintf(" Seen in %d of %s", e.Hits, Count(e.Runs, "run"))
+		s += " Seen in " + seenIn(e)
 		if e.Replay != "" {
 			s += fmt.Sprintf("; replay with: `%s`", e.Replay)
 		}

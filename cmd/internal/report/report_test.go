@@ -414,3 +414,15 @@ func TestDeed(t *testing.T) {
 		}
 	}
 }
+
+// That something was seen in run 7 of 6 needs a word.
+func TestSeenIn(t *testing.T) {
+	for _, tt := range []struct {
+		run  int
+		want string
+	}{{7, "1 of 6 runs that tried it"}, {6, "1 of 6 runs"}} {
+		if got := seenIn(&finding.Evidence{Run: tt.run, Runs: 6, Hits: 1}); got != tt.want {
+			t.Errorf("first in run %d: %q, want %q", tt.run, got, tt.want)
+		}
+	}
+}

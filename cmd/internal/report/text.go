@@ -219,8 +219,7 @@ func (t *text) frames(frames []finding.Frame) {
 }
 
 func (t *text) evidence(e *finding.Evidence) {
-	s := fmt.Sprintf("seen in %d of %s, %s in all; first in run %d with seed %d",
-		e.Hits, Count(e.Runs, "run"), Count(e.Count, "time"), e.Run, e.Seed)
+	s := fmt.Sprintf("seen in %s, %s in all; first in run %d with seed %d", seenIn(e), Count(e.Count, "time"), e.Run, e.Seed)
 	if e.Test != "" {
 		s += ", tests of " + e.Test
 	}
@@ -252,6 +251,15 @@ func (t *text) fix(fix *finding.Fix) {
 			t.prose("        note: ", n)
 		}
 	}
+}
+
+// seenIn returns in how many runs something was seen, of those that could show it: the campaign may have made more.
+func seenIn(e *finding.Evidence) string {
+	s := fmt.Sprintf("%d of %s", e.Hits, Count(e.Runs, "run"))
+	if e.Run > e.Runs {
+		s += " that tried it"
+	}
+	return s
 }
 
 // indented writes each line of s behind the prefix; further lines are set
