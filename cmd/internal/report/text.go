@@ -219,7 +219,8 @@ func (t *text) frames(frames []finding.Frame) {
 }
 
 func (t *text) evidence(e *finding.Evidence) {
-	s := fmt.Sprintf("seen in %s, %s in all; first in run %d with seed %d", seenIn(e), Count(e.Count, "time"), e.Run, e.Seed)
+	s := fmt.Sprintf("seen in %s, %s in all; first in run %d with seed %d", seenIn(e), Count(e.Count, "time"), e.Run,
+		e.Seed)
 	if e.Test != "" {
 		s += ", tests of " + e.Test
 	}
