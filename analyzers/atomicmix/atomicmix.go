@@ -71,7 +71,8 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
 	shared := counted(v) || lookedUp(list, a.Path.Root, knowledge.CallsToSync) || contended(list, v, a)
-	if a.Renews() || !accesses.Alike(a, b) || !shared {
+	expected := a.Renews() || knowledge.NameWantsLock(a.Fn.Name())
+	if expected || !accesses.Alike(a, b) || !shared || !list.Meet(a.Place(), b.Place(), false) {
 		f.Status = finding.Lead
 	}
 	var plain []*accesses.Access

@@ -25,6 +25,10 @@
 // one by the object's owner. Such an access is printed where the object was looked up in a map under a lock, and where
 // any caller may make both and the function of the plain one accesses another field of the object atomically.
 //
+// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
+// leads to one of the two places while the other side need not wait for it, or exported functions that several may
+// call and that do not set the object up. Without it, it is a lead.
+//
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such
 // as a read after WaitGroup.Wait in another function.

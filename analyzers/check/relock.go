@@ -8,12 +8,13 @@ import (
 
 // ReportRelock reports that a goroutine takes a lock that it holds: what is
 // wrong, and what hangs.
-func (r *Reporter) ReportRelock(prog *ir.Program, a lockset.Relock, wrong, hangs string) {
+func (r *Reporter) ReportRelock(prog *ir.Program, a lockset.Relock, status finding.Status, wrong, hangs string) {
 	path := a.First.Path.String()
 	lock := Lock(prog, a.Fn, a.First.Class, path)
 	second := Side(prog, a.Fn, a.Call, LockMode(a.To.Read), path)
 	second.Locks = []string{a.First.String()}
 	f := &finding.Finding{
+		Status:   status,
 		Title:    ShortName(lock) + " " + wrong,
 		Message:  hangs,
 		Variable: lock,

@@ -19,6 +19,9 @@ type Guard struct {
 	id lockID
 }
 
+// Near reports whether the lock lies in an object that the variable lies in too, or is a package variable.
+func (g *Guard) Near() bool { return g.id.near }
+
 // lockID names a lock relative to the variable that it may guard.
 type lockID struct {
 	class string

@@ -23,7 +23,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
 	for _, a := range pass.ResultOf[lockset.Analyzer].(*lockset.Result).Relocks() {
 		if !a.First.Read {
-			r.ReportRelock(prog, a, "is locked again by the goroutine that holds it",
+			r.ReportRelock(prog, a, finding.Suspected, "is locked again by the goroutine that holds it",
 				"It waits for itself forever, and so does every later Lock.")
 		}
 	}

@@ -43,6 +43,11 @@
 // function that seems to run after it; a store of constants that resets the object; and any access in a method of
 // an unexported type that nothing calls.
 //
+// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
+// leads to one of the two places while the other side need not wait for it, or exported functions that several may
+// call and that do not set the object up. Without it, or where the lock is
+// that of another object than the one with the variable, it is a lead.
+//
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses
 // ordered by something else than the lock (a channel, a WaitGroup, a phase

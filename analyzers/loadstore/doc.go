@@ -33,6 +33,10 @@
 // variable, or some function compares and swaps it. An update is safe that compares a version, which all
 // writers change, before it stores.
 //
+// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
+// leads to one of the two places while the other side need not wait for it, or exported functions that several may
+// call and that do not set the object up. Without it, it is a lead.
+//
 // Missed: updates that only two callers of one method make; updates through two
 // functions or through pointers kept elsewhere, types that leave all locking to
 // their callers. Reported falsely: updates

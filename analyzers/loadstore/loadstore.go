@@ -36,7 +36,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	for _, s := range sections(pass, list, ends) {
 		if why, other := c.shared(s); why != "" {
 			status := finding.Suspected
-			if s.store.Mode == finding.AtomicWrite && !c.writtenElsewhere(s) {
+			if s.store.Mode == finding.AtomicWrite && !c.writtenElsewhere(s) || !c.meets(s, other) {
 				status = finding.Lead
 			}
 			c.report(s, why, other, status)

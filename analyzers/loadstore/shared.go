@@ -71,6 +71,14 @@ func (c *checker) shared(s section) (why string, other *accesses.Access) {
 	return why, other
 }
 
+// meets reports whether something shows that a second goroutine may come in between: to the other access, or to the
+// update itself, if its synchronisation shows that several do.
+func (c *checker) meets(s section, other *accesses.Access) bool {
+	own := s.store.Place()
+	synchronised := s.split || s.store.Mode == finding.AtomicWrite
+	return other != nil && c.list.Meet(own, other.Place(), synchronised) || c.list.Meet(own, own, synchronised)
+}
+
 func (c *checker) key(s section) string {
 	return s.store.Name.String() + "\x00" + c.list.Prog.FuncName(s.store.Fn)
 }

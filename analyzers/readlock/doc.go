@@ -26,6 +26,10 @@
 // hold it. A write with another lock held for writing is not reported. In a function that takes both
 // sides, on different paths to the write, the finding is a lead, which is not printed.
 //
+// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
+// leads to one of the two places while the other side need not wait for it, or exported functions that several may
+// call and that do not set the object up. Without it, it is a lead.
+//
 // Missed: writes through pointers and elements of slices. Reported falsely:
 // functions of which only one goroutine runs one at a time.
 //

@@ -51,7 +51,7 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 		if b != a {
 			f.Accesses = append(f.Accesses, list.Side(b))
 		}
-		if mayHoldWriteSide(list, a.Fn, h) {
+		if mayHoldWriteSide(list, a.Fn, h) || !list.Meet(a.Place(), b.Place(), false) {
 			f.Status = finding.Lead
 		}
 		r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under the read side, too", b.Verb()), check.Spots(a))

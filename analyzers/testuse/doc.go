@@ -62,6 +62,10 @@
 // not printed, unless what it adds to was counted under the lock: mostly one goroutine alone runs such code.
 // Entries of maps are reported everywhere.
 //
+// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
+// leads to one of the two places while the other side need not wait for it, or exported functions that several may
+// call and that do not set the object up. Without it, it is a lead.
+//
 // Missed: tests whose outcome is kept in memory, tests and uses in two functions
 // without a common caller, calls through exported interfaces, objects that are
 // reached by two ways. Reported falsely: sections that something else orders,

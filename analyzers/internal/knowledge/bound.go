@@ -38,6 +38,7 @@ const (
 	TouchesOfStrand     = 64 // variables that a goroutine or function accesses, as its caller or starter names them
 	TouchesOfFunction   = 1024
 	StrandsOfFunction   = 16 // goroutines that are judged together
+	MostEntries         = 32 // of goroutines into the code that leads to an access
 	TestsOfTouch        = 4  // conditions by which an access is made
 	EndsOfDefer         = 2  // places where a deferred call runs
 )

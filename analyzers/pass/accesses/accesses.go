@@ -86,6 +86,7 @@ type List struct {
 	kept     map[*types.Var]bool // fields whose address some variable holds
 	enclosed map[*types.Var]bool // fields that alone lead to an object
 	signals  map[*ssa.Function]signalling
+	met      meetings
 }
 
 func run(pass *analysis.Pass) (any, error) {

@@ -92,6 +92,12 @@ func meet(mine, theirs *callgraph.Roles) bool {
 	return mine.Concurrent() || theirs.Concurrent() || len(theirs.Goroutines)+len(mine.Goroutines) > 0
 }
 
+// meets reports whether something shows that a second goroutine may come in between: to the same code, or to remote.
+func (c *checker) meets(f *function, p pair, remote *accesses.Access) bool {
+	own := accesses.Place{Fn: f.fn, Instr: p.use.at, Root: p.use.path.Root}
+	return c.list.Meet(own, own, true) || remote != nil && c.list.Meet(own, remote.Place(), true)
+}
+
 // actors returns the roles of who has w made: of a function that changes what it
 // is handed, and all of whose calls are known, those of its callers, except
 // the makers of the object.

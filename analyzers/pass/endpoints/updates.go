@@ -93,6 +93,7 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	if lead && p.gap != released {
 		return Update{}, false
 	}
+	lead = lead || !c.meets(f, p, remote)
 	load, store := c.endOf(f, t), c.endOf(f, u)
 	if load.node == nil || store.node == nil {
 		return Update{}, false

@@ -172,13 +172,22 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 		if b := c.otherSide(g, a); b != nil {
 			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count,
 				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b) || c.unseen(a) || c.unseen(b) ||
-					c.heldByCallers(a, b)}, true
+					c.heldByCallers(a, b) || !c.annotated(v) && (!g.near || !c.meet(a, b))}, true
 		}
 	}
 	return Suspect{}, false
 }
 
 // unseen reports whether a stands in a method of which nothing shows that it is called.
+func (c *checker) meet(a, b *accesses.Access) bool {
+	return c.list.Meet(a.Place(), b.Place(), false)
+}
+
+func (c *checker) annotated(v *accesses.Variable) bool {
+	_, ok := c.annotations[v.Accesses[0].Obj]
+	return ok
+}
+
 func (c *checker) unseen(a *accesses.Access) bool { return c.list.Graph.Unseen(ir.Outermost(a.Fn)) }
 
 // heldByCallers reports whether a stands in an exported function that the package itself calls only with the lock
@@ -288,6 +297,9 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 			continue
 		}
 		score := 0
+		if c.meet(a, b) {
+			score += 4
+		}
 		if b.Mode == finding.Write {
 			score += 2
 		}

@@ -16,6 +16,7 @@ import (
 // guard is a lock that is held to guard a variable, and why.
 type guard struct {
 	text    string // "c.mu" as the first guarded access writes it
+	near    bool   // it lies in an object that the variable lies in, too, or is a package variable
 	with    []*accesses.Access
 	without []*accesses.Access
 	count   string // the evidence in numbers
@@ -44,7 +45,7 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 		return nil
 	}
 	// Back to the accesses of this package.
-	g := &guard{text: found.Name, count: found.Count()}
+	g := &guard{text: found.Name, near: found.Near(), count: found.Count()}
 	if isAnnotated {
 		g.count += "; an annotation names it"
 	}

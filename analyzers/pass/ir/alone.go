@@ -55,6 +55,7 @@ func readAlone(pass *analysis.Pass) map[types.Object]bool {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
 				note(decl.Name, decl.Doc)
+				note(decl.Name, named(f.Comments, decl)...)
 			case *ast.GenDecl:
 				for _, spec := range decl.Specs {
 					if t, ok := spec.(*ast.TypeSpec); ok {
@@ -65,4 +66,16 @@ func readAlone(pass *analysis.Pass) map[types.Object]bool {
 		}
 	}
 	return alone
+}
+
+// named lists the comments within a function that name it.
+//
+//	// Since Do is not goroutine-safe, we can reuse the logger.
+func named(comments []*ast.CommentGroup, fn *ast.FuncDecl) (list []*ast.CommentGroup) {
+	for _, c := range comments {
+		if fn.Pos() < c.Pos() && c.End() < fn.End() && slices.Contains(strings.Fields(c.Text()), fn.Name.Name) {
+			list = append(list, c)
+		}
+	}
+	return list
 }

@@ -445,14 +445,21 @@ func (r *Result) WalkOwn(fn *ssa.Function, visit func(ssa.Instruction, *State)) 
 	}
 }
 
-// Written lists the classes of locks that the package locks, and not only
-// read-locks, outside of tests.
-func (r *Result) Written() map[string]bool {
-	written := map[string]bool{}
-	for fn, points := range r.points {
-		for _, p := range points {
+// Locking is a place that takes a lock, not only its read side.
+type Locking struct {
+	Fn   *ssa.Function
+	Call ssa.CallInstruction
+	Path accesspath.Path
+}
+
+// Written lists by class of the lock where the package locks, and does not only
+// read-lock, outside of tests.
+func (r *Result) Written() map[string][]Locking {
+	written := map[string][]Locking{}
+	for _, fn := range r.prog.Funcs {
+		for _, p := range r.points[fn] {
 			if p.op.kind == lock && p.op.class != "" && !r.prog.InTest(fn) {
-				written[p.op.class] = true
+				written[p.op.class] = append(written[p.op.class], Locking{fn, p.call, p.op.path})
 			}
 		}
 	}

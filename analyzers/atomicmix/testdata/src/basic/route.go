@@ -18,7 +18,7 @@ func (a *account) In() int64 { return a.in } // ok: a lead
 
 func (a *account) Out() int64 { return a.link.out } // ok: a lead
 
-func outOf(l *link) int64 { return l.out } // want `counts.out is read plainly`
+func outOf(l *link) int64 { return l.out } // ok: a lead, nothing calls it
 
 var Total int64
 

@@ -21,7 +21,7 @@ type Server struct {
 	gw   Gateway
 }
 
-func (s *Server) Setup(host string, port int) {
+func (s *Server) Change(host string, port int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.info.host = host

@@ -27,7 +27,7 @@ func (c *Conn) Add(in, out int) {
 	c.perms.deny = nil
 }
 
-func (c *Conn) Listen() {
+func (c *Conn) Forget() {
 	c.sessions = make(map[int]int) // ok: nothing else assigns it
 	if c.lazy == nil {             // its write is told
 		c.lazy = make(map[int]int) // want `Conn.lazy is written without c.mu`

@@ -1,0 +1,331 @@
+package accesses
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+)
+
+// Place is an instruction, and what it has its object by: the root of a path, nil if that is not known.
+type Place struct {
+	Fn    *ssa.Function
+	Instr ssa.Instruction
+	Root  ssa.Value
+}
+
+// Place returns where a is made.
+func (a *Access) Place() Place { return Place{a.Fn, a.Instr, objectOf(a.Addr)} }
+
+// objectOf returns the root of the path to the object at addr; nil for what lies behind a copy: others may have that.
+func objectOf(addr ssa.Value) ssa.Value {
+	root := accesspath.Of(addr).Root
+	if local, ok := root.(*ssa.Alloc); ok && spilled(local) == nil && assigned(local) {
+		return nil
+	}
+	return root
+}
+
+// assigned reports whether a local variable is assigned as a whole, and so may be a copy.
+func assigned(local *ssa.Alloc) bool {
+	return slices.ContainsFunc(*local.Referrers(), func(ref ssa.Instruction) bool {
+		st, ok := ref.(*ssa.Store)
+		return ok && st.Addr == local
+	})
+}
+
+// entry is where a goroutine comes in that may come to a place with its object.
+type entry struct {
+	// fn is where the goroutine begins that start starts; without start it is what somebody calls who is not known, or
+	// the maker of the object.
+	fn    *ssa.Function
+	start ssa.CallInstruction
+	maker bool
+	given bool      // the object is what the callers of fn hand over, not its receiver
+	via   *step     // of fn: the place itself, or the call that leads to it
+	root  ssa.Value // the object, for who starts the goroutine
+}
+
+// step is an instruction on the way to a place, and those that it leads to.
+type step struct {
+	ssa.Instruction
+	next *step
+}
+
+// meetings remembers what [List.Meet] has found out, for passes that run at the same time.
+type meetings struct {
+	entries sync.Map // from Place: []entry
+	starts  sync.Map // from ssa.CallInstruction: map[*ssa.Function][]ssa.Instruction
+}
+
+// Meet reports whether something shows that two goroutines may be at a and at b at once with one object, as opposed to
+// nothing showing that they may not ([List.Parallel]): two goroutines of the package come there; or one, and a caller
+// of what is exported, who need not wait for it; or two callers of functions that several are meant to call.
+// synchronised: the code does what shows that it is meant for several, no matter who hands the object over and what the
+// functions are called.
+func (l *List) Meet(a, b Place, synchronised bool) bool {
+	second := l.entries(b)
+	return slices.ContainsFunc(l.entries(a), func(x entry) bool {
+		return slices.ContainsFunc(second, func(y entry) bool { return l.meet(x, y, synchronised) })
+	})
+}
+
+func (l *List) meet(x, y entry, synchronised bool) bool {
+	switch {
+	case x.start != nil && x.start == y.start:
+		return l.startedTwice(x)
+	case x.start != nil:
+		return l.besides(x, y) && (y.start == nil || l.besides(y, x))
+	case y.start != nil:
+		return l.besides(y, x)
+	case x.maker || y.maker || x.fn == y.fn && !exported(x.fn):
+		return false
+	}
+	return l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
+}
+
+// besides reports whether y may be on its way while the goroutine of g runs: it does not start that only
+// after the place, and waits for nothing before.
+func (l *List) besides(g, y entry) bool {
+	starts := l.startsOf(g.start)
+	before, after := false, false
+	for at := y.via; at != nil && !before && !after; at = at.next {
+		for _, start := range starts[at.Parent()] {
+			if start != at.Instruction { // else it is for the callee to say
+				before = before || l.Leads(at.Instruction, start)
+				after = after || l.Leads(start, at.Instruction)
+			}
+		}
+	}
+	switch {
+	case after:
+		return y.start != nil || !l.awaits(y)
+	case before || y.maker || l.joined(g):
+		return false
+	}
+	return y.start != nil || !l.awaits(y)
+}
+
+// startsOf lists by function what starts a goroutine there, or leads to what does.
+func (l *List) startsOf(start ssa.CallInstruction) map[*ssa.Function][]ssa.Instruction {
+	if known, ok := l.met.starts.Load(start); ok {
+		return known.(map[*ssa.Function][]ssa.Instruction)
+	}
+	starts := map[*ssa.Function][]ssa.Instruction{start.Parent(): {start}}
+	for work := []*ssa.Function{start.Parent()}; len(work) > 0; work = work[1:] {
+		for _, s := range l.Graph.Sites(work[0]) {
+			if s.Mode == callgraph.Go {
+				continue
+			}
+			if starts[s.Caller] == nil {
+				work = append(work, s.Caller)
+			}
+			starts[s.Caller] = append(starts[s.Caller], s.Instr)
+		}
+	}
+	l.met.starts.Store(start, starts)
+	return starts
+}
+
+// joined reports whether g works for the maker of its object, who waits for it by something else that it has made.
+//
+//	for i := range c.parts { go func() { results <- c.load(i) }() }; for range c.parts { <-results }
+func (l *List) joined(g entry) bool {
+	made, ok := g.root.(*ssa.Alloc)
+	if !ok || made.Parent() != g.start.Parent() {
+		return false
+	}
+	for _, b := range made.Parent().Blocks {
+		for _, instr := range b.Instrs {
+			if on := awaited(instr); on != nil && l.Leads(g.start, instr) {
+				switch root := accesspath.Of(on).Root.(type) {
+				case *ssa.MakeChan, *ssa.Alloc:
+					return root != made
+				}
+			}
+		}
+	}
+	return false
+}
+
+// awaits reports whether the function receives from a channel or waits for a WaitGroup on some way to the place, to
+// which it does not come back: for the end of the goroutine, perhaps.
+func (l *List) awaits(e entry) bool {
+	for _, b := range e.fn.Blocks {
+		for _, instr := range b.Instrs {
+			if awaited(instr) != nil && l.Leads(instr, e.via.Instruction) && !l.Leads(e.via.Instruction, instr) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// awaited returns the channel that instr receives from, one of several if need be, or the WaitGroup that it waits
+// for; nil for others.
+func awaited(instr ssa.Instruction) ssa.Value {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op == token.ARROW {
+			return instr.X
+		}
+	case *ssa.Select:
+		if instr.Blocking && len(instr.States) > 0 {
+			return instr.States[0].Chan
+		}
+	case *ssa.Call:
+		fn, args := callgraph.Target(instr.Common())
+		if fn != nil && fn.Name() == "Wait" && len(args) > 0 && isGroup(args[0].Type()) {
+			return args[0]
+		}
+	}
+	return nil
+}
+
+// startedTwice reports whether several goroutines of the place that starts g have the same object: it is started in a
+// loop, on an object from before, or by what several may call.
+func (l *List) startedTwice(g entry) bool {
+	inLoop := callgraph.InLoop(g.start.Block())
+	if made, ok := g.root.(ssa.Instruction); ok {
+		return inLoop && !callgraph.InLoop(made.Block())
+	}
+	return inLoop || slices.ContainsFunc(l.entries(Place{g.start.Parent(), g.start, g.root}), func(e entry) bool {
+		return e.start == nil && !e.maker && l.forSeveral(e, false)
+	})
+}
+
+// forSeveral reports whether any number of goroutines may be meant to call what e begins with: not if it sets an object
+// up, by its name, or has it from its caller.
+func (l *List) forSeveral(e entry, synchronised bool) bool {
+	synchronised = synchronised && (e.given || e.fn.Signature.Recv() != nil)
+	return l.callable(e.fn) && !l.Prog.Alone(e.fn) && (synchronised || !e.given && !knowledge.StartsUp(e.fn.Name()))
+}
+
+// callable reports whether others than the callers at hand may call fn: it is exported, and a function, a method of
+// a type that they can name, or one that only interfaces lead to, outside of the module, too.
+func (l *List) callable(fn *ssa.Function) bool {
+	if !l.Graph.Open(fn) || fn.Pkg.Pkg.Name() == "main" {
+		return false
+	}
+	internal := slices.Contains(strings.Split(fn.Pkg.Pkg.Path(), "/"), "internal")
+	return exported(fn) || len(l.Graph.Sites(fn)) == 0 && !internal
+}
+
+// exported reports whether fn, which is open, is a function or a method of an exported type.
+func exported(fn *ssa.Function) bool {
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return true
+	}
+	t := types.Unalias(recv.Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, ok := t.(*types.Named)
+	return ok && named.Obj().Exported()
+}
+
+// entries lists where goroutines come in that may come to p.
+func (l *List) entries(p Place) []entry {
+	if known, ok := l.met.entries.Load(p); ok {
+		return known.([]entry)
+	}
+	w := &entryWalk{list: l, seen: map[handing]bool{}}
+	w.walk(p, nil)
+	l.met.entries.Store(p, w.found)
+	return w.found
+}
+
+type entryWalk struct {
+	list  *List
+	seen  map[handing]bool
+	found []entry
+}
+
+// walk follows the object of p to the callers of its function; next is what p leads to.
+func (w *entryWalk) walk(p Place, next *step) {
+	if w.seen[handing{p.Fn, p.Root}] || len(w.found) >= knowledge.MostEntries {
+		return
+	}
+	w.seen[handing{p.Fn, p.Root}] = true
+	here := entry{fn: p.Fn, via: &step{p.Instr, next}, root: p.Root}
+
+	// What does the function have the object by?
+	param, known := -1, true
+	switch root := p.Root.(type) {
+	case *ssa.Parameter:
+		param = slices.Index(p.Fn.Params, root)
+	case *ssa.Alloc:
+		given := spilled(root)
+		if root.Parent() == p.Fn && given == nil {
+			here.maker = true
+			w.found = append(w.found, here)
+			return
+		}
+		param = slices.Index(p.Fn.Params, given)
+	default:
+		known = false
+	}
+
+	// Somebody calls it, or starts it; what others hand over may be theirs alone.
+	graph := w.list.Graph
+	here.given = known && param != 0
+	if w.list.callable(p.Fn) && (param >= 0 || !known) || graph.Roles(p.Fn).Main && len(graph.Sites(p.Fn)) == 0 {
+		w.found = append(w.found, here)
+	}
+	if made := creation(p.Fn); made != nil && len(graph.Sites(p.Fn)) == 0 { // run by who knows whom
+		w.walk(Place{made.Parent(), made, p.Root}, here.via)
+	}
+	for _, s := range graph.Sites(p.Fn) {
+		root := p.Root
+		switch {
+		case param >= len(s.Args):
+			root = nil
+		case param >= 0:
+			root = objectOf(sliced(s.Args[param]))
+		case !known && !isGlobal(root):
+			root = nil
+		}
+		if s.Mode == callgraph.Go {
+			w.found = append(w.found, entry{fn: p.Fn, start: s.Instr, via: here.via, root: root})
+			continue
+		}
+		w.walk(Place{s.Caller, s.Instr, root}, here.via)
+	}
+}
+
+// creation returns what makes closures of a literal; nil for others.
+func creation(fn *ssa.Function) *ssa.MakeClosure {
+	if fn.Parent() == nil {
+		return nil
+	}
+	for _, ref := range *fn.Referrers() {
+		if made, ok := ref.(*ssa.MakeClosure); ok {
+			return made
+		}
+	}
+	return nil
+}
+
+// spilled returns the parameter that a local variable holds from the start; nil if it holds none.
+func spilled(local *ssa.Alloc) *ssa.Parameter {
+	for _, ref := range *local.Referrers() {
+		if st, ok := ref.(*ssa.Store); ok && st.Addr == local {
+			p, _ := st.Val.(*ssa.Parameter)
+			return p
+		}
+	}
+	return nil
+}
+
+func isGlobal(v ssa.Value) bool {
+	_, ok := v.(*ssa.Global)
+	return ok
+}
