@@ -200,7 +200,8 @@ func (o *campaignFlags) declareRuns(fs *flag.FlagSet) {
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {
-	fs.Func("seed", "`seed` of the first run; each later run adds 1 (default: random; findings name it)",
+	fs.Func("seed", "`seed` of the first run; each later run adds 1, but auto may take another of\n"+
+		"three in a row (default: random; findings name it)",
 		func(s string) (err error) {
 			if *seed, err = strconv.ParseUint(s, 10, 64); err != nil {
 				return errors.New("want a whole number from 0 on, such as 42")
