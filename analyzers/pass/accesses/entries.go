@@ -37,7 +37,11 @@ func objectOf(addr ssa.Value) ssa.Value {
 func assigned(local *ssa.Alloc) bool {
 	return slices.ContainsFunc(*local.Referrers(), func(ref ssa.Instruction) bool {
 		st, ok := ref.(*ssa.Store)
-		return ok && st.Addr == local
+		if !ok || st.Addr != local {
+			return false
+		}
+		_, literal := accesspath.Of(st.Val).Root.(*ssa.Alloc)
+		return !literal
 	})
 }
 
@@ -85,7 +89,7 @@ func (l *List) meet(x, y entry, synchronised bool) bool {
 		return l.besides(x, y) && (y.start == nil || l.besides(y, x))
 	case y.start != nil:
 		return l.besides(y, x)
-	case x.maker || y.maker || x.fn == y.fn && !exported(x.fn):
+	case x.maker || y.maker || x.fn == y.fn && !synchronised && !exported(x.fn):
 		return false
 	}
 	return l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
