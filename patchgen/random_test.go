@@ -75,7 +75,7 @@ func TestRandom(t *testing.T) {
 	if torn > *randomPrograms/10 {
 		t.Errorf("%d patches tear a test from its use: the strategies should see that", torn)
 	}
-	for s, atLeast := range map[string]int{"guard": *randomPrograms / 3, "atomic": *randomPrograms / 8,
+	for s, atLeast := range map[string]int{"guard": *randomPrograms / 8, "atomic": *randomPrograms / 8,
 		"mutex": *randomPrograms * 3 / 4} {
 		if built[s] < atLeast {
 			t.Errorf("only %d patches by %s: the programs no longer try it", built[s], s)

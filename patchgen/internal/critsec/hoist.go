@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"strings"
 
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -110,6 +111,11 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 			err = fmt.Errorf("%s: %s under a condition", c.File.At(e), c.blocks(e))
 			return false
 		}
+		if changed, at := c.computedBeside(e); changed != "" {
+			err = fmt.Errorf("%s: %s computes what is stored, and changes (%s): a lock around the store alone leaves it unguarded",
+				c.File.At(e), changed, at)
+			return false
+		}
 		name := c.Fresh(c.StoredIn(s))
 		text := c.File.Text(e)
 		c.edits.Replace(c.File, e, name)
@@ -120,6 +126,47 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 		err = fmt.Errorf("%s: sends on a channel", c.File.At(s))
 	}
 	return err
+}
+
+// computedBeside looks in e for a method of what another field of the object holds, where the module calls one for its
+// effect too: it returns that field and such a call.
+//
+//	b.policy.Reset()
+//	b.next = b.policy.Next()
+func (c *builder) computedBeside(e ast.Expr) (field, at string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		beside, ok := receiver(n).(*ast.SelectorExpr)
+		if !ok || field != "" {
+			return field == ""
+		}
+		obj, ok := c.File.Package.Info.Uses[beside.Sel].(*types.Var)
+		if !ok || !obj.IsField() {
+			return true
+		}
+		v := c.File.Module.NewVariable(obj, c.File, beside)
+		if v.Owner == nil || c.Variable.Owner == nil || v.Owner.Obj() != c.Variable.Owner.Obj() {
+			return true
+		}
+		for _, a := range c.File.Module.Accesses(v) {
+			if s, ok := a.File.StmtOf(a.Expr).(*ast.ExprStmt); ok && receiver(s.X) == a.Expr {
+				field, at = c.File.Text(beside), a.File.At(a.Expr)
+			}
+		}
+		return true
+	})
+	return field, at
+}
+
+// receiver returns x of a call x.f(); nil for anything else.
+func receiver(n ast.Node) ast.Expr {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+		return ast.Unparen(sel.X)
+	}
+	return nil
 }
 
 func isSend(s ast.Stmt) bool {

@@ -52,6 +52,7 @@ var golden = map[string]string{
 	"guard_upgrade":            "guarded stat.hits stat.mu",
 	"guard_upgrade_callee":     "guarded cache.hits cache.mu",
 	"mutex_captured":           "guarded all/first all/firstMu",
+	"mutex_computed_clock":     "guarded breaker.next breaker.nextMu",
 	"mutex_decided_far":        "guarded meter.n meter.nMu",
 	"mutex_generic":            "guarded stack.items stack.itemsMu",
 	"mutex_global":             "guarded seen seenMu",
