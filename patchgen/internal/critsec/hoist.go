@@ -111,11 +111,10 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 			err = fmt.Errorf("%s: %s under a condition", c.File.At(e), c.blocks(e))
 			return false
 		}
-		if changed, at := c.computedBeside(e); changed != "" {
-			err = fmt.Errorf("%s: %s computes what is stored, and changes (%s): a lock around the store alone leaves it unguarded",
-				c.File.At(e), changed, at)
+		if err = c.computedBeside(e); err != nil {
 			return false
 		}
+		// x.f = f, where f := g() stands before the lock.
 		name := c.Fresh(c.StoredIn(s))
 		text := c.File.Text(e)
 		c.edits.Replace(c.File, e, name)
@@ -128,16 +127,16 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 	return err
 }
 
-// computedBeside looks in e for a method of what another field of the object holds, where the module calls one for its
-// effect too: it returns that field and such a call.
+// computedBeside refuses an e with a method of what another field of the object holds, where the module calls one for
+// its effect too:
 //
 //	b.policy.Reset()
 //	b.next = b.policy.Next()
-func (c *builder) computedBeside(e ast.Expr) (field, at string) {
+func (c *builder) computedBeside(e ast.Expr) (err error) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		beside, ok := receiver(n).(*ast.SelectorExpr)
-		if !ok || field != "" {
-			return field == ""
+		if !ok || err != nil {
+			return err == nil
 		}
 		obj, ok := c.File.Package.Info.Uses[beside.Sel].(*types.Var)
 		if !ok || !obj.IsField() {
@@ -149,12 +148,13 @@ func (c *builder) computedBeside(e ast.Expr) (field, at string) {
 		}
 		for _, a := range c.File.Module.Accesses(v) {
 			if s, ok := a.File.StmtOf(a.Expr).(*ast.ExprStmt); ok && receiver(s.X) == a.Expr {
-				field, at = c.File.Text(beside), a.File.At(a.Expr)
+				err = fmt.Errorf("%s: %s computes what is stored, and changes (%s): a lock around the store leaves it out",
+					c.File.At(e), c.File.Text(beside), a.File.At(a.Expr))
 			}
 		}
 		return true
 	})
-	return field, at
+	return err
 }
 
 // receiver returns x of a call x.f(); nil for anything else.
