@@ -8,7 +8,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
@@ -83,7 +82,7 @@ func (l *List) findSignals() {
 		s := signalling{received: map[accesspath.Name][]receipt{}}
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
-				if ch := ending(instr); ch != nil {
+				if ch := l.ending(instr); ch != nil {
 					if name, ok := accesspath.NameOf(ch); ok {
 						s.closings = append(s.closings, closing{instr, name})
 					}
@@ -112,15 +111,18 @@ func (s *signalling) add(ch ssa.Value, r receipt) {
 // function, as one does that is done; else nil.
 //
 //	job.err <- job.run()
-func ending(instr ssa.Instruction) ssa.Value {
+func (l *List) ending(instr ssa.Instruction) ssa.Value {
 	if ch := closed(instr); ch != nil && signals(ch) {
 		return ch
 	}
-	if send, ok := instr.(*ssa.Send); ok && !callgraph.InLoop(send.Block()) {
+	if send, ok := instr.(*ssa.Send); ok && !l.loops(send.Block()) {
 		return send.Chan
 	}
 	return nil
 }
+
+// loops reports whether control can come back to b.
+func (l *List) loops(b *ssa.BasicBlock) bool { return l.Prog.Flow(b.Parent()).Follows(b, b) }
 
 // closed returns the channel that instr closes, or nil.
 func closed(instr ssa.Instruction) ssa.Value {

@@ -196,9 +196,9 @@ func awaited(instr ssa.Instruction) ssa.Value {
 // startedTwice reports whether several goroutines of the place that starts g have the same object: it is started in a
 // loop, on an object from before, or by what several may call.
 func (l *List) startedTwice(g entry) bool {
-	inLoop := callgraph.InLoop(g.start.Block())
+	inLoop := l.loops(g.start.Block())
 	if made, ok := g.root.(ssa.Instruction); ok {
-		return inLoop && !callgraph.InLoop(made.Block())
+		return inLoop && !l.loops(made.Block())
 	}
 	return inLoop || slices.ContainsFunc(l.entries(Place{g.start.Parent(), g.start, g.root}), func(e entry) bool {
 		return e.start == nil && !e.maker && l.forSeveral(e, false)
