@@ -61,10 +61,13 @@ func (a *Audit) Runs(ctx context.Context, o RunOptions) (*Ran, error) {
 	}
 	// Then all packages together.
 	for _, b := range left {
-		cut := fmt.Sprintf("the tests of %s: the budget ended after %d of %d runs", b.Package, a.runsOf(b.Package),
-			o.Settings.Runs)
+		why := "the budget ended"
+		if ctx.Err() != nil {
+			why = "the audit was interrupted"
+		}
+		cut := fmt.Sprintf("the tests of %s: %s after %d of %d runs", b.Package, why, a.runsOf(b.Package), o.Settings.Runs)
 		if took, known := a.plain[b.Package]; known {
-			cut += fmt.Sprintf("; without noise they take %s", took.Round(time.Second/10))
+			cut += fmt.Sprintf("; without noise they take %s", took.Round(time.Millisecond))
 		}
 		ran.Cut = append(ran.Cut, cut)
 	}

@@ -158,7 +158,7 @@ Other ways to accept a finding: a comment on its line or the line above, with th
     //nolint:interlock // why
     //lint:ignore IL1001 why
 
-or -new-from-rev REV, which leaves out what touches no line that has changed.`
+or -new-from-rev REV, which reports only what touches a line that has changed.`
 
 func baselineCommand() *command {
 	return &command{

@@ -41,7 +41,7 @@ A package that fails is named in the report and does not stop the others. Only t
 and patches are tried in a copy of the module.`,
 	examples: [][2]string{
 		{"interlock audit ./...", "the whole module, in at most half an hour, into interlock-audit"},
-		{"interlock audit -budget 8h -runs 100 -o /srv/audits/shop ./...", "over night"},
+		{"interlock audit -budget 8h -runs 100 -o /srv/audits/shop ./...", "overnight"},
 		{"interlock audit -budget 5m ./cache -- -short", "one package, its short tests"},
 	},
 	tests:   true,

@@ -27,7 +27,7 @@ The same binary is a vet tool: go vet -vettool=$(which interlock) ./...`,
 	examples: [][2]string{
 		{"interlock check ./...", "the whole module"},
 		{"interlock check -o sarif:interlock.sarif ./...", "text on standard output, and a SARIF file for code scanning"},
-		{"interlock check -format jsonl ./... | jq -r 'select(.id).id'", "a finding a line; the last line is an end"},
+		{"interlock check -format jsonl ./... | jq -r 'select(.id).id'", "one finding a line; the last line marks the end"},
 	},
 	fails:   suspectedFails,
 	options: func() runner { return new(checkOptions) },
@@ -89,7 +89,7 @@ docs/editors.md has the settings for VS Code, Neovim, Helix and Emacs. It analys
 when the file is opened or saved, and keeps the module in memory, so that a later save costs only that package.
 It ends in 0 after the client's shutdown and exit, and in 3 if the session ends in another way.`,
 	examples: [][2]string{
-		{"interlock lsp", "what an editor is to start"},
+		{"interlock lsp", "the command that an editor starts"},
 		{"interlock lsp -from findings.jsonl", "show the findings of `interlock test -o jsonl:findings.jsonl` too"},
 	},
 	options: func() runner { return new(lspOptions) },

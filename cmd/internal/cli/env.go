@@ -220,7 +220,7 @@ func (o *buildOptions) run(c *call) int {
 
 var runCommand = command{
 	name: "run", args: "[flags] package [arguments]", short: "run a program under the monitor, and report what it showed",
-	long: `Run builds the program in the package with the monitor in it, runs it with the arguments behind the package,
+	long: `Run builds the program in the package with the monitor in it, runs it with the arguments after the package,
 and reports confirmed findings as test does once it has ended, by itself or by an interrupt such as Ctrl-C.
 The program's output goes to standard output, or to standard error if -format is not text.
 

@@ -61,7 +61,7 @@ var exitCodes = []exitCode{
 
 // What ends several commands in 1.
 const (
-	suspectedFails = "suspected findings and better ones, or those that `-fail-on` names"
+	suspectedFails = "suspected findings and stronger ones, or those that `-fail-on` names"
 	confirmedFails = "confirmed findings, or those that `-fail-on` names"
 	testsFail      = "; failed tests"
 )

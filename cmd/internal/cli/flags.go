@@ -157,8 +157,8 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
-	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); 0 holds "+
-		"some\nwhere -only, -hold and auto have planned it, and nowhere else", func(s string) (err error) {
+	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); with 0, "+
+		"only\nwhere -only, -hold or the auto schedule has planned it", func(s string) (err error) {
 		if o.prob, err = strconv.Atoi(s); err != nil || o.prob < 0 || o.prob > allCases {
 			return fmt.Errorf("want a number up to %d", allCases)
 		}
@@ -171,17 +171,17 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 		}
 		return nil
 	})
-	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (as long as earlier runs have "+
-		"shown two to be apart;\n"+
-		"in turns, where goroutines start and before locks),\n"+
+	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (at accesses, for as long as "+
+		"earlier runs have shown two to be apart;\n"+
+		"in some runs where goroutines start, and before locks),\n"+
 		"guided by static findings and near misses, random (all accesses alike),\n"+
 		"contest (now and then, at accesses, before locks and where goroutines start),\n"+
 		"pct or pct:depth (a goroutine waits while one of higher priority is at work;\n"+
 		"priorities change depth-1 times in a run, by default twice),\n"+
 		"drfinder (before a lock, until another goroutine that leads to such a lock has acquired it),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
-	fs.IntVar(&o.depth, "depth", 0, "let drfinder take this `number` of functions on the stack for those that lead to a "+
-		"lock\n(default 12)")
+	fs.IntVar(&o.depth, "depth", 0, "let drfinder look at this `number` of functions on the stack for those that lead "+
+		"to a lock\n(default 12)")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: varied from "+
 		"run to run);\n"+
 		"where the auto schedule knows how far two accesses are apart, it holds for that long")

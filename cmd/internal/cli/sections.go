@@ -20,8 +20,8 @@ const sectionsLong = `An atomic section is code that other goroutines must not s
 memory, to its ends; each end lists the kinds of access that other goroutines may make in between. The checks infer
 load-and-store and test-and-use sections; //interlock:atomic on a function or block, and user
 sections of the file interlock.sections at the module's root, declare others; -sections=ai adds all
-pairs of consecutive accesses to one variable (access-interleaving invariants), which is a lot to
-begin with: "interlock sections refine" sorts out those that correct runs split.`
+pairs of consecutive accesses to one variable (access-interleaving invariants), a long list to
+begin with: "interlock sections refine" removes those that correct runs split.`
 
 var sectionsCommand = command{
 	name: "sections", args: "[list|check|refresh|refine] [flags] [packages]",

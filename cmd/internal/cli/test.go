@@ -32,7 +32,7 @@ var testCommand = command{
 	long: `Test builds the packages' tests with a monitor put before the accesses that "interlock plan" shows,
 and runs them many times, each run with another seed. The monitor stops a goroutine for a moment
 right before an access. If another goroutine makes a conflicting access meanwhile, the race has
-happened: the finding is confirmed. Each comes with a command that replays its run.
+happened: the finding is confirmed, and comes with a command that replays its run.
 
 The tests' own output goes to standard output as go test prints it (to standard error if -format
 is not text): the first run whole, then each package's first failure. Flags after -- go to go test,
@@ -43,11 +43,11 @@ Before these runs each package's tests run once under the happens-before engine,
 standard library and dependencies too, and finds each pair of accesses that nothing orders in that run,
 however far apart they are. Where it cannot run, a line says so; -engine=watch skips it.
 
-These delays are called noise: weak in most runs, strong in some. A test that fails only under noise
-depends on timing, or the noise has brought out a bug that the monitor cannot name. Such failures are
-reported, and fail the build only with -fail-on=confirmed,noise. Later runs of the package have less
-noise; if the test reads the clock, they leave it out instead. To leave a test out of all runs, add
--- -skip TestName.
+The delays that the monitor makes are called noise: weak in most runs, strong in some. A test that
+fails only under noise depends on timing, or the noise has brought out a bug that the monitor cannot
+name. Such failures are reported, and fail the build only with -fail-on=confirmed,noise. Later runs of
+the package have less noise; if the test reads the clock, they leave it out instead. To leave a test
+out of all runs, add -- -skip TestName.
 
 The first run is without noise: a test that fails in it has failed, whatever the monitored runs do.
 Interlock ends a monitored run that takes several times as long, and prints the goroutines that wait.
@@ -111,8 +111,8 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.declareWhole(fs, wholeSkips)
 	fs.StringVar(&o.only, "only", "", "make noise at these `places` only, file:line:column[@window][,…] relative to "+
 		"the\n"+
-		"module's root (to the folder of go.work, if one is in force) or to this folder: by a\n"+
-		"window such as @20ms a goroutine is held there at once; replay commands use it")
+		"module's root (to the folder of go.work, if one is in force) or to this folder; with\n"+
+		"a window such as @20ms, a goroutine is held there at once; replay commands use it")
 	fs.StringVar(&o.hold, "hold", "",
 		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
 			"another goroutine waits for the first; replay commands of deadlocks use it")
@@ -123,9 +123,9 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"build and flags:\n"+
 		"completed runs are not repeated, and further ones begin with what is known;\n"+
 		"\"interlock campaign\" shows and merges such files")
-	fs.Float64Var(&o.stopRate, "stop-when", 0, "make no more runs when the last ones show fewer new findings a run than "+
-		"this `rate`,\n"+
-		"such as 0.1, for which the last 10 runs count; -runs is 100 by default then")
+	fs.Float64Var(&o.stopRate, "stop-when", 0, "end the campaign when the last runs show fewer new findings per run than "+
+		"this `rate`:\n"+
+		"with 0.1, the last 10 runs count; -runs is then 100 by default")
 	fs.BoolVar(&o.failFast, "failfast", false, "make no more runs after the first one that fails the build")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
@@ -137,9 +137,9 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 		"a race is found if the earlier of its two accesses was recorded")
 	fs.StringVar(&o.sample, "sample", "", "leave accesses out with -engine=hb, by these `rules`, with commas between: "+
 		"sos, of memory\n"+
-		"that nobody has written since a second goroutine accessed it; lis, in loops, the more\n"+
-		"the more often they have gone round; burst, in functions that are often entered, for\n"+
-		"most entries")
+		"that nobody has written since a second goroutine accessed it; lis, in loops, more of\n"+
+		"them the longer a loop goes on; burst, in most calls of functions that are often\n"+
+		"called")
 }
 
 func (o *testOptions) check() (err error) {
@@ -508,9 +508,9 @@ known. What was recorded of another build, or with other flags, stays in the fil
 The file is an SQLite database with the tables campaigns, processes, evidence and findings, and the views
 gaps and relations.`,
 		examples: [][2]string{
-			{"interlock test -record campaign.db ./...", "keep a campaign, go on with it, add to it"},
+			{"interlock test -record campaign.db ./...", "keep a campaign, complete it, or add runs to it"},
 			{"interlock campaign show campaign.db", "what it has"},
-			{"interlock campaign merge campaign.db other.db", "take up what another machine has shown"},
+			{"interlock campaign merge campaign.db other.db", "add what another machine has shown"},
 		},
 		options: func() runner { return flagless(func(c *call) int { return c.needsWord("campaign") }) },
 	}

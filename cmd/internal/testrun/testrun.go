@@ -337,6 +337,10 @@ func completedHow(p *campaign.PackageResult) string {
 func (d *Done) Failures() []string {
 	var all []string
 	for _, v := range d.Vetted {
+		if fault, isMachine := machinefault.Find(v.Text); isMachine {
+			all = append(all, fmt.Sprintf("the tests of %s could not be built as they stand: %s", v.Package, fault))
+			continue
+		}
 		if v.Unbuilt {
 			all = append(all, fmt.Sprintf("go test would not run the tests of %s, which do not build as they stand; only "+
 				"the monitored build of them does", v.Package))

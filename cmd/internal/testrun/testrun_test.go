@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
@@ -45,5 +46,19 @@ func TestFailureOfAllThatHang(t *testing.T) {
 	p.NoneRan = true
 	if got := FailureOf(p, false); !strings.HasSuffix(got, "left out TestX, and there is no other test") {
 		t.Errorf("there is no other test, but: %q", got)
+	}
+}
+
+// That the disk is full says nothing of the tests.
+func TestFailuresOfTheMachine(t *testing.T) {
+	full := build.Complaint{Package: "m", Unbuilt: true, Text: "# m.test\nlink: mapping output file failed: " +
+		"no space left on device\nFAIL\tm [build failed]\n"}
+	d := &Done{Built: &Built{Vetted: []build.Complaint{full}}, Result: &campaign.Result{}}
+	if got := d.Failures(); len(got) != 1 || !strings.Contains(got[0], "a fault of the machine, not of the code") {
+		t.Errorf("the disk is full, but: %q", got)
+	}
+	d.Vetted[0].Text = "link: duplicated definition of symbol\n"
+	if got := d.Failures(); len(got) != 1 || !strings.Contains(got[0], "do not build as they stand") {
+		t.Errorf("they do not link, but: %q", got)
 	}
 }
