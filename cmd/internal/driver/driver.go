@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
 
@@ -201,17 +202,26 @@ func factsOnly(all []*analysis.Analyzer) []*analysis.Analyzer {
 }
 
 // collectLater leaves the heap of a vet tool alone until it has grown to a size that any machine has room for: most
-// packages need less. The collector runs as usual from the first time on.
+// packages need less. The collector runs as usual from the first time on, except that a large heap does not grow to the
+// double of what is live: it stays below the limit, or grows by half where it has to be above.
 func collectLater() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	const room = 256 << 20
-	limit, percent := debug.SetMemoryLimit(room), debug.SetGCPercent(-1)
-	runtime.SetFinalizer(new([16]byte), func(*[16]byte) {
+	const room, large = 256 << 20, 1650 << 20
+	debug.SetMemoryLimit(room)
+	percent := debug.SetGCPercent(-1)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	// A finalizer runs after each collection, and leaves an object for the next one.
+	var collected func(*[16]byte)
+	collected = func(*[16]byte) {
+		metrics.Read(live)
+		size := int64(live[0].Value.Uint64())
 		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
-	})
+		debug.SetMemoryLimit(max(large, size+size/2))
+		runtime.SetFinalizer(new([16]byte), collected)
+	}
+	runtime.SetFinalizer(new([16]byte), collected)
 }
 
 // checks returns those that serve the arguments: with patches, which take time, only where
