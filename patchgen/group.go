@@ -45,6 +45,26 @@ func SameCause(f, g *finding.Finding) bool {
 	return v == w
 }
 
+// IsBeside reports whether a run has shown a race for a neighbour of the group's variable: another one of the same
+// object, or package, that a function accesses which accesses the group's too. A patch that leaves it has covered a
+// part of what it should. Races that a test makes by an access of its own, or for other types, are other bugs.
+func IsBeside(group []*finding.Finding, f *finding.Finding) bool {
+	isIn := func(a finding.Access) bool {
+		return slices.ContainsFunc(group, func(g *finding.Finding) bool {
+			return slices.ContainsFunc(g.Accesses, func(b finding.Access) bool {
+				return a.Function != "" && a.Package == b.Package && a.Function == b.Function
+			})
+		})
+	}
+	if _, sync := onSync(append(slices.Clone(group), f)); sync || len(group) == 0 || SameCause(group[0], f) {
+		return false
+	}
+	v, w := group[0].Variable, f.Variable
+	v.Kind, w.Kind, v.Name, w.Name = "", "", "", ""
+	return v == w && f.Status == finding.Confirmed && f.Code.IsDataRace() && slices.ContainsFunc(f.Accesses, isIn) &&
+		!slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return strings.HasSuffix(a.File, "_test.go") })
+}
+
 // isLockFault reports whether findings of a code say that others may wait for a lock for ever: a return leaves it held,
 // or who holds it takes it again.
 func isLockFault(code finding.Code) bool {

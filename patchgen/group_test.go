@@ -56,6 +56,49 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// A patch for T.a, which Set and Get access, must not leave what Set does to T.b; other types, functions, tests and
+// locks are bugs of their own, and so is what no run has shown.
+func TestIsBeside(t *testing.T) {
+	race := func(typ, name string, at ...string) *finding.Finding {
+		f := &finding.Finding{Code: finding.CaughtInTheAct, Status: finding.Confirmed,
+			Variable: finding.Variable{Package: "p", Type: typ, Name: name, Kind: "field"}}
+		for _, function := range at {
+			f.Accesses = append(f.Accesses, finding.Access{Package: "p", Function: function, Mode: finding.Write,
+				Position: finding.Position{File: "a.go", Line: 1}})
+		}
+		return f
+	}
+	lock, test, elsewhere := race("T", "mu", "(*T).Set"), race("T", "b", "(*T).Set", "Test"), race("T", "b", "(*T).Set")
+	lock.Accesses[0].Mode, test.Accesses[1].File, elsewhere.Variable.Package = finding.Lock, "a_test.go", "q"
+	suspected, torn := race("T", "b", "(*T).Set"), race("T", "b", "(*T).Set")
+	suspected.Status, torn.Code = finding.Suspected, finding.TestAndUse
+	group := []*finding.Finding{race("T", "a", "(*T).Set", "(*T).Get")}
+	for name, c := range map[string]struct {
+		f    *finding.Finding
+		want bool
+	}{
+		"both in the function":   {race("T", "b", "(*T).Set", "(*T).Set"), true},
+		"one in the function":    {race("T", "b", "(*T).Close", "(*T).Set"), true},
+		"the group's own":        {race("T", "a", "(*T).Set", "(*T).Get"), false},
+		"its elements":           {race("T", "a[]", "(*T).Set", "(*T).Get"), false},
+		"another type":           {race("U", "b", "(*T).Set", "(*T).Set"), false},
+		"another function":       {race("T", "b", "(*T).Close", "(*T).Close"), false},
+		"places that are gone":   {race("T", "b", "", ""), false},
+		"of the test":            {test, false},
+		"another package":        {elsewhere, false},
+		"not shown":              {suspected, false},
+		"a use of two sections":  {torn, false},
+		"a lock of the function": {lock, false},
+	} {
+		if got := IsBeside(group, c.f); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if IsBeside([]*finding.Finding{lock}, race("T", "b", "(*T).Set")) {
+		t.Error("a patch for a lock is to correct a race")
+	}
+}
+
 // A finding that quotes a line which stands elsewhere now is not patched.
 func TestStaleFinding(t *testing.T) {
 	root := t.TempDir()

@@ -33,7 +33,8 @@ A patch is tried on a copy of the module in a temporary folder: files that tests
 offered only if it compiles, does what its strategy promises, adds no cycle to the order of locks and
 no wait under a lock. With -verify=quick, go vet and the tests must pass too: those of the run, and all
 others of the package and of the packages that import it, whatever -run says. With -verify=full, the
-default, the runs are made again as well, and the finding must not come back. The verdict is
+default, the runs are made again as well, and the finding must not come back, nor may a race be left of
+another field of the same object in the same function, for which there is no patch. The verdict is
     verified   a run has shown the bug, or the tests failed because of it, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify skipped checks: read the patch
     withheld   there is no patch, and each strategy's reason is printed

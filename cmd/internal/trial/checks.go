@@ -20,6 +20,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/testrun"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/merge"
 	"github.com/interlock-go/interlock/patchgen"
 )
 
@@ -33,7 +34,10 @@ type trial struct {
 	before   *campaign.Result // what the runs of the original showed; nil before they are made
 	depth    Depth
 	known    []*finding.Finding // in the original
+	asked    []*finding.Finding // those that are to be patched
 	group    []*finding.Finding // what the patch is for
+	left     []*finding.Finding // races beside it, with the last patch, that others of asked are for
+	hopeless []*finding.Finding // such races for which no patch came out
 	static   []*finding.Finding // suspected in the patched source of the last campaign
 	near     []string           // packages that the patch may change, and those that import them
 	alsoFail []string           // tests of these that fail without the last patch too
@@ -49,7 +53,7 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	}
 	o.Settings.Vet, o.Flags.Vet = "off", "off" // the check of its own compares with the original
 	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth,
-		known: o.Known}
+		known: o.Known, asked: o.Findings}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
 	for _, test := range o.Module.Tests {
 		t.plan.Patterns = append(t.plan.Patterns, test.Package)
@@ -183,12 +187,13 @@ func (t *trial) test(files map[string][]byte) error {
 	return err
 }
 
-// campaign makes the runs again with all noise on the group's variable. Neither the bug nor new failures may show.
+// campaign makes the runs again with all noise on the group's variable. Neither the bug nor new failures may show, nor
+// a race beside it that no other patch is for.
 func (t *trial) campaign(files map[string][]byte) error {
 	t.plan.Progress.Say("trying a patch: running the tests under the monitor")
 	var after *campaign.Result
 	err := t.copy.with(files, func() (err error) {
-		after, t.static, err = t.runs()
+		after, t.static, err = t.runs(true)
 		return err
 	})
 	if err != nil {
@@ -199,10 +204,13 @@ func (t *trial) campaign(files map[string][]byte) error {
 			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
 		}
 	}
+	if err := t.races(after.Findings); err != nil {
+		return err
+	}
 	// Whether failures are new, only runs without the patch can say.
 	failed := func(p campaign.PackageResult) bool { return p.Fails() || p.NotCompleted > 0 }
 	if t.before == nil && slices.ContainsFunc(after.Packages, failed) {
-		if t.before, _, err = t.runs(); err != nil {
+		if t.before, _, err = t.runs(false); err != nil {
 			return err
 		}
 	}
@@ -210,6 +218,44 @@ func (t *trial) campaign(files map[string][]byte) error {
 		return err
 	}
 	return t.newWait()
+}
+
+// races rejects a patch that leaves a race beside what it corrects, and keeps those that other patches are for.
+func (t *trial) races(after []*finding.Finding) error {
+	t.left = nil
+	for _, f := range after {
+		switch {
+		case !patchgen.IsBeside(t.group, f):
+		case t.hasPatch(f):
+			t.left = append(t.left, f)
+		default:
+			return errors.New(stillRaces(f))
+		}
+	}
+	return nil
+}
+
+// stillRaces names a race that a patch leaves, and its places in the patched source.
+func stillRaces(f *finding.Finding) string {
+	var at []string
+	for _, a := range f.Accesses {
+		at = append(at, fmt.Sprintf("%s:%d in %s", a.File, a.Line, a.Function))
+	}
+	return fmt.Sprintf("with the patch, the tests still race for %s, at %s", f.Variable, strings.Join(at, " and "))
+}
+
+// hasPatch reports whether there is a patch for what has the cause of f, or one is still to be tried.
+func (t *trial) hasPatch(f *finding.Finding) bool {
+	same := func(g *finding.Finding) bool { return patchgen.SameCause(f, g) }
+	isToCome := func(g *finding.Finding) bool { return g.Fix == nil && same(g) }
+	return t.isMade(f) || slices.ContainsFunc(t.asked, isToCome) && !slices.ContainsFunc(t.hopeless, same)
+}
+
+// isMade reports whether there is a patch for what has the cause of f.
+func (t *trial) isMade(f *finding.Finding) bool {
+	return slices.ContainsFunc(slices.Concat(t.known, t.asked), func(g *finding.Finding) bool {
+		return g.Fix != nil && g.Fix.Withheld == "" && patchgen.SameCause(f, g)
+	})
 }
 
 // newWait rejects a patch after which the static checks suspect a deadlock or an endless wait that they did not suspect
@@ -246,8 +292,10 @@ func firstNewWait(now, known []*finding.Finding) *finding.Finding {
 	return now[i]
 }
 
-// runs carries out a campaign in the copy as it is. It returns what the static checks found as well.
-func (t *trial) runs() (*campaign.Result, []*finding.Finding, error) {
+// runs carries out a campaign in the copy as it is, on request with a look at all variables: under the happens-before
+// engine, which sees each pair of accesses that nothing orders, or where that does not work by as many runs again with
+// noise at all places. It returns what the static checks found as well.
+func (t *trial) runs(all bool) (*campaign.Result, []*finding.Finding, error) {
 	pl, err := planner.Make(t.ctx, t.plan)
 	if pl != nil {
 		defer pl.Module.Close()
@@ -255,6 +303,7 @@ func (t *trial) runs() (*campaign.Result, []*finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// The noise is all for the group's variable.
 	var only []uint32
 	for i := range pl.Plan.Sites {
 		if s := &pl.Plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.group[0].Variable) {
@@ -262,9 +311,20 @@ func (t *trial) runs() (*campaign.Result, []*finding.Finding, error) {
 		}
 	}
 	cfg := campaign.Config{Only: only, TestFlags: t.flags.Binary, Timeout: t.flags.Timeout}
-	done, err := testrun.Run(t.ctx, t.plan.Progress, pl, t.settings, cfg, nil)
+	settings := t.settings
+	settings.Exact = all
+	done, err := testrun.Run(t.ctx, t.plan.Progress, pl, settings, cfg, nil)
 	if done != nil {
 		defer done.Close()
+	}
+	// The first runs looked at one variable, and their seeds are used.
+	if err == nil && all && done.Result.Exact == 0 {
+		cfg.Only = nil
+		var more *campaign.Result
+		settings.Seed += uint64(settings.Runs)
+		if more, err = done.Campaign(t.ctx, settings, cfg); err == nil {
+			done.Result = merge.Results([]*campaign.Result{done.Result, more})
+		}
 	}
 	switch {
 	case err != nil:

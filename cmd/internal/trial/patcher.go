@@ -119,17 +119,91 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
-	// One patch after the other.
-	for _, group := range patchgen.Groups(o.Findings) {
-		err := d.group(group)
-		if err == nil && o.Tried != nil {
-			err = o.Tried(group)
+	return made, d.all(patchgen.Groups(o.Findings), o.Tried)
+}
+
+// attempt is how the patch for a group of findings came out.
+type attempt struct {
+	left []*finding.Finding // races that it leaves to other patches
+	// What there was before it.
+	before Patches
+	taken  []string
+}
+
+// all makes one patch after the other. One that leaves a race to another patch counts once that one is made. Where none
+// comes out, it is tried again, and what came on top of it too, and may leave that race no more: such a race is of a
+// group behind its own, so this ends.
+func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding) error) error {
+	attempts := make([]attempt, len(groups))
+	isOpen := func(a attempt) bool {
+		return slices.ContainsFunc(a.left, func(f *finding.Finding) bool { return !d.trial.hasPatch(f) })
+	}
+	for from, to := 0, len(groups); from >= 0; from = slices.IndexFunc(attempts, isOpen) {
+		// What depends on the one that is tried again was made on top of it, except where each is made alone.
+		if a := &attempts[from]; len(a.left) > 0 {
+			d.trial.hopeless = append(d.trial.hopeless, slices.DeleteFunc(a.left, d.trial.hasPatch)...)
+			if err := d.restore(a); err != nil {
+				return err
+			}
+			if d.alone {
+				to = from + 1
+			}
 		}
-		if err != nil {
-			return made, err
+		for _, group := range groups[from:to] {
+			share(group, nil)
+		}
+		for i := from; i < to; i++ {
+			attempts[i] = attempt{nil, Patches{maps.Clone(d.Before), maps.Clone(d.After)}, slices.Clone(d.taken)}
+			d.trial.left = nil
+			err := d.group(groups[i])
+			attempts[i].left = d.trial.left
+			if err == nil && tried != nil && len(d.trial.left) == 0 {
+				err = tried(groups[i])
+			}
+			if err != nil {
+				d.doubt(groups, attempts)
+				return err
+			}
 		}
 	}
-	return made, nil
+	// Now it is settled what the others are worth.
+	for i, group := range groups {
+		left := attempts[i].left
+		if len(left) == 0 {
+			continue
+		}
+		for _, f := range left {
+			note := fmt.Sprintf("%s races beside it: apply the patch for that too", f.Variable)
+			if fix := group[0].Fix; !slices.Contains(fix.Notes, note) {
+				fix.Notes = append(fix.Notes, note)
+			}
+		}
+		if tried != nil {
+			if err := tried(group); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restore puts the copy back to what there was before an attempt.
+func (d *patcher) restore(a *attempt) error {
+	files := maps.Clone(d.Before)
+	maps.Copy(files, a.before.After)
+	*d.Patches, d.taken = a.before, a.taken
+	return d.trial.copy.write(files)
+}
+
+// doubt lowers the verdict of patches that leave a race for which none was tried in time.
+func (d *patcher) doubt(groups [][]*finding.Finding, attempts []attempt) {
+	for i, group := range groups {
+		for _, f := range attempts[i].left {
+			if fix := group[0].Fix; fix != nil && !d.trial.isMade(f) {
+				fix.Verdict, fix.Notes = finding.Manual, append(fix.Notes, stillRaces(f))
+			}
+		}
+	}
 }
 
 // group makes one patch and puts it into the copy. It treats all that is
@@ -165,7 +239,9 @@ func (d *patcher) group(group []*finding.Finding) error {
 	if err != nil {
 		return err
 	}
-	fix.Withheld = d.trial.copy.strip(fix.Withheld)
+	if fix.Withheld = d.trial.copy.strip(fix.Withheld); fix.Withheld != "" {
+		d.trial.left = nil
+	}
 	if also := d.trial.alsoFail; fix.Withheld == "" && len(also) > 0 {
 		fix.Notes = append(fix.Notes, "fails without the patch too: "+strings.Join(also, ", "))
 	}

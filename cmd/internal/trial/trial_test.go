@@ -215,6 +215,42 @@ func TestFirstNewWait(t *testing.T) {
 	}
 }
 
+// A race beside a patch is another patch's only as long as that one is made, or may be.
+func TestHasPatch(t *testing.T) {
+	on := func(name string, fix *finding.Fix) *finding.Finding {
+		return &finding.Finding{Variable: finding.Variable{Package: "m", Type: "T", Name: name}, Fix: fix}
+	}
+	made, none := &finding.Fix{Verdict: finding.Verified}, &finding.Fix{Verdict: finding.Withheld, Withheld: "why"}
+	tr := &trial{
+		known:    []*finding.Finding{on("accepted", nil), on("earlier", made)},
+		asked:    []*finding.Finding{on("open", nil), on("made", made), on("none", none), on("tried", nil)},
+		hopeless: []*finding.Finding{on("tried", nil)},
+	}
+	for name, want := range map[string]bool{"open": true, "made": true, "earlier": true,
+		"none": false, "tried": false, "accepted": false, "new": false} {
+		if got := tr.hasPatch(on(name, nil)); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	// Runs with a patch keep what others are for, and reject the rest by its name and places.
+	tr.group = []*finding.Finding{race("n")}
+	if err := tr.races([]*finding.Finding{race("n"), race("open")}); err != nil || len(tr.left) != 1 {
+		t.Errorf("%v, %d left, want one for another patch", err, len(tr.left))
+	}
+	err := tr.races([]*finding.Finding{race("open"), race("none")})
+	if want := "race for m.T.none, at t.go:3 in (*T).Set"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %q at its end", err, want)
+	}
+}
+
+// race is one that a run has shown, in (*T).Set.
+func race(name string) *finding.Finding {
+	return &finding.Finding{Code: finding.CaughtInTheAct, Status: finding.Confirmed,
+		Variable: finding.Variable{Package: "m", Type: "T", Name: name},
+		Accesses: []finding.Access{{Position: finding.Position{File: "t.go", Line: 3}, Package: "m",
+			Function: "(*T).Set", Mode: finding.Write}}}
+}
+
 // What go test -json says: a package counts by its tests that failed, or as a whole where none did.
 func TestFailuresIn(t *testing.T) {
 	out := `{"Action":"start","Package":"p"}
