@@ -37,9 +37,9 @@
 // goroutine that returns when it is stopped, and a send to users of the package
 // in a loop that ends when it is stopped, whereas the send does not.
 //
-// A lead, which is not printed, is a wait for a WaitGroup to which a number is added that is not known, and any wait
-// that is endless only if two loops differ, of which one runs as often as a number says that is computed from another,
-// unknown one.
+// Three kinds of wait are leads, which are not printed: for a message where no second goroutine has been started, as
+// by a loop over no items; for a WaitGroup to which a number is added that is not known; and any that is endless only
+// if two loops differ, of which one runs as often as a number says that is computed from another, unknown one.
 //
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests

@@ -17,6 +17,8 @@ type End struct {
 	Failed bool
 	// Counted: it counts on how one number compares that is computed from another, which is not known.
 	Counted bool
+	// Alone: no second goroutine has been started.
+	Alone bool
 }
 
 // Stuck is a goroutine that waits for ever.
@@ -80,7 +82,7 @@ func (x *explorer) judge(members []*node) {
 		return
 	}
 	end.Failed = st.failed || st.failing && end.Stuck[0].Goroutine != 0
-	end.Counted = st.counted()
+	end.Counted, end.Alone = st.counted(), len(st.gs) == 1
 	key := end.key()
 	if !x.seen[key] {
 		x.seen[key] = true
@@ -122,7 +124,7 @@ func (x *explorer) never(members []*node, g int) bool {
 }
 
 func (e *End) key() string {
-	key := fmt.Sprint(e.Failed, e.Counted)
+	key := fmt.Sprint(e.Failed, e.Counted, e.Alone)
 	for _, s := range e.Stuck {
 		key += fmt.Sprintf(" %d:%p", s.Goroutine, s.At)
 	}

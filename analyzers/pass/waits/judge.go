@@ -39,7 +39,7 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 		why = r.whyEndless(first, end)
 	}
 	w := Wait{Code: code, Side: side(first), Why: why,
-		Guessed: code == finding.EndlessWait && (end.Counted || isGuessed(first.At))}
+		Guessed: code == finding.EndlessWait && (end.Counted || isGuessed(first.At) || alone(first, end))}
 	// The fault is where the lock that nobody releases is taken.
 	if h := slices.IndexFunc(first.Holders, r.lost); code == finding.LostUnlock && h >= 0 {
 		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read
@@ -156,6 +156,12 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 		return finding.LockCycle, "Each of the goroutines holds the lock that the next one waits for."
 	}
 	return "", ""
+}
+
+// alone reports whether s waits for a message where no second goroutine has been started: for who else has the channel,
+// or because a loop that starts some goes round for no item.
+func alone(s simulation.Stuck, end *simulation.End) bool {
+	return end.Alone && !s.Kind.IsLock() && !s.Kind.IsWaitGroup() && !s.Kind.IsCond()
 }
 
 // lost reports whether nobody is left who releases the lock: its goroutine has ended, or the call that took it.

@@ -66,7 +66,8 @@ type Wait struct {
 	Others []Side
 	// Why is a sentence: why nobody ends it.
 	Why string
-	// Guessed: it is for as many as a number says that is not known, or computed from one that is not.
+	// Guessed: it is for as many as a number says that is not known, or computed from one that is not; or for a message
+	// where no second goroutine has been started.
 	Guessed bool
 }
 

@@ -283,7 +283,7 @@ func (c corpus) measureRaces(ctx context.Context, all []*variant, runs int) erro
 				return
 			}
 			share, wrong := judge(out)
-			v.Found = append(v.Found, share) //interlock:ignore IL2001 each call has a variant of its own
+			v.Found = append(v.Found, share)
 			v.Wrong = append(v.Wrong, wrong...)
 		})
 		if err := errors.Join(errs...); err != nil {
