@@ -48,9 +48,10 @@
 // as an index or an end in the next, while others cut. An entry that is removed
 // because of what it holds (it has expired) may be another one by then.
 //
-// Not reported: what is looked at again under the second lock, be it by a version
-// that was read with it or by other fields that always change with it, compare-and-swap,
-// a change whose own result is asked for (n.Add(1) > limit, a removal that returns what it found)
+// Not reported: what is looked at again under the second lock, before the use or
+// to put it back where it went too far, be it by a version that was read with it
+// or by other fields that always change with it, compare-and-swap, a change whose
+// own result is asked for (n.Add(1) > limit, a removal that returns what it found)
 // and what undoes it, a flag that is asked for again behind the use,
 // values that are computed again with the same result, removal of what is gone
 // already, a flag that is set once more where all else on the way asks for it

@@ -378,6 +378,33 @@ func (f *function) findRecheck(w *event) *event {
 	return nil
 }
 
+// corrected reports whether the variable is asked for once more behind the change u, under the same lock, and the answer
+// decides about another change of it: what went too far is put back before anybody else can see it.
+//
+//	t.n++; if t.n > limit { t.n--; return false }
+func (f *function) corrected(u *event) bool {
+	f.spend(len(f.byName[u.name]))
+	return slices.ContainsFunc(f.byName[u.name], func(w *event) bool {
+		return w.op.writes() && w.path == u.path && w.inMap == u.inMap && sameRegion(u, w) &&
+			f.flow.Leads(u.at, w.at) && (w.call && w.rechecked || f.askedBetween(u, w))
+	})
+}
+
+// askedBetween reports whether a branch decides about the change w by what was read of its variable behind the change u,
+// in one critical section with both.
+func (f *function) askedBetween(u, w *event) bool {
+	f.spend(len(f.branches))
+	return slices.ContainsFunc(f.branches, func(b *branch) bool {
+		for r := range b.hits {
+			if r.op == read && r.name == u.name && r.path == u.path && sameRegion(u, r) && f.flow.Leads(u.at, r.at) &&
+				leadingSide(b.at.Block(), w.at.Block()) >= 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // asked reports whether some branch depends on what r found.
 func (f *function) asked(r *event) bool {
 	_, ok := f.hit[r]

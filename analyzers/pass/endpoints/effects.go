@@ -46,7 +46,7 @@ type Effect struct {
 	// Answers are the results of the function that carry what a write has made of
 	// the variable, or has found there.
 	Answers []int
-	// Rechecked: the function looks at the variable under the same lock first.
+	// Rechecked: the function looks at the variable under the same lock, first or to put back what went too far.
 	Rechecked bool
 	// Asked names what else decides there whether a write is made, and Versions
 	// what of it has to be equal to a parameter.
@@ -206,7 +206,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	} else {
 		eff.Varies = e.varying()
 	}
-	eff.Rechecked = e.rechecked || f.recheck(e) != nil
+	eff.Rechecked = e.rechecked || f.recheck(e) != nil || f.corrected(e)
 	eff.Answers = f.answers(e)
 	eff.Asked = f.askedFor(e)
 	for _, v := range f.versions(e) {

@@ -79,7 +79,7 @@ type event struct {
 	turns     []lockset.Held // channels that are held as locks
 	unknown   bool           // a caller may hold more
 	atomic    bool
-	rechecked bool        // a write: the callee looks at the variable first, under the same lock
+	rechecked bool        // a write: the callee looks at the variable under the same lock, first or to put it back
 	answers   []ssa.Value // a write by a call: results that carry what the callee has made of the variable, or found there
 	// asked and versions are what the callee looks at first, under the same
 	// lock: see askedFor and versions of [function].

@@ -96,7 +96,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 	// Who looks at the variable again under the lock of the use acts on what is
 	// true by then.
 	p := pair{test: t, use: u, gap: gapBetween(t, u)}
-	if p.gap == none || p.gap != unlocked && (u.rechecked || f.recheck(u) != nil) {
+	if p.gap == none || p.gap != unlocked && (u.rechecked || f.recheck(u) != nil || f.corrected(u)) {
 		return pair{}, false
 	}
 	// The branch has to decide about the use, and nothing nearer than the test.

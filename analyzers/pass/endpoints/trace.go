@@ -113,15 +113,21 @@ func comparing(o Outcome) Outcome {
 	return o
 }
 
-// cell follows a local variable in memory to what is stored in it.
+// cell follows a local variable in memory to what is stored in it; one that a closure has captured to what the closure
+// itself stores there.
 func (t *tracer) cell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
-	alloc, ok := addr.(*ssa.Alloc)
-	if !ok {
-		return
-	}
-	stored := accesspath.Stored(alloc)
-	if slices.Contains(stored, ssa.Value(alloc)) {
-		return
+	var stored []ssa.Value
+	switch addr := addr.(type) {
+	case *ssa.Alloc:
+		if stored = accesspath.Stored(addr); slices.Contains(stored, ssa.Value(addr)) {
+			return
+		}
+	case *ssa.FreeVar:
+		for _, ref := range *addr.Referrers() {
+			if st, ok := ref.(*ssa.Store); ok && st.Addr == addr {
+				stored = append(stored, st.Val)
+			}
+		}
 	}
 	for _, s := range stored {
 		add(s, func(o Outcome) Outcome { return o })
