@@ -378,8 +378,8 @@ func (f *function) findRecheck(w *event) *event {
 	return nil
 }
 
-// corrected reports whether the variable is asked for once more behind the change u, under the same lock, and the answer
-// decides about another change of it: what went too far is put back before anybody else can see it.
+// corrected reports whether the variable is asked for once more behind the change u, under the same lock, and
+// the answer decides about another change of it: what went too far is put back before others can see it.
 //
 //	t.n++; if t.n > limit { t.n--; return false }
 func (f *function) corrected(u *event) bool {
@@ -390,8 +390,8 @@ func (f *function) corrected(u *event) bool {
 	})
 }
 
-// askedBetween reports whether a branch decides about the change w by what was read of its variable behind the change u,
-// in one critical section with both.
+// askedBetween reports whether a branch decides about the change w by what was read of its variable behind the
+// change u, in one critical section with both.
 func (f *function) askedBetween(u, w *event) bool {
 	f.spend(len(f.branches))
 	return slices.ContainsFunc(f.branches, func(b *branch) bool {
