@@ -39,7 +39,7 @@ func guard() {
 		complain(os.Getenv(guardReport),
 			fmt.Sprintf("guard: interlock %s:\n\t%s\n", strings.Join(args, " "), strings.Join(faults, "\n\t")))
 	}
-	os.Exit(code)
+	syscall.Exit(code) // under -race, os.Exit sleeps for a second: longer than most commands take
 }
 
 // guarded runs the binary and returns its exit code, or exitTouched and what is

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,6 +146,33 @@ func TestLockEndsWithItsOwner(t *testing.T) {
 	}
 	if _, err := Lock(ctx, filepath.Join(path, "in", "file"), func() { t.Error("waits for what cannot be") }); err == nil {
 		t.Error("locked a file in a file")
+	}
+}
+
+// A folder has its lock for as long as it has anything else: a removal that is killed can be done again.
+func TestRemoveKeepsTheLockToTheEnd(t *testing.T) {
+	for range 3 {
+		dir := filepath.Join(t.TempDir(), "dir")
+		write(t, filepath.Join(dir, LockName), "")
+		for i := range 500 {
+			write(t, filepath.Join(dir, fmt.Sprint(i)), "")
+		}
+		removed := make(chan error, 1)
+		go func() { removed <- Remove(dir) }()
+		for left := true; left; {
+			_, err := os.Stat(filepath.Join(dir, LockName))
+			entries, _ := os.ReadDir(dir) // after the look at the lock: what is there now was there then
+			left = len(entries) > 0
+			if left && err != nil {
+				t.Fatalf("no lock, and %d files", len(entries))
+			}
+		}
+		if err := <-removed; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Fatal("the folder is there")
+		}
 	}
 }
 

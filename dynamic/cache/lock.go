@@ -79,5 +79,19 @@ func RemoveAbandoned(dir string) bool {
 		return false
 	}
 	defer f.Close()
-	return os.RemoveAll(dir) == nil
+	return Remove(dir) == nil
+}
+
+// Remove removes a folder with a lock, and the lock last: what a kill leaves of the folder, [RemoveAbandoned] removes.
+func Remove(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != LockName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
 }

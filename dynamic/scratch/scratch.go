@@ -62,7 +62,7 @@ func (s *Folder) Close() error {
 	}
 	s.lock.Close()
 	s.lock = nil
-	return os.RemoveAll(s.Dir)
+	return cache.Remove(s.Dir)
 }
 
 // IsTemp reports whether dir is a temporary folder of a process that may still

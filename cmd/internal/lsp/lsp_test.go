@@ -433,17 +433,26 @@ func TestNothingToAnalyse(t *testing.T) {
 	}
 }
 
-// Files outside of any module are left alone.
+// A file outside of any module is analysed once there is one; until then the log says why it is not, once.
 func TestNoModule(t *testing.T) {
+	_, src, _ := strings.Cut(counter, "-- count/count.go --\n")
+	src, _, _ = strings.Cut(src, "-- count")
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "x.go"), []byte("package x\n"), 0o644); err != nil {
+	name := filepath.Join(outside, "x.go")
+	if err := os.WriteFile(name, []byte(src), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	e := start(t, outside, Options{})
 	e.open("x.go")
+	e.wait("a line in the log", func() bool { return len(e.messages) > 0 })
+	e.save("x.go", src)
+	e.check(os.WriteFile(filepath.Join(outside, "go.mod"), []byte("module example.com/count\n\ngo 1.26.0\n"), 0o644))
+	e.save("x.go", src)
+	e.expect("x.go", "IL1001")
 	e.stop()
-	if len(e.messages)+len(e.shown) != 0 {
-		t.Errorf("messages %q, shown %v", e.messages, e.shown)
+	said := strings.Join(e.messages, "\n")
+	if strings.Count(said, "it is in no module") != 1 || !strings.Contains(said, "log: nothing is analysed in "+outside) {
+		t.Errorf("messages %q", e.messages)
 	}
 }
 

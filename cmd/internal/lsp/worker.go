@@ -30,7 +30,7 @@ type worker struct {
 	// These are run's alone.
 	modules      map[string]*resident.Module // by root
 	asked        map[string]map[string]bool  // by root: the packages whose findings are shown
-	roots        map[string]string           // by folder: its module's root; "" is outside of any
+	roots        map[string]string           // by folder: its module's root
 	stills       map[string]*build.Still     // by root
 	said         map[string]string           // by root: why it cannot be analysed, as the user was told
 	stores       map[string]*store           // by root: findings from elsewhere
@@ -143,6 +143,7 @@ func (w *worker) analyse(ctx context.Context, file string) {
 	root, err := w.root(ctx, file)
 	if err != nil || root == "" {
 		w.problem(ctx, root, err)
+		w.outside(ctx, filepath.Dir(file), err)
 		return // a file outside of any module is in nobody's package
 	}
 	p := w.server.newProgress()
@@ -213,7 +214,9 @@ func (w *worker) root(ctx context.Context, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w.roots[dir] = root
+	if root != "" { // a module may be made there yet
+		w.roots[dir] = root
+	}
 	return root, nil
 }
 
@@ -344,6 +347,15 @@ func (w *worker) problem(ctx context.Context, root string, err error) {
 	}
 	w.said[root] = err.Error()
 	w.server.message(ctx, "Interlock analyses nothing in "+root+": "+err.Error())
+}
+
+// outside notes in the log, once, that a folder is in no module. It is no message: editors show files of others too.
+func (w *worker) outside(ctx context.Context, dir string, err error) {
+	if err != nil || w.said[dir] != "" {
+		return
+	}
+	w.said[dir] = "nothing is analysed in " + dir + ": it is in no module; `go mod init` makes one"
+	w.server.log(ctx, protocol.MessageTypeWarning, w.said[dir])
 }
 
 // loads notes that the module can be analysed.
