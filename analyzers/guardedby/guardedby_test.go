@@ -13,7 +13,7 @@ import (
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer,
-		"basic", "helpers", "owned", "closures", "generics", "rwmutex",
+		"basic", "helpers", "owned", "published", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
 		"starts", "setup", "owner", "apart", "comments", "spin", "closed", "byvalue",
 		"copies", "elements", "inner", "branches", "standalone", "mixed")

@@ -87,6 +87,9 @@ type List struct {
 	enclosed map[*types.Var]bool // fields that alone lead to an object
 	signals  map[*ssa.Function]signalling
 	met      meetings
+
+	flags     map[*ssa.Function][]*Access // loads of atomics
+	published map[groupKey]publication
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -111,6 +114,7 @@ func run(pass *analysis.Pass) (any, error) {
 		c.touches = c.newTouching()
 		c.touches.export()
 		c.findImplied()
+		l.findPublished()
 	})
 	return l, nil
 }

@@ -24,7 +24,7 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 		May:    a.Locks.MayHoldClasses(),
 
 		Unknown: a.Locks.Unknown,
-		Exempt:  l.beforeSharing(a) || l.Prog.SaysNoLock(a.Fn, a.Expr.Pos()),
+		Exempt:  l.beforeSharing(a) || l.behindFlag(a) || l.Prog.SaysNoLock(a.Fn, a.Expr.Pos()),
 		SetUp:   a.Completes() || a.MadeHere() && a.BeforeStart(),
 		Others:  r.Concurrent() || r.Unknown,
 		Lone:    l.lone(a),
