@@ -141,6 +141,8 @@ func (r *Result) touchesLocks(fn *ssa.Function) bool {
 			if !ok {
 				continue
 			}
+			_, _, isFlag := r.flagOp(call.Common())
+			touches = touches || isFlag
 			if callee, _ := callgraph.Target(call.Common()); callee != nil && len(r.effects(callee)) > 0 {
 				touches = true
 			}

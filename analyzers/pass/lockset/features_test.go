@@ -26,7 +26,7 @@ func heldAt(l *passtest.Line) string {
 		}
 		var parts []string
 		surely := map[string]bool{}
-		for _, h := range s.Held() {
+		for _, h := range slices.Concat(s.Held(), s.Turns()) {
 			parts = append(parts, h.String())
 			surely[h.Class] = true
 		}

@@ -134,7 +134,7 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 	// An operation of package sync, or one that works like it.
 	o, ok := f.r.callOp(call)
 	if !ok {
-		return s
+		return f.r.afterFlag(s, call)
 	}
 	switch o.kind {
 	case lock:
@@ -212,8 +212,8 @@ func (r *Result) unlocks(call *ssa.CallCommon) ssa.Value {
 	return nil
 }
 
-// branch returns the state on the i-th way out of b: after `if mu.TryLock()`
-// the lock is held on the first.
+// branch returns the state on the i-th way out of b: after `if mu.TryLock()`,
+// or a flag that was won, the lock is held on the first.
 func (f *flow) branch(s *State, b *ssa.BasicBlock, i int) *State {
 	cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
@@ -228,7 +228,13 @@ func (f *flow) branch(s *State, b *ssa.BasicBlock, i int) *State {
 		v, yes = not.X, !yes
 	}
 	call, ok := v.(*ssa.Call)
-	if !ok || !yes {
+	if !ok {
+		return s
+	}
+	if o, won, ok := f.r.flagOp(&call.Call); ok && o.kind == trylock && yes == won {
+		return s.acquire(o.path, hold{status: held, since: call, class: o.class})
+	}
+	if !yes {
 		return s
 	}
 	switch o, _ := f.r.lockOp(&call.Call); o.kind {

@@ -37,6 +37,7 @@ type Result struct {
 	conds     map[accesspath.Name]condAlias
 	spins     map[*ssa.Function]kind // methods that are lock operations by what they do
 	turns     map[string]turn        // channels that are locks, by class
+	flags     map[string]bool        // atomic flags that are locks, by class
 	points    map[*ssa.Function][]point
 	takes     map[*ssa.Function][]Acquire // of functions of the package
 	foreign   *foreign                    // of others
@@ -73,6 +74,7 @@ func run(pass *analysis.Pass) (any, error) {
 		conds:     map[accesspath.Name]condAlias{},
 		spins:     map[*ssa.Function]kind{},
 		turns:     map[string]turn{},
+		flags:     map[string]bool{},
 		points:    map[*ssa.Function][]point{},
 		takes:     map[*ssa.Function][]Acquire{},
 		foreign:   &foreign{takes: map[*ssa.Function][]Acquire{}},
@@ -89,6 +91,7 @@ func run(pass *analysis.Pass) (any, error) {
 		r.findConds()
 		r.findSpins()
 		r.findTurns()
+		r.findFlags()
 		// What each function does to the locks of its callers, callees first; what
 		// its comments and its name say of them.
 		for _, fn := range r.prog.Funcs {

@@ -73,7 +73,7 @@ func (s *State) listHeld() []Held {
 	return s.list(func(h hold) bool { return !isTurn(h.class) })
 }
 
-// Turns lists the channels that are surely held as locks, by path.
+// Turns lists the channels and flags that are surely held as locks, by path.
 func (s *State) Turns() []Held { return s.list(func(h hold) bool { return isTurn(h.class) }) }
 
 // list lists the locks that are surely held, of those that are wanted, by path.

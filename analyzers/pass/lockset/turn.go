@@ -25,7 +25,9 @@ import (
 // turnPrefix begins the classes of channels.
 const turnPrefix = "chan "
 
-func isTurn(class string) bool { return strings.HasPrefix(class, turnPrefix) }
+func isTurn(class string) bool {
+	return strings.HasPrefix(class, turnPrefix) || strings.HasPrefix(class, flagPrefix)
+}
 
 // channel is what the package does with a local channel, or with those of a field or package variable.
 type channel struct {

@@ -1,0 +1,151 @@
+package lockset
+
+import (
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// An atomic flag is a lock that is only tried, where every function that sets it also clears it, and nothing else
+// changes it:
+//
+//	if !t.busy.CompareAndSwap(false, true) { return }
+//	defer t.busy.Store(false)
+//
+// Like channels, such flags are among [State.Turns]: no guard is inferred from them.
+
+// flagPrefix begins the classes of flags.
+const flagPrefix = "flag "
+
+// flagUse is what the package does with a flag.
+type flagUse struct {
+	other bool // something else than to set it from zero, to clear it, and to look at it
+	users map[*ssa.Function]*claims
+}
+
+// claims is how often a function sets a flag that was clear, and clears it.
+type claims struct{ sets, clears int }
+
+// findFlags finds the atomic flags that are locks.
+func (r *Result) findFlags() {
+	all := map[string]*flagUse{}
+	for _, fn := range r.prog.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				noteFlags(all, fn, instr)
+			}
+		}
+	}
+	for class, f := range all {
+		both := len(f.users) > 0 && !f.other
+		for _, u := range f.users {
+			both = both && u.sets > 0 && u.clears > 0
+		}
+		r.flags[class] = both
+	}
+}
+
+// noteFlags notes what instr does with variables that may be flags.
+func noteFlags(all map[string]*flagUse, fn *ssa.Function, instr ssa.Instruction) {
+	at := func(v ssa.Value) *flagUse {
+		class := flagClass(v)
+		if all[class] == nil {
+			all[class] = &flagUse{users: map[*ssa.Function]*claims{}}
+		}
+		return all[class]
+	}
+	var known ssa.Value // the operand of which the use is known
+	if call, ok := instr.(ssa.CallInstruction); ok {
+		if o, _, ok := flagCall(call.Common()); ok {
+			known = call.Common().Args[0]
+			f, user := at(known), activation(fn)
+			if f.users[user] == nil && o != 0 {
+				f.users[user] = &claims{}
+			}
+			switch o {
+			case trylock:
+				f.users[user].sets++
+			case unlock:
+				f.users[user].clears++
+			}
+		}
+	}
+	switch instr := instr.(type) {
+	case *ssa.DebugRef:
+		return
+	case *ssa.UnOp:
+		if instr.Op == token.MUL {
+			known = instr.X
+		}
+	}
+	for _, operand := range instr.Operands(nil) {
+		switch (*operand).(type) {
+		case *ssa.FieldAddr, *ssa.Global:
+			if *operand != known {
+				at(*operand).other = true
+			}
+		}
+	}
+}
+
+// flagClass names the field or package variable at address v; it is the prefix alone where v has no such name.
+func flagClass(v ssa.Value) string {
+	if name, ok := accesspath.NameOf(v); ok {
+		return flagPrefix + name.String()
+	}
+	return flagPrefix
+}
+
+// flagCall recognises an operation on an atomic that a flag which is a lock allows: trylock, unlock, or 0 for a look at
+// it. Whether the lock is acquired, the result says: it is equal to won.
+func flagCall(call *ssa.CallCommon) (o kind, won, ok bool) {
+	fn := ir.Origin(call.StaticCallee())
+	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || fn.Object().Pkg().Path() != "sync/atomic" ||
+		len(call.Args) == 0 {
+		return 0, false, false
+	}
+	args := call.Args[1:]
+	switch {
+	case len(args) == 0:
+		return 0, false, true
+	case len(args) == 2 && isZero(args[0]) && isSet(args[1]): // CompareAndSwap(false, true)
+		return trylock, true, true
+	case len(args) == 2 && isSet(args[0]) && isZero(args[1]), len(args) == 1 && isZero(args[0]) && isStore(fn):
+		return unlock, false, true
+	case len(args) == 1 && isSet(args[0]) && isSwap(fn) && isBool(call.Signature().Results().At(0).Type()): // Swap(true)
+		return trylock, false, true
+	}
+	return 0, false, false
+}
+
+func isStore(fn *ssa.Function) bool { return strings.HasPrefix(fn.Name(), "Store") }
+
+func isSwap(fn *ssa.Function) bool { return strings.HasPrefix(fn.Name(), "Swap") }
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
+}
+
+// flagOp returns the operation on a flag that is a lock; won is the result by which one acquires it.
+func (r *Result) flagOp(call *ssa.CallCommon) (o op, won, ok bool) {
+	k, won, ok := flagCall(call)
+	if !ok || k == 0 {
+		return op{}, false, false
+	}
+	o = op{kind: k, path: accesspath.Of(call.Args[0]), class: flagClass(call.Args[0])}
+	return o, won, r.flags[o.class]
+}
+
+// afterFlag returns the state after a call that may clear a flag.
+func (r *Result) afterFlag(s *State, call ssa.CallInstruction) *State {
+	if o, _, ok := r.flagOp(call.Common()); ok && o.kind == unlock {
+		return s.release(o.path, o.class)
+	}
+	return s
+}
