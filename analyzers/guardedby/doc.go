@@ -34,7 +34,8 @@
 // caller: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
 //
 // Not counted are accesses to objects that no other goroutine can reach yet, in tests
-// of other code, in package initialisation, in a sync.Once, and where a comment says
+// of other code, in package initialisation, in a sync.Once, behind a test of an atomic
+// flag that is set once the variable is written, and where a comment says
 // that no lock is needed. Helper functions are judged by the locks that their callers
 // hold. A goroutine may read without the lock what it alone writes, and what was
 // written before it started.
