@@ -231,6 +231,7 @@ func (f *flow) branch(s *State, b *ssa.BasicBlock, i int) *State {
 	if !ok {
 		return s
 	}
+	// The result says whether a flag was won, or TryLock has the lock.
 	if o, won, ok := f.r.flagOp(&call.Call); ok && o.kind == trylock && yes == won {
 		return s.acquire(o.path, hold{status: held, since: call, class: o.class})
 	}
