@@ -1,6 +1,7 @@
 package patchgen
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,12 +46,13 @@ func SameCause(f, g *finding.Finding) bool {
 	return v == w
 }
 
-// IsBeside reports whether a run has shown a race for a neighbour of the group's variable: another one of the same
-// object, or package, that a function accesses which accesses the group's too. A patch that leaves it has covered a
-// part of what it should. Races that a test makes by an access of its own, or for other types, are other bugs.
-func IsBeside(group []*finding.Finding, f *finding.Finding) bool {
+// IsBeside reports whether a run has shown a race, or predicts one, for a neighbour of the variable that the candidate
+// is for: another one of the same object, or package, that a function accesses which the candidate changes, or in which
+// findings of the group are. A patch that leaves it has covered a part of what it should. Races that a test makes by an
+// access of its own, or for other types, are other bugs.
+func (c Candidate) IsBeside(group []*finding.Finding, f *finding.Finding) bool {
 	isIn := func(a finding.Access) bool {
-		return slices.ContainsFunc(group, func(g *finding.Finding) bool {
+		return c.changes(a) || slices.ContainsFunc(group, func(g *finding.Finding) bool {
 			return slices.ContainsFunc(g.Accesses, func(b finding.Access) bool {
 				return a.Function != "" && a.Package == b.Package && a.Function == b.Function
 			})
@@ -61,9 +63,26 @@ func IsBeside(group []*finding.Finding, f *finding.Finding) bool {
 	}
 	v, w := group[0].Variable, f.Variable
 	v.Kind, w.Kind, v.Name, w.Name = "", "", "", ""
-	return v == w && f.Status == finding.Confirmed && f.Code.IsDataRace() && slices.ContainsFunc(f.Accesses, isIn) &&
+	return v == w && (f.Status == finding.Confirmed || f.Status == finding.Predicted) && f.Code.IsDataRace() &&
+		slices.ContainsFunc(f.Accesses, isIn) &&
 		!slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return strings.HasSuffix(a.File, "_test.go") })
 }
+
+// changes reports whether the candidate changes the declared function that an access is in.
+func (c Candidate) changes(a finding.Access) bool {
+	// (*m.T[K]).Set	->	T.Set, which is around (*T[...]).Set.func1
+	plain := func(name string) string { return noise.ReplaceAllString(name, "") }
+	function := plain(a.Function) + "."
+	for name := range c.touched {
+		if short := plain(strings.Replace(name, a.Package+".", "", 1)); strings.HasPrefix(function, short+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// noise is what names of functions have or have not, by who names them.
+var noise = regexp.MustCompile(`\[.*?\]|[(*)]`)
 
 // isLockFault reports whether findings of a code say that others may wait for a lock for ever: a return leaves it held,
 // or who holds it takes it again.

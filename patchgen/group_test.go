@@ -72,6 +72,10 @@ func TestIsBeside(t *testing.T) {
 	lock.Accesses[0].Mode, test.Accesses[1].File, elsewhere.Variable.Package = finding.Lock, "a_test.go", "q"
 	suspected, torn := race("T", "b", "(*T).Set"), race("T", "b", "(*T).Set")
 	suspected.Status, torn.Code = finding.Suspected, finding.TestAndUse
+	predicted, generic := race("T", "b", "(*T).Set"), race("T", "b", "(*T[...]).Reset.func2")
+	predicted.Status = finding.Predicted
+	// The patch changes Reset too, which no finding of the group is in.
+	patch := Candidate{touched: map[string]bool{"(*p.T[K]).Reset": true, "p.init": true}}
 	group := []*finding.Finding{race("T", "a", "(*T).Set", "(*T).Get")}
 	for name, c := range map[string]struct {
 		f    *finding.Finding
@@ -83,6 +87,10 @@ func TestIsBeside(t *testing.T) {
 		"its elements":           {race("T", "a[]", "(*T).Set", "(*T).Get"), false},
 		"another type":           {race("U", "b", "(*T).Set", "(*T).Set"), false},
 		"another function":       {race("T", "b", "(*T).Close", "(*T).Close"), false},
+		"one that it changes":    {race("T", "b", "(*T).Close", "(*T).Reset"), true},
+		"a literal in it":        {generic, true},
+		"one of a longer name":   {race("T", "b", "(*T).ResetAll", "(*T).Close"), false},
+		"predicted":              {predicted, true},
 		"places that are gone":   {race("T", "b", "", ""), false},
 		"of the test":            {test, false},
 		"another package":        {elsewhere, false},
@@ -90,11 +98,11 @@ func TestIsBeside(t *testing.T) {
 		"a use of two sections":  {torn, false},
 		"a lock of the function": {lock, false},
 	} {
-		if got := IsBeside(group, c.f); got != c.want {
+		if got := patch.IsBeside(group, c.f); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if IsBeside([]*finding.Finding{lock}, race("T", "b", "(*T).Set")) {
+	if patch.IsBeside([]*finding.Finding{lock}, race("T", "b", "(*T).Set")) {
 		t.Error("a patch for a lock is to correct a race")
 	}
 }

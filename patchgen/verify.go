@@ -17,6 +17,8 @@ import (
 type Candidate struct {
 	Root  string
 	Files map[string][]byte
+	// touched names the declared functions whose source the patch changes, as [types.Func.FullName] does.
+	touched map[string]bool
 }
 
 // Path is the absolute path of one of the files.
@@ -77,7 +79,7 @@ func (v *verifier) verdict() finding.Verdict {
 // verify runs the checks in order, cheapest first; the first failure ends it.
 func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 	v.passed = nil
-	c := Candidate{Root: v.module.Root, Files: out.Files}
+	c := Candidate{Root: v.module.Root, Files: out.Files} // touched is known once the patched source is analysed
 	steps := []step{
 		{"type-checks", nil},
 		{out.Claim.Kind.Promise(), nil},
@@ -100,7 +102,13 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 	var after *session.Snapshot
 	var refused []*validate.Refusal
 	steps[0].run = func(context.Context, Candidate) (err error) {
-		after, err = v.module.analysed.With(out.Files)
+		if after, err = v.module.analysed.With(out.Files); err != nil {
+			return err
+		}
+		original, err := v.module.analysed.Original()
+		if err == nil {
+			c.touched = after.Touched(original)
+		}
 		return err
 	}
 	steps[1].run = func(context.Context, Candidate) error {

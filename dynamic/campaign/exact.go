@@ -806,7 +806,7 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
 	v, known := sharedVariable(a, b)
 	what := finding.Variable(v).String()
-	if !known {
+	if !known && v.Name == "" {
 		f := r.sides[1].frame
 		v.Package, _ = stacktext.SplitName(f.Function)
 		v.Name = fmt.Sprintf("what %s:%d accesses", path.Base(f.File), f.Line)
@@ -902,7 +902,8 @@ func (e *exact) sitesOf(s *exactSide) []*plan.Site {
 	return all
 }
 
-// sharedVariable returns the one variable that both sides may access, if there is only one.
+// sharedVariable returns the one variable that both sides may access, if there is only one: a list and its elements are
+// one, by the name of the list. Of several fields of one type it returns the type, with all their names.
 func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 	both := map[plan.Variable]bool{}
 	for _, s := range a {
@@ -912,8 +913,25 @@ func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 			}
 		}
 	}
-	for v := range both {
-		return v, len(both) == 1
+	// The shortest name is that of the list: x before x[].
+	byName := func(v, w plan.Variable) int {
+		return cmp.Or(strings.Compare(v.Name, w.Name), strings.Compare(v.Kind, w.Kind))
+	}
+	if all := slices.SortedFunc(maps.Keys(both), byName); len(all) > 0 {
+		names := []string{all[0].Name}
+		for _, w := range all[1:] {
+			if w.Package != all[0].Package || w.Type != all[0].Type || w.Function != all[0].Function {
+				return v, false
+			}
+			if last := names[len(names)-1]; w.Name != last && w.Name != last+"[]" {
+				names = append(names, w.Name)
+			}
+		}
+		v = all[0]
+		if len(names) > 1 {
+			v.Name, v.Kind = strings.Join(names, " or "), ""
+		}
+		return v, len(names) == 1
 	}
 	// A channel may have a name of its own on each side, as a parameter or an element of a list.
 	if len(a) == 1 && len(b) == 1 && a[0].Variable.Kind == b[0].Variable.Kind && synchronises(a[0].Variable) {

@@ -1,6 +1,13 @@
 package campaign
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+)
 
 func TestScalar(t *testing.T) {
 	for _, tt := range []struct {
@@ -20,6 +27,38 @@ func TestScalar(t *testing.T) {
 	} {
 		if got := scalar(tt.kind, tt.bits); got != tt.want {
 			t.Errorf("%s %#x: got %s, want %s", tt.kind, tt.bits, got, tt.want)
+		}
+	}
+}
+
+// A line of code may access several variables. A list and its elements are named as one; of others, all that may be
+// meant are named.
+func TestSharedVariable(t *testing.T) {
+	on := func(typ string, names ...string) (sites []*plan.Site) {
+		for _, name := range names {
+			kind := plan.KindField
+			if strings.HasSuffix(name, "[]") {
+				kind = "element"
+			}
+			sites = append(sites, &plan.Site{Variable: plan.Variable{Package: "p", Type: typ, Name: name, Kind: kind}})
+		}
+		return sites
+	}
+	for _, c := range []struct {
+		a, b []*plan.Site
+		want string
+		ok   bool
+	}{
+		{on("T", "n"), on("T", "n", "m"), "p.T.n", true},
+		{on("T", "subs[]", "subs"), on("T", "subs", "subs[]"), "p.T.subs", true},
+		{on("T", "subs[]", "subs"), on("T", "subs[]"), "p.T.subs[]", true},
+		{on("T", "n", "m"), on("T", "m", "n"), "p.T.m or n", false},
+		{on("T", "n"), on("T", "m"), "", false},
+		{slices.Concat(on("T", "n"), on("U", "n")), slices.Concat(on("T", "n"), on("U", "n")), "", false},
+	} {
+		v, ok := sharedVariable(c.a, c.b)
+		if got := finding.Variable(v).String(); got != c.want || ok != c.ok {
+			t.Errorf("%v and %v: %s, %v, want %s, %v", c.a, c.b, got, ok, c.want, c.ok)
 		}
 	}
 }

@@ -35,12 +35,15 @@ type trial struct {
 	depth    Depth
 	known    []*finding.Finding // in the original
 	asked    []*finding.Finding // those that are to be patched
+	alone    bool               // no patch made so far is in the copy
 	group    []*finding.Finding // what the patch is for
 	left     []*finding.Finding // races beside it, with the last patch, that others of asked are for
 	hopeless []*finding.Finding // such races for which no patch came out
 	static   []*finding.Finding // suspected in the patched source of the last campaign
 	near     []string           // packages that the patch may change, and those that import them
 	alsoFail []string           // tests of these that fail without the last patch too
+	// corrects reports whether the source shows that a patch is one for what f is about, too.
+	corrects func(c patchgen.Candidate, f *finding.Finding) (bool, error)
 }
 
 // newTrial returns a trial whose go commands run in the copy c. Packages are named
@@ -53,7 +56,7 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	}
 	o.Settings.Vet, o.Flags.Vet = "off", "off" // the check of its own compares with the original
 	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth,
-		known: o.Known, asked: o.Findings}
+		known: o.Known, asked: o.Findings, alone: o.Alone}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
 	for _, test := range o.Module.Tests {
 		t.plan.Patterns = append(t.plan.Patterns, test.Package)
@@ -84,7 +87,7 @@ func (t *trial) checks() patchgen.Checks {
 		Test:  func(_ context.Context, c patchgen.Candidate) error { return t.test(c.Files) },
 	}
 	if t.depth == Full {
-		checks.Campaign = func(_ context.Context, c patchgen.Candidate) error { return t.campaign(c.Files) }
+		checks.Campaign = func(_ context.Context, c patchgen.Candidate) error { return t.campaign(c) }
 		checks.Static = func(context.Context, patchgen.Candidate) error { return t.suspected() }
 	}
 	return checks
@@ -189,10 +192,10 @@ func (t *trial) test(files map[string][]byte) error {
 
 // campaign makes the runs again with all noise on the group's variable. Neither the bug nor new failures may show, nor
 // a race beside it that no other patch is for.
-func (t *trial) campaign(files map[string][]byte) error {
+func (t *trial) campaign(c patchgen.Candidate) error {
 	t.plan.Progress.Say("trying a patch: running the tests under the monitor")
 	var after *campaign.Result
-	err := t.copy.with(files, func() (err error) {
+	err := t.copy.with(c.Files, func() (err error) {
 		after, t.static, err = t.runs(true)
 		return err
 	})
@@ -204,7 +207,7 @@ func (t *trial) campaign(files map[string][]byte) error {
 			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
 		}
 	}
-	if err := t.races(after.Findings); err != nil {
+	if err := t.races(c, after.Findings); err != nil {
 		return err
 	}
 	// Whether failures are new, only runs without the patch can say.
@@ -220,28 +223,41 @@ func (t *trial) campaign(files map[string][]byte) error {
 	return t.newWait()
 }
 
-// races rejects a patch that leaves a race beside what it corrects, and keeps those that other patches are for.
-func (t *trial) races(after []*finding.Finding) error {
+// races rejects a patch that leaves a race beside what it corrects, and keeps those that other patches are for. They
+// are what the runs with the patch have shown, and what those without have: that it does not come again may be chance.
+func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) error {
 	t.left = nil
 	for _, f := range after {
 		switch {
-		case !patchgen.IsBeside(t.group, f):
+		case !c.IsBeside(t.group, f):
 		case t.hasPatch(f):
 			t.left = append(t.left, f)
 		default:
-			return errors.New(stillRaces(f))
+			return errors.New("with the patch, the tests still race for " + placesOf(f))
+		}
+	}
+	for _, f := range t.known {
+		switch {
+		case !c.IsBeside(t.group, f) || !t.alone && t.isMade(f): // or its patch is in the copy
+		case t.hasPatch(f):
+			t.left = append(t.left, f)
+		default:
+			if gone, err := t.corrects(c, f); err != nil || !gone {
+				return cmp.Or(err, errors.New("it leaves the race for "+placesOf(f)+
+					", which runs without it have shown, and for which there is no patch"))
+			}
 		}
 	}
 	return nil
 }
 
-// stillRaces names a race that a patch leaves, and its places in the patched source.
-func stillRaces(f *finding.Finding) string {
+// placesOf names a race that a patch leaves, and its places.
+func placesOf(f *finding.Finding) string {
 	var at []string
 	for _, a := range f.Accesses {
 		at = append(at, fmt.Sprintf("%s:%d in %s", a.File, a.Line, a.Function))
 	}
-	return fmt.Sprintf("with the patch, the tests still race for %s, at %s", f.Variable, strings.Join(at, " and "))
+	return fmt.Sprintf("%s, at %s", f.Variable, strings.Join(at, " and "))
 }
 
 // hasPatch reports whether there is a patch for what has the cause of f, or one is still to be tried.

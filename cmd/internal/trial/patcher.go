@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,7 +92,6 @@ func (p *Patches) Apply(root string) error { return patchgen.Apply(root, p.Befor
 type patcher struct {
 	*Patches
 	trial   *trial
-	alone   bool
 	pattern []string           // all packages of the main modules
 	known   []*finding.Finding // suspected ones too, whether reported or not
 	taken   []string           // ids of the findings patched so far
@@ -115,7 +115,8 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 	if err != nil {
 		return made, err
 	}
-	d := &patcher{Patches: made, trial: t, alone: o.Alone, known: o.Known}
+	d := &patcher{Patches: made, trial: t, known: o.Known}
+	t.corrects = d.corrects
 	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
@@ -125,6 +126,7 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 // attempt is how the patch for a group of findings came out.
 type attempt struct {
 	left []*finding.Finding // races that it leaves to other patches
+	none bool               // it changes nothing: an earlier one corrects this too
 	// What there was before it.
 	before Patches
 	taken  []string
@@ -145,7 +147,7 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			if err := d.restore(a); err != nil {
 				return err
 			}
-			if d.alone {
+			if d.trial.alone {
 				to = from + 1
 			}
 		}
@@ -153,10 +155,10 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			share(group, nil)
 		}
 		for i := from; i < to; i++ {
-			attempts[i] = attempt{nil, Patches{maps.Clone(d.Before), maps.Clone(d.After)}, slices.Clone(d.taken)}
+			attempts[i] = attempt{before: Patches{maps.Clone(d.Before), maps.Clone(d.After)}, taken: slices.Clone(d.taken)}
 			d.trial.left = nil
-			err := d.group(groups[i])
-			attempts[i].left = d.trial.left
+			none, err := d.group(groups[i])
+			attempts[i].left, attempts[i].none = d.trial.left, none
 			if err == nil && tried != nil && len(d.trial.left) == 0 {
 				err = tried(groups[i])
 			}
@@ -173,6 +175,10 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			continue
 		}
 		for _, f := range left {
+			own := slices.IndexFunc(groups, func(g []*finding.Finding) bool { return patchgen.SameCause(f, g[0]) })
+			if own >= 0 && attempts[own].none {
+				continue
+			}
 			note := fmt.Sprintf("%s races beside it: apply the patch for that too", f.Variable)
 			if fix := group[0].Fix; !slices.Contains(fix.Notes, note) {
 				fix.Notes = append(fix.Notes, note)
@@ -200,44 +206,38 @@ func (d *patcher) doubt(groups [][]*finding.Finding, attempts []attempt) {
 	for i, group := range groups {
 		for _, f := range attempts[i].left {
 			if fix := group[0].Fix; fix != nil && !d.trial.isMade(f) {
-				fix.Verdict, fix.Notes = finding.Manual, append(fix.Notes, stillRaces(f))
+				fix.Verdict, fix.Notes = finding.Manual, append(fix.Notes, "it leaves the race for "+placesOf(f))
 			}
 		}
 	}
 }
 
 // group makes one patch and puts it into the copy. It treats all that is
-// known of the cause, suspicions too.
-func (d *patcher) group(group []*finding.Finding) error {
-	var known []*finding.Finding
-	for _, f := range d.known {
-		if patchgen.SameCause(f, group[0]) {
-			known = append(known, f)
-		}
-	}
+// known of the cause, suspicions too. None reports that nothing had to be changed.
+func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 	// Earlier patches have moved lines, and the copy holds the main modules alone.
-	moved, err := d.follow(known)
+	moved, err := d.follow(d.ofCause(group[0]))
 	if err == nil {
-		err = inside(known)
+		err = inside(moved)
 	}
 	if err != nil {
 		share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: err.Error()})
-		return nil
+		return false, nil
 	}
-	module, err := d.load(group)
+	module, near, err := d.load(group)
 	if err != nil && d.trial.ctx.Err() == nil {
 		share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: d.trial.copy.strip(err.Error())})
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	// The strategies in order, each candidate tried.
-	d.trial.group, d.trial.alsoFail = group, nil
+	d.trial.group, d.trial.near, d.trial.alsoFail = group, near, nil
 	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
 		Failing: d.trial.provesByTests(), Checks: d.trial.checks()})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if fix.Withheld = d.trial.copy.strip(fix.Withheld); fix.Withheld != "" {
 		d.trial.left = nil
@@ -245,16 +245,56 @@ func (d *patcher) group(group []*finding.Finding) error {
 	if also := d.trial.alsoFail; fix.Withheld == "" && len(also) > 0 {
 		fix.Notes = append(fix.Notes, "fails without the patch too: "+strings.Join(also, ", "))
 	}
-	if fix.Withheld == "" && !d.alone {
+	if fix.Withheld == "" && !d.trial.alone {
 		if err := d.take(module, fix, files); err != nil {
-			return err
+			return false, err
 		}
 		for _, f := range group {
 			d.taken = append(d.taken, f.ID)
 		}
 	}
 	share(group, fix)
-	return nil
+	return fix.Withheld == "" && len(files) == 0, nil
+}
+
+// ofCause returns all that is known of the cause of f.
+func (d *patcher) ofCause(f *finding.Finding) (all []*finding.Finding) {
+	for _, g := range d.known {
+		if patchgen.SameCause(g, f) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// corrects reports whether the source shows that with c, a patch for another variable, nothing is left to be
+// changed for what f is about.
+func (d *patcher) corrects(c patchgen.Candidate, f *finding.Finding) (gone bool, err error) {
+	both := &Patches{maps.Clone(d.Before), maps.Clone(d.After)}
+	then := &patcher{Patches: both, trial: d.trial, pattern: d.pattern}
+	for name := range c.Files {
+		if then.Before[name] == nil {
+			if then.Before[name], err = os.ReadFile(d.trial.copy.path(name)); err != nil {
+				return false, fmt.Errorf("reading what a patch changes: %w", err)
+			}
+		}
+	}
+	maps.Copy(then.After, c.Files)
+	group := d.ofCause(f)
+	moved, err := then.follow(group)
+	if err != nil {
+		return false, nil // it changes a line that f is about
+	}
+	err = d.trial.copy.with(c.Files, func() error {
+		module, _, err := then.load(group)
+		if err != nil {
+			return err
+		}
+		fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: true})
+		gone = err == nil && fix.Withheld == "" && len(files) == 0
+		return err
+	})
+	return gone, err
 }
 
 // inside returns an error that names a file outside of the tree, if an access of
@@ -298,25 +338,26 @@ func share(group []*finding.Finding, fix *finding.Fix) {
 }
 
 // load reads the copy as it is now. Packages that do not compile are left
-// out where nothing that the findings are about is within their reach.
-func (d *patcher) load(group []*finding.Finding) (*patchgen.Module, error) {
+// out where nothing that the findings are about is within their reach. Near are the packages that a patch may change,
+// and those that import them.
+func (d *patcher) load(group []*finding.Finding) (m *patchgen.Module, near []string, err error) {
 	d.trial.plan.Progress.Say("reading the module for a patch")
 	loaded, err := packages.Load(&packages.Config{
 		Mode: patchgen.LoadMode, Context: d.trial.ctx, Dir: d.trial.plan.Dir, Env: d.trial.env(),
 		Tests: true, BuildFlags: d.trial.plan.BuildFlags,
 	}, d.pattern...)
 	if err != nil {
-		return nil, fmt.Errorf("loading the packages: %w", err)
+		return nil, nil, fmt.Errorf("loading the packages: %w", err)
 	}
-	near, broken := reaching(loaded, group), build.Broken(loaded)
+	reach, broken := reaching(loaded, group), build.Broken(loaded)
 	for _, p := range broken {
-		if near[p.PkgPath] {
-			return nil, fmt.Errorf("%s may use %s and does not compile: fix that first", p.PkgPath, group[0].Variable)
+		if reach[p.PkgPath] {
+			return nil, nil, fmt.Errorf("%s may use %s and does not compile: fix that first", p.PkgPath, group[0].Variable)
 		}
 	}
 	sound := slices.DeleteFunc(loaded, func(p *packages.Package) bool { return slices.Contains(broken, p) })
-	d.trial.near = nearby(sound, near)
-	return patchgen.NewModule(d.trial.copy.root, sound)
+	m, err = patchgen.NewModule(d.trial.copy.root, sound)
+	return m, nearby(sound, reach), err
 }
 
 // reaching returns the paths of the packages that a group of findings is about,

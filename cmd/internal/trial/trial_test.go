@@ -234,12 +234,46 @@ func TestHasPatch(t *testing.T) {
 	}
 	// Runs with a patch keep what others are for, and reject the rest by its name and places.
 	tr.group = []*finding.Finding{race("n")}
-	if err := tr.races([]*finding.Finding{race("n"), race("open")}); err != nil || len(tr.left) != 1 {
+	shown := []*finding.Finding{race("n"), race("open")}
+	if err := tr.races(patchgen.Candidate{}, shown); err != nil || len(tr.left) != 1 {
 		t.Errorf("%v, %d left, want one for another patch", err, len(tr.left))
 	}
-	err := tr.races([]*finding.Finding{race("open"), race("none")})
+	err := tr.races(patchgen.Candidate{}, []*finding.Finding{race("open"), race("none")})
 	if want := "race for m.T.none, at t.go:3 in (*T).Set"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, want %q at its end", err, want)
+	}
+}
+
+// A race that runs have shown before counts, whatever those with the patch show, until there is a patch for it too.
+func TestLeavesKnownRace(t *testing.T) {
+	made, none := &finding.Fix{Verdict: finding.Verified}, &finding.Fix{Verdict: finding.Withheld, Withheld: "why"}
+	for name, c := range map[string]struct {
+		fix            *finding.Fix // of the other race
+		isAsked, alone bool
+		corrected      bool // by the patch, as the source shows
+		err            error
+		left           int
+		want           string
+	}{
+		"to come":             {isAsked: true, left: 1},
+		"in the copy already": {fix: made, isAsked: true},
+		"made by itself":      {fix: made, isAsked: true, alone: true, left: 1},
+		"withheld":            {fix: none, isAsked: true, want: "it leaves the race for m.T.other, at t.go:3 in (*T).Set, "},
+		"withheld, but gone":  {fix: none, isAsked: true, corrected: true},
+		"not to be patched":   {want: "it leaves the race for m.T.other"},
+		"cannot be analysed":  {fix: none, isAsked: true, err: errors.New("no disk"), want: "no disk"},
+	} {
+		other := race("other")
+		other.Fix = c.fix
+		tr := &trial{group: []*finding.Finding{race("n")}, known: []*finding.Finding{race("n"), other}, alone: c.alone}
+		tr.corrects = func(patchgen.Candidate, *finding.Finding) (bool, error) { return c.corrected, c.err }
+		if c.isAsked {
+			tr.asked = []*finding.Finding{other}
+		}
+		err := tr.races(patchgen.Candidate{}, nil)
+		if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) || len(tr.left) != c.left {
+			t.Errorf("%s: %v, %d left, want %q, %d", name, err, len(tr.left), c.want, c.left)
+		}
 	}
 }
 

@@ -277,8 +277,8 @@ type decisions struct {
 	blocks []*ssa.BasicBlock
 }
 
-// decided follows v through operations, locals and tests.
-func decided(v ssa.Value) decisions {
+// decided follows of through operations, locals and tests.
+func decided(of ssa.Value) decisions {
 	d := decisions{values: map[ssa.Value]bool{}}
 	var visit func(v ssa.Value)
 	visit = func(v ssa.Value) {
@@ -308,17 +308,43 @@ func decided(v ssa.Value) decisions {
 					}
 				}
 			case *ssa.If:
-				// A block with several ways in runs whatever the outcome.
+				// A block with several ways in runs whatever the outcome, and so does what follows a loop over
+				// something that was read before it.
 				for _, next := range ref.Block().Succs {
-					if len(next.Preds) == 1 {
+					if len(next.Preds) == 1 && (isRepeated(of, ref.Block()) || passesBy(ref.Block(), next)) {
 						d.blocks = append(d.blocks, next)
 					}
 				}
 			}
 		}
 	}
-	visit(v)
+	visit(of)
 	return d
+}
+
+// isRepeated reports whether v is computed again behind b.
+func isRepeated(v ssa.Value, b *ssa.BasicBlock) bool {
+	instr, ok := v.(ssa.Instruction)
+	return ok && leads(b, nil, func(c *ssa.BasicBlock) bool { return c == instr.Block() })
+}
+
+// passesBy reports whether the function may end behind b without next.
+func passesBy(b, next *ssa.BasicBlock) bool {
+	return leads(b, next, func(c *ssa.BasicBlock) bool { return len(c.Succs) == 0 })
+}
+
+// leads reports whether a way from b, not through the block without, leads to one that is sought.
+func leads(b, without *ssa.BasicBlock, isSought func(*ssa.BasicBlock) bool) bool {
+	seen := map[*ssa.BasicBlock]bool{without: true}
+	var visit func(c *ssa.BasicBlock) bool
+	visit = func(c *ssa.BasicBlock) bool {
+		if seen[c] {
+			return false
+		}
+		seen[c] = true
+		return isSought(c) || slices.ContainsFunc(c.Succs, visit)
+	}
+	return slices.ContainsFunc(b.Succs, visit)
 }
 
 // controls reports whether a test of the value decides whether b runs.
