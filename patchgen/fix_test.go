@@ -37,7 +37,8 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 // and the accesses of the finding are marked by `// race: mode name` behind
 // them. A digit behind race is the number of the finding in its group, `first`
 // behind the name puts the access first, `in stats` says that the access is of the
-// struct stats as a whole, and `under t.mu` at the end names a lock
+// struct stats as a whole, `beside x` that the
+// finding is on x and names this one too, and `under t.mu` at the end names a lock
 // that is held there, as further places of one finding need it. An edge in the order of locks is
 // marked by `// edge since: T.mu` and then `// edge takes: U.mu`, and the halves of
 // an atomic section by `// section entry: x.m[k]` and `// section end: x.m`.
@@ -170,7 +171,7 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 
 var (
 	mark = regexp.MustCompile(`// race(\d?): (` + strings.Join(modeNames(), "|") +
-		`) ([\w\[\]]+)( first)?(?: in \w+)?(?: under (.+))?$`)
+		`) ([\w\[\]]+)( first)?(?: in \w+)?(?: beside (\w+))?(?: under (.+))?$`)
 	sectionMark = regexp.MustCompile(`// section (entry|end): (\S+)`)
 	wholeMark   = regexp.MustCompile(`// race.* in (\w+)`)
 	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
@@ -244,7 +245,10 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 			}
 			access := finding.Access{Position: at, Mode: finding.Mode(m[2])}
 			if m[5] != "" {
-				access.Locks = []string{m[5]}
+				f.Variable.Name, access.Expr = m[5], regexp.MustCompile(`[\w.]*`).FindString(line[at.Column-1:])
+			}
+			if m[6] != "" {
+				access.Locks = []string{m[6]}
 			}
 			if m[4] != "" {
 				f.Accesses = slices.Insert(f.Accesses, 0, access)

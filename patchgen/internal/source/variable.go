@@ -27,6 +27,9 @@ type Variable struct {
 	Deep bool
 	// Named are the accesses that the findings name.
 	Named map[ast.Expr]bool
+	// Others are further variables that the findings name, as they do: what is the matter with several fields in one
+	// function is one finding of a check.
+	Others []string
 }
 
 // Place returns where a local is declared, in words that outlive a patch: the
@@ -68,7 +71,8 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 		return nil, errors.New("no finding given")
 	}
 	var found []named
-	// Each access that a finding names has to stand in the source, all of one variable.
+	var others []string
+	// Each access that a finding names has to stand in the source: of one variable, or by its own words of another one.
 	for _, f := range group {
 		name, elements := strings.CutSuffix(lastName(f.Variable.Name), "[]")
 		for _, a := range f.Accesses {
@@ -80,6 +84,10 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 			if x.expr, x.object = file.accessAt(a.Position, name); x.expr == nil {
 				x.expr, x.object = file.structWith(a.Position, name)
 				x.whole = true
+			}
+			if x.expr == nil && file.isOfAnother(a, name) {
+				others = append(others, a.Expr)
+				continue
 			}
 			if x.expr == nil {
 				return nil, fmt.Errorf("no access of %s at %s: %s", f.Variable.Name, a.Position, file.insteadAt(a.Position, name))
@@ -105,12 +113,28 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	}
 	// What a patch protects may be the field that holds the map.
 	t = m.fieldOfMap(t)
-	t.Named = map[ast.Expr]bool{}
+	slices.Sort(others)
+	t.Named, t.Others = map[ast.Expr]bool{}, slices.Compact(others)
 	for _, e := range exprs {
 		t.Named[e] = true
 	}
 	t.Deep = deep || IsMap(t.Object.Type()) || m.MutatedInPlace(t)
 	return t, nil
+}
+
+// isOfAnother reports whether an access is, by its own words, one of another variable than that called name, which
+// stands there.
+func (file *File) isOfAnother(a finding.Access, name string) bool {
+	expr := a.Expr
+	if i := strings.LastIndexByte(expr, '['); i > 0 && strings.HasSuffix(expr, "]") {
+		expr = expr[:i] // x.m[k]
+	}
+	own := lastName(expr)
+	if own == name {
+		return false
+	}
+	e, _ := file.accessAt(a.Position, own)
+	return e != nil
 }
 
 // named is an access that a finding names.

@@ -49,7 +49,13 @@ func Try(s Strategy, p *Problem) (*Patch, error) {
 		if err == nil && len(out.Files) == 0 && !p.Patched {
 			err = errors.New("nothing to change")
 		}
-		return out, err
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range p.Variable.Others {
+			out.Notes = append(out.Notes, fmt.Sprintf("a finding names %s too, which this patch is not held to protect", other))
+		}
+		return out, nil
 	})
 }
 
