@@ -25,8 +25,12 @@ func notSearched(a ir.Abandoned, function string) string {
 		what = "what " + a.Pass + " finds"
 	}
 	if a.More > 0 {
-		return fmt.Sprintf("%s and %d more functions are not searched for %s: the package has too many such functions",
-			function, a.More, what)
+		functions := "functions"
+		if a.More == 1 {
+			functions = "function"
+		}
+		return fmt.Sprintf("%s and %d more %s are not searched for %s: the package has too many such functions",
+			function, a.More, functions, what)
 	}
 	return fmt.Sprintf("%s is not searched to its end for %s: it is too large", function, what)
 }

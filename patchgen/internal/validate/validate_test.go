@@ -31,6 +31,7 @@ var golden = map[string]string{
 	"guard_callback":           "guarded node.value node.mu",
 	"guard_cancel":             "guarded machine.state machine.mu",
 	"guard_behind_loop":        "guarded bus.subs bus.mu",
+	"guard_beside":             "guarded stats.hits stats.mu",
 	"guard_check_then_act":     "guarded cursor.valid cursor.mu",
 	"guard_closures":           "guarded box.items box.mu",
 	"guard_decided_by_other":   "guarded cursor.entry cursor.mu",
