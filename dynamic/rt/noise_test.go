@@ -1,6 +1,10 @@
 package rt
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/interlock-go/interlock/dynamic/rt/policy"
+)
 
 // An access to a range and one to any part of it make both sites near, as long
 // as the range is short; of a long one, some parts.
@@ -90,5 +94,32 @@ func TestPerturbationsStayWithinTheirShare(t *testing.T) {
 	perturbed.spent.Store(0)
 	if least, most := noise.floor/5, noise.floor/4; spent < least || spent > most {
 		t.Errorf("%d ns of a budget of %d", spent, noise.floor)
+	}
+}
+
+// A goroutine that is not held has not paid for the text of its stack: it may be in a loop that acquires a lock all
+// the time. The least times are compared, which other processes do not change.
+func TestPassingAnEventIsCheap(t *testing.T) {
+	withEngine(t)
+	place := uint64(0)
+	for !noise.turns.Has(policy.Acquiring, place) {
+		place++
+	}
+	least := func(f func()) int64 {
+		best := int64(1 << 62)
+		for range 200 {
+			begin := nanotime()
+			for range 50 {
+				f()
+			}
+			best = min(best, nanotime()-begin)
+		}
+		return best
+	}
+	perturbed.spent.Store(noise.floor) // its share of the budget is used up
+	defer perturbed.spent.Store(0)
+	passing := least(func() { perturb(policy.Acquiring, place) })
+	if reading := least(func() { InBubble() }); passing > reading/2 {
+		t.Errorf("passing the event 50 times took %d ns, reading the stack %d", passing, reading)
 	}
 }
