@@ -25,6 +25,7 @@ func TestStrategiesAreListed(t *testing.T) {
 		{"doc.go", "//\t", " ", all},
 		{"internal/syncfix/syncfix.go", "//\t", " ", places},
 		{"../docs/patches.md", "| `", "` | ", all},
+		{"../cmd/internal/report/internal/page/words.go", "\t{Name: \"", "\", Meaning:", all},
 	} {
 		text, err := os.ReadFile(list.file)
 		if err != nil {

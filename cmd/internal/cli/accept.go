@@ -148,9 +148,9 @@ func (o *failOn) counts(f *finding.Finding) bool {
 }
 
 const baselineLong = `A baseline is a file that lists accepted findings by their ids, which survive edits elsewhere.
-With it, check, test, fix and report leave out what is there today, and fail on what is new. It belongs
-into the repository, as ` + accept.BaselineName + ` at the module's root, where every command finds it. A suspicion
-that was accepted is reported all the same once a run confirms it, or a check finds it in one more function.
+With it, check, test, fix and report leave out what is there today, and fail on what is new. Commit it
+as ` + accept.BaselineName + ` at the module's root, where every command finds it. A suspicion that
+was accepted is reported again once a run confirms it, or a check finds it in one more function.
 
 Other ways to accept a finding: a comment on its line or the line above, with the reason,
 
@@ -182,7 +182,7 @@ var baselineWriteCommand = command{
 Write adds what check finds in the packages, or with -from what a report of check or test has, and removes
 suspected entries that check no longer finds. Other entries stay: those that runs have shown, those
 of packages that are not named, and with -from all of them. A line says what was added, removed and
-kept. To begin anew, remove the file first. The file has the order of ids, so that changes of it are small.`,
+kept. To begin anew, remove the file first. Its entries are sorted by id, so that its diffs are small.`,
 	examples: [][2]string{
 		{"interlock baseline write ./...", "accept the suspected findings of today"},
 		{"interlock test -o jsonl:f.jsonl ./...; interlock baseline write -from f.jsonl ./...",

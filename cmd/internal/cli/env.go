@@ -220,8 +220,9 @@ func (o *buildOptions) run(c *call) int {
 
 var runCommand = command{
 	name: "run", args: "[flags] package [arguments]", short: "run a program under the monitor, and report what it showed",
-	long: `Run builds the program in the package with the monitor in it, runs it with the arguments after the package,
-and reports confirmed findings as test does once it has ended, by itself or by an interrupt such as Ctrl-C.
+	long: `Run builds the program in the package with the monitor in it, and runs it with the arguments after the
+package. Once it has ended, by itself or by an interrupt such as Ctrl-C, run reports confirmed findings as
+test does.
 The program's output goes to standard output, or to standard error if -format is not text.
 
 If goroutines wait for each other's locks, a line on standard error says so at once. Interlock ends the program

@@ -24,17 +24,17 @@ var fixCommand = command{
 	long: `Fix checks the packages, runs their tests under the monitor as "interlock test" does, and makes a
 patch for each cause of confirmed findings, which corrects all findings on a variable at once. Suspected
 findings whose fault is visible in the source are patched too:
-` + codesInSource() + `and other suspected ones with -suspected. Where a package's tests fail in every run, of
-at least five, and without noise too, suspected findings of IL2002 there are tried as well, and patched if
-all runs then pass. With -from, the findings are read from a file
-that "check", "test" or "fix" has written by -o jsonl:file, and no test is run to find more.
+` + codesInSource() + `and other suspected ones with -suspected. If a package's tests fail in each of at least
+five runs, and without noise too, suspected findings of IL2002 in it are tried as well, and patched
+if all runs then pass. With -from, the findings are read from a file that "check", "test" or "fix"
+has written by -o jsonl:file, and no test is run to find more.
 
 A patch is tried on a copy of the module in a temporary folder: files that tests write there are lost. It is
 offered only if it compiles, does what its strategy promises, adds no cycle to the order of locks and
 no wait under a lock. With -verify=quick, go vet and the tests must pass too: those of the run, and all
 others of the package and of the packages that import it, whatever -run says. With -verify=full, the
-default, the runs are made again as well, and the finding must not come back, nor may a race be left of
-another field of the same object in the same function, for which there is no patch. The verdict is
+default, the runs are made again as well: the finding must not come back, and no race on another field of
+the same object may be left in the same function, unless it has a patch too. The verdict is
     verified   a run has shown the bug, or the tests failed because of it, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify skipped checks: read the patch
     withheld   there is no patch, and each strategy's reason is printed

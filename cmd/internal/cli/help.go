@@ -28,7 +28,9 @@ Commands:
 
 const outro = `
 Packages are named as for the go command: "./..." is everything below this
-folder, and none means the package in it. A Go file stands for its package. The first thing to try in a module:
+folder, and none means the package in it. A Go file stands for its package.
+
+The first thing to try in a module:
 
     interlock check ./...
     interlock test ./...

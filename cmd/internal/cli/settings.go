@@ -105,7 +105,7 @@ func configVerifyCommand() *command {
 	return &command{
 		name: "config verify", short: "find faults in the file of settings",
 		long:     "Verify reads " + config.Name + " as every command does, and tries each value.",
-		examples: [][2]string{{"interlock config verify", "the file that holds here"}},
+		examples: [][2]string{{"interlock config verify", "the file that applies here"}},
 		options:  func() runner { return flagless(runConfigVerify) },
 	}
 }

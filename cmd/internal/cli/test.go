@@ -519,7 +519,7 @@ gaps and relations.`,
 var campaignShowCommand = command{
 	name: "campaign show", args: "file", short: "print the campaigns of a record",
 	long: `Show prints the campaigns of a record in the order in which they began, each with its findings and the run
-behind which each was known.`,
+after which each was known.`,
 	examples: [][2]string{{"interlock campaign show campaign.db", "what it has"}},
 	options:  func() runner { return flagless(runCampaignShow) },
 }
@@ -527,8 +527,8 @@ behind which each was known.`,
 var campaignMergeCommand = command{
 	name: "campaign merge", args: "file from...", short: "add the campaigns of other records to one",
 	long: `Merge adds the campaigns of other records, or of what export has printed, to the first file, which is made
-if need be. A campaign that is there already does not count twice. Where one file cannot be taken up, nothing
-of it is.`,
+if need be. A campaign that is there already does not count twice. Of a file that cannot be read
+to its end, nothing is added.`,
 	examples: [][2]string{
 		{"interlock campaign merge campaign.db linux.db darwin.jsonl", "one record of three"},
 	},

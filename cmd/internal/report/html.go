@@ -157,7 +157,7 @@ func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
 	if fix.Diff == "" {
 		return
 	}
-	b.FixText = fixText(fix)
+	b.FixText, b.Strategy = fixText(fix), fix.Strategy
 	for line := range strings.Lines(fix.Diff) {
 		line = strings.TrimRight(line, "\r\n")
 		kind := "same"

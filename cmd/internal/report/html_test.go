@@ -69,6 +69,25 @@ func TestPageOf500Bugs(t *testing.T) {
 }
 
 // The reasons why no strategy applies are a list: in a paragraph they would run together.
+func TestPageExplainsItsWords(t *testing.T) {
+	r := sample()
+	f := *r.Findings[0]
+	f.Fix = &finding.Fix{Withheld: "close once: no Once\nno strategy: guard"}
+	f.Notes = []string{"under noise"}
+	r.Findings = []*finding.Finding{&f}
+	text := string(render(t, HTML{}, r))
+	for _, want := range []string{"<dt>confirmed</dt>", "<dt>noise</dt>", "<dt>close once (a way to make a patch)</dt>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	for _, not := range []string{"<dt>predicted</dt>", "<dt>guard"} {
+		if strings.Contains(text, not) {
+			t.Errorf("explains %s, which the page has not", not)
+		}
+	}
+}
+
 func TestPageListsWhyThereIsNoPatch(t *testing.T) {
 	for withheld, want := range map[string]string{
 		"a lock cycle":                  "<h3>No patch</h3><p>a lock cycle</p>",

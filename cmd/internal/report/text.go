@@ -321,7 +321,13 @@ func (t *text) summary() {
 	}
 	t.prose("", s+t.r.grouped())
 	if t.r.Left() > 0 {
-		t.prose("", "to accept a finding: //interlock:ignore CODE why on its line, or `interlock baseline write`")
+		s := "to accept a finding: //interlock:ignore CODE why on its line, or "
+		if c.Runs > 0 {
+			s += "-o jsonl:f.jsonl and then `interlock baseline write -from f.jsonl`"
+		} else {
+			s += "`interlock baseline write`"
+		}
+		t.prose("", s)
 	}
 
 	// What the runs reached, and what limits the answer.

@@ -47,7 +47,7 @@ type Bug struct {
 	Graph                     *Graph
 	Evidence, Replay          string
 	Diff                      []Line
-	FixText                   string
+	FixText, Strategy         string
 	Withheld                  []string // why no strategy applies, or the patch is refused
 	Notes                     []string
 	Same                      []string // further findings with this cause, a line each
