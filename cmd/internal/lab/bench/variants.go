@@ -92,7 +92,8 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 		),
 		w.variant(
 			"watch, default",
-			"every site, arming sites and making noise as `interlock test` does by default",
+			"every site, arming sites and making noise as every fourth run of `interlock test` does by default; "+
+				"the first makes none, the others little except where earlier ones point",
 			w.awake...),
 		p.variant(
 			"watch, default, pruned",
