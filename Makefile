@@ -3,7 +3,7 @@
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden replays racesuite hbcost hbsuite sampling suites saves sections strangers patches torture validator clean edits clients
+.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden replays schedules racesuite hbcost hbsuite sampling suites saves sections strangers patches torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ cost: build ## measure what the static checks cost on nats-server, beside two ot
 
 bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
 	$(LAB) bench -o docs/benchmarks.md
+
+schedules: ## what each schedule costs, over the first run of auto: docs/schedules.md
+	$(LAB) bench -schedules -rounds 5 -benchtime 1s -o docs/schedules.md
 
 pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules, and keep the table in docs/pruning.md
 	$(LAB) pruning -o docs/pruning.md

@@ -55,8 +55,11 @@ func measureSchedules(ctx context.Context, dir, tmp, pattern, benchtime string, 
 	if d.times, err = measure(ctx, d.variants, pattern, benchtime, rounds); err != nil {
 		return err
 	}
-	text := "\n## Schedules\n\nTime under a schedule, over that of the first run of auto: the median over " +
-		fmt.Sprintf("%d paired rounds of %s, with the least and the greatest in brackets.\n\n", rounds, benchtime)
+	text := page.Head("What schedules cost", "schedules", ". The programs are those of `testdata/bench`.\n"+
+		"Each figure is the time under a schedule over that of the first run of auto, less 1: the median over "+
+		fmt.Sprintf("%d paired rounds of %s,\nwith the least and the greatest in brackets. ", rounds, benchtime)+
+		"A process runs all programs, and its noise may take twice the time until then: those with one goroutine\n"+
+		"use up none, and the ones behind them may be held for nearly all of their time.\n") + "\n"
 	for _, v := range d.variants {
 		text += fmt.Sprintf("- **%s**: %s\n", v.name, v.about)
 	}
