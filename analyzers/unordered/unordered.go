@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"path/filepath"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -101,14 +102,14 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 		Variable: v,
 		Accesses: []finding.Access{c.side(race.Inside, inside)},
 	}
-	start := fmt.Sprintf("the goroutine started at %s %s it", c.where(race.Start.Pos()), verb(race.Inside))
+	start := fmt.Sprintf("the goroutine started at %s %s it", c.where(race.Start.Pos(), inside), verb(race.Inside))
 	switch {
 	case race.Itself():
 		f.Message = start + ", and so do the others that the loop starts, with no lock in common."
 		return f
 	case race.Second != nil:
 		f.Message = fmt.Sprintf("%s, and the one started at %s %s it, with no lock in common and without waiting.",
-			start, c.where(race.Second.Pos()), verb(race.Other))
+			start, c.where(race.Second.Pos(), inside), verb(race.Other))
 	default:
 		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common and without "+
 			"waiting.", start, c.prog.FuncName(race.In), verb(race.Other))
@@ -179,6 +180,11 @@ func (c *checker) expr(t *parallel.Touch) ast.Expr {
 	return nil
 }
 
-func (c *checker) where(pos token.Pos) string {
-	return fmt.Sprintf("line %d", ir.Position(c.prog.Fset(), pos).Line)
+// where returns the line of a position, with its file where the access that is reported is in another one.
+func (c *checker) where(pos token.Pos, reported ast.Node) string {
+	at := ir.Position(c.prog.Fset(), pos)
+	if at.Filename != ir.Position(c.prog.Fset(), reported.Pos()).Filename {
+		return fmt.Sprintf("%s:%d", filepath.Base(at.Filename), at.Line)
+	}
+	return fmt.Sprintf("line %d", at.Line)
 }

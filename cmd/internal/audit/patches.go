@@ -43,9 +43,9 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 		if fix.Strategy != "" {
 			result += " by " + fix.Strategy
 		}
-		p.Line("patch %d of %d: %s %s: %s", n, len(groups), group[0].Code, group[0].Title, result)
 		a.fixes[groupKey(group, o.Depth)] = fix
-		kept = a.write(fixesFile, a.fixes)
+		kept = a.write(fixesFile, a.fixes) // before it is said: a kill after the line repeats nothing
+		p.Line("patch %d of %d: %s %s: %s", n, len(groups), group[0].Code, group[0].Title, result)
 		return kept
 	}
 	_, err = trial.Patch(ctx, o)

@@ -87,3 +87,17 @@ func TestReleased(t *testing.T) {
 }
 
 func hold(mu *sync.Mutex) (release func()) { mu.Lock(); return mu.Unlock }
+
+// The goroutine starts in another file than the access is in: its file is named.
+func TestHits(t *testing.T) {
+	var h hits
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			h.add()
+		}()
+	}
+	wg.Wait()
+}
