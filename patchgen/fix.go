@@ -72,6 +72,11 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 		if err != nil {
 			return nil, nil, err
 		}
+		for i, why := range reasons {
+			if rest, same := strings.CutPrefix(why, c.name+": "); same { // a variant of it
+				reasons[i] = c.name + " in another way: " + rest
+			}
+		}
 		fix.Verdict, fix.Rejected = v.verdict(), reasons
 		return fix, out.Files, nil
 	}

@@ -111,7 +111,7 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 			err = fmt.Errorf("%s: %s under a condition", c.File.At(e), c.blocks(e))
 			return false
 		}
-		if err = c.computedBeside(e); err != nil {
+		if err = ComputedBeside(c.File, c.Variable, e); err != nil {
 			return false
 		}
 		// x.f = f, where f := g() stands before the lock.
@@ -127,29 +127,29 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 	return err
 }
 
-// computedBeside refuses an e with a method of what another field of the object holds, where the module calls one for
-// its effect too:
+// ComputedBeside refuses an e with a method of what another field of the variable's object holds, where the module
+// calls one for its effect too: what protects the store alone leaves that unguarded.
 //
 //	b.policy.Reset()
 //	b.next = b.policy.Next()
-func (c *builder) computedBeside(e ast.Expr) (err error) {
+func ComputedBeside(file *source.File, t *source.Variable, e ast.Node) (err error) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		beside, ok := receiver(n).(*ast.SelectorExpr)
 		if !ok || err != nil {
 			return err == nil
 		}
-		obj, ok := c.File.Package.Info.Uses[beside.Sel].(*types.Var)
+		obj, ok := file.Package.Info.Uses[beside.Sel].(*types.Var)
 		if !ok || !obj.IsField() {
 			return true
 		}
-		v := c.File.Module.NewVariable(obj, c.File, beside)
-		if v.Owner == nil || c.Variable.Owner == nil || v.Owner.Obj() != c.Variable.Owner.Obj() {
+		v := file.Module.NewVariable(obj, file, beside)
+		if v.Owner == nil || t.Owner == nil || v.Owner.Obj() != t.Owner.Obj() {
 			return true
 		}
-		for _, a := range c.File.Module.Accesses(v) {
+		for _, a := range file.Module.Accesses(v) {
 			if s, ok := a.File.StmtOf(a.Expr).(*ast.ExprStmt); ok && receiver(s.X) == a.Expr {
-				err = fmt.Errorf("%s: %s computes what is stored, and changes (%s): a lock around the store leaves it out",
-					c.File.At(e), c.File.Text(beside), a.File.At(a.Expr))
+				err = fmt.Errorf("%s: %s computes what is stored, and changes (%s): protecting the store leaves it out",
+					file.At(e), file.Text(beside), a.File.At(a.Expr))
 			}
 		}
 		return true

@@ -46,6 +46,14 @@ func atomically(p *Problem) (*Patch, error) {
 	if err := p.inTest(); err != nil {
 		return nil, err
 	}
+	for _, a := range p.protectable() {
+		if !a.Mode.Writes() {
+			continue
+		}
+		if err := critsec.ComputedBeside(a.File, p.Variable, a.File.StmtOf(a.Expr)); err != nil {
+			return nil, err
+		}
+	}
 	// Where some accesses use functions of sync/atomic, the others do so too.
 	w := &atomicWriter{problem: p, edits: edit.New(), functions: isMixed}
 	// The shapes of a CompareAndSwap are rewritten first, the rest is one load, store or add each.

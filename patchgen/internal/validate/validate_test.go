@@ -20,6 +20,7 @@ import (
 // variable, by which lock.
 var golden = map[string]string{
 	"atomic_counter":           "atomic stats.hits",
+	"atomic_computed_by_value": "atomic breaker.next",
 	"atomic_flag":              "atomic worker.done",
 	"atomic_flag_of_sender":    "atomic pipe.stopped",
 	"atomic_functions":         "atomic item.expires",
