@@ -26,7 +26,8 @@ func TestLeads(t *testing.T) {
 	for _, f := range results[0].Result.(*check.Result).Findings {
 		got = append(got, string(f.Status)+" "+f.Title)
 	}
-	want := []string{"lead Client.protocol is read without c.mu", "lead Server.handler is read without s.mu",
+	want := []string{"lead EchoPinger.debug is read without p.mu", "suspected EchoPinger.name is read without p.mu",
+		"lead Client.protocol is read without c.mu", "lead Server.handler is read without s.mu",
 		"lead Node.refs is written without r.mu"}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %q, want %q", got, want)

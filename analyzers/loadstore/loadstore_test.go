@@ -14,7 +14,7 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), loadstore.Analyzer, "basic", "signals", "split", "atomics", "calls",
-		"version", "phases", "command")
+		"version", "phases", "command", "callers")
 }
 
 // What only the users of a package may split is a lead.
@@ -26,7 +26,8 @@ func TestLeads(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s: %d-%d", f.Status, f.Title, s.Entry.Line, s.End.Line))
 		}
 	}
-	want := []string{"lead update of purse.n is not one step: 14-20", "lead update of purse.n is not one step: 27-30"}
+	want := []string{"lead update of Store.first is not one step: 57-57",
+		"lead update of purse.n is not one step: 14-20", "lead update of purse.n is not one step: 27-30"}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %q, want %q", got, want)
 	}

@@ -75,6 +75,9 @@ func (c *checker) shared(s section) (why string, other *accesses.Access) {
 // update itself, if its synchronisation shows that several do.
 func (c *checker) meets(s section, other *accesses.Access) bool {
 	own := s.store.Place()
+	if s.split {
+		own.Locks = nil
+	}
 	synchronised := s.split || s.store.Mode == finding.AtomicWrite
 	return other != nil && c.list.Meet(own, other.Place(), synchronised) || c.list.Meet(own, own, synchronised)
 }

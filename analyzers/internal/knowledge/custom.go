@@ -113,6 +113,20 @@ var notConcurrent = anyOf(`(?is)`,
 // forbids its use by several goroutines.
 func CommentForbidsConcurrency(text string) bool { return notConcurrent.MatchString(text) }
 
+var comesFirst = anyOf(`(?is)`,
+	`\b(must|should|shall|may|can|has to|have to|needs? to|ought to|is to|meant to)\s+(only\s+)?`+
+		`be\s+(called|set|used|invoked|configured|made)\s+(only\s+)?`+
+		`(before|prior to|at most once|exactly once|just once|once\b([.,;]|\s+(and|at|during|before|on|when)\b|\s*$)|`+
+		`(during|at|on)\s+(init|start|set-?up))`,
+	`\b(must|should|shall|may|can)\s*(not|n't)\s+be\s+(called|set|used|invoked|changed|modified)\s+`+
+		`(after|while|when|once)\b`,
+	`^(call|set|use|invoke)\s+(this|it)\s+(only\s+)?before\b`,
+)
+
+// CommentComesFirst reports whether the comment of a function says that it is called before others, or once:
+// "must be called before Run", "should be called once at start-up", "must not be called after Start".
+func CommentComesFirst(text string) bool { return comesFirst.MatchString(text) }
+
 var onlyReads = anyOf("",
 	`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|`+
 		`Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)`,

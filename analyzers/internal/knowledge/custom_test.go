@@ -29,6 +29,11 @@ func TestCustoms(t *testing.T) {
 			[]string{"It is not safe for concurrent use.", "not goroutine-safe", "T must not be used concurrently",
 				"may only be called by one goroutine", "isn't thread safe", "single consumer"},
 			[]string{"It is safe for concurrent use.", "started in a goroutine"}},
+		{"CommentComesFirst", CommentComesFirst,
+			[]string{"It is not thread-safe and must be called before Run().", "SetX should be called once.",
+				"may only be set once at start-up", "It must not be called after Start.", "Call this before serving."},
+			[]string{"It is called once for each message.", "must be called with a name", "Call Close once it is done.",
+				"can be set at any time", "It must be called once per request."}},
 		{"NameOnlyReads", NameOnlyReads, []string{"Printf", "Marshal", "myDebugf"}, []string{"Unmarshal", "Decode", "Store"}},
 	} {
 		for _, s := range tt.yes {

@@ -1,6 +1,7 @@
 package accesses
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
 	"slices"
@@ -12,17 +13,20 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// Place is an instruction, and what it has its object by: the root of a path, nil if that is not known.
+// Place is an instruction, and what it has its object by: the root of a path, nil if that is not known. Locks is what
+// is held there; nil if neither this nor what callers hold matters, as in a section that releases locks.
 type Place struct {
 	Fn    *ssa.Function
 	Instr ssa.Instruction
 	Root  ssa.Value
+	Locks *lockset.State
 }
 
 // Place returns where a is made.
-func (a *Access) Place() Place { return Place{a.Fn, a.Instr, objectOf(a.Addr)} }
+func (a *Access) Place() Place { return Place{a.Fn, a.Instr, objectOf(a.Addr), a.Locks} }
 
 // objectOf returns the root of the path to the object at addr; nil for what lies behind a copy: others may have that.
 func objectOf(addr ssa.Value) ssa.Value {
@@ -55,6 +59,53 @@ type entry struct {
 	given bool      // the object is what the callers of fn hand over, not its receiver
 	via   *step     // of fn: the place itself, or the call that leads to it
 	root  ssa.Value // the object, for who starts the goroutine
+	under locking   // on its way to the place, and there
+}
+
+// locking is what is known on a way of locks, by their classes.
+type locking struct {
+	held     []lockset.Held
+	released []string // by what the last of held led to
+}
+
+// from returns the locking of the way that begins where s is held, and goes on as before.
+func (k locking) from(s *lockset.State) locking {
+	if s == nil {
+		return k
+	}
+	out := locking{slices.Clone(k.held), slices.Clone(k.released)}
+	for _, h := range s.Held() {
+		if h.Class != "" && !slices.Contains(k.released, h.Class) && !k.has(h) {
+			out.held = append(out.held, h)
+		}
+	}
+	for _, known := range s.Known() {
+		if (known.Released() || known.Unclear()) && known.Class != "" {
+			out.released = append(out.released, known.Class)
+		}
+	}
+	return out
+}
+
+func (k locking) has(h lockset.Held) bool {
+	return slices.ContainsFunc(k.held, func(o lockset.Held) bool { return o.Class == h.Class && (h.Read || !o.Read) })
+}
+
+// key returns a text that is the same for ways under the same locks.
+func (k locking) key() string {
+	var parts []string
+	for _, h := range k.held {
+		parts = append(parts, fmt.Sprint(h.Class, h.Read))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "\n")
+}
+
+// excludes reports whether a lock of one class is held on both ways.
+func (k locking) excludes(o locking) bool {
+	return slices.ContainsFunc(k.held, func(h lockset.Held) bool {
+		return slices.ContainsFunc(o.held, func(g lockset.Held) bool { return h.Class == g.Class && !(h.Read && g.Read) })
+	})
 }
 
 // step is an instruction on the way to a place, and those that it leads to.
@@ -67,6 +118,7 @@ type step struct {
 type meetings struct {
 	entries sync.Map // from Place: []entry
 	starts  sync.Map // from ssa.CallInstruction: map[*ssa.Function][]ssa.Instruction
+	locks   sync.Map // from *ssa.Function: map[ssa.CallInstruction]*lockset.State
 }
 
 // Meet reports whether something shows that two goroutines may be at a and at b at once with one object, as opposed to
@@ -83,13 +135,15 @@ func (l *List) Meet(a, b Place, synchronised bool) bool {
 
 func (l *List) meet(x, y entry, synchronised bool) bool {
 	switch {
+	case x.under.excludes(y.under):
+		return false
 	case x.start != nil && x.start == y.start:
 		return l.startedTwice(x)
 	case x.start != nil:
 		return l.besides(x, y) && (y.start == nil || l.besides(y, x))
 	case y.start != nil:
 		return l.besides(y, x)
-	case x.maker || y.maker || x.fn == y.fn && !synchronised && !exported(x.fn):
+	case x.maker || y.maker || x.fn == y.fn && !synchronised && !Exported(x.fn):
 		return false
 	}
 	return l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
@@ -98,6 +152,9 @@ func (l *List) meet(x, y entry, synchronised bool) bool {
 // besides reports whether y may be on its way while the goroutine of g runs: it does not start that only
 // after the place, and waits for nothing before.
 func (l *List) besides(g, y entry) bool {
+	if y.start == nil && !y.maker && l.Prog.ComesFirst(y.fn) {
+		return false
+	}
 	starts := l.startsOf(g.start)
 	before, after := false, false
 	for at := y.via; at != nil && !before && !after; at = at.next {
@@ -200,7 +257,8 @@ func (l *List) startedTwice(g entry) bool {
 	if made, ok := g.root.(ssa.Instruction); ok {
 		return inLoop && !l.loops(made.Block())
 	}
-	return inLoop || slices.ContainsFunc(l.entries(Place{g.start.Parent(), g.start, g.root}), func(e entry) bool {
+	start := Place{Fn: g.start.Parent(), Instr: g.start, Root: g.root}
+	return inLoop || slices.ContainsFunc(l.entries(start), func(e entry) bool {
 		return e.start == nil && !e.maker && l.forSeveral(e, false)
 	})
 }
@@ -209,7 +267,8 @@ func (l *List) startedTwice(g entry) bool {
 // up, by its name, or has it from its caller.
 func (l *List) forSeveral(e entry, synchronised bool) bool {
 	synchronised = synchronised && (e.given || e.fn.Signature.Recv() != nil)
-	return l.callable(e.fn) && !l.Prog.Alone(e.fn) && (synchronised || !e.given && !knowledge.StartsUp(e.fn.Name()))
+	return l.callable(e.fn) && !l.Prog.Alone(e.fn) && !l.Prog.ComesFirst(e.fn) &&
+		(synchronised || !e.given && !knowledge.StartsUp(e.fn.Name()))
 }
 
 // callable reports whether others than the callers at hand may call fn: it is exported, and a function, a method of
@@ -219,11 +278,11 @@ func (l *List) callable(fn *ssa.Function) bool {
 		return false
 	}
 	internal := slices.Contains(strings.Split(fn.Pkg.Pkg.Path(), "/"), "internal")
-	return exported(fn) || len(l.Graph.Sites(fn)) == 0 && !internal
+	return Exported(fn) || len(l.Graph.Sites(fn)) == 0 && !internal
 }
 
-// exported reports whether fn, which is open, is a function or a method of an exported type.
-func exported(fn *ssa.Function) bool {
+// Exported reports whether fn, which is open, is a function or a method of an exported type.
+func Exported(fn *ssa.Function) bool {
 	recv := fn.Signature.Recv()
 	if recv == nil {
 		return true
@@ -241,25 +300,33 @@ func (l *List) entries(p Place) []entry {
 	if known, ok := l.met.entries.Load(p); ok {
 		return known.([]entry)
 	}
-	w := &entryWalk{list: l, seen: map[handing]bool{}}
-	w.walk(p, nil)
+	w := &entryWalk{list: l, locks: p.Locks != nil, seen: map[wayTo]bool{}}
+	w.walk(p, nil, locking{}.from(p.Locks))
 	l.met.entries.Store(p, w.found)
 	return w.found
 }
 
 type entryWalk struct {
 	list  *List
-	seen  map[handing]bool
+	locks bool // those held matter
+	seen  map[wayTo]bool
 	found []entry
 }
 
-// walk follows the object of p to the callers of its function; next is what p leads to.
-func (w *entryWalk) walk(p Place, next *step) {
-	if w.seen[handing{p.Fn, p.Root}] || len(w.found) >= knowledge.MostEntries {
+// wayTo is a function, what it has the object by, and the locks that are held from there to the place.
+type wayTo struct {
+	handing
+	locks string
+}
+
+// walk follows the object of p to the callers of its function; next is what p leads to, under which locks.
+func (w *entryWalk) walk(p Place, next *step, under locking) {
+	way := wayTo{handing{p.Fn, p.Root}, under.key()}
+	if w.seen[way] || len(w.found) >= knowledge.MostEntries {
 		return
 	}
-	w.seen[handing{p.Fn, p.Root}] = true
-	here := entry{fn: p.Fn, via: &step{p.Instr, next}, root: p.Root}
+	w.seen[way] = true
+	here := entry{fn: p.Fn, via: &step{p.Instr, next}, root: p.Root, under: under}
 
 	// What does the function have the object by?
 	param, known := -1, true
@@ -285,7 +352,7 @@ func (w *entryWalk) walk(p Place, next *step) {
 		w.found = append(w.found, here)
 	}
 	if made := creation(p.Fn); made != nil && len(graph.Sites(p.Fn)) == 0 { // run by who knows whom
-		w.walk(Place{made.Parent(), made, p.Root}, here.via)
+		w.walk(Place{Fn: made.Parent(), Instr: made, Root: p.Root}, here.via, under)
 	}
 	for _, s := range graph.Sites(p.Fn) {
 		root := p.Root
@@ -298,11 +365,31 @@ func (w *entryWalk) walk(p Place, next *step) {
 			root = nil
 		}
 		if s.Mode == callgraph.Go {
-			w.found = append(w.found, entry{fn: p.Fn, start: s.Instr, via: here.via, root: root})
+			w.found = append(w.found, entry{fn: p.Fn, start: s.Instr, via: here.via, root: root, under: under})
 			continue
 		}
-		w.walk(Place{s.Caller, s.Instr, root}, here.via)
+		from := under
+		if w.locks && s.Mode == callgraph.Call { // what is deferred runs later
+			from = under.from(w.list.locksAt(s.Instr))
+		}
+		w.walk(Place{Fn: s.Caller, Instr: s.Instr, Root: root}, here.via, from)
 	}
+}
+
+// locksAt returns the locks held where a call is made; nil if that is not known.
+func (l *List) locksAt(call ssa.CallInstruction) *lockset.State {
+	fn := call.Parent()
+	if known, ok := l.met.locks.Load(fn); ok {
+		return known.(map[ssa.CallInstruction]*lockset.State)[call]
+	}
+	states := map[ssa.CallInstruction]*lockset.State{}
+	l.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if call, ok := instr.(ssa.CallInstruction); ok {
+			states[call] = s
+		}
+	})
+	l.met.locks.Store(fn, states)
+	return states[call]
 }
 
 // creation returns what makes closures of a literal; nil for others.

@@ -97,20 +97,20 @@ func (a *Access) ComparedToNil() bool {
 	})
 }
 
-// Renews reports whether a is one of several stores of constants that make an object as new: the function that does
-// so has it alone, as a rule, for the next user or at its end.
+// Renews reports whether a is one of several stores of constants and new containers that make an object as new: the
+// function that does so has it alone, as a rule, for the next user or at its end.
 //
 //	op.fd, op.onRead, op.detached = 0, nil, 0
 func (a *Access) Renews() bool {
 	fa, ok := a.Addr.(*ssa.FieldAddr)
-	if !ok || !a.Writes() || a.Atomic() || a.Map || !isConst(a.Value) {
+	if !ok || !a.Writes() || a.Atomic() || a.Map || !isInitial(a.Value) {
 		return false
 	}
 	object := accesspath.Of(fa.X)
 	stored := map[*types.Var]bool{}
 	for _, instr := range a.Instr.Block().Instrs {
 		st, ok := instr.(*ssa.Store)
-		if !ok || !isConst(st.Val) {
+		if !ok || !isInitial(st.Val) {
 			continue
 		}
 		if other, ok := st.Addr.(*ssa.FieldAddr); ok && (other.X == fa.X || accesspath.Of(other.X) == object) {
@@ -126,8 +126,12 @@ func (a *Access) Renews() bool {
 		float64(len(stored)) >= knowledge.RenewedShare*float64(s.NumFields())
 }
 
-// isConst reports whether v is a constant, or a struct without anything set.
-func isConst(v ssa.Value) bool {
-	_, ok := v.(*ssa.Const)
-	return ok
+// isInitial reports whether v is a constant, a struct without anything set, or a container that is made for its
+// variable.
+func isInitial(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Const, *ssa.MakeChan, *ssa.MakeMap, *ssa.MakeSlice:
+		return true
+	}
+	return false
 }

@@ -17,7 +17,7 @@ import (
 // is then its caller's to order.
 func (p *Program) Alone(f *ssa.Function) bool {
 	f = Outermost(f)
-	if f.Object() != nil && p.alone[f.Object()] {
+	if f.Object() != nil && p.asks.alone[f.Object()] {
 		return true
 	}
 	recv := f.Signature.Recv()
@@ -29,7 +29,14 @@ func (p *Program) Alone(f *ssa.Function) bool {
 		t = types.Unalias(ptr.Elem())
 	}
 	n, ok := t.(*types.Named)
-	return ok && p.alone[n.Origin().Obj()]
+	return ok && p.asks.alone[n.Origin().Obj()]
+}
+
+// ComesFirst reports whether the comment of f, or that of a method of an interface of the package which f implements,
+// asks users to call it before others, or once.
+func (p *Program) ComesFirst(f *ssa.Function) bool {
+	obj := Outermost(f).Object()
+	return obj != nil && p.asks.first[obj]
 }
 
 // NoRace reports whether f is marked go:norace: its races are meant.
@@ -40,16 +47,29 @@ func (p *Program) NoRace(f *ssa.Function) bool {
 	})
 }
 
-// readAlone finds the declared types and functions whose comments say so.
-func readAlone(pass *analysis.Pass) map[types.Object]bool {
-	alone := map[types.Object]bool{}
+// asking is what comments ask of those who call functions, or use types.
+type asking struct {
+	alone map[types.Object]bool // one goroutine at a time
+	first map[types.Object]bool // before others, or once
+}
+
+// readAsking finds the declared types and functions whose comments ask something.
+func readAsking(pass *analysis.Pass) asking {
+	asks := asking{map[types.Object]bool{}, map[types.Object]bool{}}
+	// A type forbids, and a function does so or comes first.
 	note := func(name *ast.Ident, docs ...*ast.CommentGroup) {
+		obj := pass.TypesInfo.Defs[name]
+		_, isType := obj.(*types.TypeName)
 		for _, d := range docs {
-			if d != nil && knowledge.CommentForbidsConcurrency(d.Text()) {
-				alone[pass.TypesInfo.Defs[name]] = true
+			if d == nil {
+				continue
 			}
+			text := strings.Join(strings.Fields(d.Text()), " ")
+			asks.alone[obj] = asks.alone[obj] || knowledge.CommentForbidsConcurrency(d.Text())
+			asks.first[obj] = asks.first[obj] || !isType && knowledge.CommentComesFirst(text)
 		}
 	}
+	// Declarations, and the methods of interfaces.
 	for _, f := range pass.Files {
 		for _, decl := range f.Decls {
 			switch decl := decl.(type) {
@@ -60,12 +80,57 @@ func readAlone(pass *analysis.Pass) map[types.Object]bool {
 				for _, spec := range decl.Specs {
 					if t, ok := spec.(*ast.TypeSpec); ok {
 						note(t.Name, t.Doc, decl.Doc)
+						for _, m := range methodsOf(t) {
+							note(m.Names[0], m.Doc)
+						}
 					}
 				}
 			}
 		}
 	}
-	return alone
+	asks.ofInterfaces(pass.Pkg.Scope())
+	return asks
+}
+
+// methodsOf lists the methods that the declaration of an interface names.
+func methodsOf(t *ast.TypeSpec) []*ast.Field {
+	i, ok := t.Type.(*ast.InterfaceType)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(i.Methods.List), func(f *ast.Field) bool { return len(f.Names) == 0 })
+}
+
+// ofInterfaces adds the methods that implement those of interfaces of the package for which something is asked.
+func (a asking) ofInterfaces(scope *types.Scope) {
+	var interfaces []*types.Interface
+	var others []*types.Named
+	for _, name := range scope.Names() {
+		obj, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		named, ok := obj.Type().(*types.Named)
+		if i, isInterface := obj.Type().Underlying().(*types.Interface); isInterface {
+			interfaces = append(interfaces, i)
+		} else if ok {
+			others = append(others, named)
+		}
+	}
+	for _, i := range interfaces {
+		for m := range i.ExplicitMethods() {
+			if !a.alone[m] && !a.first[m] {
+				continue
+			}
+			for _, named := range others {
+				if !types.Implements(types.NewPointer(named), i) {
+					continue
+				}
+				obj, _, _ := types.LookupFieldOrMethod(named, true, m.Pkg(), m.Name())
+				a.alone[obj], a.first[obj] = a.alone[obj] || a.alone[m], a.first[obj] || a.first[m]
+			}
+		}
+	}
 }
 
 // named lists the comments within a function that name it.

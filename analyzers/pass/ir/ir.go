@@ -39,7 +39,7 @@ type Program struct {
 	info   *types.Info
 	nodes  map[token.Pos]ast.Node
 	names  map[ast.Node]string
-	alone  map[types.Object]bool
+	asks   asking
 	noLock noLock
 	inTest map[*ssa.Function]bool
 
@@ -71,7 +71,7 @@ func run(pass *analysis.Pass) (any, error) {
 
 func (p *Program) build(pass *analysis.Pass) {
 	p.nodes = indexNodes(pass)
-	p.alone = readAlone(pass)
+	p.asks = readAsking(pass)
 	p.noLock = readNoLock(pass)
 	n := &namer{names: p.names}
 	for _, f := range pass.Files {

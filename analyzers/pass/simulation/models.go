@@ -46,6 +46,8 @@ func init() {
 		"(*golang.org/x/sync/errgroup.Group).Wait":     atLock(opWait),
 		"(*golang.org/x/sync/errgroup.Group).SetLimit": setLimit,
 
+		"errors.New": newError,
+
 		"context.Background":   background,
 		"context.TODO":         background,
 		"context.WithValue":    sameContext,
@@ -384,6 +386,12 @@ func (m *machine) appended(st *state, g int, d deferred) value {
 
 func background(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	return m.finish(st, g, d, inLine, m.in.special("context", nilValue))
+}
+
+// newError returns an error, which is not nil.
+func newError(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	made := m.in.boxed(types.Universe.Lookup("error").Type(), m.fresh(st, g, d.call))
+	return m.finish(st, g, d, inLine, made)
 }
 
 func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {

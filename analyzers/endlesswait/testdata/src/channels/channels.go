@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 func leftByContext(ctx context.Context, get func() string) (string, error) {
 	ch := make(chan string)
 	go func() {
-		ch <- get() // want `IL4003: send of ch may wait for ever: Nothing can end this wait: the function has returned at channels.go:19`
+		ch <- get() // want `IL4003: send of ch may wait for ever: Nothing can end this wait: the function has returned at channels.go:20`
 	}()
 	select {
 	case s := <-ch:
@@ -264,6 +265,37 @@ func ticks(work func()) {
 			work()
 		}
 	}()
+}
+
+// A new error is not nil: with one the function waits for stop, and without one for the message.
+func newError(f func() bool, stop chan int) error {
+	ch := make(chan int)
+	var err error
+	if f() {
+		err = errors.New("off")
+	} else {
+		go func() { ch <- 1 }()
+	}
+	if err != nil {
+		return err
+	}
+	<-ch
+	return nil
+}
+
+// An error of somebody else may be nil.
+func otherError(f func() error, other func() bool) error {
+	ch := make(chan int)
+	if other() {
+		go func() { ch <- 1 }() // want `IL4003`
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	if other() {
+		<-ch
+	}
+	return nil
 }
 
 // Waits for ever on purpose.

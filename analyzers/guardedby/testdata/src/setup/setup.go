@@ -40,3 +40,24 @@ func (c *Client) String() string {
 
 func (c *Client) Host() string { return c.host } // ok: init alone writes it, for those who make a client
 func (c *Client) Name() string { return c.name } // want `Client.name is read without c.mu`
+
+// Sink has room for as much as Resize says, which makes it as new.
+type Sink struct {
+	mu            sync.Mutex
+	in, out, errs chan int
+}
+
+func (s *Sink) Resize(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in, s.out, s.errs = make(chan int, n), make(chan int, n), make(chan int, n)
+}
+
+func (s *Sink) Put(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in <- n
+	s.out <- n
+}
+
+func (s *Sink) Next() int { return <-s.in } // ok: a lead
