@@ -19,7 +19,7 @@
 // goroutine may run at the same time on such an object, and no lock that both
 // hold orders them. Plain accesses to objects that nobody else can reach yet
 // are fine, and so are those in tests and in package initialisation. Three kinds of access are leads, which are
-// not printed: a store of constants that resets the object for its next user; a pair of accesses that may concern
+// not printed: stores of constants or new containers that make the object as new; a pair of accesses that may concern
 // different variables, because within the package the two sides do not reach the variable from one package variable
 // or through the same fields of objects of one type; and an access to a field that nobody adds to, which is mostly
 // one by the object's owner. Such an access is printed where the object was looked up in a map under a lock, and where

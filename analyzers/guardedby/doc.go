@@ -41,12 +41,13 @@
 // written before it started.
 //
 // Three kinds of access are leads, which are not printed: a read of what only a set-up function writes, in a
-// function that seems to run after it; a store of constants that resets the object; and any access in a method of
-// an unexported type that nothing calls.
+// function that seems to run after it; stores of constants and new channels, maps or slices that make the object as
+// new; and any access in a method of an unexported type that nothing calls.
 //
 // A finding needs something that shows a second goroutine with the same object: a go statement of the package that
 // leads to one of the two places while the other side need not wait for it, or exported functions that several may
-// call and that do not set the object up. Without it, or where the lock is
+// call and that do not set the object up, by their names or by a comment ("must be called before Run"). The calls that
+// lead to the two places must not both hold one lock. Without all this, or where the lock is
 // that of another object than the one with the variable, it is a lead.
 //
 // Missed: variables that no access guards, locks on other objects seldom
