@@ -143,7 +143,7 @@ func (l *List) meet(x, y entry, synchronised bool) bool {
 		return l.besides(x, y) && (y.start == nil || l.besides(y, x))
 	case y.start != nil:
 		return l.besides(y, x)
-	case x.maker || y.maker || x.fn == y.fn && !synchronised && !Exported(x.fn):
+	case x.maker || y.maker || x.fn == y.fn && !synchronised && !exported(x.fn):
 		return false
 	}
 	return l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
@@ -278,11 +278,11 @@ func (l *List) callable(fn *ssa.Function) bool {
 		return false
 	}
 	internal := slices.Contains(strings.Split(fn.Pkg.Pkg.Path(), "/"), "internal")
-	return Exported(fn) || len(l.Graph.Sites(fn)) == 0 && !internal
+	return exported(fn) || len(l.Graph.Sites(fn)) == 0 && !internal
 }
 
-// Exported reports whether fn, which is open, is a function or a method of an exported type.
-func Exported(fn *ssa.Function) bool {
+// exported reports whether fn, which is open, is a function or a method of an exported type.
+func exported(fn *ssa.Function) bool {
 	recv := fn.Signature.Recv()
 	if recv == nil {
 		return true

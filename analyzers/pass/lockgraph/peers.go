@@ -6,19 +6,18 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
 // peers reports whether the held lock and the one waited for lie alike in two
-// parameters of an exported function or method of an exported type, so that another call may have them the
+// parameters of an exported function, so that another call may have them the
 // other way round. Not if the function links the two, which makes one the
 // parent, nor if it compares them to decide on an order.
 func (c *collector) peers(n *lockset.Nesting, h lockset.Held) bool {
 	p, q := parameter(h.Path.Root), parameter(n.To.Path.Root)
 	return p != nil && q != nil && p != q && h.Path.Fields == n.To.Path.Fields &&
-		p.Parent() == n.Fn && q.Parent() == n.Fn && c.graph.Open(n.Fn) && accesses.Exported(n.Fn) &&
+		p.Parent() == n.Fn && q.Parent() == n.Fn && c.graph.Open(n.Fn) &&
 		!linked(n.Fn, p, q) && !c.ordered(n, h, p, q)
 }
 

@@ -79,35 +79,6 @@ func (p *Node) link(c *Node) { // ok: only the package calls it
 	p.mu.Unlock()
 }
 
-// cache has no name outside of the package, which has one copy at a time.
-type cache struct {
-	mu sync.Mutex
-	n  int
-}
-
-type Log struct{ cache *cache }
-
-func (l *Log) Compact(copied *cache) {
-	copied.Rebase(l.cache)
-	l.cache.Replace(copied)
-}
-
-func (c *cache) Rebase(from *cache) { // ok: only the package calls it
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	c.n += from.n
-}
-
-func (c *cache) Replace(by *cache) { // ok
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	by.mu.Lock()
-	defer by.mu.Unlock()
-	c.n = by.n
-}
-
 func (p *Node) All() {
 	for _, c := range p.children {
 		p.link(c)
