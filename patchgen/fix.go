@@ -68,6 +68,9 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 			reasons = append(reasons, c.name+": "+err.Error())
 			continue
 		}
+		if v.reentry != "" {
+			out.Notes = append(out.Notes, v.reentry)
+		}
 		fix, err := fixOf(in.Module, c.name, out, v.passed)
 		if err != nil {
 			return nil, nil, err

@@ -49,6 +49,8 @@ type verifier struct {
 	module *Module
 	checks Checks
 	passed []string // by the last candidate
+	// reentry is what code of others must not do any more with the last candidate.
+	reentry string
 	// observed: a run has shown a finding of the group. Only then is it worth
 	// saying that runs do not show it any more.
 	observed bool
@@ -134,7 +136,11 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 			v.passed = append(v.passed, s.name)
 		}
 	}
-	return nil
+	judge, err := v.module.judge()
+	if err == nil {
+		v.reentry = judge.Reentry(after, out.Claim)
+	}
+	return err
 }
 
 // firstOf returns the first refusal that is about the order of locks and about

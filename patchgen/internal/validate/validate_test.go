@@ -101,6 +101,7 @@ var golden = map[string]string{
 	"extend_race":              "extended - shard.mu",
 	"guard_copy":               "guarded limiter.burst limiter.mu",
 	"guard_elements":           "guarded queue.items queue.mu",
+	"guard_reentry_note":       "guarded logger.level logger.mu",
 	"guard_related":            "guarded timer.fn clock.mu",
 	"guard_sibling":            "guarded spinner.color spinner.mu",
 	"guard_struct":             "guarded cache.metrics cache.mu",
