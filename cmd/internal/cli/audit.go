@@ -211,7 +211,7 @@ func (a *auditing) tests(pl *planner.Planned) error {
 		case a.ctx.Err() != nil:
 			a.cut = append(a.cut, "no test was run: the audit was interrupted while they were built")
 		case ctx.Err() != nil:
-			a.cut = append(a.cut, "no test was run: the budget ended while they were built")
+			return errBudget
 		default:
 			return err
 		}
