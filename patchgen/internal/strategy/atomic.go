@@ -245,7 +245,7 @@ func (w *atomicWriter) firstStore(list []ast.Stmt, file *source.File) *ast.Assig
 }
 
 // steps refuses functions in which one atomic step after another is not
-// enough: a read and a plain store, or a test whose branch changes the object
+// enough: a read and a write, or a test whose branch changes the object
 // or calls its methods.
 func (w *atomicWriter) steps() error {
 	reads, writes := map[*source.Function][]*source.Access{}, map[*source.Function][]*source.Access{}
@@ -266,9 +266,10 @@ func (w *atomicWriter) steps() error {
 		task := critsec.NewTask(w.problem.Facts, f, w.edits)
 		for _, a := range written {
 			for _, r := range reads[f] {
-				// A plain store beside a read is refused though nothing shows that the read decides about it.
-				if a.Mode == source.Write && a.Function == r.Function || task.Decides(r, a) {
-					return fmt.Errorf("%s reads %s (%s) and sets it (%s): two atomic steps are not one", f.Name(),
+				// A write beside a read is refused though nothing shows that the read decides about it, or is meant to
+				// see it: n++; return n.
+				if a.Function == r.Function || task.Decides(r, a) {
+					return fmt.Errorf("%s reads %s (%s) and changes it (%s): two atomic steps are not one", f.Name(),
 						w.problem.Variable, r.File.At(r.Expr), a.File.At(a.Expr))
 				}
 			}

@@ -18,6 +18,9 @@ func (j *judge) atomicOnly() {
 	for _, k := range s.twoSteps().more(j.old.twoSteps()) {
 		j.add("one step", "%s: %s", short(k.function), k.what)
 	}
+	for _, k := range s.apartAtomics(j).more(j.old.apartAtomics(j)) {
+		j.add("one step", "%s: %s, in two atomic steps", short(k.function), k.what)
+	}
 }
 
 // twoSteps counts atomic stores that an atomic load before them decides about,
@@ -60,6 +63,48 @@ func (s *side) twoSteps() tally {
 		}
 	}
 	return found
+}
+
+// apartAtomics counts updates of the variable and reads of it beside them in one function, by themselves or by what it
+// calls: two atomic steps, where the read is meant to see the update and no other.
+func (s *side) apartAtomics(j *judge) tally {
+	found := tally{}
+	for _, p := range s.packages() {
+		t := tracer{s.isVariable(p)}
+		for _, fn := range p.IR.Funcs {
+			if !p.IR.InTest(fn) && !isTestOf(p, fn) && j.concerns(p, fn) {
+				s.apart(p, fn, s.atomicParts(fn, t, 0), found)
+			}
+		}
+	}
+	return found
+}
+
+// atomicParts lists the atomic operations of fn on the variable and, at depth 0, those of what it calls.
+func (s *side) atomicParts(fn *ssa.Function, t tracer, depth int) (parts []part) {
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(*ssa.Call)
+			switch {
+			case !ok:
+			case isAtomicOn(call, t):
+				name := call.Call.StaticCallee().Name()
+				if strings.HasPrefix(name, "CompareAndSwap") || strings.HasPrefix(name, "Swap") {
+					continue // a test and a store in one step
+				}
+				base := pathOf(baseOf(t.origins(call.Call.Args[0])[0].root))
+				x := part{instr: call, name: s.claim.Variable.String(), own: true, base: base, region: call, tests: true}
+				if x.write = !strings.HasPrefix(name, "Load"); !x.write {
+					x.value = call
+				}
+				x.update = x.write && !strings.HasPrefix(name, "Store")
+				parts = append(parts, x)
+			case depth == 0:
+				parts = append(parts, s.inCaller(call, func(b *body) []part { return s.atomicParts(b.fn, t, 1) })...)
+			}
+		}
+	}
+	return parts
 }
 
 // isAtomicOn reports whether call is an operation of sync/atomic on the variable.

@@ -77,14 +77,16 @@ type part struct {
 	value  ssa.Value // of a read
 	tests  bool      // a read that a test may look at again: not a plain use of an entry
 	// inner is the access itself where instr is a call that makes it.
-	inner ssa.Instruction
+	inner  ssa.Instruction
+	update bool // a write by a callee, or an atomic operation, that computes from what the variable holds
 	// again names the variables that a callee tests under the lock before its write.
 	again []string
 }
 
 // torn counts pairs of parts in different regions of which the first decides
 // about the second: those of one variable only where the function cannot wait
-// in between, or in any case with all. A send on a channel that is closed
+// in between, or in any case with all; and, unless with all, those of which one updates the variable that the other
+// reads. A send on a channel that is closed
 // somewhere is the second of a pair, too.
 func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 	found, closed := tally{}, s.closedChannels()
@@ -95,6 +97,9 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 				continue
 			}
 			parts, sends := s.parts(p, fn, shared), s.sends(p, fn, closed)
+			if !all {
+				s.apart(p, fn, slices.Concat(parts, s.bareReads(p, fn, shared)), found)
+			}
 			for _, a := range parts {
 				if a.value == nil {
 					continue
@@ -120,6 +125,81 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 		}
 	}
 	return found
+}
+
+// apart counts updates of the claim's variable and reads of it in other regions of the same function, where it
+// cannot wait in between. Such a read is meant to see the update, and no other; what a callee does counts where the
+// function returns what is read.
+//
+//	c.n++; return c.n        id := c.n; c.n++        c.inc(); return c.get()
+func (s *side) apart(p *session.Package, fn *ssa.Function, parts []part, found tally) {
+	for _, w := range parts {
+		if !w.write || !w.own || s.isEntry(w) || !w.updates(parts) {
+			continue
+		}
+		for _, r := range parts {
+			if r.own && !r.write && r.base == w.base && r.region != w.region && r.instr != w.instr &&
+				!r.isOverwritten(p, parts) && s.isNext(p, w, r) &&
+				(w.inner == nil && r.inner == nil || returnsFrom(fn, r.value)) {
+				what := fmt.Sprintf("updates %s and reads it", short(w.name))
+				found[tallyKey{declared(p, fn), what}]++
+			}
+		}
+	}
+}
+
+// bareReads lists the reads of the claim's variable in fn without the lock, each as a region of its own: who has
+// released the lock between an update and such a read has not meant one step.
+func (s *side) bareReads(p *session.Package, fn *ssa.Function, shared map[string]bool) (reads []part) {
+	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
+		if x, ok := s.partOf(p, instr, shared); ok && x.own && x.value != nil && !s.mayHold(st) {
+			x.region = instr
+			reads = append(reads, x)
+		}
+	})
+	return reads
+}
+
+// isNext reports whether one of the two comes behind the other without a wait in between.
+func (s *side) isNext(p *session.Package, a, b part) bool {
+	flow := p.IR.Flow(a.instr.Parent())
+	return flow.Leads(a.instr, b.instr) && !s.waitsBetween(p, a.instr, b.instr) ||
+		flow.Leads(b.instr, a.instr) && !s.waitsBetween(p, b.instr, a.instr)
+}
+
+// isEntry reports whether w writes an entry of a map or what a pointer leads to, which another read need not be about.
+func (s *side) isEntry(w part) bool {
+	at := w.instr
+	if w.inner != nil {
+		at = w.inner
+	}
+	switch at := at.(type) {
+	case *ssa.Store:
+		name, ok := accesspath.NameOf(at.Addr)
+		return ok && name.Field != s.claim.Variable.Name
+	case *ssa.Call:
+		_, isBuiltin := at.Call.Value.(*ssa.Builtin) // delete
+		return isBuiltin
+	}
+	return true
+}
+
+// updates reports whether the write w stores what is computed from the variable.
+func (w part) updates(parts []part) bool {
+	return w.update || slices.ContainsFunc(parts, func(r part) bool {
+		return r.own && r.region == w.region && r.base == w.base && r.value != nil && r.instr != w.instr &&
+			decided(r.value).feeds(w.instr)
+	})
+}
+
+// isOverwritten reports whether r reads what its own region has stored before, or what that region only updates.
+func (r part) isOverwritten(p *session.Package, parts []part) bool {
+	return slices.ContainsFunc(parts, func(w part) bool {
+		if !w.write || !w.own || w.region != r.region || w.base != r.base {
+			return false
+		}
+		return w.instr == r.instr || p.IR.Flow(w.instr.Parent()).Leads(w.instr, r.instr) || decided(r.value).feeds(w.instr)
+	})
 }
 
 // isTestOf reports whether go test runs the function that fn stands in.
@@ -221,18 +301,25 @@ func pathOf(v ssa.Value) accesspath.Path {
 // partsOfCallee lists what a callee does in a region that it opens itself: the
 // variables that its results depend on, and those that it writes.
 func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
+	return s.inCaller(call, func(b *body) (inner []part) {
+		b.pkg.Locks.WalkOwn(b.fn, func(instr ssa.Instruction, st *lockset.State) {
+			x, ok := s.partOf(b.pkg, instr, shared)
+			if x.region = s.regionOf(st); ok && x.region != nil {
+				inner = append(inner, x)
+			}
+		})
+		return inner
+	})
+}
+
+// inCaller lists the parts of a callee as its caller sees them, each with the call as its region.
+func (s *side) inCaller(call *ssa.Call, partsOf func(*body) []part) (list []part) {
 	fn, args := callgraph.Target(call.Common())
 	b := s.bodyOf(fn)
 	if fn == nil || b == nil || len(args) == 0 {
 		return nil
 	}
-	var inner, list []part
-	b.pkg.Locks.WalkOwn(b.fn, func(instr ssa.Instruction, st *lockset.State) {
-		x, ok := s.partOf(b.pkg, instr, shared)
-		if x.region = s.regionOf(st); ok && x.region != nil {
-			inner = append(inner, x)
-		}
-	})
+	inner := partsOf(b)
 	for _, x := range inner {
 		if !x.write && !returnsFrom(b.fn, x.value) {
 			continue
@@ -243,7 +330,7 @@ func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
 		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,
-			inner: x.instr}
+			inner: x.instr, update: x.write && x.own && x.updates(inner)}
 		if !x.write {
 			y.value = call
 		}
