@@ -48,6 +48,9 @@ type leakSeen struct {
 	strength int
 	test     string // package
 	hits     map[int]bool
+	// upset are the hits in which the test that had started it failed as it does under noise alone, and the name of
+	// the test: it ended early, and may have left behind what it would have waited for.
+	upset map[int]string
 }
 
 // leaksFile returns the file for leaked goroutines of a run whose files begin with prefix.
@@ -61,7 +64,7 @@ func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string, p *t
 		c.problem("leaked goroutines of %s: %v", pkg.Package, err)
 	}
 	c.takeDeadlocks(strength, pkg, p, records)
-	c.seen.leaked(c.cfg, pkg.Package, strength, records)
+	c.seen.leaked(c.cfg, pkg.Package, strength, records, pkg.upset(p)...)
 	c.seen.asleep(c.cfg, pkg.Package, strength, p.Asleep())
 }
 
@@ -85,8 +88,17 @@ func (c *campaign) takeDeadlocks(
 	}
 }
 
-// leaked takes up the leaked goroutines of the processes that one test binary has made.
-func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence.Record) {
+// upset lists the tests that failed as none did without noise, and ended.
+func (pkg *PackageResult) upset(p *testproc.Process) []string {
+	if p.Outcome != Failed {
+		return nil
+	}
+	return slices.DeleteFunc(p.FailedTests(), func(t string) bool { return slices.Contains(pkg.plainTests, t) })
+}
+
+// leaked takes up the leaked goroutines of the processes that one test binary has made, in which the tests upset
+// failed under noise alone.
+func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence.Record, upset ...string) {
 	byProcess := map[int][]blocked{}
 	for i := range records {
 		if r := &records[i]; r.Kind == evidence.Leak {
@@ -97,7 +109,7 @@ func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence
 	}
 	for _, all := range byProcess {
 		for _, members := range leaksOf(all) {
-			t.blocked(pkg, strength, members)
+			t.blocked(pkg, strength, members, upset...)
 		}
 	}
 }
@@ -121,18 +133,36 @@ func (t *tally) asleep(cfg *Config, pkg string, strength int, dumped string) {
 	}
 }
 
-// blocked takes up one leak.
-func (t *tally) blocked(pkg string, strength int, members []blocked) {
+// blocked takes up one leak, of a process in which the tests upset failed under noise alone.
+func (t *tally) blocked(pkg string, strength int, members []blocked, upset ...string) {
 	at := members[0].at
 	seen := t.leaks[at]
 	if seen == nil {
-		seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{}}
+		seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{},
+			upset: map[int]string{}}
 		t.leaks[at] = seen
 	}
 	seen.hits[t.runs] = true
+	if test := members[0].testIn(upset); test != "" {
+		seen.upset[t.runs] = test
+	}
 	if members[0].hang {
 		t.showed(pkg, "hang in "+at.function)
 	}
+}
+
+// testIn returns the test, one of those named, whose own function has started the goroutine; "" if there is none, or if
+// the test waits for ever.
+func (b *blocked) testIn(tests []string) string {
+	if b.hang || len(b.goroutine.Created) == 0 {
+		return ""
+	}
+	_, function := stacktext.SplitName(b.goroutine.Created[0].Function)
+	top, _, _ := strings.Cut(function, ".")
+	if !slices.Contains(tests, top) {
+		return ""
+	}
+	return top
 }
 
 // leakHeader is the first line of a goroutine that is blocked for ever: "goroutine 19 [chan send
@@ -359,6 +389,13 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		Harmful: seen.members[0].hang, Blocked: strings.Join(states, ", "),
 	}
 	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
+	// A test that fails under noise alone does not do what it does otherwise.
+	if len(seen.upset) == len(seen.hits) {
+		f.Status = finding.Suspected
+		f.Notes = append(f.Notes, fmt.Sprintf("seen only where %s failed, which it does under noise alone: it may have left "+
+			"this goroutine because it ended early", seen.upset[slices.Min(slices.Collect(maps.Keys(seen.upset)))]))
+		return f
+	}
 	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil })
 	return f
 }

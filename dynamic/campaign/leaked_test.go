@@ -182,3 +182,39 @@ func TestBringsAbout(t *testing.T) {
 		}
 	}
 }
+
+// What a test has started itself may be left behind because the test failed early, by noise alone.
+func TestLeftByUpsetTest(t *testing.T) {
+	leftBy := func(starter string, upset ...string) finding.Status {
+		tl := newTally(&plan.Plan{}, nil)
+		for run, failed := range [][]string{upset, {"TestOther"}} {
+			if tl.runs = run + 1; run > 0 && len(upset) != 2 {
+				break // seen once more where another test failed
+			}
+			tl.blocked("m", 1, []blocked{{at: blockedAt{state: "chan send", function: "m.f", file: "a.go", line: 9},
+				goroutine: finding.Goroutine{ID: 7, Stack: []finding.Frame{{Function: "m.f", File: "a.go", Line: 9}},
+					Created: []finding.Frame{{Function: starter, File: "a.go", Line: 3}}}}}, failed...)
+		}
+		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+		for at := range tl.leaks {
+			return tl.leakFinding(cfg, at).Status
+		}
+		return ""
+	}
+	for _, test := range []struct {
+		name, starter string
+		upset         []string
+		want          finding.Status
+	}{
+		{"passed", "m.TestSlow", nil, finding.Confirmed},
+		{"another test failed", "m.TestSlow", []string{"TestOther"}, finding.Confirmed},
+		{"its test failed", "m.TestSlow", []string{"TestSlow"}, finding.Suspected},
+		{"a literal of its test", "m.TestSlow.func1", []string{"TestSlow"}, finding.Suspected},
+		{"the module's own code", "m.Start", []string{"TestSlow"}, finding.Confirmed},
+		{"also where its test passed", "m.TestSlow", []string{"TestSlow", "TestOther"}, finding.Confirmed},
+	} {
+		if got := leftBy(test.starter, test.upset...); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}

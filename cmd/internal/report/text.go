@@ -345,7 +345,7 @@ func (t *text) summary() {
 		t.prose("", fmt.Sprintf("%s: %d of them watched from end to end", Count(c.Sections, "atomic section"), c.Ended))
 	}
 	if c.Unobserved > 0 {
-		t.prose("", fmt.Sprintf("%s not observed in any run: see `interlock check`, or add -suspected",
+		t.prose("", fmt.Sprintf("%s that no run has confirmed: see `interlock check`, or add -suspected",
 			Count(c.Unobserved, "suspected finding")))
 	}
 	if a := accepted(t.r.Accepted); a != "" {

@@ -354,8 +354,22 @@ func (d *Done) Failures() []string {
 		if p := &r.Packages[i]; p.Fails() {
 			all = append(all, FailureOf(p, len(r.Findings) > 0))
 		}
+		if p := withoutNoise(&r.Packages[i]); p != nil {
+			all = append(all, FailureOf(p, len(r.Findings) > 0))
+		}
 	}
 	return all
+}
+
+// withoutNoise returns p without the runs that failed under noise alone, where there are some, and the tests failed in
+// others as well; else nil.
+func withoutNoise(p *campaign.PackageResult) *campaign.PackageResult {
+	if p.UnderNoise == 0 || p.PlainFailure == nil && p.Failures == p.UnderNoise {
+		return nil
+	}
+	q := *p
+	q.Runs, q.Failures, q.UnderNoise = p.Runs-p.UnderNoise, p.Failures-p.UnderNoise, 0
+	return &q
 }
 
 // FailureOf returns in a line how the tests of a package failed.

@@ -62,3 +62,23 @@ func TestFailuresOfTheMachine(t *testing.T) {
 		t.Errorf("they do not link, but: %q", got)
 	}
 }
+
+// A test that always fails is named beside one that fails under noise alone.
+func TestFailuresBesideNoise(t *testing.T) {
+	first := &campaign.Failure{Run: 1, Seed: 5, Outcome: campaign.Failed}
+	noisy := &campaign.Failure{Run: 3, Seed: 7, Strength: 100, Outcome: campaign.Failed}
+	p := campaign.PackageResult{Package: "m", Runs: 10, Failures: 10, UnderNoise: 2, First: first, UnderNoiseFirst: noisy,
+		Plain: campaign.Failed, PlainFailure: &campaign.Failure{Outcome: campaign.Failed}, Tests: []string{"TestX"}}
+	d := &Done{Built: &Built{}, Result: &campaign.Result{Packages: []campaign.PackageResult{p}}}
+	got := d.Failures()
+	if len(got) != 2 || !strings.Contains(got[0], "TestX of m failed only under noise") ||
+		!strings.Contains(got[1], "the tests of m failed in 8 of 8 runs") ||
+		!strings.HasSuffix(got[1], "without noise they failed too") {
+		t.Errorf("printed %q", got)
+	}
+	p.Plain, p.PlainFailure, p.Failures = campaign.Passed, nil, 2
+	d.Result.Packages[0] = p
+	if got := d.Failures(); len(got) != 1 {
+		t.Errorf("nothing fails without noise, but: %q", got)
+	}
+}
