@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"strings"
 
+	"golang.org/x/tools/go/types/typeutil"
+
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -114,6 +116,9 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 		if err = ComputedBeside(c.File, c.Variable, e); err != nil {
 			return false
 		}
+		if err = StartsEarly(c.File, e); err != nil {
+			return false
+		}
 		// x.f = f, where f := g() stands before the lock.
 		name := c.Fresh(c.StoredIn(s))
 		text := c.File.Text(e)
@@ -124,6 +129,26 @@ func (c *builder) hoistCalls(s ast.Stmt) (err error) {
 	if err == nil && isSend(s) {
 		err = fmt.Errorf("%s: sends on a channel", c.File.At(s))
 	}
+	return err
+}
+
+// StartsEarly refuses an e that has another goroutine run a function, where what e returns is not stored under the
+// lock with it: that function may come first, and find nothing stored.
+//
+//	t.timer = time.AfterFunc(d, t.fire) // fire resets t.timer
+func StartsEarly(file *source.File, e ast.Node) (err error) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || err != nil {
+			return err == nil
+		}
+		if fn := typeutil.StaticCallee(file.Package.Info, call); fn != nil &&
+			(fn.FullName() == "time.AfterFunc" || fn.FullName() == "context.AfterFunc") {
+			err = fmt.Errorf("%s: %s may run its function before what it returns is stored", file.At(call),
+				fn.FullName())
+		}
+		return true
+	})
 	return err
 }
 

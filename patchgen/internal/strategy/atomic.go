@@ -53,6 +53,9 @@ func atomically(p *Problem) (*Patch, error) {
 		if err := critsec.ComputedBeside(a.File, p.Variable, a.File.StmtOf(a.Expr)); err != nil {
 			return nil, err
 		}
+		if err := critsec.StartsEarly(a.File, a.File.StmtOf(a.Expr)); err != nil {
+			return nil, err
+		}
 	}
 	// Where some accesses use functions of sync/atomic, the others do so too.
 	w := &atomicWriter{problem: p, edits: edit.New(), functions: isMixed}
