@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/cmd/internal/config"
 	"github.com/interlock-go/interlock/cmd/internal/suggest"
@@ -149,6 +150,19 @@ func parseWith(c *command, args []string, file *config.Config) (in *common, own 
 	}
 }
 
+// isTime reports whether f takes a duration.
+func isTime(f *flag.Flag) bool {
+	if f == nil {
+		return false
+	}
+	v, ok := f.Value.(flag.Getter)
+	if !ok {
+		return false
+	}
+	_, ok = v.Get().(time.Duration)
+	return ok
+}
+
 // wrongKind reports a flag that wants a file and names a folder, or the other way round. Names are relative to dir.
 func wrongKind(fs *flag.FlagSet, dir string) (err error) {
 	fs.Visit(func(f *flag.Flag) {
@@ -170,9 +184,12 @@ func wrongKind(fs *flag.FlagSet, dir string) (err error) {
 	return err
 }
 
-// withHint adds to an error on an unknown flag which one may have been meant. For flags of go test there is
-// other advice.
+// withHint adds to an error on an unknown flag which one may have been meant, and to one on a time what is wanted. For
+// flags of go test there is other advice.
 func withHint(fs *flag.FlagSet, err error) error {
+	if m := badValue.FindStringSubmatch(err.Error()); m != nil && isTime(fs.Lookup(m[2])) {
+		return fmt.Errorf("invalid value %q for flag -%s: want a time with its unit, such as 30s or 10m", m[1], m[2])
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	ofGoTest := testflags.Advise("", err) != ""
 	if n := suggest.Nearest(name, flagNames(fs)); unknown && n != "" && !ofGoTest {
