@@ -52,6 +52,16 @@ type Held struct {
 	ReadOnly bool // only its read side is held
 }
 
+// OneRegion reports whether some lock is held at both accesses that was acquired once for both.
+func (facts *Facts) OneRegion(a, b *source.Access) bool {
+	p, known := facts.access(a)
+	q, alsoKnown := facts.access(b)
+	return known && alsoKnown && slices.ContainsFunc(p.locks.Held(), func(h lockset.Held) bool {
+		again, held := q.locks.Has(h.Path)
+		return held && h.Since != nil && again.Since == h.Since
+	})
+}
+
 // Held returns what is known of a lock at an access. Known is false where the
 // passes have no state for it: in tests, and in code that never runs.
 func (facts *Facts) Held(a *source.Access, lock Lock) (held Held, known bool) {

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
 // atomicOnly demands that every access of the variable is an atomic operation,
@@ -73,37 +76,39 @@ func (s *side) apartAtomics(j *judge) tally {
 		t := tracer{s.isVariable(p)}
 		for _, fn := range p.IR.Funcs {
 			if !p.IR.InTest(fn) && !isTestOf(p, fn) && j.concerns(p, fn) {
-				s.apart(p, fn, s.atomicParts(fn, t, 0), found)
+				s.apart(p, fn, s.atomicParts(p, fn, t, 0), found)
 			}
 		}
 	}
 	return found
 }
 
-// atomicParts lists the atomic operations of fn on the variable and, at depth 0, those of what it calls.
-func (s *side) atomicParts(fn *ssa.Function, t tracer, depth int) (parts []part) {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			switch {
-			case !ok:
-			case isAtomicOn(call, t):
-				name := call.Call.StaticCallee().Name()
-				if strings.HasPrefix(name, "CompareAndSwap") || strings.HasPrefix(name, "Swap") {
-					continue // a test and a store in one step
-				}
-				base := pathOf(baseOf(t.origins(call.Call.Args[0])[0].root))
-				x := part{instr: call, name: s.claim.Variable.String(), own: true, base: base, region: call, tests: true}
-				if x.write = !strings.HasPrefix(name, "Load"); !x.write {
-					x.value = call
-				}
-				x.update = x.write && !strings.HasPrefix(name, "Store")
-				parts = append(parts, x)
-			case depth == 0:
-				parts = append(parts, s.inCaller(call, func(b *body) []part { return s.atomicParts(b.fn, t, 1) })...)
+// atomicParts lists the atomic operations of fn on the variable and, at depth 0, those of what it calls. What a lock
+// holds together is one region.
+func (s *side) atomicParts(p *session.Package, fn *ssa.Function, t tracer, depth int) (parts []part) {
+	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
+		call, ok := instr.(*ssa.Call)
+		switch {
+		case !ok:
+		case isAtomicOn(call, t):
+			name := call.Call.StaticCallee().Name()
+			if strings.HasPrefix(name, "CompareAndSwap") || strings.HasPrefix(name, "Swap") {
+				return // a test and a store in one step
 			}
+			base := pathOf(baseOf(t.origins(call.Call.Args[0])[0].root))
+			x := part{instr: call, name: s.claim.Variable.String(), own: true, base: base, region: call, tests: true}
+			if held := st.Held(); len(held) > 0 && held[0].Since != nil {
+				x.region = held[0].Since
+			}
+			if x.write = !strings.HasPrefix(name, "Load"); !x.write {
+				x.value = call
+			}
+			x.update = x.write && !strings.HasPrefix(name, "Store")
+			parts = append(parts, x)
+		case depth == 0:
+			parts = append(parts, s.inCaller(call, func(b *body) []part { return s.atomicParts(b.pkg, b.fn, t, 1) })...)
 		}
-	}
+	})
 	return parts
 }
 

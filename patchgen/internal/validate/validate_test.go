@@ -25,6 +25,7 @@ var golden = map[string]string{
 	"atomic_flag_of_sender":    "atomic pipe.stopped",
 	"atomic_functions":         "atomic item.expires",
 	"atomic_under_lock":        "atomic sample.count",
+	"atomic_under_lock_read":   "atomic sample.count",
 	"atomic_pointer":           "atomic worker.conf",
 	"atomic_swap":              "atomic worker.state",
 	"guard_after_unlock":       "guarded clock.now clock.mu",
