@@ -55,16 +55,18 @@ type function struct {
 // search is what one search for pairs knows of its function. Functions as such
 // are shared by passes that run at the same time.
 type search struct {
-	work     *ir.Work
-	rechecks map[*event]*event
-	sides    map[[2]*ssa.BasicBlock]sides
-	between  *event // what next found last
+	work      *ir.Work
+	rechecks  map[*event]*event // what the methods of these names return, recheck and corrected
+	corrected map[*event]bool
+	sides     map[[2]*ssa.BasicBlock]sides
+	between   *event // what next found last
 }
 
 // searching returns a copy of f for a search that has work to spend.
 func (f *function) searching(work *ir.Work) *function {
 	g := *f
-	g.search = &search{work: work, rechecks: map[*event]*event{}, sides: map[[2]*ssa.BasicBlock]sides{}}
+	g.search = &search{work: work, rechecks: map[*event]*event{}, corrected: map[*event]bool{},
+		sides: map[[2]*ssa.BasicBlock]sides{}}
 	return &g
 }
 
@@ -383,26 +385,41 @@ func (f *function) findRecheck(w *event) *event {
 //
 //	t.n++; if t.n > limit { t.n--; return false }
 func (f *function) corrected(u *event) bool {
+	if f.search == nil {
+		return f.findCorrection(u)
+	}
+	found, ok := f.search.corrected[u]
+	if !ok {
+		found = f.findCorrection(u)
+		f.search.corrected[u] = found
+	}
+	return found
+}
+
+func (f *function) findCorrection(u *event) bool {
 	f.spend(len(f.byName[u.name]))
+	asking := f.askingBehind(u)
 	return slices.ContainsFunc(f.byName[u.name], func(w *event) bool {
-		return w.op.writes() && w.path == u.path && w.inMap == u.inMap && sameRegion(u, w) &&
-			f.flow.Leads(u.at, w.at) && (w.call && w.rechecked || f.askedBetween(u, w))
+		return w.op.writes() && w.path == u.path && w.inMap == u.inMap && sameRegion(u, w) && f.flow.Leads(u.at, w.at) &&
+			(w.call && w.rechecked || slices.ContainsFunc(asking, func(b *branch) bool {
+				return leadingSide(b.at.Block(), w.at.Block()) >= 0
+			}))
 	})
 }
 
-// askedBetween reports whether a branch decides about the change w by what was read of its variable behind the
-// change u, in one critical section with both.
-func (f *function) askedBetween(u, w *event) bool {
+// askingBehind returns the branches that depend on what was read of u's variable behind u, in its critical section.
+func (f *function) askingBehind(u *event) []*branch {
 	f.spend(len(f.branches))
-	return slices.ContainsFunc(f.branches, func(b *branch) bool {
+	var found []*branch
+	for _, b := range f.branches {
 		for r := range b.hits {
-			if r.op == read && r.name == u.name && r.path == u.path && sameRegion(u, r) && f.flow.Leads(u.at, r.at) &&
-				leadingSide(b.at.Block(), w.at.Block()) >= 0 {
-				return true
+			if r.op == read && r.name == u.name && r.path == u.path && sameRegion(u, r) && f.flow.Leads(u.at, r.at) {
+				found = append(found, b)
+				break
 			}
 		}
-		return false
-	})
+	}
+	return found
 }
 
 // asked reports whether some branch depends on what r found.
