@@ -50,8 +50,9 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 	}
 	v := &verifier{module: in.Module, checks: in.Checks, observed: observed(in.Group)}
 	v.failing = in.Failing && !v.observed
-	// The first that can be built and passes; the others leave their reasons.
-	var reasons []string
+	// The first that can be built and passes; the others leave their reasons, those that are for other bugs only if they
+	// are alone.
+	var reasons, notMeant []string
 	for _, c := range list {
 		out, err := c.build()
 		if err == nil {
@@ -64,8 +65,13 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 			return nil, nil, fmt.Errorf("checking the %s patch for %s: %w", c.name, subject(in.Group), err)
 		case errors.Is(err, strategy.ErrNoVariant):
 			continue
+		case strategy.IsNotMeant(err):
+			notMeant = append(notMeant, c.name+": "+err.Error())
+			continue
 		case err != nil:
-			reasons = append(reasons, c.name+": "+err.Error())
+			if why := c.name + ": " + err.Error(); !slices.Contains(reasons, why) {
+				reasons = append(reasons, why)
+			}
 			continue
 		}
 		if v.reentry != "" {
@@ -82,6 +88,14 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 		}
 		fix.Verdict, fix.Rejected = v.verdict(), reasons
 		return fix, out.Files, nil
+	}
+	switch {
+	case len(reasons) > 0:
+	case len(notMeant) > 1:
+		code := in.Group[0].Code
+		reasons = []string{fmt.Sprintf("no strategy is for this kind of %s (%s)", code, code.Title())}
+	default:
+		reasons = notMeant
 	}
 	return withheld(strings.Join(reasons, "\n")), nil, nil
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sourcegraph/go-diff/diff"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -423,14 +422,9 @@ func (d *patcher) follow(group []*finding.Finding) ([]*finding.Finding, error) {
 			if !changed {
 				continue
 			}
-			shift, ok := lineShift(before, d.After[pos.File], pos.Line)
-			if !ok {
+			if !followPlace(before, d.After[pos.File], pos) {
 				return nil, fmt.Errorf("%s:%d is changed by the patch for %s: apply that one, then run interlock fix again",
 					pos.File, pos.Line, strings.Join(d.taken, ", "))
-			}
-			pos.Line += shift
-			if pos.EndLine > 0 {
-				pos.EndLine += shift
 			}
 		}
 		out = append(out, f)
@@ -449,39 +443,4 @@ func clone(f *finding.Finding) (*finding.Finding, error) {
 		return nil, fmt.Errorf("copying a finding: %w", err)
 	}
 	return out, nil
-}
-
-// lineShift reports how far a line of the old contents has moved in the new
-// ones; not ok if it is not there any more.
-func lineShift(before, after []byte, line int) (shift int, ok bool) {
-	text, err := patchgen.Diff(map[string][]byte{"f": before}, map[string][]byte{"f": after})
-	if err != nil {
-		return 0, false
-	}
-	fd, err := diff.ParseFileDiff([]byte(text))
-	if err != nil {
-		return 0, text == ""
-	}
-	for _, h := range fd.Hunks {
-		at := int(h.OrigStartLine)
-		if h.OrigLines == 0 {
-			at++ // such a hunk names the line before it
-		}
-		for _, l := range strings.SplitAfter(string(h.Body), "\n") {
-			switch {
-			case at > line || l == "":
-				continue
-			case l[0] == '+':
-				shift++
-			case l[0] == '-' && at == line:
-				return 0, false
-			case l[0] == '-':
-				shift--
-				at++
-			case l[0] == ' ' || l[0] == '\n':
-				at++
-			}
-		}
-	}
-	return shift, true
 }

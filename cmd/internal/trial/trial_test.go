@@ -31,6 +31,48 @@ func TestLineShift(t *testing.T) {
 	}
 }
 
+// A place whose line a patch has changed is where the statement around it stands now, if that reads as it did.
+func TestFollowPlace(t *testing.T) {
+	const head = "package p\n\n"
+	for _, test := range []struct {
+		before, after, what string // the place is where the last of what stands in both
+		moves               bool
+	}{
+		{"func (r *R) f() int { return r.b - r.a }", "func (r *R) f() int {\n\tr.lock()\n\treturn r.b - r.a\n}", "r.a", true},
+		{"func f() {\n\tgo func() { a(); b++ }()\n}", "func f() {\n\tgo func() {\n\t\ta()\n\t\tb++\n\t}()\n}", "b++", true},
+		{"func f() {\n\tc <- 1\n}", "func f() {\n\tselect {\n\tcase c <- 1:\n\tcase <-stop:\n\t}\n}", "c <- 1", true},
+		// The second of two that read alike.
+		{"func f() { a++; a++ }", "func f() {\n\ta++\n\tb()\n\ta++\n}", "a++", true},
+		{"func f() { a++; a++ }", "func f() {\n\ta++\n\tb()\n}", "a++", false},
+		{"func f() { a++; a++ }", "func f() {\n\ta++\n\ta++\n\ta++\n}", "a++", false},
+		// The statement has changed, or is in another function.
+		{"func f() int { return a.n }", "func f() int { return a.n.Load() }", "a.n", false},
+		{"func f() { a++ }", "func g() { a++ }", "a++", false},
+		{"func (r *R) f() { a++ }", "func (r *S) f() { a++ }", "a++", false},
+		{"func f() { a++ }", "func f() { a++", "a++", false},
+		// No statement is there.
+		{"var a = 1", "var a = 2", "a", false},
+	} {
+		place := func(text string) (p finding.Position) {
+			before := text[:strings.LastIndex(text, test.what)]
+			p.Line = strings.Count(before, "\n") + 1
+			p.Column = len(before) - strings.LastIndex(before, "\n")
+			return p
+		}
+		pos := place(head + test.before)
+		ok := followPlace([]byte(head+test.before+"\n"), []byte(head+test.after+"\n"), &pos)
+		if ok != test.moves {
+			t.Errorf("%q in %q: %v", test.what, test.after, ok)
+		} else if want := place(head + test.after); ok && pos != want {
+			t.Errorf("%q in %q: %v, want %v", test.what, test.after, pos, want)
+		}
+	}
+	pos := finding.Position{Line: 90, Column: 1}
+	if followPlace([]byte(head), []byte(head+"var a int\n"), &pos) && pos.Line == 90 {
+		t.Errorf("a line that is not there is at %v", pos)
+	}
+}
+
 func TestNewComplaint(t *testing.T) {
 	before := "# p\n./p.go:3:2: unreachable code\n./p.go:5:2: self-assignment"
 	for after, want := range map[string]bool{

@@ -81,7 +81,7 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 				return nil, err
 			}
 			x := named{file: file, elements: elements}
-			if x.expr, x.object = file.accessAt(a.Position, name); x.expr == nil {
+			if x.expr, x.object = file.accessAt(a.Position, name, f.Variable.Type != ""); x.expr == nil {
 				x.expr, x.object = file.structWith(a.Position, name)
 				x.whole = true
 			}
@@ -133,7 +133,7 @@ func (file *File) isOfAnother(a finding.Access, name string) bool {
 	if own == name {
 		return false
 	}
-	e, _ := file.accessAt(a.Position, own)
+	e, _ := file.accessAt(a.Position, own, false)
 	return e != nil
 }
 
@@ -247,30 +247,40 @@ func fieldOwner(sel *types.Selection) *types.Named {
 }
 
 // accessAt finds the access of a variable called name at a position: the
-// expression starts there, or its last identifier does.
-func (file *File) accessAt(p finding.Position, name string) (ast.Expr, *types.Var) {
+// expression starts there, or its last identifier does. Field prefers that of a field, where the expression begins
+// with a variable of the same name: n.n.
+func (file *File) accessAt(p finding.Position, name string, field bool) (ast.Expr, *types.Var) {
 	pos, err := file.pos(p.Line, p.Column)
 	if err != nil {
 		return nil, nil
 	}
 	path, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	if e, obj := file.namedAccess(path, pos, name); e != nil {
+	isCalled := func(obj *types.Var) bool { return obj.Name() == name }
+	isField := func(obj *types.Var) bool { return isCalled(obj) && obj.IsField() }
+	if field {
+		if e, obj := file.namedAccess(path, pos, isField); e != nil {
+			return e, obj
+		}
+	}
+	if e, obj := file.namedAccess(path, pos, isCalled); e != nil {
 		return e, obj
 	}
 	return file.accessOnLine(p, name)
 }
 
-func (file *File) namedAccess(path []ast.Node, pos token.Pos, name string) (ast.Expr, *types.Var) {
+// namedAccess finds the innermost access on a path that starts at a position, or whose last identifier does, of a
+// variable that is meant.
+func (file *File) namedAccess(path []ast.Node, pos token.Pos, isMeant func(*types.Var) bool) (ast.Expr, *types.Var) {
 	for _, n := range path {
 		e, ok := n.(ast.Expr)
 		if !ok {
 			continue
 		}
-		if x, obj := file.VariableOf(e); obj != nil && obj.Name() == name && (x.Pos() == pos || NameOf(x).Pos() == pos) {
+		if x, obj := file.VariableOf(e); obj != nil && isMeant(obj) && (x.Pos() == pos || NameOf(x).Pos() == pos) {
 			return x, obj
 		}
 		for _, inner := range Leftmost(e) { // x.m[k], x.f++, *x.p: the access starts where they do
-			if x, obj := file.VariableOf(inner); obj != nil && obj.Name() == name && x.Pos() == pos {
+			if x, obj := file.VariableOf(inner); obj != nil && isMeant(obj) && x.Pos() == pos {
 				return x, obj
 			}
 		}

@@ -109,12 +109,12 @@ func (w *atomicWriter) pick() error {
 	case isPtr && !w.functions:
 		w.elem, w.pointee = "Pointer", types.TypeString(ptr.Elem(), types.RelativeTo(obj.Pkg()))
 	default:
-		return fmt.Errorf("%s has type %s, for which there is no atomic type", t, obj.Type())
+		return NotMeant("%s has type %s, for which there is no atomic type", t, obj.Type())
 	}
 	// Functions take the plain type as it is.
 	if w.functions {
 		if w.elem == "Bool" || basic.Kind() == types.Int || basic.Kind() == types.Uint || w.conv != "" {
-			return fmt.Errorf("%s has type %s, which sync/atomic's functions do not take", t, obj.Type())
+			return NotMeant("%s has type %s, which sync/atomic's functions do not take", t, obj.Type())
 		}
 		return nil
 	}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -66,14 +69,72 @@ func withDoc(n ast.Node, doc *ast.CommentGroup) ast.Node {
 	return n
 }
 
+// guardsComment is the comment of a lock that names what it guards.
+var guardsComment = regexp.MustCompile(`^// guards \w+(, \w+)*$`)
+
+// nameGuarded adds the variable to the comment on a lock beside it that names all that it guards:
+//
+//	mu sync.Mutex // guards n	->	mu sync.Mutex // guards n, sum
+func (p *Problem) nameGuarded(edits *edit.Edits, lock *knownLock) {
+	file, id := p.declarationOf(source.ObjectKey(p.Module, lock.declared))
+	if file == nil || !lock.isBeside(p.Variable) {
+		return
+	}
+	var comment *ast.CommentGroup
+	for n := file.Parents[id]; n != nil && comment == nil; n = file.Parents[n] {
+		switch n := n.(type) {
+		case *ast.Field:
+			comment = n.Comment
+		case *ast.ValueSpec:
+			comment = n.Comment
+		case ast.Stmt, ast.Decl:
+			return
+		}
+	}
+	if comment == nil || len(comment.List) != 1 || !guardsComment.MatchString(comment.List[0].Text) {
+		return
+	}
+	// Words that are no names are a sentence.
+	names := strings.Split(strings.TrimPrefix(comment.List[0].Text, "// guards "), ", ")
+	if slices.Contains(names, p.Variable.Name) {
+		return
+	}
+	for _, name := range names {
+		if !p.isSibling(name) {
+			return
+		}
+	}
+	end := file.Offset(comment.End())
+	edits.Add(file, end, end, func() string { return ", " + p.Variable.Name })
+}
+
+// isSibling reports whether a name is that of another field of the variable's struct, or of another variable of its
+// package or function.
+func (p *Problem) isSibling(name string) bool {
+	switch {
+	case p.Variable.Owner != nil:
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(), name)
+		_, ok := obj.(*types.Var)
+		return ok
+	case source.IsGlobal(p.Variable.Object):
+		_, ok := p.Variable.Object.Pkg().Scope().Lookup(name).(*types.Var)
+		return ok
+	}
+	return p.Variable.Function != nil && source.UsedNames(p.Variable.Function)[name]
+}
+
 // declaration finds the identifier that declares the variable.
-func (p *Problem) declaration() (*source.File, *ast.Ident) {
+func (p *Problem) declaration() (*source.File, *ast.Ident) { return p.declarationOf(p.Variable.Key) }
+
+// declarationOf finds the identifier that declares what has a key: see [source.ObjectKey].
+func (p *Problem) declarationOf(key string) (*source.File, *ast.Ident) {
+	name, _, _ := strings.Cut(key, "@")
 	for _, q := range p.Module.Packages {
 		for _, file := range q.Files {
 			var found *ast.Ident
 			ast.Inspect(file.Syntax, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok && id.Name == p.Variable.Name && file.Package.Info.Defs[id] != nil &&
-					source.ObjectKey(p.Module, file.Package.Info.Defs[id]) == p.Variable.Key {
+				if id, ok := n.(*ast.Ident); ok && id.Name == name && file.Package.Info.Defs[id] != nil &&
+					source.ObjectKey(p.Module, file.Package.Info.Defs[id]) == key {
 					found = id
 				}
 				return found == nil

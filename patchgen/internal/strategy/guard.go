@@ -153,6 +153,7 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 		return nil, err
 	}
 	out.Notes = append(out.Notes, notes...)
+	p.nameGuarded(edits, lock)
 	if p.Variable.Owner != nil && p.Variable.Object.Exported() && p.Variable.Owner.Obj().Exported() {
 		out.Notes = append(out.Notes,
 			fmt.Sprintf("%s is exported: code outside the module may still access it without the lock", p.Variable))

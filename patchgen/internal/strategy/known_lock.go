@@ -20,6 +20,7 @@ type knownLock struct {
 	hasRLock bool
 	pkg      *types.Package
 	local    types.Object // the variable itself, for a lock in a local
+	declared types.Object // the field or variable
 	// embedded locks are called through the object itself.
 	embedded bool
 }
@@ -59,7 +60,8 @@ func (p *Problem) findLock(class string) (*knownLock, error) {
 			obj := scope.Lookup(name)
 			full := obj.Pkg().Path() + "." + name
 			if _, isVar := obj.(*types.Var); isVar && full == class {
-				found = &knownLock{problem: p, class: class, field: name, hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg()}
+				found = &knownLock{problem: p, class: class, field: name, hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg(),
+					declared: obj}
 			}
 			tn, isType := obj.(*types.TypeName)
 			field, ok := strings.CutPrefix(class, full+".")
@@ -70,7 +72,7 @@ func (p *Problem) findLock(class string) (*knownLock, error) {
 			for i := 0; isStruct && i < st.NumFields(); i++ {
 				if f := st.Field(i); f.Name() == field {
 					found = &knownLock{problem: p, class: class, owner: source.Named(tn.Type()), field: field,
-						hasRLock: source.HasRLock(f.Type()), pkg: obj.Pkg(), embedded: f.Embedded()}
+						hasRLock: source.HasRLock(f.Type()), pkg: obj.Pkg(), embedded: f.Embedded(), declared: f}
 				}
 			}
 		}
@@ -92,7 +94,7 @@ func (p *Problem) findLocal(key string) (*knownLock, error) {
 		if obj != nil && p.Variable.Function.Node.Pos() <= id.Pos() && id.Pos() < p.Variable.Function.Node.End() &&
 			source.ObjectKey(p.Module, obj) == key {
 			return &knownLock{problem: p, class: source.LocalClass + key, field: obj.Name(),
-				hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg(), local: obj}, nil
+				hasRLock: source.HasRLock(obj.Type()), pkg: obj.Pkg(), local: obj, declared: obj}, nil
 		}
 	}
 	return nil, errors.New("its declaration is in another function")

@@ -31,23 +31,31 @@ func once(p *Problem) (*Patch, error) {
 
 // lazyInit finds the one if statement that tests the variable and sets it.
 func (p *Problem) lazyInit() (found *ast.IfStmt, in *source.File, err error) {
+	var locked, elsewhere *source.Access
 	for _, a := range p.Accesses {
 		if !a.Mode.Writes() || p.isBeyond(a) || p.Facts.IsPrivate(a) {
 			continue
 		}
 		s := p.initialisation(a)
 		switch {
-		case len(p.Facts.Classes(a)) > 0:
-			return nil, nil, fmt.Errorf("%s: %s is set under a lock already", a.File.At(a.Expr), p.Variable)
 		case s == nil:
-			return nil, nil, fmt.Errorf("%s is also set at %s, not only where it is found unset", p.Variable, a.File.At(a.Expr))
+			elsewhere = a
+		case len(p.Facts.Classes(a)) > 0:
+			found, in, locked = s, a.File, a
 		case found != nil && found != s:
 			return nil, nil, fmt.Errorf("%s is initialised in two places: %s and %s", p.Variable, in.At(found), a.File.At(s))
+		default:
+			found, in = s, a.File
 		}
-		found, in = s, a.File
 	}
-	if found == nil {
-		return nil, nil, fmt.Errorf("%s is not initialised lazily", p.Variable)
+	switch {
+	case found == nil:
+		return nil, nil, NotMeant("%s is not initialised lazily", p.Variable)
+	case locked != nil:
+		return nil, nil, fmt.Errorf("%s: %s is set under a lock already", locked.File.At(locked.Expr), p.Variable)
+	case elsewhere != nil:
+		return nil, nil, fmt.Errorf("%s is also set at %s, not only where it is found unset", p.Variable,
+			elsewhere.File.At(elsewhere.Expr))
 	}
 	return found, in, nil
 }

@@ -53,7 +53,7 @@ func ownCopy(p *Problem) (*Patch, error) {
 		}
 	}
 	if len(captures) == 0 {
-		return nil, fmt.Errorf("no function literal captures %s", v)
+		return nil, NotMeant("no function literal captures %s", v)
 	}
 	c := &copying{Problem: p, file: captures[0].File, edits: edit.New()}
 	build := c.ownVariables

@@ -31,7 +31,7 @@ func reorder(p *Problem) (*Patch, error) {
 		}
 	}
 	if len(reasons) == 0 {
-		reasons = append(reasons, fmt.Sprintf("no assignment of %s could move before a go statement", p.Variable))
+		return nil, NotMeant("no assignment of %s could move before a go statement", p.Variable)
 	}
 	return nil, errors.New(strings.Join(reasons, "; "))
 }
@@ -41,13 +41,14 @@ func (p *Problem) moveUp(a *source.Access) (*Patch, error) {
 	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || a.Whole != a.Expr {
 		return nil, source.ErrNoGo
 	}
-	if err := p.onlyWrite(a); err != nil {
+	out, err := p.fromStarted(a, s)
+	if errors.Is(err, source.ErrNoGo) {
+		out, err = p.fromStarter(a, s)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if out, err := p.fromStarted(a, s); err == nil || !errors.Is(err, source.ErrNoGo) {
-		return out, err
-	}
-	return p.fromStarter(a, s)
+	return out, p.onlyWrite(a)
 }
 
 // onlyWrite refuses variables that are written elsewhere too: ordering one

@@ -59,6 +59,15 @@ func Try(s Strategy, p *Problem) (*Patch, error) {
 	})
 }
 
+// notMeant is the reason of a strategy that is for another kind of bug.
+type notMeant struct{ error }
+
+// NotMeant returns the reason of a strategy that is for another kind of bug: it is left out where others have one.
+func NotMeant(format string, args ...any) error { return notMeant{fmt.Errorf(format, args...)} }
+
+// IsNotMeant reports whether a reason was made by [NotMeant].
+func IsNotMeant(err error) bool { return errors.As(err, new(notMeant)) }
+
 // Fence turns a panic into a reason: a patch that cannot be built must not stop the others.
 func Fence(build func() (*Patch, error)) (out *Patch, err error) {
 	defer func() {

@@ -65,6 +65,7 @@ func (p *Problem) guardWhole(class string, need []*source.Access) (*Patch, error
 		return nil, err
 	}
 	out.Notes = append(out.Notes, notes...)
+	p.nameGuarded(edits, lock)
 	out.Files, err = edits.Files()
 	return out, err
 }
@@ -105,6 +106,7 @@ func (p *Problem) holdThroughout(edits *edit.Edits, f *source.Function, class st
 		}
 		text, writes = t, writes || a.Mode.Writes()
 	}
+	start := f.Body.List
 	for _, op := range ops {
 		s := f.File.StmtOf(op.Call)
 		_, isExpr := s.(*ast.ExprStmt)
@@ -114,12 +116,18 @@ func (p *Problem) holdThroughout(edits *edit.Edits, f *source.Function, class st
 		}
 		writes = writes || !op.Read
 		edits.DeleteLine(f.File, s)
+		if s == start[0] {
+			start = start[1:]
+		}
+	}
+	if len(start) == 0 {
+		return false, fmt.Errorf("%s does nothing but to use the lock", f.Name())
 	}
 	mode := ""
 	if lock.hasRLock && !writes {
 		mode = "R"
 	}
-	edits.Before(f.File, f.Body.List[0], func() string {
+	edits.Before(f.File, start[0], func() string {
 		return fmt.Sprintf("%s.%sLock()\ndefer %s.%sUnlock()", text, mode, text, mode)
 	})
 	return true, nil
@@ -218,6 +226,7 @@ func (p *Problem) guardEntries(class string, need []*source.Access) (*Patch, err
 			return fmt.Sprintf("%s.%sLock()\ndefer %s.%sUnlock()", text, mode, text, mode)
 		})
 	}
+	p.nameGuarded(edits, lock)
 	out := &Patch{Notes: notes, Claim: p.claim(validate.Guarded, class, left)}
 	out.Files, err = edits.Files()
 	return out, err

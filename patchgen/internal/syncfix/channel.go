@@ -6,9 +6,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
@@ -18,7 +20,7 @@ type channel struct {
 	file     *source.File
 	function *source.Function // makes it
 	object   *types.Var
-	made     *ast.AssignStmt // ch := make(chan T)
+	made     ast.Stmt // ch := make(chan T), var ch = make(chan T)
 	making   *ast.CallExpr
 	sends    []*ast.SendStmt
 	receives []ast.Node // <-ch, for range ch
@@ -50,7 +52,7 @@ func (p *Problem) blockedOn(mode finding.Mode) (c *channel, err error) {
 		}
 	}
 	if c == nil {
-		return nil, fmt.Errorf("no goroutine is blocked at a %s", mode)
+		return nil, strategy.NotMeant("no goroutine is blocked at a %s", mode)
 	}
 	return c, nil
 }
@@ -113,12 +115,17 @@ func (c *channel) use(id *ast.Ident) error {
 	switch n := c.file.Parents[id].(type) {
 	// ch := make(chan T)
 	case *ast.AssignStmt:
-		if len(n.Lhs) == 1 && n.Lhs[0] == id && n.Tok == token.DEFINE {
-			call, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr)
-			if ok && source.IsBuiltin(c.file, call, "make") {
-				c.made, c.making = n, call
-				return nil
-			}
+		i := slices.Index(n.Lhs, ast.Expr(id))
+		if i >= 0 && n.Tok == token.DEFINE && c.isMade(n, i, n.Rhs) {
+			return nil
+		}
+		if i >= 0 {
+			return fmt.Errorf("%s: the channel %s is set, and may be another one then", c.file.At(id), id.Name)
+		}
+	// var ch = make(chan T)
+	case *ast.ValueSpec:
+		if i := slices.Index(n.Names, id); i >= 0 && (len(n.Values) == 0 || c.isMade(c.file.StmtOf(n), i, n.Values)) {
+			return nil
 		}
 	case *ast.SendStmt:
 		if n.Chan == id {
@@ -145,13 +152,26 @@ func (c *channel) use(id *ast.Ident) error {
 		id.Name)
 }
 
+// isMade records that a statement makes the channel, if the i-th value, which it gets, is a call of make.
+func (c *channel) isMade(s ast.Stmt, i int, values []ast.Expr) bool {
+	if i >= len(values) {
+		return false // v, ok := f()
+	}
+	call, ok := ast.Unparen(values[i]).(*ast.CallExpr)
+	if !ok || !source.IsBuiltin(c.file, call, "make") {
+		return false
+	}
+	c.made, c.making = s, call
+	return true
+}
+
 // claim is what a patch of the channel promises.
 func (c *channel) claim() validate.Claim {
 	return validate.Claim{Kind: validate.Unblocked, Variable: c.variable()}
 }
 
 func (c *channel) variable() validate.Variable {
-	v := c.file.Module.NewVariable(c.object, c.file, c.made.Lhs[0])
+	v := c.file.Module.NewVariable(c.object, c.file, nil)
 	out := validate.Variable{Package: c.file.Package.Path, Name: v.Name}
 	out.Func, out.Nth = v.Place()
 	return out

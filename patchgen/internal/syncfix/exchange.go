@@ -168,7 +168,7 @@ func (p *Problem) atomicAt(pos finding.Position, kind string) (*atomicCall, erro
 		}
 		return a, nil
 	}
-	return nil, fmt.Errorf("%s: no atomic %s stands there", pos, kind)
+	return nil, strategy.NotMeant("%s: no atomic %s stands there", pos, kind)
 }
 
 // outcome is what the variable holds, or does not hold, where a test is true.

@@ -73,7 +73,7 @@ func recheck(p *Problem) (*strategy.Patch, error) {
 	})
 }
 
-// join makes one critical section of two, where nothing stands between them:
+// join makes one critical section of two, where nothing stands between them, or only what computes with locals:
 //
 //	s.mu.RLock()			s.mu.Lock()
 //	i, ok := s.m[key]		i, ok := s.m[key]
@@ -88,9 +88,11 @@ func join(p *Problem) (*strategy.Patch, error) {
 		if s.branch != nil {
 			return fmt.Errorf("%s: only one way leads to the second critical section", s.file.At(s.branch))
 		}
-		if s.released+1 != s.second {
-			return fmt.Errorf("%s: what stands between the two critical sections may be left out of the lock on purpose",
-				s.file.At(s.list[s.released+1]))
+		for _, stmt := range s.list[s.released+1 : s.second] {
+			if !s.onlyComputes(stmt) {
+				return fmt.Errorf("%s: what stands between the two critical sections may be left out of the lock on purpose",
+					s.file.At(stmt))
+			}
 		}
 		if s.deferred {
 			return fmt.Errorf("%s: the Unlock is deferred", s.file.At(s.list[s.second]))
@@ -107,6 +109,26 @@ func join(p *Problem) (*strategy.Patch, error) {
 			return nil
 		})
 	})
+}
+
+// onlyComputes reports whether a statement computes with locals and constants and no more, which takes no time that is
+// worth a gap in the lock: it calls nothing, waits for nothing, does not repeat itself and does not leave.
+func (s *sections) onlyComputes(stmt ast.Stmt) bool {
+	computes := true
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			isConversion := s.file.Package.Info.Types[n.Fun].IsType()
+			computes = computes && (isConversion || source.IsBuiltin(s.file, n, "len", "cap", "min", "max"))
+		case *ast.FuncLit, *ast.GoStmt, *ast.DeferStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SelectStmt, *ast.SendStmt,
+			*ast.ReturnStmt, *ast.BranchStmt, *ast.LabeledStmt:
+			computes = false
+		case *ast.UnaryExpr:
+			computes = computes && n.Op != token.ARROW
+		}
+		return computes
+	})
+	return computes && s.Facts.Lasting(s.file, stmt) == ""
 }
 
 // sections are two critical sections of one lock in one list of statements,
@@ -186,8 +208,21 @@ func (p *Problem) sectionsOf(of finding.Section) (*sections, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the test and the use are not in two critical sections of one list of statements, and no "+
+	reason := fmt.Errorf("%s: the test and the use are not in two critical sections of one list of statements, and no "+
 		"test leads to the second one", of.End)
+	if !s.usesLock() {
+		return nil, strategy.NotMeant("%w", reason)
+	}
+	return nil, reason
+}
+
+// usesLock reports whether there is an operation on a lock in the function.
+func (s *sections) usesLock() (found bool) {
+	s.function.EachCall(func(call *ast.CallExpr) {
+		_, ok := s.file.LockOp(call)
+		found = found || ok
+	})
+	return found
 }
 
 // bounds finds the Locks and the release before list[use], and reports whether all are there.

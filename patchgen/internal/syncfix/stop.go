@@ -125,7 +125,7 @@ func cancel(p *Problem) (*strategy.Patch, error) {
 	}
 	if len(done) == 0 {
 		if len(reasons) == 0 {
-			return nil, errors.New("no goroutine is blocked at a send or a receive")
+			return nil, strategy.NotMeant("no goroutine is blocked at a send or a receive")
 		}
 		slices.Sort(reasons)
 		return nil, errors.New(strings.Join(slices.Compact(reasons), "; "))

@@ -1,7 +1,6 @@
 package syncfix
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 
@@ -125,7 +124,7 @@ func (p *Problem) blockedMethod(name, typ string) (waitedFor, error) {
 			}
 		}
 	}
-	return waitedFor{}, errors.New("no goroutine is blocked in the Wait of a " + typ)
+	return waitedFor{}, strategy.NotMeant("no goroutine is blocked in the Wait of a %s", typ)
 }
 
 // isType reports whether the receiver of a method call is of a type, or a pointer to it.

@@ -317,16 +317,30 @@ func (s *side) isChannel(p *session.Package, op *syncops.Op) bool {
 }
 
 // definedBy returns where the local is declared that is set to the call with its
-// parenthesis at pos: of ch in ch := make(chan T).
+// parenthesis at pos: of ch in ch := make(chan T) and var ch = make(chan T).
 func definedBy(p *session.Package, pos token.Pos) (at token.Pos) {
 	for _, f := range p.Files {
 		if pos < f.FileStart || f.FileEnd <= pos {
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == 1 {
-				if call, ok := ast.Unparen(a.Rhs[0]).(*ast.CallExpr); ok && call.Lparen == pos {
-					at = a.Lhs[0].Pos()
+			var names []token.Pos
+			var values []ast.Expr
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				values = n.Rhs
+				for _, lhs := range n.Lhs {
+					names = append(names, lhs.Pos())
+				}
+			case *ast.ValueSpec:
+				values = n.Values
+				for _, id := range n.Names {
+					names = append(names, id.Pos())
+				}
+			}
+			for i, v := range values {
+				if call, ok := ast.Unparen(v).(*ast.CallExpr); ok && call.Lparen == pos {
+					at = names[i]
 				}
 			}
 			return !at.IsValid()
