@@ -70,6 +70,16 @@ func (f *function) searching(work *ir.Work) *function {
 	return &g
 }
 
+// kept returns what find returns for e, which is looked up in known from the second time on.
+func kept[V any](known map[*event]V, e *event, find func(*event) V) V {
+	v, ok := known[e]
+	if !ok {
+		v = find(e)
+		known[e] = v
+	}
+	return v
+}
+
 // spend takes n steps off what the search may do.
 func (f *function) spend(n int) {
 	if f.search != nil {
@@ -359,12 +369,7 @@ func (f *function) recheck(w *event) *event {
 	if f.search == nil {
 		return f.findRecheck(w)
 	}
-	r, ok := f.search.rechecks[w]
-	if !ok {
-		r = f.findRecheck(w)
-		f.search.rechecks[w] = r
-	}
-	return r
+	return kept(f.search.rechecks, w, f.findRecheck)
 }
 
 func (f *function) findRecheck(w *event) *event {
@@ -388,12 +393,7 @@ func (f *function) corrected(u *event) bool {
 	if f.search == nil {
 		return f.findCorrection(u)
 	}
-	found, ok := f.search.corrected[u]
-	if !ok {
-		found = f.findCorrection(u)
-		f.search.corrected[u] = found
-	}
-	return found
+	return kept(f.search.corrected, u, f.findCorrection)
 }
 
 func (f *function) findCorrection(u *event) bool {
