@@ -2,6 +2,7 @@ package sites
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 )
 
@@ -78,11 +79,81 @@ func (w *walker) forked(s ast.Stmt) (run ast.Expr, ok bool) {
 }
 
 func (w *walker) fork(s ast.Stmt, run ast.Expr) Fork {
-	from := w.position(s.Pos())
-	from.Filename = w.relative(from.Filename)
-	fork := Fork{ID: lockID(from, w.position(s.End())), Stmt: s}
+	fork := Fork{ID: w.statementID(s), Stmt: s}
 	if lit, ok := ast.Unparen(run).(*ast.FuncLit); ok {
 		fork.Body = lit.Body
 	}
 	return fork
+}
+
+// statementID returns the number of the place of s.
+func (w *walker) statementID(s ast.Stmt) uint64 {
+	from := w.position(s.Pos())
+	from.Filename = w.relative(from.Filename)
+	return lockID(from, w.position(s.End()))
+}
+
+// Wait is a statement in which a goroutine may wait for a message or a signal: a receive, a loop over a channel, a
+// select without a default, or Wait of a sync.Cond.
+type Wait struct {
+	ID   uint64 // that of the place, in all builds of the module; not 0
+	Stmt ast.Stmt
+}
+
+// Waits returns the statements of f, a file of p, that may wait so, where another statement may come before. Those in
+// files that import "C" and in functions with a directive that forbids calls are left out.
+func Waits(p *Package, f *ast.File) (all []Wait) {
+	if importsC(f) {
+		return nil
+	}
+	w := &walker{pkg: p, info: p.Info, file: f, linknames: linknames(f)}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && neverInstrument(fn, w.linknames) {
+			continue
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			if _, labelled := n.(*ast.LabeledStmt); labelled {
+				return true // the label has to stay with its statement
+			}
+			for _, s := range listOf(n) {
+				if w.waits(s) {
+					all = append(all, Wait{w.statementID(s), s})
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// waits reports whether s may wait, apart from statements inside it.
+func (w *walker) waits(s ast.Stmt) (found bool) {
+	if l, labelled := s.(*ast.LabeledStmt); labelled {
+		return w.waits(l.Stmt)
+	}
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit, *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
+			return false
+		case *ast.SelectStmt:
+			for _, c := range n.Body.List {
+				if c.(*ast.CommClause).Comm == nil {
+					return false
+				}
+			}
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		case *ast.RangeStmt:
+			if t := w.info.TypeOf(n.X); t != nil {
+				_, ok := t.Underlying().(*types.Chan)
+				found = found || ok
+			}
+		case *ast.SelectorExpr:
+			fn, ok := w.info.Uses[n.Sel].(*types.Func)
+			found = found || ok && fn.FullName() == "(*sync.Cond).Wait"
+		}
+		return true
+	})
+	return found
 }

@@ -50,8 +50,8 @@ func (t *tally) findings(
 	for _, id := range t.sectionsSplit() {
 		section := t.section(id)
 		f := t.sectionFinding(cfg, section, t.splits[id], plain)
-		if section.Lead && f.Status != finding.Confirmed {
-			continue // nobody has suspected it, and nothing has come of it
+		if (section.Lead || t.splits[id].best.split.Serial) && f.Status != finding.Confirmed {
+			continue // nobody has suspected it, or each split was harmless; and nothing has come of it
 		}
 		claimed[f] = section.Finding
 		all = append(all, f)

@@ -59,8 +59,10 @@ func (s *sighting) rank() int {
 		return 3
 	case s.panicked != nil, s.split.Changed:
 		return 2
-	case s.split.Between:
+	case s.split.Between && !s.split.Serial:
 		return 1
+	case s.split.Serial:
+		return -1
 	}
 	return 0
 }

@@ -83,6 +83,24 @@ func findingBeside(
 	return found[0]
 }
 
+// A section that was split without harm each time is no finding.
+func TestHarmlessSplits(t *testing.T) {
+	for _, harmful := range []bool{false, true} {
+		seen := newTally(sectionPlan(plan.TestAndUse), nil)
+		for run := 1; run <= 4; run++ {
+			seen.begin(run, uint64(run), nil, nil)
+			r := splitRecord(false)
+			r.Split.Serial = !harmful || run != 2
+			seen.add("m", 100, []evidence.Record{r}, &testproc.Process{Outcome: Passed}, t.Errorf)
+		}
+		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: seen.plan}
+		found, _ := seen.findings(cfg, []PackageResult{{Package: "m", Plain: Passed}}, nil)
+		if (len(found) != 0) != harmful {
+			t.Errorf("%d findings where one of the splits may do harm: %v", len(found), harmful)
+		}
+	}
+}
+
 // What is certain depends on who says that the section is one, on what the split
 // changed, and on whether tests failed.
 func TestStatusOfSplits(t *testing.T) {

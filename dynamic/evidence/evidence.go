@@ -164,6 +164,9 @@ type SplitSection struct {
 	// the end, and has not left the section one step: what it wrote is there at the
 	// end, or it has read what was there neither before the section nor behind.
 	Between bool `json:"between,omitempty"`
+	// Serial reports whether the values show that the split was harmless: the section only tests its variable, and what
+	// was written took that farther from another result.
+	Serial bool `json:"serial,omitempty"`
 	// Replaced and Stored are what the variable held directly before an end that
 	// stores another value in its place, and directly behind it: the first four
 	// words. Of a section over a whole map they are its lengths. Nothing where that is not
@@ -193,6 +196,8 @@ func (s *SplitSection) validate(ended bool) error {
 		return errors.New("evidence: split whose entry and end are not of one goroutine, or whose remote access is")
 	case s.Overturned && !s.Changed:
 		return errors.New("evidence: split that overturned a test and changed nothing")
+	case s.Serial && s.Changed:
+		return errors.New("evidence: split that changed something and was harmless")
 	case s.Changed && !s.Remote.Write:
 		return errors.New("evidence: split by a read that changed the outcome")
 	}

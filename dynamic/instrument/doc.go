@@ -12,6 +12,7 @@
 //	close(ch)     close(rt.CW(ch, id))       close
 //	wg.Add(1)     (*rt.GAW(&wg, id)).Add(1)  Add and Go of a WaitGroup; Wait by rt.GR
 //	go f()        go f(); rt.Forked(id)      a goroutine is started
+//	v := <-ch     rt.Awaiting(id); v := <-ch a receive, a loop over a channel, a select without a default, Cond.Wait
 //
 // # The rule
 //

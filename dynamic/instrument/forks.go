@@ -10,6 +10,18 @@ import (
 //	go f(x)                go f(x); rt.Forked(1)
 //	go func() { g() }()    go func() { rt.Started(1); g() }(); rt.Forked(1)
 
+// watchWaits puts the monitor's calls before the statements in which a goroutine may wait for a message or a signal,
+// which it may miss if it comes late:
+//
+//	v := <-ch      rt.Awaiting(1); v := <-ch
+func (r *rewriter) watchWaits() {
+	for _, wait := range r.waits {
+		s := wait.Stmt
+		r.Wrap(s.Pos(), s.End(), textedit.RankEvent,
+			[]textedit.Piece{textedit.Textf("%srt.Awaiting(%d); ", r.Prefix, wait.ID)}, nil)
+	}
+}
+
 // watchForks puts the monitor's calls behind the statements that start goroutines, and into what these run.
 func (r *rewriter) watchForks() {
 	for _, fork := range r.forks {

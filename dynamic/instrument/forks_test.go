@@ -33,6 +33,36 @@ func TestForks(t *testing.T) {
 	}
 }
 
+func TestWaits(t *testing.T) {
+	const decls = "package p\n\nimport \"sync\"\n\n" +
+		"type T struct { n int; ch chan int; c *sync.Cond }\n\nfunc g(int) {}\n\n"
+	for _, c := range []struct{ in, want string }{
+		{"<-x.ch", "{ _ilrt.Awaiting(N); <-(*_ilrt.R(&x.ch, 1)) }"},
+		{"x.n = <-x.ch", "{ _ilrt.Awaiting(N); { _il1 := <-(*_ilrt.R(&x.ch, 2)); (*_ilrt.W(&x.n, 1)) = _il1 }"},
+		{"if v := <-x.ch; v > 0 { g(v) }", "{ _ilrt.Awaiting(N); if v := <-"},
+		{"for v := range x.ch { g(v) }", "{ _ilrt.Awaiting(N); for v := range"},
+		{"l: for v := range x.ch { g(v); continue l }", "{ _ilrt.Awaiting(N); l: for v := range"},
+		{"for x.n > 0 { x.c.Wait() }", "0 { _ilrt.Awaiting(N); (*_ilrt.R(&x.c, 2)).Wait() }"},
+		{"select { case v := <-x.ch: g(v) }", "{ _ilrt.Awaiting(N); select { case v :="},
+		{"select { case v := <-x.ch: g(v); default: }", "{ select { case v :="},
+		{"defer func() { <-x.ch }()", "{ defer func() { _ilrt.Awaiting(N); <-"},
+		{"x.ch <- 1", "{ _ilrt.CR((*_ilrt.R(&x.ch, 1)), 2) <- 1 }"},
+	} {
+		src := decls + "func f(x *T) { " + c.in + " }\n"
+		p := typed(t, "go1.26", map[string]string{"a.go": src})
+		res, err := instrument.Rewrite(p, everySite(p), instrument.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := string(res.Files[0].Content)
+		body := strings.Split(out, "\n")[strings.Count(decls, "\n")]
+		if body = forkID.ReplaceAllString(body, "(N)"); !strings.Contains(body, c.want) {
+			t.Errorf("%s becomes %s, want %s", c.in, body, c.want)
+		}
+		checkTypes(t, out)
+	}
+}
+
 // forkID is the id of a fork in the text.
 var forkID = regexp.MustCompile(`\(\d{5,}\)`)
 

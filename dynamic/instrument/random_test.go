@@ -135,6 +135,8 @@ func GAW[T any](p *T, site uint32) *T { return p }
 
 func Forked(statement uint64) {}
 
+func Awaiting(statement uint64) {}
+
 func Started(statement uint64) {}
 
 func Check() {

@@ -97,7 +97,7 @@ func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*R
 		if err != nil {
 			return nil, err
 		}
-		r.locks, r.forks = in.locks, in.forks
+		r.locks, r.forks, r.waits = in.locks, in.forks, in.waits
 		files = append(files, r)
 	}
 	for _, r := range files {
@@ -134,6 +134,7 @@ type watched struct {
 	accesses []*source.Access
 	locks    []sites.LockUse
 	forks    []sites.Fork
+	waits    []sites.Wait
 }
 
 // monitored yields the files of p that have accesses or locks to monitor, or sections, in
@@ -163,9 +164,9 @@ func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) i
 	return func(yield func(*ast.File, watched) bool) {
 		for _, f := range p.Files {
 			in, found := byFile[f]
-			in.forks = sites.Forks(p, f)
+			in.forks, in.waits = sites.Forks(p, f), sites.Waits(p, f)
 			ends := len(byFile) > 0 && len(testRuns(p, f)) > 0 || f.Name.Name == "main" && exitsIn(p, f).any()
-			wanted := found || sectionplace.HasSections(p, f, opts.Plan) || ends || len(in.forks) > 0
+			wanted := found || sectionplace.HasSections(p, f, opts.Plan) || ends || len(in.forks) > 0 || len(in.waits) > 0
 			if wanted && !yield(f, in) {
 				return
 			}
@@ -184,6 +185,7 @@ type rewriter struct {
 	exits     exits
 	locks     []sites.LockUse   // that are watched
 	forks     []sites.Fork      // at which goroutines may be held
+	waits     []sites.Wait      // before which goroutines may be held
 	signature *types.Signature  // of the function we are in
 	announced []*evalorder.Hook // reads that are announced directly before what comes next
 }
@@ -253,6 +255,7 @@ func (r *rewriter) finish(opts Options) ([]byte, error) {
 	r.flushes()
 	r.watchLocks()
 	r.watchForks()
+	r.watchWaits()
 	r.sections.Place()
 	for _, a := range r.Accesses {
 		if a.Unmonitored != "" {
@@ -298,6 +301,7 @@ func (r *rewriter) imports(opts Options) {
 func (r *rewriter) usesMonitor() bool {
 	used := func(a *source.Access) bool { return a.Used }
 	return slices.ContainsFunc(r.Accesses, used) || r.sections.Open() || len(r.runs) > 0 || len(r.forks) > 0 ||
+		len(r.waits) > 0 ||
 		r.exits.any()
 }
 

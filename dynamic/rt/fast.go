@@ -157,6 +157,13 @@ func Acquiring(place uint64) {
 	}
 }
 
+// Awaiting stands before a statement, of that number, that may wait for a message or a signal.
+func Awaiting(statement uint64) {
+	if perturbs {
+		perturb(policy.Awaiting, statement)
+	}
+}
+
 // Close closes the channel c, for defer and go statements.
 //
 //go:norace

@@ -92,6 +92,8 @@ const (
 	// the length of a slice or string.
 	TestUnsigned uint32 = 16
 	TestLength   uint32 = 32
+	// TestOnly is added where nothing but the test uses the value.
+	TestOnly uint32 = 64
 )
 
 // integer is the type of an operand of a test.

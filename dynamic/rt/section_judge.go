@@ -94,6 +94,13 @@ func (o *activeSection) between(r *remoteAccess) bool {
 	return r.happened && o.remote[1].n == 0 && o.apart(r.seen, o.before) && o.apart(r.seen, o.valueAfter)
 }
 
+// behind reports whether the values show that the section, which only tests its variable, is as good as one step behind
+// all that r and others have written.
+func (o *activeSection) behind(r *remoteAccess) bool {
+	return r.mode&writes != 0 && !o.wrote() && o.what.recedes(o.value, o.valueBefore) &&
+		(!o.handed.Load() || o.what.recedes(o.value, o.valueHandedOver))
+}
+
 // apart reports whether a and b, contents of the variable, are known to be different
 // values.
 func (o *activeSection) apart(a, b contents) bool {
@@ -161,22 +168,49 @@ func (t test) differs(a, b contents) bool {
 	return t.kind != 0 && a.known && b.known && t.outcome(a) != t.outcome(b)
 }
 
+// recedes reports whether the test, which alone uses the value, has the same outcome for b as for a, and b is farther
+// from what has the other one: an access that changes a to b is as good as before the test.
+func (t test) recedes(a, b contents) bool {
+	if t.kind&TestOnly == 0 || !a.known || !b.known || t.outcome(a) != t.outcome(b) {
+		return false
+	}
+	v, w := t.number(a), t.number(b)
+	less := int64(v) < int64(w)
+	if t.kind&TestUnsigned != 0 {
+		less = v < w
+	}
+	switch t.relation() {
+	case TestLess, TestLessEqual:
+		return v != w && less == !t.outcome(a)
+	}
+	return t.kind&TestLength != 0 && t.relation() == TestEqual && t.operand == 0 && less
+}
+
 // isEmptiness reports whether the test of a length only separates 0 from more.
 func (t test) isEmptiness() bool {
 	outcome := func(n int) bool { return t.outcome(contentsOfLength(n)) }
 	return outcome(0) != outcome(1) && outcome(1) == outcome(2)
 }
 
-// outcome makes the test of c.
-func (t test) outcome(c contents) bool {
+// relation is the test's kind without what is added to it.
+func (t test) relation() uint32 { return t.kind &^ (TestUnsigned | TestLength | TestOnly) }
+
+// number is what the test compares of c.
+func (t test) number(c contents) uint64 {
 	v := c.words[0]
 	if t.kind&TestLength != 0 {
-		v = c.words[1]
+		return c.words[1]
 	} else if t.kind&TestUnsigned == 0 { // as a number of its size
 		shift := 64 - 8*min(c.size, 8)
 		v = uint64(int64(v<<shift) >> shift)
 	}
-	switch t.kind &^ (TestUnsigned | TestLength) {
+	return v
+}
+
+// outcome makes the test of c.
+func (t test) outcome(c contents) bool {
+	v := t.number(c)
+	switch t.relation() {
 	case TestZero:
 		return v == 0
 	case TestPresent:
@@ -197,6 +231,9 @@ func writeSplit(o *activeSection, r *remoteAccess, did effect) {
 		return
 	}
 	b := beginSplit("split", o, did, o.between(r))
+	if did == unknownEffect && o.behind(r) {
+		b = append(b, `,"serial":true`...)
+	}
 	if o.replaced() {
 		b = appendContents(b, `,"replaced":[`, &o.valueBefore)
 		b = appendContents(b, `,"stored":[`, &o.valueAfter)
@@ -318,6 +355,9 @@ func newSplit(o *activeSection, r *remoteAccess, did effect) bool {
 	}
 	if o.valueAfter != o.valueBefore {
 		key ^= 4
+	}
+	if o.behind(r) {
+		key ^= 8
 	}
 	key |= marks
 	p := pairPlace(key)

@@ -359,7 +359,7 @@ func testedAt(id int64, site uint32, t test) {
 		o := nextSection(&open)
 		switch {
 		case o.goid.Load() != id || !o.is(entering) || !o.armedEntry || o.entry.site != site:
-		case t.kind&^TestLength == TestByCaller:
+		case t.relation() == TestByCaller:
 			o.returned = t.kind
 		default:
 			o.what = t

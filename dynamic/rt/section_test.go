@@ -154,6 +154,22 @@ func TestSplitWithRoom(t *testing.T) {
 	}
 }
 
+// What is tested alone, and is taken farther from another result in between, is as good as one step; what comes nearer
+// to it is not, although the test would not have come out otherwise yet.
+func TestSplitHarmless(t *testing.T) {
+	for program, serial := range map[string]bool{"splitHarmless": true, "splitShared": false} {
+		all, runs := splits(t, program, 10, func(*split) bool { return true })
+		if runs < 4 {
+			t.Errorf("%s: split in %d of 10 runs, want 4", program, runs)
+		}
+		for _, s := range all {
+			if s.Serial != serial || s.Changed {
+				t.Errorf("%s: serial %v, changed %v, want %v and false", program, s.Serial, s.Changed, serial)
+			}
+		}
+	}
+}
+
 // Nothing is said of sections that nobody can split, that are left, or whose
 // remote accesses are of other objects.
 func TestNoSplit(t *testing.T) {

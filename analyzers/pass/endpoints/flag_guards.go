@@ -23,7 +23,10 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 	var list []pair
 	f.spend(len(f.events))
 	for _, u := range f.events {
-		if u.call || u.op == read || u.name == t.name || !besideFlag(t, u) || gapBetween(t, u) != released {
+		if u.call || u.name == t.name || !besideFlag(t, u) || gapBetween(t, u) != released {
+			continue
+		}
+		if u.op == read && f.recheck(u) != nil {
 			continue
 		}
 		// Who asks for the flag again, before or behind the use, sees what came in between.

@@ -1,7 +1,9 @@
 package endpoints
 
 import (
+	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -49,8 +51,8 @@ const (
 // checks report.
 var table = []rule{
 	// A counter or a list passes a limit, or is taken below nothing.
-	{decides, grow, locked, nil, facts{asksOnlyWhatCallsMade, accountedFor, limitIsSoft}, raised, "raise"},
-	{decides, shrink, locked, nil, facts{asksOnlyWhatCallsMade, accountedFor}, taken, "take"},
+	{decides, grow, locked, nil, facts{asksOnlyWhatCallsMade, accountedFor, limitIsSoft, hasTurn}, raised, "raise"},
+	{decides, shrink, locked, nil, facts{asksOnlyWhatCallsMade, accountedFor, hasTurn}, taken, "take"},
 
 	// An entry: one more than the limit, or a second one that replaces the first.
 	{decides, insert, locked, facts{asksLength, compares}, nil, added, "addEntry"},
@@ -83,6 +85,10 @@ var table = []rule{
 	{closes, grow, released, nil, nil, raised, "raiseAfterClose"},
 	{closes, insert, released, nil, nil, added, "insertAfterClose"},
 	{closes, read, released, facts{sends}, nil, sent, "sendAfterClose"},
+
+	// What is used after the flag was set is no longer there: who sets it has cleared the rest.
+	{closes, read, released, facts{loads, usesAsList}, facts{asksItsLength}, indexes, "indexAfterClose"},
+	{closes, read, released, facts{loads, dereferences}, nil, follows, "followAfterClose"},
 
 	// The list may be shorter than the length that was taken.
 	{bounds, read, released, nil, nil, indexes, "sliceByLength"},
@@ -207,6 +213,18 @@ func loads(_ *checker, _ *function, p pair) bool {
 // usesAsList reports whether elements of the loaded list are accessed.
 func usesAsList(_ *checker, _ *function, p pair) bool { return indexed(p.use.at.(ssa.Value)) }
 
+// asksItsLength reports whether the length of the loaded list is asked for, such as by a loop over it.
+func asksItsLength(_ *checker, _ *function, p pair) bool {
+	return slices.ContainsFunc(*p.use.at.(ssa.Value).Referrers(), func(ref ssa.Instruction) bool {
+		call, ok := ref.(*ssa.Call)
+		if !ok {
+			return false
+		}
+		b, ok := call.Call.Value.(*ssa.Builtin)
+		return ok && b.Name() == "len"
+	})
+}
+
 // dereferences reports whether the pointer that is read is followed without
 // being compared with nil.
 func dereferences(_ *checker, _ *function, p pair) bool { return followed(p.use.at.(ssa.Value)) }
@@ -227,6 +245,37 @@ func accountedFor(_ *checker, f *function, p pair) bool { return f.accounted(p.t
 func limitIsSoft(_ *checker, _ *function, p pair) bool {
 	a := p.use.amount
 	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))
+}
+
+// hasTurn reports whether the variable is found equal to a number that the goroutine has drawn by an atomic Add: no
+// other one has the same, so that nobody else goes this way before the use.
+//
+//	n := t.next.Add(1) - 1; for t.serving.Load() != n { … }; …; t.serving.Add(1)
+func hasTurn(_ *checker, _ *function, p pair) bool {
+	b, ok := p.branch.at.Cond.(*ssa.BinOp)
+	if !ok || !(b.Op == token.EQL && p.way == 0 || b.Op == token.NEQ && p.way == 1) {
+		return false
+	}
+	return drawn(b.X) || drawn(b.Y)
+}
+
+// drawn reports whether v is the result of an atomic Add of a constant, or differs from it by a constant.
+func drawn(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Convert:
+		return drawn(v.X)
+	case *ssa.BinOp:
+		_, constant := v.Y.(*ssa.Const)
+		return constant && (v.Op == token.ADD || v.Op == token.SUB) && drawn(v.X)
+	case *ssa.Call:
+		fn := v.Call.StaticCallee()
+		if fn == nil || packageOf(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {
+			return false
+		}
+		by, constant := v.Call.Args[len(v.Call.Args)-1].(*ssa.Const)
+		return constant && !isZero(by)
+	}
+	return false
 }
 
 // madeAnyway reports whether the use calls a function that others call too,

@@ -7,6 +7,7 @@ const (
 	Forked    Event = iota // it has started another goroutine
 	Started                // it has been started
 	Acquiring              // it is about to acquire a lock
+	Awaiting               // it is about to wait for a message or a signal
 )
 
 // Turns say at which events of a run a goroutine is held. Some orders come about only if a goroutine is late where it
@@ -14,9 +15,9 @@ const (
 // acquires a lock first decides what the other one finds.
 //
 // Of three runs in a row, with seeds in a row, a statement that starts a goroutine holds the one that made it in one,
-// the new one in another, and nobody in the third; a place that acquires a lock holds in one of the three. So an order
-// that a run has shown comes again with every third seed (see schedule.Turn), and the windows that it asks for are
-// tried there.
+// the new one in another, and nobody in the third; a place that acquires a lock, or waits for a message or a signal,
+// holds in one of the three. So an order that a run has shown comes again with every third seed (see schedule.Turn),
+// and the windows that it asks for are tried there.
 type Turns struct{ turn, combination uint64 }
 
 const (

@@ -263,7 +263,9 @@ func (r finder) comparison(v value, e *ast.BinaryExpr) (Predicate, bool) {
 		p.Operand = other
 	}
 	name, ok := comparisons[op]
-	p.Test = append(p.Test, name)
+	if p.Test = append(p.Test, name); !v.later {
+		p.Test = append(p.Test, "TestOnly")
+	}
 	return p, ok
 }
 

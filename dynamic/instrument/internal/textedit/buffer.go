@@ -25,6 +25,7 @@ type Place struct{ Line, StatedLine, StatedColumn int }
 // Ranks, from the outermost to the innermost of edits with one range.
 const (
 	RankMark    = iota // around all others
+	RankEvent          // calls before a statement, for events
 	RankSection        // calls for sections, before and behind a statement
 	RankStmt           // around a statement
 	RankLock           // around the operand of a lock's method

@@ -41,6 +41,8 @@ func init() {
 			}
 		}
 	}
+	programs["splitHarmless"] = func() { consume(0, 1) }
+	programs["splitShared"] = func() { consume(1<<40, -1) }
 	programs["counts"] = func() { // alone, and right
 		a := new(account)
 		keep = a
@@ -144,6 +146,46 @@ func (a *account) add(d int) {
 	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes) = v + d
 	rt.Ended(1)
 	a.mu.Unlock()
+}
+
+// take lowers what it has found above zero.
+func (a *account) take() {
+	a.mu.Lock()
+	some := *rt.Tested(rt.Enter(rt.R(&a.n, 1), 1, 1, 0), 1, rt.TestLessEqual|rt.TestOnly, 0) > 0
+	rt.Entered(1)
+	a.mu.Unlock()
+	rt.Gap(1)
+	if !some {
+		rt.Leave(1)
+		return
+	}
+	a.mu.Lock()
+	*rt.End(rt.W(&a.n, 2), 2, 1, rt.AllowReads|rt.Writes|rt.Updates)--
+	rt.Ended(1)
+	a.mu.Unlock()
+}
+
+// consume has one goroutine take, while another one changes the number by step, from first on.
+func consume(first, step int) {
+	a, done := &account{n: first}, make(chan bool)
+	keep = a
+	go func() {
+		for range 20 {
+			a.take()
+			runtime.Gosched()
+		}
+		close(done)
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			a.mu.Lock()
+			*rt.W(&a.n, 3) += step
+			a.mu.Unlock()
+		}
+	}
 }
 
 // number returns it; sections of callers begin here.

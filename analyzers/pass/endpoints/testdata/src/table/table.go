@@ -2,7 +2,11 @@
 // and beside it what the line excuses.
 package table
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
 
 type item struct{ n int }
 
@@ -20,6 +24,10 @@ type T struct {
 	ch     chan int
 	names  map[string]string
 	name   string
+	first  *item
+	plain  int
+
+	next, serving atomic.Uint64
 }
 
 func (t *T) raise() {
@@ -288,7 +296,7 @@ func (t *T) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
-	t.list = nil
+	t.list, t.first = nil, nil
 	clear(t.byKey)
 	close(t.ch)
 }
@@ -335,6 +343,69 @@ func (t *T) sendAfterClose(n int) {
 	t.ch <- n
 }
 
+func (t *T) indexAfterClose(i int) *item {
+	if t.isClosed() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.list[i]
+}
+
+func (t *T) okRanged() (n int) {
+	if t.isClosed() {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, i := range t.list {
+		n += i.n
+	}
+	return n
+}
+
+func (t *T) okIndexedWithin(i int) *item {
+	if t.isClosed() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i >= len(t.list) {
+		return nil
+	}
+	return t.list[i]
+}
+
+func (t *T) followAfterClose() int {
+	if t.isClosed() {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.first.n
+}
+
+func (t *T) okFollowedIfThere() int {
+	if t.isClosed() {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.first == nil {
+		return 0
+	}
+	return t.first.n
+}
+
+func (t *T) okTurn() {
+	n := t.next.Add(1) - 1
+	for t.serving.Load() != n {
+		runtime.Gosched()
+	}
+	t.plain++
+	t.serving.Add(1)
+}
+
 func (t *T) length() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -379,5 +450,11 @@ func (t *T) All(key string, i *item) {
 	t.okAskedUnder(i)
 	t.insertAfterClose(key, i)
 	t.sendAfterClose(1)
+	t.indexAfterClose(1)
+	t.okRanged()
+	t.okIndexedWithin(1)
+	t.followAfterClose()
+	t.okFollowedIfThere()
+	t.okTurn()
 	t.sliceByLength()
 }
