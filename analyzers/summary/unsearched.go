@@ -15,7 +15,7 @@ var sought = map[string]string{
 	"loadstore":           "lost updates (IL2001)",
 	"lostunlock":          "ways that keep a lock (IL3004)",
 	"aliasescape":         "parts of guarded data that leave the lock (IL1005)",
-	"interlockwaits":      "waits that nobody ends (IL3002 to IL4003, in the functions that make what is waited for)",
+	"interlockwaits":      "deadlocks and waits that never end (IL3002 to IL4003)",
 }
 
 // notSearched returns what may be missing because a function, or the package, is too large for a pass.
@@ -29,7 +29,7 @@ func notSearched(a ir.Abandoned, function string) string {
 		if a.More == 1 {
 			functions = "function"
 		}
-		return fmt.Sprintf("%s and %d more %s are not searched for %s: the package has too many such functions",
+		return fmt.Sprintf("%s and %d other %s were not searched for %s: the work for the package has reached its limit",
 			function, a.More, functions, what)
 	}
 	return fmt.Sprintf("%s is not searched to its end for %s: it is too large", function, what)

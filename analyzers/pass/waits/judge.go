@@ -36,7 +36,7 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 		if wanted(first, stuck) {
 			code = finding.WaitUnderLock
 		}
-		why = r.whyEndless(first, end)
+		why = r.whyEndless(root, first, end)
 	}
 	w := Wait{Code: code, Side: side(first), Why: why,
 		Guessed: code == finding.EndlessWait && (end.Counted || isGuessed(first.At) || alone(first, end))}
@@ -113,7 +113,8 @@ func (r *Result) late(root *ssa.Function, l simulation.Late) Wait {
 	s := side(simulation.Stuck{At: l.At})
 	s.Mode, s.On = finding.Call, nil
 	return Wait{Code: finding.OutlivesTest, Side: s, Why: fmt.Sprintf("%s does not wait for %s: package testing panics "+
-		"if the test has ended, and that ends all tests of the package.", r.Prog.FuncName(root), r.who(l.Goroutine, l.Start))}
+		"if the test has ended, and that ends all tests of the package.", r.Prog.FuncName(root),
+		r.who(root, l.Goroutine, l.Start))}
 }
 
 // rank orders those who hang, by how likely the cause is there: those who only
@@ -199,14 +200,18 @@ func wanted(s simulation.Stuck, all []simulation.Stuck) bool {
 	})
 }
 
-// whyEndless lists where the other goroutines are. Those of which the same is to be said are counted.
-func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
-	var parts []string
-	count := map[string]int{}
-	add := func(who, what string) {
-		part := who + " " + what
-		if count[part]++; count[part] == 1 {
-			parts = append(parts, part)
+// whyEndless returns where the other goroutines are; those that were started at one place and do the same are counted.
+func (r *Result) whyEndless(root *ssa.Function, s simulation.Stuck, end *simulation.End) string {
+	type state struct{ who, many, one, all string } // the goroutine, several of them, and what it does, or they do
+	var states []state
+	count := map[state]int{}
+	add := func(g int, start ssa.Instruction, one, all string) {
+		st := state{who: r.who(root, g, start), one: one, all: all}
+		if start != nil {
+			st.many = "goroutines started at " + r.where(start.Pos())
+		}
+		if count[st]++; count[st] == 1 {
+			states = append(states, st)
 		}
 	}
 	// Those that hang as well, and those that have ended.
@@ -214,29 +219,42 @@ func (r *Result) whyEndless(s simulation.Stuck, end *simulation.End) string {
 		switch {
 		case o.Goroutine == s.Goroutine:
 		case o.At == s.At:
-			add(r.who(o.Goroutine, o.Start), "waits here, too")
+			add(o.Goroutine, o.Start, "also waits here", "also wait here")
 		default:
-			add(r.who(o.Goroutine, o.Start), "waits at "+r.place(o.Fn, o.At))
+			at := " at " + r.place(o.Fn, o.At)
+			add(o.Goroutine, o.Start, "waits"+at, "wait"+at)
 		}
 	}
 	for _, l := range end.Left {
-		how := "has returned"
+		how := " returned"
 		if l.Fatal {
-			how = "has ended"
+			how = " ended"
 		}
-		add(r.who(l.Goroutine, l.Start), how+r.atLine(l.At))
+		how += r.atLine(l.At)
+		add(l.Goroutine, l.Start, "has"+how, "have"+how)
 	}
 	// One sentence, however many there are.
-	for i, part := range parts {
-		if count[part] > 1 {
-			parts[i] = fmt.Sprintf("%s (%d of them)", part, count[part])
+	var parts []string
+	others := 0
+	for i, st := range states {
+		switch n := count[st]; {
+		case len(states) > 3 && i >= 2:
+			others += n
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s %s", n, st.many, st.all))
+		default:
+			parts = append(parts, st.who+" "+st.one)
 		}
 	}
-	if len(parts) > 3 {
-		parts = append(parts[:2], fmt.Sprintf("and %d other goroutines cannot end it, either", len(parts)-2))
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("%d other goroutines cannot end it either", others))
 	}
-	if len(parts) == 0 {
+	last := len(parts) - 1
+	switch {
+	case last < 0:
 		return "Nothing can end this wait."
+	case last > 0:
+		parts[last] = "and " + parts[last]
 	}
 	return "Nothing can end this wait: " + strings.Join(parts, ", ") + "."
 }
@@ -248,11 +266,12 @@ func (r *Result) atLine(at ssa.Instruction) string {
 	return " at " + r.where(at.Pos())
 }
 
-func (r *Result) who(g int, start ssa.Instruction) string {
+// who names a goroutine of the simulation: the one that runs root, or one that was started.
+func (r *Result) who(root *ssa.Function, g int, start ssa.Instruction) string {
 	if g == 0 || start == nil {
-		return "the function"
+		return r.Prog.FuncName(root)
 	}
-	return "the goroutine of " + r.where(start.Pos())
+	return "a goroutine started at " + r.where(start.Pos())
 }
 
 func (r *Result) place(fn *ssa.Function, at ssa.Instruction) string {

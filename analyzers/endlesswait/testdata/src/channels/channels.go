@@ -11,7 +11,7 @@ import (
 func leftByContext(ctx context.Context, get func() string) (string, error) {
 	ch := make(chan string)
 	go func() {
-		ch <- get() // want `IL4003: send of ch may wait for ever: Nothing can end this wait: the function has returned at channels.go:20`
+		ch <- get() // want `IL4003: send of ch may wait for ever: Nothing can end this wait: leftByContext has returned at channels.go:20`
 	}()
 	select {
 	case s := <-ch:
@@ -306,5 +306,21 @@ func sleeps(f func()) {
 		ch <- 1
 		select {}
 	}()
+	<-ch
+}
+
+// Each goroutine sends twice, and nobody takes what it sends second.
+func sentTwice(get func(int) int) {
+	ch := make(chan int)
+	done := make(chan bool)
+	for i := 0; i < 3; i++ {
+		go func() {
+			ch <- get(i)
+			done <- true // want `Nothing can end this wait: sentTwice waits at channels.go:\d+, and 2 goroutines started at channels.go:\d+ also wait here.`
+		}()
+	}
+	<-ch
+	<-ch
+	<-ch
 	<-ch
 }
