@@ -51,7 +51,7 @@ func listPackages(ctx context.Context, g gocmd.Command, tests bool, flags, patte
 		[]string{"--"}, patterns)
 	out, msg, err := g.Run(ctx, args...)
 	if err != nil {
-		return nil, listFailed(msg, err)
+		return nil, listFailed(g.Dir, msg, err)
 	}
 	var pkgs []*listed
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -67,19 +67,12 @@ func listPackages(ctx context.Context, g gocmd.Command, tests bool, flags, patte
 
 // listFailed turns what the go command says about a wrong request into one
 // line; it fails as a whole only for requests, not for packages (-e).
-func listFailed(msg []byte, err error) error {
+func listFailed(dir string, msg []byte, err error) error {
 	var conf *gocmd.ConfigError
 	if errors.As(err, &conf) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	next := "fix the module or the request so that `go list -deps -test` works"
-	switch {
-	case strings.Contains(string(msg), "unsupported GOOS/GOARCH"):
-		next = "unset GOOS and GOARCH, or set them to a pair that `go tool dist list` prints"
-	case strings.Contains(string(msg), "requires go >="):
-		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
-	}
-	return gocmd.Refuse("go list: "+strings.TrimSpace(string(msg)), next)
+	return gocmd.RefuseList(dir, string(msg), "fix the module or the request so that `go list -deps -test` works")
 }
 
 // selection is what a request comes down to.
@@ -104,7 +97,7 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 				"name packages, such as . or ./...")
 		case !p.DepOnly && p.Error != nil && len(p.GoFiles)+len(p.CgoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0:
 			if len(p.IgnoredGoFiles)+len(p.InvalidGoFiles) == 0 {
-				return nil, unusable(p)
+				return nil, m.unusable(p)
 			}
 			s.unusable = append(s.unusable, p)
 		case p.DepOnly && (dep || p.Module != nil && p.Module.Main):
@@ -120,7 +113,7 @@ func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 		}
 	}
 	if len(s.named) == 0 && len(s.unusable) > 0 {
-		return nil, unusable(s.unusable[0])
+		return nil, m.unusable(s.unusable[0])
 	}
 	if len(s.named) == 0 {
 		return nil, gocmd.Refuse("no package matches "+strings.Join(patterns, " "),
@@ -134,15 +127,8 @@ func inVendor(p *listed) bool {
 }
 
 // unusable returns why a named package has no files.
-func unusable(p *listed) error {
-	why := strings.TrimSpace(p.Error.Err)
-	if strings.Contains(why, "build constraints exclude all Go files") {
-		return gocmd.Refuse(why, "give the tags that include some with -tags, or name other packages")
-	}
-	if strings.Contains(why, "malformed import path") {
-		return gocmd.Refuse(why, "rename that folder, which the go command takes for no package, or name packages without it")
-	}
-	return gocmd.Refuse(why, "name a package of this module, such as . or ./...")
+func (m *Module) unusable(p *listed) error {
+	return gocmd.RefuseList(m.goTool.Dir, p.Error.Err, "name a package of this module, such as . or ./...")
 }
 
 // tests returns the named packages as tests.

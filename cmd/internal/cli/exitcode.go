@@ -226,7 +226,6 @@ func places(f *finding.Finding) []string {
 // the exit code.
 func (c *call) failed(err error) int {
 	var config *gocmd.ConfigError
-	var usage *driver.UsageError
 	output, compile := compilerOutput(err)
 	fault, broken := machinefault.Find(err.Error())
 	if !broken && errors.As(err, new(*build.RewriteError)) {
@@ -238,7 +237,7 @@ func (c *call) failed(err error) int {
 	case broken:
 		c.warn(fault)
 		return exitIncomplete
-	case errors.As(err, &config) || errors.As(err, &usage):
+	case errors.As(err, &config):
 		return c.usage("%v", err)
 	case compile:
 		c.compiler(output, "the packages do not compile: fix that first")

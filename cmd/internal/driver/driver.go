@@ -82,12 +82,6 @@ type Skip struct {
 	Reason       summary.Reason
 }
 
-// UsageError reports that the request cannot be served as it stands, and what to
-// do about it, on one line.
-type UsageError struct{ Problem, Next string }
-
-func (e *UsageError) Error() string { return e.Problem + "; " + e.Next }
-
 // CompileError reports that no package could be analysed, as some do not compile
 // and the others depend on them. Output is what the compiler
 // printed, with its positions.
@@ -97,7 +91,7 @@ func (e *CompileError) Error() string {
 	return "the packages do not compile:\n" + strings.TrimRight(e.Output, "\n")
 }
 
-// Vet analyses the packages. Errors are a [*UsageError], a [*CompileError],
+// Vet analyses the packages. Errors are a [*gocmd.ConfigError], a [*CompileError],
 // that of ctx, or a failure to run the go command. When ctx ends, the go
 // command and its children are interrupted, and killed if they do not end soon.
 func Vet(ctx context.Context, o Options) (*Result, error) {

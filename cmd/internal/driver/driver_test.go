@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/summary"
 	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // tool is the program under test. It is built without the race detector, even
@@ -205,9 +206,9 @@ func TestUsageErrors(t *testing.T) {
 		{"module", "fmt", "not of the module worked on"},
 	} {
 		_, err := vet(t, unpack(t, test.name), test.pattern)
-		var usage *driver.UsageError
+		var usage *gocmd.ConfigError
 		if !errors.As(err, &usage) {
-			t.Errorf("%s %s: error %v, want a UsageError", test.name, test.pattern, err)
+			t.Errorf("%s %s: error %v, want a ConfigError", test.name, test.pattern, err)
 			continue
 		}
 		if !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || usage.Next == "" {

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // oldestGo is the oldest go command that packages are analysed with: that of
@@ -51,7 +53,7 @@ func (o *Options) watched(ctx context.Context, watch *counter, args ...string) (
 		endGroup(cmd)
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return output{}, &UsageError{"there is no go command", "install Go and put it on the PATH"}
+		return output{}, gocmd.Refuse("there is no go command", "install Go and put it on the PATH")
 	}
 	return output{stdout.Bytes(), stderr.Bytes()}, err
 }
@@ -138,7 +140,7 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.As(err, new(*UsageError)):
+	case errors.As(err, new(*gocmd.ConfigError)):
 		return nil, err
 	case err != nil:
 		return nil, refused(o.Dir, string(out.stderr))
@@ -159,8 +161,8 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 	case len(l.packages) == 0 && len(l.broken) > 0:
 		return nil, l.unloadable(o.Dir)
 	case len(l.packages) == 0:
-		return nil, &UsageError{"no package matches " + strings.Join(o.Patterns, " "),
-			"name packages of this module, or start Interlock in a folder that has Go files in it or below"}
+		return nil, gocmd.Refuse("no package matches "+strings.Join(o.Patterns, " "),
+			"name packages of this module, or start Interlock in a folder that has Go files in it or below")
 	case len(l.modules) == 0:
 		return nil, foreign(l.packages[0], o.Patterns)
 	}
@@ -179,7 +181,7 @@ func (l *packageList) rebase(ctx context.Context, o *Options) error {
 	}
 	work, goVersion, _ := strings.Cut(string(out.stdout), "\n")
 	if goVersion = strings.TrimSpace(goVersion); version.IsValid(goVersion) && version.Compare(goVersion, oldestGo) < 0 {
-		return &UsageError{"the go command is " + goVersion, "use Go " + strings.TrimPrefix(oldestGo, "go") + " or later"}
+		return gocmd.Refuse("the go command is "+goVersion, "use Go "+strings.TrimPrefix(oldestGo, "go")+" or later")
 	}
 	l.replays = !version.IsValid(goVersion) || version.Compare(goVersion, "go1.26") >= 0
 	if work = cmp.Or(o.Work, strings.TrimSpace(work)); work != "" && work != "off" {
@@ -194,10 +196,10 @@ const commandLine = "command-line-arguments"
 // foreign returns the error, as dynamic/build words it, that p is of no main module.
 func foreign(p listed, patterns []string) error {
 	if p.ImportPath == commandLine {
-		return &UsageError{"the request names files: " + strings.Join(patterns, " "), "name packages, such as . or ./..."}
+		return gocmd.Refuse("the request names files: "+strings.Join(patterns, " "), "name packages, such as . or ./...")
 	}
-	return &UsageError{"package " + p.ImportPath + " is not of the module worked on",
-		"name packages of this module, or start Interlock in a copy of the other"}
+	return gocmd.Refuse("package "+p.ImportPath+" is not of the module worked on",
+		"name packages of this module, or start Interlock in a copy of the other")
 }
 
 func (l *packageList) add(dir string, p listed) error {
@@ -255,40 +257,7 @@ func (l *packageList) patterns(o *Options) []string {
 	return paths
 }
 
-// refused makes one line of what the go command said, and adds what helps.
+// refused returns the error for what the go command said in dir.
 func refused(dir, said string) error {
-	lines := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })
-	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
-	next := "name packages of this module, such as ./..."
-	switch {
-	case strings.Contains(text, "go.mod file not found"), strings.Contains(text, "cannot find main module"),
-		strings.Contains(text, "does not contain main module or"):
-		return noModule(dir)
-	case strings.Contains(text, "requires go >="):
-		next = "install that release, or set GOTOOLCHAIN=auto, with which the go command fetches it"
-	case strings.Contains(text, "listed in go.work or their selected dependencies"):
-		next = "name folders of modules that go.work uses, add this one with `go work use`, or set GOWORK=off"
-	case strings.Contains(text, "go.work"):
-		next = "fix go.work, or set GOWORK=off"
-	case strings.Contains(text, "go.mod"):
-		next = "fix go.mod, so that `go list ./...` works"
-	case strings.Contains(text, "build constraints exclude all Go files"):
-		next = "give the tags that include some with -tags, or name other packages"
-	case strings.Contains(text, "malformed import path"):
-		next = "rename that folder, which the go command takes for no package, or name packages without it"
-	case strings.Contains(text, "unsupported GOOS/GOARCH"):
-		next = "unset GOOS and GOARCH, or set them to a pair that `go tool dist list` prints"
-	case strings.Contains(text, "flag provided but not defined"), strings.Contains(text, "usage:"):
-		next = "check the build flags"
-	}
-	return &UsageError{strings.TrimPrefix(text, "go: "), next}
-}
-
-// noModule returns the error for a folder without a go.mod, as dynamic/build words it.
-func noModule(dir string) error {
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
-	return &UsageError{"no go.mod found in " + dir + " or above",
-		"run `go mod init <module path>` there, or start Interlock in a module"}
+	return gocmd.RefuseList(dir, said, "name packages of this module, such as ./...")
 }
