@@ -150,7 +150,7 @@ type Event struct {
 	Package string        // PackageDone, Caught
 	Outcome Outcome       // Measured, PackageDone
 	Elapsed time.Duration // Measured, PackageDone
-	// Limit is the test timeout of the run (RunStarted), or what a run of the
+	// Limit is the test timeout of the run (RunStarted, Measuring), or what a run of the
 	// package may take (Measured); 0 is none.
 	Limit time.Duration
 	Pair  [2]uint32 // Caught: sites of a pair seen for the first time
@@ -173,7 +173,8 @@ type EventKind string
 
 const (
 	RunStarted  EventKind = "run"
-	Measured    EventKind = "measured" // a package's tests have run without noise, for the time that they take
+	Measuring   EventKind = "measuring" // a package's tests begin to run without noise
+	Measured    EventKind = "measured"  // a package's tests have run without noise, for the time that they take
 	PackageDone EventKind = "package"
 	ExactDone   EventKind = "exact" // a package's tests have run under the happens-before engine
 	Caught      EventKind = "caught"

@@ -281,6 +281,9 @@ func (e *exact) once(
 	if p.Err != nil && ctx.Err() == nil {
 		return p, 0, notStarted(b.Package, p.Err)
 	}
+	if err := p.RefusedFlag(b.Package, e.cfg.TestFlags); err != nil {
+		return p, 0, err
+	}
 	// What an engine at fault has found or not found means nothing.
 	if p.Exit == faultExit && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {
 		return p, 0, &engineFault{b.Package, lastLine(p.Output)}

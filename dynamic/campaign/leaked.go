@@ -379,9 +379,13 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		}
 	} else {
 		f.Title = fmt.Sprintf("goroutine blocked for ever at %s", words[0])
-		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d was blocked in %s (%s). No goroutine that can run "+
+		startedBy := ""
+		if test := commonTest([]*finding.Goroutine{first.Goroutine}); test != "" {
+			startedBy = ", started by " + test + ","
+		}
+		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
 			"reaches what it waits for, so it never goes on, and what it holds is never released.",
-			first.Goroutine.ID, first.Function, at.state)
+			first.Goroutine.ID, startedBy, first.Function, at.state)
 	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(seen.run, 1), Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
@@ -98,6 +99,7 @@ func (c *campaign) leaveOutHanging(
 		}
 		pkg.LeftOut = append(pkg.LeftOut, hang...)
 		job := recorded.Job{Name: fmt.Sprintf("%s-without-%d", plainName(i), len(pkg.LeftOut))}
+		c.measuring(b.Package)
 		p = c.runTests(ctx, job, b, pkg, testproc.Options{
 			Leaks: leaks, Timeout: PlainTimeout(c.cfg.Timeout), Flags: c.without(pkg.LeftOut),
 		})
@@ -110,6 +112,8 @@ func (c *campaign) leaveOutHanging(
 		pkg.plainTests = append(pkg.plainTests, p.FailedTests()...)
 		c.takeLeaks(0, pkg, leaks, p)
 	}
+	// The time that the others take bounds that of the monitored runs, and of replays of the tests that hang.
+	pkg.PlainTime, pkg.Limit = p.Elapsed, child.Stretch(p.Elapsed, c.cfg.Budget)+c.cfg.Floor
 	slices.Sort(pkg.LeftOut)
 	verb, them := "hangs", "it"
 	if len(pkg.LeftOut) > 1 {

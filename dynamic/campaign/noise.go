@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -60,6 +61,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	if c.cfg.NameSkipped { // package testing names them only so
 		flags = append(slices.Clone(flags), "-test.v")
 	}
+	c.measuring(b.Package)
 	p := c.runTests(ctx, recorded.Job{Name: plainName(i)}, b, pkg, testproc.Options{
 		Leaks: leaks, Timeout: timeout, Live: c.live(!b.Monitored), Flags: flags,
 	})
@@ -69,7 +71,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := p.UnknownFlag(b.Package); err != nil {
+	if err := p.RefusedFlag(b.Package, c.cfg.TestFlags); err != nil {
 		return err
 	}
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.Outcome, p.Elapsed, p.FailedTests()
@@ -79,8 +81,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 		pkg.PlainFailure, pkg.plainReport = failureOf(p, 0, 0, 0), c.report(p, b.Package)
 	}
 	c.takeLeaks(0, pkg, leaks, p)
-	if (p.Outcome == TimedOut || p.Outcome == Hung) && b.Monitored { // more time is no use
-		pkg.Limit = timeout + child.Grace
+	if (p.Outcome == TimedOut || p.Outcome == Hung) && b.Monitored {
 		if err := c.leaveOutHanging(ctx, i, b, pkg, p, leaks); err != nil {
 			return err
 		}
@@ -97,6 +98,12 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 		c.show(true, pkg.plainReport)
 	}
 	return nil
+}
+
+// measuring reports that tests begin to run without noise: nothing is known yet of the time that they take, so that
+// only their own timeout ends them.
+func (c *campaign) measuring(pkg string) {
+	c.progress(Event{Kind: Measuring, Run: 1, Runs: c.cfg.Runs, Package: pkg, Limit: PlainTimeout(c.cfg.Timeout)})
 }
 
 // plainName names the run without noise of the i-th package.
@@ -134,7 +141,10 @@ func (c *campaign) judge(
 		c.repeat(ctx, n, b, pkg)
 		underNoise = !pkg.likePlain(p)
 	}
-	if underNoise && ctx.Err() == nil {
+	switch {
+	case !underNoise:
+		pkg.Alike = cmp.Or(pkg.Alike, failure)
+	case ctx.Err() == nil:
 		c.blameNoise(pkg, failure, p)
 	}
 }

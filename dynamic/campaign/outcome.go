@@ -30,8 +30,8 @@ type PackageResult struct {
 	NoTests  bool // no test files
 	Runs     int
 	Failures int // runs in which they did not pass
-	// First is the first failure, nil if there is none.
-	First *Failure
+	// First is the first failure, nil if there is none; Alike is the first of a run that failed as one without noise did.
+	First, Alike *Failure
 	// Plain is how the tests went with the monitor asleep: in one run before
 	// all others and, after the first failure that it does not explain, in
 	// another. It is Passed if they passed in both, "" if there was none.
@@ -94,6 +94,7 @@ type Failure struct {
 	Seed     uint64
 	Strength int // of the noise, in microseconds
 	Outcome  Outcome
+	Tests    []string // top-level ones that failed or hung, where the output names some
 	Output   string
 	Elapsed  time.Duration
 	Busy     bool // the machine was: the process could have used much more of it
@@ -103,7 +104,7 @@ type Failure struct {
 func failureOf(p *testproc.Process, run int, seed uint64, strength int) *Failure {
 	return &Failure{
 		Run: run, Seed: seed, Strength: strength,
-		Outcome: p.Outcome, Output: string(p.Output), Elapsed: p.Elapsed,
+		Outcome: p.Outcome, Tests: p.FailedTests(), Output: string(p.Output), Elapsed: p.Elapsed,
 	}
 }
 

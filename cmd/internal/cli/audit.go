@@ -238,7 +238,7 @@ func (a *auditing) fill(r *report.Report, pl *planner.Planned) *testrun.Results 
 		r.Findings, r.Problems = pl.Vet.Findings, append(r.Problems, pl.Vet.Problems...)
 		return &testrun.Results{Joined: pl.Vet.Findings}
 	}
-	shown := &testrun.Results{Done: a.done, Suspected: true, Runs: a.runs}
+	shown := &testrun.Results{Done: a.done, Suspected: true, Runs: a.runs, NoiseFails: a.failOn.noise}
 	a.warn(shown.Fill(r)...)
 	if a.ran != nil {
 		r.Problems = append(r.Problems, a.ran.Problems...)

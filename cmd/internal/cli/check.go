@@ -48,7 +48,7 @@ func (o *checkOptions) declare(fs *flag.FlagSet) {
 		"they do not\naffect the exit code")
 	fs.BoolVar(&o.leads, "leads", false, "report leads as well, which come from rules that are too often wrong;\n"+
 		"runs under the monitor try them first, and they do not affect the exit code")
-	fs.BoolVar(&o.tests, "tests", true, "report findings in test files as well")
+	fs.BoolVar(&o.tests, "tests", true, "report findings in test files as well; -tests=false leaves them out")
 	o.acceptFlags.declare(fs, finding.Suspected)
 	o.declareWhole(fs, "findings that it refutes are withdrawn")
 }

@@ -88,7 +88,8 @@ func (o *fixOptions) declare(fs *flag.FlagSet) {
 	o.campaignFlags.declare(fs)
 	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
 	fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")
-	fs.StringVar(&o.from, "from", "", "patch the findings of a `file` of JSON Lines, and look for no others")
+	fs.StringVar(&o.from, "from", "", "patch the findings of a `file` of JSON Lines, and look for no others; without\n"+
+		"[packages], in all packages that they are in")
 	fs.Func("code", "patch only findings of these `codes`, with commas between", func(s string) error {
 		for word := range strings.SplitSeq(s, ",") {
 			code := finding.Code(word)
@@ -201,7 +202,7 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 	r := c.newReport("fix", d.Planned.Module.Root)
 	// Tests that always fail show a suspected bug if they pass with its patch.
 	mayFail := func(f *finding.Finding) bool { return o.verify == trial.Full && trial.MayFailTests(f, d.Result) }
-	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs,
+	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs, NoiseFails: o.failOn.noise,
 		Always: func(f *finding.Finding) bool { return trial.StandsInSource(f) || mayFail(f) }}
 	c.warn(shown.Fill(r)...)
 	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.Joined, testsFail: o.testsFail(d),
@@ -215,6 +216,9 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 		return nil, fmt.Errorf("-from: %w", err)
 	} else if err != nil {
 		return nil, gocmd.Refuse("-from: "+err.Error(), "name a file that -o jsonl:file has written")
+	}
+	if len(p.Patterns) == 0 {
+		p.Patterns = packagesWith(known)
 	}
 	pl, err := c.makePlan(p) // of packages without tests too
 	if err != nil {
@@ -230,6 +234,28 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	r := c.newReport("fix", pl.Module.Root)
 	r.Findings, r.Problems = slices.Clone(known), pl.Vet.Problems
 	return &found{report: r, planned: pl, known: known, done: pl.Module}, nil
+}
+
+// packagesWith returns the packages that findings are in, or a pattern for all where one does not name its own.
+func packagesWith(findings []*finding.Finding) (all []string) {
+	for _, f := range findings {
+		if len(f.Accesses) == 0 {
+			return []string{"./..."}
+		}
+		for _, a := range f.Accesses {
+			pkg := a.Package
+			if strings.HasSuffix(a.File, "_test.go") {
+				pkg = strings.TrimSuffix(pkg, "_test")
+			}
+			if !slices.Contains(all, pkg) {
+				all = append(all, pkg)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return []string{"./..."}
+	}
+	return all
 }
 
 // deliver writes the patches into the files, or prints them as one diff. Those that

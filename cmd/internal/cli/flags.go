@@ -171,10 +171,9 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 		}
 		return nil
 	})
-	fs.StringVar(&o.schedule, "schedule", autoSchedule, "where goroutines are held: `auto` (at accesses, for as long as "+
-		"earlier runs have shown two to be apart;\n"+
-		"in some runs where goroutines start, and before locks),\n"+
-		"guided by static findings and near misses, random (all accesses alike),\n"+
+	fs.StringVar(&o.schedule, "schedule", autoSchedule, "the `schedule` says where goroutines are held: auto (at "+
+		"accesses that static findings\nand near misses point to, for as long as earlier runs have shown two of them to be\n"+
+		"apart; in some runs where goroutines start, and before locks), random (all accesses alike),\n"+
 		"contest (now and then, at accesses, before locks and where goroutines start),\n"+
 		"pct or pct:depth (a goroutine waits while one of higher priority is at work;\n"+
 		"priorities change depth-1 times in a run, by default twice),\n"+

@@ -94,11 +94,11 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	o.acceptFlags.declare(fs, finding.Confirmed)
 	o.campaignFlags.declare(fs)
 	fs.StringVar(&o.engine, "engine", engineAuto,
-		"how races are found: `watch` catches them in the act; hb instruments all\n"+
-			"packages, the standard library included, and finds each pair of accesses\n"+
-			"that nothing orders, in 1 run without noise by default, or in 10 with that of a\n"+
-			"-schedule (linux/amd64); race does so with the race detector of the Go distribution;\n"+
-			"auto begins with one run of hb, where that works, except with -only and -hold")
+		"which `engine` finds races: watch catches them in the act; hb (linux/amd64) instruments\n"+
+			"all packages, the standard library included, and finds each pair of accesses that\n"+
+			"nothing orders, in 1 run without noise by default, or in 10 with the noise of a\n"+
+			"-schedule; race does so with the race detector of the Go distribution; auto is watch\n"+
+			"after one run of hb, where hb works; with -only or -hold it is watch alone")
 	fs.IntVar(&o.memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
 		"(default 4096);\n"+
 		"accesses that it has to forget are counted and reported")
@@ -123,9 +123,8 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"build and flags:\n"+
 		"completed runs are not repeated, and further ones begin with what is known;\n"+
 		"\"interlock campaign\" shows and merges such files")
-	fs.Float64Var(&o.stopRate, "stop-when", 0, "end the campaign when the last runs show fewer new findings per run than "+
-		"this `rate`:\n"+
-		"with 0.1, the last 10 runs count; -runs is then 100 by default")
+	fs.Float64Var(&o.stopRate, "stop-when", 0, "make no more runs once the last ones have shown fewer new findings a run "+
+		"than\nthis `rate`: 0.1 asks for 10 runs in a row without one; -runs is then 100 by default")
 	fs.BoolVar(&o.failFast, "failfast", false, "make no more runs after the first one that fails the build")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
@@ -135,11 +134,11 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 	fs.StringVar(&o.rate, "rate", wholeRate, "record only this `percent` of the accesses with -engine=hb, which "+
 		"costs less;\n"+
 		"a race is found if the earlier of its two accesses was recorded")
-	fs.StringVar(&o.sample, "sample", "", "leave accesses out with -engine=hb, by these `rules`, with commas between: "+
-		"sos, of memory\n"+
-		"that nobody has written since a second goroutine accessed it; lis, in loops, more of\n"+
-		"them the longer a loop goes on; burst, in most calls of functions that are often\n"+
-		"called")
+	fs.StringVar(&o.sample, "sample", "", "record fewer accesses with -engine=hb, by these `rules`, with commas between: "+
+		"sos leaves\n"+
+		"out those to memory that has not been written since a second goroutine accessed it;\n"+
+		"lis those in loops, the more the longer a loop goes on; burst those in most calls of a\n"+
+		"function that is called often")
 }
 
 func (o *testOptions) check() (err error) {
@@ -278,7 +277,8 @@ func (o *testOptions) run(c *call) int {
 		fmt.Fprintf(out, "%sFAIL\t%s [%s]\n", v.Text, v.Package, why)
 	}
 	r := c.newReport("test", d.Planned.Module.Root)
-	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked}
+	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked,
+		NoiseFails: o.failOn.noise}
 	c.warn(shown.Fill(r)...)
 	if err := o.apply(c, r, d.Planned.Vet); err != nil {
 		return c.failed(err)

@@ -48,7 +48,8 @@ func hostileReport(t *testing.T) *Report {
 		}
 	}
 	r.Problems, r.Unreached = []string{hostile}, []Unreached{{hostile, []string{hostile}}}
-	r.Title, r.Failures, r.Skipped, r.TimeOuts = hostile, []string{hostile}, []string{hostile}, []string{hostile}
+	r.Title, r.Skipped, r.TimeOuts = hostile, []string{hostile}, []string{hostile}
+	r.Failures = []Failure{{Package: hostile, Tests: []string{hostile}, Text: hostile, Output: hostile, Fails: true}}
 	r.GaveUp, r.Unused, r.LeftOut = []string{hostile}, []string{hostile}, []string{hostile}
 	gone := *c
 	r.Earlier = &Comparison{Since: hostile, New: map[string]bool{c.ID: true}, Fixed: []*finding.Finding{&gone},

@@ -60,7 +60,7 @@ func (JSON) Write(w io.Writer, r *Report) error {
 	return enc.Encode(Document{
 		Version: finding.SchemaVersion, Tool: "interlock " + r.Version, Command: r.Command,
 		Findings: findings, Coverage: r.Coverage, Accepted: r.Accepted,
-		Unused: r.Unused, Problems: r.Problems, GaveUp: r.GaveUp, LeftOut: r.LeftOut, Failures: r.Failures,
+		Unused: r.Unused, Problems: r.Problems, GaveUp: r.GaveUp, LeftOut: r.LeftOut, Failures: r.failures(),
 		Interrupted: r.Interrupted,
 	})
 }

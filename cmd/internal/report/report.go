@@ -41,10 +41,8 @@ type Report struct {
 	// what is wrong there may be missing. It decides no exit code.
 	GaveUp []string
 	// Unused are comments that accept findings and that no check needs. They decide no exit code.
-	Unused []string
-	// Failures are how tests failed, in a sentence a package: always, or under
-	// noise only, which means that they depend on timing.
-	Failures []string
+	Unused   []string
+	Failures []Failure
 	// Skipped are tests that did not run, or in fewer runs: those that skipped themselves, where the command
 	// knows them, and those that hang. TimeOuts are runs that were ended, or not made, for want of time.
 	// Neither decides an exit code.
@@ -57,6 +55,16 @@ type Report struct {
 	// Help explains each code at length, in plain text; a code without an
 	// entry is explained by its title.
 	Help map[finding.Code]string
+}
+
+// Failure is how the tests of a package failed: always, or under noise alone, which means that they depend on timing.
+type Failure struct {
+	Package string
+	Tests   []string // by name, where their output names some
+	Text    string   // a sentence on all of them
+	Output  string   // what they printed; may be empty
+	Unbuilt bool     // go test would not run them
+	Fails   bool     // the build
 }
 
 // Comparison is what has changed since an earlier report.
@@ -358,7 +366,7 @@ type Gap struct {
 func (r *Report) Gaps() (all []Gap) {
 	for _, g := range []Gap{
 		{Title: "Not analysed, or not run to the end", Items: r.Problems},
-		{Title: "Tests that failed", Items: r.Failures},
+		{Title: "Tests that failed", Items: r.failures()},
 		{Title: "Ended, or not made, for want of time", Items: r.TimeOuts},
 		{Title: "Tests that were skipped", Items: r.Skipped},
 		{Title: "Tests that need modules which go.mod does not require", Items: r.LeftOut},
@@ -371,6 +379,14 @@ func (r *Report) Gaps() (all []Gap) {
 	for _, u := range r.Unreached {
 		title := "Monitored accesses that no test reached: " + u.Package
 		all = append(all, Gap{Title: title, Package: u.Package, Items: u.Places})
+	}
+	return all
+}
+
+// failures returns the sentences on tests that failed.
+func (r *Report) failures() (all []string) {
+	for _, f := range r.Failures {
+		all = append(all, f.Text)
 	}
 	return all
 }

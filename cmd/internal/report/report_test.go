@@ -244,6 +244,36 @@ func TestPublishedSchemas(t *testing.T) {
 	}
 }
 
+// Tests that failed fail in JUnit too, each by its name; those that do not fail the build are skipped there.
+func TestJUnitOfFailedTests(t *testing.T) {
+	r := &Report{Command: "test", Failures: []Failure{
+		{Package: "m", Tests: []string{"TestA", "TestB"}, Text: "the tests of m failed", Output: "a_test.go:1: no\x1b\n",
+			Fails: true},
+		{Package: "m", Tests: []string{"TestNoise"}, Text: "TestNoise of m failed only under noise"},
+		{Package: "m/p", Text: "the tests of m/p crashed", Output: strings.Repeat("line\n", mostOutput+3), Fails: true},
+		{Package: "m/q", Text: "go test would not run the tests of m/q", Unbuilt: true, Fails: true},
+	}}
+	got := string(render(t, JUnit{}, r))
+	for _, want := range []string{
+		`tests="5" failures="3" errors="1"`,
+		`<testcase classname="m" name="TestA">`, `<testcase classname="m" name="TestB">`,
+		`<failure message="the tests of m failed" type="test">a_test.go:1: no\x1b</failure>`,
+		`<skipped message="TestNoise of m failed only under noise"`,
+		`<testcase classname="m/p" name="the tests as a whole">`, "… 3 lines before",
+		`<error message="go test would not run the tests of m/q"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "no findings") {
+		t.Errorf("there are failed tests, but:\n%s", got)
+	}
+	if got := string(render(t, JUnit{}, &Report{Command: "test"})); !strings.Contains(got, `failures="0"`) {
+		t.Errorf("nothing failed, but:\n%s", got)
+	}
+}
+
 // Hints are marked as such, and not counted.
 func TestHint(t *testing.T) {
 	r := &Report{Findings: sample().Findings[:1]}
@@ -376,7 +406,7 @@ func TestExact(t *testing.T) {
 // What was not covered is listed, by kind and by package.
 func TestGaps(t *testing.T) {
 	r := &Report{
-		Problems: []string{"p"}, Failures: []string{"f"}, TimeOuts: []string{"o"}, Skipped: []string{"s"},
+		Problems: []string{"p"}, Failures: []Failure{{Text: "f"}}, TimeOuts: []string{"o"}, Skipped: []string{"s"},
 		GaveUp:    []string{"g"},
 		Unreached: []Unreached{{"m/a", []string{"a.go:1", "a.go:2"}}, {"m/b", []string{"b.go:1"}}},
 	}

@@ -135,7 +135,7 @@ func (c *converter) invocation() sarifInvocation {
 	for _, p := range problems {
 		inv.Notifications = append(inv.Notifications, sarifNotification{Level: "error", Message: sarifText{p}})
 	}
-	for _, f := range c.r.Failures {
+	for _, f := range c.r.failures() {
 		inv.Notifications = append(inv.Notifications, sarifNotification{Level: "warning", Message: sarifText{f}})
 	}
 	return inv

@@ -107,8 +107,8 @@ func lockNames(locks []string) string {
 	return strings.Join(names, ", ")
 }
 
-// ReadSource adds to what runs have shown what the source says: the locks around an access that no check has looked at,
-// and one name for a function literal. gc names a literal anew in each function that it is inlined into.
+// ReadSource adds to what runs have shown what the source says: the line and the locks around an access that no check
+// has looked at, and one name for a function literal. gc names a literal anew in each function that it is inlined into.
 //
 //	func (*T).F.func2.1                  as the findings name it
 //	func (*T).G.(*T).F.func2.func3       the same one, inlined into G, in a stack
@@ -126,13 +126,21 @@ func (r *Report) ReadSource() {
 			if a.Goroutine == nil {
 				continue
 			}
+			if a.Source == "" {
+				if lines := r.lines(a.File); 0 < a.Line && a.Line <= len(lines) {
+					a.Source = strings.TrimSpace(lines[a.Line-1])
+				}
+			}
 			if len(a.Locks) == 0 && f.Code.IsDataRace() {
 				a.Locks = locksAround(parsed(a.File), a.Line)
 			}
+			// The names that gc has made of a literal stand in the stacks.
 			literal := parsed(a.File).Literal(a.Line)
-			if literal > 0 && strings.Contains(a.Function, ".func") {
-				renameLiteral(f, a, func(file string, line int) bool {
-					return file == a.File && parsed(file).Literal(line) == literal
+			if literal.IsValid() && strings.Contains(a.Function, ".func") {
+				renameLiteral(f, a, func(frame *finding.Frame) bool {
+					return frame.File == a.File && parsed(a.File).Literal(frame.Line) == literal
+				}, func(frame *finding.Frame) bool {
+					return frame.File == a.File && parsed(a.File).Starter(frame.Line) == literal
 				})
 			}
 		}
@@ -151,21 +159,23 @@ func locksAround(f *region.File, line int) (names []string) {
 	return names
 }
 
-// renameLiteral has the stacks of f name the literal of an access as the access does, where a line is one of it.
-func renameLiteral(f *finding.Finding, a *finding.Access, isIn func(file string, line int) bool) {
-	for _, side := range f.Accesses {
-		if side.Goroutine == nil {
-			continue
-		}
-		for _, frames := range [][]finding.Frame{side.Goroutine.Stack, side.Goroutine.Created} {
-			for i := range frames {
-				frame := &frames[i]
-				path := frame.Function[:strings.LastIndexByte(frame.Function, '/')+1]
-				pkg, name, _ := strings.Cut(frame.Function[len(path):], ".")
-				if strings.Contains(name, ".func") && isIn(frame.File, frame.Line) {
-					frame.Function = path + pkg + "." + a.Function
-				}
+// renameLiteral has the stacks of f name the literal of an access as the access does: a frame that isIn it, and a go
+// statement for which startsIn holds.
+func renameLiteral(f *finding.Finding, a *finding.Access, isIn, startsIn func(*finding.Frame) bool) {
+	rename := func(frames []finding.Frame, of func(*finding.Frame) bool) {
+		for i := range frames {
+			frame := &frames[i]
+			path := frame.Function[:strings.LastIndexByte(frame.Function, '/')+1]
+			pkg, name, _ := strings.Cut(frame.Function[len(path):], ".")
+			if strings.Contains(name, ".func") && of(frame) {
+				frame.Function = path + pkg + "." + a.Function
 			}
+		}
+	}
+	for _, side := range f.Accesses {
+		if side.Goroutine != nil {
+			rename(side.Goroutine.Stack, isIn)
+			rename(side.Goroutine.Created, startsIn)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,15 @@ func (t *T) G() int {
 }
 
 func (t *T) H() { t.now = 0 }
+
+func (t *T) Start() {
+	t.once.Do(func() {
+		go func() {
+			t.now++
+		}()
+		go func() { t.now-- }()
+	})
+}
 `
 	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
@@ -49,11 +59,29 @@ func (t *T) H() { t.now = 0 }
 		finding.Frame{Function: inlined, File: "p.go", Line: 9}, finding.Frame{Function: "q.F.func1", File: "q.go", Line: 9})
 	plain, checked := at(21, "(*T).H"), at(7, "(*T).F.func1.1")
 	checked.Locks = []string{"t.other"}
-	f := &finding.Finding{Code: finding.CaughtInTheAct, Accesses: []finding.Access{write, read, plain, checked}}
+	// A goroutine that a literal has started: the go statement is one of the literal, not of what it starts.
+	const starter = "example.com/p.(*T).Start.func1"
+	var started []finding.Access
+	for i, line := range []int{26, 28} {
+		a := at(line, fmt.Sprintf("(*T).Start.func1.%d", i+1),
+			finding.Frame{Function: "example.com/p.(*T).Start.func1.gowrap1", File: "p.go", Line: line})
+		a.Goroutine.Created = []finding.Frame{{Function: starter, File: "p.go", Line: 25 + 3*i}}
+		started = append(started, a)
+	}
+	of := append([]finding.Access{write, read, plain, checked}, started...)
+	f := &finding.Finding{Code: finding.CaughtInTheAct, Accesses: of}
 	(&Report{Root: dir, Findings: []*finding.Finding{f}}).ReadSource()
 	for i, want := range [][]string{{"t.state"}, {"t.state (read)"}, nil, {"t.other"}} {
 		if got := f.Accesses[i].Locks; !slices.Equal(got, want) {
 			t.Errorf("access %d holds %q, want %q", i, got, want)
+		}
+	}
+	if got := f.Accesses[0].Source; got != "t.now++" {
+		t.Errorf("the line of the first access is %q", got)
+	}
+	for _, a := range started {
+		if got := a.Goroutine.Created[0].Function; got != starter {
+			t.Errorf("the goroutine at line %d was started by %s, want %s", a.Line, got, starter)
 		}
 	}
 	var names []string

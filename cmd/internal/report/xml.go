@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"io"
+	"strings"
 )
 
 // Checkstyle writes the XML of Checkstyle, which Jenkins and many others read.
@@ -42,7 +43,8 @@ func (Checkstyle) Write(w io.Writer, r *Report) error {
 	return writeXML(w, doc)
 }
 
-// JUnit writes the findings as failed tests, which every CI system shows; without findings, as one that passed.
+// JUnit writes the findings as failed tests, which every CI system shows, beside the tests that failed by themselves;
+// where there is nothing to show, as one test that passed. What does not fail the build is skipped, in its words.
 type JUnit struct{}
 
 type junit struct {
@@ -91,6 +93,9 @@ func (JUnit) Write(w io.Writer, r *Report) error {
 		}
 		s.Cases = append(s.Cases, c)
 	}
+	for _, f := range r.Failures {
+		s.failed(&f)
+	}
 	// What was not analysed is no pass.
 	for _, p := range r.Problems {
 		s.Errors++
@@ -102,6 +107,44 @@ func (JUnit) Write(w io.Writer, r *Report) error {
 	}
 	s.Tests = len(s.Cases)
 	return writeXML(w, junit{Suites: []junitSuite{s}})
+}
+
+// failed adds a test case for each test of a failure, or one for the package where no test is named.
+func (s *junitSuite) failed(f *Failure) {
+	tests := f.Tests
+	if len(tests) == 0 {
+		tests = []string{"the tests as a whole"}
+	}
+	for _, test := range tests {
+		c := junitCase{Class: Clean(f.Package), Name: Clean(test)}
+		fault := &junitFault{Message: Clean(f.Text), Type: "test", Text: lastLines(f.Output)}
+		switch {
+		case f.Unbuilt:
+			c.Error = fault
+			s.Errors++
+		case f.Fails:
+			c.Failure = fault
+			s.Failures++
+		default:
+			c.Skipped = fault
+		}
+		s.Cases = append(s.Cases, c)
+	}
+}
+
+// mostOutput is how many lines of what tests printed are shown.
+const mostOutput = 200
+
+// lastLines returns the last lines of what tests printed.
+func lastLines(output string) string {
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	if n := len(lines) - mostOutput; n > 0 {
+		lines = append([]string{"… " + Count(n, "line") + " before"}, lines[n:]...)
+	}
+	for i := range lines {
+		lines[i] = cut(Clean(lines[i]))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func writeXML(w io.Writer, doc any) error {

@@ -25,6 +25,8 @@ type Stop struct {
 	Rate float64
 	// Fails reports whether what was shown so far is enough to end it at once; nil never does.
 	Fails func(*campaign.Result) bool
+
+	stopped bool // by the rate
 }
 
 // leastWindow is how many runs a rate is taken over at least: the first run of a campaign only measures, and every
@@ -70,6 +72,7 @@ func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*c
 		}
 		p.Line("-stop-when: stopped after run %d, because the last %d runs have shown %s", r.Runs, window,
 			progress.Count(last, "new finding"))
+		s.stopped = true
 		return campaign.Enough
 	}
 }
@@ -87,7 +90,9 @@ func (d *Done) recorded(
 		if s.Stop.Rate > 0 || s.Stop.Fails != nil {
 			cfg.AfterRun = s.Stop.watcher(p, nil)
 		}
-		d.Result, err = run(ctx, s, cfg)
+		if d.Result, err = run(ctx, s, cfg); s.Stop.stopped {
+			d.Asked = d.Result.Runs
+		}
 		return err
 	}
 	sum, err := d.checksum()
@@ -115,6 +120,9 @@ func (d *Done) recorded(
 	r, err := k.goOn(ctx, now, s.Stop.watcher(p, k.earlier))
 	if r == nil {
 		return err
+	}
+	if s.Stop.stopped {
+		d.Asked -= now.Runs - r.Runs
 	}
 	d.Result = merge.Results(append(k.earlier, r))
 	d.Result.Interrupted, d.Result.Sampled, d.Result.Dir = r.Interrupted, r.Sampled, r.Dir

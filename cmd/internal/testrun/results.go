@@ -18,6 +18,7 @@ type Results struct {
 	Always       func(*finding.Finding) bool // reports those to report in any case; may be nil
 	PlacesChosen bool                        // the user has named those that were watched
 	Runs         int                         // that were asked for
+	NoiseFails   bool                        // tests that fail only under noise fail the build
 
 	// Joined is set by Fill: suspected and confirmed findings together, whether reported or not.
 	Joined []*finding.Finding
@@ -45,8 +46,10 @@ func (d *Results) Fill(r *report.Report) (limits []string) {
 	if !d.Result.Interrupted && len(d.Result.Packages) > 0 && !slices.ContainsFunc(d.Result.Packages, ran) {
 		limits = append(limits, "no test ran: the flags after -- choose none")
 	}
-	r.Failures = d.Failures()
-	limits = append(limits, r.Failures...)
+	r.Failures = d.Failures(d.NoiseFails)
+	for _, f := range r.Failures {
+		limits = append(limits, f.Text)
+	}
 	for i := range d.Result.Packages {
 		p := &d.Result.Packages[i]
 		r.Skipped = append(r.Skipped, Skipped(p)...)

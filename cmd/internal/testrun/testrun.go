@@ -4,6 +4,7 @@
 package testrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/campaign/record"
@@ -54,7 +56,7 @@ type Built struct {
 type Done struct {
 	*Built
 	Result *campaign.Result
-	Asked  int // runs, those of earlier campaigns of the record included
+	Asked  int // runs, those of earlier campaigns of the record included; where Stop.Rate has ended them, those made
 }
 
 // Failed reports whether the tests of a package failed, or would under go test.
@@ -208,6 +210,7 @@ func Exact(
 // watch shows a campaign's events.
 func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	caught := 0
+	long := time.AfterFunc(0, func() {})
 	at := func(e campaign.Event, of string) {
 		p.At(max(e.Run-1, 0), e.Runs, fmt.Sprintf("runs, bugs caught: %d%s", caught, of))
 	}
@@ -219,7 +222,11 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			caught++
 		case campaign.Replaying:
 			p.At(e.Run-1, e.Runs, "replays of findings tried")
+		case campaign.Measuring:
+			long.Stop()
+			long = time.AfterFunc(longRun, func() { p.Line("%s", longMeasured(e)) })
 		case campaign.Measured:
+			long.Stop()
 			if verbose {
 				p.Line("%s %s in %s without noise; a run may take %s", e.Package, e.Outcome, e.Elapsed.Round(time.Millisecond),
 					e.Limit.Round(time.Second))
@@ -249,6 +256,18 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			}
 		}
 	}
+}
+
+// longRun is how long tests run without noise until somebody may wonder.
+const longRun = time.Minute
+
+// longMeasured returns what to know of tests that have run for so long without noise.
+func longMeasured(e campaign.Event) string {
+	s := fmt.Sprintf("the tests of %s have run for %s without noise, and ", e.Package, longRun)
+	if e.Limit == 0 {
+		return s + "have no time limit: -- -timeout=2m sets one"
+	}
+	return s + fmt.Sprintf("are ended after %s, as by go test: -- -timeout=2m ends tests that hang earlier", e.Limit)
 }
 
 // guarantee returns what probabilistic concurrency testing promises for a package with n goroutines and k events.
@@ -332,43 +351,49 @@ func completedHow(p *campaign.PackageResult) string {
 	return "without " + strings.Join(p.Spared, ", ") + ", which every fourth run tries alone, with less noise"
 }
 
-// Failures returns a line for each package whose tests failed: their own output
-// does not show in which runs, nor whether the monitor has to do with it.
-func (d *Done) Failures() []string {
-	var all []string
+// Failures returns how the tests of each package failed: their own output does not show in which runs, nor whether the
+// monitor has to do with it. noise says that failures under noise alone fail the build.
+func (d *Done) Failures(noise bool) (all []report.Failure) {
 	for _, v := range d.Vetted {
-		if fault, isMachine := machinefault.Find(v.Text); isMachine {
-			all = append(all, fmt.Sprintf("the tests of %s could not be built as they stand: %s", v.Package, fault))
-			continue
+		f := report.Failure{Package: v.Package, Output: v.Text, Unbuilt: true, Fails: true}
+		fault, isMachine := machinefault.Find(v.Text)
+		switch {
+		case isMachine:
+			f.Text = fmt.Sprintf("the tests of %s could not be built as they stand: %s", v.Package, fault)
+		case v.Unbuilt:
+			f.Text = fmt.Sprintf("go test would not run the tests of %s, which do not build as they stand; only the "+
+				"monitored build of them does", v.Package)
+		default:
+			f.Text = fmt.Sprintf("go test would not run the tests of %s, as go vet fails; -- -vet=off runs them without it",
+				v.Package)
 		}
-		if v.Unbuilt {
-			all = append(all, fmt.Sprintf("go test would not run the tests of %s, which do not build as they stand; only "+
-				"the monitored build of them does", v.Package))
-			continue
-		}
-		all = append(all, fmt.Sprintf("go test would not run the tests of %s, as go vet fails; -- -vet=off runs them "+
-			"without it", v.Package))
+		all = append(all, f)
 	}
-	r := d.Result
-	for i := range r.Packages {
-		if p := &r.Packages[i]; p.Fails() {
-			all = append(all, FailureOf(p, len(r.Findings) > 0))
+	// Of a package that failed without noise and under noise, each is said in a sentence of its own.
+	found := len(d.Result.Findings) > 0
+	for i := range d.Result.Packages {
+		p := &d.Result.Packages[i]
+		if p.Failures > 0 && p.UnderNoise > 0 {
+			all = append(all, report.Failure{Package: p.Package, Tests: p.Tests, Text: FailureOf(p, found),
+				Output: p.UnderNoiseFirst.Output, Fails: noise})
 		}
-		if p := withoutNoise(&r.Packages[i]); p != nil {
-			all = append(all, FailureOf(p, len(r.Findings) > 0))
+		if p = withoutNoise(p); p.Fails() {
+			first := cmp.Or(p.PlainFailure, p.First)
+			all = append(all, report.Failure{Package: p.Package, Tests: first.Tests, Text: FailureOf(p, found),
+				Output: first.Output, Fails: true})
 		}
 	}
 	return all
 }
 
-// withoutNoise returns p without the runs that failed under noise alone, where there are some, and the tests failed in
-// others as well; else nil.
+// withoutNoise returns p without the runs that failed under noise alone.
 func withoutNoise(p *campaign.PackageResult) *campaign.PackageResult {
-	if p.UnderNoise == 0 || p.PlainFailure == nil && p.Failures == p.UnderNoise {
-		return nil
+	if p.UnderNoise == 0 {
+		return p
 	}
 	q := *p
 	q.Runs, q.Failures, q.UnderNoise = p.Runs-p.UnderNoise, p.Failures-p.UnderNoise, 0
+	q.First = cmp.Or(p.Alike, p.First)
 	return &q
 }
 

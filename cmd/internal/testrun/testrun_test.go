@@ -54,12 +54,13 @@ func TestFailuresOfTheMachine(t *testing.T) {
 	full := build.Complaint{Package: "m", Unbuilt: true, Text: "# m.test\nlink: mapping output file failed: " +
 		"no space left on device\nFAIL\tm [build failed]\n"}
 	d := &Done{Built: &Built{Vetted: []build.Complaint{full}}, Result: &campaign.Result{}}
-	if got := d.Failures(); len(got) != 1 || !strings.Contains(got[0], "a fault of the machine, not of the code") {
-		t.Errorf("the disk is full, but: %q", got)
+	got := d.Failures(false)
+	if len(got) != 1 || !strings.Contains(got[0].Text, "a fault of the machine, not of the code") {
+		t.Errorf("the disk is full, but: %+v", got)
 	}
 	d.Vetted[0].Text = "link: duplicated definition of symbol\n"
-	if got := d.Failures(); len(got) != 1 || !strings.Contains(got[0], "do not build as they stand") {
-		t.Errorf("they do not link, but: %q", got)
+	if got := d.Failures(false); len(got) != 1 || !strings.Contains(got[0].Text, "do not build as they stand") {
+		t.Errorf("they do not link, but: %+v", got)
 	}
 }
 
@@ -70,15 +71,15 @@ func TestFailuresBesideNoise(t *testing.T) {
 	p := campaign.PackageResult{Package: "m", Runs: 10, Failures: 10, UnderNoise: 2, First: first, UnderNoiseFirst: noisy,
 		Plain: campaign.Failed, PlainFailure: &campaign.Failure{Outcome: campaign.Failed}, Tests: []string{"TestX"}}
 	d := &Done{Built: &Built{}, Result: &campaign.Result{Packages: []campaign.PackageResult{p}}}
-	got := d.Failures()
-	if len(got) != 2 || !strings.Contains(got[0], "TestX of m failed only under noise") ||
-		!strings.Contains(got[1], "the tests of m failed in 8 of 8 runs") ||
-		!strings.HasSuffix(got[1], "without noise they failed too") {
-		t.Errorf("printed %q", got)
+	got := d.Failures(false)
+	if len(got) != 2 || !strings.Contains(got[0].Text, "TestX of m failed only under noise") ||
+		!strings.Contains(got[1].Text, "the tests of m failed in 8 of 8 runs") ||
+		!strings.HasSuffix(got[1].Text, "without noise they failed too") {
+		t.Errorf("printed %+v", got)
 	}
 	p.Plain, p.PlainFailure, p.Failures = campaign.Passed, nil, 2
 	d.Result.Packages[0] = p
-	if got := d.Failures(); len(got) != 1 {
-		t.Errorf("nothing fails without noise, but: %q", got)
+	if got := d.Failures(false); len(got) != 1 {
+		t.Errorf("nothing fails without noise, but: %+v", got)
 	}
 }

@@ -179,8 +179,16 @@ func newComplaint(before, after string) bool {
 
 func (t *trial) test(files map[string][]byte) error {
 	t.plan.Progress.Say("trying a patch: running the tests")
+	limit := t.limit()
 	args := t.args([]string{"test"}, slices.Concat(t.plan.BuildFlags, t.flags.GoTest()))
+	if limit > 0 {
+		args = slices.Insert(args, 1, "-timeout="+limit.String())
+	}
 	err := t.copy.with(files, func() error { return t.goCommand(args...) })
+	if err != nil && limit > 0 && strings.Contains(err.Error(), "panic: test timed out after ") {
+		err = fmt.Errorf("the tests were ended after %s, by the time that they take without the patch; -- -timeout=10m "+
+			"gives them as long as go test does: %w", limit, err)
+	}
 	switch {
 	case err == nil:
 		return t.suites(files)
@@ -188,6 +196,25 @@ func (t *trial) test(files map[string][]byte) error {
 		return fmt.Errorf("the tests fail without the patch too, so they cannot vouch for it: %w", err)
 	}
 	return err
+}
+
+// limit returns how long the tests of a package may run with a patch, by the time that they have taken without it and
+// without noise: they may hang. 0 leaves that to go test, where the user has set a timeout, or nothing is known of a
+// package.
+func (t *trial) limit() (most time.Duration) {
+	if t.flags.Timeout != 0 || t.before == nil {
+		return 0
+	}
+	for i := range t.before.Packages {
+		switch p := &t.before.Packages[i]; {
+		case p.NoTests:
+		case p.Limit == 0:
+			return 0
+		default:
+			most = max(most, p.Limit)
+		}
+	}
+	return most.Round(time.Second)
 }
 
 // campaign makes the runs again with all noise on the group's variable. Neither the bug nor new failures may show, nor

@@ -99,6 +99,7 @@ func addFinding(all []*finding.Finding, f *finding.Finding, before map[string]in
 // add adds how the tests of a package went in further runs.
 func add(into, p *campaign.PackageResult) {
 	into.First = cmp.Or(into.First, later(p.First, into.Runs))
+	into.Alike = cmp.Or(into.Alike, later(p.Alike, into.Runs))
 	into.UnderNoiseFirst = cmp.Or(into.UnderNoiseFirst, later(p.UnderNoiseFirst, into.Runs))
 	into.FirstCut = cmp.Or(into.FirstCut, later(p.FirstCut, into.Runs))
 	into.PlainFailure = cmp.Or(into.PlainFailure, p.PlainFailure)

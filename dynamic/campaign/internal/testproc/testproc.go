@@ -121,17 +121,28 @@ var keptLine = regexp.MustCompile(`(?m)^kept\n`)
 
 func (l lastWords) remove() { os.Remove(l.file) }
 
-var unknownFlag = regexp.MustCompile(`^flag provided but not defined: (-\S+)\n`)
+// refusal matches what package flag and package testing print of a flag before they end the process; verdict, what
+// tests print that have begun.
+var (
+	refusal = regexp.MustCompile(`(?m)^(?:testing: )?((flag provided but not defined: -\S+)|` +
+		`flag needs an argument: -.*|invalid (?:boolean )?value .* for (?:flag )?-.*|invalid regexp for .*|` +
+		`-(?:parallel|shuffle) .*)$`)
+	verdict = regexp.MustCompile(`(?m)^(--- )?FAIL`)
+)
 
-// UnknownFlag returns an error if the test binary has refused one of its flags:
-// each run would end like that.
-func (p *Process) UnknownFlag(pkg string) error {
-	m := unknownFlag.FindSubmatch(p.Output)
-	if m == nil || p.Exit != 2 {
+// RefusedFlag returns an error, in the words of package testing, if the test binary has refused one of the flags: each
+// run would end like that.
+func (p *Process) RefusedFlag(pkg string, flags []string) error {
+	m := refusal.FindSubmatch(p.Output)
+	if m == nil || len(flags) == 0 || p.Exit != 1 && p.Exit != 2 || p.Crash != nil || verdict.Match(p.Output) {
 		return nil
 	}
-	return gocmd.Refuse(fmt.Sprintf("the tests of %s know no flag %s", pkg, m[1]),
-		"leave it out behind --, or name the packages whose tests declare it")
+	next := "correct it behind --"
+	if len(m[2]) > 0 {
+		next = "leave it out behind --, or name the packages whose tests declare it"
+	}
+	said := strings.ReplaceAll(string(m[1]), "-test.", "-")
+	return gocmd.Refuse(fmt.Sprintf("the tests of %s refuse a flag: %s", pkg, said), next)
 }
 
 // deadline is when a process is ended from outside: at its limit, or when it

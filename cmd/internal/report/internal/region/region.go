@@ -44,17 +44,40 @@ func (f *File) Around(line int) []Region {
 	return in.regions(f.fset.Position(body.End()).Line)
 }
 
-// Literal returns the first line of the function literal that a line stands in, or 0 where its innermost function is
-// a declared one.
-func (f *File) Literal(line int) int {
+// Literal returns where the function literal that a line stands in begins, or 0 where its innermost function is a
+// declared one.
+func (f *File) Literal(line int) token.Pos {
 	if body, isLiteral := f.innermost(line); isLiteral {
-		return f.fset.Position(body.Pos()).Line
+		return body.Pos()
 	}
-	return 0
+	return token.NoPos
 }
 
-// innermost returns the body of the innermost function that holds the line, and whether that is a literal.
+// Starter is Literal for the line of a go statement, which does not stand in the literal that it starts.
+func (f *File) Starter(line int) token.Pos {
+	if body, isLiteral := f.innermostOf(line, func(literal *ast.BlockStmt) bool {
+		return f.fset.Position(literal.Pos()).Line < line
+	}); isLiteral {
+		return body.Pos()
+	}
+	return token.NoPos
+}
+
+// innermost returns the body of the innermost function that holds the line, and whether that is a literal. The line on
+// which a literal of several lines begins is one of the function around it, which calls it or hands it on:
+//
+//	t.once.Do(func() {
+//		t.now++
+//	})
 func (f *File) innermost(line int) (body *ast.BlockStmt, isLiteral bool) {
+	return f.innermostOf(line, func(literal *ast.BlockStmt) bool {
+		first, last := f.fset.Position(literal.Pos()).Line, f.fset.Position(literal.End()).Line
+		return first < line || first == last
+	})
+}
+
+// innermostOf is innermost among declared functions and the literals chosen.
+func (f *File) innermostOf(line int, chosen func(*ast.BlockStmt) bool) (body *ast.BlockStmt, isLiteral bool) {
 	if f.file == nil {
 		return nil, false
 	}
@@ -67,7 +90,7 @@ func (f *File) innermost(line int) (body *ast.BlockStmt, isLiteral bool) {
 		case *ast.FuncLit:
 			b, literal = n.Body, true
 		}
-		if b != nil && holds(f.fset, b, line) {
+		if b != nil && holds(f.fset, b, line) && (!literal || chosen(b)) {
 			body, isLiteral = b, literal // an inner one comes later
 		}
 		return true

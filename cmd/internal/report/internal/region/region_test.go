@@ -2,6 +2,7 @@ package region
 
 import (
 	"fmt"
+	"go/token"
 	"strings"
 	"testing"
 )
@@ -47,9 +48,15 @@ func TestAround(t *testing.T) {
 
 func TestLiteral(t *testing.T) {
 	f := Parse("package p\n\nfunc f() {\ng(func() {\nh()\ngo func() {\nh()\n}()\nh()\n})\nh()\n}\n")
-	for line, want := range map[int]int{1: 0, 3: 0, 5: 4, 7: 6, 9: 4, 11: 0} {
-		if got := f.Literal(line); got != want {
+	at := func(pos token.Pos) int { return f.fset.Position(pos).Line }
+	for line, want := range map[int]int{1: 0, 3: 0, 4: 0, 5: 4, 6: 4, 7: 6, 9: 4, 11: 0} {
+		if got := at(f.Literal(line)); got != want {
 			t.Errorf("line %d: in the literal at line %d, want %d", line, got, want)
 		}
+	}
+	// A literal of one line is the place of what it does, and of the statement that starts it.
+	f = Parse("package p\n\nfunc f() {\ng(func() {\ngo func() { h() }()\n})\n}\n")
+	if literal, starter := at(f.Literal(5)), at(f.Starter(5)); literal != 5 || starter != 4 {
+		t.Errorf("line 5: in the literal at line %d, started by that at %d; want 5 and 4", literal, starter)
 	}
 }
