@@ -244,7 +244,7 @@ func TestKnownPairsArePassedOn(t *testing.T) {
 	cfg.Stdout = &all
 	r := campaignOf(t, cfg)
 	want := []string{
-		"run 1 [0 0]", "measured 1 [0 0]passed", "caught 1 [1 3]", "package 1 [0 0]failed",
+		"run 1 [0 0]", "measuring 1 [0 0]", "measured 1 [0 0]passed", "caught 1 [1 3]", "package 1 [0 0]failed",
 		"run 2 [0 0]", "package 2 [0 0]failed",
 	}
 	if !slices.Equal(events, want) {

@@ -571,7 +571,8 @@ func (e *exact) take(file, pkg string) (races int, err error) {
 		e.result.Forgot++
 	}
 	for _, l := range lost {
-		e.problem("%s: run %d: races may be missed: %s", pkg, e.seen.runs, missed(l))
+		e.problem("run %d of the tests of %s under the happens-before engine may have missed races: at least %s", e.seen.runs,
+			pkg, missed(l))
 	}
 	return races, nil
 }
@@ -585,15 +586,15 @@ func missed(l *evidence.Lost) string {
 	}{
 		{l.Cells, "%d accesses were forgotten (-hb-memory sets the memory for them)"},
 		{l.Pages, "the accesses of %d pages of memory were forgotten (-hb-memory sets the memory for them)"},
-		{l.Frames, "%d callers are not known"},
-		{l.Slots, "%d goroutines shared the clock of another"},
-		{l.Clocks, "%d operations of goroutines with very many were not told apart"},
+		{l.Frames, "%d callers are missing in stacks"},
+		{l.Slots, "%d goroutines could not be told apart from earlier ones, as there were too many"},
+		{l.Clocks, "%d releases of locks and the like were not told apart, as a goroutine made too many"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf(p.what, p.n))
 		}
 	}
-	return "under the happens-before engine, at least " + strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func (e *exact) add(pkg string, a, b exactSide) {

@@ -48,6 +48,10 @@ func TestHangsWithoutNoise(t *testing.T) {
 	if !r.Failed() || p.Plain != TimedOut || !slices.Equal(p.LeftOut, []string{"Test"}) || !p.NoneRan {
 		t.Errorf("%+v", p)
 	}
+	// The time of the run that hung says nothing of the runs that leave the test out.
+	if p.PlainTime >= p.PlainFailure.Elapsed {
+		t.Errorf("the run that hung took %v, those without it are measured by %v", p.PlainFailure.Elapsed, p.PlainTime)
+	}
 	const waits = " of Test [select (no cases)]:\n\texample.com/m.Test  m_test.go:"
 	if got := out.String(); !strings.Contains(got, "panic: test timed out after 500ms") || !strings.Contains(got, waits) ||
 		strings.Contains(got, "testing.tRunner") || !strings.Contains(got, "FAIL\texample.com/m\t") {

@@ -397,12 +397,28 @@ func withoutNoise(p *campaign.PackageResult) *campaign.PackageResult {
 	return &q
 }
 
+// testsOf returns the tests of a package that failed, by name where some are named and not too many, and the pronoun
+// for them.
+func testsOf(pkg string, named []string) (what, they string) {
+	switch n := len(named); {
+	case n == 0 || n > mostNamed:
+		return "the tests of " + pkg, "they"
+	case n == 1:
+		return named[0] + " of " + pkg, "it"
+	}
+	return strings.Join(named, ", ") + " of " + pkg, "they"
+}
+
+// mostNamed is how many tests a sentence names.
+const mostNamed = 8
+
 // FailureOf returns in a line how the tests of a package failed.
 // With findings, one of them may explain a failure under noise.
 func FailureOf(p *campaign.PackageResult, findings bool) string {
 	// They passed in all monitored runs.
 	if p.Failures == 0 {
-		s := fmt.Sprintf("the tests of %s %s without the monitor", p.Package, p.PlainFailure.Outcome)
+		what, they := testsOf(p.Package, p.PlainFailure.Tests)
+		s := fmt.Sprintf("%s %s without the monitor", what, p.PlainFailure.Outcome)
 		left := ""
 		if len(p.LeftOut) > 0 {
 			left = ", which left out " + strings.Join(p.LeftOut, ", ") + ","
@@ -411,26 +427,25 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		case p.NoneRan && left != "":
 			s += "; the monitored runs left out " + strings.Join(p.LeftOut, ", ") + ", and there is no other test"
 		case p.Runs > p.NotCompleted:
-			s += fmt.Sprintf("; in %d monitored runs%s they passed", p.Runs-p.NotCompleted, left)
+			s += fmt.Sprintf("; in %d monitored runs%s %s passed", p.Runs-p.NotCompleted, left, they)
 		}
 		return s
 	}
 	// They fail without noise as well: nothing is special about the monitor.
 	if p.UnderNoise == 0 {
-		s := fmt.Sprintf("the tests of %s %s in %d of %d runs, first in run %d with seed %d", p.Package, p.First.Outcome,
+		what, they := testsOf(p.Package, p.First.Tests)
+		s := fmt.Sprintf("%s %s in %d of %d runs, first in run %d with seed %d", what, p.First.Outcome,
 			p.Failures, p.Runs, p.First.Run, p.First.Seed)
 		if p.Plain != "" {
-			s += fmt.Sprintf("; without noise they %s too", p.Plain)
+			s += fmt.Sprintf("; without noise %s %s too", they, p.Plain)
 		}
 		return s
 	}
 	// They fail under noise alone, by name where the output shows names.
-	what, why, f := "the tests of "+p.Package, "they depend on timing, or have a bug", p.UnderNoiseFirst
-	if len(p.Tests) == 1 {
+	what, they := testsOf(p.Package, p.Tests)
+	why, f := "they depend on timing, or have a bug", p.UnderNoiseFirst
+	if they == "it" {
 		why = "it depends on timing, or has a bug"
-	}
-	if len(p.Tests) > 0 {
-		what = strings.Join(p.Tests, ", ") + " of " + p.Package
 	}
 	why += " that the monitor cannot name"
 	if fault, next, ok := machinefault.FindIn(f.Output); ok {

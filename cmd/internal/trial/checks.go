@@ -185,9 +185,8 @@ func (t *trial) test(files map[string][]byte) error {
 		args = slices.Insert(args, 1, "-timeout="+limit.String())
 	}
 	err := t.copy.with(files, func() error { return t.goCommand(args...) })
-	if err != nil && limit > 0 && strings.Contains(err.Error(), "panic: test timed out after ") {
-		err = fmt.Errorf("the tests were ended after %s, by the time that they take without the patch; -- -timeout=10m "+
-			"gives them as long as go test does: %w", limit, err)
+	if limit > 0 && err != nil {
+		err = endedAfter(limit, err)
 	}
 	switch {
 	case err == nil:
@@ -196,6 +195,22 @@ func (t *trial) test(files map[string][]byte) error {
 		return fmt.Errorf("the tests fail without the patch too, so they cannot vouch for it: %w", err)
 	}
 	return err
+}
+
+// endedAfter returns the error of tests that our limit has ended, without the dump of their goroutines; others stay.
+func endedAfter(limit time.Duration, failed error) error {
+	_, tests, timedOut := strings.Cut(failed.Error(), "panic: test timed out after ")
+	if !timedOut {
+		return failed
+	}
+	_, tests, _ = strings.Cut(tests, "running tests:")
+	tests, _, _ = strings.Cut(tests, "\ngoroutine ")
+	s := fmt.Sprintf("the tests were ended after %s, several times what they take without noise; -- -timeout=10m gives "+
+		"them longer", limit)
+	if names := strings.Fields(tests); len(names) > 0 {
+		s += "; at work: " + strings.Join(names, " ")
+	}
+	return errors.New(s)
 }
 
 // limit returns how long the tests of a package may run with a patch, by the time that they have taken without it and

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -342,5 +343,33 @@ q.go:1:1: does not build
 	failed := failuresIn(out)
 	if len(failed) != 2 || failed["TestB of package p"] != 2 || failed["package q"] != 1 {
 		t.Errorf("failed: %v", failed)
+	}
+}
+
+// With a patch the tests run no longer than by what is known of them without it, unless the user has set a timeout.
+func TestLimitOfTestsWithAPatch(t *testing.T) {
+	known := []campaign.PackageResult{{Limit: 10 * time.Second}, {Limit: 31 * time.Second}, {NoTests: true}}
+	tr := &trial{before: &campaign.Result{Packages: known}}
+	if got := tr.limit(); got != 31*time.Second {
+		t.Errorf("limit %v, want 31s", got)
+	}
+	tr.flags.Timeout = time.Minute
+	if got := tr.limit(); got != 0 {
+		t.Errorf("the user has set a timeout, but the limit is %v", got)
+	}
+	tr.flags.Timeout, known[0].Limit = 0, 0
+	if got := tr.limit(); got != 0 {
+		t.Errorf("nothing is known of a package, but the limit is %v", got)
+	}
+	if got := (&trial{}).limit(); got != 0 {
+		t.Errorf("nothing is known, but the limit is %v", got)
+	}
+	const output = "panic: test timed out after 10s\n\trunning tests:\n\t\tTestTwice (10s)\n\ngoroutine 4 [running]:\n"
+	got := endedAfter(10*time.Second, errors.New(output)).Error()
+	if !strings.HasSuffix(got, "; at work: TestTwice (10s)") || !strings.Contains(got, "-- -timeout=10m") {
+		t.Errorf("printed %q", got)
+	}
+	if failed := errors.New("--- FAIL: TestX"); endedAfter(time.Second, failed) != failed {
+		t.Error("a test failed, and was not ended")
 	}
 }
