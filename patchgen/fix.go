@@ -209,7 +209,9 @@ func CodesInSource() []finding.Code {
 	var codes []finding.Code
 	for _, s := range syncfix.All {
 		for _, code := range s.Codes {
-			if code != finding.BlockedForEver && code != finding.TestAndUse && code != finding.UsedAfterLock {
+			switch code {
+			case finding.BlockedForEver, finding.TestAndUse, finding.LoadAndStore, finding.UsedAfterLock:
+			default:
 				codes = append(codes, code)
 			}
 		}
@@ -250,14 +252,17 @@ func newProblem(in Input) (*strategy.Problem, error) {
 }
 
 // splitCode returns the code of findings of a group that say that a lock is released too early: before what was
-// tested under it is used, in all of them, or before what was reached under it is, where others may be the races that
-// this leads to.
+// tested under it is used, or what was loaded is stored, in all of them, or before what was reached under it is, where
+// others may be the races that this leads to.
 func splitCode(group []*finding.Finding) (finding.Code, bool) {
-	isTorn := func(f *finding.Finding) bool { return f.Code == finding.TestAndUse && f.Section != nil }
+	isTorn := func(f *finding.Finding) bool {
+		isHalves := f.Code == finding.TestAndUse || f.Code == finding.LoadAndStore
+		return isHalves && f.Section != nil && f.Code == group[0].Code
+	}
 	isUsed := func(f *finding.Finding) bool { return f.Code == finding.UsedAfterLock }
 	switch {
 	case len(group) > 0 && !slices.ContainsFunc(group, func(f *finding.Finding) bool { return !isTorn(f) }):
-		return finding.TestAndUse, true
+		return group[0].Code, true
 	case slices.ContainsFunc(group, isUsed):
 		return finding.UsedAfterLock, true
 	}

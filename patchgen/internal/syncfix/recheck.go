@@ -180,10 +180,17 @@ func (p *Problem) correctSections(correct func(*sections) error) (*strategy.Patc
 	return &strategy.Patch{Files: files, Claim: claim}, err
 }
 
+// loadAndStore is the kind of a section that loads, and stores what depends on it.
+const loadAndStore = "load-and-store"
+
 // sectionsOf finds the critical sections around a test and its use.
 func (p *Problem) sectionsOf(of finding.Section) (*sections, error) {
+	entryIs, endIs := "the test", "the use"
+	if of.Kind == loadAndStore {
+		entryIs, endIs = "the load", "the store"
+	}
 	if of.EntryCall != nil || of.EndCall != nil {
-		return nil, fmt.Errorf("%s: the test or the use is made by a callee", of.End)
+		return nil, fmt.Errorf("%s: %s or %s is made by a callee", of.End, entryIs, endIs)
 	}
 	entry, err := p.at(of.Entry)
 	if err != nil {
@@ -195,7 +202,7 @@ func (p *Problem) sectionsOf(of finding.Section) (*sections, error) {
 	}
 	s := &sections{Problem: p, file: end.file, function: end.function(), entry: entry.path[0]}
 	if entry.file != end.file || entry.function() != s.function || s.function == nil {
-		return nil, fmt.Errorf("%s: the test and the use are in two functions", of.End)
+		return nil, fmt.Errorf("%s: %s and %s are in two functions", of.End, entryIs, endIs)
 	}
 	// From the use outwards, the list with the second Lock before it, a release, and the first Lock.
 	for n := ast.Node(end.file.StmtOf(end.path[0])); n != nil && n != ast.Node(s.function.Body); n = s.file.Parents[n] {
@@ -208,8 +215,8 @@ func (p *Problem) sectionsOf(of finding.Section) (*sections, error) {
 			return s, nil
 		}
 	}
-	reason := fmt.Errorf("%s: the test and the use are not in two critical sections of one list of statements, and no "+
-		"test leads to the second one", of.End)
+	reason := fmt.Errorf("%s: %s and %s are not in two critical sections of one list of statements, and no test leads to "+
+		"the second one", of.End, entryIs, endIs)
 	if !s.usesLock() {
 		return nil, strategy.NotMeant("%w", reason)
 	}

@@ -63,7 +63,7 @@ var All = []Strategy{
 	{"swap", []finding.Code{finding.LockCycle}, swap},
 	{"exchange", []finding.Code{finding.TestAndUse}, exchange},
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
-	{"join", []finding.Code{finding.TestAndUse}, join},
+	{"join", []finding.Code{finding.TestAndUse, finding.LoadAndStore}, join},
 	{"extend", []finding.Code{finding.TestAndUse, finding.UsedAfterLock}, extend},
 	{"count", []finding.Code{finding.AddRacesWait}, count},
 	{"buffer", blocked, buffer},

@@ -95,6 +95,7 @@ var golden = map[string]string{
 	"recheck_plain":            "one-step pool.done pool.mu",
 	"join_adjacent":            "one-step shard.m shard.mu",
 	"join_computes":            "one-step shard.m shard.mu",
+	"join_update":              "one-step account.balance account.mu",
 	"swap_deferred":            "ordered - shelf.mu box.mu",
 	"count_method":             "counted -",
 	"count_literal":            "counted -",
