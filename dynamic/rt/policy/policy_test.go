@@ -86,10 +86,10 @@ func TestTurns(t *testing.T) {
 	for _, seed := range []uint64{1, 12, 1000} {
 		alike := true
 		for place := range uint64(100) {
-			var times [turns]int
-			for run := range uint64(len(times)) {
+			var times [Awaiting + 1]int
+			for run := range uint64(turns) {
 				t := NewTurns(seed/12*12 + run)
-				for e := Forked; e <= Acquiring; e++ {
+				for e := Forked; e <= Awaiting; e++ {
 					if t.Has(e, place) {
 						times[e]++
 					}
