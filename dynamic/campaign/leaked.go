@@ -369,18 +369,20 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		}
 	}
 	first := &f.Accesses[0]
+	test := commonTest([]*finding.Goroutine{first.Goroutine})
 	// A test that waits is a deadlock; what is left behind by tests that ended is a leak.
 	if seen.members[0].hang {
 		f.Title = fmt.Sprintf("deadlock: nothing can wake %s", strings.Join(words, ", "))
-		f.Message = "The test waits for ever: no goroutine that can run reaches what " + waits(len(seen.members)) + " for."
+		who := cmp.Or(test, "The test")
+		f.Message = who + " waits for ever: no goroutine that can run reaches what " + waits(len(seen.members)) + " for."
 		if seen.members[0].asleep {
-			f.Message = "The test waits for ever: when all goroutines were blocked, the runtime found no timer that could " +
+			f.Message = who + " waits for ever: when all goroutines were blocked, the runtime found no timer that could " +
 				"wake one."
 		}
 	} else {
 		f.Title = fmt.Sprintf("goroutine blocked for ever at %s", words[0])
 		startedBy := ""
-		if test := commonTest([]*finding.Goroutine{first.Goroutine}); test != "" {
+		if test != "" {
 			startedBy = ", started by " + test + ","
 		}
 		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -352,7 +353,9 @@ func goFlags(cfg *Config) []string {
 	return flags
 }
 
-var testFunction = regexp.MustCompile(`\.(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
+// testFunction matches the name of a test behind its package, or of a function literal in it; a method, as a suite of
+// tests has them, is no test of package testing.
+var testFunction = regexp.MustCompile(`^(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
 
 // testOf returns the test function that all sides come from, as their stacks
 // and go statements show it, or "".
@@ -371,7 +374,8 @@ func commonTest(goroutines []*finding.Goroutine) (test string) {
 	for _, g := range goroutines {
 		of := ""
 		for _, frame := range slices.Concat(g.Stack, g.Created) {
-			if m := testFunction.FindStringSubmatch(frame.Function); m != nil && strings.HasSuffix(frame.File, "_test.go") {
+			_, function := stacktext.SplitName(frame.Function)
+			if m := testFunction.FindStringSubmatch(function); m != nil && strings.HasSuffix(frame.File, "_test.go") {
 				of = m[1] + m[2]
 			}
 		}

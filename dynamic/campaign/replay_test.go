@@ -168,3 +168,22 @@ func TestReplayOfHang(t *testing.T) {
 		}
 	}
 }
+
+// The test that goroutines come from is a function of package testing, not a method of a suite, which -run does not
+// choose.
+func TestCommonTest(t *testing.T) {
+	at := func(functions ...string) (g finding.Goroutine) {
+		for _, f := range functions {
+			g.Stack = append(g.Stack, finding.Frame{Function: "example.com/m.v2/p_test." + f, File: "p/p_test.go", Line: 1})
+		}
+		return g
+	}
+	suite, literal, plain := at("(*Suite).TestWaits", "Helper"), at("TestX.func1.2"), at("(*Suite).TestWaits", "TestX")
+	for want, all := range map[string][]*finding.Goroutine{
+		"": {&suite}, "TestX": {&literal, &plain},
+	} {
+		if got := commonTest(all); got != want {
+			t.Errorf("%v come from %q, want %q", all, got, want)
+		}
+	}
+}

@@ -34,7 +34,8 @@ offered only if it compiles, does what its strategy promises, adds no cycle to t
 no wait under a lock. With -verify=quick, go vet and the tests must pass too: those of the run, and all
 others of the package and of the packages that import it, whatever -run says. With -verify=full, the
 default, the runs are made again as well: the finding must not come back, and no race on another field of
-the same object may be left in the same function, unless it has a patch too. The verdict is
+the same object may be left in the same function, unless it has a patch too. Tests that hang with a patch are
+ended after several times what they take without noise; -- -timeout=10m gives them longer. The verdict is
     verified   a run has shown the bug, or the tests failed because of it, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify skipped checks: read the patch
     withheld   there is no patch, and each strategy's reason is printed

@@ -431,7 +431,12 @@ func (r *Report) grouped() string {
 func (r *Report) Looked() (all []string) {
 	c := r.Coverage
 	if c.Runs > 0 {
-		all = append(all, fmt.Sprintf("The tests were run %s.", Count(c.Runs, "time")))
+		s := fmt.Sprintf("The tests were run %s.", Count(c.Runs, "time"))
+		if len(r.TimeOuts) > 0 {
+			s = fmt.Sprintf("The tests were run at most %s: some runs were ended, or not made, for want of time.",
+				Count(c.Runs, "time"))
+		}
+		all = append(all, s)
 	}
 	if c.Sites > 0 {
 		s := fmt.Sprintf("Places with an access to memory that goroutines may share: %d, of which %d are monitored", c.Sites,

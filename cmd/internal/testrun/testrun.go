@@ -375,15 +375,24 @@ func (d *Done) Failures(noise bool) (all []report.Failure) {
 		p := &d.Result.Packages[i]
 		if p.Failures > 0 && p.UnderNoise > 0 {
 			all = append(all, report.Failure{Package: p.Package, Tests: p.Tests, Text: FailureOf(p, found),
-				Output: p.UnderNoiseFirst.Output, Fails: noise})
+				Output: printed(p.UnderNoiseFirst), Fails: noise})
 		}
 		if p = withoutNoise(p); p.Fails() {
 			first := cmp.Or(p.PlainFailure, p.First)
 			all = append(all, report.Failure{Package: p.Package, Tests: first.Tests, Text: FailureOf(p, found),
-				Output: first.Output, Fails: true})
+				Output: printed(first), Fails: true})
 		}
 	}
 	return all
+}
+
+// printed returns what tests printed that failed; of a dump of all goroutines, which ends tests that hang, the reason.
+func printed(f *campaign.Failure) string {
+	if f.Outcome != campaign.Hung && f.Outcome != campaign.TimedOut {
+		return f.Output
+	}
+	before, _, _ := strings.Cut(f.Output, "\n\ngoroutine ")
+	return before
 }
 
 // withoutNoise returns p without the runs that failed under noise alone.
