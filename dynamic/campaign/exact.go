@@ -820,7 +820,7 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
 	f := &finding.Finding{
 		Code: raceCode(v.Kind), Status: finding.Confirmed,
-		Title: fmt.Sprintf("%s on %s: %s and %s unordered by exact happens-before",
+		Title: fmt.Sprintf("%s on %s: %s and %s that nothing orders",
 			raceName(v.Kind), what, accesses[0].Mode, accesses[1].Mode),
 		Variable: finding.Variable(v), Accesses: accesses,
 		Message: fmt.Sprintf("Goroutine %d made the first access and goroutine %d the second, and no lock, channel or "+

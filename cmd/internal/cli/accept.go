@@ -247,7 +247,7 @@ func (o *baselineOptions) run(c *call) int {
 	if o.file == "" {
 		o.file = filepath.Join(res.Root, accept.BaselineName)
 	}
-	r := c.newReport("check", res.Root)
+	r := c.newReport("check", res.Root, res.Path)
 	r.Findings, r.Problems, r.GaveUp, r.LeftOut = res.Findings, res.Problems, res.GaveUp, res.LeftOut
 	if o.checks {
 		return o.compare(c, r, res)

@@ -125,8 +125,7 @@ func (a *auditing) run() int {
 	if err != nil {
 		return a.failed(err)
 	}
-	r := a.newReport("audit", pl.Module.Root)
-	r.Title = pl.Module.Path
+	r := a.newReport("audit", pl.Module.Root, pl.Module.Path)
 	r.Problems, r.LeftOut = a.audit.Damaged, pl.Vet.LeftOut
 	// Then runs and patches. Where they fail, the static findings are not lost.
 	err = a.tests(pl)

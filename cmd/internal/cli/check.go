@@ -70,7 +70,7 @@ func (o *checkOptions) run(c *call) int {
 	if !o.tests {
 		res.Findings = slices.DeleteFunc(res.Findings, inTests)
 	}
-	r := c.newReport("check", res.Root)
+	r := c.newReport("check", res.Root, res.Path)
 	r.Findings, r.Problems, r.GaveUp, r.LeftOut = res.Findings, res.Problems, res.GaveUp, res.LeftOut
 	if o.newFrom == "" { // else nobody has asked about the rest
 		r.Unused = res.Unused

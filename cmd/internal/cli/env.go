@@ -423,7 +423,7 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 	if d.Result.Runs == 0 {
 		c.warn("no monitored process has left evidence in " + dir)
 	}
-	r := c.newReport("report", rec.Root)
+	r := c.newReport("report", rec.Root, rec.Path)
 	if d.Result.Unread != "" { // no findings would be no news
 		r.Problems = append(r.Problems, d.Result.Unread)
 	}

@@ -80,14 +80,14 @@ func (e *exitCode) text() string {
 	return e.short + ": " + e.long
 }
 
-// newReport begins the report of a command on the main module at root.
-func (c *call) newReport(command, root string) *report.Report {
+// newReport begins the report of a command on the main module at root, whose path is module where that is known.
+func (c *call) newReport(command, root, module string) *report.Report {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = root
 	}
-	return &report.Report{Command: command, Version: version(), Root: root, Dir: dir, Repository: upward.Root(root),
-		Help: codetext.All()}
+	return &report.Report{Title: module, Command: command, Version: version(), Root: root, Dir: dir,
+		Repository: upward.Root(root), Help: codetext.All()}
 }
 
 // finish writes the report where the flags say, and returns the exit code.

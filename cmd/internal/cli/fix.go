@@ -200,7 +200,7 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 		}
 		return &found{done: d}, err
 	}
-	r := c.newReport("fix", d.Planned.Module.Root)
+	r := c.newReport("fix", d.Planned.Module.Root, d.Planned.Module.Path)
 	// Tests that always fail show a suspected bug if they pass with its patch.
 	mayFail := func(f *finding.Finding) bool { return o.verify == trial.Full && trial.MayFailTests(f, d.Result) }
 	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs, NoiseFails: o.failOn.noise,
@@ -232,7 +232,7 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 		f.Fix, seen[f.ID] = nil, true
 		return again
 	})
-	r := c.newReport("fix", pl.Module.Root)
+	r := c.newReport("fix", pl.Module.Root, pl.Module.Path)
 	r.Findings, r.Problems = slices.Clone(known), pl.Vet.Problems
 	return &found{report: r, planned: pl, known: known, done: pl.Module}, nil
 }

@@ -276,7 +276,7 @@ func (o *testOptions) run(c *call) int {
 		}
 		fmt.Fprintf(out, "%sFAIL\t%s [%s]\n", v.Text, v.Package, why)
 	}
-	r := c.newReport("test", d.Planned.Module.Root)
+	r := c.newReport("test", d.Planned.Module.Root, d.Planned.Module.Path)
 	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked,
 		NoiseFails: o.failOn.noise}
 	c.warn(shown.Fill(r)...)
@@ -319,7 +319,7 @@ func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) 
 
 // failsAlready reports whether what a campaign has shown so far fails the build.
 func (o *testOptions) failsAlready(c *call, pl *planner.Planned, r *campaign.Result) bool {
-	rep := c.newReport("test", pl.Module.Root)
+	rep := c.newReport("test", pl.Module.Root, pl.Module.Path)
 	for _, f := range campaign.Join(pl.Vet.Findings, r) {
 		if f.Evidence != nil {
 			rep.Findings = append(rep.Findings, f)

@@ -170,7 +170,11 @@ func waitingLanes(r *Report, f *finding.Finding) *page.Lanes {
 	caption := "What the finding names, one lane for each goroutine."
 	kind := page.Access
 	if f.Evidence != nil && f.Evidence.Blocked != "" {
-		caption, kind = "Nothing can wake these goroutines any more: "+f.Evidence.Blocked+".", page.Waits
+		who := "these goroutines"
+		if len(f.Accesses) == 1 {
+			who = "this goroutine"
+		}
+		caption, kind = "Nothing can wake "+who+" any more: "+f.Evidence.Blocked+".", page.Waits
 	}
 	d := draw(r, caption)
 	for i := range f.Accesses[:min(4, len(f.Accesses))] {
