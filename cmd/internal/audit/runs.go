@@ -66,11 +66,16 @@ func (a *Audit) Runs(ctx context.Context, o RunOptions) (*Ran, error) {
 			why = "the audit was interrupted"
 		}
 		cut := fmt.Sprintf("the tests of %s: %s after %d of %d runs", b.Package, why, a.runsOf(b.Package), o.Settings.Runs)
-		if took, known := a.plain[b.Package]; known {
+		took, known := a.plain[b.Package]
+		if known {
 			cut += fmt.Sprintf("; without noise they take %s", took.Round(time.Millisecond))
-			if ctx.Err() == nil {
-				cut += ", and a run with it about three times as long: fewer -runs or a larger -budget lets them end"
-			}
+		}
+		switch {
+		case ctx.Err() != nil:
+		case known:
+			cut += ", and a run with it about three times as long: fewer -runs or a larger -budget lets them end"
+		default:
+			cut += ", before they had ended once without noise: a larger -budget lets them end"
 		}
 		ran.Cut = append(ran.Cut, cut)
 	}

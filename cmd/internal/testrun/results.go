@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -83,6 +84,9 @@ func (d *Results) fillCoverage(r *report.Report) {
 		return
 	}
 	to.Sites, to.Monitored = len(d.Planned.Plan.Sites), of.Monitored
+	if d.Result.Counted == 0 { // no run has come to know what of the plan was built
+		to.Monitored = atomicsets.Count(d.Planned.Plan).Monitored
+	}
 	to.Reached, to.Watched = len(of.Reached), len(of.Armed)
 	to.Sections, to.Ended = d.Result.Sections, len(d.Result.Ended)
 	r.Unreached = d.unreached()
