@@ -116,6 +116,7 @@ func (at index) section(f *finding.Finding, from *finding.Section) (plan.Section
 		Entry:     entry.ID,
 		EntryCall: place(from.EntryCall),
 		Length:    from.Length,
+		Own:       from.Own,
 	}
 	if from.EntryCall != nil {
 		s.Package, s.Function, s.File = f.Accesses[0].Package, from.Function, from.EntryCall.File

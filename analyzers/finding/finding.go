@@ -240,6 +240,8 @@ type Section struct {
 	// Length: a length is tested or elements are walked, so that an access to
 	// any key of the map splits the section.
 	Length bool `json:"length,omitempty"`
+	// Own: the test asks whether the variable equals a value of the goroutine's own, which another one need not have.
+	Own bool `json:"own,omitempty"`
 	// Also are sections of the same kind on the same variable that the
 	// finding speaks of too. They have no Also of their own.
 	Also []Section `json:"also,omitempty"`

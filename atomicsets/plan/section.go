@@ -40,6 +40,9 @@ type Section struct {
 	// Length: the section tests a length or ranges, so that a remote access
 	// of any key of the map splits it.
 	Length bool `json:"length,omitempty"`
+	// Own: the section tests whether the variable equals a value of the goroutine's own, so that another goroutine
+	// that finds the same may go another way.
+	Own bool `json:"own,omitempty"`
 	// Finding is the id of the static finding that speaks of the section.
 	Finding string `json:"finding,omitempty"`
 	// Lead: that finding is a lead, so that a split counts only with a proof of harm.

@@ -404,7 +404,7 @@ func (e *exact) sections() (all predict.Sections, ids []uint32) {
 		if s.Kind == plan.Invariant || isMap && !s.Length {
 			continue
 		}
-		section := predict.Section{Function: s.Package + "." + s.Function, Entry: e.half(s.Entry, s.EntryCall)}
+		section := predict.Section{Function: s.Package + "." + s.Function, Entry: e.half(s.Entry, s.EntryCall), Own: s.Own}
 		for _, end := range s.Ends {
 			to := predict.End{Half: e.half(end.Site, end.EndCall)}
 			for _, m := range end.Allows {

@@ -174,7 +174,7 @@ func plainVerb(m finding.Mode) string { return strings.TrimPrefix(string(m), "at
 // sectionFor returns the section as findings have it, with the end at the site first.
 func (t *tally) sectionFor(s *plan.Section, site uint32) *finding.Section {
 	out := &finding.Section{
-		Kind: s.Kind, Function: s.Function, Length: s.Length,
+		Kind: s.Kind, Function: s.Function, Length: s.Length, Own: s.Own,
 		Entry: t.position(s.Entry), EntryCall: callPosition(s.File, s.EntryCall),
 	}
 	for i := range s.Ends {

@@ -15,6 +15,7 @@ const (
 
 	traced      = 0x80
 	madeAtomic  = 0x40
+	update      = 0x20
 	opMask      = 0x1f
 	acquireAll  = 11
 	forget      = 12
@@ -209,8 +210,15 @@ func (d *decoder) add(i uint64) {
 			return
 		}
 		e.Bytes = uint8(third & granuleMask)
-		if e.Op == Read && third&^granuleMask != 0 {
-			e.From = d.latest(d.goroutine(third), uint32(third>>8))
+		seen := int32(-1)
+		if third&^granuleMask != 0 {
+			seen = d.latest(d.goroutine(third), uint32(third>>8))
+		}
+		// What a map holds behind a write depends on the writes before it.
+		if e.Op == Read {
+			e.From = seen
+		} else if head&update != 0 && seen >= 0 {
+			d.append(head, Event{PC: e.PC, G: e.G, From: seen, Op: Read, Obj: 0})
 		}
 	case e.Op == Go:
 		e.Obj = uint64(d.goroutine(obj << 40))

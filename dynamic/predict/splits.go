@@ -19,6 +19,7 @@ type Section struct {
 	Function string
 	Entry    Half
 	Ends     []End
+	Own      bool // whether the section is gone through depends on values of the goroutine's own
 }
 
 // Half is one of the two accesses. Its line is that of the access, Call has those of the call in Function that
@@ -329,10 +330,11 @@ func (s *splitter) falls(pair halves, again, remote int32) bool {
 }
 
 // repeats reports whether the remote access is the end of the same section in another goroutine, and that
-// one can begin, and take all locks that it takes, while the first is between its halves.
+// one can begin, and take all locks that it takes, while the first is between its halves. What decides whether it goes
+// on must be the same for both.
 func (s *splitter) repeats(pair halves, again, remote int32) bool {
 	entry, ok := s.entryOf[halfKey{pair.section, remote}]
-	if !ok {
+	if !ok || s.all[pair.section].Own {
 		return false
 	}
 	begin := entry

@@ -32,6 +32,8 @@ type Outcome struct {
 	Element bool
 	// Ordered: by size.
 	Ordered bool
+	// Own: for being equal to a value that the goroutine has of its own, such as an argument.
+	Own bool
 	// Inside: it is not the value itself that is asked for but what the object
 	// holds which it leads to.
 	Inside bool

@@ -158,6 +158,7 @@ func (c *checker) section(f *function, p pair, test, use end) *finding.Section {
 		End:      p.use.side.Position,
 		Allows:   []finding.Mode{finding.Read},
 		Length:   p.out.Length,
+		Own:      p.out.Own,
 	}
 	if p.test.call {
 		s.EntryCall = &test.Position

@@ -113,6 +113,27 @@ func comparing(o Outcome) Outcome {
 	return o
 }
 
+func likening(o Outcome) Outcome {
+	o.Own = true
+	return comparing(o)
+}
+
+// isOwn reports whether v, compared in block b, may differ between goroutines that find the same in memory. What a
+// goroutine has loaded farther back may have changed since.
+func isOwn(v ssa.Value, b *ssa.BasicBlock) bool {
+	switch v := v.(type) {
+	case *ssa.Parameter, *ssa.FreeVar, *ssa.Call, *ssa.Phi:
+		return true
+	case *ssa.Convert:
+		return isOwn(v.X, b)
+	case *ssa.BinOp:
+		return isOwn(v.X, b) || isOwn(v.Y, b)
+	case *ssa.UnOp:
+		return v.Op == token.MUL && v.Block() != b
+	}
+	return false
+}
+
 // cell follows a local variable in memory to what is stored in it; one that a closure has captured to what the closure
 // itself stores there.
 func (t *tracer) cell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
@@ -162,6 +183,9 @@ func (t *tracer) binary(v *ssa.BinOp, add func(ssa.Value, func(Outcome) Outcome)
 	switch v.Op {
 	case token.EQL, token.NEQ:
 		how = comparing
+		if isOwn(v.X, v.Block()) || isOwn(v.Y, v.Block()) {
+			how = likening
+		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		how = ordering
 	}

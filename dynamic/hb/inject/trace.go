@@ -22,6 +22,7 @@ import (
 const (
 	hbTraced      = 0x80
 	hbTraceAtomic = 0x40
+	hbTraceUpdate = 0x20 // a write that depends on what was there
 
 	hbTraceRead       = 0 // as in package predict
 	hbTraceWrite      = 1
@@ -137,6 +138,9 @@ func hbTraceAccess(g *hbGo, addr uintptr, record uint64, kind hbKind, w, r uint6
 	op := uint64(hbTraceRead)
 	if kind&hbWrite != 0 {
 		op = hbTraceWrite
+		if at.callpc != 0 { // of an entry of a map, whose other entries stay
+			op |= hbTraceUpdate
+		}
 	}
 	if kind&hbAtomic != 0 {
 		op |= hbTraceAtomic

@@ -318,6 +318,53 @@ func TestNothingGate(t *testing.T) {
 	<-done
 }
 
+// claims are keys, each of which one goroutine at a time has.
+type claims struct {
+	mu    sync.Mutex
+	taken map[string]bool
+}
+
+func (c *claims) claim(key string) {
+	for {
+		c.mu.Lock()
+		if !c.taken[key] {
+			c.taken[key] = true
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		calm()
+	}
+}
+
+func (c *claims) release(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.taken, key)
+}
+
+// Another key is released last before x is claimed again: what the map holds then depends on all writes to it.
+func TestNothingClaimed(t *testing.T) {
+	c, x, done := claims{taken: map[string]bool{"y": true}}, 0, make(chan bool)
+	go func() {
+		c.claim("x")
+		x = 1
+		c.release("x")
+		done <- true
+	}()
+	calm()
+	go func() {
+		c.release("y")
+		done <- true
+	}()
+	calm()
+	c.claim("x")
+	x = 2
+	<-done
+	<-done
+	_ = x
+}
+
 func TestNothingPhases(t *testing.T) {
 	var a, b sync.Mutex
 	done := make(chan bool)
