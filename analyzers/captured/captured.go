@@ -25,9 +25,12 @@ var Analyzer = check.New("captured", finding.Captured, doc, run, ir.Analyzer, pa
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r}
 	reported := map[*ssa.Alloc]bool{}
-	for _, race := range pass.ResultOf[parallel.Analyzer].([]*parallel.Race) {
-		if cell, ok := race.Inside.Place.Local(); ok && !reported[cell] {
-			reported[cell] = c.report(cell, race)
+	races := pass.ResultOf[parallel.Analyzer].([]*parallel.Race)
+	for _, lead := range []bool{false, true} { // what is printed goes first
+		for _, race := range races {
+			if cell, ok := race.Inside.Place.Local(); ok && race.Tested == lead && !reported[cell] {
+				reported[cell] = c.report(cell, race)
+			}
 		}
 	}
 }
@@ -67,6 +70,9 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 			cell.Comment, what),
 		Variable: c.variable(cell),
 		Accesses: []finding.Access{c.side(race.Inside.Fn, inside, race.Inside.Mode)},
+	}
+	if race.Tested {
+		f.Status = finding.Lead
 	}
 	if outside != inside {
 		f.Accesses = append(f.Accesses, c.side(race.Other.Fn, outside, race.Other.Mode))

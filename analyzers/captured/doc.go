@@ -28,6 +28,10 @@
 // before Go 1.22 are such variables, which are reported where the loop assigns them. Test
 // code counts. time.Sleep orders nothing.
 //
+// In a test, a variable of its own and of one goroutine is a lead, which is not printed, where the code
+// that is tested may order the two: it may wait before one of the accesses, or alone signals what the
+// goroutine waits for. So is one that has changed only where the test fails (if called { t.Fatal("called") }).
+//
 // Missed: variables behind calls of unknown code, which may wait; closures kept in
 // variables that others assign. Reported falsely: goroutines that are known to have ended by
 // other means than waiting, and paths that no run takes.

@@ -37,9 +37,11 @@
 // goroutine that returns when it is stopped, and a send to users of the package
 // in a loop that ends when it is stopped, whereas the send does not.
 //
-// Three kinds of wait are leads, which are not printed: for a message where no second goroutine has been started, as
-// by a loop over no items; for a WaitGroup to which a number is added that is not known; and any that is endless only
-// if two loops differ, of which one runs as often as a number says that is computed from another, unknown one.
+// Four kinds of wait are leads, which are not printed: for a message where no second goroutine has been started, as
+// by a loop over no items; for a WaitGroup to which a number is added that is not known; any that is endless only
+// if two loops differ, of which one runs as often as a number says that is computed from another, unknown one, or that
+// ask for their number by the same call; and one in a helper that tests call, which say with what: what they say
+// is a scope of its own.
 //
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests

@@ -46,7 +46,9 @@
 //
 // A finding needs something that shows a second goroutine with the same object: a go statement of the package that
 // leads to one of the two places while the other side need not wait for it, or exported functions that several may
-// call and that do not set the object up, by their names or by a comment ("must be called before Run"). The calls that
+// call, by at most one more call to the place without the lock. Those count as one goroutine that set the object up,
+// by their names or by a comment ("must be called before Run"), come to the place by a function that does
+// (startServing), or have acquired the object for themselves; Run does not meet itself. The calls that
 // lead to the two places must not both hold one lock. Without all this, or where the lock is
 // that of another object than the one with the variable, it is a lead.
 //

@@ -28,7 +28,11 @@ func TestLeads(t *testing.T) {
 	}
 	want := []string{"lead EchoPinger.debug is read without p.mu", "suspected EchoPinger.name is read without p.mu",
 		"lead Client.protocol is read without c.mu", "lead Server.handler is read without s.mu",
-		"lead Node.refs is written without r.mu"}
+		"lead Node.refs is written without r.mu", "lead App.stale is written without a.mu",
+		"suspected App.config is written without a.mu", "lead Suite.current is read without s.mu",
+		"suspected Suite.next is read without s.mu", "lead Conn.sent is read without c.mu",
+		"suspected Conn.last is read without c.mu", "suspected Meter.seen is read without m.mu",
+		"lead Meter.total is read without m.mu"}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %q, want %q", got, want)
 	}

@@ -21,6 +21,15 @@ var startsUp = regexp.MustCompile(`^(?i:New|Init|Setup|Ensure|Open|Start|Serve|L
 // StartsUp reports whether a function of this name brings an object into service, once for each.
 func StartsUp(name string) bool { return startsUp.MatchString(name) }
 
+// RunsOnce reports whether a function of this name is the life of its object, and so is called once for each.
+func RunsOnce(name string) bool { return name == "Run" || name == "Main" || name == "Loop" }
+
+var handsOut = regexp.MustCompile(`^(?i:Acquire|Borrow|Checkout|Take|Pop|Dequeue|Accept|Dial|Open|New|Make|Create|` +
+	`Clone|Copy)`)
+
+// HandsOut reports whether what a function of this name returns belongs to its caller alone.
+func HandsOut(name string) bool { return handsOut.MatchString(name) }
+
 var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|` +
 	`Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
 

@@ -18,15 +18,17 @@ import (
 
 // Place is an instruction, and what it has its object by: the root of a path, nil if that is not known. Locks is what
 // is held there; nil if neither this nor what callers hold matters, as in a section that releases locks.
+// Lazy: it is a store where the variable was found nil, by the goroutine that comes first.
 type Place struct {
 	Fn    *ssa.Function
 	Instr ssa.Instruction
 	Root  ssa.Value
 	Locks *lockset.State
+	Lazy  bool
 }
 
 // Place returns where a is made.
-func (a *Access) Place() Place { return Place{a.Fn, a.Instr, objectOf(a.Addr), a.Locks} }
+func (a *Access) Place() Place { return Place{a.Fn, a.Instr, objectOf(a.Addr), a.Locks, a.IfNil()} }
 
 // objectOf returns the root of the path to the object at addr; nil for what lies behind a copy: others may have that.
 func objectOf(addr ssa.Value) ssa.Value {
@@ -56,7 +58,8 @@ type entry struct {
 	fn    *ssa.Function
 	start ssa.CallInstruction
 	maker bool
-	given bool      // the object is what the callers of fn hand over, not its receiver
+	given bool      // the object is what the callers of fn hand over, not its receiver, or fn has got it for itself
+	sets  bool      // a function on the way brings the object into service
 	via   *step     // of fn: the place itself, or the call that leads to it
 	root  ssa.Value // the object, for who starts the goroutine
 	under locking   // on its way to the place, and there
@@ -123,7 +126,8 @@ type meetings struct {
 
 // Meet reports whether something shows that two goroutines may be at a and at b at once with one object, as opposed to
 // nothing showing that they may not ([List.Parallel]): two goroutines of the package come there; or one, and a caller
-// of what is exported, who need not wait for it; or two callers of functions that several are meant to call.
+// of what is exported, who need not wait for it; or two callers of functions that several are meant to call, if the one
+// of a is near to it.
 // synchronised: the code does what shows that it is meant for several, no matter who hands the object over and what the
 // functions are called.
 func (l *List) Meet(a, b Place, synchronised bool) bool {
@@ -143,10 +147,17 @@ func (l *List) meet(x, y entry, synchronised bool) bool {
 		return l.besides(x, y) && (y.start == nil || l.besides(y, x))
 	case y.start != nil:
 		return l.besides(y, x)
-	case x.maker || y.maker || x.fn == y.fn && !synchronised && !exported(x.fn):
+	case x.maker || y.maker || x.fn == y.fn && !synchronised && (!exported(x.fn) || knowledge.RunsOnce(x.fn.Name())):
 		return false
 	}
-	return l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
+	return (synchronised || x.near()) && l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
+}
+
+// near reports whether callers come to the place by at most one more call, or under some lock, as several do: that
+// several may call a function says little of what is deep inside, which its authors enter in the order and the state
+// that they know.
+func (e entry) near() bool {
+	return e.via.next == nil || e.via.next.next == nil || len(e.under.held) > 0
 }
 
 // besides reports whether y may be on its way while the goroutine of g runs: it does not start that only
@@ -168,7 +179,7 @@ func (l *List) besides(g, y entry) bool {
 	switch {
 	case after:
 		return y.start != nil || !l.awaits(y)
-	case before || y.maker || l.joined(g):
+	case before || y.maker || y.sets && y.start == nil || l.joined(g):
 		return false
 	}
 	return y.start != nil || !l.awaits(y)
@@ -268,7 +279,7 @@ func (l *List) startedTwice(g entry) bool {
 func (l *List) forSeveral(e entry, synchronised bool) bool {
 	synchronised = synchronised && (e.given || e.fn.Signature.Recv() != nil)
 	return l.callable(e.fn) && !l.Prog.Alone(e.fn) && !l.Prog.ComesFirst(e.fn) &&
-		(synchronised || !e.given && !knowledge.StartsUp(e.fn.Name()))
+		(synchronised || !e.given && !e.sets)
 }
 
 // callable reports whether others than the callers at hand may call fn: it is exported, and a function, a method of
@@ -301,7 +312,7 @@ func (l *List) entries(p Place) []entry {
 		return known.([]entry)
 	}
 	w := &entryWalk{list: l, locks: p.Locks != nil, seen: map[wayTo]bool{}}
-	w.walk(p, nil, locking{}.from(p.Locks))
+	w.walk(p, nil, locking{}.from(p.Locks), false)
 	l.met.entries.Store(p, w.found)
 	return w.found
 }
@@ -313,20 +324,23 @@ type entryWalk struct {
 	found []entry
 }
 
-// wayTo is a function, what it has the object by, and the locks that are held from there to the place.
+// wayTo is a function, what it has the object by, the locks that are held from there to the place, and whether a
+// function on the way brings the object into service.
 type wayTo struct {
 	handing
 	locks string
+	sets  bool
 }
 
 // walk follows the object of p to the callers of its function; next is what p leads to, under which locks.
-func (w *entryWalk) walk(p Place, next *step, under locking) {
-	way := wayTo{handing{p.Fn, p.Root}, under.key()}
+func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
+	sets = sets || !p.Lazy && knowledge.StartsUp(p.Fn.Name())
+	way := wayTo{handing{p.Fn, p.Root}, under.key(), sets}
 	if w.seen[way] || len(w.found) >= knowledge.MostEntries {
 		return
 	}
 	w.seen[way] = true
-	here := entry{fn: p.Fn, via: &step{p.Instr, next}, root: p.Root, under: under}
+	here := entry{fn: p.Fn, via: &step{p.Instr, next}, root: p.Root, under: under, sets: sets}
 
 	// What does the function have the object by?
 	param, known := -1, true
@@ -347,33 +361,39 @@ func (w *entryWalk) walk(p Place, next *step, under locking) {
 
 	// Somebody calls it, or starts it; what others hand over may be theirs alone.
 	graph := w.list.Graph
-	here.given = known && param != 0
+	here.given = known && param != 0 || isTaken(p.Root)
 	if w.list.callable(p.Fn) && (param >= 0 || !known) || graph.Roles(p.Fn).Main && len(graph.Sites(p.Fn)) == 0 {
 		w.found = append(w.found, here)
 	}
 	if made := creation(p.Fn); made != nil && len(graph.Sites(p.Fn)) == 0 { // run by who knows whom
-		w.walk(Place{Fn: made.Parent(), Instr: made, Root: p.Root}, here.via, under)
+		w.walk(Place{Fn: made.Parent(), Instr: made, Root: p.Root}, here.via, under, sets)
 	}
 	for _, s := range graph.Sites(p.Fn) {
-		root := p.Root
-		switch {
-		case param >= len(s.Args):
-			root = nil
-		case param >= 0:
-			root = objectOf(sliced(s.Args[param]))
-		case !known && !isGlobal(root):
-			root = nil
-		}
+		root := rootAt(s, p.Root, param, known)
 		if s.Mode == callgraph.Go {
-			w.found = append(w.found, entry{fn: p.Fn, start: s.Instr, via: here.via, root: root, under: under})
+			w.found = append(w.found, entry{fn: p.Fn, start: s.Instr, via: here.via, root: root, under: under, sets: sets})
 			continue
 		}
 		from := under
 		if w.locks && s.Mode == callgraph.Call { // what is deferred runs later
 			from = under.from(w.list.locksAt(s.Instr))
 		}
-		w.walk(Place{Fn: s.Caller, Instr: s.Instr, Root: root}, here.via, from)
+		w.walk(Place{Fn: s.Caller, Instr: s.Instr, Root: root}, here.via, from, sets)
 	}
+}
+
+// rootAt returns what the caller of s has the object by that is param of the callee, or has root there if it is none;
+// nil where that is not known.
+func rootAt(s callgraph.Site, root ssa.Value, param int, known bool) ssa.Value {
+	switch {
+	case param >= len(s.Args):
+		return nil
+	case param >= 0:
+		return objectOf(sliced(s.Args[param]))
+	case !known && !isGlobal(root):
+		return nil
+	}
+	return root
 }
 
 // locksAt returns the locks held where a call is made; nil if that is not known.
@@ -390,6 +410,21 @@ func (l *List) locksAt(call ssa.CallInstruction) *lockset.State {
 	})
 	l.met.locks.Store(fn, states)
 	return states[call]
+}
+
+// isTaken reports whether an object is what its function has got from another one for itself, by that one's name.
+//
+//	c, err := pool.acquire(ctx); defer pool.release(c)
+func isTaken(object ssa.Value) bool {
+	if e, ok := object.(*ssa.Extract); ok {
+		object = e.Tuple
+	}
+	call, ok := object.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	fn, _ := callgraph.Target(call.Common())
+	return fn != nil && knowledge.HandsOut(fn.Name())
 }
 
 // creation returns what makes closures of a literal; nil for others.

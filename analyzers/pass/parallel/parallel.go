@@ -37,6 +37,9 @@ type Race struct {
 	// it is Inside itself for goroutines that a loop starts at one place.
 	Other  *Touch
 	Second ssa.CallInstruction
+	// Tested: in a test, where the code that is tested may order the two, or keep the goroutine from its access; see
+	// [frame.byTested].
+	Tested bool
 }
 
 // Itself reports whether the goroutines of one place race with each other.
@@ -117,7 +120,7 @@ func (f *frame) withStarter(s *strand, t *Touch) {
 			continue
 		}
 		if f.comesTo(s.at, o.at, t.Place.Path, given) {
-			f.report(&Race{In: f.fn, Start: s.start, Inside: t, Other: o})
+			f.report(&Race{In: f.fn, Start: s.start, Inside: t, Other: o, Tested: f.byTested(s, t, o)})
 			return
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	done                       // WaitGroup, Once, Cond, errgroup
 	unlock                     // a lock released; taken
 	stored                     // an atomic stored; loaded
+	halted                     // a timer's function has run; or has been kept from it
 	polled                     // code of which nothing is known; asked for, not waited for
 	unknown                    // code of which nothing is known
 	everything                 // more signals than are kept apart

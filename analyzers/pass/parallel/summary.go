@@ -148,9 +148,13 @@ func touches(instr ssa.Instruction) bool {
 // they run, and a loop waits at its head for what each round waits for, as one that
 // receives n times does.
 func (f *frame) findSyncs() {
+	// On the way into a block, and in it.
 	for _, b := range f.fn.Blocks {
 		if waits := caseSyncs(ir.Selected(b)); waits != nil {
 			f.entered[b] = add(f.entered[b], waits...)
+		}
+		if on := stopped(b); on != nil {
+			f.entered[b] = add(f.entered[b], signalOf(halted, on))
 		}
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
@@ -166,6 +170,7 @@ func (f *frame) findSyncs() {
 			}
 		}
 	}
+	// At the end.
 	for _, b := range f.fn.Blocks {
 		for _, instr := range b.Instrs {
 			if run, ok := instr.(*ssa.RunDefers); ok {
@@ -493,8 +498,41 @@ func endedBy(s callgraph.Site) []signal {
 	switch group := groupOf(s); {
 	case group != nil:
 		return []signal{signalOf(done, group)}
+	case runsLater(s):
+		return []signal{signalOf(halted, s.Instr.(*ssa.Call))}
 	case s.Through != nil && (len(s.Through.Blocks) > 0 || strings.Contains(packageOf(s.Through), ".")):
 		return []signal{{sort: everything}} // not of the standard library, whose callbacks signal nothing
+	}
+	return nil
+}
+
+// runsLater reports whether the goroutine of s begins some time after, unless it is stopped before.
+func runsLater(s callgraph.Site) bool {
+	_, ok := s.Instr.(*ssa.Call)
+	return ok && (throughName(s) == "context.AfterFunc" || throughName(s) == "time.AfterFunc")
+}
+
+// stopped returns the timer, or the function, by which a goroutine that has not begun was kept from doing so where
+// control enters b: it has done nothing then.
+//
+//	stop := context.AfterFunc(ctx, f); …; if stop() { … }
+//	timer := time.AfterFunc(d, f); …; if timer.Stop() { … }
+func stopped(b *ssa.BasicBlock) ssa.Value {
+	if len(b.Preds) != 1 || b.Preds[0].Succs[0] != b {
+		return nil
+	}
+	branch, ok := b.Preds[0].Instrs[len(b.Preds[0].Instrs)-1].(*ssa.If)
+	if !ok {
+		return nil
+	}
+	call, ok := branch.Cond.(*ssa.Call)
+	switch {
+	case !ok:
+		return nil
+	case len(call.Call.Args) == 0 && !call.Call.IsInvoke():
+		return call.Call.Value
+	case call.Call.StaticCallee() != nil && call.Call.StaticCallee().String() == "(*time.Timer).Stop":
+		return call.Call.Args[0]
 	}
 	return nil
 }

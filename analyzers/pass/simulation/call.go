@@ -121,7 +121,7 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 			}
 			m.passOver(st, fn)
 			m.container(st, g, d, fn)
-			return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+			return m.finish(st, g, d, inLine, m.outcome(st, g, d, fn))
 		}
 		return m.opaque(st, g, d, inLine)
 	}

@@ -58,7 +58,7 @@ func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
 			}
 			return m.in.slice(array.n, 0, n.n)
 		}
-		return m.fresh(st, g, instr)
+		return m.in.term("made", 0, m.fresh(st, g, instr), m.value(st, f, instr.Len))
 	// What makes a value of others.
 	case *ssa.MakeClosure:
 		return m.in.closure(instr.Fn.(*ssa.Function), m.values(st, f, instr.Bindings))

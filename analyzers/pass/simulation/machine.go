@@ -57,13 +57,15 @@ type Layouts struct {
 	quietBy map[*ssa.Function][]*ssa.Function
 	joinBy  map[*ssa.BasicBlock][]*ssa.Function
 	pools   map[*ssa.BasicBlock]bool // does a loop that begins with the block start goroutines?
+	loops   map[*ssa.BasicBlock]bool // see repeats
 }
 
 // NewLayouts returns an empty memory of a package's functions.
 func NewLayouts() *Layouts {
 	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
 		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, quietBy: map[*ssa.Function][]*ssa.Function{},
-		joinBy: map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{}}
+		joinBy: map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{},
+		loops: map[*ssa.BasicBlock]bool{}}
 }
 
 // layout numbers the values of a function. Those that only their own block uses share
@@ -261,15 +263,13 @@ func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 		if m.tooMany(f) || cond.kind != symbol {
 			return m.drop()
 		}
-		if m.beginsPool(st, f, instr) {
-			holds, known = true, true
-			st.assume(cond, true)
-		} else if many(cond, true) {
-			holds, known = false, true
-			st.assume(cond, false)
-		} else if many(cond, false) {
-			holds, known = true, true
-			st.assume(cond, true)
+		// Or one that the bounds decide, which is a guess where no loop asks.
+		holds = m.beginsPool(st, f, instr) || many(cond, false)
+		if known = holds || many(cond, true); known {
+			st.assume(cond, holds)
+			if !m.repeats(f.block) {
+				m.guess(st, instr, int(1-truth(holds).n))
+			}
 		}
 	}
 	// Both ways: this state goes on where the condition does not hold.
@@ -291,6 +291,23 @@ func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 		m.enter(st, f, g, f.block.Succs[1])
 	}
 	return true
+}
+
+// repeats reports whether control may come back to a block within its function.
+func (m *machine) repeats(b *ssa.BasicBlock) bool {
+	again, known := m.layouts.loops[b]
+	if known {
+		return again
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	for work := slices.Clone(b.Succs); len(work) > 0; work = work[1:] {
+		if !seen[work[0]] {
+			seen[work[0]] = true
+			work = append(work, work[0].Succs...)
+		}
+	}
+	m.layouts.loops[b] = seen[b]
+	return seen[b]
 }
 
 // beginsPool reports whether a branch enters a loop for the first time that starts so many goroutines as
@@ -360,7 +377,7 @@ func startsGoroutine(instr ssa.Instruction) bool {
 // fail, and the one without an error, are what it expects.
 func (m *machine) guess(st *state, instr *ssa.If, way int) {
 	succs := instr.Block().Succs
-	if !m.test || fails(succs[1-way]) {
+	if !m.test || Fails(succs[1-way]) {
 		return
 	}
 	if cond, ok := instr.Cond.(*ssa.BinOp); ok && types.TypeString(cond.X.Type(), nil) == "error" {
@@ -371,8 +388,8 @@ func (m *machine) guess(st *state, instr *ssa.If, way int) {
 	st.failed = true
 }
 
-// fails reports whether a block ends the test, or lets it fail.
-func fails(b *ssa.BasicBlock) bool {
+// Fails reports whether a block ends the test, or lets it fail.
+func Fails(b *ssa.BasicBlock) bool {
 	for _, instr := range b.Instrs {
 		switch instr := instr.(type) {
 		case *ssa.Panic:

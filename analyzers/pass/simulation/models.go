@@ -344,6 +344,10 @@ func (m *machine) length(st *state, name string, x value) value {
 		default:
 			return num(int64(len(o.pairs)))
 		}
+	case symbol:
+		if x.ref.name == "made" && name == "len" {
+			return x.ref.vals[1]
+		}
 	}
 	return m.in.term(name, 0, x)
 }
@@ -390,8 +394,19 @@ func background(m *machine, st *state, g int, d deferred, inLine bool) bool {
 
 // newError returns an error, which is not nil.
 func newError(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	made := m.in.boxed(types.Universe.Lookup("error").Type(), m.fresh(st, g, d.call))
-	return m.finish(st, g, d, inLine, made)
+	return m.finish(st, g, d, inLine, m.madeError(st, g, d))
+}
+
+func (m *machine) madeError(st *state, g int, d deferred) value {
+	return m.in.boxed(types.Universe.Lookup("error").Type(), m.fresh(st, g, d.call))
+}
+
+// outcome is what a call of fn returns, which is not run.
+func (m *machine) outcome(st *state, g int, d deferred, fn *ssa.Function) value {
+	if fn.String() == "fmt.Errorf" {
+		return m.madeError(st, g, d)
+	}
+	return m.fresh(st, g, d.call)
 }
 
 func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {

@@ -258,11 +258,20 @@ func cleanup(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		return m.finish(st, g, d, inLine, nilValue)
 	}
 	ok := m.finish(st, g, d, inLine, nilValue)
-	first := *st.gs[0].frames[0]
-	first.defers = slices.Insert(slices.Clone(first.defers), 0, deferred{d.call, d.args[1], nil})
+	// Before what has been registered so far, as with deferred calls.
+	first, n := *st.gs[0].frames[0], 0
+	for n < len(first.defers) && !isDefer(first.defers[n].call) {
+		n++
+	}
+	first.defers = slices.Insert(slices.Clone(first.defers), n, deferred{d.call, d.args[1], nil})
 	gr := st.editG(0)
 	gr.frames = slices.Clone(gr.frames)
 	gr.frames[0] = &first
+	return ok
+}
+
+func isDefer(call ssa.CallInstruction) bool {
+	_, ok := call.(*ssa.Defer)
 	return ok
 }
 

@@ -2,10 +2,12 @@ package waits
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
 // isGuessed reports whether instruction at waits for a WaitGroup to which its function has added a number that the
@@ -35,6 +37,52 @@ func isGuessed(at ssa.Instruction) bool {
 		}
 	}
 	return false
+}
+
+// recounts reports whether a goroutine at an end has been started by a loop that asks for its bound in each round what
+// another loop of the function asks for: they go round as often, though each answer is another one that is not known.
+//
+//	for i := 0; i < c.Workers(); i++ { go work(done) }; for i := 0; i < c.Workers(); i++ { <-done }
+func recounts(end *simulation.End) bool {
+	return slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool { return s.Start != nil && asksTwice(s.Start) }) ||
+		slices.ContainsFunc(end.Left, func(l simulation.Left) bool { return l.Start != nil && asksTwice(l.Start) })
+}
+
+func asksTwice(start ssa.Instruction) bool {
+	bounds := map[string]int{}
+	for _, b := range start.Parent().Blocks {
+		if bound := boundOf(b); bound != "" {
+			bounds[bound]++
+		}
+	}
+	for b := start.Block(); b != nil; b = b.Idom() {
+		if bounds[boundOf(b)] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// boundOf returns the function or method by which the branch of a block asks for a number to compare with; "" if it
+// asks none.
+func boundOf(b *ssa.BasicBlock) string {
+	branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	if !ok {
+		return ""
+	}
+	cond, ok := branch.Cond.(*ssa.BinOp)
+	if !ok {
+		return ""
+	}
+	call, ok := cond.Y.(*ssa.Call)
+	switch {
+	case !ok || call.Block() != b:
+	case call.Call.IsInvoke():
+		return call.Call.Method.FullName()
+	case call.Call.StaticCallee() != nil:
+		return call.Call.StaticCallee().String()
+	}
+	return ""
 }
 
 // onGroup returns the WaitGroup on which instr calls the method.

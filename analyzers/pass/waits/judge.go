@@ -3,6 +3,7 @@ package waits
 import (
 	"fmt"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +40,8 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 		why = r.whyEndless(root, first, end)
 	}
 	w := Wait{Code: code, Side: side(first), Why: why,
-		Guessed: code == finding.EndlessWait && (end.Counted || isGuessed(first.At) || alone(first, end))}
+		Guessed: code == finding.EndlessWait &&
+			(end.Counted || isGuessed(first.At) || recounts(end) || alone(first, end) || r.isHelper(root))}
 	// The fault is where the lock that nobody releases is taken.
 	if h := slices.IndexFunc(first.Holders, r.lost); code == finding.LostUnlock && h >= 0 {
 		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read
@@ -163,6 +165,18 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 // or because a loop that starts some goes round for no item.
 func alone(s simulation.Stuck, end *simulation.End) bool {
 	return end.Alone && !s.Kind.IsLock() && !s.Kind.IsWaitGroup() && !s.Kind.IsCond()
+}
+
+// isHelper reports whether root is a function that tests call and hand more than the test: with what, they say, and
+// each of them is a scope of its own.
+func (r *Result) isHelper(root *ssa.Function) bool {
+	if !r.Prog.InTestFile(root) || isTest(root) || !r.called[root] {
+		return false
+	}
+	return slices.ContainsFunc(root.Params, func(p *ssa.Parameter) bool {
+		t := types.TypeString(p.Type(), nil)
+		return !strings.HasPrefix(t, "*testing.") && !strings.HasPrefix(t, "testing.")
+	})
 }
 
 // lost reports whether nobody is left who releases the lock: its goroutine has ended, or the call that took it.

@@ -54,7 +54,8 @@ type Result struct {
 	// Problems are scopes that could not be simulated.
 	Problems []string
 
-	locks *lockset.Result
+	locks  *lockset.Result
+	called map[*ssa.Function]bool // by functions of the package
 }
 
 // Wait is an operation that may wait for ever, or panics on a closed channel or after the end of a test, and why.
@@ -67,7 +68,7 @@ type Wait struct {
 	// Why is a sentence: why nobody ends it.
 	Why string
 	// Guessed: it is for as many as a number says that is not known, or computed from one that is not; or for a message
-	// where no second goroutine has been started.
+	// where no second goroutine has been started; or it hangs on what a helper of tests is handed.
 	Guessed bool
 }
 
@@ -90,8 +91,9 @@ type Side struct {
 
 func run(pass *analysis.Pass) (any, error) {
 	r := &Result{
-		Prog:  pass.ResultOf[ir.Analyzer].(*ir.Program),
-		locks: pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+		Prog:   pass.ResultOf[ir.Analyzer].(*ir.Program),
+		locks:  pass.ResultOf[lockset.Analyzer].(*lockset.Result),
+		called: map[*ssa.Function]bool{},
 	}
 	r.Prog.Analyse(pass, func() { r.simulate(pass) })
 	return r, nil
@@ -104,6 +106,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	left := knowledge.StepsOfPackage
 	for _, fn := range r.Prog.Funcs {
 		left += knowledge.StepsOfInstruction * size(fn)
+		calls(fn, func(callee *ssa.Function) { r.called[callee] = true })
 	}
 	// A place is reported once, however many scopes lead there.
 	roots := scopes.roots()

@@ -263,8 +263,8 @@ func pooledWithErrors(workers, n int, do func(int) error) {
 func TestPools(t *testing.T) {
 	pooled(2, 3, func(int) {})
 	pooledAtLeastOne(2, 3, func(int) {})
-	pooledWithErrors(2, 3, func(i int) error {
-		if i > 1 {
+	pooledWithErrors(2, 4, func(i int) error {
+		if i > 0 {
 			return os.ErrInvalid
 		}
 		return nil

@@ -1,0 +1,118 @@
+package parallel
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/simulation"
+)
+
+// byTested reports whether the code that a test tests may order t, of the goroutines of s, and the access o of the
+// test, or keep the goroutine from t: what the test has the code do is what brings about the one order that it counts
+// on. What a test does with goroutines, channels and locks of its own alone is judged as all other code is.
+func (f *frame) byTested(s *strand, t, o *Touch) bool {
+	return f.prog.InTestFile(f.fn) && (f.awaitsTested(s, t) || f.waitsInTested(t.Fn, nil, t.Instr) ||
+		f.waitsInTested(f.fn, s.at, o.at) || unwanted(t, o))
+}
+
+// awaitsTested reports whether the goroutine waits before t for what no code of the tests signals.
+//
+//	ready := target.Subscribe(2); go func() { <-ready; called = true }(); target.Signal(1)
+func (f *frame) awaitsTested(s *strand, t *Touch) bool {
+	var given []signal
+	for _, o := range f.ops {
+		if call, ok := o.instr.(ssa.CallInstruction); !ok || f.testee(call) == nil {
+			own := slices.DeleteFunc(slices.Clone(o.gives), func(g signal) bool { return g.sort == unknown })
+			given = add(given, own...)
+		}
+	}
+	for _, other := range f.strands {
+		if other.at != s.at {
+			given = add(given, other.syncs.gives...)
+		}
+	}
+	return slices.ContainsFunc(strong(t.after), func(w signal) bool { return !meet(given, []signal{w}) })
+}
+
+// waitsInTested reports whether what fn calls outside of the tests, from an instruction on, may wait before another:
+// the starter after the go statement, or the goroutine.
+//
+//	go func() { tracker.await(ctx); released++ }()
+//	go func() { future.Err = failed; future.Done <- true }(); …; future.Wait(ctx); future = New()
+func (f *frame) waitsInTested(fn *ssa.Function, from, to ssa.Instruction) bool {
+	flow := f.prog.Flow(fn)
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok || from != nil && from != instr && !flow.Leads(from, instr) ||
+				!b.Dominates(to.Block()) || b == to.Block() && flow.Index(instr) >= flow.Index(to) {
+				continue
+			}
+			if sum := f.testee(call); sum != nil && len(strong(sum.all.waits)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// testee returns the summary of what a call runs outside of the tests; nil if it runs nothing there that is known.
+func (f *frame) testee(call ssa.CallInstruction) *summary {
+	site, known := f.only(call)
+	if !known || f.prog.InTestFile(site.Callee) {
+		return nil
+	}
+	return f.summaries[site.Callee]
+}
+
+// unwanted reports whether o asks whether the variable has changed, and the test fails if so: t, which changes it, does
+// not come where the test passes.
+//
+//	go func() { <-ready; called = true }(); …; if called { t.Fatal("called") }
+//	if calls != 0 { t.Errorf("%d calls", calls) }
+func unwanted(t, o *Touch) bool {
+	store, ok := t.Instr.(*ssa.Store)
+	load, isLoad := o.Instr.(*ssa.UnOp)
+	return ok && isLoad && changes(store) && slices.ContainsFunc(*load.Referrers(), func(use ssa.Instruction) bool {
+		branch, differs := asked(load, use)
+		return branch != nil && simulation.Fails(branch.Block().Succs[differs])
+	})
+}
+
+// changes reports whether a store leaves another value than the zero value behind: true, or one more.
+func changes(store *ssa.Store) bool {
+	switch v := store.Val.(type) {
+	case *ssa.Const:
+		return !isZero(v)
+	case *ssa.BinOp:
+		return accesspath.Of(v.X) == accesspath.Of(store.Addr)
+	}
+	return false
+}
+
+// asked returns the branch by which use compares a value with its zero value, and which way is taken where they differ.
+func asked(v ssa.Value, use ssa.Instruction) (branch *ssa.If, differs int) {
+	switch use := use.(type) {
+	case *ssa.If:
+		return use, 0
+	case *ssa.BinOp:
+		zero, ok := use.Y.(*ssa.Const)
+		if !ok || use.X != v || !isZero(zero) || len(*use.Referrers()) != 1 {
+			return nil, 0
+		}
+		branch, _ = (*use.Referrers())[0].(*ssa.If)
+		switch use.Op.String() {
+		case "==":
+			return branch, 1
+		case "!=", ">":
+			return branch, 0
+		}
+	}
+	return nil, 0
+}
+
+func isZero(c *ssa.Const) bool {
+	return c.Value == nil || slices.Contains([]string{"0", "false", `""`}, c.Value.ExactString())
+}
