@@ -179,7 +179,7 @@ func (l *List) besides(g, y entry) bool {
 	switch {
 	case after:
 		return y.start != nil || !l.awaits(y)
-	case before || y.maker || y.sets && y.start == nil || l.joined(g):
+	case before || y.maker || l.joined(g):
 		return false
 	}
 	return y.start != nil || !l.awaits(y)

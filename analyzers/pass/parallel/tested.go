@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -13,27 +14,51 @@ import (
 // test, or keep the goroutine from t: what the test has the code do is what brings about the one order that it counts
 // on. What a test does with goroutines, channels and locks of its own alone is judged as all other code is.
 func (f *frame) byTested(s *strand, t, o *Touch) bool {
-	return f.prog.InTestFile(f.fn) && (f.awaitsTested(s, t) || f.waitsInTested(t.Fn, nil, t.Instr) ||
+	return f.prog.InTestFile(f.fn) && (f.awaitsTested(t) || f.waitsInTested(t.Fn, nil, t.Instr) ||
 		f.waitsInTested(f.fn, s.at, o.at) || unwanted(t, o))
 }
 
-// awaitsTested reports whether the goroutine waits before t for what no code of the tests signals.
+// awaitsTested reports whether the goroutine receives before t from a channel that the code under test has made.
 //
 //	ready := target.Subscribe(2); go func() { <-ready; called = true }(); target.Signal(1)
-func (f *frame) awaitsTested(s *strand, t *Touch) bool {
-	var given []signal
-	for _, o := range f.ops {
-		if call, ok := o.instr.(ssa.CallInstruction); !ok || f.testee(call) == nil {
-			own := slices.DeleteFunc(slices.Clone(o.gives), func(g signal) bool { return g.sort == unknown })
-			given = add(given, own...)
+func (f *frame) awaitsTested(t *Touch) bool {
+	for b := t.Instr.Block(); b != nil; b = b.Idom() {
+		for _, instr := range b.Instrs {
+			if instr == t.Instr {
+				break
+			}
+			op, ok := instr.(*ssa.UnOp)
+			if !ok || op.Op != token.ARROW {
+				continue
+			}
+			if call, ok := origin(op.X).(*ssa.Call); ok && f.testee(call) != nil {
+				return true
+			}
 		}
 	}
-	for _, other := range f.strands {
-		if other.at != s.at {
-			given = add(given, other.syncs.gives...)
+	return false
+}
+
+// origin returns what a variable holds that is assigned once, be it captured; v itself for other values.
+func origin(v ssa.Value) ssa.Value {
+	load, ok := v.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL {
+		return v
+	}
+	cell, ok := accesspath.Of(load.X).Root.(*ssa.Alloc)
+	if !ok {
+		return v
+	}
+	var stored []ssa.Value
+	for _, ref := range *cell.Referrers() {
+		if store, ok := ref.(*ssa.Store); ok && store.Addr == cell {
+			stored = append(stored, store.Val)
 		}
 	}
-	return slices.ContainsFunc(strong(t.after), func(w signal) bool { return !meet(given, []signal{w}) })
+	if len(stored) != 1 {
+		return v
+	}
+	return stored[0]
 }
 
 // waitsInTested reports whether what fn calls outside of the tests, from an instruction on, may wait before another:
