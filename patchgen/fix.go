@@ -44,7 +44,7 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 	if err := in.isCurrent(); err != nil {
 		return withheld(err.Error()), nil, nil
 	}
-	list, err := candidates(in)
+	list, err := strategy.Fence(func() ([]candidate, error) { return candidates(in) })
 	if err != nil {
 		return withheld(err.Error()), nil, nil
 	}
@@ -56,7 +56,7 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 	for _, c := range list {
 		out, err := c.build()
 		if err == nil {
-			err = v.verify(ctx, out)
+			_, err = strategy.Fence(func() (*strategy.Patch, error) { return out, v.verify(ctx, out) })
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -70,6 +70,13 @@ func TestChecksInOrder(t *testing.T) {
 		t.Errorf("ran %v: guard should have met build and vet", ran)
 	}
 
+	// A check that panics is the reason of its patch, not the end of all others.
+	fix, _, err = Fix(t.Context(), Input{Module: m, Group: group, Checks: Checks{
+		Build: func(context.Context, Candidate) error { panic("no such node") }}})
+	if err != nil || fix.Diff != "" || !strings.Contains(fix.Withheld, "guard: internal error: no such node") {
+		t.Errorf("fix %+v (%v)", fix, err)
+	}
+
 	_, _, err = Fix(t.Context(), Input{Module: m, Group: group,
 		Checks: Checks{Build: check("build", fmt.Errorf("%w: no go command", ErrCannotCheck))}})
 	if !errors.Is(err, ErrCannotCheck) {

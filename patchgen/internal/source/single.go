@@ -11,7 +11,8 @@ import (
 func singleAssigned(file *File) map[types.Object]ast.Expr {
 	values := map[types.Object]ast.Expr{}
 	count := map[types.Object]int{}
-	// An assignment without a single value on its right counts twice: it has no value to go by.
+	// What is no definition with a single value on its right counts twice: it has no value to go by. A parameter that is
+	// assigned had another one before, and two that change places would each stand for the other: a, b = b, a.
 	assign := func(lhs, rhs ast.Expr) {
 		id, ok := ast.Unparen(lhs).(*ast.Ident)
 		if !ok {
@@ -22,7 +23,7 @@ func singleAssigned(file *File) map[types.Object]ast.Expr {
 			return
 		}
 		count[obj]++
-		if rhs == nil {
+		if rhs == nil || file.Package.Info.Defs[id] == nil {
 			count[obj]++
 		}
 		values[obj] = rhs

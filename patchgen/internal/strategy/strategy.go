@@ -68,14 +68,14 @@ func NotMeant(format string, args ...any) error { return notMeant{fmt.Errorf(for
 // IsNotMeant reports whether a reason was made by [NotMeant].
 func IsNotMeant(err error) bool { return errors.As(err, new(notMeant)) }
 
-// Fence turns a panic into a reason: a patch that cannot be built must not stop the others.
-func Fence(build func() (*Patch, error)) (out *Patch, err error) {
+// Fence turns a panic into a reason: a patch that cannot be built or judged must not stop the others.
+func Fence[T any](work func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, fmt.Errorf("internal error: %v", r)
+			err = fmt.Errorf("internal error: %v", r)
 		}
 	}()
-	return build()
+	return work()
 }
 
 // selectorBase is the source of x in x.f, fit to be followed by a selector.

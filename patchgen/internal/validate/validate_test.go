@@ -59,6 +59,7 @@ var golden = map[string]string{
 	"guard_other_object":       "guarded resource.status pool.mu left=1",
 	"guard_other_system":       "guarded machine.state machine.mu",
 	"guard_select":             "guarded hub.quit hub.mu",
+	"guard_swapped":            "guarded account.sum account.mu",
 	"guard_snapshot":           "guarded logger.hooks logger.mu",
 	"guard_switch":             "guarded machine.state machine.mu",
 	"guard_upgrade":            "guarded stat.hits stat.mu",
