@@ -185,8 +185,11 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	if why := p.Facts.Blocks(file, s.Rhs[0]); why != "" {
 		return nil, fmt.Errorf("%s: the value %s", file.At(s), why)
 	}
-	// Nothing in between may set what the assignment uses, or use what it sets.
+	// Nothing in between may take its time, set what the assignment uses, or use what it sets.
 	for _, between := range list[from+1 : at] {
+		if why := p.late(file, between); why != "" {
+			return nil, fmt.Errorf("%s: this %s, and the assignment behind it may be meant for later", file.At(between), why)
+		}
 		if err := p.independent(file, s, between); err != nil {
 			return nil, err
 		}
@@ -196,6 +199,24 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 	edits.Before(file, list[from], func() string { return text })
 	files, err := edits.Files()
 	return &Patch{Files: files, Claim: p.claim(validate.Published, "", 0)}, err
+}
+
+// late returns why the goroutine may have done its work when the starter is behind s: what comes then, such as a flag
+// that stops the goroutine, is not what it begins with.
+func (p *Problem) late(file *source.File, s ast.Stmt) (why string) {
+	if why = p.Facts.Blocks(file, s); why != "" {
+		return why
+	}
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ForStmt, *ast.RangeStmt:
+			why = "loops"
+		}
+		return why == ""
+	})
+	return why
 }
 
 // othersIn refuses where an access that a finding names is not made by the
