@@ -190,6 +190,16 @@ var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error
 // are handed.
 func CallsBack(method string) bool { return slices.Contains(calledBack, method) }
 
+// byName names functions that call exported methods of what they are handed, whatever these are called.
+var byName = map[string][]string{
+	"text/template": {"Execute", "ExecuteTemplate"},
+	"html/template": {"Execute", "ExecuteTemplate"},
+	"reflect":       {"ValueOf", "Call", "CallSlice", "Method", "MethodByName"},
+}
+
+// CallsByName reports whether a function or method may call any exported method of what it is handed.
+func CallsByName(pkg, name string) bool { return slices.Contains(byName[pkg], name) }
+
 // ReturnsOwnCode reports whether the functions that the package's functions return are its own: context.WithCancel
 // returns no function that it has been handed.
 func ReturnsOwnCode(pkg string) bool { return pkg == "context" }

@@ -14,6 +14,9 @@ func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn.Pkg().Path
 // on what they are handed.
 func CallsBack(method string) bool { return knowledge.CallsBack(method) }
 
+// CallsByName reports whether a library function may call any exported method of what it is handed.
+func CallsByName(fn *types.Func) bool { return knowledge.CallsByName(fn.Pkg().Path(), fn.Name()) }
+
 // ReturnsOwnCode reports whether the functions that a library function returns are the library's own.
 func ReturnsOwnCode(fn *types.Func) bool { return knowledge.ReturnsOwnCode(fn.Pkg().Path()) }
 

@@ -23,8 +23,8 @@
 //	read side   nothing is written under a read lock that was not before
 //	one step    no test and use, or load and store, is torn between two regions
 //	order       no new cycle in the lock order: no second lock of the same class,
-//	            by calls, interfaces or stored callbacks either, nor a write side
-//	            where two read sides were
+//	            by calls, interfaces, stored callbacks or templates either, nor a write side
+//	            where two read sides were; locks count that only a loop or a callee can name
 //	waits       nothing new under the lock waits, does I/O or runs unknown code; a function of the
 //	            module that is called under the lock's write side elsewhere may do the last two
 //	channels    nobody who is waited for under the lock now needs the lock; a

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -18,16 +19,18 @@ import (
 // facts are what is worked out of one state of the module, before or after a
 // patch, whatever the patch claims.
 type facts struct {
-	snap    *session.Snapshot
-	bodies  map[string]*body           // functions with a body, by full name
-	effects map[string][]effect        // see effectsOf; filled on demand
-	hazards map[string]string          // see hazardOf; filled on demand
-	around  map[string]bool            // see heldAround; made on demand
-	methods map[string][]*body         // by name and signature
-	asked   []*body                    // methods that libraries look for in any value, such as String
-	values  map[string][]*body         // functions used as values that nobody could follow, by signature, see addCallee
-	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
-	graph   *lockGraph                 // see lockGraph; made on demand
+	snap     *session.Snapshot
+	bodies   map[string]*body           // functions with a body, by full name
+	effects  map[string][]effect        // see effectsOf; filled on demand
+	hazards  map[string]string          // see hazardOf; filled on demand
+	around   map[string]bool            // see heldAround; made on demand
+	methods  map[string][]*body         // by name and signature
+	exported []*body                    // methods of which a template or reflect may call any
+	piles    map[*ssa.Function]*pileUp  // see pilesOf; filled on demand
+	asked    []*body                    // methods that libraries look for in any value, such as String
+	values   map[string][]*body         // functions used as values that nobody could follow, by signature, see addCallee
+	takes    map[*ssa.Function]classSet // see sumTakes; made on demand
+	graph    *lockGraph                 // see lockGraph; made on demand
 	// unnamedOps are operations on channels without a name; see unnamed, filled on demand.
 	unnamedOps map[*session.Package][]*syncops.Op
 	unset      map[string]bool // package variables that are not set once; see isSetOnce, made on demand
@@ -50,8 +53,9 @@ type body struct {
 
 func newFacts(snap *session.Snapshot) *facts {
 	f := &facts{snap: snap, bodies: map[string]*body{}, effects: map[string][]effect{}, hazards: map[string]string{},
-		methods: map[string][]*body{}, values: map[string][]*body{}, unnamedOps: map[*session.Package][]*syncops.Op{}}
-	expressions := methodExpressions(snap)
+		methods: map[string][]*body{}, values: map[string][]*body{}, piles: map[*ssa.Function]*pileUp{},
+		unnamedOps: map[*session.Package][]*syncops.Op{}}
+	values := usedAsValues(snap)
 	for _, p := range snap.Packages {
 		for _, fn := range p.IR.Funcs {
 			b := &body{p, fn}
@@ -59,16 +63,19 @@ func newFacts(snap *session.Snapshot) *facts {
 				f.bodies[name] = b
 			}
 			if !p.IR.InTest(fn) {
-				f.addCallee(b, expressions[fullName(fn)])
+				f.addCallee(b, values[fullName(fn)] || values[fn.String()])
 			}
 		}
 	}
 	return f
 }
 
-// methodExpressions returns the methods that are used as (*T).String is, by full name: the call graph knows the
-// function that is made for it.
-func methodExpressions(snap *session.Snapshot) map[string]bool {
+// usedAsValues returns the functions that are values where the call graph does not see it, by full name, literals as
+// ssa writes them: methods that are used as (*T).String is, as it knows the function that is made for these; and what
+// initialises package variables.
+//
+//	var columns = map[string]func(*row) string{"name": (*row).name, "id": plain}
+func usedAsValues(snap *session.Snapshot) map[string]bool {
 	found := map[string]bool{}
 	for _, p := range snap.Packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
@@ -78,6 +85,18 @@ func methodExpressions(snap *session.Snapshot) map[string]bool {
 				}
 			}
 		})
+		for _, b := range p.IR.Pkg.Func("init").Blocks {
+			for _, instr := range b.Instrs {
+				call, isCall := instr.(ssa.CallInstruction)
+				for i, op := range instr.Operands(nil) {
+					fn, ok := (*op).(*ssa.Function)
+					if !ok || isCall && i == 0 && !call.Common().IsInvoke() {
+						continue
+					}
+					found[cmp.Or(fullName(fn), fn.String())] = true
+				}
+			}
+		}
 	}
 	return found
 }

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -32,19 +33,27 @@ type lockGraph struct {
 type edgeSite struct {
 	from, to, function string
 	shared             bool
+	by                 string // see acquisition
 }
 
-// acquisition is one side of a lock of a class.
+// acquisition is one side of a lock of a class. Where only a guess leads to it, by is the function that was guessed: it
+// is new, be the class taken through another guess already.
 type acquisition struct {
 	class string
 	read  bool
+	by    string
 }
 
 type classSet map[acquisition]bool
 
 // has reports whether either side of a lock of the class is taken.
 func (c classSet) has(class string) bool {
-	return c[acquisition{class, false}] || c[acquisition{class, true}]
+	for a := range c {
+		if a.class == class {
+			return true
+		}
+	}
+	return false
 }
 
 // lockOrder demands that the patch adds no edge to a cycle of the graph. An
@@ -60,7 +69,8 @@ func (j *judge) lockOrder() {
 		}
 	}
 	slices.SortFunc(added, func(a, b edgeSite) int {
-		return strings.Compare(a.from+" "+a.to+" "+a.function, b.from+" "+b.to+" "+b.function)
+		return cmp.Or(strings.Compare(a.from, b.from), strings.Compare(a.to, b.to), strings.Compare(a.function, b.function),
+			strings.Compare(a.by, b.by))
 	})
 	for _, e := range added {
 		switch {
@@ -232,7 +242,13 @@ func (s *facts) makeLockGraph() *lockGraph {
 	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]string{}}
 	for _, p := range s.snap.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+			// What the lockset pass knows, and what it has lost.
 			held := st.MayHoldClasses()
+			for _, class := range s.pilesOf(&body{p, fn}).before[instr].unnamed() {
+				if !slices.Contains(held, class) {
+					held = append(held, class)
+				}
+			}
 			if len(held) == 0 {
 				return
 			}
@@ -243,7 +259,7 @@ func (s *facts) makeLockGraph() *lockGraph {
 							continue
 						}
 						shared := to.read && isReadHeld(st, from)
-						site := edgeSite{from, to.class, declared(p, fn), shared}
+						site := edgeSite{from, to.class, declared(p, fn), shared, to.by}
 						g.edges[[2]string{from, to.class}] = true
 						g.sites[site]++
 						g.where[site] = at(p, call)
@@ -345,8 +361,8 @@ func methodName(call ssa.CallInstruction) string {
 	return ""
 }
 
-// addCallee notes b as what a call that is not static may run, also as the value of a method expression.
-func (s *facts) addCallee(b *body, inExpression bool) {
+// addCallee notes b as what a call that is not static may run; isValue says that it is one, by usedAsValues.
+func (s *facts) addCallee(b *body, isValue bool) {
 	sig := b.fn.Signature
 	if sig.Recv() != nil {
 		for _, key := range signatures(sig) {
@@ -356,9 +372,12 @@ func (s *facts) addCallee(b *body, inExpression bool) {
 		if callgraph.CallsBack(b.fn.Name()) {
 			s.asked = append(s.asked, b)
 		}
+		if token.IsExported(b.fn.Name()) {
+			s.exported = append(s.exported, b)
+		}
 	}
 	// The pass ties the body of a range-over-func loop to the loop, where the iterator's locks are not held.
-	if !inExpression && !b.pkg.Calls.Escapes(b.fn) && !strings.HasPrefix(b.fn.Synthetic, "range-over-func") {
+	if !isValue && !b.pkg.Calls.Escapes(b.fn) && !strings.HasPrefix(b.fn.Synthetic, "range-over-func") {
 		return
 	}
 	keys := signatures(sig)
@@ -457,7 +476,7 @@ func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
 	default: // heap.Fix(h, i) calls h.Swap, fmt.Sprint(a, b) calls b.String
 		for _, a := range spread(args) {
 			list = append(list, s.callbacks(p, a)...)
-			list = append(list, s.reachedMethods(a)...)
+			list = append(list, s.reachedMethods(fn, a)...)
 		}
 	}
 	for _, site := range p.Calls.At(call) {
@@ -489,18 +508,23 @@ func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
 	return call.Common()
 }
 
-// reachedMethods lists the methods that a library may look for in what v holds: package json, for one, follows exported
-// fields, elements and pointers. What an interface holds may be any type.
-func (s *facts) reachedMethods(v ssa.Value) []*body {
-	t := v.Type()
-	switch v := v.(type) {
-	case *ssa.MakeInterface:
-		t = v.X.Type()
-	case *ssa.ChangeInterface:
-	default:
+// reachedMethods lists the methods that a function of a library may look for in its argument v: package json, for
+// one, follows exported fields, elements and pointers. What an interface holds may be any type.
+func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
+	obj, _ := fn.Object().(*types.Func)
+	byName := obj != nil && obj.Pkg() != nil && callgraph.CallsByName(obj)
+	known, unknown := s.asked, s.asked
+	switch {
+	// A template, or reflect, calls any exported method; a library of another module may, by interfaces of its own.
+	case byName:
+		known, unknown = s.exported, s.exported
+	case obj != nil && obj.Pkg() != nil && isForeign(obj.Pkg().Path()):
+		known = s.exported
+	}
+	t, ok := foundIn(v, byName)
+	if !ok {
 		return nil
 	}
-	// An argument that is no interface is handed over by callbacks, or has no methods that anybody looks for.
 	var list []*body
 	seen := map[types.Type]bool{}
 	var visit func(types.Type)
@@ -510,16 +534,24 @@ func (s *facts) reachedMethods(v ssa.Value) []*body {
 		}
 		seen[t] = true
 		if named, ok := types.Unalias(t).(*types.Named); ok {
-			for _, b := range s.asked {
-				if isReceiver(b.fn, named.Obj()) {
-					list = append(list, b)
+			for _, b := range known {
+				if !isReceiver(b.fn, named.Obj()) {
+					continue
+				}
+				list = append(list, b)
+				for result := range b.fn.Signature.Results().Variables() {
+					visit(result.Type())
 				}
 			}
 		}
 		// Fields that are not exported are passed by, unless they are embedded: libraries call no methods of theirs.
 		switch t := t.Underlying().(type) {
 		case *types.Interface:
-			list = append(list, s.asked...)
+			if t.NumMethods() == 0 {
+				list = append(list, unknown...)
+			} else {
+				list = append(list, s.asked...)
+			}
 		case *types.Map:
 			visit(t.Key())
 			visit(t.Elem())
@@ -541,6 +573,29 @@ func (s *facts) reachedMethods(v ssa.Value) []*body {
 	return list
 }
 
+// foundIn returns the type that a library finds in an argument, if it looks at all: an argument that is no interface is
+// handed over by callbacks, or has no methods that anybody looks for, and one that was an interface before is, except
+// by those who call methods by name, left to who made it one.
+func foundIn(v ssa.Value, byName bool) (types.Type, bool) {
+	switch x := v.(type) {
+	case *ssa.MakeInterface:
+		return x.X.Type(), true
+	case *ssa.ChangeInterface:
+		return x.Type(), true
+	}
+	if v.Type().String() == "reflect.Value" { // may hold any type
+		return types.NewInterfaceType(nil, nil), byName
+	}
+	_, isInterface := v.Type().Underlying().(*types.Interface)
+	return v.Type(), isInterface && byName
+}
+
+// isForeign reports whether a package is of another module, and not of the standard library.
+func isForeign(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".")
+}
+
 // isReceiver reports whether fn is a method of the type.
 func isReceiver(fn *ssa.Function, of *types.TypeName) bool {
 	t := fn.Signature.Recv().Type()
@@ -558,8 +613,12 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 	if s.takes != nil {
 		return s.takes
 	}
+	type caller struct {
+		fn *ssa.Function
+		by string
+	}
 	takes := map[*ssa.Function]classSet{}
-	callersOf := map[*ssa.Function][]*ssa.Function{}
+	callersOf := map[*ssa.Function][]caller{}
 	var work []*ssa.Function
 	for _, p := range s.snap.Packages {
 		for _, fn := range p.IR.Funcs {
@@ -571,10 +630,10 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 						continue
 					}
 					if class := acquired(p, call); class != "" {
-						takes[fn][acquisition{class, isReadLock(call)}] = true
+						takes[fn][acquisition{class, isReadLock(call), ""}] = true
 					}
 					for _, t := range s.targets(p, call) {
-						callersOf[t.fn] = append(callersOf[t.fn], fn)
+						callersOf[t.fn] = append(callersOf[t.fn], caller{fn, guess(call, t)})
 					}
 				}
 			}
@@ -585,13 +644,14 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 	for len(work) > 0 {
 		fn := work[0]
 		work = work[1:]
-		for _, caller := range callersOf[fn] {
-			before := len(takes[caller])
-			for class := range takes[fn] {
-				takes[caller][class] = true
+		for _, c := range callersOf[fn] {
+			before := len(takes[c.fn])
+			for a := range takes[fn] {
+				a.by = cmp.Or(c.by, a.by)
+				takes[c.fn][a] = true
 			}
-			if len(takes[caller]) > before {
-				work = append(work, caller)
+			if len(takes[c.fn]) > before {
+				work = append(work, c.fn)
 			}
 		}
 	}
@@ -599,16 +659,27 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 	return takes
 }
 
+// guess names the function that a call may run, where that is any of a signature, or what a library finds in its
+// arguments; "" for calls that are followed.
+func guess(call ssa.CallInstruction, t *body) string {
+	fn, _ := callgraph.Target(call.Common())
+	if fn == nil && !call.Common().IsInvoke() || fn != nil && fn != t.fn && len(fn.Blocks) == 0 {
+		return declared(t.pkg, t.fn)
+	}
+	return ""
+}
+
 // takenBy returns the classes that a call may wait for.
 func (s *facts) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 	all := classSet{}
 	if class := acquired(p, call); class != "" {
-		all[acquisition{class, isReadLock(call)}] = true
+		all[acquisition{class, isReadLock(call), ""}] = true
 		return all
 	}
 	for _, t := range s.targets(p, call) {
-		for class := range s.sumTakes()[t.fn] {
-			all[class] = true
+		for a := range s.sumTakes()[t.fn] {
+			a.by = cmp.Or(guess(call, t), a.by)
+			all[a] = true
 		}
 	}
 	return all
