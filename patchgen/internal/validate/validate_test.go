@@ -163,6 +163,7 @@ var golden = map[string]string{
 	"recheck_branch_deferred":  "one-step circuits mu",
 	"recheck_branch_nil":       "one-step lazy.index lazy.mu",
 	"reorder_field":            "published server.limit",
+	"reorder_later_calls":      "published server.name",
 	"sign_off_panics":          "signs-off -",
 	"stop_field":               "unblocked first/lines",
 	"stop_timeout":             "unblocked squares/out",
