@@ -154,8 +154,21 @@ func candidates(in Input) ([]candidate, error) {
 	case err != nil:
 		return append(list, candidate{"guard", func() (*strategy.Patch, error) { return nil, err }}), nil
 	}
+	tested := ""
+	if code, ok := splitCode(in.Group); ok && code == finding.TestAndUse {
+		tested = p.Variable.Name
+		if others := p.Variable.Others; len(others) > 0 {
+			tested = others[0][strings.LastIndexByte(others[0], '.')+1:]
+		}
+	}
 	for _, s := range strategy.For(p) {
-		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return strategy.Try(s, p) }})
+		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) {
+			out, err := strategy.Try(s, p)
+			if err == nil {
+				out.Claim.Tested = tested
+			}
+			return out, err
+		}})
 	}
 	return list, nil
 }

@@ -70,6 +70,9 @@ type Claim struct {
 	Left int
 	// Second is the class of the other lock of an order.
 	Second string
+	// Tested is the field or package variable whose test has to be one step with the use of Variable, which it may be
+	// itself; "" where the finding is not on a test and a use.
+	Tested string
 }
 
 // Refusal is one obligation that a patch does not meet.
@@ -114,6 +117,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	for _, o := range promises[claim.Kind].obligations {
 		o(j)
 	}
+	j.usedInStep()
 	return r.list
 }
 

@@ -21,7 +21,9 @@
 //	            panic under a lock of a function that recovers, unless the Unlock is deferred
 //	narrowed    nothing that was under the lock is now outside of it
 //	read side   nothing is written under a read lock that was not before
-//	one step    no test and use, or load and store, is torn between two regions
+//	one step    no test and use, or load and store, is torn between two regions; for a finding on a
+//	            test of one variable and a use of another, the use is in the region of the test, and
+//	            so is what is done with the channel or object that it reads
 //	order       no new cycle in the lock order: no second lock of the same class,
 //	            by calls, interfaces, stored callbacks or templates either, nor a write side
 //	            where two read sides were; locks count that only a loop or a callee can name

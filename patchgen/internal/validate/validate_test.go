@@ -221,7 +221,9 @@ func claimOf(t *testing.T, pkg, text string) validate.Claim {
 		}
 	}
 	if len(words) > 3 {
-		if _, err := fmt.Sscanf(words[3], "left=%d", &c.Left); err != nil {
+		if name, ok := strings.CutPrefix(words[3], "tested="); ok {
+			c.Tested = name
+		} else if _, err := fmt.Sscanf(words[3], "left=%d", &c.Left); err != nil {
 			t.Fatal(err)
 		}
 	}
