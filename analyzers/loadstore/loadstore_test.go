@@ -14,7 +14,7 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), loadstore.Analyzer, "basic", "signals", "split", "atomics", "calls",
-		"version", "phases", "command", "callers")
+		"version", "phases", "command", "callers", "waited")
 }
 
 // What only the users of a package may split is a lead.

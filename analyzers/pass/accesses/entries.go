@@ -167,16 +167,20 @@ func (l *List) besides(g, y entry) bool {
 		return false
 	}
 	starts := l.startsOf(g.start)
-	before, after := false, false
+	before, after, over := false, false, false
 	for at := y.via; at != nil && !before && !after; at = at.next {
 		for _, start := range starts[at.Parent()] {
 			if start != at.Instruction { // else it is for the callee to say
 				before = before || l.Leads(at.Instruction, start)
-				after = after || l.Leads(start, at.Instruction)
+				if l.Leads(start, at.Instruction) {
+					after, over = true, l.ends(g.start, start)
+				}
 			}
 		}
 	}
 	switch {
+	case over || y.start != nil && l.endsBefore(g.start, starts[y.start.Parent()], y.start):
+		return false
 	case after:
 		return y.start != nil || !l.awaits(y)
 	case before || y.maker || l.joined(g):
@@ -204,6 +208,65 @@ func (l *List) startsOf(start ssa.CallInstruction) map[*ssa.Function][]ssa.Instr
 	}
 	l.met.starts.Store(start, starts)
 	return starts
+}
+
+// ends reports whether a goroutine has ended behind call, which starts it or leads to what does.
+func (l *List) ends(start ssa.CallInstruction, call ssa.Instruction) bool {
+	_, itself := call.(*ssa.Go)
+	return !itself && l.waitsFor(start)
+}
+
+// endsBefore reports whether a goroutine has ended behind one of the calls, which is made before the go statement in its
+// function, and not behind it.
+func (l *List) endsBefore(start ssa.CallInstruction, calls []ssa.Instruction, goes ssa.Instruction) bool {
+	return slices.ContainsFunc(calls, func(c ssa.Instruction) bool {
+		return l.Leads(c, goes) && !l.Leads(goes, c) && l.ends(start, c)
+	})
+}
+
+// waitsFor reports whether the function that starts a goroutine waits with a WaitGroup of its own, on all ways from
+// there, before it returns. It may start what it is handed:
+//
+//	func each(parts []part, f func(part)) {
+//		var wg sync.WaitGroup
+//		for _, p := range parts { wg.Add(1); go func() { defer wg.Done(); f(p) }() }
+//		wg.Wait()
+//	}
+func (l *List) waitsFor(start ssa.CallInstruction) bool {
+	if _, ok := start.(*ssa.Go); ok {
+		return l.waitsBehind(start)
+	}
+	fn := start.Common().StaticCallee()
+	if fn == nil {
+		return false
+	}
+	all, any := true, false
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if g, ok := instr.(*ssa.Go); ok {
+				all, any = all && l.waitsBehind(g), true
+			}
+		}
+	}
+	return all && any
+}
+
+func (l *List) waitsBehind(start ssa.CallInstruction) bool {
+	var waits []*ssa.BasicBlock
+	for _, b := range start.Parent().Blocks {
+		for _, instr := range b.Instrs {
+			if on := awaited(instr); on != nil && isGroup(on.Type()) && l.Leads(start, instr) {
+				if _, own := accesspath.Of(on).Root.(*ssa.Alloc); own {
+					waits = append(waits, b)
+				}
+			}
+		}
+	}
+	return len(waits) > 0 && !slices.ContainsFunc(start.Parent().Blocks, func(b *ssa.BasicBlock) bool {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		return ok && l.Leads(start, ret) &&
+			!slices.ContainsFunc(waits, func(w *ssa.BasicBlock) bool { return w.Dominates(b) })
+	})
 }
 
 // joined reports whether g works for the maker of its object, who waits for it by something else that it has made.
