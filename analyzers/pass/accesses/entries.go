@@ -216,8 +216,8 @@ func (l *List) ends(start ssa.CallInstruction, call ssa.Instruction) bool {
 	return !itself && l.waitsFor(start)
 }
 
-// endsBefore reports whether a goroutine has ended behind one of the calls, which is made before the go statement in its
-// function, and not behind it.
+// endsBefore reports whether a goroutine has ended behind one of the calls, which is made before the go statement in
+// its function, and not behind it.
 func (l *List) endsBefore(start ssa.CallInstruction, calls []ssa.Instruction, goes ssa.Instruction) bool {
 	return slices.ContainsFunc(calls, func(c ssa.Instruction) bool {
 		return l.Leads(c, goes) && !l.Leads(goes, c) && l.ends(start, c)
