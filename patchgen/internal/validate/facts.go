@@ -20,17 +20,18 @@ import (
 // patch, whatever the patch claims.
 type facts struct {
 	snap     *session.Snapshot
-	bodies   map[string]*body           // functions with a body, by full name
-	effects  map[string][]effect        // see effectsOf; filled on demand
-	hazards  map[string]string          // see hazardOf; filled on demand
-	around   map[string]bool            // see heldAround; made on demand
-	methods  map[string][]*body         // by name and signature
-	exported []*body                    // methods of which a template or reflect may call any
-	piles    map[*ssa.Function]*pileUp  // see pilesOf; filled on demand
-	asked    []*body                    // methods that libraries look for in any value, such as String
-	values   map[string][]*body         // functions used as values that nobody could follow, by signature, see addCallee
-	takes    map[*ssa.Function]classSet // see sumTakes; made on demand
-	graph    *lockGraph                 // see lockGraph; made on demand
+	bodies   map[string]*body                // functions with a body, by full name
+	effects  map[string][]effect             // see effectsOf; filled on demand
+	hazards  map[string]string               // see hazardOf; filled on demand
+	around   map[string]bool                 // see heldAround; made on demand
+	methods  map[string][]*body              // by name and signature
+	exported []*body                         // methods of which a template or reflect may call any
+	piles    map[*ssa.Function]*pileUp       // see pilesOf; filled on demand
+	runs     map[ssa.CallInstruction][]*body // see targets; filled on demand
+	asked    []*body                         // methods that libraries look for in any value, such as String
+	values   map[string][]*body              // functions used as values, by signature, see addCallee
+	takes    map[*ssa.Function]classSet      // see sumTakes; made on demand
+	graph    *lockGraph                      // see lockGraph; made on demand
 	// unnamedOps are operations on channels without a name; see unnamed, filled on demand.
 	unnamedOps map[*session.Package][]*syncops.Op
 	unset      map[string]bool // package variables that are not set once; see isSetOnce, made on demand
@@ -54,6 +55,7 @@ type body struct {
 func newFacts(snap *session.Snapshot) *facts {
 	f := &facts{snap: snap, bodies: map[string]*body{}, effects: map[string][]effect{}, hazards: map[string]string{},
 		methods: map[string][]*body{}, values: map[string][]*body{}, piles: map[*ssa.Function]*pileUp{},
+		runs:       map[ssa.CallInstruction][]*body{},
 		unnamedOps: map[*session.Package][]*syncops.Op{}}
 	values := usedAsValues(snap)
 	for _, p := range snap.Packages {

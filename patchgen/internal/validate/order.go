@@ -450,6 +450,14 @@ func isGeneric(t types.Type) bool {
 // targets lists the functions of the module that a call may run before it
 // returns, callbacks that it hands over included.
 func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
+	if list, known := s.runs[call]; known {
+		return list
+	}
+	s.runs[call] = s.findTargets(p, call)
+	return s.runs[call]
+}
+
+func (s *facts) findTargets(p *session.Package, call ssa.CallInstruction) []*body {
 	var list []*body
 	common := call.Common()
 	fn, args := callgraph.Target(common)
@@ -512,7 +520,7 @@ func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
 // one, follows exported fields, elements and pointers. What an interface holds may be any type.
 func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
 	obj, _ := fn.Object().(*types.Func)
-	byName := obj != nil && obj.Pkg() != nil && callgraph.CallsByName(obj)
+	byName := callsByName(fn)
 	known, unknown := s.asked, s.asked
 	switch {
 	// A template, or reflect, calls any exported method; a library of another module may, by interfaces of its own.
@@ -571,6 +579,12 @@ func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
 	}
 	visit(t)
 	return list
+}
+
+// callsByName reports whether a library function calls exported methods by their names.
+func callsByName(fn *ssa.Function) bool {
+	obj, ok := fn.Object().(*types.Func)
+	return ok && obj.Pkg() != nil && callgraph.CallsByName(obj)
 }
 
 // foundIn returns the type that a library finds in an argument, if it looks at all: an argument that is no interface is
@@ -633,7 +647,11 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 						takes[fn][acquisition{class, isReadLock(call), ""}] = true
 					}
 					for _, t := range s.targets(p, call) {
-						callersOf[t.fn] = append(callersOf[t.fn], caller{fn, guess(call, t)})
+						by := ""
+						if callee, _ := callgraph.Target(call.Common()); callee != nil && callsByName(callee) {
+							by = guess(call, t)
+						}
+						callersOf[t.fn] = append(callersOf[t.fn], caller{fn, by})
 					}
 				}
 			}
@@ -647,7 +665,9 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 		for _, c := range callersOf[fn] {
 			before := len(takes[c.fn])
 			for a := range takes[fn] {
-				a.by = cmp.Or(c.by, a.by)
+				if c.by != "" && isOwnLock(fn, a.class) {
+					a.by = c.by
+				}
 				takes[c.fn][a] = true
 			}
 			if len(takes[c.fn]) > before {
@@ -677,12 +697,32 @@ func (s *facts) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 		return all
 	}
 	for _, t := range s.targets(p, call) {
+		by := ""
 		for a := range s.sumTakes()[t.fn] {
-			a.by = cmp.Or(guess(call, t), a.by)
+			if fn, _ := callgraph.Target(call.Common()); fn == nil || isOwnLock(t.fn, a.class) {
+				by = cmp.Or(by, guess(call, t))
+				a.by = cmp.Or(by, a.by)
+			}
 			all[a] = true
 		}
 	}
 	return all
+}
+
+// isOwnLock reports whether a class is of locks in the receiver of fn. Only for these the guessed methods are kept
+// apart, as there would be many.
+func isOwnLock(fn *ssa.Function, class string) bool {
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return false
+	}
+	t := types.Unalias(recv.Type())
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(pointer.Elem())
+	}
+	named, ok := t.(*types.Named)
+	return ok && named.Obj().Pkg() != nil &&
+		strings.HasPrefix(class, named.Obj().Pkg().Path()+"."+named.Obj().Name()+".")
 }
 
 // Reentry returns what code of others must not do with a patch that is right otherwise; "" if there is nothing. Where
