@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -192,7 +193,7 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 	if o.from != "" {
 		return o.read(c, p)
 	}
-	m := monitored{campaignFlags: o.campaignFlags, flags: flags, replayFlags: o.replayFlags()}
+	m := monitored{campaignFlags: o.campaignFlags, flags: flags, engine: engineAuto, replayFlags: o.replayFlags()}
 	d, err := m.run(c, p, c.stderr)
 	if d == nil || err != nil {
 		if d == nil {
@@ -244,6 +245,9 @@ func packagesWith(findings []*finding.Finding) (all []string) {
 			return []string{"./..."}
 		}
 		for _, a := range f.Accesses {
+			if !filepath.IsLocal(a.File) || strings.HasPrefix(a.File, "vendor/") {
+				continue // of another module, where nothing can be patched
+			}
 			pkg := a.Package
 			if strings.HasSuffix(a.File, "_test.go") {
 				pkg = strings.TrimSuffix(pkg, "_test")

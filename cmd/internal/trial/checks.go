@@ -254,13 +254,15 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 	}
 	// Whether failures are new, only runs without the patch can say.
 	failed := func(p campaign.PackageResult) bool { return p.Fails() || p.NotCompleted > 0 }
-	if t.before == nil && slices.ContainsFunc(after.Packages, failed) {
-		if t.before, _, err = t.runs(false); err != nil {
+	if slices.ContainsFunc(after.Packages, failed) {
+		if t.before == nil {
+			if t.before, _, err = t.runs(false); err != nil {
+				return err
+			}
+		}
+		if err := t.failures(after); err != nil {
 			return err
 		}
-	}
-	if err := t.failures(after); err != nil {
-		return err
 	}
 	return t.newWait()
 }
