@@ -82,11 +82,21 @@ func configure(set *flag.FlagSet, c *command, file *config.Config) error {
 	for _, s := range file.For(c.name, common) {
 		for _, v := range s.Values {
 			if err := set.Set(s.Flag, v); err != nil {
-				return fmt.Errorf("%s:%d:%d: %s: %w", file.File, s.Line, s.Column, s.Flag, err)
+				return fmt.Errorf("%s:%d:%d: %s", file.File, s.Line, s.Column, refusal(set, s.Flag, v, err))
 			}
 		}
 	}
 	return nil
+}
+
+// refusal words why a flag does not take a value of the file as the command line does: with what to write instead.
+func refusal(set *flag.FlagSet, name, value string, err error) string {
+	kind := ""
+	if b, ok := set.Lookup(name).Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		kind = "boolean "
+	}
+	said := clearer(withHint(set, fmt.Errorf("invalid %svalue %q for flag -%s: %w", kind, value, name, err)))
+	return name + ": " + strings.TrimPrefix(said, fmt.Sprintf("-%s %s: ", name, value))
 }
 
 func configCommand() *command {

@@ -430,7 +430,7 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		s := fmt.Sprintf("%s %s without the monitor", what, p.PlainFailure.Outcome)
 		left := ""
 		if len(p.LeftOut) > 0 {
-			left = ", which left out " + strings.Join(p.LeftOut, ", ") + ","
+			left, they = ", which left out "+strings.Join(p.LeftOut, ", ")+",", "the other tests"
 		}
 		switch {
 		case p.NoneRan && left != "":

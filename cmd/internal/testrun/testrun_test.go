@@ -40,7 +40,7 @@ func TestFailureUnderNoise(t *testing.T) {
 func TestFailureOfAllThatHang(t *testing.T) {
 	p := &campaign.PackageResult{Package: "m", Runs: 3, PlainFailure: &campaign.Failure{Outcome: campaign.TimedOut},
 		LeftOut: []string{"TestX"}}
-	if got := FailureOf(p, false); !strings.Contains(got, "which left out TestX, they passed") {
+	if got := FailureOf(p, false); !strings.Contains(got, "which left out TestX, the other tests passed") {
 		t.Errorf("other tests passed, but: %q", got)
 	}
 	p.NoneRan = true

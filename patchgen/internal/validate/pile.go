@@ -117,7 +117,6 @@ type pileWalk struct {
 	*facts
 	*body
 	effects map[ssa.CallInstruction]piles // of the calls that do something to locks
-	empties map[*ssa.BasicBlock][]string  // see findEmptying
 }
 
 // collect finds what the calls of the function do to locks.
