@@ -23,8 +23,19 @@ var forking = map[string]bool{
 // Forks returns the statements of f, a file of p, that start goroutines. Those in files that
 // import "C" and in functions with a directive that forbids calls are left out.
 func Forks(p *Package, f *ast.File) (all []Fork) {
+	eachStatement(p, f, func(w *walker, _ ast.Node, s ast.Stmt) {
+		if run, ok := w.forked(s); ok {
+			all = append(all, w.fork(s, run))
+		}
+	})
+	return all
+}
+
+// eachStatement calls visit for each statement of f, with the node in whose list it is. It leaves out files that import
+// "C" and functions with a directive that forbids calls.
+func eachStatement(p *Package, f *ast.File, visit func(w *walker, in ast.Node, s ast.Stmt)) {
 	if importsC(f) {
-		return nil
+		return
 	}
 	w := &walker{pkg: p, info: p.Info, file: f, linknames: linknames(f)}
 	for _, d := range f.Decls {
@@ -33,14 +44,11 @@ func Forks(p *Package, f *ast.File) (all []Fork) {
 		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			for _, s := range listOf(n) {
-				if run, ok := w.forked(s); ok {
-					all = append(all, w.fork(s, run))
-				}
+				visit(w, n, s)
 			}
 			return true
 		})
 	}
-	return all
 }
 
 // listOf returns the statements of n behind which others may follow.
@@ -103,26 +111,12 @@ type Wait struct {
 // Waits returns the statements of f, a file of p, that may wait so, where another statement may come before. Those in
 // files that import "C" and in functions with a directive that forbids calls are left out.
 func Waits(p *Package, f *ast.File) (all []Wait) {
-	if importsC(f) {
-		return nil
-	}
-	w := &walker{pkg: p, info: p.Info, file: f, linknames: linknames(f)}
-	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && neverInstrument(fn, w.linknames) {
-			continue
+	eachStatement(p, f, func(w *walker, in ast.Node, s ast.Stmt) {
+		_, labelled := in.(*ast.LabeledStmt) // the label has to stay with its statement
+		if !labelled && w.waits(s) {
+			all = append(all, Wait{w.statementID(s), s})
 		}
-		ast.Inspect(d, func(n ast.Node) bool {
-			if _, labelled := n.(*ast.LabeledStmt); labelled {
-				return true // the label has to stay with its statement
-			}
-			for _, s := range listOf(n) {
-				if w.waits(s) {
-					all = append(all, Wait{w.statementID(s), s})
-				}
-			}
-			return true
-		})
-	}
+	})
 	return all
 }
 

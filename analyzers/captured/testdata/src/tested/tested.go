@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Target tells those who wait that a number has been reached.
+// Target wakes those who wait for a number once it is reached.
 type Target struct {
 	mu    sync.Mutex
 	chans map[uint64][]chan bool
