@@ -169,12 +169,40 @@ func (c *checker) side(t *parallel.Touch, at ast.Expr) finding.Access {
 
 // expr returns the expression that accesses, or the call; nil if the source has none.
 func (c *checker) expr(t *parallel.Touch) ast.Expr {
+	if e := c.receiver(t.Instr); e != nil {
+		return e
+	}
 	for _, pos := range []token.Pos{t.Instr.Pos(), t.Addr.Pos()} {
 		switch node := c.prog.Node(pos).(type) {
 		case *ast.RangeStmt:
 			return node.X
 		case ast.Expr:
 			return node
+		}
+	}
+	return nil
+}
+
+// receiver returns what a call copies by itself, the receiver of a method that has it by value; nil for other accesses.
+// The copy has no place of its own, and the pointer's is where that was made.
+func (c *checker) receiver(instr ssa.Instruction) ast.Expr {
+	// p.Get() for func (T) Get and p of type *T
+	load, ok := instr.(*ssa.UnOp)
+	if !ok || load.Pos().IsValid() {
+		return nil
+	}
+	for _, ref := range *load.Referrers() {
+		call, ok := ref.(ssa.CallInstruction)
+		if !ok || len(call.Common().Args) == 0 || call.Common().Args[0] != ssa.Value(load) ||
+			call.Common().Signature().Recv() == nil {
+			continue
+		}
+		node, _ := c.prog.Node(call.Pos()).(*ast.CallExpr)
+		if node == nil {
+			continue
+		}
+		if method, ok := ast.Unparen(node.Fun).(*ast.SelectorExpr); ok {
+			return method.X
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package unordered_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/analysis/analysistest"
@@ -10,4 +12,24 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), unordered.Analyzer, "basic", "generics", "ordered", "tests")
+}
+
+// A method with a value for its receiver copies that where it is called, not where the pointer was made.
+func TestCopiedReceiver(t *testing.T) {
+	for _, r := range analysistest.Run(t, analysistest.TestData(), unordered.Analyzer, "tests") {
+		for _, d := range r.Diagnostics {
+			if !strings.Contains(d.Message, "counted.n is accessed") {
+				continue
+			}
+			var lines []int
+			for _, related := range d.Related {
+				lines = append(lines, r.Pass.Fset.Position(related.Pos).Line)
+			}
+			if !slices.Contains(lines, 27) { // if c.Len() > 1 {
+				t.Errorf("the other side is on one of the lines %v", lines)
+			}
+			return
+		}
+	}
+	t.Error("no finding")
 }

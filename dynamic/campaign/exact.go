@@ -907,13 +907,17 @@ func (e *exact) sitesOf(s *exactSide) []*plan.Site {
 }
 
 // sharedVariable returns the one variable that both sides may access, if there is only one: a list and its elements are
-// one, by the name of the list. Of several fields of one type it returns the type, with all their names.
+// one, by the name of the list; a copy of an object accesses its fields. Of several fields of one type it returns the
+// type, with all their names.
 func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 	both := map[plan.Variable]bool{}
 	for _, s := range a {
 		for _, t := range b {
-			if s.Variable == t.Variable {
+			switch {
+			case s.Variable == t.Variable, isWhole(t.Variable, s.Variable):
 				both[s.Variable] = true
+			case isWhole(s.Variable, t.Variable):
+				both[t.Variable] = true
 			}
 		}
 	}
@@ -944,6 +948,11 @@ func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 	return v, false
 }
 
+// isWhole reports whether v is all of an object, as a copy of it reads, and field one of its fields.
+func isWhole(v, field plan.Variable) bool {
+	return v.Name == "*" && v.Type != "" && v.Package == field.Package && v.Type == field.Type
+}
+
 // synchronises reports whether a variable is a channel or a WaitGroup.
 func synchronises(v plan.Variable) bool { return raceCode(v.Kind) != finding.CaughtInTheAct }
 
@@ -951,7 +960,7 @@ func synchronises(v plan.Variable) bool { return raceCode(v.Kind) != finding.Cau
 // site of the variable alone is meant.
 func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) finding.Access {
 	sites = slices.DeleteFunc(slices.Clone(sites), func(site *plan.Site) bool {
-		return site.Variable != v && !synchronises(v)
+		return site.Variable != v && !isWhole(site.Variable, v) && !synchronises(v)
 	})
 	f := s.frame
 	a := finding.Access{

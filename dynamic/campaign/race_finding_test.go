@@ -54,6 +54,8 @@ func TestSharedVariable(t *testing.T) {
 		{on("T", "subs[]", "subs"), on("T", "subs[]"), "p.T.subs[]", true},
 		{on("T", "n", "m"), on("T", "m", "n"), "p.T.m or n", false},
 		{on("T", "n"), on("T", "m"), "", false},
+		{on("T", "*"), on("T", "n"), on("T", "n")[0].Variable.Package + ".T.n", true},
+		{on("U", "*"), on("T", "n"), "", false},
 		{slices.Concat(on("T", "n"), on("U", "n")), slices.Concat(on("T", "n"), on("U", "n")), "", false},
 	} {
 		v, ok := sharedVariable(c.a, c.b)
