@@ -20,17 +20,17 @@
 //	}()
 //	err = check()
 //
-// A variable is reported if the goroutine and the function that started it access it,
-// or two goroutines that one function started, one of them writes, and nothing orders
-// the two: no lock is held at both, and on some path neither side waits for what
-// the other one signals afterwards (a channel, a WaitGroup, a sync.Once). Goroutines that a loop starts
-// are compared with themselves, parallel subtests with each other. Loop variables
-// before Go 1.22 are such variables, which are reported where the loop assigns them. Test
-// code counts. time.Sleep orders nothing.
+// A variable is reported if the goroutine and the function that started it access it, or two goroutines
+// that one function started; if one of them writes; and if nothing orders the two: no lock is held at both,
+// and on some path neither side waits for what the other one signals afterwards (a channel, a WaitGroup, a
+// sync.Once). Goroutines that a loop starts are compared with themselves, parallel subtests with each
+// other. Loop variables before Go 1.22 are such variables, and are reported where the loop assigns them.
+// Test code counts. time.Sleep orders nothing.
 //
-// In a test, a variable of its own and of one goroutine is a lead, which is not printed, where the code
-// that is tested may order the two: it may wait before one of the accesses, or alone signals what the
-// goroutine waits for. So is one that has changed only where the test fails (if called { t.Fatal("called") }).
+// In a test, a variable that only the test and one goroutine use is a lead, which check prints only with
+// -leads, where the code under test may order the two: it may wait before one of the accesses, or it alone
+// signals what the goroutine waits for. A variable whose change only makes the test fail is a lead too (if
+// called { t.Fatal("called") }).
 //
 // Missed: variables behind calls of unknown code, which may wait; closures kept in
 // variables that others assign. Reported falsely: goroutines that are known to have ended by

@@ -17,7 +17,7 @@
 //
 //	func (s *Server) Stop() { s.once.Do(func() { close(s.done) }) }
 //
-// WRONG: Send may run while Close does; to send on a closed channel panics.
+// WRONG: Send may run while Close does, and a send on a closed channel panics.
 //
 //	type Queue struct {
 //		mu    sync.Mutex
@@ -38,10 +38,9 @@
 //	}
 //	func (q *Queue) Close() { q.once.Do(func() { close(q.stop) }) }
 //
-// Only exported functions and methods are judged, which any goroutine may
-// call, and only where neither holds a lock and the sender asks nothing
-// before it sends; a send, moreover, only of types that have a lock, and are
-// thus meant for several goroutines.
+// Only exported functions and methods are judged, which any goroutine may call, and only where neither
+// holds a lock and the sender tests nothing before it sends. A send is judged only for types that have a
+// lock, and are thus meant for several goroutines.
 //
 // Missed: everything with a protocol, right or wrong. Reported falsely: types
 // whose users have to call Close last, and do.

@@ -21,27 +21,27 @@
 //
 //	ch := make(chan string, 1)
 //
-// The check runs a function with all the goroutines that it starts, through
-// all their interleavings, and reports a goroutine that waits in an end from
-// which nothing goes on: an early return before the only send, receive or
-// Done, a WaitGroup raised more than lowered, a signal that comes before the
-// wait, a range over a channel that nobody closes, two goroutines that wait
-// for each other. Tests are such scopes, too, with all that they call in the
-// package; a test that has failed already may leave goroutines behind.
+// The check runs a function with all the goroutines that it starts, through all their interleavings. It
+// reports a goroutine that still waits when nothing can go on: an early return before the only send,
+// receive or Done, a WaitGroup raised more than lowered, a signal that comes before the wait, a range over
+// a channel that nobody closes, two goroutines that wait for each other. Tests are run so too, with all
+// that they call in the package; a test that has failed already may leave goroutines behind.
 //
-// A scope that is too large is run once more without the long functions that
-// reach nothing of what it has made.
+// A function that is too large for this is run once more without the long functions that reach nothing of
+// what it has made.
 //
-// Of channels in fields, two things are judged by what the package does with
-// them: an operation that anybody may call, of which the only other side is a
-// goroutine that returns when it is stopped, and a send to users of the package
-// in a loop that ends when it is stopped, whereas the send does not.
+// Channels in fields are judged by what the package does with them. Two kinds are reported: an operation
+// that anybody may call, whose only other side is a goroutine that returns when it is stopped; and a send
+// to users of the package, in a loop that ends when it is stopped while the send does not.
 //
-// Four kinds of wait are leads, which are not printed: for a message where no second goroutine has been started, as
-// by a loop over no items; for a WaitGroup to which a number is added that is not known; any that is endless only
-// if two loops differ, of which one runs as often as a number says that is computed from another, unknown one, or that
-// ask for their number by the same call; and one in a helper that tests call, which say with what: what they say
-// is a scope of its own.
+// Four kinds of wait are leads, which check prints only with -leads:
+//
+//   - a wait for a message where no second goroutine has been started, as by a loop over no items;
+//   - a wait for a WaitGroup to which an unknown number is added;
+//   - a wait that is endless only if two loops go round differently often, where one count is computed
+//     from the other, or both come from the same call;
+//   - a wait in a helper that tests call with arguments: each of these tests is looked at with its own
+//     arguments.
 //
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests

@@ -108,6 +108,14 @@ type Finding struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// OfRuns returns in how many of the runs something was so: "2 of 3 runs".
+func OfRuns(n, runs int) string {
+	if runs == 1 {
+		return fmt.Sprintf("%d of 1 run", n)
+	}
+	return fmt.Sprintf("%d of %d runs", n, runs)
+}
+
 // End is the last line of findings in JSON Lines. A file that was cut, at whatever byte, does not end in it.
 type End struct {
 	Version  int  `json:"version"`  // SchemaVersion of the writer

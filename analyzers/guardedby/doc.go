@@ -28,29 +28,30 @@
 // one function hold. The finding shows the count, the accesses without the
 // lock, one a function, and a guarded access that conflicts.
 //
-// To copy a struct reads all its fields, and to assign one writes them. Elements
-// of slices and arrays are judged apart from the variable that holds them, and
-// so is an object on which methods are called that leave all locking to their
-// caller: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
+// Copying a struct reads all its fields, and assigning one writes them. Elements of slices and arrays are
+// judged apart from the variable that holds them. An object whose methods leave all locking to their caller
+// is judged too: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
 //
-// Not counted are accesses to objects that no other goroutine can reach yet, in tests
-// of other code, in package initialisation, in a sync.Once, behind a test of an atomic
-// flag that is set once the variable is written, and where a comment says
-// that no lock is needed. Helper functions are judged by the locks that their callers
-// hold. A goroutine may read without the lock what it alone writes, and what was
-// written before it started.
+// Some accesses need no lock and are not counted: those to objects that no other goroutine can reach yet,
+// in tests of other code, in package initialisation, in a sync.Once, behind a test of an atomic flag that
+// is set once the variable is written, and where a comment says that no lock is needed. Helper functions
+// are judged by the locks that their callers hold. A goroutine may read without the lock what it alone
+// writes, and what was written before it started.
 //
-// Three kinds of access are leads, which are not printed: a read of what only a set-up function writes, in a
-// function that seems to run after it; stores of constants and new channels, maps or slices that make the object as
-// new; and any access in a method of an unexported type that nothing calls.
+// Three kinds of access are leads, which check prints only with -leads: a read of what only a set-up
+// function writes, in a function that seems to run after it; a store of a constant or of a new channel, map
+// or slice that makes the object as new; and any access in a method of an unexported type that nothing
+// calls.
 //
-// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
-// leads to one of the two places while the other side need not wait for it, or exported functions that several may
-// call, by at most one more call to the place without the lock. Those count as one goroutine that set the object up,
-// by their names or by a comment ("must be called before Run"), come to the place by a function that does
-// (startServing), or have acquired the object for themselves; Run does not meet itself. The calls that
-// lead to the two places must not both hold one lock. Without all this, or where the lock is
-// that of another object than the one with the variable, it is a lead.
+// A finding needs evidence that two goroutines can reach the same object. That is a go statement of the
+// package that leads to one of the two places, where the other side need not wait for the goroutine; or
+// exported functions that several goroutines may call, and that reach the place without the lock by at most
+// one more call. Functions are taken for one goroutine's if they set the object up (by their name, or by a
+// comment such as "must be called before Run"), if they reach the place by a function that does
+// (startServing), or if they have acquired the object for themselves. Run is not compared with itself. The
+// calls that lead to the two places must not both hold one lock.
+//
+// Without all this, or where the lock belongs to another object than the variable, it is a lead.
 //
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses

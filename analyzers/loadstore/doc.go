@@ -24,18 +24,18 @@
 //	func (p *Pool) Hit()   { p.hits.Add(1) }
 //	func (p *Pool) Reset() { p.hits.Store(0) }
 //
-// The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way
-// of a local (n := x; x = n + 1), map elements (m[k]++), an atomic load and an
-// atomic store, Load and Store of an entry of a sync.Map, and a lock that is released between the two. Only state that
-// the code itself treats as shared, and that has a second writer, is reported:
-// others write it under a lock, another goroutine writes it, or the update runs
-// in several goroutines. Two atomic operations are a lead, which is not printed, where no other function writes the
-// variable, or some function compares and swaps it. An update is safe that compares a version, which all
-// writers change, before it stores.
+// The section is AtomRace's load-and-store: x++, x += f, x = f(x), also by way of a local (n := x; x = n +
+// 1), map elements (m[k]++), an atomic load and an atomic store, Load and Store of an entry of a sync.Map,
+// and a lock that is released between the two. It is reported only for state that the code itself treats as
+// shared and that has a second writer: others write it under a lock, another goroutine writes it, or the
+// update runs in several goroutines. An update is safe that compares a version, which all writers change,
+// before it stores. Two atomic operations are a lead, which check prints only with -leads, where no other
+// function writes the variable, or some function compares and swaps it.
 //
-// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
-// leads to one of the two places while the other side need not wait for it, or exported functions that several may
-// call and that do not set the object up. Without it, it is a lead.
+// A finding needs evidence that two goroutines can reach the same object. That is a go statement of the
+// package that leads to one of the two places, where the other side need not wait for the goroutine; or
+// exported functions that several goroutines may call and that do not set the object up. Without such
+// evidence it is a lead.
 //
 // Missed: updates that only two callers of one method make; updates through two
 // functions or through pointers kept elsewhere, types that leave all locking to

@@ -47,5 +47,5 @@
 // return. Reported falsely: locks of two types whose
 // objects never meet, orders that phases of the program keep apart.
 //
-// Cost: that of join.
+// Cost: that of the search for cycles in the graph of all locks (package crosspkg).
 package lockorder

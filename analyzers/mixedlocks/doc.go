@@ -25,12 +25,11 @@
 //		return f.transition == nil
 //	}
 //
-// The guard is found as guardedby finds it. That check reports accesses without any
-// lock of the object; this one reports accesses that hold a different lock.
-// The read sides of one lock order nothing either: a write under it needs
-// another lock, or the write side.
+// The guard is found as for IL1001, which reports accesses without any lock of the object; this check
+// reports accesses that hold a different lock. The read sides of one lock order nothing either: a write
+// under it needs another lock, or the write side.
 //
-// Missed and reported falsely: as with guardedby (IL1001).
+// Missed and reported falsely: as for IL1001.
 //
 // Cost: linear in what guardedby finds.
 package mixedlocks

@@ -22,16 +22,17 @@
 //		…
 //	}
 //
-// The lock may be taken by a caller, as long as all callers are known and
-// hold it. A write with another lock held for writing is not reported. In a function that takes both
-// sides, on different paths to the write, the finding is a lead, which is not printed.
+// The lock may be taken by a caller, as long as all callers are known and hold it. A write with another
+// lock held for writing is not reported. In a function that takes both sides, on different paths to the
+// write, the finding is a lead, which check prints only with -leads.
 //
-// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
-// leads to one of the two places while the other side need not wait for it, or exported functions that several may
-// call and that do not set the object up. Without it, it is a lead.
+// A finding needs evidence that two goroutines can reach the same object. That is a go statement of the
+// package that leads to one of the two places, where the other side need not wait for the goroutine; or
+// exported functions that several goroutines may call and that do not set the object up. Without such
+// evidence it is a lead.
 //
-// Missed: writes through pointers and elements of slices. Reported falsely:
-// functions of which only one goroutine runs one at a time.
+// Missed: writes through pointers and elements of slices. Reported falsely: functions that only one
+// goroutine at a time runs.
 //
 // Cost: linear in the accesses, but the writes of a variable under a read lock times its accesses.
 package readlock

@@ -48,24 +48,27 @@
 // as an index or an end in the next, while others cut. An entry that is removed
 // because of what it holds (it has expired) may be another one by then.
 //
-// Not reported: what is looked at again under the second lock, before the use or
-// to put it back where it went too far, be it by a version that was read with it
-// or by other fields that always change with it, compare-and-swap, a change whose
-// own result is asked for (n.Add(1) > limit, a removal that returns what it found)
-// and what undoes it, a flag that is asked for again behind the use,
-// values that are computed again with the same result, removal of what is gone
-// already, a flag that is set once more where all else on the way asks for it
-// itself, limits that may be passed anyhow since the test does not ask for the
-// amount, claims made with the test that keep others out, state that only one
-// goroutine has, code of which a comment allows the race.
+// Not reported:
 //
-// A flag, a pointer, a limit or a list that a function without export tests and changes is a lead, which is
-// not printed, unless what it adds to was counted under the lock: mostly one goroutine alone runs such code.
-// Entries of maps are reported everywhere.
+//   - what is tested again under the second lock, before the use or to put it back where it went too
+//     far; also by a version that was read with it, or by other fields that always change with it;
+//   - compare-and-swap, and a change whose own result is asked for (n.Add(1) > limit, a removal that
+//     returns what it found) with what undoes it;
+//   - a flag that is asked for again behind the use, and one that is set once more where all else on the
+//     way asks for it itself;
+//   - values that are computed again with the same result, and removal of what is gone already;
+//   - limits that may be passed anyhow, since the test does not ask for the amount;
+//   - claims made with the test that keep others out, and state that only one goroutine has;
+//   - code of which a comment allows the race.
 //
-// A finding needs something that shows a second goroutine with the same object: a go statement of the package that
-// leads to one of the two places while the other side need not wait for it, or exported functions that several may
-// call and that do not set the object up. Without it, it is a lead.
+// A flag, a pointer, a limit or a list that an unexported function tests and changes is a lead, which check
+// prints only with -leads, unless what it adds to was counted under the lock: mostly one goroutine alone
+// runs such code. Entries of maps are reported everywhere.
+//
+// A finding needs evidence that two goroutines can reach the same object. That is a go statement of the
+// package that leads to one of the two places, where the other side need not wait for the goroutine; or
+// exported functions that several goroutines may call and that do not set the object up. Without such
+// evidence it is a lead.
 //
 // Missed: tests whose outcome is kept in memory, tests and uses in two functions
 // without a common caller, calls through exported interfaces, objects that are

@@ -30,10 +30,9 @@
 //		q.items <- v
 //	}
 //
-// The same goes for WaitGroup.Wait under a lock that the goroutines take
-// before they call Done, and for a function that users have set in a field,
-// which is called under a lock that the exported methods take: it hangs if it
-// calls one of them. Only callbacks without results are reported: they usually
+// The same goes for WaitGroup.Wait under a lock that the goroutines take before they call Done. It also
+// goes for a function that users have set in a field and that is called under a lock which the exported
+// methods take: it hangs if it calls one of them. Only callbacks without results are reported: they usually
 // signal an event, whereas one with a result usually just computes it.
 //
 // A send or receive is reported if it is on an unbuffered channel, not one of

@@ -32,8 +32,8 @@
 // What the tests of a package and its main lead to is simulated, too: there, function
 // values, methods behind interfaces and other names of an object are known.
 //
-// An access that a goroutine makes after it has received a message is a lead, which is not printed: the sender is
-// likely to send after the starter's own access.
+// An access that a goroutine makes after it has received a message is a lead, which check prints only with
+// -leads: the sender is likely to send after the starter's own access.
 //
 // Missed, elsewhere: other names for one object, elements by variable indexes, goroutines
 // that are started elsewhere. Reported falsely: paths that no run takes, such as those

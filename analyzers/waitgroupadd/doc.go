@@ -15,7 +15,7 @@
 //
 //	func (s *Server) Stop() { s.quit(); s.wg.Wait() }
 //
-// RIGHT: who starts the goroutine counts it, before.
+// RIGHT: the function that starts the goroutine counts it, before.
 //
 //	func (s *Server) Start() {
 //		s.wg.Add(1)

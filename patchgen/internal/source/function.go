@@ -70,7 +70,7 @@ func (f *Function) Name() string {
 		return d.Name.Name
 	}
 	if f.Outer != nil {
-		return "a function literal in " + f.Outer.Name()
+		return "a function literal in " + f.Declaration().Name()
 	}
 	return "a function literal"
 }

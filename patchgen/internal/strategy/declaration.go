@@ -26,7 +26,7 @@ func (p *Problem) lockName() (string, error) {
 		taken = source.UsedNames(p.Variable.Function)[name]
 	}
 	if taken {
-		return "", fmt.Errorf("the name %s is taken", name)
+		return "", fmt.Errorf("the new lock would be called %s, and that name is taken", name)
 	}
 	return name, nil
 }

@@ -169,7 +169,7 @@ func (p *Problem) unguarded(lock *knownLock, need []*source.Access) (open, upgra
 		held, known := lock.held(a)
 		switch {
 		case !known:
-			return nil, nil, fmt.Errorf("%s: nothing is known of the locks there", a.File.At(a.Expr))
+			return nil, nil, fmt.Errorf("%s: which locks are held there is not known%s", a.File.At(a.Expr), whyUnknown(a))
 		case held.Surely && held.ReadOnly && a.Mode.Writes():
 			upgrade = append(upgrade, a)
 		case held.Surely:
@@ -180,6 +180,14 @@ func (p *Problem) unguarded(lock *knownLock, need []*source.Access) (open, upgra
 		}
 	}
 	return open, upgrade, nil
+}
+
+// whyUnknown returns why the passes have no state of the locks at an access.
+func whyUnknown(a *source.Access) string {
+	if strings.HasSuffix(a.File.Path, "_test.go") {
+		return ", as locks are not followed in tests"
+	}
+	return ", as no way through the program reaches it"
 }
 
 // reachable sorts out what the patch leaves alone: accesses in packages that

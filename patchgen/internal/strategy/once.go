@@ -170,7 +170,7 @@ func (p *Problem) DeclareOnce(edits *edit.Edits, name, comment string) (class st
 		}
 		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(),
 			name); obj != nil {
-			return "", fmt.Errorf("the name %s is taken", name)
+			return "", fmt.Errorf("the new sync.Once would be called %s, and that name is taken", name)
 		}
 	} else if !source.IsGlobal(p.Variable.Object) || p.Variable.Object.Pkg().Scope().Lookup(name) != nil {
 		return "", fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)

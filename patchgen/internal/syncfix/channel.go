@@ -81,11 +81,13 @@ func (p *Problem) channelAt(at place, mode finding.Mode) (*channel, error) {
 	}
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	if !ok {
-		return nil, fmt.Errorf("%s: the channel %s is no local variable", at.file.At(e), at.file.Text(e))
+		return nil, fmt.Errorf("%s: the channel %s is not a local variable, so that not all of its operations are known",
+			at.file.At(e), at.file.Text(e))
 	}
 	obj, ok := at.file.Package.Info.ObjectOf(id).(*types.Var)
 	if !ok || source.IsGlobal(obj) {
-		return nil, fmt.Errorf("%s: the channel %s is no local variable", at.file.At(e), id.Name)
+		return nil, fmt.Errorf("%s: the channel %s is not a local variable, so that not all of its operations are known",
+			at.file.At(e), id.Name)
 	}
 	c := &channel{file: at.file, object: obj, function: p.Module.Declaring(at.file, obj)}
 	return c, c.collect()
@@ -119,7 +121,11 @@ func (c *channel) use(id *ast.Ident) error {
 		if i >= 0 && n.Tok == token.DEFINE && c.isMade(n, i, n.Rhs) {
 			return nil
 		}
-		if i >= 0 {
+		switch {
+		case i >= 0 && n.Tok == token.DEFINE:
+			return fmt.Errorf("%s: the channel %s comes from elsewhere, so that not all of its operations are known",
+				c.file.At(id), id.Name)
+		case i >= 0:
 			return fmt.Errorf("%s: the channel %s is set, and may be another one then", c.file.At(id), id.Name)
 		}
 	// var ch = make(chan T)

@@ -50,7 +50,7 @@ func stop(p *Problem) (*strategy.Patch, error) {
 	name := "stop"
 	if used := source.UsedNames(c.function); used[name] {
 		if name = c.object.Name() + "Stop"; used[name] {
-			return nil, fmt.Errorf("the names stop and %s are taken", name)
+			return nil, fmt.Errorf("the new channel would be called stop or %s, and these names are taken", name)
 		}
 	}
 	// ch <- v in a goroutine becomes a case of a select.
@@ -160,7 +160,7 @@ func (p *Problem) cancelAt(edits *edit.Edits, at place, done map[ast.Stmt]bool) 
 	}
 	// done <- struct{}{} is what somebody waits for, and behind a stop the select would often leave the send out.
 	if _, isSend := s.(*ast.SendStmt); isSend && isStopType(at.file.TypeOf(channel)) {
-		return fmt.Errorf("%s: others may wait for this signal", at.file.At(s))
+		return fmt.Errorf("%s: others may wait for this signal, which a stop would leave out", at.file.At(s))
 	}
 	for _, n := range at.path {
 		if clause, ok := n.(*ast.CommClause); ok && clause.Comm != nil && strings.Contains(at.file.Text(clause.Comm), stop) {
@@ -199,7 +199,8 @@ func waitingStatement(at place) (ast.Stmt, ast.Expr, error) {
 	if receive, ok := ast.Unparen(e).(*ast.UnaryExpr); e != nil && ok && receive.Op == token.ARROW {
 		return s, receive.X, nil
 	}
-	return nil, nil, fmt.Errorf("%s: the operation is a part of a larger statement", at.file.At(s))
+	return nil, nil, fmt.Errorf("%s: the wait is only a part of its statement, so that no select can take its place",
+		at.file.At(s))
 }
 
 // isFollowedBySignal refuses operations behind which the function does what others may wait for.
@@ -216,12 +217,12 @@ func isFollowedBySignal(file *source.File, s ast.Stmt, f *source.Function) (err 
 				case *ast.FuncLit:
 					return false
 				case *ast.SendStmt:
-					err = fmt.Errorf("%s: others may wait for what the function sends", file.At(n))
+					err = fmt.Errorf("%s: others may wait for what the function sends, which a stop would leave out", file.At(n))
 				case *ast.CallExpr:
 					name := file.Text(n.Fun)
 					name = name[strings.LastIndexByte(name, '.')+1:]
 					if slices.Contains([]string{"close", "Done", "Unlock", "RUnlock", "Signal", "Broadcast"}, name) {
-						err = fmt.Errorf("%s: others may wait for %s", file.At(n), file.Text(n))
+						err = fmt.Errorf("%s: others may wait for %s, which a stop would leave out", file.At(n), file.Text(n))
 					}
 				}
 				return err == nil

@@ -25,7 +25,7 @@ func (j *judge) stoppable() {
 	before, casesBefore := j.channelWaits(j.old)
 	after, casesAfter := j.channelWaits(j.now)
 	if total(after) >= total(before) {
-		j.add("stoppable", "as many operations wait for their other side alone as before")
+		j.add("stoppable", "with it, no fewer operations wait for their other side alone")
 	}
 	for _, k := range after.more(before) {
 		j.add("stoppable", "%s %s", short(k.function), k.what)
