@@ -148,8 +148,8 @@ func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
 		}
 	}
 	kept, err := ws.keep(named, output)
-	if err != nil {
-		return err
+	if err != nil { // what the go command said comes first: a full disk may be the cause of both
+		return &RewriteError{strings.TrimRight(string(output), "\n") + "\n" + err.Error(), "what follows"}
 	}
 	if len(named) == 0 {
 		return &RewriteError{string(output), kept}
@@ -271,7 +271,7 @@ func (ws *Workspace) keep(named map[string]string, output []byte) (string, error
 		}
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("keeping the files that do not compile: %w", err)
+			return "", fmt.Errorf("keeping the rewritten files for a report: %w", err)
 		}
 		files[strings.ReplaceAll(ws.Module.Rel(original), "../", "_/")+".txt"] = data
 	}
@@ -283,7 +283,7 @@ func (ws *Workspace) keep(named map[string]string, output []byte) (string, error
 // of Interlock, never of the user. The command line ends with code 3.
 type RewriteError struct {
 	Output string // what the go command printed
-	Kept   string // folder that holds the rewritten files and the output
+	Kept   string // folder that holds the rewritten files and the output, or "what follows" if they could not be kept
 }
 
 func (e *RewriteError) Error() string {

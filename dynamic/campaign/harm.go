@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/fisher"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
@@ -71,12 +72,12 @@ func (h *harm) significant() bool { return h.counts.FailedSplit > 0 && h.p <= le
 func (h *harm) String() string {
 	c := &h.counts
 	if c.Runs() == c.Split() {
-		return fmt.Sprintf("tests failed in %d of %d runs that split the section, and no run watched it whole, "+
-			"to compare with", c.FailedSplit, c.Split())
+		return fmt.Sprintf("tests failed in %s that split the section, and no run watched it whole, "+
+			"to compare with", finding.OfRuns(c.FailedSplit, c.Split()))
 	}
-	return fmt.Sprintf("tests failed in %d of %d runs that split the section and in %d of %d that watched it whole "+
+	return fmt.Sprintf("tests failed in %s that split the section and in %d of %d that watched it whole "+
 		"(one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
-		c.FailedSplit, c.Split(), c.FailedWhole, c.Runs()-c.Split(), h.p, level/float64(h.tested))
+		finding.OfRuns(c.FailedSplit, c.Split()), c.FailedWhole, c.Runs()-c.Split(), h.p, level/float64(h.tested))
 }
 
 // stratum is what runs have to share to be compared: stronger noise splits more

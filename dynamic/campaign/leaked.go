@@ -287,8 +287,8 @@ func (t *tally) blockedForEver(cfg *Config, deadlocks []*finding.Finding) (all [
 			continue
 		}
 		a := &f.Accesses[0]
-		deadlocks[i].Notes = append(deadlocks[i].Notes, fmt.Sprintf("in %d of %d runs %s, at %s:%d, waited for it for ever",
-			f.Evidence.Hits, f.Evidence.Runs, a.Function, a.File, a.Line))
+		deadlocks[i].Notes = append(deadlocks[i].Notes, fmt.Sprintf("in %s %s, at %s:%d, waited for it for ever",
+			finding.OfRuns(f.Evidence.Hits, f.Evidence.Runs), a.Function, a.File, a.Line))
 	}
 	return withoutParts(all)
 }
@@ -322,8 +322,8 @@ func withoutParts(all []*finding.Finding) (whole []*finding.Finding) {
 		if j := slices.IndexFunc(all, isWhole); j < 0 {
 			whole = append(whole, f)
 		} else {
-			all[j].Notes = append(all[j].Notes, fmt.Sprintf("in %d of %d runs goroutines waited there, started otherwise",
-				f.Evidence.Hits, f.Evidence.Runs))
+			all[j].Notes = append(all[j].Notes, fmt.Sprintf("in %s goroutines waited there, started otherwise",
+				finding.OfRuns(f.Evidence.Hits, f.Evidence.Runs)))
 		}
 	}
 	return whole

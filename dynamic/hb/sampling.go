@@ -30,7 +30,7 @@ func ParseSampling(rate, names string) (Sampling, error) {
 	percent, err := strconv.ParseFloat(rate, 64)
 	switch {
 	case err != nil || !(percent >= leastRate && percent <= 100):
-		return s, fmt.Errorf("-rate %s: want percent of the accesses, from %v to 100", rate, leastRate)
+		return s, fmt.Errorf("want percent of the accesses, from %v to 100", leastRate)
 	case percent < 100:
 		s.Rate = percent
 	}
@@ -40,7 +40,7 @@ func ParseSampling(rate, names string) (Sampling, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.Index(sampleNames, name)
 		if i < 0 {
-			return s, fmt.Errorf("-sample %s: want %s, or several with commas between", names, strings.Join(sampleNames, ", "))
+			return s, fmt.Errorf("want %s, or several with commas between", strings.Join(sampleNames, ", "))
 		}
 		*s.rules()[i] = true
 	}

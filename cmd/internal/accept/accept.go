@@ -24,7 +24,8 @@ type Filter struct {
 type Sorted struct {
 	Left []*finding.Finding
 	// InSource counts those accepted by a comment, InBaseline those in the baseline, Unchanged those
-	// outside of the lines that have changed. A finding counts once, by the first of these.
+	// outside of the lines that have changed. A finding counts once, by the first of these; those on one variable that
+	// the same comment accepts count as one, which they would be beside the suspicion that the comment has taken away.
 	InSource, InBaseline, Unchanged int
 	// Accepted are those in the source and in the baseline.
 	Accepted []Accepted
@@ -39,12 +40,17 @@ type Accepted struct {
 
 // Sort sorts the findings out. The order of those left stays.
 func (f *Filter) Sort(findings []*finding.Finding) Sorted {
+	type bug struct {
+		by *Ignore
+		on finding.Variable
+	}
 	var s Sorted
+	inSource := map[bug]bool{}
 	for _, g := range findings {
 		by := f.ignored(g)
 		switch {
 		case by != nil:
-			s.InSource++
+			inSource[bug{by, g.Variable}] = true
 			s.Accepted = append(s.Accepted, Accepted{g, true, by.Reason})
 		case f.Baseline != nil && f.Baseline.covers(g):
 			s.InBaseline++
@@ -60,6 +66,7 @@ func (f *Filter) Sort(findings []*finding.Finding) Sorted {
 			s.Left = append(s.Left, g)
 		}
 	}
+	s.InSource = len(inSource)
 	return s
 }
 

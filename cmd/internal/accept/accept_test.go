@@ -52,6 +52,21 @@ func TestIgnores(t *testing.T) {
 	}
 }
 
+// Two races of one variable that one comment accepts are one bug, as they are without the comment.
+func TestIgnoresCountBugs(t *testing.T) {
+	f := Filter{Ignores: []directives.Ignore{{File: "x.go", Line: 10}, {File: "x.go", Line: 30}}}
+	one, again := at(finding.Confirmed, finding.Unguarded, 10, 20), at(finding.Confirmed, finding.CaughtInTheAct, 10, 10)
+	other, elsewhere := at(finding.Confirmed, finding.Unguarded, 10, 20), at(finding.Confirmed, finding.Unguarded, 30, 40)
+	other.Variable.Name = "another"
+	s := f.Sort([]*finding.Finding{one, again})
+	if s.InSource != 1 || len(s.Accepted) != 2 {
+		t.Errorf("one variable: %+v", s)
+	}
+	if s := f.Sort([]*finding.Finding{one, other, elsewhere}); s.InSource != 3 {
+		t.Errorf("two variables and two comments: %+v", s)
+	}
+}
+
 // What was accepted as a suspicion is reported once it is proven.
 func TestBaselineByStatus(t *testing.T) {
 	suspected, confirmed := at(finding.Suspected, finding.Unguarded, 1), at(finding.Confirmed, finding.Unguarded, 1)

@@ -65,7 +65,8 @@ func (a *Audit) Runs(ctx context.Context, o RunOptions) (*Ran, error) {
 		if ctx.Err() != nil {
 			why = "the audit was interrupted"
 		}
-		cut := fmt.Sprintf("the tests of %s: %s after %d of %d runs", b.Package, why, a.runsOf(b.Package), o.Settings.Runs)
+		cut := fmt.Sprintf("the tests of %s: %s after %s", b.Package, why,
+			finding.OfRuns(a.runsOf(b.Package), o.Settings.Runs))
 		took, known := a.plain[b.Package]
 		if known {
 			cut += fmt.Sprintf("; without noise they take %s", took.Round(time.Millisecond))

@@ -52,7 +52,10 @@ func (o *acceptFlags) check(c *call) (err error) {
 	}
 	if file != "" && file != noBaseline {
 		if o.given, err = accept.ReadBaseline(file); err != nil {
-			return fmt.Errorf("reading the baseline: %w", err)
+			if o.baseline == "" {
+				return fmt.Errorf("reading the baseline: %w", err)
+			}
+			return misfit("baseline", "cannot be read: %v", err)
 		}
 	}
 	if o.newFrom == "" {
@@ -60,7 +63,7 @@ func (o *acceptFlags) check(c *call) (err error) {
 	}
 	cmd := exec.CommandContext(c.ctx, "git", "rev-parse", "--quiet", "--verify", "--end-of-options", o.newFrom+"^{commit}")
 	if err := cmd.Run(); errors.As(err, new(*exec.ExitError)) {
-		return fmt.Errorf("-new-from-rev %s: git knows no such revision here; in CI, fetch it first", o.newFrom)
+		return misfit("new-from-rev", "%s: git knows no such revision here; in CI, fetch it first", o.newFrom)
 	} else if err != nil {
 		return fmt.Errorf("-new-from-rev: %w", err)
 	}
@@ -267,9 +270,7 @@ func (o *baselineOptions) accept(c *call, r *report.Report, res *driver.Result) 
 	isGone := func(e accept.Entry) bool { return o.isGone(r, res, e) }
 	if o.from != "" {
 		isGone = func(accept.Entry) bool { return false } // the report may have left it out
-		if r.Findings, err = report.ReadFindings(o.from); errors.Is(err, report.ErrCut) {
-			return c.failed(fmt.Errorf("-from: %w", err))
-		} else if err != nil {
+		if r.Findings, err = report.ReadFindings(o.from); err != nil {
 			return c.usage("-from: %v", err)
 		}
 	}

@@ -66,6 +66,12 @@ func (o *auditOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.dir, "o", defaultAudit, "write the results into this `folder`, which holds nothing else")
 	fs.DurationVar(&o.time, "budget", 30*time.Minute, "take about this much `time`, such as 90s or 2h; of what remains "+
 		"once\nthe tests are built, three quarters go to their runs and the rest to patches")
+	refuse(fs, "budget", func() error {
+		if o.time <= 0 {
+			return errors.New("want a time above 0, such as 30m")
+		}
+		return nil
+	})
 	o.acceptFlags.declare(fs, finding.Confirmed)
 	o.declareRuns(fs)
 	o.declareSections(fs, defaultSections)
@@ -76,12 +82,10 @@ func (o *auditOptions) declare(fs *flag.FlagSet) {
 }
 
 func (o *auditOptions) run(c *call) int {
-	if o.time <= 0 {
-		return c.usage("-budget %v: want a time, such as 30m", o.time)
-	}
 	asked := o.seed // 0 unless the command line has it
-	if err := errors.Join(o.campaignFlags.check(), o.acceptFlags.check(c)); err != nil {
-		return c.usage("%v", err)
+	o.choose()
+	if err := o.acceptFlags.check(c); err != nil {
+		return c.usageOf(err)
 	}
 	flags, code := c.testFlagsOf()
 	if code != exitClean {

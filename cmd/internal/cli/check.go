@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
 	"flag"
 	"os"
 	"slices"
@@ -54,8 +54,8 @@ func (o *checkOptions) declare(fs *flag.FlagSet) {
 }
 
 func (o *checkOptions) run(c *call) int {
-	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
-		return c.usage("%v", err)
+	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
+		return c.usageOf(err)
 	}
 	p, err := o.planner(c)
 	if err != nil {
@@ -139,7 +139,8 @@ func repositorySettings(root string) (r lsp.Repository, err error) {
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	set.StringVar(&r.Tags, "tags", "", "")
 	set.BoolVar(&r.Hints, "hints", false, "")
-	return r, configure(set, &checkCommand, file)
+	_, err = configure(set, &checkCommand, file)
+	return r, err
 }
 
 // inTests reports whether all places of f stand in tests.

@@ -241,6 +241,10 @@ func (c *call) still() (*build.Still, error) {
 	return still, nil
 }
 
+// usageOf is usage for an error, which names the place in the file of settings where the fault is a flag's that stands
+// there.
+func (c *call) usageOf(err error) int { return c.usage("%v", c.placed(err)) }
+
 // usage reports in one line what is wrong with the command line.
 func (c *call) usage(format string, args ...any) int {
 	c.warn(fmt.Sprintf(format, args...))

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,6 +78,17 @@ type common struct {
 	packages  []string // or other words that stand on the command line
 	testFlags []string // after --
 	arguments []string // of a program
+	// setAt has the places of the flags that the file of settings has set and the command line has not.
+	setAt map[string]string
+}
+
+// placed returns err behind the place in the file of settings if it is a fault of a flag that is set there.
+func (in *common) placed(err error) error {
+	var fault *flagFault
+	if errors.As(err, &fault) && in.setAt[fault.flag] != "" {
+		return fmt.Errorf("%s: %s", in.setAt[fault.flag], strings.TrimPrefix(fault.Error(), "-"))
+	}
+	return err
 }
 
 // newFlagSet returns the flags of c, which sets the values of in and own. It
@@ -114,13 +127,18 @@ func parse(c *command, args []string) (*common, runner, error) {
 func parseWith(c *command, args []string, file *config.Config) (in *common, own runner, err error) {
 	in, own = new(common), c.options()
 	fs := newFlagSet(c, in, own)
-	if err := configure(fs, c, file); err != nil {
+	if in.setAt, err = configure(fs, c, file); err != nil {
 		return nil, nil, err
 	}
 	defer func() {
-		if err == nil {
-			err = wrongKind(fs, in.dir)
+		if err != nil {
+			return
 		}
+		fs.Visit(func(f *flag.Flag) { delete(in.setAt, f.Name) })
+		if err = wrongKind(fs, in.dir); err == nil {
+			err = fits(own)
+		}
+		err = in.placed(err)
 	}()
 	// Behind the package of a program all words are the program's, flags and -- too.
 	if c.program {
@@ -150,6 +168,14 @@ func parseWith(c *command, args []string, file *config.Config) (in *common, own 
 	}
 }
 
+// fits returns what is wrong with flags that do not fit each other.
+func fits(own runner) error {
+	if o, ok := own.(interface{ fit() error }); ok {
+		return o.fit()
+	}
+	return nil
+}
+
 // isTime reports whether f takes a duration.
 func isTime(f *flag.Flag) bool {
 	if f == nil {
@@ -165,7 +191,7 @@ func isTime(f *flag.Flag) bool {
 
 // wrongKind reports a flag that wants a file and names a folder, or the other way round. Names are relative to dir.
 func wrongKind(fs *flag.FlagSet, dir string) (err error) {
-	fs.Visit(func(f *flag.Flag) {
+	fs.VisitAll(func(f *flag.Flag) {
 		name := f.Value.String()
 		if f.Name != "C" && !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
@@ -176,9 +202,9 @@ func wrongKind(fs *flag.FlagSet, dir string) (err error) {
 		}
 		switch kind, _ := flag.UnquoteUsage(f); {
 		case kind == "file" && info.IsDir():
-			err = fmt.Errorf("-%s %s: this is a folder; name a file", f.Name, f.Value)
+			err = misfit(f.Name, "%s: this is a folder; name a file", f.Value)
 		case kind == "folder" && !info.IsDir():
-			err = fmt.Errorf("-%s %s: this is a file; name a folder", f.Name, f.Value)
+			err = misfit(f.Name, "%s: this is a file; name a folder", f.Value)
 		}
 	})
 	return err
@@ -187,7 +213,7 @@ func wrongKind(fs *flag.FlagSet, dir string) (err error) {
 // withHint adds to an error on an unknown flag which one may have been meant, and to one on a time what is wanted. For
 // flags of go test there is other advice.
 func withHint(fs *flag.FlagSet, err error) error {
-	if m := badValue.FindStringSubmatch(err.Error()); m != nil && isTime(fs.Lookup(m[2])) {
+	if m := badValue.FindStringSubmatch(err.Error()); m != nil && m[3] == "parse error" && isTime(fs.Lookup(m[2])) {
 		return fmt.Errorf("invalid value %q for flag -%s: want a time with its unit, such as 30s or 10m", m[1], m[2])
 	}
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
@@ -252,7 +278,9 @@ func commandNames() (names []string) {
 func packagesOf(words []string) (packages []string, err error) {
 	for _, word := range words {
 		if strings.HasSuffix(word, ".go") {
-			if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() {
+			if info, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%s: there is no such file", word)
+			} else if err != nil || !info.Mode().IsRegular() {
 				return nil, fmt.Errorf("%s is no Go file", word)
 			}
 			if word = filepath.Dir(word); !filepath.IsAbs(word) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,7 @@ type envOptions struct {
 func (o *envOptions) declare(fs *flag.FlagSet) {
 	o.declareDeps(fs)
 	fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
-	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about this many `microseconds`")
+	declareStrength(fs, &o.strength)
 }
 
 // recorded is what report needs to know of an env: file recordName in its folder.
@@ -100,9 +101,6 @@ type lastingBuild struct {
 
 // prepare lays an instrumented build out. Without one the exit code says why; with one it is that of what was left out.
 func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
-	if err := checkStrength(o.strength); err != nil {
-		return nil, c.usage("%v", err)
-	}
 	defer c.progress.Clear()
 	// The plan, and the rewritten files.
 	p, err := o.planner(c)
@@ -252,8 +250,8 @@ func (o *runOptions) run(c *call) int {
 	if len(c.packages) == 0 {
 		return c.usage("name the package of the program, such as `interlock run .`")
 	}
-	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
-		return c.usage("%v", err)
+	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
+		return c.usageOf(err)
 	}
 	m, code := o.prepare(c)
 	if m == nil {
@@ -398,8 +396,8 @@ func (o *reportOptions) run(c *call) int {
 	case dir == "":
 		return c.usage("name the folder that `interlock env` has printed, or set INTERLOCK_ENV to it")
 	}
-	if err := errors.Join(o.out.Probe(), o.acceptFlags.check(c)); err != nil {
-		return c.usage("%v", err)
+	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
+		return c.usageOf(err)
 	}
 	return o.report(c, dir, false)
 }

@@ -237,8 +237,8 @@ func (c *call) failed(err error) int {
 	case broken:
 		c.warn(fault)
 		return exitIncomplete
-	case errors.As(err, &config):
-		return c.usage("%v", err)
+	case errors.As(err, &config), errors.As(err, new(*flagFault)):
+		return c.usageOf(err)
 	case compile:
 		c.compiler(output, "the packages do not compile: fix that first")
 		return exitIncomplete

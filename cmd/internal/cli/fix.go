@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,9 +48,9 @@ module's root, or in the folder of go.work if one is in force:
     interlock fix ./... | git apply
 
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
-files: all patches or none. Links are followed; permissions and line ends stay.
-If they cannot be written, they are printed. The runs before the patches are made where go test makes
-them, in the folder of the package.`,
+files, all patches or none; where that fails, the patches are printed. Links are followed; permissions and
+line ends stay. The runs before the patches are made where go test makes them, in the folder of the
+package.`,
 	examples: [][2]string{
 		{"interlock fix ./...", "print the patches"},
 		{"interlock fix -w ./...", "write them to your files"},
@@ -118,9 +119,14 @@ func declareVerify(fs *flag.FlagSet, depth *trial.Depth) {
 		})
 }
 
+func (o *fixOptions) fit() error { return o.campaignFlags.fit() }
+
+func (o *fixOptions) probe() error { return probe(o.out) }
+
 func (o *fixOptions) run(c *call) int {
-	if err := errors.Join(o.campaignFlags.check(), o.out.Probe(), o.acceptFlags.check(c)); err != nil {
-		return c.usage("%v", err)
+	o.choose()
+	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
+		return c.usageOf(err)
 	}
 	flags, code := c.testFlagsOf()
 	if code != exitClean {
@@ -214,9 +220,7 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 // read takes the findings from a file.
 func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	known, err := report.ReadFindings(o.from)
-	if errors.Is(err, report.ErrCut) { // nothing is wrong with the command line
-		return nil, fmt.Errorf("-from: %w", err)
-	} else if err != nil {
+	if err != nil {
 		return nil, gocmd.Refuse("-from: "+err.Error(), "name a file that -o jsonl:file has written")
 	}
 	if len(p.Patterns) == 0 {
@@ -327,6 +331,31 @@ func idsOf(group []*finding.Finding) []string {
 	return ids
 }
 
+// alike returns that the fate of f is also that of other findings, which one patch was to correct with it: the reasons
+// may name the place of any of them.
+func alike(findings []*finding.Finding, f *finding.Finding) string {
+	var others []string
+	for _, g := range findings {
+		if g.Fix == f.Fix && g != f {
+			at := "?"
+			if places := g.Places(); len(places) > 0 {
+				at = fmt.Sprintf("%s:%d", places[0].File, places[0].Line)
+			}
+			if !slices.Contains(others, at) {
+				others = append(others, at)
+			}
+		}
+	}
+	const most = 5
+	switch n := len(others) - most; {
+	case len(others) == 0:
+		return ""
+	case n > 0:
+		others = append(others[:most], fmt.Sprintf("at %d more places", n))
+	}
+	return " that corrects this and what is at " + strings.Join(others, ", ")
+}
+
 // finish reports what became of each finding, and returns the exit code.
 func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 	c.settle(r)
@@ -337,7 +366,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		switch fix := f.Fix; {
 		case fix == nil:
 		case fix.Withheld != "":
-			fate = "no patch:\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
+			fate = "no patch" + alike(r.Findings, f) + ":\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
 		default:
 			fate = fmt.Sprintf("patched by %s, %s; checked: %s", fix.Strategy, fix.Verdict, strings.Join(fix.Checked, ", "))
 			for _, n := range fix.Notes {
@@ -360,6 +389,9 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		c.warn("interrupted: patches may be missing")
 	case len(r.Findings) == 0:
 		c.warn("no findings, so there is nothing to patch")
+	}
+	if not := r.Accepted.String(); not != "" {
+		c.warn("not patched: " + not)
 	}
 	if err := o.out.Write(r); err != nil {
 		return c.unwritten(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -39,6 +40,16 @@ func (o *reportFlags) declare(fs *flag.FlagSet) {
 		"systems read\n(default: the root of the git repository, else of the module)")
 }
 
+// probe finds out whether the reports of -o can be written.
+func (o *reportFlags) probe() error { return probe(o.out) }
+
+func probe(out report.Outputs) error {
+	if err := out.Probe(); err != nil {
+		return misfit("o", "%v", err)
+	}
+	return nil
+}
+
 // planFlags say what the plan is made from.
 type planFlags struct {
 	sections sectionKinds
@@ -50,7 +61,7 @@ type planFlags struct {
 func (o *planFlags) declareWhole(fs *flag.FlagSet, what string) {
 	fs.BoolVar(&o.whole, "whole", o.whole, "analyse the whole program, dependencies included: "+what+".\n"+
 		"Takes seconds to minutes, and about 3 GB of memory for a million lines. Code behind reflection, unsafe,\n"+
-		"assembly and cgo is assumed to do anything; only computed addresses are missed")
+		"assembly and cgo is assumed to do anything; only accesses to computed addresses are missed")
 }
 
 // wholeSkips is the effect of -whole on commands that make a plan.
@@ -71,7 +82,9 @@ func (o *planFlags) declareDeps(fs *flag.FlagSet) {
 // are watched. A command without it watches the default ones.
 func (o *planFlags) declareSections(fs *flag.FlagSet, value string) {
 	o.sections = sectionKinds(value)
-	fs.Var(&o.sections, "sections", "which atomic `sections`: inferred, user, ai, all or none, with commas between")
+	fs.Var(&o.sections, "sections", "which atomic `sections`, with commas between: inferred (load and store, test\n"+
+		"and use), user (those that comments and interlock.sections declare), ai (access-interleaving\n"+
+		"invariants), all or none")
 }
 
 // planner returns the options of the plan of a call.
@@ -157,6 +170,7 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000")
+	within(fs, "budget", &o.budget, 0, maxBudget, "a percentage")
 	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); with 0, "+
 		"only\nwhere -only, -hold or the auto schedule has planned it", func(s string) (err error) {
 		if o.prob, err = strconv.Atoi(s); err != nil || o.prob < 0 || o.prob > allCases {
@@ -173,25 +187,66 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	})
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "the `schedule` says where goroutines are held: auto (at "+
 		"accesses that static findings\nand near misses point to, for as long as earlier runs have shown two of them to be\n"+
-		"apart; in some runs where goroutines start, and before locks), random (all accesses alike),\n"+
+		"apart; in some runs where goroutines start, and before locks), guided (at such accesses in\n"+
+		"all runs, without what earlier runs have shown), random (all accesses alike),\n"+
 		"contest (now and then, at accesses, before locks and where goroutines start),\n"+
 		"pct or pct:depth (a goroutine waits while one of higher priority is at work;\n"+
 		"priorities change depth-1 times in a run, by default twice),\n"+
 		"drfinder (before a lock, until another goroutine that leads to such a lock has acquired it),\n"+
 		"variable:name,… (all accesses to these, such as Account.balance) or location:file:line,…")
+	refuse(fs, "schedule", func() error { return arm.CheckHeuristic(o.schedule) })
 	fs.IntVar(&o.depth, "depth", 0, "let drfinder look at this `number` of functions on the stack for those that lead "+
 		"to a lock\n(default 12)")
+	within(fs, "depth", &o.depth, 0, maxDepth, "a number of functions")
 	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: varied from "+
 		"run to run);\n"+
 		"where the auto schedule knows how far two accesses are apart, it holds for that long")
+	within(fs, "strength", &o.strength, 0, maxStrength, "microseconds")
+}
+
+// refuse makes a flag that is declared already refuse the values in which fault finds one, wherever they stand: on
+// the command line and in the file of settings.
+func refuse(fs *flag.FlagSet, name string, fault func() error) {
+	f := fs.Lookup(name)
+	f.Value = tested{f.Value.(flag.Getter), fault}
+}
+
+// within is refuse for a number outside of a range; what says what the number counts.
+func within(fs *flag.FlagSet, name string, n *int, least, most int, what string) {
+	refuse(fs, name, func() error {
+		if *n >= least && *n <= most {
+			return nil
+		}
+		if most == math.MaxInt {
+			return fmt.Errorf("want %s, at least %d", what, least)
+		}
+		return fmt.Errorf("want %s, from %d to %d", what, least, most)
+	})
+}
+
+// tested is the value of a flag that is tested once it is set.
+type tested struct {
+	flag.Getter
+	fault func() error
+}
+
+// Set sets the value, and returns what is wrong with it.
+func (t tested) Set(s string) error {
+	if err := t.Getter.Set(s); err != nil {
+		return err
+	}
+	return t.fault()
 }
 
 // declareRuns declares -runs and -seed.
 func (o *campaignFlags) declareRuns(fs *flag.FlagSet) {
 	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
 		o.runsSet = true
-		if o.runs, err = strconv.Atoi(s); err != nil {
+		switch o.runs, err = strconv.Atoi(s); {
+		case err != nil:
 			return errors.New("want a number, such as 20")
+		case o.runs < 1:
+			return errors.New("at least one run is needed")
 		}
 		return nil
 	})
@@ -219,25 +274,20 @@ const maxDepth = 64
 // maxStrength is a second: a window as long as that catches whatever arrives.
 const maxStrength = 1_000_000
 
-// check finds faults in the values, and chooses a seed if there is none.
-func (o *campaignFlags) check() error {
+// fit finds flags that do not fit each other.
+func (o *campaignFlags) fit() error {
+	if o.depth != 0 && o.schedule != arm.DrFinder {
+		return misfit("depth", "is for -schedule=%s alone: add that, or leave it out", arm.DrFinder)
+	}
+	return nil
+}
+
+// choose chooses the seed and the number of runs unless the user has.
+func (o *campaignFlags) choose() {
 	if !o.runsSet {
 		o.runs = defaultRuns
 	}
-	switch {
-	case o.runs < 1:
-		return fmt.Errorf("-runs %d: at least one run is needed", o.runs)
-	case o.budget < 0 || o.budget > maxBudget:
-		return fmt.Errorf("-budget %d: want a percentage, at most %d", o.budget, maxBudget)
-	case o.strength < 0 || o.strength > maxStrength:
-		return fmt.Errorf("-strength %d: want microseconds, at most %d", o.strength, maxStrength)
-	case o.depth != 0 && o.schedule != arm.DrFinder:
-		return fmt.Errorf("-depth is for -schedule=%s alone: add that, or leave it out", arm.DrFinder)
-	case o.depth < 0 || o.depth > maxDepth:
-		return fmt.Errorf("-depth %d: want a number of functions, at most %d", o.depth, maxDepth)
-	}
 	chooseSeed(&o.seed)
-	return nil
 }
 
 // chooseSeed draws a seed unless the user has. It is short, since people type it.
@@ -247,12 +297,10 @@ func chooseSeed(seed *uint64) {
 	}
 }
 
-// checkStrength finds a fault in a strength that has a fixed default.
-func checkStrength(strength int) error {
-	if strength < 1 || strength > maxStrength {
-		return fmt.Errorf("-strength %d: want microseconds, from 1 to %d", strength, maxStrength)
-	}
-	return nil
+// declareStrength declares a strength that has a fixed default.
+func declareStrength(fs *flag.FlagSet, strength *int) {
+	fs.IntVar(strength, "strength", 100, "hold goroutines for about this many `microseconds`")
+	within(fs, "strength", strength, 1, maxStrength, "microseconds")
 }
 
 // choosesPlaces reports whether -schedule names places or variables.
@@ -265,4 +313,13 @@ func (o *campaignFlags) settings(c *call) testrun.Settings {
 		Verbose: c.verbose}
 }
 
-var errOnlyAndSchedule = errors.New("-only and -schedule both choose places: use one of them")
+// flagFault is what is wrong with a flag beside others.
+type flagFault struct {
+	flag string
+	why  string // ends a sentence that begins with the flag
+}
+
+func misfit(flag, why string, args ...any) error { return &flagFault{flag, fmt.Sprintf(why, args...)} }
+
+// Error names the flag and what is wrong.
+func (f *flagFault) Error() string { return "-" + f.flag + " " + f.why }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -60,28 +61,21 @@ func (o *refineOptions) declare(fs *flag.FlagSet) {
 	o.declareDeps(fs)
 	fs.StringVar(&o.oracle, "oracle", "", "`command` whose exit code 0 means that a run was correct; the shell reads it")
 	fs.IntVar(&o.runs, "runs", 100, "make at most `n` runs")
+	within(fs, "runs", &o.runs, 1, math.MaxInt, "a number of runs")
 	fs.IntVar(&o.quiet, "quiet", 5, "end after `n` correct runs in a row that change nothing")
+	within(fs, "quiet", &o.quiet, 1, math.MaxInt, "a number of runs")
 	fs.IntVar(&o.plants, "plants", 20, "try the oracle with at most `n` planted violations")
+	within(fs, "plants", &o.plants, 1, math.MaxInt, "a number of violations")
 	declareSeed(fs, &o.seed)
-	fs.IntVar(&o.strength, "strength", 100, "hold goroutines for about this many `microseconds`")
+	declareStrength(fs, &o.strength)
 	fs.BoolVar(&o.write, "w", false, "write the file")
 }
 
-func (o *refineOptions) check() error {
-	switch {
-	case o.oracle == "":
-		return errors.New("-oracle is missing: the command that decides whether a run was correct, such as 'go test ./...'")
-	case o.runs < 1 || o.quiet < 1 || o.plants < 1:
-		return errors.New("-runs, -quiet and -plants must be at least 1")
+func (o *refineOptions) run(c *call) int {
+	if o.oracle == "" {
+		return c.usage("-oracle is missing: the command that decides whether a run was correct, such as 'go test ./...'")
 	}
 	chooseSeed(&o.seed)
-	return checkStrength(o.strength)
-}
-
-func (o *refineOptions) run(c *call) int {
-	if err := o.check(); err != nil {
-		return c.usage("%v", err)
-	}
 	defer c.progress.Clear()
 	pl, f, err := o.candidates(c)
 	if err != nil {

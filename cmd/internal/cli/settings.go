@@ -66,27 +66,30 @@ func tryValues(file *config.Config) error {
 		if !cmd.takesPackages() {
 			continue
 		}
-		if err := configure(newFlagSet(cmd, new(common), cmd.options()), cmd, file); err != nil {
+		if _, _, err := parseWith(cmd, nil, file); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// configure sets the flags that the file has for the command.
-func configure(set *flag.FlagSet, c *command, file *config.Config) error {
+// configure sets the flags that the file has for the command, and returns their places. Package flag does not count
+// them among those that are set: these are the ones of the command line.
+func configure(set *flag.FlagSet, c *command, file *config.Config) (map[string]string, error) {
 	if file == nil {
-		return nil
+		return nil, nil
 	}
+	places := map[string]string{}
 	common := slices.DeleteFunc(flagNames(set), func(name string) bool { return slices.Contains(c.own, name) })
 	for _, s := range file.For(c.name, common) {
+		places[s.Flag] = fmt.Sprintf("%s:%d:%d", file.File, s.Line, s.Column)
 		for _, v := range s.Values {
-			if err := set.Set(s.Flag, v); err != nil {
-				return fmt.Errorf("%s:%d:%d: %s", file.File, s.Line, s.Column, refusal(set, s.Flag, v, err))
+			if err := set.Lookup(s.Flag).Value.Set(v); err != nil {
+				return nil, fmt.Errorf("%s: %s", places[s.Flag], refusal(set, s.Flag, v, err))
 			}
 		}
 	}
-	return nil
+	return places, nil
 }
 
 // refusal words why a flag does not take a value of the file as the command line does: with what to write instead.
@@ -114,7 +117,8 @@ begin with.`,
 func configVerifyCommand() *command {
 	return &command{
 		name: "config verify", short: "find faults in the file of settings",
-		long:     "Verify reads " + config.Name + " as every command does, and tries each value.",
+		long: "Verify reads " + config.Name + " as every command does, and tries each value. It looks\n" +
+			"whether the baseline and the revision are there, and whether the reports can be written.",
 		examples: [][2]string{{"interlock config verify", "the file that applies here"}},
 		options:  func() runner { return flagless(runConfigVerify) },
 	}
@@ -127,6 +131,18 @@ func runConfigVerify(c *call) int {
 	}
 	if file == nil {
 		return c.usage("there is no %s here or above: `interlock init` writes one", config.Name)
+	}
+	for _, cmd := range commands() {
+		in, own, err := parseWith(cmd, nil, file)
+		if o, ok := own.(interface{ check(*call) error }); err == nil && ok {
+			err = o.check(c)
+		}
+		if o, ok := own.(interface{ probe() error }); err == nil && ok {
+			err = o.probe()
+		}
+		if err != nil {
+			return c.usage("%v", in.placed(err))
+		}
 	}
 	fmt.Fprintf(c.stdout, "%s: no fault\n", file.File)
 	return exitClean

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,8 +48,8 @@ however far apart they are. Where it cannot run, a line says so; -engine=watch s
 The delays that the monitor makes are called noise: weak in most runs, strong in some. A test that
 fails only under noise depends on timing, or the noise has brought out a bug that the monitor cannot
 name. Such failures are reported, and fail the build only with -fail-on=confirmed,noise. Later runs of
-the package have less noise; if the test reads the clock, they leave it out instead. To leave a test
-out of all runs, add -- -skip TestName.
+the package have less noise, or leave the test out if it reads the clock. To leave a test out of all
+runs, add -- -skip TestName.
 
 The first run is without noise: a test that fails in it has failed, whatever the monitored runs do.
 Interlock ends a monitored run that takes several times as long, and prints the goroutines that wait.
@@ -99,9 +101,16 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 			"nothing orders, in 1 run without noise by default, or in 10 with the noise of a\n"+
 			"-schedule; race does so with the race detector of the Go distribution; auto is watch\n"+
 			"after one run of hb, where hb works; with -only or -hold it is watch alone")
+	refuse(fs, "engine", func() error {
+		if !slices.Contains(engines, o.engine) {
+			return errors.New("want auto, watch, hb or race")
+		}
+		return nil
+	})
 	fs.IntVar(&o.memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
 		"(default 4096);\n"+
 		"accesses that it has to forget are counted and reported")
+	within(fs, "hb-memory", &o.memory, 0, maxHBMemory, "megabytes")
 	o.declareSampling(fs)
 	fs.BoolVar(&o.predict, "predict", false,
 		"predict races that another order of the run of hb would show, and drive later runs\n"+
@@ -118,6 +127,7 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 			"another goroutine waits for the first; replay commands of deadlocks use it")
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
+	within(fs, "replays", &o.replays, 0, math.MaxInt, "a number")
 	// How long the campaign goes on, and what is kept of it.
 	fs.StringVar(&o.record, "record", "", "keep all runs in this `file`, and continue those that it has of the same "+
 		"build and flags:\n"+
@@ -125,6 +135,12 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"\"interlock campaign\" shows and merges such files")
 	fs.Float64Var(&o.stopRate, "stop-when", 0, "make no more runs once the last ones have shown fewer new findings a run "+
 		"than\nthis `rate`: 0.1 asks for 10 runs in a row without one; -runs is then 100 by default")
+	refuse(fs, "stop-when", func() error {
+		if o.stopRate < 0 || o.stopRate != 0 && o.stopRate < leastRate {
+			return fmt.Errorf("want new findings a run, at least %v", leastRate)
+		}
+		return nil
+	})
 	fs.BoolVar(&o.failFast, "failfast", false, "make no more runs after the first one that fails the build")
 	fs.BoolVar(&o.suspected, "suspected", false, "report suspected findings too, with a note if no run showed them")
 }
@@ -139,23 +155,19 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 		"out those to memory that has not been written since a second goroutine accessed it;\n"+
 		"lis those in loops, the more the longer a loop goes on; burst those in most calls of a\n"+
 		"function that is called often")
+	sampling := func() (err error) {
+		o.sampling, err = hb.ParseSampling(o.rate, o.sample)
+		return err
+	}
+	refuse(fs, "rate", sampling)
+	refuse(fs, "sample", sampling)
 }
 
-func (o *testOptions) check() (err error) {
-	o.sampling, err = hb.ParseSampling(o.rate, o.sample)
-	switch {
-	case err != nil:
-		return err
-	case o.memory < 0 || o.memory > maxHBMemory:
-		return fmt.Errorf("-hb-memory %d: want megabytes, at most %d, or 0 for the default", o.memory, maxHBMemory)
-	case o.stopRate < 0 || o.stopRate != 0 && o.stopRate < leastRate:
-		return fmt.Errorf("-stop-when %v: want new findings a run, at least %v", o.stopRate, leastRate)
-	case o.replays < 0:
-		return fmt.Errorf("-replays %d: want a number, 0 for none", o.replays)
-	case o.only != "" && o.schedule != autoSchedule:
-		return errOnlyAndSchedule
+func (o *testOptions) fit() error {
+	if o.only != "" && o.schedule != autoSchedule {
+		return misfit("schedule", "and -only both choose places: use one of them")
 	}
-	return errors.Join(o.checkEngine(), o.campaignFlags.check(), o.out.Probe())
+	return cmp.Or(o.fitEngine(), o.campaignFlags.fit())
 }
 
 // leastRate is that of one new finding in as many runs as nobody makes.
@@ -175,32 +187,35 @@ const (
 	engineRace  = "race"
 )
 
-// checkEngine finds flags that mean nothing to the engine, and chooses how many runs it makes.
-func (o *testOptions) checkEngine() error {
+var engines = []string{engineAuto, engineWatch, engineHB, engineRace}
+
+// fitEngine finds flags that mean nothing to the engine.
+func (o *testOptions) fitEngine() error {
+	sampled := "sample"
+	if o.sample == "" {
+		sampled = "rate"
+	}
 	switch {
 	case o.sampling == hb.Sampling{}:
 	case o.engine != engineHB:
-		return fmt.Errorf("-rate and -sample are for -engine=%s alone: add that, or leave them out", engineHB)
+		return misfit(sampled, "is for -engine=%s alone: add that, or leave it out", engineHB)
 	case o.predict:
-		return errors.New("-predict needs all accesses: leave -rate and -sample out")
+		return misfit("predict", "needs all accesses: leave -%s out", sampled)
 	}
 	switch o.engine {
 	case engineAuto:
 		return nil
 	case engineWatch, engineRace:
 		if o.memory != 0 {
-			return fmt.Errorf("-hb-memory means nothing to -engine=%s: leave it out", o.engine)
+			return misfit("hb-memory", "means nothing to -engine=%s: leave it out", o.engine)
 		}
 		if o.predict {
-			return fmt.Errorf("-predict means nothing to -engine=%s, which leaves no trace: leave it out", o.engine)
+			return misfit("predict", "means nothing to -engine=%s, which leaves no trace: leave it out", o.engine)
 		}
 		if o.engine == engineWatch {
 			return nil
 		}
-	case engineHB: // most flags are about noise
-	default:
-		return fmt.Errorf("-engine %s: want %s, %s, %s or %s", o.engine, engineAuto, engineWatch, engineHB, engineRace)
-	}
+	} // and to hb, most flags that are about noise
 	// All that is about noise and sections.
 	for _, flag := range []struct {
 		name string
@@ -212,23 +227,26 @@ func (o *testOptions) checkEngine() error {
 		{"sections", o.sections != defaultSections}, {"replays", o.replays != defaultReplays},
 	} {
 		if flag.set {
-			return fmt.Errorf("-%s means nothing to -engine=%s, which instruments all, makes no noise but that of "+
-				"-schedule, watches no sections and tries no replays: leave it out", flag.name, o.engine)
+			return misfit(flag.name, "means nothing to -engine=%s, which instruments all, makes no noise but that of "+
+				"-schedule, watches no sections and tries no replays: leave it out", o.engine)
 		}
-	}
-	if !o.runsSet && o.schedule == autoSchedule {
-		o.runs, o.runsSet = 1, true
 	}
 	return nil
 }
 
 func (o *testOptions) run(c *call) int {
 	isSeeded := o.seed != 0
-	if o.stopRate > 0 && !o.runsSet {
+	isExact := o.engine == engineHB || o.engine == engineRace
+	switch {
+	case o.runsSet:
+	case o.stopRate > 0:
 		o.runs, o.runsSet = defaultMostRuns, true
+	case isExact && o.schedule == autoSchedule: // runs without noise are alike
+		o.runs, o.runsSet = 1, true
 	}
-	if err := errors.Join(o.check(), o.acceptFlags.check(c)); err != nil {
-		return c.usage("%v", err)
+	o.choose()
+	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
+		return c.usageOf(err)
 	}
 	flags, code := c.testFlagsOf()
 	if code != exitClean {
@@ -426,7 +444,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	// The places of a schedule mean the same as those of -only.
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
 	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
-		return nil, gocmd.Refuse("-schedule: "+err.Error(), "`interlock plan -sites` lists variables and places")
+		return nil, misfit("schedule", "%s: %v; `interlock plan -sites` lists variables and places", m.schedule, err)
 	}
 	if m.depth != 0 {
 		cfg.Where.Functions = m.depth
@@ -576,8 +594,8 @@ func runCampaignShow(c *call) int {
 		if of.Made > 0 {
 			state = "finished"
 		}
-		fmt.Fprintf(c.stdout, "%s  %s  build %.12s  seed %d  %d of %d runs in %s, %s\n", of.Began.UTC().Format(time.DateTime),
-			of.Module, of.Build, of.Seed, s.Runs, of.Runs, processes(s.Processes), state)
+		fmt.Fprintf(c.stdout, "%s  %s  build %.12s  seed %d  %s in %s, %s\n", of.Began.UTC().Format(time.DateTime),
+			of.Module, of.Build, of.Seed, finding.OfRuns(s.Runs, of.Runs), processes(s.Processes), state)
 		for _, f := range s.Findings {
 			line := fmt.Sprintf("    run %d: %s %s: %s [%s]", f.Run, f.Code, f.Status, f.Title, f.ID)
 			fmt.Fprintln(c.stdout, report.Clean(line))

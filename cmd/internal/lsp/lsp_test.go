@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -120,7 +122,8 @@ func (without) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is no message ends the session with an error, although the client goes on, or stays and says nothing more.
+// What is not framed as a message ends the session with an error, although the client goes on, or stays and says
+// nothing more. What is framed and no message is answered, and the session goes on.
 func TestEnds(t *testing.T) {
 	const exit = "Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
 	message := func(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
@@ -139,22 +142,38 @@ func TestEnds(t *testing.T) {
 		"more than int":  "Content-Length: 99999999999999999999\r\n\r\n{}",
 		"nothing":        "Content-Length: 0\r\n\r\n",
 		"no length":      "Content-Type: application/json\r\n\r\n{}",
-		"length too low": "Content-Length: 20\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}",
+		"length too low": "Content-Length: 20\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}" + exit,
 		"too high":       "Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}" + exit,
-		"no JSON":        message("{x}"),
-		"no object":      message("3"),
-		"null":           message("null"),
-		"empty batch":    message("[]"),
-		"batch":          message(`[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}]`),
-		"no method":      message("{}"),
-		"no version":     message(`{"id":1,"method":"initialize"}`),
-		"odd id":         message(`{"jsonrpc":"2.0","id":{},"method":"initialize"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, w := io.Pipe()
 			defer w.Close()
 			go io.WriteString(w, in)
 			testEnds(t, r, false)
+		})
+	}
+	for body, code := range map[string]jsonrpc2.Code{
+		"{x}":  jsonrpc2.ParseError,
+		"3":    jsonrpc2.ParseError,
+		"null": jsonrpc2.ParseError,
+		"[]":   jsonrpc2.InvalidRequest,
+		`[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}]`: jsonrpc2.InvalidRequest,
+		"{}":                             jsonrpc2.InvalidRequest,
+		`{"id":1,"method":"initialize"}`: jsonrpc2.InvalidRequest,
+		`{"jsonrpc":"2.0","id":{},"method":"initialize"}`: jsonrpc2.InvalidRequest,
+	} {
+		t.Run(body, func(t *testing.T) {
+			in := message(body) + message(`{"jsonrpc":"2.0","id":7,"method":"shutdown"}`) + exit
+			var out bytes.Buffer
+			// Without initialize there is nothing to shut down.
+			if err := Serve(t.Context(), strings.NewReader(in), &out, Options{}); !errors.Is(err, ErrNoShutdown) {
+				t.Errorf("it ends with %v", err)
+			}
+			for _, want := range []string{`"id":null`, fmt.Sprintf(`"code":%d`, code), `"id":7`} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("the answers have no %s:\n%s", want, out.String())
+				}
+			}
 		})
 	}
 	t.Run("endless header", func(t *testing.T) { testEnds(t, without{}, false) })

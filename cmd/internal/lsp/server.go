@@ -98,10 +98,23 @@ func newStream(both *stdio) *stream {
 	return &stream{jsonrpc2.NewStream(in), in}
 }
 
-// Read implements [jsonrpc2.Stream].
+// Read implements [jsonrpc2.Stream]. It answers what is framed as a message and is none, and reads on. Where the
+// framing is lost, nobody knows where the next message begins: that is an error, which ends the session.
 func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
-	s.in.left = longestMessage
-	return s.Stream.Read(ctx)
+	for {
+		s.in.left = longestMessage
+		m, n, err := s.Stream.Read(ctx)
+		fault := (*jsonrpc2.Error)(nil)
+		if errors.Is(err, jsonrpc2.ErrInvalidHeader) {
+			err = fmt.Errorf("a message has no header with its length, so that the next one cannot be found: %w", err)
+		}
+		if !errors.As(err, &fault) {
+			return m, n, err
+		}
+		if _, err := s.Write(ctx, jsonrpc2.NewResponse(jsonrpc2.ID{}, nil, fault)); err != nil {
+			return nil, 0, err
+		}
+	}
 }
 
 // limited is a connection of which one message may read so much.

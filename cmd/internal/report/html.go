@@ -142,7 +142,7 @@ func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
 	if e := f.Evidence; e != nil {
 		b.Evidence = fmt.Sprintf("Seen in %s; first in run %d with seed %d.", seenIn(e), e.Run, e.Seed)
 		if e.ReplayRuns > 0 {
-			b.Evidence += fmt.Sprintf(" This command showed it again in %d of %s:", e.ReplayHits, Count(e.ReplayRuns, "run"))
+			b.Evidence += fmt.Sprintf(" This command showed it again in %s:", finding.OfRuns(e.ReplayHits, e.ReplayRuns))
 		}
 		b.Replay = e.Replay
 	}

@@ -107,12 +107,12 @@ func encoder(w io.Writer) *json.Encoder {
 // maxLine is how long a line of JSON Lines may be: a finding with long stacks has some 100 KB.
 const maxLine = 64 << 20
 
-// ErrCut is the error of findings in JSON Lines that do not end as [JSONLines] ends them: some may be missing.
-var ErrCut = errors.New("the report was cut, or an older Interlock wrote it: the line {\"end\":true, …} behind its " +
+// errCut is the error of findings in JSON Lines that do not end as [JSONLines] ends them: some may be missing.
+var errCut = errors.New("the report was cut, or an older Interlock wrote it: the line {\"end\":true, …} behind its " +
 	"findings is missing; write it again with -o jsonl:file")
 
 // ReadFindings reads a file that [JSONLines] has written, or several of them one behind the other. Its errors name line
-// and column; one is [ErrCut].
+// and column; one is errCut.
 func ReadFindings(name string) ([]*finding.Finding, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -146,7 +146,7 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 		if ended = json.Unmarshal(lines.Bytes(), &end) == nil && end.End; ended {
 			if end.Findings != since {
 				return nil, fmt.Errorf("%d:1: there are %d findings above, and the end counts %d: %w", n, since,
-					end.Findings, ErrCut)
+					end.Findings, errCut)
 			}
 			since = 0
 			continue
@@ -159,7 +159,7 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 		if err != nil {
 			_, column := place.OfJSON(lines.Bytes(), err, 0)
 			if isCut(lines.Bytes()) {
-				err = ErrCut
+				err = errCut
 			}
 			return nil, fmt.Errorf("%d:%d: no finding of JSON Lines (-format jsonl): %w", n, column, err)
 		}
@@ -170,7 +170,7 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 		return nil, fmt.Errorf("%d:1: %w", n+1, err)
 	}
 	if !ended {
-		return nil, fmt.Errorf("%d:1: %w", n+1, ErrCut)
+		return nil, fmt.Errorf("%d:1: %w", n+1, errCut)
 	}
 	return all, nil
 }

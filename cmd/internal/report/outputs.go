@@ -42,22 +42,22 @@ func (o Outputs) Probe() error {
 	for _, out := range o {
 		path, err := filepath.Abs(out.path)
 		if err != nil {
-			return fmt.Errorf("-o %s: %w", out.path, err)
+			return fmt.Errorf("%s: %w", out.path, err)
 		}
 		if seen[path] {
-			return fmt.Errorf("-o %s: named twice", out.path)
+			return fmt.Errorf("%s: named twice", out.path)
 		}
 		seen[path] = true
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("-o %s: is no regular file", out.path)
+			return fmt.Errorf("%s: is no regular file", out.path)
 		}
 		f, err := createBeside(path)
 		if err != nil {
-			return fmt.Errorf("-o %s: cannot be written: %w", out.path, errors.Unwrap(err))
+			return fmt.Errorf("%s: cannot be written: %w", out.path, errors.Unwrap(err))
 		}
 		f.Close()
 		if err := os.Remove(f.Name()); err != nil {
-			return fmt.Errorf("-o %s: %w", out.path, err)
+			return fmt.Errorf("%s: %w", out.path, err)
 		}
 	}
 	return nil

@@ -449,7 +449,7 @@ func (r *Report) Looked() (all []string) {
 	if c.Unobserved > 0 {
 		all = append(all, Count(c.Unobserved, "suspected finding")+" that no run showed, not listed here.")
 	}
-	if a := accepted(r.Accepted); a != "" {
+	if a := r.Accepted.String(); a != "" {
 		all = append(all, "Not shown: "+a+".")
 	}
 	return all

@@ -340,7 +340,7 @@ func TestJSONLinesHoldsWholeFindings(t *testing.T) {
 func TestReadFindingsRefusesWhatWasCut(t *testing.T) {
 	one, none := render(t, JSONLines{}, &Report{Findings: cycle().Findings[:1]}), render(t, JSONLines{}, &Report{})
 	for n := range len(one) - 1 { // the last byte is a newline
-		if _, err := readFindings(bytes.NewReader(one[:n])); !errors.Is(err, ErrCut) {
+		if _, err := readFindings(bytes.NewReader(one[:n])); !errors.Is(err, errCut) {
 			t.Fatalf("%d of %d bytes: %v", n, len(one), err)
 		}
 	}
@@ -354,8 +354,8 @@ func TestReadFindingsRefusesWhatWasCut(t *testing.T) {
 		{"whole", [][]byte{one}, 1, nil},
 		{"without findings", [][]byte{none}, 0, nil},
 		{"two of them", [][]byte{one, none, one}, 2, nil},
-		{"a line is missing in the first of two", [][]byte{end, one}, 0, ErrCut},
-		{"the first of two has no end", [][]byte{one[:len(one)-len(end)], one}, 0, ErrCut},
+		{"a line is missing in the first of two", [][]byte{end, one}, 0, errCut},
+		{"the first of two has no end", [][]byte{one[:len(one)-len(end)], one}, 0, errCut},
 	} {
 		all, err := readFindings(bytes.NewReader(bytes.Join(tt.parts, nil)))
 		if len(all) != tt.want || !errors.Is(err, tt.err) {
@@ -363,7 +363,7 @@ func TestReadFindingsRefusesWhatWasCut(t *testing.T) {
 		}
 	}
 	// Another file is no report that was cut.
-	if _, err := readFindings(strings.NewReader("package p\n")); err == nil || errors.Is(err, ErrCut) {
+	if _, err := readFindings(strings.NewReader("package p\n")); err == nil || errors.Is(err, errCut) {
 		t.Errorf("Go source: %v", err)
 	}
 }

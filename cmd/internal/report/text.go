@@ -232,7 +232,7 @@ func (t *text) evidence(e *finding.Evidence) {
 		t.line("    replay: %s", e.Replay)
 	}
 	if e.ReplayRuns > 0 {
-		t.line("    replayed: seen again in %d of %s", e.ReplayHits, Count(e.ReplayRuns, "run"))
+		t.line("    replayed: seen again in %s", finding.OfRuns(e.ReplayHits, e.ReplayRuns))
 	}
 }
 
@@ -256,7 +256,7 @@ func (t *text) fix(fix *finding.Fix) {
 
 // seenIn returns in how many runs something was seen, of those that could show it: the campaign may have made more.
 func seenIn(e *finding.Evidence) string {
-	s := fmt.Sprintf("%d of %s", e.Hits, Count(e.Runs, "run"))
+	s := finding.OfRuns(e.Hits, e.Runs)
 	if e.Run > e.Runs {
 		s += " that tried it"
 	}
@@ -348,7 +348,7 @@ func (t *text) summary() {
 		t.prose("", fmt.Sprintf("%s that no run has confirmed: see `interlock check`, or add -suspected",
 			Count(c.Unobserved, "suspected finding")))
 	}
-	if a := accepted(t.r.Accepted); a != "" {
+	if a := t.r.Accepted.String(); a != "" {
 		t.prose("", fmt.Sprintf("not shown: %s", a))
 	}
 	if c.Lost != (Lost{}) {
@@ -365,8 +365,8 @@ func (t *text) summary() {
 	}
 }
 
-// accepted returns what was accepted, and by what; empty for nothing.
-func accepted(a Accepted) string {
+// String returns what was accepted, and by what; empty for nothing.
+func (a Accepted) String() string {
 	var parts []string
 	for _, p := range []struct {
 		n   int

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -125,6 +124,7 @@ func (d *Done) recorded(
 		d.Asked -= now.Runs - r.Runs
 	}
 	d.Result = merge.Results(append(k.earlier, r))
+	d.Unkept = now.Unkept
 	d.Result.Interrupted, d.Result.Sampled, d.Result.Dir = r.Interrupted, r.Sampled, r.Dir
 	return err
 }
@@ -174,16 +174,16 @@ func (k *keeping) again(ctx context.Context, c *record.Campaign) (*campaign.Resu
 func (k *keeping) goOn(
 	ctx context.Context, c *record.Campaign, next func(*campaign.Result) campaign.Next,
 ) (*campaign.Result, error) {
-	cfg, unkept := k.config, error(nil)
+	cfg := k.config
 	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
-		if unkept = c.Found(r.Runs, r.Findings); unkept != nil {
-			return campaign.Abandon
+		if c.Unkept == nil {
+			c.Unkept = c.Found(r.Runs, r.Findings)
 		}
 		return next(r)
 	}
 	r, err := k.make(ctx, c, cfg)
-	if err = errors.Join(err, unkept); err == nil && !r.Interrupted {
-		err = c.Finish(r.Runs)
+	if err == nil && !r.Interrupted && c.Unkept == nil {
+		c.Unkept = c.Finish(r.Runs)
 	}
 	return r, err
 }

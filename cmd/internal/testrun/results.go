@@ -39,6 +39,9 @@ func (d *Results) Fill(r *report.Report) (limits []string) {
 		}
 	}
 	r.Problems = append(r.Problems, d.Planned.Vet.Problems...)
+	if d.Unkept != nil {
+		r.Problems = append(r.Problems, "the record lacks the last of these runs: "+d.Unkept.Error())
+	}
 	r.Interrupted = d.Result.Interrupted
 	d.fillCoverage(r)
 	limits = append(LeftAlone(d.Workspace), d.Result.Problems...)

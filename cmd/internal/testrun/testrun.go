@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
@@ -56,7 +57,8 @@ type Built struct {
 type Done struct {
 	*Built
 	Result *campaign.Result
-	Asked  int // runs, those of earlier campaigns of the record included; where Stop.Rate has ended them, those made
+	Asked  int   // runs, those of earlier campaigns of the record included; where Stop.Rate has ended them, those made
+	Unkept error // why the record lacks some of these runs; nil if it has all, or there is none
 }
 
 // Failed reports whether the tests of a package failed, or would under go test.
@@ -160,7 +162,10 @@ func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []bu
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		why, _, _ := strings.Cut(strings.ReplaceAll(err.Error(), "; use -engine=watch", ""), "\n")
+		why, isMachine := machinefault.Find(err.Error())
+		if !isMachine {
+			why = strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "; use -engine=watch", "")), " ")
+		}
 		p.Line("the watch engine goes on alone: %s", why)
 		return nil, nil
 	}
@@ -212,7 +217,7 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	caught := 0
 	long := time.AfterFunc(0, func() {})
 	at := func(e campaign.Event, of string) {
-		p.At(max(e.Run-1, 0), e.Runs, fmt.Sprintf("runs, bugs caught: %d%s", caught, of))
+		p.At(max(e.Run-1, 0), e.Runs, fmt.Sprintf("runs, conflicts caught: %d%s", caught, of))
 	}
 	return func(e campaign.Event) {
 		switch e.Kind {
@@ -250,8 +255,8 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 					p.Line("%s", guarantee(e.Goroutines, e.Events, e.Depth))
 				}
 				if e.Held > 0 {
-					p.Line("drfinder: so far %d goroutines were held before a lock, and %.0f%% of these holds thrashed", e.Held,
-						100*float64(e.Thrashed)/float64(e.Held))
+					p.Line("drfinder has held goroutines before a lock %s so far, and %.0f%% of these holds thrashed",
+						progress.Count(int(e.Held), "time"), 100*float64(e.Thrashed)/float64(e.Held))
 				}
 			}
 		}
@@ -307,9 +312,9 @@ func (i *interleaved) Write(b []byte) (int, error) {
 // NotCompleted returns in a line which runs Interlock ended, and why.
 func NotCompleted(p *campaign.PackageResult) string {
 	f := p.FirstCut
-	s := fmt.Sprintf("the tests of %s were not completed in %d of %d runs: interlock ended them after %s; without "+
+	s := fmt.Sprintf("the tests of %s were not completed in %s: interlock ended them after %s; without "+
 		"noise they took %s",
-		p.Package, p.NotCompleted, p.Runs, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
+		p.Package, finding.OfRuns(p.NotCompleted, p.Runs), f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10))
 	if p.NotCompleted == 0 {
 		s = fmt.Sprintf("run %d of the tests of %s took more than %s, where without noise they took %s; it was completed %s",
 			f.Run, p.Package, f.Elapsed.Round(time.Second/10), p.PlainTime.Round(time.Second/10), completedHow(p))
@@ -443,8 +448,8 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	// They fail without noise as well: nothing is special about the monitor.
 	if p.UnderNoise == 0 {
 		what, they := testsOf(p.Package, p.First.Tests)
-		s := fmt.Sprintf("%s %s in %d of %d runs, first in run %d with seed %d", what, p.First.Outcome,
-			p.Failures, p.Runs, p.First.Run, p.First.Seed)
+		s := fmt.Sprintf("%s %s in %s, first in run %d with seed %d", what, p.First.Outcome,
+			finding.OfRuns(p.Failures, p.Runs), p.First.Run, p.First.Seed)
 		if p.Plain != "" {
 			s += fmt.Sprintf("; without noise %s %s too", they, p.Plain)
 		}
@@ -458,15 +463,15 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	}
 	why += " that the monitor cannot name"
 	if fault, next, ok := machinefault.FindIn(f.Output); ok {
-		return fmt.Sprintf("%s %s in %d of %d runs, first in run %d with seed %d, and without noise they did not; but the "+
-			"machine may be the reason and not the noise, as they printed %q: %s", what, f.Outcome, p.UnderNoise, p.Runs, f.Run,
-			f.Seed, fault, next)
+		return fmt.Sprintf("%s %s in %s, first in run %d with seed %d, and without noise they did not; but the "+
+			"machine may be the reason and not the noise, as they printed %q: %s", what, f.Outcome,
+			finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, fault, next)
 	}
 	if findings { // they are printed below
 		why = "a finding may explain it, or a dependence on timing"
 	}
-	s := fmt.Sprintf("%s %s only under noise: %s; in %d of %d runs, first in run %d with seed %d and strength %d",
-		what, f.Outcome, why, p.UnderNoise, p.Runs, f.Run, f.Seed, f.Strength)
+	s := fmt.Sprintf("%s %s only under noise: %s; in %s, first in run %d with seed %d and strength %d",
+		what, f.Outcome, why, finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, f.Strength)
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:
 		s += "; later runs were made " + completedHow(p)

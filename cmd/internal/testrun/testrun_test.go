@@ -1,11 +1,15 @@
 package testrun
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
 )
 
 // A failure under noise may be a bug that the monitor does not see, and there
@@ -81,5 +85,31 @@ func TestFailuresBesideNoise(t *testing.T) {
 	d.Result.Packages[0] = p
 	if got := d.Failures(false); len(got) != 1 {
 		t.Errorf("nothing fails without noise, but: %+v", got)
+	}
+}
+
+// A record that can be written no more takes nothing away from what the runs show.
+func TestUnkept(t *testing.T) {
+	file, err := record.Open(filepath.Join(t.TempDir(), "r.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := file.Begin(record.Description{Module: "m", Build: "b", Settings: "s", Seed: 1, Runs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := &campaign.Result{Runs: 2, Findings: []*finding.Finding{{ID: "il-1"}}}
+	k := keeping{run: func(_ context.Context, _ Settings, cfg campaign.Config) (*campaign.Result, error) {
+		file.Close()
+		for range shown.Runs {
+			if next := cfg.AfterRun(shown); next != campaign.GoOn {
+				t.Errorf("a run is followed by %v", next)
+			}
+		}
+		return shown, nil
+	}}
+	r, err := k.goOn(t.Context(), c, func(*campaign.Result) campaign.Next { return campaign.GoOn })
+	if r != shown || err != nil || c.Unkept == nil {
+		t.Errorf("%v, %v, unkept: %v", r, err, c.Unkept)
 	}
 }

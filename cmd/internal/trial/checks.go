@@ -246,7 +246,7 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 	}
 	for _, f := range after.Findings {
 		if t.isBack(f) {
-			return fmt.Errorf("%s, in %d of %d runs", f.Title, f.Evidence.Hits, f.Evidence.Runs)
+			return fmt.Errorf("%s, in %s", f.Title, finding.OfRuns(f.Evidence.Hits, f.Evidence.Runs))
 		}
 	}
 	if err := t.races(c, after.Findings); err != nil {

@@ -2,6 +2,7 @@ package arm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,12 +40,32 @@ func (h *Heuristic) Flags() []string {
 // defaultDepth is that of the bugs that PCT looks for: most need no more than three events in one order.
 const defaultDepth = 3
 
+// CheckHeuristic finds a fault in the text of a heuristic, except in the names and places that only a plan knows.
+func CheckHeuristic(text string) error {
+	kind, list, given := strings.Cut(text, ":")
+	switch {
+	case slices.Contains([]string{"", "auto", "guided", "random", "contest", DrFinder}, text):
+	case kind == "pct":
+		if depth, err := strconv.Atoi(cmp.Or(list, strconv.Itoa(defaultDepth))); err != nil || depth < 1 || depth > 100 {
+			return fmt.Errorf("%q is no depth of bugs for pct: use a number from 1 to 100, as in pct:3", list)
+		}
+	case given && (kind == "variable" || kind == "location"):
+	default:
+		return errors.New("use auto, guided, random, contest, drfinder, pct, pct:DEPTH, variable:NAME or " +
+			"location:FILE:LINE, several with commas")
+	}
+	return nil
+}
+
 // ParseHeuristic reads "auto", "guided", "random", "contest", "drfinder", "pct", "pct:depth",
 // "variable:name,..." or "location:place,...". Names are those of variables as plans and findings
 // show them, with the package's path or without: Account.balance. at finds the
 // sites at a place, as SitesAt does.
 func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, error)) (Heuristic, error) {
-	kind, list, given := strings.Cut(text, ":")
+	if err := CheckHeuristic(text); err != nil {
+		return Heuristic{}, err
+	}
+	kind, list, _ := strings.Cut(text, ":")
 	var numbers []string
 	switch {
 	case text == "" || text == "auto":
@@ -57,12 +78,12 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 		return Heuristic{Text: text, Noise: text, Functions: DefaultFunctions}, nil
 	case kind == "pct":
 		depth, err := strconv.Atoi(cmp.Or(list, strconv.Itoa(defaultDepth)))
-		if err != nil || depth < 1 || depth > 100 {
-			return Heuristic{}, fmt.Errorf("%q is no depth of bugs for pct: use a number from 1 to 100, as in pct:3", list)
+		if err != nil {
+			return Heuristic{}, err
 		}
 		return Heuristic{Text: text, Noise: fmt.Sprintf("pct,depth=%d", depth), Depth: depth}, nil
 	// The monitor knows variables by their groups, and places by their sites.
-	case kind == "variable" && given:
+	case kind == "variable":
 		for name := range strings.SplitSeq(list, ",") {
 			found, err := variablesNamed(p, name)
 			if err != nil {
@@ -70,7 +91,7 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 			}
 			numbers = append(numbers, found...)
 		}
-	case kind == "location" && given:
+	default: // location
 		for place := range strings.SplitSeq(list, ",") {
 			ids, err := at(place)
 			if err != nil {
@@ -80,10 +101,6 @@ func ParseHeuristic(p *plan.Plan, text string, at func(place string) ([]uint32, 
 				numbers = append(numbers, fmt.Sprint(id))
 			}
 		}
-	default:
-		return Heuristic{}, fmt.Errorf("%q is no heuristic: "+
-			"use auto, guided, random, contest, drfinder, pct, pct:DEPTH, variable:NAME or location:FILE:LINE, several with "+
-			"commas", text)
 	}
 	return Heuristic{Text: text, Noise: kind + ":" + strings.Join(numbers, ",")}, nil
 }

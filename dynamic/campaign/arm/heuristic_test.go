@@ -30,7 +30,7 @@ func TestParseHeuristic(t *testing.T) {
 		"random":                          "random",
 		"contest":                         "contest",
 		"drfinder":                        "drfinder",
-		"!drfinder:3":                     "no heuristic",
+		"!drfinder:3":                     "use auto, guided",
 		"pct":                             "pct,depth=3",
 		"pct:2":                           "pct,depth=2",
 		"!pct:0":                          "no depth of bugs",
@@ -44,7 +44,7 @@ func TestParseHeuristic(t *testing.T) {
 		"!variable:skipped":               "no monitored variable",
 		"!variable:":                      "no monitored variable",
 		"!location:b.go:1":                "no such place",
-		"!variable":                       "no heuristic",
+		"!variable":                       "use auto, guided",
 		"!everywhere":                     "use auto, guided, random",
 	} {
 		in, bad := strings.CutPrefix(text, "!")

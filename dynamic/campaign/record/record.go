@@ -290,6 +290,8 @@ type Campaign struct {
 	Made int
 	// Past has it run nothing more: all that it has shown is kept.
 	Past bool
+	// Unkept is why the record lacks what the campaign has shown from some process on; nil if it has all.
+	Unkept error
 
 	record *Record
 }

@@ -51,7 +51,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
 	flags.Parse(args)
 	if o.sampling, err = hb.ParseSampling(*rate, *sample); err != nil {
-		return false, err
+		return false, fmt.Errorf("-rate and -sample: %w", err)
 	}
 	switch {
 	case o.engine != "hb" && o.sampling != (hb.Sampling{}):

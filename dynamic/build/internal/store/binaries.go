@@ -95,7 +95,7 @@ func KeepFault(dir, scratch string, files map[string][]byte, output []byte) (str
 	all["output.txt"] = output
 	dir = filepath.Join(dir, "faults", contentHash(all))
 	if err := tree.Create(dir, all); err != nil {
-		return "", fmt.Errorf("keeping the files that do not compile: %w", err)
+		return "", fmt.Errorf("keeping the rewritten files for a report: %w", err)
 	}
 	return dir, nil
 }

@@ -138,7 +138,9 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 			return s.Code == c.Code && accessAt(s, c.Accesses[0]) >= 0
 		})
 	}
-	i := slices.IndexFunc(static, func(s *finding.Finding) bool { return sameVariable(s, c) && samePlaces(s, c) })
+	i := slices.IndexFunc(static, func(s *finding.Finding) bool {
+		return (sameVariable(s, c) || isUnnamed(c)) && samePlaces(s, c)
+	})
 	if i < 0 {
 		i = slices.IndexFunc(static, func(s *finding.Finding) bool { return s.ID == c.ID })
 	}
@@ -236,7 +238,7 @@ func alsoCaught(into, c *finding.Finding) string {
 	if c.Evidence.Hits == 0 { // in runs that left the pair alone, by a window at another one
 		return "also caught with " + what
 	}
-	return fmt.Sprintf("also caught with %s, in %d of %d runs", what, c.Evidence.Hits, c.Evidence.Runs)
+	return fmt.Sprintf("also caught with %s, in %s", what, finding.OfRuns(c.Evidence.Hits, c.Evidence.Runs))
 }
 
 // isRace reports whether c is a data race that a run has shown.
@@ -264,8 +266,8 @@ func sameFunctions(races []*finding.Finding, c *finding.Finding) *finding.Findin
 // betweenThem returns a sentence on c, a further race of the functions of a finding.
 func betweenThem(c *finding.Finding) string {
 	a, b := &c.Accesses[0], &c.Accesses[1]
-	return fmt.Sprintf("caught between them as well: %s at %s and %s at %s, in %d of %d runs",
-		a.Mode, a.Position, b.Mode, b.Position, c.Evidence.Hits, c.Evidence.Runs)
+	return fmt.Sprintf("caught between them as well: %s at %s and %s at %s, in %s",
+		a.Mode, a.Position, b.Mode, b.Position, finding.OfRuns(c.Evidence.Hits, c.Evidence.Runs))
 }
 
 // sameVariable leaves the kind out, in which the two sides may differ.
@@ -316,6 +318,10 @@ func takeOver(c, s *finding.Finding) {
 		takeOverError(c, s)
 		return
 	}
+	if isUnnamed(c) { // another variable of the line may be the one that raced
+		c.Notes = append(c.Notes, fmt.Sprintf("suspected there: %s: %s", s.Title, s.Message))
+		return
+	}
 	c.Code = sharper(c.Code, s.Code)
 	c.Section, c.Cycle, c.Fix, c.Ordinal = s.Section, s.Cycle, s.Fix, s.Ordinal
 	// The first access of s comes first in c as well.
@@ -341,6 +347,11 @@ func takeOver(c, s *finding.Finding) {
 		}
 	}
 	takeOverWords(c, s)
+}
+
+// isUnnamed reports whether a run has shown lines alone: the source that was built is not the user's, as with cgo.
+func isUnnamed(c *finding.Finding) bool {
+	return c.Variable.Kind == "" && len(c.Accesses) > 0 && c.Accesses[0].Column == 0
 }
 
 // takeOverLeak is takeOver for goroutines that are blocked at the locks of s: the bug

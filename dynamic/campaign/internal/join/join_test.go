@@ -97,6 +97,25 @@ func TestOneAccessRacesWithItself(t *testing.T) {
 	}
 }
 
+// Where runs have shown lines alone, as in a file with cgo, what is suspected of these lines is a note: it is not
+// counted as unconfirmed, and not named either, as another variable of the line may be the one.
+func TestLinesAlone(t *testing.T) {
+	lines := func(a, b int) *finding.Finding {
+		c := make1(finding.CaughtInTheAct, "what a.go:3 accesses", at(a, finding.Write), at(b, finding.Write))
+		c.Variable.Type, c.Variable.Kind, c.Accesses[0].Column, c.Accesses[1].Column = "", "", 0, 0
+		return c
+	}
+	static := seal(make1(finding.Unordered, "n", at(3, finding.Write), at(3, finding.Write)))
+	got := join(t, static, seal(lines(3, 3)))
+	if len(got) != 1 || got[0].Status != finding.Confirmed || got[0].Variable.Name == "n" ||
+		!slices.ContainsFunc(got[0].Notes, func(n string) bool { return strings.HasPrefix(n, "suspected there: ") }) {
+		t.Errorf("%d findings, first %+v", len(got), got[0])
+	}
+	if got := join(t, static, seal(lines(3, 4))); len(got) != 2 {
+		t.Errorf("of another line: %d findings", len(got))
+	}
+}
+
 // A race of the access that lacks protection confirms the finding about it, whatever
 // it met: both of the suspected accesses stay, for the id, and what it met follows.
 func TestAnotherVictimIsTheSameBug(t *testing.T) {
@@ -129,9 +148,9 @@ func TestRacesOfOneUnprotectedAccess(t *testing.T) {
 		note   string         // of the one finding; "" where there are two
 	}{
 		{"itself", make1(finding.Unguarded, "n", at(3, finding.Write), at(7, finding.Read)),
-			at(3, finding.Write), "also caught with another goroutine at the same place, in 1 of 1 runs"},
+			at(3, finding.Write), "also caught with another goroutine at the same place, in 1 of 1 run"},
 		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)),
-			at(9, finding.Write), "also caught with the write of x.n at a.go:9:2 in G, in 1 of 1 runs"},
+			at(9, finding.Write), "also caught with the write of x.n at a.go:9:2 in G, in 1 of 1 run"},
 		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), ""},
 		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)),
 			at(9, finding.Write), ""},
