@@ -86,7 +86,8 @@
 // source, through locals and conditions. What it decides about the next round
 // of a loop, in a callee or a caller, and values that travel through fields or
 // come out of a receive or a blocking method, are not followed. A new mutex
-// guards one variable alone, so nothing is said of others beside it. The
+// guards one variable alone, and those beside it for which the same goroutines
+// race by what a run has shown; nothing is said of others. The
 // other way, a jump counts as deciding about all code that it leaves out,
 // which may withhold patches that would do.
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/syncfix"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // Input is one cause of findings to correct.
@@ -27,6 +28,8 @@ type Input struct {
 	// Failing reports that the tests failed in each of so many runs that their passing with a patch is no chance: then
 	// that shows the bug, and that the patch corrects it.
 	Failing bool
+	// HasPatch reports whether a race for another variable has a patch of its own, or one is to come; nil: none has.
+	HasPatch func(finding.Variable) bool
 	// Checks are what a candidate has to pass besides patchgen's own checks.
 	Checks Checks
 }
@@ -161,11 +164,18 @@ func candidates(in Input) ([]candidate, error) {
 			tested = others[0][strings.LastIndexByte(others[0], '.')+1:]
 		}
 	}
+	neighbors, err := in.neighbors(p)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range strategy.For(p) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) {
 			out, err := strategy.Try(s, p)
 			if err == nil {
-				out.Claim.Tested = tested
+				out.Claim.Tested, out.Claim.Neighbors = tested, neighbors
+				for _, also := range out.Claim.Also {
+					out.Notes = append(out.Notes, fmt.Sprintf("the same goroutines race for %s too, which is covered with it", also))
+				}
 			}
 			return out, err
 		}})
@@ -262,6 +272,43 @@ func newProblem(in Input) (*strategy.Problem, error) {
 	}
 	p.Patched = in.Patched
 	return p, p.Unseen()
+}
+
+// neighbors returns the variables beside that of the problem for which the goroutines race too, by what the runs have
+// shown, and which no other patch is for; and has the strategies cover them.
+func (in Input) neighbors(p *strategy.Problem) (list []validate.Neighbor, err error) {
+	var raced []validate.Raced
+	for _, f := range onOneVariable(in.Group) {
+		if f.Status == finding.Confirmed && f.Code.IsDataRace() && len(f.Accesses) == 2 {
+			raced = append(raced, validate.Raced{placesOf(f.Accesses[0]), placesOf(f.Accesses[1])})
+		}
+	}
+	if len(raced) == 0 || p.Variable.Function != nil {
+		return nil, nil
+	}
+	judge, err := in.Module.judge()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range judge.Neighbors(p.Claimed(), raced) {
+		v := finding.Variable{Package: n.Variable.Package, Type: n.Variable.Type, Name: n.Variable.Name}
+		if in.HasPatch == nil || !in.HasPatch(v) {
+			list = append(list, n)
+			p.Cover(n.Variable)
+		}
+	}
+	return list, nil
+}
+
+// placesOf returns the place of an access, and those of the calls that led there.
+func placesOf(a finding.Access) []finding.Position {
+	places := []finding.Position{a.Position}
+	if a.Goroutine != nil && len(a.Goroutine.Stack) > 0 {
+		for _, f := range a.Goroutine.Stack[1:] {
+			places = append(places, finding.Position{File: f.File, Line: f.Line})
+		}
+	}
+	return places
 }
 
 // splitCode returns the code of findings of a group that say that a lock is released too early: before what was

@@ -33,6 +33,7 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	note: text          a part of a note; may stand several times
 //	code: IL2001        the code of the finding (default IL1000); may stand again for the next one of the group
 //	type: name          the type that declares the field, where the strategy asks for it
+//	confirmed: yes      a run has shown the findings, of which one access stands for both sides
 //
 // and the accesses of the finding are marked by `// race: mode name` behind
 // them. A digit behind race is the number of the finding in its group, `first`
@@ -226,6 +227,9 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 			f := byNumber[m[1]]
 			if f == nil {
 				f = &finding.Finding{Code: finding.CaughtInTheAct}
+				if c.header["confirmed"] != nil {
+					f.Status = finding.Confirmed
+				}
 				if code := c.header["code"]; code != nil {
 					f.Code = finding.Code(code[min(len(byNumber), len(code)-1)])
 				}
@@ -259,8 +263,11 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 	}
 	var list []*finding.Finding
 	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
-		byNumber[number].Section = section
-		list = append(list, byNumber[number])
+		f := byNumber[number]
+		if f.Section = section; f.Status == finding.Confirmed && len(f.Accesses) == 1 {
+			f.Accesses = append(f.Accesses, f.Accesses[0])
+		}
+		list = append(list, f)
 	}
 	if len(cycle.Cycle) > 0 {
 		list = append(list, cycle)

@@ -38,6 +38,7 @@ type trial struct {
 	alone    bool               // no patch made so far is in the copy
 	group    []*finding.Finding // what the patch is for
 	left     []*finding.Finding // races beside it, with the last patch, that others of asked are for
+	others   []*finding.Finding // such races that the source shows
 	hopeless []*finding.Finding // such races for which no patch came out
 	static   []*finding.Finding // suspected in the patched source of the last campaign
 	near     []string           // packages that the patch may change, and those that import them
@@ -293,6 +294,20 @@ func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) error {
 		}
 	}
 	return nil
+}
+
+// leavesTo reports whether a race that a run has shown for the variable has a patch, or one is to come, and notes that
+// the patch which is being made leaves it to that.
+func (t *trial) leavesTo(v finding.Variable) bool {
+	i := slices.IndexFunc(t.known, func(f *finding.Finding) bool {
+		w := f.Variable
+		return f.Code.IsDataRace() && f.Status == finding.Confirmed && w.Package == v.Package && w.Type == v.Type &&
+			strings.TrimSuffix(w.Name[strings.LastIndexByte(w.Name, '.')+1:], "[]") == v.Name && t.hasPatch(f)
+	})
+	if i >= 0 {
+		t.others = append(t.others, t.known[i])
+	}
+	return i >= 0
 }
 
 // placesOf names a race that a patch leaves, and its places.

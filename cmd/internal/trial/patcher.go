@@ -232,15 +232,16 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 		return false, err
 	}
 	// The strategies in order, each candidate tried.
-	d.trial.group, d.trial.near, d.trial.alsoFail = group, near, nil
+	d.trial.group, d.trial.near, d.trial.alsoFail, d.trial.others = group, near, nil, nil
 	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
-		Failing: d.trial.provesByTests(), Checks: d.trial.checks()})
+		Failing: d.trial.provesByTests(), HasPatch: d.trial.leavesTo, Checks: d.trial.checks()})
 	if err != nil {
 		return false, err
 	}
 	if fix.Withheld = d.trial.copy.strip(fix.Withheld); fix.Withheld != "" {
-		d.trial.left = nil
+		d.trial.left, d.trial.others = nil, nil
 	}
+	d.trial.left = append(d.trial.left, d.trial.others...)
 	if also := d.trial.alsoFail; fix.Withheld == "" && len(also) > 0 {
 		fix.Notes = append(fix.Notes, "fails without the patch too: "+strings.Join(also, ", "))
 	}

@@ -17,7 +17,8 @@ import (
 // being one step, and holding the lock across it could block for ever. For two
 // variables that is no excuse: without the lock a reader of the code saw a
 // race, with two regions he would see locking, and values that do not belong
-// together.
+// together; except where the other one is only counted, and comes under the lock
+// because it is raced for too.
 
 // Protect runs the cover so that what belongs together lies in one region:
 // as small regions if they do, else as one region to the end of the function.
@@ -89,7 +90,7 @@ func (c *Task) stayTwo(a, b *source.Access) string {
 func (c *Task) mayStayApart(a, b *source.Access) error {
 	why, again := c.between(a, b)
 	switch {
-	case why != "" && sameVar(a, b):
+	case why != "" && (sameVar(a, b) || b.Mode == source.Update && c.Beside[b.Expr]):
 		return nil
 	case why == "" && again != "":
 		why = "the lock is taken anew at " + again

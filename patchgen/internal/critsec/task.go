@@ -18,6 +18,8 @@ type Task struct {
 	LockKey     string           // its place
 	HasRLock    bool             // it has a read side
 	AlreadyHeld []*source.Access // accesses of state under the lock that hold it already
+	// Beside are accesses of variables that come under the lock with Variable, and need not be one step with it.
+	Beside map[ast.Expr]bool
 	// TwoSteps reports that a read of the variable and a later write came to lie
 	// in two regions.
 	TwoSteps bool

@@ -12,23 +12,28 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
-// lockName is free in the struct or scope where the lock goes.
+// lockName is free in the struct or scope where the lock goes: mu for one that guards several fields.
 func (p *Problem) lockName() (string, error) {
-	name := source.LowerFirst(p.Variable.Name) + "Mu"
-	taken := false
-	switch {
-	case p.Variable.Owner != nil:
-		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(), name)
-		taken = obj != nil
-	case source.IsGlobal(p.Variable.Object):
-		taken = p.Variable.Object.Pkg().Scope().Lookup(name) != nil
-	default:
-		taken = source.UsedNames(p.Variable.Function)[name]
+	if len(p.beside()) > 0 && p.Variable.Owner != nil && !p.isTaken("mu") {
+		return "mu", nil
 	}
-	if taken {
+	name := source.LowerFirst(p.Variable.Name) + "Mu"
+	if p.isTaken(name) {
 		return "", fmt.Errorf("the new lock would be called %s, and that name is taken", name)
 	}
 	return name, nil
+}
+
+// isTaken reports whether a name stands for something in the struct or scope where a lock goes.
+func (p *Problem) isTaken(name string) bool {
+	switch {
+	case p.Variable.Owner != nil:
+		obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(), name)
+		return obj != nil
+	case source.IsGlobal(p.Variable.Object):
+		return p.Variable.Object.Pkg().Scope().Lookup(name) != nil
+	}
+	return source.UsedNames(p.Variable.Function)[name]
 }
 
 // declareLock writes the declaration: before the field, package variable or
@@ -41,6 +46,9 @@ func (p *Problem) declareLock(edits *edit.Edits, name string) error {
 	}
 	pkg := edits.AddImport(file, "sync")
 	guards := " // guards " + p.Variable.Name
+	for _, q := range p.beside() {
+		guards += ", " + q.Variable.Name
+	}
 	switch n := p.declNode(file, id).(type) {
 	case *ast.Field:
 		if p.Variable.Function == nil {

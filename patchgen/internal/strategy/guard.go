@@ -11,7 +11,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
-	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // guardBy lists a strategy for each lock that may guard the variable: one that is
@@ -134,7 +133,7 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	all := len(open)
 	open, left, notes := p.reachable(open, lock)
 	out.Notes = notes
-	out.Claim = p.claim(validate.Guarded, class, left)
+	out.Claim = p.claimAll(class, left)
 	if len(open)+len(upgrade) == 0 {
 		if all == 0 && p.Patched {
 			return out, nil
@@ -143,17 +142,28 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 	}
 	// Read locks around writes become write locks; then the rest gets regions.
 	edits := edit.New()
+	open = p.useCopies(edits, open, lock)
+	for _, q := range p.beside() {
+		beside := *lock
+		beside.problem = q
+		more, writes, err := q.unguarded(&beside, q.protectable())
+		if err != nil {
+			return nil, err
+		}
+		open, upgrade = append(open, more...), append(upgrade, writes...)
+	}
 	if err := p.upgrade(edits, class, upgrade); err != nil {
 		return nil, err
 	}
-	open = p.useCopies(edits, open, lock)
 	notes, err = p.protectAll(edits, open, lock.expr, lock.hasRLock, &relatedVariables{problem: p, lock: lock,
 		byKey: map[string]*guardedVariable{}})
 	if err != nil {
 		return nil, err
 	}
 	out.Notes = append(out.Notes, notes...)
-	p.nameGuarded(edits, lock)
+	for _, q := range p.all() {
+		q.nameGuarded(edits, lock)
+	}
 	if p.Variable.Owner != nil && p.Variable.Object.Exported() && p.Variable.Owner.Obj().Exported() {
 		out.Notes = append(out.Notes,
 			fmt.Sprintf("%s is exported: code outside the module may still access it without the lock", p.Variable))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
-	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
 // mutex declares a new mutex beside the variable and takes it at every access
@@ -23,11 +22,12 @@ func mutex(p *Problem) (*Patch, error) {
 	}
 	// Beside a lock that covers some of the accesses, a second one would nest in it, and
 	// the object's state would be under two.
-	need := p.protectable()
-	for _, a := range need {
-		if locks := p.Facts.Classes(a); len(locks) > 0 {
-			return nil, fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", p.Variable,
-				source.Short(locks[0]), a.File.At(a.Expr))
+	for _, q := range p.all() {
+		for _, a := range q.protectable() {
+			if locks := p.Facts.Classes(a); len(locks) > 0 {
+				return nil, fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", q.Variable,
+					source.Short(locks[0]), a.File.At(a.Expr))
+			}
 		}
 	}
 	if err := p.inTest(); err != nil {
@@ -38,8 +38,10 @@ func mutex(p *Problem) (*Patch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.fits(); err != nil {
-		return nil, err
+	for _, q := range h.all() {
+		if err := q.fits(); err != nil {
+			return nil, err
+		}
 	}
 	// The declaration beside the variable.
 	name, err := h.lockName()
@@ -50,7 +52,10 @@ func mutex(p *Problem) (*Patch, error) {
 	if err := h.declareLock(edits, name); err != nil {
 		return nil, err
 	}
-	need = h.protectable()
+	var need []*source.Access
+	for _, q := range h.all() {
+		need = append(need, q.protectable()...)
+	}
 	if len(need) == 0 {
 		return nil, errors.New("no access needs a lock")
 	}
@@ -77,7 +82,7 @@ func mutex(p *Problem) (*Patch, error) {
 	}
 	files, err := edits.Files()
 	return &Patch{Files: files, Notes: slices.Concat(notes, h.leftOut(), h.copyNote()),
-		Claim: h.claim(validate.Guarded, h.classOf(name), 0)}, err
+		Claim: h.claimAll(h.classOf(name), 0)}, err
 }
 
 // classOf is the lock class of the new mutex.
@@ -139,8 +144,8 @@ func (p *Problem) outermost() (*Problem, error) {
 		places[outer] = true
 	}
 	t.Named = places
-	return &Problem{Module: p.Module, Facts: p.Facts, Variable: t, Findings: p.Findings, Accesses: p.Module.Accesses(t)},
-		nil
+	return &Problem{Module: p.Module, Facts: p.Facts, Variable: t, Findings: p.Findings, Accesses: p.Module.Accesses(t),
+		covered: p.covered}, nil
 }
 
 // fits refuses variables that a lock beside them cannot protect.

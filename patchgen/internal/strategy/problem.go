@@ -30,6 +30,7 @@ type Problem struct {
 	// Patched reports that the module holds other patches, one of which may have put the
 	// variable under its lock already.
 	Patched bool
+	covered []*Problem // further variables that a lock has to cover: see [Problem.Cover]
 }
 
 // NewProblem finds the variable of the findings. The error is the reason why it
@@ -252,6 +253,14 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 			order = append(order, c)
 		}
 		c.Accesses[a.Expr] = a
+	}
+	for _, c := range order {
+		c.Beside = map[ast.Expr]bool{}
+		for _, q := range p.beside() {
+			for _, a := range q.Accesses {
+				c.Beside[a.Expr] = true
+			}
+		}
 	}
 	if err := critsec.OneObjectPerStatement(order); err != nil {
 		return nil, err

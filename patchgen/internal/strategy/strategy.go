@@ -97,17 +97,78 @@ type Patch struct {
 // the lock or the sync.Once if there is one, and how many reads are left as they
 // were.
 func (p *Problem) claim(kind validate.Kind, class string, left int) validate.Claim {
-	v := p.Variable
-	c := validate.Claim{Kind: kind, Lock: class, Left: left,
-		Variable: validate.Variable{Package: v.Object.Pkg().Path(), Name: v.Name}}
+	c := validate.Claim{Kind: kind, Lock: class, Left: left, Variable: p.Claimed()}
 	if _, isLocal := strings.CutPrefix(class, source.LocalClass); isLocal {
 		c.Lock = source.Short(class)
 	}
-	if v.Owner != nil {
-		c.Variable.Type = finding.TypeName(v.Owner.Obj())
-	}
-	if v.Function != nil {
-		c.Variable.Func, c.Variable.Nth = v.Place()
+	return c
+}
+
+// claimAll is claim for a lock that covers the variables beside it too.
+func (p *Problem) claimAll(class string, left int) validate.Claim {
+	c := p.claim(validate.Guarded, class, left)
+	for _, q := range p.beside() {
+		c.Also = append(c.Also, q.Claimed())
 	}
 	return c
+}
+
+// all returns the problem, and those of the variables beside it that a lock has to cover too.
+func (p *Problem) all() []*Problem { return append([]*Problem{p}, p.beside()...) }
+
+// beside returns the variables to be covered too that lie beside the first, in its struct or package.
+func (p *Problem) beside() (list []*Problem) {
+	for _, q := range p.covered {
+		v, w := p.Variable, q.Variable
+		isGlobal := source.IsGlobal(v.Object) && source.IsGlobal(w.Object)
+		if v.Key != w.Key && (isGlobal || source.SameNamed(v.Owner, w.Owner)) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// Claimed returns the name of the variable that a patch protects.
+func (p *Problem) Claimed() validate.Variable {
+	v := p.Variable
+	out := validate.Variable{Package: v.Object.Pkg().Path(), Name: v.Name}
+	if v.Owner != nil {
+		out.Type = finding.TypeName(v.Owner.Obj())
+	}
+	if v.Function != nil {
+		out.Func, out.Nth = v.Place()
+	}
+	return out
+}
+
+// Cover has the strategies that take a lock cover another variable beside the first, if it lies beside it.
+func (p *Problem) Cover(v validate.Variable) {
+	for _, q := range p.Module.Packages {
+		for _, file := range q.Files {
+			var found *Problem
+			ast.Inspect(file.Syntax, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if !ok || found != nil || id.Name != v.Name {
+					return found == nil
+				}
+				e, obj := file.VariableOf(id)
+				if obj == nil || file.Package.Info.Defs[id] != nil {
+					return true
+				}
+				other := &Problem{Module: p.Module, Facts: p.Facts, Variable: p.Module.NewVariable(obj, file, e)}
+				if other.Variable.Function == nil && other.Claimed() == v {
+					found = other
+				}
+				return true
+			})
+			if found == nil {
+				continue
+			}
+			t := found.Variable
+			t.Deep = source.IsMap(t.Object.Type()) || p.Module.MutatedInPlace(t)
+			found.Accesses = p.Module.Accesses(t)
+			p.covered = append(p.covered, found)
+			return
+		}
+	}
 }

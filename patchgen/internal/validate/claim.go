@@ -73,6 +73,10 @@ type Claim struct {
 	// Tested is the field or package variable whose test has to be one step with the use of Variable, which it may be
 	// itself; "" where the finding is not on a test and a use.
 	Tested string
+	// Also are further variables that the lock covers, as it does Variable.
+	Also []Variable
+	// Neighbors are variables for which the goroutines that race for Variable race too: see [Validator.Neighbors].
+	Neighbors []Neighbor
 }
 
 // Refusal is one obligation that a patch does not meet.
@@ -118,6 +122,12 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 		o(j)
 	}
 	j.usedInStep()
+	j.noRaceBeside()
+	for _, also := range claim.Also {
+		claim.Variable = also
+		j.old, j.now = newSide(v.original, claim), newSide(j.now.facts, claim)
+		j.covered()
+	}
 	return r.list
 }
 

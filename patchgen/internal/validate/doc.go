@@ -46,6 +46,13 @@
 // misses a value that went through it, and a copy that is captured in its place is
 // one for each goroutine, set before it starts.
 //
+// Where a run has shown the race that a patch corrects, each of these patches is held to one more:
+//
+//	beside      two goroutines run the functions of its sides at once, with one object: no other
+//	            field of it, or variable of the package, is left that these write without a common
+//	            lock. What a channel, WaitGroup or Once may order is left out, and what only the
+//	            goroutine comes to that has found the variable unset and set it
+//
 // For the patches of package syncfix, the first obligation of each, and pairs,
 // exits, narrowed and order as above:
 //

@@ -25,8 +25,16 @@ import (
 type lockGraph struct {
 	edges map[[2]string]bool
 	sites map[edgeSite]int
-	where map[edgeSite]string
+	where map[edgeSite]madeBy
 }
+
+// madeBy is the call that makes an edge.
+type madeBy struct {
+	pkg  *session.Package
+	call ssa.CallInstruction
+}
+
+func (m madeBy) String() string { return at(m.pkg, m.call) }
 
 // edgeSite is an edge that a declared function makes. Two readers at once do not wait for each other, unless a writer
 // waits between them: shared says that only read sides are taken, so that a write side in place of one is new.
@@ -239,7 +247,7 @@ func (s *facts) lockGraph() *lockGraph {
 }
 
 func (s *facts) makeLockGraph() *lockGraph {
-	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]string{}}
+	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]madeBy{}}
 	for _, p := range s.snap.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			// What the lockset pass knows, and what it has lost.
@@ -262,7 +270,7 @@ func (s *facts) makeLockGraph() *lockGraph {
 						site := edgeSite{from, to.class, declared(p, fn), shared, to.by}
 						g.edges[[2]string{from, to.class}] = true
 						g.sites[site]++
-						g.where[site] = at(p, call)
+						g.where[site] = madeBy{p, call}
 					}
 				}
 			}
