@@ -832,6 +832,7 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	}
 	again := e.replayOf(f)
 	f.Evidence.Replay = again.command(e.cfg)
+	f.Notes = copies(v, slices.Concat(a, b)...)
 	return f
 }
 

@@ -80,7 +80,11 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 	if cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) < 0 {
 		a, b = b, a
 	}
-	v := finding.Variable(t.plan.Site(p[0]).Variable)
+	on := t.plan.Site(p[0]).Variable
+	if other := t.plan.Site(p[1]).Variable; isWhole(on, other) {
+		on = other
+	}
+	v := finding.Variable(on)
 	f := &finding.Finding{
 		Code: raceCode(v.Kind), Status: finding.Confirmed,
 		Title:    fmt.Sprintf("%s on %s: %s and %s at the same moment", raceName(v.Kind), v, a.Mode, b.Mode),
@@ -102,7 +106,23 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 		f.Notes = append(f.Notes, fmt.Sprintf("%d of the %d runs delayed goroutines at these places; "+
 			"the others looked for further races", f.Evidence.Runs, n))
 	}
+	f.Notes = append(f.Notes, copies(on, t.plan.Site(p[0]), t.plan.Site(p[1]))...)
 	return f
+}
+
+// copies returns notes on sites that copy all of the object whose field v is, which the source may only show by a method
+// with a value for its receiver.
+func copies(v plan.Variable, sites ...*plan.Site) (notes []string) {
+	for _, s := range sites {
+		if !isWhole(s.Variable, v) {
+			continue
+		}
+		note := fmt.Sprintf("%s:%d accesses all of %s, with its field %s", s.File, s.Line, s.Expr, v.Name)
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 // raceCode returns the code of a race on a variable of the kind; operations of synchronisation have codes

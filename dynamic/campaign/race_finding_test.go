@@ -62,5 +62,9 @@ func TestSharedVariable(t *testing.T) {
 		if got := finding.Variable(v).String(); got != c.want || ok != c.ok {
 			t.Errorf("%v and %v: %s, %v, want %s, %v", c.a, c.b, got, ok, c.want, c.ok)
 		}
+		isCopy := ok && c.a[0].Variable.Name == "*"
+		if notes := copies(v, slices.Concat(c.a, c.b)...); (len(notes) == 1) != isCopy {
+			t.Errorf("%v and %v: notes %q", c.a, c.b, notes)
+		}
 	}
 }

@@ -145,9 +145,9 @@ func (a *auditing) run() int {
 	if err != nil {
 		return a.failed(err)
 	}
+	r.TimeOuts = append(r.TimeOuts, a.cut...)
 	a.patch(r, pl, shown)
 	// Then the reports.
-	r.TimeOuts = append(r.TimeOuts, a.cut...)
 	for _, f := range accepted {
 		r.Suppressed = append(r.Suppressed, report.Suppressed{Finding: f.Finding, InSource: f.InSource, Why: f.Why})
 	}
@@ -270,7 +270,7 @@ func (a *auditing) patch(r *report.Report, pl *planner.Planned, shown *testrun.R
 	if err != nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
 	}
-	a.cut = append(a.cut, cut...)
+	r.Untried, a.cut = cut, append(a.cut, cut...)
 }
 
 // write writes the folder. The audit is finished if nothing is left to do.

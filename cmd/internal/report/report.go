@@ -47,6 +47,8 @@ type Report struct {
 	// knows them, and those that hang. TimeOuts are runs that were ended, or not made, for want of time.
 	// Neither decides an exit code.
 	Skipped, TimeOuts []string
+	// Untried are patches that there was no time for.
+	Untried []string
 	// Earlier is what has changed since an earlier report; nil where there is none to compare with.
 	Earlier *Comparison
 	// Suppressed are accepted findings that are listed all the same, where a format can say so.
@@ -367,7 +369,7 @@ func (r *Report) Gaps() (all []Gap) {
 	for _, g := range []Gap{
 		{Title: "Not analysed, or not run to the end", Items: r.Problems},
 		{Title: "Tests that failed", Items: r.failures()},
-		{Title: "Ended, or not made, for want of time", Items: r.TimeOuts},
+		{Title: "Ended, or not made, for want of time", Items: slices.Concat(r.TimeOuts, r.Untried)},
 		{Title: "Tests that were skipped", Items: r.Skipped},
 		{Title: "Tests that need modules which go.mod does not require", Items: r.LeftOut},
 		{Title: "Functions that a check did not finish, for their size", Items: r.GaveUp},

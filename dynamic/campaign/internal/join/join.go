@@ -443,7 +443,7 @@ func aboutFirstAccess(s *finding.Finding) bool {
 		return false
 	}
 	switch s.Code {
-	case finding.Unguarded:
+	case finding.Unguarded, finding.Unordered:
 		return true
 	case finding.UnderReadLock, finding.WrittenLate:
 		return s.Accesses[0].Mode == finding.Write

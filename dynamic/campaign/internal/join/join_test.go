@@ -151,6 +151,8 @@ func TestRacesOfOneUnprotectedAccess(t *testing.T) {
 			at(3, finding.Write), "also caught with another goroutine at the same place, in 1 of 1 run"},
 		{"late write", make1(finding.WrittenLate, "n", at(3, finding.Write), at(7, finding.Read)),
 			at(9, finding.Write), "also caught with the write of x.n at a.go:9:2 in G, in 1 of 1 run"},
+		{"unordered", make1(finding.Unordered, "n", at(3, finding.Write), at(7, finding.Read)),
+			at(9, finding.Write), "also caught with the write of x.n at a.go:9:2 in G, in 1 of 1 run"},
 		{"guarded side", make1(finding.Unguarded, "n", at(7, finding.Read), at(3, finding.Write)), at(9, finding.Write), ""},
 		{"different locks", make1(finding.DifferentLocks, "n", at(3, finding.Write), at(7, finding.Read)),
 			at(9, finding.Write), ""},
