@@ -196,12 +196,12 @@ type buildOptions struct {
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
 	o.envOptions.declare(fs)
-	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or programs into this folder, as go build does")
+	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or several programs into this folder; always needed")
 }
 
 func (o *buildOptions) run(c *call) int {
 	if o.output == "" {
-		return c.usage("name the file of the program with -o")
+		return c.usage("-o is missing: the path of the program, or a folder for several programs")
 	}
 	m, code := o.prepare(c)
 	if m == nil {
