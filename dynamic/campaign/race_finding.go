@@ -110,8 +110,8 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 	return f
 }
 
-// copies returns notes on sites that copy all of the object whose field v is, which the source may only show by a method
-// with a value for its receiver.
+// copies returns notes on sites that copy all of the object whose field v is, which the source may only show by a
+// method with a value for its receiver.
 func copies(v plan.Variable, sites ...*plan.Site) (notes []string) {
 	for _, s := range sites {
 		if !isWhole(s.Variable, v) {

@@ -196,7 +196,8 @@ type buildOptions struct {
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
 	o.envOptions.declare(fs)
-	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or several programs into this folder; always needed")
+	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or several programs into this "+
+		"folder; always needed")
 }
 
 func (o *buildOptions) run(c *call) int {
