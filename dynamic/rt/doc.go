@@ -37,9 +37,10 @@
 //
 // While the filter is open (all ones) every access takes the slow path and may
 // hold a window. While it is closed, only accesses whose address shares a bit
-// with a held window do. The filter starts open and stays open as long as the
-// slow path costs less than an eighth of the time; a hot loop uses that up in
-// a moment, and then the filter closes for as long as it takes to get even.
+// with a held window do, and go on at once where that lies elsewhere. The filter
+// starts open and stays open as long as the slow path costs less than a sixteenth
+// of the time; a hot loop uses that up in a moment, and then the filter closes for
+// as long as it takes to get even.
 //
 // There is no permanent goroutine: leak checks, NumGoroutine and stack dumps
 // of the program would show it. The slow path looks at the clock now and then

@@ -129,3 +129,37 @@ func TestFastPathGivesPointerBack(t *testing.T) {
 		t.Error("nil must pass")
 	}
 }
+
+// An access that overlaps a window or the variable of a section may meet them, whatever else is held. What lies
+// beside all of them may not.
+func TestMayMeet(t *testing.T) {
+	withEngine(t)
+	const first, second, between = 1 << 30, 1<<30 + 4096, 1<<30 + 640
+	a := publish(&access{addr: first, size: 8, site: 1}, start)
+	b := publish(&access{addr: second, size: 16, site: 1}, start)
+	o := takeRecord(1, 1, start)
+	o.addr.Store(between)
+	o.size.Store(4)
+	setOpen(0)
+	check := func(addr, size uintptr, want bool) {
+		t.Helper()
+		if mayMeet(&access{addr: addr, size: size}) != want {
+			t.Errorf("%d bytes at %d: got %t", size, addr, !want)
+		}
+	}
+	for _, at := range []uintptr{first, between, second} {
+		check(at, 1, true)
+		check(at-8, 9, true)
+	}
+	check(second+15, 1, true)
+	check(second+16, 1, false)
+	check(first-8, 8, false)
+	check(first-8, 8192, true)
+	withdraw(a, start)
+	check(first, 8, false)
+	withdraw(b, start)
+	check(second, 8, false)
+	check(between, 8, true)
+	closeSection(o.index())
+	check(between, 8, false)
+}

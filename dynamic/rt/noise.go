@@ -99,7 +99,7 @@ func (s *site) update(f func(siteState) siteState) {
 }
 
 // consider decides whether a window is held here, and returns its length, or 0,
-// and the time, which is 0 where the site is unknown. The caller that gets a length must settle the site. n is random.
+// and the time. The caller that gets a length must settle the site. n is random.
 func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if !known(a.site) {
 		counters.badSite.Add(1)

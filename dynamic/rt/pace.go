@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	costShare  = 8         // the slow path may cost one part in this many of the time
+	costShare  = 16        // the slow path may cost one part in this many of the time
 	mostCost   = 1000      // nanoseconds that one call is taken to cost at most: what takes longer was preempted
-	uncounted  = 20        // nanoseconds of a call before noteCost's clock, about
 	burst      = 300_000   // nanoseconds that it may take beyond its share for a while,
 	firstBurst = 3_000_000 // and at the start, where many sites run that run once
 	paceEvery  = 64        // calls of a shard between looks at the clock
@@ -40,10 +39,11 @@ var slowCost atomic.Int64
 // firstCost is what a call costs where nothing has been measured.
 const firstCost = 100
 
-// noteCost takes up that a call without a window went on for ns after its first clock.
+// noteCost takes up that a call without a window has taken ns. That a clock was read once more stands for what comes
+// before it.
 func noteCost(ns int64) {
 	old := slowCost.Load()
-	slowCost.Store(old + (min(ns+uncounted, mostCost)-old)/16)
+	slowCost.Store(old + (min(ns, mostCost)-old)/16)
 }
 
 // shard counts for one filter bit, on a cache line of its own.

@@ -347,11 +347,3 @@ func closeSection(i int) {
 	atomic.StoreUint64(&sectionGate.open, sectionGate.open&^(1<<i))
 	setFilter()
 }
-
-// sectionMask returns the filter bits of all open sections. requires: windowTable.mu.
-func sectionMask() (mask uint64) {
-	for open := openSections(); open != 0; {
-		mask |= nextSection(&open).mask
-	}
-	return mask
-}

@@ -49,6 +49,9 @@ var windowTable struct {
 
 	held atomic.Uint64 // slots published; stored under mu
 	open atomic.Uint64 // filter bits open to all; stored under mu
+
+	// All windows and sections lie in [low, high). Stored under mu, and no fresher where they are read than the filter.
+	low, high atomic.Uintptr
 }
 
 // spinlock guards a few instructions. It is invisible to synctest
@@ -115,14 +118,34 @@ func rehearse() {
 
 // setFilter sets the filter to what the table asks for. requires: windowTable.mu.
 func setFilter() {
-	filterBits := windowTable.open.Load() | sectionMask()
+	filterBits := windowTable.open.Load()
 	if injected.site != 0 {
 		filterBits = ^uint64(0)
 	}
-	for held := windowTable.held.Load(); held != 0; held &= held - 1 {
-		filterBits |= slots[bits.TrailingZeros64(held)].mask
+	low, high := ^uintptr(0), uintptr(0)
+	add := func(mask uint64, addr, size uintptr) {
+		if size != 0 { // else a section that has no variable yet
+			filterBits |= mask
+			low, high = min(low, addr), max(high, addr+size)
+		}
 	}
+	for held := windowTable.held.Load(); held != 0; held &= held - 1 {
+		s := &slots[bits.TrailingZeros64(held)]
+		add(s.mask, s.addr.Load(), s.size.Load())
+	}
+	for open := openSections(); open != 0; {
+		o := nextSection(&open)
+		add(o.mask, o.addr.Load(), o.size.Load())
+	}
+	windowTable.low.Store(low)
+	windowTable.high.Store(high)
 	atomic.StoreUint64(&filter.bits, filterBits)
+}
+
+// mayMeet reports whether an access may overlap a window or the variable of a section. A bit of the filter stands
+// for one address in 64, and a window that is held for long, or a section, has four of them.
+func mayMeet(a *access) bool {
+	return a.addr < windowTable.high.Load() && windowTable.low.Load() < a.addr+a.size
 }
 
 // setOpen opens the filter to the bits given and closes it to others, held
@@ -184,22 +207,14 @@ func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
 
 // beforeAccess is before for the access a, whose address is that of p.
 func beforeAccess(p unsafe.Pointer, a access) {
-	bit := uintptr(p) >> 3 & 63
-	open := windowTable.open.Load()>>bit&1 != 0
-	if a.addr == 0 && open {
-		countCall(bit)
-		counters.shards[bit].onStack.Add(1)
-	}
-	if !a.watchable() {
-		return
-	}
-	if injected.site != 0 {
+	if injected.site != 0 && a.watchable() {
 		injectFault(&a)
 	}
-	if g := getg(); open {
-		visitSite(g, &a, countCall(bit))
-	} else {
-		meet(g, &a)
+	bit := uintptr(p) >> 3 & 63
+	if windowTable.open.Load()>>bit&1 != 0 {
+		visitSite(&a, bit)
+	} else if a.watchable() && mayMeet(&a) {
+		meet(getg(), &a)
 	}
 	// While p's object is in a slot it must not be freed and its address used
 	// again: that would be a collision on two objects.
@@ -252,19 +267,28 @@ func findCounter() bool {
 	return counted && atomic.LoadUint64(word) == 0
 }
 
-// visitSite is what happens at a site while the filter is open. n is random.
-func visitSite(g unsafe.Pointer, a *access, n uint64) {
-	if goidOffset != 0 {
-		a.goid = goid(g)
+// visitSite is what happens before an access while the filter is open to its address, which has that bit. One of
+// costEvery calls is timed.
+func visitSite(a *access, bit uintptr) {
+	n, began := countCall(bit), int64(0)
+	if n%costEvery == 0 {
+		began = nanotime()
 	}
-	ns, now := consider(g, a, n)
-	if ns != 0 {
-		hold(g, a, now, ns)
-		return
+	if a.watchable() {
+		g := getg()
+		if goidOffset != 0 {
+			a.goid = goid(g)
+		}
+		if ns, now := consider(g, a, n); ns != 0 {
+			hold(g, a, now, ns)
+			return
+		}
+		meet(g, a)
+	} else if a.addr == 0 {
+		counters.shards[bit].onStack.Add(1)
 	}
-	meet(g, a)
-	if n%costEvery == 0 && now != 0 {
-		noteCost(nanotime() - now)
+	if began != 0 {
+		noteCost(nanotime() - began)
 	}
 }
 

@@ -238,3 +238,53 @@ func TestNothingIsKnownBehindAPause(t *testing.T) {
 	}
 	w.do("A")
 }
+
+// A program pauses that acquires many locks in a short time, and no other.
+func TestAcquisitionsOverflow(t *testing.T) {
+	after := func(pace int64) (n int64) { // how many acquisitions
+		var b bucket
+		for n = 1; n < 10*room && !b.overflows(1, n*pace); n++ {
+		}
+		return n
+	}
+	if n := after(leisure / 10); n < room || n > room/9*10+10 {
+		t.Errorf("at ten times the pace of leisure the bucket overflows after %d acquisitions, room is for %d", n, room)
+	}
+	if n := after(leisure); n < 10*room {
+		t.Errorf("at leisure the bucket overflows after %d acquisitions", n)
+	}
+	var b bucket
+	b.overflows(1000*room, 0)
+	if rested := int64(rest); b.overflows(1, rested) {
+		t.Error("a pause does not drain what has run over")
+	}
+	if !b.overflows(room, int64(rest)) {
+		t.Error("behind a pause there is all the room again")
+	}
+}
+
+// That goroutines end before each of them has acquired many locks makes the locks no cheaper.
+func TestShortGoroutinesBringPauses(t *testing.T) {
+	watching.Store(true)
+	before := epoch.Load()
+	spent.at = rt.Now() + int64(time.Hour) // it overflows
+	defer func() {
+		for !watching.Load() { // until the pause has ended
+			time.Sleep(rest)
+		}
+		watching.Store(false)
+		spent.full, spent.at = 0, 0
+	}()
+	for range 2 * len(owners) {
+		done := make(chan bool)
+		go func() {
+			var w world
+			w.do(strings.Repeat("aA", batch-1))
+			done <- true
+		}()
+		if <-done; epoch.Load() != before {
+			return
+		}
+	}
+	t.Error("locks are watched without a pause")
+}

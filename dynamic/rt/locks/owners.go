@@ -41,7 +41,7 @@ type owner struct {
 	wants request           // what it waits for, or is held before
 	epoch uint32            // in which it was written
 
-	events, since256 int64 // acquisitions, and when the last 256 of them began; of the goroutine alone
+	unpaid atomic.Int64 // acquisitions of the goroutines that had this place, not in [spent] yet
 }
 
 // self is the running goroutine, and its owner unless that has been taken over.
@@ -99,7 +99,7 @@ func (o *owner) takeOver(id int64) bool {
 		return false
 	}
 	o.goid.Store(id)
-	o.since, o.events = rt.Now(), 0
+	o.since = rt.Now()
 	return true
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/rt"
 )
 
-// A goroutine that acquires locks all the time would pay for each one. So when it has acquired many,
+// A program that acquires locks all the time would pay for each acquisition. So when it has made many
 // in a short time, locks are not watched for a while. What was noted before a pause is void behind
 // it, as releases were not seen: that is another epoch.
 
@@ -15,24 +15,41 @@ import (
 var epoch atomic.Uint32
 
 const (
-	burst   = 256        // acquisitions between looks at the clock
-	first   = 32 * burst // which a goroutine may make at any pace
-	leisure = 4000       // nanoseconds between two acquisitions that cost nothing worth speaking of
-	search  = burst      // what the search for a circle of waits costs
+	batch   = 64   // acquisitions of a goroutine between looks at the clock
+	room    = 8192 // acquisitions that the process may make at any pace
+	leisure = 4000 // nanoseconds between two acquisitions that cost nothing worth speaking of
+	search  = 256  // acquisitions that cost as much as the search for a circle of waits
 	rest    = 2 * time.Millisecond
 )
 
-// paid takes up what the running goroutine has spent, in acquisitions, and begins a pause if it spends
-// that fast.
+// bucket is a leaky one, of the process: acquisitions fill it, time drains it. Goroutines may come and go faster than
+// each of them acquires many.
+type bucket struct {
+	mu   spinlock
+	full int64 // acquisitions; guarded by mu
+	at   int64 // when full was true, by rt.Now; guarded by mu
+}
+
+// overflows adds acquisitions and reports whether these are too many. What runs over is lost: a bubble has no pauses,
+// and what comes behind it is not to make up for them.
+func (b *bucket) overflows(acquisitions, now int64) bool {
+	b.mu.lock()
+	defer b.mu.unlock()
+	b.full = min(max(b.full-(now-b.at)/leisure, 0)+acquisitions, room+search)
+	b.at = now
+	return b.full > room
+}
+
+var spent bucket
+
+// paid takes up what the running goroutine has spent, in acquisitions, and begins a pause if the process spends
+// too fast.
 func (g self) paid(acquisitions int64) {
-	before := g.events / burst
-	if g.events += acquisitions; g.events/burst == before {
+	after := g.unpaid.Add(acquisitions)
+	if after < batch || !g.unpaid.CompareAndSwap(after, 0) {
 		return
 	}
-	now := rt.Now()
-	fast := now-g.since256 < burst*leisure
-	g.since256 = now
-	if !fast || g.events <= first || rt.InBubble() || !watching.CompareAndSwap(true, false) {
+	if !spent.overflows(after, rt.Now()) || rt.InBubble() || !watching.CompareAndSwap(true, false) {
 		return
 	}
 	epoch.Add(1)
