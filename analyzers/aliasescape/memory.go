@@ -220,7 +220,15 @@ func (b *behaviours) resultOf(call *ssa.Call, i int) (origin, bool) {
 func (b *behaviours) changedBy(instr ssa.Instruction) []origin {
 	switch instr := instr.(type) {
 	case *ssa.Store:
-		if at, ok := instr.Addr.(*ssa.IndexAddr); ok {
+		addr := instr.Addr
+		for { // a field of an element: s.list[i].f = v
+			field, ok := addr.(*ssa.FieldAddr)
+			if !ok {
+				break
+			}
+			addr = field.X
+		}
+		if at, ok := addr.(*ssa.IndexAddr); ok {
 			return b.one(at.X)
 		}
 	case *ssa.MapUpdate:

@@ -71,6 +71,11 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 		Variable: c.variable(cell),
 		Accesses: []finding.Access{c.side(race.Inside.Fn, inside, race.Inside.Mode)},
 	}
+	if race.Handler != nil {
+		f.Title = fmt.Sprintf("variable %s is shared by the goroutines that run the handler", cell.Comment)
+		f.Message = fmt.Sprintf("net/http runs the handler in a goroutine for each request, and the handler writes %s "+
+			"without a lock.", cell.Comment)
+	}
 	if race.Tested {
 		f.Status = finding.Lead
 	}

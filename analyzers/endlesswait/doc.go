@@ -46,7 +46,7 @@
 // Missed: waits on what is handed to other packages, returned, or stored in an
 // object from outside: anybody may end them; conditions of long loops; in tests
 // of other code what depends on data that the simulation does not know, and what a passing
-// test always leaves behind at a channel.
+// test always leaves behind at a channel, as its own literals do where the tests stand alone.
 //
 // Reported falsely: ways through a function that exclude each other, where that shows
 // neither in a variable nor in the length of a collection; calls that users of a

@@ -37,6 +37,9 @@
 // exported functions that several goroutines may call and that do not set the object up. Without such
 // evidence it is a lead.
 //
+// A counter that is loaded for its value and then set to zero, with two atomic operations, is such an update as well,
+// where another function adds to it: n := c.Load(); c.Store(0); return n is n := c.Swap(0).
+//
 // Missed: updates that only two callers of one method make; updates through two
 // functions or through pointers kept elsewhere, types that leave all locking to
 // their callers. Reported falsely: updates

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -34,6 +36,9 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	ends := pass.ResultOf[endpoints.Analyzer].(*endpoints.Package)
 	var leads []section
 	for _, s := range sections(pass, list, ends) {
+		if s.drains && !c.countedElsewhere(s) {
+			continue
+		}
 		if why, other := c.shared(s); why != "" {
 			status := finding.Suspected
 			if s.store.Mode == finding.AtomicWrite && !c.writtenElsewhere(s) || !c.meets(s, other) {
@@ -65,6 +70,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type section struct {
 	load, store *accesses.Access
 	split       bool // a lock is held at both, and released in between
+	drains      bool // the store sets to zero what was loaded for use elsewhere: n := c.Load(); c.Store(0); return n
 }
 
 // sections lists the load-and-store sections that no lock holds together, and
@@ -82,7 +88,9 @@ func sections(pass *analysis.Pass, list *accesses.List, ends *endpoints.Package)
 		}
 		f := finder{list.Prog.Flow(fn), byPath, work}
 		for _, st := range byFn[fn] {
-			if !list.Counts(st) || st.Owner != ownership.Shared || st.MadeByCallers() {
+			// The maker of an object has no need of atomics before others know of it.
+			atomic := st.Mode == finding.AtomicWrite
+			if !list.Counts(st) || st.Owner != ownership.Shared || st.MadeByCallers() && !atomic {
 				continue
 			}
 			s, ok := f.sectionTo(st)
@@ -115,10 +123,13 @@ func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 	}
 	f.work.Spend(len(f.byPath[st.Path]))
 	for _, ld := range f.byPath[st.Path] {
-		if !sameVariable(ld, st) || !f.dominates(ld.Instr, st.Instr) || !dependsOn(st.Value, ld.Value) {
+		if !sameVariable(ld, st) || !f.dominates(ld.Instr, st.Instr) {
 			continue
 		}
-		s := section{load: ld, store: st}
+		s := section{load: ld, store: st, drains: drains(ld, st)}
+		if !s.drains && !dependsOn(st.Value, ld.Value) {
+			continue
+		}
 		if unlocked(ld) && unlocked(st) {
 			return s, true
 		}
@@ -144,6 +155,26 @@ func sameKey(a, b ssa.Value) bool {
 		return ok && ca.Value == cb.Value
 	}
 	return a == b
+}
+
+// drains reports whether st sets an atomic to zero that ld has loaded for more than to decide about it.
+func drains(ld, st *accesses.Access) bool {
+	c, ok := st.Value.(*ssa.Const)
+	return ok && st.Mode == finding.AtomicWrite && (c.Value == nil || c.Value.ExactString() == "0") &&
+		slices.ContainsFunc(*ld.Value.Referrers(), func(use ssa.Instruction) bool {
+			switch use := use.(type) {
+			case *ssa.DebugRef:
+				return false
+			case *ssa.BinOp:
+				return !isBool(use.Type())
+			}
+			return true
+		})
+}
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Bool
 }
 
 // unlocked reports whether surely no lock is held at a.

@@ -117,6 +117,15 @@ func (c *checker) writtenElsewhere(s section) bool {
 	return elsewhere
 }
 
+// countedElsewhere reports whether another function adds to the variable of s: what it adds between the load and the
+// store of zero is lost.
+func (c *checker) countedElsewhere(s section) bool {
+	return c.find(s.store, func(a *accesses.Access) bool {
+		call, ok := a.Instr.(*ssa.Call)
+		return ok && a.Atomic() && strings.HasPrefix(call.Call.StaticCallee().Name(), "Add")
+	}) != nil
+}
+
 func (c *checker) evidence(s section) (string, *accesses.Access) {
 	st := s.store
 	roles := c.list.Graph.Roles(st.Fn)

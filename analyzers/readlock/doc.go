@@ -31,8 +31,11 @@
 // exported functions that several goroutines may call and that do not set the object up. Without such
 // evidence it is a lead.
 //
-// Missed: writes through pointers and elements of slices. Reported falsely: functions that only one
-// goroutine at a time runs.
+// A field of what a map beside the lock points to counts as well, where it is found and written under the
+// read lock.
+//
+// Missed: writes through other pointers, and elements of slices. Reported falsely: functions that only one
+// goroutine at a time runs; entries of a map of which each belongs to one goroutine.
 //
 // Cost: linear in the accesses, but the writes of a variable under a read lock times its accesses.
 package readlock

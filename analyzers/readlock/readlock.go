@@ -3,6 +3,7 @@ package readlock
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -34,7 +35,7 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 	reported := map[string]bool{}
 	for _, a := range v.Accesses {
 		fn := list.Prog.FuncName(a.Fn)
-		h, ok := readLock(a)
+		h, ok := readLock(list, a)
 		if !ok || reported[fn] || list.Graph.Roles(a.Fn).Single() != nil {
 			continue
 		}
@@ -65,17 +66,34 @@ func verb(a *accesses.Access) string {
 	return "read"
 }
 
-// readLock returns the read lock of a's own object that is all that a write holds.
-func readLock(a *accesses.Access) (lockset.Held, bool) {
+// readLock returns the read lock that is all that a write holds, of a's own object or of the one whose map it was
+// found in.
+func readLock(list *accesses.List, a *accesses.Access) (lockset.Held, bool) {
 	if a.Mode != finding.Write || a.Exclusive() || a.Locks.Unknown {
 		return lockset.Held{}, false
 	}
 	for _, h := range a.Locks.Held() {
-		if h.Read && a.Near(h) {
+		if h.Read && (a.Near(h) || foundUnder(list, a, h)) {
 			return h, true
 		}
 	}
 	return lockset.Held{}, false
+}
+
+// foundUnder reports whether a is made to an object that was found under h in a map which lies beside the lock: any
+// number of goroutines may find it at once.
+//
+//	s.mu.RLock(); e := s.entries[k]; e.hits++
+func foundUnder(list *accesses.List, a *accesses.Access, h lockset.Held) bool {
+	found := a.Path.Root
+	if x, ok := found.(*ssa.Extract); ok && x.Index == 0 {
+		found = x.Tuple
+	}
+	lookup, ok := found.(*ssa.Lookup)
+	return ok && slices.ContainsFunc(list.All, func(b *accesses.Access) bool {
+		again, held := b.Locks.Has(h.Path)
+		return b.Map && b.Instr == lookup && b.Near(h) && held && again.Since == h.Since
+	})
 }
 
 // mayHoldWriteSide reports whether the function takes the write side as well, so that a lock which it holds on

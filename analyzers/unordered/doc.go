@@ -35,6 +35,9 @@
 // An access that a goroutine makes after it has received a message is a lead, which check prints only with
 // -leads: the sender is likely to send after the starter's own access.
 //
+// A literal that becomes a handler of net/http runs in a goroutine for each request: a map that its function has made
+// for all of them is shared. In tests, which mostly make one request after another, it is not.
+//
 // Missed, elsewhere: other names for one object, elements by variable indexes, goroutines
 // that are started elsewhere. Reported falsely: paths that no run takes, such as those
 // that a flag or a count excludes.

@@ -102,6 +102,11 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 		Variable: v,
 		Accesses: []finding.Access{c.side(race.Inside, inside)},
 	}
+	if race.Handler != nil {
+		f.Message = fmt.Sprintf("net/http runs the handler in a goroutine for each request, and the handler %s it without a "+
+			"lock.", verb(race.Inside))
+		return f
+	}
 	start := fmt.Sprintf("the goroutine started at %s %s it", c.where(race.Start.Pos(), inside), verb(race.Inside))
 	switch {
 	case race.Itself():

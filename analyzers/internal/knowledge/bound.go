@@ -9,7 +9,7 @@ const (
 	CallsToTouches   = 4 // to variables that a method accesses
 	CallsToSync      = 3 // to a field by which a method synchronises
 	CallsToStart     = 2 // to a go statement, and through the goroutines that goroutines start
-	CallsToTouch     = 2 // to a variable that a goroutine or its starter accesses
+	CallsToTouch     = 3 // to a variable that a goroutine or its starter accesses
 	CallsToRole      = 4 // from a helper back to the functions that call it
 	CallsToOwner     = 3 // from a parameter back to what its callers hand over
 	ClosuresToOwner  = 8 // from a closure out to the function that declares it

@@ -3,6 +3,7 @@ package lockset
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -118,7 +119,7 @@ func (r *Result) translate(site callgraph.Site, s *State) *State {
 	case ownership.Handed:
 		in.Unknown = true
 	}
-	if roles := r.graph.Roles(site.Caller); roles.Main && !roles.Concurrent() {
+	if roles := r.graph.Roles(site.Caller); roles.Main && !roles.Concurrent() && !r.startsBefore(site) {
 		in.Unknown = true // the goroutines may not have been started yet
 	}
 	if site.Through != nil {
@@ -194,6 +195,17 @@ func inCallee(site callgraph.Site, p accesspath.Path) []accesspath.Path {
 		}
 	}
 	return paths
+}
+
+// startsBefore reports whether the caller may have started a goroutine when it makes the call.
+func (r *Result) startsBefore(site callgraph.Site) bool {
+	flow := r.prog.Flow(site.Caller)
+	return slices.ContainsFunc(site.Caller.Blocks, func(b *ssa.BasicBlock) bool {
+		return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+			_, isGo := instr.(*ssa.Go)
+			return isGo && flow.Leads(instr, site.Instr)
+		})
+	})
 }
 
 // calledOn returns how far the object that a method is called on is shared; for

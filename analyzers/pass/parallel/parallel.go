@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"cmp"
+	"go/token"
 	"reflect"
 	"slices"
 
@@ -33,6 +34,8 @@ type Race struct {
 	In     *ssa.Function
 	Start  ssa.CallInstruction
 	Inside *Touch
+	// Handler is instead of Start the literal that package net/http runs in a goroutine for each request.
+	Handler *ssa.Function
 	// Other is made by In or its callees, or by the goroutine that Second starts;
 	// it is Inside itself for goroutines that a loop starts at one place.
 	Other  *Touch
@@ -40,6 +43,14 @@ type Race struct {
 	// Tested: in a test, where the code that is tested may order the two, or keep the goroutine from its access; see
 	// [frame.byTested].
 	Tested bool
+}
+
+// begins returns where the goroutine of Inside is started, or the handler is written.
+func (r *Race) begins() token.Pos {
+	if r.Handler != nil {
+		return r.Handler.Pos()
+	}
+	return r.Start.Pos()
 }
 
 // Itself reports whether the goroutines of one place race with each other.
@@ -69,8 +80,9 @@ func run(pass *analysis.Pass) (any, error) {
 	for _, r := range pass.ResultOf[waits.Analyzer].(*waits.Result).Races {
 		b.simulated(r)
 	}
+	b.handlers()
 	slices.SortStableFunc(b.races, func(x, y *Race) int {
-		return cmp.Or(cmp.Compare(x.Inside.Instr.Pos(), y.Inside.Instr.Pos()), cmp.Compare(x.Start.Pos(), y.Start.Pos()))
+		return cmp.Or(cmp.Compare(x.Inside.Instr.Pos(), y.Inside.Instr.Pos()), cmp.Compare(x.begins(), y.begins()))
 	})
 	return b.races, nil
 }

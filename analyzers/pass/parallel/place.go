@@ -261,6 +261,9 @@ func byCall(call *ssa.CallCommon) []access {
 		return location(call.Args[0], mode)
 	}
 	if recv := fn.Signature.Recv(); recv != nil {
+		if types.TypeString(recv.Type(), nil) == "*sync.Once" {
+			return location(call.Args[0], finding.AtomicWrite)
+		}
 		if writes, ok := knowledge.Container(types.TypeString(recv.Type(), nil), fn.Name()); ok {
 			path := shared(call.Args[0])
 			mode := finding.Read

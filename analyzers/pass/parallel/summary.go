@@ -580,8 +580,7 @@ func (f *frame) limit() {
 
 func few(list []*Touch) []*Touch {
 	type key struct {
-		path   accesspath.Path
-		aspect aspect
+		place  Place
 		writes bool
 		at     ssa.Instruction
 		locks  int
@@ -591,7 +590,7 @@ func few(list []*Touch) []*Touch {
 	var kept []*Touch
 	for _, writes := range []bool{true, false} {
 		for _, t := range list {
-			k := key{t.Place.Path, t.Place.aspect, t.writes(), t.at, len(t.locks), len(t.after)}
+			k := key{t.Place, t.writes(), t.at, len(t.locks), len(t.after)}
 			if t.writes() == writes && !seen[k] && len(kept) < knowledge.TouchesOfStrand {
 				seen[k] = true
 				kept = append(kept, t)

@@ -352,6 +352,20 @@ func (m *machine) update(st *state, x, k, v value) {
 	o.pairs = append(o.pairs, pair{k, v})
 }
 
+// remove is delete(x, k).
+func (m *machine) remove(st *state, x, k value) {
+	if x.kind != address || st.objs[x.n].escaped {
+		return
+	}
+	o := st.edit(x.n)
+	for i, p := range o.pairs {
+		if m.equal(p.key, k) == yes {
+			o.pairs = append(o.pairs[:i:i], o.pairs[i+1:]...)
+			return
+		}
+	}
+}
+
 // next is one step of a range over a map or string.
 func (m *machine) next(st *state, g int, f *frame, instr *ssa.Next) value {
 	iter := m.value(st, f, instr.Iter)

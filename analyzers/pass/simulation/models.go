@@ -60,8 +60,10 @@ func init() {
 		"time.NewTimer":  timerStruct(true),
 		"time.NewTicker": timerStruct(false),
 
-		"(*time.Timer).Stop":  arm(false),
-		"(*time.Timer).Reset": arm(true),
+		"(*time.Timer).Stop":   arm(false),
+		"(*time.Timer).Reset":  arm(true),
+		"(*time.Ticker).Stop":  arm(false),
+		"(*time.Ticker).Reset": arm(true),
 
 		"time.AfterFunc": afterFunc,
 
@@ -72,6 +74,9 @@ func init() {
 		"log.Fatal":                 over,
 		"log.Fatalf":                over,
 		"log.Fatalln":               over,
+	}
+	for name, f := range entries {
+		models["(*sync.Map)."+name] = onEntry(f)
 	}
 	for name, f := range atomics {
 		for _, t := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Bool", "Pointer[T]", "Value"} {
@@ -313,15 +318,7 @@ func (m *machine) builtin(st *state, g int, d deferred) value {
 		m.inMap(st, g, d, true)
 	case "delete":
 		m.inMap(st, g, d, true)
-		if x := d.args[0]; x.kind == address && !st.objs[x.n].escaped {
-			o := st.edit(x.n)
-			for i, p := range o.pairs {
-				if m.equal(p.key, d.args[1]) == yes {
-					o.pairs = append(o.pairs[:i:i], o.pairs[i+1:]...)
-					break
-				}
-			}
-		}
+		m.remove(st, d.args[0], d.args[1])
 	}
 	return m.fresh(st, g, d.call)
 }
@@ -470,7 +467,7 @@ func timerStruct(once bool) model {
 	}
 }
 
-// arm stops a Timer or sets it again, and returns whether it was still to fire; nothing is received from it
+// arm stops a Timer or Ticker or sets it again, and returns whether it was still to fire; nothing is received from it
 // after Stop. Whether the function of one that has one has run is not known.
 func arm(again bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
@@ -492,7 +489,11 @@ func arm(again bool) model {
 // afterFunc starts the function of a Timer at once, and returns the Timer, which has no channel.
 func afterFunc(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	t := m.make(st, d.call, g, &object{})
-	return t.kind != none && m.finish(st, g, d, inLine, t) && m.start(st, g, d.call, d.args[1], nil, hook{})
+	if t.kind == none {
+		return false
+	}
+	m.store(st, t.n, m.in.place(nil, 0), nilValue) // C
+	return m.finish(st, g, d, inLine, t) && m.start(st, g, d.call, d.args[1], nil, hook{})
 }
 
 // exit ends the goroutine, after its deferred calls.
@@ -574,6 +575,59 @@ func atomically(f func(*machine, value, []value) (value, value)) model {
 		result, left := f(m, m.load(st, id, p, t), d.args[1:])
 		m.store(st, id, p, left)
 		return m.finish(st, g, d, inLine, result)
+	}
+}
+
+// entries are the operations on an entry of a sync.Map, which is kept as a map: what they return of the value that
+// they find, and do with the table.
+var entries = map[string]func(m *machine, st *state, table value, args []value, old, found value) value{
+	"Load": func(m *machine, _ *state, _ value, _ []value, old, found value) value { return m.in.tuple(old, found) },
+	"Store": func(m *machine, st *state, table value, args []value, _, _ value) value {
+		m.update(st, table, args[0], args[1])
+		return nilValue
+	},
+	"LoadOrStore": func(m *machine, st *state, table value, args []value, old, found value) value {
+		switch found {
+		case yes:
+			return m.in.tuple(old, yes)
+		case no:
+			m.update(st, table, args[0], args[1])
+			return m.in.tuple(args[1], no)
+		}
+		m.escape(st, args[1])
+		return m.in.tuple(old, found)
+	},
+	"LoadAndDelete": func(m *machine, st *state, table value, args []value, old, found value) value {
+		m.remove(st, table, args[0])
+		return m.in.tuple(old, found)
+	},
+	"Delete": func(m *machine, st *state, table value, args []value, _, _ value) value {
+		m.remove(st, table, args[0])
+		return nilValue
+	},
+}
+
+// onEntry keeps what a sync.Map holds in an object of its own.
+func onEntry(f func(*machine, *state, value, []value, value, value) value) model {
+	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
+		id, p, ok := m.target(st, d.args[0])
+		if !ok || st.objs[id].escaped {
+			return m.opaque(st, g, d, inLine)
+		}
+		p = m.in.place(p, -1)
+		table := m.load(st, id, p, types.Typ[types.UntypedNil])
+		if table.kind != address {
+			if table = m.make(st, d.call, g, &object{}); table.kind == none {
+				return m.drop()
+			}
+			m.store(st, id, p, table)
+		}
+		if st.objs[table.n].escaped {
+			return m.opaque(st, g, d, inLine)
+		}
+		st.synchronise(g)
+		old, found := m.find(st, table, d.args[1], types.NewInterfaceType(nil, nil), m.fresh(st, g, d.call))
+		return m.finish(st, g, d, inLine, f(m, st, table, d.args[1:], old, found))
 	}
 }
 

@@ -330,10 +330,17 @@ func (m *machine) locker(st *state, cond value) (lock value, ok bool) {
 		return value{}, false
 	}
 	l := m.load(st, id, m.in.place(p, condL), types.Typ[types.UntypedNil])
-	if l.kind != boxed || l.ref.vals[0].kind != address {
+	if l.kind != boxed {
 		return value{}, false
 	}
-	return l.ref.vals[0], true
+	// It may be embedded in what the Cond was made with: sync.NewCond(&s), where s.Lock is that of s.Mutex.
+	typ := l.ref.at.(types.Type)
+	sel := types.NewMethodSet(typ).Lookup(nil, "Lock")
+	if sel == nil || sel.Obj().Pkg().Path() != "sync" {
+		return value{}, false
+	}
+	_, lock = m.method(st, l.ref.vals[0], typ, sel.Obj().(*types.Func))
+	return lock, lock.kind == address
 }
 
 // enqueue has a goroutine wait for a signal, without the lock.

@@ -89,7 +89,7 @@ func (r *Result) onPurpose(s simulation.Stuck) bool {
 // nobody takes is none of these.
 func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
 	return r.Prog.InTestFile(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
-		if _, sends := s.At.(*ssa.Send); sends && !r.Prog.InTest(root) {
+		if !r.Prog.InTest(root) && !isTest(s.Fn) {
 			return true
 		}
 		return s.Goroutine == 0 || len(s.Sends) == 0 && !s.Kind.IsCond() || !result.Always(s.At)

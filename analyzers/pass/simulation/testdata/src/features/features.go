@@ -263,3 +263,85 @@ func timerIsSet() { // = ends
 		<-done
 	}
 }
+
+func timerWithFunctionHasNoChannel() { // = goroutine 0 at receive
+	t := time.AfterFunc(time.Second, func() {})
+	<-t.C
+}
+
+func stoppedTicker() { // = goroutine 1 at receive
+	t := time.NewTicker(time.Second)
+	go func() {
+		for range t.C {
+		}
+	}()
+	t.Stop()
+}
+
+func tickerUntilDone() { // = ends
+	t, done := time.NewTicker(time.Second), make(chan bool)
+	go func() {
+		for {
+			select {
+			case <-t.C:
+			case <-done:
+				return
+			}
+		}
+	}()
+	t.Stop()
+	close(done)
+}
+
+type guarded struct {
+	sync.Mutex
+	n    int
+	cond *sync.Cond
+}
+
+func condOfEmbeddedLock() { // = ends
+	g := &guarded{n: 1}
+	g.cond = sync.NewCond(g)
+	go func() {
+		g.Lock()
+		g.n--
+		g.cond.Broadcast()
+		g.Unlock()
+	}()
+	g.Lock()
+	for g.n > 0 {
+		g.cond.Wait()
+	}
+	g.Unlock()
+}
+
+type flight struct{ done chan struct{} }
+
+func flightLeaves(calls *flights, lands bool) {
+	f := &flight{make(chan struct{})}
+	if other, dup := calls.m.LoadOrStore("k", f); dup {
+		<-other.(*flight).done
+		return
+	}
+	if lands {
+		close(f.done)
+	}
+}
+
+type flights struct{ m sync.Map }
+
+func followersWait() { // = goroutine 1 at receive
+	calls := &flights{}
+	flightLeaves(calls, false)
+	go flightLeaves(calls, true)
+}
+
+func firstOfMapWaitsForNobody() { // = ends
+	calls := &flights{}
+	flightLeaves(calls, true)
+	go flightLeaves(calls, true)
+	calls.m.Delete("k")
+	if _, ok := calls.m.Load("k"); ok {
+		<-make(chan bool)
+	}
+}
