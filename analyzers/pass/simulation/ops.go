@@ -333,13 +333,18 @@ func (m *machine) locker(st *state, cond value) (lock value, ok bool) {
 	if l.kind != boxed {
 		return value{}, false
 	}
+	lock, typ := l.ref.vals[0], l.ref.at.(types.Type)
+	if ptr, ok := typ.(*types.Pointer); ok {
+		if named, ok := ptr.Elem().(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "sync" {
+			return lock, lock.kind == address
+		}
+	}
 	// It may be embedded in what the Cond was made with: sync.NewCond(&s), where s.Lock is that of s.Mutex.
-	typ := l.ref.at.(types.Type)
 	sel := types.NewMethodSet(typ).Lookup(nil, "Lock")
 	if sel == nil || sel.Obj().Pkg().Path() != "sync" {
 		return value{}, false
 	}
-	_, lock = m.method(st, l.ref.vals[0], typ, sel.Obj().(*types.Func))
+	_, lock = m.method(st, lock, typ, sel.Obj().(*types.Func))
 	return lock, lock.kind == address
 }
 
