@@ -86,10 +86,10 @@ func (r *Result) onPurpose(s simulation.Stuck) bool {
 
 // idle reports whether all that hangs are goroutines that a passing test
 // always leaves behind at channels and Conds. In a program that is tests alone, a value that
-// nobody takes is none of these, nor is what hangs in code that is not a test's own.
+// nobody takes is none of these, nor is what hangs at one channel alone in code that is not a test's own.
 func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
 	return r.Prog.InTestFile(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
-		if _, sends := s.At.(*ssa.Send); !r.Prog.InTest(root) && (sends || !isTest(s.Fn)) {
+		if _, sends := s.At.(*ssa.Send); !r.Prog.InTest(root) && (sends || len(s.Sends) == 1 && !isTest(s.Fn)) {
 			return true
 		}
 		return s.Goroutine == 0 || len(s.Sends) == 0 && !s.Kind.IsCond() || !result.Always(s.At)
