@@ -102,6 +102,7 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 		Variable: v,
 		Accesses: []finding.Access{c.side(race.Inside, inside)},
 	}
+	// Who runs the two, and how.
 	if race.Handler != nil {
 		f.Message = fmt.Sprintf("net/http runs the handler in a goroutine for each request, and the handler %s it without a "+
 			"lock.", verb(race.Inside))
