@@ -29,7 +29,7 @@ func TestLeads(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"called", "count", "future"}; !slices.Equal(got, want) {
+	if want := []string{"called", "count", "set", "future"}; !slices.Equal(got, want) {
 		t.Errorf("leads %q, want %q", got, want)
 	}
 }

@@ -50,6 +50,7 @@
 // comment such as "must be called before Run"), if they reach the place by a function that does
 // (startServing), or if they have acquired the object for themselves. Run is not compared with itself. The
 // calls that lead to the two places must not both hold one lock.
+// A function that releases a lock which it has not taken holds it from its beginning.
 //
 // Without all this, or where the lock belongs to another object than the variable, it is a lead.
 //

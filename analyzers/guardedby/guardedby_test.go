@@ -32,7 +32,9 @@ func TestLeads(t *testing.T) {
 		"suspected App.config is written without a.mu", "lead Suite.current is read without s.mu",
 		"suspected Suite.next is read without s.mu", "lead Conn.sent is read without c.mu",
 		"suspected Conn.last is read without c.mu", "suspected Meter.seen is read without m.mu",
-		"lead Meter.total is read without m.mu"}
+		"lead Meter.total is read without m.mu",
+		"lead Flusher.quit is read without f.mu", "suspected Flusher.wake is read without f.mu",
+		"lead Limits.tries is read without l.mu", "suspected Limits.wait is read without l.mu"}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %q, want %q", got, want)
 	}

@@ -182,11 +182,11 @@ func (l *List) besides(g, y entry) bool {
 	case over || y.start != nil && l.endsBefore(g.start, starts[y.start.Parent()], y.start):
 		return false
 	case after:
-		return y.start != nil || !l.awaits(y)
+		return y.start != nil || !l.awaits(y, g)
 	case before || y.maker || l.joined(g):
 		return false
 	}
-	return y.start != nil || !l.awaits(y)
+	return y.start != nil || !l.awaits(y, g)
 }
 
 // startsOf lists by function what starts a goroutine there, or leads to what does.
@@ -291,16 +291,56 @@ func (l *List) joined(g entry) bool {
 }
 
 // awaits reports whether the function receives from a channel or waits for a WaitGroup on some way to the place, to
-// which it does not come back: for the end of the goroutine, perhaps.
-func (l *List) awaits(e entry) bool {
-	for _, b := range e.fn.Blocks {
-		for _, instr := range b.Instrs {
-			if awaited(instr) != nil && l.Leads(instr, e.via.Instruction) && !l.Leads(e.via.Instruction, instr) {
-				return true
+// which it does not come back: for the end of the goroutine, perhaps. So does a function that it calls on the way, if
+// the goroutine g is who signals.
+func (l *List) awaits(e, g entry) bool {
+	for at := e.via; at != nil; at = at.next {
+		for _, b := range at.Parent().Blocks {
+			for _, instr := range b.Instrs {
+				if on := awaited(instr); on != nil && (at == e.via || announces(g.fn, on)) &&
+					l.Leads(instr, at.Instruction) && !l.Leads(at.Instruction, instr) {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// announces reports whether a goroutine that begins in fn, or what it defers, signals to who waits for the channel or
+// WaitGroup of a field or package variable.
+func announces(fn *ssa.Function, on ssa.Value) bool {
+	name, ok := accesspath.NameOf(on)
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			if ok && signalled(instr) == name {
+				return true
+			}
+			if d, isDefer := instr.(*ssa.Defer); isDefer {
+				if f := d.Call.StaticCallee(); f != nil && f.Parent() == fn && announces(f, on) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// signalled returns what leads to the channel that instr closes or sends to, or to the WaitGroup that it is done with;
+// the empty name if it does nothing of that.
+func signalled(instr ssa.Instruction) accesspath.Name {
+	ch := closed(instr)
+	if send, ok := instr.(*ssa.Send); ok {
+		ch = send.Chan
+	}
+	if ch != nil {
+		name, _ := accesspath.NameOf(ch)
+		return name
+	}
+	if call, ok := instr.(ssa.CallInstruction); ok {
+		return groupField(call.Common(), "Done")
+	}
+	return accesspath.Name{}
 }
 
 // awaited returns the channel that instr receives from, one of several if need be, or the WaitGroup that it waits

@@ -1,12 +1,13 @@
 package accesspath
 
 import (
+	"go/constant"
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
 )
 
-// FoundNil reports whether control comes to instr only where the variable of the path was found nil.
+// FoundNil reports whether control comes to instr only where the variable of the path was found nil, or zero.
 //
 //	if t.m == nil { t.m = map[string]int{} }
 func FoundNil(instr ssa.Instruction, path Path) bool {
@@ -23,7 +24,7 @@ func FoundNil(instr ssa.Instruction, path Path) bool {
 	return false
 }
 
-// ComparedToNil returns the load of which the condition asks whether it is nil,
+// ComparedToNil returns the load of which the condition asks whether it is nil, or zero,
 // and the successor of the branch that is taken if so; nil for other conditions.
 func ComparedToNil(cond ssa.Value) (load *ssa.UnOp, way int) {
 	cmp, ok := cond.(*ssa.BinOp)
@@ -33,7 +34,7 @@ func ComparedToNil(cond ssa.Value) (load *ssa.UnOp, way int) {
 	if cmp.Op == token.NEQ {
 		way = 1
 	}
-	if c, ok := cmp.Y.(*ssa.Const); !ok || !c.IsNil() {
+	if c, ok := cmp.Y.(*ssa.Const); !ok || !isZero(c) {
 		return nil, 0
 	}
 	load, ok = cmp.X.(*ssa.UnOp)
@@ -41,4 +42,19 @@ func ComparedToNil(cond ssa.Value) (load *ssa.UnOp, way int) {
 		return nil, 0
 	}
 	return load, way
+}
+
+// isZero reports whether c is what a variable holds that nobody has assigned yet; false is none of these: flags have
+// two values, and most are reset.
+func isZero(c *ssa.Const) bool {
+	if c.Value == nil {
+		return c.IsNil()
+	}
+	switch c.Value.Kind() {
+	case constant.Int, constant.Float:
+		return constant.Sign(c.Value) == 0
+	case constant.String:
+		return constant.StringVal(c.Value) == ""
+	}
+	return false
 }

@@ -56,8 +56,8 @@ func (r *Result) roots() []*ssa.Function {
 
 func (r *Result) declaredState(fn *ssa.Function, unknown bool) *State {
 	s := &State{Unknown: unknown && len(r.declared[fn]) == 0}
-	for _, p := range r.declared[fn] {
-		s = s.acquire(p, hold{status: held})
+	for _, d := range r.declared[fn] {
+		s = s.acquire(d.path, hold{status: held, class: d.class})
 	}
 	return s
 }
@@ -88,8 +88,8 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 	if in == nil {
 		return false
 	}
-	for _, p := range r.declared[fn] {
-		in = in.acquire(p, hold{status: held})
+	for _, d := range r.declared[fn] {
+		in = in.acquire(d.path, hold{status: held, class: d.class})
 	}
 	in.Unknown = in.Unknown || r.wants[fn]
 	old := r.entry[fn]
@@ -311,15 +311,28 @@ func (r *Result) readDeclarations(fn *ssa.Function) {
 	}
 }
 
+// declareReleased has fn hold, on entry, the locks that it releases on all ways, whereas it takes none of their class:
+// they are handed to it by its callers, or by who has sent it a message.
+//
+//	func (c *Cluster) finish() { c.current = nil; c.mu.Unlock() }
+func (r *Result) declareReleased(fn *ssa.Function) {
+	for _, e := range r.effects(fn) {
+		takes := slices.ContainsFunc(r.takes[fn], func(a Acquire) bool { return a.Class == e.class })
+		if e.status == released && e.path.Root != nil && !isTurn(e.class) && !takes {
+			r.declared[fn] = append(r.declared[fn], e)
+		}
+	}
+}
+
 func (r *Result) declare(fn *ssa.Function, path string) {
 	root, fields, _ := strings.Cut(path, ".")
 	for _, p := range fn.Params {
 		if p.Name() == root {
-			r.declared[fn] = append(r.declared[fn], accesspath.Path{Root: p, Fields: "." + fields})
+			r.declared[fn] = append(r.declared[fn], effect{path: accesspath.Path{Root: p, Fields: "." + fields}})
 			return
 		}
 	}
 	if g := r.prog.Pkg.Var(path); g != nil {
-		r.declared[fn] = append(r.declared[fn], accesspath.Path{Root: g})
+		r.declared[fn] = append(r.declared[fn], effect{path: accesspath.Path{Root: g}})
 	}
 }

@@ -43,7 +43,7 @@ type Result struct {
 	foreign   *foreign                    // of others
 	outlives  map[string]bool
 	wants     map[*ssa.Function]bool // name or comment says: with the lock held
-	declared  map[*ssa.Function][]accesspath.Path
+	declared  map[*ssa.Function][]effect
 	entry     map[*ssa.Function]*State
 	flows     map[*ssa.Function]*flow
 	onObject  map[siteKey]ownership.Level // memo of calledOn
@@ -80,7 +80,7 @@ func run(pass *analysis.Pass) (any, error) {
 		foreign:   &foreign{takes: map[*ssa.Function][]Acquire{}},
 		outlives:  map[string]bool{},
 		wants:     map[*ssa.Function]bool{},
-		declared:  map[*ssa.Function][]accesspath.Path{},
+		declared:  map[*ssa.Function][]effect{},
 		entry:     map[*ssa.Function]*State{},
 		flows:     map[*ssa.Function]*flow{},
 		onObject:  map[siteKey]ownership.Level{},
@@ -101,6 +101,9 @@ func run(pass *analysis.Pass) (any, error) {
 		// Which locks it may wait for, with its callees, and which outlive a function.
 		r.sumTakes()
 		r.findOutliving()
+		for _, fn := range r.prog.Funcs {
+			r.declareReleased(fn)
+		}
 		// What callers hold when they call it: only now each function is solved.
 		r.inferEntries()
 		r.export()

@@ -3,6 +3,7 @@ package parallel
 import (
 	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -12,10 +13,22 @@ import (
 
 // byTested reports whether the code that a test tests may order t, of the goroutines of s, and the access o of the
 // test, or keep the goroutine from t: what the test has the code do is what brings about the one order that it counts
-// on. What a test does with goroutines, channels and locks of its own alone is judged as all other code is.
+// on. If it is that code which starts the goroutine, it knows when, and may wait for it. What a test does with
+// goroutines, channels and locks of its own alone is judged as all other code is.
 func (f *frame) byTested(s *strand, t, o *Touch) bool {
-	return f.prog.InTestFile(f.fn) && (f.awaitsTested(t) || f.waitsInTested(t.Fn, nil, t.Instr) ||
-		f.waitsInTested(f.fn, s.at, o.at) || unwanted(t, o))
+	return f.prog.InTestFile(f.fn) && (f.startedByTested(s.start) || f.awaitsTested(t) ||
+		f.waitsInTested(t.Fn, nil, t.Instr) || f.waitsInTested(f.fn, s.at, o.at) || unwanted(t, o))
+}
+
+// startedByTested reports whether the code under test starts a goroutine, with what a test has handed to it, perhaps.
+func (f *frame) startedByTested(start ssa.CallInstruction) bool {
+	if !f.prog.InTestFile(start.Parent()) {
+		return true
+	}
+	_, goes := start.(*ssa.Go)
+	fn := start.Common().StaticCallee()
+	return !goes && fn != nil && fn.Pkg != nil && !f.prog.InTestFile(fn) &&
+		fn.Pkg.Pkg.Path() == strings.TrimSuffix(f.prog.Pkg.Pkg.Path(), "_test")
 }
 
 // awaitsTested reports whether the goroutine receives before t from a channel that the code under test has made.

@@ -35,14 +35,18 @@ func TestOwnChannel(t *testing.T) {
 
 // A test that passes has not seen the write.
 func TestUnwanted(t *testing.T) {
-	count, set := 0, 0
+	count, set, late := 0, 0, 0
 	Later(func() { count++ }) // a lead
 	if count != 0 {
 		t.Errorf("called %d times", count)
 	}
-	Later(func() { set++ }) // want `variable set is shared`
+	Later(func() { set++ }) // a lead: it may wait for the goroutine, which it starts
 	if set != 1 {
 		t.Errorf("called %d times", set)
+	}
+	go func() { late++ }() // want `variable late is shared`
+	if late != 1 {
+		t.Errorf("called %d times", late)
 	}
 }
 

@@ -58,3 +58,18 @@ func (t *T) Recovers() {
 	}
 	t.n++ // = t.mu
 }
+
+// handedOver is called by nobody who holds the lock: it has been taken by who sends the message.
+func (t *T) handedOver(done chan int) {
+	<-done
+	t.n++ // = t.mu
+	t.mu.Unlock()
+	t.n++ // = none
+}
+
+// Not where it may be another one of the class that the function has taken.
+func (t *T) released(other *T) {
+	other.mu.Lock()
+	t.n++ // = other.mu, perhaps more
+	t.mu.Unlock()
+}
