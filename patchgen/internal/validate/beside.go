@@ -392,11 +392,12 @@ func conflicts(sides [2][]beside) (list []beside) {
 			if x.name != y.name || !x.write && !y.write || x.once && y.once || haveCommonLock(x.locks, y.locks) {
 				continue
 			}
+			write := x
 			if !x.write {
-				x = y
+				write = y
 			}
-			if !slices.ContainsFunc(list, func(known beside) bool { return known.instr == x.instr }) {
-				list = append(list, x)
+			if !slices.ContainsFunc(list, func(known beside) bool { return known.instr == write.instr }) {
+				list = append(list, write)
 			}
 		}
 	}
