@@ -77,13 +77,10 @@ func TestSurveyFile(t *testing.T) {
 // A rule must be able to refuse, and so must the test of the rows.
 func TestBreachesAreSeen(t *testing.T) {
 	bad := &Package{Dir: "a", Files: []*File{{
-		Name: "a/a.go", Wide: []int{1}, Openings: []Phrase{{Line: 2}},
+		Name: "a/a.go", Lines: MaxFileLines + 1, Wide: []int{1}, Openings: []Phrase{{Line: 2}},
 		Words: []Phrase{{Line: 2}}, Imports: []string{Module + "/b"},
 		Functions: []Function{{Name: "F", Lines: MaxBare + 1, Cyclomatic: MaxCyclomatic + 1}, {Name: "G", Lines: MaxBare}},
 	}}}
-	for range MaxFiles {
-		bad.Files = append(bad.Files, &File{Name: "a/b.go"})
-	}
 	tree := &Tree{Packages: []*Package{bad}}
 	all := tree.Breaches()
 	for _, rule := range Rules {

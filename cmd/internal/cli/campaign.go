@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
+)
+
+func campaignCommand() *command {
+	return &command{
+		name: "campaign", args: "show|merge|export",
+		short: "show, merge and export the records of test -record",
+		long: `A campaign is the runs that one call of "interlock test" makes. With -record, test keeps them in a file: each
+process, what it has shown, and the findings over time. Started again with the same flags on the same build,
+test completes the runs that are missing, after a kill too, or makes further ones that begin with what is
+known. What was recorded of another build, or with other flags, stays in the file and is not used.
+
+The file is an SQLite database with the tables campaigns, processes, evidence and findings, and the views
+gaps and relations.`,
+		examples: [][2]string{
+			{"interlock test -record campaign.db ./...", "keep a campaign, complete it, or add runs to it"},
+			{"interlock campaign show campaign.db", "what it has"},
+			{"interlock campaign merge campaign.db other.db", "add what another machine has shown"},
+		},
+		options: func() runner { return flagless(func(c *call) int { return c.needsWord("campaign") }) },
+	}
+}
+
+var campaignShowCommand = command{
+	name: "campaign show", args: "file", short: "print the campaigns of a record",
+	long: `Show prints the campaigns of a record in the order in which they began, each with its findings and the run
+after which each was known.`,
+	examples: [][2]string{{"interlock campaign show campaign.db", "what it has"}},
+	options:  func() runner { return flagless(runCampaignShow) },
+}
+
+var campaignMergeCommand = command{
+	name: "campaign merge", args: "file from...", short: "add the campaigns of other records to one",
+	long: `Merge adds the campaigns of other records, or of what export has printed, to the first file, which is made
+if need be. A campaign that is there already does not count twice. Of a file that cannot be read
+to its end, nothing is added.`,
+	examples: [][2]string{
+		{"interlock campaign merge campaign.db linux.db darwin.jsonl", "one record of three"},
+	},
+	options: func() runner { return flagless(runCampaignMerge) },
+}
+
+var campaignExportCommand = command{
+	name: "campaign export", args: "file", short: "print a record as JSON Lines",
+	long: "Export prints one JSON object a line, each a row of a table; merge reads it again.",
+	examples: [][2]string{
+		{"interlock campaign export campaign.db >campaign.jsonl", "for other programs"},
+	},
+	options: func() runner { return flagless(runCampaignExport) },
+}
+
+// openOnly opens the record that the command line names, and nothing else. With an exit code other than exitClean,
+// what is wrong has been reported.
+func (c *call) openOnly(command string) (*record.Record, int) {
+	if len(c.packages) != 1 {
+		return nil, c.usage("%s takes one file: `interlock %s campaign.db`", command, command)
+	}
+	r, err := record.OpenExisting(c.packages[0])
+	if err != nil {
+		return nil, c.usage("%v", err)
+	}
+	c.closers = append(c.closers, r)
+	return r, exitClean
+}
+
+func runCampaignShow(c *call) int {
+	r, code := c.openOnly("campaign show")
+	if code != exitClean {
+		return code
+	}
+	all, err := r.Campaigns()
+	if err != nil {
+		return c.failed(err)
+	}
+	for _, of := range all {
+		s, err := of.Summary()
+		if err != nil {
+			return c.failed(err)
+		}
+		state := "with runs left"
+		if of.Made > 0 {
+			state = "finished"
+		}
+		fmt.Fprintf(c.stdout, "%s  %s  build %.12s  seed %d  %s in %s, %s\n", of.Began.UTC().Format(time.DateTime),
+			of.Module, of.Build, of.Seed, finding.OfRuns(s.Runs, of.Runs), processes(s.Processes), state)
+		for _, f := range s.Findings {
+			line := fmt.Sprintf("    run %d: %s %s: %s [%s]", f.Run, f.Code, f.Status, f.Title, f.ID)
+			fmt.Fprintln(c.stdout, report.Clean(line))
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(c.stdout, "no campaign")
+	}
+	return exitClean
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
+func runCampaignMerge(c *call) int {
+	if len(c.packages) < 2 {
+		return c.usage("campaign merge takes a file and those to add to it: `interlock campaign merge campaign.db other.db`")
+	}
+	for _, name := range c.packages[1:] { // before a file is made
+		if _, err := os.Stat(name); err != nil {
+			return c.usage("campaign merge: %v", err)
+		}
+	}
+	r, err := record.Open(c.packages[0])
+	if err != nil {
+		return c.usage("%v", err)
+	}
+	c.closers = append(c.closers, r)
+	for _, name := range c.packages[1:] {
+		n, err := r.Merge(name)
+		if errors.Is(err, record.ErrForeign) {
+			return c.usage("%v", err)
+		} else if err != nil {
+			return c.failed(err)
+		}
+		fmt.Fprintf(c.stdout, "%s: %s and %s were new\n", name, progress.Count(n.Campaigns, "campaign"),
+			processes(n.Processes))
+	}
+	return exitClean
+}
+
+func runCampaignExport(c *call) int {
+	r, code := c.openOnly("campaign export")
+	if code != exitClean {
+		return code
+	}
+	out := bufio.NewWriter(c.stdout)
+	if err := errors.Join(r.Export(out), out.Flush()); err != nil {
+		return c.failed(err)
+	}
+	return exitClean
+}

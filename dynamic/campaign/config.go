@@ -1,0 +1,222 @@
+package campaign
+
+import (
+	"io"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
+	"github.com/interlock-go/interlock/dynamic/campaign/record"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/hb"
+)
+
+// Config is what to run.
+type Config struct {
+	Workspace *build.Workspace
+	Plan      *plan.Plan
+	Binaries  []build.Binary
+	// Exact are the test binaries of the same packages as they are built under the happens-before engine, see
+	// build.PrepareExact: the tests of each run once so, before the monitored runs. Without any, none do.
+	Exact []build.Binary
+	// ExactMemory bounds what that engine remembers of accesses, in megabytes; 0 is its own bound.
+	ExactMemory int
+	// Sampling is which accesses [Exact] has that engine record.
+	Sampling hb.Sampling
+	// Race has [Exact] run binaries with the race detector of the Go distribution, see build.PrepareRace.
+	Race bool
+	Runs int    // 0 means 1
+	Seed uint64 // of the first run; each further one adds 1
+	// TestFlags go to every test binary: -test.run=X and the like, then
+	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
+	TestFlags []string
+	// Timeout is that of one test binary, as `go test -timeout` takes it: 0
+	// means 10 minutes, less than 0 none. It is stretched by what monitoring
+	// costs (see Result.Timeout), and a monitored run is ended long before it
+	// where it takes much longer than the tests take without noise (see
+	// PackageResult.Limit).
+	Timeout time.Duration
+	// Floor is what a monitored run may take in any case, however short the
+	// tests are without noise; 0 means 10 seconds.
+	Floor time.Duration
+	// Budget is the noise budget in percent of the time; 0 leaves it to the
+	// monitor.
+	Budget int
+	// Strength is that of the noise in all runs: about how long a window is
+	// held, in microseconds. 0 varies it from run to run.
+	Strength int
+	// Where is where noise is made, Prob how likely a site that is due makes
+	// some, of 1000; 0 is the monitor's default, always, and less is never, but at Only and Hold.
+	Where arm.Heuristic
+	Prob  int
+	// Repeat arms pairs that are caught already in every run, not in every
+	// second one.
+	Repeat bool
+	// Only, if not empty, are the sites to arm: a replay of one finding. See
+	// [arm.SitesAt].
+	Only []uint32
+	// Windows is how long a goroutine is held at some of them, as in the run that has shown the finding.
+	Windows map[uint32]time.Duration
+	// Hold, if not empty, are uses of locks: a goroutine is held between two of them until
+	// another waits for the first. See arm.LocksAt.
+	Hold []uint64
+	// HoldFlag names the flag of the command line that sets Hold, as OnlyFlag does.
+	HoldFlag string
+	// OnlyFlag names the flag of the command line that sets Only, such as
+	// "-only", for the replay commands of findings: a run that arms nothing
+	// but the pair shows it far more often (10 of 10 for a pair that the same
+	// seeds without it showed in none). Without a name, replays arm all.
+	OnlyFlag string
+	// ReplayFlags are further ones that replay commands need, since they decide about
+	// the plan.
+	ReplayFlags []string
+	// Predict has the run under the happens-before engine leave a trace, of which package
+	// predict makes predicted findings, and later runs driven to confirm them.
+	Predict bool
+	// Replays is how often the replay command of each finding is tried, after all runs:
+	// for as long as half of the time that these took. 0 is never.
+	Replays int
+	// AfterRun is called, by the goroutine of Run, with the result so far whenever a run is complete: a
+	// caller that keeps it loses no run if its process ends. It decides how the campaign goes on; nil
+	// makes all runs.
+	AfterRun func(*Result) Next
+	// Record keeps each process of the campaign, and has those that were run before; nil keeps nothing.
+	Record *record.Campaign
+	// Before are the results of earlier campaigns of the same binaries, in order: what they have shown plans the runs of
+	// this one.
+	Before []*Result
+	// NameSkipped has the run without noise name the tests that skip themselves, see
+	// PackageResult.Skipped. Its output is longer then, so Stdout has to be nil.
+	NameSkipped bool
+	// Dir takes the evidence files, and is kept; "" is a folder in the
+	// workspace, which goes with it. Where there is something in it, a folder of that name with a number behind
+	// it does, as Result.Dir says.
+	Dir string
+	// Stdout takes what `go test` would print: all of the first run, then
+	// each package's first failure. nil prints nothing.
+	Stdout io.Writer
+	// Progress is called, by the goroutine of Run, for what happens; nil is
+	// fine.
+	Progress func(Event)
+}
+
+// Next is what a campaign does behind a run.
+type Next int
+
+const (
+	GoOn    Next = iota // make the next run, if there is one left
+	Enough              // make no further run, but try the replays
+	Abandon             // end
+)
+
+const defaultTimeout = 10 * time.Minute // as `go test`
+
+// PlainTimeout returns the deadline that `go test` makes of a Config.Timeout; 0
+// is none.
+func PlainTimeout(timeout time.Duration) time.Duration {
+	if timeout == 0 {
+		return defaultTimeout
+	}
+	return max(timeout, 0)
+}
+
+// Event is one step of a campaign.
+type Event struct {
+	Kind    EventKind
+	Run     int           // from 1
+	Runs    int           // to be made in all
+	Seed    uint64        // of this run
+	Package string        // PackageDone, Caught
+	Outcome Outcome       // Measured, PackageDone
+	Elapsed time.Duration // Measured, PackageDone
+	// Limit is the test timeout of the run (RunStarted, Measuring), or what a run of the
+	// package may take (Measured); 0 is none.
+	Limit time.Duration
+	Pair  [2]uint32 // Caught: sites of a pair seen for the first time
+	// Section that is proven broken for the first time; 0 where a pair was
+	// caught.
+	Section uint32
+	// Strength of the noise in microseconds: PackageDone, what it was;
+	// Weakened, what it is at most from now on.
+	Strength int
+	// PackageDone: how many goroutines came to how many events, where the schedule counts them, and the Depth of
+	// the bugs that it looks for.
+	Goroutines, Events uint64
+	Depth              int
+	// PackageDone: how often DrFinder has held a goroutine so far, and how many of these holds have thrashed.
+	Held, Thrashed uint64
+}
+
+// EventKind distinguishes the steps.
+type EventKind string
+
+const (
+	RunStarted  EventKind = "run"
+	Measuring   EventKind = "measuring" // a package's tests begin to run without noise
+	Measured    EventKind = "measured"  // a package's tests have run without noise, for the time that they take
+	PackageDone EventKind = "package"
+	ExactDone   EventKind = "exact" // a package's tests have run under the happens-before engine
+	Caught      EventKind = "caught"
+	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
+	Weakened    EventKind = "weakened" // the tests of a package depend on timing
+)
+
+// Result is what a campaign has shown, or what it had shown when it was
+// interrupted. As JSON it holds all that package merge and [Join] need.
+type Result struct {
+	// Findings are confirmed, or predicted where a section was split without
+	// proof of harm; sorted and sealed.
+	Findings []*finding.Finding
+	Engine   string // that made the runs: "watch", "hb" or "race"
+	Sampled  string // what [Exact] recorded, in words; "" is all
+	Exact    int    // packages whose tests Run has run under the happens-before engine first
+	Forgot   int    // of the runs under that engine, those of which it could not keep everything
+	Partly   int    // of them, those in which not all of the tests ran to their end
+	Runs     int    // made in full
+	Counted  int    // whose evidence counts: those, and the one that was interrupted if it has left some
+	Seed     uint64
+	// Interrupted reports whether the context ended before the last run did.
+	Interrupted bool
+	// Unread describes what of the evidence could not be read; it is "" if all of it was. [Gather] alone sets it: in a
+	// run, a torn line is that of a process that was killed, and is among Problems.
+	Unread   string
+	Packages []PackageResult // in the order of Config.Binaries
+	Coverage Coverage
+	// Sections is how many atomic sections the runs could open, and Ended which
+	// of these some goroutine has come through, from the entry to an end.
+	Sections int
+	Ended    []uint32
+	Counters evidence.Counters // summed over all processes
+	// Timeout is the test timeout that monitored binaries were given; 0 is
+	// none.
+	Timeout time.Duration
+	// Dir holds the evidence files.
+	Dir string
+	// Problems are sentences on evidence that may be incomplete.
+	Problems []string
+
+	// Known is what findings are joined by.
+	Known join.Known
+
+	caught []pair          // that the runs have shown
+	near   map[uint32]bool // sites of near misses
+}
+
+// place is a line of source.
+type place struct {
+	file string
+	line int
+}
+
+// Failed reports whether a package's tests failed in some run, be it without noise.
+func (r *Result) Failed() bool {
+	for _, p := range r.Packages {
+		if p.Fails() {
+			return true
+		}
+	}
+	return false
+}
