@@ -13,8 +13,8 @@ var hbRaces atomic.Uint32
 // hbReportState is what reports work with. mu guards all of it.
 type hbReportState struct {
 	mu   hbSpin
-	last [256]hbAgain     // races that were looked up lately, by hash
-	seen [1024][2]uintptr // pairs of places that were reported, by hash
+	last [256]hbAgain        // races that were looked up lately, by hash
+	seen [1 << 15][2]hbPoint // races that were reported, by hash
 	full uint32
 	text hbText
 }
@@ -22,8 +22,15 @@ type hbReportState struct {
 // hbAgain is a race as it is known before the history is asked: all granules of a range that one access
 // races with another about are the same.
 type hbAgain struct {
-	pc    uintptr
+	point hbPoint
 	epoch uint64 // of the earlier access
+}
+
+// hbPoint is where an access is made: at a place, and in a calling context. The place alone does not distinguish races:
+// all accesses of maps are made at a few places of package runtime, and two tests may race in one function.
+type hbPoint struct {
+	pc    uintptr
+	frame uint32
 }
 
 var hbReports hbReportState
@@ -31,7 +38,7 @@ var hbReports hbReportState
 // hbConfig is set before the main goroutine begins.
 var hbConfig struct {
 	done     bool
-	repeats  bool   // report a pair of places each time
+	repeats  bool   // report a race each time
 	evidence string // path of the evidence file
 	run      string
 	seed     string
@@ -68,28 +75,27 @@ func hbNumber(digits string) (n uint64) {
 
 // hbSide is one of the two accesses of a race.
 type hbSide struct {
-	record hbRecord
-	kind   hbKind
-	pc     uintptr // 0: the history no longer has it
-	frame  uint32
+	record  hbRecord
+	kind    hbKind
+	hbPoint // pc 0: the history no longer has it
 }
 
 // hbFound reports a race: the access at hand, of the granule at addr, is not ordered after
 // the earlier one.
 func hbFound(g *hbGo, addr uintptr, record hbRecord, kind hbKind, frame uint32, pc uintptr, e hbEarlier) {
-	now, before := hbSide{record, kind, pc, frame}, hbSide{record: e.record, kind: e.kind}
+	now, before := hbSide{record, kind, hbPoint{pc, frame}}, hbSide{record: e.record, kind: e.kind}
 	if e.record&hbIsAtomic != 0 {
 		before.kind |= hbAtomic
 	}
 	r := &hbReports
 	r.mu.lock()
-	if r.isAgain(hbAgain{pc, e.record &^ hbMask}) {
+	if r.isAgain(hbAgain{now.hbPoint, e.record &^ hbMask}) {
 		r.mu.unlock()
 		return
 	}
 	m := hbRecall(addr, e, record&hbMask)
 	before.pc, before.frame = m.pc, m.frame
-	if hbConfig.repeats || r.isNew(min(now.pc, before.pc), max(now.pc, before.pc)) {
+	if hbConfig.repeats || r.isNew(now.hbPoint, before.hbPoint) {
 		hbRaces.Add(1)
 		r.text.n = 0
 		if hbConfig.evidence != "" {
@@ -129,9 +135,12 @@ func (t *hbText) losses(behind ...string) {
 	}
 }
 
+// hash returns a number for a point.
+func (p hbPoint) hash() uintptr { return (p.pc*31 + uintptr(p.frame)) * 0x9e3779b97f4a7c15 >> 16 }
+
 // isAgain reports whether a race was looked up lately, and notes it.
 func (r *hbReportState) isAgain(a hbAgain) bool {
-	at := &r.last[(a.pc*31+uintptr(a.epoch>>8))*0x9e3779b9>>7%uintptr(len(r.last))]
+	at := &r.last[(a.point.hash()+uintptr(a.epoch>>8)*31)%uintptr(len(r.last))]
 	if *at == a {
 		return true
 	}
@@ -139,18 +148,21 @@ func (r *hbReportState) isAgain(a hbAgain) bool {
 	return false
 }
 
-// isNew reports whether a pair of places is reported for the first time, and notes it.
-func (r *hbReportState) isNew(a, b uintptr) bool {
+// isNew reports whether two accesses are reported for the first time, in either order, and notes them.
+func (r *hbReportState) isNew(a, b hbPoint) bool {
 	if r.full == uint32(len(r.seen))/2 {
 		return false // enough of them
 	}
-	for i := (a*31 + b) * 0x9e3779b9 >> 7; ; i++ {
+	if a.pc > b.pc || a.pc == b.pc && a.frame > b.frame {
+		a, b = b, a
+	}
+	for i := a.hash()*31 + b.hash(); ; i++ {
 		at := &r.seen[i%uintptr(len(r.seen))]
 		switch *at {
-		case [2]uintptr{a, b}:
+		case [2]hbPoint{a, b}:
 			return false
-		case [2]uintptr{}:
-			*at = [2]uintptr{a, b}
+		case [2]hbPoint{}:
+			*at = [2]hbPoint{a, b}
 			r.full++
 			return true
 		}

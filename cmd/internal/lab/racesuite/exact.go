@@ -26,20 +26,21 @@ const (
 	skipped
 )
 
-// runExact runs the suite under the happens-before engine, o.runs times, and beside it under the
-// race detector, where there is a C compiler for it: all functions in one process, one processor, and no
-// pair of places reported once only, as the distribution does. It reports whether the engine is right
-// about every function in every run, or about the clean ones where it samples.
-func runExact(ctx context.Context, testdata, tmp string, files *files, o options) (held bool, err error) {
+// suiteBinaries are the suite built under the happens-before engine and, where there is a C compiler for it, under the
+// race detector; race is "" elsewhere.
+type suiteBinaries struct{ dir, exact, race string }
+
+func buildExact(ctx context.Context, testdata, tmp string) (b suiteBinaries, err error) {
 	// The suite is built where it lies: one of its files imports an internal package.
+	b.dir = testdata
 	sources, err := filepath.Glob(filepath.Join(testdata, "*_test.go"))
 	if err != nil {
-		return false, err
+		return b, err
 	}
 	sources = slices.DeleteFunc(sources, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "cgo_") })
 	flags, err := exact.Flags(ctx, tmp, nil)
 	if err != nil {
-		return false, err
+		return b, err
 	}
 	build := func(name, cgo string, flags ...string) (string, error) {
 		binary := filepath.Join(tmp, name)
@@ -48,13 +49,28 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 		return binary, err
 	}
 	fmt.Fprintln(os.Stderr, "racesuite: building the suite, and the standard library under the engine")
-	binary, err := build("exact.test", "0", flags...)
+	if b.exact, err = build("exact.test", "0", flags...); err != nil {
+		return b, err
+	}
+	if race, err := build("race.test", "1", "-race"); err == nil {
+		b.race = race
+	}
+	return b, nil
+}
+
+// runExact runs the suite under the happens-before engine, o.runs times, and beside it under the
+// race detector, where there is a C compiler for it: all functions in one process, one processor, and no
+// pair of places reported once only, as the distribution does. It reports whether the engine is right
+// about every function in every run, or about the clean ones where it samples.
+func runExact(ctx context.Context, testdata, tmp string, files *files, o options) (held bool, err error) {
+	b, err := buildExact(ctx, testdata, tmp)
 	if err != nil {
 		return false, err
 	}
 	var runs []map[string]verdict
 	for range o.runs {
-		verdicts, err := suiteVerdicts(ctx, binary, testdata, append(o.sampling.Env(), "INTERLOCK_HB=repeats")...)
+		env := append(o.sampling.Env(), oneProcessor, "INTERLOCK_HB=repeats")
+		verdicts, err := suiteVerdicts(ctx, b.exact, testdata, nil, env...)
 		if err != nil {
 			return false, err
 		}
@@ -63,8 +79,9 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 
 	// The race detector's column stays empty where it cannot be built.
 	var race map[string]verdict
-	if binary, err := build("race.test", "1", "-race"); err == nil {
-		race, err = suiteVerdicts(ctx, binary, testdata, "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
+	if b.race != "" {
+		race, err = suiteVerdicts(ctx, b.race, testdata, nil, oneProcessor,
+			"GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
 		if err != nil {
 			return false, err
 		}
@@ -80,13 +97,18 @@ const (
 	reusedTries = 5
 )
 
-// suiteVerdicts runs all functions of the suite and returns what was said of each.
-func suiteVerdicts(ctx context.Context, binary, dir string, env ...string) (map[string]verdict, error) {
+// oneProcessor is how the distribution runs the suite.
+const oneProcessor = "GOMAXPROCS=1"
+
+// suiteVerdicts runs functions of the suite, all if no arguments choose some, and returns what was said of each.
+func suiteVerdicts(
+	ctx context.Context, binary, dir string, args []string, env ...string,
+) (map[string]verdict, error) {
 	var out []byte
 	for n := range reusedTries {
-		cmd := exec.CommandContext(ctx, binary, "-test.v")
+		cmd := exec.CommandContext(ctx, binary, append(args, "-test.v")...)
 		cmd.Dir = dir
-		cmd.Env = append(append(os.Environ(), "GOMAXPROCS=1"), env...)
+		cmd.Env = append(os.Environ(), env...)
 		var err error
 		out, err = cmd.CombinedOutput()
 		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
@@ -103,6 +125,9 @@ func suiteVerdicts(ctx context.Context, binary, dir string, env ...string) (map[
 	return verdictsOf(string(out)), nil
 }
 
+// raceFailure is how package testing fails a test in which a race was reported.
+const raceFailure = "race detected during execution of test"
+
 func verdictsOf(out string) map[string]verdict {
 	verdicts := map[string]verdict{}
 	for _, part := range strings.Split(out, "=== RUN   ")[1:] {
@@ -110,7 +135,7 @@ func verdictsOf(out string) map[string]verdict {
 		switch {
 		case strings.Contains(text, "--- SKIP: "+name):
 			verdicts[name] = skipped
-		case strings.Contains(text, "WARNING: DATA RACE"):
+		case strings.Contains(text, "WARNING: DATA RACE"), strings.Contains(text, raceFailure):
 			verdicts[name] = reported
 		default:
 			verdicts[name] = silent

@@ -33,6 +33,7 @@ type options struct {
 	parallel int
 	strength int
 	sampling hb.Sampling
+	subsets  int
 	out      string
 }
 
@@ -48,6 +49,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		"faint noise for tests that sleep")
 	rate := flags.String("rate", "100", "percent of the accesses that engine hb records")
 	sample := flags.String("sample", "", "`rules` by which engine hb leaves accesses out: sos, burst, or sos,burst")
+	flags.IntVar(&o.subsets, "subsets", 0, "with -engine=hb: run so many random `subsets` as users run tests, on one "+
+		"processor and on two")
 	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
 	flags.Parse(args)
 	if o.sampling, err = hb.ParseSampling(*rate, *sample); err != nil {
@@ -75,7 +78,12 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		return false, err
 	}
 
-	if o.engine == "hb" {
+	switch {
+	case o.subsets > 0 && o.engine != "hb":
+		return false, errors.New("-subsets is for -engine=hb")
+	case o.subsets > 0:
+		return runAsUsers(ctx, testdata, tmp, files, o)
+	case o.engine == "hb":
 		return runExact(ctx, testdata, tmp, files, o)
 	}
 

@@ -34,6 +34,28 @@ func TestRaceReadWrite(t *testing.T) {
 	both(func() { use(*x) }, func() { *x = 2 })
 }
 
+// A race is reported once for each way to it: tests that come to one place are all reported, and so are those whose
+// accesses the runtime makes.
+func TestRaceOfHelper(t *testing.T)      { raceOn(new(int)) }
+func TestRaceOfHelperAgain(t *testing.T) { raceOn(new(int)) }
+
+func raceOn(x *int) {
+	setLater := make(chan bool)
+	go func() { *x = 1; close(setLater) }()
+	*x = 2
+	<-setLater
+}
+
+func TestRaceInMap(t *testing.T) {
+	m := map[int]int{1: 1}
+	both(func() { m[1] = 1 }, func() { use(m[1]) })
+}
+
+func TestRaceInOtherMap(t *testing.T) {
+	m := map[int]int{1: 1}
+	both(func() { m[1] = 2 }, func() { use(m[1]) })
+}
+
 func TestNoRaceReads(t *testing.T) {
 	x := new(int)
 	*x = 1
