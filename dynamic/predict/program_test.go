@@ -58,7 +58,7 @@ func marked(t *testing.T, name string) (all predict.Sections) {
 		t.Fatal(err)
 	}
 	method := regexp.MustCompile(`^func \(l \*(\w+)[^)]*\) (\w+)\(`)
-	half := regexp.MustCompile(`// (entry|end) ?(\w*)$`)
+	half := regexp.MustCompile(`// (entry|end|use) ?(\w*)$`)
 	lines := strings.Split(string(text), "\n")
 	all.Named = func(at predict.Place) predict.Place { at.File = filepath.Base(at.File); return at }
 	for i, line := range lines {
@@ -78,7 +78,9 @@ func marked(t *testing.T, name string) (all predict.Sections) {
 		if m[1] == "entry" {
 			last.Entry = h
 		} else {
-			h.Op = predict.Write
+			if m[1] == "end" {
+				h.Op = predict.Write
+			}
 			last.Ends = []predict.End{{Half: h, Allows: []predict.Op{predict.Read}}}
 		}
 	}

@@ -238,9 +238,6 @@ const (
 func (s *splitter) try(pair halves) {
 	allows := s.all[pair.section].Ends[pair.end].Allows
 	again := s.again(pair)
-	if again < 0 {
-		return
-	}
 	list := s.accesses[s.events[pair.entry].Obj]
 	from := sort.Search(len(list), func(k int) bool { return list[k] > pair.entry })
 	for _, remote := range list[from:min(len(list), from+lastRemotes)] {
@@ -262,20 +259,14 @@ func (s *splitter) try(pair halves) {
 }
 
 // again returns the acquisition by which a section holds a lock again that its second half is under, or that half
-// itself; -1 where the goroutine reads the variable behind it, before the half: it looks again whether all is as it
-// was.
+// itself. That the goroutine reads the variable behind it, before the half, does not show that it looks again whether
+// all is as it was: it may take out what it believes to be there. Code that does look again has no section, as the
+// checks that infer them know what a branch asks for.
 func (s *splitter) again(pair halves) int32 {
-	g, again := s.events[pair.second].G, pair.second
+	again := pair.second
 	for k := range s.locks {
 		if sec, ok := s.holds(&s.locks[k], pair.second); ok && sec.acquired > pair.entry {
 			again = min(again, sec.acquired)
-		}
-	}
-	line := s.place(s.events[pair.second].PC)
-	for i := pair.second - 1; i > again; i-- {
-		e := &s.events[i]
-		if e.G == g && e.Op == Read && e.Obj == s.events[pair.second].Obj && s.place(e.PC) != line {
-			return -1
 		}
 	}
 	return again

@@ -200,8 +200,14 @@ func TestAccept(t *testing.T) {
 	// A run confirms what check suspects: both forms are covered then, also after one more check.
 	proven := named("a", finding.Confirmed, "F", "G", "H")
 	proven.ID = suspected.ID
-	b.Accept([]*finding.Finding{proven}, []*finding.Finding{suspected}, isGone)
-	b.Accept([]*finding.Finding{suspected}, []*finding.Finding{suspected}, isGone)
+	u = b.Accept([]*finding.Finding{proven}, []*finding.Finding{suspected}, isGone)
+	if len(u.Added) != 0 || len(u.Raised) != 1 || u.Raised[0].ID != suspected.ID {
+		t.Errorf("after the proof: %+v", u)
+	}
+	u = b.Accept([]*finding.Finding{suspected}, []*finding.Finding{suspected}, isGone)
+	if len(u.Raised) != 0 {
+		t.Errorf("after one more check: %+v", u)
+	}
 	if e := b.entry(suspected.ID); e.Status != finding.Confirmed || !b.covers(proven) || !b.covers(suspected) {
 		t.Errorf("a suspicion that was proven: %+v", e)
 	}

@@ -59,6 +59,7 @@ func NewBaseline() *Baseline { return &Baseline{Version: baselineVersion, Entrie
 // Update is what [Baseline.Accept] has changed.
 type Update struct {
 	Added, Removed []Entry
+	Raised         []Entry // that were listed with a weaker status
 	Kept           []Entry // that none of the findings needs, and that are not known to be gone
 }
 
@@ -83,6 +84,8 @@ func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entr
 			u.Added = append(u.Added, e)
 		case !AtLeast(e.Status, before.Status): // it is still what was accepted
 			e.Status, e.Code, e.File, e.Title = before.Status, before.Code, before.File, before.Title
+		case !AtLeast(before.Status, e.Status):
+			u.Raised = append(u.Raised, e)
 		}
 		if f.Evidence != nil && byCheck[f.ID] == nil { // what check would name is not known
 			e.Also = before.Also

@@ -292,6 +292,9 @@ func (o *baselineOptions) describe(b *accept.Baseline, u accept.Update) string {
 	case n < len(b.Entries):
 		s += fmt.Sprintf(", %d of them new", n)
 	}
+	if len(u.Raised) > 0 {
+		s += fmt.Sprintf("; accepted with a stronger status than before: %s", idsOfEntries(u.Raised))
+	}
 	if len(u.Removed) > 0 {
 		s += fmt.Sprintf("; removed, as check no longer finds them: %s", idsOfEntries(u.Removed))
 	}

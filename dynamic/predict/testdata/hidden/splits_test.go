@@ -7,7 +7,8 @@ import (
 )
 
 // level has an atomic section in each method whose comment ends in 'section': from the line marked 'entry' to that
-// marked 'end'. No access of the same variable but a read may come between. What is inlined is not recognised.
+// marked 'end', or 'use' where that reads. No access of the same variable but a read may come between. What is inlined
+// is not recognised.
 type level struct {
 	mu    sync.Mutex
 	outer sync.Mutex
@@ -62,22 +63,6 @@ func (l *level) fill() {
 	}
 }
 
-// fillOnce looks again: section
-//
-//go:noinline
-func (l *level) fillOnce() {
-	l.mu.Lock()
-	empty := l.n == 0 // entry
-	l.mu.Unlock()
-	if empty {
-		l.mu.Lock()
-		if l.n == 0 {
-			l.n = 1 // end
-		}
-		l.mu.Unlock()
-	}
-}
-
 // doubleThenTell: section
 //
 //go:noinline
@@ -100,6 +85,95 @@ func (l *level) doubleAtOnce() {
 	defer l.mu.Unlock()
 	n := l.n    // entry
 	l.n = 2 * n // end
+}
+
+// stack is that of figure 4.4 of Li's thesis: two goroutines find one element, and both take it.
+type stack struct {
+	mu    sync.Mutex
+	items []int
+}
+
+func (l *stack) isEmpty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.items) == 0 // isEmpty
+}
+
+func (l *stack) pop() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.items[len(l.items)-1]
+	l.items = l.items[:len(l.items)-1] // pop
+	return last
+}
+
+// take: section
+//
+//go:noinline
+func (l *stack) take() int {
+	if !l.isEmpty() { // entry isEmpty
+		return l.pop() // end pop
+	}
+	return 0
+}
+
+// takeAtOnce: section
+//
+//go:noinline
+func (l *stack) takeAtOnce() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.items) > 0 { // entry
+		last := l.items[len(l.items)-1]
+		l.items = l.items[:len(l.items)-1] // end
+		return last
+	}
+	return 0
+}
+
+// buffer is that of figure 4.2: append asks another buffer for its length and takes so many bytes then, and holds the
+// lock of its own, which guards nothing of the other's.
+type buffer struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (l *buffer) length() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.data) // length
+}
+
+func (l *buffer) setLength(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.data = l.data[:n]
+}
+
+func (l *buffer) first(n int) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.data[:n] // first
+}
+
+// append: section
+//
+//go:noinline
+func (l *buffer) append(from *buffer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := from.length()                        // entry length
+	l.data = append(l.data, from.first(n)...) // use first
+}
+
+// appendAtOnce: section
+//
+//go:noinline
+func (l *buffer) appendAtOnce(from *buffer) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	n := len(from.data)                       // entry
+	l.data = append(l.data, from.data[:n]...) // use
 }
 
 type cell[T any] struct {
@@ -160,6 +234,34 @@ func TestSplitTestAndUse(t *testing.T) {
 	meet(l.fill, func() { l.set(3) })
 }
 
+func newStack() *stack { return &stack{items: []int{1, 2}} }
+
+func TestSplitFigure44(t *testing.T) {
+	l := newStack()
+	meet(func() { l.take() }, func() { l.take() })
+}
+
+func TestNothingFigure44(t *testing.T) {
+	l := newStack()
+	meet(func() { l.takeAtOnce() }, func() { l.takeAtOnce() })
+}
+
+func TestSplitFigure42(t *testing.T) {
+	l, from := new(buffer), &buffer{data: []byte("four")}
+	meet(func() { l.append(from) }, func() { from.setLength(0) })
+}
+
+func TestNothingFigure42(t *testing.T) {
+	l, from := new(buffer), &buffer{data: []byte("four")}
+	meet(func() { l.appendAtOnce(from) }, func() { from.setLength(0) })
+}
+
+// Figure 4.3: nothing but a lock orders the two, so that they may come the other way round. No section is split.
+func TestNothingFigure43(t *testing.T) {
+	l := newLevel()
+	meet(func() { l.set(2) }, func() { l.set(3) })
+}
+
 func TestNothingRead(t *testing.T) {
 	l := newLevel()
 	meet(l.double, func() { l.get() })
@@ -168,13 +270,6 @@ func TestNothingRead(t *testing.T) {
 func TestNothingOneSection(t *testing.T) {
 	l := newLevel()
 	meet(l.doubleAtOnce, l.doubleAtOnce)
-}
-
-// The value is looked at again.
-func TestNothingLooksAgain(t *testing.T) {
-	l := newLevel()
-	l.n = 0
-	meet(l.fillOnce, func() { l.set(3) })
 }
 
 // The two halves are calls of two others.
