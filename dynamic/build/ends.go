@@ -2,8 +2,7 @@ package build
 
 import (
 	"fmt"
-	"go/ast"
-	"go/types"
+	"go/doc"
 	"go/version"
 	"os"
 	"path/filepath"
@@ -25,25 +24,25 @@ const EndName = "zz_interlock_test.go"
 // few milliseconds, what they reached would go unsaid. Package instrument rewrites the
 // TestMain functions of the user's; where there is none, the file has one.
 //
-// Left as they are those packages whose examples could print the frame of a TestMain, and
+// Any package may leave goroutines behind: also those of the standard library start some. No TestMain
+// is put into packages whose examples print the frames around it, which [Module.LeaksUnseen] names, and no file into
 // those whose files //go:embed puts into a program, lest it find one more.
 func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 	files := map[string][]byte{}
-	stacks := slices.ContainsFunc(m.Packages, readsStacks)
-	leaks := m.leaks && slices.ContainsFunc(m.Packages, startsGoroutines)
 	for _, t := range m.Tests {
 		path := filepath.Join(t.Dir, EndName)
 		inside := slices.ContainsFunc(store.SortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
 		_, err := os.Lstat(path)
-		if err == nil || !inside && !leaks || t.None || m.embeds(t.Dir) || m.holds(t, endNames...) {
+		if err == nil || !inside && !m.leaks || t.None || m.embeds(t.Dir) || m.holds(t, endNames...) {
 			continue
 		}
 		own := m.holds(t, "TestMain")
-		if own && !leaks || !own && stacks && m.hasExamples(t) {
+		main := !own && !m.printsFrames(t)
+		if !main && !m.leaks {
 			continue
 		}
 		if pkg := m.packageOf(t.testPath()); pkg != nil {
-			files[path] = endFile(pkg.Types.Name(), leaks, !own)
+			files[path] = endFile(pkg.Types.Name(), m.leaks, main)
 		}
 	}
 	return files
@@ -67,23 +66,6 @@ func endFile(pkg string, leaks, main bool) []byte {
 	return fmt.Appendf(nil, "package %s\n\nimport (\n\tinterlockrt %q%s\n)\n%s", pkg, dynamic.MonitorPath, imports, decls)
 }
 
-// startsGoroutines reports whether p starts goroutines, by itself or by a function
-// such as errgroup.Group.Go.
-func startsGoroutines(p *sites.Package) bool {
-	return slices.ContainsFunc(p.Files, func(f *ast.File) (starts bool) {
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				starts = true
-			case *ast.SelectorExpr:
-				starts = starts || n.Sel.Name == "Go" || n.Sel.Name == "AfterFunc"
-			}
-			return !starts
-		})
-		return starts
-	})
-}
-
 // testPath is the path of the package that test files belong to: those inside
 // the package, or those outside where there are no others.
 func (t Test) testPath() string {
@@ -101,30 +83,46 @@ func (m *Module) packageOf(path string) *sites.Package {
 	return m.Packages[i]
 }
 
-// readsStacks reports whether a package reads call stacks to their ends.
-func readsStacks(p *sites.Package) bool {
-	for _, obj := range p.Info.Uses {
-		if f, ok := obj.(*types.Func); ok {
-			switch f.FullName() {
-			case "runtime.Callers", "runtime.Stack", "runtime/debug.PrintStack", "runtime/debug.Stack":
-				return true
+// printsFrames reports whether an example of a package has to print the frames between which that of a TestMain
+// stands. Examples run on its goroutine; tests run on others.
+func (m *Module) printsFrames(t Test) bool {
+	for _, path := range []string{t.Package, t.Package + "_test"} {
+		p := m.packageOf(path)
+		if p == nil {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, example := range doc.Examples(f) {
+				if strings.Contains(example.Output, "main.main") || strings.Contains(example.Output, "testing.") {
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-// hasExamples reports whether the tests of a package have examples, which run
-// on the goroutine of TestMain. Tests run on others.
-func (m *Module) hasExamples(t Test) bool {
-	for _, path := range []string{t.Package, t.Package + "_test"} {
-		p := m.packageOf(path)
-		isExample := func(n string) bool { return strings.HasPrefix(n, "Example") }
-		if p != nil && slices.ContainsFunc(p.Types.Scope().Names(), isExample) {
-			return true
+// LeaksUnseen returns a line for each reason why goroutines that are blocked for ever are not looked for.
+func (m *Module) LeaksUnseen() (lines []string) {
+	const unseen = "goroutines blocked for ever are not looked for"
+	if m.UsesWeak != "" {
+		return []string{unseen + ": package " + m.UsesWeak +
+			" imports weak, whose pointers the garbage collector does not follow"}
+	}
+	if !m.leaks {
+		return []string{unseen + ": that needs Go 1.26 or later"}
+	}
+	for _, t := range m.Tests {
+		switch {
+		case t.None:
+		case m.embeds(t.Dir):
+			lines = append(lines, unseen+" in "+t.Package+": the files of its folder are part of a program")
+		case !m.holds(t, "TestMain") && m.printsFrames(t):
+			lines = append(lines, unseen+" after the tests of "+t.Package+
+				": an example prints its own stack, which must not change")
 		}
 	}
-	return false
+	return lines
 }
 
 // holds reports whether the package or its external tests declare a name.

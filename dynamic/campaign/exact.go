@@ -235,12 +235,39 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 			pkg.PlainTime.Round(time.Second/10))
 	default:
 		e.result.Partly++
-		e.problem("the tests of %s %s under the happens-before engine, which is slower: what they skip then is left to "+
-			"the watch engine", pkg.Package, p.Outcome)
+		e.problem("%s", failedExactly(pkg.Package, p))
 	}
 	e.progress(Event{
 		Kind: ExactDone, Run: 1, Runs: e.cfg.Runs, Package: pkg.Package, Outcome: p.Outcome, Elapsed: p.Elapsed,
 	})
+	return nil
+}
+
+// failedExactly returns in a line which tests failed under the engine alone, and how.
+func failedExactly(pkg string, p *testproc.Process) string {
+	const rest = ": what did not run then is left to the watch engine"
+	tests := strings.Join(p.FailedTests(), ", ")
+	if tests != "" {
+		tests += " of "
+	} else {
+		tests = "the tests of "
+	}
+	if p.Outcome == TimedOut {
+		return fmt.Sprintf("%s%s timed out under the happens-before engine, which is slower%s", tests, pkg, rest)
+	}
+	says := ""
+	if first := p.Said(); first != "" {
+		says = fmt.Sprintf(" (%s)", first)
+	}
+	return fmt.Sprintf("%s%s %s under the happens-before engine, and not without it%s; to see it again: %s%s",
+		tests, pkg, p.Outcome, says, commandLine([]string{"interlock", "test", "-engine=hb", pkg}, runOnly(p)), rest)
+}
+
+// runOnly returns the flag of go test that chooses the tests that failed.
+func runOnly(p *testproc.Process) []string {
+	if tests := p.FailedTests(); len(tests) > 0 {
+		return []string{"-run=^(" + strings.Join(tests, "|") + ")$"}
+	}
 	return nil
 }
 

@@ -50,7 +50,8 @@ type leakSeen struct {
 	hits     map[int]bool
 	// upset are the hits in which the test that had started it failed as it does under noise alone, and the name of
 	// the test: it ended early, and may have left behind what it would have waited for.
-	upset map[int]string
+	upset  map[int]string
+	waited []string // the tests that waited for ever in the run that has shown it first
 }
 
 // leaksFile returns the file for leaked goroutines of a run whose files begin with prefix.
@@ -64,6 +65,7 @@ func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string, p *t
 		c.problem("leaked goroutines of %s: %v", pkg.Package, err)
 	}
 	c.takeDeadlocks(strength, pkg, p, records)
+	c.seen.waited = waitedIn(p)
 	c.seen.leaked(c.cfg, pkg.Package, strength, records, pkg.upset(p)...)
 	c.seen.asleep(c.cfg, pkg.Package, strength, p.Asleep())
 }
@@ -85,7 +87,18 @@ func (c *campaign) takeDeadlocks(
 	}
 	for _, name := range c.seen.deadlocks.Add(run, records) {
 		c.seen.showed(pkg.Package, "deadlock "+name)
+		if c.seen.stood[name] == nil {
+			c.seen.stood[name] = waitedIn(p)
+		}
 	}
+}
+
+// waitedIn lists the tests that waited for ever in a process.
+func waitedIn(p *testproc.Process) []string {
+	if !p.Hangs() {
+		return nil
+	}
+	return stacktext.HangingTests(p.Output)
 }
 
 // upset lists the tests that failed as none did without noise, and ended.
@@ -139,7 +152,7 @@ func (t *tally) blocked(pkg string, strength int, members []blocked, upset ...st
 	seen := t.leaks[at]
 	if seen == nil {
 		seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{},
-			upset: map[int]string{}}
+			upset: map[int]string{}, waited: t.waited}
 		t.leaks[at] = seen
 	}
 	seen.hits[t.runs] = true
@@ -261,7 +274,7 @@ func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Fi
 	name := func(g *finding.Goroutine) { userPaths(cfg, g) }
 	for _, found := range t.deadlocks.Findings(name) {
 		again := func(seen *tally) bool { return seen.deadlocks.Has(found.Name) }
-		t.replays(cfg, found.Strength, nil, found.Finding, again)
+		t.replays(cfg, found.Strength, nil, found.Finding, again, t.stood[found.Name]...)
 		all = append(all, found.Finding)
 	}
 	for i := range pkgs {
@@ -395,6 +408,9 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		Harmful: seen.members[0].hang, Blocked: strings.Join(states, ", "),
 	}
 	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
+	if seen.members[0].hang && seen.strength == 0 { // the runs that follow one without noise leave the test out
+		f.Evidence.Runs = f.Evidence.Hits
+	}
 	// A test that fails under noise alone does not do what it does otherwise.
 	if len(seen.upset) == len(seen.hits) {
 		f.Status = finding.Suspected
@@ -402,7 +418,8 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 			"this goroutine because it ended early", seen.upset[slices.Min(slices.Collect(maps.Keys(seen.upset)))]))
 		return f
 	}
-	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil })
+	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil },
+		seen.waited...)
 	return f
 }
 

@@ -33,11 +33,14 @@ type replay struct {
 	exact    bool   // under the happens-before engine, without noise unless the user has chosen a schedule
 	runs     int    // of which the last is the one, where there is such a schedule
 	test     string // that runs alone; "" is all that the user's flags choose
-	hangs    string // test of the finding, which such a run makes although it hangs without noise too
+	hangs    string // tests, with | in between, which such a run makes although they hang without noise too
 }
 
-// replayOf is the run that has shown f first, by a plan if it had windows at places.
-func replayOf(cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding) replay {
+// replayOf is the run that has shown f first, by a plan if it had windows at places. The tests waited
+// did so for ever in it.
+func replayOf(
+	cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding, waited ...string,
+) replay {
 	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
 	if f.Evidence.Error == "" && f.Evidence.Blocked == "" {
 		var places []string
@@ -60,10 +63,16 @@ func replayOf(cfg *Config, strength int, windows map[string]time.Duration, f *fi
 		slices.Sort(places)
 		r.hold = strings.Join(slices.Compact(places), ",")
 	}
-	if !strings.Contains(strings.Join(goFlags(cfg), " "), "-run=") {
-		r.test = testOf(f)
-	} else if f.Evidence.Blocked != "" {
-		r.hangs = testOf(f)
+	// Where no stack leads to a test, that which waited in the process is the one.
+	test := testOf(f)
+	if test == "" && len(waited) == 1 {
+		test = waited[0]
+	}
+	switch {
+	case test != "" && !strings.Contains(strings.Join(goFlags(cfg), " "), "-run="):
+		r.test = test
+	case f.Evidence.Blocked != "":
+		r.hangs = strings.Join(append(waited, test), "|")
 	}
 	return r
 }
@@ -141,8 +150,9 @@ type shown struct {
 // replays sets in f the command that makes the run again which has shown it first, see [replayOf].
 func (t *tally) replays(
 	cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding, again func(*tally) bool,
+	waited ...string,
 ) {
-	r := replayOf(cfg, strength, windows, f)
+	r := replayOf(cfg, strength, windows, f, waited...)
 	f.Evidence.Replay = r.command(cfg)
 	t.shown = append(t.shown, shown{f, r, again})
 }
@@ -185,7 +195,7 @@ func (c *campaign) measureReplays(ctx context.Context) {
 			return
 		}
 		whole := s.replay
-		whole.test, whole.hangs = "", whole.test
+		whole.test, whole.hangs = "", cmp.Or(whole.hangs, whole.test)
 		c.measureReplay(ctx, s, []replay{whole})
 	}
 }
@@ -297,7 +307,9 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		return nil, err
 	}
 	// That a test hangs may be the finding.
-	leaveOut := slices.DeleteFunc(slices.Clone(pkg.LeftOut), func(t string) bool { return r.test != "" || t == r.hangs })
+	leaveOut := slices.DeleteFunc(slices.Clone(pkg.LeftOut), func(t string) bool {
+		return r.test != "" || slices.Contains(strings.Split(r.hangs, "|"), t)
+	})
 	job := c.replayJob(&r)
 	job.Engine, job.Evidence = "watch", file
 	p := c.runTests(ctx, job, c.cfg.Binaries[i], pkg, testproc.Options{
@@ -358,15 +370,19 @@ func goFlags(cfg *Config) []string {
 var testFunction = regexp.MustCompile(`^(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
 
 // testOf returns the test function that all sides come from, as their stacks
-// and go statements show it, or "".
+// and go statements show it, or "". What waits for ever beside a test that does is that test's.
 func testOf(f *finding.Finding) string {
-	var all []*finding.Goroutine
+	var all, tests []*finding.Goroutine
 	for _, a := range f.Accesses {
-		if a.Goroutine != nil {
-			all = append(all, a.Goroutine)
+		if a.Goroutine == nil {
+			continue
+		}
+		all = append(all, a.Goroutine)
+		if f.Evidence.Blocked != "" && ofTest(a.Goroutine) {
+			tests = append(tests, a.Goroutine)
 		}
 	}
-	return commonTest(all)
+	return cmp.Or(commonTest(tests), commonTest(all))
 }
 
 // commonTest returns the test function that all goroutines come from, or "".

@@ -61,6 +61,9 @@ type tally struct {
 	fatals   map[fatalAt]*fatalSeen
 	leaks    map[blockedAt]*leakSeen // by the first member
 
+	waited []string            // tests that waited for ever in the process that is being taken up
+	stood  map[string][]string // the same, of the run that has shown a deadlock first, by its name
+
 	deadlocks *deadlock.Seen
 	unordered map[exactKey]bool // races that a replay under the happens-before engine has shown
 
@@ -80,6 +83,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
 		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
 		leaks:     map[blockedAt]*leakSeen{},
+		stood:     map[string][]string{},
 		unordered: map[exactKey]bool{},
 		deadlocks: deadlock.New(func() map[uint64]LockUse { return LockUses(pkgs) }),
 	}

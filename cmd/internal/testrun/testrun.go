@@ -133,9 +133,8 @@ func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Set
 		p.Line("monitored accesses: %d, rewritten files: %d, seeds from %d", atomicsets.Count(pl.Plan).Monitored,
 			ws.Rewritten(), s.Seed)
 	}
-	if by := pl.Module.UsesWeak; by != "" {
-		p.Line("goroutines blocked for ever are not looked for: package %s imports weak, whose pointers the "+
-			"garbage collector does not follow", by)
+	for _, line := range pl.Module.LeaksUnseen() {
+		p.Line("%s", line)
 	}
 	return b, nil
 }

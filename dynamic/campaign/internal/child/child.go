@@ -26,6 +26,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, out *Output, deadline time.Duration
 	// A process that this one leaves behind may hold the output open.
 	cmd.WaitDelay = Grace
 	endWithParent(cmd)
+	ownGroup(cmd)
 	// What ends with its parent ends with the parent's thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -34,6 +35,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, out *Output, deadline time.Duration
 		return false, 0, err
 	}
 	killed = waitOrKill(ctx, cmd, deadline)
+	endGroup(cmd) // a server that a test has started would live on
 	return killed, time.Since(began), nil
 }
 

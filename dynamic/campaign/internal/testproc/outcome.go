@@ -96,6 +96,22 @@ func (p *Process) FailedTests() []string {
 	return tests
 }
 
+// saidLine is a line by which a test says why it fails, or the runtime why it ends the process.
+var saidLine = regexp.MustCompile(`(?m)^(?: +(\S+\.go:\d+: .*)|((?:panic|fatal error): .*))$`)
+
+// Said returns the first line by which the tests that failed say why, or "".
+func (p *Process) Said() string {
+	after := p.Output
+	if at := failLine.FindIndex(after); at != nil && p.Outcome == Failed && saidLine.Match(after[at[0]:]) {
+		after = after[at[0]:] // what other tests have logged comes before
+	}
+	m := saidLine.FindSubmatch(after)
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(string(m[1]), string(m[2]))
+}
+
 // SkippedTests returns the top-level tests that skipped themselves, each with its reason, where the
 // process ran with -test.v.
 func (p *Process) SkippedTests() (tests []string) {
