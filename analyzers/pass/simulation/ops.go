@@ -130,8 +130,15 @@ func unlock(m *machine, st *state, g int, l *lockState) bool {
 
 func runlock(m *machine, st *state, g int, l *lockState) bool {
 	if len(l.readers) > 0 {
-		i := slices.IndexFunc(l.readers, func(h hold) bool { return h.g == g+1 })
-		l.readers = slices.Delete(l.readers, max(i, 0), max(i, 0)+1)
+		// Calls nest, so what a goroutine releases is what it has acquired last.
+		last := len(l.readers) - 1
+		for i := last; i >= 0; i-- {
+			if l.readers[i].g == g+1 {
+				last = i
+				break
+			}
+		}
+		l.readers = slices.Delete(l.readers, last, last+1)
 	}
 	return true
 }

@@ -105,3 +105,42 @@ func nesting(body *ast.BlockStmt) (deepest int) {
 	})
 	return deepest
 }
+
+// crowded returns the lines of large struct types and of large conditions.
+func crowded(fset *token.FileSet, file *ast.File) (structs, conditions []int) {
+	inner := map[ast.Expr]bool{} // operands of a condition that is counted as a whole
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.StructType:
+			if node.Fields.NumFields() >= largeStruct {
+				structs = append(structs, fset.Position(node.Pos()).Line)
+			}
+		case *ast.BinaryExpr:
+			if n := operands(node, inner); !inner[node] && n >= largeCondition {
+				conditions = append(conditions, fset.Position(node.Pos()).Line)
+			}
+		}
+		return true
+	})
+	return structs, conditions
+}
+
+// operands returns how many operands && and || have in an expression, and marks the inner ones of these operators.
+func operands(e ast.Expr, inner map[ast.Expr]bool) int {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return operands(e.X, inner)
+	case *ast.UnaryExpr:
+		return operands(e.X, inner)
+	case *ast.BinaryExpr:
+		if e.Op == token.LAND || e.Op == token.LOR {
+			for _, x := range []ast.Expr{e.X, e.Y} {
+				if b, ok := ast.Unparen(x).(*ast.BinaryExpr); ok {
+					inner[b] = true
+				}
+			}
+			return operands(e.X, inner) + operands(e.Y, inner)
+		}
+	}
+	return 1
+}

@@ -48,6 +48,9 @@ type File struct {
 	Wide                 []int    // numbers of the lines over MaxColumns
 	Openings             []Phrase // of comments that open like "X says"
 	Words                []Phrase // of comments, which docs/style.md rejects
+	Relatives            []int    // numbers of the lines of comments with what, who, whom or whose
+	Structs              []int    // lines of struct types of largeStruct fields or more
+	Conditions           []int    // lines of conditions of largeCondition operands or more
 	Exported, Documented int      // declared names at the top level, and how many of them have a comment
 	Functions            []Function
 	Imports              []string
@@ -133,6 +136,9 @@ var opening = regexp.MustCompile(`^(//|/\*)\s*(Package )?[\w.]+ (gives|tells|say
 // rejected matches the words of the last table of docs/style.md.
 var rejected = regexp.MustCompile(`(?i)\b(gives|tells|(is|are) told|in vain|given up|c[ao]mes? by|whoever|but for)\b`)
 
+// relative matches the pronouns by which a comment avoids to name the thing that it is about.
+var relative = regexp.MustCompile(`(?i)\b(what|who|whom|whose)\b`)
+
 // surveyFile measures one file.
 func surveyFile(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
@@ -153,9 +159,13 @@ func surveyFile(name string, src []byte) (*File, error) {
 				if word := rejected.FindString(line); word != "" {
 					f.Words = append(f.Words, Phrase{fset.Position(comment.Pos()).Line + i, word})
 				}
+				if relative.MatchString(line) {
+					f.Relatives = append(f.Relatives, fset.Position(comment.Pos()).Line+i)
+				}
 			}
 		}
 	}
+	f.Structs, f.Conditions = crowded(fset, syntax)
 	// Declarations.
 	for _, spec := range syntax.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)

@@ -1,0 +1,214 @@
+package parallel
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+)
+
+// frame is a function that is being summed up.
+type frame struct {
+	*builder
+	fn   *ssa.Function
+	flow *ir.Flow
+	work *ir.Work
+
+	ops      []op
+	at       map[ssa.Instruction]syncs
+	entered  map[*ssa.BasicBlock][]signal // waited for by cases of selects, and in each round of the loop
+	locks    map[ssa.Instruction][]held
+	touches  []*Touch
+	strands  []*strand
+	deferred []op // in the order of the source
+	entry    entry
+	passed   map[ssa.Instruction][]signal // memo of after
+	joins    map[*ssa.BasicBlock][]signal // memo of merged
+	coming   map[ssa.Instruction][]signal // memo of then
+	lists    [][]signal                   // see once
+	tested   map[*ssa.BasicBlock][]Place  // memo of tests
+}
+
+// op is an instruction that synchronises.
+type op struct {
+	instr ssa.Instruction
+	syncs
+}
+
+// ownLocks returns the locks that fn may have taken itself at each instruction, and
+// those that it releases for its caller.
+func (b *builder) ownLocks(fn *ssa.Function) (at map[ssa.Instruction][]held, handed []held) {
+	at = map[ssa.Instruction][]held{}
+	b.lockset.WalkOwn(fn, func(instr ssa.Instruction, s *lockset.State) {
+		_, isReturn := instr.(*ssa.Return)
+		if !isReturn && !touches(instr) {
+			return
+		}
+		for _, h := range slices.Concat(s.Held(), s.Turns()) {
+			at[instr] = append(at[instr], held{h.Path, h.Class, h.Read})
+		}
+		for _, k := range s.Known() {
+			switch h := (held{k.Path, k.Class, false}); {
+			case k.Unclear():
+				at[instr] = append(at[instr], h)
+			case isReturn && k.Released() && !slices.Contains(handed, h):
+				handed = append(handed, h)
+			}
+		}
+	})
+	return at, handed
+}
+
+// touches reports whether an instruction may access memory or call.
+func touches(instr ssa.Instruction) bool {
+	switch instr.(type) {
+	case *ssa.UnOp, *ssa.Store, *ssa.MapUpdate, *ssa.Lookup, *ssa.Range, ssa.CallInstruction, *ssa.RunDefers:
+		return true
+	}
+	return false
+}
+
+// findSyncs notes what instructions wait for and give: deferred calls do where
+// they run, and a loop waits at its head for what each round waits for, as one that
+// receives n times does.
+func (f *frame) findSyncs() {
+	// On the way into a block, and in it.
+	for _, b := range f.fn.Blocks {
+		if waits := caseSyncs(ir.Selected(b)); waits != nil {
+			f.entered[b] = add(f.entered[b], waits...)
+		}
+		if on := stopped(b); on != nil {
+			f.entered[b] = add(f.entered[b], signalOf(halted, on))
+		}
+		for _, instr := range b.Instrs {
+			switch instr := instr.(type) {
+			case *ssa.Defer:
+				if s := f.callSyncs(instr); !s.empty() {
+					f.deferred = append(f.deferred, op{instr, s})
+				}
+			case *ssa.Go:
+			case ssa.CallInstruction:
+				f.note(instr, f.callSyncs(instr))
+			default:
+				f.note(instr, syncsOf(instr))
+			}
+		}
+	}
+	// At the end.
+	for _, b := range f.fn.Blocks {
+		for _, instr := range b.Instrs {
+			if run, ok := instr.(*ssa.RunDefers); ok {
+				f.note(run, f.atEnd(run))
+			}
+		}
+	}
+	f.hoist()
+}
+
+func (f *frame) note(instr ssa.Instruction, s syncs) {
+	if !s.empty() {
+		f.at[instr] = s
+		f.ops = append(f.ops, op{instr, s})
+	}
+}
+
+// atEnd returns what the deferred calls wait for that surely run at the end, and
+// what those give that may run.
+func (f *frame) atEnd(end *ssa.RunDefers) syncs {
+	var s syncs
+	for _, d := range f.deferred {
+		if d.instr.Block().Dominates(end.Block()) {
+			s.waits = add(s.waits, d.waits...)
+		}
+		s.gives = add(s.gives, d.gives...)
+	}
+	return s
+}
+
+// hoist has the heads of loops wait for what each round waits for, and the
+// branches before them that may leave the loop out.
+func (f *frame) hoist() {
+	for _, latch := range f.fn.Blocks {
+		for _, head := range latch.Succs {
+			if !head.Dominates(latch) {
+				continue
+			}
+			waits := f.eachRound(head, latch)
+			if len(waits) == 0 {
+				continue
+			}
+			f.entered[head] = add(f.entered[head], waits...)
+			// Match `if 0 < n { for { …; if i < n { continue }; break } }`.
+			for _, before := range head.Preds {
+				last := before.Instrs[len(before.Instrs)-1]
+				if _, branch := last.(*ssa.If); branch && !head.Dominates(before) && shareExit(before, latch) {
+					f.at[last] = syncs{waits: add(f.at[last].waits, waits...)}
+				}
+			}
+		}
+	}
+}
+
+// eachRound returns what every round of a loop waits for.
+func (f *frame) eachRound(head, latch *ssa.BasicBlock) []signal {
+	f.work.Spend(len(f.ops) + len(f.entered))
+	inside := func(b *ssa.BasicBlock) bool { return head.Dominates(b) && b.Dominates(latch) }
+	var waits []signal
+	for _, o := range f.ops {
+		if len(o.waits) > 0 && inside(o.instr.Block()) {
+			waits = add(waits, strong(o.waits)...)
+		}
+	}
+	for b, entered := range f.entered {
+		if b != head && inside(b) {
+			waits = add(waits, strong(entered)...)
+		}
+	}
+	return waits
+}
+
+func shareExit(a, b *ssa.BasicBlock) bool {
+	return slices.ContainsFunc(a.Succs, func(s *ssa.BasicBlock) bool { return slices.Contains(b.Succs, s) })
+}
+
+func strong(list []signal) []signal {
+	return slices.DeleteFunc(slices.Clone(list), signal.weak)
+}
+
+// callSyncs returns what a call waits for on every way through the callee, and
+// what it may give.
+func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
+	site, known := f.only(call)
+	if !known {
+		own := syncsOfCall(call.Common())
+		own.waits = add(own.waits, f.polls(call)...)
+		for _, s := range f.graph.At(call) { // a function handed to a known one, which calls it
+			if sum := f.summaries[s.Callee]; sum != nil && s.Mode == callgraph.Call && s.Through != nil {
+				own.gives = add(own.gives, newMapping(s).signals(sum.all.gives, true)...)
+			}
+		}
+		return own
+	}
+	sum := f.summaries[site.Callee]
+	if sum == nil {
+		return syncs{[]signal{{sort: unknown}}, []signal{{sort: unknown}}} // a recursive call
+	}
+	m := newMapping(site)
+	return syncs{waits: add(m.signals(sum.must, false), f.polls(call)...), gives: m.signals(sum.all.gives, true)}
+}
+
+// only returns the one function of the package that call runs at once, if it is
+// known to run no other.
+func (f *frame) only(call ssa.CallInstruction) (callgraph.Site, bool) {
+	if f.lockset.Receiver(call) != nil { // an operation on a lock
+		return callgraph.Site{}, false
+	}
+	sites := f.graph.At(call)
+	if len(sites) != 1 || sites[0].Through != nil || len(sites[0].Callee.Blocks) == 0 {
+		return callgraph.Site{}, false
+	}
+	return sites[0], true
+}

@@ -1,0 +1,99 @@
+package validate
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// channels are those that somebody closes: by their names, and all others by whether there is one.
+type channels struct {
+	named   map[accesspath.Name]bool
+	unnamed bool
+}
+
+func (c channels) has(ch ssa.Value) bool {
+	name, ok := accesspath.NameOf(ch)
+	return c.named[name] || !ok && c.unnamed
+}
+
+// closedChannels lists the channels that the packages close.
+func (s *side) closedChannels() channels {
+	c := channels{named: map[accesspath.Name]bool{}}
+	for _, p := range s.packages() {
+		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			call, ok := instr.(ssa.CallInstruction)
+			if !ok {
+				return
+			}
+			if b, ok := call.Common().Value.(*ssa.Builtin); !ok || b.Name() != "close" {
+				return
+			}
+			if name, ok := accesspath.NameOf(call.Common().Args[0]); ok {
+				c.named[name] = true
+			} else {
+				c.unnamed = true
+			}
+		})
+	}
+	return c
+}
+
+// sending is a send, and what took the claim's lock for it, if fn itself did.
+type sending struct {
+	instr  ssa.Instruction
+	region ssa.Instruction
+}
+
+// sends lists the sends of fn on channels that are closed somewhere. A flag that is
+// tested before, and not under one lock with the send, does not keep it from
+// a closed channel:
+//
+//	if p.closed.Load() { return }; p.ch <- v        p.closed.Store(true); close(p.ch)
+func (s *side) sends(p *session.Package, fn *ssa.Function, closed channels) (list []sending) {
+	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
+		var on []ssa.Value
+		switch instr := instr.(type) {
+		case *ssa.Send:
+			on = []ssa.Value{instr.Chan}
+		case *ssa.Select:
+			for _, c := range instr.States {
+				if c.Dir == types.SendOnly {
+					on = append(on, c.Chan)
+				}
+			}
+		}
+		if slices.ContainsFunc(on, closed.has) {
+			list = append(list, sending{instr, s.regionOf(st)})
+		}
+	})
+	return list
+}
+
+// sendsInStep demands that no touched function tests the claim's variable and sends, in another region, on a channel
+// that is closed somewhere.
+func (j *judge) sendsInStep() {
+	shared, closed := j.now.writtenUnder(), j.now.closedChannels()
+	for _, p := range j.now.packages() {
+		for _, fn := range p.IR.Funcs {
+			if p.IR.InTest(fn) || !j.touched[declared(p, fn)] {
+				continue
+			}
+			sends := j.now.sends(p, fn, closed)
+			for _, a := range j.now.parts(p, fn, shared) {
+				for _, x := range sends {
+					isBehind := a.own && a.value != nil && x.region != a.region
+					if isBehind && decided(a.value).controls(x.instr.Block()) {
+						j.add("one step", "%s: tests %s and then sends on a channel that is closed elsewhere behind the lock (%s)",
+							short(declared(p, fn)), short(a.name), at(p, x.instr))
+					}
+				}
+			}
+		}
+	}
+}

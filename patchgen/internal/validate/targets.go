@@ -1,0 +1,284 @@
+package validate
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// addCallee notes b as what a call that is not static may run; isValue says that it is one, by usedAsValues.
+func (s *facts) addCallee(b *body, isValue bool) {
+	sig := b.fn.Signature
+	if sig.Recv() != nil {
+		for _, key := range signatures(sig) {
+			key = b.fn.Name() + key
+			s.methods[key] = append(s.methods[key], b)
+		}
+		if callgraph.CallsBack(b.fn.Name()) {
+			s.asked = append(s.asked, b)
+		}
+		if token.IsExported(b.fn.Name()) {
+			s.exported = append(s.exported, b)
+		}
+	}
+	// The pass ties the body of a range-over-func loop to the loop, where the iterator's locks are not held.
+	if !isValue && !b.pkg.Calls.Escapes(b.fn) && !strings.HasPrefix(b.fn.Synthetic, "range-over-func") {
+		return
+	}
+	keys := signatures(sig)
+	if recv := sig.Recv(); recv != nil { // as (*T).String, with the receiver as its first parameter
+		params := append([]*types.Var{recv}, slices.Collect(sig.Params().Variables())...)
+		expr := types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())
+		keys = append(keys, signatures(expr)...)
+	}
+	for _, key := range keys {
+		s.values[key] = append(s.values[key], b)
+	}
+}
+
+// signatures returns keys for functions, of which those have one in common that may be called as each other: the types
+// of parameters and results as text, as types have no identity that both a patched package and those that import
+// it know; and where one is generic, how many there are.
+func signatures(sig *types.Signature) []string {
+	var b strings.Builder
+	generic := false
+	for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
+		for v := range list.Variables() {
+			generic = generic || isGeneric(v.Type())
+			b.WriteString(types.TypeString(v.Type(), nil) + ",")
+		}
+		b.WriteString(";")
+	}
+	shape := fmt.Sprintf("%d;%d", sig.Params().Len(), sig.Results().Len())
+	if generic {
+		return []string{"generic " + shape, "as generic " + shape}
+	}
+	return []string{b.String(), "as generic " + shape}
+}
+
+// lookUp returns the functions of an index by signatures that a call of sig may run.
+func lookUp(index map[string][]*body, name string, sig *types.Signature) []*body {
+	keys := signatures(sig)
+	if strings.HasPrefix(keys[0], "generic ") {
+		return index[name+keys[1]]
+	}
+	return slices.Concat(index[name+keys[0]], index[name+strings.TrimPrefix(keys[1], "as ")])
+}
+
+// isGeneric reports whether a type parameter is part of the type.
+func isGeneric(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return true
+	case *types.Map:
+		return isGeneric(t.Key()) || isGeneric(t.Elem())
+	case *types.Named:
+		for arg := range t.TypeArgs().Types() {
+			if isGeneric(arg) {
+				return true
+			}
+		}
+	case *types.Signature:
+		for _, list := range []*types.Tuple{t.Params(), t.Results()} {
+			for v := range list.Variables() {
+				if isGeneric(v.Type()) {
+					return true
+				}
+			}
+		}
+	case interface{ Elem() types.Type }: // of a pointer, slice, array or channel
+		return isGeneric(t.Elem())
+	}
+	return false
+}
+
+// targets lists the functions of the module that a call may run before it
+// returns, callbacks that it hands over included.
+func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
+	if list, known := s.runs[call]; known {
+		return list
+	}
+	s.runs[call] = s.findTargets(p, call)
+	return s.runs[call]
+}
+
+func (s *facts) findTargets(p *session.Package, call ssa.CallInstruction) []*body {
+	var list []*body
+	common := call.Common()
+	fn, args := callgraph.Target(common)
+	switch {
+	case common.IsInvoke():
+		list = append(list, lookUp(s.methods, common.Method.Name(), common.Method.Signature())...)
+	case fn == nil && s.ofLibrary(common.Value) != nil:
+		// cancel() runs none of the module's functions, but may ask a parent context.
+		for _, a := range s.ofLibrary(common.Value).Args {
+			if iface, ok := a.Type().Underlying().(*types.Interface); ok {
+				for m := range iface.Methods() {
+					list = append(list, lookUp(s.methods, m.Name(), m.Signature())...)
+				}
+			}
+		}
+	case fn == nil:
+		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
+			list = append(list, lookUp(s.values, "", sig)...)
+		}
+	case s.bodyOf(fn) != nil:
+		list = append(list, s.bodyOf(fn))
+	case len(fn.Blocks) > 0:
+		list = append(list, &body{p, fn})
+	default: // heap.Fix(h, i) calls h.Swap, fmt.Sprint(a, b) calls b.String
+		for _, a := range spread(args) {
+			list = append(list, s.callbacks(p, a)...)
+			list = append(list, s.reachedMethods(fn, a)...)
+		}
+	}
+	for _, site := range p.Calls.At(call) {
+		if site.Mode != callgraph.Go {
+			list = append(list, &body{p, site.Callee})
+		}
+	}
+	return list
+}
+
+// ofLibrary returns the call of a library that returned the function v, if that is the library's own code.
+//
+//	ctx, cancel := context.WithCancel(ctx)
+func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
+	if result, ok := v.(*ssa.Extract); ok {
+		v = result.Tuple
+	}
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return nil
+	}
+	fn, _ := callgraph.Target(call.Common())
+	if fn == nil || s.bodyOf(fn) != nil {
+		return nil
+	}
+	if obj, ok := fn.Object().(*types.Func); !ok || obj.Pkg() == nil || !callgraph.ReturnsOwnCode(obj) {
+		return nil
+	}
+	return call.Common()
+}
+
+// reachedMethods lists the methods that a function of a library may look for in its argument v: package json, for
+// one, follows exported fields, elements and pointers. What an interface holds may be any type.
+func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
+	obj, _ := fn.Object().(*types.Func)
+	byName := callsByName(fn)
+	known, unknown := s.asked, s.asked
+	switch {
+	// A template, or reflect, calls any exported method; a library of another module may, by interfaces of its own.
+	case byName:
+		known, unknown = s.exported, s.exported
+	case obj != nil && obj.Pkg() != nil && isForeign(obj.Pkg().Path()):
+		known = s.exported
+	}
+	t, ok := foundIn(v, byName)
+	if !ok {
+		return nil
+	}
+	var list []*body
+	seen := map[types.Type]bool{}
+	var visit func(types.Type)
+	visit = func(t types.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		if named, ok := types.Unalias(t).(*types.Named); ok {
+			for _, b := range known {
+				if !isReceiver(b.fn, named.Obj()) {
+					continue
+				}
+				list = append(list, b)
+				for result := range b.fn.Signature.Results().Variables() {
+					visit(result.Type())
+				}
+			}
+		}
+		// Fields that are not exported are passed by, unless they are embedded: libraries call no methods of theirs.
+		switch t := t.Underlying().(type) {
+		case *types.Interface:
+			if t.NumMethods() == 0 {
+				list = append(list, unknown...)
+			} else {
+				list = append(list, s.asked...)
+			}
+		case *types.Map:
+			visit(t.Key())
+			visit(t.Elem())
+		case *types.Struct:
+			for f := range t.Fields() {
+				if f.Exported() || f.Embedded() {
+					visit(f.Type())
+				}
+			}
+		case *types.Pointer:
+			visit(t.Elem())
+		case *types.Slice:
+			visit(t.Elem())
+		case *types.Array:
+			visit(t.Elem())
+		}
+	}
+	visit(t)
+	return list
+}
+
+// callsByName reports whether a library function calls exported methods by their names.
+func callsByName(fn *ssa.Function) bool {
+	obj, ok := fn.Object().(*types.Func)
+	return ok && obj.Pkg() != nil && callgraph.CallsByName(obj)
+}
+
+// foundIn returns the type that a library finds in an argument, if it looks at all: an argument that is no interface is
+// handed over by callbacks, or has no methods that anybody looks for, and one that was an interface before is, except
+// by those who call methods by name, left to who made it one.
+func foundIn(v ssa.Value, byName bool) (types.Type, bool) {
+	switch x := v.(type) {
+	case *ssa.MakeInterface:
+		return x.X.Type(), true
+	case *ssa.ChangeInterface:
+		return x.Type(), true
+	}
+	if v.Type().String() == "reflect.Value" { // may hold any type
+		return types.NewInterfaceType(nil, nil), byName
+	}
+	_, isInterface := v.Type().Underlying().(*types.Interface)
+	return v.Type(), isInterface && byName
+}
+
+// isForeign reports whether a package is of another module, and not of the standard library.
+func isForeign(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".")
+}
+
+// isReceiver reports whether fn is a method of the type.
+func isReceiver(fn *ssa.Function, of *types.TypeName) bool {
+	t := fn.Signature.Recv().Type()
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Name() == of.Name() && named.Obj().Pkg() != nil && of.Pkg() != nil &&
+		named.Obj().Pkg().Path() == of.Pkg().Path()
+}
+
+// guess names the function that a call may run, where that is any of a signature, or what a library finds in its
+// arguments; "" for calls that are followed.
+func guess(call ssa.CallInstruction, t *body) string {
+	fn, _ := callgraph.Target(call.Common())
+	if fn == nil && !call.Common().IsInvoke() || fn != nil && fn != t.fn && len(fn.Blocks) == 0 {
+		return declared(t.pkg, t.fn)
+	}
+	return ""
+}
