@@ -38,7 +38,8 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			f.Title = fmt.Sprintf("%s may stay locked", ShortName(f.Variable))
 		}
 		var notes []Note
-		for _, s := range append([]waits.Side{w.Side}, w.Others...) {
+		sides := slices.DeleteFunc(append([]waits.Side{w.Side}, w.Others...), hasNoPlace)
+		for _, s := range sides {
 			text := waitVariable(list.Prog, s).Name
 			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, text))
 			switch {
@@ -48,10 +49,27 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: string(s.Mode) + " here waits, too"})
 			}
 		}
-		if !r.reported(f.Accesses[0].Position) {
+		if !r.reported(f.Accesses[0].Position) && !r.relocked(f.Accesses, sides) {
 			r.ReportAt(f, startOf(list.Prog, w.Pos), notes...)
 		}
 	}
+}
+
+// hasNoPlace reports whether the source has no place for a side: it is in the method that a method value calls.
+func hasNoPlace(s waits.Side) bool { return !s.Pos.IsValid() && s.Fn.Syntax() == nil }
+
+// relocked reports whether a finding has said already that the lock is acquired again which was acquired at one of the
+// places.
+func (r *Reporter) relocked(places []finding.Access, sides []waits.Side) bool {
+	if r.code != finding.DoubleLock && r.code != finding.ReadLockAgain {
+		return false
+	}
+	for i, s := range sides {
+		if s.Held && r.reported(places[i].Position) {
+			return true
+		}
+	}
+	return false
 }
 
 // reported reports whether a finding has p as a side.

@@ -333,9 +333,22 @@ type Evidence struct {
 	// Blocked is what the runtime says of goroutines that nothing can wake any more, such
 	// as "chan send"; further ones follow behind a comma.
 	Blocked string `json:"blocked,omitempty"`
+	// Holders are where the locks were acquired that the blocked goroutines wait for, as far as the run knows.
+	Holders []Holder `json:"holders,omitempty"`
 	// Error is that of the runtime or of package sync, which ended the run and is
 	// the evidence.
 	Error string `json:"error,omitempty"`
+}
+
+// Holder is a goroutine that holds a lock for which another one waits for ever.
+type Holder struct {
+	Position        // where it acquired the lock
+	Function string `json:"function"` // around that
+	Lock     string `json:"lock"`     // as the source names it there
+	ID       int64  `json:"id"`       // of the goroutine
+	// Returned reports whether that call of the function has returned, or the goroutine has ended: nobody is left to
+	// release the lock, unless a caller does that.
+	Returned bool `json:"returned,omitempty"`
 }
 
 // Verdict is what is known of a patch.

@@ -21,6 +21,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -290,8 +291,15 @@ func (c *campaign) runTests(
 		job.Name += "-without-alarm"
 		p = c.tests.Run(ctx, job, b, o)
 	}
+	// Tests that pass in no time, and then wait for each other until Interlock ends them, hang.
+	if p.Outcome == CutShort && pkg.Plain == Passed && p.Elapsed > longer*pkg.PlainTime && stacktext.StandStill(p.Output) {
+		p.Outcome = Hung
+	}
 	return p
 }
+
+// longer is how many times as long as without noise tests wait that hang under it.
+const longer = 10
 
 // collect reads the evidence of one process. That an interrupted one has left
 // none says nothing.

@@ -36,6 +36,7 @@ type blocked struct {
 	parent    int64 // the goroutine that started it; 0 if that is not known
 	hang      bool  // found because a test waits for ever
 	asleep    bool  // by the runtime, as no goroutine could run
+	holder    *evidence.LockHolder
 }
 
 // leakSeen is what the runs have shown of one leak: of a goroutine that is left
@@ -196,7 +197,7 @@ func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool)
 	if m == nil {
 		return b, false
 	}
-	b.hang, b.goroutine = leak.Hang, stacktext.Parse(leak.Stack)
+	b.hang, b.goroutine, b.holder = leak.Hang, stacktext.Parse(leak.Stack), leak.Holder
 	if m[1] == onPurpose && !(b.hang && ofTest(&b.goroutine)) {
 		return b, false
 	}
@@ -274,24 +275,44 @@ func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Fi
 	name := func(g *finding.Goroutine) { userPaths(cfg, g) }
 	for _, found := range t.deadlocks.Findings(name) {
 		again := func(seen *tally) bool { return seen.deadlocks.Has(found.Name) }
-		t.replays(cfg, found.Strength, nil, found.Finding, again, t.stood[found.Name]...)
+		stood := t.stood[found.Name]
+		t.replays(cfg, found.Strength, nil, found.Finding, again, stood...)
+		found.Evidence.Runs = max(t.runsOf(found.Evidence.Test), found.Evidence.Hits)
+		countTried(pkgs, found.Finding, found.Last, append(stood, testOf(found.Finding))...)
 		all = append(all, found.Finding)
 	}
 	for i := range pkgs {
-		all = append(all, t.deadlocks.Predicted(pkgs[i].locks.Predicted(), pkgs[i].Package, name)...)
-	}
-	for _, f := range all {
-		f.Evidence.Runs = max(t.runsOf(f.Evidence.Test), f.Evidence.Hits)
+		for _, f := range t.deadlocks.Predicted(pkgs[i].locks.Predicted(), pkgs[i].Package, name) {
+			f.Evidence.Runs = max(t.runsOf(f.Evidence.Test), f.Evidence.Hits)
+			all = append(all, f)
+		}
 	}
 	return all
 }
 
+// countTried corrects n of a finding of goroutines that wait for ever, seen in k of n runs: those that have left its
+// tests out did not try. last is the last run that has shown it.
+func countTried(pkgs []PackageResult, f *finding.Finding, last int, tests ...string) {
+	for i := range pkgs {
+		out := func(test string) bool { return slices.Contains(pkgs[i].LeftOut, test) }
+		if pkgs[i].Package == f.Evidence.Test && slices.ContainsFunc(tests, out) {
+			f.Evidence.Runs = max(min(f.Evidence.Runs, last), f.Evidence.Hits)
+		}
+	}
+}
+
 // blockedForEver makes a finding of each leak that is no part of one of the deadlocks. What such a deadlock brings
 // about is a note on it.
-func (t *tally) blockedForEver(cfg *Config, deadlocks []*finding.Finding) (all []*finding.Finding) {
+func (t *tally) blockedForEver(
+	cfg *Config, deadlocks []*finding.Finding, pkgs []PackageResult,
+) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.leaks), blockedAt.compare) {
 		f := t.leakFinding(cfg, at)
-		if f == nil || slices.ContainsFunc(deadlocks, func(d *finding.Finding) bool { return sharesAccess(f, d) }) {
+		if f == nil {
+			continue
+		}
+		countTried(pkgs, f, slices.Max(slices.Collect(maps.Keys(t.leaks[at].hits))), testOf(f))
+		if slices.ContainsFunc(deadlocks, func(d *finding.Finding) bool { return sharesAccess(f, d) }) {
 			continue
 		}
 		i := slices.IndexFunc(deadlocks, func(d *finding.Finding) bool { return bringsAbout(d, f) })
@@ -307,7 +328,8 @@ func (t *tally) blockedForEver(cfg *Config, deadlocks []*finding.Finding) (all [
 }
 
 // bringsAbout reports whether all goroutines of f wait for those of the deadlock d: for a lock at a place where one of
-// these has acquired what it holds, or otherwise in the function that has started one of them.
+// these has acquired what it holds, or otherwise in the function that has started one of them. A goroutine that a timer
+// has started is that of the one test that waits for ever.
 func bringsAbout(d, f *finding.Finding) bool {
 	if d.Status != finding.Confirmed || d.Evidence.Test != f.Evidence.Test {
 		return false
@@ -320,7 +342,11 @@ func bringsAbout(d, f *finding.Finding) bool {
 		}
 		waits := stacktext.UserFrame(a.Goroutine.Stack).Function
 		return !slices.ContainsFunc(d.Accesses, func(b finding.Access) bool {
-			return b.Goroutine != nil && len(b.Goroutine.Created) > 0 && b.Goroutine.Created[0].Function == waits
+			if b.Goroutine == nil || len(b.Goroutine.Created) == 0 {
+				return false
+			}
+			started := b.Goroutine.Created[0].Function
+			return started == waits || started == "time.goFunc" && ofTest(a.Goroutine) && d.Evidence.Run == f.Evidence.Run
 		})
 	})
 }
@@ -408,9 +434,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		Harmful: seen.members[0].hang, Blocked: strings.Join(states, ", "),
 	}
 	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
-	if seen.members[0].hang && seen.strength == 0 { // the runs that follow one without noise leave the test out
-		f.Evidence.Runs = f.Evidence.Hits
-	}
+	t.addHolders(f, seen.members)
 	// A test that fails under noise alone does not do what it does otherwise.
 	if len(seen.upset) == len(seen.hits) {
 		f.Status = finding.Suspected
@@ -421,6 +445,29 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil },
 		seen.waited...)
 	return f
+}
+
+// addHolders adds to a finding who holds the locks that its goroutines wait for.
+func (t *tally) addHolders(f *finding.Finding, members []blocked) {
+	for i := range members {
+		held := members[i].holder
+		if held == nil {
+			continue
+		}
+		now := stacktext.Parse(held.Stack)
+		now.ID = held.GID
+		h, ok := t.deadlocks.Holder(held.Site, now)
+		if !ok || slices.Contains(f.Evidence.Holders, h) {
+			continue
+		}
+		f.Evidence.Holders = append(f.Evidence.Holders, h)
+		how := "is still there"
+		if h.Returned {
+			how = "has returned without releasing it"
+		}
+		f.Message += fmt.Sprintf(" Goroutine %d acquired %s at %s:%d in %s, which %s.",
+			h.ID, h.Lock, h.File, h.Line, h.Function, how)
+	}
 }
 
 func waits(n int) string {

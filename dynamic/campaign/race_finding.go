@@ -44,7 +44,7 @@ func (t *tally) findings(
 	all = append(all, t.endedBy(cfg, all)...)
 	deadlocks := t.deadlocked(cfg, pkgs)
 	all = append(all, deadlocks...)
-	all = append(all, t.blockedForEver(cfg, deadlocks)...)
+	all = append(all, t.blockedForEver(cfg, deadlocks, pkgs)...)
 	// Findings have no ids before they are sealed, by which the claims are kept.
 	claimed := map[*finding.Finding]string{}
 	for _, id := range t.sectionsSplit() {

@@ -135,7 +135,15 @@ type LeakedGoroutine struct {
 	// Hang: it was found because a test waits for ever, and not after the tests.
 	Hang bool `json:"hang"`
 	// Stack is the goroutine as runtime/pprof prints it, with the state and "(leaked)" in the first line.
-	Stack string `json:"stack"`
+	Stack  string      `json:"stack"`
+	Holder *LockHolder `json:"holder,omitempty"` // of the lock that it waits for, where that is known
+}
+
+// LockHolder is a goroutine that holds a lock.
+type LockHolder struct {
+	GID   int64  `json:"gid"`
+	Site  uint64 `json:"site"`            // where it acquired the lock, as sites.LockUses numbers them
+	Stack string `json:"stack,omitempty"` // where it is now; empty where it has ended
 }
 
 // SectionEnd is how often the owner of a section has come from its entry to

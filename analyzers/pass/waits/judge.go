@@ -144,8 +144,11 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 		case h.Goroutine == s.Goroutine && r.lost(h):
 			return finding.LostUnlock, fmt.Sprintf("%s has returned without releasing the lock, for which the goroutine "+
 				"waits at %s.", r.Prog.FuncName(h.At.Parent()), r.place(s.Fn, s.At))
-		case h.Goroutine == s.Goroutine && (h.Read || s.Read):
+		case h.Goroutine == s.Goroutine && h.Read && s.Read:
 			return finding.ReadLockAgain, fmt.Sprintf("The goroutine holds the lock since %s, and a writer waits in between.",
+				r.place(s.Fn, h.At))
+		case h.Goroutine == s.Goroutine && h.Read:
+			return finding.ReadLockAgain, fmt.Sprintf("The goroutine holds the read lock since %s: it waits for itself.",
 				r.place(s.Fn, h.At))
 		case h.Goroutine == s.Goroutine:
 			return finding.DoubleLock, fmt.Sprintf("The goroutine holds the lock since %s: it waits for itself.",

@@ -65,6 +65,10 @@ func (g *Goroutine) stateIs(states ...string) bool {
 	return false
 }
 
+// Holder, if set, returns the goroutine that holds the lock for which another one waits, and the site of the program
+// where it was acquired. Package locks sets it at start.
+var Holder func(goroutine int64) (holder int64, site uint64, ok bool)
+
 // Stacks returns the text of the stacks of all goroutines.
 func Stacks() string {
 	for size := 64 << 10; ; size *= 2 {

@@ -236,7 +236,8 @@ func write(marked []dump.Goroutine, hang bool) {
 		state.written[g.ID] = true
 		b = strconv.AppendBool(append(b, state.head...), hang)
 		b = append(b, `,"stack":`...)
-		b = append(quote(b, g.Text), "}}"...)
+		b = appendHolder(quote(b, g.Text), g)
+		b = append(b, "}}"...)
 	}
 	if len(b) == 0 {
 		return
@@ -249,6 +250,26 @@ func write(marked []dump.Goroutine, hang bool) {
 	if err != nil {
 		os.Stderr.WriteString("interlock: leaked goroutines could not be written: " + err.Error() + "\n")
 	}
+}
+
+// appendHolder appends who holds the lock that a goroutine waits for, with the stack that this one has now, if any.
+func appendHolder(b []byte, g *dump.Goroutine) []byte {
+	id, err := strconv.ParseInt(g.ID, 10, 64)
+	if dump.Holder == nil || err != nil || !g.InLock() {
+		return b
+	}
+	holder, site, ok := dump.Holder(id)
+	if !ok {
+		return b
+	}
+	b = strconv.AppendInt(append(b, `,"holder":{"gid":`...), holder, 10)
+	b = strconv.AppendUint(append(b, `,"site":`...), site, 10)
+	for _, other := range dump.Goroutines(dump.Stacks()) {
+		if other.ID == strconv.FormatInt(holder, 10) {
+			b = quote(append(b, `,"stack":`...), other.Text)
+		}
+	}
+	return append(b, '}')
 }
 
 // number returns a variable of the environment that is a decimal number, or "0".

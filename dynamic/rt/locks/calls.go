@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/interlock-go/interlock/dynamic/rt"
+	"github.com/interlock-go/interlock/dynamic/rt/dump"
 )
 
 // watching reports whether locks are watched now: in a process that is monitored, except for
@@ -21,6 +22,7 @@ func init() {
 		exact = rt.Setting("INTERLOCK_HB_MEMORY") != ""
 		readHolds(rt.Setting("INTERLOCK_HOLD"))
 		readRelations(rt.Setting("INTERLOCK_DRFINDER"))
+		dump.Holder = holderFor
 		watching.Store(true)
 	}
 }

@@ -130,6 +130,23 @@ func (o *owner) look(buf *[mostHeld]request) state {
 	return state{o.goid.Load(), o.since, buf[:o.n], o.wants}
 }
 
+// holderFor returns the one goroutine that holds the lock which goroutine id waits for, and the site where it has
+// acquired that; not ok where the notes name none, or several.
+func holderFor(id int64) (holder int64, site uint64, ok bool) {
+	for i := range owners {
+		if owners[i].goid.Load() != id {
+			continue
+		}
+		var buf [mostHeld]request
+		if s := owners[i].look(&buf); s.goid == id && s.wants.addr != 0 {
+			if b := blockers(id, s.wants); len(b) == 1 && b[0].holds != b[0].state.wants {
+				return b[0].state.goid, b[0].holds.site, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
 // wait notes that the goroutine is going to wait for a lock, and returns how many it holds.
 func (g self) wait(want request) (held int) {
 	g.mu.lock()

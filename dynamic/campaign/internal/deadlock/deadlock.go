@@ -68,6 +68,17 @@ func (s *Seen) Add(run Run, records []evidence.Record) (names []string) {
 // Has reports whether a run has shown the deadlock of a name.
 func (s *Seen) Has(name string) bool { return s.circles[name] != nil }
 
+// Holder returns the goroutine that has acquired a lock at a site and has the stack of now, if any; not ok where the
+// source does not have the site.
+func (s *Seen) Holder(site uint64, now finding.Goroutine) (h finding.Holder, ok bool) {
+	u, ok := s.all()[site]
+	inside := func(f finding.Frame) bool { return strings.HasSuffix(f.Function, "."+u.Function) }
+	return finding.Holder{
+		Position: u.Position, Function: u.Function, Lock: u.Expr, ID: now.ID,
+		Returned: !slices.ContainsFunc(now.Stack, inside),
+	}, ok
+}
+
 // all returns the uses of locks in the source, by their ids.
 func (s *Seen) all() map[uint64]Use {
 	if s.uses == nil {
@@ -87,13 +98,15 @@ type Found struct {
 	*finding.Finding
 	Name     string
 	Strength int // of the noise in the run that has shown it first
+	Last     int // the last run that has shown it
 }
 
 // Findings makes a finding of each deadlock. name sets the files of a goroutine's stack.
 func (s *Seen) Findings(name func(*finding.Goroutine)) (all []Found) {
 	for _, of := range slices.Sorted(maps.Keys(s.circles)) {
 		c := s.circles[of]
-		all = append(all, Found{s.finding(c, finding.Confirmed, name), of, c.run.Strength})
+		last := slices.Max(slices.Collect(maps.Keys(c.hits)))
+		all = append(all, Found{s.finding(c, finding.Confirmed, name), of, c.run.Strength, last})
 	}
 	return all
 }
@@ -145,6 +158,11 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 		Engine: "watch", Run: max(c.run.N, 1), Hits: len(c.hits), Count: len(c.hits), Seed: c.run.Seed, Test: c.run.Package,
 		Harmful: c.failed, Blocked: "lock",
 	}
+	for i, l := range steps {
+		if h, ok := s.Holder(l.Holds.Site, *f.Accesses[i].Goroutine); ok && !l.Queued {
+			f.Evidence.Holders = append(f.Evidence.Holders, h)
+		}
+	}
 	return f
 }
 
@@ -160,6 +178,9 @@ func (s *Seen) classify(f *finding.Finding, steps []evidence.LockStep) {
 		}
 	}
 	switch {
+	case len(steps) == 1 && steps[0].Holds.Reads:
+		f.Code, f.Cycle = finding.ReadLockAgain, nil
+		f.Title = fmt.Sprintf("deadlock: %s is locked by the goroutine that holds it for reading", names[0])
 	case len(steps) == 1:
 		f.Code, f.Cycle = finding.DoubleLock, nil
 		f.Title = fmt.Sprintf("deadlock: %s is locked by the goroutine that holds it", names[0])

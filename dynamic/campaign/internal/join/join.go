@@ -186,10 +186,12 @@ func waitersAt(cycle []finding.Edge, found []*finding.Finding) (parts []*finding
 	return parts
 }
 
-// provesLeak reports whether the leak c is what the suspected finding s speaks of: the
-// goroutines are blocked at its locks.
+// provesLeak reports whether the blocked goroutines of c show what the suspected finding s claims, and not only that
+// they wait where it says: who has the lock is in the evidence.
 func provesLeak(s, c *finding.Finding) bool {
 	at := func(p finding.Position) bool { return accessAt(c, finding.Access{Position: p}) >= 0 }
+	holds := func(claimed func(finding.Holder) bool) bool { return slices.ContainsFunc(c.Evidence.Holders, claimed) }
+	acquiredAt := func(h finding.Holder) bool { return accessAt(s, finding.Access{Position: h.Position}) >= 0 }
 	switch s.Code {
 	case finding.LockCycle:
 		if len(s.Cycle) == 0 { // found by simulation: the accesses are those that hang
@@ -198,12 +200,26 @@ func provesLeak(s, c *finding.Finding) bool {
 		return !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
 	case finding.EndlessWait: // the others may wait for the first one only
 		return len(s.Accesses) > 0 && at(s.Accesses[0].Position)
-	case finding.DoubleLock, finding.ReadLockAgain, finding.LostUnlock, finding.WaitUnderLock:
-		return slices.ContainsFunc(s.Accesses, func(a finding.Access) bool {
-			return a.Mode != finding.Leave && at(a.Position)
+	case finding.DoubleLock, finding.ReadLockAgain: // one goroutine waits for a lock that it has
+		return s.Code == c.Code && len(s.Accesses) > 0 && passes(c, s.Accesses[0]) && holds(acquiredAt)
+	case finding.LostUnlock: // a function that has returned has acquired the lock
+		return holds(func(h finding.Holder) bool { return h.Returned && acquiredAt(h) })
+	case finding.WaitUnderLock: // a goroutine that waits has a lock for which another one waits
+		return slices.ContainsFunc(c.Accesses, func(a finding.Access) bool {
+			return a.Goroutine != nil && accessAt(s, a) >= 0 &&
+				holds(func(h finding.Holder) bool { return h.ID == a.Goroutine.ID })
 		})
 	}
 	return false
+}
+
+// passes reports whether a goroutine of c is at the place of an access, or in a call that is made there.
+func passes(c *finding.Finding, a finding.Access) bool {
+	return slices.ContainsFunc(c.Accesses, func(b finding.Access) bool {
+		return sameLine(a, b) || b.Goroutine != nil && slices.ContainsFunc(b.Goroutine.Stack, func(f finding.Frame) bool {
+			return f.File == a.File && f.Line == a.Line
+		})
+	})
 }
 
 // sameBug reports whether c is a race of the access that s says lacks protection: what
@@ -354,12 +370,11 @@ func isUnnamed(c *finding.Finding) bool {
 	return c.Variable.Kind == "" && len(c.Accesses) > 0 && c.Accesses[0].Column == 0
 }
 
-// takeOverLeak is takeOver for goroutines that are blocked at the locks of s: the bug
-// is that of s, and the goroutines show it.
+// takeOverLeak is takeOver for goroutines that wait for ever as s claims: the bug is that of s. The words are
+// those of the run, and those of s are a note.
 func takeOverLeak(c, s *finding.Finding) {
 	seen := c.Accesses
 	c.Code, c.Title, c.Variable, c.Cycle, c.Fix, c.Ordinal = s.Code, s.Title, s.Variable, s.Cycle, s.Fix, s.Ordinal
-	c.Message = strings.TrimSpace(s.Message + " " + c.Message)
 	c.Accesses = slices.Clone(s.Accesses)
 	for _, a := range seen {
 		if i := accessAt(c, a); i >= 0 && c.Accesses[i].Goroutine == nil {
@@ -368,8 +383,7 @@ func takeOverLeak(c, s *finding.Finding) {
 			c.Accesses = append(c.Accesses, a)
 		}
 	}
-	c.Notes = append(c.Notes, s.Notes...)
-	c.ID = c.ComputeID()
+	takeOverWords(c, s)
 }
 
 // takeOverError is takeOver for an error that ended a run: it was seen at one of the

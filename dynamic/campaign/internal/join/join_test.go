@@ -333,6 +333,48 @@ func TestLeakTakesThePlaceOfSuspected(t *testing.T) {
 	}
 }
 
+// That goroutines wait at a lock proves what is suspected there only where the holder is known to be what that claims.
+func TestWaitsProveWhatTheHolderShows(t *testing.T) {
+	wait := func(code finding.Code, holders ...finding.Holder) *finding.Finding {
+		f := make1(code, "mu", at(30, finding.Lock))
+		f.Status = finding.Confirmed
+		f.Evidence = &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Blocked: "sync.Mutex.Lock", Holders: holders}
+		return f
+	}
+	held := func(line int, returned bool) finding.Holder {
+		return finding.Holder{Position: at(line, finding.Lock).Position, Function: "F", Lock: "mu", ID: 1, Returned: returned}
+	}
+	leak, relock := finding.BlockedForEver, finding.DoubleLock
+	for _, tt := range []struct {
+		name  string
+		s, c  *finding.Finding
+		joins bool
+	}{
+		{"a return keeps the lock", make1(finding.LostUnlock, "mu", at(22, finding.Leave), at(20, finding.Lock)),
+			wait(leak, held(20, true)), true},
+		{"the function is still there", make1(finding.LostUnlock, "mu", at(22, finding.Leave), at(20, finding.Lock)),
+			wait(leak, held(20, false)), false},
+		{"another function keeps it", make1(finding.LostUnlock, "mu", at(32, finding.Leave), at(30, finding.Lock)),
+			wait(leak, held(20, true)), false},
+		{"nobody knows the holder", make1(finding.LostUnlock, "mu", at(32, finding.Leave), at(30, finding.Lock)),
+			wait(leak), false},
+		{"the holder waits", make1(relock, "mu", at(30, finding.Lock), at(20, finding.Lock)),
+			wait(relock, held(20, false)), true},
+		{"it has locked elsewhere", make1(relock, "mu", at(30, finding.Lock), at(20, finding.Lock)),
+			wait(relock, held(10, false)), false},
+		{"the run shows another class", make1(finding.ReadLockAgain, "mu", at(30, finding.Lock), at(20, finding.Lock)),
+			wait(relock, held(20, false)), false},
+	} {
+		got := join(t, seal(tt.s), seal(tt.c))
+		if (len(got) == 1) != tt.joins {
+			t.Errorf("%s: %d findings", tt.name, len(got))
+		}
+		if tt.joins && got[0].Code != tt.s.Code {
+			t.Errorf("%s: %s, want %s", tt.name, got[0].Code, tt.s.Code)
+		}
+	}
+}
+
 // Goroutines left behind at both acquisitions of a suspected cycle are one bug, if a run has shown both.
 func TestLeaksAtOneCycleAreOneFinding(t *testing.T) {
 	leak := func(line, run int) *finding.Finding {

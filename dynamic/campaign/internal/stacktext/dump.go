@@ -51,6 +51,31 @@ func HangingTests(dump []byte) []string {
 	return tests
 }
 
+// StandStill reports whether a dump of all goroutines shows a test at work and no goroutine that could go on by itself,
+// except by a timer or a message from outside: none computes, sleeps or is in a call of the system.
+func StandStill(dump []byte) bool {
+	_, all, _ := Goroutines(dump)
+	tests := 0
+	for _, g := range all {
+		if slices.Contains([]string{"running", "runnable", "syscall", "sleep"}, g.State) && hasUserFrame(&g.Signature) {
+			return false
+		}
+		if runs(&g.Signature) != "" {
+			tests++
+		}
+	}
+	return tests > 0
+}
+
+// hasUserFrame reports whether a goroutine has calls beside those of the runtime, of signals and of the monitor.
+func hasUserFrame(g *stack.Signature) bool {
+	return slices.ContainsFunc(g.Stack.Calls, func(c stack.Call) bool {
+		name := c.Func.Complete
+		return !IsRuntime(name) && !strings.HasPrefix(name, "os/signal.") && !strings.HasPrefix(name, MonitorFrames) &&
+			!strings.HasPrefix(name, LockFrames)
+	})
+}
+
 // runs returns the test whose own goroutine this is, or "".
 func runs(g *stack.Signature) (test string) {
 	runner := false

@@ -21,7 +21,8 @@ const (
 	Panicked Outcome = "panicked"  // a panic or fatal error ended the process
 	TimedOut Outcome = "timed out" // by the user's own deadline, or killed after it
 	Crashed  Outcome = "crashed"   // ended by a signal
-	// Hung: a test waits for what nothing can bring any more, as the collector or the runtime shows.
+	// Hung: a test waits for what nothing can bring any more, as the collector or the runtime shows; or, where it ends
+	// in no time otherwise, has waited until Interlock ended it, and no goroutine was at work.
 	Hung Outcome = "hung"
 	// StoodStill: ended since all goroutines were blocked; whether a timer would have woken one is not known.
 	StoodStill Outcome = "stood still"
@@ -158,7 +159,11 @@ func (p *Process) Report(pkg string, verbose bool, nameFile func(string) string)
 		fmt.Fprintf(&b, "?   \t%s\t%s [not completed]\n", pkg, elapsed)
 		return b.Bytes()
 	}
-	if p.Killed {
+	switch {
+	case p.Killed && p.Outcome == Hung:
+		fmt.Fprintf(&b, "*** Interlock has ended the tests after %v: no goroutine of theirs was at work.\n",
+			p.Elapsed.Round(time.Millisecond))
+	case p.Killed:
 		fmt.Fprintf(&b, "*** Test killed: ran too long (%v).\n", p.Elapsed.Round(time.Millisecond))
 	}
 	if p.Exit < 0 || len(p.Output) == 0 {
