@@ -47,6 +47,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			break
 		}
 		c.result.Runs, c.result.Counted = run, run
+		c.bound(run)
 		next = c.next()
 	}
 	isCut := err != nil || next == Abandon
@@ -126,6 +127,7 @@ type campaign struct {
 	exact  *exact   // nil where no tests run under the happens-before engine
 	open   []uint32 // sections that the run that goes on may open
 	before []pair   // that earlier campaigns have shown
+	time   spending
 	// replayed is what the replays of each command have shown, in the order of their runs.
 	replayed map[replay][]*tally
 }
@@ -222,11 +224,12 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 		c.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	case n == 1:
-		if err := c.measure(ctx, i, b, pkg); err != nil {
+		if err := c.time.timed(&c.time.plain, c.tests, func() error { return c.measure(ctx, i, b, pkg) }); err != nil {
 			return err
 		}
 		if c.exact != nil {
-			if err := c.exact.before(ctx, i, pkg); err != nil {
+			err := c.time.timed(&c.time.exact, c.tests, func() error { return c.exact.before(ctx, i, pkg) })
+			if err != nil {
 				return err
 			}
 		}

@@ -28,8 +28,10 @@ type Config struct {
 	Sampling hb.Sampling
 	// Race has [Exact] run binaries with the race detector of the Go distribution, see build.PrepareRace.
 	Race bool
-	Runs int    // 0 means 1
-	Seed uint64 // of the first run; each further one adds 1
+	Runs int // 0 means 1
+	// Bounded has the campaign make fewer runs, and shorter replays, where these would take long, see [spending].
+	Bounded bool
+	Seed    uint64 // of the first run; each further one adds 1
 	// TestFlags go to every test binary: -test.run=X and the like, then
 	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
 	TestFlags []string
@@ -162,6 +164,7 @@ const (
 	Caught      EventKind = "caught"
 	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
 	Weakened    EventKind = "weakened" // the tests of a package depend on timing
+	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take about Elapsed
 )
 
 // Result is what a campaign has shown, or what it had shown when it was
@@ -170,13 +173,15 @@ type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
-	Engine   string // that made the runs: "watch", "hb" or "race"
-	Sampled  string // what [Exact] recorded, in words; "" is all
-	Exact    int    // packages whose tests Run has run under the happens-before engine first
-	Forgot   int    // of the runs under that engine, those of which it could not keep everything
-	Partly   int    // of them, those in which not all of the tests ran to their end
-	Runs     int    // made in full
-	Counted  int    // whose evidence counts: those, and the one that was interrupted if it has left some
+	Engine   string        // that made the runs: "watch", "hb" or "race"
+	Sampled  string        // what [Exact] recorded, in words; "" is all
+	Exact    int           // packages whose tests Run has run under the happens-before engine first
+	Forgot   int           // of the runs under that engine, those of which it could not keep everything
+	Partly   int           // of them, those in which not all of the tests ran to their end
+	Runs     int           // made in full
+	PerRun   time.Duration // that a monitored run of all packages takes
+	Unmade   int           // runs that were left out to save time, see Config.Bounded
+	Counted  int           // whose evidence counts: those, and the one that was interrupted if it has left some
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.
 	Interrupted bool

@@ -162,10 +162,6 @@ const (
 	selections = 2
 	// reliable is the rate from which no better way is looked for.
 	reliable = 0.75
-	// replayShare is how much of the campaign's time the replays may take, at least
-	// leastReplay.
-	replayShare = 0.5
-	leastReplay = 10 * time.Second
 )
 
 // measureReplays tries the replay commands of the findings: it chooses for each one
@@ -177,7 +173,7 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first, then those that one test shows
 		return cmp.Or(cmp.Compare(a.Status, b.Status), -cmp.Compare(min(len(a.replay.test), 1), min(len(b.replay.test), 1)))
 	})
-	end := time.Now().Add(max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay))
+	end := time.Now().Add(c.replayTime())
 	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(end) }
 	var left []*shown
 	for i := range all {

@@ -41,6 +41,11 @@ Before these runs each package's tests run once under the happens-before engine,
 standard library and dependencies too, and finds each pair of accesses that nothing orders in that run,
 however far apart they are. Where it cannot run, a line says so; -engine=watch skips it.
 
+By default there are ten runs, or fewer: all of them and the replays of findings take at most about three
+times as long as the run under that engine, and half a minute more. A line says how long the runs are
+about to take, and another one, at the end, what further ones would take. With -runs, -stop-when,
+-budget or -record, all runs are made.
+
 The delays that the monitor makes are called noise: weak in most runs, strong in some. A test that
 fails only under noise depends on timing, or the noise has brought out a bug that the monitor cannot
 name. Such failures are reported, and fail the build only with -fail-on=confirmed,noise. Later runs of
@@ -53,10 +58,11 @@ This is not a test failure. The run is repeated without the tests that hung, or,
 left, with less noise. Every fourth run tries the tests that hung alone, with less noise. A run that
 still does not end is reported as not completed.`,
 	examples: [][2]string{
-		{"interlock test ./...", "all tests, 10 runs"},
+		{"interlock test -engine=hb ./...", "all tests once: what go test -race would see"},
+		{"interlock test ./...", "all tests, up to 10 runs"},
+		{"interlock test -runs 20 ./...", "all tests, 20 runs, however long they take: for the night"},
 		{"interlock test -runs 100 ./cache -- -run TestEvict -short", "one test, 100 runs"},
 		{"interlock test -seed 42 -runs 1 -strength 150 ./cache", "repeat one run"},
-		{"interlock test -engine=hb ./...", "each pair of accesses that nothing orders, and nothing else"},
 		{"interlock test -deps golang.org/x/sync ./...", "with a dependency monitored as well"},
 		{"interlock test -o sarif:interlock.sarif -o jsonl:interlock.jsonl ./...", "with reports for programs"},
 	},
@@ -240,6 +246,8 @@ func (o *testOptions) run(c *call) int {
 	case isExact && o.schedule == autoSchedule: // runs without noise are alike
 		o.runs, o.runsSet = 1, true
 	}
+	// A number of runs, a share of the time for noise and a record each ask for all of them.
+	bounded := !o.runsSet && o.budget == 0 && o.record == ""
 	o.choose()
 	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usageOf(err)
@@ -270,7 +278,7 @@ func (o *testOptions) run(c *call) int {
 		campaignFlags: o.campaignFlags, flags: flags, engine: o.engine, memory: o.memory,
 		sampling: o.sampling, predict: o.predict,
 		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
-		record: kept, stopRate: o.stopRate,
+		record: kept, stopRate: o.stopRate, bounded: bounded,
 	}
 	if o.failFast {
 		m.fails = func(pl *planner.Planned, r *campaign.Result) bool { return o.failsAlready(c, pl, r) }
@@ -397,6 +405,7 @@ type monitored struct {
 	replayFlags []string // that a replay needs to have the same plan
 	record      recording
 	stopRate    float64
+	bounded     bool // fewer runs, where these would take long
 	// fails reports whether what was shown so far ends the campaign; nil never does.
 	fails func(*planner.Planned, *campaign.Result) bool
 }
@@ -434,6 +443,7 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	}
 	settings := m.settings(c)
 	settings.Record, settings.Kept, settings.Stop.Rate = m.record.file, m.record.settings, m.stopRate
+	settings.Bounded = m.bounded
 	if m.fails != nil {
 		settings.Stop.Fails = func(r *campaign.Result) bool { return m.fails(pl, r) }
 	}

@@ -91,6 +91,8 @@ func (d *Done) recorded(
 		}
 		if d.Result, err = run(ctx, s, cfg); s.Stop.stopped {
 			d.Asked = d.Result.Runs
+		} else if d.Result != nil {
+			d.Asked -= d.Result.Unmade
 		}
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 // Settings are those of a campaign that users set with flags.
 type Settings struct {
 	Runs     int
+	Bounded  bool   // fewer runs, where these would take long
 	Seed     uint64 // of the first run; each further one adds 1
 	Budget   int    // percent of the plain time that noise may take; 0 is the default
 	Strength int    // microseconds; 0 varies from run to run
@@ -101,7 +102,25 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 		cfg.Stdout = &interleaved{p, out}
 		reportTimeout(p, &cfg, s.Verbose, "noise takes")
 	}
-	return d, d.recorded(ctx, p, s, cfg, b.Campaign)
+	err = d.recorded(ctx, p, s, cfg, b.Campaign)
+	if r := d.Result; err == nil && s.Bounded && !r.Interrupted && r.PerRun > 0 {
+		p.Line("%s", moreRuns(d.Result, s.Runs))
+	}
+	return d, err
+}
+
+// moreRuns returns what as many runs again would take.
+func moreRuns(r *campaign.Result, more int) string {
+	return fmt.Sprintf("%s: -runs=%d, about %s", progress.Count(more, "more run"), r.Runs+more,
+		inWords(time.Duration(more)*r.PerRun))
+}
+
+// inWords rounds a time that was estimated.
+func inWords(d time.Duration) string {
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%d s", max(1, int(d.Round(time.Second).Seconds())))
+	}
+	return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
 }
 
 // Build builds the tests of the plan pl. Of the settings, Vet, Exact and Verbose count. What was prepared is returned
@@ -145,7 +164,7 @@ func (b *Built) Campaign(ctx context.Context, s Settings, cfg campaign.Config) (
 	if cfg.Binaries == nil {
 		cfg.Binaries, cfg.Exact = b.Binaries, b.Exact
 	}
-	cfg.Workspace, cfg.Plan, cfg.Runs = b.Workspace, b.Planned.Plan, s.Runs
+	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Bounded = b.Workspace, b.Planned.Plan, s.Runs, s.Bounded
 	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
 	return campaign.Run(ctx, cfg)
 }
@@ -222,6 +241,10 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 		switch e.Kind {
 		case campaign.RunStarted:
 			at(e, "")
+		case campaign.Bounded:
+			if e.Run == 1 && e.Runs > 1 {
+				p.Line("about %s: %s", inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"))
+			}
 		case campaign.Caught:
 			caught++
 		case campaign.Replaying:
