@@ -29,6 +29,7 @@ type spending struct {
 	plain, exact time.Duration // without noise, and under the happens-before engine
 	longest      time.Duration // of the monitored runs
 	before       time.Duration // all, when the latest of them ended
+	end          time.Time     // of the replays
 }
 
 // timed adds to part how long the processes take that f runs.
@@ -83,3 +84,6 @@ func (c *campaign) replayTime() time.Duration {
 	}
 	return max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay)
 }
+
+// isLate reports whether the time of a bounded campaign is over.
+func (c *campaign) isLate() bool { return c.cfg.Bounded && time.Now().After(c.time.end) }

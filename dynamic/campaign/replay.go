@@ -173,8 +173,8 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first, then those that one test shows
 		return cmp.Or(cmp.Compare(a.Status, b.Status), -cmp.Compare(min(len(a.replay.test), 1), min(len(b.replay.test), 1)))
 	})
-	end := time.Now().Add(c.replayTime())
-	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(end) }
+	c.time.end = time.Now().Add(c.replayTime())
+	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(c.time.end) }
 	var left []*shown
 	for i := range all {
 		if isOver() {
@@ -200,7 +200,10 @@ func (c *campaign) measureReplays(ctx context.Context) {
 // none shows it, what stands there is the command of the run that did.
 func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
 	chosen := false
-	for _, r := range ways {
+	for i, r := range ways {
+		if i > 0 && c.isLate() {
+			return
+		}
 		hits, runs := c.tryReplay(ctx, s, r, 0, selections, 1)
 		shows := hits > 0
 		if shows {
@@ -243,6 +246,10 @@ func (r *replay) ways() []replay {
 // Findings of one command share its runs: leaks of a test are often many.
 func (c *campaign) tryReplay(ctx context.Context, s *shown, r replay, first, n, enough int) (hits, runs int) {
 	for hits < enough && runs < n && ctx.Err() == nil {
+		// Of a slow test, one more run is a rate: all of them may take longer than the campaign.
+		if runs > 0 && c.isLate() {
+			return hits, runs
+		}
 		for len(c.replayed[r]) <= first+runs {
 			seen, err := c.replayOnce(ctx, r)
 			if err != nil {
