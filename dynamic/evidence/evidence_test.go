@@ -173,6 +173,7 @@ func TestSchemaHasEveryField(t *testing.T) {
 		{reflect.TypeFor[SplitSection](), schema.Defs["split"]},
 		{reflect.TypeFor[SectionEnd](), schema.Defs["ended"]},
 		{reflect.TypeFor[LeakedGoroutine](), schema.Defs["leak"]},
+		{reflect.TypeFor[LockHolder](), schema.Defs["holder"]},
 		{reflect.TypeFor[Lost](), schema.Defs["lost"]},
 		{reflect.TypeFor[LockStep](), schema.Defs["step"]},
 		{reflect.TypeFor[Trigger](), schema.Defs["trigger"]},
