@@ -434,7 +434,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		Harmful: seen.members[0].hang, Blocked: strings.Join(states, ", "),
 	}
 	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
-	t.addHolders(f, seen.members)
+	t.addHolders(cfg, f, seen.members)
 	// A test that fails under noise alone does not do what it does otherwise.
 	if len(seen.upset) == len(seen.hits) {
 		f.Status = finding.Suspected
@@ -448,7 +448,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 }
 
 // addHolders adds to a finding who holds the locks that its goroutines wait for.
-func (t *tally) addHolders(f *finding.Finding, members []blocked) {
+func (t *tally) addHolders(cfg *Config, f *finding.Finding, members []blocked) {
 	for i := range members {
 		held := members[i].holder
 		if held == nil {
@@ -456,6 +456,7 @@ func (t *tally) addHolders(f *finding.Finding, members []blocked) {
 		}
 		now := stacktext.Parse(held.Stack)
 		now.ID = held.GID
+		userPaths(cfg, &now)
 		h, ok := t.deadlocks.Holder(held.Site, now)
 		if !ok || slices.Contains(f.Evidence.Holders, h) {
 			continue

@@ -72,10 +72,9 @@ func (s *Seen) Has(name string) bool { return s.circles[name] != nil }
 // source does not have the site.
 func (s *Seen) Holder(site uint64, now finding.Goroutine) (h finding.Holder, ok bool) {
 	u, ok := s.all()[site]
-	inside := func(f finding.Frame) bool { return strings.HasSuffix(f.Function, "."+u.Function) }
 	return finding.Holder{
 		Position: u.Position, Function: u.Function, Lock: u.Expr, ID: now.ID,
-		Returned: !slices.ContainsFunc(now.Stack, inside),
+		Returned: !slices.ContainsFunc(now.Stack, u.has),
 	}, ok
 }
 

@@ -78,3 +78,29 @@ func TestSameCircleOfMore(t *testing.T) {
 		t.Errorf("a writer that waits holds something: %s %+v", f.Message, f.Accesses)
 	}
 }
+
+// A function that is still on the stack of the goroutine that has acquired a lock in it has not returned, whatever the
+// runtime calls it there.
+func TestHolderHasReturned(t *testing.T) {
+	use := func(function string) Use {
+		return Use{Position: finding.Position{File: "a.go", Line: 12}, Function: function, First: 10, Last: 20}
+	}
+	for _, tt := range []struct {
+		function string
+		on       finding.Frame
+		want     bool
+	}{
+		{"(*T).Get", finding.Frame{Function: "m.(*T).Get", File: "/elsewhere/a.go", Line: 15}, false},
+		{"(*Map).Each", finding.Frame{Function: "m.(*Map[...]).Each", File: "/elsewhere/a.go", Line: 15}, false},
+		{"Get.func1", finding.Frame{Function: "m.Get[...].func1", File: "/elsewhere/a.go", Line: 15}, false},
+		{"start.func1", finding.Frame{Function: "m.TestStart.func2.start.1", File: "a.go", Line: 15}, false},
+		{"(*T).Get", finding.Frame{Function: "m.(*T).Put", File: "a.go", Line: 30}, true},
+		{"(*T).Get", finding.Frame{Function: "m.(*T).Put", File: "b.go", Line: 15}, true},
+	} {
+		s := New(func() map[uint64]Use { return map[uint64]Use{2: use(tt.function)} })
+		h, ok := s.Holder(2, finding.Goroutine{Stack: []finding.Frame{tt.on}})
+		if !ok || h.Returned != tt.want {
+			t.Errorf("%s, of which %s is on the stack: returned %v, want %v", tt.function, tt.on.Function, h.Returned, tt.want)
+		}
+	}
+}

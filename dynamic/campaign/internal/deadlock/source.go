@@ -2,7 +2,11 @@ package deadlock
 
 import (
 	"fmt"
+	"go/ast"
 	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -15,6 +19,7 @@ import (
 type Use struct {
 	finding.Position         // where it begins
 	Package, Function string // around it
+	First, Last       int    // lines of that function; 0 where they are not known
 	Method            string // that is called, such as "RLock"
 	Expr              string // the lock as the source names it, with the embedded fields that lead to it
 	// Variable is the lock in all instances. Its text is the class of the lock, as static checks name it.
@@ -26,14 +31,34 @@ func UsesIn(pkgs []*sites.Package) map[uint64]Use {
 	uses := map[uint64]Use{}
 	for p, all := range sites.LockUses(pkgs) {
 		for _, u := range all {
+			first, last := linesAround(p, u)
 			uses[u.ID] = Use{
 				Position: finding.Position{File: u.Place.Filename, Line: u.Place.Line, Column: u.Place.Column},
-				Package:  p.Path, Function: u.Function, Method: u.Selector.Sel.Name,
+				Package:  p.Path, Function: u.Function, First: first, Last: last, Method: u.Selector.Sel.Name,
 				Expr: exprOf(u), Variable: variableOf(p, u),
 			}
 		}
 	}
 	return uses
+}
+
+// linesAround returns the first and the last line of the innermost function around a use; 0 where there is none.
+func linesAround(in *sites.Package, u sites.LockUse) (first, last int) {
+	path, _ := astutil.PathEnclosingInterval(u.File, u.Selector.Pos(), u.Selector.End())
+	for _, n := range path {
+		switch n.(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			return in.Fset.PositionFor(n.Pos(), false).Line, in.Fset.PositionFor(n.End(), false).Line
+		}
+	}
+	return 0, 0
+}
+
+// has reports whether a frame of a stack is of the function around the use. The runtime writes [...] for type
+// arguments, and names a function literal after the function that it was inlined into, so lines decide as well.
+func (u Use) has(f finding.Frame) bool {
+	return strings.HasSuffix(strings.ReplaceAll(f.Function, "[...]", ""), "."+u.Function) ||
+		f.File == u.File && u.First <= f.Line && f.Line <= u.Last
 }
 
 // order is a key by which uses sort as the text has them.
