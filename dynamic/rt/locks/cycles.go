@@ -181,9 +181,6 @@ func report(cycle []link, stacks []string) {
 		return
 	}
 	reported.cycles[key] = true
-	if isOurs() && !dump.InTests() {
-		inProgram(cycle)
-	}
 	b := []byte(`,"locks":[`)
 	for i, l := range cycle {
 		if i > 0 {
@@ -198,6 +195,9 @@ func report(cycle []link, stacks []string) {
 		b = append(rt.AppendText(append(b, `,"stack":`...), []byte(stacks[i])), '}')
 	}
 	rt.Write("deadlock", append(b, ']'))
+	if isOurs() && !dump.InTests() { // behind the record: the user may interrupt the program at once
+		inProgram(cycle)
+	}
 }
 
 func appendRequest(b []byte, r request) []byte {
