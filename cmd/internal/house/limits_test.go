@@ -1,6 +1,7 @@
 package house
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,5 +92,51 @@ func TestBreachesAreSeen(t *testing.T) {
 	got := Rooms{"a": {"b", "c", "b/..."}}.Loose(tree)
 	if want := []string{"a: c (used for 0)", "a: b/... (used for 1)"}; !slices.Equal(got, want) {
 		t.Errorf("loose rows %q, want %q", got, want)
+	}
+}
+
+// The tables that WriteLimits writes are read back as the values of the tree, and all else of the page stays.
+func TestWriteLimits(t *testing.T) {
+	readTree(t)
+	tree, _ := tree()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const row = "| `analyzers/aliasescape` | "
+	stale := strings.Replace(string(page), row, "| `analyzers/gone` | 1 "+row+"9", 1)
+	if err := os.WriteFile(filepath.Join(dir, "docs", "architecture.md"), []byte(stale), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a second time changes nothing
+		if err := WriteLimits(dir, tree); err != nil {
+			t.Fatal(err)
+		}
+		limits, err := ReadLimits(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := tree.Figures(); !maps.Equal(limits, want) {
+			t.Errorf("limits %v, want %v", limits, want)
+		}
+		sizes, err := ReadRoomSizes(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := tree.RoomSizes(); !maps.Equal(sizes, want) {
+			t.Errorf("sizes %v, want %v", sizes, want)
+		}
+	}
+	written, err := os.ReadFile(filepath.Join(dir, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), "\n## What an analysis may cost\n")
+	if _, rest, _ := strings.Cut(string(written), "\n## What an analysis may cost\n"); rest != after {
+		t.Error("the page below the tables has changed")
 	}
 }

@@ -15,6 +15,7 @@ import (
 func runHouse(_ context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab house", flag.ExitOnError)
 	list := flags.Bool("list", false, "also list every place that breaks a rule, for each tree")
+	write := flags.Bool("w", false, "write the figures and the sizes of the rooms into docs/architecture.md, as limits")
 	flags.Parse(args)
 	dirs := flags.Args()
 	if len(dirs) == 0 {
@@ -34,6 +35,11 @@ func runHouse(_ context.Context, args []string) (held bool, err error) {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return false, err
+		}
+		if *write {
+			if err := house.WriteLimits(dir, tree); err != nil {
+				return false, err
+			}
 		}
 		trees = append(trees, house.Named{Name: filepath.Base(abs), Tree: tree, Rows: rows})
 	}
