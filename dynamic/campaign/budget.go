@@ -3,6 +3,7 @@ package campaign
 import (
 	"time"
 
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 )
 
@@ -27,9 +28,10 @@ const (
 // spending is how long the processes of a campaign have taken.
 type spending struct {
 	plain, exact time.Duration // without noise, and under the happens-before engine
-	longest      time.Duration // of the monitored runs
-	before       time.Duration // all, when the latest of them ended
+	quiet        time.Duration // the monitored run that made no noise, if the first did not
+	asked        int           // runs, before the bound took some off
 	end          time.Time     // of the replays
+	share        time.Time     // end of those of the finding that is replayed
 }
 
 // timed adds to part how long the processes take that f runs.
@@ -50,25 +52,40 @@ func (s *spending) allowed() time.Duration {
 	return max(boundFactor*exact, s.plain+s.exact) + boundFloor
 }
 
-// bound takes up that run n is made, and has a bounded campaign make as many of the others as there is time for.
+// bound takes up that run n is made, and has a bounded campaign make as many of the others as there is time for. The
+// estimate is made anew behind each run.
 func (c *campaign) bound(n int) {
 	t := &c.time
-	took := c.tests.Spent - t.before
 	if n == 1 {
-		took -= t.plain + t.exact
+		t.asked = c.cfg.Runs
+		if c.cfg.purpose(n) == measuring {
+			t.quiet = c.tests.Spent - t.plain - t.exact
+		}
 	}
-	t.before, t.longest = c.tests.Spent, max(t.longest, took)
-	c.result.PerRun = t.longest
+	c.result.PerRun = c.perRun(n)
 	if !c.cfg.Bounded {
 		return
 	}
-	// A run takes as long as the longest so far: noise differs from run to run.
 	left := max(t.allowed()-c.tests.Spent-t.kept(), 0)
-	if fit := n + int(left/max(t.longest, time.Millisecond)); fit < c.cfg.Runs {
-		c.result.Unmade += c.cfg.Runs - fit
-		c.cfg.Runs = fit
+	c.cfg.Runs = min(t.asked, n+int(left/max(c.result.PerRun, time.Millisecond)))
+	c.result.Unmade = t.asked - c.cfg.Runs
+	// Noise may take up its whole budget, where no run has made any yet.
+	most := time.Duration(c.cfg.Runs-n) * c.result.PerRun
+	if n == 1 && t.quiet > 0 {
+		most = min(left, child.Stretch(most, c.cfg.Budget))
 	}
-	c.progress(Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: time.Duration(c.cfg.Runs-n) * t.longest})
+	c.progress(Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: most})
+}
+
+// perRun is how long a run is taken to last behind run n: as the mean of those that made noise, or else as the one
+// that made none.
+func (c *campaign) perRun(n int) time.Duration {
+	t := &c.time
+	monitored := c.tests.Spent - t.plain - t.exact
+	if t.quiet > 0 && n > 1 {
+		return (monitored - t.quiet) / time.Duration(n-1)
+	}
+	return monitored / time.Duration(n)
 }
 
 // kept is how much of what a bounded campaign may take is kept for replays.
@@ -77,13 +94,23 @@ func (s *spending) kept() time.Duration {
 	return max(time.Duration(boundedReplayShare*float64(monitored)), leastReplay)
 }
 
-// replayTime is how long the replays may take.
-func (c *campaign) replayTime() time.Duration {
+// leastTry is how long the replays of a command may take in a bounded campaign, whatever the others take: a run in
+// which a test hangs takes two seconds until that is certain.
+const leastTry = 2500 * time.Millisecond
+
+// replayTime is how long the replays of so many commands may take.
+func (c *campaign) replayTime(commands int) time.Duration {
 	if c.cfg.Bounded {
-		return max(c.time.allowed()-c.tests.Spent, leastReplay)
+		least := max(leastReplay, min(time.Duration(commands)*leastTry, boundFloor))
+		return max(c.time.allowed()-c.tests.Spent, least)
 	}
 	return max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay)
 }
 
-// isLate reports whether the time of a bounded campaign is over.
-func (c *campaign) isLate() bool { return c.cfg.Bounded && time.Now().After(c.time.end) }
+// shareReplays allots to the next one of so many findings that are left its share of the time for replays.
+func (c *campaign) shareReplays(left int) {
+	c.time.share = time.Now().Add(time.Until(c.time.end) / time.Duration(left))
+}
+
+// isLate reports whether the time for the replays of a finding is over, in a bounded campaign.
+func (c *campaign) isLate() bool { return c.cfg.Bounded && time.Now().After(c.time.share) }

@@ -33,25 +33,37 @@ func TestBound(t *testing.T) {
 			t.Errorf("%s: %d runs, %d unmade, %v each; want %d runs", c.name, cam.cfg.Runs, cam.result.Unmade,
 				cam.result.PerRun, c.runs)
 		}
-		if cam.replayTime() < leastReplay {
+		if cam.replayTime(1) < leastReplay || cam.replayTime(6) < 6*leastTry {
 			t.Errorf("%s: no time for replays", c.name)
 		}
 	}
 }
 
-// A slower run leaves time for fewer.
-func TestBoundShrinks(t *testing.T) {
-	tests := &recorded.Runner{Spent: 80 * time.Second}
+// The estimate is made anew behind each run: a slower one leaves time for fewer, faster ones behind it for more.
+func TestBoundIsEstimatedAnew(t *testing.T) {
+	tests := &recorded.Runner{Spent: 70 * time.Second}
 	cam := &campaign{
 		cfg: &Config{Runs: 10, Bounded: true}, result: &Result{}, tests: tests,
 		time: spending{plain: 10 * time.Second, exact: 60 * time.Second},
 	}
-	cam.bound(1) // 210 s, of which 28 s are for replays
-	if cam.cfg.Runs != 10 {
-		t.Fatalf("%d runs after a run of 10 s, want 10", cam.cfg.Runs)
-	}
-	tests.Spent += 30 * time.Second
-	if cam.bound(2); cam.cfg.Runs != 4 || cam.result.Unmade != 6 {
-		t.Errorf("%d runs after one of 30 s, %d unmade; want 4 and 6", cam.cfg.Runs, cam.result.Unmade)
+	var said time.Duration
+	cam.cfg.Progress = func(e Event) { said = e.Elapsed }
+	for i, run := range []struct {
+		took time.Duration // seconds
+		want int
+	}{
+		{10, 10}, // 210 s, of which 28 s are for replays: 102 s are left
+		{30, 4},  // 72 s, at 30 s a run that makes noise
+		{10, 6},  // 62 s, at 20 s
+	} {
+		tests.Spent += run.took * time.Second
+		cam.bound(i + 1)
+		if cam.cfg.Runs != run.want || cam.result.Unmade != 10-run.want {
+			t.Errorf("run %d took %d s: %d runs, %d unmade; want %d runs", i+1, run.took, cam.cfg.Runs, cam.result.Unmade,
+				run.want)
+		}
+		if i == 0 && said <= 90*time.Second {
+			t.Errorf("9 more runs with noise are said to take %v, as without noise", said)
+		}
 	}
 }

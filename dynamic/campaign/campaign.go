@@ -405,6 +405,10 @@ func (c *campaign) finish() {
 		s := c.cfg.Plan.Site(id)
 		r.Known.Lines[join.Line{File: s.File, Line: s.Line}] = true
 	}
+	for i := range r.Packages {
+		r.Known.LeftOut = append(r.Known.LeftOut, r.Packages[i].LeftOut...)
+	}
+	reachedBlocked(r)
 	r.Sections, r.Ended = len(arm.Sections(c.cfg.Plan, c.cfg.Only)), slices.Sorted(maps.Keys(c.seen.ended))
 	for id, times := range c.seen.ended {
 		if s := c.seen.section(id); s != nil && s.Finding != "" {
@@ -412,6 +416,27 @@ func (c *campaign) finish() {
 		}
 	}
 	r.Counters = c.seen.counters
+}
+
+// reachedBlocked adds to the lines that were reached those at which the goroutines of findings wait for ever, and those
+// at which these were called: a test that hangs without noise runs in no monitored run.
+func reachedBlocked(r *Result) {
+	for _, f := range r.Findings {
+		if f.Evidence.Blocked == "" {
+			continue
+		}
+		for _, a := range f.Accesses {
+			if a.Goroutine == nil {
+				continue
+			}
+			for _, frame := range slices.Concat(a.Goroutine.Stack, a.Goroutine.Created) {
+				r.Known.Lines[join.Line{File: frame.File, Line: frame.Line}] = true
+			}
+		}
+		for _, h := range f.Evidence.Holders {
+			r.Known.Lines[join.Line{File: h.File, Line: h.Line}] = true
+		}
+	}
 }
 
 // notStarted returns the error that the tests of a package could not be started. This system may run

@@ -164,7 +164,7 @@ const (
 	Caught      EventKind = "caught"
 	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
 	Weakened    EventKind = "weakened" // the tests of a package depend on timing
-	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take about Elapsed
+	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take Elapsed at most
 )
 
 // Result is what a campaign has shown, or what it had shown when it was

@@ -102,12 +102,15 @@ func waitedIn(p *testproc.Process) []string {
 	return stacktext.HangingTests(p.Output)
 }
 
-// upset lists the tests that failed as none did without noise, and ended.
+// upset lists the tests that failed as none did without noise, and ended: by their whole names, those below others too.
 func (pkg *PackageResult) upset(p *testproc.Process) []string {
 	if p.Outcome != Failed {
 		return nil
 	}
-	return slices.DeleteFunc(p.FailedTests(), func(t string) bool { return slices.Contains(pkg.plainTests, t) })
+	return slices.DeleteFunc(slices.Concat(p.FailedTests(), p.FailedSubtests()), func(t string) bool {
+		top, _, _ := strings.Cut(t, "/")
+		return slices.Contains(pkg.plainTests, top)
+	})
 }
 
 // leaked takes up the leaked goroutines of the processes that one test binary has made, in which the tests upset
@@ -165,18 +168,25 @@ func (t *tally) blocked(pkg string, strength int, members []blocked, upset ...st
 	}
 }
 
-// testIn returns the test, one of those named, whose own function has started the goroutine; "" if there is none, or if
-// the test waits for ever.
+// testIn returns the test, one of those named, whose own function has started the goroutine, be it a method of a suite
+// of tests, which runs below another test by its name; "" if there is none, or if the test waits for ever.
 func (b *blocked) testIn(tests []string) string {
 	if b.hang || len(b.goroutine.Created) == 0 {
 		return ""
 	}
 	_, function := stacktext.SplitName(b.goroutine.Created[0].Function)
-	top, _, _ := strings.Cut(function, ".")
-	if !slices.Contains(tests, top) {
+	parts := strings.Split(function, ".")
+	i := slices.IndexFunc(tests, func(t string) bool {
+		if parts[0] == t {
+			return true
+		}
+		_, below, _ := strings.Cut(t, "/")
+		return strings.HasPrefix(parts[0], "(") && len(parts) > 1 && slices.Contains(strings.Split(below, "/"), parts[1])
+	})
+	if i < 0 {
 		return ""
 	}
-	return top
+	return tests[i]
 }
 
 // leakHeader is the first line of a goroutine that is blocked for ever: "goroutine 19 [chan send

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -188,7 +189,7 @@ func TestLeftByUpsetTest(t *testing.T) {
 	leftBy := func(starter string, upset ...string) finding.Status {
 		tl := newTally(&plan.Plan{}, nil)
 		for run, failed := range [][]string{upset, {"TestOther"}} {
-			if tl.runs = run + 1; run > 0 && len(upset) != 2 {
+			if tl.runs = run + 1; run > 0 && !slices.Contains(upset, "TestOther") {
 				break // seen once more where another test failed
 			}
 			tl.blocked("m", 1, []blocked{{at: blockedAt{state: "chan send", function: "m.f", file: "a.go", line: 9},
@@ -210,6 +211,8 @@ func TestLeftByUpsetTest(t *testing.T) {
 		{"another test failed", "m.TestSlow", []string{"TestOther"}, finding.Confirmed},
 		{"its test failed", "m.TestSlow", []string{"TestSlow"}, finding.Suspected},
 		{"a literal of its test", "m.TestSlow.func1", []string{"TestSlow"}, finding.Suspected},
+		{"a method of its suite", "m.(*Suite).TestSlow.func2", []string{"TestAll", "TestAll/TestSlow"}, finding.Suspected},
+		{"another method of its suite", "m.(*Suite).TestSlow", []string{"TestAll", "TestAll/TestFast"}, finding.Confirmed},
 		{"the module's own code", "m.Start", []string{"TestSlow"}, finding.Confirmed},
 		{"also where its test passed", "m.TestSlow", []string{"TestSlow", "TestOther"}, finding.Confirmed},
 	} {

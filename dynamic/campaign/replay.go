@@ -173,7 +173,11 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	slices.SortStableFunc(all, func(a, b shown) int { // the certain ones first, then those that one test shows
 		return cmp.Or(cmp.Compare(a.Status, b.Status), -cmp.Compare(min(len(a.replay.test), 1), min(len(b.replay.test), 1)))
 	})
-	c.time.end = time.Now().Add(c.replayTime())
+	commands := map[replay]bool{}
+	for i := range all {
+		commands[all[i].replay] = true
+	}
+	c.time.end = time.Now().Add(c.replayTime(len(commands)))
 	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(c.time.end) }
 	var left []*shown
 	for i := range all {
@@ -181,15 +185,17 @@ func (c *campaign) measureReplays(ctx context.Context) {
 			return
 		}
 		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg})
+		c.shareReplays(len(all) - i)
 		if c.measureReplay(ctx, &all[i], all[i].replay.ways()); all[i].Evidence.ReplayHits == 0 && all[i].replay.test != "" {
 			left = append(left, &all[i])
 		}
 	}
 	// Other tests may have to come before: such runs take longest, and so come last.
-	for _, s := range left {
+	for i, s := range left {
 		if isOver() {
 			return
 		}
+		c.shareReplays(len(left) - i)
 		whole := s.replay
 		whole.test, whole.hangs = "", cmp.Or(whole.hangs, whole.test)
 		c.measureReplay(ctx, s, []replay{whole})

@@ -109,10 +109,16 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	return d, err
 }
 
-// moreRuns returns what as many runs again would take.
-func moreRuns(r *campaign.Result, more int) string {
-	return fmt.Sprintf("%s: -runs=%d, about %s", progress.Count(more, "more run"), r.Runs+more,
-		inWords(time.Duration(more)*r.PerRun))
+// moreRuns returns what as many runs again would take; of a campaign that was bounded by time, how many were made of so
+// many and why, and what all of them would take.
+func moreRuns(r *campaign.Result, asked int) string {
+	if r.Unmade > 0 {
+		return fmt.Sprintf("%d of %s made in the time of a default run, as one with noise takes about %s: "+
+			"-runs=%d makes them all, in about %s", r.Runs, progress.Count(asked, "run"), inWords(r.PerRun), asked,
+			inWords(time.Duration(asked)*r.PerRun))
+	}
+	return fmt.Sprintf("%s: -runs=%d, about %s", progress.Count(asked, "more run"), r.Runs+asked,
+		inWords(time.Duration(asked)*r.PerRun))
 }
 
 // inWords rounds a time that was estimated.
@@ -243,7 +249,7 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			at(e, "")
 		case campaign.Bounded:
 			if e.Run == 1 && e.Runs > 1 {
-				p.Line("about %s: %s", inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"))
+				p.Line("at most about %s: %s", inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"))
 			}
 		case campaign.Caught:
 			caught++

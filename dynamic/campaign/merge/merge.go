@@ -52,6 +52,11 @@ func Results(parts []*campaign.Result) *campaign.Result {
 		all.Problems = append(all.Problems, p.Problems...)
 		maps.Copy(all.Known.Lines, p.Known.Lines)
 		maps.Copy(all.Known.Claims, p.Known.Claims)
+		for _, test := range p.Known.LeftOut {
+			if !slices.Contains(all.Known.LeftOut, test) {
+				all.Known.LeftOut = append(all.Known.LeftOut, test)
+			}
+		}
 		for id, n := range p.Known.Whole {
 			all.Known.Whole[id] += n
 		}

@@ -19,6 +19,8 @@ type Known struct {
 	// RunsOf are those of the tests of a package, by its path, where packages had more and fewer.
 	RunsOf map[string]int
 	Lines  map[Line]bool // where sites were reached; nil if nobody knows
+	// LeftOut are the tests that some of these runs have left out, as they hang.
+	LeftOut []string
 	// Claims holds, by the id of a finding on a split section, the id of the suspected
 	// finding that the section came from.
 	Claims map[string]string
@@ -490,10 +492,15 @@ func (known *Known) unobserved(s *finding.Finding) {
 	if runs > 1 {
 		note = fmt.Sprintf("unobserved in %d runs", runs)
 	}
+	missed := false
 	for _, a := range s.Accesses {
 		if known.Lines != nil && !known.Lines[Line{a.File, a.Line}] {
 			note += fmt.Sprintf("; none reached %s:%d", a.File, a.Line)
+			missed = true
 		}
+	}
+	if missed && len(known.LeftOut) > 0 {
+		note += "; they left out what hangs: " + strings.Join(known.LeftOut, ", ")
 	}
 	if n := known.Whole[s.ID]; n > 0 {
 		note += fmt.Sprintf("; its section was watched from end to end %d times", n)

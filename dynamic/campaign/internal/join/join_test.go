@@ -404,3 +404,17 @@ func TestLeaksAtOneCycleAreOneFinding(t *testing.T) {
 		}
 	}
 }
+
+// Runs that left tests out, since these hang, do not speak for them.
+func TestUnreachedNamesTestsLeftOut(t *testing.T) {
+	static := seal(make1(finding.Unguarded, "n", at(5, finding.Read)))
+	known := &Known{Runs: 2, Lines: map[Line]bool{}, LeftOut: []string{"TestStuck"}}
+	const want = "unobserved in 2 runs; none reached a.go:5; they left out what hangs: TestStuck"
+	if notes := Findings(static, nil, known)[0].Notes; !slices.Contains(notes, want) {
+		t.Errorf("%q, want %q", notes, want)
+	}
+	known.Lines[Line{"a.go", 5}] = true
+	if notes := Findings(static, nil, known)[0].Notes; !slices.Contains(notes, "unobserved in 2 runs") {
+		t.Errorf("reached: %q", notes)
+	}
+}

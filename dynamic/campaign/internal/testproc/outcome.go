@@ -97,6 +97,17 @@ func (p *Process) FailedTests() []string {
 	return tests
 }
 
+// subFailLine is a test below another one that failed.
+var subFailLine = regexp.MustCompile(`(?m)^ +--- FAIL: (\S+/\S+) \(`)
+
+// FailedSubtests returns the tests below others that failed by themselves, by their whole names.
+func (p *Process) FailedSubtests() (tests []string) {
+	for _, m := range subFailLine.FindAllSubmatch(p.Output, -1) {
+		tests = append(tests, string(m[1]))
+	}
+	return tests
+}
+
 // saidLine is a line by which a test says why it fails, or the runtime why it ends the process.
 var saidLine = regexp.MustCompile(`(?m)^(?: +(\S+\.go:\d+: .*)|((?:panic|fatal error): .*))$`)
 
