@@ -370,15 +370,35 @@ func testedAt(id int64, site uint32, t test) {
 // arm takes a record for a section that begins in the call that follows.
 func arm(g unsafe.Pointer, id int64, o *activeSection, section, site uint32, depth uintptr) {
 	if o != nil {
-		if o.recursion(depth) {
+		if o.recursion(depth) || o.is(inside) && o.endSite == site { // a circular section, whose end ArmEnd has armed
 			return
 		}
 		o.withdraw()
 	}
 	if o = allocate(g, id, section, depth); o != nil {
-		o.entry.site, o.depth, o.armedEntry = site, depth, true
-		o.phase.Store(uint32(armed))
+		o.arm(site, depth)
 	}
+}
+
+// arm has the section begin at the site, in a callee of the activation with the depth.
+func (o *activeSection) arm(site uint32, depth uintptr) {
+	o.entry.site, o.depth, o.armedEntry = site, depth, true
+	o.phase.Store(uint32(armed))
+}
+
+// nextRound ends a circular section, whose end in a callee has been reached, and arms the next one: the same access
+// begins it. It returns the record of that, or nil.
+func (o *activeSection) nextRound(site uint32) *activeSection {
+	if !o.is(ending) || o.entry.site != site {
+		return nil
+	}
+	id, section, entered, depth := o.goid.Load(), o.section.Load(), o.enterDepth, o.depth
+	o.ended()
+	next := allocate(getg(), id, section, entered)
+	if next != nil {
+		next.arm(site, depth)
+	}
+	return next
 }
 
 // binding returns the goroutine's section that begins or ends in a call, at the
@@ -402,16 +422,18 @@ func bindsHere(site uint32) bool { return binding(goid(getg()), site) != nil }
 //go:noinline
 func bind(p unsafe.Pointer, size uintptr, site, flags uint32) {
 	id := goid(getg())
-	if o := binding(id, site); o != nil {
+	o := binding(id, site)
+	if o != nil && !o.is(armed) {
 		a := &access{addr: address(p), size: size, site: site, goid: id, mode: accessMode(flags)}
-		if o.is(armed) {
-			if o.bindEntry(a, flags) {
-				o.value = contentsOf(p, size, true)
-			}
-		} else {
-			o.endAt(a, o.endAllows|flags&(Writes|Updates), contents{})
-			o.endsInCallee()
-			o.judgeRead()
+		o.endAt(a, o.endAllows|flags&(Writes|Updates), contents{})
+		o.endsInCallee()
+		o.judgeRead()
+		o = o.nextRound(site)
+	}
+	if o != nil {
+		a := &access{addr: address(p), size: size, site: site, goid: id, mode: accessMode(flags)}
+		if o.bindEntry(a, flags) {
+			o.value = contentsOf(p, size, true)
 		}
 	}
 	runtime.KeepAlive(p)
@@ -425,17 +447,17 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, fla
 	defer runtime.KeepAlive(p)
 	id := goid(getg())
 	o := binding(id, site)
-	switch {
-	case o == nil:
-		return nil
-	case o.is(armed):
-		a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id, mode: accessMode(flags)}
-		if o.bindEntry(a, flags) && a.mode&writes == 0 {
-			return o
-		}
-	default:
+	if o != nil && !o.is(armed) {
 		o.endInMap(p, key, value, length, site, o.endAllows|flags&(Writes|Updates))
 		o.endsInCallee()
+		o = o.nextRound(site)
+	}
+	if o == nil {
+		return nil
+	}
+	a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id, mode: accessMode(flags)}
+	if o.bindEntry(a, flags) && a.mode&writes == 0 {
+		return o
 	}
 	return nil
 }

@@ -119,13 +119,15 @@ func TestEnded(t *testing.T) {
 
 // The access that ends a circular section begins it again.
 func TestSplitCircular(t *testing.T) {
-	all, runs := splits(t, "splitCircular", 10, func(s *split) bool { return s.Pattern() == "R-w-R" })
-	if runs < 4 {
-		t.Errorf("split in %d of 10 runs, want 4", runs)
-	}
-	for _, s := range all {
-		if s.Entry.Site != 1 || s.End.Site != 1 || s.Remote.Site != 3 {
-			t.Errorf("%+v", s)
+	for _, program := range []string{"splitCircular", "splitCircularCallee"} {
+		all, runs := splits(t, program, 10, func(s *split) bool { return s.Pattern() == "R-w-R" })
+		if runs < 4 {
+			t.Errorf("%s: split in %d of 10 runs, want 4", program, runs)
+		}
+		for _, s := range all {
+			if s.Entry.Site != 1 || s.End.Site != 1 || s.Remote.Site != 3 {
+				t.Errorf("%s: %+v", program, s)
+			}
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (r *Sections) placeLeaves(o *opening, entry ast.Stmt) {
 	r.inspectBody(o, func(n ast.Node) {
 		s, ok := n.(*ast.ReturnStmt)
 		if ok && s.Pos() > from && !r.endsIn(o, s) {
-			r.ahead(s, leave)
+			r.ahead(s, asLeave, leave)
 		}
 	})
 	if !o.results {

@@ -124,7 +124,7 @@ func (r *Sections) placeHandOvers(o *opening, entry ast.Stmt) {
 	hands := r.handsOver(o.body)
 	r.inspectBody(o, func(n ast.Node) {
 		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO && hands {
-			r.ahead(b, call)
+			r.ahead(b, asHandOver, call)
 			return
 		}
 		s, ok := n.(ast.Stmt)
@@ -132,13 +132,13 @@ func (r *Sections) placeHandOvers(o *opening, entry ast.Stmt) {
 			return
 		}
 		if s.Pos() >= from {
-			r.ahead(s, call)
+			r.ahead(s, asHandOver, call)
 		}
 		if body := loopBody(s); body != nil && body.Pos() <= entry.Pos() && entry.End() <= body.End() {
 			r.atEnd(body, call)
 			ast.Inspect(body, func(n ast.Node) bool {
 				if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.CONTINUE {
-					r.ahead(b, call)
+					r.ahead(b, asHandOver, call)
 				}
 				_, closure := n.(*ast.FuncLit)
 				return !closure

@@ -103,7 +103,11 @@ type placed struct {
 }
 
 const (
-	asStored = iota
+	asArmRound = iota // ArmEnd at the call of a circular section, which ends one round and begins the next
+	asArm
+	asArmEnd
+	asHandOver
+	asStored
 	asBound
 	asEnded
 	asEntered
@@ -372,7 +376,7 @@ func (r *Sections) sameMap(o *opening, a *source.Access) bool {
 func (r *Sections) placeSection(o *opening) {
 	entry := r.Statement(o.entry)
 	if o.entryAt == nil {
-		r.ahead(entry, r.callf("Arm(%d, %d)", o.ID, o.Entry))
+		r.ahead(entry, asArm, r.callf("Arm(%d, %d)", o.ID, o.Entry))
 	}
 	r.placeBetween(o, entry)
 	r.placeTested(o)
@@ -395,7 +399,8 @@ func (r *Sections) placeBetween(o *opening, entry ast.Stmt) {
 	if o.entryAt != nil {
 		call, ok = r.atomicCall(o.entryAt), o.entryAt.Site.Mode == plan.AtomicRead
 	}
-	if ok && call != nil && slices.ContainsFunc(o.ends, func(e ending) bool { return r.Statement(e.node) == entry }) {
+	endsThere := func(e ending) bool { return e.node != o.entry && r.Statement(e.node) == entry }
+	if ok && call != nil && slices.ContainsFunc(o.ends, endsThere) {
 		r.Wrap(call.Pos(), call.End(), textedit.RankPlace, []textedit.Piece{textedit.Text(r.Prefix + "rt.Between(")},
 			[]textedit.Piece{textedit.Textf(", %d)", o.ID)})
 	}
@@ -436,7 +441,11 @@ func (r *Sections) placeTested(o *opening) {
 func (r *Sections) placeEnd(o *opening, e ending) {
 	s := r.Statement(e.node)
 	if e.at == nil {
-		r.ahead(s, r.callf("ArmEnd(%d, %d, %s)", o.ID, e.Site, r.named(r.endFlags(&e, nil))))
+		order := asArmEnd
+		if e.node == o.entry {
+			order = asArmRound
+		}
+		r.ahead(s, order, r.callf("ArmEnd(%d, %d, %s)", o.ID, e.Site, r.named(r.endFlags(&e, nil))))
 	}
 	if _, returns := s.(*ast.ReturnStmt); returns {
 		return // see endReturn
@@ -455,9 +464,9 @@ func (r *Sections) callf(format string, args ...any) textedit.Piece {
 }
 
 // ahead puts a call before s.
-func (r *Sections) ahead(s ast.Stmt, call textedit.Piece) {
+func (r *Sections) ahead(s ast.Stmt, order int, call textedit.Piece) {
 	at := spot{s.Pos(), s.End(), true}
-	r.calls[at] = append(r.calls[at], placed{0, []textedit.Piece{call}})
+	r.calls[at] = append(r.calls[at], placed{order, []textedit.Piece{call}})
 }
 
 // start puts a call behind the brace or colon at the place.

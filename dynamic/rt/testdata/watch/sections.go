@@ -66,7 +66,8 @@ func init() {
 	}
 	programs["wholeLeft"] = func() { twice(func(a *account, i int) { a.give(i + 1) }) }
 	programs["wholePanics"] = func() { twice(func(a *account, i int) { a.panics(i + 1) }) }
-	programs["splitCircular"] = polled
+	programs["splitCircular"] = func() { polled((*account).poll) }
+	programs["splitCircularCallee"] = func() { polled((*account).pollByCall) }
 	programs["splitPanics"] = lines
 	programs["wholeExits"] = func() { twice((*account).exits) }
 	programs["wholeLeftBehind"] = func() { twice((*account).leftBehind) }
@@ -427,12 +428,34 @@ func (a *account) poll() {
 	rt.Leave(1)
 }
 
+// pollByCall is poll with the access in a callee.
+func (a *account) pollByCall() {
+	for range 200 {
+		rt.ArmEnd(1, 1, rt.AllowReads)
+		rt.Arm(1, 1)
+		_ = a.locked()
+		rt.Ended(1)
+		rt.Entered(1)
+		rt.Gap(1)
+	}
+	rt.Leave(1)
+}
+
+// locked is where the section of pollByCall begins and ends.
+func (a *account) locked() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := *rt.Bind(rt.R(&a.n, 1), 1, 0)
+	rt.Bound(1)
+	return n
+}
+
 // polled runs poll while another goroutine counts.
-func polled() {
+func polled(poll func(*account)) {
 	a, done := new(account), make(chan bool)
 	keep = a
 	go func() {
-		a.poll()
+		poll(a)
 		close(done)
 	}()
 	for {
