@@ -400,9 +400,11 @@ func TestCompileErrorsAreTheCompilers(t *testing.T) {
 			"./a_test.go:3:9: undefined: undefined"},
 		{"import", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n\nimport _ \"m/gone\"\n-- a_test.go --\n" +
 			"package m\n", "m/gone"},
+		{"beside one without tests", "-- go.mod --\nmodule m\n-- a.go --\npackage m\n-- a_test.go --\npackage m\n\n" +
+			"var _ = undefined\n-- none/b.go --\npackage none\n", "./a_test.go:3:9: undefined: undefined"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Load(context.Background(), Options{Dir: testmodule.Unpack(t, tt.archive)})
+			_, err := Load(context.Background(), Options{Dir: testmodule.Unpack(t, tt.archive), Patterns: []string{"./..."}})
 			expectCompile(t, err, tt.words)
 		})
 	}

@@ -97,8 +97,8 @@ type Test struct {
 // far as the named ones' tests need them; dependencies come from export data.
 // It returns a *ConfigError for a request that cannot be served, and a
 // *CompileError with the compiler's own words where no named package compiles,
-// or where one of several programs does not. The caller closes the module, after
-// the workspaces that are made of it.
+// where those that do have no tests, or where one of several programs does not.
+// The caller closes the module, after the workspaces that are made of it.
 func Load(ctx context.Context, o Options) (_ *Module, err error) {
 	m, err := newModule(ctx, &o)
 	if err != nil {
@@ -140,6 +140,9 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		return nil, err
 	}
 	if !o.Programs && !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
+		if m.Uncompiled != "" { // there may be tests in what was left out
+			return nil, &CompileError{m.Uncompiled}
+		}
 		return nil, gocmd.Refuse("no test files in "+strings.Join(o.Patterns, " "),
 			"name packages that have tests (./... names all), or run a program as `interlock help env` shows")
 	}

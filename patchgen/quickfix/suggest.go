@@ -75,8 +75,8 @@ func (s *suggester) run(ctx context.Context) {
 	for _, a := range registry.Analyzers() {
 		found = append(found, s.pass.ResultOf[a].(*check.Result).Findings...)
 	}
-	// What is probably meant is not corrected behind anybody's back.
-	found = slices.DeleteFunc(found, func(f *finding.Finding) bool { return f.Level == finding.Hint })
+	// What is probably meant is not corrected behind anybody's back, nor what nobody is shown.
+	found = slices.DeleteFunc(found, (*finding.Finding).Minor)
 	if len(found) == 0 {
 		return
 	}

@@ -27,15 +27,16 @@ const (
 const explaining protocol.CodeActionKind = "interlock.explain"
 
 // CodeAction lists what can be done about the findings in a range: the patch, which
-// is the preferred one, a comment that accepts the finding, and its explanation. None
-// of them is a source.fixAll, which editors apply without asking.
-func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]protocol.CommandOrCodeAction, error) {
+// is the preferred one, if there is one; a comment that accepts the finding; and its
+// explanation. None of them is a source.fixAll, which editors apply without asking.
+func (s *server) CodeAction(ctx context.Context, p *protocol.CodeActionParams) ([]protocol.CommandOrCodeAction, error) {
 	var list []protocol.CommandOrCodeAction
 	add := func(a *protocol.CodeAction) {
 		if a != nil && wanted(p.Context.Only, *a.Kind) {
 			list = append(list, a)
 		}
 	}
+	preferred := false
 	// Some clients name the diagnostics of the whole line, wherever the cursor is in it.
 	var named []string
 	for _, d := range p.Context.Diagnostics {
@@ -48,11 +49,14 @@ func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 		return overlap(r, p.Range) || slices.Contains(named, f.ID)
 	}) {
 		if !isGenerated(at.file.now) { // it is written anew by what generates it
-			fix := s.fixAction(at)
-			if fix != nil && len(list) > 0 {
-				fix.IsPreferred = nil // of several findings, the patch of the first
+			if wanted(p.Context.Only, protocol.CodeActionKindQuickFix) { // a patch takes time
+				fix := s.fixAction(ctx, at)
+				if fix != nil && preferred {
+					fix.IsPreferred = nil // of several findings, the first patch
+				}
+				preferred = preferred || fix != nil && fix.IsPreferred != nil
+				add(fix)
 			}
-			add(fix)
 			add(s.ignoreAction(at))
 		}
 		add(s.explainAction(at))
@@ -114,18 +118,19 @@ func before(a, b protocol.Position) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Character < b.Character
 }
 
-// fixAction returns the patch of a finding, which is made when the client resolves it.
-func (s *server) fixAction(at place) *protocol.CodeAction {
+// fixAction returns the patch of a finding, whose edit is made when the client resolves it; nil if there is none.
+// Clients that can show a disabled action show the reason.
+func (s *server) fixAction(ctx context.Context, at place) *protocol.CodeAction {
+	made := s.patchFor(ctx, at.module, at.finding)
+	if made == nil || made.withheld != "" && !s.can.disabledActions {
+		return nil
+	}
 	a := &protocol.CodeAction{
 		Title: "Interlock: fix: " + at.finding.Title, Kind: ptr(protocol.CodeActionKindQuickFix), IsPreferred: ptr(true),
 		Diagnostics: []protocol.Diagnostic{at.diagnostic}, Data: at.diagnostic.Data,
 	}
-	// A patch that was withheld before would be withheld again.
-	if reason := at.module.withheld(at.finding); reason != "" {
-		if !s.can.disabledActions {
-			return nil
-		}
-		a.Disabled = protocol.CodeActionDisabled{Reason: reason}
+	if made.withheld != "" {
+		a.Disabled = protocol.CodeActionDisabled{Reason: made.withheld}
 		a.IsPreferred = nil
 	}
 	if !s.can.resolveEdit {

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
-// module is what one module has to show. It does not change, except for refused. Files go by their absolute names.
+// module is what one module has to show. It does not change, except for patches. Files go by their absolute names.
 type module struct {
 	root       string
 	env, flags []string                      // of the go command
@@ -25,7 +25,7 @@ type module struct {
 	texts      map[string]*text              // as they were analysed; nil where that is unknown
 	files      map[string][]*finding.Finding // what is shown in each
 	notes      map[string][]resident.Note    // on each that is open
-	refused    refusals
+	patches    patches
 }
 
 // gather returns the findings of the packages that were asked for, by the file of

@@ -23,31 +23,32 @@ import (
 	"github.com/interlock-go/interlock/patchgen/quickfix"
 )
 
-// refusals are why findings of one module have no patch, since they were last shown.
+// patches are those that were tried for the findings of one module, since they were last shown.
 // Safe for concurrent use.
-type refusals struct {
-	mu      sync.Mutex
-	reasons map[string]string // by the finding's id; guarded by mu
+type patches struct {
+	mu   sync.Mutex
+	made map[string]*patched // by the finding's id; guarded by mu
 }
 
-// withheld returns why a finding has no patch; "" if nothing is known against one. Package quickfix, which knows
-// no tests, would take any patch of one for checked.
-func (m *module) withheld(f *finding.Finding) string {
-	if at, _ := primary(f); strings.HasSuffix(at.File, "_test.go") {
-		return "it is in a test, which `interlock fix` patches"
-	}
-	m.refused.mu.Lock()
-	defer m.refused.mu.Unlock()
-	return m.refused.reasons[f.ID]
+// patched is a patch that was made, or the reason why there is none. It does not change.
+type patched struct {
+	withheld      string
+	before, after map[string][]byte // the files that it changes, by slash path below the root
 }
 
-func (m *module) refuse(f *finding.Finding, reason string) {
-	m.refused.mu.Lock()
-	defer m.refused.mu.Unlock()
-	if m.refused.reasons == nil {
-		m.refused.reasons = map[string]string{}
+func (p *patches) get(id string) *patched {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.made[id]
+}
+
+func (p *patches) put(id string, one *patched) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.made == nil {
+		p.made = map[string]*patched{}
 	}
-	m.refused.reasons[f.ID] = reason
+	p.made[id] = one
 }
 
 // failed is the answer to a request that was well-formed and cannot be served.
@@ -56,13 +57,8 @@ func failed(format string, args ...any) error {
 	return jsonrpc2.NewError(code, "Interlock: "+fmt.Sprintf(format, args...))
 }
 
-// fix makes the patch of the finding that a reference names, as one edit. It tries
-// the strategies of `interlock fix` and runs nothing: the patched package is typed,
-// judged by the passes, and analysed again.
+// fix returns the patch of the finding that a reference names, as one edit.
 func (s *server) fix(ctx context.Context, argument []byte) (*protocol.WorkspaceEdit, error) {
-	// Two at a time would take twice the memory, and nobody asks for two.
-	s.fixing.Lock()
-	defer s.fixing.Unlock()
 	var ref reference
 	if err := json.Unmarshal(argument, &ref); err != nil {
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, "the argument is no finding: "+err.Error())
@@ -71,26 +67,58 @@ func (s *server) fix(ctx context.Context, argument []byte) (*protocol.WorkspaceE
 	if f == nil {
 		return nil, failed("this finding is not there any more")
 	}
-	if unsaved := s.unsaved(m.root); unsaved != "" {
-		return nil, failed("save %s first: patches are made for what is on disk", unsaved)
+	made := s.patchFor(ctx, m, f)
+	switch {
+	case made == nil:
+		return nil, protocol.ErrRequestCancelled
+	case made.withheld != "":
+		return nil, failed("no patch for this: %s", made.withheld)
 	}
-	if reason := m.withheld(f); reason != "" {
-		return nil, failed("no patch for this: %s", reason)
+	return s.editOf(m, made.after)
+}
+
+// patchFor returns the patch of a finding, or why there is none; nil if ctx ended before that was known. It tries
+// the strategies of `interlock fix` and runs nothing: the patched package is typed, judged by the passes, and
+// analysed again.
+func (s *server) patchFor(ctx context.Context, m *module, f *finding.Finding) *patched {
+	// Package quickfix, which knows no tests, would take any patch of one for checked.
+	if at, _ := primary(f); strings.HasSuffix(at.File, "_test.go") {
+		return &patched{withheld: "it is in a test, which `interlock fix` patches"}
+	}
+	if unsaved := s.unsaved(m.root); unsaved != "" {
+		return &patched{withheld: "save " + unsaved + " first: patches are made for what is on disk"}
+	}
+	// Two at a time would take twice the memory, and nobody asks for two.
+	s.fixing.Lock()
+	defer s.fixing.Unlock()
+	if made := m.patches.get(f.ID); made != nil && s.unchanged(m, made.before) {
+		return made
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	p := s.newProgress()
 	defer p.end()
 	p.say("making a patch")
-	fix, files, err := s.patch(ctx, m, f)
-	switch {
-	case ctx.Err() != nil:
-		return nil, protocol.ErrRequestCancelled
-	case err != nil:
-		return nil, failed("%v", err)
-	case fix.Withheld != "":
-		m.refuse(f, fix.Withheld)
-		return nil, failed("no patch for this: %s", fix.Withheld)
+	made, err := s.patch(ctx, m, f)
+	if ctx.Err() != nil {
+		return nil
 	}
-	return s.editOf(m, files)
+	if err != nil {
+		made = &patched{withheld: err.Error()}
+	}
+	m.patches.put(f.ID, made)
+	return made
+}
+
+// unchanged reports whether the files are as they were when they were patched.
+func (s *server) unchanged(m *module, files map[string][]byte) bool {
+	for rel, data := range files {
+		if now, err := s.docs.read(absolute(m.root, rel)); err != nil || !bytes.Equal(now, data) {
+			return false
+		}
+	}
+	return true
 }
 
 // find returns the finding of a reference, as it is shown now.
@@ -124,10 +152,9 @@ func (s *server) unsaved(root string) string {
 	return ""
 }
 
-// patch returns the fix of all findings with the cause of f, and the contents of the
-// files that it changes. It does not ask the worker's module, which may be at work and is
-// to know nothing of patches.
-func (s *server) patch(ctx context.Context, m *module, f *finding.Finding) (*finding.Fix, map[string][]byte, error) {
+// patch makes the patch of all findings with the cause of f. It does not ask the worker's module, which may be at
+// work and is to know nothing of patches.
+func (s *server) patch(ctx context.Context, m *module, f *finding.Finding) (*patched, error) {
 	var group []*finding.Finding
 	for _, g := range m.all {
 		if patchgen.SameCause(g, f) {
@@ -143,9 +170,19 @@ func (s *server) patch(ctx context.Context, m *module, f *finding.Finding) (*fin
 		Findings: func(list []*summary.Summary) []*finding.Finding { return driver.Join(m.root, list).Findings },
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return q.Fix(ctx, group, nil)
+	fix, files, err := q.Fix(ctx, group, nil)
+	if err != nil {
+		return nil, err
+	}
+	made := &patched{withheld: fix.Withheld, before: map[string][]byte{}, after: files}
+	for rel := range files {
+		if made.before[rel], err = s.docs.read(absolute(m.root, rel)); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // editOf makes one edit of the patched files.

@@ -245,9 +245,17 @@ func TestActions(t *testing.T) {
 	if n := len(e.actions("count/count.go", elsewhere)); n != 3 {
 		t.Errorf("%d actions at the start of the line", n)
 	}
-	// The patch comes when it is asked for.
+	// Nothing is offered for what is not on disk.
+	src := e.disk("count/count.go")
+	e.edit("count/count.go", src+"\n")
+	if a := e.actions("count/count.go", d)[0]; isTrue(a.IsPreferred) || !strings.Contains(a.Disabled.Reason, "save") {
+		t.Errorf("before the file is saved: %+v", a)
+	}
+	e.edit("count/count.go", src)
+	list = e.actions("count/count.go", d)
+	// The edit comes when it is asked for.
 	if list[0].Edit != nil {
-		t.Error("the patch was made before it was asked for")
+		t.Error("the edit was made before it was asked for")
 	}
 	fixed, err := e.server.CodeActionResolve(t.Context(), list[0])
 	e.check(err)
