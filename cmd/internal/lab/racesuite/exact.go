@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -128,21 +129,41 @@ func suiteVerdicts(
 // raceFailure is how package testing fails a test in which a race was reported.
 const raceFailure = "race detected during execution of test"
 
+// verdictsOf returns what the output of a run says of each function. A report that names functions of the suite in its
+// stacks is of those, wherever it stands: a goroutine may make the second access when its test has returned, so that
+// the report is printed, and the next test fails.
 func verdictsOf(out string) map[string]verdict {
 	verdicts := map[string]verdict{}
+	var named []string
 	for _, part := range strings.Split(out, "=== RUN   ")[1:] {
 		name, text, _ := strings.Cut(part, "\n")
+		reports := strings.Split(text, "WARNING: DATA RACE")[1:]
+		own := len(reports) == 0 && strings.Contains(text, raceFailure)
+		for _, report := range reports {
+			report, _, _ = strings.Cut(report, "\n==================")
+			of := stackFunction.FindAllStringSubmatch(report, -1)
+			for _, m := range of {
+				named = append(named, m[1])
+			}
+			own = own || len(of) == 0
+		}
 		switch {
 		case strings.Contains(text, "--- SKIP: "+name):
 			verdicts[name] = skipped
-		case strings.Contains(text, "WARNING: DATA RACE"), strings.Contains(text, raceFailure):
+		case own:
 			verdicts[name] = reported
 		default:
 			verdicts[name] = silent
 		}
 	}
+	for _, name := range named {
+		verdicts[name] = reported
+	}
 	return verdicts
 }
+
+// stackFunction is a function of the suite in a stack, or a function literal in one.
+var stackFunction = regexp.MustCompile(`\.(Test\w+)[.(]`)
 
 // row is a file of the suite, or all: how many functions there are, and how many of them are
 // reported, by the engine in all its runs (racy ones) or in some (clean ones), and by the race detector.

@@ -18,6 +18,21 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// The report of a race whose second access is made when the test has returned is that test's, not the next one's.
+func TestLateReport(t *testing.T) {
+	const late = "WARNING: DATA RACE\n" +
+		"Write at 0x1 by goroutine 2:\n  suite_test.TestRaceA.func1()\n      a.go:1 +0x4\n\n" +
+		"Previous write at 0x1 by goroutine 1:\n  suite_test.TestRaceA()\n      a.go:2 +0x4\n==================\n"
+	got := verdictsOf("=== RUN   TestRaceA\n--- PASS: TestRaceA (0.00s)\n" +
+		"=== RUN   TestNoRaceB\n==================\n" + late +
+		"    testing.go:1712: race detected during execution of test\n--- FAIL: TestNoRaceB (0.00s)\n" +
+		"=== RUN   TestRaceC\n    testing.go:1712: race detected during execution of test\n--- FAIL: TestRaceC (0.00s)\n")
+	want := map[string]verdict{"TestRaceA": reported, "TestNoRaceB": silent, "TestRaceC": reported}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("verdicts %v, want %v", got, want)
+	}
+}
+
 // A racy function that one run misses is wrong, and so is a clean one that one run reports.
 func TestReportExact(t *testing.T) {
 	functions := []function{
