@@ -45,6 +45,8 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			switch {
 			case s.Held:
 				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: "a lock that is waited for is held since here"})
+			case s.Mode == finding.CloseChan && s.Pos != w.Pos:
+				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: "closed here"})
 			case s.Pos != w.Pos:
 				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: string(s.Mode) + " here waits, too"})
 			}

@@ -60,7 +60,7 @@ var fatalErrors = []fatalError{
 		oneTooMany, []string{"RUnlock"}},
 	{"send on closed channel", finding.CloseRaces, finding.Send,
 		"send on a closed channel",
-		"The channel was closed before the send. " + whoClosed, nil},
+		"The channel was closed before the send.", nil},
 	{"Log in goroutine after", finding.OutlivesTest, finding.Call,
 		"used by a goroutine after the test has ended",
 		outlived, testMethods},
@@ -69,7 +69,7 @@ var fatalErrors = []fatalError{
 		outlived, testMethods},
 	{"close of closed channel", finding.CloseRaces, finding.CloseChan,
 		"a channel closed twice",
-		"The channel was closed before. " + whoClosed, nil},
+		"The channel was closed before.", nil},
 }
 
 // testMethods are those of testing.T by which a test logs or fails.
@@ -82,7 +82,6 @@ const (
 	midWrite   = "The runtime found another goroutine in the middle of a write of the same map."
 	oneTooMany = "It was unlocked more often than locked, " +
 		"by one goroutine alone or by two that each meant to be the only one."
-	whoClosed = "Whether another goroutine closed it at the same time, or this one long before, the panic does not say."
 )
 
 // fatalAt distinguishes fatal errors by what happened, and where.
@@ -167,17 +166,21 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 	a.Package, a.Function = stacktext.SplitName(frame.Function)
 	a.File, a.Line = frame.File, frame.Line
 	a.Expr = kind.text // where the source says no more
+	says := kind.says
 	v := finding.Variable{Package: a.Package, Function: a.Function, Name: kind.text}
 	if site := t.mapAt(&a); kind.code == finding.CaughtInTheAct && site != nil {
 		v, a.Expr, a.Source, a.Position = finding.Variable(site.Variable), site.Expr, site.Source, t.position(site.ID)
 	} else if op := operation.Failing(t.pkgs, &a, kind.calls); op.Node != nil {
 		v, a.Expr, a.Column = op.Variable(a.Function), types.ExprString(op.Operand), op.Column()
+		if kind.code == finding.CloseRaces {
+			says += whereClosed(&a, op.Closes(t.pkgs))
+		}
 	}
 	f := &finding.Finding{
 		Code: kind.code, Status: finding.Confirmed,
 		Title: fmt.Sprintf("%s: %s", a.Expr, kind.title),
 		Message: fmt.Sprintf("Goroutine %d ended the process in %s with the error %q. %s",
-			g.ID, a.Function, kind.text, kind.says),
+			g.ID, a.Function, kind.text, says),
 		Variable: v,
 		Accesses: []finding.Access{a},
 		Evidence: &finding.Evidence{
@@ -189,6 +192,30 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 		return seen.fatals[at] != nil
 	})
 	return f
+}
+
+// whereClosed names the places where the channel of a is closed, of which the panic does not say which one it was.
+func whereClosed(a *finding.Access, closes []finding.Position) string {
+	var places []string
+	for _, p := range closes {
+		if a.Mode != finding.CloseChan || p.File != a.File || p.Line != a.Line {
+			places = append(places, fmt.Sprintf("%s:%d", p.File, p.Line))
+		}
+	}
+	const few = 3
+	switch n := len(places); {
+	case n == 0 && len(closes) > 0:
+		return fmt.Sprintf(" No other place calls close for %s.", a.Expr)
+	case n == 0:
+		return ""
+	case n > few:
+		places = append(places[:few-1], fmt.Sprintf("%d other places", n-few+1))
+		fallthrough
+	case n > 1:
+		last := len(places) - 1
+		return fmt.Sprintf(" The source closes %s at %s and %s.", a.Expr, strings.Join(places[:last], ", "), places[last])
+	}
+	return fmt.Sprintf(" The source closes %s at %s.", a.Expr, places[0])
 }
 
 // runsOf counts the runs of a package's tests, at least the one without a monitor.

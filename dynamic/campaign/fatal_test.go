@@ -51,6 +51,19 @@ func Send(c chan int) {
 func Late(t testing.TB) {
 	t.Log("late")
 }
+
+func Put() {
+	done <- 1
+}
+
+func Local() {
+	ch := make(chan int)
+	go close(ch)
+	if cap(ch) > 0 {
+		close(ch)
+	}
+	ch <- 1
+}
 `
 
 func TestErrorsThatProveABug(t *testing.T) {
@@ -110,6 +123,28 @@ func TestErrorsThatProveABug(t *testing.T) {
 		}
 		if e := f.Evidence; e.Hits != 1 || e.Runs != 2 || !strings.Contains(c.output, e.Error) {
 			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// The panic does not say where the channel was closed; the source does.
+func TestWhereClosed(t *testing.T) {
+	for _, c := range []struct{ message, function, line, want string }{
+		{"close of closed channel", "Close", "29", "The channel was closed before. No other place calls close for done."},
+		{"send on closed channel", "Put", "41", "before the send. The source closes done at m.go:29."},
+		{"send on closed channel", "Local", "50", "before the send. The source closes ch at m.go:46 and m.go:48."},
+		{"send on closed channel", "Send", "33", "before the send."},
+	} {
+		crash := "panic: " + c.message + "\n\ngoroutine 7 gp=0xc0 m=0 [running]:\npanic(...)\n\t/go/src/x.go:1 +0x1\n" +
+			"m." + c.function + "(0x1)\n\t/m/m.go:" + c.line + " +0x1\n"
+		p := &plan.Plan{}
+		seen := newTally(p, []*sites.Package{typedfile.Parse(t, ended)})
+		seen.begin(1, 5, nil, nil)
+		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Crash: []byte(crash)}, t.Errorf)
+		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
+		found, _ := seen.findings(cfg, nil, nil)
+		if len(found) != 1 || !strings.HasSuffix(found[0].Message, c.want) {
+			t.Errorf("%s: %+v, want one that ends in %q", c.function, *found[0], c.want)
 		}
 	}
 }

@@ -130,9 +130,10 @@ func (m *machine) receive(i int) func(*state, int) bool {
 // fire receives from a timer, or from a context that others cancel.
 func (m *machine) fire(i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
-		c := st.gs[g].op.cases[i]
+		o := st.gs[g].op
+		c := o.cases[i]
 		if st.objs[c.ch.n].ch.size == no {
-			m.closeAll(st, c.ch.n)
+			m.closeAll(st, c.ch.n, o.instr)
 			return m.complete(st, g, i, zero(&m.in, c.elem), no)
 		}
 		m.editChannel(st, c.ch, func(ch *channel) { ch.fires = !ch.once })
@@ -200,33 +201,36 @@ func (m *machine) complete(st *state, g, i int, v, ok value) bool {
 func (m *machine) close(st *state, g int) bool {
 	o := st.gs[g].op
 	cancels := o.call.fn.ref.name == "cancel"
-	if o.on.kind == address && st.objs[o.on.n].ch != nil && !st.objs[o.on.n].escaped {
-		if st.objs[o.on.n].ch.closed && !cancels {
+	if o.on.kind == address && st.objs[o.on.n].ch != nil {
+		if c := st.objs[o.on.n]; c.ch.closed && !c.escaped && !cancels {
 			return m.crash("close of closed channel", 0)(st, g)
 		}
-		m.closeAll(st, o.on.n)
-	} else if o.on.kind == address && st.objs[o.on.n].ch != nil {
-		m.closeAll(st, o.on.n)
+		m.closeAll(st, o.on.n, o.instr)
 	}
 	return m.finish(st, g, o.call, o.inLine, nilValue)
 }
 
-// closeAll closes a channel, and the contexts that are done with it.
-func (m *machine) closeAll(st *state, id int64) {
+// closeAll closes a channel, and the contexts that are done with it, by an operation.
+func (m *machine) closeAll(st *state, id int64, by ssa.Instruction) {
 	if st.objs[id] == nil || st.objs[id].ch == nil || st.objs[id].ch.closed {
 		return
 	}
-	m.editChannel(st, value{kind: address, n: id}, func(ch *channel) { ch.closed = true })
+	m.editChannel(st, value{kind: address, n: id}, func(ch *channel) { ch.closed, ch.closer = true, by })
 	for _, c := range st.objs[id].ch.children {
-		m.closeAll(st, c)
+		m.closeAll(st, c, by)
 	}
 }
 
 // crash ends the process, at case i of a select.
 func (m *machine) crash(what string, i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
-		at := st.gs[g].op.instr
-		st.over, st.crash = true, &Crash{What: what, At: at, Pos: at.Pos(), Counted: st.counted()}
+		o := st.gs[g].op
+		at, on := o.instr, o.on
+		if len(o.cases) > 0 {
+			on = o.cases[i].ch
+		}
+		st.over, st.crash = true, &Crash{What: what, At: at, Pos: at.Pos(), Closed: st.objs[on.n].ch.closer,
+			Counted: st.counted()}
 		if sel, ok := at.(*ssa.Select); ok {
 			st.crash.Pos = sel.States[i].Pos
 		}

@@ -11,6 +11,8 @@ type Crash struct {
 	What string
 	At   ssa.Instruction
 	Pos  token.Pos // of a case of a select; else that of At
+	// Closed is the operation that had closed the channel.
+	Closed ssa.Instruction
 	// Counted: as of an End.
 	Counted bool
 }

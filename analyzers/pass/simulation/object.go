@@ -28,6 +28,8 @@ type channel struct {
 	size   value
 	buf    []value
 	closed bool
+	// closer is the operation that has closed it. States that differ in it alone are the same.
+	closer ssa.Instruction
 	// fires: a timer, or a context that others may cancel: it may be received from at
 	// any time. once: but not again.
 	fires, once bool

@@ -97,7 +97,7 @@ func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simula
 }
 
 // crashed is an operation on a closed channel.
-func crashed(c simulation.Crash) Wait {
+func (r *Result) crashed(c simulation.Crash) Wait {
 	s := side(simulation.Stuck{At: c.At})
 	s.Pos = c.Pos
 	if s.Mode == finding.Wait {
@@ -106,8 +106,20 @@ func crashed(c simulation.Crash) Wait {
 			s.Mode = finding.Send
 		}
 	}
-	why := "The channel may be closed before, and this panics: " + c.What + "."
-	return Wait{Code: finding.CloseRaces, Side: s, Why: why, Guessed: c.Counted}
+	w := Wait{Code: finding.CloseRaces, Side: s, Guessed: c.Counted}
+	before := "before"
+	switch closed := c.Closed; {
+	case closed == nil || !closed.Pos().IsValid():
+	case closed == c.At:
+		before = "before, here as well"
+	default:
+		by := side(simulation.Stuck{At: closed})
+		by.Mode = finding.CloseChan
+		w.Others = []Side{by}
+		before = "before, at " + r.where(by.Pos)
+	}
+	w.Why = fmt.Sprintf("The channel may be closed %s, and this panics: %s.", before, c.What)
+	return w
 }
 
 // late is a use of a test after its end.

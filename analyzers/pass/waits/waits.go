@@ -166,7 +166,7 @@ func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[
 		add(r.late(root, l))
 	}
 	for _, c := range result.Crashes {
-		add(crashed(c))
+		add(r.crashed(c))
 	}
 }
 

@@ -12,7 +12,7 @@ func (s *stopper) stop() {
 	select {
 	case <-s.done:
 	default:
-		close(s.done) // want `IL4002: close of stopper.done may find it closed: The channel may be closed before, and this panics: close of closed channel`
+		close(s.done) // want `IL4002: close of stopper.done may find it closed: The channel may be closed before, here as well, and this panics: close of closed channel`
 	}
 }
 
@@ -53,7 +53,7 @@ func results(items []int) {
 	ch := make(chan int, len(items))
 	for _, i := range items {
 		go func() {
-			ch <- i // want `IL4002: send of ch may find it closed`
+			ch <- i // want `IL4002: send of ch may find it closed: The channel may be closed before, at scopes_test.go:59, and this panics: send on closed channel`
 		}()
 	}
 	close(ch)
@@ -113,7 +113,7 @@ func resultsOfOneMore(items map[string]int) (sum int) {
 		}()
 	}
 	go func() {
-		ch <- 1 // want `IL4002: send of ch may find it closed`
+		ch <- 1 // want `IL4002: send of ch may find it closed: The channel may be closed before, at scopes_test.go:120, and this panics: send on closed channel`
 	}()
 	go func() {
 		wg.Wait()

@@ -95,5 +95,5 @@ func underLock(f func()) {
 func closedTwice() {
 	ch := make(chan int)
 	close(ch)
-	close(ch) // = IL4002 close
+	close(ch) // = IL4002 close and 1 more
 }
