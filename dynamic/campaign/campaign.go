@@ -111,10 +111,11 @@ func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) 
 
 // Join makes one list of suspected findings and those of r: a confirmed finding takes the place
 // of the suspected one that it proves. The findings given are not changed; those returned are
-// sorted and have ids of their own each.
-func Join(static []*finding.Finding, r *Result) []*finding.Finding {
+// sorted and have ids of their own each. What is suspected beside the packages that the user has named
+// is returned only where r has shown it.
+func Join(static, beside []*finding.Finding, r *Result) []*finding.Finding {
 	known := r.Known
-	known.Runs = r.Runs
+	known.Runs, known.Beside = r.Runs, beside
 	return join.Findings(static, r.Findings, &known)
 }
 

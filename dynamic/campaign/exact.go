@@ -154,7 +154,7 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 			return err
 		}
 	}
-	p, _, err := e.once(ctx, b, recorded.Job{Name: name, Run: n}, o)
+	p, races, err := e.once(ctx, b, recorded.Job{Name: name, Run: n}, o)
 	if err != nil {
 		return err
 	}
@@ -173,9 +173,10 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 	}
 	pkg.NoneRan = p.RanNone()
 	e.show(n == 1 || p.Outcome != Passed && pkg.First == nil, e.report(p, b.Package))
-	switch p.Outcome {
-	case Passed:
-	case CutShort:
+	switch {
+	case p.Outcome == Passed:
+	case races > 0 && p.FailedByRaces(): // which are findings, and may be accepted
+	case p.Outcome == CutShort:
 		pkg.NotCompleted++
 		if pkg.FirstCut == nil {
 			pkg.FirstCut = failureOf(p, n, e.seen.seed, 0)

@@ -242,7 +242,7 @@ func (a *auditing) fill(r *report.Report, pl *planner.Planned) *testrun.Results 
 		return &testrun.Results{Joined: pl.Vet.Findings}
 	}
 	shown := &testrun.Results{Done: a.done, Suspected: true, Runs: a.runs, NoiseFails: a.failOn.noise}
-	a.warn(shown.Fill(r)...)
+	a.warn(shown.Fill(a.ctx, r)...)
 	if a.ran != nil {
 		r.Problems = append(r.Problems, a.ran.Problems...)
 	}

@@ -68,6 +68,7 @@ type recorded struct {
 	Root     string             `json:"root"`
 	Path     string             `json:"path"`
 	Findings []*finding.Finding `json:"findings"`
+	Beside   []*finding.Finding `json:"beside,omitempty"` // as in [planner.Planned]
 	Ignores  []accept.Ignore    `json:"ignores,omitempty"`
 	Plan     *plan.Plan         `json:"plan"`
 	// Locks are the uses of locks, by which deadlocks are named.
@@ -109,6 +110,11 @@ func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 	}
 	pl, err := c.makePlan(p)
 	if err != nil {
+		c.progress.Clear()
+		return nil, c.failed(err)
+	}
+	// Programs will run where nothing is checked any more.
+	if err := pl.ConsultAll(c.ctx); err != nil {
 		c.progress.Clear()
 		return nil, c.failed(err)
 	}
@@ -350,7 +356,8 @@ func leaveEnv() error {
 
 func writeRecord(dir string, pl *planner.Planned) error {
 	data, err := json.Marshal(&recorded{
-		pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Vet.Ignores, pl.Plan, campaign.LockUses(pl.Module.Packages),
+		pl.Module.Root, pl.Module.Path, pl.Vet.Findings, pl.Beside, pl.Vet.Ignores, pl.Plan,
+		campaign.LockUses(pl.Module.Packages),
 	})
 	if err == nil {
 		err = errors.Join(os.WriteFile(filepath.Join(dir, recordName), data, 0o644),
@@ -413,7 +420,7 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 	// What env recorded stands for the plan that the runs were made with.
 	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings, Ignores: rec.Ignores}
 	d := &testrun.Done{Built: &testrun.Built{
-		Planned: &planner.Planned{Vet: vet, Module: ws.Module, Plan: rec.Plan}, Workspace: ws,
+		Planned: &planner.Planned{Vet: vet, Beside: rec.Beside, Module: ws.Module, Plan: rec.Plan}, Workspace: ws,
 	}}
 	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, rec.Locks,
 		filepath.Join(dir, evidenceName)); err != nil {
@@ -426,7 +433,7 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 	if d.Result.Unread != "" { // no findings would be no news
 		r.Problems = append(r.Problems, d.Result.Unread)
 	}
-	c.warn((&testrun.Results{Done: d, Suspected: o.suspected, Runs: d.Result.Runs}).Fill(r)...)
+	c.warn((&testrun.Results{Done: d, Suspected: o.suspected, Runs: d.Result.Runs}).Fill(c.ctx, r)...)
 	if err := o.apply(c, r, vet); err != nil {
 		return c.failed(err)
 	}

@@ -212,7 +212,7 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 	mayFail := func(f *finding.Finding) bool { return o.verify == trial.Full && trial.MayFailTests(f, d.Result) }
 	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs, NoiseFails: o.failOn.noise,
 		Always: func(f *finding.Finding) bool { return trial.StandsInSource(f) || mayFail(f) }}
-	c.warn(shown.Fill(r)...)
+	c.warn(shown.Fill(c.ctx, r)...)
 	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.Joined, testsFail: o.testsFail(d),
 		done: d, tried: func(f *finding.Finding) bool { return !o.suspected && !trial.StandsInSource(f) && mayFail(f) }}, nil
 }

@@ -301,7 +301,7 @@ func (o *testOptions) run(c *call) int {
 	r := c.newReport("test", d.Planned.Module.Root, d.Planned.Module.Path)
 	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked,
 		NoiseFails: o.failOn.noise}
-	c.warn(shown.Fill(r)...)
+	c.warn(shown.Fill(c.ctx, r)...)
 	if err := o.apply(c, r, d.Planned.Vet); err != nil {
 		return c.failed(err)
 	}
@@ -342,7 +342,11 @@ func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) 
 // failsAlready reports whether what a campaign has shown so far fails the build.
 func (o *testOptions) failsAlready(c *call, pl *planner.Planned, r *campaign.Result) bool {
 	rep := c.newReport("test", pl.Module.Root, pl.Module.Path)
-	for _, f := range campaign.Join(pl.Vet.Findings, r) {
+	joined, err := testrun.Join(c.ctx, pl, r)
+	if err != nil {
+		return false // the command says so once the campaign is over
+	}
+	for _, f := range joined {
 		if f.Evidence != nil {
 			rep.Findings = append(rep.Findings, f)
 		}

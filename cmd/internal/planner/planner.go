@@ -60,6 +60,12 @@ type Planned struct {
 	Module *build.Module
 	Plan   *plan.Plan
 	Stale  []atomicsets.Stale // entries of the repository file without a site
+	// Beside are suspected findings of packages that were not named, as far as [Planned.Consult] was asked for them:
+	// what a run shows there may be one of these.
+	Beside []*finding.Finding
+
+	options   Options
+	consulted map[string]bool // packages of Beside
 }
 
 // Make makes the plan. The module of the result is to be closed; it is returned
@@ -70,7 +76,7 @@ func Make(ctx context.Context, o Options) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Planned{Module: m}
+	p := &Planned{Module: m, options: o}
 	in, err := p.gather(ctx, &o)
 	if err != nil {
 		return p, err

@@ -1,12 +1,14 @@
 package testrun
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
@@ -25,9 +27,28 @@ type Results struct {
 	Joined []*finding.Finding
 }
 
+// Join makes one list of what the static side suspects and what runs have shown. Of packages that were not named it
+// suspects nothing that no run has shown. An error says that it does not know of all such packages.
+func Join(ctx context.Context, pl *planner.Planned, r *campaign.Result) ([]*finding.Finding, error) {
+	var paths []string
+	for _, f := range r.Findings {
+		for _, a := range f.Accesses {
+			paths = append(paths, a.Package)
+		}
+	}
+	err := pl.Consult(ctx, paths)
+	if err != nil {
+		err = fmt.Errorf("what is accepted in packages that were not named is not known: %w", err)
+	}
+	return campaign.Join(pl.Vet.Findings, pl.Beside, r), err
+}
+
 // Fill puts the results into the report. The sentences returned say what limits them.
-func (d *Results) Fill(r *report.Report) (limits []string) {
-	d.Joined = campaign.Join(d.Planned.Vet.Findings, d.Result)
+func (d *Results) Fill(ctx context.Context, r *report.Report) (limits []string) {
+	var err error
+	if d.Joined, err = Join(ctx, d.Planned, d.Result); err != nil {
+		r.Problems = append(r.Problems, err.Error())
+	}
 	for _, f := range d.Joined {
 		if f.Status == finding.Lead { // no run showed it
 			continue

@@ -159,7 +159,7 @@ func (p *pair) runWrong(ctx context.Context, o options, b *built, static []*find
 	if err != nil {
 		return err
 	}
-	for _, f := range campaign.Join(static, r) {
+	for _, f := range campaign.Join(static, nil, r) {
 		if f.Status == finding.Confirmed && f.Evidence.Hits > p.watch && p.shows(f) {
 			p.watch, p.pattern, p.harmful = f.Evidence.Hits, f.Evidence.Pattern, f.Evidence.Harmful
 		}

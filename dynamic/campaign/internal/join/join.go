@@ -27,6 +27,8 @@ type Known struct {
 	// Whole counts, by the id of the suspected finding that a section came from, how often
 	// its owner has come to an end.
 	Whole map[string]int
+	// Beside are suspected findings that are of interest only where a run has shown them.
+	Beside []*finding.Finding
 }
 
 // Line is a line of source.
@@ -63,6 +65,8 @@ func (l *Line) UnmarshalText(text []byte) (err error) {
 // ids of their own each.
 func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding {
 	left := clones(static)
+	beside := clones(known.Beside)
+	left, static = append(left, beside...), slices.Concat(static, known.Beside)
 	var joined []*finding.Finding
 	found := combineLeaks(left, clones(shown))
 	slices.SortStableFunc(found, func(a, b *finding.Finding) int { // a split knows where it belongs, a race may guess
@@ -101,6 +105,9 @@ func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding
 		}
 	}
 	for _, s := range left {
+		if slices.Contains(beside, s) {
+			continue
+		}
 		known.unobserved(s)
 		for _, c := range joined {
 			if c.Status == finding.Confirmed && sameVariable(s, c) {

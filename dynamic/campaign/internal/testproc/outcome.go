@@ -111,6 +111,17 @@ func (p *Process) FailedSubtests() (tests []string) {
 // saidLine is a line by which a test says why it fails, or the runtime why it ends the process.
 var saidLine = regexp.MustCompile(`(?m)^(?: +(\S+\.go:\d+: .*)|((?:panic|fatal error): .*))$`)
 
+// raced is the line by which package testing fails a test for a race.
+const raced = "race detected during execution of test"
+
+// FailedByRaces reports whether tests failed, and said nothing but that they have raced.
+func (p *Process) FailedByRaces() bool {
+	said := saidLine.FindAll(p.Output, -1)
+	return p.Outcome == Failed && len(said) > 0 && !slices.ContainsFunc(said, func(line []byte) bool {
+		return !bytes.HasSuffix(line, []byte(raced))
+	})
+}
+
 // Said returns the first line by which the tests that failed say why, or "".
 func (p *Process) Said() string {
 	after := p.Output
