@@ -2,6 +2,8 @@
 
 GO ?= go
 LAB = $(GO) run ./cmd/internal/lab
+# Each tool of the lab keeps its figures beside itself; docs/measured.md has a row a bar.
+FIGURES = cmd/internal/lab
 
 .PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden replays schedules racesuite hbcost hbsuite sampling suites saves sections strangers patches torture validator clean edits clients
 
@@ -74,17 +76,17 @@ toolchains: ## find, prove and mend the same race with the go commands 1.21 to 1
 noise: build ## count the static findings on nats-server and sixteen further well-kept modules
 	testdata/noise.sh bin/interlock
 
-cost: build ## measure what the static checks cost on nats-server, beside two other tools, and on large modules, and keep the tables in docs/cost.md
-	$(LAB) cost -o docs/cost.md
+cost: build ## measure what the static checks cost on nats-server, beside two other tools, and on large modules
+	$(LAB) cost -o $(FIGURES)/cost/figures.json
 
-bench: ## measure what the monitor costs, and keep the table in docs/benchmarks.md
-	$(LAB) bench -o docs/benchmarks.md
+bench: ## measure what the monitor costs
+	$(LAB) bench -o $(FIGURES)/bench/figures.json
 
-schedules: ## what each schedule costs, over the first run of auto: docs/schedules.md
-	$(LAB) bench -schedules -rounds 5 -benchtime 1s -o docs/schedules.md
+schedules: ## what each schedule costs, over the first run of auto
+	$(LAB) bench -schedules -rounds 5 -benchtime 1s -o $(FIGURES)/bench/schedules.json
 
-pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules, and keep the table in docs/pruning.md
-	$(LAB) pruning -o docs/pruning.md
+pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules
+	$(LAB) pruning -o $(FIGURES)/pruning/figures.json
 
 sample: build ## every sixth program of `make conformance`, and a few of `make torture`, no tables
 	$(LAB) torture -norace -correct 24 -racy 8 -size 24 -runs 3 -least 0
@@ -94,11 +96,11 @@ sample: build ## every sixth program of `make conformance`, and a few of `make t
 		echo "make: this Go installation has no test folder, so no sample of conformance" >&2; \
 	fi
 
-conformance: ## compare the Go distribution's own test programs, plain and instrumented, and keep the table in docs/conformance.md
-	$(LAB) conformance -o docs/conformance.md
+conformance: ## compare the Go distribution's own test programs, plain and instrumented
+	$(LAB) conformance -o $(FIGURES)/conformance/figures.json
 
-detect: ## measure what is caught, class by class, beside -race, and keep the table in docs/detection.md
-	$(LAB) detect -o docs/detection.md
+detect: ## measure what is caught, class by class, beside -race
+	$(LAB) detect -o $(FIGURES)/detect/figures.json
 
 # go test -fuzz takes one target of one package.
 FUZZTIME = 1m
@@ -123,41 +125,41 @@ silent: ## run every clean program of the monitor's and the rewriter's tests 200
 	$(GO) test ./dynamic/instrument -run TestCaught/ -silent 200 -v -timeout 1h
 	INTERLOCK_TEST_RUNS=200 $(GO) test ./dynamic/rt -run 'TestNoRace|TestNoSplit' -v -timeout 2h
 
-hidden: ## measure how soon campaigns find bugs that hide, beside -race, and keep the table in docs/campaigns.md
-	$(LAB) hidden -o docs/campaigns.md
+hidden: ## measure how soon campaigns find bugs that hide, beside -race
+	$(LAB) hidden -o $(FIGURES)/hidden/figures.json
 
-replays: ## measure what kinds of noise find, how findings add up over runs, and whether replay commands show them again, and keep the tables in docs/replays.md
-	$(LAB) replays -o docs/replays.md
+replays: ## measure what kinds of noise find, how findings add up over runs, and whether replay commands show them again
+	$(LAB) replays -o $(FIGURES)/hidden/noise.json
 
-racesuite: ## run the race detector's own suite under the monitor, and keep the table in docs/racesuite.md
-	$(LAB) racesuite -o docs/racesuite.md
+racesuite: ## run the race detector's own suite under the monitor
+	$(LAB) racesuite -o $(FIGURES)/racesuite/watch.json
 
-hbcost: ## measure what the happens-before engine costs beside the race detector, and keep the table in docs/hbcost.md
-	$(LAB) hbcost -o docs/hbcost.md
+hbcost: ## measure what the happens-before engine costs beside the race detector
+	$(LAB) hbcost -o $(FIGURES)/hbcost/figures.json
 
-hbsuite: ## run the race detector's own suite under the happens-before engine, and keep the table in docs/hbsuite.md
-	$(LAB) racesuite -engine=hb -runs 3 -o docs/hbsuite.md
+hbsuite: ## run the race detector's own suite under the happens-before engine
+	$(LAB) racesuite -engine=hb -runs 3 -o $(FIGURES)/racesuite/hb.json
 
-sampling: ## measure what the happens-before engine costs and finds where it samples accesses, and keep the table in docs/sampling.md
-	$(LAB) sampling -o docs/sampling.md
+sampling: ## measure what the happens-before engine costs and finds where it samples accesses
+	$(LAB) sampling -o $(FIGURES)/sampling/figures.json -chart docs/sampling.svg
 
-suites: ## run the own tests of twelve real modules, plain and instrumented, and keep the table in docs/suites.md
-	$(LAB) suites -o docs/suites.md
+suites: ## run the own tests of twelve real modules, plain and instrumented
+	$(LAB) suites -o $(FIGURES)/realmodules/figures.json
 
-sections: build ## measure what is found of split atomic sections, refine the invariants of real modules, and keep the tables in docs/sections.md
-	$(LAB) sections -o docs/sections.md
+sections: build ## measure what is found of split atomic sections, and refine the invariants of real modules
+	$(LAB) sections -o $(FIGURES)/sections/figures.json
 
-saves: build ## measure how long an editor waits for diagnostics after a save, and keep the tables in docs/saves.md
-	$(LAB) saves -o docs/saves.md
+saves: build ## measure how long an editor waits for diagnostics after a save
+	$(LAB) saves -o $(FIGURES)/saves/figures.json
 
-strangers: build ## try check, test and fix on more than forty released modules of others, compare with the last run, and keep the table in docs/strangers.md
-	$(LAB) strangers -o docs/strangers.md
+strangers: build ## try check, test and fix on more than forty released modules of others, and compare with the last run
+	$(LAB) strangers
 
 patches: build ## measure the patches of the bugs in LIST=bugs.json: drivers under -race, tests, 100 monitored runs, benchmarks
 	$(LAB) patches $(LIST)
 
-torture: build ## generate 3,000 correct programs and 1,000 racy twins, try all of them, and keep the table in docs/torture.md (about an hour)
-	$(LAB) torture -o docs/torture.md
+torture: build ## generate 3,000 correct programs and 1,000 racy twins, and try all of them (about an hour)
+	$(LAB) torture -o $(FIGURES)/torture/figures.json
 
 # TestMeasure takes a module and a patch of it, see its comment: make validator MEASURE='-measured … -patch … -claim …'
 validator: ## count the wrong patches that are refused for the right reason, and with MEASURE what a candidate costs

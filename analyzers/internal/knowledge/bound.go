@@ -1,7 +1,7 @@
 package knowledge
 
 // Where searches stop, so that check ends on any input. They were
-// chosen on the modules of docs/cost.md, which shows what check costs with them.
+// chosen on the modules of `make cost`, which measures check with them.
 
 // Calls followed from a function into its callees.
 const (

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The customs of this file were met in the modules of docs/triage.md;
-// docs/strangers.md shows what check reports on modules that nobody tuned it on.
+// The customs of this file were met in the modules of the labelled findings
+// (cmd/internal/lab/labels).
 // Each of them makes fewer findings, at the price of missing a bug behind a name or
 // a comment that is wrong.
 

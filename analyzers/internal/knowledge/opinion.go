@@ -1,8 +1,8 @@
 package knowledge
 
 // From which numbers on something counts as evidence. They were chosen on the
-// open-source modules of docs/triage.md (nats-server, bbolt, raft, badger, grpc,
-// go-redis and others); docs/strangers.md shows what check reports with them on
+// open-source modules of the first labelled findings (nats-server, bbolt, raft, badger, grpc,
+// go-redis and others); docs/measured.md has the share of true findings on
 // modules that nobody tuned it on.
 
 // When a lock guards a variable. Accesses are counted that say anything: not

@@ -163,7 +163,7 @@ func (c *checker) lockedSomewhere(u *accesses.Access) bool {
 	return false
 }
 
-// likely reports whether a pair is of a shape of which most that people have read were true (docs/triage.md):
+// likely reports whether a pair is of a shape of which readers called most findings true (`lab labels`):
 //
 //   - an entry of a map is looked for, and made, replaced or removed;
 //   - something is added to what the test has counted under a lock, when that is released;

@@ -10,7 +10,7 @@ import (
 
 // WorkLimit is how many steps a pass may make for one function. A step is what
 // an instruction or a pair of accesses costs, so the limit is about a second. No
-// function of the modules in docs/cost.md needs a fifth of it. It is a variable
+// function of the modules of `make cost` needs a fifth of it. It is a variable
 // for tests.
 var WorkLimit = 100_000_000
 

@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/detect"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hbcost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hidden"
+	"github.com/interlock-go/interlock/cmd/internal/lab/labels"
 	"github.com/interlock-go/interlock/cmd/internal/lab/patches"
 	"github.com/interlock-go/interlock/cmd/internal/lab/pruning"
 	"github.com/interlock-go/interlock/cmd/internal/lab/racesuite"
@@ -43,6 +44,7 @@ var tools = []tool{
 	{"hbcost", "what the happens-before engine costs beside the race detector", hbcost.Run},
 	{"hidden", "how soon campaigns find bugs that hide", hidden.Run},
 	{"house", "the size and the shape of the repository's own code", runHouse},
+	{"labels", "how readers judged the static findings that are labelled, by code", labels.Run},
 	{"patches", "what patches of real bugs do to drivers, tests, campaigns and benchmarks", patches.Run},
 	{"pruning", "which accesses are not monitored, and why", pruning.Run},
 	{"racesuite", "what the watch engine catches of the race detector's own suite", racesuite.Run},

@@ -1,7 +1,7 @@
-// Package bench measures what the monitor costs: it runs the programs of
+// Package bench measures the cost of the monitor: it runs the programs of
 // testdata/bench plain, instrumented and under the race detector, paired and
-// interleaved, and prints a document in Markdown. `make bench` keeps it in
-// docs/benchmarks.md, with a chart.
+// interleaved, and prints a document in Markdown. `make bench` keeps its
+// figures in figures.json.
 //
 // Every figure is the median over rounds of the ratio of two runs that were
 // made directly after each other; the machine's absolute speed cancels out.
@@ -13,7 +13,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 )
@@ -25,8 +24,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	benchtime := flags.String("benchtime", "200ms", "time of one benchmark in one round, as go test takes it")
 	pattern := flags.String("bench", ".", "benchmarks to run")
 	dir := flags.String("dir", filepath.Join("testdata", "bench"), "module with the programs")
-	out := flags.String("o", "", "write the document to this file, and the chart beside it,\n"+
-		"instead of the document alone to standard output")
+	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
+	chart := flags.String("chart", "", "write a chart to this `file`, as SVG")
 	schedules := flags.Bool("schedules", false, "measure time under each schedule instead, over that of auto's first run")
 	flags.Parse(args)
 	tmp, err := os.MkdirTemp("", "interlock-bench-")
@@ -52,14 +51,11 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		return false, err
 	}
 
-	// Write the document, and the chart beside it.
-	chart := ""
-	if *out != "" {
-		file := strings.TrimSuffix(*out, filepath.Ext(*out)) + ".svg"
-		chart = filepath.Base(file)
-		if err := os.WriteFile(file, []byte(d.chart()), 0o644); err != nil {
+	// Write the figures, and the chart.
+	if *chart != "" {
+		if err := os.WriteFile(*chart, []byte(d.chart()), 0o644); err != nil {
 			return false, err
 		}
 	}
-	return true, page.Write(*out, d.markdown(chart))
+	return true, page.Write(*out, d.markdown())
 }

@@ -20,8 +20,8 @@ type document struct {
 	benchtime string
 }
 
-// markdown returns the document; chart is the file name of the chart, or "".
-func (d *document) markdown(chart string) string {
+// markdown returns the document.
+func (d *document) markdown() string {
 	var b strings.Builder
 	b.WriteString(page.Head("What the monitor costs", "bench", ". The programs are those of `testdata/bench`.\n"+
 		"Each figure is an overhead, time / plain - 1: the median over paired, interleaved rounds, with the least and "+
@@ -34,9 +34,6 @@ func (d *document) markdown(chart string) string {
 			fmt.Fprintf(&b, "; not measured: %s", v.skipped)
 		}
 		b.WriteString("\n")
-	}
-	if chart != "" {
-		fmt.Fprintf(&b, "\n![time over plain, by program](%s)\n", chart)
 	}
 	// The figures.
 	b.WriteString("\n## Time\n\n")

@@ -26,7 +26,7 @@ func TestTableShowsWhatIsMissing(t *testing.T) {
 		variants: []*variant{{name: "plain"}, {name: "watch"}, {name: "-race", skipped: "no C compiler"}}, times: r,
 		pruning: new(pruning), rounds: 1, benchtime: "1s",
 	}
-	got := d.markdown("chart.svg")
+	got := d.markdown()
 	for _, want := range []string{
 		"| Tree | 100 | 0.25 (0.25 to 0.25) | - |", "not measured: no C compiler", "| **median** | | **0.25** | - |",
 	} {

@@ -1,7 +1,7 @@
 // Package conformance runs every `// run` program of the Go distribution's
 // test folder twice, plain and instrumented with the monitor awake, and
 // compares output and exit code: an instrumented program must behave as the
-// original does. `make conformance` keeps the result in docs/conformance.md.
+// original does. `make conformance` keeps the figures in figures.json.
 //
 // Exceptions are listed in exceptions.go with a reason each. A program that
 // behaves differently because its rewriting is wrong is never an exception.
@@ -39,7 +39,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "time that one program may take")
 	flags.StringVar(&o.tests, "tests", "", "take the programs in this `folder` (default: test of the Go installation;\n"+
 		"a toolchain that the go command has downloaded has none)")
-	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.StringVar(&o.keep, "keep", "", "keep the differing programs' outputs in this `folder`")
 	flags.Parse(args)
 

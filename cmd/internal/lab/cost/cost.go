@@ -10,8 +10,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
@@ -22,7 +20,7 @@ import (
 func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab cost", flag.ExitOnError)
 	tool := flags.String("interlock", "bin/interlock", "the `binary` to measure")
-	out := flags.String("o", "", "write what was measured to `file` as well; its other sections stay")
+	out := flags.String("o", "", "write the figures to this `file` too, as JSON; its other sections stay")
 	only := flags.String("only", "", "measure one `section` only: tools or modules")
 	part := flags.String("module", "", "of the modules, measure those whose path has this `part` only")
 	state := flags.String("state", "", "keep what was measured of each module in `file`, and go on from there")
@@ -38,12 +36,14 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	if *only != "tools" {
 		rows, err := measureModules(ctx, *tool, *part, *state)
 		if len(rows) > 0 {
-			err = errors.Join(err, keep(*out, modulesSection(rows)))
+			err = errors.Join(err, page.Update(*out, title+modulesSection(rows)))
 		}
 		return true, err
 	}
 	return true, nil
 }
+
+const title = "# What the static checks cost\n\n"
 
 // runTools measures nats-server with each tool.
 func runTools(ctx context.Context, tool, out string) error {
@@ -55,24 +55,8 @@ func runTools(ctx context.Context, tool, out string) error {
 	if err := l.measureAll(); err != nil {
 		return err
 	}
-	return keep(out, toolsSection(l.module, l.lines, l.rows))
+	return page.Update(out, title+toolsSection(l.module, l.lines, l.rows))
 }
-
-// keep prints a section, and puts it into the file in place of the one with
-// the same heading, if a file is named.
-func keep(file, section string) error {
-	fmt.Println(section)
-	if file == "" {
-		return nil
-	}
-	old, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.WriteFile(file, []byte(page.ReplaceSection(string(old), title, section)), 0o644)
-}
-
-const title = "# What the static checks cost\n\nMade by `make cost`, which writes the sections below anew.\n"
 
 // toolsSection is the part of the document about nats-server and the other tools.
 func toolsSection(module string, lines int, rows []row) string {

@@ -1,8 +1,8 @@
-// Package detect measures what the watch engine catches: each program of
+// Package detect measures how much the watch engine catches: each program of
 // testdata/detect has a data race of one class and a clean twin. It runs the
 // racy ones under the watch engine and under the race detector of the Go
 // distribution, the clean ones under the watch engine only, and prints a
-// table. `make detect` keeps it in docs/detection.md.
+// table. `make detect` keeps the figures in figures.json.
 //
 // The runs under the watch engine are those of a campaign, as `interlock test`
 // makes it, without help from the static side. A confirmed race in a clean twin
@@ -35,7 +35,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.IntVar(&o.runs, "runs", 20, "runs of each racy program, with each detector")
 	flags.IntVar(&o.clean, "clean", 200, "runs of each clean twin")
 	flags.StringVar(&o.match, "match", "", "take classes whose name contains this `text` only")
-	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 
 	// Build the programs with each detector.

@@ -1,6 +1,6 @@
-// Package hbcost measures what the happens-before engine costs beside the race detector: processor time and peak
-// memory of the programs of testdata/hbcost, over those of the plain build. `make hbcost` keeps the table in
-// docs/hbcost.md.
+// Package hbcost measures the cost of the happens-before engine beside the race detector: processor time and peak
+// memory of the programs of testdata/hbcost, over those of the plain build. `make hbcost` keeps the
+// figures in figures.json.
 //
 // The bars are the project's: at most half of the race detector's overhead and memory in the median, and never more
 // than its overhead. Where one is missed the command fails.
@@ -42,7 +42,7 @@ type program struct {
 func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab hbcost", flag.ExitOnError)
 	rounds := flags.Int("rounds", 5, "paired rounds of the programs")
-	out := flags.String("o", "", "write the document to this `file` instead of standard output")
+	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 	tmp, err := os.MkdirTemp("", "interlock-hbcost-")
 	if err != nil {

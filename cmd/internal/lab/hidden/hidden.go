@@ -1,7 +1,7 @@
 // Package hidden compares schedules by how soon they bring bugs out that hide: the programs of testdata/hidden,
 // each with one bug, and correct twins. It makes a campaign of each with each schedule, runs it under the race
-// detector of the Go distribution for comparison, and prints tables and a plot. `make hidden` keeps it in
-// docs/campaigns.md.
+// detector of the Go distribution for comparison, and prints tables and a plot. `make hidden` keeps the
+// figures in figures.json.
 //
 // A finding in a correct program makes the command fail.
 package hidden
@@ -64,7 +64,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.StringVar(&o.match, "match", "", "take tests whose name contains this `text` only")
 	flags.StringVar(&o.keep, "keep", "", "add what is measured to this `file`, and measure nothing again that it has; "+
 		"several commands may share one; remove it when the programs or the monitor have changed")
-	flags.StringVar(&o.out, "o", "", "write the table to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 	o.schedules, o.depth = strings.Split(*list, ","), *depth
 	programs, err := findPrograms(o.dir, o.match)

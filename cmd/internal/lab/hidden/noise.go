@@ -37,7 +37,7 @@ func RunReplays(ctx context.Context, args []string) (held bool, err error) {
 	flags.IntVar(&o.longer, "accumulate", 20, "runs that add up; 0 makes no table")
 	flags.IntVar(&o.tries, "replays", 10, "tries of each replay command; 0 makes no table")
 	flags.IntVar(&o.silent, "silent", 0, "runs of each correct program; 0 makes none")
-	flags.StringVar(&o.out, "o", "", "write the tables to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 
 	programs, err := findPrograms(o.dir, o.match)

@@ -2,7 +2,7 @@
 // under the race detector, what the module's own tests do with the patch and what a long campaign reports of them that
 // it did not report before, and what the patch costs the benchmarks of the packages that it changes.
 //
-// `make patches LIST=file` prints a table, which docs/patches.md has. The list is JSON, one object a bug (see [bug]):
+// `make patches LIST=file` prints a table. The list is JSON, one object a bug (see [bug]):
 // folders with the sources at the faulty commit, which most module proxies do not have, and the diffs of
 // `interlock fix`. The modules are copied and left as they are.
 //

@@ -1,7 +1,7 @@
-// Package pruning measures what the static side leaves out of monitoring, and
-// what looking at the whole program adds to it: on five real modules, the share
+// Package pruning measures how much the static side leaves out of monitoring, and
+// how much more the whole program shows: on five real modules, the share
 // of sites that each reason skips, the findings, time and memory, with -whole
-// and without. `make pruning` keeps the table in docs/pruning.md.
+// and without. `make pruning` keeps the figures in figures.json.
 //
 // It downloads the modules with the go command, and works on copies.
 package pruning
@@ -22,7 +22,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab pruning", flag.ExitOnError)
 	tool := flags.String("interlock", filepath.Join("bin", "interlock"), "the `binary` to measure")
 	match := flags.String("match", "", "take modules whose path contains this `text` only")
-	out := flags.String("o", "", "write the table to this `file` instead of standard output")
+	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 	if *tool, err = command.Interlock(*tool); err != nil {
 		return false, err

@@ -2,7 +2,8 @@
 // TestNoRace functions of runtime/race/testdata in the Go distribution, under
 // the watch engine: how many of the racy functions it confirms in up to so
 // many runs, and that it confirms none of the clean ones. `make racesuite`
-// keeps the result in docs/racesuite.md.
+// keeps the figures in watch.json, and `make hbsuite` those of the
+// happens-before engine in hb.json.
 //
 // The suite is copied to a temporary module, built once with every site
 // monitored, and each function runs alone in processes of its own. A confirmed
@@ -51,7 +52,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	sample := flags.String("sample", "", "`rules` by which engine hb leaves accesses out: sos, burst, or sos,burst")
 	flags.IntVar(&o.subsets, "subsets", 0, "with -engine=hb: run so many random `subsets` as users run tests, on one "+
 		"processor and on two")
-	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 	if o.sampling, err = hb.ParseSampling(*rate, *sample); err != nil {
 		return false, fmt.Errorf("-rate and -sample: %w", err)

@@ -1,7 +1,7 @@
 // Package realmodules runs the own test suites of real modules plain and
-// instrumented, and compares test by test: what passes plain must pass
+// instrumented, and compares test by test: a test that passes plain must pass
 // instrumented, with the monitor asleep and with it awake and making the noise
-// of a campaign's first run. `make suites` keeps the result in docs/suites.md.
+// of a campaign's first run. `make suites` keeps the figures in figures.json.
 //
 // Modules are fetched with `go mod download` and copied to a temporary folder,
 // which goes when the command ends. A test whose plain runs differ among
@@ -37,7 +37,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab suites", flag.ExitOnError)
 	flags.StringVar(&o.match, "match", "", "take modules whose path contains this `text` only")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "time that one test binary may take")
-	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.StringVar(&o.keep, "keep", "", "keep the outputs of packages that differ in this `folder`")
 	flags.Parse(args)
 	tmp, err := os.MkdirTemp("", "interlock-suites-")
@@ -73,17 +73,14 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		if o.out == "" {
 			continue
 		}
-		if err := page.Write(o.out, text); err != nil {
+		if err := page.Store(o.out, text); err != nil {
 			return false, err
 		}
 	}
 	if len(failed) > 0 {
 		return false, fmt.Errorf("not compared: %s", strings.Join(failed, ", "))
 	}
-	if o.out == "" {
-		err = page.Write("", text)
-	}
-	return differing == 0, err
+	return differing == 0, page.Write(o.out, text)
 }
 
 // useOwnCache keeps Interlock's test binaries below tmp. The packages that build

@@ -1,6 +1,6 @@
-// Package sampling measures what the happens-before engine costs, and which share of races it finds, where it records
-// a part of the accesses: at rates, and by each rule of -sample. `make sampling` keeps the table in docs/sampling.md,
-// with a chart.
+// Package sampling measures the cost of the happens-before engine, and which share of races it finds, where it records
+// a part of the accesses: at rates, and by each rule of -sample. `make sampling` keeps the figures in figures.json, and
+// a chart in docs.
 //
 // A clean function that is reported makes the command fail.
 package sampling
@@ -131,8 +131,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	rounds := flags.Int("rounds", 10, "paired rounds of the programs")
 	runs := flags.Int("runs", 50, "runs of the functions with and without races")
 	benchtime := flags.String("benchtime", "20ms", "time of one program in one round, as go test takes it")
-	out := flags.String("o", "", "write the document to this `file`, and the chart beside it,\n"+
-		"instead of the document alone to standard output")
+	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
+	chart := flags.String("chart", "", "write a chart to this `file`, as SVG")
 	state := flags.String("state", "", "add the runs to those that this `file` holds, and keep all of them there,\n"+
 		"so that a long measurement is made in portions; a portion that lacks rounds or runs makes no document")
 	flags.Parse(args)
@@ -172,14 +172,13 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		return false, err
 	}
 
-	// Write the document, and the chart beside it.
+	// Write the figures, and the chart.
 	held = !slices.ContainsFunc(all.variants(), func(v *variant) bool { return len(v.Wrong) > 0 })
 	if first := all[0][0]; len(first.Times) == 0 || len(first.Found) == 0 {
 		return held, nil
 	}
-	if *out != "" {
-		chart := strings.TrimSuffix(*out, filepath.Ext(*out)) + ".svg"
-		if err := os.WriteFile(chart, []byte(drawCharts(all)), 0o644); err != nil {
+	if *chart != "" {
+		if err := os.WriteFile(*chart, []byte(drawCharts(all)), 0o644); err != nil {
 			return false, err
 		}
 	}

@@ -64,7 +64,7 @@ type result struct {
 func Run(ctx context.Context, args []string) (bool, error) {
 	fs := flag.NewFlagSet("saves", flag.ContinueOnError)
 	n := fs.Int("n", 50, "saves of each package")
-	out := fs.String("o", "", "write the document to this file")
+	out := fs.String("o", "", "write the figures to this `file` too, as JSON")
 	tool := fs.String("tool", "bin/interlock", "the program to measure")
 	match := fs.String("match", "", "measure modules with this in their path only")
 	if err := fs.Parse(args); err != nil {

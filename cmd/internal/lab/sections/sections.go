@@ -3,8 +3,8 @@
 // and one that is right. Both are checked statically, the wrong one is run under
 // the watch engine, and under the race detector of the Go distribution, the right
 // one many more times. It also refines the access-interleaving invariants of real
-// modules with their own tests as the oracle. `make sections` keeps the tables in
-// docs/sections.md.
+// modules with their own tests as the oracle. `make sections` keeps the figures in
+// figures.json.
 //
 // A right program in which a split is confirmed makes the command fail, and so
 // does a wrong one that is neither reported nor confirmed.
@@ -38,7 +38,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	flags.IntVar(&o.runs, "runs", 20, "runs of each wrong program, with each detector")
 	flags.IntVar(&o.clean, "clean", 200, "runs of each right program")
 	flags.StringVar(&o.match, "match", "", "take pairs and modules whose name contains this `text` only")
-	flags.StringVar(&o.out, "o", "", "write the document to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.BoolVar(&o.race, "race", true, "run the wrong programs under the race detector of the Go distribution too")
 	flags.BoolVar(&o.modules, "modules", true, "refine the invariants of real modules too, which are downloaded")
 	flags.Parse(args)

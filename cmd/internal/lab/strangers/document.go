@@ -11,11 +11,10 @@ func render(now *results, known verdicts) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Strangers' code
 
-Made by `+"`make strangers`"+`, which overwrites this file: %d released modules that
+Measured by `+"`make strangers`"+`: %d released modules that
 Interlock was not tuned on, on %s. Each is fetched, tested plainly (`+"`go test`"+`), checked, tested under the monitor
-in %d runs, and, if something was confirmed, patched without -w. [triage.md](triage.md) has a person's verdict on
-each confirmed
-finding.
+in %d runs, and, if something was confirmed, patched without -w. verdicts.json has a person's verdict on each
+confirmed finding.
 
 `, len(now.Modules), now.Machine, runs)
 	summary(&b, now, known)
@@ -42,7 +41,7 @@ func summary(b *strings.Builder, now *results, known verdicts) {
 		for _, c := range m.confirmed() {
 			how := "not read"
 			if v := known.of(m, c.key()); v != nil {
-				how = v.verdict
+				how = v.Verdict
 			}
 			judged[how]++
 		}
@@ -100,7 +99,7 @@ func confirmedTable(b *strings.Builder, now *results, known verdicts) {
 		for _, c := range m.confirmed() {
 			how := "**not read**"
 			if v := known.of(m, c.key()); v != nil {
-				how = v.verdict
+				how = v.Verdict
 			}
 			fmt.Fprintf(b, "| %s@%s | %s | %s | %s | %d | %s |\n", m.Module, m.Version, c.key(), c.Code, c.Variable, c.Hits, how)
 		}
@@ -142,7 +141,7 @@ func faults(now *results, known verdicts) []string {
 			for _, f := range s.Faults {
 				how := "**not read**"
 				if v := known.of(m, f); v != nil {
-					how = v.verdict + ", " + v.why
+					how = v.Verdict + ", " + v.Why
 				}
 				all = append(all, fmt.Sprintf("%s, %s: `%s`: %s", m.Module, name, f, how))
 			}

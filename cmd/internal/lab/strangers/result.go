@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// results are those of a run, as testdata/strangers.json keeps them.
+// results are those of a run, as results.json keeps them.
 type results struct {
 	Machine string    `json:"machine"`
 	Modules []*result `json:"modules"`
@@ -207,7 +207,7 @@ func promises(now *results, known verdicts) []string {
 			switch v := known.of(m, c.key()); {
 			case v == nil:
 				say("nobody has read %s at %s", c.Code, c.key())
-			case v.verdict == falsely:
+			case v.Verdict == falsely:
 				say("%s at %s is confirmed falsely", c.Code, c.key())
 			}
 		}

@@ -53,7 +53,7 @@ type confirmed struct {
 	Code     finding.Code `json:"code"`
 	Variable string       `json:"variable"`
 	// Places are those of its accesses, file:line, sorted. They name the
-	// finding in docs/triage.md: versions are pinned, so lines stay.
+	// finding in verdicts.json: versions are pinned, so lines stay.
 	Places []string `json:"places"`
 	Hits   int      `json:"hits"` // runs that showed it
 }

@@ -2,17 +2,16 @@
 // it on: released modules, fetched and not kept, which list.go pins. Each is
 // tested plainly, checked, tested under the monitor, and mended where something
 // was confirmed. No command may hang or crash, nor change the module's tree,
-// and no confirmed finding may be false: docs/triage.md has what a person
-// thought on reading each.
+// and no confirmed finding may be false: verdicts.json has the verdict of a person
+// who read each.
 //
-// `make strangers` compares a run with the last one, which is kept in
-// testdata/strangers.json, and writes docs/strangers.md. The command fails if a
-// promise is broken, or if a confirmed finding has not been read.
+// `make strangers` compares a run with the last one, which results.json keeps,
+// replaces that, and prints a page. The command fails if a promise is broken, or
+// if a confirmed finding has not been read.
 package strangers
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,10 +28,12 @@ type options struct {
 	missing   bool
 	limit     time.Duration
 	results   string
-	triage    string
-	out       string
+	verdicts  string
 	keep      string
 }
+
+// home is the folder of the tool, seen from the root of the repository.
+var home = filepath.Join("cmd", "internal", "lab", "strangers")
 
 // Run runs the tool. It reports whether every promise is kept and every confirmed
 // finding has been read.
@@ -48,19 +49,14 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	)
 	flags.BoolVar(&o.missing, "missing", false, "take modules without a result only, to go on where a run was interrupted")
 	flags.DurationVar(&o.limit, "limit", 6*time.Minute, "time that one command may take on one module")
-	flags.StringVar(&o.results, "results", filepath.Join("testdata", "strangers.json"),
+	flags.StringVar(&o.results, "results", filepath.Join(home, "results.json"),
 		"`file` with the results of the last run, which those of this one replace")
-	flags.StringVar(
-		&o.triage,
-		"triage",
-		filepath.Join("docs", "triage.md"),
-		"`file` with the verdicts on confirmed findings",
-	)
-	flags.StringVar(&o.out, "o", "", "write the document to this `file` instead of standard output")
+	flags.StringVar(&o.verdicts, "verdicts", filepath.Join(home, "verdicts.json"),
+		"`file` with the verdicts on confirmed findings")
 	flags.StringVar(&o.keep, "keep", "", "keep what the commands print in this `folder`")
-	again := flags.Bool("document", false, "write the document of the last results again, and run nothing")
+	again := flags.Bool("document", false, "print the page of the last results again, and run nothing")
 	flags.Parse(args)
-	// A new verdict changes the document, but no result.
+	// A new verdict changes the page, but no result.
 	act := run
 	if *again {
 		act = document
@@ -72,15 +68,14 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	return len(broken) == 0, err
 }
 
-// run tries the modules one by one. After each, the results so far and the
-// document are written, as all of them take long. It returns what promises
-// are broken.
+// run tries the modules one by one, and prints the page of all results. The results so far are written after each
+// module, as all of them take long. It returns the promises that are broken.
 func run(ctx context.Context, o options) (broken []string, err error) {
 	last, err := load(o.results)
 	if err != nil {
 		return nil, err
 	}
-	known, err := readVerdicts(o.triage)
+	known, err := readVerdicts(o.verdicts)
 	if err != nil {
 		return nil, err
 	}
@@ -108,22 +103,22 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 		now.put(r)
 		now.Since = compare(last, now)
 		broken = promises(now, known)
-		if err := errors.Join(now.save(o.results), page.Write(o.out, render(now, known))); err != nil {
+		if err := now.save(o.results); err != nil {
 			return nil, err
 		}
 	}
-	return broken, nil
+	return broken, page.Write("", render(now, known))
 }
 
-// document renders the last results again, for verdicts that were added since.
+// document prints the last results again, for verdicts that were added since.
 func document(_ context.Context, o options) (broken []string, err error) {
 	last, err := load(o.results)
 	if err != nil {
 		return nil, err
 	}
-	known, err := readVerdicts(o.triage)
+	known, err := readVerdicts(o.verdicts)
 	if err != nil {
 		return nil, err
 	}
-	return promises(last, known), page.Write(o.out, render(last, known))
+	return promises(last, known), page.Write("", render(last, known))
 }

@@ -47,8 +47,9 @@ func TestCompareSaysWhatIsNewAndGone(t *testing.T) {
 
 func TestPromises(t *testing.T) {
 	read := verdicts{
-		{"example.com/m@v1.0.0", "a.go:1, b.go:2", benign, "a hint"}, {"example.com/m@v1.0.0", "c.go:3", falsely, "ordered"},
-		{"example.com/m@v1.0.0", "panic: read", inTest, "the test's own"},
+		{"example.com/m@v1.0.0", "a.go:1, b.go:2", "IL1001", "", benign, "a hint"},
+		{"example.com/m@v1.0.0", "c.go:3", "IL1000", "", falsely, "ordered"},
+		{"example.com/m@v1.0.0", "panic: read", "", "", inTest, "the test's own"},
 	}
 	m := tried(one("IL1001", "a.go:1", "b.go:2"), one("IL1000", "c.go:3"), one("IL2001", "d.go:4"))
 	m.Check.Over, m.Plain.Changed, m.Test.Changed, m.Test.Faults = true, []string{
@@ -74,19 +75,17 @@ func TestPromises(t *testing.T) {
 }
 
 func TestVerdictsAreRead(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "triage.md")
+	name := filepath.Join(t.TempDir(), "verdicts.json")
 	write := func(verdict string) {
-		text := "# Triage\n\n| example.com/m@v0 | x.go:1 | IL1000 | v | nonsense | elsewhere |\n\n" + heading +
-			"\n\n| module | places | code | variable | verdict | why |\n|---|---|---|---|---|---|\n" +
-			"| example.com/m@v1.0.0 | a.go:1, b.go:2 | IL1001 | T.f | " + verdict + " | nothing orders them |\n\n## More\n\n" +
-			"| example.com/m@v1.0.0 | y.go:1 | IL1000 | v | nonsense | elsewhere |\n"
+		text := `{"verdicts": [{"module": "example.com/m@v1.0.0", "places": "a.go:1, b.go:2", "code": "IL1001",
+			"variable": "T.f", "verdict": "` + verdict + `", "why": "nothing orders them"}]}`
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write(harmful)
 	got, err := readVerdicts(name)
-	want := verdicts{{"example.com/m@v1.0.0", "a.go:1, b.go:2", harmful, "nothing orders them"}}
+	want := verdicts{{"example.com/m@v1.0.0", "a.go:1, b.go:2", "IL1001", "T.f", harmful, "nothing orders them"}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %+v, error %v; want %+v", got, err, want)
 	}
@@ -96,16 +95,15 @@ func TestVerdictsAreRead(t *testing.T) {
 	}
 }
 
-// The rows of docs/triage.md are read by the tool, and all are of modules that
-// are pinned.
-func TestTriageNamesPinnedModules(t *testing.T) {
-	all, err := readVerdicts(filepath.Join("..", "..", "..", "..", "docs", "triage.md"))
+// All verdicts are on modules that are pinned.
+func TestVerdictsNamePinnedModules(t *testing.T) {
+	all, err := readVerdicts("verdicts.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range all {
-		if !slices.ContainsFunc(strangers, func(m stranger) bool { return m.path+"@"+m.version == v.module }) {
-			t.Errorf("docs/triage.md: %s is not pinned", v.module)
+		if !slices.ContainsFunc(strangers, func(m stranger) bool { return m.path+"@"+m.version == v.Module }) {
+			t.Errorf("%s is not pinned", v.Module)
 		}
 	}
 }
@@ -130,7 +128,7 @@ func TestDocumentJudges(t *testing.T) {
 	m := tried(one("IL1001", "a.go:1"), one("IL1000", "c.go:3"))
 	m.Test.Failures = []string{"TestX fails"}
 	text := render(&results{Machine: "a machine", Modules: []*result{m}},
-		verdicts{{"example.com/m@v1.0.0", "a.go:1", harmful, "so"}})
+		verdicts{{"example.com/m@v1.0.0", "a.go:1", "IL1001", "", harmful, "so"}})
 	for _, want := range []string{
 		"| 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 1 |\n",
 		"| example.com/m@v1.0.0 | a.go:1 | IL1001 | example.com/m.T.f | 2 | harmful |\n",

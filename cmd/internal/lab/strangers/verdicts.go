@@ -1,10 +1,10 @@
 package strangers
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 )
 
 // A verdict on a confirmed finding is one of these.
@@ -15,52 +15,46 @@ const (
 	falsely = "false"   // it cannot happen: a bug of Interlock
 )
 
-// verdict is a row of the table in docs/triage.md.
+// verdict is the judgement on one confirmed finding, or on a line that sounds like a fault of Interlock.
 type verdict struct {
-	module  string // path@version
-	places  string
-	verdict string
-	why     string
+	Module   string `json:"module"` // path@version
+	Places   string `json:"places"` // of the accesses, sorted; or the line
+	Code     string `json:"code"`
+	Variable string `json:"variable"`
+	Verdict  string `json:"verdict"`
+	Why      string `json:"why"`
 }
 
 type verdicts []verdict
 
-// heading begins the part of docs/triage.md that is read here.
-const heading = "## Confirmed on strangers' code"
-
-// readVerdicts reads the rows `| module@version | places | code | variable |
-// verdict | why |` below the heading. A row with a line that sounds like a fault of Interlock has
-// the line for places, and the verdict `test` where it is the module's own.
+// readVerdicts reads verdicts.json.
 func readVerdicts(name string) (verdicts, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	_, part, _ := strings.Cut(string(data), heading+"\n")
-	part, _, _ = strings.Cut(part, "\n## ")
-	var all verdicts
-	for line := range strings.Lines(part) {
-		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if len(cells) != 6 || !strings.Contains(cells[0], "@") {
-			continue
-		}
-		v := verdict{strings.TrimPrefix(cells[0], "| "), cells[1], cells[4], strings.TrimSuffix(cells[5], " |")}
-		switch v.verdict {
+	var file struct {
+		Verdicts verdicts `json:"verdicts"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, v := range file.Verdicts {
+		switch v.Verdict {
 		case harmful, benign, inTest, falsely:
-			all = append(all, v)
 		default:
-			return nil, fmt.Errorf("%s: verdict %q on %s at %s: want %s, %s, %s or %s", name, v.verdict, v.module, v.places,
+			return nil, fmt.Errorf("%s: verdict %q on %s at %s: want %s, %s, %s or %s", name, v.Verdict, v.Module, v.Places,
 				harmful, benign, inTest, falsely)
 		}
 	}
-	return all, nil
+	return file.Verdicts, nil
 }
 
-// of returns the verdict on a finding, which its places name, or on a line that sounds like a fault; nil
+// of returns the verdict on a finding, by its places, or on a line that sounds like a fault; nil
 // if nobody has read it.
 func (all verdicts) of(m *result, places string) *verdict {
 	for i, v := range all {
-		if v.module == m.Module+"@"+m.Version && v.places == places {
+		if v.Module == m.Module+"@"+m.Version && v.Places == places {
 			return &all[i]
 		}
 	}
@@ -72,6 +66,6 @@ func (all verdicts) of(m *result, places string) *verdict {
 func (all verdicts) blamed(m *result, s *step) []string {
 	return slices.DeleteFunc(slices.Clone(s.Faults), func(line string) bool {
 		v := all.of(m, line)
-		return v != nil && v.verdict == inTest
+		return v != nil && v.Verdict == inTest
 	})
 }

@@ -1,8 +1,8 @@
 // Package torture generates programs that are correct by construction, and
 // racy twins of them, and runs all of them through the whole pipeline with wide
 // windows: in the correct ones nothing may be confirmed and nothing may
-// change, in the twins the race has to be. `make torture` keeps the result in
-// docs/torture.md.
+// change, in the twins the race has to be. `make torture` keeps the figures
+// in figures.json.
 //
 // A program is made from its seed: two to six blocks, each of a shape. Some
 // shapes are written out (shapes/*.txtar). The others are products of a shared
@@ -95,7 +95,7 @@ func parse(args []string) (o options) {
 
 	// What is written.
 	flags.StringVar(&o.keep, "keep", "", "keep what interlock printed in this `folder`")
-	flags.StringVar(&o.out, "o", "", "write the report to this `file` instead of standard output")
+	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 	if *match != "" {
 		o.shapes = regexp.MustCompile(*match)

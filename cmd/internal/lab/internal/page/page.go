@@ -1,20 +1,20 @@
-// Package page writes what the tools of the lab measure as Markdown: the head
-// that says how, where and when a document was made, tables, lists, and where
-// it goes.
+// Package page formats the figures that the tools of the lab measure: as Markdown to read, and as JSON to keep.
 package page
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
 )
 
-// Head returns the beginning of a document that `make target` writes. about goes
-// on after "which overwrites this file", with its punctuation: ".", or ": what
-// it shows."
+// Head returns the beginning of a document that `make target` measures. about goes on after "measured by `make
+// target`", with its punctuation: ".", or ": the columns are …".
 func Head(title, target, about string) string {
-	return fmt.Sprintf("# %s\n\nMade by `make %s`, which overwrites this file%s\n\n%s", title, target, about, Made())
+	return fmt.Sprintf("# %s\n\nMeasured by `make %s`%s\n\n%s", title, target, about, Made())
 }
 
 // Made returns the item of a list that says on what machine, with which go
@@ -23,33 +23,42 @@ func Made() string {
 	return fmt.Sprintf("- %s, %s\n", Machine(), time.Now().UTC().Format(time.DateOnly))
 }
 
-// Write writes a document to a file, or to standard output where file is "".
-func Write(file, text string) error {
-	if file == "" {
-		_, err := os.Stdout.WriteString(text)
+// Write prints a document, which is Markdown, and writes its figures to file unless that is "".
+func Write(file, markdown string) error {
+	if _, err := os.Stdout.WriteString(markdown); err != nil || file == "" {
 		return err
 	}
-	return os.WriteFile(file, []byte(text), 0o644)
+	return Store(file, markdown)
 }
 
-// ReplaceSection returns document, which begins with head, with section in place
-// of the one that has the same heading, or at the end.
-func ReplaceSection(document, head, section string) string {
-	heading, _, _ := strings.Cut(section, "\n")
-	parts := strings.Split("\n"+document, "\n## ")
-	all := []string{head}
-	found := false
-	for _, p := range parts[1:] {
-		p = "## " + strings.TrimRight(p, "\n") + "\n"
-		if strings.HasPrefix(p, heading+"\n") {
-			p, found = section, true
-		}
-		all = append(all, p)
+// Store writes the figures of a document as JSON.
+func Store(file, markdown string) error { return encode(file, Parse(markdown)) }
+
+// Update is Write for one part of a document: the sections of file that markdown has no heading of stay.
+func Update(file, markdown string) error {
+	if _, err := os.Stdout.WriteString(markdown); err != nil || file == "" {
+		return err
 	}
-	if !found {
-		all = append(all, section)
+	var d Document
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &d)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return strings.Join(all, "\n")
+	if err != nil {
+		return fmt.Errorf("the figures of the last run: %w", err)
+	}
+	d.Replace(Parse(markdown))
+	return encode(file, d)
+}
+
+func encode(file string, d Document) error {
+	data, err := d.Encode()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
 }
 
 // Table writes a heading and a table below it, unless the table has no rows.

@@ -1,0 +1,122 @@
+// Package labels holds the verdicts that people came to on reading static findings against the source of the modules,
+// and counts them by code. Files beside this one keep them: findings.json the labelled findings, apart.json the
+// attempts to tell true ones from false ones by their form, fixes.json the fix commits that were compared.
+package labels
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+)
+
+// Verdict is the judgement of a reader.
+type Verdict string
+
+// Two goroutines can do what a true finding says, and nothing orders them; for locks, somebody can wait for ever.
+const (
+	Harmful Verdict = "harmful" // true, and something goes wrong then
+	Benign  Verdict = "benign"  // true, and no outcome is wrong
+	Test    Verdict = "test"    // true in a test's own code only
+	True    Verdict = "true"    // true; the reader did not judge the harm
+	False   Verdict = "false"   // something orders the two, or only one goroutine does it
+	Unclear Verdict = "unclear" // an hour of reading did not decide
+	Differ  Verdict = "differ"  // two readers came to different verdicts
+)
+
+var verdicts = []Verdict{Harmful, Benign, Test, True, False, Unclear, Differ}
+
+// Label is one finding with its verdict.
+type Label struct {
+	Draw    int     `json:"draw"` // from 1: the element of Labels.Draws that says how the finding came to be read
+	Module  string  `json:"module"`
+	Code    string  `json:"code"`
+	Place   string  `json:"place"`
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why"`
+}
+
+// Labels is the file findings.json.
+type Labels struct {
+	// How each set was chosen and read, and which mends it led to: findings of later draws were printed by checks
+	// that had been tuned on the earlier ones.
+	Draws    []string `json:"draws"`
+	Findings []Label  `json:"findings"`
+}
+
+//go:embed findings.json
+var findings []byte
+
+// Read returns the labelled findings. An unknown verdict, or a draw that is not there, is an error.
+func Read() (*Labels, error) {
+	all := new(Labels)
+	if err := json.Unmarshal(findings, all); err != nil {
+		return nil, fmt.Errorf("findings.json: %w", err)
+	}
+	for i, f := range all.Findings {
+		switch {
+		case !slices.Contains(verdicts, f.Verdict):
+			return nil, fmt.Errorf("findings.json: finding %d has the verdict %q: want one of %q", i+1, f.Verdict, verdicts)
+		case f.Draw < 1 || f.Draw > len(all.Draws):
+			return nil, fmt.Errorf("findings.json: finding %d is of draw %d, of %d", i+1, f.Draw, len(all.Draws))
+		}
+	}
+	return all, nil
+}
+
+// Run runs the tool: it prints the number of verdicts by code, of all draws or of one.
+func Run(_ context.Context, args []string) (held bool, err error) {
+	flags := flag.NewFlagSet("lab labels", flag.ExitOnError)
+	draw := flags.Int("draw", 0, "count the findings of draw `number` only, and print how they were drawn")
+	flags.Parse(args)
+	all, err := Read()
+	if err != nil {
+		return false, err
+	}
+	if *draw < 0 || *draw > len(all.Draws) {
+		return false, fmt.Errorf("-draw %d: there are %d draws", *draw, len(all.Draws))
+	}
+	if *draw > 0 {
+		fmt.Println(all.Draws[*draw-1])
+	}
+	_, err = os.Stdout.WriteString(all.table(*draw))
+	return true, err
+}
+
+// table counts the verdicts on the findings of a draw, or of all for 0, in a row a code.
+func (l *Labels) table(draw int) string {
+	counts := map[string]map[Verdict]int{}
+	var codes []string
+	for _, f := range l.Findings {
+		if draw != 0 && f.Draw != draw {
+			continue
+		}
+		if counts[f.Code] == nil {
+			counts[f.Code] = map[Verdict]int{}
+			codes = append(codes, f.Code)
+		}
+		counts[f.Code][f.Verdict]++
+	}
+	slices.Sort(codes)
+	columns := []string{"code"}
+	for _, v := range verdicts {
+		columns = append(columns, string(v))
+	}
+	var rows [][]string
+	for _, code := range codes {
+		row := []string{code}
+		for _, v := range verdicts {
+			row = append(row, fmt.Sprint(counts[code][v]))
+		}
+		rows = append(rows, row)
+	}
+	var b strings.Builder
+	page.Table(&b, "Verdicts by code", columns, rows)
+	return b.String()
+}
