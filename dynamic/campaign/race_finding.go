@@ -237,6 +237,10 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 	g.ID = side.GID
 	userPaths(cfg, &g)
 	a := t.planned(side.Site)
+	if calledAt(&a, g.Stack) {
+		g.Stack = slices.Insert(g.Stack, 0,
+			finding.Frame{Function: s.Package + "." + s.Function, File: a.File, Line: a.Line})
+	}
 	a.Goroutine = &g
 	if s.Mode == plan.Write && !side.Write { // an append that had to grow has read
 		a.Mode = finding.Read
@@ -245,6 +249,22 @@ func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 		a.Role = fmt.Sprintf("goroutine started at %s:%d", g.Created[0].File, g.Created[0].Line)
 	}
 	return a
+}
+
+// calledAt reports whether the stack of an access ends at the call of the function that makes it: the monitor stands
+// around the call of a function so short that the compiler inlines it.
+func calledAt(a *finding.Access, stack []finding.Frame) bool {
+	if len(stack) == 0 || strings.Contains(a.Function, ".func") {
+		return false
+	}
+	_, top := stacktext.SplitName(stack[0].Function)
+	method := func(function string) string {
+		function = strings.ReplaceAll(function, "[...]", "")
+		return function[strings.LastIndexByte(function, '.')+1:]
+	}
+	return method(top) != method(a.Function) && !slices.ContainsFunc(stack, func(f finding.Frame) bool {
+		return f.File == a.File && a.Line <= f.Line && f.Line <= max(a.Line, a.EndLine)
+	})
 }
 
 // planned returns the access at a site as the plan knows it.

@@ -31,6 +31,25 @@ func TestScalar(t *testing.T) {
 	}
 }
 
+// The monitor stands around the call of a short function, whose frame the stack lacks then.
+func TestCalledAt(t *testing.T) {
+	a := finding.Access{Package: "p", Function: "(*T).get", Position: finding.Position{File: "p.go", Line: 3, EndLine: 3}}
+	for _, c := range []struct {
+		function string
+		line     int
+		want     bool
+	}{
+		{"p.(*T).Add", 9, true},
+		{"p.(*T).get", 3, false},
+		{"p.(*T[...]).get", 4, false}, // an access of several lines
+		{"p.(*T).Add", 3, false},      // inlined, at the line of the access
+	} {
+		if got := calledAt(&a, []finding.Frame{{Function: c.function, File: "p.go", Line: c.line}}); got != c.want {
+			t.Errorf("%s at line %d: %v", c.function, c.line, got)
+		}
+	}
+}
+
 // A line of code may access several variables. A list and its elements are named as one; of others, all that may be
 // meant are named.
 func TestSharedVariable(t *testing.T) {

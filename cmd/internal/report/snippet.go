@@ -3,6 +3,7 @@ package report
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -107,8 +108,9 @@ func lockNames(locks []string) string {
 	return strings.Join(names, ", ")
 }
 
-// ReadSource adds to what runs have shown what the source says: the line and the locks around an access that no check
-// has looked at, and one name for a function literal. gc names a literal anew in each function that it is inlined into.
+// ReadSource adds to findings of runs the words of the source: the line of an access, the locks that are held around
+// it and around the calls that lead to it, and one name for a function literal. gc names a literal anew in each
+// function that it is inlined into.
 //
 //	func (*T).F.func2.1                  as the findings name it
 //	func (*T).G.(*T).F.func2.func3       the same one, inlined into G, in a stack
@@ -131,8 +133,8 @@ func (r *Report) ReadSource() {
 					a.Source = strings.TrimSpace(lines[a.Line-1])
 				}
 			}
-			if len(a.Locks) == 0 && f.Code.IsDataRace() {
-				a.Locks = locksAround(parsed(a.File), a.Line)
+			if f.Code.IsDataRace() || f.Section != nil {
+				a.Locks = locksOn(a, parsed)
 			}
 			// The names that gc has made of a literal stand in the stacks.
 			literal := parsed(a.File).Literal(a.Line)
@@ -147,6 +149,24 @@ func (r *Report) ReadSource() {
 	}
 }
 
+// locksOn names the locks that the goroutine of an access holds: those that a check has seen there, or those of the
+// function that makes it, and those that its callers hold around the calls. A frame counts if its line calls the one
+// above: a deferred call is made when the function returns, whatever was released before.
+func locksOn(a *finding.Access, parsed func(string) *region.File) (names []string) {
+	names = a.Locks
+	if len(names) == 0 {
+		names = locksAround(parsed(a.File), a.Line)
+	}
+	stack := a.Goroutine.Stack
+	for i, frame := range stack {
+		f, own := parsed(frame.File), i == 0 && frame.Line == a.Line
+		if !own && (i == 0 || f.Calls(frame.Line, stack[i-1].Function)) {
+			names = addLocks(names, locksAround(f, frame.Line))
+		}
+	}
+	return names
+}
+
 // locksAround names the locks that the function around a line holds there.
 func locksAround(f *region.File, line int) (names []string) {
 	for _, r := range f.Around(line) {
@@ -157,6 +177,20 @@ func locksAround(f *region.File, line int) (names []string) {
 		names = append(names, name)
 	}
 	return names
+}
+
+// addLocks adds those of more whose last name none of the locks has: a caller names the same lock by another path.
+func addLocks(locks, more []string) []string {
+	last := func(lock string) string {
+		lock = strings.TrimSuffix(lock, " (read)")
+		return lock[strings.LastIndexByte(lock, '.')+1:]
+	}
+	for _, l := range more {
+		if !slices.ContainsFunc(locks, func(other string) bool { return last(other) == last(l) }) {
+			locks = append(slices.Clip(locks), l)
+		}
+	}
+	return locks
 }
 
 // renameLiteral has the stacks of f name the literal of an access as the access does: a frame that isIn it, and a go

@@ -44,6 +44,37 @@ func (t *T) Start() {
 		go func() { t.now-- }()
 	})
 }
+
+// The caller holds the lock.
+
+func (t *T) add() {
+	t.now++
+}
+
+func (t *T) Add() {
+	t.state.Lock()
+	t.add()
+	t.state.Unlock()
+}
+
+func (t *T) Late() {
+	defer t.add()
+	t.state.Lock()
+	defer t.state.Unlock()
+	t.then()
+}
+
+func (t *T) With() {
+	t.with(func() {
+		t.now++
+	})
+}
+
+func (t *T) with(f func()) {
+	t.state.Lock()
+	defer t.state.Unlock()
+	f()
+}
 `
 	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
@@ -59,6 +90,13 @@ func (t *T) Start() {
 		finding.Frame{Function: inlined, File: "p.go", Line: 9}, finding.Frame{Function: "q.F.func1", File: "q.go", Line: 9})
 	plain, checked := at(21, "(*T).H"), at(7, "(*T).F.func1.1")
 	checked.Locks = []string{"t.other"}
+	// The caller holds a lock; one that defers the call may have released it.
+	frame := func(function string, line int) finding.Frame {
+		return finding.Frame{Function: "example.com/p." + function, File: "p.go", Line: line}
+	}
+	called := at(35, "(*T).add", frame("(*T).add", 35), frame("(*T).Add", 40))
+	late := at(35, "(*T).add", frame("(*T).add", 35), frame("(*T).Late", 49))
+	inLiteral := at(53, "(*T).With.func1", frame("(*T).With.func1", 53), frame("(*T).with", 60), frame("(*T).With", 52))
 	// A goroutine that a literal has started: the go statement is one of the literal, not of what it starts.
 	const starter = "example.com/p.(*T).Start.func1"
 	var started []finding.Access
@@ -68,10 +106,11 @@ func (t *T) Start() {
 		a.Goroutine.Created = []finding.Frame{{Function: starter, File: "p.go", Line: 25 + 3*i}}
 		started = append(started, a)
 	}
-	of := append([]finding.Access{write, read, plain, checked}, started...)
+	of := append([]finding.Access{write, read, plain, checked, called, late, inLiteral}, started...)
 	f := &finding.Finding{Code: finding.CaughtInTheAct, Accesses: of}
 	(&Report{Root: dir, Findings: []*finding.Finding{f}}).ReadSource()
-	for i, want := range [][]string{{"t.state"}, {"t.state (read)"}, nil, {"t.other"}} {
+	for i, want := range [][]string{{"t.state"}, {"t.state (read)"}, nil, {"t.other"}, {"t.state"}, nil,
+		{"t.state"}} {
 		if got := f.Accesses[i].Locks; !slices.Equal(got, want) {
 			t.Errorf("access %d holds %q, want %q", i, got, want)
 		}

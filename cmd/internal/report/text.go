@@ -148,9 +148,8 @@ var operations = map[finding.Mode]string{
 // callsItself reports whether the expression of an access is the whole operation, as close(c) is, and not what it is
 // made on.
 func callsItself(a *finding.Access) bool {
-	e, err := parser.ParseExpr(a.Expr)
-	call, isCall := e.(*ast.CallExpr)
-	if err != nil || !isCall {
+	call := callOf(a)
+	if call == nil {
 		return false
 	}
 	switch fun := call.Fun.(type) {
@@ -162,17 +161,31 @@ func callsItself(a *finding.Access) bool {
 	return false
 }
 
+// isCall reports whether the expression of an access is a call.
+func isCall(a *finding.Access) bool { return callOf(a) != nil }
+
+// callOf returns the call that the expression of an access is, or nil.
+func callOf(a *finding.Access) *ast.CallExpr {
+	e, err := parser.ParseExpr(a.Expr)
+	if err != nil {
+		return nil
+	}
+	call, _ := e.(*ast.CallExpr)
+	return call
+}
+
 // someLocks reports whether an access of f is known to hold a lock: only then "no lock" says something of the others.
 func someLocks(f *finding.Finding) bool {
 	return slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return len(a.Locks) > 0 })
 }
 
-// held returns in words which locks an access holds; locks says that one of the accesses is known to hold some.
+// held returns in words which locks an access holds; locks says that one of the accesses is known to hold some. An
+// access that a call stands for is made by the function called, which may take locks of its own.
 func held(a *finding.Access, locks bool) string {
 	switch {
 	case len(a.Locks) > 0:
 		return "holding " + lockNames(a.Locks)
-	case locks && !panics(a):
+	case locks && !panics(a) && !isCall(a):
 		return "holding no known lock"
 	}
 	return ""

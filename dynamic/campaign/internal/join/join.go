@@ -425,23 +425,52 @@ func takeOverSection(c, s *finding.Finding) {
 	c.Code, c.Fix, c.Ordinal, c.Variable = s.Code, s.Fix, s.Ordinal, s.Variable
 	panicked := c.Accesses[3:]
 	c.Accesses = slices.Clone(s.Accesses[:min(2, len(s.Accesses))])
-	place := func(seen finding.Access, call *finding.Position) {
-		for i := range c.Accesses {
-			a := &c.Accesses[i]
-			if a.Step == 0 && (sameLine(*a, seen) || call != nil && a.File == call.File && a.Line == call.Line) {
-				a.Goroutine, a.Step, a.Role = seen.Goroutine, seen.Step, cmp.Or(seen.Role, a.Role)
-				return
-			}
+	at := sidesOf(c.Accesses, sectionSide{entry, c.Section.EntryCall}, sectionSide{end, c.Section.EndCall})
+	for i, seen := range []finding.Access{entry, end} {
+		if at[i] < 0 {
+			c.Accesses = append(c.Accesses, seen)
+			continue
 		}
-		c.Accesses = append(c.Accesses, seen)
+		a := &c.Accesses[at[i]]
+		a.Goroutine, a.Step, a.Role = seen.Goroutine, seen.Step, cmp.Or(seen.Role, a.Role)
 	}
-	place(entry, c.Section.EntryCall)
-	place(end, c.Section.EndCall)
 	c.Accesses = append(append(c.Accesses, remote), panicked...)
 	if s.Section != nil {
 		c.Section = s.Section
 	}
 	takeOverWords(c, s)
+}
+
+// sectionSide is the access that begins or ends a section, and the call that stands for it in the section's function.
+type sectionSide struct {
+	seen finding.Access
+	call *finding.Position
+}
+
+// sidesOf returns, for each side of a section, which of the accesses it is, or -1: the one at its place, or else one on
+// its line. Both may stand on one line:
+//
+//	b.set(b.get() + 1)
+func sidesOf(accesses []finding.Access, sides ...sectionSide) (at []int) {
+	for range sides {
+		at = append(at, -1)
+	}
+	choose := func(matches func(a *finding.Access, p *finding.Position) bool) {
+		for i, side := range sides {
+			for k := range accesses {
+				a := &accesses[k]
+				if at[i] < 0 && !slices.Contains(at, k) &&
+					(matches(a, &side.seen.Position) || side.call != nil && matches(a, side.call)) {
+					at[i] = k
+				}
+			}
+		}
+	}
+	choose(func(a *finding.Access, p *finding.Position) bool {
+		return a.File == p.File && a.Line == p.Line && a.Column == p.Column
+	})
+	choose(func(a *finding.Access, p *finding.Position) bool { return a.File == p.File && a.Line == p.Line })
+	return at
 }
 
 // sharpen sets in c the code of a suspected finding on the access that both

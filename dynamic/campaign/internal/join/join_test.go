@@ -276,6 +276,32 @@ func TestSplitTakesThePlaceOfSuspected(t *testing.T) {
 	}
 }
 
+// Both sides of a section may stand on one line; the store comes first among the accesses of the suspected finding.
+func TestSidesOfASection(t *testing.T) {
+	on := func(line, column int) finding.Position {
+		return finding.Position{File: "a.go", Line: line, Column: column}
+	}
+	side := func(line, column int, call *finding.Position) sectionSide {
+		return sectionSide{finding.Access{Position: on(line, column)}, call}
+	}
+	outer, inner := on(24, 23), on(24, 29)
+	accesses := []finding.Access{{Position: outer}, {Position: inner}}
+	for _, c := range []struct {
+		name       string
+		entry, end sectionSide
+		want       []int
+	}{
+		{"calls on one line: b.set(b.get() + 1)", side(14, 9, &inner), side(20, 2, &outer), []int{1, 0}},
+		{"the load is on the line, the store in a callee", side(24, 29, nil), side(20, 2, &outer), []int{1, 0}},
+		{"another load of the line", side(24, 40, nil), side(24, 23, nil), []int{1, 0}},
+		{"elsewhere", side(30, 2, nil), side(24, 23, nil), []int{-1, 0}},
+	} {
+		if got := sidesOf(accesses, c.entry, c.end); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // A race on the two accesses of a split section leaves the suspected finding to
 // the split.
 func TestSplitBeforeRace(t *testing.T) {
