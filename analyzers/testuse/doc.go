@@ -46,7 +46,11 @@
 //
 // No branch is needed where a length is taken in one critical section and used
 // as an index or an end in the next, while others cut. An entry that is removed
-// because of what it holds (it has expired) may be another one by then.
+// because of what it holds (it has expired) may be another one by then. What is read, replaced
+// in a later critical section, and returned should be one exchange: two callers may both get it.
+//
+// An entry that is made again with an equal value counts where a number beside the map counts it
+// twice. A second look does not help where the function returns the same whatever it finds.
 //
 // Not reported:
 //

@@ -50,8 +50,12 @@ func dependsOn(v, part ssa.Value) bool {
 			return false
 		}
 		seen[v] = true
-		switch v.(type) {
+		switch v := v.(type) {
 		case *ssa.BinOp, *ssa.UnOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi:
+		case *ssa.Call:
+			if b, ok := v.Call.Value.(*ssa.Builtin); !ok || b.Name() != "len" {
+				return false
+			}
 		default:
 			return false
 		}

@@ -34,6 +34,9 @@ const (
 // writes reports whether o changes the variable.
 func (o op) writes() bool { return o != read }
 
+// lessens reports whether o takes something away from the variable.
+func (o op) lessens() bool { return o == remove || o == shrink || o == reset }
+
 // verb returns in the past tense what o did.
 func (o op) verb() string {
 	switch o {

@@ -53,7 +53,7 @@ func (c *checker) pairs(f *function) []pair {
 			list = append(list, c.closed(f, b, t)...)
 		}
 	}
-	return append(list, c.outdated(f)...)
+	return append(append(list, c.outdated(f)...), c.exchanged(f)...)
 }
 
 // outdated lists uses of a length as an index or end, after the variable may have

@@ -23,8 +23,8 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access, lead boo
 	found := &TestUse{
 		Test: test.Access, Use: use.Access, TestNode: test.node, UseNode: use.node,
 		Variable: variable(p.use), Name: p.use.name.Short(), Lead: lead, rule: p.rule, Section: c.section(f, p, test, use),
-		Why: fmt.Sprintf("%s %s %s at line %d%s, and depending on the result %s is %s at line %d%s; %s.%s",
-			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), used(p), p.rule.what,
+		Why: fmt.Sprintf("%s %s %s at line %d%s%s%s is %s at line %d%s; %s.%s",
+			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), p.bearing(), used(p), p.rule.what,
 			use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
 	}
 	if remote != nil && remote != p.use.own {
@@ -60,10 +60,18 @@ func (c *checker) endOf(f *function, e *event) end {
 }
 
 func (p pair) verb() string {
-	if p.relation == bounds {
+	if p.relation == bounds || p.relation == exchanges {
 		return "takes"
 	}
 	return "tests"
+}
+
+// bearing is what ties the two, in the middle of a sentence.
+func (p pair) bearing() string {
+	if p.relation == exchanges {
+		return " for its result, and "
+	}
+	return ", and depending on the result "
 }
 
 // used names the variable of the use, where it is another than that of the test.

@@ -44,9 +44,9 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 }
 
 // lead reports whether p may be split by goroutines that only the users of the package start, its tests among
-// them: the code itself releases a lock between the two.
+// them: the code itself releases a lock between the two, or accesses it atomically twice.
 func (c *checker) lead(f *function, p pair) bool {
-	return p.gap == released && p.rule.what != sent && !p.out.Inside && !c.alreadyReported(f, p) &&
+	return p.gap&locked != 0 && p.rule.what != sent && !p.out.Inside && !c.alreadyReported(f, p) &&
 		!c.list.Prog.Alone(f.fn) && !c.list.Prog.SaysNoLock(f.fn, p.use.at.Pos())
 }
 
@@ -131,13 +131,13 @@ func disturbs(o op, p pair) bool {
 	case p.out.Compares && p.use.op == shrink:
 		return o != grow && o != insert
 	case p.out.Compares && (p.use.op == grow || p.use.op == insert || p.use.op == mark && p.out.Length):
-		return o != shrink && o != remove && o != reset
+		return !o.lessens()
 	case p.out.Compares:
 		return true
 	case p.present() < 0:
-		return o != reset && o != remove && o != shrink
+		return !o.lessens()
 	case p.present() > 0 && !p.out.Length:
-		return o == reset || o == remove || o == set
+		return o.lessens() || o == set
 	case p.present() > 0:
 		return o != grow && o != insert
 	}

@@ -12,9 +12,10 @@ import (
 type relation int
 
 const (
-	decides relation = iota // a branch on the variable, or on its length, decides about a use of the variable
-	closes                  // a branch on a flag decides about state that some function changes together with the flag
-	bounds                  // no branch: a length that was taken is an index or an end in the use
+	decides   relation = iota // a branch on the variable, or on its length, decides about a use of the variable
+	closes                    // a branch on a flag decides about state that some function changes together with the flag
+	bounds                    // no branch: a length that was taken is an index or an end in the use
+	exchanges                 // no branch: what was found is the result, and the use stores something else
 )
 
 // rule is one line of the table: a test and a use that are no single step, and
@@ -43,6 +44,7 @@ const (
 	sent    what = "sent on"
 	changed what = "set"
 	taken   what = "taken from"
+	retried what = "tested again, without effect on the result,"
 )
 
 // table is the whole opinion about which tests and uses matter. The first line
@@ -57,6 +59,7 @@ var table = []rule{
 	// An entry: one more than the limit, or a second one that replaces the first.
 	{decides, insert, locked, facts{asksLength, compares}, nil, added, "addEntry"},
 	{decides, insert, anyGap, facts{sameEntry, ownObject}, facts{isThere, asksMore}, made, "makeEntry"},
+	{decides, insert, locked, facts{sameEntry, isAccountedFor}, facts{isThere, asksMore}, made, "countEntry"},
 
 	// Another value: the greater of two that is not, or a second object that replaces the first.
 	{decides, set, locked, facts{ordersBySize, storesCompared}, nil, changed, "setGreater"},
@@ -75,7 +78,12 @@ var table = []rule{
 	{decides, remove, locked, facts{sameEntry, asksInside}, nil, removed, "removeExpired"},
 	{decides, remove, locked, facts{sameEntry, isThere, hasEffect}, facts{answersOnce}, removed, "removeEntry"},
 
+	// What only one of two has replaced, both take.
+	{exchanges, mark, locked, nil, nil, changed, "exchangeMark"},
+	{exchanges, reset, locked, nil, nil, cleared, "exchangeReset"},
+
 	// What was there is used as if it were there still.
+	{decides, read, released, facts{foundSome, answersAlike}, nil, retried, "takeIfLeft"},
 	{decides, read, released, facts{foundSome, looksUp, sameEntry, dereferences}, facts{useByCall}, follows,
 		"followEntry"},
 	{decides, read, released, facts{foundSome, loads, asksLength, usesAsList}, facts{useByCall}, indexes, "index"},
@@ -100,6 +108,7 @@ var leads = []rule{
 	// An entry or a value is put where none was, perhaps another one by each goroutine.
 	{decides, insert, released, facts{sameEntry}, facts{isThere, asksMore}, made, "putEntry"},
 	{decides, set, released, facts{isAbsent}, facts{asksMore, madeAnyway}, made, "putValue"},
+	{exchanges, set, locked, nil, nil, changed, "exchangeValue"},
 }
 
 // judge returns the line that fits, and whether it is one of leads; or nil: a second goroutine
@@ -244,7 +253,15 @@ func accountedFor(_ *checker, f *function, p pair) bool { return f.accounted(p.t
 // whether it fits, so that the limit is passed anyhow.
 func limitIsSoft(_ *checker, _ *function, p pair) bool {
 	a := p.use.amount
-	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, a))
+	return p.use.varying() && (a == nil || !dependsOn(p.branch.at.Cond, withoutSign(a)))
+}
+
+// withoutSign returns n for -n.
+func withoutSign(v ssa.Value) ssa.Value {
+	if minus, ok := v.(*ssa.UnOp); ok && minus.Op == token.SUB {
+		return plain(minus.X)
+	}
+	return v
 }
 
 // hasTurn reports whether the variable is found equal to a number that the goroutine has drawn by an atomic Add: no
@@ -284,8 +301,13 @@ func drawn(v ssa.Value) bool {
 func madeAnyway(c *checker, _ *function, p pair) bool { return c.renews(p.use) }
 
 // hasEffect reports whether the side of the branch that leads to the use does
-// something else that others may see, so that it matters to do it twice.
-func hasEffect(c *checker, f *function, p pair) bool { return c.effect(f, p) }
+// something else that others may see, such as to count, so that it matters to do it twice.
+func hasEffect(c *checker, f *function, p pair) bool { return c.effect(f, p) || len(f.counters(p)) > 0 }
+
+// isAccountedFor reports whether a number beside the map counts what the use puts there.
+func isAccountedFor(c *checker, f *function, p pair) bool {
+	return slices.ContainsFunc(f.counters(p), func(w *event) bool { return c.counted(p.use, w) })
+}
 
 // answersOnce reports whether what was found is a channel, and something is sent on it: the entry is that of a request,
 // and its key comes once.

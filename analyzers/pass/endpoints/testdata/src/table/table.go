@@ -28,6 +28,9 @@ type T struct {
 	plain  int
 
 	next, serving atomic.Uint64
+	bytes         int
+	stopped       bool
+	left          map[string]int
 }
 
 func (t *T) raise() {
@@ -105,6 +108,88 @@ func (t *T) putEntry(key, name string) {
 		t.names[key] = name
 		t.mu.Unlock()
 	}
+}
+
+func (t *T) countEntry(key string) {
+	t.mu.Lock()
+	_, ok := t.names[key]
+	t.mu.Unlock()
+	if !ok {
+		name := key + key
+		t.mu.Lock()
+		t.names[key] = name
+		t.bytes += len(name)
+		t.mu.Unlock()
+	}
+}
+
+func (t *T) exchangeMark() bool {
+	t.mu.Lock()
+	was := t.stopped
+	t.mu.Unlock()
+	t.mu.Lock()
+	t.stopped = true
+	t.mu.Unlock()
+	return !was
+}
+
+func (t *T) okExchangedAtOnce() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.stopped
+	t.stopped = true
+	return !was
+}
+
+func (t *T) exchangeReset() []*item {
+	t.mu.Lock()
+	list := t.list
+	t.mu.Unlock()
+	t.mu.Lock()
+	t.list = nil
+	t.mu.Unlock()
+	return list
+}
+
+func (t *T) exchangeValue(n int) int {
+	t.mu.Lock()
+	old := t.max
+	t.mu.Unlock()
+	t.mu.Lock()
+	t.max = n
+	t.mu.Unlock()
+	return old
+}
+
+func (t *T) takeIfLeft(key string) bool {
+	t.mu.Lock()
+	n := t.left[key]
+	t.mu.Unlock()
+	if n == 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left[key] > 0 {
+		t.left[key]--
+	}
+	return true
+}
+
+func (t *T) okTakenIfLeft(key string) bool {
+	t.mu.Lock()
+	n := t.left[key]
+	t.mu.Unlock()
+	if n == 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left[key] > 0 {
+		t.left[key]--
+		return true
+	}
+	return false
 }
 
 func (t *T) putValue(name string) {
@@ -457,4 +542,11 @@ func (t *T) All(key string, i *item) {
 	t.okFollowedIfThere()
 	t.okTurn()
 	t.sliceByLength()
+	t.countEntry(key)
+	t.exchangeMark()
+	t.okExchangedAtOnce()
+	t.exchangeReset()
+	t.exchangeValue(1)
+	t.takeIfLeft(key)
+	t.okTakenIfLeft(key)
 }
