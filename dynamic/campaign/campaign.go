@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
-	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testsource"
 	"github.com/interlock-go/interlock/dynamic/evidence"
@@ -281,29 +279,6 @@ func (c *campaign) runMonitored(
 	c.takeLeaks(o.strength, pkg, leaksFile(prefix), p)
 	return p, ctx.Err()
 }
-
-// runTests runs a test binary. Where all goroutines stood still it runs again, as do those of later runs, without
-// the alarm of package testing, which keeps the runtime from finding out whether any could go on.
-func (c *campaign) runTests(
-	ctx context.Context, job recorded.Job, b build.Binary, pkg *PackageResult, o testproc.Options,
-) *testproc.Process {
-	job.Engine, job.Seed = cmp.Or(job.Engine, "plain"), c.seen.seed
-	o.NoAlarm = pkg.noAlarm
-	p := c.tests.Run(ctx, job, b, o)
-	if p.Outcome == testproc.StoodStill && ctx.Err() == nil {
-		pkg.noAlarm, o.NoAlarm = true, true
-		job.Name += "-without-alarm"
-		p = c.tests.Run(ctx, job, b, o)
-	}
-	// Tests that pass in no time, and then wait for each other until Interlock ends them, hang.
-	if p.Outcome == CutShort && pkg.Plain == Passed && p.Elapsed > longer*pkg.PlainTime && stacktext.StandStill(p.Output) {
-		p.Outcome = Hung
-	}
-	return p
-}
-
-// longer is how many times as long as without noise tests wait that hang under it.
-const longer = 10
 
 // collect reads the evidence of one process. That an interrupted one has left
 // none says nothing.

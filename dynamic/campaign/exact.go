@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 	"github.com/interlock-go/interlock/dynamic/predict"
@@ -227,6 +228,9 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	}
 	e.expect(pkg)
 	// What it has not come to is said.
+	if p.Outcome == CutShort && stacktext.StandStill(p.Output) {
+		p.Outcome = Hung
+	}
 	switch {
 	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain:
 	case p.Outcome == CutShort:
@@ -236,7 +240,9 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 			pkg.PlainTime.Round(time.Second/10))
 	default:
 		e.result.Partly++
-		e.problem("%s", failedExactly(pkg.Package, p))
+		pkg.ExactFailure = failureOf(p, 0, e.seen.seed, 0)
+		pkg.ExactFailure.Waits = e.waitsOf(p)
+		pkg.SeenExactly = failedExactly(pkg.Package, p, pkg.ExactFailure.Waits)
 	}
 	e.progress(Event{
 		Kind: ExactDone, Run: 1, Runs: e.cfg.Runs, Package: pkg.Package, Outcome: p.Outcome, Elapsed: p.Elapsed,
@@ -244,8 +250,8 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	return nil
 }
 
-// failedExactly returns in a line which tests failed under the engine alone, and how.
-func failedExactly(pkg string, p *testproc.Process) string {
+// failedExactly returns in a line which tests failed under the engine alone, how, and where those wait that hang.
+func failedExactly(pkg string, p *testproc.Process, waits []string) string {
 	const rest = ": what did not run then is left to the watch engine"
 	tests := strings.Join(p.FailedTests(), ", ")
 	if tests != "" {
@@ -257,7 +263,9 @@ func failedExactly(pkg string, p *testproc.Process) string {
 		return fmt.Sprintf("%s%s timed out under the happens-before engine, which is slower%s", tests, pkg, rest)
 	}
 	says := ""
-	if first := p.Said(); first != "" {
+	if len(waits) > 0 {
+		says = fmt.Sprintf(" (waiting %s)", strings.Join(waits, ", "))
+	} else if first := p.Said(); first != "" {
 		says = fmt.Sprintf(" (%s)", first)
 	}
 	return fmt.Sprintf("%s%s %s under the happens-before engine, and not without it%s; to see it again: %s%s",

@@ -79,6 +79,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	pkg.Limit = child.Stretch(p.Elapsed, c.cfg.Budget) + c.cfg.Floor
 	if p.Outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = failureOf(p, 0, 0, 0), c.report(p, b.Package)
+		pkg.PlainFailure.Waits = c.waitsOf(p)
 	}
 	c.takeLeaks(0, pkg, leaks, p)
 	if (p.Outcome == TimedOut || p.Outcome == Hung) && b.Monitored {
@@ -134,6 +135,7 @@ func (c *campaign) judge(
 	}
 	pkg.Failures++
 	failure := failureOf(p, n, c.seen.seed, strength)
+	failure.Waits = c.waitsOf(p)
 	if pkg.First == nil {
 		pkg.First = failure
 	}

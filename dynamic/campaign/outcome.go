@@ -52,6 +52,10 @@ type PackageResult struct {
 	// PlainFailure is how the run before all others failed, nil if it passed. The
 	// tests fail then, whatever the monitored runs do.
 	PlainFailure *Failure
+	// ExactFailure is how the tests failed in the run under the happens-before engine before the monitored ones, and not
+	// without it; nil if they did not. SeenExactly says so in a line, with the command that runs them so again.
+	ExactFailure *Failure
+	SeenExactly  string
 	// NotCompleted counts the runs that Interlock ended and could not complete with
 	// less noise either; FirstCut is the first run that it ended.
 	NotCompleted int
@@ -95,6 +99,7 @@ type Failure struct {
 	Strength int // of the noise, in microseconds
 	Outcome  Outcome
 	Tests    []string // top-level ones that failed or hung, where the output names some
+	Waits    []string // where they wait that hang, the tests first: "in mu.Lock() at a.go:3"
 	Output   string
 	Elapsed  time.Duration
 	Busy     bool // the machine was: the process could have used much more of it

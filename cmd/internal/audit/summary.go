@@ -48,7 +48,7 @@ func (s *summary) line(format string, args ...any) { fmt.Fprintf(&s.b, format+"\
 func (s *summary) text() string {
 	s.line("# Interlock audit: %s", cell(s.r.Title))
 	s.line("\nBegun %s, interlock %s. [index.html](%s) shows each finding in full.\n", s.when, s.r.Version, Index)
-	s.line("**%s**", s.r.Verdict())
+	s.line("**%s**", s.r.Verdict()+s.r.Unended())
 	for _, line := range s.r.Looked() {
 		s.line("- %s", cell(line))
 	}

@@ -300,7 +300,7 @@ func (a *auditing) print(r *report.Report) {
 			fmt.Fprintln(a.stdout, report.Clean(r.Line(f)))
 		}
 	}
-	fmt.Fprintln(a.stdout, r.Verdict())
+	fmt.Fprintln(a.stdout, r.Verdict()+r.Unended())
 	if r.Earlier != nil {
 		fmt.Fprintf(a.stdout, "since the audit before: %s\n", r.Earlier)
 	}

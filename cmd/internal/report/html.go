@@ -24,7 +24,7 @@ func (HTML) Write(w io.Writer, r *Report) error {
 	p := &page.Page{
 		Title:   "Interlock: " + cmp.Or(r.Title, "interlock "+r.Command),
 		Tool:    "interlock " + r.Command + ", version " + r.Version,
-		Verdict: r.Verdict() + r.grouped(), Summary: r.Looked(), Interrupted: r.Interrupted, Gaps: h.gaps(),
+		Verdict: r.Verdict() + r.grouped() + r.Unended(), Summary: r.Looked(), Interrupted: r.Interrupted, Gaps: h.gaps(),
 	}
 	if c := r.Earlier; c != nil {
 		p.Since = "Since the audit " + cmp.Or(c.Since, "before") + ": " + c.String()

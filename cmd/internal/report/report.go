@@ -67,6 +67,7 @@ type Failure struct {
 	Output  string   // what they printed; may be empty
 	Unbuilt bool     // go test would not run them
 	Fails   bool     // the build
+	Hangs   bool     // they wait for ever
 }
 
 // Comparison is what has changed since an earlier report.
@@ -420,6 +421,40 @@ func (r *Report) Verdict() string {
 	}
 	return s
 }
+
+// Unended returns, behind a verdict without findings, that tests hang or did not end in some run: there is more that
+// was seen.
+func (r *Report) Unended() string {
+	if r.Left() > 0 {
+		return ""
+	}
+	var tests []string
+	for _, f := range r.Failures {
+		if !f.Hangs {
+			continue
+		}
+		if len(f.Tests) == 0 {
+			tests = append(tests, "the tests of "+f.Package)
+		}
+		for _, t := range f.Tests {
+			if !slices.Contains(tests, t) {
+				tests = append(tests, t)
+			}
+		}
+	}
+	switch n := len(tests); {
+	case n > mostNamed:
+		return fmt.Sprintf(", but %d tests hung", n)
+	case n > 0:
+		return fmt.Sprintf(", but %s hung", strings.Join(tests, ", "))
+	case len(r.TimeOuts) > 0:
+		return ", but not each run ended"
+	}
+	return ""
+}
+
+// mostNamed is how many tests the verdict names.
+const mostNamed = 5
 
 // grouped returns how many causes the findings have, in brackets, where these are fewer.
 func (r *Report) grouped() string {

@@ -332,7 +332,7 @@ func (t *text) summary() {
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
 	}
-	t.prose("", s+t.r.grouped())
+	t.prose("", s+t.r.grouped()+t.r.Unended())
 	if t.r.Left() > 0 {
 		s := "to accept a finding: //interlock:ignore CODE why on its line, or "
 		if c.Runs > 0 {

@@ -63,7 +63,10 @@ type Done struct {
 }
 
 // Failed reports whether the tests of a package failed, or would under go test.
-func (d *Done) Failed() bool { return len(d.Vetted) > 0 || d.Result.Failed() }
+func (d *Done) Failed() bool {
+	return len(d.Vetted) > 0 || d.Result.Failed() ||
+		slices.ContainsFunc(d.Result.Packages, func(p campaign.PackageResult) bool { return p.ExactFailure != nil })
+}
 
 // FailedWithoutNoise reports whether tests failed, or would not run, for another reason than noise.
 func (d *Done) FailedWithoutNoise() bool {
@@ -406,14 +409,18 @@ func (d *Done) Failures(noise bool) (all []report.Failure) {
 	found := len(d.Result.Findings) > 0
 	for i := range d.Result.Packages {
 		p := &d.Result.Packages[i]
+		if f := p.ExactFailure; f != nil {
+			all = append(all, report.Failure{Package: p.Package, Tests: f.Tests, Text: p.SeenExactly, Output: printed(f),
+				Fails: noise, Hangs: f.Outcome == campaign.Hung})
+		}
 		if p.Failures > 0 && p.UnderNoise > 0 {
 			all = append(all, report.Failure{Package: p.Package, Tests: p.Tests, Text: FailureOf(p, found),
-				Output: printed(p.UnderNoiseFirst), Fails: noise})
+				Output: printed(p.UnderNoiseFirst), Fails: noise, Hangs: p.UnderNoiseFirst.Outcome == campaign.Hung})
 		}
 		if p = withoutNoise(p); p.Fails() {
 			first := cmp.Or(p.PlainFailure, p.First)
 			all = append(all, report.Failure{Package: p.Package, Tests: first.Tests, Text: FailureOf(p, found),
-				Output: printed(first), Fails: true})
+				Output: printed(first), Fails: true, Hangs: first.Outcome == campaign.Hung})
 		}
 	}
 	return all
@@ -454,13 +461,21 @@ func testsOf(pkg string, named []string) (what, they string) {
 // mostNamed is how many tests a sentence names.
 const mostNamed = 8
 
+// waitsOf returns where tests that hang wait, in brackets; "" for others.
+func waitsOf(f *campaign.Failure) string {
+	if len(f.Waits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (waiting %s)", strings.Join(f.Waits, ", "))
+}
+
 // FailureOf returns in a line how the tests of a package failed.
 // With findings, one of them may explain a failure under noise.
 func FailureOf(p *campaign.PackageResult, findings bool) string {
 	// They passed in all monitored runs.
 	if p.Failures == 0 {
 		what, they := testsOf(p.Package, p.PlainFailure.Tests)
-		s := fmt.Sprintf("%s %s without the monitor", what, p.PlainFailure.Outcome)
+		s := fmt.Sprintf("%s %s without the monitor%s", what, p.PlainFailure.Outcome, waitsOf(p.PlainFailure))
 		left := ""
 		if len(p.LeftOut) > 0 {
 			left, they = ", which left out "+strings.Join(p.LeftOut, ", ")+",", "the other tests"
@@ -476,8 +491,8 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	// They fail without noise as well: nothing is special about the monitor.
 	if p.UnderNoise == 0 {
 		what, they := testsOf(p.Package, p.First.Tests)
-		s := fmt.Sprintf("%s %s in %s, first in run %d with seed %d", what, p.First.Outcome,
-			finding.OfRuns(p.Failures, p.Runs), p.First.Run, p.First.Seed)
+		s := fmt.Sprintf("%s %s in %s, first in run %d with seed %d%s", what, p.First.Outcome,
+			finding.OfRuns(p.Failures, p.Runs), p.First.Run, p.First.Seed, waitsOf(p.First))
 		if p.Plain != "" {
 			s += fmt.Sprintf("; without noise %s %s too", they, p.Plain)
 		}
@@ -500,6 +515,7 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	}
 	s := fmt.Sprintf("%s %s only under noise: %s; in %s, first in run %d with seed %d and strength %d",
 		what, f.Outcome, why, finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, f.Strength)
+	s += waitsOf(f)
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:
 		s += "; later runs were made " + completedHow(p)

@@ -51,6 +51,20 @@ func (g *Goroutine) AwaitsSignals() bool { return strings.HasPrefix(g.Stack(), "
 // Wakes reports whether the goroutine is at work or will be by itself.
 func (g *Goroutine) Wakes() bool { return g.stateIs("run", "sleep", "IO wait", "syscall") }
 
+// Parent returns the number of the goroutine that has started this one, or "".
+func (g *Goroutine) Parent() string {
+	_, by, _ := strings.Cut(g.Text, "\ncreated by ")
+	by, _, _ = strings.Cut(by, "\n")
+	_, parent, _ := strings.Cut(by, " in goroutine ")
+	return parent
+}
+
+// Listens reports whether the goroutine waits for a connection, or in the code of net/http for what comes by one.
+func (g *Goroutine) Listens() bool {
+	return g.stateIs("IO wait") &&
+		(strings.Contains(g.Text, "\nnet.(*netFD).accept(") || strings.Contains(g.Text, "\nnet/http.(*"))
+}
+
 // InLock reports whether the goroutine is blocked in the acquisition of a mutex.
 func (g *Goroutine) InLock() bool {
 	return g.stateIs("sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire")
@@ -95,6 +109,12 @@ func End() {
 // Still ends the process, whose goroutines are all blocked, although a timer may be set that
 // wakes one of them.
 func Still() { end("the tests stand still: they are run again without a time limit of their own") }
+
+// Waits ends the process, whose tests and all that they have started have long been blocked, while others sleep or
+// wait for timers and the network.
+func Waits() {
+	end("the tests wait for each other: what else there is waits for timers and the network")
+}
 
 func end(why string) {
 	crash.Print("panic: " + why + "\n\n")

@@ -22,3 +22,18 @@ func TestGoroutines(t *testing.T) {
 		t.Errorf("third: %+v", g)
 	}
 }
+
+func TestParentAndListens(t *testing.T) {
+	all := Goroutines("goroutine 7 [IO wait]:\ninternal/poll.runtime_pollWait(0x1)\n\t/go/netpoll.go:3\n" +
+		"net.(*netFD).accept(0x2)\n\t/go/fd.go:9\ncreated by m.Serve in goroutine 5\n\t/src/a.go:4\n\n" +
+		"goroutine 8 [IO wait]:\nos.(*File).Read(0x1)\n\t/go/file.go:3\nm.read()\n\t/src/a.go:9\n\n" +
+		"goroutine 9 [chan receive]:\nnet.(*netFD).accept(0x2)\n\t/go/fd.go:9\ncreated by m.init.0\n\t/src/a.go:4")
+	for i, want := range []struct {
+		parent  string
+		listens bool
+	}{{"5", true}, {"", false}, {"", false}} {
+		if g := &all[i]; g.Parent() != want.parent || g.Listens() != want.listens {
+			t.Errorf("%s: parent %q, listens: %v, want %v", g.ID, g.Parent(), g.Listens(), want)
+		}
+	}
+}

@@ -14,6 +14,10 @@
 // of package testing is one: then the process ends and says so ([dump.Still]), to be run again without
 // a time limit of its own. There this package leaves no timer behind, and the runtime ends
 // the process unless the program has one that could wake somebody.
+// With INTERLOCK_PATIENCE, the process ends as well where the tests and all that they have started are blocked, have
+// been for so many milliseconds longer than all took before, and what else there is waits for timers and
+// the network ([dump.Waits]).
+//
 // Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
 //
 // Missed: what waits for something that a global variable still reaches while any goroutine can run or
@@ -66,6 +70,16 @@ var state struct {
 	still   int             // looks in a row at which no goroutine had moved; guarded by mu
 	next    time.Time       // when the collector may be asked again; guarded by mu
 	pause   time.Duration   // until then; guarded by mu
+
+	began    time.Time     // of the process
+	patience time.Duration // how long tests may wait beside others; 0 is for ever
+	waited   waiting       // guarded by mu
+}
+
+// waiting is how long the tests have been where they are.
+type waiting struct {
+	since       time.Time
+	looks, idle int // since then, and at how many of them what the tests have started was blocked too
 }
 
 func init() {
@@ -79,6 +93,10 @@ func init() {
 	state.head = "\n" + `{"v":1,"kind":"leak","run":` + number("INTERLOCK_RUN") + `,"seed":` + number("INTERLOCK_SEED") +
 		`,"pid":` + strconv.Itoa(os.Getpid()) + `,"leak":{"hang":`
 	state.written, state.pause = map[string]bool{}, tick
+	state.began = time.Now()
+	if ms, err := strconv.Atoi(os.Getenv("INTERLOCK_PATIENCE")); err == nil {
+		state.patience = time.Duration(ms) * time.Millisecond
+	}
 	if strconv.Itoa(os.Getppid()) == os.Getenv("INTERLOCK_PARENT") {
 		time.AfterFunc(firstLook, look)
 	}
@@ -117,6 +135,9 @@ func look() {
 	}
 	before := state.stood
 	state.stood = standing()
+	if waitBeside(before.tests) {
+		dump.Waits()
+	}
 	if state.still++; state.stood.busy || !maps.Equal(before.all, state.stood.all) {
 		state.still = 0
 	}
@@ -148,18 +169,37 @@ func asleep() bool {
 	return true
 }
 
+// mostAwake is one of how many looks may show a goroutine at work that the tests have started, as a ticker wakes it.
+const mostAwake = 8
+
+// waitBeside reports whether the tests have been where they were before, with all that they have started, for
+// longer than is patient. requires: state.mu.
+func waitBeside(before map[string]string) bool {
+	w, now := &state.waited, time.Now()
+	if len(state.stood.tests) == 0 || !maps.Equal(before, state.stood.tests) {
+		*w = waiting{since: now}
+	}
+	if w.looks++; state.stood.idle {
+		w.idle++
+	}
+	return state.patience > 0 && w.looks-w.idle <= w.looks/mostAwake &&
+		now.Sub(w.since) > state.patience+w.since.Sub(state.began)
+}
+
 // stand is where goroutines wait, by their numbers.
 type stand struct {
 	tests map[string]string // those that run a test
 	all   map[string]string
 	busy  bool // one that does not wait is at work, besides the one that looks
+	idle  bool // the tests are blocked, and so is all that they have started, but for what listens to the network
 }
 
 // standing returns where goroutines wait now.
 func standing() stand {
 	s := stand{tests: map[string]string{}, all: map[string]string{}}
+	goroutines := dump.Goroutines(dump.Stacks())
 	awake := 0
-	for _, g := range dump.Goroutines(dump.Stacks()) {
+	for _, g := range goroutines {
 		if g.Wakes() {
 			awake++
 			continue
@@ -169,8 +209,28 @@ func standing() stand {
 			s.tests[g.ID] = g.Stack()
 		}
 	}
-	s.busy = awake > 1
+	s.busy, s.idle = awake > 1, areIdle(goroutines)
 	return s
+}
+
+// areIdle reports whether there are tests, and each of them and all that they have started is blocked, or listens to
+// the network.
+func areIdle(all []dump.Goroutine) bool {
+	family := map[string]bool{}
+	for grown := true; grown; {
+		grown = false
+		for i := range all {
+			g := &all[i]
+			if family[g.ID] || !g.IsTest() && !family[g.Parent()] {
+				continue
+			}
+			if g.Wakes() && !g.Listens() {
+				return false
+			}
+			family[g.ID], grown = true, true
+		}
+	}
+	return len(family) > 0
 }
 
 // same reports whether a test stands where it stood.

@@ -79,6 +79,61 @@ func (op *Operation) OnPurpose(state string) bool {
 	return isNil && op.Node == nil
 }
 
+// AwaitsTimer reports whether the operation ends when a timer fires or a context is done, or may, since what stands in
+// its line is a call; state is that of the goroutine. A ticker has fired by then.
+func (op *Operation) AwaitsTimer(state string) bool {
+	if !strings.HasPrefix(state, "chan receive") && !strings.HasPrefix(state, "select") {
+		return false
+	}
+	found := op.Node == nil
+	if op.Operand != nil {
+		return op.isTimer(op.Operand)
+	}
+	if n, ok := op.Node.(*ast.SelectStmt); ok {
+		for _, clause := range n.Body.List {
+			comm := clause.(*ast.CommClause).Comm
+			if comm == nil {
+				continue
+			}
+			ast.Inspect(comm, func(n ast.Node) bool {
+				if e, ok := n.(*ast.UnaryExpr); ok && e.Op == token.ARROW {
+					found = found || op.isTimer(e.X)
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// isTimer reports whether a channel is that of a timer or of a context.
+func (op *Operation) isTimer(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.SelectorExpr: // t.C
+		if t := op.In.Info.TypeOf(e.X); t != nil && strings.TrimPrefix(t.String(), "*") == "time.Ticker" {
+			return false
+		}
+	case *ast.CallExpr:
+		sel, ok := e.Fun.(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
+		switch f, _ := op.In.Info.Uses[sel.Sel].(*types.Func); {
+		case f == nil || f.Pkg() == nil:
+		case f.Pkg().Path() == "context" && f.Name() == "Done":
+			return true
+		case f.Pkg().Path() == "time" && f.Name() == "Tick":
+			return false
+		}
+	}
+	t := op.In.Info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	c, ok := t.Underlying().(*types.Chan)
+	return ok && c.Elem().String() == "time.Time"
+}
+
 func isSend(n ast.Node) bool {
 	_, ok := n.(*ast.SendStmt)
 	return ok

@@ -26,6 +26,8 @@ const (
 	Hung Outcome = "hung"
 	// StoodStill: ended since all goroutines were blocked; whether a timer would have woken one is not known.
 	StoodStill Outcome = "stood still"
+	// Waited: ended since the tests had long waited for each other while others waited for timers and the network.
+	Waited Outcome = "waited"
 	// CutShort: ended by a time limit of Interlock's. That says nothing of the tests.
 	CutShort Outcome = "not completed"
 )
@@ -53,6 +55,8 @@ func classify(p *Process) Outcome {
 		return Hung
 	case p.Exit == 2 && strings.HasPrefix(message, "the tests stand still: "):
 		return StoodStill
+	case p.Exit == 2 && strings.HasPrefix(message, "the tests wait for each other: "):
+		return Waited
 	case p.Exit == 2 && len(p.Crash) > 0:
 		return Panicked
 	case p.Exit < 0:

@@ -27,9 +27,12 @@ type Options struct {
 	Timeout time.Duration // test timeout, which the tests can ask for; 0 is none
 	NoAlarm bool          // the test timeout is kept from outside, so that the runtime finds deadlocks
 	Limit   time.Duration // when it is ended from outside; 0 is never
-	Live    io.Writer     // gets what it prints while it runs, if not nil
-	Flags   []string      // of the tests, as the user has them
-	Test    string        // that runs alone, or several with | in between; "" is all that Flags choose
+	// Patience is how much longer than all before it tests may wait for each other while others wait for timers and the
+	// network; 0 is as long as their timeout is.
+	Patience time.Duration
+	Live     io.Writer // gets what it prints while it runs, if not nil
+	Flags    []string  // of the tests, as the user has them
+	Test     string    // that runs alone, or several with | in between; "" is all that Flags choose
 }
 
 // Process is a test binary that has run.
@@ -68,6 +71,9 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 	cmd.Env = slices.Concat(userEnv(ws, b.Dir), o.Env)
 	if o.Leaks != "" {
 		cmd.Env = append(cmd.Env, "INTERLOCK_LEAKS="+o.Leaks)
+	}
+	if o.Patience > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("INTERLOCK_PATIENCE=%d", o.Patience.Milliseconds()))
 	}
 	p := &Process{Exit: -1, shown: o.Live != nil}
 	// Where it crashes, what it prints itself is kept apart.
