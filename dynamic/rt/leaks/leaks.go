@@ -191,7 +191,7 @@ type stand struct {
 	tests map[string]string // those that run a test
 	all   map[string]string
 	busy  bool // one that does not wait is at work, besides the one that looks
-	idle  bool // the tests are blocked, and so is all that they have started, but for what listens to the network
+	idle  bool // the tests are blocked, and so is all that they have started, except for what listens to the network
 }
 
 // standing returns where goroutines wait now.
