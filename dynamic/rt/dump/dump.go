@@ -59,7 +59,7 @@ func (g *Goroutine) Parent() string {
 	return parent
 }
 
-// Listens reports whether the goroutine waits for a connection, or in the code of net/http for what comes by one.
+// Listens reports whether the goroutine waits for a connection, or in the code of net/http for what is read from one.
 func (g *Goroutine) Listens() bool {
 	return g.stateIs("IO wait") &&
 		(strings.Contains(g.Text, "\nnet.(*netFD).accept(") || strings.Contains(g.Text, "\nnet/http.(*"))
