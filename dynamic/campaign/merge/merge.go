@@ -108,7 +108,8 @@ func add(into, p *campaign.PackageResult) {
 	into.UnderNoiseFirst = cmp.Or(into.UnderNoiseFirst, later(p.UnderNoiseFirst, into.Runs))
 	into.FirstCut = cmp.Or(into.FirstCut, later(p.FirstCut, into.Runs))
 	into.PlainFailure = cmp.Or(into.PlainFailure, p.PlainFailure)
-	into.ExactFailure, into.SeenExactly = cmp.Or(into.ExactFailure, p.ExactFailure), cmp.Or(into.SeenExactly, p.SeenExactly)
+	into.ExactFailure = cmp.Or(into.ExactFailure, p.ExactFailure)
+	into.SeenExactly = cmp.Or(into.SeenExactly, p.SeenExactly)
 	if into.Plain == campaign.Passed || into.Plain == "" {
 		into.Plain = p.Plain
 	}
