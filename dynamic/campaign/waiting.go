@@ -59,9 +59,11 @@ func (c *campaign) runTests(
 		o.NoAlarm, o.Limit, o.Patience = true, 0, 0
 		job.Name = name + "-with-patience"
 		return c.tests.Run(ctx, job, b, o)
-	case p.Outcome == CutShort && pkg.Plain == Passed && p.Elapsed > longer*pkg.PlainTime && stacktext.StandStill(p.Output):
+	case p.Outcome == CutShort && pkg.Plain == Passed && p.Elapsed > longer*pkg.PlainTime:
 		// Tests that pass in no time, and then wait for each other until Interlock ends them, hang.
-		p.Outcome = Hung
+		if stacktext.StandStill(p.Output) {
+			p.Outcome = Hung
+		}
 	}
 	return p
 }
@@ -95,7 +97,7 @@ func (c *campaign) awaitsTimer(p *testproc.Process) bool {
 	return inHTTP && !isServed // the server is elsewhere, and may be slow
 }
 
-// mostWaiting is how many goroutines a hang is told by.
+// mostWaiting is how many places are printed of a hang.
 const mostWaiting = 4
 
 // waitsOf lists where the tests that hang in p wait, and then the goroutines that these have started, each place once.
