@@ -50,6 +50,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	isCut := err != nil || next == Abandon
 	err = c.ended(ctx, err)
+	if !isCut {
+		c.compare(ctx)
+	}
 	c.finish()
 	if !isCut {
 		c.measureReplays(ctx)

@@ -162,6 +162,7 @@ const (
 	PackageDone EventKind = "package"
 	ExactDone   EventKind = "exact" // a package's tests have run under the happens-before engine
 	Caught      EventKind = "caught"
+	Comparing   EventKind = "compare"  // runs that split section Run of Runs are compared with others
 	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
 	Weakened    EventKind = "weakened" // the tests of a package depend on timing
 	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take Elapsed at most

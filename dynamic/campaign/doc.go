@@ -67,6 +67,7 @@
 // test was different at the use) by more than two equal stores ([stores.Source.Lost]).
 // Or by the tests, where failing runs that nothing else explains are split
 // significantly more often than passing ones ([tally.harmOf], [fisher.Exceedance]).
+// Where only such runs fail, others are made in which it stays whole ([campaign.compare]).
 // Access-interleaving invariants are only what programs mostly do: only tests confirm
 // them. All else is predicted. [Refine] sorts out invariants that correct runs
 // split. Sections proven broken are left closed in every second run, as pairs are.

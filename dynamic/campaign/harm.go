@@ -25,17 +25,22 @@ type testsRun struct {
 	failed   []string        // tests, where the output names some
 	excuse   string          // what explains a failure, whichever section was split; "" if nothing is known to
 	watched  map[uint32]bool // sections that some owner has come through
+	// unwatched are sections of which nobody has watched an entry, outOfTurn those with an entry out of turn.
+	unwatched, outOfTurn map[uint32]bool
 }
 
 // ran takes up how the tests of a package went in the run that goes on.
 func (t *tally) ran(pkg string, strength int, p *testproc.Process, last map[int]*evidence.Record) {
 	r := &testsRun{
 		strength: strength, outcome: p.Outcome, failed: p.FailedTests(), excuse: excuseOf(p), watched: map[uint32]bool{},
+		unwatched: map[uint32]bool{}, outOfTurn: map[uint32]bool{},
 	}
 	for _, stats := range last {
 		for _, e := range stats.Ended {
 			r.watched[e.Section] = true
 		}
+		entered(stats.Unwatched, r.unwatched)
+		entered(stats.OutOfTurn, r.outOfTurn)
 	}
 	t.tests[testRun{pkg, t.runs}] = r
 }
@@ -61,7 +66,8 @@ func excuseOf(p *testproc.Process) string {
 type harm struct {
 	counts fisher.Table // over all strata
 	p      float64      // that chance alone has so many failing runs split
-	tested int          // sections that are tested beside each other
+	tested int          // sections that are tested beside each other, and how often each
+	apart  int          // of the runs, those in which goroutines took turns at the section
 	excuse string       // what explains a failing run that split the section, and is not counted; "" for none
 }
 
@@ -75,9 +81,13 @@ func (h *harm) String() string {
 		return fmt.Sprintf("tests failed in %s that split the section, and no run watched it whole, "+
 			"to compare with", finding.OfRuns(c.FailedSplit, c.Split()))
 	}
-	return fmt.Sprintf("tests failed in %s that split the section and in %d of %d that watched it whole "+
-		"(one-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
-		finding.OfRuns(c.FailedSplit, c.Split()), c.FailedWhole, c.Runs()-c.Split(), h.p, level/float64(h.tested))
+	apart := ""
+	if h.apart > 0 {
+		apart = fmt.Sprintf("in %d runs goroutines took turns at it, with noise as in the others; ", h.apart)
+	}
+	return fmt.Sprintf("tests failed in %s that split the section and in %d of %d that left it whole "+
+		"(%sone-sided exact test of Fisher within runs of one package and strength of noise: p = %.2g, asked for is %.2g)",
+		finding.OfRuns(c.FailedSplit, c.Split()), c.FailedWhole, c.Runs()-c.Split(), apart, h.p, level/float64(h.tested))
 }
 
 // stratum is what runs have to share to be compared: stronger noise splits more
@@ -94,8 +104,8 @@ func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*Pa
 	strata := map[stratum]*fisher.Table{}
 	for _, in := range slices.SortedFunc(maps.Keys(t.tests), testRun.compare) {
 		r, split := t.tests[in], len(s.runs[in]) > 0
-		if !split && !r.watched[section.ID] {
-			continue // without the section's noise, which itself may make tests fail
+		if !split && (!r.watched[section.ID] || r.unwatched[section.ID]) {
+			continue // without the section's noise, which itself may make tests fail, or split unseen
 		}
 		failed := r.outcome != Passed
 		if why := t.explained(in, r, section, s, plain[in.pkg]); failed && why != "" {
@@ -104,14 +114,22 @@ func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*Pa
 			}
 			continue
 		}
+		if failed && split && !s.inOneOf(in, r.failed) {
+			continue // a process writes a split once, in whichever test it came first
+		}
 		tab := strata[stratum{in.pkg, r.strength}]
 		if tab == nil {
 			tab = new(fisher.Table)
 			strata[stratum{in.pkg, r.strength}] = tab
 		}
-		tab.Count(failed, split && (!failed || s.inOneOf(in, r.failed)))
+		tab.Count(failed, split)
 	}
 	var tables []fisher.Table
+	if what := t.compared[section.ID]; what != nil {
+		tables = append(tables, what.table)
+		h.counts.Add(&what.table)
+		h.apart, h.tested = what.apart, h.tested*len(looks)
+	}
 	for _, tab := range strata {
 		tables = append(tables, *tab)
 		h.counts.Add(tab)

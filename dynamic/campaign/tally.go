@@ -58,6 +58,7 @@ type tally struct {
 	rested   map[uint32]int             // runs in which a section was not opened, being proven
 	ended    map[uint32]int             // how often owners of a section came to an end
 	tests    map[testRun]*testsRun
+	compared map[uint32]*comparison // by section
 	fatals   map[fatalAt]*fatalSeen
 	leaks    map[blockedAt]*leakSeen // by the first member
 
@@ -81,7 +82,8 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		holds:   map[int]map[uint32]time.Duration{},
 		reached: map[uint32]bool{}, armed: map[uint32]bool{}, near: map[uint32]bool{},
 		bugs: map[string]map[string]bool{}, splits: map[uint32]*splitSeen{}, proven: map[uint32]bool{},
-		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{}, fatals: map[fatalAt]*fatalSeen{},
+		rested: map[uint32]int{}, ended: map[uint32]int{}, tests: map[testRun]*testsRun{},
+		compared: map[uint32]*comparison{}, fatals: map[fatalAt]*fatalSeen{},
 		leaks:     map[blockedAt]*leakSeen{},
 		stood:     map[string][]string{},
 		unordered: map[exactKey]bool{},

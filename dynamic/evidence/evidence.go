@@ -91,6 +91,11 @@ type Record struct {
 	// Ended reports which ends of which sections their owners have come to, split
 	// or not.
 	Ended []SectionEnd `json:"ended,omitempty"` // Stats
+	// Unwatched reports how often sections were entered that the monitor did not watch: others
+	// may have come in between unseen. OutOfTurn is how often others were inside by then, in a
+	// run where goroutines take turns.
+	Unwatched []SectionCount `json:"unwatched,omitempty"`   // Stats
+	OutOfTurn []SectionCount `json:"out_of_turn,omitempty"` // Stats
 
 	Gaps []Gap `json:"gaps,omitempty"` // Gaps: those that are new or have changed
 }
@@ -151,6 +156,12 @@ type LockHolder struct {
 type SectionEnd struct {
 	Section uint32 `json:"section"` // id in the plan
 	Site    uint32 `json:"site"`    // of the end
+	Times   int    `json:"times"`
+}
+
+// SectionCount is how often something has happened to a section.
+type SectionCount struct {
+	Section uint32 `json:"section"` // id in the plan
 	Times   int    `json:"times"`
 }
 

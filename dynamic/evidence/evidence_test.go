@@ -45,7 +45,9 @@ func examples() []Record {
 			Version: 1, Kind: Stats, Run: 3, Seed: 9, PID: 42,
 			Counters: &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14},
 			Reached:  []uint32{1, 2}, Armed: []uint32{2}, Near: []uint32{1},
-			Ended: []SectionEnd{{Section: 1, Site: 2, Times: 3}},
+			Ended:     []SectionEnd{{Section: 1, Site: 2, Times: 3}},
+			Unwatched: []SectionCount{{Section: 1, Times: 4}},
+			OutOfTurn: []SectionCount{{Section: 1, Times: 1}},
 		},
 		{
 			Version: 1, Kind: Gaps, Run: 3, Seed: 9, PID: 42,

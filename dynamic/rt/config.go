@@ -66,7 +66,7 @@ func configure(path string) (problem string) {
 	}
 	random = mix(seed)
 	noise.turns = policy.NewTurns(seed)
-	for _, step := range []func() string{readSites, readSections, readInjected, parseNoise, parseKnown} {
+	for _, step := range []func() string{readSites, readSections, readTurns, readInjected, parseNoise, parseKnown} {
 		if problem := step(); problem != "" {
 			return problem
 		}

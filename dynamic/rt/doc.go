@@ -27,6 +27,7 @@
 //	section_api.go     the calls at atomic sections: Figure 3 of AtomRace
 //	section_owner.go   what the goroutine does that is in a section
 //	section_slots.go   the open sections, and what other goroutines do to their variables
+//	section_turns.go   runs in which one goroutine at a time is in a section
 //	section_judge.go   whether a section was split, and what that has changed
 //	section_key*.go    numbers for the keys of maps
 //

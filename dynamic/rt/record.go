@@ -170,7 +170,7 @@ func appendStats(b []byte) []byte {
 	b = appendSites(b, `,"reached":[`, siteReached)
 	b = appendSites(b, `,"armed":[`, siteArmed)
 	b = appendSites(b, `,"near":[`, siteNear)
-	return append(appendEnds(b), '}')
+	return append(appendEntries(appendEnds(b)), '}')
 }
 
 // appendSites appends a list of the sites that have the flag.

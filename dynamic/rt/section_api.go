@@ -106,8 +106,18 @@ type integer interface {
 var sectionGate struct {
 	_      [64]byte
 	wanted bool   // sections may be opened in this process
+	turns  bool   // goroutines take turns at sections
 	open   uint64 // bit i: sections[i] is taken
-	_      [48]byte
+	_      [40]byte
+}
+
+// Turn stands ahead of the section: before the locks that lead to its entry.
+//
+//go:norace
+func Turn(section uint32) {
+	if sectionGate.turns {
+		dispatch(hookTurn, section, 0, 0)
+	}
 }
 
 // Enter stands before the access to *p, at the site, that begins the section. It
@@ -199,7 +209,7 @@ func End[T any](p *T, site, section, flags uint32) *T {
 //
 //go:norace
 func Ended(section uint32) {
-	if sectionGate.open != 0 {
+	if sectionGate.open != 0 || sectionGate.turns {
 		dispatch(hookEnded, section, 0, 0)
 	}
 }
@@ -209,7 +219,7 @@ func Ended(section uint32) {
 //
 //go:norace
 func Leave(section uint32) {
-	if sectionGate.open != 0 {
+	if sectionGate.open != 0 || sectionGate.turns {
 		dispatch(hookLeave, section, 0, 0)
 	}
 }
@@ -405,5 +415,6 @@ const (
 	hookArmEnd
 	hookBound
 	hookHandOver
+	hookTurn
 	hookMeasure
 )

@@ -22,6 +22,8 @@ func (o *activeSection) judge() {
 	countEnd(o.section.Load(), o.last.site)
 	if r := o.forbidden(); r != nil {
 		writeSplit(o, r, o.effectOf(r, quiet))
+	} else if o.handed.Load() { // who came after that need not be remote, and was not noted
+		sectionStates[o.section.Load()].unwatched.Add(1)
 	}
 }
 

@@ -110,15 +110,25 @@ func dispatch(kind hookKind, section, arg uint32, operand int64) {
 	case hookMeasure:
 		measured = depth
 		return
+	case hookTurn:
+		takeTurn(id, section, depth)
+		return
 	}
 	o := findSection(id, section)
 	if kind == hookArm {
 		arm(g, id, o, section, arg, depth)
 		return
 	}
-	if o == nil {
-		return
+	if o != nil {
+		o.dispatch(kind, arg, operand, depth)
 	}
+	if kind == hookEnded || kind == hookLeave {
+		passTurn(id, section, depth)
+	}
+}
+
+// dispatch takes up a call of an activation at the depth.
+func (o *activeSection) dispatch(kind hookKind, arg uint32, operand int64, depth uintptr) {
 	if o.is(entering) && (kind == hookEntered || kind == hookBetween) && (!o.armedEntry || depth == o.depth) {
 		o.depth = depth
 		o.entered()
@@ -185,6 +195,7 @@ func (o *activeSection) entered() {
 		now = o.contents()
 	}
 	if o.hits.Load() != 0 || o.entry.mode&writes == 0 && (o.ownSite.Load() != 0 || now != o.value) {
+		sectionStates[o.section.Load()].unwatched.Add(1)
 		o.withdraw()
 		return
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	sectionCount = 4                // sections open at the same time, at most
+	sectionCount = 8                // sections open at the same time, at most
 	sectionStale = 1_000_000_000    // nanoseconds after which a section is not judged any more
 	sectionLost  = 3 * sectionStale // after which others may take its record
 )
@@ -102,6 +102,10 @@ type sectionState struct {
 	holds  atomic.Int32 // times that are left of these
 	due    atomic.Int64 // when it may be opened next
 	times  atomic.Int32 // it was open
+
+	unwatched atomic.Uint64 // entries that opened no record, although another goroutine could come in
+	outOfTurn atomic.Uint64 // entries while another goroutine had its turn
+	group     int           // from 1, of sections at which goroutines take turns, or 0; set at start
 }
 
 // rest keeps a section that was open often from being opened again at once: the
@@ -119,7 +123,11 @@ func wanted(section uint32) bool {
 		return false
 	}
 	s := &sectionStates[section]
-	return s.wanted && s.due.Load() <= nanotime()
+	if s.wanted && s.due.Load() > nanotime() {
+		s.unwatched.Add(1)
+		return false
+	}
+	return s.wanted
 }
 
 // openSections returns the set of records that are taken, as bits for nextSection.
@@ -164,11 +172,13 @@ func allocate(g unsafe.Pointer, id int64, section uint32, depth uintptr) *active
 	}
 	if !affordable(now, ns, spread, true) {
 		counters.overBudget.Add(1)
+		sectionStates[section].unwatched.Add(1)
 		return nil
 	}
 	o := takeRecord(id, section, now)
 	if o == nil {
 		counters.noSlot.Add(1)
+		sectionStates[section].unwatched.Add(1)
 		return nil
 	}
 	o.forgetRemote() // waits for who writes down what the record held before
@@ -214,14 +224,15 @@ func (o *activeSection) forgetRemote() {
 	o.remote[0].n, o.remote[1].n = 0, 0
 }
 
-// publishSection binds the section to the variable of a, for all to see, unless
-// another section is open there. (Two of one goroutine may meet at their end points.)
+// publishSection binds the section to the variable of a, for all to see, unless the
+// goroutine has another section open there. (Two of one may meet at their end points.)
 func (o *activeSection) publishSection(a *access) bool {
 	windowTable.mu.lock()
 	defer windowTable.mu.unlock()
 	for open := openSections(); open != 0; {
 		other := nextSection(&open)
-		if other != o && other.meets(a) && !(other.goid.Load() == a.goid && other.is(ending)) {
+		if other != o && other.meets(a) && other.goid.Load() == a.goid && !other.is(ending) {
+			sectionStates[o.section.Load()].unwatched.Add(1)
 			return false
 		}
 	}

@@ -73,6 +73,36 @@ func TestSplitChanged(t *testing.T) {
 	}
 }
 
+// Where goroutines take turns at a section, nobody splits it.
+func TestTurns(t *testing.T) {
+	for seed := 1; seed <= 3; seed++ {
+		env := []string{"INTERLOCK_SECTIONS=1", "INTERLOCK_TURNS=2,1+3"}
+		r := (&run{program: "splitLostUpdate", seed: seed, env: env}).do(t)
+		r.expectClean(t)
+		if s := r.stats(); len(s.Ended) == 0 || len(s.OutOfTurn) != 0 {
+			t.Errorf("seed %d: ended %+v, out of turn %+v", seed, s.Ended, s.OutOfTurn)
+		}
+		for _, rec := range r.records {
+			if rec.Kind == evidence.Split {
+				t.Errorf("seed %d: %+v", seed, rec.Split)
+			}
+		}
+	}
+}
+
+// Sections that are entered more often than the monitor can watch are counted.
+func TestUnwatched(t *testing.T) {
+	r := (&run{program: "splitLostUpdate", seed: 1, env: []string{"INTERLOCK_SECTIONS=1"}}).do(t)
+	r.expectClean(t)
+	s := r.stats()
+	if len(s.Ended) != 1 || len(s.Unwatched) != 1 || s.Unwatched[0].Section != 1 {
+		t.Fatalf("ended %+v, unwatched %+v", s.Ended, s.Unwatched)
+	}
+	if all := s.Ended[0].Times + s.Unwatched[0].Times; s.Ended[0].Times > 400 || all < 300 {
+		t.Errorf("%d ended and %d unwatched of 400 entries", s.Ended[0].Times, s.Unwatched[0].Times)
+	}
+}
+
 // Goroutines that overwrite a value with the same split the section, but change
 // nothing after the first time.
 func TestSplitIdempotent(t *testing.T) {

@@ -256,6 +256,8 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			}
 		case campaign.Caught:
 			caught++
+		case campaign.Comparing:
+			p.At(e.Run-1, e.Runs, "sections compared: split, and left whole")
 		case campaign.Replaying:
 			p.At(e.Run-1, e.Runs, "replays of findings tried")
 		case campaign.Measuring:

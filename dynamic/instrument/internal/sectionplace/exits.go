@@ -3,6 +3,7 @@ package sectionplace
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -30,12 +31,40 @@ func (r *Sections) placeGaps(o *opening, entry ast.Stmt) {
 	}
 }
 
+// beforeLocks returns the statement ahead of which a goroutine can wait for a section that begins in the one given,
+// with no lock of the function held: the first that acquires one since the last release, in the lists that both are in.
+func (r *Sections) beforeLocks(entry ast.Stmt) ast.Stmt {
+	first := entry
+	for s := entry; s != nil; s = r.Statement(r.Around(r.Around(s))) {
+		list := r.ListOf(s)
+		for i := slices.Index(list, s) - 1; i >= 0; i-- {
+			call, ok := list[i].(*ast.ExprStmt)
+			if !ok {
+				continue
+			}
+			if unlocks(call) {
+				return first
+			}
+			if strings.Contains(lowerName(call), "lock") {
+				first = call
+			}
+		}
+		if len(list) == 0 || inLoop(s) {
+			return first
+		}
+	}
+	return first
+}
+
 // unlocks reports whether s calls something that unlocks, by its name: locks come
 // in many types.
-func unlocks(s *ast.ExprStmt) bool {
+func unlocks(s *ast.ExprStmt) bool { return strings.Contains(lowerName(s), "unlock") }
+
+// lowerName returns the name of what s calls, in small letters, or "".
+func lowerName(s *ast.ExprStmt) string {
 	c, ok := ast.Unparen(s.X).(*ast.CallExpr)
 	if !ok {
-		return false
+		return ""
 	}
 	name := ""
 	switch f := ast.Unparen(c.Fun).(type) {
@@ -44,7 +73,7 @@ func unlocks(s *ast.ExprStmt) bool {
 	case *ast.SelectorExpr:
 		name = f.Sel.Name
 	}
-	return strings.Contains(strings.ToLower(name), "unlock")
+	return strings.ToLower(name)
 }
 
 // inspectBody calls f for the nodes of o's function, except those of closures in it.

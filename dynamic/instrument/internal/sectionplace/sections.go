@@ -103,7 +103,8 @@ type placed struct {
 }
 
 const (
-	asArmRound = iota // ArmEnd at the call of a circular section, which ends one round and begins the next
+	asTurn     = iota
+	asArmRound // ArmEnd at the call of a circular section, which ends one round and begins the next
 	asArm
 	asArmEnd
 	asHandOver
@@ -375,6 +376,7 @@ func (r *Sections) sameMap(o *opening, a *source.Access) bool {
 
 func (r *Sections) placeSection(o *opening) {
 	entry := r.Statement(o.entry)
+	r.ahead(r.beforeLocks(entry), asTurn, r.callf("Turn(%d)", o.ID))
 	if o.entryAt == nil {
 		r.ahead(entry, asArm, r.callf("Arm(%d, %d)", o.ID, o.Entry))
 	}

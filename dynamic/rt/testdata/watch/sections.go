@@ -138,6 +138,7 @@ func (a *account) set(v int) {
 }
 
 func (a *account) add(d int) {
+	rt.Turn(1)
 	a.mu.Lock()
 	v := *rt.Enter(rt.R(&a.n, 1), 1, 1, 0)
 	rt.Entered(1)
