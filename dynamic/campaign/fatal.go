@@ -39,9 +39,9 @@ var fatalErrors = []fatalError{
 		"a map cloned during a write",
 		midWrite, nil},
 	{"sync: negative WaitGroup counter", finding.AddRacesWait, finding.Done,
-		"more calls of Done than were added",
-		"Done was called more often than Add had counted by then: one goroutine alone may do that, " +
-			"or an Add that came too late.", []string{"Done", "Add"}},
+		"Done came before enough was added",
+		"Done was called more often than Add had counted by then: either there are more calls of Done, or an Add came " +
+			"too late.", []string{"Done", "Add"}},
 	{"sync: WaitGroup misuse: Add called concurrently with Wait", finding.AddRacesWait, finding.Add,
 		"WaitGroup.Add during Wait",
 		"A goroutine called Add while another waited and the counter was zero, " +

@@ -222,6 +222,10 @@ func provesLeak(s, c *finding.Finding) bool {
 	return false
 }
 
+func onLine(p *finding.Position, a finding.Access) bool {
+	return p != nil && p.File == a.File && p.Line == a.Line
+}
+
 // passes reports whether a goroutine of c is at the place of an access, or in a call that is made there.
 func passes(c *finding.Finding, a finding.Access) bool {
 	return slices.ContainsFunc(c.Accesses, func(b finding.Access) bool {
@@ -379,11 +383,13 @@ func isUnnamed(c *finding.Finding) bool {
 	return c.Variable.Kind == "" && len(c.Accesses) > 0 && c.Accesses[0].Column == 0
 }
 
-// takeOverLeak is takeOver for goroutines that wait for ever as s claims: the bug is that of s. The words are
-// those of the run, and those of s are a note.
+// takeOverLeak is takeOver for goroutines that wait for ever as s claims: the bug is that of s. The title and the
+// words are those of the run. Those of s are a note, if all that hangs there hangs in the run too: a function may hang
+// in several ways.
 func takeOverLeak(c, s *finding.Finding) {
 	seen := c.Accesses
-	c.Code, c.Title, c.Variable, c.Cycle, c.Fix, c.Ordinal = s.Code, s.Title, s.Variable, s.Cycle, s.Fix, s.Ordinal
+	sameWay := !slices.ContainsFunc(s.Accesses, func(a finding.Access) bool { return !shows(c, a) })
+	c.Code, c.Variable, c.Cycle, c.Fix, c.Ordinal = s.Code, s.Variable, s.Cycle, s.Fix, s.Ordinal
 	c.Accesses = slices.Clone(s.Accesses)
 	for _, a := range seen {
 		if i := accessAt(c, a); i >= 0 && c.Accesses[i].Goroutine == nil {
@@ -392,7 +398,24 @@ func takeOverLeak(c, s *finding.Finding) {
 			c.Accesses = append(c.Accesses, a)
 		}
 	}
-	takeOverWords(c, s)
+	if sameWay {
+		takeOverWords(c, s)
+		return
+	}
+	for i := range c.Accesses {
+		if a := &c.Accesses[i]; a.Goroutine == nil {
+			a.Role = "as the source has it; the run shows another way to wait"
+		}
+	}
+	c.ID = c.ComputeID()
+}
+
+// shows reports whether a run has shown the place of an access of the suspected finding: a goroutine of c is there, or
+// has acquired the lock there that another one waits for. Where a function leaves, nothing waits.
+func shows(c *finding.Finding, a finding.Access) bool {
+	return a.Mode == finding.Leave || accessAt(c, a) >= 0 || passes(c, a) ||
+		slices.ContainsFunc(c.Evidence.Holders, func(h finding.Holder) bool { return onLine(&h.Position, a) }) ||
+		slices.ContainsFunc(c.Cycle, func(e finding.Edge) bool { return onLine(e.Since, a) })
 }
 
 // takeOverError is takeOver for an error that ended a run: it was seen at one of the

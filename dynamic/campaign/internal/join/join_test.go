@@ -343,16 +343,29 @@ func TestErrorTakesThePlaceOfSuspected(t *testing.T) {
 // the first place hangs, and not where one of those does that wait for it.
 func TestLeakTakesThePlaceOfSuspected(t *testing.T) {
 	leak := func(accesses ...finding.Access) *finding.Finding {
+		for i := range accesses {
+			accesses[i].Goroutine = &finding.Goroutine{ID: int64(i + 1)}
+		}
 		f := make1(finding.BlockedForEver, "ch", accesses...)
-		f.Status, f.Evidence = finding.Confirmed, &finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Blocked: "chan send"}
+		f.Title, f.Status, f.Evidence = "seen", finding.Confirmed,
+			&finding.Evidence{Engine: "watch", Runs: 1, Hits: 1, Blocked: "chan send"}
 		return f
 	}
 	wait := func() *finding.Finding {
-		return make1(finding.EndlessWait, "ch", at(7, finding.Send), at(9, finding.Wait))
+		f := make1(finding.EndlessWait, "ch", at(7, finding.Send), at(9, finding.Wait))
+		f.Message = "said"
+		return f
 	}
 	got := join(t, seal(wait()), seal(leak(at(7, finding.Send))))
 	if len(got) != 1 || got[0].Code != finding.EndlessWait || got[0].Status != finding.Confirmed {
 		t.Errorf("the leak at the send: %+v", got)
+	}
+	if a := got[0].Accesses[1]; got[0].Title != "seen" || len(got[0].Notes) > 0 || a.Goroutine != nil || a.Role == "" {
+		t.Errorf("another way to wait than the run's: %q, notes %q, %+v", got[0].Title, got[0].Notes, a)
+	}
+	got = join(t, seal(wait()), seal(leak(at(7, finding.Send), at(9, finding.Wait))))
+	if len(got) != 1 || !slices.Equal(got[0].Notes, []string{"statically: said"}) {
+		t.Errorf("the way that the run shows: %+v", got)
 	}
 	if got := join(t, seal(wait()), seal(leak(at(9, finding.Wait)))); len(got) != 2 {
 		t.Errorf("a leak elsewhere: %d findings, want 2", len(got))
