@@ -44,6 +44,9 @@
 // change of the other after a test of the flag is a use, too, and so is a send on
 // a channel that is closed together with it.
 //
+// A lock of another object that is held over both does not make one step of them where nothing that
+// writes the variable holds it.
+//
 // No branch is needed where a length is taken in one critical section and used
 // as an index or an end in the next, while others cut. An entry that is removed
 // because of what it holds (it has expired) may be another one by then. What is read, replaced

@@ -442,11 +442,13 @@ func heldAlike(a, b *event) bool {
 	return sameRegion(a, b) || len(a.held) == 0 && len(b.held) == 0 && !a.atomic && !b.atomic
 }
 
-// sameRegion reports whether one critical section holds both.
+// sameRegion reports whether one critical section, of a lock that is not left aside, holds both.
 func sameRegion(a, b *event) bool {
 	shared := func(x, y []lockset.Held) bool {
 		return slices.ContainsFunc(x, func(h lockset.Held) bool {
-			return slices.ContainsFunc(y, func(g lockset.Held) bool { return sameLock(h, g) && h.Since == g.Since })
+			return !a.isAside(h) && slices.ContainsFunc(y, func(g lockset.Held) bool {
+				return sameLock(h, g) && h.Since == g.Since
+			})
 		})
 	}
 	return shared(a.held, b.held) || shared(a.turns, b.turns)

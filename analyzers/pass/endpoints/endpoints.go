@@ -54,6 +54,7 @@ func run(pass *analysis.Pass) (any, error) {
 				c.effects(fn)
 			}
 		}
+		c.findAside()
 		c.export()
 	})
 	return &Package{c}, nil
@@ -98,7 +99,7 @@ func findTestUses(pass *analysis.Pass) (any, error) {
 		all := c.pairs(f)
 		for _, p := range all {
 			if remote, ok := c.shared(f, p); ok && !p.lead {
-				list = append(list, c.testUse(f, p, remote, !c.likely(f, p) || !c.meets(f, p, remote))...)
+				list = append(list, c.testUse(f, p, remote, !c.certain(f, p, remote))...)
 			}
 		}
 		// Leads come last, since a function has one pair on a variable.

@@ -79,6 +79,7 @@ type event struct {
 	tells []Tell           // results of the call that tell what a read found
 
 	held      []lockset.Held
+	aside     []lockset.Held // of these, what makes no one step of two accesses
 	turns     []lockset.Held // channels that are held as locks
 	unknown   bool           // a caller may hold more
 	atomic    bool

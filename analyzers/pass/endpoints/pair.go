@@ -163,7 +163,7 @@ func gapBetween(t, u *event) gap {
 	}
 	for _, h := range t.held {
 		for _, g := range u.held {
-			if sameLock(h, g) && surelyReleased(h, g) && !(g.Read && u.op.writes()) {
+			if sameLock(h, g) && surelyReleased(h, g) && !t.isAside(h) && !(g.Read && u.op.writes()) {
 				return released
 			}
 		}
@@ -211,7 +211,7 @@ func (f *function) next(d decision, t, u *event) bool {
 func releasesGuard(t, u *event) bool {
 	for _, h := range t.held {
 		for _, g := range u.held {
-			if sameLock(h, g) && near(t, h) {
+			if sameLock(h, g) && near(t, h) && !t.isAside(h) {
 				return true
 			}
 		}

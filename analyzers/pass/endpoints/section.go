@@ -108,7 +108,7 @@ func (p pair) between() string {
 		lock := ""
 		for _, h := range p.test.held {
 			for _, g := range p.use.held {
-				if sameLock(h, g) {
+				if sameLock(h, g) && !p.test.isAside(h) {
 					lock = lockName(h.Path, h.Class)
 				}
 			}

@@ -98,6 +98,15 @@ func (c *checker) meets(f *function, p pair, remote *accesses.Access) bool {
 	return c.list.Meet(own, own, true) || remote != nil && c.list.Meet(own, remote.Place(), true)
 }
 
+// certain reports whether p is of a likely shape, and something shows that a second goroutine may come in between,
+// although a lock of another object is held over both.
+func (c *checker) certain(f *function, p pair, remote *accesses.Access) bool {
+	if joinedAside(p.test, p.use) && (remote == nil || remote.Fn == f.fn || !c.list.AnyCaller(remote)) {
+		return false
+	}
+	return c.likely(f, p) && c.meets(f, p, remote)
+}
+
 // actors returns the roles of who has w made: of a function that changes what it
 // is handed, and all of whose calls are known, those of its callers, except
 // the makers of the object.

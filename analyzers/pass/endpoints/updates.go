@@ -89,7 +89,7 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	p := pair{test: t, use: u, gap: gapBetween(t, u)}
 	p.out.Compares = true // any change makes the load stale
 	remote := c.remote(f.fn, p)
-	lead := !roles.Concurrent() && (roles.Unknown || remote == nil)
+	lead := !roles.Concurrent() && (roles.Unknown || remote == nil) || joinedAside(t, u)
 	if lead && p.gap != released {
 		return Update{}, false
 	}

@@ -239,3 +239,89 @@ func (g *Gate) DropBlindly(k string, done chan *int) {
 		done <- g.drop(k) // want `is removed`
 	}
 }
+
+// Text is guarded by its own lock.
+type Text struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (t *Text) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.data)
+}
+
+func (t *Text) Cut(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = t.data[:n]
+}
+
+func (t *Text) First(n int) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]byte(nil), t.data[:n]...)
+}
+
+// Append holds the lock of t, which guards nothing of o.
+func (t *Text) Append(o *Text) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := o.Len()
+	t.data = append(t.data, o.First(n)...) // want `test and use of Text.data are not one step`
+}
+
+// Sink has a lock of its own.
+type Sink struct {
+	mu  sync.Mutex
+	out []byte
+}
+
+func (s *Sink) Take(o *Text) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := o.Len()
+	s.out = append(s.out, o.First(n)...) // want `test and use of Text.data are not one step`
+}
+
+// Owner is the only one that cuts its text, under its lock.
+type Owner struct {
+	mu   sync.Mutex
+	text part
+}
+
+type part struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (p *part) length() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.data)
+}
+
+func (p *part) cut(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.data = p.data[:n]
+}
+
+func (p *part) first(n int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]byte(nil), p.data[:n]...)
+}
+
+func (o *Owner) All() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.first(o.text.length()) // ok: who cuts it holds o.mu as well
+}
+
+func (o *Owner) Cut(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.cut(n)
+}
