@@ -26,6 +26,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
+	"github.com/interlock-go/interlock/analyzers/pass/waits"
 	"github.com/interlock-go/interlock/analyzers/registry"
 )
 
@@ -66,6 +67,7 @@ func flags() flag.FlagSet {
 	fs.Bool("always", false, "report it of packages with tests, too, of which others ask for facts alone")
 	fs.BoolVar(&invariants.Wanted, "invariants", false,
 		"find all candidates of atomic sections, not only those that comments declare")
+	fs.BoolVar(&waits.Thorough, "thorough", false, "look for endless waits in all of a large package")
 	fs.Var(&scope.Flag, "modules", "module `paths` to analyse, separated by commas (default: the main modules)")
 	fs.String("config", "", "hash of the settings outside of the command line: part of the go command's cache key")
 	return fs

@@ -51,6 +51,7 @@ const (
 	StepsOfPackage     = 3_000_000 // of all scopes
 	StepsOfInstruction = 5         // more for each instruction of the package
 	ShallowShare       = 4         // as many again, divided by this, without most of what a scope calls
+	ThoroughFactor     = 100       // times as many steps of a package, for those who ask
 )
 
 // InstructionsFollowed bounds the functions in which objects are followed: those of

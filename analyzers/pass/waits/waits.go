@@ -10,7 +10,8 @@
 //
 // Cost: at most knowledge.StepsOfScope steps a scope; of all scopes
 // knowledge.StepsOfPackage, and StepsOfInstruction for each instruction of the
-// package. Small scopes come first; the first one that is left out is reported. Those that make
+// package, or ThoroughFactor times as many for [Thorough]. Scopes of the package come before its
+// tests, and small ones first; the first one that is left out is reported. Those that make
 // something and start goroutines are simulated without most of what they call, then, at up to
 // one in knowledge.ShallowShare of these steps. Where a driver lends the passes a memory, a scope
 // in which nothing was found is simulated again only if code that had a part in it has changed.
@@ -44,6 +45,10 @@ var Analyzer = &analysis.Analyzer{
 	Requires:   []*analysis.Analyzer{ir.Analyzer, lockset.Analyzer},
 	ResultType: reflect.TypeFor[*Result](),
 }
+
+// Thorough means that large packages are searched further than their size allows otherwise. It is set by the flags
+// of the summary.
+var Thorough bool
 
 // Result is the endless waits of one package. It is read-only once built.
 type Result struct {
@@ -99,7 +104,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return r, nil
 }
 
-// simulate runs the scopes of the package, the small ones first.
+// simulate runs the scopes of the package before those of its tests, and the small ones first.
 func (r *Result) simulate(pass *analysis.Pass) {
 	layouts, known := simulation.NewLayouts(), recall(r.Prog, pass)
 	scopes := newScopes(r.Prog)
@@ -108,9 +113,14 @@ func (r *Result) simulate(pass *analysis.Pass) {
 		left += knowledge.StepsOfInstruction * size(fn)
 		calls(fn, func(callee *ssa.Function) { r.called[callee] = true })
 	}
+	if Thorough {
+		left *= knowledge.ThoroughFactor
+	}
 	// A place is reported once, however many scopes lead there.
 	roots := scopes.roots()
-	slices.SortStableFunc(roots, func(a, b *ssa.Function) int { return cmp.Compare(scopes.reach(a), scopes.reach(b)) })
+	slices.SortStableFunc(roots, func(a, b *ssa.Function) int {
+		return cmp.Or(cmp.Compare(r.isOfTests(a), r.isOfTests(b)), cmp.Compare(scopes.reach(a), scopes.reach(b)))
+	})
 	seen := map[token.Pos]int{}
 	shallow := left / knowledge.ShallowShare
 	for i, root := range roots {
@@ -140,6 +150,14 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	}
 	known.close()
 	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
+}
+
+// isOfTests returns 1 for a function of the tests, and 0 for one of the package.
+func (r *Result) isOfTests(fn *ssa.Function) int {
+	if r.Prog.InTestFile(fn) {
+		return 1
+	}
+	return 0
 }
 
 // gather judges what a simulation has found. A place that has been seen is not reported again, unless it was a guess

@@ -229,3 +229,20 @@ func TestHoldsInAllCases(t *testing.T) {
 		holds("test", o.declare, &o.campaignFlags, want, "-prob", value)
 	}
 }
+
+// What was not searched is one line, and on request one line each.
+func TestGaveUp(t *testing.T) {
+	c, _, stderr := newCall(t.Context())
+	all := []string{"m/a: F is not searched", "m/a: G is not searched", "m/b: H is not searched"}
+	c.gaveUp(nil)
+	c.gaveUp(all)
+	if got := stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, " of 2 packages ") {
+		t.Errorf("it printed %q", got)
+	}
+	c.verbose = true
+	stderr.Reset()
+	c.gaveUp(all)
+	if got := stderr.String(); strings.Count(got, " is not searched\n") != 3 {
+		t.Errorf("on request, it printed %q", got)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 	"github.com/interlock-go/interlock/cmd/internal/machinefault"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/cmd/internal/upward"
 	"github.com/interlock-go/interlock/dynamic/build"
@@ -164,8 +165,23 @@ func (c *call) settle(r *report.Report) {
 	r.Interrupted = r.Interrupted || c.ctx.Err() != nil
 	c.warn(r.Problems...)
 	c.warn(r.LeftOut...)
-	c.warn(r.GaveUp...)
+	c.gaveUp(r.GaveUp)
 	c.warn(r.Unused...)
+}
+
+// gaveUp prints which functions were not searched, by their packages. Each is named on request, and in reports.
+func (c *call) gaveUp(sentences []string) {
+	if c.verbose || len(sentences) == 0 {
+		c.warn(sentences...)
+		return
+	}
+	packages := map[string]bool{}
+	for _, s := range sentences {
+		name, _, _ := strings.Cut(s, ": ")
+		packages[name] = true
+	}
+	c.warn(fmt.Sprintf("not all functions of %s were searched for everything, for their size: -v lists them, and "+
+		"`interlock check -thorough` searches more", progress.Count(len(packages), "package")))
 }
 
 // verdict returns the exit code: left is the number of findings that fail the build and are

@@ -55,10 +55,13 @@ type planFlags struct {
 	sections sectionKinds
 	deps     []string
 	whole    bool
+	thorough bool
 }
 
-// declareWhole declares -whole; what is its effect on the command.
+// declareWhole declares -whole and -thorough; what is the effect of -whole on the command.
 func (o *planFlags) declareWhole(fs *flag.FlagSet, what string) {
+	fs.BoolVar(&o.thorough, "thorough", false, "look for endless waits in all of a large package, not only in its\n"+
+		"smaller functions: up to four times the CPU time of the checks, and rarely another finding")
 	fs.BoolVar(&o.whole, "whole", o.whole, "analyse the whole program, dependencies included: "+what+".\n"+
 		"Takes seconds to minutes, and about 3 GB of memory for a million lines. Code behind reflection, unsafe,\n"+
 		"assembly and cgo is assumed to do anything; only accesses to computed addresses are missed")
@@ -95,7 +98,7 @@ func (o *planFlags) planner(c *call) (planner.Options, error) {
 	}
 	return planner.Options{
 		Patterns: c.packages, BuildFlags: c.buildFlags(), Still: still, Deps: o.deps, Whole: o.whole,
-		Sources: o.sections.sources(), Verbose: c.verbose, Progress: c.progress,
+		Sources: o.sections.sources(), Verbose: c.verbose, Progress: c.progress, Thorough: o.thorough,
 	}, nil
 }
 

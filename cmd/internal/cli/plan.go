@@ -61,7 +61,7 @@ func (o *planOptions) run(c *call) int {
 		return code
 	}
 	c.warn(pl.Vet.LeftOut...)
-	c.warn(pl.Vet.GaveUp...)
+	c.gaveUp(pl.Vet.GaveUp)
 	var err error
 	if o.format == "json" {
 		err = writePlanJSON(c.stdout, pl.Plan)

@@ -35,6 +35,7 @@ type Options struct {
 	BuildFlags []string // for the go command, such as -tags=x
 	Tool       string   // the vet tool; empty: this program
 	Invariants bool     // find all candidates of atomic sections too
+	Thorough   bool     // look for endless waits in all of a large package
 	// Progress, if set, is called as packages are done, from one goroutine. What names the things that
 	// are counted, and the packages that it is about.
 	Progress func(done, total int, what string)
@@ -107,6 +108,9 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")}
 	if o.Invariants {
 		args = append(args, "-"+summary.Name+".invariants")
+	}
+	if o.Thorough {
+		args = append(args, "-"+summary.Name+".thorough")
 	}
 	v := o.vet(ctx, list, args)
 	if ctx.Err() != nil {

@@ -37,6 +37,7 @@ type Options struct {
 	Tests      bool     // the tests of the packages will run
 	Hints      bool     // keep hints among the findings
 	Leads      bool     // have Check keep leads; a plan always has them
+	Thorough   bool     // look for endless waits in all of a large package
 
 	// Whole has the whole program withdraw findings and skip sites. With
 	// Programs it holds main functions too, and whatever may import the packages.
@@ -181,7 +182,8 @@ func (o *Options) load(ctx context.Context) (*build.Module, error) {
 func (o *Options) vet(ctx context.Context) (*driver.Result, error) {
 	defer o.Progress.Working("checking the packages")()
 	d := driver.Options{
-		Dir: o.Dir, Patterns: o.Patterns, BuildFlags: o.BuildFlags, Tool: o.Tool, Invariants: o.Sources.Invariants,
+		Dir: o.Dir, Patterns: o.Patterns, BuildFlags: o.BuildFlags, Tool: o.Tool,
+		Invariants: o.Sources.Invariants, Thorough: o.Thorough,
 		Env: o.Still.Vars, Work: o.Still.Work,
 		Progress: o.Progress.At,
 	}
