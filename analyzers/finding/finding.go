@@ -98,6 +98,9 @@ type Finding struct {
 	Accesses []Access `json:"accesses"`
 	// Ordinal distinguishes findings alike in variable and accesses. From 0.
 	Ordinal int `json:"ordinal,omitempty"`
+	// SameAs are the ids by which this bug is known as well: of further suspicions that a run has confirmed with it, and
+	// of what the run shows by itself.
+	SameAs []string `json:"same_as,omitempty"`
 
 	Section  *Section  `json:"section,omitempty"`  // IL2xxx
 	Cycle    []Edge    `json:"cycle,omitempty"`    // IL3001

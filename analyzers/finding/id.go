@@ -10,7 +10,7 @@ import (
 
 // ComputeID derives the id of f: the variable, the unordered pair of
 // (function, normalised expression), and the ordinal; for a lock cycle the
-// names of its locks. It holds no line number, so a baseline survives edits
+// names of its locks, each once. It holds no line number, so a baseline survives edits
 // elsewhere in the file, and no code, so a suspected and a confirmed finding
 // on the same pair of accesses are the same finding.
 func (f *Finding) ComputeID() string {
@@ -20,6 +20,7 @@ func (f *Finding) ComputeID() string {
 			parts = append(parts, e.From)
 		}
 		slices.Sort(parts)
+		parts = slices.Compact(parts) // however many goroutines wait in a circle for locks of one class
 	} else {
 		parts = f.pair()
 		slices.Sort(parts)

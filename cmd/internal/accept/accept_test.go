@@ -262,3 +262,28 @@ func FuzzDiff(f *testing.F) {
 		}
 	})
 }
+
+// A bug that has several names is accepted by each of them, and keeps one entry.
+func TestAcceptedByEachName(t *testing.T) {
+	named := func(name string, status finding.Status) *finding.Finding {
+		f := at(status, finding.Unguarded, 1, 2)
+		f.Variable.Name = name
+		finding.Seal([]*finding.Finding{f})
+		return f
+	}
+	first, second, other := named("a", finding.Confirmed), named("b", finding.Confirmed), named("c", finding.Confirmed)
+	both := *first
+	both.SameAs = []string{second.ID}
+	b := baselineOf(&both)
+	if !b.covers(first) || !b.covers(second) || b.covers(other) {
+		t.Errorf("by the entry: %+v", b.Entries)
+	}
+	b = baselineOf(second)
+	if !b.covers(&both) || b.covers(first) {
+		t.Errorf("by the finding: %+v", b.Entries)
+	}
+	u := b.Accept([]*finding.Finding{&both}, nil, func(Entry) bool { return true })
+	if len(b.Entries) != 1 || len(u.Added) != 0 || len(u.Removed) != 0 || !b.covers(first) || !b.covers(second) {
+		t.Errorf("after both: %+v, %+v", u, b.Entries)
+	}
+}

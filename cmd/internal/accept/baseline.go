@@ -29,10 +29,11 @@ type Baseline struct {
 	Entries []Entry `json:"findings"` // never null; sorted by id
 }
 
-// Entry is one finding of a [Baseline]. Only ID, Status and Also decide; the rest is for readers.
+// Entry is one finding of a [Baseline]. Only ID, SameAs, Status and Also decide; the rest is for readers.
 type Entry struct {
 	ID     string         `json:"id"`
-	Status finding.Status `json:"status"` // as far as it was proven when it was accepted
+	SameAs []string       `json:"same_as,omitempty"` // further ids by which the bug is known
+	Status finding.Status `json:"status"`            // as far as it was proven when it was accepted
 	// Also are the further functions in which a check found the same fault of the same variable: one more is news.
 	Also []string `json:"also,omitempty"`
 	// Runs is set where the entry is from a report, and check does not find it.
@@ -71,29 +72,29 @@ func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entr
 	for _, f := range checked {
 		byCheck[f.ID] = f
 	}
-	old := map[string]Entry{}
-	for _, e := range b.Entries {
-		old[e.ID] = e
-	}
-	entries := map[string]Entry{}
+	entries, covered := map[string]Entry{}, map[string]bool{}
 	for _, f := range findings {
 		e := entryOf(f, byCheck[f.ID])
-		before, known := old[e.ID]
+		before := b.entryFor(f)
+		if before != nil {
+			covered[before.ID] = true
+			e.known(before)
+		}
 		switch {
-		case !known:
+		case before == nil:
 			u.Added = append(u.Added, e)
 		case !AtLeast(e.Status, before.Status): // it is still what was accepted
 			e.Status, e.Code, e.File, e.Title = before.Status, before.Code, before.File, before.Title
 		case !AtLeast(before.Status, e.Status):
 			u.Raised = append(u.Raised, e)
 		}
-		if f.Evidence != nil && byCheck[f.ID] == nil { // what check would name is not known
+		if before != nil && f.Evidence != nil && byCheck[f.ID] == nil { // what check would name is not known
 			e.Also = before.Also
 		}
 		entries[e.ID] = e
 	}
 	for _, e := range b.Entries {
-		if _, needed := entries[e.ID]; needed {
+		if covered[e.ID] {
 			continue
 		}
 		if isGone(e) {
@@ -108,8 +109,8 @@ func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entr
 
 // entryOf returns the entry of f; check is what check says of it now, nil if it does not find it.
 func entryOf(f, check *finding.Finding) Entry {
-	e := Entry{ID: f.ID, Status: f.Status, Also: furtherFunctions(f), Runs: f.Status == finding.Suspected && check == nil,
-		Code: f.Code, Title: f.Title}
+	e := Entry{ID: f.ID, SameAs: f.SameAs, Status: f.Status, Also: furtherFunctions(f),
+		Runs: f.Status == finding.Suspected && check == nil, Code: f.Code, Title: f.Title}
 	if check != nil {
 		e.Also = furtherFunctions(check)
 	}
@@ -237,7 +238,7 @@ func furtherFunctions(f *finding.Finding) (all []string) {
 
 // uncovered lists the functions in which f is news, though the baseline has it elsewhere.
 func (b *Baseline) uncovered(f *finding.Finding) []string {
-	e := b.entry(f.ID)
+	e := b.entryFor(f)
 	if e == nil {
 		return nil
 	}
@@ -247,8 +248,30 @@ func (b *Baseline) uncovered(f *finding.Finding) []string {
 // covers reports whether f was accepted as what it is now. A suspicion that was accepted and that a run
 // confirms is news, and so is the same fault in one more function.
 func (b *Baseline) covers(f *finding.Finding) bool {
-	e := b.entry(f.ID)
+	e := b.entryFor(f)
 	return e != nil && AtLeast(e.Status, f.Status) && len(b.uncovered(f)) == 0
+}
+
+// entryFor returns the entry that is about f, by its id or one of those by which either is known as well; nil if
+// there is none.
+func (b *Baseline) entryFor(f *finding.Finding) *Entry {
+	for _, id := range append([]string{f.ID}, f.SameAs...) {
+		if e := b.entry(id); e != nil {
+			return e
+		}
+	}
+	if i := slices.IndexFunc(b.Entries, func(e Entry) bool { return slices.Contains(e.SameAs, f.ID) }); i >= 0 {
+		return &b.Entries[i]
+	}
+	return nil
+}
+
+// known has e keep the id of the entry before on the same bug.
+func (e *Entry) known(before *Entry) {
+	all := slices.Concat(e.SameAs, before.SameAs, []string{e.ID})
+	slices.Sort(all)
+	e.ID = before.ID
+	e.SameAs = slices.DeleteFunc(slices.Compact(all), func(id string) bool { return id == e.ID })
 }
 
 // entry returns the entry with an id; nil if there is none.
@@ -267,7 +290,9 @@ func (b *Baseline) entry(id string) *Entry {
 func (b *Baseline) Without(findings []*finding.Finding, isGone func(Entry) bool) (gone []Entry, rest *Baseline) {
 	there := map[string]bool{}
 	for _, f := range findings {
-		there[f.ID] = true
+		if e := b.entryFor(f); e != nil {
+			there[e.ID] = true
+		}
 	}
 	rest = NewBaseline()
 	for _, e := range b.Entries {

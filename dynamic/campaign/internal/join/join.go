@@ -68,10 +68,12 @@ func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding
 	beside := clones(known.Beside)
 	left, static = append(left, beside...), slices.Concat(static, known.Beside)
 	var joined []*finding.Finding
-	found := combineLeaks(left, clones(shown))
+	found := combineLeaks(left, combineOrders(left, clones(shown)))
 	slices.SortStableFunc(found, func(a, b *finding.Finding) int { // a split knows where it belongs, a race may guess
 		return -cmp.Compare(known.Claims[a.ID], known.Claims[b.ID])
 	})
+	asSeen := clones(found)
+	into := map[*finding.Finding]*finding.Finding{}  // one found -> the one that it is a part of
 	settled := map[string]*finding.Finding{}         // who took over which id
 	taken := map[*finding.Finding]*finding.Finding{} // suspected finding -> the confirmed one in its place
 	settle := func(c *finding.Finding, i int) {
@@ -93,18 +95,25 @@ func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding
 	for _, c := range others {
 		if i := slices.IndexFunc(left, func(s *finding.Finding) bool { return sameBug(s, c) }); i >= 0 {
 			settle(c, i)
-		} else if into := caughtAlready(taken, c); into != nil {
-			into.Notes = append(into.Notes, alsoCaught(into, c))
-		} else if into := sameFunctions(alone, c); into != nil {
+		} else if first := caughtAlready(taken, c); first != nil {
+			first.Notes = append(first.Notes, alsoCaught(first, c))
+			into[c] = first
+		} else if first := sameFunctions(alone, c); first != nil {
 			sharpen(c, static)
-			into.Code = sharper(into.Code, c.Code)
-			into.Notes = append(into.Notes, betweenThem(c))
+			first.Code = sharper(first.Code, c.Code)
+			first.Notes = append(first.Notes, betweenThem(c))
+			into[c] = first
 		} else {
 			sharpen(c, static)
 			alone, joined = append(alone, c), append(joined, c)
 		}
 	}
+	joined = combineWaits(joined, into)
 	for _, s := range left {
+		if i := slices.IndexFunc(asSeen, func(c *finding.Finding) bool { return confirms(c, s) }); i >= 0 {
+			alsoSuspected(cmp.Or(into[found[i]], found[i]), s)
+			continue
+		}
 		if slices.Contains(beside, s) {
 			continue
 		}
@@ -275,7 +284,7 @@ func aboutFirstAccess(s *finding.Finding) bool {
 		return false
 	}
 	switch s.Code {
-	case finding.Unguarded, finding.Unordered:
+	case finding.Unguarded, finding.Unordered, finding.CloseRaces, finding.AddRacesWait:
 		return true
 	case finding.UnderReadLock, finding.WrittenLate:
 		return s.Accesses[0].Mode == finding.Write

@@ -65,7 +65,10 @@ func isUnnamed(c *finding.Finding) bool {
 func takeOverLeak(c, s *finding.Finding) {
 	seen := c.Accesses
 	sameWay := !slices.ContainsFunc(s.Accesses, func(a finding.Access) bool { return !shows(c, a) })
-	c.Code, c.Variable, c.Cycle, c.Fix, c.Ordinal = s.Code, s.Variable, s.Cycle, s.Fix, s.Ordinal
+	c.Code, c.Variable, c.Fix, c.Ordinal = s.Code, s.Variable, s.Fix, s.Ordinal
+	if len(s.Cycle) == 0 || passesAll(c, s.Cycle) { // otherwise other functions have met
+		c.Cycle = s.Cycle
+	}
 	c.Accesses = slices.Clone(s.Accesses)
 	for _, a := range seen {
 		if i := accessAt(c, a); i >= 0 && c.Accesses[i].Goroutine == nil {

@@ -56,9 +56,9 @@ func provesLeak(s, c *finding.Finding) bool {
 		if len(s.Cycle) == 0 { // found by simulation: the accesses are those that hang
 			return !slices.ContainsFunc(s.Accesses, func(a finding.Access) bool { return !at(a.Position) })
 		}
-		return !slices.ContainsFunc(s.Cycle, func(e finding.Edge) bool { return !at(e.Position) })
+		return passesAll(c, s.Cycle) || c.Code == s.Code && locksOf(c) == locksOf(s)
 	case finding.EndlessWait: // the others may wait for the first one only
-		return len(s.Accesses) > 0 && at(s.Accesses[0].Position)
+		return len(s.Accesses) > 0 && (passes(c, s.Accesses[0]) || waitsAlike(s, c))
 	case finding.DoubleLock, finding.ReadLockAgain: // one goroutine waits for a lock that it has
 		return s.Code == c.Code && len(s.Accesses) > 0 && passes(c, s.Accesses[0]) && holds(acquiredAt)
 	case finding.LostUnlock: // a function that has returned has acquired the lock
@@ -74,6 +74,20 @@ func provesLeak(s, c *finding.Finding) bool {
 
 func onLine(p *finding.Position, a finding.Access) bool {
 	return p != nil && p.File == a.File && p.Line == a.Line
+}
+
+// passesAll reports whether goroutines of c wait at each acquisition of a cycle.
+func passesAll(c *finding.Finding, cycle []finding.Edge) bool {
+	return !slices.ContainsFunc(cycle, func(e finding.Edge) bool {
+		return accessAt(c, finding.Access{Position: e.Position}) < 0
+	})
+}
+
+// waitsAlike reports whether a goroutine of c waits in the way and for the variable that s names: what nobody sends to
+// one receiver of a channel, nobody sends to another one either.
+func waitsAlike(s, c *finding.Finding) bool {
+	return c.Code == finding.BlockedForEver && c.Variable.Type != "" && sameVariable(s, c) &&
+		s.Accesses[0].Mode == c.Accesses[0].Mode
 }
 
 // passes reports whether a goroutine of c is at the place of an access, or in a call that is made there.
