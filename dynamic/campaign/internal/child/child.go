@@ -30,6 +30,8 @@ func Run(ctx context.Context, cmd *exec.Cmd, out *Output, deadline time.Duration
 	// What ends with its parent ends with the parent's thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	adoptOrphans()
+	defer endOrphans()
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		return false, 0, err

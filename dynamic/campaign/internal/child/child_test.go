@@ -12,27 +12,34 @@ import (
 	"time"
 )
 
-// A server that a test has started ends with the tests, and does not hold their output open.
+// A server that a test has started ends with the tests, and does not hold their output open: also one that has a
+// group of its own, and no parent any more.
 func TestStartedProcessesEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
-	var out Output
-	sh := exec.Command("sh", "-c", "sleep 3600 >/dev/null 2>&1 & echo $!")
-	if _, _, err := Run(context.Background(), sh, &out, time.Minute); err != nil {
-		t.Skip("no shell: ", err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(out.Bytes())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lives := func() bool {
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		return err == nil && !strings.Contains(string(stat), ") Z ")
-	}
-	for end := time.Now().Add(10 * time.Second); lives(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("process %d lives on", pid)
+	for _, command := range []string{
+		"sleep 3600 >/dev/null 2>&1 & echo $!",
+		"env -i setsid sh -c 'sleep 3600 >/dev/null 2>&1 & echo $!'",
+	} {
+		var out Output
+		sh := exec.Command("sh", "-c", command)
+		if _, _, err := Run(context.Background(), sh, &out, time.Minute); err != nil {
+			t.Skip("no shell: ", err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(out.Bytes())))
+		if err != nil {
+			t.Errorf("%s: %v", command, err)
+			continue
+		}
+		lives := func() bool {
+			stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+			return err == nil && !strings.Contains(string(stat), ") Z ")
+		}
+		for end := time.Now().Add(10 * time.Second); lives(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: process %d lives on", command, pid)
+			}
 		}
 	}
 }

@@ -20,5 +20,6 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// endGroup ends those processes of the group of cmd that outlive it. One that has left the group is not among them.
+// endGroup ends those processes of the group of cmd that outlive it. One that has left the group
+// is not among them: see endOrphans.
 func endGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
