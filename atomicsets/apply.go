@@ -97,7 +97,7 @@ func (a *applier) section(in *repository.Section) {
 	case a.have[in.Key] || in.Kind != plan.UserSection && in.Pinned == "":
 	case inCallee:
 		a.complain(in, nil, "nothing has inferred the section, and one with an access in a callee cannot be declared: "+
-			"mark the code with //interlock:atomic")
+			"mark the code that has the calls with //interlock:atomic")
 	case s.Entry != 0 && len(s.Ends) > 0:
 		s.Name = sectionName(&s, s.Variables[0].Name)
 		addSection(a.plan, s)

@@ -154,7 +154,7 @@ func TestApply(t *testing.T) {
 		{"a declared one with an end in a callee", "section user m (*T).F\n\tentry read: t.n\n\tend read in (*T).G " +
 			"allows read: t.n\n\twhy: x\n", 1, 2,
 			[]string{"interlock.sections:1: nothing has inferred the section, and one with an access in a callee cannot be " +
-				"declared: mark the code with //interlock:atomic"}},
+				"declared: mark the code that has the calls with //interlock:atomic"}},
 	} {
 		p := withInvariant(t)
 		stale, err := Apply(p, parse(t, c.file))

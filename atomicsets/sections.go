@@ -66,6 +66,9 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 		h := &from.Ends[i]
 		if end := at.half(h); end != nil && (h.Call != nil || end.Function == s.Function && end.File == s.File) {
 			s.Ends = append(s.Ends, plan.End{Site: end.ID, EndCall: place(h.Call), Allows: Allowed(entry.Mode, end.Mode)})
+			if !slices.Contains(s.Variables, end.Variable) {
+				s.Variables = append(s.Variables, end.Variable)
+			}
 		}
 	}
 	s.Name = sectionName(&s, from.Variable)

@@ -21,7 +21,8 @@ type Problem struct {
 type span struct {
 	comment  token.Pos
 	from, to token.Pos
-	used     bool
+	used     bool // by accesses of one variable
+	pair     bool // by those of two
 }
 
 // has reports whether e and u, of fn, lie in the span.
@@ -96,12 +97,12 @@ func (f *finder) marked(file *ast.File, c *ast.Comment) ast.Node {
 	return found
 }
 
-// unused complains of directives that no two accesses are in.
+// unused complains of directives that no two accesses are in which belong together.
 func (f *finder) unused() {
 	for _, s := range f.spans {
-		if !s.used {
-			f.problem(s.comment, "interlock:atomic covers no two consecutive accesses of one shared variable: remove it, or "+
-				"declare the section in interlock.sections")
+		if !s.used && !s.pair {
+			f.problem(s.comment, "interlock:atomic covers no two consecutive accesses of one shared variable, or of two fields "+
+				"of one object: remove it, or declare the section in interlock.sections")
 		}
 	}
 }

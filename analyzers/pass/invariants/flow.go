@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -62,6 +63,13 @@ func (e *event) alike(u *event) bool {
 		return ok && c.Value != nil && d.Value != nil && c.Value.ExactString() == d.Value.ExactString()
 	}
 	return p == q
+}
+
+// together reports whether the two are about different fields of one object.
+func (e *event) together(u *event) bool {
+	object := func(e *event) string { return e.path.Fields[:max(strings.LastIndexByte(e.path.Fields, '.'), 0)] }
+	return e.path.Root != nil && e.path.Root == u.path.Root && e.path != u.path &&
+		e.path.Fields != "" && u.path.Fields != "" && object(e) == object(u)
 }
 
 // variable is what events are about that may be alike, and of map accesses the
@@ -152,13 +160,18 @@ func (b *body) next(e *event, limit int) []*event {
 	if !e.last || b.alone(e) {
 		return nil
 	}
+	return b.following(e, limit, e.alike)
+}
+
+// following lists the events that are wanted which control may come to next from e.
+func (b *body) following(e *event, limit int, wanted func(*event) bool) []*event {
 	var found []*event
 	accesses.Reached(e.at, func(instr ssa.Instruction) bool {
 		b.work.Spend(1)
 		v, ok := instr.(ssa.Value)
 		stop := ok && e.path.Uses(v) // in a loop: from here on the path leads to another object
 		for _, u := range b.byInstr[instr] {
-			if u.first && e.alike(u) {
+			if u.first && wanted(u) {
 				stop = true
 				b.work.Spend(len(found))
 				if !slices.Contains(found, u) {

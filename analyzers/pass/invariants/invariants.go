@@ -125,6 +125,7 @@ func (f *finder) find() {
 			func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
 			f.sections(fn, b, e)
 		}
+		f.pairs(fn, b)
 	})
 }
 
@@ -157,6 +158,23 @@ func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
 	})
 	if len(ends) > 0 {
 		f.add(fn, e, ends, false)
+	}
+}
+
+// pairs adds what comments declare of different variables: where one covers no two accesses of one variable, its fields
+// of one object belong together, each with the next.
+func (f *finder) pairs(fn *ssa.Function, b *body) {
+	for _, s := range f.spans {
+		if s.used || !s.meets(fn) {
+			continue
+		}
+		for _, e := range b.events {
+			next := b.following(e, len(b.events), func(u *event) bool { return s.has(fn, e, u) && e.together(u) })
+			if e.last && len(next) > 0 {
+				s.pair = true
+				f.add(fn, e, next, true)
+			}
+		}
 	}
 }
 

@@ -32,3 +32,23 @@ func Both(a *account) {
 
 //interlock:atomic not above code
 var _ = 1
+
+type pair struct{ a, b int }
+
+// Sum reads two fields of one object by their getters.
+//
+//interlock:atomic a and b are one pair
+func (p *pair) Sum() int { return p.getA() + p.getB() }
+
+func (p *pair) getA() int { return p.a }
+func (p *pair) getB() int { return p.b }
+
+func (p *pair) Swap(q *pair) {
+	//interlock:atomic both change at once
+	{
+		p.a = q.b
+		p.b = 1
+	}
+	//interlock:atomic of two objects, which is nothing
+	println(p.a, q.b)
+}
