@@ -12,7 +12,7 @@ import (
 type Sampling struct {
 	// Rate is how many percent of the accesses are recorded, more than 0 and less than 100, or 0 for all (Pacer).
 	Rate float64
-	// Stationary leaves out memory that nobody has written since a second goroutine accessed it (SOS).
+	// Stationary leaves out what its allocator alone reads, and memory that nobody has written since it was shared (SOS).
 	Stationary bool
 	// Loops records accesses in loops the more rarely the more often a loop has gone round (LIS). The
 	// program is built with its loops counted: see [CountLoops].

@@ -123,6 +123,9 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, at hb
 	if kind&hbAtomic != 0 {
 		record |= hbIsAtomic
 	}
+	if hbSampling.stationary && g.leaves(cell, addr, mask, kind) {
+		return
+	}
 	if record&hbIsSampled != 0 {
 		if record &^= hbIsSampled; !hbSample(gp, cell, addr, record, kind, at) {
 			return
@@ -156,7 +159,8 @@ func hbRun(gp *g, addr, end uintptr, kind hbKind, at hbPlace) uintptr {
 	}
 	hbRemember(gp, addr, (end-addr)/8, record, kind, where, at.pc)
 	for cell := hbCellOf(addr); addr < end; addr += 8 {
-		known := cell.w == record || kind == hbRead && cell.r == record
+		known := cell.w == record || kind == hbRead && cell.r == record ||
+			hbSampling.stationary && g.leaves(cell, addr, hbMask, kind)
 		if !known && !g.renew(cell, addr, record, kind, at) {
 			hbInsert(g, cell, addr, record, kind, where, at)
 		}

@@ -4,7 +4,7 @@
 //	hooks.go      what the compiler and the runtime call; the fast path
 //	access.go     shadow cells, and FastTrack's rules
 //	sample.go     which accesses are recorded, where that is not all of them
-//	stationary.go which memory is only read once a second goroutine has come
+//	stationary.go which memory is only read once goroutines share it
 //	loops.go      how often the loops that a goroutine is in have gone round
 //	clock.go      vector clocks
 //	sync.go       what is released and acquired; operations of sync/atomic

@@ -142,6 +142,7 @@ func hbRange(addr, size uintptr, kind hbKind, at hbPlace) {
 		switch {
 		case x <= hbMask && x&mask == mask:
 		case kind == hbRead && y <= hbMask && y&mask == mask:
+		case hbSampling.stationary && g.leaves(cell, addr, mask, kind):
 		case mask == hbMask && g.epoch&hbIsSampled == 0:
 			stop = hbRun(gp, addr, end, kind, at)
 		default:

@@ -24,7 +24,7 @@ var hbSampling struct {
 	rate uint64 // of 2^32 periods, as many as are recorded
 	seed uint64
 
-	stationary bool // those of stationary granules are not recorded: see hbIsStationary
+	stationary bool // those of stationary granules are not recorded: see hbGo.leaves
 	loops      bool // those in loops are the more rarely recorded: see InterlockLoop
 	bursts     bool // those of functions that are often entered are not, for most entries: see isHot
 }
@@ -47,7 +47,7 @@ func hbSetSampling(rate, modes string, seed uint64) {
 		s.rate = hbNumber(rate) << 32 / 1e6
 	}
 	s.stationary, s.loops, s.bursts = hbLists(modes, "sos"), hbLists(modes, "lis"), hbLists(modes, "burst")
-	if rate != "" || modes != "" {
+	if rate != "" || s.loops || s.bursts {
 		s.mark = hbIsSampled
 	}
 	if s.stationary {
@@ -82,9 +82,6 @@ func hbLists(list, name string) bool {
 //go:noinline
 func hbSample(gp *g, cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) bool {
 	g := hbOfG(gp)
-	if hbSampling.stationary && hbIsStationary(addr, hbSlotOf(record), kind) {
-		return false
-	}
 	p := &g.period
 	if p.left == 0 {
 		p.begin(hbSlotOf(record))
@@ -117,9 +114,7 @@ func (g *hbGo) skips(cell *hbCell, addr uintptr, kind hbKind) bool {
 	}
 	w, r := cell.w, cell.r
 	switch record := g.epoch&^hbIsSampled | 1<<(addr&7); {
-	case w|r == 0 && hbSampling.stationary: // initial, perhaps; otherwise hbSample sees what becomes of it
-		return *hbOwnerOf(addr) == hbSlotOf(record)
-	case w|r == 0 && p.recorded:
+	case w|r == 0 && (p.recorded || hbSampling.stationary):
 		return false
 	case w|r != 0 && !hbHas(w, record) && (kind == hbWrite || !hbHas(r, record)):
 		return false

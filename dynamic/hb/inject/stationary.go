@@ -7,68 +7,107 @@ import (
 	"unsafe"
 )
 
-// Much of what goroutines share is written by the goroutine that has allocated it, and only read afterwards: no access
-// of such memory races (SOS: Li, Srisa-an and Dwyer, 2011; Li's thesis, 2012, chapter 2). A granule is in one of three
-// states, which its owner stands for:
+// Much of what goroutines share is written before they share it, and only read afterwards: no access of such memory
+// races (SOS: Li, Srisa-an and Dwyer, 2011; Li's thesis, 2012, chapter 2). Which accesses of a granule are recorded
+// depends on its owner, a word: the record of what was written in the epoch of the granule's allocation, and flags.
 //
-//	initial         the slot of the goroutine that has allocated it, while no other has accessed it
-//	lost            0: another has; so is each package variable from the start
-//	non-stationary  hbShared: it has been written since, or accessed by sync/atomic
+//	initial         that epoch lasts: nobody else can have learned of the granule. None is recorded
+//	owned           only the slot that allocated it has accessed it since. Its writes are recorded (hbIsRewritten)
+//	lost            another slot has read it, nobody has written it: none is recorded. Package variables begin so
+//	non-stationary  hbIsShared: all are recorded
 //
-// Accesses are recorded and checked in the last state alone, which the first write of a lost granule begins. A race of
-// that write, or of one before it, with an earlier access is missed. In the thesis an object is lost where a reference
-// to it is stored, which no hook shows.
-const hbShared = ^uint32(0)
+// Memory is non-stationary from where another slot accesses what the owner has written after the epoch of the
+// allocation, and from where it is written when it is lost. So write-write and write-read races are all found: each
+// write is in the owner or recorded, and no read is left out that is not compared with it. Of read-write races that
+// of the first write which is recorded is missed, or of the first one by another slot. In the thesis an object is
+// lost where a reference to it is stored, which no hook shows; here it is so at its allocator's next release at the
+// latest.
+const (
+	hbIsLost      = 1 << 59
+	hbIsRewritten = 1 << 60
+	hbIsShared    = 1 << 63 // and nothing else
+)
 
-// What is to be added to addr>>3<<2 for the address of a granule's owner.
+// What is to be added to addr&^7 for the address of a granule's owner.
 var hbHeapOwners, hbDataOwners uintptr
 
 func hbReserveOwners() {
-	hbHeapOwners = hbReserve(hbHeapSize/2) - hbHeapStart>>3<<2
-	hbDataOwners = hbReserve(hbDataSize/2+8) - hbDataStart>>3<<2
+	hbHeapOwners = hbReserve(hbHeapSize) - hbHeapStart
+	hbDataOwners = hbReserve(hbDataSize+8) - hbDataStart
 }
 
 //go:nosplit
-func hbOwnerOf(addr uintptr) *uint32 {
+func hbOwnerOf(addr uintptr) *uint64 {
 	if addr-hbHeapStart < hbHeapSize {
-		return (*uint32)(unsafe.Pointer(addr>>3<<2 + hbHeapOwners))
+		return (*uint64)(unsafe.Pointer(addr&^7 + hbHeapOwners))
 	}
-	return (*uint32)(unsafe.Pointer(addr>>3<<2 + hbDataOwners))
+	return (*uint64)(unsafe.Pointer(addr&^7 + hbDataOwners))
 }
 
-// hbSetOwner notes who allocates a range of the heap.
+// hbSetOwner notes when a range of the heap is allocated, and by whom.
 //
 //go:nosplit
 func hbSetOwner(addr, size uintptr) {
 	if addr-hbHeapStart >= hbHeapSize {
 		return
 	}
-	slot := uint32(0)
+	epoch := uint64(0)
 	if g := hbOfG(getg()); g != nil {
-		slot = hbSlotOf(g.epoch)
+		epoch = g.epoch &^ hbIsSampled
 	}
 	for end := addr + size; addr < end; addr += 8 {
-		*hbOwnerOf(addr) = slot
+		*hbOwnerOf(addr) = epoch
 	}
 }
 
-// hbIsStationary reports whether a granule is stationary once an access by the goroutine with a slot is made.
+// leaves reports whether an access is not to be recorded, as its granule is stationary or read by its owner alone.
 //
 //go:nosplit
-func hbIsStationary(addr uintptr, slot uint32, kind hbKind) bool {
-	owner := hbOwnerOf(addr)
-	switch o := atomic.Load(owner); {
-	case o == hbShared:
-		return false
-	case kind&hbAtomic != 0:
-	case o == slot:
-		return true
-	case kind == hbRead:
-		if o != 0 {
-			atomic.Cas(owner, o, 0) // unless another has written it meanwhile
+//go:noinline
+func (g *hbGo) leaves(cell *hbCell, addr uintptr, mask uint64, kind hbKind) bool {
+	for owner := hbOwnerOf(addr); ; {
+		o := atomic.Load64(owner)
+		own := hbSlotOf(o^g.epoch) == 0 && o&hbIsLost == 0
+		switch {
+		case o == hbIsShared:
+			return false
+		case kind == hbRead && own:
+			return true
+		case kind == hbRead && o&hbIsRewritten == 0 && !g.conflicts(o, mask, kind):
+			if o&hbIsLost != 0 || o == 0 || atomic.Cas64(owner, o, o|hbIsLost) {
+				return true
+			}
+		case kind != hbWrite || !own:
+			cell.take(addr, owner, hbIsShared)
+			return false
+		case o&hbIsRewritten != 0:
+			return false
+		case hbClockOf(o) != hbClockOf(g.epoch):
+			cell.take(addr, owner, hbIsRewritten)
+			return false
+		case o&mask == mask || atomic.Cas64(owner, o, o|mask): // initial
+			return true
 		}
-		return true
 	}
-	atomic.Store(owner, hbShared)
-	return false
+}
+
+// take has a cell take over what its granule's owner has, and the owner a state from which nothing leads back.
+//
+//go:nosplit
+func (c *hbCell) take(addr uintptr, owner *uint64, state uint64) {
+	w := c.lockIn(addr)
+	for o := atomic.Load64(owner); o != hbIsShared; o = atomic.Load64(owner) {
+		next := uint64(hbIsShared)
+		if state == hbIsRewritten {
+			next = o | state
+		}
+		if !atomic.Cas64(owner, o, next) {
+			continue
+		}
+		if o&hbMask != 0 && o&hbIsRewritten == 0 {
+			w = o &^ hbIsLost
+		}
+		break
+	}
+	c.unlock(w)
 }

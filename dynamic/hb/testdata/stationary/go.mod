@@ -1,0 +1,3 @@
+module example.com/stationary
+
+go 1.25
