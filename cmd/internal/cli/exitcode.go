@@ -33,7 +33,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the one table of exit codes: help prints the short texts, README.md, docs/architecture.md and the man
+// exitCodes is the one table of exit codes: help prints the short texts, docs/ci.md, docs/architecture.md and the man
 // page have the whole, with what ends each command in 1, which its help has too (go test ./cmd/internal/cli -update).
 //
 // Findings take precedence over almost everything else that went wrong, because a

@@ -172,7 +172,7 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	o.declareRuns(fs)
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
-		"200, the default, is twice that time; at most 10000")
+		"200, the default, is twice that time; at most 10000. It has all runs made: -runs says how many")
 	within(fs, "budget", &o.budget, 0, maxBudget, "a percentage")
 	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); with 0, "+
 		"only\nwhere -only, -hold or the auto schedule has planned it", func(s string) (err error) {
