@@ -37,8 +37,12 @@ type comparison struct {
 // looks holds how many pairs are made before it is decided whether they suffice.
 var looks = [...]int{6, 12}
 
-// hopeless is how many pairs are made of a test that fails in none of the runs which split the section.
-const hopeless = 3
+const (
+	// hopeless is how many pairs are made with one strength of noise where the test fails in no run that splits the
+	// section: the next are made with one of wide, in microseconds.
+	hopeless = 3
+	wide     = 1000
+)
 
 // compare makes the runs for the sections whose splits may be why tests failed, as far as its time goes.
 func (c *campaign) compare(ctx context.Context) {
@@ -100,6 +104,17 @@ func (t *tally) toCompare(id uint32) *comparison {
 // compareSection makes the runs for one section, until they decide or its time is over.
 func (c *campaign) compareSection(ctx context.Context, id uint32, end time.Time) error {
 	what := c.seen.compared[id]
+	err := c.comparePairs(ctx, id, end)
+	if err == nil && what.table.FailedSplit == 0 && what.strength < wide {
+		what.strength, what.table, what.apart = wide, fisher.Table{}, 0
+		err = c.comparePairs(ctx, id, end)
+	}
+	return err
+}
+
+// comparePairs makes the runs with one strength of noise.
+func (c *campaign) comparePairs(ctx context.Context, id uint32, end time.Time) error {
+	what := c.seen.compared[id]
 	for n := range looks[len(looks)-1] {
 		for _, apart := range []bool{false, true} {
 			if ctx.Err() != nil || time.Now().After(end) {
@@ -133,7 +148,7 @@ func (t *tally) places(id uint32) []uint32 {
 func (c *campaign) compareOnce(ctx context.Context, id uint32, n int, apart bool) error {
 	what := c.seen.compared[id]
 	i := slices.IndexFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == what.pkg })
-	name := fmt.Sprintf("compare-%d-%d", id, n+1)
+	name := fmt.Sprintf("compare-%d-%d-%d", id, what.strength, n+1)
 	if apart {
 		name += "-apart"
 	}
@@ -141,7 +156,7 @@ func (c *campaign) compareOnce(ctx context.Context, id uint32, n int, apart bool
 	seen := newTally(c.cfg.Plan, c.cfg.Workspace.Module.Packages)
 	seen.begin(1, what.seed+uint64(n), nil, nil)
 	pkg := &c.result.Packages[i]
-	o := noise{strength: what.strength, plain: pkg.PlainTime}
+	o := noise{strength: what.strength, plain: pkg.PlainTime, quiet: true}
 	vars, err := o.environment(c.cfg, seen, prefix, c.seen.places(id))
 	if err != nil {
 		return err
