@@ -28,14 +28,16 @@ type activeSection struct{}
 
 func (o *activeSection) setValue(c contents) {}
 
-func dispatch(kind hookKind, section, arg uint32, operand int64)                                   {}
-func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32)                            {}
-func enterMap(p unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection            { return nil }
+func dispatch(kind hookKind, section, arg uint32, operand int64)        {}
+func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32) {}
+func enterMap(p, at unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection {
+	return nil
+}
 func end(p unsafe.Pointer, size uintptr, site, section, flags uint32)                              {}
 func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, section, flags uint32) {}
 func storedInMap(key uint64, value contents, length int, site uint32)                              {}
 func bind(p unsafe.Pointer, size uintptr, site, flags uint32)                                      {}
-func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
+func bindMap(p, at unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
 	return nil
 }
 func mayEnter(section uint32) bool { return false }

@@ -265,26 +265,28 @@ func Bound(site uint32) {
 }
 
 // The variable of a section over a map is the map and a key, or the whole map
-// where the section tests the length or ranges. Each call returns the map.
+// where the section tests the length or ranges. Each call returns the map. Where a section begins, at is
+// where the map is kept, or nil: one that is not made yet is known by that.
 // An access whose key is known is announced by MRK and MWK, so that it splits the
 // sections of no other key.
 
 // EnterKey is Enter for the access to m[k]. What a write stores is not known.
 //
 //go:norace
-func EnterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, flags uint32) M {
+func EnterKey[M ~map[K]V, K comparable, V any](m M, at *M, k K, site, section, flags uint32) M {
 	if sectionGate.wanted {
-		enterKey(m, k, site, section, flags)
+		enterKey(m, at, k, site, section, flags)
 	}
 	return m
 }
 
 //go:noinline
-func enterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, flags uint32) {
+func enterKey[M ~map[K]V, K comparable, V any](m M, at *M, k K, site, section, flags uint32) {
 	if !mayEnter(section) {
 		return
 	}
-	if o := enterMap(mapPointer(m), mapkey.Of(k), site, section, flags); o != nil && flags&Writes == 0 {
+	o := enterMap(mapPointer(m), unsafe.Pointer(at), mapkey.Of(k), site, section, flags)
+	if o != nil && flags&Writes == 0 {
 		o.setValue(element(m, k))
 	}
 }
@@ -293,16 +295,16 @@ func enterKey[M ~map[K]V, K comparable, V any](m M, k K, site, section, flags ui
 // is not known.
 //
 //go:norace
-func EnterMap[M ~map[K]V, K comparable, V any](m M, site, section, flags uint32) M {
+func EnterMap[M ~map[K]V, K comparable, V any](m M, at *M, site, section, flags uint32) M {
 	if sectionGate.wanted {
-		enterWhole(m, site, section, flags)
+		enterWhole(m, at, site, section, flags)
 	}
 	return m
 }
 
 //go:noinline
-func enterWhole[M ~map[K]V, K comparable, V any](m M, site, section, flags uint32) {
-	if o := enterMap(mapPointer(m), 0, site, section, flags); o != nil && flags&Writes == 0 {
+func enterWhole[M ~map[K]V, K comparable, V any](m M, at *M, site, section, flags uint32) {
+	if o := enterMap(mapPointer(m), unsafe.Pointer(at), 0, site, section, flags); o != nil && flags&Writes == 0 {
 		o.setValue(contentsOfLength(len(m)))
 	}
 }
@@ -354,19 +356,20 @@ func stored[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
 // BindKey is Bind for the access to m[k].
 //
 //go:norace
-func BindKey[M ~map[K]V, K comparable, V any](m M, k K, site, flags uint32) M {
+func BindKey[M ~map[K]V, K comparable, V any](m M, at *M, k K, site, flags uint32) M {
 	if sectionGate.open != 0 {
-		bindKey(m, k, site, flags)
+		bindKey(m, at, k, site, flags)
 	}
 	return m
 }
 
 //go:noinline
-func bindKey[M ~map[K]V, K comparable, V any](m M, k K, site, flags uint32) {
+func bindKey[M ~map[K]V, K comparable, V any](m M, at *M, k K, site, flags uint32) {
 	if !bindsHere(site) {
 		return
 	}
-	if o := bindMap(mapPointer(m), mapkey.Of(k), element(m, k), len(m), site, flags); o != nil {
+	o := bindMap(mapPointer(m), unsafe.Pointer(at), mapkey.Of(k), element(m, k), len(m), site, flags)
+	if o != nil {
 		o.setValue(element(m, k))
 	}
 }
@@ -374,16 +377,16 @@ func bindKey[M ~map[K]V, K comparable, V any](m M, k K, site, flags uint32) {
 // BindMap is Bind for an access to the whole map, or to its length.
 //
 //go:norace
-func BindMap[M ~map[K]V, K comparable, V any](m M, site, flags uint32) M {
+func BindMap[M ~map[K]V, K comparable, V any](m M, at *M, site, flags uint32) M {
 	if sectionGate.open != 0 {
-		bindWhole(m, site, flags)
+		bindWhole(m, at, site, flags)
 	}
 	return m
 }
 
 //go:noinline
-func bindWhole[M ~map[K]V, K comparable, V any](m M, site, flags uint32) {
-	if o := bindMap(mapPointer(m), 0, contents{}, len(m), site, flags); o != nil {
+func bindWhole[M ~map[K]V, K comparable, V any](m M, at *M, site, flags uint32) {
+	if o := bindMap(mapPointer(m), unsafe.Pointer(at), 0, contents{}, len(m), site, flags); o != nil {
 		o.setValue(contentsOfLength(len(m)))
 	}
 }

@@ -33,17 +33,22 @@ func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32) {
 	runtime.KeepAlive(p)
 }
 
-// enterMap is enter for a map, or one key of it. It returns the record, whose value
+// enterMap is enter for a map that is kept at the place at, or one key of it. It returns the record, whose value
 // the caller sets.
 //
 //go:noinline
-func enterMap(p unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection {
+func enterMap(p, at unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection {
 	if !mayEnter(section) {
 		return nil
 	}
 	defer runtime.KeepAlive(p)
-	a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, mode: accessMode(flags)}
-	return enterAt(a, section, flags)
+	defer runtime.KeepAlive(at)
+	a := &access{addr: mapAddress(p, at), size: 8, key: key, inMap: true, site: site, mode: accessMode(flags)}
+	o := enterAt(a, section, flags)
+	if o != nil && p == nil {
+		o.unmade.Store(true)
+	}
+	return o
 }
 
 // mayEnter reports whether an entry may open the section, or close one that an
@@ -270,6 +275,7 @@ func endMap(p unsafe.Pointer, key uint64, value contents, length int, site, sect
 }
 
 func (o *activeSection) endInMap(p unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) {
+	o.follow()
 	if o.entry.key == 0 {
 		value = contentsOfLength(length)
 	} else if o.entry.key != key {
@@ -450,12 +456,13 @@ func bind(p unsafe.Pointer, size uintptr, site, flags uint32) {
 	runtime.KeepAlive(p)
 }
 
-// bindMap is bind for a map, or one key of it. It returns the record that it has
+// bindMap is bind for a map that is kept at the place at, or one key of it. It returns the record that it has
 // opened at a read, whose value the caller sets.
 //
 //go:noinline
-func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
+func bindMap(p, at unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
 	defer runtime.KeepAlive(p)
+	defer runtime.KeepAlive(at)
 	id := goid(getg())
 	o := binding(id, site)
 	if o != nil && !o.is(armed) {
@@ -466,11 +473,14 @@ func bindMap(p unsafe.Pointer, key uint64, value contents, length int, site, fla
 	if o == nil {
 		return nil
 	}
-	a := &access{addr: address(p), size: 8, key: key, inMap: true, site: site, goid: id, mode: accessMode(flags)}
-	if o.bindEntry(a, flags) && a.mode&writes == 0 {
-		return o
+	a := &access{addr: mapAddress(p, at), size: 8, key: key, inMap: true, site: site, goid: id, mode: accessMode(flags)}
+	if !o.bindEntry(a, flags) || a.mode&writes != 0 {
+		return nil
 	}
-	return nil
+	if p == nil {
+		o.unmade.Store(true)
+	}
+	return o
 }
 
 // endsInCallee keeps the stack at an end, if others have come: behind the call it no longer shows by which way the

@@ -41,6 +41,7 @@ type activeSection struct {
 	ownSite  atomic.Uint32 // site at which the owner wrote, or 0
 	ownSites atomic.Bool   // it wrote at others, too
 	again    atomic.Bool   // the owner has read the variable after others have accessed it
+	unmade   atomic.Bool   // the section is over a map that was not made at the entry; addr is where it is kept
 	handed   atomic.Bool   // the owner may have others work for it: who comes now need not be remote
 
 	mask   uint64         // filter bits; guarded by windowTable.mu
@@ -209,6 +210,7 @@ func takeRecord(id int64, section uint32, now int64) *activeSection {
 		o.ownSite.Store(0)
 		o.ownSites.Store(false)
 		o.again.Store(false)
+		o.unmade.Store(false)
 		o.handed.Store(false)
 		o.phase.Store(uint32(entering))
 		atomic.StoreUint64(&sectionGate.open, sectionGate.open|1<<i)
@@ -266,6 +268,9 @@ func (o *activeSection) meets(a *access) bool {
 func meetSections(g unsafe.Pointer, a *access) {
 	for open := openSections(); open != 0; {
 		o := nextSection(&open)
+		if o.meets(a) && o.follow() { // to make the map was no access to its keys
+			o.forget()
+		}
 		if !o.meets(a) {
 			continue
 		}
@@ -279,6 +284,46 @@ func meetSections(g unsafe.Pointer, a *access) {
 			o.own(a)
 		}
 	}
+}
+
+// mapAddress returns the address by which a section knows a map: that of the place where it is kept while the map
+// is not made.
+func mapAddress(p, at unsafe.Pointer) uintptr {
+	if p == nil {
+		p = at
+	}
+	return address(p)
+}
+
+// follow binds a section over a map that was not made at the entry to the map, once that is made.
+func (o *activeSection) follow() bool {
+	if !o.unmade.Load() || !o.is(inside) {
+		return false
+	}
+	windowTable.mu.lock()
+	defer windowTable.mu.unlock()
+	if !o.unmade.Load() || o.object == nil {
+		return false
+	}
+	made := *(*unsafe.Pointer)(o.object)
+	if made == nil {
+		return false
+	}
+	o.unmade.Store(false)
+	o.addr.Store(address(made))
+	o.mask = filterMask(address(made), o.size.Load())
+	o.object = made
+	setFilter()
+	return true
+}
+
+// forget begins anew with the accesses inside.
+func (o *activeSection) forget() {
+	o.hits.Store(0)
+	o.ownSite.Store(0)
+	o.ownSites.Store(false)
+	o.again.Store(false)
+	o.forgetRemote()
 }
 
 // own notes an access of the owner. A read at the entry is that of a recursive

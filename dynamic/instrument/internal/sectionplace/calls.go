@@ -166,11 +166,11 @@ func (r *Sections) binds(a *source.Access, s shape, b *bound) Wrapping {
 	args := fmt.Sprintf("%d, %s", a.ID, r.named(flags))
 	switch s {
 	case oneKey:
-		return r.wrapping("BindKey", r.KeyOf(a), args)
+		return r.wrapping("BindKey", r.place(a), r.KeyOf(a), args)
 	case wholeMap:
-		return r.wrapping("BindMap", nil, args)
+		return r.wrapping("BindMap", r.place(a), nil, args)
 	}
-	return r.wrapping("Bind", nil, args)
+	return r.wrapping("Bind", nil, nil, args)
 }
 
 // endpointCall returns the call that begins or ends a section at a.
@@ -190,11 +190,41 @@ func (r *Sections) endpointCall(a *source.Access, s shape, x role) Wrapping {
 	case s != pointer:
 		name += "Map"
 	}
-	return r.wrapping(name, key, fmt.Sprintf("%d, %d, %s", a.ID, x.ID, r.named(flags)))
+	var at []textedit.Piece
+	if s != pointer && x.end == nil {
+		at = r.place(a)
+	}
+	return r.wrapping(name, at, key, fmt.Sprintf("%d, %d, %s", a.ID, x.ID, r.named(flags)))
 }
 
-func (r *Sections) wrapping(name string, key ast.Expr, args string) Wrapping {
-	w := Wrapping{Name: r.Prefix + "rt." + name + "("}
+// place returns where the map that a accesses is kept, or nil where its address cannot be taken twice, or would
+// make a local variable escape.
+func (r *Sections) place(a *source.Access) []textedit.Piece {
+	if !r.IsPure(a.Node) || !r.isBehindPointer(a.Node) {
+		return []textedit.Piece{textedit.Text(", nil")}
+	}
+	return []textedit.Piece{textedit.Text(", &"), r.TextOf(a.Node)}
+}
+
+// isBehindPointer reports whether e is a field that is reached by a pointer, or a package variable or a field of one.
+func (r *Sections) isBehindPointer(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		v, ok := r.Info.Uses[e].(*types.Var)
+		return ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
+	case *ast.SelectorExpr:
+		sel := r.Info.Selections[e]
+		if sel == nil { // a variable of another package
+			v, ok := r.Info.Uses[e.Sel].(*types.Var)
+			return ok && !v.IsField()
+		}
+		return sel.Kind() == types.FieldVal && (sel.Indirect() || r.isBehindPointer(e.X))
+	}
+	return false
+}
+
+func (r *Sections) wrapping(name string, at []textedit.Piece, key ast.Expr, args string) Wrapping {
+	w := Wrapping{Name: r.Prefix + "rt." + name + "(", Args: at}
 	if key != nil {
 		w.Args = append(w.Args, textedit.Text(", "), r.TextOf(key))
 	}

@@ -526,13 +526,14 @@ func (a *account) recurse(level int) {
 // Programs for maps: section 1 asks for a key, and stores it later.
 
 type table struct {
-	mu sync.Mutex
-	m  map[string]int
+	mu   sync.Mutex
+	m    map[string]int
+	lazy map[string]int
 }
 
 func (t *table) putOnce(k string, v int) {
 	t.mu.Lock()
-	_, ok := rt.Tested(rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1, 0), 1, rt.TestPresent, 0)[k]
+	_, ok := rt.Tested(rt.EnterKey(rt.MRK(t.m, k, 1), &t.m, k, 1, 1, 0), 1, rt.TestPresent, 0)[k]
 	rt.Entered(1)
 	t.mu.Unlock()
 	rt.Gap(1)
@@ -547,10 +548,31 @@ func (t *table) putOnce(k string, v int) {
 	t.mu.Unlock()
 }
 
+// putLazily is putOnce with a map that the first one makes.
+func (t *table) putLazily(k string, v int) {
+	t.mu.Lock()
+	_, ok := rt.Tested(rt.EnterKey(rt.MRK(*rt.R(&t.lazy, 3), k, 1), &t.lazy, k, 1, 1, 0), 1, rt.TestPresent, 0)[k]
+	rt.Entered(1)
+	t.mu.Unlock()
+	rt.Gap(1)
+	if ok {
+		rt.Leave(1)
+		return
+	}
+	t.mu.Lock()
+	if *rt.R(&t.lazy, 4) == nil {
+		*rt.W(&t.lazy, 5) = map[string]int{}
+	}
+	rt.EndKey(rt.MWK(*rt.R(&t.lazy, 6), k, 2), k, 2, 1, rt.AllowReads|rt.Writes)[k] = v
+	rt.Stored(t.lazy, k, 2)
+	rt.Ended(1)
+	t.mu.Unlock()
+}
+
 // putBelow stores while there is room.
 func (t *table) putBelow(k string, limit int) {
 	t.mu.Lock()
-	room := len(rt.Tested(rt.EnterMap(rt.MR(t.m, 1), 1, 1, 0), 1, rt.TestLess, limit)) < limit
+	room := len(rt.Tested(rt.EnterMap(rt.MR(t.m, 1), &t.m, 1, 1, 0), 1, rt.TestLess, limit)) < limit
 	rt.Entered(1)
 	t.mu.Unlock()
 	rt.Gap(1)
@@ -583,7 +605,7 @@ func (t *table) remember(k string, v int) {
 func (t *table) has(k string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := rt.TestedAt(rt.BindKey(rt.MRK(t.m, k, 1), k, 1, 0), 1, rt.TestPresent, 0)[k]
+	_, ok := rt.TestedAt(rt.BindKey(rt.MRK(t.m, k, 1), &t.m, k, 1, 0), 1, rt.TestPresent, 0)[k]
 	rt.Bound(1)
 	return ok
 }
@@ -591,7 +613,7 @@ func (t *table) has(k string) bool {
 func (t *table) put(k string, v int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rt.BindKey(rt.MWK(t.m, k, 2), k, 2, rt.Writes)[k] = v
+	rt.BindKey(rt.MWK(t.m, k, 2), &t.m, k, 2, rt.Writes)[k] = v
 	rt.Stored(t.m, k, 2)
 	rt.Bound(2)
 }
@@ -634,6 +656,8 @@ func init() {
 		}
 	}
 	programs["splitKey"] = tables(func(t *table, i, n int) { t.putOnce(keys[n], i+1) })
+	programs["splitLazily"] = tables(func(t *table, i, n int) { t.putLazily(keys[n], i+1) })
+	programs["wholeLazily"] = tables(func(t *table, i, n int) { t.putLazily(keys[n]+keys[i], i+1) })
 	programs["splitCallees"] = tables(func(t *table, i, n int) { t.remember(keys[n], i+1) })
 	programs["splitLength"] = tables(func(t *table, i, n int) { t.putBelow(keys[n]+keys[i], 5) })
 	programs["wholeReturned"] = func() {

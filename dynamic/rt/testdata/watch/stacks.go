@@ -46,7 +46,7 @@ var leaves = []func(site uint32){
 	},
 	func(site uint32) {
 		m := map[int]int{}
-		_ = rt.EnterKey(m, 1, site, 1, 0)[1]
+		_ = rt.EnterKey(m, nil, 1, site, 1, 0)[1]
 		rt.Entered(1)
 		rt.EndKey(m, 1, site, 1, rt.Writes)[1] = 2
 		rt.Stored(m, 1, site)
@@ -54,7 +54,7 @@ var leaves = []func(site uint32){
 	},
 	func(site uint32) {
 		m := map[int]int{}
-		_ = len(rt.EnterMap(m, site, 1, 0))
+		_ = len(rt.EnterMap(m, nil, site, 1, 0))
 		rt.Entered(1)
 		_ = len(rt.EndMap(m, site, 1, 0))
 		rt.Ended(1)

@@ -108,7 +108,7 @@ func (f *flag) look() {
 // look is a section that asks for the key twice.
 func (t *table) look(k string) {
 	t.mu.Lock()
-	_, _ = rt.EnterKey(rt.MRK(t.m, k, 1), k, 1, 1, 0)[k]
+	_, _ = rt.EnterKey(rt.MRK(t.m, k, 1), &t.m, k, 1, 1, 0)[k]
 	rt.Entered(1)
 	t.mu.Unlock()
 	rt.Gap(1)
@@ -121,7 +121,7 @@ func (t *table) look(k string) {
 // write is a section that writes the key twice, and no other value than there is.
 func (t *table) write(k string) {
 	t.mu.Lock()
-	rt.EnterKey(rt.MWK(t.m, k, 1), k, 1, 1, rt.Writes)[k] = 7
+	rt.EnterKey(rt.MWK(t.m, k, 1), &t.m, k, 1, 1, rt.Writes)[k] = 7
 	rt.Entered(1)
 	t.mu.Unlock()
 	rt.Gap(1)
