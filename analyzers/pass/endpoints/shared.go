@@ -143,6 +143,8 @@ func disturbs(o op, p pair) bool {
 		return !o.lessens()
 	case p.out.Compares:
 		return true
+	case p.use.op == read && p.use.atomic:
+		return o == reset
 	case p.present() < 0:
 		return !o.lessens()
 	case p.present() > 0 && !p.out.Length:

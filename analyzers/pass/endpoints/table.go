@@ -88,6 +88,8 @@ var table = []rule{
 		"followEntry"},
 	{decides, read, released, facts{foundSome, loads, asksLength, usesAsList}, facts{useByCall}, indexes, "index"},
 	{decides, read, released, facts{foundSome, loads, dereferences}, facts{useByCall, asksLength}, follows, "follow"},
+	{decides, read, atomics, facts{isThere, loadsAtomically, dereferences}, facts{byCall, asksMore}, follows,
+		"followAtomic"},
 
 	// What is added after the flag was set stays: who sets it has cleared the rest.
 	{closes, grow, released, nil, nil, raised, "raiseAfterClose"},
@@ -218,6 +220,9 @@ func loads(_ *checker, _ *function, p pair) bool {
 	_, ok := p.use.at.(*ssa.UnOp)
 	return ok
 }
+
+// loadsAtomically reports whether the use is an atomic load.
+func loadsAtomically(_ *checker, _ *function, p pair) bool { return p.use.atomic && !p.use.inMap }
 
 // usesAsList reports whether elements of the loaded list are accessed.
 func usesAsList(_ *checker, _ *function, p pair) bool { return indexed(p.use.at.(ssa.Value)) }

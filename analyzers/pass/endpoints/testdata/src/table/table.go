@@ -31,6 +31,7 @@ type T struct {
 	bytes         int
 	stopped       bool
 	left          map[string]int
+	current       atomic.Pointer[item]
 }
 
 func (t *T) raise() {
@@ -159,6 +160,23 @@ func (t *T) exchangeValue(n int) int {
 	t.max = n
 	t.mu.Unlock()
 	return old
+}
+
+// Drop is what others do meanwhile.
+func (t *T) Drop() { t.current.Store(nil) }
+
+func (t *T) followAtomic() int {
+	if t.current.Load() != nil {
+		return t.current.Load().n
+	}
+	return 0
+}
+
+func (t *T) okLoadedOnce() int {
+	if i := t.current.Load(); i != nil {
+		return i.n
+	}
+	return 0
 }
 
 func (t *T) takeIfLeft(key string) bool {
@@ -549,4 +567,6 @@ func (t *T) All(key string, i *item) {
 	t.exchangeValue(1)
 	t.takeIfLeft(key)
 	t.okTakenIfLeft(key)
+	t.followAtomic()
+	t.okLoadedOnce()
 }
