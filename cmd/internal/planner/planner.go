@@ -257,7 +257,7 @@ func key(s driver.Skip) plan.Key {
 func LoadSections(root string) (*repository.File, error) {
 	f, err := repository.Load(root)
 	if err != nil {
-		next := "fix the file; `go doc github.com/interlock-go/interlock/atomicsets/repository` describes it"
+		next := "fix the file; docs/atomic-sections.md of interlock describes it"
 		return nil, gocmd.Refuse(err.Error(), next)
 	}
 	return f, nil

@@ -236,7 +236,8 @@ type Dot struct{}
 
 // Write implements [Handler].
 func (Dot) Write(w io.Writer, r *Report) error {
-	_, err := io.WriteString(w, page.DOT(r.graphs()))
+	graphs := r.graphs()
+	_, err := io.WriteString(w, page.DOT(graphs)+ifNone(graphs, "//"))
 	return err
 }
 
@@ -245,8 +246,17 @@ type Mermaid struct{}
 
 // Write implements [Handler].
 func (Mermaid) Write(w io.Writer, r *Report) error {
-	_, err := io.WriteString(w, page.Mermaid(r.graphs()))
+	graphs := r.graphs()
+	_, err := io.WriteString(w, page.Mermaid(graphs)+ifNone(graphs, "%%"))
 	return err
+}
+
+// ifNone returns a comment that says why there are no graphs, if there are none.
+func ifNone(graphs []*page.Graph, mark string) string {
+	if len(graphs) > 0 {
+		return ""
+	}
+	return mark + " empty: no finding is a cycle of locks\n"
 }
 
 // graphs returns the graph of each cycle of locks, with names in which nothing acts.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/campaign/merge"
@@ -108,6 +109,10 @@ func (d *Done) recorded(
 	}
 	// Those of the past are made again from what is kept of them.
 	k := keeping{dir: d.Workspace.Dir, settings: s, config: cfg, run: run, results: map[string]*campaign.Result{}}
+	k.shown = func(r *campaign.Result) []*finding.Finding {
+		joined, _ := Join(ctx, d.Planned, r) // the report says what it does not know
+		return slices.DeleteFunc(joined, func(f *finding.Finding) bool { return f.Evidence == nil })
+	}
 	d.Asked = now.Runs
 	for _, c := range past {
 		r, err := k.again(ctx, c)
@@ -137,8 +142,9 @@ type keeping struct {
 	settings Settings
 	config   campaign.Config
 	run      making
-	results  map[string]*campaign.Result // of those that were made again, by id
-	earlier  []*campaign.Result          // the same, in order
+	shown    func(*campaign.Result) []*finding.Finding // the findings of runs, as reports have them
+	results  map[string]*campaign.Result               // of those that were made again, by id
+	earlier  []*campaign.Result                        // the same, in order
 }
 
 // make makes the runs of a campaign that cfg describes, as far as it does not depend on c.
@@ -179,7 +185,7 @@ func (k *keeping) goOn(
 	cfg := k.config
 	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
 		if c.Unkept == nil {
-			c.Unkept = c.Found(r.Runs, r.Findings)
+			c.Unkept = c.Found(r.Runs, k.shown(r))
 		}
 		return next(r)
 	}

@@ -107,7 +107,7 @@ func TestUnkept(t *testing.T) {
 			}
 		}
 		return shown, nil
-	}}
+	}, shown: func(r *campaign.Result) []*finding.Finding { return r.Findings }}
 	r, err := k.goOn(t.Context(), c, func(*campaign.Result) campaign.Next { return campaign.GoOn })
 	if r != shown || err != nil || c.Unkept == nil {
 		t.Errorf("%v, %v, unkept: %v", r, err, c.Unkept)
