@@ -99,6 +99,7 @@ type Failure struct {
 	Strength int // of the noise, in microseconds
 	Outcome  Outcome
 	Tests    []string // top-level ones that failed or hung, where the output names some
+	Said     string   // the first line by which they say why they failed, or ""
 	Waits    []string // where they wait that hang, the tests first: "in mu.Lock() at a.go:3"
 	Output   string
 	Elapsed  time.Duration
@@ -109,7 +110,7 @@ type Failure struct {
 func failureOf(p *testproc.Process, run int, seed uint64, strength int) *Failure {
 	return &Failure{
 		Run: run, Seed: seed, Strength: strength,
-		Outcome: p.Outcome, Tests: p.FailedTests(), Output: string(p.Output), Elapsed: p.Elapsed,
+		Outcome: p.Outcome, Tests: p.FailedTests(), Said: p.Said(), Output: string(p.Output), Elapsed: p.Elapsed,
 	}
 }
 

@@ -517,7 +517,9 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	}
 	s := fmt.Sprintf("%s %s only under noise: %s; in %s, first in run %d with seed %d and strength %d",
 		what, f.Outcome, why, finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, f.Strength)
-	s += waitsOf(f)
+	if s += waitsOf(f); f.Outcome != campaign.Hung && f.Said != "" {
+		s += fmt.Sprintf(" (%s)", f.Said)
+	}
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:
 		s += "; later runs were made " + completedHow(p)

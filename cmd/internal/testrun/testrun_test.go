@@ -25,6 +25,10 @@ func TestFailureUnderNoise(t *testing.T) {
 			t.Errorf("no %q in %q", want, got)
 		}
 	}
+	f.Said = "x_test.go:9: want 3"
+	if got := FailureOf(p, false); !strings.Contains(got, " and strength 100 (x_test.go:9: want 3)") {
+		t.Errorf("what it says is missing: %q", got)
+	}
 	if got := FailureOf(p, true); !strings.Contains(got, "noise: a finding may explain it, or a dependence on") {
 		t.Errorf("there are findings, but: %q", got)
 	}
