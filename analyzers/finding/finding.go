@@ -101,6 +101,8 @@ type Finding struct {
 	// SameAs are the ids by which this bug is known as well: of further suspicions that a run has confirmed with it, and
 	// of what the run shows by itself.
 	SameAs []string `json:"same_as,omitempty"`
+	// Cause is the id of the finding that heads those of one cause, see [Causes], where there are several. Reports set it.
+	Cause string `json:"cause,omitempty"`
 
 	Section  *Section  `json:"section,omitempty"`  // IL2xxx
 	Cycle    []Edge    `json:"cycle,omitempty"`    // IL3001

@@ -25,7 +25,7 @@ func sample() *Finding {
 			{Position: Position{File: "p.go", Line: 9, Column: 9}, Package: "m/p", Function: "(*Counter).Get", Expr: "c.n",
 				Mode: Read, Locks: []string{"c.mu"}},
 		},
-		Ordinal: 2, SameAs: []string{"il-0123456789abcdef"},
+		Ordinal: 2, SameAs: []string{"il-0123456789abcdef"}, Cause: "il-0123456789abcdef",
 		Section: &Section{Kind: "load-and-store", Entry: Position{File: "p.go", Line: 3},
 			End: Position{File: "p.go", Line: 4}, Allows: []Mode{Read}},
 		Cycle: []Edge{{From: "A.mu", To: "B.mu", Position: Position{File: "p.go", Line: 5}, Function: "F",

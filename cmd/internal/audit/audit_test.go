@@ -370,7 +370,7 @@ func TestWrite(t *testing.T) {
 	}
 	text := string(data)
 	for _, want := range []string{
-		"**4 findings: 3 confirmed, 1 suspected**", "1 new, 3 persisting, 1 fixed.",
+		"**3 findings: 2 confirmed, 1 suspected**", "1 new, 3 persisting, 1 fixed.",
 		"- Fixed: IL1001 &lt;b>\\|\\`x\\`", "| new | confirmed | IL1001 | x.go:3 | &lt;b>\\|\\`x\\`",
 		"[verified](patches/" + one.ID + ".diff)", "| withheld |", "conflicts with " + three.ID + ".diff",
 		"Tests that were skipped:\n\n- m: TestX: too long", "- m: 1",

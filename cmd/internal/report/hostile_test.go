@@ -209,7 +209,8 @@ func TestGroups(t *testing.T) {
 		t.Errorf("groups of sections: %v", got)
 	}
 
-	// Goroutines of two starters wait at one place, a third at another.
+	// Goroutines of two starters wait at one place, a third at another for something else.
+	c.Variable.Name = "c"
 	for _, f := range []*finding.Finding{a, b, c} {
 		f.Code = finding.BlockedForEver
 	}

@@ -32,7 +32,7 @@ func (HTML) Write(w io.Writer, r *Report) error {
 	}
 	// What is proven best comes first; the filters list what there is.
 	all := r.Causes()
-	slices.SortStableFunc(all, func(a, b []*finding.Finding) int { return cmp.Compare(proof(a[0]), proof(b[0])) })
+	slices.SortStableFunc(all, func(a, b []*finding.Finding) int { return cmp.Compare(a[0].Proof(), b[0].Proof()) })
 	for _, group := range all {
 		p.Bugs = append(p.Bugs, h.bug(group))
 	}

@@ -20,9 +20,9 @@ type JSONLines struct{}
 
 // Write implements [Handler].
 func (JSONLines) Write(w io.Writer, r *Report) error {
-	enc := encoder(w)
+	enc, heads := encoder(w), r.heads()
 	for _, f := range r.Findings {
-		if err := enc.Encode(withLists(f)); err != nil {
+		if err := enc.Encode(withLists(f, heads[f])); err != nil {
 			return err
 		}
 	}
@@ -51,9 +51,9 @@ type Document struct {
 
 // Write implements [Handler].
 func (JSON) Write(w io.Writer, r *Report) error {
-	findings := []*finding.Finding{}
+	findings, heads := []*finding.Finding{}, r.heads()
 	for _, f := range r.Findings {
-		findings = append(findings, withLists(f))
+		findings = append(findings, withLists(f, heads[f]))
 	}
 	enc := encoder(w)
 	enc.SetIndent("", "  ")
@@ -65,10 +65,24 @@ func (JSON) Write(w io.Writer, r *Report) error {
 	})
 }
 
-// withLists returns f with an empty list for each that the schema demands and that is nil, which would be written
-// as null.
-func withLists(f *finding.Finding) *finding.Finding {
+// heads returns, for each finding that shares its cause with others, the id of the one that heads them.
+func (r *Report) heads() map[*finding.Finding]string {
+	heads := map[*finding.Finding]string{}
+	for _, group := range r.Causes() {
+		for _, f := range group {
+			if len(group) > 1 {
+				heads[f] = group[0].ID
+			}
+		}
+	}
+	return heads
+}
+
+// withLists returns f with its cause, and with an empty list for each that the schema demands and that is nil, which
+// would be written as null.
+func withLists(f *finding.Finding, cause string) *finding.Finding {
 	whole := *f
+	whole.Cause = cause
 	whole.Accesses = make([]finding.Access, len(f.Accesses))
 	for i, a := range f.Accesses {
 		if a.Goroutine != nil && a.Goroutine.Stack == nil {

@@ -7,7 +7,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -189,86 +188,24 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count returns the number of findings with one of the statuses; hints and leads are none.
+// Count returns the number of findings with one of the statuses; hints and leads are none. Those of one cause count
+// once, as what is proven best.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
-	for _, f := range r.Findings {
-		if !f.Minor() && slices.Contains(statuses, f.Status) {
+	for _, group := range r.Causes() {
+		if f := group[0]; !f.Minor() && slices.Contains(statuses, f.Status) {
 			n++
 		}
 	}
 	return n
 }
 
-// Causes puts findings together that have one cause: those that one patch mends, and those of which the accesses
-// that lack protection lie in one function and concern variables of one type, by checks of one family, atomic sections
-// of one function on one variable, and goroutines that wait for ever at one place, started at any number of places. The
-// order is that of the findings; what is proven best heads its group.
-func (r *Report) Causes() [][]*finding.Finding {
-	var all [][]*finding.Finding
-	at := map[string]int{}
-	for _, f := range r.Findings {
-		keys := causes(f)
-		i := len(all)
-		for _, key := range keys {
-			if known, ok := at[key]; ok {
-				i = known
-				break
-			}
-		}
-		if i == len(all) {
-			all = append(all, nil)
-		}
-		all[i] = append(all[i], f)
-		for _, key := range keys {
-			if _, ok := at[key]; !ok {
-				at[key] = i
-			}
-		}
-	}
-	for _, g := range all {
-		slices.SortStableFunc(g, func(a, b *finding.Finding) int { return cmp.Compare(proof(a), proof(b)) })
-	}
-	return all
-}
-
-// proof orders findings by how well they are proven; hints and leads come last.
-func proof(f *finding.Finding) int {
-	if f.Minor() {
-		return 3
-	}
-	return slices.Index([]finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected}, f.Status)
-}
-
-// causes returns keys of which findings of one cause share one.
-func causes(f *finding.Finding) (keys []string) {
-	if f.Fix != nil && f.Fix.Diff != "" {
-		keys = append(keys, f.Fix.Diff)
-	}
-	if len(f.Accesses) > 0 && (f.Code == finding.BlockedForEver || f.Code == finding.EndlessWait) {
-		return append(keys, fmt.Sprintf("waits at %s:%d", f.Accesses[0].File, f.Accesses[0].Line))
-	}
-	if len(f.Accesses) == 0 || f.Code == finding.MixedAtomic || f.Minor() {
-		return keys
-	}
-	a, v := f.Accesses[0], f.Variable
-	switch {
-	case f.Code == finding.LoadAndStore || f.Code == finding.TestAndUse || f.Code == finding.Interleaved:
-		return append(keys, fmt.Sprintf("section\x00%s\x00%s\x00%s", a.Package, a.Function, v))
-	case !f.Code.IsDataRace():
-		return keys
-	}
-	owner := v.Type
-	if owner == "" {
-		owner = v.Function + "." + v.Name
-	}
-	return append(keys, fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%v", a.Package, a.Function, v.Package, owner,
-		len(a.Locks) == 0))
-}
+// Causes puts findings together that have one cause, see [finding.Causes].
+func (r *Report) Causes() [][]*finding.Finding { return finding.Causes(r.Findings) }
 
 // Headline returns in one line what findings with one cause have in common: the title of one alone, else the function
-// that lacks a lock, or the variable that several functions access without it. Where no lock is known to be missing,
-// the class of the finding that is proven best says what is wrong.
+// that lacks a lock, the two functions of all the races, or the variable that several functions access without it.
+// Where no lock is known to be missing, the class of the finding that is proven best says what is wrong.
 //
 //	(*Account).Withdraw accesses Account.balance and Account.count without a.mu
 func Headline(group []*finding.Finding) string {
@@ -285,8 +222,8 @@ func Headline(group []*finding.Finding) string {
 		variables = append(variables, shortVariable(g.Variable))
 	}
 	functions, variables = distinct(functions), distinct(variables)
-	if len(functions) > 1 && len(variables) > 1 { // one patch mends them, and that is all they share
-		return f.Title
+	if len(functions) > 1 && len(variables) > 1 && !oneCounterpart(group) {
+		return f.Title // one patch mends them, and that is all they share
 	}
 	verb := "accesses"
 	if len(functions) > 1 {
@@ -297,6 +234,15 @@ func Headline(group []*finding.Finding) string {
 		return accessed + " without " + lock
 	}
 	return accessed + ": " + f.Code.Title()
+}
+
+// oneCounterpart reports whether all findings are between the same two functions.
+func oneCounterpart(group []*finding.Finding) bool {
+	between := func(f *finding.Finding) [2]string {
+		a, b := f.Accesses[0].Function, f.Accesses[min(1, len(f.Accesses)-1)].Function
+		return [2]string{min(a, b), max(a, b)}
+	}
+	return !slices.ContainsFunc(group, func(f *finding.Finding) bool { return between(f) != between(group[0]) })
 }
 
 // shortVariable returns a variable without its package.
@@ -402,7 +348,7 @@ func (r *Report) Verdict() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	n := r.Left()
+	n := r.Count(finding.Confirmed, finding.Predicted, finding.Suspected)
 	s := "no findings"
 	if n > 0 {
 		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
@@ -413,7 +359,7 @@ func (r *Report) Verdict() string {
 			leads++
 		}
 	}
-	if hints := len(r.Findings) - n - leads; hints > 0 {
+	if hints := len(r.Findings) - r.Left() - leads; hints > 0 {
 		s += " and " + Count(hints, "hint")
 	}
 	if leads > 0 {
@@ -456,10 +402,10 @@ func (r *Report) Unended() string {
 // mostNamed is how many tests the verdict names.
 const mostNamed = 5
 
-// grouped returns how many causes the findings have, in brackets, where these are fewer.
+// grouped returns how many findings there are with those of the same causes, in brackets, where these are more.
 func (r *Report) grouped() string {
-	if n := len(r.Causes()); n < len(r.Findings) {
-		return fmt.Sprintf(" (%s)", Count(n, "cause"))
+	if n := len(r.Findings); len(r.Causes()) < n {
+		return fmt.Sprintf(" (%d with those of the same causes)", n)
 	}
 	return ""
 }

@@ -1,0 +1,121 @@
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Causes puts findings together that have one cause, so that one correction is due: those that one patch mends; races
+// on the fields of one type that one missing lock leaves bare; atomic sections of one function on one variable; and
+// goroutines that wait for ever at one place, or for one field in one way, started at any number of places. The order
+// is that of the findings; what is proven best heads its group.
+func Causes(findings []*Finding) [][]*Finding {
+	var groups [][]*Finding
+	at := map[string]int{} // by key
+	for _, f := range findings {
+		keys := causes(f)
+		i := len(groups)
+		for _, key := range keys {
+			if known, ok := at[key]; ok {
+				i = min(i, known)
+			}
+		}
+		if i == len(groups) {
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], f)
+		// The finding may be what several groups have in common.
+		for _, key := range keys {
+			if j, ok := at[key]; ok && j != i {
+				groups[i], groups[j] = append(groups[i], groups[j]...), nil
+				for k, of := range at {
+					if of == j {
+						at[k] = i
+					}
+				}
+			}
+			at[key] = i
+		}
+	}
+	groups = slices.DeleteFunc(groups, func(g []*Finding) bool { return len(g) == 0 })
+	place := map[*Finding]int{}
+	for i, f := range findings {
+		place[f] = i
+	}
+	for _, g := range groups {
+		slices.SortFunc(g, func(a, b *Finding) int {
+			return cmp.Or(cmp.Compare(a.Proof(), b.Proof()), cmp.Compare(place[a], place[b]))
+		})
+	}
+	return groups
+}
+
+// Proof is the rank of f by how well it is proven, the best first; hints and leads come last.
+func (f *Finding) Proof() int {
+	if f.Minor() {
+		return 3
+	}
+	return slices.Index([]Status{Confirmed, Predicted, Suspected}, f.Status)
+}
+
+// causes returns keys of which findings of one cause share one.
+func causes(f *Finding) (keys []string) {
+	if f.Fix != nil && f.Fix.Diff != "" {
+		keys = append(keys, f.Fix.Diff)
+	}
+	if len(f.Accesses) == 0 || f.Code == MixedAtomic || f.Minor() {
+		return keys
+	}
+	a, v := f.Accesses[0], f.Variable
+	switch {
+	case f.Code == BlockedForEver || f.Code == EndlessWait:
+		keys = append(keys, fmt.Sprintf("waits at %s:%d", a.File, a.Line))
+		if v.Type != "" {
+			keys = append(keys, fmt.Sprintf("%ss of %s", a.Mode, v))
+		}
+		return keys
+	case f.Code == LoadAndStore || f.Code == TestAndUse || f.Code == Interleaved:
+		return append(keys, fmt.Sprintf("section\x00%s\x00%s\x00%s", a.Package, a.Function, v))
+	case !f.Code.IsDataRace():
+		return keys
+	}
+	return append(keys, missing(f)...)
+}
+
+// missing returns keys of a race by the lock that is missing: it leaves bare what one function accesses, or what two
+// functions access, of one type.
+//
+//	(*Stats).Snapshot	reads hits, misses and bytes, which all others lock s.mu for
+//	Set, Sum		write and read a, b and c of one type; no lock is known
+func missing(f *Finding) []string {
+	a, v := f.Accesses[0], f.Variable
+	owner := v.Package + "\x00" + v.Type
+	if v.Type == "" {
+		owner += v.Function + "." + v.Name
+	}
+	lock := "" // without the name of the receiver, which each method may choose
+	for _, b := range f.Accesses[1:] {
+		for _, l := range b.Locks {
+			if slices.Contains(a.Locks, l) || slices.Contains(a.Locks, l+" (read)") {
+				continue
+			}
+			if _, field, ok := strings.Cut(l, "."); ok {
+				l = field
+			}
+			if l = strings.TrimSuffix(l, " (read)"); lock == "" || l < lock {
+				lock = l
+			}
+		}
+	}
+	keys := []string{fmt.Sprintf("%s\x00%s\x00%s\x00%v\x00%s", a.Package, a.Function, owner, len(a.Locks) == 0, lock)}
+	if len(f.Accesses) < 2 {
+		return keys
+	}
+	b := f.Accesses[1]
+	sides := []string{a.Package + "." + a.Function, b.Package + "." + b.Function}
+	slices.Sort(sides)
+	both := strings.Join(sides, "\x00") + "\x00" + owner
+	return append(keys, "all\x00"+both+"\x00"+lock, "one\x00"+both+"\x00"+v.Name)
+}
