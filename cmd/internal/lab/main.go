@@ -1,4 +1,4 @@
-// Lab measures: the repository itself, and what Interlock costs and finds.
+// Lab measures the repository itself, and the cost and the findings of Interlock.
 //
 //	go run ./cmd/internal/lab <tool> [flags] [arguments]
 //

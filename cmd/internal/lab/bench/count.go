@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
-// pruning is what share of the accesses the static side leaves out, package
+// pruning is the share of the accesses that the static side leaves out, package
 // by package and with the whole program.
 type pruning struct {
 	modular, whole tally
@@ -65,7 +65,7 @@ func writeCounter(m *build.Module, copied string) error {
 		os.WriteFile(filepath.Join(copied, "zz_count_test.go"), []byte(last), 0o644))
 }
 
-// copyRewritten copies the programs, with the rewritten files, whose monitor has
+// copyRewritten copies the programs, with the rewritten files. Their monitor has
 // the import path rt.
 func copyRewritten(ctx context.Context, m *build.Module, p *plan.Plan, dir, copied, rt string) error {
 	if err := tree.Copy(ctx, copied, dir, nil); err != nil {

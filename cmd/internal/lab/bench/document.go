@@ -27,7 +27,7 @@ func (d *document) markdown() string {
 		"Each figure is an overhead, time / plain - 1: the median over paired, interleaved rounds, with the least and "+
 		"the greatest in brackets."))
 	fmt.Fprintf(&b, "- %d rounds, %s a benchmark\n\n", d.rounds, d.benchtime)
-	// What the columns are.
+	// The columns.
 	for _, v := range d.variants {
 		fmt.Fprintf(&b, "- **%s**: %s", v.name, v.about)
 		if v.skipped != "" {

@@ -39,7 +39,7 @@ func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tm
 	); err != nil {
 		return nil, err
 	}
-	// Nothing is noise here: what is measured is the section alone.
+	// Nothing is noise here: the section alone is measured.
 	v := &variant{
 		name: "watch, section held", about: "every site, the monitor awake without noise, one atomic section held throughout",
 		dir: copied, path: filepath.Join(tmp, "held.test"),

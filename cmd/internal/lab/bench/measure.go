@@ -52,7 +52,7 @@ func (r results) add(benchmark, variant string, x float64) {
 }
 
 // measureMemory returns the peak of the resident memory of each program under
-// each variant, over that of the plain one (whose own is in bytes). Each runs
+// each variant, over that of the plain one (that one in bytes). Each runs
 // alone, for as many iterations as take plainly a third of a second, so that all
 // do the same work.
 func measureMemory(ctx context.Context, variants []*variant, times results) (results, error) {

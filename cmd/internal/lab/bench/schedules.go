@@ -39,7 +39,7 @@ func measureSchedules(ctx context.Context, dir, tmp, pattern, benchtime string, 
 		return err
 	}
 
-	// Noise is what campaigns make by default, or by the schedule.
+	// The noise is the default of campaigns, or that of the schedule.
 	with := func(name, about, noise string, more ...string) *variant {
 		return w.variant(name, about, append(append(more, w.awake...), "INTERLOCK_NOISE="+noise)...)
 	}

@@ -27,7 +27,7 @@ type variant struct {
 }
 
 // buildVariants builds the programs each way. The first variant is the plain
-// one; pr says what pruning leaves out; done removes what the builds have laid out.
+// one; pr has the shares that pruning leaves out; done removes the folders of the builds.
 func buildVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -111,8 +111,8 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 // plans are three of the same sites.
 type plans struct {
 	every   *plan.Plan // monitors all
-	modular *plan.Plan // is what `interlock test` makes
-	whole   *plan.Plan // is what it makes with -whole
+	modular *plan.Plan // that of `interlock test`
+	whole   *plan.Plan // that with -whole
 }
 
 func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, error) {
@@ -141,8 +141,8 @@ func makePlans(ctx context.Context, m *build.Module, dir, tmp string) (*plans, e
 	return p, nil
 }
 
-// buildEach builds the programs for each plan; done removes what the builds
-// have laid out.
+// buildEach builds the programs for each plan; done removes the folders of the
+// builds.
 func buildEach(ctx context.Context, m *build.Module, p *plans,
 	tmp string) (done func(), built []*monitored, err error) {
 	var removes []func()

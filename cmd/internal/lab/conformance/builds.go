@@ -35,7 +35,7 @@ type built struct {
 	problem             string // why there is no comparison
 }
 
-// close removes what the builds have laid out.
+// close removes the folders of the builds.
 func (b *builds) close() {
 	for _, ws := range b.workspaces {
 		ws.Close()
@@ -90,7 +90,7 @@ func (b *builds) layOut(programs []program, tmp string) error {
 	return nil
 }
 
-// groups puts together what one go command can build.
+// groups puts together the programs that one go command can build.
 func (b *builds) groups() [][]*built {
 	byFlags := map[string][]*built{}
 	var keys []string
@@ -112,7 +112,7 @@ func (b *builds) groups() [][]*built {
 	return groups
 }
 
-// goBuild builds a group; what fails leaves no binary. The go command prints
+// goBuild builds a group; a program that fails leaves no binary. The go command prints
 // to standard error.
 func (b *builds) goBuild(ctx context.Context, group []*built, env []string, target func(*built) string) {
 	args := append([]string{"build", "-o", filepath.Dir(target(group[0])) + string(filepath.Separator)}, group[0].Flags...)
@@ -128,8 +128,8 @@ func (b *builds) goBuild(ctx context.Context, group []*built, env []string, targ
 	cmd.Run() // where it fails, a binary is missing
 }
 
-// instrument loads what builds plain, and builds it again with every site
-// monitored.
+// instrument loads the programs that build plain, and builds them again with
+// every site monitored.
 func (b *builds) instrument(ctx context.Context) error {
 	// A program that does not build plain would fail the load of all.
 	var patterns []string
@@ -151,7 +151,7 @@ func (b *builds) instrument(ctx context.Context) error {
 		return err
 	}
 	b.workspaces = append(b.workspaces, ws)
-	// What the report counts.
+	// The counts of the report.
 	for i := range p.Sites {
 		if p.Sites[i].Decision == "monitor" {
 			b.monitored++

@@ -19,7 +19,7 @@ import (
 type verdict struct {
 	*built
 	same    bool
-	why     string // what differs, or why there is no comparison
+	why     string // the difference, or the reason that there is no comparison
 	plain   result
 	watched result
 	races   int // records of collisions that the monitor left
@@ -93,11 +93,11 @@ func execute(ctx context.Context, binary string, p program, dir string, env []st
 	return r
 }
 
-// volatile is what no two runs share: addresses, goroutine numbers, offsets in
+// volatile matches text that no two runs share: addresses, goroutine numbers, offsets in
 // functions and the line with the exit status of a crash.
 var volatile = regexp.MustCompile(`0x[0-9a-f]+|goroutine [0-9]+|\+0x[0-9a-f]+`)
 
-// difference returns what differs, or "".
+// difference returns the first difference, or "".
 func difference(a, b result) string {
 	switch {
 	case a.timedOut || b.timedOut:

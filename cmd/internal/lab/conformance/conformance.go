@@ -73,7 +73,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	return differing == 0, page.Write(o.out, text)
 }
 
-// choose takes each nth program whose name contains match.
+// choose takes each nth program with match in its name.
 func choose(programs []program, n int, match string) []program {
 	var chosen []program
 	for i, p := range programs {

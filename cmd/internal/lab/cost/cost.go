@@ -1,4 +1,4 @@
-// Package cost measures what `interlock check` costs: on nats-server with
+// Package cost measures the cost of `interlock check`: on nats-server with
 // tests, beside staticcheck and gVisor's checklocks, and on large modules, one of them
 // generated. CPU time is that of all processes together, memory that of the largest
 // process. It downloads modules and tools with the go command, and works on

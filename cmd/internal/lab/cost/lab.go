@@ -69,7 +69,7 @@ func newLab(ctx context.Context, interlock string) (*lab, error) {
 
 func (l *lab) close() error { return os.RemoveAll(l.dir) }
 
-// prepare fetches and builds what is measured, and compiles the module's
+// prepare fetches the module, builds the tools, and compiles the module's
 // packages and tests.
 func (l *lab) prepare(staticcheck, checklocks string) error {
 	l.say("fetching " + l.module)
@@ -99,7 +99,7 @@ func (l *lab) prepare(staticcheck, checklocks string) error {
 		}
 	}
 	l.say("compiling the module")
-	_, err = l.output(l.tree, "go", "vet", "./...") // compiles what the checks import, tests included
+	_, err = l.output(l.tree, "go", "vet", "./...") // compiles all imports, those of tests included
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		err = nil // vet's own findings
 	}
@@ -141,7 +141,7 @@ func (l *lab) edit(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// measure runs t once. What it finds may end it with exit code 1 (2 for vet).
+// measure runs t once. Findings may end it with exit code 1 (2 for vet).
 func (l *lab) measure(t tool) (row, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := l.command(l.tree, t.args[0], t.args[1:]...)

@@ -40,13 +40,13 @@ var modules = []module{
 // generatedPackages is the size of the generated module.
 const generatedPackages = 2000
 
-// The bars: what a person may expect of a module of any size.
+// The bars, for modules of any size.
 const (
 	barMegabytes = 4096
 	barTimes     = 2 // the median CPU time per line
 )
 
-// moduleRow is what a module cost.
+// moduleRow is the cost of a module.
 type moduleRow struct {
 	module
 	Lines, Packages, Findings int
@@ -68,7 +68,7 @@ func (m module) name() string {
 // perLines is the CPU seconds for 100,000 lines.
 func (r *moduleRow) perLines() float64 { return r.CPU.Seconds() * 1e5 / float64(max(r.Lines, 1)) }
 
-// measureModules runs check, cold, on each module whose path has the part in it,
+// measureModules runs check, cold, on each module with the part in its path,
 // unless the state file has its row from an earlier run, and returns all rows.
 func measureModules(ctx context.Context, interlock, part, state string) ([]*moduleRow, error) {
 	rows, err := readRows(state)
@@ -146,7 +146,7 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 		cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+tree)
 		return cmd
 	}
-	command("go", "list", "-e", "-export", "-deps", "-test", pattern).Run() // the check reports what does not compile
+	command("go", "list", "-e", "-export", "-deps", "-test", pattern).Run() // the check reports packages that do not compile
 	list, err := command("go", "list", "-e", pattern).Output()
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 	return r, r.check(ctx, command(interlock, "check", "-format", "jsonl", pattern))
 }
 
-// check runs the command and keeps what it cost.
+// check runs the command and keeps its cost.
 func (r *moduleRow) check(ctx context.Context, cmd *exec.Cmd) error {
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
@@ -199,7 +199,7 @@ goroutines and tests, and imports others.
 | module | lines | packages | CPU s | CPU s for 100,000 lines | times the median | largest process MB | findings |
 |---|---:|---:|---:|---:|---:|---:|---:|
 `, page.Made())
-	// A row a module, then what misses a bar.
+	// A row a module, then the missed bars.
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.1f | %.2f | %.0f | %d |\n",
 			r.name(), r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.perLines()/median, r.Megabytes, r.Findings)

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
 )
 
-// class is one racy program with its clean twin, and what the runs showed.
+// class is one racy program with its clean twin, and the hits of the runs.
 type class struct {
 	name        string // of TestRaceName and TestNoRaceName
 	title       string // as its comment has it
@@ -21,8 +21,8 @@ type class struct {
 	alarms      int // races confirmed in the clean twin
 }
 
-// findClasses finds the functions of the module in dir whose names contain
-// match. The comment of a racy one reads "Title: what happens."
+// findClasses finds the functions of the module in dir that have match in their
+// names. The comment of a racy one reads "Title: description."
 func findClasses(dir, match string) (classes []class, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {

@@ -22,7 +22,7 @@ func (p *program) growth(b build) float64 {
 // overhead returns the engine's overhead as a share of the race detector's.
 func (p *program) overhead() float64 { return (p.slowdown(engine) - 1) / (p.slowdown(race) - 1) }
 
-// summary is what the bars are about: shares of what the race detector takes.
+// summary has the figures that the bars are about: shares of the race detector's cost.
 type summary struct {
 	overheads float64 // of the median overheads
 	overhead  float64 // of the overhead, at the median

@@ -31,7 +31,7 @@ const (
 	builds
 )
 
-// program is what was measured of one, by build, a figure for each round.
+// program has the figures of one, by build, one for each round.
 type program struct {
 	name, about string
 	time        [builds][]float64 // processor time, in nanoseconds
@@ -61,7 +61,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		return false, err
 	}
 
-	// Run each of them in each way, round by round, so that what else the machine does slows all ways alike.
+	// Run each of them in each way, round by round, so that other work of the machine slows all ways alike.
 	for round := 1; round <= *rounds; round++ {
 		fmt.Fprintf(os.Stderr, "hbcost: round %d of %d\n", round, *rounds)
 		for _, p := range all {

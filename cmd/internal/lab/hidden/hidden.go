@@ -36,7 +36,7 @@ const (
 	plain = "-race"
 )
 
-// behind is what may stand before the name of a schedule: the engine behind it.
+// behind lists the engines that may stand before the name of a schedule.
 var behind = map[string]testbin.Detector{"hb:": testbin.HB, "race:": testbin.Shipped}
 
 const (
@@ -79,7 +79,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	b := &builds{dir: o.dir, tests: map[testbin.Detector]*testbin.Monitored{}}
 	defer b.close()
 
-	// Run them, one by one, except what was measured before.
+	// Run them, one by one, except those that were measured before.
 	held = true
 	for i, p := range programs {
 		fmt.Fprintf(os.Stderr, "hidden: %s, %d of %d\n", p.function(), i+1, len(programs))
@@ -157,7 +157,7 @@ func (p *program) measure(ctx context.Context, b *builds, schedule string, o opt
 	if err != nil {
 		return s, err
 	}
-	// What a correct program is reported for is false.
+	// A report on a correct program is false.
 	for _, f := range r.Findings {
 		switch {
 		case p.kind == clean:
@@ -227,7 +227,7 @@ func ticks(runs int) (shown []int) {
 	return shown
 }
 
-// loads returns the cell that says between what the load of the machine was behind the programs of a schedule.
+// loads returns the cell with the least and the greatest load of the machine after the programs of a schedule.
 func loads(programs []*program, s int) string {
 	low, high := programs[0].shown[s].Load, 0.
 	for _, p := range programs {
@@ -338,7 +338,7 @@ func plot(counts [][]int, o options) string {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	// The axis, and what the marks mean.
+	// The axis, and the meaning of the marks.
 	b.WriteString("        +" + strings.Repeat("----", len(counts[0])) + "\n         ")
 	for _, run := range ticks(o.runs) {
 		fmt.Fprintf(&b, "%3d ", run)

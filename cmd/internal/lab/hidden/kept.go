@@ -12,13 +12,13 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
 )
 
-// measure is what is measured: a program with a schedule.
+// measure is one measurement: a program with a schedule.
 type measure struct {
 	Test, Schedule string
 	Runs, Depth    int
 }
 
-// shown is what the runs with one schedule have shown of a bug.
+// shown counts the runs with one schedule that have shown a bug.
 type shown struct {
 	Shown  int     // runs that show it
 	First  int     // of these, from 1; 0 is none
@@ -26,7 +26,7 @@ type shown struct {
 	Load   float64 // of the machine then
 }
 
-// kept is what was measured, by this command and by others with the same file.
+// kept holds the measurements of this command and of others with the same file.
 type kept struct {
 	of   map[measure]shown
 	file *os.File // a line of JSON for each; nil keeps nothing
@@ -87,7 +87,7 @@ func load() (n float64) {
 	return n
 }
 
-// compute starts processes that compute, and returns what ends them.
+// compute starts processes that compute, and returns a function that ends them.
 func compute(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all []*exec.Cmd

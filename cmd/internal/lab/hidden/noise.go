@@ -23,7 +23,7 @@ type noiseOptions struct {
 	silent                     int
 }
 
-// RunReplays measures, over the same programs, what kinds of noise find at what probability, strength and number of
+// RunReplays measures, over the same programs, how many bugs each kind of noise finds by probability, strength and number of
 // processors (as Table 2 of Letko, Vojnar and Křena, AtomRace, 2008), how findings add up over runs (as Figure 4.1 of
 // Letko's thesis), whether replays show findings again at the rate that they state, and whether correct programs stay
 // silent. It reports whether they do, and whether every replay that states a rate shows its finding.
@@ -89,7 +89,7 @@ func RunReplays(ctx context.Context, args []string) (held bool, err error) {
 	return l.held, page.Write(o.out, document)
 }
 
-// noiseLab is what the tables of noise are made of.
+// noiseLab has the programs and the options that the tables of noise are made from.
 type noiseLab struct {
 	noiseOptions
 	watch        *testbin.Monitored
@@ -232,7 +232,7 @@ func (l *noiseLab) replays(ctx context.Context) (string, error) {
 			if f.Status != finding.Confirmed || e.ReplayRuns == 0 {
 				continue
 			}
-			// The command once more, and what comes of both.
+			// The command once more, and the rates of both.
 			hits, err := l.again(ctx, f)
 			if err != nil {
 				return "", err

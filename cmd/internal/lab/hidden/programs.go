@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// program is one test of the corpus, and what its runs have shown.
+// program is one test of the corpus, with the results of its runs.
 type program struct {
 	kind, name string  // of TestKindName
 	title      string  // as its comment has it
@@ -26,13 +26,13 @@ const clean = "Clean"
 
 func (p *program) function() string { return "Test" + p.kind + p.name }
 
-// isBug reports whether a confirmed finding is what the program has.
+// isBug reports whether a confirmed finding is the bug of the program.
 func (p *program) isBug(f *finding.Finding) bool {
 	ofKind := func(prefix string) bool { return strings.HasPrefix(string(f.Code), prefix) }
 	return f.Status == finding.Confirmed && slices.ContainsFunc(strings.Split(codes[p.kind], ","), ofKind)
 }
 
-// findPrograms finds the tests of the module in dir whose names contain match.
+// findPrograms finds the tests of the module in dir that have match in their names.
 func findPrograms(dir, match string) (programs []*program, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {

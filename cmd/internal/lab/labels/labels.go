@@ -19,7 +19,7 @@ import (
 // Verdict is the judgement of a reader.
 type Verdict string
 
-// Two goroutines can do what a true finding says, and nothing orders them; for locks, somebody can wait for ever.
+// A true finding describes a step that two goroutines can make with nothing to order them; for locks, a wait for ever.
 const (
 	Harmful Verdict = "harmful" // true, and something goes wrong then
 	Benign  Verdict = "benign"  // true, and no outcome is wrong

@@ -1,6 +1,6 @@
 // Package patches measures patches of real bugs: whether a small test that shows the bug passes ten times of ten
-// under the race detector, what the module's own tests do with the patch and what a long campaign reports of them that
-// it did not report before, and what the patch costs the benchmarks of the packages that it changes.
+// under the race detector, which of the module's own tests fail with the patch, which findings of a long campaign are
+// new, and how much slower the benchmarks of the changed packages are.
 //
 // `make patches LIST=file` prints a table. The list is JSON, one object a bug (see [bug]):
 // folders with the sources at the faulty commit, which most module proxies do not have, and the diffs of

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
-// result is what was measured of a patch.
+// result has the figures of a patch.
 type result struct {
 	name string
 	// drives are how many of the driver's runs failed, before and after the patch.
@@ -23,7 +23,7 @@ type result struct {
 	fails, failsAnyway []string
 	// runs are the monitored ones made of those asked for.
 	runs, asked int
-	// reported is what those show, and as many of the original do not; reportedAnyway what both show.
+	// reported are findings that those show, and as many runs of the original do not; reportedAnyway those of both.
 	reported, reportedAnyway []string
 	benchmarks               []benchmark
 	// unfinished reports that the benchmarks took longer than they may.
@@ -77,7 +77,7 @@ func (r *result) markdown() string {
 	return b.String()
 }
 
-// outcome returns the text on what is new with the patch, and on what the original shows too.
+// outcome returns the text on findings that are new with the patch, and on those of the original too.
 func outcome(fresh, anyway []string) string {
 	text := "nothing new"
 	if len(fresh) > 0 {

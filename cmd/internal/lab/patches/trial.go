@@ -106,7 +106,7 @@ func (l *lab) drive(ctx context.Context, r *result) error {
 // processes keep open which tests have left behind.
 const waitDelay = 20 * time.Second
 
-// output runs a program and returns what it prints. That it fails is no error.
+// output runs a program and returns its output. That it fails is no error.
 func (l *lab) output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), l.env...), "PWD="+dir)
@@ -145,7 +145,7 @@ func (l *lab) test(ctx context.Context, r *result) error {
 	return nil
 }
 
-// compare parts what is in with, each once, into what is not in without and what is.
+// compare parts the elements of with, each once, into those that are not in without and those that are.
 func compare(with, without []string) (onlyWith, both []string) {
 	slices.Sort(with)
 	for _, what := range slices.Compact(with) {
@@ -158,14 +158,14 @@ func compare(with, without []string) (onlyWith, both []string) {
 	return onlyWith, both
 }
 
-// failedTest is go test's line on a test that is no subtest, failedPackage that on
-// a package, whose tests may have been ended.
+// failedTest matches go test's line on a test that is no subtest, failedPackage that on
+// a package, even if its tests were ended.
 var (
 	failedTest    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 	failedPackage = regexp.MustCompile(`(?m)^FAIL\t(\S+)`)
 )
 
-// failures runs the tests of the packages once, without the driver, and names what fails or does not end in time.
+// failures runs the tests of the packages once, without the driver, and names those that fail or do not end in time.
 func (l *lab) failures(ctx context.Context, s side) ([]string, error) {
 	args := append([]string{"test", "-count=1", "-vet=off", "-timeout=" + l.limit.String(), "-skip=^" + l.Test + "$"},
 		l.packages...)
@@ -179,7 +179,7 @@ func (l *lab) failures(ctx context.Context, s side) ([]string, error) {
 	return names, err
 }
 
-// report is what is read of a report of interlock test.
+// report is the part of a report of interlock test that is read.
 type report struct {
 	Findings []*finding.Finding `json:"findings"`
 	Failures []string           `json:"failures"`
@@ -189,8 +189,8 @@ type report struct {
 	} `json:"coverage"`
 }
 
-// campaign makes monitored runs of the packages' tests with the patch, and names what is confirmed or fails; what
-// as many runs without the patch show as well is left out.
+// campaign makes monitored runs of the packages' tests with the patch, and names confirmed findings and failed tests;
+// those of as many runs without the patch are left out.
 func (l *lab) campaign(ctx context.Context, r *result) error {
 	with, err := l.monitor(ctx, after)
 	if err != nil {
@@ -209,7 +209,7 @@ func (l *lab) campaign(ctx context.Context, r *result) error {
 	return nil
 }
 
-// monitor makes one campaign. It is interrupted where it takes too long; its report has what it has seen by then.
+// monitor makes one campaign. It is interrupted where it takes too long; its report has the findings until then.
 func (l *lab) monitor(ctx context.Context, s side) (*report, error) {
 	file := filepath.Join(l.tmp, "report.json")
 	defer os.Remove(file)
@@ -237,7 +237,7 @@ func (l *lab) monitor(ctx context.Context, s side) (*report, error) {
 	return rep, nil
 }
 
-// shown lists what runs have shown: confirmed findings by code and variable or title, as lines move with the patch, and
+// shown lists the results of runs: confirmed findings by code and variable or title, as lines move with the patch, and
 // tests that failed.
 func (r *report) shown() []string {
 	var all []string

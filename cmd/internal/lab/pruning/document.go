@@ -11,7 +11,7 @@ import (
 )
 
 // proofs are the reasons of analyses; the rewriter has others of its own, which
-// depend on these: the same place is read a moment before by what is monitored.
+// depend on these: a monitored access reads the same place a moment before.
 var proofs = []plan.Reason{
 	plan.Fresh, plan.Stationary, plan.WholeLocal, plan.WholeNotParallel, plan.WholeStationary, plan.Guarded,
 }
@@ -67,7 +67,7 @@ func (f *figures) cells() string {
 		f.used.Wall.Seconds(), f.used.CPU.Seconds(), f.used.Megabytes)
 }
 
-// share returns what the reasons skip, in percent of all sites.
+// share returns the sites that the reasons skip, in percent of all.
 func share(s atomicsets.Stats, reasons ...plan.Reason) float64 {
 	n := 0
 	for _, skipped := range s.Skipped {

@@ -29,7 +29,7 @@ var subjects = []subject{
 	{"github.com/prometheus/prometheus", "v0.301.0", "./cmd/prometheus"},
 }
 
-// row is what was measured of a subject, package by package and with the
+// row has the figures of a subject, package by package and with the
 // whole program.
 type row struct {
 	subject
@@ -37,7 +37,7 @@ type row struct {
 	modular, whole figures
 }
 
-// figures are what was measured in one of the two ways.
+// figures are those of one of the two ways.
 type figures struct {
 	stats    atomicsets.Stats
 	findings int
@@ -51,8 +51,8 @@ func (s subject) fetch(ctx context.Context, tmp string) (dir string, err error) 
 	return dir, released.Fetch(ctx, s.module, s.version, dir)
 }
 
-// measure makes the plans and the findings. What the packages import is
-// compiled first, so that it counts on no side.
+// measure makes the plans and the findings. The imports of the packages are
+// compiled first, so that they count on no side.
 func (s subject) measure(ctx context.Context, tool, dir string) (*row, error) {
 	fmt.Fprintln(os.Stderr, "pruning: analysing", s.module, s.packages)
 	r := &row{subject: s}
@@ -72,10 +72,10 @@ func (s subject) measure(ctx context.Context, tool, dir string) (*row, error) {
 	return r, nil
 }
 
-// size matches what -v prints about the whole program.
+// size matches the line that -v prints about the whole program.
 var size = regexp.MustCompile(`whole program: (\d+) lines`)
 
-// plan makes the plan and keeps what that cost.
+// plan makes the plan and keeps its cost.
 func (f *figures) plan(ctx context.Context, tool, dir, packages string, flags []string, lines *int) error {
 	args := append([]string{"plan", "-v", "-format=json"}, flags...)
 	stdout, stderr, used, err := run(ctx, dir, tool, append(args, packages)...)

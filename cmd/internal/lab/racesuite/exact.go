@@ -18,7 +18,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
-// verdict is what a detector says of a function of the suite.
+// verdict is that of a detector on a function of the suite.
 type verdict int
 
 const (
@@ -101,7 +101,7 @@ const (
 // oneProcessor is how the distribution runs the suite.
 const oneProcessor = "GOMAXPROCS=1"
 
-// suiteVerdicts runs functions of the suite, all if no arguments choose some, and returns what was said of each.
+// suiteVerdicts runs functions of the suite, all if no arguments choose some, and returns the verdict on each.
 func suiteVerdicts(
 	ctx context.Context, binary, dir string, args []string, env ...string,
 ) (map[string]verdict, error) {
@@ -129,7 +129,7 @@ func suiteVerdicts(
 // raceFailure is how package testing fails a test in which a race was reported.
 const raceFailure = "race detected during execution of test"
 
-// verdictsOf returns what the output of a run says of each function. A report that names functions of the suite in its
+// verdictsOf returns the verdict of a run's output on each function. A report that names functions of the suite in its
 // stacks is of those, wherever it stands: a goroutine may make the second access when its test has returned, so that
 // the report is printed, and the next test fails.
 func verdictsOf(out string) map[string]verdict {
@@ -235,7 +235,7 @@ one where any run does. Beside it stands what the race detector reports in one r
 	}
 	b.WriteString(all.cells("**all**", race != nil))
 
-	// What the engine is wrong about, by name.
+	// The functions that the engine is wrong about, by name.
 	for _, f := range functions {
 		var one row
 		one.add(f, exact, race)

@@ -116,7 +116,7 @@ func suiteFolder(ctx context.Context) (string, error) {
 	return filepath.Join(goroot, "src", "runtime", "race", "testdata"), nil
 }
 
-// matching returns the functions whose name contains match.
+// matching returns the functions with match in their name.
 func matching(functions []function, match string) []function {
 	return slices.DeleteFunc(functions, func(f function) bool { return !strings.Contains(f.name, match) })
 }

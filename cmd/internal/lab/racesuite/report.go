@@ -12,7 +12,7 @@ import (
 // report returns the document, and how many clean functions had a race confirmed.
 func report(outcomes []outcome, leftOut map[string]string, silenced int, opts options) (text string, falseAlarms int) {
 	var racy, caught, clean, alarms, missed []outcome
-	// Sort the functions by what became of them.
+	// Sort the functions by their outcome.
 	for _, o := range outcomes {
 		switch {
 		case o.racy && len(o.findings) > 0:
@@ -45,7 +45,7 @@ many functions sleep for a few milliseconds.`,
 		len(caught), len(racy), opts.runs, inFirstRun(caught))
 	fmt.Fprintf(&b, "- clean functions: **%d of %d with a confirmed race** in %d runs each\n", len(alarms), len(clean),
 		opts.runs)
-	// What was not measured.
+	// The functions that were not measured.
 	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
 		fmt.Fprintf(&b, "- left out: %s, which %s\n", name, leftOut[name])
 	}

@@ -19,7 +19,7 @@ import (
 // timeout is that of one run; no function of the suite takes a second.
 const timeout = 10 * time.Second
 
-// outcome is what the runs of one function have shown.
+// outcome is that of the runs of one function.
 type outcome struct {
 	function
 	runs     int // made, up to the first hit of a racy function

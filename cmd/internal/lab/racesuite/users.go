@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 )
 
-// subset is a random part of the suite in a random order, on so many processors, and what was said of its functions.
+// subset is a random part of the suite in a random order, on so many processors, with the verdicts on its functions.
 type subset struct {
 	seed       uint64
 	processors int
@@ -109,7 +109,7 @@ func (s *subset) missed() []string {
 }
 
 // alarms returns the clean functions that the engine reports and no run of the race detector does. In a process
-// with others a clean function may fail for what an earlier one has left running.
+// with others a clean function may fail for goroutines that an earlier one has left running.
 func (s *subset) alarms() []string {
 	return s.names(func(f function) bool {
 		inRace := slices.ContainsFunc(s.race, func(v map[string]verdict) bool { return v[f.name] == reported })

@@ -52,7 +52,7 @@ func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
 }
 
 // warm builds the dependencies, so that the two builds find them built: it
-// builds the tests of a second copy, whose own packages the go command's cache
+// builds the tests of a second copy, with packages that the go command's cache
 // keeps apart from those of the first. (Naming the dependencies to go build would
 // have it load more of the module graph than go.mod files are made for.)
 func warm(ctx context.Context, m module, dir, tmp string) error {

@@ -38,7 +38,7 @@ type difference struct {
 }
 
 // always reports that it did not go as plain in any instrumented run. A
-// rewriting that is wrong shows always, or nearly so; what shows in one run is
+// rewriting that is wrong shows always, or nearly so; a difference in one run is
 // a matter of time, on a machine that has other work too.
 func (d *difference) always() bool { return d.again[0] != d.plain && d.again[1] != d.plain }
 
@@ -169,7 +169,7 @@ func parse(out []byte) outcomes {
 	return got
 }
 
-// keepOutputs writes what the modes printed first where -keep asks for it.
+// keepOutputs writes the first output of each mode where -keep asks for it.
 func (o options) keepOutputs(p *pkg, outputs [][]byte) {
 	if o.keep == "" {
 		return

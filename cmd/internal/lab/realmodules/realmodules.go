@@ -4,7 +4,7 @@
 // of a campaign's first run. `make suites` keeps the figures in figures.json.
 //
 // Modules are fetched with `go mod download` and copied to a temporary folder,
-// which goes when the command ends. A test whose plain runs differ among
+// which goes when the command ends. A test with plain runs that differ among
 // themselves says nothing about the rewriting and is listed as such; a test
 // that differs otherwise is a bug, or stands in known.go with the reason.
 package realmodules

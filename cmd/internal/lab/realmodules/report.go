@@ -193,7 +193,7 @@ func differences(b *strings.Builder, results []*result) {
 	}
 }
 
-// name returns what a test is called in the report.
+// name returns the name of a test in the report.
 func name(test string) string {
 	if test == "" {
 		return "(the process)"

@@ -17,7 +17,7 @@ func mean(xs []float64) (sum float64) {
 }
 
 // overhead returns the time over the plain one, less one, at the median of the programs. The least time of each counts:
-// what else the machine does only adds to it.
+// other work of the machine only adds to it.
 func (v *variant) overhead() float64 {
 	var all []float64
 	for program, times := range v.Times {
@@ -112,7 +112,7 @@ func (all results) budgetTable() (rows [][]string) {
 	return rows
 }
 
-// colours are those of the detectors, which people who see some colours less well can tell apart.
+// colours are those of the detectors; people with colour blindness can tell them apart.
 var colours = []string{"#000000", "#0072b2", "#e69f00", "#009e73", "#cc79a7"}
 
 // drawCharts draws, side by side, the share of races over the overhead, a point for each rate, and over the budget, a

@@ -40,23 +40,23 @@ var detectors = []detector{
 	{name: "bursts", Sampling: hb.Sampling{Bursts: true}},
 }
 
-// rates are in percent of the accesses. 100 is what a detector's rule alone leaves.
+// rates are in percent of the accesses that a detector's rule leaves.
 var rates = []int{100, 30, 10, 3, 1}
 
-// variant is a detector at a rate, and what was measured of it.
+// variant is a detector at a rate, with its figures.
 type variant struct {
 	hb.Sampling
 	measured
 }
 
-// measured is what runs of a variant have shown.
+// measured has the figures of a variant.
 type measured struct {
 	Times, Plain map[string][]float64 // by program, in nanoseconds, of each round
 	Found        []float64            // share of the racy functions that were reported, of each run
 	Wrong        []string             // clean functions that were reported
 }
 
-// add adds what a program took in a round, and what it took plain.
+// add adds the time of a program in a round, and its plain time.
 func (m *measured) add(program string, ns, plain float64) {
 	if m.Times == nil {
 		m.Times, m.Plain = map[string][]float64{}, map[string][]float64{}
@@ -65,7 +65,7 @@ func (m *measured) add(program string, ns, plain float64) {
 	m.Plain[program] = append(m.Plain[program], plain)
 }
 
-// results is what all portions of the measurement have shown: the variants by detector, and by rate.
+// results has the variants of all portions of the measurement, by detector and by rate.
 type results [][]*variant
 
 func newResults() results {
@@ -82,7 +82,7 @@ func newResults() results {
 	return all
 }
 
-// readResults returns what earlier portions have left in a file, or none where there is no such file.
+// readResults returns the results of earlier portions from a file, or none where there is no such file.
 func readResults(file string) (results, error) {
 	all := newResults()
 	text, err := os.ReadFile(file)
@@ -224,7 +224,7 @@ func build(ctx context.Context, dir, tmp string) (c corpus, err error) {
 	return c, err
 }
 
-// run runs a binary and returns what it prints. That tests fail is no error.
+// run runs a binary and returns its output. That tests fail is no error.
 func (c corpus) run(ctx context.Context, binary string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir, cmd.Env = c.dir, append(append(os.Environ(), "INTERLOCK_OUT="), env...)
@@ -292,7 +292,7 @@ func (c corpus) measureRaces(ctx context.Context, all []*variant, runs int) erro
 	return nil
 }
 
-// judge returns which share of the racy functions, whose names begin with TestRace, is reported, and the clean ones
+// judge returns the share of the racy functions, named TestRace…, that is reported, and the clean ones
 // that are.
 func judge(out string) (share float64, wrong []string) {
 	racy, reported := 0.0, 0.0

@@ -149,14 +149,14 @@ func (c *client) wait(start time.Time) (time.Duration, error) {
 	}
 }
 
-// phase is a name with seconds in what the server logs of an analysis.
+// phase is a name with seconds in the server's log of an analysis.
 var phase = regexp.MustCompile(`([a-z]+) (\d+\.\d+)`)
 
 // phases reads where the time of an analysis went.
 func phases(message string) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, m := range phase.FindAllStringSubmatch(message, -1) {
-		seconds, _ := strconv.ParseFloat(m[2], 64) // what matches is a number
+		seconds, _ := strconv.ParseFloat(m[2], 64) // a match is a number
 		all[m[1]] = time.Duration(seconds * float64(time.Second))
 	}
 	return all
@@ -173,7 +173,7 @@ func (c *client) takeSpent() map[string]time.Duration {
 
 // idle returns how much memory of the server is resident when it has nothing to do; 0 where the system does not say.
 func (c *client) idle() int64 {
-	time.Sleep(2 * time.Second) // the server hands back what it does not need
+	time.Sleep(2 * time.Second) // the server releases memory that it does not need
 	return c.status("VmRSS")
 }
 

@@ -1,5 +1,5 @@
 // Package saves measures how long an editor waits for the diagnostics of a package after
-// a save, and what the language server needs for it.
+// a save, and how much time and memory the language server needs for it.
 package saves
 
 import (
@@ -46,7 +46,7 @@ func (s subject) fetch(ctx context.Context, dir string) error {
 	return released.Fetch(ctx, s.module, s.version, dir)
 }
 
-// result is what was measured of one subject.
+// result has the figures of one subject.
 type result struct {
 	subject
 	lines, all int // of the package and of the module, without tests
@@ -146,7 +146,7 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 		if i == min(9, n-1) {
 			r.early = c.idle()
 		}
-		// Hundreds of saves take a while: what was measured so far is printed on the way.
+		// Hundreds of saves take a while: the figures so far are printed on the way.
 		if (i+1)%25 == 0 || i == n-1 {
 			most, err := c.peak()
 			if err != nil {

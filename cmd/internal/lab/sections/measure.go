@@ -21,7 +21,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
-// measure fills in what is found of each pair.
+// measure fills in the findings on each pair.
 func measure(ctx context.Context, o options, pairs []pair) error {
 	// All pairs are checked and built at once.
 	var patterns []string
@@ -42,7 +42,7 @@ func measure(ctx context.Context, o options, pairs []pair) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	// Each pair: what the check says of both programs, then the runs.
+	// Each pair: the findings of the check on both programs, then the runs.
 	for i := range pairs {
 		p := &pairs[i]
 		fmt.Fprintf(os.Stderr, "sections: %s, %d of %d\n", p.name, i+1, len(pairs))

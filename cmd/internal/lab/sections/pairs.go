@@ -25,7 +25,7 @@ const (
 // pair is a wrong program and the same, mended.
 type pair struct {
 	name   string
-	about  string // what is wrong, as the package comment has it
+	about  string // the bug, as the package comment has it
 	want   finding.Code
 	halves []place // where `// want` comments have entry and end
 
@@ -40,7 +40,7 @@ type pair struct {
 
 var expected = regexp.MustCompile(`\s*\b(IL2\d\d\d)\.$`)
 
-// findPairs finds the pairs below dir whose names contain match.
+// findPairs finds the pairs below dir that have match in their names.
 func findPairs(dir, match string) ([]pair, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -153,7 +153,7 @@ func packageComment(dir string) (string, error) {
 
 func comment(f *ast.File) string { return strings.Join(strings.Fields(f.Doc.Text()), " ") }
 
-// wrong returns what is not as it should be, or "".
+// wrong returns the figure that is not as it should be, or "".
 func (p *pair) wrong() string {
 	switch {
 	case !p.static && p.watch == 0:

@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
 )
 
-// module is a real one whose invariants are refined, with its own tests as the
+// module is a real one. Its invariants are refined, with its own tests as the
 // oracle.
 type module struct {
 	path, version string
@@ -34,12 +34,12 @@ var modules = []module{
 	{path: "golang.org/x/sync", version: "v0.11.0", packages: everything, oracle: "go test ./..."},
 }
 
-// matching returns the modules whose path contains match.
+// matching returns the modules with match in their path.
 func matching(match string) []module {
 	return slices.DeleteFunc(slices.Clone(modules), func(m module) bool { return !strings.Contains(m.path, match) })
 }
 
-// refinement is what `sections refine` said of a module.
+// refinement has the numbers that `sections refine` printed for a module.
 type refinement struct {
 	module
 	lines    int
@@ -113,7 +113,7 @@ var (
 	)
 )
 
-// read takes the numbers from what the command says.
+// read takes the numbers from the output of the command.
 func (r *refinement) read(out string) error {
 	for _, l := range []struct {
 		line *regexp.Regexp

@@ -1,5 +1,5 @@
-// Package sections measures what is found of atomic sections that other
-// goroutines split: each pair of testdata/sections has a program that is wrong
+// Package sections measures how many atomic sections that other goroutines split
+// are found: each pair of testdata/sections has a program that is wrong
 // and one that is right. Both are checked statically, the wrong one is run under
 // the watch engine, and under the race detector of the Go distribution, the right
 // one many more times. It also refines the access-interleaving invariants of real

@@ -28,7 +28,7 @@ confirmed finding.
 	return b.String()
 }
 
-// summary counts what the promises are about.
+// summary counts the hangs, faults, changed trees and verdicts that the promises are about.
 func summary(b *strings.Builder, now *results, known verdicts) {
 	hangs, changed, crashes := 0, 0, 0
 	judged := map[string]int{}
@@ -107,7 +107,7 @@ func confirmedTable(b *strings.Builder, now *results, known verdicts) {
 	b.WriteString("\n")
 }
 
-// plainFailures lists the modules whose tests fail without Interlock.
+// plainFailures lists the modules with tests that fail without Interlock.
 func plainFailures(now *results) []string {
 	var all []string
 	for _, m := range now.Modules {
@@ -119,8 +119,8 @@ func plainFailures(now *results) []string {
 	return all
 }
 
-// otherWay lists what Interlock says of tests that fail in modules whose tests
-// pass plainly.
+// otherWay lists the tests that fail under Interlock, in modules where all pass
+// plainly.
 func otherWay(now *results) []string {
 	var all []string
 	for _, m := range now.Modules {
@@ -162,12 +162,12 @@ func list(b *strings.Builder, title string, lines []string) {
 	b.WriteString("\n")
 }
 
-// parts lists what is run of modules that are not run whole or as they are.
+// parts lists the packages and flags of modules that are not run whole or as they are.
 func parts(b *strings.Builder, now *results) {
 	b.WriteString("## What is run\n\nAll packages and tests, except for these modules:\n\n")
 	for _, m := range strangers {
 		if m.why != "" && now.of(m.path) != nil {
-			fmt.Fprintf(b, "- %s: %s (`%s`)\n", m.path, m.why, strings.Join(m.whatAndFlags(), " "))
+			fmt.Fprintf(b, "- %s: %s (`%s`)\n", m.path, m.why, strings.Join(m.patternsAndFlags(), " "))
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
 )
 
-// lab is the place where modules are tried: a temporary folder, and what the
-// commands have in common.
+// lab is the place where modules are tried: a temporary folder, and the options
+// that the commands have in common.
 type lab struct {
 	ctx context.Context
 	options
@@ -25,7 +25,7 @@ type lab struct {
 	env []string // added to that of this process
 }
 
-// newLab returns a lab whose Interlock keeps its test binaries in the temporary
+// newLab returns a lab. Its Interlock keeps test binaries in the temporary
 // folder.
 func newLab(ctx context.Context, o options) (*lab, error) {
 	var err error
@@ -59,22 +59,22 @@ func (l *lab) try(m stranger) (*result, error) {
 		return nil, err
 	}
 	// Compiled before, so that no time below is that of dependencies.
-	if _, err := l.output(dir, append([]string{"vet"}, m.what()...)...); err != nil &&
+	if _, err := l.output(dir, append([]string{"vet"}, m.patterns()...)...); err != nil &&
 		!errors.As(err, new(*exec.ExitError)) {
 		return nil, err
 	}
 	if r.Plain, err = l.plain(m, dir); err != nil {
 		return nil, err
 	}
-	if r.Check, err = l.interlock(m, dir, "check", m.what()); err != nil {
+	if r.Check, err = l.interlock(m, dir, "check", m.patterns()); err != nil {
 		return nil, err
 	}
 	runs := []string{fmt.Sprintf("-runs=%d", runs), "-seed=1"}
-	if r.Test, err = l.interlock(m, dir, "test", append(runs, m.whatAndFlags()...)); err != nil {
+	if r.Test, err = l.interlock(m, dir, "test", append(runs, m.patternsAndFlags()...)); err != nil {
 		return nil, err
 	}
 	if r.Test.count("confirmed") > 0 {
-		if r.Fix, err = l.interlock(m, dir, "fix", append(runs, m.whatAndFlags()...)); err != nil {
+		if r.Fix, err = l.interlock(m, dir, "fix", append(runs, m.patternsAndFlags()...)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ func (l *lab) try(m stranger) (*result, error) {
 const runs = 5
 
 // lay puts the module's tree into dir: nested modules of the same repository at
-// their places, a go.mod where it has none, and what it imports into vendor if
+// their places, a go.mod where it has none, and its imports in vendor if
 // it is to be tried so.
 func (l *lab) lay(m stranger, dir string) error {
 	if err := released.Fetch(l.ctx, m.path, m.version, dir); err != nil {

@@ -94,7 +94,7 @@ var strangers = []stranger{
 		why:     "without one test that fails after its end on a busy machine",
 	},
 
-	// Terminals, pages, pictures, and what else there is.
+	// Terminals, pages, pictures, and others.
 	{path: "github.com/charmbracelet/bubbletea", version: "v1.3.10"},
 	{path: "github.com/vbauerster/mpb/v8", version: "v8.9.3"},
 	{path: "github.com/flosch/pongo2/v6", version: "v6.0.0"},

@@ -9,22 +9,22 @@ type stranger struct {
 	flags         []string // of go test
 	// Modules of the same repository that it replaces by a relative path: folder -> version.
 	nested map[string]string
-	vendor bool   // tried with what it imports in its vendor folder
+	vendor bool   // tried with its imports in its vendor folder
 	why    string // it is not run whole, or not as it is
 }
 
-// what names the packages.
-func (m stranger) what() []string {
+// patterns lists the packages to try.
+func (m stranger) patterns() []string {
 	if len(m.packages) == 0 {
 		return []string{"./..."}
 	}
 	return m.packages
 }
 
-// whatAndFlags adds the flags of the tests, in the form that Interlock takes.
-func (m stranger) whatAndFlags() []string {
+// patternsAndFlags adds the flags of the tests, in the form that Interlock takes.
+func (m stranger) patternsAndFlags() []string {
 	if len(m.flags) == 0 {
-		return m.what()
+		return m.patterns()
 	}
-	return slices.Concat(m.what(), []string{"--"}, m.flags)
+	return slices.Concat(m.patterns(), []string{"--"}, m.flags)
 }

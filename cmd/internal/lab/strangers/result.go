@@ -15,11 +15,11 @@ import (
 type results struct {
 	Machine string    `json:"machine"`
 	Modules []*result `json:"modules"`
-	// Since is what has changed against the run before.
+	// Since lists the changes against the run before.
 	Since []string `json:"since"`
 }
 
-// result is what became of one module.
+// result is that of one module.
 type result struct {
 	Module  string `json:"module"`
 	Version string `json:"version"`
@@ -86,7 +86,7 @@ func (r *results) put(m *result) {
 	r.Modules = append(r.Modules, m)
 }
 
-// steps names what was run on a module.
+// steps returns the commands that were run on a module, by name.
 func (r *result) steps() map[string]*step {
 	all := map[string]*step{"check": r.Check, "test": r.Test}
 	if r.Fix != nil {
@@ -95,8 +95,8 @@ func (r *result) steps() map[string]*step {
 	return all
 }
 
-// changed lists what a command has changed in the tree. Some tests write there:
-// what the plain ones leave or take away is theirs.
+// changed lists the files of the tree that a command has changed. Some tests write
+// there: a file that the plain ones leave or remove is theirs.
 func (r *result) changed(s *step) []string {
 	return slices.DeleteFunc(slices.Clone(s.Changed),
 		func(name string) bool { return slices.Contains(r.Plain.Changed, name) })
@@ -121,7 +121,7 @@ func (c confirmed) key() string { return strings.Join(c.Places, ", ") }
 
 func (c confirmed) same(d confirmed) bool { return c.key() == d.key() }
 
-// compare returns what has changed from one run to another, module by module.
+// compare returns the changes from one run to another, module by module.
 func compare(last, now *results) []string {
 	var all []string
 	for _, m := range now.Modules {
@@ -136,18 +136,18 @@ func compare(last, now *results) []string {
 	return all
 }
 
-// slower is by what factor, beyond slack seconds, a command has to take more
+// slower is the factor by which, beyond slack seconds, a command has to take more
 // CPU time or less to be worth a line.
 const (
 	slower = 2
 	slack  = 10
 )
 
-// against returns what has changed for one module.
+// against returns the changes of one module.
 func (r *result) against(old *result) []string {
 	var all []string
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	// The commands: how they end, and what they cost.
+	// The commands: their exit codes and their cost.
 	before := old.steps()
 	for _, name := range []string{"check", "test", "fix"} {
 		was, is := before[name], r.steps()[name]
@@ -179,7 +179,7 @@ func (r *result) against(old *result) []string {
 	return all
 }
 
-// promises lists what is broken.
+// promises lists the promises that are broken.
 func promises(now *results, known verdicts) []string {
 	var all []string
 	for _, m := range now.Modules {

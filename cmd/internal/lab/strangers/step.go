@@ -36,7 +36,7 @@ type step struct {
 	Counts map[string]int `json:"counts,omitempty"`
 	// Confirmed are those that promise to be true.
 	Confirmed []confirmed `json:"confirmed,omitempty"`
-	// Failures are what Interlock says of tests that fail, or the names of those that fail plainly.
+	// Failures are the lines in which Interlock names tests that fail, or the names of those that fail plainly.
 	Failures []string `json:"failures,omitempty"`
 	// Patches are how many findings have one; Withheld how many have a reason.
 	Patches  int `json:"patches,omitempty"`
@@ -69,8 +69,8 @@ func (s *step) count(status finding.Status) int {
 	return n
 }
 
-// failedTest is go test's line on a test that is no subtest, failedPackage that on
-// a package, whose tests may not even have been built.
+// failedTest matches go test's line on a test that is no subtest, failedPackage that on
+// a package, even if its tests were not built.
 var (
 	failedTest    = regexp.MustCompile(`(?m)^--- FAIL: (\S+) \(`)
 	failedPackage = regexp.MustCompile(`(?m)^FAIL\t(.+)$`)
@@ -78,7 +78,7 @@ var (
 
 // plain runs the module's tests without Interlock.
 func (l *lab) plain(m stranger, dir string) (*step, error) {
-	s, err := l.run(dir, "go", slices.Concat([]string{"test", "-count=1"}, m.flags, m.what()))
+	s, err := l.run(dir, "go", slices.Concat([]string{"test", "-count=1"}, m.flags, m.patterns()))
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (s *step) read(document string) error {
 	return nil
 }
 
-// variable names what a finding is about: a variable, or the locks of a cycle.
+// variable returns the variable of a finding, or the locks of a cycle.
 func variable(f *finding.Finding) string {
 	if len(f.Cycle) == 0 {
 		return f.Variable.String()
@@ -254,8 +254,8 @@ var (
 	crash    = regexp.MustCompile(`(?m)^(panic: |fatal error: |SIGSEGV|runtime: goroutine stack exceeds).*$`)
 )
 
-// blame looks for faults in what the commands have printed. Tests may panic by
-// themselves: what they print plainly too is none.
+// blame looks for faults in the output of the commands. Tests may panic by
+// themselves: a line that they print plainly too is none.
 func (r *result) blame() {
 	for _, s := range []*step{r.Check, r.Test, r.Fix} {
 		if s == nil {

@@ -2,8 +2,8 @@
 // it on: released modules, fetched and not kept, which list.go pins. Each is
 // tested plainly, checked, tested under the monitor, and mended where something
 // was confirmed. No command may hang or crash, nor change the module's tree,
-// and no confirmed finding may be false: verdicts.json has the verdict of a person
-// who read each.
+// and no confirmed finding may be false: verdicts.json has the verdict of a reader
+// on each.
 //
 // `make strangers` compares a run with the last one, which results.json keeps,
 // replaces that, and prints a page. The command fails if a promise is broken, or

@@ -8,7 +8,7 @@ import (
 )
 
 // writer writes the blocks of one program. All that it draws comes from the
-// program's seed, and the weak form of a place draws what the right one does,
+// program's seed, and the weak form of a place draws as often as the right one,
 // so that a twin is the program itself except for one place.
 type writer struct {
 	rng   *rand.Rand
@@ -21,7 +21,7 @@ type writer struct {
 // weakened, and weakens one of them.
 type broken struct {
 	shape  string   // of the block at hand
-	places []string // "shape: what", all of them in order
+	places []string // "shape: place", all of them in order
 	weaken int      // index of the place to weaken; -1 is none
 	fixed  bool     // the block has no such places: the monitor could not see it
 }
@@ -31,7 +31,7 @@ type broken struct {
 //	$           the suffix that makes names of one block differ from those of others
 //	«?a¦b¦c»    one of the texts
 //	«#2-9»      a number from 2 to 9
-//	«!what¦a¦b» a, which is right, or b, with which the accesses in lines that end in //~ race
+//	«!name¦a¦b» a, which is right, or b, with which the accesses in lines that end in //~ race
 //	«name»      a part of the block
 func (w *writer) expand(text string) string {
 	p := &parser{w: w, text: text}
@@ -55,8 +55,8 @@ const (
 	bar    = "¦"
 )
 
-// run expands up to the bar or bracket that ends a branch. What is not live
-// is read over and draws nothing.
+// run expands up to the bar or bracket that ends a branch. A branch that is not
+// live is read over and draws nothing.
 func (p *parser) run(live bool) string {
 	var b strings.Builder
 	for p.at < len(p.text) {
@@ -81,7 +81,7 @@ func (p *parser) run(live bool) string {
 	return b.String()
 }
 
-// command expands one bracket, whose opening is read.
+// command expands one bracket, behind its opening.
 func (p *parser) command(live bool) string {
 	kind := p.text[p.at]
 	if kind == '?' || kind == '!' || kind == '#' {
@@ -143,7 +143,7 @@ func (p *parser) choice(live bool) string {
 	}
 }
 
-// branches counts those of the bracket whose first branch begins here.
+// branches counts those of the bracket with a first branch that begins here.
 func (p *parser) branches() int {
 	n, depth := 1, 0
 	for rest := p.text[p.at:]; rest != ""; rest = rest[1:] {

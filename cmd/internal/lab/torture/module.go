@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 )
 
-// help is what programs call. It synchronises nothing.
+// help has the functions that programs call. They synchronise nothing.
 const help = `package torture
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// check compares what a correct program has come to.
+// check compares the result of a correct program.
 func check[T comparable](t *testing.T, got, want T) {
 %s}
 
@@ -42,7 +42,7 @@ func use(int) {}
 func sink(any) {}
 `
 
-// compares is the body of check in correct programs; what racy ones come to
+// compares is the body of check in correct programs; the result of racy ones
 // says nothing.
 const compares = `	if got != want {
 		t.Helper()
@@ -50,7 +50,7 @@ const compares = `	if got != want {
 	}
 `
 
-// helpC is what programs with C code call.
+// helpC has the functions that programs with C code call.
 const helpC = `package torture
 
 // #include <stdlib.h>
@@ -66,7 +66,7 @@ func addTo(b unsafe.Pointer, i int) { C.add_to((*C.int)(b), C.int(i)) }
 
 // layOut writes a module of one package with the programs to dir.
 func layOut(dir string, programs []*program) error {
-	// Only correct programs check what they compute.
+	// Only correct programs check their results.
 	body := compares
 	if programs[0].racy {
 		body = ""

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Templates of the parts of guarded blocks; each file begins with what its
-// fields mean.
+// Templates of the parts of guarded blocks; each file begins with the meaning of
+// its fields.
 //
 //go:embed parts/*.txtar
 var partFiles embed.FS

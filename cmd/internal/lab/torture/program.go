@@ -17,13 +17,13 @@ import (
 type program struct {
 	seed   uint64
 	racy   bool
-	name   string   // of its file, without ".go", and of what it declares
+	name   string   // of its file, without ".go", and of its declarations
 	shapes []string // of its blocks
-	broken string   // of a racy one: shape and what is weakened there
+	broken string   // of a racy one: shape and weakened place
 	source string
 	// racing are the lines of the accesses that race, or of none.
 	racing map[int]bool
-	alone  bool // changes what the whole process has
+	alone  bool // changes the state of the whole process
 	cgo    bool
 }
 
@@ -187,7 +187,7 @@ func (w *writer) testFunction(p *program, calls []string) string {
 	return b.String() + "}\n"
 }
 
-// qualified finds what may be the name of an imported package.
+// qualified finds identifiers that may name an imported package.
 var qualified = regexp.MustCompile(`\b([a-z]+)\.[A-Z]`)
 
 // packages are those that programs import.

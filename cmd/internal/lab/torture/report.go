@@ -22,7 +22,7 @@ type results struct {
 	suspected, predicted int               // findings
 	caught, byRace       int               // racy programs
 	missed               []*program        // racy programs
-	places               map[string]*tally // by what was weakened, of racy programs
+	places               map[string]*tally // by the weakened place, of racy programs
 	took                 time.Duration
 }
 
@@ -35,7 +35,7 @@ type alarm struct {
 // tally counts twins of one kind.
 type tally struct{ programs, caught, byRace int }
 
-// sum sums up batches whose programs are racy, or correct.
+// sum sums up the batches of racy programs, or of correct ones.
 func sum(batches []*batch, racy bool) *results {
 	r := &results{places: map[string]*tally{}}
 	for _, b := range batches {
@@ -81,8 +81,8 @@ func (r *results) addCorrect(b *batch, confirmed map[*program][]*finding.Finding
 	}
 }
 
-// addTwins takes up which twins were caught at the accesses that race. What
-// else is confirmed in a twin would be false.
+// addTwins takes up which twins were caught at the accesses that race. Any other
+// confirmed finding in a twin would be false.
 func (r *results) addTwins(b *batch, confirmed map[*program][]*finding.Finding) {
 	// A finding at accesses that the generator did not unorder is false.
 	for p, findings := range confirmed {

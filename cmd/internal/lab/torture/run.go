@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// batch is a module of programs, and what its runs have shown.
+// batch is a module of programs, with the results of its runs.
 type batch struct {
 	dir       string
 	programs  []*program
@@ -26,7 +26,7 @@ type batch struct {
 	raced     map[*program]bool   // under the race detector
 	findings  []*finding.Finding
 	failures  []string // sentences of interlock on tests that failed
-	problems  []string // what else went wrong: a build, a crash of a tool
+	problems  []string // other faults: a build, a crash of a tool
 	suspected int
 	took      time.Duration
 }
@@ -53,7 +53,7 @@ func (b *batch) measure(ctx context.Context, o options) error {
 
 var failLine = regexp.MustCompile(`(?m)^--- FAIL: (\w+) `)
 
-// goTest runs the tests of the batch and returns what they print, and whether
+// goTest runs the tests of the batch and returns their output, and whether
 // they passed.
 func (b *batch) goTest(ctx context.Context, flags ...string) (out string, passed bool) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-vet=off", "-timeout=5m"}, flags...)...)
@@ -107,8 +107,8 @@ func (b *batch) runRace(ctx context.Context) {
 	}
 }
 
-// document is what `interlock test -format json` prints, as far as it matters
-// here.
+// document is the part of the output of `interlock test -format json` that
+// matters here.
 type document struct {
 	Findings []*finding.Finding `json:"findings"`
 	Problems []string           `json:"problems"`
@@ -143,7 +143,7 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	if ctx.Err() != nil {
 		return
 	}
-	// What was printed, for a person.
+	// The output, for a person.
 	if o.keep != "" {
 		b.problems = append(b.problems, keep(filepath.Join(o.keep, filepath.Base(b.dir)), stdout.Bytes(), stderr.Bytes())...)
 	}
@@ -160,7 +160,7 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	}
 }
 
-// keep writes what was printed to stem.json and stem.txt, and returns what went wrong.
+// keep writes the output to stem.json and stem.txt, and returns the errors.
 func keep(stem string, stdout, stderr []byte) (problems []string) {
 	for ext, text := range map[string][]byte{".json": stdout, ".txt": stderr} {
 		if err := os.WriteFile(stem+ext, text, 0o644); err != nil {

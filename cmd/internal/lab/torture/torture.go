@@ -75,7 +75,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 // parse reads the flags.
 func parse(args []string) (o options) {
 	flags := flag.NewFlagSet("lab torture", flag.ExitOnError)
-	// What is generated.
+	// The programs to generate.
 	flags.IntVar(&o.correct, "correct", 3000, "correct programs")
 	flags.IntVar(&o.racy, "racy", 1000, "racy twins")
 	flags.IntVar(&o.size, "size", 50, "programs in a package")
@@ -93,7 +93,7 @@ func parse(args []string) (o options) {
 	flags.BoolVar(&o.norace, "norace", false, "leave the race detector out")
 	flags.StringVar(&o.interlock, "interlock", filepath.Join("bin", "interlock"), "the `binary`")
 
-	// What is written.
+	// The output.
 	flags.StringVar(&o.keep, "keep", "", "keep what interlock printed in this `folder`")
 	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)

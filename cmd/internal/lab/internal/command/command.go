@@ -1,5 +1,5 @@
 // Package command runs programs for the tools of the lab: the go command,
-// Interlock, and others with what they cost.
+// Interlock, and others with their cost.
 package command
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Go runs the go command in dir, outside of any workspace, and returns what it
-// prints. env is added to this process's environment. The error holds what the
+// Go runs the go command in dir, outside of any workspace, and returns its
+// output. env is added to this process's environment. The error holds what the
 // go command prints on standard error, and wraps its *exec.ExitError.
 func Go(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -68,13 +68,13 @@ func Interlock(file string) (string, error) {
 	return path, nil
 }
 
-// Usage is what a process cost, together with the processes that it waited for.
+// Usage is the cost of a process and of the processes that it waited for.
 type Usage struct {
 	Wall, CPU time.Duration
 	Megabytes float64 // of the largest process; 0 where the system does not say
 }
 
-// Run runs a command and returns what it cost. The error is that of cmd.Run.
+// Run runs a command and returns its cost. The error is that of cmd.Run.
 func Run(cmd *exec.Cmd) (Usage, error) {
 	start := time.Now()
 	err := cmd.Run()

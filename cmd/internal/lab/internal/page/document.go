@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Document is what one tool measured: a title, the text that says how, and a section below each heading. The figures
+// Document has the figures of one tool: a title, the text that says how, and a section below each heading. The figures
 // are kept as JSON, so that a later run compares with them and no reader of the docs has to leaf through them.
 type Document struct {
 	Title    string    `json:"title"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Machine returns platform, number of cores, processor, and the version of the
-// go command that builds what is measured.
+// go command that builds the measured programs.
 func Machine() string {
 	cpu := "unknown processor"
 	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {

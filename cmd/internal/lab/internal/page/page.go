@@ -17,8 +17,8 @@ func Head(title, target, about string) string {
 	return fmt.Sprintf("# %s\n\nMeasured by `make %s`%s\n\n%s", title, target, about, Made())
 }
 
-// Made returns the item of a list that says on what machine, with which go
-// command and when (UTC) something was measured.
+// Made returns the item of a list that names the machine, the go command and the
+// day (UTC) of a measurement.
 func Made() string {
 	return fmt.Sprintf("- %s, %s\n", Machine(), time.Now().UTC().Format(time.DateOnly))
 }

@@ -38,7 +38,7 @@ type Monitored struct {
 	detector  Detector
 }
 
-// Detector is what finds races in a test binary, beside the monitor.
+// Detector finds races in a test binary, beside the monitor.
 type Detector int
 
 // The detectors.
@@ -62,8 +62,8 @@ func BuildMonitored(ctx context.Context, dir string) (*Monitored, error) {
 	return buildWith(ctx, loaded, p, Watch)
 }
 
-// BuildPlanned is BuildMonitored with the plan that `interlock test` makes by default, by what
-// the static side knows. tool is the program, built.
+// BuildPlanned is BuildMonitored with the plan that `interlock test` makes by default, from
+// the facts of the static side. tool is the program, built.
 func BuildPlanned(ctx context.Context, dir, tool string, d Detector) (*Monitored, error) {
 	p, err := planner.Make(ctx, planner.Options{
 		Dir: dir, Tests: true, Sources: atomicsets.Sources{Inferred: true, User: true}, Tool: tool,
@@ -97,7 +97,7 @@ func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan, d Detect
 	return m, nil
 }
 
-// Close removes what the build has laid out.
+// Close removes the folders of the build.
 func (m *Monitored) Close() error { return m.workspace.Close() }
 
 // Request is how to run a function.
@@ -106,16 +106,16 @@ type Request struct {
 	Runs     int
 	Seed     uint64        // of the first run
 	Timeout  time.Duration // of one run, before it is stretched for noise
-	Strength int           // of the noise, in microseconds; 0 is what campaigns do by default
+	Strength int           // of the noise, in microseconds; 0 is the default of campaigns
 	FirstHit bool          // stop at the run that shows a race
-	Auto     bool          // plan runs by what earlier ones have shown, as campaigns do by default
+	Auto     bool          // plan runs by the results of earlier ones, as campaigns do by default
 	Where    arm.Heuristic // where noise is made, unless Auto
 	Prob     int           // how likely a site that is due makes noise, of 1000; 0 is always
 	CPUs     int           // on which goroutines run at once; 0 is as the machine has them
 	Replays  int           // how often the replay command of each finding is tried
 }
 
-// Replay is what the replay command of a finding says: one run of one test.
+// Replay holds the flags of a finding's replay command: one run of one test.
 type Replay struct {
 	Function string // "" is all
 	Seed     uint64
@@ -150,7 +150,7 @@ func ParseReplay(command string) (r Replay, err error) {
 	return r, nil
 }
 
-// Replay makes the run of a replay command, and returns what it shows.
+// Replay makes the run of a replay command, and returns its findings.
 func (m *Monitored) Replay(ctx context.Context, r Replay, timeout time.Duration) (_ *campaign.Result, err error) {
 	cfg := m.config(Request{
 		Function: r.Function, Runs: 1, Seed: r.Seed, Timeout: timeout, Strength: r.Strength, Auto: true,

@@ -1,4 +1,4 @@
-// Package timing reads and summarises what benchmarks have taken.
+// Package timing reads and summarises the times of benchmarks.
 package timing
 
 import (
