@@ -146,7 +146,7 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 		cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+tree)
 		return cmd
 	}
-	command("go", "list", "-e", "-export", "-deps", "-test", pattern).Run() // the check reports packages that do not compile
+	command("go", "list", "-e", "-export", "-deps", "-test", pattern).Run() // check reports faulty packages
 	list, err := command("go", "list", "-e", pattern).Output()
 	if err != nil {
 		return nil, err

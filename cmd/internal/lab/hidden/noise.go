@@ -23,10 +23,10 @@ type noiseOptions struct {
 	silent                     int
 }
 
-// RunReplays measures, over the same programs, how many bugs each kind of noise finds by probability, strength and number of
-// processors (as Table 2 of Letko, Vojnar and Křena, AtomRace, 2008), how findings add up over runs (as Figure 4.1 of
-// Letko's thesis), whether replays show findings again at the rate that they state, and whether correct programs stay
-// silent. It reports whether they do, and whether every replay that states a rate shows its finding.
+// RunReplays measures, over the same programs, how many bugs each kind of noise finds by probability, strength and
+// number of processors (as Table 2 of Letko, Vojnar and Křena, AtomRace, 2008), how findings add up over runs (as
+// Figure 4.1 of Letko's thesis), whether replays show findings again at the rate that they state, and whether correct
+// programs stay silent. It reports whether they do, and whether every replay that states a rate shows its finding.
 func RunReplays(ctx context.Context, args []string) (held bool, err error) {
 	var o noiseOptions
 	flags := flag.NewFlagSet("lab replays", flag.ExitOnError)
