@@ -116,6 +116,5 @@ func missing(f *Finding) []string {
 	b := f.Accesses[1]
 	sides := []string{a.Package + "." + a.Function, b.Package + "." + b.Function}
 	slices.Sort(sides)
-	both := strings.Join(sides, "\x00") + "\x00" + owner
-	return append(keys, "all\x00"+both+"\x00"+lock, "one\x00"+both+"\x00"+v.Name)
+	return append(keys, "both\x00"+strings.Join(sides, "\x00")+"\x00"+owner) // a run alone does not know the locks
 }
