@@ -17,9 +17,11 @@ import (
 //
 // becomes
 //
-//	for i := range n { loop7 = engine.InterlockLoop(loop7, 7); f(i) }; engine.InterlockLoopEnd(7)
+//	for i := range n { if loop7++; loop7 > last7 { last7 = engine.InterlockLoop(loop7, 7) }; f(i) }
+//	last7 = 0; engine.InterlockLoopEnd(7)
 //
-// where loop7 is a variable of the function, so that each activation counts its own.
+// in one line, where loop7 and last7 are variables of the function, so that each activation counts its own. The engine
+// is called in the iterations 1, 2, 11, 101 and so on alone, in which the loop's class changes.
 func CountLoops(fset *token.FileSet, file *ast.File, text []byte, first uint32) (counted []byte, next uint32) {
 	if slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` }) {
 		return nil, first // cgo makes other files of it
@@ -83,14 +85,16 @@ func (c *loopCounter) function(body *ast.BlockStmt) {
 	if c.next == first {
 		return
 	}
-	names := make([]string, 0, c.next-first)
+	names := make([]string, 0, 2*(c.next-first))
 	for id := first; id < c.next; id++ {
-		names = append(names, loopName(id))
+		names = append(names, loopName(id), lastName(id))
 	}
 	c.insert(body.Lbrace+1, " var "+strings.Join(names, ", ")+" uint32; ")
 }
 
+// loopName and lastName are those of a loop's variables: its iterations, and the last one of their class.
 func loopName(id uint32) string { return fmt.Sprintf("interlockloop%d", id) }
+func lastName(id uint32) string { return fmt.Sprintf("interlocklast%d", id) }
 
 // list counts the loops among statements. Behind a loop without a condition that comes last nothing is inserted: it may
 // be what makes a return unnecessary.
@@ -115,9 +119,10 @@ func (c *loopCounter) list(statements []ast.Stmt) {
 		}
 		id := c.next
 		c.next++
-		c.insert(body.Lbrace+1, fmt.Sprintf(" %[1]s = %[2]s.InterlockLoop(%[1]s, %[3]d); ", loopName(id), engineName, id))
+		c.insert(body.Lbrace+1, fmt.Sprintf(" if %[1]s++; %[1]s > %[2]s { %[2]s = %[3]s.InterlockLoop(%[1]s, %[4]d) }; ",
+			loopName(id), lastName(id), engineName, id))
 		if ends {
-			c.insert(body.Rbrace+1, fmt.Sprintf("; %s.InterlockLoopEnd(%d)", engineName, id))
+			c.insert(body.Rbrace+1, fmt.Sprintf("; %s = 0; %s.InterlockLoopEnd(%d)", lastName(id), engineName, id))
 		}
 	}
 }

@@ -12,15 +12,19 @@ func TestCountLoops(t *testing.T) {
 	const head = "; import interlockengine \"runtime\""
 	for text, want := range map[string]string{
 		"package p\n\nfunc f(n int) {\n\tfor i := range n {\n\t\tf(i)\n\t}\n\tf(0)\n}\n": "package p" + head +
-			"\n\nfunc f(n int) { var interlockloop5 uint32; \n\tfor i := range n { " +
-			"interlockloop5 = interlockengine.InterlockLoop(interlockloop5, 5); \n\t\tf(i)\n\t}" +
-			"; interlockengine.InterlockLoopEnd(5)\n\tf(0)\n}\n",
+			"\n\nfunc f(n int) { var interlockloop5, interlocklast5 uint32; \n\tfor i := range n { " +
+			"if interlockloop5++; interlockloop5 > interlocklast5 { " +
+			"interlocklast5 = interlockengine.InterlockLoop(interlockloop5, 5) }; \n\t\tf(i)\n\t}" +
+			"; interlocklast5 = 0; interlockengine.InterlockLoopEnd(5)\n\tf(0)\n}\n",
 		"package p\nfunc f() int {\nL:\n\tfor {\n\t\tfunc() { for range 3 {} }()\n\t\tcontinue L\n\t}\n}\n": "" +
 			"package p" + head +
-			"\nfunc f() int { var interlockloop5 uint32; \nL:\n\tfor { " +
-			"interlockloop5 = interlockengine.InterlockLoop(interlockloop5, 5); " +
-			"\n\t\tfunc() { var interlockloop6 uint32;  for range 3 { " +
-			"interlockloop6 = interlockengine.InterlockLoop(interlockloop6, 6); }; interlockengine.InterlockLoopEnd(6) }()" +
+			"\nfunc f() int { var interlockloop5, interlocklast5 uint32; \nL:\n\tfor { " +
+			"if interlockloop5++; interlockloop5 > interlocklast5 { " +
+			"interlocklast5 = interlockengine.InterlockLoop(interlockloop5, 5) }; " +
+			"\n\t\tfunc() { var interlockloop6, interlocklast6 uint32;  for range 3 { " +
+			"if interlockloop6++; interlockloop6 > interlocklast6 { " +
+			"interlocklast6 = interlockengine.InterlockLoop(interlockloop6, 6) }; }" +
+			"; interlocklast6 = 0; interlockengine.InterlockLoopEnd(6) }()" +
 			"\n\t\tcontinue L\n\t}\n}\n",
 		"package p\nfunc f() { f() }\n":                              "",
 		"package p\nimport \"C\"\nfunc f() { for {} }\n":             "",

@@ -38,29 +38,29 @@ func hbLoopsOf(slot uint32) *hbLoops {
 	return (*hbLoops)(unsafe.Pointer(hbAllLoops + uintptr(slot)*unsafe.Sizeof(hbLoops{})))
 }
 
-// InterlockLoop is called where an iteration of a loop begins, with the number of those before it in this activation of
-// the function, and returns the number of those that have begun.
+// InterlockLoop is called where the iteration with number n in this activation of the function begins, and returns the
+// last one of its class.
 //
 //go:nosplit
 //go:noinline
-func InterlockLoop(before, id uint32) uint32 {
+func InterlockLoop(n, id uint32) (last uint32) {
 	gp := getg()
 	g := hbOfG(gp)
 	if g == nil || !hbSampling.loops {
-		return before + 1
+		return ^uint32(0)
 	}
+	class, last := hbLoopClass(n)
 	l := hbLoopsOf(hbSlotOf(g.epoch))
 	depth := uint32(gp.stack.hi - sys.GetCallerSP())
 	l.leave(depth, id)
 	if l.n < uint32(len(l.at)) {
-		class := hbLoopClass(before + 1)
 		if l.n > 0 {
 			class = max(class, l.at[l.n-1].class)
 		}
 		l.at[l.n] = hbLoop{id, depth, class}
 		l.n++
 	}
-	return before + 1
+	return last
 }
 
 // InterlockLoopEnd is called behind a loop.
@@ -96,14 +96,16 @@ func (l *hbLoops) unwind(depth uint32) {
 	}
 }
 
-// hbLoopClass returns ⌈lg n⌉, or the last class.
+// hbLoopClass returns ⌈lg n⌉, or the last class, and the last iteration of that class.
 //
 //go:nosplit
-func hbLoopClass(n uint32) (class uint32) {
-	for most := uint32(1); n > most && class < hbLoopClasses-1; most *= 10 {
-		class++
+func hbLoopClass(n uint32) (class, last uint32) {
+	for last = 1; n > last; last *= 10 {
+		if class++; class == hbLoopClasses-1 {
+			return class, ^uint32(0)
+		}
 	}
-	return class
+	return class, last
 }
 
 // isRecorded reports whether a period's access is recorded, in the function with its frame at a depth, and counts it
