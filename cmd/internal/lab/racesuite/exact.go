@@ -91,9 +91,9 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 	return held, page.Write(o.out, text)
 }
 
-// ownEnds are what may end the process instead of a race in it, and says nothing of the engine: TestRaceWaitGroupReuse
-// sleeps 50 ms between its steps, too little on a busy machine, and where two racy accesses of a map are made at the same
-// moment on two processors, the runtime notices.
+// ownEnds are ends of a process that say nothing of the engine. TestRaceWaitGroupReuse sleeps 50 ms between its
+// steps, which is too little on a busy machine. Where two racy accesses of a map are made at the same moment on two
+// processors, the runtime notices.
 var ownEnds = []string{
 	"panic: sync: WaitGroup is reused before previous Wait has returned",
 	"fatal error: concurrent map ",
