@@ -133,7 +133,9 @@ type exactSide struct {
 	frame     finding.Frame // the innermost of the user's own
 	at        place         // of it
 	mode      finding.Mode
-	kind      string // of what it accesses, where the stack shows that: a channel or a WaitGroup
+	// Of what it accesses, where the stack shows that it is a channel or a WaitGroup: the kind, and what it does there.
+	kind string
+	op   finding.Mode
 }
 
 // run runs one test binary in a campaign of this engine alone.

@@ -2,12 +2,14 @@ package campaign
 
 import (
 	"fmt"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 )
 
@@ -100,15 +102,25 @@ func sharedLines(a, b *finding.Finding) (n int) {
 func (e *exact) finding(r *exactRace) *finding.Finding {
 	a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
 	v, known := sharedVariable(a, b)
+	// The later access in the text comes first, so that the same race reads the same each time.
+	calls := [2]operation.Operation{e.called(&r.sides[1]), e.called(&r.sides[0])}
+	unnamed := !known && v.Name == ""
+	if unnamed {
+		v, unnamed = sameOperand(calls, r)
+	}
 	what := finding.Variable(v).String()
-	if !known && v.Name == "" {
+	if unnamed {
 		f := r.sides[1].frame
 		v.Package, _ = stacktext.SplitName(f.Function)
-		v.Name = fmt.Sprintf("what %s:%d accesses", path.Base(f.File), f.Line)
-		what = v.Name
+		v.Name = fmt.Sprintf("memory accessed at %s:%d", path.Base(f.File), f.Line)
+		v.Kind, what = r.sides[1].kind, v.Name
 	}
-	// The later access in the text comes first, so that the same race reads the same each time.
 	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
+	for i := range accesses {
+		if op := calls[i]; accesses[i].Column == 0 && op.Node != nil {
+			accesses[i].Column, accesses[i].Expr = op.Column(), types.ExprString(op.Operand)
+		}
+	}
 	f := &finding.Finding{
 		Code: raceCode(v.Kind), Status: finding.Confirmed,
 		Title: fmt.Sprintf("%s on %s: %s and %s that nothing orders",
@@ -124,6 +136,10 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	again := e.replayOf(f)
 	f.Evidence.Replay = again.command(e.cfg)
 	f.Notes = copies(v, slices.Concat(a, b)...)
+	if calls[0].Node != nil && calls[1].Node != nil {
+		f.Notes = append(f.Notes, fmt.Sprintf("both are made in functions called there: %s and %s",
+			r.sides[1].goroutine.Stack[0].Function, r.sides[0].goroutine.Stack[0].Function))
+	}
 	return f
 }
 
@@ -142,9 +158,9 @@ func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) findin
 		site := sites[0]
 		a.Package, a.Function, a.Expr, a.Source = site.Package, site.Function, site.Expr, site.Source
 		a.Column, a.EndLine, a.EndColumn = site.Column, site.EndLine, site.EndCol
-		if synchronises(v) {
-			a.Mode = siteMode(site)
-		}
+	}
+	if s.op != "" {
+		a.Mode = s.op
 	}
 	a.Goroutine = &s.goroutine
 	if created := s.goroutine.Created; len(created) > 0 {

@@ -127,7 +127,7 @@ func (e *exact) side(s *evidence.Side) exactSide {
 	side.mode = accessMode(s.Write, s.Atomic)
 	side.at = place{side.frame.File, side.frame.Line}
 	for _, f := range g.Stack { // from the innermost
-		if side.kind = synchronisation(f.Function); side.kind != "" || !stacktext.IsRuntime(f.Function) {
+		if side.kind, side.op = synchronisation(f.Function); side.kind != "" || !stacktext.IsRuntime(f.Function) {
 			break
 		}
 	}
@@ -135,15 +135,19 @@ func (e *exact) side(s *evidence.Side) exactSide {
 }
 
 // synchronisation returns the kind of variable that a function of the runtime or of package sync accesses, if it
-// is one that must be ordered itself.
-func synchronisation(function string) (kind string) {
+// is one that must be ordered itself, and what it does.
+func synchronisation(function string) (kind string, op finding.Mode) {
 	switch {
-	case function == "runtime.chansend" || function == "runtime.closechan":
-		return plan.KindChannel
+	case function == "runtime.chansend":
+		return plan.KindChannel, finding.Send
+	case function == "runtime.closechan":
+		return plan.KindChannel, finding.CloseChan
+	case function == "sync.(*WaitGroup).Wait":
+		return plan.KindWaitGroup, finding.Wait
 	case strings.HasPrefix(function, "sync.(*WaitGroup)."):
-		return plan.KindWaitGroup
+		return plan.KindWaitGroup, finding.Add
 	}
-	return ""
+	return "", ""
 }
 
 func accessMode(write, atomic bool) finding.Mode {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/operation"
 )
 
 // sitesOf returns the sites of the plan that a recorded access may be: the engine knows a
@@ -17,7 +18,7 @@ func (e *exact) sitesOf(s *exactSide) []*plan.Site {
 	for _, site := range e.lines[s.at] {
 		if synchronises(site.Variable) || s.kind != "" {
 			// The runtime's modes are not ours.
-			if site.Variable.Kind == s.kind {
+			if site.Variable.Kind == s.kind && siteMode(site) == s.op {
 				all = append(all, site)
 			}
 			continue
@@ -70,6 +71,34 @@ func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 		return a[0].Variable, true
 	}
 	return v, false
+}
+
+// called finds the call by which a race came into a function of another module, such as the Len of q.l.Len(): what it
+// is called on, by the line of the stack and the name of the function.
+func (e *exact) called(s *exactSide) (op operation.Operation) {
+	stack := s.goroutine.Stack
+	i := slices.Index(stack, s.frame)
+	if i <= 0 || s.kind != "" {
+		return op
+	}
+	callee := strings.ReplaceAll(stack[i-1].Function, "[...]", "")
+	method := callee[strings.LastIndexByte(callee, '.')+1:]
+	at := finding.Access{Position: finding.Position{File: s.frame.File, Line: s.frame.Line}, Mode: finding.Call}
+	op = operation.Failing(e.seen.pkgs, &at, []string{method})
+	if op.Node == nil || !op.In.Info.Types[op.Operand].IsValue() { // a function of a package
+		return operation.Operation{}
+	}
+	return op
+}
+
+// sameOperand returns the field or package variable for which both sides call a function, or reports that it has no
+// name.
+func sameOperand(calls [2]operation.Operation, r *exactRace) (v plan.Variable, unnamed bool) {
+	if calls[0].Node == nil || calls[1].Node == nil {
+		return v, true
+	}
+	a, b := calls[0].Variable(r.sides[1].frame.Function), calls[1].Variable(r.sides[0].frame.Function)
+	return plan.Variable(a), a != b || a.Kind == ""
 }
 
 // isWhole reports whether v is all of an object, as a copy of it reads, and field one of its fields.

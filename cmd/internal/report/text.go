@@ -119,7 +119,11 @@ func (t *text) access(a *finding.Access, locks bool) {
 	if a.Step > 0 {
 		step = fmt.Sprintf("%d. ", a.Step)
 	}
-	t.prose("    ", fmt.Sprintf("%s%s at %s in %s%s%s", step, deed(a), t.r.place(a.Position), a.Function, with, role))
+	where := fmt.Sprintf("at %s in %s", t.r.place(a.Position), a.Function)
+	if a.File == forgotten {
+		where = "at a place that the run no longer knew"
+	}
+	t.prose("    ", fmt.Sprintf("%s%s %s%s%s", step, deed(a), where, with, role))
 	t.snippet(a)
 	if g := a.Goroutine; g != nil {
 		t.line("        goroutine %d:", g.ID)
@@ -130,6 +134,9 @@ func (t *text) access(a *finding.Access, locks bool) {
 		}
 	}
 }
+
+// forgotten is the file of an access whose place the happens-before engine had forgotten.
+const forgotten = "?"
 
 // deed returns in words what an access does, and to what.
 func deed(a *finding.Access) string {

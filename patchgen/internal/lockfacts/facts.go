@@ -103,6 +103,12 @@ func (facts *Facts) Classes(a *source.Access) []string {
 	return slices.Compact(out)
 }
 
+// Knows reports whether the passes know which locks are held at an access.
+func (facts *Facts) Knows(a *source.Access) bool {
+	_, ok := facts.access(a)
+	return ok
+}
+
 // HeldForWriting reports whether the lock that a call unlocks is surely held,
 // its write side, before the call.
 func (facts *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {

@@ -330,8 +330,12 @@ func (file *File) insteadAt(p finding.Position, name string) string {
 			e = x
 		}
 	}
-	if e == nil {
-		return "no expression stands there: the file may have changed since the analysis"
+	switch {
+	case e != nil:
+	case p.Column == 0:
+		return "a run has shown the line alone, and nothing on it is called so"
+	default:
+		return "no expression begins there"
 	}
 	text := file.Text(e)
 	if i := strings.IndexByte(text, '\n'); i >= 0 {

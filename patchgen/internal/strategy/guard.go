@@ -33,7 +33,7 @@ func guardBy(p *Problem) []Strategy {
 	}
 	if len(classes) == 0 {
 		return []Strategy{{Name: "guard", build: func(*Problem) (*Patch, error) {
-			return nil, fmt.Errorf("no lock is held at most accesses of %s", p.Variable)
+			return nil, p.noLock(need)
 		}}}
 	}
 	var list []Strategy
@@ -88,6 +88,38 @@ func (p *Problem) guardingLocks(need []*source.Access) (classes, related []strin
 	return classes, related
 }
 
+// noLock is the reason where no lock is one to try: the one that most accesses hold may not hold at those that a
+// finding names, or be held at reads alone.
+func (p *Problem) noLock(need []*source.Access) error {
+	count, writes := map[string]int{}, map[string]bool{}
+	for _, a := range need {
+		for _, class := range p.Facts.Classes(a) {
+			count[class]++
+			writes[class] = writes[class] || a.Mode.Writes()
+		}
+	}
+	best := ""
+	for _, class := range slices.Sorted(maps.Keys(count)) {
+		if best == "" || count[class] > count[best] {
+			best = class
+		}
+	}
+	unknown := slices.IndexFunc(need, func(a *source.Access) bool { return !p.Facts.Knows(a) })
+	switch {
+	case unknown >= 0:
+		a := need[unknown]
+		return fmt.Errorf("%s: which locks are held there is not known%s", a.File.At(a.Expr), whyUnknown(a))
+	case best == "":
+		return fmt.Errorf("no lock is held at any access of %s", p.Variable)
+	}
+	why := "too few to try it"
+	if !writes[best] {
+		why = "which are not known to write"
+	}
+	return fmt.Errorf("%s is held at %d of %d accesses of %s, %s", source.Short(best), count[best], len(need), p.Variable,
+		why)
+}
+
 // siblingLock returns the class of the one lock in the struct of the variable, if there is one: better than a second
 // lock beside it.
 func (p *Problem) siblingLock() []string {
@@ -138,7 +170,10 @@ func (p *Problem) guardWith(class string, need []*source.Access) (*Patch, error)
 		if all == 0 && p.Patched {
 			return out, nil
 		}
-		return nil, fmt.Errorf("it is held at every access already")
+		if all > 0 {
+			return nil, fmt.Errorf("%s", strings.Join(notes, "; "))
+		}
+		return nil, fmt.Errorf("it is held at every access that is known to need it")
 	}
 	// Read locks around writes become write locks; then the rest gets regions.
 	edits := edit.New()

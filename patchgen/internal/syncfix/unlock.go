@@ -70,7 +70,7 @@ func releaseAt(edits *edit.Edits, at place, op source.LockOp) error {
 		// the end of the function: its closing brace
 		f := at.function()
 		if f == nil || at.path[0] != ast.Node(f.Body) || at.file.Ends(f.Body.List) {
-			return fmt.Errorf("%s: no return stands there: the file may have changed since the analysis", at.file.At(at.path[0]))
+			return fmt.Errorf("%s: neither a return nor the end of the function stands there", at.file.At(at.path[0]))
 		}
 		end := at.file.Offset(f.Body.Rbrace)
 		edits.Add(at.file, end, end, func() string { return "\t" + text + "\n" })

@@ -150,6 +150,8 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 		f.Title = "possible " + f.Title
 		f.Message = strings.ReplaceAll(f.Message, "and waits for", "when it acquired") +
 			"That happened one after the other; at the same time, none of them could go on."
+	} else if len(steps) == 1 {
+		f.Message += "It can never go on."
 	} else {
 		f.Message += "None of them can go on."
 	}
