@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -49,7 +50,7 @@ func (c *checker) ways(fn *ssa.Function, work *ir.Work) {
 	}
 }
 
-// leaving returns where the way k leaves the others: at the statement by which the body of an if ends, or
+// leaving returns where the way k leaves the others: at the statement by which the body of its if or case ends, or
 // at the condition.
 func leaving(fn *ssa.Function, k lockset.Kept) token.Pos {
 	cond := k.Branch.Cond.Pos()
@@ -58,15 +59,46 @@ func leaving(fn *ssa.Function, k lockset.Kept) token.Pos {
 	}
 	at := cond
 	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
-		branch, ok := n.(*ast.IfStmt)
-		if !ok || cond < branch.Cond.Pos() || cond >= branch.Cond.End() || len(branch.Body.List) == 0 {
+		// The body that the way leads into.
+		var body []ast.Stmt
+		switch n := n.(type) {
+		case *ast.IfStmt:
+			if within(n.Cond, cond) && entered([]ast.Expr{n.Cond}, k) {
+				body = n.Body.List
+			}
+		case *ast.CaseClause:
+			if slices.ContainsFunc(n.List, func(e ast.Expr) bool { return within(e, cond) }) && entered(n.List, k) {
+				body = n.Body
+			}
+		}
+		if len(body) == 0 {
 			return true
 		}
-		switch last := branch.Body.List[len(branch.Body.List)-1].(type) {
-		case *ast.BranchStmt, *ast.ReturnStmt:
+		switch last := body[len(body)-1].(type) {
+		case *ast.BranchStmt:
+			if last.Tok != token.FALLTHROUGH {
+				at = last.Pos()
+			}
+		case *ast.ReturnStmt:
 			at = last.Pos()
 		}
 		return false
 	})
 	return at
+}
+
+func within(e ast.Expr, at token.Pos) bool { return e.Pos() <= at && at < e.End() }
+
+// entered reports whether the way k leads into the body of the if or case with these conditions.
+func entered(list []ast.Expr, k lockset.Kept) bool {
+	into := k.Holds
+	for _, e := range list {
+		ast.Inspect(e, func(n ast.Node) bool {
+			if not, ok := n.(*ast.UnaryExpr); ok && not.Op == token.NOT && within(not.X, k.Branch.Cond.Pos()) {
+				into = !into
+			}
+			return true
+		})
+	}
+	return into
 }

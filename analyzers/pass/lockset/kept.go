@@ -21,8 +21,9 @@ import (
 //	}
 type Kept struct {
 	Held
-	// Branch decides for the way.
+	// Branch decides for the way: its condition is Holds.
 	Branch *ssa.If
+	Holds  bool
 	// Return is where the way ends; nil if it leads to the next round of the loop.
 	Return *ssa.Return
 
@@ -77,11 +78,17 @@ type ways struct {
 	work       *ir.Work
 }
 
+// decision is the last branch of a way in this round, if any, and whether its condition holds on the way.
+type decision struct {
+	branch *ssa.If
+	holds  bool
+}
+
 // way is where a search has come to with the lock held.
 type way struct {
 	splitPoint
-	last  *ssa.If // the last branch in this round
-	round bool    // the loop has begun another round
+	last  decision
+	round bool // the loop has begun another round
 	state *State
 }
 
@@ -106,7 +113,7 @@ func (w *ways) kept(call *ssa.Call) (Kept, bool) {
 	}
 	type visit struct {
 		splitPoint
-		last  *ssa.If
+		last  decision
 		round bool
 	}
 	seen := map[visit]bool{}
@@ -127,7 +134,7 @@ func (w *ways) kept(call *ssa.Call) (Kept, bool) {
 			}
 			next := way{splitPoint{succ, facts}, at.last, at.round || succ.Dominates(call.Block()), at.state}
 			if branch, ok := at.block.Instrs[len(at.block.Instrs)-1].(*ssa.If); ok && !at.round {
-				next.last = branch
+				next.last = decision{branch, i == 0}
 			}
 			if v := (visit{next.splitPoint, next.last, next.round}); !seen[v] {
 				seen[v] = true
@@ -153,15 +160,16 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 		switch instr := instr.(type) {
 		case *ssa.Call:
 			if instr == l.call {
-				if at.last != nil {
-					l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last,
+				if at.last.branch != nil {
+					l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last.branch, Holds: at.last.holds,
 						another: at.state.locks[l.path].status == absent})
 				}
 				return false
 			}
 		case *ssa.Return:
-			if at.last != nil {
-				l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last, Return: instr})
+			if at.last.branch != nil {
+				l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last.branch, Holds: at.last.holds,
+					Return: instr})
 			}
 			return false
 		}

@@ -63,6 +63,44 @@ func merged(t *T, k int) {
 	}
 }
 
+// Two ways out keep the lock, and the first of them is named.
+func inACase(t *T, done chan bool) {
+	t.mu.Lock()
+	switch t.n {
+	case 0:
+		return // want `a way out leaves T.mu locked`
+	case 1:
+		t.n = 2
+		fallthrough
+	case 2:
+		t.mu.Unlock()
+		<-done
+	}
+}
+
+// The way past the switch keeps the lock, not the return in its last case.
+func pastTheCases(t *T) {
+	t.mu.Lock()
+	switch t.n {
+	case 0:
+		t.mu.Unlock()
+	case 1: // want `a way out leaves T.mu locked`
+		t.mu.Unlock()
+		return
+	}
+}
+
+// The break is behind the Unlock: the other way keeps the lock.
+func pastTheBreak(t *T) {
+	for {
+		t.mu.Lock()
+		if !t.open { // want `a round of the loop leaves T.mu locked`
+			t.mu.Unlock()
+			break
+		}
+	}
+}
+
 // Good cases.
 
 // A flag says whether it is locked.
