@@ -3,6 +3,7 @@ package lostunlock
 import (
 	_ "embed"
 	"fmt"
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -53,6 +54,16 @@ type exit struct {
 	state *lockset.State
 }
 
+// pos returns the place of e. The return at the end of a function has none of its own.
+func (e exit) pos() token.Pos {
+	if at := e.ret.Pos(); at.IsValid() {
+		return at
+	}
+	return e.ret.Parent().Syntax().End() - 1
+}
+
+func (c *checker) line(e exit) int { return c.prog.Fset().Position(e.pos()).Line }
+
 func (c *checker) function(fn *ssa.Function) {
 	var exits []exit
 	c.locks.WalkOwn(fn, func(instr ssa.Instruction, s *lockset.State) {
@@ -100,17 +111,13 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 		side.Locks = []string{first.String()}
 		f := &finding.Finding{
 			Title: fmt.Sprintf("a return leaves %s locked", check.ShortName(lock)),
-			Message: fmt.Sprintf("The other returns of %s unlock %s; this one does not, so that the next Lock waits forever.",
-				c.prog.FuncName(fn), path),
+			Message: fmt.Sprintf("%s has unlocked %s when it returns at line %d, but not when it returns at line %d: "+
+				"the next Lock waits forever.",
+				c.prog.FuncName(fn), path, c.line(frees[len(frees)-1]), c.line(e)),
 			Variable: lock,
 			Accesses: []finding.Access{side, check.Side(c.prog, fn, first.Since, check.LockMode(first.Read), path)},
 		}
-		// The return at the end of a function has no position.
-		at := e.ret.Pos()
-		if !at.IsValid() {
-			at = fn.Syntax().End() - 1
-		}
-		c.reporter.ReportAt(f, at, check.Note{Pos: first.Since.Pos(), Text: path + " is locked here"})
+		c.reporter.ReportAt(f, e.pos(), check.Note{Pos: first.Since.Pos(), Text: path + " is locked here"})
 	}
 }
 

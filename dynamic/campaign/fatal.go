@@ -60,7 +60,7 @@ var fatalErrors = []fatalError{
 		oneTooMany, []string{"RUnlock"}},
 	{"send on closed channel", finding.CloseRaces, finding.Send,
 		"send on a closed channel",
-		"The channel was closed before the send.", nil},
+		"The channel was closed before the send, or while the send waited.", nil},
 	{"Log in goroutine after", finding.OutlivesTest, finding.Call,
 		"used by a goroutine after the test has ended",
 		outlived, testMethods},

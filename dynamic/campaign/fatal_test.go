@@ -131,9 +131,9 @@ func TestErrorsThatProveABug(t *testing.T) {
 func TestWhereClosed(t *testing.T) {
 	for _, c := range []struct{ message, function, line, want string }{
 		{"close of closed channel", "Close", "29", "The channel was closed before. No other place calls close for done."},
-		{"send on closed channel", "Put", "41", "before the send. The source closes done at m.go:29."},
-		{"send on closed channel", "Local", "50", "before the send. The source closes ch at m.go:46 and m.go:48."},
-		{"send on closed channel", "Send", "33", "before the send."},
+		{"send on closed channel", "Put", "41", "while the send waited. The source closes done at m.go:29."},
+		{"send on closed channel", "Local", "50", "the send waited. The source closes ch at m.go:46 and m.go:48."},
+		{"send on closed channel", "Send", "33", "before the send, or while the send waited."},
 	} {
 		crash := "panic: " + c.message + "\n\ngoroutine 7 gp=0xc0 m=0 [running]:\npanic(...)\n\t/go/src/x.go:1 +0x1\n" +
 			"m." + c.function + "(0x1)\n\t/m/m.go:" + c.line + " +0x1\n"
