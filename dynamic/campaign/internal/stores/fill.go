@@ -162,14 +162,12 @@ func (src *Source) changes(of types.Type) bool {
 		v := s.Variable
 		writes := s.Mode != plan.Read && s.Mode != plan.AtomicRead
 		return s.Decision == plan.Monitor && writes && v.Package == n.Obj().Pkg().Path() &&
-			v.Type == finding.TypeName(n.Obj()) && !src.workedOut(&s)
+			v.Type == finding.TypeName(n.Obj()) && !src.inCall(&s, worksOut) && !src.inCall(&s, appends)
 	})
 }
 
-// workedOut reports whether the write at the site is made in a function that is
-// passed to the Do of a sync.Once: what each object works out once for itself does not make
-// two that were made alike different.
-func (src *Source) workedOut(site *plan.Site) (found bool) {
+// inCall reports whether the site lies in the first argument of a call of that kind.
+func (src *Source) inCall(site *plan.Site, is func(*types.Info, *ast.CallExpr) bool) (found bool) {
 	for _, p := range src.Packages {
 		for _, f := range p.Files {
 			if !IsFile(p, f, site.File) {
@@ -180,18 +178,31 @@ func (src *Source) workedOut(site *plan.Site) (found bool) {
 					return false
 				}
 				call, ok := n.(*ast.CallExpr)
-				if !ok || len(call.Args) != 1 || !covers(p.Fset, call.Args[0], site) {
-					return true
-				}
-				if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
-					fn, isFunc := p.Info.Uses[sel.Sel].(*types.Func)
-					found = found || isFunc && fn.FullName() == "(*sync.Once).Do"
-				}
+				found = found || ok && len(call.Args) > 0 && covers(p.Fset, call.Args[0], site) && is(p.Info, call)
 				return true
 			})
 		}
 	}
 	return found
+}
+
+// worksOut reports whether the call is of the Do of a sync.Once: what each object works out once for itself does not
+// make two that were made alike different.
+func worksOut(info *types.Info, call *ast.CallExpr) bool {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	fn, isFunc := info.Uses[sel.Sel].(*types.Func)
+	return isFunc && fn.FullName() == "(*sync.Once).Do"
+}
+
+// appends reports whether the call is of append, which writes behind the end of a list: the object that holds the
+// list changes where the longer one is stored. Behind the end of a part of it, elements are replaced.
+func appends(info *types.Info, call *ast.CallExpr) bool {
+	fun, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	_, part := ast.Unparen(call.Args[0]).(*ast.SliceExpr)
+	return ok && !part && info.Uses[fun] == types.Universe.Lookup("append")
 }
 
 func madeToChange(of types.Type) bool {

@@ -30,10 +30,17 @@ type memo struct { once sync.Once; n int }
 
 func (m *memo) get() int { m.once.Do(func() { m.n = 1 }); return m.n } // changes memo
 
+type grown struct{ n []int }
+type cut struct{ n []int }
+
+func (m *grown) add() []int { return append(m.n, 1) } // changes grown
+func (m *cut) cut() []int { return append(m.n[:0], 1) } // changes cut
+
 type cache struct {
 	n int; f float64; s string; list []int; p *still; q *moves; l *locked; m map[int]int; fn func(); i any
 	two pair; pad padded; nums map[string]int; ptrs map[string]*still; flag bool
 	at atomic.Int64; ap atomic.Pointer[still]; memo *memo
+	grown *grown; cut *cut
 }
 
 func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked, k string, d cache) {
@@ -49,6 +56,8 @@ func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked,
 	c.q = q           // 10 | 20 | differ
 	c.l = l           // 10 | 20 | differ
 	c.memo = new(memo) // 10 | 20 | equal
+	c.grown = new(grown) // 10 | 20 | equal
+	c.cut = new(cut)  // 10 | 20 | differ
 	c.m = d.m         // 10 | 20 | differ
 	c.fn = d.fn       // 10 | 20 | equal
 	c.i = d.i         // 10,1 | 20,1 | equal
@@ -110,7 +119,7 @@ func TestEqualFills(t *testing.T) {
 			t.Errorf("%s: lost is %v, want that they %s", strings.TrimSpace(code), got, parts[2])
 		}
 	}
-	if tried != 29 {
+	if tried != 31 {
 		t.Errorf("%d fills tried", tried)
 	}
 }
