@@ -96,6 +96,9 @@ type Finding struct {
 	// Accesses holds both sides. The first is the one to look at: the
 	// unprotected side, or the later of two alike.
 	Accesses []Access `json:"accesses"`
+	// Sides are those that the id is made of where they are not the first two accesses: races of two functions on one
+	// variable have one id, whichever of their accesses have met.
+	Sides []Side `json:"sides,omitempty"`
 	// Ordinal distinguishes findings alike in variable and accesses. From 0.
 	Ordinal int `json:"ordinal,omitempty"`
 	// SameAs are the ids by which this bug is known as well: of further suspicions that a run has confirmed with it, and
@@ -111,6 +114,12 @@ type Finding struct {
 	// Notes are further sentences for a reader: the evidence for a guessed
 	// guard, other static findings on the same variable, "unobserved in n runs".
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Side is what the id of a finding has of an access.
+type Side struct {
+	Function string `json:"function"`
+	Expr     string `json:"expr"` // normalised source
 }
 
 // OfRuns returns in how many of the runs something was so: "2 of 3 runs".

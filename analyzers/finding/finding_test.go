@@ -25,6 +25,7 @@ func sample() *Finding {
 			{Position: Position{File: "p.go", Line: 9, Column: 9}, Package: "m/p", Function: "(*Counter).Get", Expr: "c.n",
 				Mode: Read, Locks: []string{"c.mu"}},
 		},
+		Sides:   []Side{{"F", "c.n"}, {"G", "d.n"}},
 		Ordinal: 2, SameAs: []string{"il-0123456789abcdef"}, Cause: "il-0123456789abcdef",
 		Section: &Section{Kind: "load-and-store", Entry: Position{File: "p.go", Line: 3},
 			End: Position{File: "p.go", Line: 4}, Allows: []Mode{Read}},
@@ -42,7 +43,7 @@ func sample() *Finding {
 // plain returns a sealed finding about two accesses of one field.
 func plain() *Finding {
 	f := sample()
-	f.Cycle, f.Ordinal = nil, 0
+	f.Cycle, f.Sides, f.Ordinal = nil, nil, 0
 	Seal([]*Finding{f})
 	return f
 }

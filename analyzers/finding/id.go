@@ -31,14 +31,21 @@ func (f *Finding) ComputeID() string {
 	return "il-" + hex.EncodeToString(sum[:8])
 }
 
-// pair returns (function, expression) of the two sides. A finding with one
+func (f *Finding) pair() (names []string) {
+	for _, s := range f.Pair() {
+		names = append(names, s.Function+"\x01"+s.Expr)
+	}
+	return names
+}
+
+// Pair returns the two sides that the id of f is made of. A finding with one
 // access races with itself: two goroutines run the same code.
-func (f *Finding) pair() []string {
-	if len(f.Accesses) == 0 {
-		return nil
+func (f *Finding) Pair() []Side {
+	if len(f.Sides) > 0 || len(f.Accesses) == 0 {
+		return f.Sides
 	}
 	a, b := f.Accesses[0], f.Accesses[min(1, len(f.Accesses)-1)]
-	return []string{a.Function + "\x01" + a.Expr, b.Function + "\x01" + b.Expr}
+	return []Side{{a.Function, a.Expr}, {b.Function, b.Expr}}
 }
 
 // Seal sets what a maker of findings must not forget: version, ids and

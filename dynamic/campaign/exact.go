@@ -73,6 +73,7 @@ func (e *exact) finishExact() {
 	e.result.Findings = e.withSplits(e.withPredicted(withUnordered(nil, e.findings()), e.result.Packages))
 	finding.Sort(e.result.Findings)
 	finding.Seal(e.result.Findings)
+	e.result.Known.Sides = firstSides(e.cfg.Plan, e.result.Findings)
 }
 
 // exact is what runs under the happens-before engine have shown.

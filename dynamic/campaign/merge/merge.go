@@ -17,6 +17,7 @@ import (
 func Results(parts []*campaign.Result) *campaign.Result {
 	all := &campaign.Result{Known: join.Known{
 		RunsOf: map[string]int{}, Lines: map[join.Line]bool{}, Claims: map[string]string{}, Whole: map[string]int{},
+		Sides: map[string][]finding.Side{},
 	}}
 	packages, counted := map[string]int{}, map[string]int{}
 	var found []*finding.Finding
@@ -52,6 +53,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 		all.Problems = append(all.Problems, p.Problems...)
 		maps.Copy(all.Known.Lines, p.Known.Lines)
 		maps.Copy(all.Known.Claims, p.Known.Claims)
+		maps.Copy(all.Known.Sides, p.Known.Sides)
 		for _, test := range p.Known.LeftOut {
 			if !slices.Contains(all.Known.LeftOut, test) {
 				all.Known.LeftOut = append(all.Known.LeftOut, test)

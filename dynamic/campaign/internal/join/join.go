@@ -24,6 +24,8 @@ type Known struct {
 	// Claims holds, by the id of a finding on a split section, the id of the suspected
 	// finding that the section came from.
 	Claims map[string]string
+	// Sides holds, by the id of a race, the first two accesses in the source of its functions that conflict.
+	Sides map[string][]finding.Side
 	// Whole counts, by the id of the suspected finding that a section came from, how often
 	// its owner has come to an end.
 	Whole map[string]int
@@ -58,8 +60,7 @@ func (l *Line) UnmarshalText(text []byte) (err error) {
 // section, confirmed or predicted, with that of the section. A confirmed one that
 // shares with a suspected one no more than the access that lacks protection
 // takes the place of that one as well, if nothing else has: it is the same bug. So
-// are confirmed races of the same two functions on one variable of which nothing was
-// suspected: the first has a note on each of the others. Notes point from one
+// are races of the same two functions on one variable: see oneOfFunctions. Notes point from one
 // finding to others on the same variable. Suspected findings on which the runs have shown nothing get a note on
 // that. The findings given are not changed; those returned are sorted and have
 // ids of their own each.
@@ -91,27 +92,27 @@ func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding
 			others = append(others, c)
 		}
 	}
-	var alone []*finding.Finding // confirmed, and nothing was suspected
+	var rest []*finding.Finding // of which nothing was suspected by its places
 	for _, c := range others {
 		if i := slices.IndexFunc(left, func(s *finding.Finding) bool { return sameBug(s, c) }); i >= 0 {
 			settle(c, i)
 		} else if first := caughtAlready(taken, c); first != nil {
 			first.Notes = append(first.Notes, alsoCaught(first, c))
 			into[c] = first
-		} else if first := sameFunctions(alone, c); first != nil {
-			sharpen(c, static)
-			first.Code = sharper(first.Code, c.Code)
-			first.Notes = append(first.Notes, betweenThem(c))
-			into[c] = first
 		} else {
 			sharpen(c, static)
-			alone, joined = append(alone, c), append(joined, c)
+			rest = append(rest, c)
 		}
 	}
+	joined = known.oneOfFunctions(joined, rest, static, into)
 	joined = combineWaits(joined, into)
 	for _, s := range left {
 		if i := slices.IndexFunc(asSeen, func(c *finding.Finding) bool { return confirms(c, s) }); i >= 0 {
 			alsoSuspected(cmp.Or(into[found[i]], found[i]), s)
+			continue
+		}
+		if i := slices.IndexFunc(joined, func(c *finding.Finding) bool { return namedAfter(c, s) }); i >= 0 {
+			alsoSuspected(joined[i], s)
 			continue
 		}
 		if slices.Contains(beside, s) {
@@ -198,35 +199,6 @@ func alsoCaught(into, c *finding.Finding) string {
 		return "also caught with " + what
 	}
 	return fmt.Sprintf("also caught with %s, in %s", what, finding.OfRuns(c.Evidence.Hits, c.Evidence.Runs))
-}
-
-// isRace reports whether c is a data race that a run has shown.
-func isRace(c *finding.Finding) bool {
-	return c.Evidence != nil && c.Evidence.Pattern == "" && c.Evidence.Error == "" && len(c.Accesses) == 2
-}
-
-// sameFunctions returns the first of the races on c's variable that is between the
-// same two functions, or nil: one missing lock is one finding, however many of
-// their accesses meet.
-func sameFunctions(races []*finding.Finding, c *finding.Finding) *finding.Finding {
-	names := func(f *finding.Finding) [2]string {
-		a, b := f.Accesses[0].Package+" "+f.Accesses[0].Function, f.Accesses[1].Package+" "+f.Accesses[1].Function
-		return [2]string{min(a, b), max(a, b)}
-	}
-	i := slices.IndexFunc(races, func(f *finding.Finding) bool {
-		return isRace(f) && isRace(c) && sameVariable(f, c) && names(f) == names(c)
-	})
-	if i < 0 {
-		return nil
-	}
-	return races[i]
-}
-
-// betweenThem returns a sentence on c, a further race of the functions of a finding.
-func betweenThem(c *finding.Finding) string {
-	a, b := &c.Accesses[0], &c.Accesses[1]
-	return fmt.Sprintf("caught between them as well: %s at %s and %s at %s, in %s",
-		a.Mode, a.Position, b.Mode, b.Position, finding.OfRuns(c.Evidence.Hits, c.Evidence.Runs))
 }
 
 // sameVariable leaves the kind out, in which the two sides may differ.

@@ -203,7 +203,9 @@ func TestIDsStayApart(t *testing.T) {
 		return make1(code, "n", at(line, finding.Read), at(3, finding.Write))
 	}
 	static := seal(readAt(finding.Unguarded, 5), readAt(finding.Unguarded, 7))
-	confirmed := seal(readAt(finding.CaughtInTheAct, 7), readAt(finding.CaughtInTheAct, 8))
+	other := readAt(finding.CaughtInTheAct, 8)
+	other.Accesses[0].Package, other.Accesses[1].Package = "m/other", "m/other" // a function of the same name
+	confirmed := seal(readAt(finding.CaughtInTheAct, 7), other)
 	if got := join(t, static, confirmed); len(got) != 3 {
 		t.Errorf("%d findings", len(got))
 	}

@@ -113,7 +113,9 @@ func confirms(c, s *finding.Finding) bool {
 
 // alsoSuspected adds to a finding that a run has shown what a further suspicion says of it.
 func alsoSuspected(into, s *finding.Finding) {
-	into.SameAs = append(into.SameAs, s.ID)
+	if into.ID != s.ID {
+		into.SameAs = append(into.SameAs, s.ID)
+	}
 	if !s.Minor() {
 		into.Notes = append(into.Notes, fmt.Sprintf("statically as well (%s): %s", s.Code, cmp.Or(s.Message, s.Title)))
 	}
