@@ -108,7 +108,7 @@ func TestRaceDetectorScheduled(t *testing.T) {
 			}
 		}
 		// Of an atomic access the race detector knows the caller's line alone, which has no variable.
-		isCaller := strings.HasPrefix(found[finding.AtomicWrite], "what ")
+		isCaller := strings.HasPrefix(found[finding.AtomicWrite], "memory accessed at ")
 		if len(r.Findings) != 2 || found[finding.Write] != "o.plain" || !isCaller {
 			t.Errorf("%s: %d findings, want those on plain and counted: %v", schedule, len(r.Findings), found)
 		}
