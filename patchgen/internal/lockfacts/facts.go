@@ -3,6 +3,7 @@ package lockfacts
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -171,9 +172,21 @@ func class(p *session.Package, h lockset.Held) string {
 }
 
 // access returns the point of an access: the load or store, else the
-// computation of its address.
+// computation of its address or, of an array, of the slice or element.
 func (facts *Facts) access(a *source.Access) (point, bool) {
-	return facts.at(a.File, source.NameOf(a.Expr).Pos())
+	p, ok := facts.at(a.File, source.NameOf(a.Expr).Pos())
+	if ok {
+		return p, ok
+	}
+	// An array outside of a struct has no instruction of its own: the slice or element of it has, at the bracket.
+	t := a.File.Package.Info.TypeOf(a.Expr)
+	if t == nil {
+		return point{}, false
+	}
+	if _, isArray := t.Underlying().(*types.Array); !isArray {
+		return point{}, false
+	}
+	return facts.at(a.File, a.Expr.End())
 }
 
 func (facts *Facts) at(file *source.File, pos token.Pos) (point, bool) {
