@@ -430,12 +430,15 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		}
 	} else {
 		f.Title = fmt.Sprintf("goroutine blocked for ever at %s", words[0])
+		if words[0] == seen.members[0].at.state {
+			f.Title = fmt.Sprintf("goroutine blocked for ever in %s (%s)", first.Function, words[0])
+		}
 		startedBy := ""
 		if test != "" {
 			startedBy = ", started by " + test + ","
 		}
 		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
-			"reaches what it waits for, so it never goes on, and what it holds is never released.",
+			"reaches what it waits for, so it never goes on.",
 			first.Goroutine.ID, startedBy, first.Function, at.state)
 	}
 	f.Evidence = &finding.Evidence{

@@ -384,13 +384,44 @@ func FuzzReadFindings(f *testing.F) {
 	})
 }
 
+// An interruption is not said to come before anything was found where a line says that findings are suspected.
+func TestInterrupted(t *testing.T) {
+	for c, want := range map[Coverage]string{
+		{}:              "interrupted before anything was found\n",
+		{Unobserved: 2}: "interrupted before a run had confirmed anything\n",
+	} {
+		var b strings.Builder
+		if err := (Text{}).Write(&b, &Report{Coverage: c, Interrupted: true}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+}
+
+// What a goroutine waits for in a library has no expression, but the state of the goroutine.
+func TestDeedState(t *testing.T) {
+	for a, want := range map[[2]string]string{
+		{string(finding.Receive), "chan receive"}:     "chan receive",
+		{string(finding.Lock), "sync.Mutex.Lock"}:     "sync.Mutex.Lock",
+		{string(finding.Lock), "t.mu"}:                "lock of t.mu",
+		{string(finding.Receive), "done"}:             "receive of done",
+		{string(finding.Wait), "sync.WaitGroup.Wait"}: "sync.WaitGroup.Wait",
+	} {
+		if got := deed(&finding.Access{Mode: finding.Mode(a[0]), Expr: a[1]}); got != want {
+			t.Errorf("%v: %s, want %s", a, got, want)
+		}
+	}
+}
+
 // The engine is said to see each race only where it could keep all accesses.
 func TestExact(t *testing.T) {
 	const sees, missed = "which sees each race", "may have missed races"
 	for c, want := range map[Coverage][2]string{
 		{Exact: 2}:            {sees, missed},
 		{Exact: 1, Forgot: 1}: {missed, sees},
-		{Exact: 3, Partly: 2}: {"of 2 not all to their end; it sees each race of what ran", sees},
+		{Exact: 3, Partly: 2}: {"(in 2 of them some tests did not end); it sees each race of the code that ran", sees},
 		{Exact: 3, Forgot: 1}: {"all accesses of 1 of them: it " + missed, sees},
 	} {
 		var b strings.Builder

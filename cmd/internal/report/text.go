@@ -140,10 +140,17 @@ const forgotten = "?"
 
 // deed returns in words what an access does, and to what.
 func deed(a *finding.Access) string {
-	if panics(a) || callsItself(a) {
+	if panics(a) || callsItself(a) || isState(a) {
 		return a.Expr
 	}
 	return fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+}
+
+// isState reports whether the expression of an access is the state in which the runtime shows a goroutine that waits:
+// "chan receive", "sync.Mutex.Lock". The source has no operation there.
+func isState(a *finding.Access) bool {
+	return strings.HasPrefix(a.Expr, "chan ") ||
+		strings.HasPrefix(a.Expr, "sync.") && strings.HasSuffix(a.Expr, "."+operations[a.Mode])
 }
 
 // operations are the functions and methods that are an operation of the mode.
@@ -375,6 +382,8 @@ func (t *text) summary() {
 		t.prose("", fmt.Sprintf("the monitor lost %s: races there may have gone unseen", lost(c.Lost)))
 	}
 	switch {
+	case t.r.Interrupted && len(t.r.Findings) == 0 && c.Unobserved > 0:
+		t.prose("", "interrupted before a run had confirmed anything")
 	case t.r.Interrupted && len(t.r.Findings) == 0:
 		t.prose("", "interrupted before anything was found")
 	case t.r.Interrupted:
@@ -416,11 +425,11 @@ func singular(n int) string {
 func exact(c Coverage) string {
 	s := fmt.Sprintf("the tests of %s ran once under the happens-before engine", Count(c.Exact, "package"))
 	if c.Partly > 0 {
-		s += fmt.Sprintf(", of %d not all to their end", c.Partly)
+		s += fmt.Sprintf(" (in %d of them some tests did not end)", c.Partly)
 	}
 	switch {
 	case c.Forgot == 0 && c.Partly > 0:
-		return s + "; it sees each race of what ran"
+		return s + "; it sees each race of the code that ran"
 	case c.Forgot == 0:
 		return s + ", which sees each race of a run"
 	case c.Exact == 1:
@@ -445,8 +454,8 @@ func sites(c Coverage) string {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)
 	}
 	if c.OverBudget > c.Windows {
-		s += fmt.Sprintf("; most delays (%d of %d) were left out to keep the tests fast: a higher -budget makes more",
-			c.OverBudget, c.OverBudget+c.Windows)
+		s += fmt.Sprintf("; the monitor delayed %d of %d executions of these, to keep the tests fast: "+
+			"a higher -budget delays more", c.Windows, c.OverBudget+c.Windows)
 	}
 	return s
 }
