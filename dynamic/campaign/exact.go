@@ -236,6 +236,7 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	}
 	switch {
 	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain:
+	case p.Outcome == Failed && pkg.Plain != "" && pkg.likePlain(p):
 	case p.Outcome == CutShort:
 		e.result.Partly++
 		e.problem("the run of the tests of %s under the happens-before engine was ended after %s, where without it they "+

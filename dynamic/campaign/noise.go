@@ -185,17 +185,19 @@ func starved(p *testproc.Process, share float64) bool {
 	return ready && p.Share() < share/2
 }
 
-// likePlain reports whether a run passed, or failed as one without noise did.
+// likePlain reports whether a run passed, or failed as one without noise did. That one may have timed out by another
+// test, which the run left out.
 func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 	if p.Outcome == Passed || p.Outcome == CutShort || pkg.Plain == "" {
 		return true
 	}
-	for _, t := range p.FailedTests() {
+	failed := p.FailedTests()
+	for _, t := range failed {
 		if !slices.Contains(pkg.plainTests, t) {
 			return false
 		}
 	}
-	return p.Outcome == pkg.Plain
+	return p.Outcome == pkg.Plain || p.Outcome == Failed && len(failed) > 0
 }
 
 // repeat runs the tests once more without noise, after run n: they may fail now and then by

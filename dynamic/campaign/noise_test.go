@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 )
 
 // plainPart is the part of INTERLOCK_NOISE that differs from campaign to campaign.
@@ -161,6 +162,21 @@ func TestPurposes(t *testing.T) {
 			if got := tt.cfg.purpose(i + 1); got != want {
 				t.Errorf("%s: run %d is for %d, want %d", tt.name, i+1, got, want)
 			}
+		}
+	}
+}
+
+// A test that failed without noise beside one that hung fails as it did then, once runs leave the other out.
+func TestFailsBesideAHang(t *testing.T) {
+	pkg := &PackageResult{Plain: TimedOut, plainTests: []string{"TestFails", "TestHangs"}}
+	for output, want := range map[string]bool{
+		"--- FAIL: TestFails (0.00s)\n":                              true,
+		"--- FAIL: TestFails (0.00s)\n--- FAIL: TestOther (0.00s)\n": false,
+		"FAIL\n": false,
+	} {
+		p := &testproc.Process{Outcome: Failed, Output: []byte(output)}
+		if got := pkg.likePlain(p); got != want {
+			t.Errorf("%q: %v, want %v", output, got, want)
 		}
 	}
 }

@@ -495,8 +495,8 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		what, they := testsOf(p.Package, p.First.Tests)
 		s := fmt.Sprintf("%s %s in %s, first in run %d with seed %d%s", what, p.First.Outcome,
 			finding.OfRuns(p.Failures, p.Runs), p.First.Run, p.First.Seed, waitsOf(p.First))
-		if p.Plain != "" {
-			s += fmt.Sprintf("; without noise %s %s too", they, p.Plain)
+		if p.Plain != "" { // which may have timed out by another test
+			s += fmt.Sprintf("; without noise %s %s too", they, p.First.Outcome)
 		}
 		return s
 	}

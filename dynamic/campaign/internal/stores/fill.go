@@ -99,7 +99,9 @@ func (src *Source) unequal(of types.Type, a, b []uint64) bool {
 		return u.Kind() != types.UnsafePointer && (!isText(of) || lengthsDiffer(a, b))
 	case *types.Slice:
 		return lengthsDiffer(a, b)
-	case *types.Map, *types.Chan:
+	case *types.Map:
+		return src.mapsChange(of)
+	case *types.Chan:
 		return true
 	case *types.Pointer:
 		return src.changes(u.Elem())
@@ -143,7 +145,7 @@ var memory = types.SizesFor("gc", "amd64")
 
 // changes reports whether objects of the type are known to change once others can
 // reach them: some monitored code writes a field, or there is a lock, an atomic, a
-// channel or a map in them.
+// channel or a map that changes in them.
 func (src *Source) changes(of types.Type) bool {
 	n, ok := types.Unalias(of).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil {
@@ -154,7 +156,7 @@ func (src *Source) changes(of types.Type) bool {
 		return false
 	}
 	for f := range st.Fields() {
-		if madeToChange(f.Type()) {
+		if madeToChange(f.Type()) || isMap(f.Type()) && src.mapsChange(f.Type()) {
 			return true
 		}
 	}
@@ -162,7 +164,8 @@ func (src *Source) changes(of types.Type) bool {
 		v := s.Variable
 		writes := s.Mode != plan.Read && s.Mode != plan.AtomicRead
 		return s.Decision == plan.Monitor && writes && v.Package == n.Obj().Pkg().Path() &&
-			v.Type == finding.TypeName(n.Obj()) && !src.inCall(&s, worksOut) && !src.inCall(&s, appends)
+			v.Type == finding.TypeName(n.Obj()) && !src.inCall(&s, worksOut) && !src.inCall(&s, appends) &&
+			!src.inMaking(&s)
 	})
 }
 
@@ -206,8 +209,7 @@ func appends(info *types.Info, call *ast.CallExpr) bool {
 }
 
 func madeToChange(of types.Type) bool {
-	switch of.Underlying().(type) {
-	case *types.Map, *types.Chan:
+	if _, ok := of.Underlying().(*types.Chan); ok {
 		return true
 	}
 	n, ok := types.Unalias(of).(*types.Named)

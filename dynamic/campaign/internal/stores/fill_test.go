@@ -36,7 +36,31 @@ type cut struct{ n []int }
 func (m *grown) add() []int { return append(m.n, 1) } // changes grown
 func (m *cut) cut() []int { return append(m.n[:0], 1) } // changes cut
 
+type held struct{ n int; nums map[string]bool; f func() int }
+
+func makeHeld(k string) *held {
+	m := &held{nums: map[string]bool{}}
+	m.nums[k] = true
+	m.n = len(k) // changes held
+	m.f = func() int { return m.n }
+	return m
+}
+
+type late struct{ n []int }
+
+func makeLate() *late {
+	m := &late{}
+	all = append(all, m)
+	m.n = nil // changes late
+	return m
+}
+
+var all []*late
+
+func (c *cache) put() { c.m[1] = 1 }
+
 type cache struct {
+	held *held; late *late; marks map[string]bool
 	n int; f float64; s string; list []int; p *still; q *moves; l *locked; m map[int]int; fn func(); i any
 	two pair; pad padded; nums map[string]int; ptrs map[string]*still; flag bool
 	at atomic.Int64; ap atomic.Pointer[still]; memo *memo
@@ -59,6 +83,9 @@ func (c *cache) fill(n int, s string, list []int, p *still, q *moves, l *locked,
 	c.grown = new(grown) // 10 | 20 | equal
 	c.cut = new(cut)  // 10 | 20 | differ
 	c.m = d.m         // 10 | 20 | differ
+	c.marks = d.marks // 10 | 20 | equal
+	c.held = makeHeld(k) // 10 | 20 | equal
+	c.late = makeLate() // 10 | 20 | differ
 	c.fn = d.fn       // 10 | 20 | equal
 	c.i = d.i         // 10,1 | 20,1 | equal
 	c.two = d.two     // 1,2 | 1,3 | differ
@@ -119,7 +146,7 @@ func TestEqualFills(t *testing.T) {
 			t.Errorf("%s: lost is %v, want that they %s", strings.TrimSpace(code), got, parts[2])
 		}
 	}
-	if tried != 31 {
+	if tried != 34 {
 		t.Errorf("%d fills tried", tried)
 	}
 }
