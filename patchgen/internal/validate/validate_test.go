@@ -125,6 +125,8 @@ var golden = map[string]string{
 	"unlock_two":                  "released - table.mu",
 	"unlock_places":               "released - table.mu",
 	"unlock_end":                  "released - gate.mu",
+	"unlock_case":                 "released - task.mu",
+	"guard_array":                 "guarded id mu",
 	"unlock_locker":               "released - queue.cond.L",
 	"relock_getter":               "locked-once - suite.mu",
 	"relock_twin":                 "locked-once - bank.mu",
