@@ -10,7 +10,7 @@ import (
 // Causes puts findings together that have one cause, so that one correction is due: those that one patch mends; races
 // on the fields of one type that one missing lock leaves bare; atomic sections of one function on one variable; and
 // goroutines that wait for ever at one place, or for one field in one way, started at any number of places. The order
-// is that of the findings; what is proven best heads its group.
+// is that of the findings; the best proven finding heads its group.
 func Causes(findings []*Finding) [][]*Finding {
 	var groups [][]*Finding
 	at := map[string]int{} // by key

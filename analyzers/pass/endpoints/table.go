@@ -309,7 +309,7 @@ func madeAnyway(c *checker, _ *function, p pair) bool { return c.renews(p.use) }
 // something else that others may see, such as to count, so that it matters to do it twice.
 func hasEffect(c *checker, f *function, p pair) bool { return c.effect(f, p) || len(f.counters(p)) > 0 }
 
-// isAccountedFor reports whether a number beside the map counts what the use puts there.
+// isAccountedFor reports whether a number beside the map counts the entries that the use makes.
 func isAccountedFor(c *checker, f *function, p pair) bool {
 	return slices.ContainsFunc(f.counters(p), func(w *event) bool { return c.counted(p.use, w) })
 }

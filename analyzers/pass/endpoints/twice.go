@@ -113,7 +113,7 @@ func (f *function) returnsBehind(t, u *event) bool {
 	})
 }
 
-// answersAlike reports whether the use, under its lock, asks again for what was tested, and decides by that about a
+// answersAlike reports whether the use, under its lock, repeats the test, and decides by that about a
 // change of it, but the function returns the same whatever the answer is, and another result where the test turns
 // back:
 //

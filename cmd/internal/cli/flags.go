@@ -58,11 +58,11 @@ type planFlags struct {
 	thorough bool
 }
 
-// declareWhole declares -whole and -thorough; what is the effect of -whole on the command.
-func (o *planFlags) declareWhole(fs *flag.FlagSet, what string) {
+// declareWhole declares -whole and -thorough; effect describes -whole for the command.
+func (o *planFlags) declareWhole(fs *flag.FlagSet, effect string) {
 	fs.BoolVar(&o.thorough, "thorough", false, "look for endless waits in all of a large package, not only in its\n"+
 		"smaller functions: up to four times the CPU time of the checks, and rarely another finding")
-	fs.BoolVar(&o.whole, "whole", o.whole, "analyse the whole program, dependencies included: "+what+".\n"+
+	fs.BoolVar(&o.whole, "whole", o.whole, "analyse the whole program, dependencies included: "+effect+".\n"+
 		"Takes seconds to minutes, and about 3 GB of memory for a million lines. Code behind reflection, unsafe,\n"+
 		"assembly and cgo is assumed to do anything; only accesses to computed addresses are missed")
 }
