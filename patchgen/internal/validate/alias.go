@@ -43,7 +43,7 @@ func (j *judge) takings(s *side) tally {
 
 // handedOn returns where a lock of the class is used as a value: handed to a function other than sync.NewCond, its own
 // methods and those that only access its plain fields, stored or returned; "" if it never is.
-func (s *facts) handedOn(class string) (place string) {
+func (s *state) handedOn(class string) (place string) {
 	isLock := func(v ssa.Value) bool {
 		if mk, ok := v.(*ssa.MakeInterface); ok {
 			v = mk.X
@@ -54,7 +54,7 @@ func (s *facts) handedOn(class string) (place string) {
 		name, ok := accesspath.NameOf(v)
 		return ok && name.String() == class
 	}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 			var values []ssa.Value
 			switch instr := instr.(type) {

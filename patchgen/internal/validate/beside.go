@@ -53,10 +53,10 @@ func (v *Validator) Neighbors(of Variable, raced []Raced) []Neighbor {
 		var sides [2][]beside
 		for i, places := range r {
 			for _, a := range s.anchors(places) {
-				m[i] = append(m[i], frame{a.pkg.Path, a.fn.String(), a.object.String()})
+				m[i] = append(m[i], frame{s.Of(a.fn).Path, a.fn.String(), a.object.String()})
 				object := func(p accesspath.Path) bool { return p == a.object }
 				near := a.around()
-				sides[i] = append(sides[i], slices.DeleteFunc(s.besides(a.body, object, nil, nil, 0),
+				sides[i] = append(sides[i], slices.DeleteFunc(s.besides(a.fn, object, nil, nil, 0),
 					func(x beside) bool { return !near[x.at] })...)
 			}
 		}
@@ -80,16 +80,16 @@ func (j *judge) noRaceBeside() {
 			var sides [2][]beside
 			for i, frames := range m {
 				for _, f := range frames {
-					if b := s.bodyIn(f); b != nil {
+					if fn := s.functionOf(f); fn != nil {
 						object := func(p accesspath.Path) bool { return p.Root != nil && p.String() == f.object }
-						sides[i] = append(sides[i], s.besides(b, object, nil, nil, 0)...)
+						sides[i] = append(sides[i], s.besides(fn, object, nil, nil, 0)...)
 					}
 				}
 			}
 			for _, x := range conflicts(sides) {
 				if (Variable{Package: x.name.Package, Type: x.name.Type, Name: x.name.Field}) == n.Variable {
 					j.add("beside", "%s would still be raced for at %s: runs have shown that two goroutines are there at once",
-						n.Variable, at(x.pkg, x.instr))
+						n.Variable, at(s.Of(x.fn), x.instr))
 					break
 				}
 			}
@@ -97,9 +97,9 @@ func (j *judge) noRaceBeside() {
 	}
 }
 
-// bodyIn returns the function of a frame.
-func (s *side) bodyIn(f frame) *body {
-	p := s.snap.Package(f.pkg)
+// functionOf returns the function of a frame.
+func (s *side) functionOf(f frame) *ssa.Function {
+	p := s.Package(f.pkg)
 	if p == nil {
 		return nil
 	}
@@ -107,13 +107,13 @@ func (s *side) bodyIn(f frame) *body {
 	if i < 0 {
 		return nil
 	}
-	return &body{p, p.IR.Funcs[i]}
+	return p.IR.Funcs[i]
 }
 
 // anchor is an instruction of a function that ran at the same time as those of the other side: the access, or the call
 // that led there.
 type anchor struct {
-	*body
+	fn     *ssa.Function
 	at     ssa.Instruction
 	object accesspath.Path // whose field was raced for; the zero path stands for the package
 }
@@ -122,7 +122,7 @@ type anchor struct {
 func (s *side) anchors(places []finding.Position) (list []anchor) {
 	for i, place := range places {
 		var found *anchor
-		for _, p := range s.snap.Packages {
+		for _, p := range s.Packages {
 			isVariable := s.isVariable(p)
 			for _, fn := range p.IR.Funcs {
 				if found != nil || p.IR.InTest(fn) || p.IR.InTestFile(fn) || !isAround(p, fn, place) {
@@ -135,7 +135,7 @@ func (s *side) anchors(places []finding.Position) (list []anchor) {
 						}
 						object, ok := s.objectAt(instr, isVariable, list, i)
 						if ok {
-							found = &anchor{&body{p, fn}, instr, object}
+							found = &anchor{fn, instr, object}
 						}
 					}
 				}
@@ -228,7 +228,7 @@ func holder(addr ssa.Value) ssa.Value {
 
 // beside is an access to another variable of the object.
 type beside struct {
-	*body
+	fn    *ssa.Function
 	name  accesspath.Name
 	path  string // within the object
 	write bool
@@ -245,9 +245,10 @@ type isObject func(accesspath.Path) bool
 const maxBesideDepth = 3
 
 // besides lists the accesses of a function, and of those that it calls, to other variables of the object.
-func (s *side) besides(b *body, object isObject, held []lockset.Held, via ssa.Instruction, depth int) (list []beside) {
-	won := s.elections(b)
-	b.pkg.Locks.Walk(b.fn, func(instr ssa.Instruction, st *lockset.State) {
+func (s *side) besides(fn *ssa.Function, object isObject, held []lockset.Held, via ssa.Instruction,
+	depth int) (list []beside) {
+	won := s.elections(fn)
+	s.Of(fn).Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
 		locks, where := slices.Concat(held, st.Held()), via
 		if where == nil {
 			where = instr
@@ -255,8 +256,8 @@ func (s *side) besides(b *body, object isObject, held []lockset.Held, via ssa.In
 		// An access through a call is made where the anchor's function makes the call.
 		isWon := slices.ContainsFunc(won, func(w ssa.Instruction) bool { return dominates(w, instr) })
 		add := func(addr ssa.Value, write bool) {
-			x := beside{body: b, write: write, instr: instr, at: where, locks: locks, once: isWon}
-			if s.isBeside(b, addr, instr, object, &x) {
+			x := beside{fn: fn, write: write, instr: instr, at: where, locks: locks, once: isWon}
+			if s.isBeside(addr, instr, object, &x) {
 				list = append(list, x)
 			}
 		}
@@ -282,7 +283,7 @@ func (s *side) besides(b *body, object isObject, held []lockset.Held, via ssa.In
 			if depth >= maxBesideDepth {
 				return
 			}
-			inner, is := s.enters(b, call, object)
+			inner, is := s.enters(call, object)
 			if inner == nil {
 				return
 			}
@@ -322,25 +323,19 @@ func dominates(a, b ssa.Instruction) bool {
 }
 
 // enters returns the function of the module that a call runs with the object, and what is the object there.
-func (s *side) enters(b *body, call ssa.CallInstruction, object isObject) (inner *body, is isObject) {
+func (s *side) enters(call ssa.CallInstruction, object isObject) (inner *ssa.Function, is isObject) {
 	fn, args := callgraph.Target(call.Common())
-	if fn == nil {
-		return nil, nil
-	}
-	inner = s.bodyOf(fn)
-	if inner == nil && len(fn.Blocks) > 0 && fn.Parent() != nil {
-		inner = &body{b.pkg, fn} // a literal, which has the names of the function around it
-	}
-	if inner == nil || inner.pkg.IR.InTest(inner.fn) {
+	inner = s.Calls.Body(fn) // a literal has the names of the function around it
+	if inner == nil || s.Of(inner).IR.InTest(inner) {
 		return nil, nil
 	}
 	var params []accesspath.Path
 	for i, arg := range args {
-		if i < len(inner.fn.Params) && object(accesspath.Of(arg)) {
-			params = append(params, accesspath.Of(inner.fn.Params[i]))
+		if i < len(inner.Params) && object(accesspath.Of(arg)) {
+			params = append(params, accesspath.Of(inner.Params[i]))
 		}
 	}
-	isOuter := inner.fn.Parent() != nil || s.claim.Variable.Type == ""
+	isOuter := inner.Parent() != nil || s.claim.Variable.Type == ""
 	if len(params) == 0 && !isOuter {
 		return nil, nil
 	}
@@ -349,11 +344,12 @@ func (s *side) enters(b *body, call ssa.CallInstruction, object isObject) (inner
 
 // isBeside reports whether addr is that of another variable of the object than the claim's, which others can reach; and
 // names it in x.
-func (s *side) isBeside(b *body, addr ssa.Value, instr ssa.Instruction, object isObject, x *beside) bool {
+func (s *side) isBeside(addr ssa.Value, instr ssa.Instruction, object isObject, x *beside) bool {
 	if addr == nil {
 		return false
 	}
-	isVariable := s.isVariable(b.pkg)
+	p := s.Of(instr.Parent())
+	isVariable := s.isVariable(p)
 	root := addr
 	for next := holder(root); next != nil; next = holder(root) {
 		if isVariable(root) {
@@ -372,9 +368,9 @@ func (s *side) isBeside(b *body, addr ssa.Value, instr ssa.Instruction, object i
 	}
 	name, ok := accesspath.NameOf(addr)
 	x.name, x.path = name, accesspath.Of(addr).Fields
-	u := use{touch: touch{origin: origin{root: addr}}, base: baseOf(addr), pkg: b.pkg, fn: b.fn, instr: instr}
-	return ok && !b.pkg.Calls.Roles(b.fn).OnlyInit() &&
-		(u.base == nil || b.pkg.Owners.Proven().Of(u.base, instr) != ownership.Fresh)
+	u := use{touch: touch{origin: origin{root: addr}}, base: baseOf(addr), pkg: p, fn: instr.Parent(), instr: instr}
+	return ok && !p.Calls.Roles(u.fn).OnlyInit() &&
+		(u.base == nil || p.Owners.Proven().Of(u.base, instr) != ownership.Fresh)
 }
 
 // loadedFrom returns the address that a value was loaded from; nil for others.
@@ -418,19 +414,20 @@ func haveCommonLock(a, b []lockset.Held) bool {
 //
 //	if s.started { return }
 //	s.started = true
-func (s *side) elections(b *body) (list []ssa.Instruction) {
-	if s.claim.Lock == "" && s.claim.Kind != Atomic || s.isSetBeside(b.fn) {
+func (s *side) elections(fn *ssa.Function) (list []ssa.Instruction) {
+	if s.claim.Lock == "" && s.claim.Kind != Atomic || s.isSetBeside(fn) {
 		return nil
 	}
 	// Tests and stores under the lock; a CompareAndSwap is both.
-	t := tracer{s.isVariable(b.pkg)}
+	p := s.Of(fn)
+	t := tracer{s.isVariable(p)}
 	var reads, writes []part
-	b.pkg.Locks.Walk(b.fn, func(instr ssa.Instruction, st *lockset.State) {
+	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
 		if call, ok := instr.(*ssa.Call); ok && isAtomicOn(call, t) {
 			list = append(list, wonBehind(call)...)
 			return
 		}
-		x, ok := s.partOf(b.pkg, instr, nil)
+		x, ok := s.partOf(p, instr, nil)
 		if x.region = s.regionOf(st); !ok || !x.own || x.region == nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
@@ -103,21 +104,21 @@ func (r *refusals) add(obligation, format string, args ...any) {
 
 // Validator judges patches of one module. It keeps what it has worked out of
 // the original, and is not safe for concurrent use.
-type Validator struct{ original *facts }
+type Validator struct{ original *state }
 
 // New returns a validator for patches of the module.
-func New(original *session.Snapshot) *Validator { return &Validator{newFacts(original)} }
+func New(original *session.Snapshot) *Validator { return &Validator{newState(original)} }
 
 // Check judges the patch that led from the original to after. It returns
 // nothing for a patch that meets all obligations.
 func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	r := &refusals{}
-	old, now := newSide(v.original, claim), newSide(newFacts(after), claim)
+	old, now := newSide(v.original, claim), newSide(newState(after), claim)
 	if claim.Variable.Name != "" && old.declares() && !now.declares() {
 		r.add("covered", "%s is not there any more", claim.Variable)
 		return r.list
 	}
-	j := &judge{refusals: r, old: old, now: now, touched: after.Touched(v.original.snap)}
+	j := &judge{refusals: r, old: old, now: now, touched: after.Touched(v.original.Snapshot)}
 	for _, o := range promises[claim.Kind].obligations {
 		o(j)
 	}
@@ -125,7 +126,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	j.noRaceBeside()
 	for _, also := range claim.Also {
 		claim.Variable = also
-		j.old, j.now = newSide(v.original, claim), newSide(j.now.facts, claim)
+		j.old, j.now = newSide(v.original, claim), newSide(j.now.state, claim)
 		j.covered()
 	}
 	return r.list
@@ -190,7 +191,7 @@ type judge struct {
 // declares reports whether the variable of the claim exists.
 func (s *side) declares() bool {
 	v := s.claim.Variable
-	p := s.snap.Package(v.Package)
+	p := s.Package(v.Package)
 	switch {
 	case p == nil:
 		return false
@@ -284,9 +285,9 @@ func (s *side) isVariable(p *session.Package) func(ssa.Value) bool {
 func (s *side) packages() []*session.Package {
 	v := s.claim.Variable
 	if v.Func == "" && ast.IsExported(v.Name) {
-		return s.snap.Packages
+		return s.Packages
 	}
-	if p := s.snap.Package(v.Package); p != nil {
+	if p := s.Package(v.Package); p != nil {
 		return []*session.Package{p}
 	}
 	return nil
@@ -309,5 +310,5 @@ func (c Claim) isLocalLock() bool { return !strings.Contains(c.Lock, ".") }
 // inSameFunction reports whether the local at alloc belongs to the function
 // that declares the claim's variable.
 func (s *side) inSameFunction(alloc *ssa.Alloc) bool {
-	return fullName(ir.Outermost(alloc.Parent())) == s.claim.Variable.Func
+	return callgraph.FullName(ir.Outermost(alloc.Parent())) == s.claim.Variable.Func
 }

@@ -33,7 +33,7 @@ func (j *judge) counted() {
 // operations counts the operations of a mode in the packages that the patch touches.
 func (j *judge) operations(s *side, mode finding.Mode) int {
 	n := 0
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, op := range p.Ops.All {
 			if op.Mode == mode && j.touched[declared(p, op.Fn)] {
 				n++
@@ -46,7 +46,7 @@ func (j *judge) operations(s *side, mode finding.Mode) int {
 // miscounted counts, in touched functions, go statements of goroutines that are counted too late.
 func (j *judge) miscounted(s *side) tally {
 	late := tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, op := range p.Ops.All {
 			if op.Mode != finding.Add {
 				continue

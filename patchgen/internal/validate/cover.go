@@ -241,7 +241,7 @@ func (s *side) isLock(h lockset.Held) bool {
 // isNarrower reports whether the lock is made again where the variable is not:
 // in a literal of its own, or in each round of a loop. Then it guards nothing.
 func (s *side) isNarrower(lock *ssa.Alloc) bool {
-	pos := s.local(s.snap.Package(s.claim.Variable.Package))
+	pos := s.local(s.Package(s.claim.Variable.Package))
 	var variable *ssa.Alloc
 	for f := lock.Parent(); f != nil; f = f.Parent() {
 		for _, b := range f.Blocks {

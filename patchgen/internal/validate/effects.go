@@ -32,7 +32,7 @@ type touch struct {
 }
 
 // touches lists what instr does to memory that the tracer's roots lead to.
-func (s *facts) touches(t tracer, instr ssa.Instruction) []touch {
+func (s *state) touches(t tracer, instr ssa.Instruction) []touch {
 	var list []touch
 	add := func(v ssa.Value, write bool) {
 		for _, o := range t.origins(v) {
@@ -68,7 +68,7 @@ func isMap(t types.Type) bool {
 }
 
 // touchesOfCall translates what the callee does with its parameters.
-func (s *facts) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
+func (s *state) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
 	var list []touch
 	effects, args := s.effectsOfCall(call)
 	for _, e := range effects {
@@ -86,7 +86,7 @@ func (s *facts) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
 }
 
 // effectsOfCall returns what a call does to its arguments, and these.
-func (s *facts) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
+func (s *state) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {
 		return builtinEffects[b.Name()], common.Args
@@ -98,41 +98,11 @@ func (s *facts) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) 
 		return unknownEffects(common.Method.Name(), args), args
 	case fn == nil:
 		return unknownEffects("a function value", common.Args), common.Args
-	case s.bodyOf(fn) != nil:
-		return s.effectsOf(s.bodyOf(fn)), args
-	case len(fn.Blocks) > 0: // a literal: what it captures is traced in its own body
-		return s.literalEffects(fn), args
+	case s.Calls.Body(fn) != nil: // of a literal: what it captures is traced in its own body
+		return s.effectsOf(s.Calls.Body(fn)), args
 	}
-	args = spread(args)
+	args = callgraph.Spread(args)
 	return libraryEffects(fn, args), args
-}
-
-// spread replaces the list of a variadic call by its elements: f(a, b, c) hands on a slice of an
-// array that is made for the call, whose elements are what a library may write to.
-func spread(args []ssa.Value) []ssa.Value {
-	if len(args) == 0 {
-		return args
-	}
-	list, ok := args[len(args)-1].(*ssa.Slice)
-	if !ok {
-		return args
-	}
-	array, ok := list.X.(*ssa.Alloc)
-	if !ok {
-		return args
-	}
-	args = slices.Clone(args)
-	for _, ref := range *array.Referrers() {
-		// *&array[i] = element
-		if at, ok := ref.(*ssa.IndexAddr); ok {
-			for _, use := range *at.Referrers() {
-				if store, ok := use.(*ssa.Store); ok && store.Addr == at {
-					args = append(args, store.Val)
-				}
-			}
-		}
-	}
-	return args
 }
 
 var builtinEffects = map[string][]effect{
@@ -155,28 +125,21 @@ func unknownEffects(name string, args []ssa.Value) []effect {
 // refer to, callees and its own literals included. What it does under a lock
 // that it takes for writing itself is its own matter and left out. Recursive
 // calls add nothing.
-func (s *facts) effectsOf(b *body) []effect {
-	name := fullName(b.fn)
-	if list, ok := s.effects[name]; ok {
+func (s *state) effectsOf(fn *ssa.Function) []effect {
+	if list, known := s.effects[fn]; known {
 		return list
 	}
-	s.effects[name] = nil
-	s.effects[name] = s.sum(b.pkg.Locks, b.fn)
-	return s.effects[name]
-}
-
-// literalEffects is effectsOf for a function literal that is called by name.
-func (s *facts) literalEffects(fn *ssa.Function) []effect {
-	key := fn.String() + " at " + fn.Prog.Fset.Position(fn.Pos()).String()
-	if list, ok := s.effects[key]; ok {
-		return list
+	s.effects[fn] = nil
+	// A literal is called under the locks of the function around it.
+	var locks *lockset.Result
+	if fn.Parent() == nil {
+		locks = s.Of(fn).Locks
 	}
-	s.effects[key] = nil
-	s.effects[key] = s.sum(nil, fn)
-	return s.effects[key]
+	s.effects[fn] = s.sum(locks, fn)
+	return s.effects[fn]
 }
 
-func (s *facts) sum(locks *lockset.Result, fn *ssa.Function) []effect {
+func (s *state) sum(locks *lockset.Result, fn *ssa.Function) []effect {
 	params := map[ssa.Value]int{}
 	for i, p := range fn.Params {
 		if refers(p.Type()) {

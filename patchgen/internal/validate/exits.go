@@ -55,7 +55,7 @@ func sortedKeys(t tally) []tallyKey {
 // eachTouched visits the instructions of the functions that the patch touches,
 // of the side s.
 func (j *judge) eachTouched(s *side, visit func(*session.Package, *ssa.Function, ssa.Instruction, *lockset.State)) {
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			if j.touched[declared(p, fn)] && !p.IR.InTest(fn) {
 				p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) { visit(p, fn, instr, st) })
@@ -85,7 +85,7 @@ func (j *judge) exits() {
 
 func (j *judge) exitStates(s *side) (ends, unclear tally) {
 	ends, unclear = tally{}, tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			name := declared(p, fn)
 			if !j.touched[name] {
@@ -227,7 +227,7 @@ func releasesIn(p *session.Package, fn *ssa.Function, class string) bool {
 
 func (j *judge) pairProblems(s *side) tally {
 	problems := tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, f := range p.Files {
 			for _, d := range f.Decls {
 				decl, ok := d.(*ast.FuncDecl)
@@ -284,14 +284,14 @@ func (j *judge) placesOf(s *side) (in, out tally) {
 
 // isSetOnce reports whether addr is a package variable that no function but init stores to, or an unexported field that
 // is stored to only while nobody else can reach its object; and nothing takes the address of either.
-func (s *facts) isSetOnce(addr ssa.Value) bool {
+func (s *state) isSetOnce(addr ssa.Value) bool {
 	key := settingKey(addr)
 	if key == "" {
 		return false
 	}
 	if s.unset == nil {
 		s.unset = map[string]bool{}
-		for _, p := range s.snap.Packages {
+		for _, p := range s.Packages {
 			for _, fn := range p.IR.Funcs {
 				s.noteSet(p, fn)
 			}
@@ -319,7 +319,7 @@ func settingKey(addr ssa.Value) string {
 
 // noteSet notes the package variables that fn uses in any other way than to read them, unless it is init, and so the
 // fields of objects that others can reach.
-func (s *facts) noteSet(p *session.Package, fn *ssa.Function) {
+func (s *state) noteSet(p *session.Package, fn *ssa.Function) {
 	isShared := func(object ssa.Value, instr ssa.Instruction) bool {
 		return p.Owners.Proven().Of(object, instr) != ownership.Fresh
 	}
@@ -418,7 +418,7 @@ func isLocalMemory(root ssa.Value) bool {
 
 // written lists the values that refer to memory which instr writes, by itself
 // or by a call.
-func (s *facts) written(instr ssa.Instruction) []ssa.Value {
+func (s *state) written(instr ssa.Instruction) []ssa.Value {
 	switch instr := instr.(type) {
 	case *ssa.Store:
 		return []ssa.Value{instr.Addr}

@@ -30,13 +30,13 @@ func (j *judge) onceOnly() {
 			j.add("once", "%s is read at %s, where %s need not have run", v, at(u.pkg, u.instr), lock)
 		}
 	}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 			st, ok := instr.(*ssa.Store)
 			if ok && nameOfAddr(st.Addr) == s.claim.Lock && p.Owners.Of(st.Addr, instr) != ownership.Fresh {
 				j.add("once", "%s is set again at %s", lock, at(p, instr))
 			}
-			if do, ok := instr.(*ssa.Call); ok && s.isDo(do) && s.comesBack(p, do) {
+			if do, ok := instr.(*ssa.Call); ok && s.isDo(do) && s.comesBack(do) {
 				j.add("once", "the function of %s comes back to it (%s)", lock, at(p, instr))
 			}
 		})
@@ -94,28 +94,28 @@ func (s *side) behindOnce(u use) bool {
 }
 
 // comesBack reports whether what do runs calls Do of the same Once.
-func (s *side) comesBack(p *session.Package, do *ssa.Call) bool {
+func (s *side) comesBack(do *ssa.Call) bool {
 	seen := map[*ssa.Function]bool{}
-	var visit func(b *body) bool
-	visit = func(b *body) bool {
-		if seen[b.fn] {
+	var visit func(fn *ssa.Function) bool
+	visit = func(fn *ssa.Function) bool {
+		if seen[fn] {
 			return false
 		}
-		seen[b.fn] = true
-		for _, block := range b.fn.Blocks {
+		seen[fn] = true
+		for _, block := range fn.Blocks {
 			for _, instr := range block.Instrs {
 				call, ok := instr.(ssa.CallInstruction)
 				if !ok {
 					continue
 				}
-				if s.isDo(call) || slices.ContainsFunc(s.targets(b.pkg, call), visit) {
+				if s.isDo(call) || slices.ContainsFunc(s.Calls.Runs(call), visit) {
 					return true
 				}
 			}
 		}
 		return false
 	}
-	return slices.ContainsFunc(s.targets(p, do), visit)
+	return slices.ContainsFunc(s.Calls.Runs(do), visit)
 }
 
 // closedOnce demands that every close of the claim's channel runs in the sync.Once of its object, that the Once does
@@ -133,7 +133,7 @@ func (j *judge) closedOnce() {
 	for _, k := range append(before.more(after), after.more(before)...) {
 		j.add("closed once", "%s closes it %d times, and did so %d times", short(k.function), after[k], before[k])
 	}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 			switch instr := instr.(type) {
 			case *ssa.Send:
@@ -146,8 +146,8 @@ func (j *judge) closedOnce() {
 					j.add("closed once", "%s is set again at %s", set, at(p, instr))
 				}
 			case ssa.CallInstruction:
-				isClosing := func(b *body) bool { return closing[b.fn] }
-				if s.isDo(instr) && !slices.ContainsFunc(s.targets(p, instr), isClosing) {
+				isClosing := func(fn *ssa.Function) bool { return closing[fn] }
+				if s.isDo(instr) && !slices.ContainsFunc(s.Calls.Runs(instr), isClosing) {
 					j.add("closed once", "what %s runs at %s does not close %s", lock, at(p, instr), v)
 				}
 			}
@@ -165,7 +165,7 @@ func (s *side) claimName() string {
 // the functions that close it.
 func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
 	count, closing = tally{}, map[*ssa.Function]bool{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			call, ok := instr.(ssa.CallInstruction)
 			if !ok {
@@ -196,7 +196,7 @@ func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
 // isClaimsType reports whether a channel of type t may be the one that the claim's variable holds.
 func (s *side) isClaimsType(t types.Type) bool {
 	v := s.claim.Variable
-	in := s.snap.Package(v.Package)
+	in := s.Package(v.Package)
 	if in == nil {
 		return true
 	}
@@ -325,7 +325,8 @@ func (s *side) atomicParts(p *session.Package, fn *ssa.Function, t tracer, depth
 			x.update = x.write && !strings.HasPrefix(name, "Store")
 			parts = append(parts, x)
 		case depth == 0:
-			parts = append(parts, s.inCaller(call, func(b *body) []part { return s.atomicParts(b.pkg, b.fn, t, 1) })...)
+			inner := func(fn *ssa.Function) []part { return s.atomicParts(s.Of(fn), fn, t, 1) }
+			parts = append(parts, s.inCaller(call, inner)...)
 		}
 	})
 	return parts

@@ -45,7 +45,7 @@ func (j *judge) joined() {
 // claim's own, and those that belong to it.
 func (s *side) writtenUnder() map[string]bool {
 	names := map[string]bool{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			var addr ssa.Value
 			switch instr := instr.(type) {
@@ -89,7 +89,7 @@ type part struct {
 // somewhere is the second of a pair, too.
 func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 	found, closed := tally{}, s.closedChannels()
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			// What a test does between two calls is nobody's one step.
 			if p.IR.InTest(fn) || isTestOf(p, fn) && s.claim.Variable.Func == "" || !j.concerns(p, fn) {
@@ -216,7 +216,7 @@ func (j *judge) concerns(p *session.Package, fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			if call, ok := instr.(*ssa.Call); ok {
-				if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[fullName(callee)] {
+				if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[callgraph.FullName(callee)] {
 					return true
 				}
 			}
@@ -300,9 +300,10 @@ func pathOf(v ssa.Value) accesspath.Path {
 // partsOfCallee lists what a callee does in a region that it opens itself: the
 // variables that its results depend on, and those that it writes.
 func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
-	return s.inCaller(call, func(b *body) (inner []part) {
-		b.pkg.Locks.WalkOwn(b.fn, func(instr ssa.Instruction, st *lockset.State) {
-			x, ok := s.partOf(b.pkg, instr, shared)
+	return s.inCaller(call, func(fn *ssa.Function) (inner []part) {
+		p := s.Of(fn)
+		p.Locks.WalkOwn(fn, func(instr ssa.Instruction, st *lockset.State) {
+			x, ok := s.partOf(p, instr, shared)
 			if x.region = s.regionOf(st); ok && x.region != nil {
 				inner = append(inner, x)
 			}
@@ -312,20 +313,19 @@ func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
 }
 
 // inCaller lists the parts of a callee as its caller sees them, each with the call as its region.
-func (s *side) inCaller(call *ssa.Call, partsOf func(*body) []part) (list []part) {
+func (s *side) inCaller(call *ssa.Call, partsOf func(*ssa.Function) []part) (list []part) {
 	fn, args := callgraph.Target(call.Common())
-	b := s.bodyOf(fn)
-	if fn == nil || b == nil || len(args) == 0 {
+	if fn = s.Calls.Declared(fn); fn == nil || len(args) == 0 {
 		return nil
 	}
-	inner := partsOf(b)
+	inner := partsOf(fn)
 	for _, x := range inner {
-		if !x.write && !returnsFrom(b.fn, x.value) {
+		if !x.write && !returnsFrom(fn, x.value) {
 			continue
 		}
 		// The callee's receiver is the caller's argument.
 		base := accesspath.Path{}
-		if i := x.base.Param(b.fn); i >= 0 && i < len(args) {
+		if i := x.base.Param(fn); i >= 0 && i < len(args) {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
 		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,

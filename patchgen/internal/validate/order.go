@@ -121,20 +121,20 @@ func (g *lockGraph) way(from, to string) []string {
 }
 
 // lockGraph returns the graph of one state of the module, made once.
-func (s *facts) lockGraph() *lockGraph {
+func (s *state) lockGraph() *lockGraph {
 	if s.graph == nil {
 		s.graph = s.makeLockGraph()
 	}
 	return s.graph
 }
 
-func (s *facts) makeLockGraph() *lockGraph {
+func (s *state) makeLockGraph() *lockGraph {
 	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]madeBy{}}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			// What the lockset pass knows, and what it has lost.
 			held := st.MayHoldClasses()
-			for _, class := range s.pilesOf(&body{p, fn}).before[instr].unnamed() {
+			for _, class := range s.pilesOf(fn).before[instr].unnamed() {
 				if !slices.Contains(held, class) {
 					held = append(held, class)
 				}
@@ -253,7 +253,7 @@ func methodName(call ssa.CallInstruction) string {
 
 // sumTakes returns the lock classes that each function may wait for, by itself
 // and through all that it calls.
-func (s *facts) sumTakes() map[*ssa.Function]classSet {
+func (s *state) sumTakes() map[*ssa.Function]classSet {
 	if s.takes != nil {
 		return s.takes
 	}
@@ -264,7 +264,7 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 	takes := map[*ssa.Function]classSet{}
 	callersOf := map[*ssa.Function][]caller{}
 	var work []*ssa.Function
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			takes[fn] = classSet{}
 			for _, b := range fn.Blocks {
@@ -276,12 +276,12 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 					if class := acquired(p, call); class != "" {
 						takes[fn][acquisition{class, isReadLock(call), ""}] = true
 					}
-					for _, t := range s.targets(p, call) {
+					for _, t := range s.Calls.Runs(call) {
 						by := ""
-						if callee, _ := callgraph.Target(call.Common()); callee != nil && callsByName(callee) {
-							by = guess(call, t)
+						if callgraph.CallsAnyMethod(call) {
+							by = s.guess(call, t)
 						}
-						callersOf[t.fn] = append(callersOf[t.fn], caller{fn, by})
+						callersOf[t] = append(callersOf[t], caller{fn, by})
 					}
 				}
 			}
@@ -310,17 +310,17 @@ func (s *facts) sumTakes() map[*ssa.Function]classSet {
 }
 
 // takenBy returns the classes that a call may wait for.
-func (s *facts) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
+func (s *state) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 	all := classSet{}
 	if class := acquired(p, call); class != "" {
 		all[acquisition{class, isReadLock(call), ""}] = true
 		return all
 	}
-	for _, t := range s.targets(p, call) {
+	for _, t := range s.Calls.Runs(call) {
 		by := ""
-		for a := range s.sumTakes()[t.fn] {
-			if fn, _ := callgraph.Target(call.Common()); fn == nil || isOwnLock(t.fn, a.class) {
-				by = cmp.Or(by, guess(call, t))
+		for a := range s.sumTakes()[t] {
+			if fn, _ := callgraph.Target(call.Common()); fn == nil || isOwnLock(t, a.class) {
+				by = cmp.Or(by, s.guess(call, t))
 				a.by = cmp.Or(by, a.by)
 			}
 			all[a] = true

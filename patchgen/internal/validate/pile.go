@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
 // The lockset pass knows the locks that have a name. The piles count those that it loses: of objects that nobody can
@@ -99,13 +100,13 @@ type pileUp struct {
 }
 
 // pilesOf returns the piles of a function. Recursive calls do nothing.
-func (s *facts) pilesOf(b *body) *pileUp {
-	if known := s.piles[b.fn]; known != nil {
+func (s *state) pilesOf(fn *ssa.Function) *pileUp {
+	if known := s.piles[fn]; known != nil {
 		return known
 	}
 	up := &pileUp{}
-	s.piles[b.fn] = up
-	w := &pileWalk{facts: s, body: b, effects: map[ssa.CallInstruction]piles{}}
+	s.piles[fn] = up
+	w := &pileWalk{state: s, pkg: s.Of(fn), fn: fn, effects: map[ssa.CallInstruction]piles{}}
 	if w.collect(); len(w.effects) > 0 {
 		*up = w.solve()
 	}
@@ -114,8 +115,9 @@ func (s *facts) pilesOf(b *body) *pileUp {
 
 // pileWalk follows the locks of one function.
 type pileWalk struct {
-	*facts
-	*body
+	*state
+	pkg     *session.Package
+	fn      *ssa.Function
 	effects map[ssa.CallInstruction]piles // of the calls that do something to locks
 }
 
@@ -146,7 +148,7 @@ func (w *pileWalk) effect(call ssa.CallInstruction) (e piles) {
 		return e
 	}
 	fn, _ := callgraph.Target(call.Common())
-	targets := w.targets(w.pkg, call)
+	targets := w.Calls.Runs(call)
 	if made := w.returned(call.Common().Value); len(made) > 0 {
 		targets = made
 	}
@@ -160,7 +162,7 @@ func (w *pileWalk) effect(call ssa.CallInstruction) (e piles) {
 			}
 			e.taken = e.taken.join(one.taken)
 		// What is handed over may run any number of times.
-		case fn != nil && t.fn != fn:
+		case fn != nil && t != fn:
 			for class := range one.taken {
 				e.taken = e.taken.plus(class, many)
 			}
@@ -177,23 +179,23 @@ func (w *pileWalk) effect(call ssa.CallInstruction) (e piles) {
 // returned lists the literals that v may be, if it is what a function of the module returned:
 //
 //	unlock := lockBoth(a, b)
-func (w *pileWalk) returned(v ssa.Value) (list []*body) {
+func (w *pileWalk) returned(v ssa.Value) (list []*ssa.Function) {
 	call, ok := v.(*ssa.Call)
 	if !ok {
 		return nil
 	}
 	fn, _ := callgraph.Target(call.Common())
-	b := w.bodyOf(fn)
-	if b == nil {
+	fn = w.Calls.Declared(fn)
+	if fn == nil {
 		return nil
 	}
-	for _, block := range b.fn.Blocks {
+	for _, block := range fn.Blocks {
 		if ret, ok := block.Instrs[len(block.Instrs)-1].(*ssa.Return); ok {
 			made, isLiteral := ret.Results[0].(*ssa.MakeClosure)
 			if !isLiteral {
 				return nil
 			}
-			list = append(list, &body{b.pkg, made.Fn.(*ssa.Function)})
+			list = append(list, made.Fn.(*ssa.Function))
 		}
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -144,7 +145,7 @@ func (j *judge) unshared() {
 func (s *side) eachOfFunction(visit func(*session.Package, ssa.Instruction)) {
 	for _, p := range s.packages() {
 		for _, fn := range p.IR.Funcs {
-			if fullName(ir.Outermost(fn)) != s.claim.Variable.Func {
+			if callgraph.FullName(ir.Outermost(fn)) != s.claim.Variable.Func {
 				continue
 			}
 			for _, b := range fn.Blocks {

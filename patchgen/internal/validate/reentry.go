@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -23,11 +24,11 @@ func (v *Validator) Reentry(after *session.Snapshot, claim Claim) string {
 	}
 	// The first call of code that is not known, under the lock.
 	s, from := newSide(v.original, claim), ""
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			call, ok := instr.(*ssa.Call)
 			if ok && from == "" && s.mayHold(st) && isUnknown(p, call) {
-				from = fmt.Sprintf("%s at %s", short(fullName(ir.Outermost(fn))), at(p, call))
+				from = fmt.Sprintf("%s at %s", short(callgraph.FullName(ir.Outermost(fn))), at(p, call))
 			}
 		})
 	}
@@ -35,18 +36,18 @@ func (v *Validator) Reentry(after *session.Snapshot, claim Claim) string {
 		return ""
 	}
 	// The exported functions that take the lock since.
-	entries := func(f *facts) map[string]bool {
+	entries := func(f *state) map[string]bool {
 		all := map[string]bool{}
 		for fn, takes := range f.sumTakes() {
 			if obj := fn.Object(); obj != nil && obj.Exported() && takes.has(claim.Lock) {
-				all[fullName(fn)] = true
+				all[callgraph.FullName(fn)] = true
 			}
 		}
 		return all
 	}
 	before := entries(v.original)
 	var names []string
-	for name := range entries(newFacts(after)) {
+	for name := range entries(newState(after)) {
 		if name != "" && !before[name] {
 			names = append(names, short(name))
 		}

@@ -46,7 +46,7 @@ func (j *judge) released() {
 // unheld counts the calls that release the claim's lock where it is not known to be held.
 func (j *judge) unheld(s *side) tally {
 	found := tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			for _, call := range runs(p, instr) {
 				releases := acquired(p, call) == "" && strings.HasSuffix(methodName(call), "Unlock")
@@ -67,7 +67,7 @@ func (j *judge) unheld(s *side) tally {
 // loop keeps.
 func (j *judge) locked(s *side) tally {
 	held := tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			if !j.touched[declared(p, fn)] {
 				continue
@@ -128,7 +128,7 @@ func (j *judge) lockedOnce() {
 // hold the same one. (Another object's lock of the class may be meant to be taken.)
 func (j *judge) relocks(s *side) tally {
 	t := tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, a := range p.Locks.Relocks() {
 			if a.First.Class == s.claim.Lock && j.touched[declared(p, a.Fn)] {
 				t[tallyKey{declared(p, a.Fn), lockName(a.First.Path, a.First.Class)}]++

@@ -12,7 +12,7 @@ import (
 )
 
 // waitsBetween reports whether the function waits, or may, on the way from a to b.
-func (s *facts) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
+func (s *state) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
 	flow := p.IR.Flow(a.Parent())
 	for _, block := range a.Parent().Blocks {
 		for _, instr := range block.Instrs {
@@ -45,7 +45,7 @@ func (j *judge) usedInStep() {
 	}
 	shared := j.now.writtenUnder()
 	isProven := false
-	for _, p := range j.now.snap.Packages {
+	for _, p := range j.now.Packages {
 		for _, fn := range p.IR.Funcs {
 			if p.IR.InTest(fn) || !j.touched[declared(p, fn)] {
 				continue

@@ -42,21 +42,21 @@ type step struct {
 
 // heldCall names a call of a function of the module under a lock of a class; "" for other calls, and for locks without
 // a class.
-func (s *facts) heldCall(call ssa.CallInstruction, class string) string {
+func (s *state) heldCall(call ssa.CallInstruction, class string) string {
 	fn, _ := callgraph.Target(call.Common())
-	if fn == nil || class == "" || s.bodyOf(fn) == nil || fullName(fn) == "" {
+	if fn == nil || class == "" || s.Calls.Declared(fn) == nil || callgraph.FullName(fn) == "" {
 		return ""
 	}
-	return class + " " + fullName(fn)
+	return class + " " + callgraph.FullName(fn)
 }
 
 // heldAround lists the calls under the write side of a lock, by [facts.heldCall].
-func (s *facts) heldAround() map[string]bool {
+func (s *state) heldAround() map[string]bool {
 	if s.around != nil {
 		return s.around
 	}
 	calls := map[string]bool{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			for _, h := range st.Held() {
 				for _, call := range runs(p, instr) {
@@ -73,22 +73,22 @@ func (s *facts) heldAround() map[string]bool {
 
 // awaits reports whether an instruction waits for other goroutines, by an operation on a channel or a function named
 // Wait, or calls a function of the module that does. Code that is not known is taken for code that does not.
-func (s *facts) awaits(p *session.Package, instr ssa.Instruction, seen map[*ssa.Function]bool) bool {
+func (s *state) awaits(p *session.Package, instr ssa.Instruction, seen map[*ssa.Function]bool) bool {
 	call, isCall := instr.(ssa.CallInstruction)
 	if _, isGo := instr.(*ssa.Go); !isCall || isGo {
 		return waiting(instr) != ""
 	}
-	if fn, _ := callgraph.Target(call.Common()); fn != nil && s.bodyOf(fn) == nil && fn.Name() == "Wait" {
+	if fn, _ := callgraph.Target(call.Common()); fn != nil && s.Calls.Declared(fn) == nil && fn.Name() == "Wait" {
 		return true
 	}
-	for _, b := range s.targets(p, call) {
-		if seen[b.fn] {
+	for _, fn := range s.Calls.Runs(call) {
+		if seen[fn] {
 			continue
 		}
-		seen[b.fn] = true
-		for _, block := range b.fn.Blocks {
+		seen[fn] = true
+		for _, block := range fn.Blocks {
 			for _, instr := range block.Instrs {
-				if s.awaits(b.pkg, instr, seen) {
+				if s.awaits(s.Of(fn), instr, seen) {
 					return true
 				}
 			}
@@ -145,7 +145,7 @@ func waiting(instr ssa.Instruction) string {
 }
 
 // hazard returns why an instruction must not run under a new lock; "" if it may.
-func (s *facts) hazard(p *session.Package, instr ssa.Instruction) string {
+func (s *state) hazard(p *session.Package, instr ssa.Instruction) string {
 	if what := waiting(instr); what != "" {
 		return what
 	}
@@ -160,34 +160,31 @@ func (s *facts) hazard(p *session.Package, instr ssa.Instruction) string {
 	switch {
 	case fn == nil:
 		return s.dynamicHazard(p, call)
-	case s.bodyOf(fn) != nil:
-		return s.through(s.bodyOf(fn))
-	case len(fn.Blocks) > 0:
-		return s.through(&body{p, fn})
+	case s.Calls.Body(fn) != nil:
+		return s.through(s.Calls.Body(fn))
 	}
 	return s.libraryHazard(p, fn, args)
 }
 
 // through returns why a function of the module must not be called.
-func (s *facts) through(b *body) string {
-	if why := s.hazardOf(b); why != "" {
-		return fmt.Sprintf("calls %s, which %s", b.fn.Name(), why)
+func (s *state) through(fn *ssa.Function) string {
+	if why := s.hazardOf(fn); why != "" {
+		return fmt.Sprintf("calls %s, which %s", fn.Name(), why)
 	}
 	return ""
 }
 
 // hazardOf returns the first hazard in a function, its callees included.
 // Recursive calls add none.
-func (s *facts) hazardOf(b *body) string {
-	key := b.fn.String()
-	if why, known := s.hazards[key]; known {
+func (s *state) hazardOf(fn *ssa.Function) string {
+	if why, known := s.hazards[fn]; known {
 		return why
 	}
-	s.hazards[key] = ""
-	for _, block := range b.fn.Blocks {
+	s.hazards[fn] = ""
+	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
-			if why := s.hazard(b.pkg, instr); why != "" {
-				s.hazards[key] = why
+			if why := s.hazard(s.Of(fn), instr); why != "" {
+				s.hazards[fn] = why
 				return why
 			}
 		}
@@ -198,20 +195,20 @@ func (s *facts) hazardOf(b *body) string {
 // dynamicHazard judges a call through an interface or a function value by what
 // it may run, if all of that is known: a value that was followed, or an
 // interface that only this package implements.
-func (s *facts) dynamicHazard(p *session.Package, call ssa.CallInstruction) string {
-	var known []*body
+func (s *state) dynamicHazard(p *session.Package, call ssa.CallInstruction) string {
+	var known []*ssa.Function
 	common := call.Common()
 	for _, site := range p.Calls.At(call) {
-		known = append(known, &body{p, site.Callee})
+		known = append(known, site.Callee)
 	}
 	if common.IsInvoke() && len(known) == 0 && isClosedInterface(common.Value.Type()) {
-		known = s.targets(p, call)
+		known = s.Calls.Runs(call)
 	}
 	if len(known) == 0 {
 		return fmt.Sprintf("calls %s, which may be any code", callee(call))
 	}
-	for _, b := range known {
-		if why := s.through(b); why != "" {
+	for _, fn := range known {
+		if why := s.through(fn); why != "" {
 			return why
 		}
 	}
@@ -227,7 +224,7 @@ func isClosedInterface(t types.Type) bool {
 
 // libraryHazard judges a function outside of the module by the table, and by
 // the callbacks that it is handed.
-func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
+func (s *state) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
 	obj, ok := fn.Object().(*types.Func)
 	if !ok || obj.Pkg() == nil {
 		return ""
@@ -238,13 +235,13 @@ func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.V
 	if !callgraph.NeverWaits(obj) {
 		return fmt.Sprintf("calls %s, which may wait or do I/O", short(obj.FullName()))
 	}
-	for _, a := range spread(args) {
-		for _, b := range s.callbacks(p, a) {
+	for _, a := range callgraph.Spread(args) {
+		for _, b := range s.Calls.Callbacks(a) {
 			if why := s.through(b); why != "" {
 				return why
 			}
 		}
-		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(s.callbacks(p, a)) == 0 {
+		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(s.Calls.Callbacks(a)) == 0 {
 			return fmt.Sprintf("hands a function to %s, which may be any code", short(obj.FullName()))
 		}
 	}
@@ -252,7 +249,7 @@ func (s *facts) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.V
 }
 
 // newHazard judges the functions that a package stores as New of a sync.Pool, all of which a Get may call.
-func (s *facts) newHazard(p *session.Package) string {
+func (s *state) newHazard(p *session.Package) string {
 	for _, fn := range p.IR.Funcs {
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
@@ -264,7 +261,7 @@ func (s *facts) newHazard(p *session.Package) string {
 				if !ok || accesspath.FieldOf(field).Name() != "New" || !isNamed(field.X.Type(), "sync", "Pool") {
 					continue
 				}
-				known := s.callbacks(p, store.Val)
+				known := s.Calls.Callbacks(store.Val)
 				if len(known) == 0 {
 					return "calls the New of a sync.Pool, which may be any code"
 				}
@@ -277,33 +274,6 @@ func (s *facts) newHazard(p *session.Package) string {
 		}
 	}
 	return ""
-}
-
-// callbacks lists the functions of the module that a library may call through v.
-func (s *facts) callbacks(p *session.Package, v ssa.Value) []*body {
-	switch v := v.(type) {
-	case *ssa.MakeClosure:
-		return []*body{{p, v.Fn.(*ssa.Function)}}
-	case *ssa.Function:
-		if b := s.bodyOf(v); b != nil {
-			return []*body{b}
-		}
-		return []*body{{p, v}}
-	case *ssa.MakeInterface:
-		// Those of the interface, and those that a library looks for in any value.
-		asked, _ := v.Type().Underlying().(*types.Interface)
-		var list []*body
-		set := types.NewMethodSet(v.X.Type())
-		for i := range set.Len() {
-			m := set.At(i).Obj().(*types.Func)
-			isAsked, _, _ := types.LookupFieldOrMethod(asked, false, m.Pkg(), m.Name())
-			if b := s.bodies[m.Origin().FullName()]; b != nil && (isAsked != nil || callgraph.CallsBack(m.Name())) {
-				list = append(list, b)
-			}
-		}
-		return list
-	}
-	return nil
 }
 
 // channels demands that nobody who is waited for while the lock is held needs
@@ -324,7 +294,7 @@ var otherSides = map[finding.Mode][]finding.Mode{
 // behind it.
 func (j *judge) needy(s *side) tally {
 	found := tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, op := range p.Ops.All {
 			if otherSides[op.Mode] == nil || op.Polls || !s.mayHold(op.Locks) {
 				continue

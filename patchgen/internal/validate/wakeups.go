@@ -35,8 +35,8 @@ func (j *judge) stoppable() {
 			j.add("stoppable", "%s %s less often than before", short(k.function), k.what)
 		}
 	}
-	for _, p := range j.now.snap.Packages {
-		known := j.selects(j.old, j.old.snap.Package(p.Path))
+	for _, p := range j.now.Packages {
+		known := j.selects(j.old, j.old.Package(p.Path))
 		for _, x := range slices.Concat(slices.Collect(maps.Values(j.selects(j.now, p)))...) {
 			if len(known[x.text]) > 0 {
 				known[x.text] = known[x.text][1:]
@@ -161,7 +161,7 @@ func contextOf(p *session.Package, e ast.Expr) string {
 func (s *side) isOnlyClosed(p *session.Package, e ast.Expr) bool {
 	want := variableOf(p, e)
 	closes, sends := 0, 0
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, f := range p.Files {
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {
@@ -225,7 +225,7 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 	// What comes behind the select, and need not come any more.
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			what := s.handover(x.pkg, instr, map[*ssa.Function]bool{})
+			what := s.handover(instr, map[*ssa.Function]bool{})
 			if what == "" {
 				continue
 			}
@@ -244,7 +244,7 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 
 // handover names what an instruction does that others may wait for, itself or by a function of the module that it
 // calls; "" for others. What is deferred comes in any case.
-func (s *side) handover(p *session.Package, instr ssa.Instruction, seen map[*ssa.Function]bool) string {
+func (s *side) handover(instr ssa.Instruction, seen map[*ssa.Function]bool) string {
 	switch instr := instr.(type) {
 	case *ssa.Send:
 		return "sends"
@@ -256,9 +256,9 @@ func (s *side) handover(p *session.Package, instr ssa.Instruction, seen map[*ssa
 		if methodOf(instr, "*sync.WaitGroup") == "Done" || cond == "Signal" || cond == "Broadcast" {
 			return "calls " + instr.Call.StaticCallee().Name()
 		}
-		for _, b := range s.targets(p, instr) {
-			if what := s.handsOver(b, seen); what != "" {
-				return "calls " + b.fn.Name() + ", which " + what
+		for _, fn := range s.Calls.Runs(instr) {
+			if what := s.handsOver(fn, seen); what != "" {
+				return "calls " + fn.Name() + ", which " + what
 			}
 		}
 	}
@@ -266,14 +266,14 @@ func (s *side) handover(p *session.Package, instr ssa.Instruction, seen map[*ssa
 }
 
 // handsOver is handover for all that a function does.
-func (s *side) handsOver(b *body, seen map[*ssa.Function]bool) string {
-	if seen[b.fn] {
+func (s *side) handsOver(fn *ssa.Function, seen map[*ssa.Function]bool) string {
+	if seen[fn] {
 		return ""
 	}
-	seen[b.fn] = true
-	for _, block := range b.fn.Blocks {
+	seen[fn] = true
+	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
-			if what := s.handover(b.pkg, instr, seen); what != "" {
+			if what := s.handover(instr, seen); what != "" {
 				return what
 			}
 		}
@@ -322,7 +322,7 @@ func (j *judge) signsOff() {
 	for _, k := range plainBefore.more(plain) {
 		moved[k.function] = true
 	}
-	for _, p := range j.now.snap.Packages {
+	for _, p := range j.now.Packages {
 		for _, op := range p.Ops.All {
 			if d, ok := op.Instr.(*ssa.Defer); ok && op.Mode == finding.Done && moved[op.Fn.String()] {
 				j.deferredFirst(p, d)
@@ -334,7 +334,7 @@ func (j *judge) signsOff() {
 // dones counts the calls of Done by function, literals apart, and WaitGroup: all, and those that are not deferred.
 func (j *judge) dones(s *side) (all, plain tally) {
 	all, plain = tally{}, tally{}
-	for _, p := range s.snap.Packages {
+	for _, p := range s.Packages {
 		for _, op := range p.Ops.All {
 			if op.Mode != finding.Done || !j.touched[declared(p, op.Fn)] {
 				continue
@@ -392,7 +392,7 @@ func (j *judge) wakesAll() {
 	for k := range after {
 		woken[k.what] = true
 	}
-	for _, p := range j.now.snap.Packages {
+	for _, p := range j.now.Packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 			wait, ok := instr.(*ssa.Call)
 			if !ok || methodOf(wait, "*sync.Cond") != "Wait" {

@@ -1,47 +1,13 @@
-package validate
+package callgraph
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
-
-	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
-	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
-
-// addCallee notes b as what a call that is not static may run; isValue says that it is one, by usedAsValues.
-func (s *facts) addCallee(b *body, isValue bool) {
-	sig := b.fn.Signature
-	if sig.Recv() != nil {
-		for _, key := range signatures(sig) {
-			key = b.fn.Name() + key
-			s.methods[key] = append(s.methods[key], b)
-		}
-		if callgraph.CallsBack(b.fn.Name()) {
-			s.asked = append(s.asked, b)
-		}
-		if token.IsExported(b.fn.Name()) {
-			s.exported = append(s.exported, b)
-		}
-	}
-	// The pass ties the body of a range-over-func loop to the loop, where the iterator's locks are not held.
-	if !isValue && !b.pkg.Calls.Escapes(b.fn) && !strings.HasPrefix(b.fn.Synthetic, "range-over-func") {
-		return
-	}
-	keys := signatures(sig)
-	if recv := sig.Recv(); recv != nil { // as (*T).String, with the receiver as its first parameter
-		params := append([]*types.Var{recv}, slices.Collect(sig.Params().Variables())...)
-		expr := types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())
-		keys = append(keys, signatures(expr)...)
-	}
-	for _, key := range keys {
-		s.values[key] = append(s.values[key], b)
-	}
-}
 
 // signatures returns keys for functions, of which those have one in common that may be called as each other: the types
 // of parameters and results as text, as types have no identity that both a patched package and those that import
@@ -64,7 +30,7 @@ func signatures(sig *types.Signature) []string {
 }
 
 // lookUp returns the functions of an index by signatures that a call of sig may run.
-func lookUp(index map[string][]*body, name string, sig *types.Signature) []*body {
+func lookUp(index map[string][]*ssa.Function, name string, sig *types.Signature) []*ssa.Function {
 	keys := signatures(sig)
 	if strings.HasPrefix(keys[0], "generic ") {
 		return index[name+keys[1]]
@@ -99,58 +65,10 @@ func isGeneric(t types.Type) bool {
 	return false
 }
 
-// targets lists the functions of the module that a call may run before it
-// returns, callbacks that it hands over included.
-func (s *facts) targets(p *session.Package, call ssa.CallInstruction) []*body {
-	if list, known := s.runs[call]; known {
-		return list
-	}
-	s.runs[call] = s.findTargets(p, call)
-	return s.runs[call]
-}
-
-func (s *facts) findTargets(p *session.Package, call ssa.CallInstruction) []*body {
-	var list []*body
-	common := call.Common()
-	fn, args := callgraph.Target(common)
-	switch {
-	case common.IsInvoke():
-		list = append(list, lookUp(s.methods, common.Method.Name(), common.Method.Signature())...)
-	case fn == nil && s.ofLibrary(common.Value) != nil:
-		// cancel() runs none of the module's functions, but may ask a parent context.
-		for _, a := range s.ofLibrary(common.Value).Args {
-			if iface, ok := a.Type().Underlying().(*types.Interface); ok {
-				for m := range iface.Methods() {
-					list = append(list, lookUp(s.methods, m.Name(), m.Signature())...)
-				}
-			}
-		}
-	case fn == nil:
-		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
-			list = append(list, lookUp(s.values, "", sig)...)
-		}
-	case s.bodyOf(fn) != nil:
-		list = append(list, s.bodyOf(fn))
-	case len(fn.Blocks) > 0:
-		list = append(list, &body{p, fn})
-	default: // heap.Fix(h, i) calls h.Swap, fmt.Sprint(a, b) calls b.String
-		for _, a := range spread(args) {
-			list = append(list, s.callbacks(p, a)...)
-			list = append(list, s.reachedMethods(fn, a)...)
-		}
-	}
-	for _, site := range p.Calls.At(call) {
-		if site.Mode != callgraph.Go {
-			list = append(list, &body{p, site.Callee})
-		}
-	}
-	return list
-}
-
 // ofLibrary returns the call of a library that returned the function v, if that is the library's own code.
 //
 //	ctx, cancel := context.WithCancel(ctx)
-func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
+func (c *Conservative) ofLibrary(v ssa.Value) *ssa.CallCommon {
 	if result, ok := v.(*ssa.Extract); ok {
 		v = result.Tuple
 	}
@@ -158,11 +76,11 @@ func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
 	if !ok {
 		return nil
 	}
-	fn, _ := callgraph.Target(call.Common())
-	if fn == nil || s.bodyOf(fn) != nil {
+	fn, _ := Target(call.Common())
+	if fn == nil || c.Declared(fn) != nil {
 		return nil
 	}
-	if obj, ok := fn.Object().(*types.Func); !ok || obj.Pkg() == nil || !callgraph.ReturnsOwnCode(obj) {
+	if obj, ok := fn.Object().(*types.Func); !ok || obj.Pkg() == nil || !ReturnsOwnCode(obj) {
 		return nil
 	}
 	return call.Common()
@@ -170,22 +88,22 @@ func (s *facts) ofLibrary(v ssa.Value) *ssa.CallCommon {
 
 // reachedMethods lists the methods that a function of a library may look for in its argument v: package json, for
 // one, follows exported fields, elements and pointers. What an interface holds may be any type.
-func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
+func (c *Conservative) reachedMethods(fn *ssa.Function, v ssa.Value) []*ssa.Function {
 	obj, _ := fn.Object().(*types.Func)
 	byName := callsByName(fn)
-	known, unknown := s.asked, s.asked
+	known, unknown := c.asked, c.asked
 	switch {
 	// A template, or reflect, calls any exported method; a library of another module may, by interfaces of its own.
 	case byName:
-		known, unknown = s.exported, s.exported
+		known, unknown = c.exported, c.exported
 	case obj != nil && obj.Pkg() != nil && isForeign(obj.Pkg().Path()):
-		known = s.exported
+		known = c.exported
 	}
 	t, ok := foundIn(v, byName)
 	if !ok {
 		return nil
 	}
-	var list []*body
+	var list []*ssa.Function
 	seen := map[types.Type]bool{}
 	var visit func(types.Type)
 	visit = func(t types.Type) {
@@ -194,12 +112,12 @@ func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
 		}
 		seen[t] = true
 		if named, ok := types.Unalias(t).(*types.Named); ok {
-			for _, b := range known {
-				if !isReceiver(b.fn, named.Obj()) {
+			for _, m := range known {
+				if !isReceiver(m, named.Obj()) {
 					continue
 				}
-				list = append(list, b)
-				for result := range b.fn.Signature.Results().Variables() {
+				list = append(list, m)
+				for result := range m.Signature.Results().Variables() {
 					visit(result.Type())
 				}
 			}
@@ -210,7 +128,7 @@ func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
 			if t.NumMethods() == 0 {
 				list = append(list, unknown...)
 			} else {
-				list = append(list, s.asked...)
+				list = append(list, c.asked...)
 			}
 		case *types.Map:
 			visit(t.Key())
@@ -236,7 +154,7 @@ func (s *facts) reachedMethods(fn *ssa.Function, v ssa.Value) []*body {
 // callsByName reports whether a library function calls exported methods by their names.
 func callsByName(fn *ssa.Function) bool {
 	obj, ok := fn.Object().(*types.Func)
-	return ok && obj.Pkg() != nil && callgraph.CallsByName(obj)
+	return ok && obj.Pkg() != nil && CallsByName(obj)
 }
 
 // foundIn returns the type that a library finds in an argument, if it looks at all: an argument that is no interface is
@@ -271,14 +189,4 @@ func isReceiver(fn *ssa.Function, of *types.TypeName) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Name() == of.Name() && named.Obj().Pkg() != nil && of.Pkg() != nil &&
 		named.Obj().Pkg().Path() == of.Pkg().Path()
-}
-
-// guess names the function that a call may run, where that is any of a signature, or what a library finds in its
-// arguments; "" for calls that are followed.
-func guess(call ssa.CallInstruction, t *body) string {
-	fn, _ := callgraph.Target(call.Common())
-	if fn == nil && !call.Common().IsInvoke() || fn != nil && fn != t.fn && len(fn.Blocks) == 0 {
-		return declared(t.pkg, t.fn)
-	}
-	return ""
 }

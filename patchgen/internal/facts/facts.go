@@ -1,0 +1,32 @@
+package facts
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
+)
+
+// Facts answers questions about one state of a module. It is not safe for concurrent use.
+type Facts struct {
+	*session.Snapshot
+	// Calls knows which functions of the module a call may run.
+	Calls *callgraph.Conservative
+
+	packages map[*ssa.Program]*session.Package // each has a program of its own
+}
+
+// New returns the facts of a state of a module.
+func New(s *session.Snapshot) *Facts {
+	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}}
+	var graphs []*callgraph.Graph
+	for _, p := range s.Packages {
+		f.packages[p.IR.Pkg.Prog] = p
+		graphs = append(graphs, p.Calls)
+	}
+	f.Calls = callgraph.NewConservative(graphs)
+	return f
+}
+
+// Of returns the package that a function with a body belongs to.
+func (f *Facts) Of(fn *ssa.Function) *session.Package { return f.packages[fn.Prog] }
