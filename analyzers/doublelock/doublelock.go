@@ -2,6 +2,7 @@ package doublelock
 
 import (
 	_ "embed"
+	"fmt"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -21,11 +22,18 @@ var Analyzer = check.New("doublelock", finding.DoubleLock, doc, run, ir.Analyzer
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	prog := pass.ResultOf[ir.Analyzer].(*ir.Program)
-	for _, a := range pass.ResultOf[lockset.Analyzer].(*lockset.Result).Relocks() {
-		if !a.First.Read {
-			r.ReportRelock(prog, a, finding.Suspected, "is locked again by the goroutine that holds it",
-				"It waits for itself forever, and so does every later Lock.")
+	locks := pass.ResultOf[lockset.Analyzer].(*lockset.Result)
+	for _, a := range locks.Relocks() {
+		if a.First.Read {
+			continue
 		}
+		// A mutex may be released by another goroutine: only where no function does so, the wait is surely endless.
+		hangs := "It waits for itself forever, and so does every later Lock."
+		if other := locks.Releaser(a.Fn, a.First.Class); other != nil {
+			hangs = fmt.Sprintf("It waits until another goroutine releases %s: %s does so without acquiring it.",
+				a.First.Path, prog.FuncName(other))
+		}
+		r.ReportRelock(prog, a, finding.Suspected, "is locked again by the goroutine that holds it", hangs)
 	}
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }

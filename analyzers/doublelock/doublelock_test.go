@@ -11,5 +11,5 @@ import (
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), doublelock.Analyzer, "basic", "generics", "closures", "user",
-		"scopes")
+		"scopes", "handed")
 }

@@ -18,6 +18,8 @@ import (
 type Variable struct {
 	Name     accesspath.Name
 	Accesses []*Access
+	// Excused are the others outside of tests: to new objects, in initialisation, or in a sync.Once.
+	Excused []*Access
 	// Atomic: some access anywhere in the package goes through sync/atomic.
 	Atomic bool
 }
@@ -79,8 +81,11 @@ func (l *List) sorted(list []*Access) []*Variable {
 			all = append(all, v)
 		}
 		v.Atomic = v.Atomic || a.Atomic()
-		if l.Counts(a) && a.Owner == ownership.Shared {
+		switch {
+		case l.Counts(a) && a.Owner == ownership.Shared:
 			v.Accesses = append(v.Accesses, a)
+		case !l.Prog.InTest(a.Fn):
+			v.Excused = append(v.Excused, a)
 		}
 	}
 	names := map[*Variable]string{}

@@ -1,6 +1,7 @@
 package guards
 
 import (
+	"go/ast"
 	"slices"
 	"strings"
 
@@ -44,6 +45,7 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 	if found == nil {
 		return nil
 	}
+	found.Others = countOthers(v, found, known)
 	// Back to the accesses of this package.
 	g := &guard{text: found.Name, near: found.Near(), count: found.Count()}
 	if isAnnotated {
@@ -56,6 +58,23 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 		g.without = append(g.without, known[e])
 	}
 	return g
+}
+
+// countOthers returns how many expressions access v and are not among those that the guard was found by: an access whose
+// caller may hold the lock, as in a function literal, one to a new object, and one that a comment excuses.
+func countOthers(v *accesses.Variable, g *crosspkg.Guard, known map[*crosspkg.Access]*accesses.Access) int {
+	counted := map[ast.Expr]bool{}
+	for _, e := range slices.Concat(g.With, g.Without, g.Bare) {
+		counted[known[e].Expr] = true
+	}
+	n := 0
+	for _, a := range slices.Concat(v.Accesses, v.Excused) {
+		if !counted[a.Expr] {
+			counted[a.Expr] = true
+			n++
+		}
+	}
+	return n
 }
 
 func holdsLock(a *accesses.Access) bool { return len(a.Locks.Held()) > 0 }

@@ -1,6 +1,8 @@
 package lockset
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
@@ -38,7 +40,8 @@ func (r *Result) relocksIn(fn *ssa.Function) []Relock {
 	for _, n := range r.Nestings(fn) {
 		for _, h := range n.Held {
 			k := key{h.Path, n.Call, h.Read}
-			if h.Path.Root == nil || h.Path != n.To.Path || h.Since == nil || n.To.Depends || seen[k] {
+			if h.Path.Root == nil || h.Path != n.To.Path || h.Since == nil || n.To.Depends || seen[k] ||
+				r.handedAway(fn, h.Path) {
 				continue
 			}
 			seen[k] = true
@@ -46,6 +49,69 @@ func (r *Result) relocksIn(fn *ssa.Function) []Relock {
 		}
 	}
 	return list
+}
+
+// handedAway reports whether fn hands the release of a lock of its own variables to other code: a function value that
+// releases it, or its address. Such a lock is taken again to wait for that code.
+//
+//	mu.Lock(); query(func() { mu.Unlock() }); mu.Lock()
+func (r *Result) handedAway(fn *ssa.Function, lock accesspath.Path) bool {
+	local, ok := lock.Root.(*ssa.Alloc)
+	if !ok {
+		return false
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			switch instr := instr.(type) {
+			case *ssa.MakeClosure:
+				if r.hasUnlock(instr, local, lock.Fields) && !calledHere(instr) {
+					return true
+				}
+			case ssa.CallInstruction:
+				// Of a callee that is known, the effects are.
+				if instr.Common().StaticCallee() == nil && slices.Contains(instr.Common().Args, ssa.Value(local)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// hasUnlock reports whether a closure, or a method value of the lock, releases the lock at these fields of a variable.
+func (r *Result) hasUnlock(made *ssa.MakeClosure, local *ssa.Alloc, fields string) bool {
+	fn := made.Fn.(*ssa.Function)
+	if k := kinds[boundName(fn)]; k == unlock || k == runlock {
+		return accesspath.Of(made.Bindings[0]) == accesspath.Path{Root: local, Fields: fields}
+	}
+	i := slices.Index(made.Bindings, ssa.Value(local))
+	return i >= 0 && slices.ContainsFunc(r.summaries[fn], func(e effect) bool {
+		return e.path == (accesspath.Path{Root: local, Fields: fields}) && (e.status == released || e.status == unsure)
+	})
+}
+
+// calledHere reports whether a closure is only called by the function that makes it, at once or at its end.
+func calledHere(made *ssa.MakeClosure) bool {
+	return !slices.ContainsFunc(*made.Referrers(), func(ref ssa.Instruction) bool {
+		switch ref := ref.(type) {
+		case *ssa.Call:
+			return ref.Call.Value != ssa.Value(made)
+		case *ssa.Defer:
+			return ref.Call.Value != ssa.Value(made)
+		}
+		return true
+	})
+}
+
+// Releaser returns a function that is not fn and releases a lock of the class that it has not taken; nil if there is none.
+func (r *Result) Releaser(fn *ssa.Function, class string) *ssa.Function {
+	i := slices.IndexFunc(r.prog.Funcs, func(other *ssa.Function) bool {
+		return other != fn && class != "" && !r.prog.InTest(other) && r.releases(other, class)
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.prog.Funcs[i]
 }
 
 // ReleasedElsewhere reports whether some function of the package releases a

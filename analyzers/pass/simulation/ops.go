@@ -250,6 +250,9 @@ func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 	if left {
 		l.writer = hold{} // who called the one that holds it releases it
 	}
+	if foreign && l.writer.g == g+1 && m.isLockAlone(st, o.on) {
+		left, l.writer = true, hold{} // by code that has the lock, and nothing else: it was handed on to be released
+	}
 	switch o.kind {
 	// Locks: a writer that waits for readers keeps new ones out.
 	case opLock:
@@ -290,6 +293,12 @@ func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 		}
 	}
 	return nil
+}
+
+// isLockAlone reports whether v is the address of a lock that is a variable by itself, made by the scope.
+func (m *machine) isLockAlone(st *state, v value) bool {
+	id, place, ok := m.target(st, v)
+	return ok && place == nil && st.objs[id].base.kind == none
 }
 
 func (m *machine) pass(st *state, g int) bool {

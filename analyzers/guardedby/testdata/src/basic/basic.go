@@ -26,7 +26,7 @@ func (c *Counter) Reset() {
 }
 
 func (c *Counter) Get() int {
-	return c.total // want `Counter.total is read without c.mu: c.mu is held at 3 of 4 accesses: 2 of 2 writes, 1 of 2 reads; written at basic.go:18`
+	return c.total // want `Counter.total is read without c.mu: c.mu is held at 3 of 4 accesses that were compared: 2 of 2 writes, 1 of 2 reads .1 other was not.; written at basic.go:18`
 }
 
 // Name is never written once the counter is shared.
