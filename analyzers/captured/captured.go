@@ -65,9 +65,8 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 	}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("variable %s is shared with the goroutine that captures it", cell.Comment),
-		Message: fmt.Sprintf("the goroutine started here uses %s, and %s, without waiting. Give the goroutine a variable "+
-			"of its own, or wait for it first.",
-			cell.Comment, what),
+		Message: fmt.Sprintf("the goroutine started at line %d uses %s, and %s, without waiting. %s",
+			c.line(race.Begins()), cell.Comment, what, advice(race)),
 		Variable: c.variable(cell),
 		Accesses: []finding.Access{c.side(race.Inside.Fn, inside, race.Inside.Mode)},
 	}
@@ -84,6 +83,16 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 	}
 	c.reporter.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
 	return true
+}
+
+// advice returns what may mend the race: a variable that one side accesses atomically is meant to be shared.
+func advice(race *parallel.Race) string {
+	for _, t := range []*parallel.Touch{race.Inside, race.Other} {
+		if t.Mode == finding.AtomicRead || t.Mode == finding.AtomicWrite {
+			return "Access it atomically on both sides."
+		}
+	}
+	return "Give the goroutine a variable of its own, or wait for it first."
 }
 
 // reportLoop makes the finding of a variable that the head of a loop declares

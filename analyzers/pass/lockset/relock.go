@@ -103,7 +103,8 @@ func calledHere(made *ssa.MakeClosure) bool {
 	})
 }
 
-// Releaser returns a function that is not fn and releases a lock of the class that it has not taken; nil if there is none.
+// Releaser returns a function that is not fn and releases a lock of the class that it has not taken; nil if there is
+// none.
 func (r *Result) Releaser(fn *ssa.Function, class string) *ssa.Function {
 	i := slices.IndexFunc(r.prog.Funcs, func(other *ssa.Function) bool {
 		return other != fn && class != "" && !r.prog.InTest(other) && r.releases(other, class)

@@ -45,8 +45,8 @@ type Race struct {
 	Tested bool
 }
 
-// begins returns where the goroutine of Inside is started, or the handler is written.
-func (r *Race) begins() token.Pos {
+// Begins returns where the goroutine of Inside is started, or the handler is written.
+func (r *Race) Begins() token.Pos {
 	if r.Handler != nil {
 		return r.Handler.Pos()
 	}
@@ -82,7 +82,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	b.handlers()
 	slices.SortStableFunc(b.races, func(x, y *Race) int {
-		return cmp.Or(cmp.Compare(x.Inside.Instr.Pos(), y.Inside.Instr.Pos()), cmp.Compare(x.begins(), y.begins()))
+		return cmp.Or(cmp.Compare(x.Inside.Instr.Pos(), y.Inside.Instr.Pos()), cmp.Compare(x.Begins(), y.Begins()))
 	})
 	return b.races, nil
 }

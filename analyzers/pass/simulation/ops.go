@@ -246,12 +246,9 @@ type move struct {
 // lockMove returns the move of a goroutine at a lock and the like; nil if it has to wait.
 func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 	l, foreign := m.lockAt(st, o.on)
-	left := foreign && l.writer.g > 0 && st.gs[l.writer.g-1].status == ended
+	left := foreign && m.othersRelease(st, g, o.on, l.writer)
 	if left {
-		l.writer = hold{} // who called the one that holds it releases it
-	}
-	if foreign && l.writer.g == g+1 && m.isLockAlone(st, o.on) {
-		left, l.writer = true, hold{} // by code that has the lock, and nothing else: it was handed on to be released
+		l.writer = hold{}
 	}
 	switch o.kind {
 	// Locks: a writer that waits for readers keeps new ones out.
@@ -293,6 +290,19 @@ func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 		}
 	}
 	return nil
+}
+
+// othersRelease reports whether code that is not simulated releases a lock that it knows and that a goroutine of the
+// scope holds: the caller of one that has ended; or the code that was handed the lock and nothing else, which it can
+// only release, where g holds the lock itself.
+func (m *machine) othersRelease(st *state, g int, lock value, by hold) bool {
+	switch {
+	case by.g == 0:
+		return false
+	case st.gs[by.g-1].status == ended:
+		return true
+	}
+	return by.g == g+1 && m.isLockAlone(st, lock)
 }
 
 // isLockAlone reports whether v is the address of a lock that is a variable by itself, made by the scope.
