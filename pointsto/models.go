@@ -93,17 +93,9 @@ var models = map[string]*model{
 	"(*internal/sync.node[K, V]).indirect": {apply: sharedResult},
 }
 
-// computing are packages whose functions in assembly keep no pointers and
-// write to nothing but what they are given.
-var computing = []string{
-	"internal/bytealg", "math", "math/big", "math/bits", "hash/crc32", "sync", "sync/atomic", "internal/runtime/atomic",
-	"internal/runtime/sys", "internal/runtime/math", "internal/chacha8rand", "internal/cpu", "strings", "bytes",
-	"internal/poll",
-	"syscall", "internal/syscall/unix", "golang.org/x/sys/unix", "golang.org/x/sys/cpu",
-}
-
+// computes reports whether the functions in assembly of a package keep no pointers.
 func computes(path string) bool {
-	return slices.Contains(computing, path) || strings.HasPrefix(path, "crypto/") ||
+	return computing[path] || strings.HasPrefix(path, "crypto/") ||
 		strings.Contains(path, "golang.org/x/crypto/")
 }
 

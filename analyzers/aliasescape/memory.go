@@ -275,10 +275,10 @@ func (b *behaviours) changedByCall(call *ssa.CallCommon) []origin {
 // writesArgument returns what a function of package sort or slices changes: to
 // sort a slice changes its elements.
 func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin {
-	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || len(args) == 0 {
+	if len(args) == 0 {
 		return nil
 	}
-	if writes, _ := knowledge.WritesArgument(fn.Object().Pkg().Path(), fn.Name(), 0); writes {
+	if writes, _ := knowledge.WritesArgument(ir.Declared(fn), 0); writes {
 		v := args[0]
 		if mk, ok := v.(*ssa.MakeInterface); ok {
 			v = mk.X

@@ -2,41 +2,23 @@ package underlock
 
 import (
 	"fmt"
-	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
 // outsideWait returns the name of what the call waits for outside of the program.
 func outsideWait(call *ssa.CallCommon) (string, bool) {
-	var fn *types.Func
+	fn := ir.Declared(call.StaticCallee())
 	if call.IsInvoke() {
 		fn = call.Method
-	} else if callee := call.StaticCallee(); callee != nil {
-		fn, _ = callee.Object().(*types.Func)
 	}
-	if fn == nil || fn.Pkg() == nil {
-		return "", false
-	}
-	name := fn.Name()
-	if recv := fn.Signature().Recv(); recv != nil {
-		t := types.Unalias(recv.Type())
-		if p, ok := t.(*types.Pointer); ok {
-			t = types.Unalias(p.Elem())
-		}
-		named, ok := t.(*types.Named)
-		if !ok {
-			return "", false
-		}
-		name = named.Obj().Name() + "." + name
-	}
-	name = fn.Pkg().Path() + "." + name
-	return name, knowledge.WaitsOutside(name)
+	return knowledge.FullName(fn), knowledge.WaitsOutside(fn)
 }
 
 // hints reports waiting for the outside under a lock, once for each function

@@ -1,7 +1,9 @@
 // Package knowledge holds what the analyses believe without seeing it, so that
 // it can be read, and questioned, in one place:
 //
-//   - library.go: what functions and types of the standard library do;
+//   - table.go: a row a library package or function, a column a property;
+//     library.go has the questions, generated.go the parts of the table that
+//     rooms have which may not import this package;
 //   - custom.go: what names and comments mean by custom;
 //   - opinion.go: from which numbers on something counts as evidence;
 //   - bound.go: where a search stops.

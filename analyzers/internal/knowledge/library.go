@@ -1,10 +1,94 @@
 package knowledge
 
-import "slices"
+import (
+	"go/types"
+	"path"
+	"slices"
+	"strings"
+)
 
-// The tables of this file are facts of the Go standard library (1.26) and of
-// golang.org/x/sync, read in their documentation. What a table lacks, a pass takes
-// for the worst where it skips something, and for the best where it reports something.
+// The functions of this file ask the table of library.
+
+// facts are what the table says of a package, or of one function.
+type facts struct {
+	is, not property
+	writes  argument
+}
+
+// named is the table by package, then by a name as the rows have it; that of the package itself is "".
+var named = func() map[string]map[string]facts {
+	table := map[string]map[string]facts{}
+	for _, r := range library {
+		if table[r.pkg] == nil {
+			table[r.pkg] = map[string]facts{}
+		}
+		names := strings.Fields(r.names)
+		if r.names == "" {
+			names = []string{""}
+		}
+		for _, name := range names {
+			f := table[r.pkg][name]
+			table[r.pkg][name] = facts{f.is | r.is, f.not | r.not, f.writes + r.writes}
+		}
+	}
+	return table
+}()
+
+// packageFacts returns the rows of a package, or of the packages of any module that end like it.
+func packageFacts(pkg string) map[string]facts {
+	if rows, ok := named[pkg]; ok {
+		return rows
+	}
+	return named[anyModule+path.Base(pkg)]
+}
+
+// factsOf returns what the table says of a function or method: the most exact row counts, with what the row of the
+// package adds to it.
+func factsOf(fn *types.Func) facts {
+	if fn == nil || fn.Pkg() == nil {
+		return facts{}
+	}
+	rows := packageFacts(fn.Pkg().Path())
+	all := rows[""]
+	for _, name := range rowNames(fn) {
+		if f, ok := rows[name]; ok {
+			return facts{all.is&^f.not | f.is, 0, f.writes}
+		}
+	}
+	return all
+}
+
+// rowNames lists the names under which rows may have a function, the most exact first.
+func rowNames(fn *types.Func) []string {
+	recv := fn.Signature().Recv()
+	if recv == nil {
+		return []string{fn.Name()}
+	}
+	typ := typeName(recv.Type())
+	return []string{typ + "." + fn.Name(), "*." + fn.Name(), typ + ".*", "*.*"}
+}
+
+// typeName returns the name of a named type, or of what a pointer to one points to; "" for others.
+func typeName(t types.Type) string {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj().Name()
+	}
+	return ""
+}
+
+// FullName returns a function's name with its package: net.Dial, net.Conn.Read; "" for nil.
+func FullName(fn *types.Func) string {
+	if fn == nil || fn.Pkg() == nil {
+		return ""
+	}
+	return fn.Pkg().Path() + "." + rowNames(fn)[0]
+}
+
+func (f facts) has(p property) bool { return f.is&p != 0 }
 
 // Callback is what a function does with a function that it is handed.
 type Callback int
@@ -16,238 +100,117 @@ const (
 	Started
 )
 
-// callbacks is by package, then by name; "*" stands for the whole package.
-var callbacks = map[string]map[string]Callback{
-	"sort":                       {"*": Called},
-	"slices":                     {"*": Called},
-	"maps":                       {"*": Called},
-	"strings":                    {"*": Called},
-	"bytes":                      {"*": Called},
-	"path/filepath":              {"Walk": Called, "WalkDir": Called},
-	"io/fs":                      {"WalkDir": Called},
-	"sync":                       {"Do": Called, "Range": Called, "Go": Started},
-	"testing":                    {"Run": Called, "RunParallel": Started},
-	"time":                       {"AfterFunc": Started},
-	"context":                    {"AfterFunc": Started},
-	"runtime":                    {"SetFinalizer": Started, "AddCleanup": Started},
-	"net/http":                   {"HandleFunc": Started},
-	"golang.org/x/sync/errgroup": {"Go": Started, "TryGo": Started},
-}
-
 // CallbackOf returns what a function or method does with functions that it is
 // handed; ok is false for one that the table lacks, whose callbacks escape.
-func CallbackOf(pkg, name string) (does Callback, ok bool) {
-	does, ok = callbacks[pkg][name]
-	if !ok {
-		does, ok = callbacks[pkg]["*"]
+func CallbackOf(fn *types.Func) (does Callback, ok bool) {
+	switch f := factsOf(fn); {
+	case f.has(startsCallback):
+		return Started, true
+	case f.has(runsCallback):
+		return Called, true
 	}
-	return does, ok
+	return 0, false
 }
 
-// lateStarts are functions whose callback runs at a time that nothing is known of.
-var lateStarts = []string{"runtime.SetFinalizer", "runtime.AddCleanup", "net/http.HandleFunc"}
+// StartsAtOnce reports whether a function that runs its callback in another goroutine may do so as soon as it is called.
+func StartsAtOnce(fn *types.Func) bool { return !factsOf(fn).has(startsLate) }
 
-// StartsAtOnce reports whether a function, by pkg.Name, that runs its callback in
-// another goroutine may do so as soon as it is called.
-func StartsAtOnce(name string) bool { return !slices.Contains(lateStarts, name) }
-
-// containers are types of the standard library that leave all locking to their
-// user, with the methods that only read.
-var containers = map[string][]string{
-	"*bytes.Buffer":        {"Available", "AvailableBuffer", "Bytes", "Cap", "Len", "String"},
-	"*strings.Builder":     {"Cap", "Len", "String"},
-	"*container/list.List": {"Back", "Front", "Len"},
-	"*container/ring.Ring": {"Do", "Len", "Move", "Next", "Prev"},
-	"*math/rand.Rand":      {},
-	"*math/rand/v2.Rand":   {},
-}
-
-// Container reports whether a type, as types.TypeString writes it, leaves all
-// locking to its user, and whether the method changes the object.
-func Container(typ, method string) (changes, ok bool) {
-	reading, ok := containers[typ]
-	return !slices.Contains(reading, method), ok
-}
-
-var orderless = []string{
-	"fmt", "log", "log/slog", "errors", "strings", "strconv", "bytes", "bufio", "time", "sort", "slices", "maps", "math",
-	"math/rand", "math/rand/v2", "math/bits", "math/big", "context", "unicode", "unicode/utf8", "path", "path/filepath",
-	"testing",
-	"container/list", "container/heap", "container/ring", "encoding/json", "encoding/binary", "encoding/hex",
-	"encoding/base64", "hash", "hash/fnv", "hash/crc32", "crypto/rand", "crypto/sha256", "crypto/md5", "html", "regexp",
-	"text/template", "net/url", "unsafe", "unique", "cmp",
-}
-
-// orderingTests are functions of package testing that run others, or wait for them.
-var orderingTests = []string{"Run", "RunParallel", "Parallel", "Cleanup", "Fuzz", "Benchmark"}
-
-// OrdersNothing reports whether a function of the package neither waits for
-// another goroutine nor signals to one. That log and fmt lock inside is no order.
-func OrdersNothing(pkg, name string) bool {
-	return slices.Contains(orderless, pkg) && !(pkg == "testing" && slices.Contains(orderingTests, name)) ||
-		pkg == "runtime" && name != "Goexit"
-}
-
-// QuietMethod reports whether the method of an interface, whose type is written
-// as types.TypeString does, orders nothing.
-func QuietMethod(typ, method string) bool {
-	switch typ {
-	case "context.Context", "error", "testing.TB":
-		return true
-	}
-	return QuietName(method)
-}
-
-var neverReturn = map[string][]string{
-	"os":      {"Exit"},
-	"syscall": {"Exit"},
-	"runtime": {"Goexit"},
-	"log":     {"Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln"},
-	"testing": {"Fatal", "Fatalf", "FailNow", "Skip", "Skipf", "SkipNow"},
-
-	"github.com/stretchr/testify/require": {"Fail", "Failf", "FailNow", "FailNowf"},
-	"github.com/stretchr/testify/assert":  {"FailNow", "FailNowf"},
-}
+// OrdersNothing reports whether a function neither waits for another goroutine nor signals to one.
+func OrdersNothing(fn *types.Func) bool { return factsOf(fn).has(ordersNothing) }
 
 // NeverReturns reports whether a function or method never returns to its caller.
-func NeverReturns(pkg, name string) bool { return slices.Contains(neverReturn[pkg], name) }
+func NeverReturns(fn *types.Func) bool { return factsOf(fn).has(neverReturns) }
 
-// outside is by pkg.Func or pkg.Type.Method, interfaces like others.
-var outside = []string{
-	"time.Sleep",
-
-	"net.Dial", "net.DialTimeout", "net.DialTCP", "net.Dialer.Dial", "net.Dialer.DialContext",
-	"net.LookupHost", "net.LookupIP",
-	"net.Conn.Read", "net.Conn.Write", "net.TCPConn.Read", "net.TCPConn.Write", "net.UnixConn.Read",
-	"net.UnixConn.Write", "net.Buffers.WriteTo", "net.Listener.Accept", "net.TCPListener.Accept",
-	"crypto/tls.Conn.Handshake", "crypto/tls.Conn.Read", "crypto/tls.Conn.Write",
-
-	"net/http.Get", "net/http.Post", "net/http.PostForm", "net/http.Head",
-	"net/http.Client.Do", "net/http.Client.Get", "net/http.Client.Post",
-	"net/http.RoundTripper.RoundTrip", "net/http.Server.Shutdown",
-
-	"os/exec.Cmd.Run", "os/exec.Cmd.Wait", "os/exec.Cmd.Output", "os/exec.Cmd.CombinedOutput",
-
-	"database/sql.DB.Query", "database/sql.DB.QueryContext", "database/sql.DB.Exec", "database/sql.DB.ExecContext",
-	"database/sql.DB.Ping", "database/sql.Tx.Query", "database/sql.Tx.Exec", "database/sql.Tx.Commit",
-
-	"os.ReadFile", "os.WriteFile", "os.File.Read", "os.File.ReadAt", "os.File.Write", "os.File.WriteAt",
-	"os.File.WriteString", "os.File.Sync",
+// EndsTest reports whether a function of package testing, or of one that asserts for tests, ends a test or makes it
+// fail, and whether it does so at once.
+func EndsTest(fn *types.Func) (ends, atOnce bool) {
+	f := factsOf(fn)
+	return f.has(endsTest), f.has(endsTest) && f.has(neverReturns)
 }
 
 // WaitsOutside reports whether a call waits for something outside of the
-// program: the network, a disk, another process, time. The name is pkg.Func or
-// pkg.Type.Method.
-func WaitsOutside(name string) bool { return slices.Contains(outside, name) }
-
-var quietPackages = []string{
-	"sync", "sync/atomic", "fmt", "log", "log/slog", "errors", "strings", "strconv", "bytes", "time", "sort", "slices",
-	"maps", "math", "context", "unicode", "path", "path/filepath", "reflect",
-}
+// program: the network, a disk, another process, time.
+func WaitsOutside(fn *types.Func) bool { return factsOf(fn).has(waitsOutside) }
 
 // QuietPackage reports whether a call of the package's functions does nothing
-// that another goroutine would take for an effect; to log twice does no harm.
-// It errs towards silence: fmt.Fprint to a shared writer is an effect.
-func QuietPackage(pkg string) bool { return slices.Contains(quietPackages, pkg) }
+// that another goroutine would take for an effect.
+func QuietPackage(pkg string) bool { return packageFacts(pkg)[""].has(noEffect) }
 
-var constantTypes = []string{
-	"*regexp.Regexp", "*text/template.Template", "*html/template.Template", "reflect.Type",
-	"*log.Logger", "*log/slog.Logger", "*time.Location", "*net/url.URL", "*math/big.Int",
+// NeverWaits reports whether a function or method neither waits nor does I/O by itself. For the methods of its arguments
+// that it calls back, see [CallsBack].
+func NeverWaits(fn *types.Func) bool { return factsOf(fn).has(neverWaits) }
+
+// KeepsNothing reports whether a function neither keeps its arguments nor synchronises with them.
+func KeepsNothing(fn *types.Func) bool { return factsOf(fn).has(keepsNothing) }
+
+// CallsByName reports whether a function or method may call any exported method of an argument.
+func CallsByName(fn *types.Func) bool { return factsOf(fn).has(callsByName) }
+
+// ReturnsOwnCode reports whether the functions that a function returns are its package's own.
+func ReturnsOwnCode(fn *types.Func) bool { return factsOf(fn).has(ownCode) }
+
+// Lasts reports whether a function changes state that it is not handed, or makes a value that has to be ended, such as a
+// timer.
+func Lasts(fn *types.Func) bool { return factsOf(fn).has(lasting) }
+
+// WritesArgument reports whether a function writes to what its i-th argument refers to; the receiver of a method is the
+// first. The table does not know every package.
+func WritesArgument(fn *types.Func, i int) (writes, known bool) {
+	f := factsOf(fn)
+	return f.writes == anyArgument || f.writes == argument(i)+1, f.has(argumentsListed)
 }
 
-// ConstantType reports whether values of the type, as types.TypeString writes
-// it, stay as they were made, or are used alike whichever of two is taken.
-func ConstantType(name string) bool { return slices.Contains(constantTypes, name) }
+// LocksItself reports whether objects of the package may be used by several goroutines at the same time.
+func LocksItself(pkg string) bool { return packageFacts(pkg)[""].has(locksItself) }
 
-// neverWait is by package: its functions and methods neither wait nor do I/O, except those
-// that are listed.
-var neverWait = map[string][]string{
-	"bytes": nil, "strings": nil, "strconv": nil, "errors": nil, "unsafe": nil, "path": nil,
-	"math": nil, "math/bits": nil, "math/cmplx": nil, "math/rand": nil, "math/rand/v2": nil,
-	"unicode": nil, "unicode/utf8": nil, "unicode/utf16": nil, "cmp": nil,
-	"sort": nil, "slices": nil, "maps": nil, "container/list": nil, "container/ring": nil, "container/heap": nil,
-	"sync/atomic": nil, "encoding/binary": {"Read", "Write"}, "encoding/hex": nil, "encoding/base64": nil,
-	"hash/fnv": nil, "hash/crc32": nil, "hash/crc64": nil, "hash/adler32": nil, "hash/maphash": nil,
-	"crypto/md5": nil, "crypto/sha1": nil, "crypto/sha256": nil, "net/netip": nil,
-	"time": {"Sleep", "LoadLocation"},
-	"sync": {"Wait", "Do", "Get", "Range", "OnceFunc", "OnceValue", "OnceValues", "Lock", "RLock", "Go"},
-	"fmt": {"Print", "Printf", "Println", "Fprint", "Fprintf", "Fprintln", "Scan", "Scanf", "Scanln",
-		"Fscan", "Fscanf", "Fscanln"},
-}
+// OnlyKeeps reports whether the package's functions hold, count or return their arguments, and write to none of them.
+func OnlyKeeps(pkg string) bool { return packageFacts(pkg)[""].has(onlyKeeps) }
 
-// NeverWaits reports whether a function or method neither waits nor does I/O by itself. What
-// it calls back is the caller's matter, see [CallsBack].
-func NeverWaits(pkg, name string) bool {
-	except, listed := neverWait[pkg]
-	return listed && !slices.Contains(except, name)
-}
-
-// calledBack names methods by the packages that call them on what they are handed.
+// calledBack are methods that functions of [NeverWaits] call on their arguments.
 var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString", "LogValue",
 	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText"}
 
-// CallsBack reports whether a method is one that functions of [NeverWaits] call on what they
-// are handed.
+// CallsBack reports whether a method is one that functions of [NeverWaits] call on their arguments.
 func CallsBack(method string) bool { return slices.Contains(calledBack, method) }
 
-// byName names functions that call exported methods of what they are handed, whatever these are called.
-var byName = map[string][]string{
-	"text/template": {"Execute", "ExecuteTemplate"},
-	"html/template": {"Execute", "ExecuteTemplate"},
-	"reflect":       {"ValueOf", "Call", "CallSlice", "Method", "MethodByName"},
+// A kind is what the table says of a type, by the text of types.TypeString.
+type kind struct {
+	container bool   // leaves all locking to its user
+	reads     string // the methods of a container that only read, with spaces between them
+	constant  bool   // values stay as they were made, or are used alike whichever of two is taken
+	quiet     bool   // the methods of an interface order nothing
 }
 
-// CallsByName reports whether a function or method may call any exported method of what it is handed.
-func CallsByName(pkg, name string) bool { return slices.Contains(byName[pkg], name) }
-
-// ReturnsOwnCode reports whether the functions that the package's functions return are its own: context.WithCancel
-// returns no function that it has been handed.
-func ReturnsOwnCode(pkg string) bool { return pkg == "context" }
-
-// anyArgument stands for all that a function is handed.
-const anyArgument = -1
-
-// writtenArguments is by package: its functions write to nothing that they are handed, except
-// those that are listed with the argument that they write to.
-var writtenArguments = map[string]map[string]int{
-	"errors": {"As": 1}, "strings": {}, "strconv": {}, "unicode": {}, "unicode/utf8": {"AppendRune": 0, "EncodeRune": 0},
-	"path": {}, "path/filepath": {}, "math": {}, "math/bits": {}, "cmp": {}, "log": {}, "time": {}, "context": {},
-	"net/netip": {}, "encoding/json": {"Unmarshal": 1}, "bytes": {}, "os": {}, "reflect": {"Copy": 0, "Swapper": 0},
-	"fmt": {"Sscan": anyArgument, "Sscanf": anyArgument, "Sscanln": anyArgument,
-		"Scan": anyArgument, "Scanf": anyArgument, "Scanln": anyArgument,
-		"Fscan": anyArgument, "Fscanf": anyArgument, "Fscanln": anyArgument,
-		"Fprint": 0, "Fprintf": 0, "Fprintln": 0},
-	"io": {"Copy": anyArgument, "CopyN": anyArgument, "CopyBuffer": anyArgument, "ReadAtLeast": anyArgument,
-		"ReadFull": anyArgument, "ReadAll": 0, "WriteString": 0},
-	"sort": {"Sort": 0, "Stable": 0, "Slice": 0, "SliceStable": 0, "Ints": 0, "Strings": 0, "Float64s": 0},
-	"slices": {"Sort": 0, "SortFunc": 0, "SortStableFunc": 0, "Reverse": 0, "Insert": 0, "Delete": 0, "DeleteFunc": 0,
-		"Compact": 0, "CompactFunc": 0, "Replace": 0},
-	"maps": {"Copy": 0, "DeleteFunc": 0, "Insert": 0},
-	// The methods of a byte order have it as argument 0.
-	"encoding/binary": {"Read": 2, "Write": 0, "PutUint16": 1, "PutUint32": 1, "PutUint64": 1, "PutVarint": 0,
-		"PutUvarint": 0, "AppendUint16": 1, "AppendUint32": 1, "AppendUint64": 1, "AppendVarint": 0, "AppendUvarint": 0,
-		"Encode": 0, "Append": 0, "Decode": 2},
+// kinds are the types that the table knows.
+var kinds = map[string]kind{
+	"*bytes.Buffer":           {container: true, reads: "Available AvailableBuffer Bytes Cap Len String"},
+	"*container/list.List":    {container: true, reads: "Back Front Len"},
+	"*container/ring.Ring":    {container: true, reads: "Do Len Move Next Prev"},
+	"*math/rand.Rand":         {container: true},
+	"*math/rand/v2.Rand":      {container: true},
+	"*strings.Builder":        {container: true, reads: "Cap Len String"},
+	"*html/template.Template": {constant: true},
+	"*log.Logger":             {constant: true},
+	"*log/slog.Logger":        {constant: true},
+	"*math/big.Int":           {constant: true},
+	"*net/url.URL":            {constant: true},
+	"*regexp.Regexp":          {constant: true},
+	"*text/template.Template": {constant: true},
+	"*time.Location":          {constant: true},
+	"reflect.Type":            {constant: true},
+	"context.Context":         {quiet: true},
+	"error":                   {quiet: true},
+	"testing.TB":              {quiet: true},
 }
 
-// WritesArgument reports whether a function writes to what its i-th argument refers to. The
-// table does not know every package, and no methods.
-func WritesArgument(pkg, name string, i int) (writes, known bool) {
-	table, known := writtenArguments[pkg]
-	at, listed := table[name]
-	return listed && (at == i || at == anyArgument), known
+// Container reports whether a type leaves all locking to its user, and whether the method changes the object.
+func Container(typ, method string) (changes, ok bool) {
+	k := kinds[typ]
+	return !slices.Contains(strings.Fields(k.reads), method), k.container
 }
 
-var lockingPackages = []string{"sync", "sync/atomic", "log", "time", "context"}
+// ConstantType reports whether values of the type stay as they were made, or are used alike whichever of two is taken.
+func ConstantType(typ string) bool { return kinds[typ].constant }
 
-// LocksItself reports whether objects of the package may be used by several goroutines at the
-// same time, whatever their methods do.
-func LocksItself(pkg string) bool { return slices.Contains(lockingPackages, pkg) }
-
-var keepingPackages = []string{
-	"errors", "log", "log/slog", "testing", "context", "runtime", "sync", "sync/atomic",
-	"container/list", "container/heap", "container/ring",
-}
-
-// OnlyKeeps reports whether the package's functions hold, count or return what
-// they are given, and write to none of it.
-func OnlyKeeps(pkg string) bool { return slices.Contains(keepingPackages, pkg) }
+// QuietMethod reports whether the method of an interface orders nothing.
+func QuietMethod(typ, method string) bool { return kinds[typ].quiet || QuietName(method) }

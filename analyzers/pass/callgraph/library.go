@@ -8,17 +8,27 @@ import (
 
 // NeverWaits reports whether a library function or method neither waits nor does I/O by
 // itself, see [CallsBack].
-func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn.Pkg().Path(), fn.Name()) }
+func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn) }
 
 // CallsBack reports whether a method, by its name, is one that functions of [NeverWaits] call
 // on what they are handed.
 func CallsBack(method string) bool { return knowledge.CallsBack(method) }
 
 // CallsByName reports whether a library function may call any exported method of what it is handed.
-func CallsByName(fn *types.Func) bool { return knowledge.CallsByName(fn.Pkg().Path(), fn.Name()) }
+func CallsByName(fn *types.Func) bool { return knowledge.CallsByName(fn) }
 
 // ReturnsOwnCode reports whether the functions that a library function returns are the library's own.
-func ReturnsOwnCode(fn *types.Func) bool { return knowledge.ReturnsOwnCode(fn.Pkg().Path()) }
+func ReturnsOwnCode(fn *types.Func) bool { return knowledge.ReturnsOwnCode(fn) }
+
+// Lasts reports whether a library function changes state that it is not handed, or makes a value that has to be ended.
+func Lasts(fn *types.Func) bool { return knowledge.Lasts(fn) }
+
+// RunsCallback reports whether a library function does nothing else than to compute and to call the functions that it is
+// handed, all of them before it returns.
+func RunsCallback(fn *types.Func) bool {
+	does, ok := knowledge.CallbackOf(fn)
+	return ok && does == knowledge.Called && knowledge.NeverWaits(fn)
+}
 
 // LibraryWrites reports whether a library function or method writes to what its i-th argument
 // refers to, the receiver of a method being the first. It does not know all functions.
@@ -26,7 +36,7 @@ func LibraryWrites(fn *types.Func, i int) (writes, known bool) {
 	path, recv := fn.Pkg().Path(), fn.Signature().Recv()
 	switch {
 	case recv == nil:
-		return knowledge.WritesArgument(path, fn.Name(), i)
+		return knowledge.WritesArgument(fn, i)
 	case knowledge.LocksItself(path):
 		return false, true
 	}
@@ -37,5 +47,5 @@ func LibraryWrites(fn *types.Func, i int) (writes, known bool) {
 	if _, isPointer := recv.Type().Underlying().(*types.Pointer); isPointer || path == "reflect" {
 		return false, false
 	}
-	return knowledge.WritesArgument(path, fn.Name(), i)
+	return knowledge.WritesArgument(fn, i)
 }

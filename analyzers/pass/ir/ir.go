@@ -197,6 +197,15 @@ func Outermost(f *ssa.Function) *ssa.Function {
 	return f
 }
 
+// Declared returns the function or method that f is declared as, an instance as its generic one; nil for a literal.
+func Declared(f *ssa.Function) *types.Func {
+	if f == nil {
+		return nil
+	}
+	obj, _ := f.Object().(*types.Func)
+	return obj
+}
+
 // Origin returns the generic function that f is an instance of, or f.
 func Origin(f *ssa.Function) *ssa.Function {
 	if f == nil {

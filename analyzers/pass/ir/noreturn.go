@@ -38,5 +38,6 @@ func noReturns(pass *analysis.Pass) func(*types.Func) bool {
 // stdNeverReturns reports whether obj is a function of the standard library
 // that never returns.
 func stdNeverReturns(obj types.Object) bool {
-	return obj.Pkg() != nil && knowledge.NeverReturns(obj.Pkg().Path(), obj.Name())
+	fn, _ := obj.(*types.Func)
+	return knowledge.NeverReturns(fn)
 }

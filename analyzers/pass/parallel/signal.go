@@ -267,7 +267,7 @@ func syncsOfCall(call *ssa.CallCommon) syncs {
 		return syncs{waits: []signal{{sort: everything}}}
 	case path == "sync/atomic" && len(call.Args) > 0:
 		return atomicSyncs(fn, call.Args[0])
-	case knowledge.OrdersNothing(path, fn.Name()):
+	case knowledge.OrdersNothing(ir.Declared(fn)):
 		return syncs{}
 	}
 	return anything

@@ -9,11 +9,12 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // start adds the goroutine that s starts, and those that it starts in turn.
 func (f *frame) start(s callgraph.Site, sum *summary) {
-	if !knowledge.StartsAtOnce(throughName(s)) {
+	if s.Through != nil && !knowledge.StartsAtOnce(ir.Declared(s.Through)) {
 		return
 	}
 	if s.Through != nil && len(s.Through.Blocks) > 0 {

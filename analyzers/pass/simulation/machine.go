@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Bounds of what is simulated. What is larger is left out, and no end is
@@ -395,7 +398,7 @@ func Fails(b *ssa.BasicBlock) bool {
 		case *ssa.Panic:
 			return true
 		case *ssa.Call:
-			if fn := instr.Call.StaticCallee(); fn != nil && failsTest(fn) != 0 {
+			if ends, _ := knowledge.EndsTest(ir.Declared(instr.Call.StaticCallee())); ends {
 				return true
 			}
 		}

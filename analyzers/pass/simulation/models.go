@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // model stands for a function of another package. As machine.call does, it reports
@@ -91,62 +92,16 @@ func modelOf(fn *ssa.Function) model {
 	if !ok || obj.Pkg() == nil || fn.Synthetic != "" && len(fn.Blocks) > 0 {
 		return nil
 	}
-	switch failsTest(fn) {
-	case failsLater:
-		return fail
-	case failsNow:
+	switch ends, atOnce := knowledge.EndsTest(obj); {
+	case atOnce:
 		return exit(true)
+	case ends:
+		return fail
 	}
 	return models[obj.Origin().FullName()]
 }
 
-type failure uint8
-
-const (
-	failsLater failure = iota + 1
-	failsNow
-)
-
-// failsTest returns how a function of package testing, or of one that asserts for tests, ends a test; 0 if it does not.
-func failsTest(fn *ssa.Function) failure {
-	obj := fn.Object()
-	if obj == nil || obj.Pkg() == nil {
-		return 0
-	}
-	name := obj.Name()
-	switch path.Base(obj.Pkg().Path()) {
-	case "testing":
-		switch name {
-		case "Fatal", "Fatalf", "FailNow", "Skip", "Skipf", "SkipNow":
-			return failsNow
-		case "Error", "Errorf", "Fail":
-			return failsLater
-		}
-	case "require":
-		if strings.HasPrefix(name, "Fail") {
-			return failsNow
-		}
-	case "assert":
-		if strings.HasPrefix(name, "Fail") {
-			return failsLater
-		}
-	}
-	return 0
-}
-
-// harmlessPackages have functions that neither keep what they are handed nor
-// synchronise with it.
-var harmlessPackages = map[string]bool{
-	"fmt": true, "errors": true, "strings": true, "strconv": true, "bytes": true, "math": true, "math/rand": true,
-	"math/rand/v2": true, "sort": true, "unicode": true, "unicode/utf8": true, "log": true, "log/slog": true,
-	"runtime": true, "testing": true, "time": true, "os": true, "path": true, "path/filepath": true, "reflect": true,
-	"sync/atomic": true, "runtime/debug": true, "encoding/json": true, "encoding/binary": true,
-}
-
-func harmless(fn *ssa.Function) bool {
-	obj := fn.Object()
-	return obj != nil && obj.Pkg() != nil && harmlessPackages[obj.Pkg().Path()]
-}
+func harmless(fn *ssa.Function) bool { return knowledge.KeepsNothing(ir.Declared(fn)) }
 
 // nextText returns the call by which a function of package fmt and the like asks the next of its arguments for its
 // text, and notes that it is made: the call of fn is executed again when it has returned.

@@ -157,8 +157,7 @@ func helped(others bool, do func(*state, int) bool) func(*state, int) bool {
 
 // passOver notes that fn is not run: unless it orders nothing, nothing is known of the order from then on.
 func (m *machine) passOver(st *state, fn *ssa.Function) {
-	obj, ok := fn.Object().(*types.Func)
-	if len(fn.Blocks) > 0 || !ok || obj.Pkg() == nil || !knowledge.OrdersNothing(obj.Pkg().Path(), obj.Name()) {
+	if len(fn.Blocks) > 0 || !knowledge.OrdersNothing(ir.Declared(fn)) {
 		st.clouded = true
 	}
 }
@@ -242,12 +241,12 @@ func (m *machine) addLate(t touch) {
 // logs reports whether fn is a method by which goroutines write to the log of a test, or let it fail. (Those
 // that end the goroutine belong to the test's own.)
 func logs(fn *ssa.Function) bool {
-	if failsTest(fn) == failsLater {
-		return fn.Object().Pkg().Path() == "testing"
+	obj := ir.Declared(fn)
+	if obj == nil || obj.Pkg() == nil || obj.Pkg().Path() != "testing" || fn.Signature.Recv() == nil {
+		return false
 	}
-	obj := fn.Object()
-	return obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "testing" && fn.Signature.Recv() != nil &&
-		(obj.Name() == "Log" || obj.Name() == "Logf")
+	ends, atOnce := knowledge.EndsTest(obj)
+	return ends && !atOnce || obj.Name() == "Log" || obj.Name() == "Logf"
 }
 
 // cleanup has the test call a function behind its own deferred ones.

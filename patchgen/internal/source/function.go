@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
 // Function is one function: a declaration or a literal.
@@ -51,14 +53,10 @@ func (file *File) RunsAt(f *Function) *ast.CallExpr {
 	}
 	// slices.SortFunc(s, func(a, b T) int {…})
 	callee := typeutil.StaticCallee(file.Package.Info, call)
-	if callee == nil || callee.Pkg() == nil {
+	if callee == nil || callee.Pkg() == nil || !callgraph.RunsCallback(callee) {
 		return nil
 	}
-	switch callee.Pkg().Path() {
-	case "sort", "slices", "strings", "bytes":
-		return call
-	}
-	return nil
+	return call
 }
 
 // Name of f as reasons have it.

@@ -194,24 +194,14 @@ func (r *repeated) calls(call *ast.CallExpr) bool {
 	return true
 }
 
-// harmless are packages whose functions change nothing that another goroutine sees.
-var harmless = []string{
-	"errors", "fmt", "log", "maps", "math", "reflect", "slices", "sort", "strconv", "strings", "time", "unicode",
-}
-
 // callsFunc is calls for the function that is called, or the variable that holds it.
 func (r *repeated) callsFunc(obj types.Object) bool {
 	fn, ok := obj.(*types.Func)
 	if !ok || fn.Pkg() == nil {
 		return true
 	}
-	switch path := fn.Pkg().Path(); {
-	case path == "sync":
-		return fn.Name() == "Add" || fn.Name() == "Done" || fn.Name() == "Go"
-	case path == "sync/atomic":
-		return len(fn.Name()) >= 3 && fn.Name()[:3] == "Add"
-	case slices.Contains(harmless, path):
-		return fn.Signature().Recv() != nil && path != "time" && path != "log"
+	if sameTwice[fn.Pkg().Path()] {
+		return !sites.Listed(sameTwice, fn)
 	}
 	// A function of the module is followed into its body; any other may do anything.
 	name := fn.Origin().FullName()

@@ -4,7 +4,7 @@
 // they access is not a remote access, and the monitor cannot tell it from one. A statement
 // hands over if it sends, receives, closes a channel, starts a goroutine, stores by
 // sync/atomic, or calls what may do so. A function is quiet, that is, does none of this,
-// if its text shows it or a table below has it; all others may hand over.
+// if its text shows it or the table of library.go has it; all others may hand over.
 package handover
 
 import (
@@ -189,46 +189,8 @@ func mayRunModule(info *types.Info, c *ast.CallExpr) bool {
 // lockNames are those of methods that lock and unlock, in whichever type.
 var lockNames = []string{"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "TryRLock"}
 
-// quietPackages have no function that hands over, except by calling its arguments.
-var quietPackages = []string{
-	"bytes", "cmp", "container/heap", "container/list", "container/ring", "encoding/base64", "encoding/binary",
-	"encoding/hex", "errors", "hash/crc32", "hash/crc64", "hash/fnv", "hash/maphash", "maps", "math", "math/big",
-	"math/bits", "math/cmplx", "math/rand", "math/rand/v2", "path", "slices", "sort",
-	"strconv", "strings", "unicode", "unicode/utf16", "unicode/utf8", "unsafe",
-}
-
-// quietFunctions are those of other packages that do not, by their full names; of a
-// type with a dot and a star behind it, all methods do not.
-var quietFunctions = map[string]bool{
-	"fmt.Append": true, "fmt.Appendf": true, "fmt.Appendln": true, "fmt.Errorf": true, "fmt.Sprint": true,
-	"fmt.Sprintf": true, "fmt.Sprintln": true,
-	"runtime.KeepAlive": true,
-	"sync.Map.*":        true,
-	"time.Date":         true, "time.Now": true, "time.Parse": true, "time.ParseDuration": true, "time.Since": true,
-	"time.Unix": true, "time.UnixMilli": true, "time.Until": true, "time.Time.*": true, "time.Duration.*": true,
-	"time.Month.*": true, "time.Weekday.*": true,
-}
-
-// isKnownQuiet reports whether the tables have f, or it loads by sync/atomic.
-func isKnownQuiet(f *types.Func) bool {
-	path := f.Pkg().Path()
-	if slices.Contains(quietPackages, path) || quietFunctions[f.FullName()] {
-		return true
-	}
-	if path == "sync/atomic" {
-		return len(f.Name()) >= 4 && f.Name()[:4] == "Load"
-	}
-	recv := f.Signature().Recv()
-	if recv == nil {
-		return false
-	}
-	t := types.Unalias(recv.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	named, ok := t.(*types.Named)
-	return ok && quietFunctions[path+"."+named.Obj().Name()+".*"]
-}
+// isKnownQuiet reports whether the table of the library has it that f hands nothing over.
+func isKnownQuiet(f *types.Func) bool { return sites.Listed(handsOverNothing, f) }
 
 // IsAtomic reports whether the full name is that of a function of sync/atomic.
 func IsAtomic(name string) bool {
