@@ -4,7 +4,6 @@ package pointsto
 
 // computing are library packages whose functions in assembly keep no pointers and write to nothing except their
 // arguments.
-// [sites.Listed] has the form of the names.
 var computing = map[string]bool{
 	"bytes":                   true,
 	"golang.org/x/sys/cpu":    true,

@@ -111,28 +111,3 @@ func (w *walker) atomicPlace(e ast.Expr, mode plan.Mode, deferred bool) {
 		w.record(e, e, mode, w.variable(e)).Deferred = deferred
 	}
 }
-
-// Listed returns the entry that a table of library functions has for a function or method; false where it has none. Its
-// names are p of a package, p.F of a function, p.T.M of a method, p.*.M of the method M of any type, p.T.* of all methods
-// of a type, p.*.* of all methods of a package. The most exact one counts, in this order.
-func Listed(table map[string]bool, fn *types.Func) bool {
-	pkg := fn.Pkg().Path()
-	names := []string{pkg + "." + fn.Name(), pkg}
-	if recv := fn.Signature().Recv(); recv != nil {
-		t := types.Unalias(recv.Type())
-		if p, ok := t.(*types.Pointer); ok {
-			t = types.Unalias(p.Elem())
-		}
-		typ := ""
-		if n, ok := t.(*types.Named); ok {
-			typ = n.Obj().Name()
-		}
-		names = []string{pkg + "." + typ + "." + fn.Name(), pkg + ".*." + fn.Name(), pkg + "." + typ + ".*", pkg + ".*.*", pkg}
-	}
-	for _, name := range names {
-		if is, ok := table[name]; ok {
-			return is
-		}
-	}
-	return false
-}

@@ -112,7 +112,8 @@ func CallbackOf(fn *types.Func) (does Callback, ok bool) {
 	return 0, false
 }
 
-// StartsAtOnce reports whether a function that runs its callback in another goroutine may do so as soon as it is called.
+// StartsAtOnce reports whether a function that runs its callback in another goroutine may do so as soon as it is
+// called.
 func StartsAtOnce(fn *types.Func) bool { return !factsOf(fn).has(startsLate) }
 
 // OrdersNothing reports whether a function neither waits for another goroutine nor signals to one.
@@ -136,8 +137,8 @@ func WaitsOutside(fn *types.Func) bool { return factsOf(fn).has(waitsOutside) }
 // that another goroutine would take for an effect.
 func QuietPackage(pkg string) bool { return packageFacts(pkg)[""].has(noEffect) }
 
-// NeverWaits reports whether a function or method neither waits nor does I/O by itself. For the methods of its arguments
-// that it calls back, see [CallsBack].
+// NeverWaits reports whether a function or method neither waits nor does I/O by itself. For the methods of its
+// arguments that it calls back, see [CallsBack].
 func NeverWaits(fn *types.Func) bool { return factsOf(fn).has(neverWaits) }
 
 // KeepsNothing reports whether a function neither keeps its arguments nor synchronises with them.
@@ -149,8 +150,8 @@ func CallsByName(fn *types.Func) bool { return factsOf(fn).has(callsByName) }
 // ReturnsOwnCode reports whether the functions that a function returns are its package's own.
 func ReturnsOwnCode(fn *types.Func) bool { return factsOf(fn).has(ownCode) }
 
-// Lasts reports whether a function changes state that it is not handed, or makes a value that has to be ended, such as a
-// timer.
+// Lasts reports whether a function changes state that it is not handed, or makes a value that has to be ended,
+// such as a timer.
 func Lasts(fn *types.Func) bool { return factsOf(fn).has(lasting) }
 
 // WritesArgument reports whether a function writes to what its i-th argument refers to; the receiver of a method is the

@@ -23,8 +23,8 @@ func ReturnsOwnCode(fn *types.Func) bool { return knowledge.ReturnsOwnCode(fn) }
 // Lasts reports whether a library function changes state that it is not handed, or makes a value that has to be ended.
 func Lasts(fn *types.Func) bool { return knowledge.Lasts(fn) }
 
-// RunsCallback reports whether a library function does nothing else than to compute and to call the functions that it is
-// handed, all of them before it returns.
+// RunsCallback reports whether a library function does nothing else than to compute and to call the functions that it
+// is handed, all of them before it returns.
 func RunsCallback(fn *types.Func) bool {
 	does, ok := knowledge.CallbackOf(fn)
 	return ok && does == knowledge.Called && knowledge.NeverWaits(fn)

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
+	"github.com/interlock-go/interlock/dynamic/internal/library"
 )
 
 // Two goroutines that set the same flag, or remove the same key, leave the same
@@ -200,8 +201,8 @@ func (r *repeated) callsFunc(obj types.Object) bool {
 	if !ok || fn.Pkg() == nil {
 		return true
 	}
-	if sameTwice[fn.Pkg().Path()] {
-		return !sites.Listed(sameTwice, fn)
+	if library.IsQuiet(fn.Pkg().Path()) {
+		return !library.SameTwice(fn)
 	}
 	// A function of the module is followed into its body; any other may do anything.
 	name := fn.Origin().FullName()

@@ -4,7 +4,7 @@
 // they access is not a remote access, and the monitor cannot tell it from one. A statement
 // hands over if it sends, receives, closes a channel, starts a goroutine, stores by
 // sync/atomic, or calls what may do so. A function is quiet, that is, does none of this,
-// if its text shows it or the table of library.go has it; all others may hand over.
+// if its text shows it or the table of the library has it; all others may hand over.
 package handover
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
+	"github.com/interlock-go/interlock/dynamic/internal/library"
 )
 
 // Quiet returns the full names of those functions of pkgs that do not hand over. It
@@ -190,7 +191,7 @@ func mayRunModule(info *types.Info, c *ast.CallExpr) bool {
 var lockNames = []string{"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "TryRLock"}
 
 // isKnownQuiet reports whether the table of the library has it that f hands nothing over.
-func isKnownQuiet(f *types.Func) bool { return sites.Listed(handsOverNothing, f) }
+func isKnownQuiet(f *types.Func) bool { return library.HandsOverNothing(f) }
 
 // IsAtomic reports whether the full name is that of a function of sync/atomic.
 func IsAtomic(name string) bool {
