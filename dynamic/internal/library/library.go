@@ -16,9 +16,9 @@ func IsQuiet(pkg string) bool { return sameTwice[pkg] }
 // see it.
 func SameTwice(fn *types.Func) bool { return entry(sameTwice, fn) }
 
-// entry returns the entry of a table for a function or method; false where it has none. Names are p of a package, p.F of
-// a function, p.T.M of a method, p.*.M of the method M of any type, p.T.* of all methods of a type, p.*.* of all methods.
-// The most exact one counts, in this order.
+// entry returns the entry of a table for a function or method; false where it has none. Names are p of a package, p.F
+// of a function, p.T.M of a method, p.*.M of the method M of any type, p.T.* of all methods of a type, p.*.* of all
+// methods. The most exact one counts, in this order.
 func entry(table map[string]bool, fn *types.Func) bool {
 	pkg := fn.Pkg().Path()
 	names := []string{pkg + "." + fn.Name(), pkg}
