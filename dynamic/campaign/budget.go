@@ -1,8 +1,10 @@
 package campaign
 
 import (
+	"slices"
 	"time"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 )
@@ -15,6 +17,13 @@ const (
 	boundFloor  = 30 * time.Second
 	// withoutExact stands for the run under the happens-before engine where there is none, in times of the plain run.
 	withoutExact = 3
+)
+
+const (
+	// A bounded campaign whose runs are short goes on while it has confirmed nothing, for at most shortTime of monitored
+	// runs and mostShort of them: a schedule that one run in twenty makes costs seconds there.
+	shortTime = 5 * time.Second
+	mostShort = 60
 )
 
 const (
@@ -68,13 +77,25 @@ func (c *campaign) bound(n int) {
 	}
 	left := max(t.allowed()-c.tests.Spent-t.kept(), 0)
 	c.cfg.Runs = min(t.asked, n+int(left/max(c.result.PerRun, time.Millisecond)))
-	c.result.Unmade = t.asked - c.cfg.Runs
+	c.result.Unmade = max(t.asked-c.cfg.Runs, 0)
+	if n >= t.asked && c.goesOn(n) {
+		c.cfg.Runs = n + 1
+	}
 	// Noise may take up its whole budget, where no run has made any yet.
 	most := time.Duration(c.cfg.Runs-n) * c.result.PerRun
 	if n == 1 && t.quiet > 0 {
 		most = min(left, child.Stretch(most, c.cfg.Budget))
 	}
 	c.progress(Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: most})
+}
+
+// goesOn reports whether one more run is made behind run n, beyond those asked for.
+func (c *campaign) goesOn(n int) bool {
+	if monitored := c.tests.Spent - c.time.plain - c.time.exact; n >= mostShort || monitored+c.result.PerRun > shortTime {
+		return false
+	}
+	c.finish()
+	return !slices.ContainsFunc(c.result.Findings, func(f *finding.Finding) bool { return f.Status == finding.Confirmed })
 }
 
 // perRun is how long a run is taken to last behind run n: as the mean of those that made noise, or else as the one

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 )
 
@@ -64,6 +67,35 @@ func TestBoundIsEstimatedAnew(t *testing.T) {
 		}
 		if i == 0 && said <= 90*time.Second {
 			t.Errorf("9 more runs with noise are said to take %v, as without noise", said)
+		}
+	}
+}
+
+// Short runs go on while they have confirmed nothing, and no run goes on for long.
+func TestShortRunsGoOn(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		monitored time.Duration // that ten runs have taken
+		confirmed bool
+		runs      int // behind run 10
+	}{
+		{"short", time.Second, false, 11},
+		{"short, with a finding", time.Second, true, 10},
+		{"long", 10 * time.Second, false, 10},
+	} {
+		p := &plan.Plan{}
+		cam := &campaign{
+			cfg:    &Config{Runs: 10, Bounded: true, Plan: p, Workspace: &build.Workspace{Module: &build.Module{}}},
+			result: &Result{}, seen: newTally(p, nil),
+			tests: &recorded.Runner{Spent: c.monitored}, time: spending{asked: 10},
+		}
+		if c.confirmed {
+			cam.seen.fatals[fatalAt{}] = &fatalSeen{kind: &fatalErrors[0], run: 1, hits: map[int]bool{1: true},
+				goroutine: finding.Goroutine{Stack: []finding.Frame{{Function: "p.f", File: "p.go", Line: 1}}}}
+		}
+		cam.bound(10)
+		if cam.cfg.Runs != c.runs || cam.result.Unmade != 0 {
+			t.Errorf("%s: %d runs behind the tenth, %d unmade; want %d, 0", c.name, cam.cfg.Runs, cam.result.Unmade, c.runs)
 		}
 	}
 }

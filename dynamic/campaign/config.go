@@ -29,7 +29,8 @@ type Config struct {
 	// Race has [Exact] run binaries with the race detector of the Go distribution, see build.PrepareRace.
 	Race bool
 	Runs int // 0 means 1
-	// Bounded has the campaign make fewer runs, and shorter replays, where these would take long, see [spending].
+	// Bounded has the campaign make fewer runs, and shorter replays, where these would take long, and more runs where they
+	// are short, see [spending].
 	Bounded bool
 	Seed    uint64 // of the first run; each further one adds 1
 	// TestFlags go to every test binary: -test.run=X and the like, then

@@ -93,7 +93,7 @@ func (d *Done) recorded(
 		if d.Result, err = run(ctx, s, cfg); s.Stop.stopped {
 			d.Asked = d.Result.Runs
 		} else if d.Result != nil {
-			d.Asked -= d.Result.Unmade
+			d.Asked = max(d.Asked-d.Result.Unmade, d.Result.Runs) // short runs go on while they have shown nothing
 		}
 		return err
 	}
