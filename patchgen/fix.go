@@ -10,7 +10,6 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/syncfix"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -213,12 +212,12 @@ func syncCandidates(in Input, code finding.Code) ([]candidate, error) {
 
 // placeCandidates lists the strategies that correct the places of findings of a code.
 func placeCandidates(in Input, code finding.Code) ([]candidate, error) {
-	before, err := in.Module.analysed.Original()
+	before, err := in.Module.original()
 	if err != nil {
 		return nil, err
 	}
 	own := slices.DeleteFunc(slices.Clone(in.Group), func(f *finding.Finding) bool { return f.Code != code })
-	p := &syncfix.Problem{Module: in.Module.Module, Facts: lockfacts.New(before), Findings: own}
+	p := &syncfix.Problem{Module: in.Module.Module, Facts: before, Findings: own}
 	var list []candidate
 	for _, s := range syncfix.For(code) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})
@@ -262,11 +261,11 @@ func fixOf(m *Module, name string, out *strategy.Patch, passed []string) (*findi
 // newProblem analyses the module and finds the variable in it. The error is
 // the reason why there is no patch.
 func newProblem(in Input) (*strategy.Problem, error) {
-	before, err := in.Module.analysed.Original()
+	before, err := in.Module.original()
 	if err != nil {
 		return nil, err
 	}
-	p, err := strategy.NewProblem(in.Module.Module, lockfacts.New(before), onOneVariable(in.Group))
+	p, err := strategy.NewProblem(in.Module.Module, before, onOneVariable(in.Group))
 	if err != nil {
 		return nil, err
 	}

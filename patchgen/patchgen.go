@@ -4,6 +4,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -14,17 +15,30 @@ import (
 type Module struct {
 	*source.Module
 	analysed  *session.Session
+	known     *facts.Facts        // see original; made on demand
 	validator *validate.Validator // see judge; made on demand
+}
+
+// original returns the facts of the module as it was loaded, which maker and judge of its patches share.
+func (m *Module) original() (*facts.Facts, error) {
+	if m.known == nil {
+		snapshot, err := m.analysed.Original()
+		if err != nil {
+			return nil, err
+		}
+		m.known = facts.New(snapshot)
+	}
+	return m.known, nil
 }
 
 // judge returns the validator of the module's patches.
 func (m *Module) judge() (*validate.Validator, error) {
 	if m.validator == nil {
-		original, err := m.analysed.Original()
+		before, err := m.original()
 		if err != nil {
 			return nil, err
 		}
-		m.validator = validate.New(original)
+		m.validator = validate.New(before)
 	}
 	return m.validator, nil
 }

@@ -141,10 +141,8 @@ func (c *Task) between(a, b *source.Access) (why, again string) {
 
 // blockingHeader returns why a statement or expression waits by itself.
 func (c *Scope) blockingHeader(n ast.Node) string {
-	if r, ok := n.(*ast.RangeStmt); ok {
-		head := *r
-		head.Body = &ast.BlockStmt{}
-		return c.blocks(&head)
+	if loop, ok := n.(*ast.RangeStmt); ok {
+		return c.Facts.HeaderBlocks(c.File, loop)
 	}
 	return c.blocks(n)
 }

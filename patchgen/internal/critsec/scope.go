@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -15,12 +18,12 @@ import (
 type Scope struct {
 	File     *source.File
 	Function *source.Function
-	Facts    *lockfacts.Facts
+	Facts    *facts.Facts
 	Accesses map[ast.Expr]*source.Access
 	Object   string // place of the object that holds the variable; "" if none
 	// Acquirers take the lock once the patch is made, by themselves or through
 	// what they call.
-	Acquirers map[*source.Function]bool
+	Acquirers map[*ssa.Function]bool
 }
 
 // decided reports whether an access before a position decides about one in s.
@@ -137,10 +140,8 @@ func (c *Scope) blocks(n ast.Node) (why string) {
 // callReason returns why a call may not be made under the lock, its operands
 // apart.
 func (c *Scope) callReason(call *ast.CallExpr) string {
-	for _, callee := range c.Facts.Runs(c.File, call) {
-		if c.Acquirers[callee] {
-			return fmt.Sprintf("calls %s, which takes the lock too", callee.Name())
-		}
+	if slices.ContainsFunc(c.Facts.Runs(c.File, call), func(fn *ssa.Function) bool { return c.Acquirers[fn] }) {
+		return fmt.Sprintf("calls %s, which takes the lock too", c.File.Text(call.Fun))
 	}
 	return c.Facts.CallReason(c.File, call)
 }

@@ -5,7 +5,7 @@ import (
 	"go/ast"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -48,39 +48,6 @@ func (c *Task) defersUnlock(s ast.Stmt) bool {
 	return ok && !op.Acquire && op.Path.Key == c.LockKey
 }
 
-// Acquirers returns the declared functions that lead, through calls of the module,
-// to one of those that get regions. What they start by go does not count.
-func Acquirers(m *source.Module, facts *lockfacts.Facts, covers []*Task) map[*source.Function]bool {
-	callers := map[*source.Function][]*source.Function{}
-	for _, f := range m.Declared {
-		ast.Inspect(f.Body, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				return false
-			case *ast.CallExpr:
-				for _, callee := range facts.Runs(f.File, n) {
-					callers[callee] = append(callers[callee], f)
-				}
-			}
-			return true
-		})
-	}
-	out := map[*source.Function]bool{}
-	var add func(f *source.Function)
-	add = func(f *source.Function) {
-		if !out[f] {
-			out[f] = true
-			for _, caller := range callers[f] {
-				add(caller)
-			}
-		}
-	}
-	for _, c := range covers {
-		add(c.Function.Declaration())
-	}
-	return out
-}
-
 // OneObjectPerStatement refuses functions where one statement accesses the variable
 // of two objects: their locks would nest.
 func OneObjectPerStatement(covers []*Task) error {
@@ -98,7 +65,7 @@ func OneObjectPerStatement(covers []*Task) error {
 }
 
 // NewTask returns the work in f, without a lock or accesses yet.
-func NewTask(facts *lockfacts.Facts, f *source.Function, edits *edit.Edits) *Task {
+func NewTask(facts *facts.Facts, f *source.Function, edits *edit.Edits) *Task {
 	in := &Scope{File: f.File, Function: f, Facts: facts, Accesses: map[ast.Expr]*source.Access{}}
 	return &Task{dependences: &dependences{Scope: in, byRead: map[ast.Expr]*dependence{}}, edits: edits}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
 // Facts answers questions about one state of a module. It is not safe for concurrent use.
@@ -14,11 +15,19 @@ type Facts struct {
 	Calls *callgraph.Conservative
 
 	packages map[*ssa.Program]*session.Package // each has a program of its own
+	files    map[*source.File]*code            // see codeOf
+	indexes  map[*session.Package]*code
+	endless  map[*ssa.Function]bool // see isEndless
+
+	awaits, hazards, anew, lasts *search
 }
 
 // New returns the facts of a state of a module.
 func New(s *session.Snapshot) *Facts {
-	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}}
+	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}, files: map[*source.File]*code{},
+		indexes: map[*session.Package]*code{}, endless: map[*ssa.Function]bool{}}
+	f.awaits, f.hazards = newSearch(f.lookAwaits), newSearch(f.lookHazard)
+	f.anew, f.lasts = newSearch(f.lookNew), newSearch(f.lookLasts)
 	var graphs []*callgraph.Graph
 	for _, p := range s.Packages {
 		f.packages[p.IR.Pkg.Prog] = p

@@ -175,7 +175,7 @@ func (s *Session) Original() (*Snapshot, error) {
 	if s.original != nil {
 		return s.original, nil
 	}
-	snap := &Snapshot{root: s.root, byPath: map[string]*Package{}}
+	snap := &Snapshot{root: s.root, byPath: map[string]*Package{}, session: s, tests: map[string]*Package{}}
 	for _, one := range s.sources {
 		if isExternalTest(one.loaded) {
 			continue

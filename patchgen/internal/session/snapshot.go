@@ -33,6 +33,9 @@ type Snapshot struct {
 	byPath   map[string]*Package
 	// Changes are the files that differ from the original, none in the original itself.
 	Changes []Change
+
+	session *Session            // of the original alone
+	tests   map[string]*Package // see Tests
 }
 
 // Change is one file that a patch replaces.
@@ -49,6 +52,25 @@ type File struct {
 
 // Package returns the package with an import path; nil if it is not loaded.
 func (s *Snapshot) Package(path string) *Package { return s.byPath[path] }
+
+// Tests returns the package with an import path together with its tests, analysed when it is first asked for; nil if
+// that is not possible, and for the source of a patch. What others import is the package without them.
+func (s *Snapshot) Tests(path string) *Package {
+	if p, known := s.tests[path]; known || s.session == nil {
+		return p
+	}
+	s.tests[path] = nil
+	for _, one := range s.session.sources {
+		if one.loaded.PkgPath != path {
+			continue
+		}
+		p := newPackage(one.withTests)
+		if s.analyse(p) == nil {
+			s.tests[path] = p
+		}
+	}
+	return s.tests[path]
+}
 
 func (s *Snapshot) add(p *Package) {
 	s.Packages = append(s.Packages, p)

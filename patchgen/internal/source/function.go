@@ -159,26 +159,6 @@ func UsedNames(f *Function) map[string]bool {
 	return out
 }
 
-// Calls reports whether f may call to through static calls of the module.
-func (f *Function) Calls(to *Function, seen map[*Function]bool) (found bool) {
-	if f == to {
-		return true
-	}
-	if seen[f] {
-		return false
-	}
-	seen[f] = true
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !found {
-			if callee := f.File.Callee(call); callee != nil {
-				found = callee.Calls(to, seen)
-			}
-		}
-		return !found
-	})
-	return found
-}
-
 // EachCall calls visit for every call that f's own body evaluates.
 func (f *Function) EachCall(visit func(*ast.CallExpr)) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {

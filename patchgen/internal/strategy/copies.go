@@ -101,6 +101,7 @@ func (p *Problem) mayWriteBetween(s ast.Stmt, a *source.Access) (found bool) {
 		writers = append(writers, w.Function.Declaration())
 		found = found || w.File == a.File && s.End() <= w.Expr.Pos() && w.Expr.Pos() < a.Expr.Pos()
 	}
+	writes := p.Facts.LeadTo(writers)
 	a.Function.EachCall(func(call *ast.CallExpr) {
 		if call.Pos() < s.End() || call.End() > a.Expr.Pos() {
 			return
@@ -109,9 +110,7 @@ func (p *Problem) mayWriteBetween(s ast.Stmt, a *source.Access) (found bool) {
 			found = true
 		}
 		for _, callee := range p.Facts.Runs(a.File, call) {
-			for _, w := range writers {
-				found = found || callee.Calls(w, map[*source.Function]bool{})
-			}
+			found = found || writes[callee]
 		}
 	})
 	return found

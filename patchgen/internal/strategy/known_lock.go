@@ -7,7 +7,7 @@ import (
 	"go/types"
 	"strings"
 
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -39,8 +39,8 @@ func (k *knownLock) isBeside(t *source.Variable) bool {
 
 // held returns what is known of the lock at an access. A lock beside the
 // variable must be that of the same object.
-func (k *knownLock) held(a *source.Access) (held lockfacts.Held, known bool) {
-	lock := lockfacts.Lock{Class: k.class}
+func (k *knownLock) held(a *source.Access) (held facts.Held, known bool) {
+	lock := facts.Lock{Class: k.class}
 	if k.owner != nil && k.isBeside(k.problem.Variable) && a.Base != nil {
 		lock.Sibling = k.field
 	}

@@ -128,7 +128,7 @@ func (p *Problem) noWayOut(s *ast.IfStmt, file *source.File) (err error) {
 			if source.IsBuiltin(file, n, "recover") {
 				err = errors.New("the initialisation recovers")
 			}
-			if callee := file.Callee(n); callee != nil && callee.Calls(file.FunctionOf(s), map[*source.Function]bool{}) {
+			if callee := file.Callee(n); callee != nil && p.Facts.LeadsTo(callee, file.FunctionOf(s)) {
 				err = fmt.Errorf("%s: %s leads back to the initialisation", file.At(n), file.Text(n.Fun))
 			}
 		}

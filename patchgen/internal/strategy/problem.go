@@ -16,14 +16,14 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/patchgen/internal/critsec"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
 // Problem is one variable to protect, with what every strategy needs to know.
 type Problem struct {
 	Module   *source.Module
-	Facts    *lockfacts.Facts
+	Facts    *facts.Facts
 	Variable *source.Variable
 	Findings []*finding.Finding
 	Accesses []*source.Access // all accesses of the variable in the module
@@ -35,7 +35,7 @@ type Problem struct {
 
 // NewProblem finds the variable of the findings. The error is the reason why it
 // cannot be found.
-func NewProblem(m *source.Module, facts *lockfacts.Facts, group []*finding.Finding) (*Problem, error) {
+func NewProblem(m *source.Module, facts *facts.Facts, group []*finding.Finding) (*Problem, error) {
 	t, err := m.Resolve(group)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,11 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 		return nil, err
 	}
 	// Regions must not call what takes the lock itself, once the patch is made.
-	takes := critsec.Acquirers(p.Module, p.Facts, order)
+	var locking []*source.Function
+	for _, c := range order {
+		locking = append(locking, c.Function)
+	}
+	takes := p.Facts.LeadTo(locking)
 	// Each function is covered on its own; what stays two steps is noted or refused.
 	for _, c := range order {
 		c.Acquirers = takes

@@ -235,7 +235,7 @@ func (p *Problem) othersIn(s *ast.GoStmt, file *source.File, w *source.Access) e
 		}
 		in := false
 		for f := a.Function; f != nil && !in; f = f.Outer {
-			in = start.Calls(f, map[*source.Function]bool{})
+			in = p.Facts.LeadsTo(start, f)
 		}
 		if !in {
 			return fmt.Errorf("%s is not accessed by the goroutine that %s starts", a.File.At(a.Expr), file.At(s))

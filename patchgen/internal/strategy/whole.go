@@ -162,7 +162,7 @@ func (p *Problem) reasonApart(f *source.Function, class string, ops []source.Loc
 				why = "uses goto"
 			}
 		case *ast.RangeStmt: // the body is looked at by itself
-			why = p.Facts.Blocks(f.File, &ast.RangeStmt{X: n.X, Body: &ast.BlockStmt{}})
+			why = p.Facts.HeaderBlocks(f.File, n)
 		default:
 			if source.IsWait(n) {
 				why = p.Facts.Blocks(f.File, n)

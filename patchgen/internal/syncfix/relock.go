@@ -82,7 +82,7 @@ func (p *Problem) isReachedByOther(f *finding.Finding) bool {
 		}
 		if call, ok := innermost[*ast.CallExpr](from); ok {
 			callee := from.file.Callee(call)
-			if callee != nil && callee.Calls(at.function(), map[*source.Function]bool{}) {
+			if callee != nil && p.Facts.LeadsTo(callee, at.function()) {
 				return true
 			}
 		}

@@ -34,7 +34,7 @@ import (
 	"slices"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/patchgen/internal/lockfacts"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
@@ -42,7 +42,7 @@ import (
 // Problem is a group of findings of one code with one cause.
 type Problem struct {
 	Module   *source.Module
-	Facts    *lockfacts.Facts
+	Facts    *facts.Facts
 	Findings []*finding.Finding
 }
 

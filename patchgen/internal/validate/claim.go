@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -104,16 +105,27 @@ func (r *refusals) add(obligation, format string, args ...any) {
 
 // Validator judges patches of one module. It keeps what it has worked out of
 // the original, and is not safe for concurrent use.
-type Validator struct{ original *state }
+type Validator struct {
+	original *state
+	patched  *state // of the last patch, see stateOf
+}
 
-// New returns a validator for patches of the module.
-func New(original *session.Snapshot) *Validator { return &Validator{newState(original)} }
+// New returns a validator for patches of the module with these facts.
+func New(original *facts.Facts) *Validator { return &Validator{original: newState(original)} }
+
+// stateOf returns what is worked out of a patched module.
+func (v *Validator) stateOf(after *session.Snapshot) *state {
+	if v.patched == nil || v.patched.Snapshot != after {
+		v.patched = newState(facts.New(after))
+	}
+	return v.patched
+}
 
 // Check judges the patch that led from the original to after. It returns
 // nothing for a patch that meets all obligations.
 func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	r := &refusals{}
-	old, now := newSide(v.original, claim), newSide(newState(after), claim)
+	old, now := newSide(v.original, claim), newSide(v.stateOf(after), claim)
 	if claim.Variable.Name != "" && old.declares() && !now.declares() {
 		r.add("covered", "%s is not there any more", claim.Variable)
 		return r.list

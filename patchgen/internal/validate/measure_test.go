@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
@@ -50,7 +51,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	lap("original")
-	v := validate.New(before)
+	v := validate.New(facts.New(before))
 	files := patchedFiles(t)
 	pkg, text, _ := strings.Cut(*claim, " ")
 	for range 3 {

@@ -47,7 +47,7 @@ func (v *Validator) Reentry(after *session.Snapshot, claim Claim) string {
 	}
 	before := entries(v.original)
 	var names []string
-	for name := range entries(newState(after)) {
+	for name := range entries(v.stateOf(after)) {
 		if name != "" && !before[name] {
 			names = append(names, short(name))
 		}

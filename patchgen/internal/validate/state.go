@@ -20,7 +20,6 @@ import (
 type state struct {
 	*facts.Facts
 	effects map[*ssa.Function][]effect // see effectsOf; filled on demand
-	hazards map[*ssa.Function]string   // see hazardOf; filled on demand
 	around  map[string]bool            // see heldAround; made on demand
 	piles   map[*ssa.Function]*pileUp  // see pilesOf; filled on demand
 	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
@@ -39,8 +38,8 @@ type side struct {
 	mentions map[*session.Package]map[*ssa.Function]bool // see mentioning
 }
 
-func newState(snap *session.Snapshot) *state {
-	return &state{Facts: facts.New(snap), effects: map[*ssa.Function][]effect{}, hazards: map[*ssa.Function]string{},
+func newState(f *facts.Facts) *state {
+	return &state{Facts: f, effects: map[*ssa.Function][]effect{},
 		piles: map[*ssa.Function]*pileUp{}, unnamedOps: map[*session.Package][]*syncops.Op{}}
 }
 

@@ -16,7 +16,7 @@ func (s *state) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
 	flow := p.IR.Flow(a.Parent())
 	for _, block := range a.Parent().Blocks {
 		for _, instr := range block.Instrs {
-			if flow.Leads(a, instr) && flow.Leads(instr, b) && s.hazard(p, instr) != "" {
+			if flow.Leads(a, instr) && flow.Leads(instr, b) && s.Hazard(instr) != "" {
 				return true
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
@@ -330,7 +331,7 @@ func check(t *testing.T, s *session.Session, folder, claim string, files map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, c := validate.New(before), claimOf(t, "example.com/m/"+folder, claim)
+	v, c := validate.New(facts.New(before)), claimOf(t, "example.com/m/"+folder, claim)
 	if strings.HasSuffix(claim, raced) {
 		c.Neighbors = v.Neighbors(c.Variable, marked(before, folder))
 	}

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -25,8 +25,8 @@ func (j *judge) waits() {
 	now, found := j.steps(j.now)
 	for _, k := range now.more(old) {
 		x := found[k]
-		why := j.now.hazard(x.pkg, x.step)
-		isHeldThere := why != "" && j.old.heldAround()[x.under] && !j.now.awaits(x.pkg, x.step, map[*ssa.Function]bool{})
+		why := j.now.Hazard(x.step)
+		isHeldThere := why != "" && j.old.heldAround()[x.under] && j.now.Awaits(x.step) == ""
 		if why != "" && !isHeldThere {
 			j.add("waits", "%s %s under a lock (%s)", short(k.function), why, at(x.pkg, x.step))
 		}
@@ -71,32 +71,6 @@ func (s *state) heldAround() map[string]bool {
 	return calls
 }
 
-// awaits reports whether an instruction waits for other goroutines, by an operation on a channel or a function named
-// Wait, or calls a function of the module that does. Code that is not known is taken for code that does not.
-func (s *state) awaits(p *session.Package, instr ssa.Instruction, seen map[*ssa.Function]bool) bool {
-	call, isCall := instr.(ssa.CallInstruction)
-	if _, isGo := instr.(*ssa.Go); !isCall || isGo {
-		return waiting(instr) != ""
-	}
-	if fn, _ := callgraph.Target(call.Common()); fn != nil && s.Calls.Declared(fn) == nil && fn.Name() == "Wait" {
-		return true
-	}
-	for _, fn := range s.Calls.Runs(call) {
-		if seen[fn] {
-			continue
-		}
-		seen[fn] = true
-		for _, block := range fn.Blocks {
-			for _, instr := range block.Instrs {
-				if s.awaits(s.Of(fn), instr, seen) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // steps counts, in touched functions, the calls and waits under each lock.
 func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 	count, found := tally{}, map[tallyKey]step{}
@@ -114,7 +88,7 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 				count[key]++
 				found[key] = step{p, x, under}
 			}
-			if what := waiting(instr); what != "" {
+			if what := facts.Waiting(instr); what != "" {
 				add(instr, what, "")
 			}
 			for _, call := range runs(p, instr) {
@@ -125,155 +99,6 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 		}
 	})
 	return count, found
-}
-
-// waiting names an instruction that waits for another goroutine.
-func waiting(instr ssa.Instruction) string {
-	switch instr := instr.(type) {
-	case *ssa.Send:
-		return "sends on a channel"
-	case *ssa.UnOp:
-		if instr.Op == token.ARROW {
-			return "receives from a channel"
-		}
-	case *ssa.Select:
-		if instr.Blocking {
-			return "waits in a select"
-		}
-	}
-	return ""
-}
-
-// hazard returns why an instruction must not run under a new lock; "" if it may.
-func (s *state) hazard(p *session.Package, instr ssa.Instruction) string {
-	if what := waiting(instr); what != "" {
-		return what
-	}
-	call, ok := instr.(ssa.CallInstruction)
-	if _, isGo := instr.(*ssa.Go); !ok || isGo {
-		return ""
-	}
-	if _, isBuiltin := call.Common().Value.(*ssa.Builtin); isBuiltin || p.Locks.Receiver(call) != nil {
-		return "" // what locks do is a matter of their order
-	}
-	fn, args := callgraph.Target(call.Common())
-	switch {
-	case fn == nil:
-		return s.dynamicHazard(p, call)
-	case s.Calls.Body(fn) != nil:
-		return s.through(s.Calls.Body(fn))
-	}
-	return s.libraryHazard(p, fn, args)
-}
-
-// through returns why a function of the module must not be called.
-func (s *state) through(fn *ssa.Function) string {
-	if why := s.hazardOf(fn); why != "" {
-		return fmt.Sprintf("calls %s, which %s", fn.Name(), why)
-	}
-	return ""
-}
-
-// hazardOf returns the first hazard in a function, its callees included.
-// Recursive calls add none.
-func (s *state) hazardOf(fn *ssa.Function) string {
-	if why, known := s.hazards[fn]; known {
-		return why
-	}
-	s.hazards[fn] = ""
-	for _, block := range fn.Blocks {
-		for _, instr := range block.Instrs {
-			if why := s.hazard(s.Of(fn), instr); why != "" {
-				s.hazards[fn] = why
-				return why
-			}
-		}
-	}
-	return ""
-}
-
-// dynamicHazard judges a call through an interface or a function value by what
-// it may run, if all of that is known: a value that was followed, or an
-// interface that only this package implements.
-func (s *state) dynamicHazard(p *session.Package, call ssa.CallInstruction) string {
-	var known []*ssa.Function
-	common := call.Common()
-	for _, site := range p.Calls.At(call) {
-		known = append(known, site.Callee)
-	}
-	if common.IsInvoke() && len(known) == 0 && isClosedInterface(common.Value.Type()) {
-		known = s.Calls.Runs(call)
-	}
-	if len(known) == 0 {
-		return fmt.Sprintf("calls %s, which may be any code", callee(call))
-	}
-	for _, fn := range known {
-		if why := s.through(fn); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// isClosedInterface reports whether t is an interface that other packages
-// cannot name.
-func isClosedInterface(t types.Type) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && !ast.IsExported(n.Obj().Name())
-}
-
-// libraryHazard judges a function outside of the module by the table, and by
-// the callbacks that it is handed.
-func (s *state) libraryHazard(p *session.Package, fn *ssa.Function, args []ssa.Value) string {
-	obj, ok := fn.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil {
-		return ""
-	}
-	if obj.FullName() == "(*sync.Pool).Get" {
-		return s.newHazard(p)
-	}
-	if !callgraph.NeverWaits(obj) {
-		return fmt.Sprintf("calls %s, which may wait or do I/O", short(obj.FullName()))
-	}
-	for _, a := range callgraph.Spread(args) {
-		for _, b := range s.Calls.Callbacks(a) {
-			if why := s.through(b); why != "" {
-				return why
-			}
-		}
-		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(s.Calls.Callbacks(a)) == 0 {
-			return fmt.Sprintf("hands a function to %s, which may be any code", short(obj.FullName()))
-		}
-	}
-	return ""
-}
-
-// newHazard judges the functions that a package stores as New of a sync.Pool, all of which a Get may call.
-func (s *state) newHazard(p *session.Package) string {
-	for _, fn := range p.IR.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				store, ok := instr.(*ssa.Store)
-				if !ok {
-					continue
-				}
-				field, ok := store.Addr.(*ssa.FieldAddr)
-				if !ok || accesspath.FieldOf(field).Name() != "New" || !isNamed(field.X.Type(), "sync", "Pool") {
-					continue
-				}
-				known := s.Calls.Callbacks(store.Val)
-				if len(known) == 0 {
-					return "calls the New of a sync.Pool, which may be any code"
-				}
-				for _, b := range known {
-					if why := s.through(b); why != "" {
-						return why
-					}
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // channels demands that nobody who is waited for while the lock is held needs

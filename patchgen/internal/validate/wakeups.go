@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -358,7 +359,7 @@ func (j *judge) deferredFirst(p *session.Package, done *ssa.Defer) {
 		if instr == ssa.Instruction(done) {
 			break
 		}
-		if _, calls := instr.(ssa.CallInstruction); calls || waiting(instr) != "" {
+		if _, calls := instr.(ssa.CallInstruction); calls || facts.Waiting(instr) != "" {
 			first = false
 		}
 	}
@@ -368,7 +369,7 @@ func (j *judge) deferredFirst(p *session.Package, done *ssa.Defer) {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			if other, ok := instr.(*ssa.Defer); ok && other != done {
-				if why := j.now.hazard(p, other); why != "" {
+				if why := j.now.Hazard(other); why != "" {
 					j.add("signs off", "what is deferred at %s now runs before the Done, and %s", at(p, other), why)
 				}
 			}

@@ -1,4 +1,4 @@
-package lockfacts
+package facts
 
 import (
 	"go/ast"
@@ -15,26 +15,11 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
-// Facts answers for the places of a module as it was loaded. It is not safe
-// for concurrent use: answers are worked out on demand and kept.
-type Facts struct {
-	snapshot *session.Snapshot
-	points   map[*session.Package]map[token.Pos]point
-	blocking map[*source.Function]string // see blocksCallee
-	lasting  map[*source.Function]string // see lastingCallee
-}
-
 // point is an instruction with the locks that are held before it.
 type point struct {
 	pkg   *session.Package
 	instr ssa.Instruction
 	locks *lockset.State
-}
-
-// New returns the facts of a module that was analysed.
-func New(s *session.Snapshot) *Facts {
-	return &Facts{snapshot: s, points: map[*session.Package]map[token.Pos]point{},
-		blocking: map[*source.Function]string{}, lasting: map[*source.Function]string{}}
 }
 
 // Lock is a lock that may be held at an access.
@@ -54,9 +39,9 @@ type Held struct {
 }
 
 // OneRegion reports whether some lock is held at both accesses that was acquired once for both.
-func (facts *Facts) OneRegion(a, b *source.Access) bool {
-	p, known := facts.access(a)
-	q, alsoKnown := facts.access(b)
+func (f *Facts) OneRegion(a, b *source.Access) bool {
+	p, known := f.access(a)
+	q, alsoKnown := f.access(b)
 	return known && alsoKnown && slices.ContainsFunc(p.locks.Held(), func(h lockset.Held) bool {
 		again, held := q.locks.Has(h.Path)
 		return held && h.Since != nil && again.Since == h.Since
@@ -65,8 +50,8 @@ func (facts *Facts) OneRegion(a, b *source.Access) bool {
 
 // Held returns what is known of a lock at an access. Known is false where the
 // passes have no state for it: in tests, and in code that never runs.
-func (facts *Facts) Held(a *source.Access, lock Lock) (held Held, known bool) {
-	p, ok := facts.access(a)
+func (f *Facts) Held(a *source.Access, lock Lock) (held Held, known bool) {
+	p, ok := f.access(a)
 	if !ok {
 		return Held{}, false
 	}
@@ -91,9 +76,9 @@ func (facts *Facts) Held(a *source.Access, lock Lock) (held Held, known bool) {
 
 // Classes lists the classes of the locks that are surely held at an access.
 // One in a local variable has [source.LocalClass] and the variable's key.
-func (facts *Facts) Classes(a *source.Access) []string {
+func (f *Facts) Classes(a *source.Access) []string {
 	var out []string
-	if p, ok := facts.access(a); ok {
+	if p, ok := f.access(a); ok {
 		for _, h := range p.locks.Held() {
 			if name := class(p.pkg, h); name != "" {
 				out = append(out, name)
@@ -105,15 +90,15 @@ func (facts *Facts) Classes(a *source.Access) []string {
 }
 
 // Knows reports whether the passes know which locks are held at an access.
-func (facts *Facts) Knows(a *source.Access) bool {
-	_, ok := facts.access(a)
+func (f *Facts) Knows(a *source.Access) bool {
+	_, ok := f.access(a)
 	return ok
 }
 
 // HeldForWriting reports whether the lock that a call unlocks is surely held,
 // its write side, before the call.
-func (facts *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
-	p, ok := facts.at(file, call.Lparen)
+func (f *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
+	p, ok := f.at(file, call.Lparen)
 	if !ok {
 		return false
 	}
@@ -126,14 +111,14 @@ func (facts *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
 }
 
 // MayHold reports whether a lock of the class may be held at a call: where nothing is known, it may.
-func (facts *Facts) MayHold(file *source.File, call *ast.CallExpr, class string) bool {
-	p, ok := facts.at(file, call.Lparen)
+func (f *Facts) MayHold(file *source.File, call *ast.CallExpr, class string) bool {
+	p, ok := f.at(file, call.Lparen)
 	return !ok || p.locks.MayHoldClass(class)
 }
 
 // Holds reports whether the write side of a lock of the class is surely held at a call.
-func (facts *Facts) Holds(file *source.File, call *ast.CallExpr, lock string) bool {
-	p, ok := facts.at(file, call.Lparen)
+func (f *Facts) Holds(file *source.File, call *ast.CallExpr, lock string) bool {
+	p, ok := f.at(file, call.Lparen)
 	return ok && slices.ContainsFunc(p.locks.Held(), func(h lockset.Held) bool {
 		return !h.Read && class(p.pkg, h) == lock
 	})
@@ -141,14 +126,14 @@ func (facts *Facts) Holds(file *source.File, call *ast.CallExpr, lock string) bo
 
 // IsPrivate reports whether no other goroutine can reach the accessed memory
 // yet. It errs towards false.
-func (facts *Facts) IsPrivate(a *source.Access) bool {
+func (f *Facts) IsPrivate(a *source.Access) bool {
 	if a.Mode == source.Initial || a.Function == nil {
 		return true
 	}
 	if a.Base == nil {
 		return false
 	}
-	p, ok := facts.access(a)
+	p, ok := f.access(a)
 	if !ok {
 		return false
 	}
@@ -173,8 +158,8 @@ func class(p *session.Package, h lockset.Held) string {
 
 // access returns the point of an access: the load or store, else the
 // computation of its address or, of an array, of the slice or element.
-func (facts *Facts) access(a *source.Access) (point, bool) {
-	p, ok := facts.at(a.File, source.NameOf(a.Expr).Pos())
+func (f *Facts) access(a *source.Access) (point, bool) {
+	p, ok := f.at(a.File, source.NameOf(a.Expr).Pos())
 	if ok {
 		return p, ok
 	}
@@ -186,41 +171,17 @@ func (facts *Facts) access(a *source.Access) (point, bool) {
 	if _, isArray := t.Underlying().(*types.Array); !isArray {
 		return point{}, false
 	}
-	return facts.at(a.File, a.Expr.End())
+	return f.at(a.File, a.Expr.End())
 }
 
-func (facts *Facts) at(file *source.File, pos token.Pos) (point, bool) {
-	pkg := facts.snapshot.Package(file.Package.Path)
-	if pkg == nil {
+// at returns the instruction at a position; there is none in tests, nor in code that never runs.
+func (f *Facts) at(file *source.File, pos token.Pos) (point, bool) {
+	code := f.codeOf(file)
+	if code == nil || code.isTest {
 		return point{}, false
 	}
-	points, ok := facts.points[pkg]
-	if !ok {
-		points = pointsOf(pkg)
-		facts.points[pkg] = points
-	}
-	p, ok := points[pos]
+	p, ok := code.points[pos]
 	return p, ok
-}
-
-// pointsOf indexes the instructions of a package by position. Where several
-// have the same one, a load, store or call counts more than the address that
-// it uses: the operands of a statement are evaluated before it, and a call
-// among them may take a lock.
-func pointsOf(pkg *session.Package) map[token.Pos]point {
-	points := map[token.Pos]point{}
-	for _, fn := range pkg.IR.Funcs {
-		pkg.Locks.Walk(fn, func(instr ssa.Instruction, locks *lockset.State) {
-			pos := instr.Pos()
-			if !pos.IsValid() {
-				return
-			}
-			if old, seen := points[pos]; !seen || isAddress(old.instr) {
-				points[pos] = point{pkg, instr, locks}
-			}
-		})
-	}
-	return points
 }
 
 func isAddress(instr ssa.Instruction) bool {
