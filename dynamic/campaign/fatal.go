@@ -78,7 +78,7 @@ var testMethods = []string{
 }
 
 const (
-	outlived   = "Nothing has the test wait for the goroutine, whose call ends the tests of the whole package."
+	outlived   = "The test had not waited for the goroutine, whose call ended the tests of the whole package."
 	midWrite   = "The runtime found another goroutine in the middle of a write of the same map."
 	oneTooMany = "It was unlocked more often than locked, " +
 		"by one goroutine alone or by two that each meant to be the only one."
@@ -94,6 +94,7 @@ type fatalAt struct {
 // fatalSeen is what the runs have shown of one.
 type fatalSeen struct {
 	kind      *fatalError
+	message   string // what the runtime printed, which the text of the kind begins
 	goroutine finding.Goroutine
 	run       int
 	seed      uint64
@@ -127,13 +128,24 @@ func (t *tally) fatal(pkg string, strength int, crash []byte) {
 	seen := t.fatals[at]
 	if seen == nil {
 		seen = &fatalSeen{
-			kind: kind, goroutine: p.Goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg,
+			kind: kind, message: wholeText(p.Message), goroutine: p.Goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg,
 			hits: map[int]bool{},
 		}
 		t.fatals[at] = seen
 	}
 	seen.hits[t.runs] = true
 	t.showed(pkg, at.text+" in "+at.function)
+}
+
+// wholeText returns the message of a panic without the runtime's remark that it was recovered, and of a test that had
+// ended without what was to be logged.
+func wholeText(message string) string {
+	message, _, _ = strings.Cut(message, " [recovered")
+	const ended = " has completed"
+	if i := strings.Index(message, ended); i >= 0 {
+		message = message[:i+len(ended)]
+	}
+	return message
 }
 
 // endedBy makes a finding of each error that has ended runs, and leaves out one at
@@ -180,7 +192,7 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 		Code: kind.code, Status: finding.Confirmed,
 		Title: fmt.Sprintf("%s: %s", a.Expr, kind.title),
 		Message: fmt.Sprintf("Goroutine %d ended the process in %s with the error %q. %s",
-			g.ID, a.Function, kind.text, says),
+			g.ID, a.Function, seen.message, says),
 		Variable: v,
 		Accesses: []finding.Access{a},
 		Evidence: &finding.Evidence{

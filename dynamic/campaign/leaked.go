@@ -433,13 +433,13 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		if words[0] == seen.members[0].at.state {
 			f.Title = fmt.Sprintf("goroutine blocked for ever in %s (%s)", first.Function, words[0])
 		}
-		startedBy := ""
+		of := ""
 		if test != "" {
-			startedBy = ", started by " + test + ","
+			of = ", of " + test + ","
 		}
 		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
 			"reaches what it waits for, so it never goes on.",
-			first.Goroutine.ID, startedBy, first.Function, at.state)
+			first.Goroutine.ID, of, first.Function, at.state)
 	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(seen.run, 1), Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),

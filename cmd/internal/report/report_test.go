@@ -465,10 +465,14 @@ func TestDeed(t *testing.T) {
 		{finding.CloseChan, "w.quit", "close of w.quit"},
 		{finding.Lock, "s.mu.Lock()", "s.mu.Lock()"},
 		{finding.ReadLock, "s.mu.RLock()", "s.mu.RLock()"},
-		{finding.Lock, "s.next()", "lock of s.next()"}, // a call that locks
+		{finding.Lock, "s.next()", "lock by s.next()"}, // a call that locks
 		{finding.Receive, "ctx.Done()", "receive of ctx.Done()"},
-		{finding.Read, "a.Balance()", "read of a.Balance()"},
-		{finding.Leave, "}", "return of }"},
+		{finding.Read, "a.Balance()", "read by a.Balance()"},
+		{finding.Write, "b.set(b.get() + 1)", "write by b.set(b.get() + 1)"},
+		{finding.Read, "p().x", "read of p().x"},
+		{finding.AtomicWrite, "m.Store", "atomic-write by m.Store"},
+		{finding.AtomicWrite, "store.n", "atomic-write of store.n"},
+		{finding.Leave, "}", "return at the end of the function"},
 	} {
 		if got := deed(&finding.Access{Mode: tt.mode, Expr: tt.expr}); got != tt.want {
 			t.Errorf("%s of %s: got %q, want %q", tt.mode, tt.expr, got, tt.want)

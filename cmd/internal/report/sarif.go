@@ -256,8 +256,8 @@ var marks = strings.NewReplacer("WRONG:", "**WRONG:**", "RIGHT:", "**RIGHT:**", 
 
 func accessText(a *finding.Access) string {
 	s := deed(a)
-	if len(a.Locks) > 0 {
-		s += ", holding " + strings.Join(a.Locks, ", ")
+	if with := held(a, false); with != "" {
+		s += ", " + with
 	}
 	return s
 }

@@ -140,10 +140,41 @@ const forgotten = "?"
 
 // deed returns in words what an access does, and to what.
 func deed(a *finding.Access) string {
-	if panics(a) || callsItself(a) || isState(a) {
+	switch {
+	case panics(a) || callsItself(a) || isState(a):
 		return a.Expr
+	case a.Mode == finding.Leave && a.Expr == "}":
+		return "return at the end of the function"
+	case a.Mode == finding.Call && isCall(a):
+		return a.Expr
+	case a.Mode == finding.Call:
+		return "call of a method of " + a.Expr
+	case madeBy(a):
+		return fmt.Sprintf("%s by %s", a.Mode, a.Expr)
 	}
 	return fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+}
+
+// madeBy reports whether the expression of an access is a call, or a method of an atomic value or a sync.Map: it makes
+// the access, and is not what is accessed.
+//
+//	write by b.set(1)     atomic-write by m.Store
+func madeBy(a *finding.Access) bool {
+	switch a.Mode {
+	case finding.Read, finding.Write, finding.Lock, finding.ReadLock:
+		return isCall(a)
+	case finding.AtomicRead, finding.AtomicWrite:
+		e, err := parser.ParseExpr(a.Expr)
+		sel, isSelector := e.(*ast.SelectorExpr)
+		return isCall(a) || err == nil && isSelector && slices.Contains(atomicMethods, sel.Sel.Name)
+	}
+	return false
+}
+
+// atomicMethods are the methods of package sync/atomic and of sync.Map.
+var atomicMethods = []string{
+	"Add", "And", "Clear", "CompareAndDelete", "CompareAndSwap", "Delete", "Load", "LoadAndDelete", "LoadOrStore", "Or",
+	"Range", "Store", "Swap",
 }
 
 // isState reports whether the expression of an access is the state in which the runtime shows a goroutine that waits:
@@ -197,6 +228,8 @@ func someLocks(f *finding.Finding) bool {
 // access that a call stands for is made by the function called, which may take locks of its own.
 func held(a *finding.Access, locks bool) string {
 	switch {
+	case len(a.Locks) > 0 && madeBy(a):
+		return "with " + lockNames(a.Locks) + " held" // perhaps by the function called
 	case len(a.Locks) > 0:
 		return "holding " + lockNames(a.Locks)
 	case locks && !panics(a) && !isCall(a):

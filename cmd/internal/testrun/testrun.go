@@ -503,6 +503,9 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	// They fail under noise alone, by name where the output shows names.
 	what, they := testsOf(p.Package, p.Tests)
 	why, f := "they depend on timing, or have a bug", p.UnderNoiseFirst
+	if f.Outcome == campaign.Panicked && !slices.Equal(f.Tests, p.Tests) {
+		what, they = testsOf(p.Package, nil) // another test, which was not named, may have panicked than failed in later runs
+	}
 	if they == "it" {
 		why = "it depends on timing, or has a bug"
 	}
