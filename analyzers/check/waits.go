@@ -29,6 +29,9 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			f.Status = finding.Lead
 		}
 		f.Title = fmt.Sprintf("%s of %s may wait for ever", w.Mode, ShortName(f.Variable))
+		if w.Select {
+			f.Title = fmt.Sprintf("select with %s may wait for ever", ShortName(f.Variable))
+		}
 		switch r.code {
 		case finding.CloseRaces:
 			f.Title = fmt.Sprintf("%s of %s may find it closed", w.Mode, ShortName(f.Variable))
@@ -40,8 +43,7 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 		var notes []Note
 		sides := slices.DeleteFunc(append([]waits.Side{w.Side}, w.Others...), hasNoPlace)
 		for _, s := range sides {
-			text := waitVariable(list.Prog, s).Name
-			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, text))
+			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, sideText(list.Prog, s)))
 			switch {
 			case s.Held:
 				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: "a lock that is waited for is held since here"})
@@ -55,6 +57,17 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			r.ReportAt(f, startOf(list.Prog, w.Pos), notes...)
 		}
 	}
+}
+
+// sideText returns an operation as the source writes it: a select, which waits for several things, or what it is on.
+func sideText(prog *ir.Program, s waits.Side) string {
+	if s.Select {
+		return "select"
+	}
+	if text := operandText(s.Fn, s.Pos); text != "" {
+		return text
+	}
+	return waitVariable(prog, s).Name
 }
 
 // hasNoPlace reports whether the source has no place for a side: it is in the method that a method value calls.

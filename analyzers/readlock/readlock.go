@@ -44,8 +44,8 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 		f := &finding.Finding{
 			Title: fmt.Sprintf("%s is written under %s, which others may hold too", v.Name.Short(), h),
 			Message: fmt.Sprintf("any number of goroutines may hold the read side at once; %s may %s it at the same time. "+
-				"Writing needs %s.Lock.",
-				list.Prog.FuncName(b.Fn), verb(b), h.Path),
+				"Writing needs a lock that no two hold at once.",
+				list.Prog.FuncName(b.Fn), verb(b)),
 			Variable: a.Variable(),
 			Accesses: []finding.Access{list.Side(a)},
 		}

@@ -431,7 +431,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	} else {
 		f.Title = fmt.Sprintf("goroutine blocked for ever at %s", words[0])
 		if words[0] == seen.members[0].at.state {
-			f.Title = fmt.Sprintf("goroutine blocked for ever in %s (%s)", first.Function, words[0])
+			f.Title = fmt.Sprintf("goroutine blocked for ever in %s (%s)", first.Function, first.Expr)
 		}
 		of := ""
 		if test != "" {
@@ -439,7 +439,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		}
 		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
 			"reaches what it waits for, so it never goes on.",
-			first.Goroutine.ID, of, first.Function, at.state)
+			first.Goroutine.ID, of, first.Function, blockedHow(first, at.state))
 	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(seen.run, 1), Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),
@@ -458,6 +458,14 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil },
 		seen.waited...)
 	return f
+}
+
+// blockedHow returns the state of a goroutine, with the function of a library that waits for it where one does.
+func blockedHow(a *finding.Access, state string) string {
+	if strings.HasPrefix(a.Expr, state+" in ") {
+		return a.Expr
+	}
+	return state
 }
 
 // addHolders adds to a finding who holds the locks that its goroutines wait for.
@@ -501,6 +509,10 @@ func (t *tally) blockedAccess(b *blocked) (a finding.Access, v finding.Variable,
 		a.Role = "goroutine started at " + b.at.started
 	}
 	v = finding.Variable{Package: a.Package, Function: a.Function, Name: b.at.state}
+	// The operation of a library is that of the function which waits there, and not one of the module's line.
+	if in := b.goroutine.Stack[0]; in.Function != b.at.function {
+		a.Expr += " in " + in.Name()
+	}
 	if op = operation.Waiting(t.pkgs, &a); op.Node != nil {
 		a.Column, a.Expr = op.Column(), "select"
 		if op.Operand != nil {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -281,6 +282,9 @@ func (m *machine) assert(instr *ssa.TypeAssert, x value) value {
 		ok = no
 	default:
 		v, ok = m.in.typed("assert ", t, x), m.in.typed("is ", t, x)
+		if ignoresResult(instr) || toInterface && isDeclaredAs(x, iface) {
+			ok = yes
+		}
 	}
 	if ok == no { // a panic, or the zero value
 		if !instr.CommaOk {
@@ -292,6 +296,28 @@ func (m *machine) assert(instr *ssa.TypeAssert, x value) value {
 		return m.in.tuple(v, ok)
 	}
 	return v
+}
+
+// isDeclaredAs reports whether a value from outside is of an interface type that has the methods of another one:
+// an assertion of that holds.
+//
+//	func NewSeeker(r io.ReadSeeker) { … r.(io.Seeker) …
+func isDeclaredAs(x value, iface *types.Interface) bool {
+	if x.kind != symbol {
+		return false
+	}
+	from, ok := x.ref.at.(ssa.Value)
+	return ok && types.IsInterface(from.Type()) && types.Implements(from.Type(), iface)
+}
+
+// ignoresResult reports whether the code does not look at whether an assertion holds, as it knows that it does.
+//
+//	s, _ := r.(io.Seeker)
+func ignoresResult(instr *ssa.TypeAssert) bool {
+	return instr.CommaOk && !slices.ContainsFunc(*instr.Referrers(), func(ref ssa.Instruction) bool {
+		e, ok := ref.(*ssa.Extract)
+		return !ok || e.Index == 1
+	})
 }
 
 // lookup is m[k] or s[i].

@@ -43,6 +43,7 @@ func isGuessed(at ssa.Instruction) bool {
 // another loop of the function asks for: they go round as often, though each answer is another one that is not known.
 //
 //	for i := 0; i < c.Workers(); i++ { go work(done) }; for i := 0; i < c.Workers(); i++ { <-done }
+//	for range flag.Args() { go work(done) }; for range flag.Args() { <-done }
 func recounts(end *simulation.End) bool {
 	return slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool { return s.Start != nil && asksTwice(s.Start) }) ||
 		slices.ContainsFunc(end.Left, func(l simulation.Left) bool { return l.Start != nil && asksTwice(l.Start) })
@@ -63,8 +64,8 @@ func asksTwice(start ssa.Instruction) bool {
 	return false
 }
 
-// boundOf returns the function or method by which the branch of a block asks for a number to compare with; "" if it
-// asks none.
+// boundOf returns the function or method by which the branch of a block asks for a number to compare with, or which has
+// returned the list whose length that is; "" if it asks none.
 func boundOf(b *ssa.BasicBlock) string {
 	branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
@@ -75,8 +76,17 @@ func boundOf(b *ssa.BasicBlock) string {
 		return ""
 	}
 	call, ok := cond.Y.(*ssa.Call)
+	if !ok {
+		return ""
+	}
+	if builtin, isBuiltin := call.Call.Value.(*ssa.Builtin); isBuiltin && builtin.Name() == "len" {
+		if call, ok = call.Call.Args[0].(*ssa.Call); !ok {
+			return ""
+		}
+	} else if call.Block() != b {
+		return ""
+	}
 	switch {
-	case !ok || call.Block() != b:
 	case call.Call.IsInvoke():
 		return call.Call.Method.FullName()
 	case call.Call.StaticCallee() != nil:

@@ -99,7 +99,7 @@ func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simula
 // crashed is an operation on a closed channel.
 func (r *Result) crashed(c simulation.Crash) Wait {
 	s := side(simulation.Stuck{At: c.At})
-	s.Pos = c.Pos
+	s.Pos, s.Select = c.Pos, false
 	if s.Mode == finding.Wait {
 		s.Mode = finding.CloseChan
 		if _, sends := c.At.(*ssa.Select); sends {
@@ -324,7 +324,7 @@ func side(s simulation.Stuck) Side {
 	case *ssa.UnOp:
 		out.Mode, out.On = finding.Receive, at.X
 	case *ssa.Select: // the mode is Wait, at the first of its channels
-		if len(at.States) > 0 {
+		if out.Select = true; len(at.States) > 0 {
 			out.On = at.States[0].Chan
 		}
 	case ssa.CallInstruction:

@@ -92,6 +92,8 @@ type Side struct {
 	On ssa.Value
 	// Held: a lock that is waited for was taken here.
 	Held bool
+	// Select: it is a select, and On is the first of its channels.
+	Select bool
 }
 
 func run(pass *analysis.Pass) (any, error) {

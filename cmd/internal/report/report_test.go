@@ -403,11 +403,14 @@ func TestInterrupted(t *testing.T) {
 // What a goroutine waits for in a library has no expression, but the state of the goroutine.
 func TestDeedState(t *testing.T) {
 	for a, want := range map[[2]string]string{
-		{string(finding.Receive), "chan receive"}:     "chan receive",
-		{string(finding.Lock), "sync.Mutex.Lock"}:     "sync.Mutex.Lock",
-		{string(finding.Lock), "t.mu"}:                "lock of t.mu",
-		{string(finding.Receive), "done"}:             "receive of done",
-		{string(finding.Wait), "sync.WaitGroup.Wait"}: "sync.WaitGroup.Wait",
+		{string(finding.Receive), "chan receive"}:        "chan receive",
+		{string(finding.Wait), "select"}:                 "select",
+		{string(finding.Wait), "select in io.(*p).f"}:    "select in io.(*p).f",
+		{string(finding.Lock), "sync.Mutex.Lock in x.F"}: "sync.Mutex.Lock in x.F",
+		{string(finding.Lock), "sync.Mutex.Lock"}:        "sync.Mutex.Lock",
+		{string(finding.Lock), "t.mu"}:                   "lock of t.mu",
+		{string(finding.Receive), "done"}:                "receive of done",
+		{string(finding.Wait), "sync.WaitGroup.Wait"}:    "sync.WaitGroup.Wait",
 	} {
 		if got := deed(&finding.Access{Mode: finding.Mode(a[0]), Expr: a[1]}); got != want {
 			t.Errorf("%v: %s, want %s", a, got, want)

@@ -178,10 +178,11 @@ var atomicMethods = []string{
 }
 
 // isState reports whether the expression of an access is the state in which the runtime shows a goroutine that waits:
-// "chan receive", "sync.Mutex.Lock". The source has no operation there.
+// "chan receive", "sync.Mutex.Lock", "select in io.(*pipe).read". The source has no operation there, or it is a select.
 func isState(a *finding.Access) bool {
-	return strings.HasPrefix(a.Expr, "chan ") ||
-		strings.HasPrefix(a.Expr, "sync.") && strings.HasSuffix(a.Expr, "."+operations[a.Mode])
+	state, _, _ := strings.Cut(a.Expr, " in ")
+	return strings.HasPrefix(state, "chan ") || state == "select" && a.Mode == finding.Wait ||
+		strings.HasPrefix(state, "sync.") && strings.HasSuffix(state, "."+operations[a.Mode])
 }
 
 // operations are the functions and methods that are an operation of the mode.

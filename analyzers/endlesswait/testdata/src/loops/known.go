@@ -94,3 +94,19 @@ func CollectOne(c Config) {
 	}
 	<-done
 }
+
+// Args returns what the command was called with.
+func Args() []string { return args }
+
+var args []string
+
+// Two loops over what one function returns have as many rounds.
+func CollectArgs() {
+	done := make(chan bool)
+	for range Args() {
+		go func() { done <- true }() // a lead
+	}
+	for range Args() {
+		<-done
+	}
+}
