@@ -128,8 +128,8 @@ func (t *tally) fatal(pkg string, strength int, crash []byte) {
 	seen := t.fatals[at]
 	if seen == nil {
 		seen = &fatalSeen{
-			kind: kind, message: wholeText(p.Message), goroutine: p.Goroutine, run: t.runs, seed: t.seed, strength: strength, test: pkg,
-			hits: map[int]bool{},
+			kind: kind, message: wholeText(p.Message), goroutine: p.Goroutine, run: t.runs, seed: t.seed,
+			strength: strength, test: pkg, hits: map[int]bool{},
 		}
 		t.fatals[at] = seen
 	}
